@@ -1,0 +1,139 @@
+//! Outward-rounded interval arithmetic for closed forms.
+//!
+//! Every operation encloses the exact result. Elementary functions come from the `libm` crate and are assumed to be
+//! within `ULPS` = 4 units in the last place; `tests/special.rs` checks that assumption against big-integer references.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// Assumed error of an elementary function, in units in the last place, with room to spare.
+pub(crate) const ULPS: u32 = 4;
+
+/// A closed interval of reals that contains the exact value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub lo: f64,
+    /// Upper end.
+    pub hi: f64,
+}
+
+fn down(x: f64) -> f64 {
+    x.next_down()
+}
+
+fn up(x: f64) -> f64 {
+    x.next_up()
+}
+
+impl Interval {
+    /// The number itself.
+    pub fn exact(x: f64) -> Self {
+        Self { lo: x, hi: x }
+    }
+
+    /// Both ends, in order.
+    pub fn new(lo: f64, hi: f64) -> Self {
+        Self { lo, hi }
+    }
+
+    /// An increasing elementary function at both ends, widened by its assumed error.
+    fn increasing(self, f: fn(f64) -> f64) -> Self {
+        let (mut lo, mut hi) = (f(self.lo), f(self.hi));
+        for _ in 0..ULPS {
+            (lo, hi) = (down(lo), up(hi));
+        }
+        Self { lo, hi }
+    }
+
+    /// e^x.
+    pub fn exp(self) -> Self {
+        let wide = self.increasing(libm::exp);
+        Self { lo: wide.lo.max(0.0), hi: wide.hi }
+    }
+
+    /// e^x − 1.
+    pub fn exp_m1(self) -> Self {
+        let wide = self.increasing(libm::expm1);
+        Self { lo: wide.lo.max(-1.0), hi: wide.hi }
+    }
+
+    /// log x.
+    pub fn ln(self) -> Self {
+        self.increasing(libm::log)
+    }
+
+    /// log(1 + x).
+    pub fn ln_1p(self) -> Self {
+        self.increasing(libm::log1p)
+    }
+
+    /// √x; the lower end of a negative interval is 0.
+    pub fn sqrt(self) -> Self {
+        Self { lo: down(self.lo.max(0.0).sqrt()).max(0.0), hi: up(self.hi.max(0.0).sqrt()) }
+    }
+
+    /// Complementary error function.
+    pub fn erfc(self) -> Self {
+        let wide = (-self).increasing(|x| libm::erfc(-x));
+        Self { lo: wide.lo.max(0.0), hi: wide.hi.min(2.0) }
+    }
+
+    /// Standard normal distribution function Φ.
+    pub fn phi(self) -> Self {
+        (-self * Self::sqrt_half()).erfc() * Self::exact(0.5)
+    }
+
+    /// √½.
+    fn sqrt_half() -> Self {
+        let x = std::f64::consts::FRAC_1_SQRT_2;
+        Self { lo: down(x), hi: up(x) }
+    }
+
+    /// The intersection with values that are not negative.
+    pub fn clamp_positive(self) -> Self {
+        Self { lo: self.lo.max(0.0), hi: self.hi.max(0.0) }
+    }
+}
+
+impl Neg for Interval {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self { lo: -self.hi, hi: -self.lo }
+    }
+}
+
+impl Add for Interval {
+    type Output = Self;
+    fn add(self, o: Self) -> Self {
+        Self { lo: down(self.lo + o.lo), hi: up(self.hi + o.hi) }
+    }
+}
+
+impl Sub for Interval {
+    type Output = Self;
+    fn sub(self, o: Self) -> Self {
+        self + -o
+    }
+}
+
+impl Mul for Interval {
+    type Output = Self;
+    fn mul(self, o: Self) -> Self {
+        // 0 · ∞ is 0 here: the exact factors are finite, an infinite end only says that no bound is known.
+        let times = |a: f64, b: f64| if a == 0.0 || b == 0.0 { 0.0 } else { a * b };
+        let all = [times(self.lo, o.lo), times(self.lo, o.hi), times(self.hi, o.lo), times(self.hi, o.hi)];
+        let (lo, hi) = all.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &x| (l.min(x), h.max(x)));
+        Self { lo: down(lo), hi: up(hi) }
+    }
+}
+
+impl Div for Interval {
+    type Output = Self;
+    /// Division by an interval that contains zero is the whole line.
+    fn div(self, o: Self) -> Self {
+        if o.lo <= 0.0 && o.hi >= 0.0 {
+            return Self { lo: f64::NEG_INFINITY, hi: f64::INFINITY };
+        }
+        self * Self { lo: down(1.0 / o.hi), hi: up(1.0 / o.lo) }
+    }
+}

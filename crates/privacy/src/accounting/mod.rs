@@ -1,0 +1,76 @@
+//! What events cost: accountants are functions of a plan, and a reported cost is a certified bound.
+
+mod interval;
+pub mod pair;
+pub mod special;
+
+pub use interval::Interval;
+
+use crate::{Delta, Epsilon, Event, PrivacyError};
+use serde::Serialize;
+
+/// A certified enclosure of a true value: lower ≤ value ≤ upper, both rounded outwards.
+///
+/// An accountant that proves an upper bound only has a lower end of 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Bounds {
+    /// Not above the true value.
+    pub lower: f64,
+    /// Not below the true value.
+    pub upper: f64,
+}
+
+impl Bounds {
+    /// Nothing happened.
+    pub const ZERO: Self = Self { lower: 0.0, upper: 0.0 };
+
+    /// A bound proved from above only.
+    pub fn at_most(upper: f64) -> Self {
+        Self { lower: 0.0, upper }
+    }
+
+    /// Both ends, not negative.
+    pub fn between(lower: f64, upper: f64) -> Self {
+        Self { lower: lower.max(0.0), upper: upper.max(0.0) }
+    }
+
+    /// The enclosure of the larger of two enclosed values.
+    pub fn max(self, other: Self) -> Self {
+        Self { lower: self.lower.max(other.lower), upper: self.upper.max(other.upper) }
+    }
+
+    /// True if some value lies in both.
+    pub fn intersects(&self, other: &Self) -> bool {
+        self.lower <= other.upper && other.lower <= self.upper
+    }
+
+    /// (upper − lower) / upper, or 0 for the enclosure of zero.
+    pub fn relative_width(&self) -> f64 {
+        if self.upper > 0.0 { (self.upper - self.lower) / self.upper } else { 0.0 }
+    }
+}
+
+/// A function from plans to costs.
+///
+/// Laws that every accountant keeps (`tests/laws.rs`): an empty plan costs nothing; T steps agree with T single
+/// ones; no certified contradiction in monotonicity; an event it does not know is refused.
+pub trait Accountant {
+    /// The name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// The ε at which the plan is (ε, δ)-differentially private.
+    fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError>;
+
+    /// The δ at which the plan is (ε, δ)-differentially private.
+    fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError>;
+}
+
+/// Checks that all events of a plan speak of one relation and one unit, so that their costs add up.
+pub fn check_one_relation(plan: &[Event]) -> Result<(), PrivacyError> {
+    let Some(first) = plan.first() else { return Ok(()) };
+    let words = |e: &Event| format!("{} of a {}", e.adjacency(), e.unit());
+    match plan.iter().find(|e| (e.adjacency(), e.unit()) != (first.adjacency(), first.unit())) {
+        Some(other) => Err(PrivacyError::MixedRelations { first: words(first), second: words(other) }),
+        None => Ok(()),
+    }
+}

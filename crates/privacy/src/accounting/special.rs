@@ -1,0 +1,1 @@
+//! Special functions that the `libm` crate lacks.

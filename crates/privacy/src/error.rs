@@ -1,0 +1,168 @@
+//! The one error type of this crate: a code, what was found, what was expected, and a hint.
+
+/// Everything that can be refused in this room.
+///
+/// No variant carries a number that depends on private rows: parameters, plans and budgets are public.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrivacyError {
+    /// A parameter outside its range.
+    #[error("{name} is {found}, expected {expected}")]
+    Parameter {
+        /// The parameter's plain name.
+        name: &'static str,
+        /// What was given.
+        found: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// A mechanism, relation and sampling that no theorem joins.
+    #[error("no theorem covers {what}: {why}")]
+    NoTheorem {
+        /// The combination, in words.
+        what: String,
+        /// Why it is refused.
+        why: &'static str,
+        /// What to use instead.
+        hint: &'static str,
+    },
+    /// An accountant was given an event that it does not know.
+    #[error("the {accountant} accountant does not support {event}")]
+    Unsupported {
+        /// Name of the accountant.
+        accountant: &'static str,
+        /// The event, in words.
+        event: String,
+        /// What to use instead.
+        hint: &'static str,
+    },
+    /// An accountant knows the event but cannot stand behind a number for it.
+    #[error("no certified answer from the {accountant} accountant: {why}")]
+    Uncertified {
+        /// Name of the accountant.
+        accountant: &'static str,
+        /// What failed.
+        why: String,
+        /// What to try.
+        hint: &'static str,
+    },
+    /// Events of one plan speak of different relations or units.
+    #[error("a plan mixes {first} with {second}: their costs do not add up")]
+    MixedRelations {
+        /// Relation and unit of the first event.
+        first: String,
+        /// Relation and unit of the event that differs.
+        second: String,
+    },
+    /// The charge would exceed the site's budget. Nothing was spent.
+    #[error("{event} would exceed the budget: {cost}, granted {granted}")]
+    Budget {
+        /// The event that was refused, in words.
+        event: String,
+        /// What the ledger would hold with it.
+        cost: String,
+        /// What was granted.
+        granted: String,
+        /// How many steps of this event still fit.
+        fits: u64,
+    },
+    /// The event is not the next one of the plan that the ledger was opened for.
+    #[error("{event} is not what the plan has next: {expected}")]
+    OffPlan {
+        /// The event that was asked for.
+        event: String,
+        /// The event that the plan has next.
+        expected: String,
+    },
+    /// A journal did not confirm the record, or confirmed another one.
+    #[error("the charge is not in the journal: {why}")]
+    Journal {
+        /// What the journal said.
+        why: String,
+    },
+    /// All releases that the receipt covers were made.
+    #[error("the receipt covers {covered} releases, and all were made")]
+    ReceiptSpent {
+        /// How many the receipt covered.
+        covered: u64,
+    },
+    /// The sum and the gate were made for different shapes.
+    #[error("the sum has {found}, the gate was built for {expected}")]
+    Shape {
+        /// Shape of the sum.
+        found: String,
+        /// Shape the gate expects.
+        expected: String,
+    },
+    /// A second change was pushed where the whole change is one vector, or a part too many.
+    #[error("this sum takes {expected} vectors")]
+    TooMany {
+        /// How many the shape allows.
+        expected: u64,
+    },
+    /// What was asked cannot happen at this gate.
+    #[error("{what} cannot happen at a {gate} gate")]
+    WrongGate {
+        /// What was asked.
+        what: &'static str,
+        /// The kind of gate.
+        gate: &'static str,
+        /// Where it can happen.
+        hint: &'static str,
+    },
+    /// A secure sum has too few contributions to be opened.
+    #[error("{found} contributions arrived, the sum opens with {expected}")]
+    Quorum {
+        /// Contributions that arrived.
+        found: u64,
+        /// The least that the noise was sized for.
+        expected: u64,
+    },
+    /// The operating system gave no random bytes.
+    #[error("the operating system gave no random bytes")]
+    Randomness,
+}
+
+impl PrivacyError {
+    /// Stable code, as printed by the command line and explained by the guide.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Parameter { .. } => "P001",
+            Self::NoTheorem { .. } => "P002",
+            Self::Unsupported { .. } => "P003",
+            Self::Uncertified { .. } => "P004",
+            Self::MixedRelations { .. } => "P005",
+            Self::Budget { .. } => "P006",
+            Self::OffPlan { .. } => "P007",
+            Self::Journal { .. } => "P008",
+            Self::ReceiptSpent { .. } => "P009",
+            Self::Shape { .. } => "P010",
+            Self::TooMany { .. } => "P011",
+            Self::WrongGate { .. } => "P012",
+            Self::Quorum { .. } => "P013",
+            Self::Randomness => "P014",
+        }
+    }
+
+    /// What to do next.
+    pub fn hint(&self) -> Option<String> {
+        let text = match self {
+            Self::Parameter { .. } | Self::Randomness => return None,
+            Self::NoTheorem { hint, .. }
+            | Self::Unsupported { hint, .. }
+            | Self::Uncertified { hint, .. }
+            | Self::WrongGate { hint, .. } => hint,
+            Self::MixedRelations { .. } => "account each relation and unit in a plan of its own",
+            Self::Budget { fits, .. } => return Some(format!("{fits} steps of it still fit")),
+            Self::OffPlan { .. } => {
+                "a fixed plan is charged in its order; for choices made on the way open the ledger with an adaptive filter"
+            }
+            Self::Journal { .. } => "nothing left the site; repair the journal and charge again",
+            Self::ReceiptSpent { .. } => "charge the ledger for more steps",
+            Self::Shape { .. } => "build the sum and the gate from the same shape",
+            Self::TooMany { .. } => "declare the number of parts in the shape",
+            Self::Quorum { .. } => "raise the number of drop-outs in the study, which sizes the noise shares for it",
+        };
+        Some(text.to_owned())
+    }
+}

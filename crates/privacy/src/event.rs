@@ -1,0 +1,262 @@
+//! What happened, as a value: mechanism, relation, unit, sampling and how often. What it costs is a function of it.
+
+use crate::{
+    Adjacency, Categories, Delta, Epsilon, FinitePair, Gamma, NoiseMultiplier, PrivacyError, Sampling, Steps, Unit,
+};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A randomised answer, with its noise in units of the sensitivity of the event's relation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Mechanism {
+    /// Gaussian noise of deviation z·Δ₂ on every coordinate (rounded to the grid: post-processing).
+    Gaussian {
+        /// z.
+        noise_multiplier: NoiseMultiplier,
+    },
+    /// Laplace noise of scale z·Δ₁.
+    Laplace {
+        /// z.
+        noise_multiplier: NoiseMultiplier,
+    },
+    /// Discrete Gaussian noise of one party, σ = z·Δ₂, on an integer vector.
+    DiscreteGaussian {
+        /// z.
+        noise_multiplier: NoiseMultiplier,
+    },
+    /// The sum of discrete Gaussian shares: nearly, not exactly, a discrete Gaussian.
+    DiscreteGaussianSum {
+        /// z of the total: √shares · deviation of a share / Δ₂.
+        noise_multiplier: NoiseMultiplier,
+        /// n: the fewest honest shares in the sum.
+        shares: Steps,
+        /// Deviation of one share, in grid units.
+        share_deviation: NoiseMultiplier,
+        /// d: coordinates of the vector.
+        dimension: Steps,
+    },
+    /// k-randomised response: the true category, or with probability γ a uniform one.
+    RandomisedResponse {
+        /// k.
+        categories: Categories,
+        /// γ.
+        gamma: Gamma,
+    },
+    /// Any mechanism that is dominated by a pair of finite distributions.
+    Finite(FinitePair),
+    /// Any mechanism of which only (ε, δ) is known.
+    Approximate {
+        /// ε of one step.
+        epsilon: Epsilon,
+        /// δ of one step.
+        delta: Delta,
+    },
+    /// No noise at all: infinite cost, chosen by name.
+    Open,
+}
+
+/// A mechanism in its setting. It exists only where a theorem joins mechanism, relation and sampling.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "EventAsTyped")]
+pub struct Event {
+    mechanism: Mechanism,
+    adjacency: Adjacency,
+    unit: Unit,
+    sampling: Sampling,
+    steps: Steps,
+}
+
+/// `Event` as it may stand in a file, before it is checked.
+#[derive(Deserialize)]
+struct EventAsTyped {
+    mechanism: Mechanism,
+    adjacency: Adjacency,
+    unit: Unit,
+    sampling: Sampling,
+    steps: Steps,
+}
+
+impl TryFrom<EventAsTyped> for Event {
+    type Error = PrivacyError;
+    fn try_from(t: EventAsTyped) -> Result<Self, PrivacyError> {
+        Self::new(t.mechanism, t.adjacency, t.unit, t.sampling, t.steps)
+    }
+}
+
+impl Event {
+    /// Joins the five, or says why no theorem does.
+    pub fn new(
+        mechanism: Mechanism,
+        adjacency: Adjacency,
+        unit: Unit,
+        sampling: Sampling,
+        steps: Steps,
+    ) -> Result<Self, PrivacyError> {
+        covered(&mechanism, adjacency, unit, &sampling)?;
+        Ok(Self { mechanism, adjacency, unit, sampling, steps })
+    }
+
+    /// The Gaussian mechanism on every row, protecting one example.
+    pub fn gaussian(z: NoiseMultiplier, adjacency: Adjacency, steps: Steps) -> Self {
+        Self {
+            mechanism: Mechanism::Gaussian { noise_multiplier: z },
+            adjacency,
+            unit: Unit::Example,
+            sampling: Sampling::None,
+            steps,
+        }
+    }
+
+    /// What was done.
+    pub fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
+    }
+
+    /// Between which data sets.
+    pub fn adjacency(&self) -> Adjacency {
+        self.adjacency
+    }
+
+    /// For whom.
+    pub fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// On which batch.
+    pub fn sampling(&self) -> &Sampling {
+        &self.sampling
+    }
+
+    /// How often.
+    pub fn steps(&self) -> Steps {
+        self.steps
+    }
+
+    /// The same event, used `steps` times.
+    pub fn repeated(&self, steps: Steps) -> Self {
+        Self { steps, ..self.clone() }
+    }
+
+    /// The noise multiplier, for mechanisms that have one.
+    pub fn noise_multiplier(&self) -> Option<NoiseMultiplier> {
+        match &self.mechanism {
+            Mechanism::Gaussian { noise_multiplier }
+            | Mechanism::Laplace { noise_multiplier }
+            | Mechanism::DiscreteGaussian { noise_multiplier }
+            | Mechanism::DiscreteGaussianSum { noise_multiplier, .. } => Some(*noise_multiplier),
+            _ => None,
+        }
+    }
+}
+
+/// The table of theorems: which mechanism may meet which relation and sampling.
+///
+/// Gaussian, Poisson: Zhu et al. 2022, Theorem 11 (add-remove), `docs/maths/poisson-substitution.md` (substitute).
+/// Gaussian, without replacement, substitute: Zhu et al. 2022, Proposition 30.
+/// Laplace, Poisson, add-remove: Zhu et al. 2022, Theorem 11. Randomised response: one answer is replaced.
+fn covered(mechanism: &Mechanism, adjacency: Adjacency, unit: Unit, sampling: &Sampling) -> Result<(), PrivacyError> {
+    let refuse = |why, hint| {
+        let what = format!("{mechanism} with {sampling} under {adjacency} of a {unit}");
+        Err(PrivacyError::NoTheorem { what, why, hint })
+    };
+    match (mechanism, sampling, adjacency) {
+        (_, Sampling::WithoutReplacement { .. }, Adjacency::AddRemove) => refuse(
+            "a batch of fixed size changes its law for every row when one row is added or removed",
+            "use --adjacency substitute, or Poisson sampling",
+        ),
+        (Mechanism::RandomisedResponse { .. }, _, Adjacency::AddRemove) => {
+            refuse("an answer can be replaced but not left out", "use --adjacency substitute")
+        }
+        (_, Sampling::None, _) => Ok(()),
+        (Mechanism::Gaussian { .. }, _, _) => Ok(()),
+        (Mechanism::Laplace { .. }, Sampling::Poisson { .. }, Adjacency::AddRemove) => Ok(()),
+        (Mechanism::Laplace { .. }, _, _) => refuse(
+            "its worst pair of neighbours is not known",
+            "use Poisson batches under add-remove, or Gaussian noise",
+        ),
+        _ => refuse("amplification by sampling is proved here for Gaussian and Laplace noise only", "use no sampling"),
+    }
+}
+
+impl fmt::Display for Mechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gaussian { noise_multiplier } => write!(f, "Gaussian noise of multiplier {noise_multiplier}"),
+            Self::Laplace { noise_multiplier } => write!(f, "Laplace noise of multiplier {noise_multiplier}"),
+            Self::DiscreteGaussian { noise_multiplier } => {
+                write!(f, "discrete Gaussian noise of multiplier {noise_multiplier}")
+            }
+            Self::DiscreteGaussianSum { noise_multiplier, shares, .. } => {
+                write!(f, "{shares} discrete Gaussian shares of joint multiplier {noise_multiplier}")
+            }
+            Self::RandomisedResponse { categories, gamma } => {
+                write!(f, "randomised response over {categories} categories with gamma {gamma}")
+            }
+            Self::Finite(pair) => write!(f, "a finite pair of {} outcomes", pair.len()),
+            Self::Approximate { epsilon, delta } => write!(f, "an ({epsilon}, {delta}) mechanism"),
+            Self::Open => f.write_str("an answer without noise"),
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} steps of {} with {} under {} of a {}",
+            self.steps, self.mechanism, self.sampling, self.adjacency, self.unit
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SamplingRate;
+
+    fn event(mechanism: Mechanism, adjacency: Adjacency, sampling: Sampling) -> Result<Event, PrivacyError> {
+        Event::new(mechanism, adjacency, Unit::Example, sampling, Steps::ONE)
+    }
+
+    #[test]
+    fn combinations_without_a_theorem_are_refused_by_name() {
+        let z = NoiseMultiplier::new(1.0).unwrap();
+        let gaussian = Mechanism::Gaussian { noise_multiplier: z };
+        let laplace = Mechanism::Laplace { noise_multiplier: z };
+        let fixed = Sampling::without_replacement(1, 10).unwrap();
+        let poisson = Sampling::Poisson { rate: SamplingRate::new(0.1).unwrap() };
+        assert!(event(gaussian.clone(), Adjacency::Substitute, fixed).is_ok());
+        assert!(event(gaussian.clone(), Adjacency::Substitute, poisson).is_ok());
+        let refused = event(gaussian, Adjacency::AddRemove, fixed).unwrap_err();
+        assert_eq!(refused.code(), "P002");
+        assert!(refused.hint().unwrap().contains("substitute"));
+        assert!(event(laplace.clone(), Adjacency::Substitute, poisson).is_err());
+        assert!(event(laplace, Adjacency::AddRemove, poisson).is_ok());
+    }
+
+    #[test]
+    fn an_event_from_a_file_is_checked() {
+        let text = r#"{"mechanism":{"gaussian":{"noise_multiplier":1.0}},"adjacency":"add-remove","unit":"example",
+            "sampling":{"without-replacement":{"batch":1,"of":2}},"steps":3}"#;
+        let error = serde_json::from_str::<Event>(text).unwrap_err().to_string();
+        assert!(error.contains("no theorem covers"), "{error}");
+    }
+
+    #[test]
+    fn canonical_bytes_round_trip() {
+        let z = NoiseMultiplier::new(1.5).unwrap();
+        let rate = SamplingRate::new(0.25).unwrap();
+        let event = Event::new(
+            Mechanism::Gaussian { noise_multiplier: z },
+            Adjacency::Substitute,
+            Unit::Example,
+            Sampling::Poisson { rate },
+            Steps::new(12).unwrap(),
+        )
+        .unwrap();
+        let bytes = postcard::to_allocvec(&event).unwrap();
+        assert_eq!(postcard::from_bytes::<Event>(&bytes).unwrap(), event);
+    }
+}

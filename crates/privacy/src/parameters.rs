@@ -1,0 +1,173 @@
+//! Privacy parameters as types that cannot hold an invalid value, also not through serde.
+
+use crate::PrivacyError;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Defines a checked number: private field, one constructor, and `Deserialize` that goes through it.
+macro_rules! checked {
+    ($(#[$doc:meta])* $name:ident($inner:ty), $plain:literal, $expected:literal, $valid:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+        #[serde(try_from = "f64", into = "f64")]
+        pub struct $name($inner);
+
+        impl $name {
+            #[doc = concat!("Checks the value: ", $expected, ".")]
+            pub fn new(value: $inner) -> Result<Self, PrivacyError> {
+                let valid: fn($inner) -> bool = $valid;
+                if valid(value) {
+                    Ok(Self(value))
+                } else {
+                    Err(PrivacyError::Parameter {
+                        name: $plain,
+                        found: value.to_string(),
+                        expected: $expected,
+                    })
+                }
+            }
+
+            /// The plain number.
+            pub fn get(self) -> $inner {
+                self.0
+            }
+        }
+
+        impl TryFrom<f64> for $name {
+            type Error = PrivacyError;
+            fn try_from(value: f64) -> Result<Self, PrivacyError> {
+                Self::new(from_f64::<$inner>(value).ok_or_else(|| PrivacyError::Parameter {
+                    name: $plain,
+                    found: value.to_string(),
+                    expected: $expected,
+                })?)
+            }
+        }
+
+        impl From<$name> for f64 {
+            fn from(value: $name) -> f64 {
+                value.0 as f64
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+/// A number type that a JSON number may become without loss.
+trait FromFloat: Sized {
+    fn from_float(value: f64) -> Option<Self>;
+}
+
+impl FromFloat for f64 {
+    fn from_float(value: f64) -> Option<f64> {
+        Some(value)
+    }
+}
+
+impl FromFloat for u64 {
+    fn from_float(value: f64) -> Option<u64> {
+        // 2^53: above it a JSON number may have been rounded on its way here.
+        ((0.0..=9_007_199_254_740_992.0).contains(&value) && value.fract() == 0.0).then_some(value as u64)
+    }
+}
+
+fn from_f64<T: FromFloat>(value: f64) -> Option<T> {
+    T::from_float(value)
+}
+
+checked! {
+    /// ε of (ε, δ)-differential privacy: finite and not negative.
+    Epsilon(f64), "epsilon", "a finite number, 0 or more", |x| x.is_finite() && x >= 0.0
+}
+checked! {
+    /// δ of (ε, δ)-differential privacy: 0 ≤ δ < 1. Whether 0 has a meaning depends on the mechanism.
+    Delta(f64), "delta", "a number from 0 up to, not including, 1", |x| (0.0..1.0).contains(&x)
+}
+checked! {
+    /// ρ of zero-concentrated differential privacy.
+    Rho(f64), "rho", "a finite number, 0 or more", |x| x.is_finite() && x >= 0.0
+}
+checked! {
+    /// μ of Gaussian differential privacy.
+    Mu(f64), "mu", "a finite number, 0 or more", |x| x.is_finite() && x >= 0.0
+}
+checked! {
+    /// C, the Euclidean norm that a clipped vector never exceeds.
+    NormBound(f64), "clipping bound", "a finite number over 0", |x| x.is_finite() && x > 0.0
+}
+checked! {
+    /// z = noise standard deviation / sensitivity of the named relation (Laplace: scale / sensitivity).
+    NoiseMultiplier(f64), "noise multiplier", "a number from 1e-6 to 1e12", |x| (1e-6..=1e12).contains(&x)
+}
+checked! {
+    /// q, the probability that a given example is in the batch, or batch / rows without replacement.
+    SamplingRate(f64), "sampling rate", "a number over 0 and at most 1", |x| x > 0.0 && x <= 1.0
+}
+checked! {
+    /// α, an order of Rényi divergence.
+    Order(f64), "Rényi order", "a finite number over 1", |x| x.is_finite() && x > 1.0
+}
+checked! {
+    /// γ of k-randomised response: with probability γ the answer is uniform over all categories.
+    Gamma(f64), "gamma", "a number over 0 and at most 1", |x| x > 0.0 && x <= 1.0
+}
+checked! {
+    /// T, how often a mechanism is used: one to 10^12 times.
+    Steps(u64), "steps", "a whole number from 1 to 10^12", |x| (1..=1_000_000_000_000).contains(&x)
+}
+checked! {
+    /// k, the number of categories of a randomised response.
+    Categories(u64), "categories", "a whole number from 2 to 10^9", |x| (2..=1_000_000_000).contains(&x)
+}
+
+impl Steps {
+    /// One use.
+    pub const ONE: Self = Self(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn invalid_values_do_not_exist() {
+        assert!(Epsilon::new(f64::NAN).is_err());
+        assert!(Epsilon::new(f64::INFINITY).is_err());
+        assert!(Epsilon::new(-0.1).is_err());
+        assert!(Delta::new(1.0).is_err());
+        assert!(Delta::new(0.0).is_ok());
+        assert!(NormBound::new(0.0).is_err());
+        assert!(NoiseMultiplier::new(0.0).is_err());
+        assert!(SamplingRate::new(1.0 + 1e-15).is_err());
+        assert!(SamplingRate::new(0.0).is_err());
+        assert!(Order::new(1.0).is_err());
+        assert!(Steps::new(0).is_err());
+        assert!(Categories::new(1).is_err());
+    }
+
+    #[test]
+    fn serde_goes_through_the_constructor() {
+        assert!(serde_json::from_str::<Delta>("1.5").is_err());
+        assert!(serde_json::from_str::<Delta>("null").is_err());
+        assert!(serde_json::from_str::<Steps>("2.5").is_err());
+        assert!(serde_json::from_str::<Steps>("-1").is_err());
+        assert!(serde_json::from_str::<Steps>("1e400").is_err());
+        assert!(serde_json::from_str::<SamplingRate>("1.01").is_err());
+        assert_eq!(serde_json::from_str::<Steps>("10000").unwrap().get(), 10_000);
+        let z = NoiseMultiplier::new(1.1).unwrap();
+        let text = serde_json::to_string(&z).unwrap();
+        assert_eq!(serde_json::from_str::<NoiseMultiplier>(&text).unwrap(), z);
+    }
+
+    #[test]
+    fn an_error_names_what_was_found_and_expected() {
+        let error = SamplingRate::new(1.5).unwrap_err();
+        assert_eq!(error.to_string(), "sampling rate is 1.5, expected a number over 0 and at most 1");
+        assert_eq!(error.code(), "P001");
+    }
+}

@@ -1,0 +1,240 @@
+//! What neighbouring means, who is protected, how a batch was drawn, and the sensitivity that follows.
+
+use crate::{PrivacyError, SamplingRate};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Which data sets are neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Adjacency {
+    /// One unit more or one unit less. The number of units is private.
+    AddRemove,
+    /// One unit replaced by any other. The number of units is public.
+    Substitute,
+}
+
+/// Who is protected by a stated ε.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// One row.
+    Example,
+    /// All rows of one client.
+    Client,
+}
+
+/// How the batch of a step was drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", try_from = "SamplingAsTyped")]
+pub enum Sampling {
+    /// Every row takes part.
+    None,
+    /// Each row independently with probability `rate`.
+    Poisson {
+        /// q.
+        rate: SamplingRate,
+    },
+    /// A uniform subset of fixed size.
+    WithoutReplacement {
+        /// Rows in a batch.
+        batch: u64,
+        /// Rows in all: a public constant.
+        of: u64,
+    },
+}
+
+/// `Sampling` as it may stand in a file, before it is checked.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum SamplingAsTyped {
+    None,
+    Poisson { rate: SamplingRate },
+    WithoutReplacement { batch: u64, of: u64 },
+}
+
+impl TryFrom<SamplingAsTyped> for Sampling {
+    type Error = PrivacyError;
+    fn try_from(typed: SamplingAsTyped) -> Result<Self, PrivacyError> {
+        match typed {
+            SamplingAsTyped::None => Ok(Self::None),
+            SamplingAsTyped::Poisson { rate } => Ok(Self::Poisson { rate }),
+            SamplingAsTyped::WithoutReplacement { batch, of } => Self::without_replacement(batch, of),
+        }
+    }
+}
+
+impl Sampling {
+    /// A batch of `batch` rows out of `of`, every subset equally likely.
+    pub fn without_replacement(batch: u64, of: u64) -> Result<Self, PrivacyError> {
+        if batch == 0 || batch > of || of > 1 << 53 {
+            return Err(PrivacyError::Parameter {
+                name: "batch",
+                found: format!("{batch} of {of}"),
+                expected: "at least one row and at most all of them",
+            });
+        }
+        Ok(Self::WithoutReplacement { batch, of })
+    }
+
+    /// The smallest batch and total whose quotient is exactly this rate, by continued fractions.
+    pub fn without_replacement_at(rate: SamplingRate) -> Result<Self, PrivacyError> {
+        let (mut before, mut now) = ((0_u64, 1_u64), (1_u64, 0_u64));
+        let mut rest = rate.get();
+        for _ in 0..64 {
+            let whole = rest.floor();
+            let step = |b: u64, n: u64| n.checked_mul(whole as u64)?.checked_add(b);
+            let (Some(top), Some(bottom)) = (step(before.0, now.0), step(before.1, now.1)) else { break };
+            (before, now) = (now, (top, bottom));
+            if bottom > 1 << 53 {
+                break;
+            }
+            if bottom > 0 && top as f64 / bottom as f64 == rate.get() {
+                return Self::without_replacement(top, bottom);
+            }
+            rest = 1.0 / (rest - whole);
+        }
+        Err(PrivacyError::Parameter {
+            name: "sampling rate",
+            found: rate.to_string(),
+            expected: "batch / rows, with at most 2^53 rows",
+        })
+    }
+
+    /// q: the probability that a given row is in the batch. One where every row takes part.
+    pub fn rate(&self) -> f64 {
+        match self {
+            Self::None => 1.0,
+            Self::Poisson { rate } => rate.get(),
+            Self::WithoutReplacement { batch, of } => *batch as f64 / *of as f64,
+        }
+    }
+}
+
+impl fmt::Display for Adjacency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AddRemove => "add-remove",
+            Self::Substitute => "substitute",
+        })
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Example => "example",
+            Self::Client => "client",
+        })
+    }
+}
+
+impl fmt::Display for Sampling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("no sampling"),
+            Self::Poisson { rate } => write!(f, "Poisson batches at rate {rate}"),
+            Self::WithoutReplacement { .. } => write!(f, "batches without replacement at rate {}", self.rate()),
+        }
+    }
+}
+
+/// What one clipped vector of a sum was computed from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grain {
+    /// From one example: the sum has one vector per example.
+    Example,
+    /// From all rows of a client: the sum is one vector.
+    Whole,
+    /// From one of `count` parts of a client's rows, assigned by a keyed function of the row's slot or id.
+    Part {
+        /// K, a public constant.
+        count: u64,
+    },
+}
+
+/// Where noise enters, hence whose messages the adversary sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trust {
+    /// At the client: every message is seen.
+    Local,
+    /// At a curator or under a secure sum: only the noised total is seen.
+    Aggregate,
+}
+
+/// How far one unit can move a sum of vectors clipped to C, as a multiple of C.
+///
+/// | clipped | unit | add-remove | substitute |
+/// |---|---|---|---|
+/// | each example | example | C | 2C |
+/// | whole change, or one of K parts | example | 2C | 2C |
+/// | whole change | client | C, under a curator or secure sum only | 2C |
+///
+/// An example inside a whole change can move that change anywhere within its ball of radius C, hence by 2C.
+/// A client that joins or leaves is visible at a local gate (its message is missing), so add-remove of a client
+/// has a meaning only where the total alone is seen. See `docs/maths/sensitivity.md`.
+pub fn sensitivity_factor(grain: Grain, unit: Unit, adjacency: Adjacency, trust: Trust) -> Result<u64, PrivacyError> {
+    use {Adjacency::*, Trust::*};
+    match (grain, unit, adjacency, trust) {
+        (Grain::Example, Unit::Example, AddRemove, _) => Ok(1),
+        (Grain::Example, Unit::Example, Substitute, _) => Ok(2),
+        (Grain::Whole | Grain::Part { .. }, Unit::Example, _, _) => Ok(2),
+        (Grain::Whole, Unit::Client, Substitute, _) => Ok(2),
+        (Grain::Whole, Unit::Client, AddRemove, Aggregate) => Ok(1),
+        (Grain::Whole, Unit::Client, AddRemove, Local) => Err(PrivacyError::NoTheorem {
+            what: "a client that joins or leaves at a local gate".into(),
+            why: "a missing message is visible whatever noise the others carry",
+            hint: "use substitution, or a curator or secure sum",
+        }),
+        (Grain::Example | Grain::Part { .. }, Unit::Client, _, _) => Err(PrivacyError::NoTheorem {
+            what: "a client as the unit of a sum that clips examples or parts".into(),
+            why: "clipping each of a client's vectors does not bound their sum",
+            hint: "clip the whole change of a client",
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sensitivity_is_the_table() {
+        use {Adjacency::*, Trust::*};
+        let part = Grain::Part { count: 7 };
+        let of = |g, u, a, t| sensitivity_factor(g, u, a, t).ok();
+        for trust in [Local, Aggregate] {
+            assert_eq!(of(Grain::Example, Unit::Example, AddRemove, trust), Some(1));
+            assert_eq!(of(Grain::Example, Unit::Example, Substitute, trust), Some(2));
+            for adjacency in [AddRemove, Substitute] {
+                assert_eq!(of(Grain::Whole, Unit::Example, adjacency, trust), Some(2));
+                assert_eq!(of(part, Unit::Example, adjacency, trust), Some(2));
+                assert_eq!(of(Grain::Example, Unit::Client, adjacency, trust), None);
+                assert_eq!(of(part, Unit::Client, adjacency, trust), None);
+            }
+            assert_eq!(of(Grain::Whole, Unit::Client, Substitute, trust), Some(2));
+        }
+        assert_eq!(of(Grain::Whole, Unit::Client, AddRemove, Local), None);
+        assert_eq!(of(Grain::Whole, Unit::Client, AddRemove, Aggregate), Some(1));
+    }
+
+    #[test]
+    fn a_rate_becomes_the_simplest_fraction_that_equals_it() {
+        for (rate, batch, of) in [(0.02, 1, 50), (0.25, 1, 4), (1.0, 1, 1), (0.3, 3, 10), (1e-5, 1, 100_000)] {
+            let sampling = Sampling::without_replacement_at(SamplingRate::new(rate).unwrap()).unwrap();
+            assert_eq!(sampling, Sampling::WithoutReplacement { batch, of });
+            assert_eq!(sampling.rate(), rate);
+        }
+        assert!(Sampling::without_replacement(5, 4).is_err());
+        assert!(Sampling::without_replacement(0, 4).is_err());
+    }
+
+    #[test]
+    fn sampling_from_a_file_is_checked() {
+        assert!(serde_json::from_str::<Sampling>(r#"{"without-replacement":{"batch":9,"of":3}}"#).is_err());
+        assert!(serde_json::from_str::<Sampling>(r#"{"poisson":{"rate":2}}"#).is_err());
+        assert!(serde_json::from_str::<Sampling>(r#"{"poisson":{"rate":0.5}}"#).is_ok());
+    }
+}
