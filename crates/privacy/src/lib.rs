@@ -4,6 +4,7 @@ pub mod accounting;
 mod error;
 mod event;
 mod finite;
+pub mod noise;
 mod parameters;
 mod relation;
 
