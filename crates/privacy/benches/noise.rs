@@ -4,7 +4,7 @@
 use chacha20::ChaCha20Rng;
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use privacy::noise::RoundedGaussian;
+use privacy::noise::{DiscreteGaussian, DiscreteLaplace, RoundedGaussian, Skellam};
 use rand_core::{Rng, SeedableRng};
 
 /// Draws of one measured call.
@@ -30,5 +30,23 @@ fn words(bencher: Bencher) {
 #[divan::bench(args = [0.5, 1.0, 5.0, 300.0, 1_048_576.0, 1_073_741_824.0])]
 fn rounded_gaussian(bencher: Bencher, deviation: f64) {
     let sampler = RoundedGaussian::new(deviation).expect("a valid deviation");
+    draws(bencher, |rng, noise| sampler.fill(rng, noise));
+}
+
+#[divan::bench(args = [1.0, 300.0, 1_048_576.0])]
+fn discrete_gaussian(bencher: Bencher, deviation: f64) {
+    let sampler = DiscreteGaussian::new(deviation * deviation).expect("a valid variance");
+    draws(bencher, |rng, noise| sampler.fill(rng, noise));
+}
+
+#[divan::bench(args = [1.0, 300.0, 1_048_576.0])]
+fn discrete_laplace(bencher: Bencher, scale: f64) {
+    let sampler = DiscreteLaplace::new(scale).expect("a valid scale");
+    draws(bencher, |rng, noise| sampler.fill(rng, noise));
+}
+
+#[divan::bench(args = [1.0, 5.0, 300.0, 1_048_576.0])]
+fn skellam(bencher: Bencher, deviation: f64) {
+    let sampler = Skellam::new(deviation * deviation).expect("a valid variance");
     draws(bencher, |rng, noise| sampler.fill(rng, noise));
 }

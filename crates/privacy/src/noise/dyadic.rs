@@ -16,6 +16,12 @@ impl Dyadic {
         let zeros = mantissa.trailing_zeros();
         Self { mantissa: mantissa >> zeros, exponent: exponent + zeros as i32 }
     }
+
+    /// (t, s) with value = t / s, for values whose terms both fit: 2^−74 ≤ value < 2^127 suffices.
+    pub(super) fn ratio(self) -> (u128, u128) {
+        let mantissa = u128::from(self.mantissa);
+        if self.exponent >= 0 { (mantissa << self.exponent, 1) } else { (mantissa, 1 << -self.exponent) }
+    }
 }
 
 #[cfg(test)]
@@ -31,5 +37,7 @@ mod tests {
             let half = exponent / 2;
             assert_eq!(mantissa as f64 * 2_f64.powi(half) * 2_f64.powi(exponent - half), value);
         }
+        assert_eq!(Dyadic::of(0.75).ratio(), (3, 4));
+        assert_eq!(Dyadic::of(12.0).ratio(), (12, 1));
     }
 }

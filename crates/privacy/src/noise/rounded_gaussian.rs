@@ -1,5 +1,6 @@
 //! The rounded Gaussian: the nearest integer to a real normal variable, drawn exactly.
 
+use super::bernoulli::geometric;
 use super::dyadic::Dyadic;
 use super::exact::{Candidate, Region};
 use super::ziggurat_table::{AREA, FLOOR, INSIDE, RIGHT};
@@ -137,18 +138,6 @@ impl RoundedGaussian {
         let low = (near - margin + 0.5) as i64;
         let high = (near + margin + 1.0001 * step + 0.5) as i64;
         if low == high && !EXACT { low } else { candidate().rounded(Dyadic::of(self.deviation), rng) }
-    }
-}
-
-/// j with probability 2^−(j+1): the zeros before the first one of a stream of bits.
-fn geometric<R: Rng + ?Sized>(rng: &mut R) -> u64 {
-    let mut zeros = 0;
-    loop {
-        let word = rng.next_u64();
-        zeros += u64::from(word.trailing_zeros());
-        if word != 0 {
-            return zeros;
-        }
     }
 }
 

@@ -1,0 +1,43 @@
+//! The symmetric Skellam distribution, drawn exactly.
+
+use super::poisson::Poisson;
+use crate::PrivacyError;
+use rand_core::Rng;
+
+/// The difference of two independent Poisson variables of mean μ/2: mean zero, variance μ.
+///
+/// Exact, given ideal random bits, and on integers alone: μ is the dyadic rational that its f64 is. Closed under sums:
+/// the sum of independent Skellam variables is Skellam, and the variances add. A draw costs two of `Poisson`, the same
+/// for all large μ. Not constant in time.
+#[derive(Debug, Clone)]
+pub struct Skellam {
+    variance: f64,
+    half: Poisson,
+}
+
+impl Skellam {
+    /// Noise of variance μ, in squared units of the grid, from 2^−20 to 2^60.
+    pub fn new(variance: f64) -> Result<Self, PrivacyError> {
+        let half = Poisson::new(variance / 2.0).map_err(|_| PrivacyError::Parameter {
+            name: "noise variance",
+            found: variance.to_string(),
+            expected: "a number of squared grid units from 2^-20 to 2^60",
+        })?;
+        Ok(Self { variance, half })
+    }
+
+    /// μ, in squared units of the grid.
+    pub fn variance(&self) -> f64 {
+        self.variance
+    }
+
+    /// One draw.
+    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> i64 {
+        self.half.sample(rng) - self.half.sample(rng)
+    }
+
+    /// Independent draws.
+    pub fn fill<R: Rng + ?Sized>(&self, rng: &mut R, noise: &mut [i64]) {
+        noise.iter_mut().for_each(|value| *value = self.sample(rng));
+    }
+}
