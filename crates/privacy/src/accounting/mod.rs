@@ -1,9 +1,14 @@
 //! What events cost: accountants are functions of a plan, and a reported cost is a certified bound.
 
+mod binomial;
+mod enclosure;
 mod interval;
 pub mod pair;
+mod shuffle;
 pub mod special;
+mod sum;
 
+pub use enclosure::Enclosure;
 pub use interval::Interval;
 
 use crate::{Delta, Epsilon, Event, PrivacyError};
