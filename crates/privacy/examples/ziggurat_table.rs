@@ -1,7 +1,7 @@
 //! Prints `src/noise/ziggurat_table.rs`: the 255 layers of the exact ziggurat, found by bisection at 400 bits.
 //!
-//! `cargo run --release -p privacy --example ziggurat_table > crates/privacy/src/noise/ziggurat_table.rs`, then
-//! `cargo fmt`. Nothing rests on this program: a unit test proves all conditions of the committed table again.
+//! `cargo run --release -p privacy --example ziggurat_table > crates/privacy/src/noise/ziggurat_table.rs`.
+//! Nothing rests on this program: a unit test proves all conditions of the committed table again.
 #![allow(clippy::disallowed_macros)]
 
 #[path = "../src/noise/fixed_point.rs"]
@@ -75,9 +75,10 @@ fn inside(table: &Table, i: usize) -> u64 {
 }
 
 fn print(name: &str, doc: &str, values: &[u64]) {
-    println!("\n/// {doc}\npub(super) const {name}: [u64; {}] = [", values.len());
-    for value in values {
-        println!("    {value:#018x},");
+    println!("\n/// {doc}\n#[rustfmt::skip]\npub(super) const {name}: [u64; {}] = [", values.len());
+    for row in values.chunks(5) {
+        let row: Vec<String> = row.iter().map(|value| format!("{value:#018x},")).collect();
+        println!("    {}", row.join(" "));
     }
     println!("];");
 }

@@ -56,7 +56,7 @@ impl DiscreteGaussian {
     ///
     /// Algorithm 3 of Canonne, Kamath and Steinke 2020 (arXiv:2004.00010): keep a Laplace draw y of scale t with
     /// probability e^(−(|y| − σ²/t)²/(2σ²)). The product with e^(−|y|/t) is e^(−y²/(2σ²)) up to a constant, for any t.
-    /// The paper takes t = ⌊σ⌋ + 1; a power of two keeps the fractions short, and at least 0.65 of the draws.
+    /// The paper takes t = ⌊σ⌋ + 1; a power of two keeps the fractions short, and 0.6 or more of the draws for σ ≥ 1.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> i64 {
         loop {
             let y = self.proposal.sample(rng);

@@ -252,6 +252,25 @@ mod tests {
     }
 
     #[test]
+    fn a_column_across_a_half_is_not_rounded_by_its_left_end() {
+        // With s = 2^40 a column of layer 7 is 2^-14 wide, and this one contains 1000.5.
+        let noise = RoundedGaussian::new(power_of_two(40)).unwrap();
+        let across = ((2001_u128 << 64) / u128::from(RIGHT[7])) as u64;
+        let step = noise.slots[7].step;
+        let mut rng = ChaCha20Rng::from_seed([1; 32]);
+        let mut draw = || {
+            noise.round::<false, _>(
+                across as f64 * step,
+                step,
+                || Candidate::new(Region::Layer(7), across, 0),
+                &mut rng,
+            )
+        };
+        let drawn: Vec<i64> = (0..200).map(|_| draw()).collect();
+        assert!(drawn.contains(&1000) && drawn.contains(&1001));
+    }
+
+    #[test]
     fn the_assumption_on_exp_holds_at_many_points() {
         let mut rng = ChaCha20Rng::from_seed([3; 32]);
         for _ in 0..5_000 {
