@@ -1,7 +1,9 @@
 //! What events cost: accountants are functions of a plan, and a reported cost is a certified bound.
 
 mod interval;
+pub mod moments;
 pub mod pair;
+pub mod rdp;
 pub mod special;
 
 pub use interval::Interval;
