@@ -1,9 +1,17 @@
 //! Golden values for the classic accountants: calibration, Rényi divergence, composition, randomised response.
 
+use privacy::accounting::calibrate::calibrate;
+use privacy::accounting::classical::Classical;
+use privacy::accounting::composition::{Advanced, Basic};
+use privacy::accounting::gdp::Gdp;
+use privacy::accounting::moments::Moments;
+use privacy::accounting::optimal::Optimal;
 use privacy::accounting::rdp::without_replacement::{FixedBatch, Theorem};
 use privacy::accounting::rdp::{Conversion, Rdp, renyi_divergence};
+use privacy::accounting::steps::steps;
 use privacy::{
-    Accountant, Adjacency, Delta, Event, Mechanism, NoiseMultiplier, Order, Sampling, SamplingRate, Steps, Unit,
+    Accountant, Adjacency, Categories, Delta, Epsilon, Event, Gamma, Mechanism, NoiseMultiplier, Order, Sampling,
+    SamplingRate, Steps, Unit,
 };
 use serde_json::Value;
 
@@ -96,5 +104,86 @@ fn epsilon_by_both_conversions_and_at_the_best_order() {
         }
         let best = epsilon(Rdp::default());
         assert_close(&case, best, number(&case, "epsilon_canonne_continuous_order"), 1e-8);
+    }
+}
+
+#[test]
+fn calibration_of_the_gaussian_mechanism() {
+    for case in family("gausscal") {
+        let (epsilon, delta) = (number(&case, "epsilon"), number(&case, "delta"));
+        let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap());
+        let plan_of = |z| Ok(vec![Event::gaussian(z, Adjacency::Substitute, Steps::ONE)]);
+        let z = calibrate(&Gdp, &plan_of, epsilon, delta).unwrap();
+        assert_close(&case, z.get(), number(&case, "sigma_analytic"), 2e-9);
+        assert!(z.get() >= number(&case, "sigma_analytic") * (1.0 - 1e-12));
+        if case["classical_valid_eps_lt_1"] == true {
+            let z = calibrate(&Classical, &plan_of, epsilon, delta).unwrap();
+            assert_close(&case, z.get(), number(&case, "sigma_classical"), 2e-9);
+        } else {
+            let z = NoiseMultiplier::new(number(&case, "sigma_classical")).unwrap();
+            assert_eq!(Classical.epsilon(&plan_of(z).unwrap(), delta).unwrap_err().code(), "P004");
+        }
+    }
+}
+
+#[test]
+fn composition_of_approximate_mechanisms() {
+    for case in family("kov") {
+        let mechanism = Mechanism::Approximate {
+            epsilon: Epsilon::new(number(&case, "eps")).unwrap(),
+            delta: Delta::new(number(&case, "delta")).unwrap(),
+        };
+        let k = Steps::new(number(&case, "k") as u64).unwrap();
+        let plan = [Event::new(mechanism, Adjacency::Substitute, Unit::Example, Sampling::None, k).unwrap()];
+        let at = |delta: f64| Delta::new(delta).unwrap();
+
+        let total = at(number(&case, "advanced_delta"));
+        assert_close(&case, Basic.epsilon(&plan, total).unwrap().upper, number(&case, "basic"), 1e-10);
+        let advanced = Advanced.epsilon(&plan, total).unwrap().upper;
+        assert_close(&case, advanced, number(&case, "advanced_DR"), 1e-10);
+        let back = Advanced.delta(&plan, Epsilon::new(advanced).unwrap()).unwrap().upper;
+        assert_close(&case, back, total.get(), 1e-9);
+
+        let corner = number(&case, "eps_opt");
+        let failure = Optimal.delta(&plan, Epsilon::new(corner).unwrap()).unwrap();
+        assert_close(&case, failure.upper, number(&case, "delta_total"), 1e-10);
+        assert_close(&case, failure.lower, number(&case, "delta_total"), 1e-10);
+        let epsilon = Optimal.epsilon(&plan, at(number(&case, "delta_total"))).unwrap();
+        assert_close(&case, epsilon.upper, corner, 1e-10);
+        assert_close(&case, epsilon.lower, corner, 1e-10);
+        // Between corners the same product gives less than the theorem's grid.
+        assert!(Optimal.epsilon(&plan, total).unwrap().upper <= corner * (1.0 + 1e-10));
+    }
+}
+
+#[test]
+fn randomised_response_is_pure() {
+    for case in family("krr") {
+        let mechanism = Mechanism::RandomisedResponse {
+            categories: Categories::new(number(&case, "k") as u64).unwrap(),
+            gamma: Gamma::new(number(&case, "gamma")).unwrap(),
+        };
+        let plan = [Event::new(mechanism, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE).unwrap()];
+        let accountants: [&dyn Accountant; 2] = [&Basic, &Optimal];
+        for accountant in accountants {
+            let epsilon = accountant.epsilon(&plan, Delta::new(0.0).unwrap()).unwrap().upper;
+            assert_close(&case, epsilon, number(&case, "epsilon_exact"), 1e-12);
+        }
+    }
+}
+
+#[test]
+fn steps_within_the_budget_of_the_workshop() {
+    for case in family("dppvi") {
+        let (epsilon, delta) = (number(&case, "eps_max"), number(&case, "delta"));
+        let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap());
+        let plan_of = |t: Steps| Ok(vec![poisson(&case, t.get())]);
+        let most = |accountant: &dyn Accountant| steps(accountant, &plan_of, epsilon, delta).unwrap().get() as f64;
+        assert_eq!(most(&Moments), number(&case, "moments_lambda_le_32"), "{}", case["id"]);
+        let listed = Rdp::with_orders(listed_orders(), Conversion::Canonne2020);
+        let improved = number(&case, "rdp_improved_default_orders");
+        assert_eq!(most(&listed), improved, "{}", case["id"]);
+        let best = most(&Rdp::default());
+        assert!(improved <= best && best <= number(&case, "exact_pld_remove"), "{}: {best}", case["id"]);
     }
 }

@@ -49,13 +49,13 @@ pub fn ln_1p_sum_exp(terms: &[Interval]) -> Interval {
     Interval::exact(shift) + (sum + Interval::exact(-shift).exp()).ln()
 }
 
-/// log(e^a + e^b).
+/// log(e^a + e^b): increasing in both, so each end comes from the same ends.
 pub fn ln_add_exp(a: Interval, b: Interval) -> Interval {
-    let (small, large) = if a.hi < b.hi { (a, b) } else { (b, a) };
-    if small.hi == f64::NEG_INFINITY {
-        return large;
-    }
-    large + (small - large).exp().ln_1p()
+    let point = |a: f64, b: f64| {
+        let (small, large) = (Interval::exact(a.min(b)), Interval::exact(a.max(b)));
+        if small.lo == f64::NEG_INFINITY { large } else { large + (small - large).exp().ln_1p() }
+    };
+    Interval::new(point(a.lo, b.lo).lo, point(a.hi, b.hi).hi)
 }
 
 /// log n!, exact up to 20! and by Stirling's series above.

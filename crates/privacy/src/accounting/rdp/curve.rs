@@ -66,12 +66,14 @@ impl Curve {
     }
 }
 
-/// Outcomes with the rounding of their logarithms made good: a loss is a difference of two, each within 2^-50.
+/// Outcomes with their rounding made good: probabilities within 2^-50 of the meant ones, a loss the difference of two
+/// logarithms of such. The meant probabilities are those that were given; their sums are not corrected.
 fn outcomes(atoms: &Atoms) -> Vec<(Interval, Interval)> {
     let widened = |&(loss, p): &(f64, f64)| {
         let ln_p = Interval::exact(p).ln();
         let slack = (1.0 + loss.abs() + ln_p.lo.abs()) * (4.0 * f64::EPSILON);
-        (Interval::new(loss - slack, loss + slack), ln_p)
+        let around = |x: Interval| x + Interval::new(-slack, slack);
+        (around(Interval::exact(loss)), around(ln_p))
     };
     atoms.finite.iter().map(widened).collect()
 }
