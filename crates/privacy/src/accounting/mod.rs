@@ -1,12 +1,22 @@
 //! What events cost: accountants are functions of a plan, and a reported cost is a certified bound.
 
 mod binomial;
+pub mod calibrate;
+pub mod classical;
+pub mod composition;
 mod enclosure;
+pub mod gdp;
+pub mod group;
 mod interval;
+pub mod moments;
+pub mod optimal;
 pub mod pair;
+pub mod rdp;
 mod shuffle;
 pub mod special;
+pub mod steps;
 mod sum;
+pub mod zcdp;
 
 pub use enclosure::Enclosure;
 pub use interval::Interval;
@@ -78,4 +88,23 @@ pub fn check_one_relation(plan: &[Event]) -> Result<(), PrivacyError> {
         Some(other) => Err(PrivacyError::MixedRelations { first: words(first), second: words(other) }),
         None => Ok(()),
     }
+}
+
+/// Every accountant, by its name on the command line.
+pub fn by_name(name: &str) -> Option<Box<dyn Accountant>> {
+    all().into_iter().find(|accountant| accountant.name() == name)
+}
+
+/// All accountants.
+pub fn all() -> Vec<Box<dyn Accountant>> {
+    vec![
+        Box::new(rdp::Rdp::default()),
+        Box::new(moments::Moments),
+        Box::new(zcdp::Zcdp),
+        Box::new(gdp::Gdp),
+        Box::new(classical::Classical),
+        Box::new(composition::Basic),
+        Box::new(composition::Advanced),
+        Box::new(optimal::Optimal),
+    ]
 }

@@ -1,0 +1,159 @@
+//! Groups of rows, and rows that are in several clients.
+
+use super::{Accountant, Bounds, Interval};
+use crate::{Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError, Steps};
+
+/// (ε, δ) for a group of k units, from (ε, δ) for one: (kε, δ(e^{kε} − 1)/(e^ε − 1)), rounded up.
+///
+/// Dwork, Roth 2014, Theorem 2.2, with δ summed over the k − 1 data sets in between: δ Σ_{i<k} e^{iε}. Where the plan is
+/// known, `of_group` and an accountant give less.
+pub fn group_privacy(epsilon: Epsilon, delta: Delta, size: Steps) -> Result<(Epsilon, Delta), PrivacyError> {
+    let (e, k) = (Interval::exact(epsilon.get()), Interval::exact(size.get() as f64));
+    let factor = if epsilon.get() == 0.0 { k } else { (k * e).exp_m1() / e.exp_m1() };
+    let failure = if delta.get() == 0.0 { 0.0 } else { (Interval::exact(delta.get()) * factor).hi };
+    if failure >= 1.0 {
+        return Err(PrivacyError::Uncertified {
+            accountant: "group",
+            why: format!("δ of a group of {size} is not under 1"),
+            hint: "account the plan for the group with its noise multiplier divided by the size",
+        });
+    }
+    Ok((Epsilon::new(if size == Steps::ONE { e.hi } else { (k * e).hi })?, Delta::new(failure)?))
+}
+
+/// The plan as a group of k units sees it: k units move an unsampled sum by at most k sensitivities, so z becomes z/k.
+///
+/// Gaussian and Laplace noise without sampling; other events are refused, since k rows of a sampled batch or of a
+/// finite pair are not one pair with less noise.
+pub fn of_group(plan: &[Event], size: Steps) -> Result<Vec<Event>, PrivacyError> {
+    let scaled = |event: &Event| {
+        let smaller = |z: &NoiseMultiplier| {
+            let z = (Interval::exact(z.get()) / Interval::exact(size.get() as f64)).lo;
+            NoiseMultiplier::new(z)
+        };
+        let mechanism = match event.mechanism() {
+            Mechanism::Gaussian { noise_multiplier } if event.sampling().rate() >= 1.0 => {
+                Mechanism::Gaussian { noise_multiplier: smaller(noise_multiplier)? }
+            }
+            Mechanism::Laplace { noise_multiplier } if event.sampling().rate() >= 1.0 => {
+                Mechanism::Laplace { noise_multiplier: smaller(noise_multiplier)? }
+            }
+            _ => {
+                return Err(PrivacyError::NoTheorem {
+                    what: format!("a group of {size} in {event}"),
+                    why: "only unsampled Gaussian and Laplace noise scale with the group",
+                    hint: "use group privacy of (ε, δ)",
+                });
+            }
+        };
+        Event::new(mechanism, event.adjacency(), event.unit(), *event.sampling(), event.steps())
+    };
+    plan.iter().map(scaled).collect()
+}
+
+/// Most combinations of clients that are accounted.
+const MOST_COMBINATIONS: usize = 4096;
+
+/// ε of a person whose rows are in at most `overlap` of the clients.
+///
+/// Parallel composition (McSherry 2009, Theorem 4) for an overlap of one: the largest of the clients' costs. For an
+/// overlap of k the person is exposed to the plans of the clients that hold his rows, in sequence: the largest cost
+/// of any k of them together. Clients with equal plans are counted, not listed.
+pub fn overlapping(
+    accountant: &dyn Accountant,
+    clients: &[Vec<Event>],
+    overlap: Steps,
+    delta: Delta,
+) -> Result<Bounds, PrivacyError> {
+    let mut kinds: Vec<(&[Event], u64)> = Vec::new();
+    for plan in clients {
+        match kinds.iter_mut().find(|(known, _)| *known == plan.as_slice()) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((plan, 1)),
+        }
+    }
+    let mut worst = Bounds::ZERO;
+    for plan in combinations(&kinds, overlap.get().min(clients.len() as u64))? {
+        worst = worst.max(accountant.epsilon(&plan, delta)?);
+    }
+    Ok(worst)
+}
+
+/// All joint plans of `left` clients, as multisets of the kinds.
+fn combinations(kinds: &[(&[Event], u64)], left: u64) -> Result<Vec<Vec<Event>>, PrivacyError> {
+    let Some(((plan, count), others)) = kinds.split_first() else {
+        return Ok(if left == 0 { vec![Vec::new()] } else { Vec::new() });
+    };
+    let mut all = Vec::new();
+    for taken in 0..=left.min(*count) {
+        for mut rest in combinations(others, left - taken)? {
+            if taken > 0 {
+                let steps = |event: &Event| Steps::new(event.steps().get().saturating_mul(taken));
+                for event in *plan {
+                    rest.push(event.repeated(steps(event)?));
+                }
+            }
+            all.push(rest);
+        }
+        if all.len() > MOST_COMBINATIONS {
+            return Err(PrivacyError::Uncertified {
+                accountant: "overlap",
+                why: format!("the clients' plans can meet in more than {MOST_COMBINATIONS} ways"),
+                hint: "give clients of like size one plan, or lower the overlap",
+            });
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::composition::Basic;
+    use crate::accounting::gdp::Gdp;
+    use crate::{Adjacency, Sampling, Unit};
+
+    fn laplace(z: f64, steps: u64) -> Vec<Event> {
+        let mechanism = Mechanism::Laplace { noise_multiplier: NoiseMultiplier::new(z).unwrap() };
+        let steps = Steps::new(steps).unwrap();
+        vec![Event::new(mechanism, Adjacency::Substitute, Unit::Example, Sampling::None, steps).unwrap()]
+    }
+
+    #[test]
+    fn a_group_of_one_is_a_unit_and_of_three_is_a_sum() {
+        let (epsilon, delta) = (Epsilon::new(0.5).unwrap(), Delta::new(1e-6).unwrap());
+        let (one, _) = group_privacy(epsilon, delta, Steps::ONE).unwrap();
+        assert_eq!(one.get(), 0.5);
+        let (e, d) = group_privacy(epsilon, delta, Steps::new(3).unwrap()).unwrap();
+        assert!((e.get() - 1.5).abs() < 1e-15);
+        assert!((d.get() / (1e-6 * (1.0 + f64::exp(0.5) + f64::exp(1.0))) - 1.0).abs() < 1e-13);
+        let (_, flat) = group_privacy(Epsilon::new(0.0).unwrap(), delta, Steps::new(3).unwrap()).unwrap();
+        assert!((flat.get() - 3e-6).abs() < 1e-18);
+        assert!(group_privacy(Epsilon::new(9.0).unwrap(), delta, Steps::new(9).unwrap()).is_err());
+    }
+
+    #[test]
+    fn through_the_mechanism_a_group_costs_less() {
+        let (z, delta) = (NoiseMultiplier::new(10.0).unwrap(), Delta::new(1e-5).unwrap());
+        let plan = [Event::gaussian(z, Adjacency::Substitute, Steps::ONE)];
+        let three = Steps::new(3).unwrap();
+        let direct = Gdp.epsilon(&of_group(&plan, three).unwrap(), delta).unwrap();
+        // A δ for one unit small enough that the group's stays within 1e-5.
+        let single = Gdp.epsilon(&plan, Delta::new(1e-6).unwrap()).unwrap();
+        let (by_formula, failure) =
+            group_privacy(Epsilon::new(single.upper).unwrap(), Delta::new(1e-6).unwrap(), three).unwrap();
+        assert!(failure.get() <= 1e-5 && direct.upper < by_formula.get());
+    }
+
+    #[test]
+    fn an_overlap_adds_the_dearest_clients() {
+        let clients = [laplace(10.0, 1), laplace(5.0, 1), laplace(10.0, 1), laplace(2.0, 2)];
+        let cost = |k: u64| {
+            let delta = Delta::new(0.0).unwrap();
+            overlapping(&Basic, &clients, Steps::new(k).unwrap(), delta).unwrap().upper
+        };
+        for (k, expected) in [(1, 1.0), (2, 1.2), (3, 1.3), (4, 1.4), (9, 1.4)] {
+            assert!((cost(k) - expected).abs() < 1e-12, "{k}: {}", cost(k));
+        }
+    }
+}

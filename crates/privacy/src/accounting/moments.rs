@@ -1,0 +1,81 @@
+//! The moments accountant as the DP-PVI workshop paper used it: few integer orders and the older conversion.
+
+use super::rdp::{Conversion, Orders, answered, gaussian::concentration, poisson, positive_delta};
+use super::{Accountant, Bounds, Interval, check_one_relation};
+use crate::{Adjacency, Delta, Epsilon, Event, Mechanism, Order, PrivacyError, Sampling};
+
+/// λ ≤ 32: moments of the privacy loss up to this one, that is Rényi orders λ + 1.
+const LARGEST_MOMENT: u32 = 32;
+
+/// Log moments at λ = 1 … 32 (Abadi et al. 2016, Theorem 2), with the exact binomial sum for the moments.
+///
+/// α_M(λ) = λ·D_{λ+1} adds up over steps, and δ = min_λ e^{α_M(λ) − λε}, which is Mironov's conversion at order λ + 1.
+/// Kept for comparison with published numbers: `rdp` is never worse.
+///
+/// Supports Gaussian noise without sampling and with Poisson batches under add-remove; discrete Gaussian noise.
+/// Does not support: any other mechanism or sampling; substitution with sampling; δ = 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Moments;
+
+/// Upper bound of (α−1)·D_α of one step, at integer order.
+fn cumulant(event: &Event, order: u64) -> Result<f64, PrivacyError> {
+    if let Some(rho) = concentration("moments", event)? {
+        return Ok((Interval::exact(rho) * Interval::exact(order as f64) * Interval::exact((order - 1) as f64)).hi);
+    }
+    match (event.mechanism(), event.sampling(), event.adjacency()) {
+        (Mechanism::Gaussian { noise_multiplier: z }, Sampling::Poisson { rate }, Adjacency::AddRemove) => {
+            Ok(poisson::cumulant(rate.get(), z.get(), order))
+        }
+        _ => Err(PrivacyError::Unsupported {
+            accountant: "moments",
+            event: event.to_string(),
+            hint: "it knows Gaussian noise, with Poisson batches under add-remove; use `rdp` or `pld`",
+        }),
+    }
+}
+
+/// The plan's log moments: (α, upper bound of (α−1)·D_α), α = 2 … 33.
+fn log_moments(plan: &[Event]) -> Result<Vec<(f64, f64)>, PrivacyError> {
+    check_one_relation(plan)?;
+    let mut table = Vec::new();
+    for lambda in 1..=LARGEST_MOMENT {
+        let order = u64::from(lambda) + 1;
+        let mut sum = Interval::exact(0.0);
+        for event in plan {
+            sum = sum + Interval::exact(cumulant(event, order)?) * Interval::exact(event.steps().get() as f64);
+        }
+        table.push((order as f64, sum.hi));
+    }
+    Ok(table)
+}
+
+/// Those orders, and the table as a function of them.
+fn listed(table: &[(f64, f64)]) -> Result<(Orders, impl Fn(f64) -> f64), PrivacyError> {
+    let orders = table.iter().map(|&(order, _)| Order::new(order)).collect::<Result<_, _>>()?;
+    let curve = |x: f64| table.iter().find(|&&(order, _)| order == x).map_or(f64::INFINITY, |&(_, k)| k);
+    Ok((Orders::Listed(orders), curve))
+}
+
+impl Accountant for Moments {
+    fn name(&self) -> &'static str {
+        "moments"
+    }
+
+    fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
+        if plan.is_empty() {
+            return Ok(Bounds::ZERO);
+        }
+        let table = log_moments(plan)?;
+        let (orders, curve) = listed(&table)?;
+        answered("moments", orders.epsilon(&curve, Conversion::Mironov2017, positive_delta("moments", delta)?))
+    }
+
+    fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
+        if plan.is_empty() {
+            return Ok(Bounds::ZERO);
+        }
+        let table = log_moments(plan)?;
+        let (orders, curve) = listed(&table)?;
+        answered("moments", orders.delta(&curve, Conversion::Mironov2017, epsilon))
+    }
+}

@@ -1,0 +1,132 @@
+//! The Rényi accountant: divergences of every order add up, and the best order gives ε.
+
+mod convert;
+mod curve;
+pub(crate) mod gaussian;
+mod mixture;
+pub(crate) mod poisson;
+pub mod without_replacement;
+
+pub use convert::Conversion;
+pub(crate) use convert::Orders;
+
+use super::{Accountant, Bounds, Interval, check_one_relation};
+use crate::{Delta, Epsilon, Event, Order, PrivacyError};
+use curve::Curve;
+
+/// Rényi differential privacy, at all real orders unless a list is given.
+///
+/// Supports Gaussian noise without sampling, with Poisson batches under both relations (quadrature of the dominating
+/// pair, with its error added) and with batches of fixed size (Wang et al. 2019); discrete Gaussian noise and its sums;
+/// Laplace noise, randomised response, finite pairs and pure (ε, 0) mechanisms.
+/// Does not support: sampled Laplace noise; (ε, δ) mechanisms and finite pairs with impossible outcomes, whose
+/// divergence is infinite; δ = 0; an answer without noise.
+///
+/// The orders and the divergences may be chosen adaptively along a plan, since they add up at each order (Feldman,
+/// Zrnic 2021). Only the upper end is certified: the lower end is 0.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rdp {
+    orders: Orders,
+    conversion: Conversion,
+}
+
+impl Rdp {
+    /// All real orders, with the given conversion.
+    pub fn with_conversion(conversion: Conversion) -> Self {
+        Self { orders: Orders::Continuous, conversion }
+    }
+
+    /// The listed orders only, with the given conversion.
+    pub fn with_orders(orders: Vec<Order>, conversion: Conversion) -> Self {
+        Self { orders: Orders::Listed(orders), conversion }
+    }
+}
+
+/// Upper bound of the Rényi divergence of order α between the event's neighbours, for one step.
+///
+/// α: order, over one. The larger of both directions.
+pub fn renyi_divergence(event: &Event, order: Order) -> Result<f64, PrivacyError> {
+    let (forward, backward) = Curve::both(event)?;
+    let at = |curve: &Curve| curve.cumulant(order.get());
+    let cumulant = at(&forward).max(backward.as_ref().map_or(0.0, at));
+    Ok((Interval::exact(cumulant) / Interval::exact(order.get() - 1.0)).hi)
+}
+
+/// A plan's curves in one direction, with the number of steps of each.
+type Composition = Vec<(Curve, f64)>;
+
+/// The plan in its two directions, or in one where both are the same.
+fn compositions(plan: &[Event]) -> Result<Vec<Composition>, PrivacyError> {
+    check_one_relation(plan)?;
+    let (mut forward, mut backward, mut differ) = (Composition::new(), Composition::new(), false);
+    for event in plan {
+        let (first, second) = Curve::both(event)?;
+        let steps = event.steps().get() as f64;
+        differ |= second.is_some();
+        backward.push((second.unwrap_or_else(|| first.clone()), steps));
+        forward.push((first, steps));
+    }
+    Ok(if differ { vec![forward, backward] } else { vec![forward] })
+}
+
+/// Upper bound of (α−1)·D_α of the whole plan: divergences add up (Mironov 2017, Proposition 1).
+fn total(composition: &Composition, order: f64) -> f64 {
+    let add = |sum: Interval, (curve, steps): &(Curve, f64)| {
+        sum + Interval::exact(curve.cumulant(order)) * Interval::exact(*steps)
+    };
+    composition.iter().fold(Interval::exact(0.0), add).hi
+}
+
+/// δ = 0 asks for a bound on the largest loss, which divergences of finite order do not give.
+pub(crate) fn positive_delta(accountant: &'static str, delta: Delta) -> Result<Delta, PrivacyError> {
+    if delta.get() > 0.0 {
+        return Ok(delta);
+    }
+    Err(PrivacyError::Uncertified {
+        accountant,
+        why: "δ is 0".into(),
+        hint: "pure ε is given by `basic` for mechanisms that have one; else choose δ over 0",
+    })
+}
+
+/// The answer, unless no order gave one.
+pub(crate) fn answered(accountant: &'static str, upper: f64) -> Result<Bounds, PrivacyError> {
+    if upper.is_finite() {
+        return Ok(Bounds::at_most(upper));
+    }
+    Err(PrivacyError::Uncertified {
+        accountant,
+        why: "no order gives a finite bound".into(),
+        hint: "raise the noise multiplier or δ, or use `pld`",
+    })
+}
+
+impl Accountant for Rdp {
+    fn name(&self) -> &'static str {
+        "rdp"
+    }
+
+    fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
+        if plan.is_empty() {
+            return Ok(Bounds::ZERO);
+        }
+        let compositions = compositions(plan)?;
+        let delta = positive_delta("rdp", delta)?;
+        let worst = compositions
+            .iter()
+            .map(|c| self.orders.epsilon(&|order| total(c, order), self.conversion, delta))
+            .fold(0.0, f64::max);
+        answered("rdp", worst)
+    }
+
+    fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
+        if plan.is_empty() {
+            return Ok(Bounds::ZERO);
+        }
+        let worst = compositions(plan)?
+            .iter()
+            .map(|c| self.orders.delta(&|order| total(c, order), self.conversion, epsilon))
+            .fold(0.0, f64::max);
+        answered("rdp", worst)
+    }
+}

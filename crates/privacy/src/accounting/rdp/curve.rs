@@ -1,0 +1,91 @@
+//! The Rényi curve of an event: a function from orders to upper bounds.
+
+use super::gaussian::{concentration, laplace};
+use super::mixture::Mixture;
+use super::without_replacement::FixedBatch;
+use crate::accounting::Interval;
+use crate::accounting::pair::{Atoms, Pair, directions};
+use crate::accounting::special::ln_add_exp;
+use crate::{Event, Mechanism, NoiseMultiplier, PrivacyError, SamplingRate};
+
+/// One step's curve. Divergences of a dominating pair bound the mechanism's: they are f-divergences of it
+/// (Zhu, Dong, Wang 2022, section 2).
+#[derive(Debug, Clone)]
+pub(super) enum Curve {
+    /// D_α ≤ ρα.
+    Line { rho: f64 },
+    /// Laplace noise of scale s.
+    Laplace { s: f64 },
+    /// Poisson sampling.
+    Mixture(Mixture),
+    /// Batches of fixed size.
+    Fixed(FixedBatch),
+    /// (loss, log P-probability) of finitely many outcomes.
+    Finite(Vec<(Interval, Interval)>),
+}
+
+impl Curve {
+    /// The curves of an event in its two directions, which may be the same.
+    pub(super) fn both(event: &Event) -> Result<(Self, Option<Self>), PrivacyError> {
+        if let Some(rho) = concentration("rdp", event)? {
+            return Ok((Self::Line { rho }, None));
+        }
+        let mut pairs = directions("rdp", std::slice::from_ref(event))?.into_iter().flatten().map(|(pair, _)| pair);
+        let first = Self::of(event, pairs.next())?;
+        let second = match pairs.next() {
+            // The remove direction bounds both: see `Mixture::remove`.
+            None | Some(Pair::GaussianAdd { .. }) => None,
+            other => Some(Self::of(event, other)?),
+        };
+        Ok((first, second))
+    }
+
+    fn of(event: &Event, pair: Option<Pair>) -> Result<Self, PrivacyError> {
+        match pair {
+            Some(Pair::GaussianRemove { q, s }) => Ok(Self::Mixture(Mixture::remove(q, s))),
+            Some(Pair::GaussianSubstitute { q, s }) => Ok(Self::Mixture(Mixture::substitute(q, s))),
+            Some(Pair::GaussianFixed { q, s }) => {
+                Ok(Self::Fixed(FixedBatch::new(SamplingRate::new(q)?, NoiseMultiplier::new(s)?)))
+            }
+            Some(Pair::Laplace { s }) => Ok(Self::Laplace { s }),
+            Some(Pair::Finite(atoms)) if atoms.infinite == 0.0 => Ok(Self::Finite(outcomes(&atoms))),
+            _ => Err(unsupported(event)),
+        }
+    }
+
+    /// Upper bound of (α−1)·D_α.
+    pub(super) fn cumulant(&self, order: f64) -> f64 {
+        match self {
+            Self::Line { rho } => (Interval::exact(*rho) * Interval::exact(order) * Interval::exact(order - 1.0)).hi,
+            Self::Laplace { s } => laplace(*s, order),
+            Self::Mixture(pair) => pair.cumulant(order),
+            Self::Fixed(batch) => batch.cumulant(order),
+            Self::Finite(outcomes) => {
+                let less = Interval::exact(order - 1.0);
+                let nothing = Interval::exact(f64::NEG_INFINITY);
+                outcomes.iter().fold(nothing, |sum, &(loss, ln_p)| ln_add_exp(sum, ln_p + less * loss)).hi.max(0.0)
+            }
+        }
+    }
+}
+
+/// Outcomes with their rounding made good: probabilities within 2^-50 of the meant ones, a loss the difference of two
+/// logarithms of such. The meant probabilities are those that were given; their sums are not corrected.
+fn outcomes(atoms: &Atoms) -> Vec<(Interval, Interval)> {
+    let widened = |&(loss, p): &(f64, f64)| {
+        let ln_p = Interval::exact(p).ln();
+        let slack = (1.0 + loss.abs() + ln_p.lo.abs()) * (4.0 * f64::EPSILON);
+        let around = |x: Interval| x + Interval::new(-slack, slack);
+        (around(Interval::exact(loss)), around(ln_p))
+    };
+    atoms.finite.iter().map(widened).collect()
+}
+
+fn unsupported(event: &Event) -> PrivacyError {
+    let hint = match event.mechanism() {
+        Mechanism::Laplace { .. } => "sampled Laplace noise is accounted by `pld`",
+        Mechanism::Approximate { .. } => "an (ε, δ) mechanism has no finite Rényi divergence: use `optimal` or `pld`",
+        _ => "outcomes that one data set cannot produce have no finite Rényi divergence: use `pld`",
+    };
+    PrivacyError::Unsupported { accountant: "rdp", event: event.to_string(), hint }
+}

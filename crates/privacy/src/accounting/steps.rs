@@ -1,0 +1,48 @@
+//! The most steps that stay within (ε, δ).
+
+use super::Accountant;
+use crate::{Delta, Epsilon, Event, PrivacyError, Steps};
+
+/// Largest number of steps that is tried.
+const MOST_STEPS: u64 = 1_000_000_000_000;
+
+/// The largest T, up to 10^12, whose *upper* ε is at most the target.
+///
+/// `plan_of` maps T to the plan it would give; more steps must not cost less. A cost that the accountant refuses to
+/// certify (`Uncertified`) counts as too large, except at T = 1, where the refusal is passed on. Error if one step is
+/// too many.
+pub fn steps(
+    accountant: &dyn Accountant,
+    plan_of: &dyn Fn(Steps) -> Result<Vec<Event>, PrivacyError>,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<Steps, PrivacyError> {
+    let one = plan_of(Steps::ONE)?;
+    let cost = accountant.epsilon(&one, delta)?.upper;
+    if cost > epsilon.get() {
+        return Err(PrivacyError::Budget {
+            event: one.last().map_or_else(String::new, Event::to_string),
+            cost: format!("ε = {cost} at δ = {delta}"),
+            granted: format!("ε = {epsilon}"),
+            fits: 0,
+        });
+    }
+    let fits = |t: u64| match accountant.epsilon(&plan_of(Steps::new(t)?)?, delta) {
+        Ok(bounds) => Ok(bounds.upper <= epsilon.get()),
+        Err(PrivacyError::Uncertified { .. }) => Ok(false),
+        Err(other) => Err(other),
+    };
+    let (mut most, mut too_many) = (1, 2);
+    while fits(too_many)? {
+        most = too_many;
+        if most == MOST_STEPS {
+            return Steps::new(most);
+        }
+        too_many = (2 * too_many).min(MOST_STEPS);
+    }
+    while too_many - most > 1 {
+        let middle = most + (too_many - most) / 2;
+        if fits(middle)? { most = middle } else { too_many = middle }
+    }
+    Steps::new(most)
+}

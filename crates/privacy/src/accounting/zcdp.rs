@@ -1,0 +1,69 @@
+//! Zero-concentrated differential privacy: one number ρ that adds up.
+
+use super::composition::pure_epsilon;
+use super::rdp::{Conversion, Orders, answered, gaussian::concentration, positive_delta};
+use super::{Accountant, Bounds, Interval, check_one_relation};
+use crate::{Delta, Epsilon, Event, PrivacyError, Rho};
+
+/// ρ-zCDP (Bun, Steinke 2016, Definition 1.1): D_α ≤ ρα for all α > 1; ρ adds up (their Lemma 1.7).
+///
+/// Supports Gaussian and discrete Gaussian noise and sums of discrete Gaussian shares, unsampled, and mechanisms with a
+/// pure ε at ρ = ½ε² (their Proposition 1.4): Laplace noise, randomised response, finite pairs, (ε, 0) mechanisms.
+/// Does not support: sampling, which zCDP does not amplify; (ε, δ) mechanisms; δ = 0; an answer without noise.
+///
+/// Converted to (ε, δ) at the best real order (Canonne, Kamath, Steinke 2020, Proposition 12). ρ may be spent
+/// adaptively up to a fixed total (Feldman, Zrnic 2021). Only the upper end is certified: the lower end is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Zcdp;
+
+/// ρ of a plan, from above.
+pub fn rho(plan: &[Event]) -> Result<Rho, PrivacyError> {
+    check_one_relation(plan)?;
+    let mut total = Interval::exact(0.0);
+    for event in plan {
+        total = total + Interval::exact(step(event)?) * Interval::exact(event.steps().get() as f64);
+    }
+    Rho::new(total.hi.max(0.0))
+}
+
+/// ρ of one step, from above.
+fn step(event: &Event) -> Result<f64, PrivacyError> {
+    if let Some(rho) = concentration("zcdp", event)? {
+        return Ok(rho);
+    }
+    if let (Some(epsilon), true) = (pure_epsilon(event)?, event.sampling().rate() >= 1.0) {
+        return Ok((Interval::exact(epsilon) * Interval::exact(epsilon) * Interval::exact(0.5)).hi);
+    }
+    Err(PrivacyError::Unsupported {
+        accountant: "zcdp",
+        event: event.to_string(),
+        hint: "sampled batches and (ε, δ) mechanisms are accounted by `pld`, sampled Gaussian noise also by `rdp`",
+    })
+}
+
+/// α ↦ (α−1)·ρα, from above.
+fn curve(rho: Rho) -> impl Fn(f64) -> f64 {
+    move |order| (Interval::exact(rho.get()) * Interval::exact(order) * Interval::exact(order - 1.0)).hi
+}
+
+impl Accountant for Zcdp {
+    fn name(&self) -> &'static str {
+        "zcdp"
+    }
+
+    fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
+        if plan.is_empty() {
+            return Ok(Bounds::ZERO);
+        }
+        let curve = curve(rho(plan)?);
+        answered("zcdp", Orders::Continuous.epsilon(&curve, Conversion::Canonne2020, positive_delta("zcdp", delta)?))
+    }
+
+    fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
+        if plan.is_empty() {
+            return Ok(Bounds::ZERO);
+        }
+        let curve = curve(rho(plan)?);
+        answered("zcdp", Orders::Continuous.delta(&curve, Conversion::Canonne2020, epsilon))
+    }
+}

@@ -1,0 +1,349 @@
+//! Laws that every accountant keeps: nothing costs nothing, parts add up, more never costs less, the unknown is refused.
+
+use privacy::accounting::by_name;
+use privacy::accounting::calibrate::calibrate;
+use privacy::accounting::steps::steps;
+use privacy::{
+    Accountant, Adjacency, Categories, Delta, Epsilon, Event, FinitePair, Gamma, Mechanism, NoiseMultiplier,
+    PrivacyError, Sampling, SamplingRate, Steps, Unit,
+};
+use proptest::prelude::*;
+
+fn z(x: f64) -> NoiseMultiplier {
+    NoiseMultiplier::new(x).unwrap()
+}
+
+fn of(mechanism: Mechanism, adjacency: Adjacency, sampling: Sampling, steps: u64) -> Event {
+    Event::new(mechanism, adjacency, Unit::Example, sampling, Steps::new(steps).unwrap()).unwrap()
+}
+
+fn poisson(q: f64) -> Sampling {
+    Sampling::Poisson { rate: SamplingRate::new(q).unwrap() }
+}
+
+fn gaussian(m: f64, steps: u64) -> Event {
+    Event::gaussian(z(m), Adjacency::Substitute, Steps::new(steps).unwrap())
+}
+
+fn sampled(m: f64, q: f64, adjacency: Adjacency, steps: u64) -> Event {
+    of(Mechanism::Gaussian { noise_multiplier: z(m) }, adjacency, poisson(q), steps)
+}
+
+fn fixed(m: f64, batch: u64, rows: u64, steps: u64) -> Event {
+    let sampling = Sampling::without_replacement(batch, rows).unwrap();
+    of(Mechanism::Gaussian { noise_multiplier: z(m) }, Adjacency::Substitute, sampling, steps)
+}
+
+fn laplace(m: f64, steps: u64) -> Event {
+    of(Mechanism::Laplace { noise_multiplier: z(m) }, Adjacency::Substitute, Sampling::None, steps)
+}
+
+fn discrete(m: f64, steps: u64) -> Event {
+    of(Mechanism::DiscreteGaussian { noise_multiplier: z(m) }, Adjacency::Substitute, Sampling::None, steps)
+}
+
+fn shares(m: f64, steps: u64) -> Event {
+    let mechanism = Mechanism::DiscreteGaussianSum {
+        noise_multiplier: z(m),
+        shares: Steps::new(10).unwrap(),
+        share_deviation: z(2.0),
+        dimension: Steps::new(100).unwrap(),
+    };
+    of(mechanism, Adjacency::Substitute, Sampling::None, steps)
+}
+
+fn response(gamma: f64, steps: u64) -> Event {
+    let (categories, gamma) = (Categories::new(4).unwrap(), Gamma::new(gamma).unwrap());
+    of(Mechanism::RandomisedResponse { categories, gamma }, Adjacency::Substitute, Sampling::None, steps)
+}
+
+fn finite(steps: u64) -> Event {
+    let pair = FinitePair::new(vec![(0.5, 0.4), (0.3, 0.3), (0.2, 0.3)]).unwrap();
+    of(Mechanism::Finite(pair), Adjacency::Substitute, Sampling::None, steps)
+}
+
+fn approximate(epsilon: f64, delta: f64, steps: u64) -> Event {
+    let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap());
+    of(Mechanism::Approximate { epsilon, delta }, Adjacency::Substitute, Sampling::None, steps)
+}
+
+fn open() -> Event {
+    of(Mechanism::Open, Adjacency::Substitute, Sampling::None, 1)
+}
+
+fn delta() -> Delta {
+    Delta::new(1e-3).unwrap()
+}
+
+/// The laws, for events that the accountant supports at δ = 1e-3 and events that it does not.
+fn laws(name: &str, supported: &[Event], unsupported: &[Event]) {
+    let accountant = by_name(name).unwrap();
+    assert_eq!(accountant.name(), name);
+    nothing_costs_nothing(&*accountant);
+    for event in supported {
+        parts_add_up(&*accountant, event);
+        more_never_costs_less(&*accountant, event);
+        mixed_relations_are_refused(&*accountant, event);
+        delta_answers_epsilon(&*accountant, event);
+    }
+    for event in unsupported {
+        let refused = accountant.epsilon(std::slice::from_ref(event), delta()).unwrap_err();
+        assert!(matches!(refused, PrivacyError::Unsupported { .. }), "{name}, {event}: {refused}");
+        assert!(refused.hint().is_some());
+        assert!(accountant.delta(std::slice::from_ref(event), Epsilon::new(0.5).unwrap()).is_err());
+    }
+}
+
+fn nothing_costs_nothing(accountant: &dyn Accountant) {
+    for d in [0.0, 1e-9, 0.5] {
+        assert_eq!(accountant.epsilon(&[], Delta::new(d).unwrap()).unwrap().upper, 0.0);
+    }
+    assert_eq!(accountant.delta(&[], Epsilon::new(1.0).unwrap()).unwrap().upper, 0.0);
+}
+
+/// T steps in one event and in many events enclose the same value; an accountant may refuse both.
+fn parts_add_up(accountant: &dyn Accountant, event: &Event) {
+    let five = [event.repeated(Steps::new(5).unwrap())];
+    let parts =
+        [event.repeated(Steps::new(2).unwrap()), event.repeated(Steps::ONE), event.repeated(Steps::new(2).unwrap())];
+    match (accountant.epsilon(&five, delta()), accountant.epsilon(&parts, delta())) {
+        (Ok(whole), Ok(sum)) => {
+            assert!(whole.intersects(&sum), "{event}: {whole:?} {sum:?}");
+            let close = (whole.upper - sum.upper).abs() <= 1e-9 * whole.upper;
+            assert!(close, "{} on {event}: {whole:?} {sum:?}", accountant.name());
+        }
+        (Err(_), Err(_)) => {}
+        (whole, sum) => panic!("{} on {event}: {whole:?} but {sum:?}", accountant.name()),
+    }
+}
+
+/// No certified contradiction: the lower end of the cheaper plan is not over the upper end of the dearer one; and the
+/// upper ends, which budgets are held against, keep the order to 1e-9.
+#[track_caller]
+fn assert_ordered(accountant: &dyn Accountant, cheaper: (&[Event], Delta), dearer: (&[Event], Delta)) {
+    let (low, high) = match (accountant.epsilon(cheaper.0, cheaper.1), accountant.epsilon(dearer.0, dearer.1)) {
+        (Ok(low), Ok(high)) => (low, high),
+        // The dearer one may be out of what can be certified.
+        (_, Err(PrivacyError::Uncertified { .. } | PrivacyError::Unsupported { .. })) => return,
+        (low, high) => panic!("{}: {low:?} but {high:?}", accountant.name()),
+    };
+    assert!(low.lower <= high.upper, "{}: {low:?} {high:?}", accountant.name());
+    assert!(low.upper <= high.upper * (1.0 + 1e-9), "{}: {low:?} {high:?}", accountant.name());
+}
+
+fn more_never_costs_less(accountant: &dyn Accountant, event: &Event) {
+    let plan = std::slice::from_ref(event);
+    let small = accountant.epsilon(plan, delta()).unwrap();
+    assert!(small.upper > 0.0 && small.lower <= small.upper, "{event}: {small:?}");
+    let longer = [event.repeated(Steps::new(event.steps().get() * 3).unwrap())];
+    assert_ordered(accountant, (plan, delta()), (&longer, delta()));
+    assert_ordered(accountant, (plan, Delta::new(2e-3).unwrap()), (plan, delta()));
+    if let Some(noisier) = with_noise(event, 1.5) {
+        assert_ordered(accountant, (&[noisier], delta()), (plan, delta()));
+    }
+    if let Some(rarer) = with_rate(event) {
+        assert_ordered(accountant, (&[rarer], delta()), (plan, delta()));
+    }
+}
+
+/// The event with its multiplier scaled up.
+fn with_noise(event: &Event, factor: f64) -> Option<Event> {
+    let more = z(event.noise_multiplier()?.get() * factor);
+    let mechanism = match event.mechanism() {
+        Mechanism::Gaussian { .. } => Mechanism::Gaussian { noise_multiplier: more },
+        Mechanism::Laplace { .. } => Mechanism::Laplace { noise_multiplier: more },
+        Mechanism::DiscreteGaussian { .. } => Mechanism::DiscreteGaussian { noise_multiplier: more },
+        _ => return None,
+    };
+    Event::new(mechanism, event.adjacency(), event.unit(), *event.sampling(), event.steps()).ok()
+}
+
+/// The event at half its sampling rate.
+fn with_rate(event: &Event) -> Option<Event> {
+    let sampling = match event.sampling() {
+        Sampling::None => return None,
+        Sampling::Poisson { rate } => poisson(rate.get() / 2.0),
+        Sampling::WithoutReplacement { batch, of } => Sampling::without_replacement(*batch, 2 * of).unwrap(),
+    };
+    Event::new(event.mechanism().clone(), event.adjacency(), event.unit(), sampling, event.steps()).ok()
+}
+
+fn mixed_relations_are_refused(accountant: &dyn Accountant, event: &Event) {
+    let other = Event::new(event.mechanism().clone(), event.adjacency(), Unit::Client, *event.sampling(), Steps::ONE);
+    let mixed = [event.repeated(Steps::ONE), other.unwrap()];
+    let refused = accountant.epsilon(&mixed, delta()).unwrap_err();
+    assert!(matches!(refused, PrivacyError::MixedRelations { .. }), "{event}: {refused}");
+    assert!(accountant.delta(&mixed, Epsilon::new(0.5).unwrap()).is_err());
+}
+
+/// δ at the upper ε is at most the δ that was asked for, up to the resolution of the searches.
+fn delta_answers_epsilon(accountant: &dyn Accountant, event: &Event) {
+    let plan = std::slice::from_ref(event);
+    let epsilon = accountant.epsilon(plan, delta()).unwrap();
+    let back = accountant.delta(plan, Epsilon::new(epsilon.upper).unwrap()).unwrap();
+    assert!(back.upper <= 1e-3 * (1.0 + 1e-6), "{} on {event}: {epsilon:?} {back:?}", accountant.name());
+    assert!(back.lower <= back.upper);
+}
+
+#[test]
+fn rdp() {
+    let supported = [
+        gaussian(2.0, 3),
+        sampled(1.1, 0.02, Adjacency::AddRemove, 200),
+        sampled(1.1, 0.02, Adjacency::Substitute, 200),
+        fixed(1.5, 1, 50, 100),
+        laplace(3.0, 4),
+        discrete(2.0, 2),
+        shares(2.0, 2),
+        response(0.5, 3),
+        finite(6),
+        approximate(0.3, 0.0, 5),
+    ];
+    let sampled_laplace = of(Mechanism::Laplace { noise_multiplier: z(1.0) }, Adjacency::AddRemove, poisson(0.1), 1);
+    laws("rdp", &supported, &[open(), approximate(0.3, 1e-6, 1), sampled_laplace]);
+}
+
+#[test]
+fn moments() {
+    let supported = [gaussian(3.0, 3), sampled(1.1, 0.02, Adjacency::AddRemove, 200), discrete(2.0, 2)];
+    let unsupported = [open(), laplace(1.0, 1), fixed(1.0, 1, 10, 1), sampled(1.0, 0.1, Adjacency::Substitute, 1)];
+    laws("moments", &supported, &unsupported);
+}
+
+#[test]
+fn zcdp() {
+    let supported = [
+        gaussian(2.0, 3),
+        laplace(3.0, 4),
+        discrete(2.0, 2),
+        shares(2.0, 2),
+        response(0.5, 3),
+        finite(6),
+        approximate(0.3, 0.0, 5),
+    ];
+    laws("zcdp", &supported, &[open(), sampled(1.0, 0.1, Adjacency::AddRemove, 1), approximate(0.3, 1e-6, 1)]);
+}
+
+#[test]
+fn gdp() {
+    let supported = [gaussian(2.0, 3), laplace(3.0, 4), response(0.5, 3), finite(6), approximate(0.3, 0.0, 5)];
+    let unsupported = [
+        open(),
+        sampled(1.0, 0.1, Adjacency::AddRemove, 1),
+        fixed(1.0, 1, 10, 1),
+        discrete(1.0, 1),
+        approximate(0.1, 1e-6, 1),
+    ];
+    laws("gdp", &supported, &unsupported);
+}
+
+#[test]
+fn classical() {
+    laws(
+        "classical",
+        &[gaussian(10.0, 1)],
+        &[open(), gaussian(10.0, 2), laplace(1.0, 1), sampled(9.0, 0.1, Adjacency::AddRemove, 1)],
+    );
+}
+
+#[test]
+fn basic_advanced_and_optimal() {
+    for name in ["basic", "advanced", "optimal"] {
+        let supported =
+            [laplace(3.0, 4), response(0.5, 3), finite(6), approximate(0.1, 0.0, 5), approximate(0.1, 1e-6, 30)];
+        laws(name, &supported, &[open(), gaussian(2.0, 1), discrete(2.0, 1)]);
+    }
+    let differ = [approximate(0.1, 0.0, 1), approximate(0.2, 0.0, 1)];
+    assert_eq!(by_name("optimal").unwrap().epsilon(&differ, delta()).unwrap_err().code(), "P003");
+}
+
+#[test]
+fn names_are_unique_and_the_unknown_is_none() {
+    let names: Vec<&str> = privacy::accounting::all().iter().map(|a| a.name()).collect();
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    assert_eq!(sorted.len(), names.len());
+    assert!(by_name("magic").is_none());
+}
+
+/// Exact for Gaussian noise: no other accountant may be below it.
+#[test]
+fn no_accountant_is_below_the_exact_one() {
+    for m in [0.7, 2.0, 20.0] {
+        for t in [1, 40] {
+            let plan = [gaussian(m, t)];
+            for d in [1e-9, 1e-5, 0.1] {
+                let d = Delta::new(d).unwrap();
+                let exact = by_name("gdp").unwrap().epsilon(&plan, d).unwrap().lower;
+                for name in ["rdp", "zcdp", "moments", "classical"] {
+                    if let Ok(bounds) = by_name(name).unwrap().epsilon(&plan, d) {
+                        assert!(bounds.upper >= exact, "{name}: {bounds:?} under {exact}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// For pure mechanisms optimal composition is not above the other two, nor is RDP at all orders below it.
+#[test]
+fn optimal_composition_is_optimal() {
+    for (epsilon, k) in [(0.05, 200), (0.5, 20), (2.0, 3)] {
+        let plan = [approximate(epsilon, 0.0, k)];
+        let at = |name: &str| by_name(name).unwrap().epsilon(&plan, delta()).unwrap();
+        let best = at("optimal");
+        assert!(best.relative_width() < 1e-9);
+        for name in ["basic", "advanced", "rdp", "zcdp", "gdp"] {
+            assert!(at(name).upper >= best.lower, "{name}");
+        }
+    }
+}
+
+/// What is calibrated or counted is within the target when accounted again.
+fn fits(name: &str, epsilon: f64, exponent: f64, plan_of: &dyn Fn(NoiseMultiplier, Steps) -> Event, t: u64) {
+    let accountant = by_name(name).unwrap();
+    let (target, d) = (Epsilon::new(epsilon).unwrap(), Delta::new(10f64.powf(-exponent)).unwrap());
+    let t = Steps::new(t).unwrap();
+    let found = calibrate(&*accountant, &|m| Ok(vec![plan_of(m, t)]), target, d).unwrap();
+    let cost = |m: f64, t: u64| accountant.epsilon(&[plan_of(z(m), Steps::new(t).unwrap())], d).map(|b| b.upper);
+    assert!(cost(found.get(), t.get()).unwrap() <= epsilon);
+    assert!(
+        cost(found.get() * (1.0 - 1e-7), t.get()).unwrap_or(f64::INFINITY) > epsilon,
+        "{name}: not the least noise"
+    );
+    let most = steps(&*accountant, &|t| Ok(vec![plan_of(found, t)]), target, d);
+    if name != "classical" {
+        let most = most.unwrap().get();
+        assert!(most >= t.get() && cost(found.get(), most).unwrap() <= epsilon);
+        assert!(cost(found.get(), most + 1).unwrap_or(f64::INFINITY) > epsilon);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(20), ..ProptestConfig::default() })]
+
+    #[test]
+    fn calibration_fits_for_unsampled_noise(epsilon in 0.05..8.0, exponent in 2.0..12.0, t in 1u64..2000) {
+        // Orders up to 33 reach no ε below log(1/δ)/32.
+        let reachable = f64::max(epsilon, 0.09 * exponent);
+        fits("moments", reachable, exponent, &|m, t| Event::gaussian(m, Adjacency::Substitute, t), t);
+        for name in ["gdp", "zcdp", "rdp"] {
+            fits(name, epsilon, exponent, &|m, t| Event::gaussian(m, Adjacency::Substitute, t), t);
+        }
+        fits("classical", epsilon.min(0.99), exponent, &|m, _| gaussian(m.get(), 1), 1);
+        fits("basic", epsilon, exponent, &|m, t| laplace(m.get(), t.get()), t);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(21), ..ProptestConfig::default() })]
+
+    #[test]
+    fn calibration_fits_for_sampled_noise(epsilon in 0.3..6.0, exponent in 3.0..9.0, q in 0.001..0.2, t in 10u64..2000) {
+        for adjacency in [Adjacency::AddRemove, Adjacency::Substitute] {
+            fits("rdp", epsilon, exponent, &|m, t| sampled(m.get(), q, adjacency, t.get()), t);
+        }
+        fits("moments", epsilon.max(1.5), exponent, &|m, t| sampled(m.get(), q, Adjacency::AddRemove, t.get()), t);
+    }
+}
