@@ -44,6 +44,24 @@ pub enum Mechanism {
         /// γ.
         gamma: Gamma,
     },
+    /// A shuffle of one report from each user, every report ε₀-locally private (adaptively, in any order).
+    ShuffleClones {
+        /// n: users whose reports are in the shuffle. With a sample of users, the size of the sample.
+        users: Steps,
+        /// ε₀ of each report.
+        local_epsilon: Epsilon,
+    },
+    /// A shuffle of k-randomised responses, one from each user.
+    ShuffleRandomisedResponse {
+        /// n: users whose answers are in the shuffle.
+        users: Steps,
+        /// k.
+        categories: Categories,
+        /// γ.
+        gamma: Gamma,
+        /// What is known beside the shuffled answers.
+        adversary: Adversary,
+    },
     /// Any mechanism that is dominated by a pair of finite distributions.
     Finite(FinitePair),
     /// Any mechanism of which only (ε, δ) is known.
@@ -55,6 +73,16 @@ pub enum Mechanism {
     },
     /// No noise at all: infinite cost, chosen by name.
     Open,
+}
+
+/// What an adversary of the shuffle model knows beside the shuffled answers and the true categories of all other users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Adversary {
+    /// Who answered truthfully, the protected user included.
+    Strong,
+    /// Who answered truthfully among the others.
+    Weak,
 }
 
 /// A mechanism in its setting. It exists only where a theorem joins mechanism, relation and sampling.
@@ -156,6 +184,8 @@ impl Event {
 /// Gaussian, Poisson: Zhu et al. 2022, Theorem 11 (add-remove), `docs/maths/poisson-substitution.md` (substitute).
 /// Gaussian, without replacement, substitute: Zhu et al. 2022, Proposition 30.
 /// Laplace, Poisson, add-remove: Zhu et al. 2022, Theorem 11. Randomised response: one answer is replaced.
+/// Shuffle of ε₀-private reports: Feldman et al. 2023, Theorem 3.1; with users drawn without replacement, Zhu et al. 2022,
+/// Proposition 30. Shuffled randomised response: Koskela et al. 2023, Theorems 14 and 16.
 fn covered(mechanism: &Mechanism, adjacency: Adjacency, unit: Unit, sampling: &Sampling) -> Result<(), PrivacyError> {
     let refuse = |why, hint| {
         let what = format!("{mechanism} with {sampling} under {adjacency} of a {unit}");
@@ -169,7 +199,24 @@ fn covered(mechanism: &Mechanism, adjacency: Adjacency, unit: Unit, sampling: &S
         (Mechanism::RandomisedResponse { .. }, _, Adjacency::AddRemove) => {
             refuse("an answer can be replaced but not left out", "use --adjacency substitute")
         }
+        (Mechanism::ShuffleClones { .. } | Mechanism::ShuffleRandomisedResponse { .. }, _, Adjacency::AddRemove) => {
+            refuse("everyone sees how many reports were shuffled", "use --adjacency substitute")
+        }
         (_, Sampling::None, _) => Ok(()),
+        (Mechanism::ShuffleClones { users, .. }, Sampling::WithoutReplacement { batch, .. }, _) => {
+            if users.get() == *batch {
+                Ok(())
+            } else {
+                refuse("the users in the shuffle are the users in the sample", "set the batch to the number of users")
+            }
+        }
+        (Mechanism::ShuffleClones { .. }, Sampling::Poisson { .. }, _) => {
+            refuse("the number of shuffled reports would vary", "draw a fixed number of users without replacement")
+        }
+        (Mechanism::ShuffleRandomisedResponse { .. }, _, _) => refuse(
+            "the adversary knows the other users' categories, hence would know who was drawn",
+            "use no sampling, or the shuffle of any locally private report",
+        ),
         (Mechanism::Gaussian { .. }, _, _) => Ok(()),
         (Mechanism::Laplace { .. }, Sampling::Poisson { .. }, Adjacency::AddRemove) => Ok(()),
         (Mechanism::Laplace { .. }, _, _) => refuse(
@@ -194,10 +241,29 @@ impl fmt::Display for Mechanism {
             Self::RandomisedResponse { categories, gamma } => {
                 write!(f, "randomised response over {categories} categories with gamma {gamma}")
             }
+            Self::ShuffleClones { users, local_epsilon } => {
+                write!(f, "a shuffle of {users} reports of local epsilon {local_epsilon}")
+            }
+            Self::ShuffleRandomisedResponse { users, categories, gamma, adversary } => {
+                write!(
+                    f,
+                    "a shuffle of {users} randomised responses over {categories} categories with gamma {gamma} "
+                )?;
+                write!(f, "against the {adversary} adversary")
+            }
             Self::Finite(pair) => write!(f, "a finite pair of {} outcomes", pair.len()),
             Self::Approximate { epsilon, delta } => write!(f, "an ({epsilon}, {delta}) mechanism"),
             Self::Open => f.write_str("an answer without noise"),
         }
+    }
+}
+
+impl fmt::Display for Adversary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Strong => "strong",
+            Self::Weak => "weak",
+        })
     }
 }
 
@@ -234,6 +300,29 @@ mod tests {
         assert!(refused.hint().unwrap().contains("substitute"));
         assert!(event(laplace.clone(), Adjacency::Substitute, poisson).is_err());
         assert!(event(laplace, Adjacency::AddRemove, poisson).is_ok());
+    }
+
+    #[test]
+    fn a_shuffle_is_covered_under_substitution_with_the_sample_as_its_users() {
+        let users = Steps::new(100).unwrap();
+        let clones = Mechanism::ShuffleClones { users, local_epsilon: Epsilon::new(3.0).unwrap() };
+        let response = Mechanism::ShuffleRandomisedResponse {
+            users,
+            categories: Categories::new(4).unwrap(),
+            gamma: Gamma::new(0.25).unwrap(),
+            adversary: Adversary::Weak,
+        };
+        let of_users = Sampling::without_replacement(100, 10_000).unwrap();
+        let of_others = Sampling::without_replacement(1, 100).unwrap();
+        let poisson = Sampling::Poisson { rate: SamplingRate::new(0.1).unwrap() };
+        assert!(event(clones.clone(), Adjacency::Substitute, Sampling::None).is_ok());
+        assert!(event(clones.clone(), Adjacency::Substitute, of_users).is_ok());
+        assert!(event(clones.clone(), Adjacency::Substitute, of_others).is_err());
+        assert!(event(clones.clone(), Adjacency::Substitute, poisson).is_err());
+        assert!(event(clones, Adjacency::AddRemove, Sampling::None).is_err());
+        assert!(event(response.clone(), Adjacency::Substitute, Sampling::None).is_ok());
+        assert!(event(response.clone(), Adjacency::Substitute, of_users).is_err());
+        assert!(response.to_string().ends_with("against the weak adversary"));
     }
 
     #[test]

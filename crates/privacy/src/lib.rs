@@ -9,7 +9,7 @@ mod relation;
 
 pub use accounting::{Accountant, Bounds};
 pub use error::PrivacyError;
-pub use event::{Event, Mechanism};
+pub use event::{Adversary, Event, Mechanism};
 pub use finite::FinitePair;
 pub use parameters::{
     Categories, Delta, Epsilon, Gamma, Mu, NoiseMultiplier, NormBound, Order, Rho, SamplingRate, Steps,

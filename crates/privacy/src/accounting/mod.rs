@@ -1,8 +1,10 @@
 //! What events cost: accountants are functions of a plan, and a reported cost is a certified bound.
 
+mod binomial;
 pub mod calibrate;
 pub mod classical;
 pub mod composition;
+mod enclosure;
 pub mod gdp;
 pub mod group;
 mod interval;
@@ -10,10 +12,13 @@ pub mod moments;
 pub mod optimal;
 pub mod pair;
 pub mod rdp;
+mod shuffle;
 pub mod special;
 pub mod steps;
+mod sum;
 pub mod zcdp;
 
+pub use enclosure::Enclosure;
 pub use interval::Interval;
 
 use crate::{Delta, Epsilon, Event, PrivacyError};

@@ -4,8 +4,8 @@
 //! H_α(P ‖ Q) = sup_E P(E) − α Q(E) (Zhu, Dong, Wang 2022, Definition 7). Dominating pairs compose by products
 //! (their Theorem 10). δ(ε) = H_{e^ε}.
 
-use super::check_one_relation;
-use crate::{Adjacency, Event, Mechanism, PrivacyError, Sampling, Steps};
+use super::{Bounds, Enclosure, check_one_relation, shuffle, sum::Sum};
+use crate::{Adjacency, Adversary, Event, Mechanism, PrivacyError, Sampling, Steps};
 
 /// One ordered pair (P, Q). Gaussian and Laplace laws are in units of the sensitivity; s is their deviation or scale.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +71,26 @@ pub enum Pair {
     },
     /// Finitely many outcomes.
     Finite(Atoms),
+    /// More outcomes than can be written down, between two laws that can.
+    Enclosed(Enclosure),
+}
+
+impl Pair {
+    /// A pair that dominates this one, written out. Upper bounds are computed from it.
+    pub fn upper(&self) -> Self {
+        match self {
+            Self::Enclosed(enclosure) => Self::Finite(enclosure.upper()),
+            pair => pair.clone(),
+        }
+    }
+
+    /// A pair that this one dominates, written out. Lower bounds are computed from it.
+    pub fn lower(&self) -> Self {
+        match self {
+            Self::Enclosed(enclosure) => Self::Finite(enclosure.lower()),
+            pair => pair.clone(),
+        }
+    }
 }
 
 /// The privacy loss of a pair with finitely many outcomes, under P.
@@ -95,6 +115,18 @@ impl Atoms {
         }
         atoms.finite.sort_by(|a, b| a.0.total_cmp(&b.0));
         atoms
+    }
+
+    /// H_α = Σ (p − αq)₊ = Σ p (1 − e^{log α − loss})₊ with α = e^`log_alpha`, the atoms taken as exact.
+    ///
+    /// Each term has a relative error of at most 8u: the rounding of x = log α − loss < 0 moves e^x by at most
+    /// u|x|e^x ≤ u(1 − e^x). The compensated sum adds 3u. 2⁻⁴⁸ = 32u covers both.
+    pub fn hockey_stick(&self, log_alpha: f64) -> Bounds {
+        const ERROR: f64 = 3.6e-15;
+        let above = self.finite.iter().filter(|&&(loss, _)| loss > log_alpha);
+        let mut sum: Sum = above.map(|&(loss, p)| -p * libm::expm1(log_alpha - loss)).collect();
+        sum.add(self.infinite);
+        Bounds::between(sum.get() * (1.0 - ERROR), sum.get() * (1.0 + ERROR))
     }
 }
 
@@ -144,6 +176,17 @@ fn pairs(accountant: &'static str, event: &Event) -> Result<(Pair, Option<Pair>)
             let rest = ((k - 2.0) * other, (k - 2.0) * other);
             let outcomes = [(keep, other), (other, keep), rest];
             (Pair::Finite(Atoms::from_outcomes(outcomes.into_iter())), None)
+        }
+        (Mechanism::ShuffleClones { users, local_epsilon }, _) => {
+            let all = shuffle::clones(users.get(), local_epsilon.get())?;
+            (Pair::Enclosed(if sampled { shuffle::subsampled(&all, q) } else { all }), None)
+        }
+        (Mechanism::ShuffleRandomisedResponse { users, categories, gamma, adversary }, _) => {
+            let law = match adversary {
+                Adversary::Strong => shuffle::strong,
+                Adversary::Weak => shuffle::weak,
+            };
+            (Pair::Enclosed(law(users.get(), categories.get(), gamma.get())?), None)
         }
         (Mechanism::Finite(pair), _) => (
             Pair::Finite(Atoms::from_outcomes(pair.outcomes().iter().copied())),
