@@ -187,3 +187,32 @@ fn steps_within_the_budget_of_the_workshop() {
         assert!(improved <= best && best <= number(&case, "exact_pld_remove"), "{}: {best}", case["id"]);
     }
 }
+
+/// Rényi bounds are upper bounds, and not far from the exact value where the pair itself is integrated.
+#[test]
+fn renyi_bounds_are_never_below_the_exact_value() {
+    let delta = |case: &Value| Delta::new(number(case, "delta")).unwrap();
+    let gaussian = |z: f64| Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(z).unwrap() };
+    let check = |case: &Value, event: Event, most: f64| {
+        let exact = number(case, "epsilon_exact");
+        let found = Rdp::default().epsilon(&[event], delta(case)).unwrap().upper;
+        // A single step is not what moments are good at.
+        let most = if number(case, "T") < 100.0 { 10.0 } else { most };
+        assert!(found >= exact && found <= most * exact, "{}: {found} against {exact}", case["id"]);
+    };
+    for case in family("pois").into_iter().chain(family("tinydelta")) {
+        check(&case, poisson(&case, number(&case, "T") as u64), 1.25);
+    }
+    for (name, per_sensitivity, most) in [("subpair", 0.5, 1.2), ("wor", 1.0, 2.0)] {
+        for case in family(name) {
+            let rate = SamplingRate::new(number(&case, "q")).unwrap();
+            let sampling = match name {
+                "wor" => Sampling::without_replacement_at(rate).unwrap(),
+                _ => Sampling::Poisson { rate },
+            };
+            let mechanism = gaussian(number(&case, "sigma") * per_sensitivity);
+            let steps = Steps::new(number(&case, "T") as u64).unwrap();
+            check(&case, Event::new(mechanism, Adjacency::Substitute, Unit::Example, sampling, steps).unwrap(), most);
+        }
+    }
+}

@@ -75,13 +75,14 @@ fn bracket(trial: &dyn Fn(f64) -> Result<Trial, PrivacyError>) -> Result<(Option
     }
 }
 
-/// False position with the Illinois rule on (log z, log ε), a bisection every fourth time, and a probe just inside
-/// the bracket once the root is located.
+/// False position with the Illinois rule on (log z, log ε): an end that stays twice has its weight halved. A bisection
+/// every eighth time, and a probe just inside the bracket once the root is located.
 fn narrow(
     trial: &dyn Fn(f64) -> Result<Trial, PrivacyError>,
     mut low: Trial,
     mut high: Trial,
 ) -> Result<Trial, PrivacyError> {
+    let mut last_enough = None;
     for round in 1..=MOST_TRIALS {
         let width = high.log - low.log;
         if width <= RESOLUTION {
@@ -89,15 +90,18 @@ fn narrow(
         }
         let secant = low.log + width * low.excess / (low.excess - high.excess);
         let middle = low.log + 0.5 * width;
-        let guess = if secant.is_finite() && round % 4 != 0 { secant } else { middle };
+        let guess = if secant.is_finite() && round % 8 != 0 { secant } else { middle };
         let here = trial(guess.clamp(low.log + 0.4 * RESOLUTION, high.log - 0.4 * RESOLUTION))?;
-        if here.excess < 0.0 {
+        let enough = here.excess < 0.0;
+        let again = last_enough == Some(enough);
+        if enough {
             high = here;
-            low.excess *= 0.5;
+            low.excess *= if again { 0.5 } else { 1.0 };
         } else {
             low = here;
-            high.excess *= 0.5;
+            high.excess *= if again { 0.5 } else { 1.0 };
         }
+        last_enough = Some(enough);
     }
     Ok(high)
 }

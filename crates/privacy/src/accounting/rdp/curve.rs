@@ -32,14 +32,17 @@ impl Curve {
         }
         let mut pairs = directions("rdp", std::slice::from_ref(event))?.into_iter().flatten().map(|(pair, _)| pair);
         let first = Self::of(event, pairs.next())?;
-        let second = pairs.next().map(|pair| Self::of(event, Some(pair))).transpose()?;
+        let second = match pairs.next() {
+            // The remove direction bounds both: see `Mixture::remove`.
+            None | Some(Pair::GaussianAdd { .. }) => None,
+            other => Some(Self::of(event, other)?),
+        };
         Ok((first, second))
     }
 
     fn of(event: &Event, pair: Option<Pair>) -> Result<Self, PrivacyError> {
         match pair {
             Some(Pair::GaussianRemove { q, s }) => Ok(Self::Mixture(Mixture::remove(q, s))),
-            Some(Pair::GaussianAdd { q, s }) => Ok(Self::Mixture(Mixture::add(q, s))),
             Some(Pair::GaussianSubstitute { q, s }) => Ok(Self::Mixture(Mixture::substitute(q, s))),
             Some(Pair::GaussianFixed { q, s }) => {
                 Ok(Self::Fixed(FixedBatch::new(SamplingRate::new(q)?, NoiseMultiplier::new(s)?)))
