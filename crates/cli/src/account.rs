@@ -19,8 +19,8 @@ pub(crate) enum Found {
     Epsilon,
     /// δ, given ε.
     Delta,
-    /// The noise multiplier, given a budget with this ε.
-    NoiseMultiplier(Epsilon),
+    /// This noise multiplier, given a budget with this ε.
+    NoiseMultiplier(NoiseMultiplier, Epsilon),
     /// The steps, given a budget with this ε.
     Steps(Epsilon),
 }
@@ -88,7 +88,7 @@ pub(crate) fn calibrate(budget: &Budget, asked: &Asked) -> Result<Answer, Failur
     meaningful(delta, &plan)?;
     let z = accounting::calibrate::calibrate(costs.accountant(), &at, epsilon, delta)?;
     let plan = plan.with_noise(&open, z)?;
-    Answer::at_delta(Found::NoiseMultiplier(epsilon), plan, &asked.accountant, delta)
+    Answer::at_delta(Found::NoiseMultiplier(z, epsilon), plan, &asked.accountant, delta)
 }
 
 /// The most steps within a budget, and the cost of them.
@@ -135,6 +135,14 @@ impl Answer {
         if self.found == Found::Delta { self.delta } else { self.epsilon }
     }
 
+    /// The noise multiplier that was found, or that all events share.
+    fn noise_multiplier(&self) -> Option<NoiseMultiplier> {
+        match self.found {
+            Found::NoiseMultiplier(z, _) => Some(z),
+            _ => self.plan.common(Event::noise_multiplier).flatten(),
+        }
+    }
+
     /// The answer as one JSON object.
     pub(crate) fn json(&self) -> String {
         let plan = &self.plan;
@@ -143,7 +151,7 @@ impl Answer {
             epsilon_lower: self.epsilon.lower,
             delta: self.delta.upper,
             delta_lower: self.delta.lower,
-            noise_multiplier: plan.common(Event::noise_multiplier).flatten().map(NoiseMultiplier::get),
+            noise_multiplier: self.noise_multiplier().map(NoiseMultiplier::get),
             steps: plan.steps(),
             accountant: self.accountant,
             adjacency: plan.adjacency(),
@@ -171,7 +179,8 @@ pub(crate) struct Costs(Box<dyn Accountant>);
 impl Costs {
     /// The accountant of that name.
     pub(crate) fn new(name: &str) -> Result<Self, Failure> {
-        let unknown = || Failure::usage(format!("there is no accountant {name}"), format!("one of {ACCOUNTANTS:?}"));
+        let hint = || format!("one of {}", ACCOUNTANTS.join(", "));
+        let unknown = || Failure::usage(format!("there is no accountant {name}"), hint());
         accounting::by_name(name).map(Self).ok_or_else(unknown)
     }
 

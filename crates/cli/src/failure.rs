@@ -92,13 +92,15 @@ impl Failure {
 fn parameter_hint(error: &PrivacyError) -> &'static str {
     let PrivacyError::Parameter { name, .. } = error else { return "see `posterity explain` for this code" };
     match *name {
-        "rate" => "--rate is the share of the rows in a batch, such as 0.01; for every row leave --sampling out",
+        "rate" | "sampling rate" => {
+            "--rate is the share of the rows in a batch, such as 0.01; for every row leave --sampling out"
+        }
         "delta" | "step-delta" => {
             "take δ well under one over the number of people, such as 1e-6; 0 has a meaning only without Gaussian noise"
         }
         "epsilon" | "step-epsilon" | "local-epsilon" => "ε is usually between 0.1 and 10",
         "steps" => "write the number of uses in digits, such as 10000 or 1e4",
-        "noise-multiplier" => {
+        "noise-multiplier" | "noise multiplier" => {
             "it is noise deviation / sensitivity, usually between 0.5 and 10; `posterity account calibrate` finds it"
         }
         "gamma" => "γ is the probability of answering at random, such as 0.25",

@@ -3,7 +3,7 @@
 use crate::account::{Answer, Found, two_sided};
 use crate::digits::{down, shortest, up};
 use crate::plan::Plan;
-use privacy::{Adjacency, Bounds, Event, Mechanism, NoiseMultiplier, Sampling, Unit};
+use privacy::{Adjacency, Bounds, Event, Mechanism, Sampling, Unit};
 
 /// Events of a file that are listed one by one; the rest is counted.
 const LISTED: usize = 8;
@@ -33,13 +33,9 @@ fn found(answer: &Answer) -> Rows {
     let mut rows = match answer.found {
         Found::Epsilon => vec![("ε", format!("{epsilon} at δ = {delta}"))],
         Found::Delta => vec![("δ", format!("{} at ε = {}", up(answer.delta.upper), shortest(answer.epsilon.upper)))],
-        Found::NoiseMultiplier(budget) => {
-            let z = answer.plan.events.iter().filter_map(Event::noise_multiplier).map(NoiseMultiplier::get);
-            let z = up(z.fold(0.0, f64::max));
-            vec![
-                ("multiplier", format!("{z} keeps ε within {} at δ = {delta}", shortest(budget.get()))),
-                ("ε", epsilon),
-            ]
+        Found::NoiseMultiplier(z, budget) => {
+            let (z, budget) = (up(z.get()), shortest(budget.get()));
+            vec![("multiplier", format!("{z} keeps ε within {budget} at δ = {delta}")), ("ε", epsilon)]
         }
         Found::Steps(budget) => {
             let steps = answer.plan.steps();
@@ -63,7 +59,7 @@ fn certainty(letter: &str, cost: Bounds, accountant: &str) -> String {
 /// What is done, and what its numbers mean.
 fn mechanism(plan: &Plan, found: Found) -> Rows {
     // A multiplier that was found is rounded up: more noise keeps the promise too.
-    let show = if matches!(found, Found::NoiseMultiplier(_)) { up } else { shortest };
+    let show = if matches!(found, Found::NoiseMultiplier(..)) { up } else { shortest };
     let [event] = plan.events.as_slice() else { return listed(plan) };
     let times = if event.steps().get() == 1 { "once".to_owned() } else { format!("{} times", event.steps()) };
     match event.mechanism() {
@@ -77,7 +73,22 @@ fn mechanism(plan: &Plan, found: Found) -> Rows {
                 show(factor * noise_multiplier.get())
             })
         }
-        other => vec![("mechanism", format!("{other}, {times}"))],
+        other => {
+            let mut rows = vec![("mechanism", format!("{other}, {times}"))];
+            rows.extend(worst_case(other).map(|words| ("", words.to_owned())));
+            rows
+        }
+    }
+}
+
+/// Of whom an interval speaks, where the mechanism is known in part only.
+fn worst_case(mechanism: &Mechanism) -> Option<&'static str> {
+    match mechanism {
+        Mechanism::Approximate { .. } => Some("an interval is for the worst mechanism that has these ε and δ"),
+        Mechanism::ShuffleClones { .. } => {
+            Some("an interval is for the clones pair of Feldman et al. 2023, which bounds every such report")
+        }
+        _ => None,
     }
 }
 

@@ -155,6 +155,18 @@ fn what_is_calibrated_keeps_its_budget_when_accounted_again() {
 }
 
 #[test]
+fn the_open_multiplier_of_a_list_is_calibrated() {
+    let list = r#"[{"mechanism": "gaussian", "noise_multiplier": 20, "steps": 3, "adjacency": "substitute"},
+        {"mechanism": "gaussian", "steps": 5, "adjacency": "substitute"}]"#;
+    let words = "account calibrate --epsilon 2 --delta 1e-6 --events -";
+    let found: Value = serde_json::from_str(&succeeded(words, piped(&format!("{words} --json"), list))).unwrap();
+    let z = number(&found, "noise_multiplier");
+    assert!(z < 20.0 && number(&found, "epsilon") <= 2.0 && number(&found, "epsilon") > 1.999, "{found}");
+    let table = succeeded(words, piped(words, list));
+    assert!(table.starts_with(&format!("multiplier  {:.3}", z)[..15]), "{z} in\n{table}");
+}
+
+#[test]
 fn one_step_more_than_found_does_not_fit() {
     let found = object(&format!("account steps --epsilon 5 --delta 1e-5 {SUM}"));
     let steps = found["steps"].as_u64().unwrap();
