@@ -2,6 +2,7 @@
 
 mod convert;
 mod curve;
+mod fixed_pair;
 pub(crate) mod gaussian;
 mod mixture;
 pub(crate) mod poisson;
@@ -17,7 +18,7 @@ use curve::Curve;
 /// Rényi differential privacy, at all real orders unless a list is given.
 ///
 /// Supports Gaussian noise without sampling, with Poisson batches under both relations (quadrature of the dominating
-/// pair, with its error added) and with batches of fixed size (Wang et al. 2019); discrete Gaussian noise and its sums;
+/// pair, with its error added) and with batches of fixed size (the same, or Wang et al. 2019 where less); discrete Gaussian noise and its sums;
 /// Laplace noise, randomised response, finite pairs and pure (ε, 0) mechanisms.
 /// Does not support: sampled Laplace noise; (ε, δ) mechanisms and finite pairs with impossible outcomes, whose
 /// divergence is infinite; δ = 0; an answer without noise.

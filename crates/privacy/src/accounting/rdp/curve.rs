@@ -1,5 +1,6 @@
 //! The Rényi curve of an event: a function from orders to upper bounds.
 
+use super::fixed_pair::FixedPair;
 use super::gaussian::{concentration, laplace};
 use super::mixture::Mixture;
 use super::without_replacement::FixedBatch;
@@ -18,8 +19,8 @@ pub(super) enum Curve {
     Laplace { s: f64 },
     /// Poisson sampling.
     Mixture(Mixture),
-    /// Batches of fixed size.
-    Fixed(FixedBatch),
+    /// Batches of fixed size: two upper bounds.
+    Fixed(FixedPair, FixedBatch),
     /// (loss, log P-probability) of finitely many outcomes.
     Finite(Vec<(Interval, Interval)>),
 }
@@ -45,7 +46,8 @@ impl Curve {
             Some(Pair::GaussianRemove { q, s }) => Ok(Self::Mixture(Mixture::remove(q, s))),
             Some(Pair::GaussianSubstitute { q, s }) => Ok(Self::Mixture(Mixture::substitute(q, s))),
             Some(Pair::GaussianFixed { q, s }) => {
-                Ok(Self::Fixed(FixedBatch::new(SamplingRate::new(q)?, NoiseMultiplier::new(s)?)))
+                let batch = FixedBatch::new(SamplingRate::new(q)?, NoiseMultiplier::new(s)?);
+                Ok(Self::Fixed(FixedPair::new(q, s), batch))
             }
             Some(Pair::Laplace { s }) => Ok(Self::Laplace { s }),
             Some(Pair::Finite(atoms)) if atoms.infinite == 0.0 => Ok(Self::Finite(outcomes(&atoms))),
@@ -59,7 +61,7 @@ impl Curve {
             Self::Line { rho } => (Interval::exact(*rho) * Interval::exact(order) * Interval::exact(order - 1.0)).hi,
             Self::Laplace { s } => laplace(*s, order),
             Self::Mixture(pair) => pair.cumulant(order),
-            Self::Fixed(batch) => batch.cumulant(order),
+            Self::Fixed(pair, batch) => pair.cumulant(order).min(batch.cumulant(order)),
             Self::Finite(outcomes) => {
                 let less = Interval::exact(order - 1.0);
                 let nothing = Interval::exact(f64::NEG_INFINITY);
