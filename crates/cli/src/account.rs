@@ -215,3 +215,17 @@ impl Costs {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_accountants_of_the_library_are_the_ones_offered() {
+        let mut library: Vec<&str> = accounting::all().iter().map(|accountant| accountant.name()).collect();
+        let mut offered = ACCOUNTANTS.to_vec();
+        library.sort_unstable();
+        offered.sort_unstable();
+        assert_eq!(library, offered);
+    }
+}
