@@ -1,2 +1,53 @@
-//! stub
-fn main() {}
+//! The command `posterity`: files, plans, terminal and reports around the library; no mathematics.
+
+mod account;
+mod arguments;
+mod digits;
+mod explain;
+mod failure;
+mod mechanism;
+mod plan;
+mod profile;
+mod svg;
+mod table;
+
+use arguments::{Arguments, Command, Question};
+use clap::{CommandFactory, Parser};
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::usage(&error, std::env::args_os().any(|word| word == "--json")),
+    };
+    match run(&arguments) {
+        Ok(text) => failure::print(&text),
+        Err(failure) => failure.report(arguments.json),
+    }
+}
+
+/// What is asked, answered as the text for standard output.
+fn run(arguments: &Arguments) -> Result<String, Failure> {
+    match &arguments.command {
+        Command::Account { question } => account(question, arguments.json),
+        Command::Explain { code } => explain::text(code.as_deref(), arguments.json),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Arguments::command(), "posterity", &mut script);
+            Ok(String::from_utf8_lossy(&script).into_owned())
+        }
+    }
+}
+
+/// The answer of an accountant: an object, or a table for people.
+fn account(question: &Question, json: bool) -> Result<String, Failure> {
+    let answer = match question {
+        Question::Epsilon { delta, asked } => account::epsilon(delta, asked)?,
+        Question::Delta { epsilon, asked } => account::delta(epsilon, asked)?,
+        Question::Calibrate { budget, asked } => account::calibrate(budget, asked)?,
+        Question::Steps { budget, asked } => account::steps(budget, asked)?,
+        Question::Profile(asked) => return profile::run(asked, json),
+    };
+    Ok(if json { answer.json() } else { table::of(&answer) })
+}

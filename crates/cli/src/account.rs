@@ -1,0 +1,231 @@
+//! The four questions: the ε of a plan, its δ, the noise for a budget, and the steps within a budget.
+
+use crate::arguments::{Asked, Budget, MechanismAsTyped};
+use crate::failure::Failure;
+use crate::mechanism::{self, number};
+use crate::plan::{Plan, mechanism_name, sampled_rate, sampling_name};
+use privacy::accounting;
+use privacy::{Accountant, Adjacency, Bounds, Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError, Unit};
+use serde::Serialize;
+
+/// The methods of accounting, by name.
+pub(crate) const ACCOUNTANTS: [&str; 9] =
+    ["pld", "rdp", "moments", "zcdp", "gdp", "classical", "basic", "advanced", "optimal"];
+
+/// Which number was looked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Found {
+    /// ε, given δ.
+    Epsilon,
+    /// δ, given ε.
+    Delta,
+    /// This noise multiplier, given a budget with this ε.
+    NoiseMultiplier(NoiseMultiplier, Epsilon),
+    /// The steps, given a budget with this ε.
+    Steps(Epsilon),
+}
+
+/// A plan with its cost.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) found: Found,
+    pub(crate) plan: Plan,
+    pub(crate) epsilon: Bounds,
+    pub(crate) delta: Bounds,
+    pub(crate) accountant: &'static str,
+}
+
+/// The JSON object: these names are a contract.
+#[derive(Serialize)]
+struct Report<'a> {
+    epsilon: f64,
+    epsilon_lower: f64,
+    delta: f64,
+    delta_lower: f64,
+    noise_multiplier: Option<f64>,
+    steps: u64,
+    accountant: &'a str,
+    adjacency: Option<Adjacency>,
+    sampling: &'a str,
+    unit: Unit,
+    mechanism: &'a str,
+    rate: Option<f64>,
+    overlap: u64,
+    group: u64,
+    certified: &'a str,
+}
+
+/// The ε of a plan, given δ.
+pub(crate) fn epsilon(delta: &str, asked: &Asked) -> Result<Answer, Failure> {
+    let (delta, plan) = (number("delta", delta)?, Plan::of(&asked.plan)?);
+    Answer::at_delta(Found::Epsilon, plan, &asked.accountant, delta)
+}
+
+/// The δ of a plan, given ε.
+pub(crate) fn delta(epsilon: &str, asked: &Asked) -> Result<Answer, Failure> {
+    let (epsilon, plan): (Epsilon, _) = (number("epsilon", epsilon)?, Plan::of(&asked.plan)?);
+    let costs = Costs::new(&asked.accountant)?;
+    let delta = costs.delta(&plan, epsilon)?;
+    let epsilon = Bounds { lower: epsilon.get(), upper: epsilon.get() };
+    Ok(Answer { found: Found::Delta, plan, epsilon, delta, accountant: costs.name() })
+}
+
+/// The least noise multiplier within a budget, and the cost with it.
+pub(crate) fn calibrate(budget: &Budget, asked: &Asked) -> Result<Answer, Failure> {
+    let (epsilon, delta) = meant(budget)?;
+    let mut entries = mechanism::entries(&asked.plan)?;
+    let open: Vec<bool> = entries.iter().map(MechanismAsTyped::lacks_noise).collect();
+    if !open.contains(&true) {
+        let hint = "calibrate finds the multiplier of gaussian or laplace where --noise-multiplier is left out";
+        return Err(Failure::usage("there is no noise multiplier to find", hint));
+    }
+    for (entry, _) in entries.iter_mut().zip(&open).filter(|(_, open)| **open) {
+        entry.noise_multiplier = Some("1".into());
+    }
+    let plan = Plan::from_entries(&entries, &asked.plan)?;
+    let costs = Costs::new(&asked.accountant)?;
+    let at = |z: NoiseMultiplier| plan.with_noise(&open, z)?.charged();
+    meaningful(delta, &plan)?;
+    let z = accounting::calibrate::calibrate(costs.accountant(), &at, epsilon, delta)?;
+    let plan = plan.with_noise(&open, z)?;
+    Answer::at_delta(Found::NoiseMultiplier(z, epsilon), plan, &asked.accountant, delta)
+}
+
+/// The most steps within a budget, and the cost of them.
+pub(crate) fn steps(budget: &Budget, asked: &Asked) -> Result<Answer, Failure> {
+    let (epsilon, delta) = meant(budget)?;
+    if asked.plan.events.is_some() || asked.plan.mechanism.steps.is_some() {
+        let hint = "name one mechanism by flags and leave --steps out";
+        return Err(Failure::usage("there is no number of steps to find", hint));
+    }
+    let once = MechanismAsTyped { steps: Some("1".into()), ..asked.plan.mechanism.clone() };
+    let plan = Plan::from_entries(&[once], &asked.plan)?;
+    let costs = Costs::new(&asked.accountant)?;
+    meaningful(delta, &plan)?;
+    let steps = accounting::steps::steps(costs.accountant(), &|steps| plan.repeated(steps).charged(), epsilon, delta)?;
+    Answer::at_delta(Found::Steps(epsilon), plan.repeated(steps), &asked.accountant, delta)
+}
+
+/// δ of 0 asks for the largest privacy loss, and Gaussian noise has none.
+fn meaningful(delta: Delta, plan: &Plan) -> Result<(), PrivacyError> {
+    let gaussian = plan.events.iter().any(|event| matches!(event.mechanism(), Mechanism::Gaussian { .. }));
+    if delta.get() > 0.0 || !gaussian {
+        return Ok(());
+    }
+    let expected = "a number over 0, because the privacy loss of Gaussian noise has no largest value";
+    Err(PrivacyError::Parameter { name: "delta", found: "0".into(), expected })
+}
+
+fn meant(budget: &Budget) -> Result<(Epsilon, Delta), Failure> {
+    Ok((number("epsilon", &budget.epsilon)?, number("delta", &budget.delta)?))
+}
+
+impl Answer {
+    /// The plan with its ε at this δ.
+    fn at_delta(found: Found, plan: Plan, accountant: &str, delta: Delta) -> Result<Self, Failure> {
+        let costs = Costs::new(accountant)?;
+        meaningful(delta, &plan)?;
+        let epsilon = costs.epsilon(&plan, delta)?;
+        let delta = Bounds { lower: delta.get(), upper: delta.get() };
+        Ok(Self { found, plan, epsilon, delta, accountant: costs.name() })
+    }
+
+    /// The bounds that were computed, not given.
+    pub(crate) fn cost(&self) -> Bounds {
+        if self.found == Found::Delta { self.delta } else { self.epsilon }
+    }
+
+    /// The noise multiplier that was found, or that all events share.
+    fn noise_multiplier(&self) -> Option<NoiseMultiplier> {
+        match self.found {
+            Found::NoiseMultiplier(z, _) => Some(z),
+            _ => self.plan.common(Event::noise_multiplier).flatten(),
+        }
+    }
+
+    /// The answer as one JSON object.
+    pub(crate) fn json(&self) -> String {
+        let plan = &self.plan;
+        let report = Report {
+            epsilon: self.epsilon.upper,
+            epsilon_lower: self.epsilon.lower,
+            delta: self.delta.upper,
+            delta_lower: self.delta.lower,
+            noise_multiplier: self.noise_multiplier().map(NoiseMultiplier::get),
+            steps: plan.steps(),
+            accountant: self.accountant,
+            adjacency: plan.adjacency(),
+            sampling: plan.common(sampling_name).unwrap_or("mixed"),
+            unit: plan.unit(),
+            mechanism: plan.common(mechanism_name).unwrap_or("mixed"),
+            rate: plan.common(sampled_rate).flatten(),
+            overlap: plan.overlap.get(),
+            group: plan.group.get(),
+            certified: if two_sided(self.cost()) { "two-sided" } else { "upper" },
+        };
+        let text = serde_json::to_string(&report).unwrap_or_default();
+        format!("{text}\n")
+    }
+}
+
+/// True if the lower end says something. An accountant that proves an upper bound only leaves it at 0.
+pub(crate) fn two_sided(bounds: Bounds) -> bool {
+    bounds.lower > 0.0 || bounds.upper == 0.0
+}
+
+/// One accountant, asked about plans with their overlap and group.
+pub(crate) struct Costs(Box<dyn Accountant>);
+
+impl Costs {
+    /// The accountant of that name.
+    pub(crate) fn new(name: &str) -> Result<Self, Failure> {
+        let hint = || format!("one of {}", ACCOUNTANTS.join(", "));
+        let unknown = || Failure::usage(format!("there is no accountant {name}"), hint());
+        accounting::by_name(name).map(Self).ok_or_else(unknown)
+    }
+
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn accountant(&self) -> &dyn Accountant {
+        &*self.0
+    }
+
+    /// ε of the plan, or a refusal where there is no finite bound.
+    fn epsilon(&self, plan: &Plan, delta: Delta) -> Result<Bounds, PrivacyError> {
+        self.finite(self.0.epsilon(&plan.charged()?, delta)?)
+    }
+
+    /// δ of the plan, or a refusal where there is no finite bound.
+    pub(crate) fn delta(&self, plan: &Plan, epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
+        self.finite(self.0.delta(&plan.charged()?, epsilon)?)
+    }
+
+    /// A bound that is no number is no answer.
+    fn finite(&self, bounds: Bounds) -> Result<Bounds, PrivacyError> {
+        if bounds.upper.is_finite() && bounds.lower <= bounds.upper {
+            return Ok(bounds);
+        }
+        let why = format!("its bounds are {} and {}", bounds.lower, bounds.upper);
+        Err(PrivacyError::Uncertified {
+            accountant: self.name(),
+            why,
+            hint: "use more noise, fewer steps or a larger δ",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_accountants_of_the_library_are_the_ones_offered() {
+        let mut library: Vec<&str> = accounting::all().iter().map(|accountant| accountant.name()).collect();
+        let mut offered = ACCOUNTANTS.to_vec();
+        library.sort_unstable();
+        offered.sort_unstable();
+        assert_eq!(library, offered);
+    }
+}

@@ -1,0 +1,291 @@
+//! The command line as typed: numbers are still text, so that a bad one is answered by name, code and hint.
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use serde::{Deserialize, Deserializer};
+use std::path::PathBuf;
+
+const ABOUT: &str = "Differentially private federated Bayesian learning";
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  answered
+  1  a file or the machine failed
+  2  the input is wrong
+  3  refused: no theorem covers it, or no number can be certified
+Errors go to standard error, each with a code that `posterity explain` explains.
+With --json an error is one object there: {\"error\": {\"code\", \"message\", \"hint\"}}.";
+
+/// Shown by `posterity account --help`; a test runs them.
+const EXAMPLES: &str = "\
+Examples:
+  What do 10,000 steps of DP-SGD cost, with batches of 1 % of the rows?
+    posterity account epsilon --delta 1e-5 --mechanism gaussian --noise-multiplier 1 \\
+      --steps 1e4 --sampling poisson --rate 0.01 --adjacency add-remove
+  How much noise brings 20 releases of a clipped sum within a budget?
+    posterity account calibrate --epsilon 1 --delta 1e-6 --mechanism gaussian --steps 20 \\
+      --adjacency substitute
+  How many answers of a randomised response may one person give?
+    posterity account steps --epsilon 3 --delta 1e-6 --mechanism randomised-response \\
+      --categories 4 --gamma 0.8";
+
+/// Everything typed after `posterity`.
+#[derive(Debug, Parser)]
+#[command(name = "posterity", version, about = ABOUT, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    /// Print one JSON object instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Tell what a plan costs in privacy, or which plan a budget affords
+    #[command(after_help = EXAMPLES)]
+    Account {
+        #[command(subcommand)]
+        question: Box<Question>,
+    },
+    /// Explain an error code, or list all of them
+    Explain {
+        /// The code, such as P002; all codes are listed without it
+        code: Option<String>,
+    },
+    /// Print a script that completes this command in a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// The questions to an accountant.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Question {
+    /// Find the ε of a plan, given δ
+    #[command(allow_negative_numbers = true)]
+    Epsilon {
+        /// Probability with which the promise may fail
+        #[arg(long, value_name = "D")]
+        delta: String,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// Find the δ of a plan, given ε
+    #[command(allow_negative_numbers = true)]
+    Delta {
+        /// Largest privacy loss that counts as kept
+        #[arg(long, value_name = "E")]
+        epsilon: String,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// Find the least noise multiplier that keeps a plan within (ε, δ)
+    #[command(allow_negative_numbers = true)]
+    Calibrate {
+        #[command(flatten)]
+        budget: Budget,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// Find how many steps fit within (ε, δ)
+    #[command(allow_negative_numbers = true)]
+    Steps {
+        #[command(flatten)]
+        budget: Budget,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// Tabulate or plot δ as a function of ε, for one or several accountants
+    #[command(allow_negative_numbers = true)]
+    Profile(Profile),
+}
+
+/// A budget as typed.
+#[derive(Debug, Args)]
+pub(crate) struct Budget {
+    /// Largest ε that may be spent
+    #[arg(long, value_name = "E")]
+    pub(crate) epsilon: String,
+    /// Probability with which the promise may fail
+    #[arg(long, value_name = "D")]
+    pub(crate) delta: String,
+}
+
+/// A plan and the one accountant that is asked about it.
+#[derive(Debug, Args)]
+pub(crate) struct Asked {
+    #[command(flatten)]
+    pub(crate) plan: PlanAsTyped,
+    /// The method of accounting
+    #[arg(long, value_name = "NAME", default_value = "pld", value_parser = accountants())]
+    pub(crate) accountant: String,
+}
+
+/// A plan as typed: one mechanism by flags, or a file of many.
+#[derive(Debug, Args)]
+pub(crate) struct PlanAsTyped {
+    #[command(flatten)]
+    pub(crate) mechanism: MechanismAsTyped,
+    /// JSON list of mechanisms, each an object with the names of these flags; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    /// The same person may be at up to K clients that each run the plan
+    #[arg(long, value_name = "K")]
+    pub(crate) overlap: Option<String>,
+    /// Protect any K units together instead of one
+    #[arg(long, value_name = "K")]
+    pub(crate) group: Option<String>,
+}
+
+/// The arguments of `posterity account profile`.
+#[derive(Debug, Args)]
+pub(crate) struct Profile {
+    /// Write the table as CSV to FILE, or to standard output without FILE (the default)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write a plot of δ(ε) as SVG to FILE, or to standard output without FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) svg: Option<PathBuf>,
+    /// The values of ε: first, last and how many
+    #[arg(long, value_name = "MIN:MAX:COUNT", default_value = "0:10:41")]
+    pub(crate) epsilons: String,
+    #[command(flatten)]
+    pub(crate) plan: PlanAsTyped,
+    /// The methods of accounting to compare, separated by commas
+    #[arg(long, value_name = "NAMES", default_value = "pld", value_delimiter = ',', value_parser = accountants())]
+    pub(crate) accountant: Vec<String>,
+}
+
+fn accountants() -> PossibleValuesParser {
+    PossibleValuesParser::new(crate::account::ACCOUNTANTS)
+}
+
+/// One mechanism as typed, flat: the flags, and the keys of an object in a file of events.
+#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct MechanismAsTyped {
+    /// What is done to the data
+    #[arg(long, value_name = "KIND", value_enum)]
+    pub(crate) mechanism: Option<Kind>,
+    /// gaussian: noise deviation / sensitivity; laplace: noise scale / sensitivity
+    #[arg(long, value_name = "Z")]
+    #[serde(alias = "noise-multiplier", deserialize_with = "text")]
+    pub(crate) noise_multiplier: Option<String>,
+    /// How often it is done
+    #[arg(long, value_name = "T")]
+    #[serde(deserialize_with = "text")]
+    pub(crate) steps: Option<String>,
+    /// How the rows of a step are drawn; every row takes part without it
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub(crate) sampling: Option<SamplingAsTyped>,
+    /// The share of the rows in a step; shuffle-clones: the share of all users in a shuffle
+    #[arg(long, value_name = "Q")]
+    #[serde(deserialize_with = "text")]
+    pub(crate) rate: Option<String>,
+    /// Which data sets are neighbours: one unit more or less, or one replaced
+    #[arg(long, value_name = "RELATION", value_enum)]
+    pub(crate) adjacency: Option<AdjacencyAsTyped>,
+    /// Who is protected: one row (the default), or all rows of a client
+    #[arg(long, value_name = "WHO", value_enum)]
+    pub(crate) unit: Option<UnitAsTyped>,
+    /// randomised-response, shuffle-krr: number of possible answers
+    #[arg(long, value_name = "K")]
+    #[serde(deserialize_with = "text")]
+    pub(crate) categories: Option<String>,
+    /// randomised-response, shuffle-krr: probability of answering at random
+    #[arg(long, value_name = "G")]
+    #[serde(deserialize_with = "text")]
+    pub(crate) gamma: Option<String>,
+    /// shuffle-clones, shuffle-krr: users in one shuffle
+    #[arg(long, value_name = "N")]
+    #[serde(deserialize_with = "text")]
+    pub(crate) users: Option<String>,
+    /// shuffle-clones: ε of each user's own answer
+    #[arg(long, value_name = "E0")]
+    #[serde(alias = "local-epsilon", deserialize_with = "text")]
+    pub(crate) local_epsilon: Option<String>,
+    /// shuffle-krr: what is known beside the shuffled answers
+    #[arg(long, value_name = "WHICH", value_enum)]
+    pub(crate) adversary: Option<AdversaryAsTyped>,
+    /// approximate: ε of one step
+    #[arg(long, value_name = "E")]
+    #[serde(alias = "step-epsilon", deserialize_with = "text")]
+    pub(crate) step_epsilon: Option<String>,
+    /// approximate: δ of one step
+    #[arg(long, value_name = "D")]
+    #[serde(alias = "step-delta", deserialize_with = "text")]
+    pub(crate) step_delta: Option<String>,
+}
+
+/// The mechanisms by their names on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// Gaussian noise on a clipped sum
+    Gaussian,
+    /// Laplace noise on a clipped sum
+    Laplace,
+    /// The true category, or sometimes a random one
+    RandomisedResponse,
+    /// Private answers of many users, shuffled
+    ShuffleClones,
+    /// Randomised responses of many users, shuffled
+    ShuffleKrr,
+    /// Anything of which only (ε, δ) is known
+    Approximate,
+}
+
+/// How rows are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SamplingAsTyped {
+    /// Every row takes part
+    None,
+    /// Each row on its own, with probability --rate
+    Poisson,
+    /// Batches of fixed size, --rate of the rows
+    WithoutReplacement,
+}
+
+/// Which data sets are neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AdjacencyAsTyped {
+    /// One unit more or one less: the number of units is private
+    AddRemove,
+    /// One unit replaced: the number of units is public
+    Substitute,
+}
+
+/// Who is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum UnitAsTyped {
+    /// One row
+    Example,
+    /// All rows of one client
+    Client,
+}
+
+/// What the observer of a shuffle sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AdversaryAsTyped {
+    /// Who answered at random, the protected user included
+    Strong,
+    /// Who answered at random among the others
+    Weak,
+}
+
+/// A JSON number or string, kept as text until its meaning is known.
+fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    match serde_json::Value::deserialize(from)? {
+        serde_json::Value::Number(number) => Ok(Some(number.to_string())),
+        serde_json::Value::String(text) => Ok(Some(text)),
+        other => Err(serde::de::Error::custom(format!("expected a number, found {other}"))),
+    }
+}

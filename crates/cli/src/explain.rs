@@ -1,0 +1,181 @@
+//! What each error code means, why it exists, and what to do: `posterity explain`.
+
+use crate::failure::Failure;
+
+/// A code with its paragraph.
+struct Entry {
+    code: &'static str,
+    title: &'static str,
+    text: &'static str,
+}
+
+/// The text for one code, or the list of all of them.
+pub(crate) fn text(code: Option<&str>, json: bool) -> Result<String, Failure> {
+    let Some(code) = code else { return Ok(list(json)) };
+    match ALL.iter().find(|entry| entry.code.eq_ignore_ascii_case(code)) {
+        Some(entry) if json => Ok(format!("{}\n", object(entry))),
+        Some(entry) => Ok(format!("{}: {}\n\n{}\n", entry.code, entry.title, entry.text)),
+        None => Err(Failure::usage(format!("there is no code {code}"), "`posterity explain` lists all codes")),
+    }
+}
+
+fn list(json: bool) -> String {
+    if json {
+        return format!("{}\n", serde_json::json!({ "codes": ALL.iter().map(object).collect::<Vec<_>>() }));
+    }
+    ALL.iter().map(|entry| format!("{}  {}\n", entry.code, entry.title)).collect()
+}
+
+fn object(entry: &Entry) -> serde_json::Value {
+    serde_json::json!({ "code": entry.code, "title": entry.title, "text": entry.text })
+}
+
+const ALL: &[Entry] = &[
+    Entry {
+        code: "C001",
+        title: "the command line does not fit together",
+        text: "A flag is missing, unknown, or has no meaning beside the others: a --rate without --sampling, for\n\
+               example, would be ignored in silence, and the answer would be about another plan than the one you have\n\
+               in mind. The hint names the flag to add or to leave out. Exit code 2.",
+    },
+    Entry {
+        code: "C002",
+        title: "the file of events cannot be understood",
+        text: "--events reads a JSON list of flat objects whose keys are the names of the flags, such as\n\
+               {\"mechanism\": \"gaussian\", \"noise_multiplier\": 1.1, \"steps\": 100, \"adjacency\": \"substitute\"}.\n\
+               Unknown keys are refused, because a misspelt one would change the cost unseen. The message counts the\n\
+               objects from one. Exit code 2.",
+    },
+    Entry {
+        code: "C003",
+        title: "a file cannot be read or written",
+        text: "The operating system refused the path in the message, for the reason it gives. Nothing was accounted.\n\
+               Use - for standard input or output. Exit code 1.",
+    },
+    Entry {
+        code: "P001",
+        title: "a parameter is outside its range",
+        text: "Every parameter is checked where it enters: a sampling rate is over 0 and at most 1, δ is under 1, steps\n\
+               are a whole number up to 10^12, and nothing is infinite or not a number. A value outside its range has\n\
+               no meaning, and an answer for it would have none either. δ = 0 has a meaning for Laplace noise and\n\
+               randomised response, but not for Gaussian noise, whose privacy loss has no largest value. Exit code 2.",
+    },
+    Entry {
+        code: "P002",
+        title: "no theorem joins this mechanism, relation and sampling",
+        text: "A cost can be stated only where a theorem bounds the worst pair of neighbouring data sets. Batches of a\n\
+               fixed size, for example, have no neighbours under add-remove, because one row more changes the law of\n\
+               every batch. Rather than use a formula made for another setting, the command refuses and names a\n\
+               setting that is covered. Exit code 3.",
+    },
+    Entry {
+        code: "P003",
+        title: "the accountant does not know this event",
+        text: "Each method of accounting covers some mechanisms only: Gaussian differential privacy has no bound for\n\
+               Poisson batches (its limit theorem is not one), and zCDP knows no sampling. The hint names a method that\n\
+               does; `pld` covers the most. Exit code 3.",
+    },
+    Entry {
+        code: "P004",
+        title: "no number can be certified here",
+        text: "The accountant knows the mechanism, but its error bounds did not close: the plan is too long, the noise\n\
+               too small or δ too close to 0 for the arithmetic at hand, or a budget cannot be reached with any noise.\n\
+               It refuses instead of giving a number that might be below the truth. Try the hint, another δ, or\n\
+               --accountant rdp, which gives a looser bound over a wider range. Exit code 3.",
+    },
+    Entry {
+        code: "P005",
+        title: "a plan mixes relations or units",
+        text: "An ε under add-remove and an ε under substitution are promises about different neighbours, and an ε for\n\
+               a row says nothing about a client. They cannot be added. Account each in a plan of its own, or state all\n\
+               events in one relation and unit. Exit code 2.",
+    },
+    Entry {
+        code: "P006",
+        title: "the budget would be exceeded",
+        text: "The site's ledger holds what was spent, and this charge would take it past what was granted. Nothing was\n\
+               spent and nothing left the site. The hint says how many steps still fit; a larger noise multiplier makes\n\
+               more of them fit (`posterity account calibrate`). Exit code 3.",
+    },
+    Entry {
+        code: "P007",
+        title: "the event is not what the plan has next",
+        text: "A ledger opened for a fixed plan is certified for exactly that sequence: stopping early is free, another\n\
+               order or another event is not covered. Choices made on the way need a ledger with an adaptive filter.\n\
+               Exit code 3.",
+    },
+    Entry {
+        code: "P008",
+        title: "the journal did not confirm the charge",
+        text: "A release happens only after its charge is written down for good. The journal did not confirm the record,\n\
+               or confirmed another one, so nothing left the site. Repair the disk or the file and charge again.\n\
+               Exit code 1.",
+    },
+    Entry {
+        code: "P009",
+        title: "the receipt is used up",
+        text: "A receipt covers the number of releases that were charged, and all were made. A further release would be\n\
+               free of charge, which cannot be. Charge the ledger for more steps. Exit code 3.",
+    },
+    Entry {
+        code: "P010",
+        title: "the sum and the gate have different shapes",
+        text: "A gate's noise is sized for one number of coordinates, one clipping bound and one grid. The sum was built\n\
+               for others, so the declared sensitivity would not hold. Build both from the same shape. Exit code 3.",
+    },
+    Entry {
+        code: "P011",
+        title: "more vectors than the sum's shape allows",
+        text: "Where a whole change is clipped, the sum is one vector; where K parts are clipped, it is K. One more would\n\
+               move the sum further than the declared sensitivity. Declare the number of parts in the shape.\n\
+               Exit code 3.",
+    },
+    Entry {
+        code: "P012",
+        title: "this cannot happen at this kind of gate",
+        text: "Gates differ in whom they trust. At a local gate every message is seen, so a client cannot be hidden by\n\
+               leaving it out; at a curator only the noised total is seen. The hint names the gate where it can happen.\n\
+               Exit code 3.",
+    },
+    Entry {
+        code: "P013",
+        title: "too few contributions for the secure sum",
+        text: "When each party adds a share of the noise, the shares are sized for the smallest number of parties that\n\
+               the round accepts. With fewer, the sum would carry less noise than the ledger says, so it stays shut.\n\
+               Raise the number of drop-outs that the study allows for. Exit code 3.",
+    },
+    Entry {
+        code: "P014",
+        title: "the operating system gave no random bytes",
+        text: "Noise that protects people is keyed by the operating system's generator. Without its bytes nothing is\n\
+               released. This is a fault of the machine or of its sandbox; try again or ask its keeper. Exit code 1.",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads the codes from the library's source, so that a new one without a text fails here.
+    #[test]
+    fn every_code_has_its_paragraph() {
+        let source = concat!(include_str!("../../privacy/src/error.rs"), include_str!("failure.rs"));
+        let is_code = |word: &&str| matches!(word.as_bytes(), [b'P' | b'C', rest @ ..] if rest.len() == 3 && rest.iter().all(u8::is_ascii_digit));
+        let mut codes: Vec<&str> = source.split('"').filter(is_code).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert!(codes.len() >= 17 && codes.contains(&"P014") && codes.contains(&"C003"), "{codes:?}");
+        for code in &codes {
+            let text = text(Some(code), false).unwrap();
+            assert!(text.len() > 150 && text.contains("Exit code"), "{text}");
+        }
+        let listed: Vec<&str> = ALL.iter().map(|entry| entry.code).collect();
+        assert_eq!(listed, codes, "a text without a code, or out of order");
+    }
+
+    #[test]
+    fn an_unknown_code_is_an_error_and_case_does_not_matter() {
+        assert!(text(Some("P999"), false).is_err());
+        assert_eq!(text(Some("p002"), false).unwrap(), text(Some("P002"), false).unwrap());
+    }
+}

@@ -1,0 +1,150 @@
+//! What went wrong, as people and programs see it: a code, a message, a hint and an exit code.
+
+use clap::error::ErrorKind;
+use privacy::PrivacyError;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Everything that can end this command without an answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The library refused.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+    /// The flags do not fit together.
+    #[error("{message}")]
+    Usage { message: String, hint: String },
+    /// The list of events cannot be understood.
+    #[error("{message}")]
+    Events { message: String, hint: String },
+    /// One entry of a list of events was refused.
+    #[error("event {number} of the list: {failure}")]
+    Entry { number: usize, failure: Box<Failure> },
+    /// A file cannot be read or written.
+    #[error("{action} {path}: {source}")]
+    File { action: &'static str, path: String, source: std::io::Error },
+}
+
+impl Failure {
+    /// Flags that do not fit together, and what would fit.
+    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage { message: message.into(), hint: hint.into() }
+    }
+
+    /// A file that could not be used.
+    pub(crate) fn file(action: &'static str, path: &Path, source: std::io::Error) -> Self {
+        Self::File { action, path: path.display().to_string(), source }
+    }
+
+    /// The same failure, with its place in a list of events (counted from one).
+    pub(crate) fn in_entry(self, index: usize) -> Self {
+        Self::Entry { number: index + 1, failure: Box::new(self) }
+    }
+
+    /// Stable code, explained by `posterity explain`.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Privacy(error) => error.code(),
+            Self::Usage { .. } => "C001",
+            Self::Events { .. } => "C002",
+            Self::Entry { failure, .. } => failure.code(),
+            Self::File { .. } => "C003",
+        }
+    }
+
+    /// What to do next.
+    pub(crate) fn hint(&self) -> String {
+        match self {
+            Self::Privacy(error) => error.hint().unwrap_or_else(|| parameter_hint(error).to_owned()),
+            Self::Usage { hint, .. } | Self::Events { hint, .. } => hint.clone(),
+            Self::Entry { failure, .. } => failure.hint(),
+            Self::File { .. } => {
+                "check that the path exists and that you may use it; - is standard input or output".into()
+            }
+        }
+    }
+
+    /// 1: a file or the machine failed. 2: the input is wrong. 3: refused.
+    fn exit(&self) -> u8 {
+        match self {
+            Self::File { .. } | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
+            Self::Usage { .. } | Self::Events { .. } => 2,
+            Self::Entry { failure, .. } => failure.exit(),
+            Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
+            Self::Privacy(_) => 3,
+        }
+    }
+
+    /// Prints the failure on standard error and gives its exit code.
+    pub(crate) fn report(&self, json: bool) -> ExitCode {
+        let (code, hint) = (self.code(), self.hint());
+        if json {
+            complain(&object(code, &self.to_string(), &hint));
+        } else {
+            complain(&format!("error[{code}]: {self}\nhint: {hint}\nmore: posterity explain {code}\n"));
+        }
+        ExitCode::from(self.exit())
+    }
+}
+
+/// What to do about a parameter outside its range, in words of the command line.
+fn parameter_hint(error: &PrivacyError) -> &'static str {
+    let PrivacyError::Parameter { name, .. } = error else { return "see `posterity explain` for this code" };
+    match *name {
+        "rate" | "sampling rate" => {
+            "--rate is the share of the rows in a batch, such as 0.01; for every row leave --sampling out"
+        }
+        "delta" | "step-delta" => {
+            "take δ well under one over the number of people, such as 1e-6; 0 has a meaning only without Gaussian noise"
+        }
+        "epsilon" | "step-epsilon" | "local-epsilon" => "ε is usually between 0.1 and 10",
+        "steps" => "write the number of uses in digits, such as 10000 or 1e4",
+        "noise-multiplier" | "noise multiplier" => {
+            "it is noise deviation / sensitivity, usually between 0.5 and 10; `posterity account calibrate` finds it"
+        }
+        "gamma" => "γ is the probability of answering at random, such as 0.25",
+        _ => "give a value in the named range",
+    }
+}
+
+/// The one JSON object of a failure.
+fn object(code: &str, message: &str, hint: &str) -> String {
+    let error = serde_json::json!({ "code": code, "message": message, "hint": hint });
+    format!("{}\n", serde_json::json!({ "error": error }))
+}
+
+/// Reports what clap could not parse, or prints the help that was asked for.
+pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
+    let text = error.render().to_string();
+    if !error.use_stderr() {
+        return print(&text);
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        complain(&text);
+        return ExitCode::from(2);
+    }
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+    if json {
+        let hint = rest.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+        complain(&object("C001", message, &hint));
+    } else {
+        complain(&format!("error[C001]: {message}\n\n{rest}"));
+    }
+    ExitCode::from(2)
+}
+
+/// Prints the answer on standard output; a reader that went away is not an error worth a message.
+pub(crate) fn print(text: &str) -> ExitCode {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(1),
+    }
+}
+
+/// Standard error may be closed; then there is nobody to tell.
+fn complain(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}

@@ -1,0 +1,268 @@
+//! From mechanisms as typed, by flags or in a file, to checked events of the privacy library.
+
+use crate::arguments::{
+    AdjacencyAsTyped, AdversaryAsTyped, Kind, MechanismAsTyped, PlanAsTyped, SamplingAsTyped, UnitAsTyped,
+};
+use crate::digits::shortest;
+use crate::failure::Failure;
+use privacy::{
+    Adjacency, Adversary, Event, Mechanism, NoiseMultiplier, PrivacyError, Sampling, SamplingRate, Steps, Unit,
+};
+use std::io::Read;
+use std::path::Path;
+
+/// A checked number from its text; an error shows the text, not what became of it.
+pub(crate) fn number<T>(name: &'static str, text: &str) -> Result<T, Failure>
+where
+    T: TryFrom<f64, Error = PrivacyError>,
+{
+    let value = text.trim().parse().unwrap_or(f64::NAN);
+    T::try_from(value).map_err(|error| match error {
+        PrivacyError::Parameter { expected, .. } => {
+            PrivacyError::Parameter { name, found: text.to_owned(), expected }.into()
+        }
+        other => other.into(),
+    })
+}
+
+/// The mechanisms of a plan, still as typed: the flags, or the entries of the file.
+pub(crate) fn entries(plan: &PlanAsTyped) -> Result<Vec<MechanismAsTyped>, Failure> {
+    let Some(path) = &plan.events else { return Ok(vec![plan.mechanism.clone()]) };
+    if let Some(flag) = plan.mechanism.given().first() {
+        let message = format!("--{flag} and --events cannot be given together");
+        return Err(Failure::usage(message, format!("write \"{flag}\" into the objects of the file")));
+    }
+    read(path)
+}
+
+/// Reads a list of flat objects.
+fn read(path: &Path) -> Result<Vec<MechanismAsTyped>, Failure> {
+    let text = if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(path)
+    };
+    let text = text.map_err(|source| Failure::file("cannot read", path, source))?;
+    let list: Vec<serde_json::Value> = serde_json::from_str(&text).map_err(|error| Failure::Events {
+        message: format!("{} is not a JSON list of mechanisms: {error}", path.display()),
+        hint: r#"for example [{"mechanism": "gaussian", "noise_multiplier": 1.1, "steps": 100, "adjacency": "substitute"}]"#
+            .into(),
+    })?;
+    list.into_iter().enumerate().map(|(index, value)| entry(value).map_err(|e| e.in_entry(index))).collect()
+}
+
+/// One object of the list.
+fn entry(value: serde_json::Value) -> Result<MechanismAsTyped, Failure> {
+    serde_json::from_value(value).map_err(|error| Failure::Events {
+        message: error.to_string(),
+        hint: "an object has the names of the flags, such as noise_multiplier or noise-multiplier".into(),
+    })
+}
+
+/// Checks every mechanism of a plan and joins it with its setting.
+pub(crate) fn events(entries: &[MechanismAsTyped]) -> Result<Vec<Event>, Failure> {
+    let events = match entries {
+        [] => {
+            return Err(Failure::Events {
+                message: "the list of events is empty".into(),
+                hint: "nothing happened, which costs nothing; write one object per mechanism".into(),
+            });
+        }
+        [only] => vec![only.event()?],
+        many => many
+            .iter()
+            .enumerate()
+            .map(|(index, entry)| entry.event().map_err(|e| e.in_entry(index)))
+            .collect::<Result<_, _>>()?,
+    };
+    let named = entries.iter().filter(|entry| entry.names_relation()).count();
+    if named > 0 && named < entries.len() {
+        return Err(Failure::Events {
+            message: "some events name a relation and some do not".into(),
+            hint: "add \"adjacency\" to the approximate events: the relation in which their (ε, δ) holds".into(),
+        });
+    }
+    Ok(events)
+}
+
+impl Kind {
+    /// The flags that have a meaning for it, besides --mechanism.
+    fn takes(self) -> &'static [&'static str] {
+        match self {
+            Self::Gaussian | Self::Laplace => &["noise-multiplier", "steps", "sampling", "rate", "adjacency", "unit"],
+            Self::RandomisedResponse => &["categories", "gamma", "steps", "adjacency"],
+            Self::ShuffleClones => &["users", "local-epsilon", "steps", "rate", "adjacency"],
+            Self::ShuffleKrr => &["users", "categories", "gamma", "adversary", "steps", "adjacency"],
+            Self::Approximate => &["step-epsilon", "step-delta", "steps", "adjacency", "unit"],
+        }
+    }
+
+    /// The name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Gaussian => "gaussian",
+            Self::Laplace => "laplace",
+            Self::RandomisedResponse => "randomised-response",
+            Self::ShuffleClones => "shuffle-clones",
+            Self::ShuffleKrr => "shuffle-krr",
+            Self::Approximate => "approximate",
+        }
+    }
+}
+
+impl MechanismAsTyped {
+    /// The flags that were given, except --mechanism.
+    fn given(&self) -> Vec<&'static str> {
+        let all = [
+            ("noise-multiplier", self.noise_multiplier.is_some()),
+            ("steps", self.steps.is_some()),
+            ("sampling", self.sampling.is_some()),
+            ("rate", self.rate.is_some()),
+            ("adjacency", self.adjacency.is_some()),
+            ("unit", self.unit.is_some()),
+            ("categories", self.categories.is_some()),
+            ("gamma", self.gamma.is_some()),
+            ("users", self.users.is_some()),
+            ("local-epsilon", self.local_epsilon.is_some()),
+            ("adversary", self.adversary.is_some()),
+            ("step-epsilon", self.step_epsilon.is_some()),
+            ("step-delta", self.step_delta.is_some()),
+        ];
+        all.iter().filter(|(_, given)| *given).map(|(flag, _)| *flag).collect()
+    }
+
+    /// The kind, after a check that every flag given has a meaning for it.
+    fn kind(&self) -> Result<Kind, Failure> {
+        let missing =
+            || Failure::usage("no --mechanism is named", "for example --mechanism gaussian, or --events FILE");
+        let kind = self.mechanism.ok_or_else(missing)?;
+        match self.given().into_iter().find(|flag| !kind.takes().contains(flag)) {
+            None => Ok(kind),
+            Some(flag) => {
+                let message = format!("--{flag} has no meaning for {}", kind.name());
+                Err(Failure::usage(message, format!("it takes --{}", kind.takes().join(", --"))))
+            }
+        }
+    }
+
+    /// True if the neighbouring relation is stated, or follows from the mechanism.
+    pub(crate) fn names_relation(&self) -> bool {
+        self.adjacency.is_some() || self.mechanism != Some(Kind::Approximate)
+    }
+
+    /// True for noise whose multiplier is left out.
+    pub(crate) fn lacks_noise(&self) -> bool {
+        matches!(self.mechanism, Some(Kind::Gaussian | Kind::Laplace)) && self.noise_multiplier.is_none()
+    }
+
+    /// The checked event.
+    pub(crate) fn event(&self) -> Result<Event, Failure> {
+        let kind = self.kind()?;
+        let steps: Steps = self.need("steps", &self.steps)?;
+        let unit = match self.unit {
+            Some(UnitAsTyped::Client) => Unit::Client,
+            Some(UnitAsTyped::Example) | None => Unit::Example,
+        };
+        Ok(Event::new(self.mechanism(kind)?, self.relation(kind)?, unit, self.sampling()?, steps)?)
+    }
+
+    /// The mechanism with its own numbers.
+    fn mechanism(&self, kind: Kind) -> Result<Mechanism, Failure> {
+        Ok(match kind {
+            Kind::Gaussian => Mechanism::Gaussian { noise_multiplier: self.multiplier()? },
+            Kind::Laplace => Mechanism::Laplace { noise_multiplier: self.multiplier()? },
+            Kind::RandomisedResponse => Mechanism::RandomisedResponse {
+                categories: self.need("categories", &self.categories)?,
+                gamma: self.need("gamma", &self.gamma)?,
+            },
+            Kind::Approximate => Mechanism::Approximate {
+                epsilon: self.need("step-epsilon", &self.step_epsilon)?,
+                delta: self.need("step-delta", &self.step_delta)?,
+            },
+            Kind::ShuffleClones => Mechanism::ShuffleClones {
+                users: self.need("users", &self.users)?,
+                local_epsilon: self.need("local-epsilon", &self.local_epsilon)?,
+            },
+            Kind::ShuffleKrr => Mechanism::ShuffleRandomisedResponse {
+                users: self.need("users", &self.users)?,
+                categories: self.need("categories", &self.categories)?,
+                gamma: self.need("gamma", &self.gamma)?,
+                adversary: match self.adversary.ok_or_else(|| absent("adversary"))? {
+                    AdversaryAsTyped::Strong => Adversary::Strong,
+                    AdversaryAsTyped::Weak => Adversary::Weak,
+                },
+            },
+        })
+    }
+
+    fn multiplier(&self) -> Result<NoiseMultiplier, Failure> {
+        self.need("noise-multiplier", &self.noise_multiplier)
+    }
+
+    /// The relation: stated for noise on sums; an answer of a person is replaced, not left out.
+    ///
+    /// (ε, δ) of a step holds in a relation that this command need not know: any one stands for it in the event.
+    fn relation(&self, kind: Kind) -> Result<Adjacency, Failure> {
+        match (self.adjacency, kind) {
+            (Some(AdjacencyAsTyped::AddRemove), _) => Ok(Adjacency::AddRemove),
+            (Some(AdjacencyAsTyped::Substitute), _) => Ok(Adjacency::Substitute),
+            (None, Kind::Gaussian | Kind::Laplace) => Err(absent("adjacency")),
+            (None, _) => Ok(Adjacency::Substitute),
+        }
+    }
+
+    /// How rows are drawn: a rate goes with a sampling, and a sampling with a rate.
+    fn sampling(&self) -> Result<Sampling, Failure> {
+        match (self.sampling, &self.rate) {
+            (_, Some(_)) if self.mechanism == Some(Kind::ShuffleClones) => self.sampled_users(),
+            (None | Some(SamplingAsTyped::None), None) => Ok(Sampling::None),
+            (None | Some(SamplingAsTyped::None), Some(_)) => Err(Failure::usage(
+                "--rate is given, but no sampling that it could be the rate of",
+                "add --sampling poisson (each row on its own) or --sampling without-replacement (fixed size)",
+            )),
+            (Some(SamplingAsTyped::Poisson), rate) => Ok(Sampling::Poisson { rate: self.need("rate", rate)? }),
+            (Some(SamplingAsTyped::WithoutReplacement), rate) => {
+                Ok(Sampling::without_replacement_at(self.need("rate", rate)?)?)
+            }
+        }
+    }
+
+    /// The users of a shuffle as a share of all users: the population is users / rate, a whole number.
+    fn sampled_users(&self) -> Result<Sampling, Failure> {
+        let users: Steps = self.need("users", &self.users)?;
+        let rate: SamplingRate = self.need("rate", &self.rate)?;
+        let all = (users.get() as f64 / rate.get()).round();
+        if users.get() as f64 / all != rate.get() {
+            let message = format!("{users} users are not a share of {rate} of any number of users");
+            let near = shortest(users.get() as f64 / all);
+            return Err(Failure::usage(message, format!("{users} of {all} users are --rate {near}")));
+        }
+        Ok(Sampling::without_replacement(users.get(), all as u64)?)
+    }
+
+    /// A number that the mechanism cannot do without.
+    fn need<T>(&self, flag: &'static str, text: &Option<String>) -> Result<T, Failure>
+    where
+        T: TryFrom<f64, Error = PrivacyError>,
+    {
+        number(flag, text.as_ref().ok_or_else(|| absent(flag))?)
+    }
+}
+
+/// A flag that is missing, and what it would say.
+fn absent(flag: &str) -> Failure {
+    let hint = match flag {
+        "adjacency" => {
+            "name the neighbours: --adjacency add-remove (one unit more or less) or substitute (one unit replaced)"
+        }
+        "noise-multiplier" => {
+            "noise deviation / sensitivity, such as 1.1; `posterity account calibrate` finds it for a budget"
+        }
+        "steps" => "how often it is done, such as 1; `posterity account steps` finds how many fit a budget",
+        "rate" => "the share of the rows in a step, such as 0.01",
+        "adversary" => "strong knows who answered at random, weak knows it of the others only",
+        _ => "`posterity account epsilon --help` tells what each mechanism needs",
+    };
+    Failure::usage(format!("--{flag} is missing"), hint)
+}

@@ -1,0 +1,139 @@
+//! A plan as meant: its events, how often one person may be in it, and how many units it protects together.
+
+use crate::arguments::{MechanismAsTyped, PlanAsTyped};
+use crate::failure::Failure;
+use crate::mechanism;
+use privacy::accounting::group::of_group;
+use privacy::{Adjacency, Event, Mechanism, NoiseMultiplier, PrivacyError, Sampling, Steps, Unit};
+
+/// What is accounted.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    /// What happens at one client; never empty.
+    pub(crate) events: Vec<Event>,
+    /// False if only (ε, δ) of each step is known, and not in which relation it holds.
+    relation_named: bool,
+    /// The same person may be at so many clients that each run the events.
+    pub(crate) overlap: Steps,
+    /// So many units are protected together.
+    pub(crate) group: Steps,
+}
+
+impl Plan {
+    /// The plan of flags or file.
+    pub(crate) fn of(typed: &PlanAsTyped) -> Result<Self, Failure> {
+        Self::from_entries(&mechanism::entries(typed)?, typed)
+    }
+
+    /// The plan of these mechanisms, with the overlap and group as typed.
+    pub(crate) fn from_entries(entries: &[MechanismAsTyped], typed: &PlanAsTyped) -> Result<Self, Failure> {
+        let count = |name, text: &Option<String>| match text {
+            Some(text) => mechanism::number(name, text),
+            None => Ok(Steps::ONE),
+        };
+        let events = mechanism::events(entries)?;
+        privacy::accounting::check_one_relation(&events)?;
+        Ok(Self {
+            events,
+            relation_named: entries.iter().any(MechanismAsTyped::names_relation),
+            overlap: count("overlap", &typed.overlap)?,
+            group: count("group", &typed.group)?,
+        })
+    }
+
+    /// Uses of all events together, at one client.
+    pub(crate) fn steps(&self) -> u64 {
+        self.events.iter().fold(0, |total, event| total.saturating_add(event.steps().get()))
+    }
+
+    /// What all events have in common, if they have it.
+    pub(crate) fn common<T: PartialEq>(&self, of: impl Fn(&Event) -> T) -> Option<T> {
+        let first = of(self.events.first()?);
+        self.events.iter().all(|event| of(event) == first).then_some(first)
+    }
+
+    /// Which data sets are neighbours, if that was said.
+    pub(crate) fn adjacency(&self) -> Option<Adjacency> {
+        self.common(Event::adjacency).filter(|_| self.relation_named)
+    }
+
+    /// Who is protected.
+    pub(crate) fn unit(&self) -> Unit {
+        self.common(Event::unit).unwrap_or(Unit::Example)
+    }
+
+    /// True if every event is an answer of people, not a sum over rows.
+    pub(crate) fn asks_people(&self) -> bool {
+        let names = ["randomised-response", "shuffle-clones", "shuffle-krr"];
+        self.events.iter().all(|event| names.contains(&mechanism_name(event)))
+    }
+
+    /// The plan in one line.
+    pub(crate) fn words(&self) -> String {
+        match self.events.as_slice() {
+            [event] if self.relation_named => event.to_string(),
+            [event] => format!("{} steps of {}", event.steps(), event.mechanism()),
+            events => format!("{} events under one relation for one {}", events.len(), self.unit()),
+        }
+    }
+
+    /// The same plan with this noise multiplier on the marked events.
+    pub(crate) fn with_noise(&self, marked: &[bool], z: NoiseMultiplier) -> Result<Self, PrivacyError> {
+        let noised = |(event, marked): (&Event, &bool)| if *marked { noised(event, z) } else { Ok(event.clone()) };
+        let events = self.events.iter().zip(marked).map(noised).collect::<Result<_, _>>()?;
+        Ok(Self { events, ..self.clone() })
+    }
+
+    /// What a group is charged for: its events at every client that may hold the same people.
+    ///
+    /// A person at K clients is exposed to the K plans in sequence, so each event happens K times as often.
+    pub(crate) fn charged(&self) -> Result<Vec<Event>, PrivacyError> {
+        let often = |event: &Event| {
+            let steps = Steps::new(event.steps().get().saturating_mul(self.overlap.get()))?;
+            Ok(event.repeated(steps))
+        };
+        let events = self.events.iter().map(often).collect::<Result<Vec<_>, PrivacyError>>()?;
+        if self.group == Steps::ONE { Ok(events) } else { of_group(&events, self.group) }
+    }
+
+    /// The same plan with so many steps of its one event.
+    pub(crate) fn repeated(&self, steps: Steps) -> Self {
+        Self { events: self.events.iter().map(|event| event.repeated(steps)).collect(), ..self.clone() }
+    }
+}
+
+/// The same event with another noise multiplier.
+fn noised(event: &Event, z: NoiseMultiplier) -> Result<Event, PrivacyError> {
+    let mechanism = match event.mechanism() {
+        Mechanism::Laplace { .. } => Mechanism::Laplace { noise_multiplier: z },
+        _ => Mechanism::Gaussian { noise_multiplier: z },
+    };
+    Event::new(mechanism, event.adjacency(), event.unit(), *event.sampling(), event.steps())
+}
+
+/// The name of the event's mechanism on the command line.
+pub(crate) fn mechanism_name(event: &Event) -> &'static str {
+    match event.mechanism() {
+        Mechanism::Gaussian { .. } => "gaussian",
+        Mechanism::Laplace { .. } => "laplace",
+        Mechanism::RandomisedResponse { .. } => "randomised-response",
+        Mechanism::ShuffleClones { .. } => "shuffle-clones",
+        Mechanism::ShuffleRandomisedResponse { .. } => "shuffle-krr",
+        Mechanism::Approximate { .. } => "approximate",
+        _ => "other",
+    }
+}
+
+/// The name of the event's sampling on the command line.
+pub(crate) fn sampling_name(event: &Event) -> &'static str {
+    match event.sampling() {
+        Sampling::None => "none",
+        Sampling::Poisson { .. } => "poisson",
+        Sampling::WithoutReplacement { .. } => "without-replacement",
+    }
+}
+
+/// The share of rows in a step, where rows are drawn.
+pub(crate) fn sampled_rate(event: &Event) -> Option<f64> {
+    (*event.sampling() != Sampling::None).then(|| event.sampling().rate())
+}
