@@ -2,6 +2,7 @@
 
 mod interval;
 pub mod pair;
+pub mod pld;
 pub mod special;
 
 pub use interval::Interval;
