@@ -9,8 +9,10 @@ pub mod gdp;
 pub mod group;
 mod interval;
 pub mod moments;
+pub mod normal;
 pub mod optimal;
 pub mod pair;
+pub mod pld;
 pub mod rdp;
 mod shuffle;
 pub mod special;
@@ -98,6 +100,7 @@ pub fn by_name(name: &str) -> Option<Box<dyn Accountant>> {
 /// All accountants.
 pub fn all() -> Vec<Box<dyn Accountant>> {
     vec![
+        Box::new(pld::Pld),
         Box::new(rdp::Rdp::default()),
         Box::new(moments::Moments),
         Box::new(zcdp::Zcdp),

@@ -1,0 +1,195 @@
+//! A loss law on a grid, from above and from below in the order of the hockey-stick curve.
+//!
+//! H(α) = E_P(1 − αY)₊ with Y = e^{−L}. A law with the larger curve dominates, and so do its compositions
+//! (`docs/maths/certified-pld.md`, section 1); it may have any total mass.
+
+use super::Interval;
+use super::law::{Density, Law, Node};
+use super::lower::lower;
+use super::refuse;
+use crate::PrivacyError;
+
+const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
+
+/// Most nodes that a law may take.
+const MOST_NODES: f64 = 2e6;
+
+/// Nodes at anchor + k·step. Cells have one step up to |k| = `fine`, and double each time |k| doubles beyond.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grid {
+    /// h.
+    pub(super) step: f64,
+    /// Loss of node 0.
+    pub(super) anchor: f64,
+    /// A power of two.
+    pub(super) fine: i64,
+}
+
+/// P-masses (node, mass) that bound a law from one side.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Masses {
+    /// Finite losses.
+    pub(super) finite: Vec<(i64, f64)>,
+    /// Infinite loss.
+    pub(super) infinite: f64,
+}
+
+/// Both bounds of one law.
+#[derive(Debug, Clone)]
+pub(super) struct Discrete {
+    /// Its curve is not below the law's.
+    pub(super) upper: Masses,
+    /// Its curve is not above the law's.
+    pub(super) lower: Masses,
+    /// η: losses of the law may differ from those that were discretised by this much.
+    pub(super) slack: f64,
+}
+
+/// What the two bounds need to know of the law between two neighbouring nodes.
+pub(super) struct Cell {
+    /// Width in loss.
+    pub(super) width: Interval,
+    /// P-mass.
+    pub(super) p: Interval,
+    /// P-mass that connecting the dots gives to the upper node.
+    pub(super) up: Interval,
+    /// At least the largest distance of the chord of H from H over the cell.
+    pub(super) gap: f64,
+}
+
+/// Discretises a law whose density part is cut to the losses `range`.
+pub(super) fn discretise(law: &Law, grid: &Grid, range: (f64, f64)) -> Result<Discrete, PrivacyError> {
+    let mut out = Discrete {
+        upper: Masses { finite: Vec::new(), infinite: law.infinite.hi },
+        lower: Masses { finite: Vec::new(), infinite: law.infinite.lo },
+        slack: 0.0,
+    };
+    for &(loss, mass) in &law.atoms {
+        add_atom(&mut out, grid, loss, mass);
+    }
+    if let Some(density) = &law.density {
+        add_density(&mut out, grid, density, range)?;
+    }
+    match out.slack.is_finite() && out.upper.finite.iter().all(|m| m.1.is_finite()) {
+        true => Ok(out),
+        false => Err(refuse("the loss of a step leaves the range of floating-point numbers")),
+    }
+}
+
+/// An atom on a node is exact. Otherwise: connect the dots above, the node below it below.
+fn add_atom(out: &mut Discrete, grid: &Grid, loss: Interval, mass: Interval) {
+    let middle = 0.5 * (loss.lo + loss.hi);
+    let place = (middle - grid.anchor) / grid.step;
+    let nearest = place.round();
+    let uncertainty = 0.5 * (loss.hi - loss.lo) + rounding(middle, grid);
+    let distance = (place - nearest).abs() * grid.step;
+    if distance <= 64.0 * f64::EPSILON * (middle.abs() + grid.anchor.abs()) {
+        out.slack = out.slack.max(uncertainty + distance);
+        out.upper.finite.push((nearest as i64, mass.hi));
+        out.lower.finite.push((nearest as i64, mass.lo));
+        return;
+    }
+    out.slack = out.slack.max(uncertainty);
+    let below = place.floor();
+    let (t, w) = (Interval::exact((place - below) * grid.step), Interval::exact(grid.step));
+    let up = (mass * (-t).exp_m1() / (-w).exp_m1()).hi.min(mass.hi);
+    out.upper.finite.push((below as i64, (mass.hi - up).next_up()));
+    out.upper.finite.push((below as i64 + 1, up));
+    out.lower.finite.push((below as i64, mass.lo));
+}
+
+/// Bound on the rounding error of a computed loss near `loss`, relative to the exact anchor + k·step.
+fn rounding(loss: f64, grid: &Grid) -> f64 {
+    4.0 * f64::EPSILON * (loss.abs() + 2.0 * grid.anchor.abs())
+}
+
+impl Grid {
+    /// Width of the cell that begins at node k ≥ 0; the cells below 0 mirror it.
+    fn cell_width(&self, k: i64) -> i64 {
+        if k < self.fine { 1 } else { 2 << (k / self.fine).ilog2() }
+    }
+
+    /// The nodes that cover the range.
+    fn nodes(&self, range: (f64, f64)) -> Result<Vec<i64>, PrivacyError> {
+        let (first, last) =
+            (((range.0 - self.anchor) / self.step).floor(), ((range.1 - self.anchor) / self.step).ceil());
+        let doublings = libm::log2(1.0 + last.abs().max(first.abs()) / self.fine as f64);
+        let count = (last - first).min(2.0 * self.fine as f64 * (1.0 + doublings));
+        if !(first.abs() < 1e15 && last.abs() < 1e15 && count < MOST_NODES) {
+            return Err(refuse("the loss of a step needs too many cells"));
+        }
+        let (mut at, last) = (first as i64, last as i64);
+        at = match at >= 0 {
+            true => at - at % self.cell_width(at),
+            false => -((-at + self.cell_width(-at - 1) - 1) / self.cell_width(-at - 1) * self.cell_width(-at - 1)),
+        };
+        let mut out = vec![at];
+        while at < last || out.len() < 2 {
+            at += if at >= 0 { self.cell_width(at) } else { self.cell_width(-at - 1) };
+            out.push(at);
+        }
+        Ok(out)
+    }
+}
+
+fn add_density(out: &mut Discrete, grid: &Grid, density: &Density, range: (f64, f64)) -> Result<(), PrivacyError> {
+    let index = grid.nodes(range)?;
+    let node = |place: f64| {
+        let loss = grid.anchor + place * grid.step;
+        density.node(loss, rounding(loss, grid))
+    };
+    let at: Vec<Node> = index.iter().map(|&k| node(k as f64)).collect();
+    let slack = at.iter().fold(0.0, |most: f64, n| most.max(n.slack));
+    let cells: Vec<Cell> = (0..at.len() - 1)
+        .map(|j| {
+            let width = Interval::exact((index[j + 1] - index[j]) as f64) * Interval::exact(grid.step);
+            cell(density, [&at[j], &node(0.5 * (index[j] + index[j + 1]) as f64), &at[j + 1]], width)
+        })
+        .collect();
+    let (bottom, top) = (density.mass_below(&at[0]), density.mass_above(&at[at.len() - 1]));
+    out.slack = out.slack.max(slack);
+    out.upper.infinite = (out.upper.infinite + top.hi).next_up();
+    out.upper.finite.extend(index.iter().copied().zip(upper(&cells, bottom.hi)));
+    out.lower.finite.extend(index.iter().copied().zip(lower(&cells, top.lo)));
+    Ok(())
+}
+
+/// P-mass, its connected dots and the gap of the cell between the first and the last of three nodes.
+///
+/// Connecting the dots (Doroshenko et al. 2022, arXiv:2207.04380) keeps the P- and Q-mass of the cell: with lower node l,
+/// width w, t = L − l: up = ∫ (1 − e^{−t})/(1 − e^{−w}) dP = (p − e^l q)/(1 − e^{−w}); its H is the chord of H.
+/// Where losses may differ by η, q of the shifted law is q e^{±η}.
+///
+/// Gap: by Jensen, collapsing both halves of the cell to their mean Y lowers H; the chord minus that piecewise linear
+/// curve is largest at one of its two kinks α = e^l/y. Never more than p tanh(w/4) ≤ p w/4, the gap of one atom.
+fn cell(density: &Density, [from, middle, to]: [&Node; 3], width: Interval) -> Cell {
+    let ((p1, q1), (p2, q2)) = (density.masses(from, middle), density.masses(middle, to));
+    let eta = 2.0 * from.slack.max(to.slack);
+    let (p, alpha) = (p1 + p2, Interval::exact(from.loss).exp() * Interval::new(1.0 - eta, 1.0 + eta));
+    let span = -(-width).exp_m1();
+    let up = (p - alpha * (q1 + q2)) / span;
+    let up = Interval::new(up.lo.clamp(0.0, p.lo.max(0.0)), up.hi.clamp(0.0, p.hi.max(0.0)));
+    let least = (-width).exp();
+    let mean = |p: Interval, q: Interval| {
+        let y = alpha * q / p;
+        Interval::new(y.lo.clamp(least.lo, 1.0), y.hi.clamp(least.lo, 1.0))
+    };
+    let (y1, y2) = (mean(p1, q1), mean(p2, q2));
+    let first = up * (ONE - least / y1) - (p2 - alpha * q2 / y1).clamp_positive();
+    let second = up * (ONE - least / y2);
+    let gap = first.hi.max(second.hi).min(p.hi * width.hi * 0.250_000_001).max(0.0);
+    Cell { width, p, up, gap }
+}
+
+/// Masses of the dominating law: dots connected, mass below the first node moved up to it.
+///
+/// Overestimates of p and of the part that goes up raise the curve.
+fn upper(cells: &[Cell], bottom: f64) -> Vec<f64> {
+    let mut out = vec![0.0; cells.len() + 1];
+    out[0] = bottom;
+    for (j, c) in cells.iter().enumerate() {
+        out[j] = (out[j] + (c.p.hi - c.up.hi).next_up()).next_up();
+        out[j + 1] = c.up.hi;
+    }
+    out
+}

@@ -1,0 +1,166 @@
+//! A composition prepared for the FFT: choice of tilt, step and window, and the two curves that follow.
+
+use super::discretise::{Discrete, Grid, discretise};
+use super::estimate::{Rough, Saddle};
+use super::evaluate::Curve;
+use super::fft::{Factor, Settings, compose};
+use super::law::Law;
+use super::{Interval, refuse};
+use crate::accounting::pair::Pair;
+use crate::{PrivacyError, Steps};
+use realfft::RealFftPlanner;
+
+/// Longest transform: 2^22 numbers keep the peak of memory under 256 MB.
+const LONGEST: f64 = 4_194_304.0;
+
+/// Most steps for which the rounding constants were proved.
+const MOST_STEPS: u64 = 1 << 30;
+
+/// Which bound a curve is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Side {
+    /// Not below δ.
+    Upper,
+    /// Not above δ.
+    Lower,
+}
+
+/// A composition and a place to look at it.
+pub(super) struct Problem {
+    laws: Vec<(Law, f64)>,
+    counts: Vec<u64>,
+    total: f64,
+}
+
+/// A composition on a grid, tilted to one place; valid everywhere, narrow there.
+pub(super) struct Prepared {
+    discrete: Vec<Discrete>,
+    counts: Vec<u64>,
+    settings: Settings,
+    offset: Interval,
+    slack: f64,
+    planner: RealFftPlanner<f64>,
+}
+
+impl Problem {
+    /// The loss laws of a composition; equal pairs are joined.
+    pub(super) fn new(composition: &[(Pair, Steps)]) -> Result<Self, PrivacyError> {
+        let mut joined: Vec<(&Pair, u64)> = Vec::new();
+        for (pair, steps) in composition {
+            match joined.iter_mut().find(|(known, _)| *known == pair) {
+                Some((_, count)) => *count = count.saturating_add(steps.get()),
+                None => joined.push((pair, steps.get())),
+            }
+        }
+        let counts: Vec<u64> = joined.iter().map(|j| j.1).collect();
+        let total = counts.iter().fold(0_u64, |sum, &n| sum.saturating_add(n));
+        if total > MOST_STEPS {
+            return Err(refuse("more than 2^30 steps"));
+        }
+        let laws = joined.iter().map(|(pair, count)| (Law::new(pair), *count as f64)).collect();
+        Ok(Self { laws, counts, total: total as f64 })
+    }
+
+    /// The losses between which each law is kept: what is cut off above costs at most 1e-10 of δ.
+    fn ranges(&self, log_delta: f64) -> Vec<(f64, f64)> {
+        let top = libm::exp(log_delta.clamp(-600.0, 0.0)) * 1e-10 / self.total;
+        let range = |law: &Law| law.density.as_ref().map_or((0.0, 0.0), |d| d.range(1e-13 / self.total, top));
+        self.laws.iter().map(|(law, _)| range(law)).collect()
+    }
+
+    /// A rough idea of the ε at a δ.
+    pub(super) fn saddle_at_delta(&self, delta: f64) -> Saddle {
+        let log_delta = libm::log(delta);
+        Rough::new(&self.laws, &self.ranges(log_delta)).find(|s| s.log_delta <= log_delta)
+    }
+
+    /// A rough idea of the δ at an ε.
+    pub(super) fn saddle_at_epsilon(&self, epsilon: f64, log_delta: f64) -> Saddle {
+        let found = Rough::new(&self.laws, &self.ranges(log_delta)).find(|s| s.epsilon >= epsilon);
+        Saddle { epsilon, ..found }
+    }
+
+    /// Discretises for a place, aiming at a relative width of ε.
+    ///
+    /// The errors of both bounds move ε by T h² (λ+1)/8, or less than twice that where cells are wide.
+    pub(super) fn prepare(&self, saddle: Saddle, width: f64) -> Result<Prepared, PrivacyError> {
+        let ranges = self.ranges(saddle.log_delta);
+        let rough = Rough::new(&self.laws, &ranges);
+        let (tilt, window) = self.choose_tilt(&rough, &saddle, width);
+        let anchors: Vec<f64> = self.laws.iter().map(|(law, _)| law.anchor()).collect();
+        let sizes = rough.sizes(tilt, &anchors);
+        let wanted = 5.0 * width * saddle.epsilon.max(1e-3) / (self.total * (tilt + 1.0));
+        let (step, size) = self.choose_step(wanted.sqrt().min(0.5 * rough.typical_loss()), window.1 - window.0)?;
+        let (mut discrete, mut offset, mut slack) = (Vec::new(), Interval::exact(0.0), 0.0);
+        for (i, (law, count)) in self.laws.iter().enumerate() {
+            let fine = (2.0 * sizes[i] / step).clamp(4.0, 1e6) as u64;
+            let grid = Grid { step, anchor: anchors[i], fine: fine.next_power_of_two() as i64 };
+            let one = discretise(law, &grid, ranges[i])?;
+            offset = offset + Interval::exact(*count) * Interval::exact(anchors[i]);
+            slack += count * one.slack;
+            discrete.push(one);
+        }
+        let spare = size as f64 - (window.1 - window.0) / step;
+        let start = ((window.0 - offset.lo) / step - 0.5 * spare).floor() as i64;
+        let settings = Settings { tilt, step, size, start };
+        let (counts, planner) = (self.counts.clone(), RealFftPlanner::new());
+        Ok(Prepared { discrete, counts, settings, offset, slack: slack * (1.0 + 1e-9), planner })
+    }
+
+    /// The tilt at or below the saddle that needs the narrowest window, if rounding allows it.
+    ///
+    /// Heavy single jumps make the window at the saddle wide. Below the saddle κ = K − λε − log δ grows, and rounding with it.
+    fn choose_tilt(&self, rough: &Rough, saddle: &Saddle, width: f64) -> (f64, (f64, f64)) {
+        let depth = -libm::log(0.01 * width);
+        let excess = |tilt: f64| rough.cumulants(tilt).value - tilt * saddle.epsilon - saddle.log_delta;
+        let window = |tilt: f64| {
+            let (low, high) = rough.window(tilt, depth + excess(tilt).max(0.0));
+            (low.min(saddle.epsilon - 0.1 * (high - low)), high.max(saddle.epsilon + 0.1 * (high - low)))
+        };
+        let allowed = libm::log(0.01 * width / (self.total * 2e-14)).max(0.0);
+        let at_saddle = excess(saddle.tilt);
+        let mut best = (saddle.tilt, window(saddle.tilt));
+        for share in [0.8, 0.6, 0.45, 0.3] {
+            let tilt = share * saddle.tilt;
+            let found = window(tilt);
+            let gained = found.1 - found.0 < 0.9 * (best.1.1 - best.1.0);
+            if gained && excess(tilt) - at_saddle <= allowed {
+                best = (tilt, found);
+            }
+        }
+        best
+    }
+
+    /// Step and length for a window, near the wanted step; a step that divides the distance of atoms if there are any.
+    fn choose_step(&self, wanted: f64, window: f64) -> Result<(f64, usize), PrivacyError> {
+        let wanted = wanted.max(window / LONGEST);
+        if !(wanted > 0.0 && window.is_finite() && window > 0.0) {
+            return Err(refuse("no window holds the composed law"));
+        }
+        let span = self.laws.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0.0, |(law, _)| law.span());
+        let parts = span / wanted;
+        let aligned = match parts {
+            _ if span <= 0.0 => None,
+            p if window / (span / ((p / 8.0).ceil() * 8.0)) <= LONGEST => Some(span / ((p / 8.0).ceil() * 8.0)),
+            p if p >= 8.0 => Some(span / ((p / 8.0).floor() * 8.0)),
+            _ => None,
+        };
+        let length = (window / aligned.unwrap_or(wanted)).clamp(1024.0, LONGEST).ceil() as usize;
+        let size = length.next_power_of_two();
+        Ok((aligned.unwrap_or(window / size as f64), size))
+    }
+}
+
+impl Prepared {
+    /// The certified curve of one side.
+    pub(super) fn curve(&mut self, side: Side) -> Result<Curve, PrivacyError> {
+        let factors: Vec<Factor<'_>> = self
+            .discrete
+            .iter()
+            .zip(&self.counts)
+            .map(|(d, &count)| Factor { masses: if side == Side::Upper { &d.upper } else { &d.lower }, count })
+            .collect();
+        let composed = compose(&factors, self.settings, side == Side::Upper, &mut self.planner)?;
+        Ok(Curve::new(composed, self.offset, self.slack))
+    }
+}
