@@ -1,7 +1,8 @@
 //! What happened, as a value: mechanism, relation, unit, sampling and how often. What it costs is a function of it.
 
 use crate::{
-    Adjacency, Categories, Delta, Epsilon, FinitePair, Gamma, NoiseMultiplier, PrivacyError, Sampling, Steps, Unit,
+    Adjacency, Categories, Delta, Deviation, Epsilon, FinitePair, Gamma, NoiseMultiplier, PrivacyError, Sampling,
+    Steps, Unit,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -33,7 +34,7 @@ pub enum Mechanism {
         /// n: the fewest honest shares in the sum.
         shares: Steps,
         /// Deviation of one share, in grid units.
-        share_deviation: NoiseMultiplier,
+        share_deviation: Deviation,
         /// d: coordinates of the vector.
         dimension: Steps,
     },

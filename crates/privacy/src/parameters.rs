@@ -105,8 +105,12 @@ checked! {
     NoiseMultiplier(f64), "noise multiplier", "a number from 1e-6 to 1e12", |x| (1e-6..=1e12).contains(&x)
 }
 checked! {
+    /// Standard deviation of a noise share, in grid units: at least ½, where the theorems on sums of shares begin.
+    Deviation(f64), "share deviation", "a number from 0.5 to 2^40", |x| (0.5..=1_099_511_627_776.0).contains(&x)
+}
+checked! {
     /// q, the probability that a given example is in the batch, or batch / rows without replacement.
-    SamplingRate(f64), "sampling rate", "a number over 0 and at most 1", |x| x > 0.0 && x <= 1.0
+    SamplingRate(f64), "sampling rate", "a number from 1e-9 to 1", |x| (1e-9..=1.0).contains(&x)
 }
 checked! {
     /// α, an order of Rényi divergence.
@@ -167,7 +171,7 @@ mod tests {
     #[test]
     fn an_error_names_what_was_found_and_expected() {
         let error = SamplingRate::new(1.5).unwrap_err();
-        assert_eq!(error.to_string(), "sampling rate is 1.5, expected a number over 0 and at most 1");
+        assert_eq!(error.to_string(), "sampling rate is 1.5, expected a number from 1e-9 to 1");
         assert_eq!(error.code(), "P001");
     }
 }

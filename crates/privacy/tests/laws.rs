@@ -4,7 +4,7 @@ use privacy::accounting::by_name;
 use privacy::accounting::calibrate::calibrate;
 use privacy::accounting::steps::steps;
 use privacy::{
-    Accountant, Adjacency, Categories, Delta, Epsilon, Event, FinitePair, Gamma, Mechanism, NoiseMultiplier,
+    Accountant, Adjacency, Categories, Delta, Deviation, Epsilon, Event, FinitePair, Gamma, Mechanism, NoiseMultiplier,
     PrivacyError, Sampling, SamplingRate, Steps, Unit,
 };
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn shares(m: f64, steps: u64) -> Event {
     let mechanism = Mechanism::DiscreteGaussianSum {
         noise_multiplier: z(m),
         shares: Steps::new(10).unwrap(),
-        share_deviation: z(2.0),
+        share_deviation: Deviation::new(2.0).unwrap(),
         dimension: Steps::new(100).unwrap(),
     };
     of(mechanism, Adjacency::Substitute, Sampling::None, steps)

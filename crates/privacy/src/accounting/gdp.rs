@@ -41,6 +41,11 @@ fn total(plan: &[Event]) -> Result<Total, PrivacyError> {
     Ok(total)
 }
 
+/// μ² of a plan, from above.
+pub fn mu_squared(plan: &[Event]) -> Result<f64, PrivacyError> {
+    Ok(total(plan)?.square.hi)
+}
+
 fn refuse(event: &Event) -> PrivacyError {
     let hint = match event.sampling() {
         Sampling::None => "it knows Gaussian noise and mechanisms with a pure ε; use `pld`, `rdp` or `zcdp`",

@@ -1,7 +1,7 @@
 //! Outward-rounded interval arithmetic for closed forms.
 //!
 //! Every operation encloses the exact result. Elementary functions come from the `libm` crate and are assumed to be
-//! within `ULPS` = 4 units in the last place; `tests/special.rs` checks that assumption against big-integer references.
+//! within `ULPS` = 4 units in the last place; `tests/special.rs` checks that assumption against references of 60 digits.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

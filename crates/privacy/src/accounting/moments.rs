@@ -19,7 +19,7 @@ pub struct Moments;
 
 /// Upper bound of (α−1)·D_α of one step, at integer order.
 fn cumulant(event: &Event, order: u64) -> Result<f64, PrivacyError> {
-    if let Some(rho) = concentration("moments", event)? {
+    if let Some(rho) = concentration(event) {
         return Ok((Interval::exact(rho) * Interval::exact(order as f64) * Interval::exact((order - 1) as f64)).hi);
     }
     match (event.mechanism(), event.sampling(), event.adjacency()) {

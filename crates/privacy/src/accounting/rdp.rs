@@ -23,8 +23,7 @@ use curve::Curve;
 /// Does not support: sampled Laplace noise; (ε, δ) mechanisms and finite pairs with impossible outcomes, whose
 /// divergence is infinite; δ = 0; an answer without noise.
 ///
-/// The orders and the divergences may be chosen adaptively along a plan, since they add up at each order (Feldman,
-/// Zrnic 2021). Only the upper end is certified: the lower end is 0.
+/// The best order is chosen for the plan as a whole. Only the upper end is certified: the lower end is 0.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rdp {
     orders: Orders,

@@ -28,7 +28,7 @@ pub fn rho(plan: &[Event]) -> Result<Rho, PrivacyError> {
 
 /// ρ of one step, from above.
 fn step(event: &Event) -> Result<f64, PrivacyError> {
-    if let Some(rho) = concentration("zcdp", event)? {
+    if let Some(rho) = concentration(event) {
         return Ok(rho);
     }
     if let (Some(epsilon), true) = (pure_epsilon(event)?, event.sampling().rate() >= 1.0) {
@@ -39,6 +39,12 @@ fn step(event: &Event) -> Result<f64, PrivacyError> {
         event: event.to_string(),
         hint: "sampled batches and (ε, δ) mechanisms are accounted by `pld`, sampled Gaussian noise also by `rdp`",
     })
+}
+
+/// ε of ρ-zCDP at δ > 0, from above: the best real order of Canonne, Kamath, Steinke 2020, Proposition 12.
+pub fn epsilon_at(rho: Rho, delta: Delta) -> Result<f64, PrivacyError> {
+    let delta = positive_delta("zcdp", delta)?;
+    Ok(answered("zcdp", Orders::Continuous.epsilon(&curve(rho), Conversion::Canonne2020, delta))?.upper)
 }
 
 /// α ↦ (α−1)·ρα, from above.
@@ -55,8 +61,7 @@ impl Accountant for Zcdp {
         if plan.is_empty() {
             return Ok(Bounds::ZERO);
         }
-        let curve = curve(rho(plan)?);
-        answered("zcdp", Orders::Continuous.epsilon(&curve, Conversion::Canonne2020, positive_delta("zcdp", delta)?))
+        Ok(Bounds::at_most(epsilon_at(rho(plan)?, delta)?))
     }
 
     fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {

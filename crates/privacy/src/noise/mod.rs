@@ -13,6 +13,7 @@ mod poisson;
 mod randomised_response;
 mod rounded_gaussian;
 mod skellam;
+mod source;
 mod ziggurat_table;
 
 pub use discrete_gaussian::DiscreteGaussian;
@@ -21,3 +22,4 @@ pub use poisson::Poisson;
 pub use randomised_response::RandomisedResponse;
 pub use rounded_gaussian::RoundedGaussian;
 pub use skellam::Skellam;
+pub use source::{Digest, NoiseContext, NoiseSource, NoiseStream, OsKeyed, Seeded};

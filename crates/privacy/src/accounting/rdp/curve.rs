@@ -28,7 +28,7 @@ pub(super) enum Curve {
 impl Curve {
     /// The curves of an event in its two directions, which may be the same.
     pub(super) fn both(event: &Event) -> Result<(Self, Option<Self>), PrivacyError> {
-        if let Some(rho) = concentration("rdp", event)? {
+        if let Some(rho) = concentration(event) {
             return Ok((Self::Line { rho }, None));
         }
         let mut pairs = directions("rdp", std::slice::from_ref(event))?.into_iter().flatten().map(|(pair, _)| pair);

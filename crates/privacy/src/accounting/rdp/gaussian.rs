@@ -2,32 +2,25 @@
 
 use crate::accounting::Interval;
 use crate::accounting::special::exp_m1_minus;
-use crate::{Event, Mechanism, PrivacyError, Steps};
+use crate::{Event, Mechanism, Steps};
 
 /// ρ with D_α ≤ ρα at every order α, for mechanisms whose divergence is bounded by a line; `None` for others.
 ///
 /// Gaussian: ρ = 1/(2z²) (Mironov 2017, Corollary 3), exact. Discrete Gaussian: the same bound (Canonne, Kamath,
 /// Steinke 2020, Theorem 4 and its multivariate form). Their sum: `discrete_sum`.
-pub(crate) fn concentration(accountant: &'static str, event: &Event) -> Result<Option<f64>, PrivacyError> {
+pub(crate) fn concentration(event: &Event) -> Option<f64> {
     let sampled = event.sampling().rate() < 1.0;
     match event.mechanism() {
         Mechanism::Gaussian { noise_multiplier: z } | Mechanism::DiscreteGaussian { noise_multiplier: z }
             if !sampled =>
         {
-            Ok(Some(half_inverse_square(Interval::exact(z.get())).hi))
+            Some(half_inverse_square(Interval::exact(z.get())).hi)
         }
         Mechanism::DiscreteGaussianSum { noise_multiplier: z, shares, share_deviation, dimension } => {
-            if share_deviation.get() < 0.5 {
-                return Err(PrivacyError::Unsupported {
-                    accountant,
-                    event: event.to_string(),
-                    hint: "the theorem needs shares of at least half a grid unit: use a finer grid",
-                });
-            }
             let d = Interval::exact(dimension.get() as f64);
-            Ok(Some(discrete_sum(Interval::exact(z.get()), *shares, share_deviation.get(), d)))
+            Some(discrete_sum(Interval::exact(z.get()), *shares, share_deviation.get(), d))
         }
-        _ => Ok(None),
+        _ => None,
     }
 }
 
@@ -80,7 +73,7 @@ pub(super) fn laplace(s: f64, order: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Adjacency, NoiseMultiplier, Sampling, Unit};
+    use crate::{Adjacency, Deviation, NoiseMultiplier, Sampling, Unit};
 
     #[test]
     fn laplace_agrees_with_the_formula_where_it_is_stable() {
@@ -100,18 +93,18 @@ mod tests {
             let mechanism = Mechanism::DiscreteGaussianSum {
                 noise_multiplier: NoiseMultiplier::new(4.0).unwrap(),
                 shares: Steps::new(n).unwrap(),
-                share_deviation: NoiseMultiplier::new(sigma).unwrap(),
+                share_deviation: Deviation::new(sigma).unwrap(),
                 dimension: Steps::new(100).unwrap(),
             };
             Event::new(mechanism, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE).unwrap()
         };
-        let rho = |sigma, n| concentration("rdp", &event(sigma, n)).unwrap().unwrap();
+        let rho = |sigma, n| concentration(&event(sigma, n)).unwrap();
         assert!(rho(2.0, 10) >= 1.0 / 32.0 && rho(2.0, 10) < 1.0 / 32.0 + 1e-12);
         // σ = ½, n = 2: τ = 10 e^{−π²/4}, ε = min{√(1/16 + 200τ), ¼ + 10τ}.
         let tau = 10.0 * f64::exp(-std::f64::consts::PI.powi(2) / 4.0);
         let epsilon = (0.0625 + 200.0 * tau).sqrt().min(0.25 + 10.0 * tau);
         assert!((rho(0.5, 2) / (0.5 * epsilon * epsilon) - 1.0).abs() < 1e-12);
         assert!(rho(2.0, 1_000_000_000) >= rho(2.0, 1_000_000));
-        assert!(concentration("rdp", &event(0.4, 2)).is_err());
+        assert!(Deviation::new(0.4).is_err(), "the theorem needs shares of at least half a grid unit");
     }
 }

@@ -1,0 +1,286 @@
+//! Grants and the filters that hold them: a charge is refused before it would exceed what was granted.
+
+use crate::accounting::{Interval, check_one_relation, gdp, pld::Pld, rdp, zcdp};
+use crate::{Accountant, Delta, Epsilon, Event, Mechanism, Order, PrivacyError, Rho, Steps};
+use serde::{Deserialize, Serialize};
+
+/// How charges are added up.
+///
+/// A certified loss distribution holds for a sequence of events that is fixed before the first release. Where an
+/// event may depend on earlier releases, only measures with a proved filter add up: Rényi divergence of one fixed
+/// order (Feldman and Zrnic 2021), zero-concentrated DP (the same at every order), Gaussian DP (Smith
+/// and Thakurta 2022). See `docs/maths/filters.md`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Filter {
+    /// These events in this order, costed as a whole by the certified accountant. Stopping early is free.
+    Plan(Vec<Event>),
+    /// Any events, by Rényi divergence of this order.
+    Renyi {
+        /// α, fixed when the ledger is opened.
+        order: Order,
+    },
+    /// Any events with a zCDP cost.
+    Zcdp,
+    /// Any events with a Gaussian-DP cost.
+    Gdp,
+}
+
+/// What a site allows itself to spend.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grant {
+    /// At most (ε, δ).
+    Limited {
+        /// ε.
+        epsilon: Epsilon,
+        /// δ.
+        delta: Delta,
+        /// How charges add up.
+        filter: Filter,
+    },
+    /// No promise at all, chosen by name: for baselines without privacy.
+    Unlimited,
+}
+
+/// A grant and what was spent of it.
+#[derive(Debug)]
+pub(crate) struct Spending {
+    grant: Grant,
+    meter: Meter,
+    events: Vec<Event>,
+}
+
+/// Where the filter stands.
+#[derive(Debug, Clone, Copy)]
+enum Meter {
+    /// Entry of the plan that is next, and how many of its steps were used.
+    Plan {
+        entry: usize,
+        used: u64,
+    },
+    /// Sum of costs, and its limit, in the filter's own measure.
+    Sum {
+        spent: f64,
+        limit: f64,
+    },
+    Unlimited,
+}
+
+/// A charge that fits; spending it is a separate step.
+#[must_use]
+pub(crate) struct Approved<'a> {
+    spending: &'a mut Spending,
+    event: Event,
+    after: Meter,
+}
+
+impl Approved<'_> {
+    pub(crate) fn spend(self) {
+        self.spending.meter = self.after;
+        self.spending.events.push(self.event);
+    }
+}
+
+impl Spending {
+    pub(crate) fn new(grant: Grant) -> Result<Self, PrivacyError> {
+        let meter = match &grant {
+            Grant::Unlimited => Meter::Unlimited,
+            Grant::Limited { epsilon, delta, filter: Filter::Plan(plan) } => {
+                plan_fits(plan, *epsilon, *delta)?;
+                Meter::Plan { entry: 0, used: 0 }
+            }
+            Grant::Limited { epsilon, delta, filter } => {
+                Meter::Sum { spent: 0.0, limit: limit(filter, *epsilon, *delta)? }
+            }
+        };
+        Ok(Self { grant, meter, events: Vec::new() })
+    }
+
+    /// Checks a charge against the grant.
+    pub(crate) fn check(&mut self, event: &Event) -> Result<Approved<'_>, PrivacyError> {
+        let after = match (&self.grant, self.meter) {
+            (Grant::Limited { filter: Filter::Plan(plan), .. }, Meter::Plan { entry, used }) => {
+                next_of_plan(plan, entry, used, event)?
+            }
+            (Grant::Limited { filter, epsilon, delta }, Meter::Sum { spent, limit }) => {
+                if let Some(first) = self.events.first() {
+                    check_one_relation(&[first.clone(), event.clone()])?;
+                }
+                let one = cost_of_one(filter, event)?;
+                let after = add_cost(spent, one, event.steps().get());
+                if after > limit {
+                    return Err(PrivacyError::Budget {
+                        event: event.to_string(),
+                        cost: format!("{} = {after:.6}", symbol(filter)),
+                        granted: format!("{} = {limit:.6} (ε = {epsilon} at δ = {delta})", symbol(filter)),
+                        fits: how_many_fit(spent, one, limit),
+                    });
+                }
+                Meter::Sum { spent: after, limit }
+            }
+            _ => Meter::Unlimited,
+        };
+        Ok(Approved { spending: self, event: event.clone(), after })
+    }
+
+    /// How many more steps of this event fit.
+    pub(crate) fn fits(&self, event: &Event) -> Result<u64, PrivacyError> {
+        Ok(match (&self.grant, self.meter) {
+            (Grant::Limited { filter: Filter::Plan(plan), .. }, Meter::Plan { entry, used }) => plan
+                .get(entry)
+                .filter(|next| next.repeated(Steps::ONE) == event.repeated(Steps::ONE))
+                .map_or(0, |next| next.steps().get() - used),
+            (Grant::Limited { filter, .. }, Meter::Sum { spent, limit }) => {
+                how_many_fit(spent, cost_of_one(filter, event)?, limit)
+            }
+            _ => u64::MAX,
+        })
+    }
+
+    pub(crate) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    pub(crate) fn grant(&self) -> &Grant {
+        &self.grant
+    }
+}
+
+/// Certifies that a whole plan costs at most (ε, δ).
+fn plan_fits(plan: &[Event], epsilon: Epsilon, delta: Delta) -> Result<(), PrivacyError> {
+    let cost = Pld.epsilon(plan, delta)?.upper;
+    if cost <= epsilon.get() {
+        return Ok(());
+    }
+    let fits = largest(plan.iter().map(|e| e.steps().get()).sum(), |steps| {
+        Ok(Pld.epsilon(&prefix(plan, steps)?, delta)?.upper <= epsilon.get())
+    })?;
+    Err(PrivacyError::Budget {
+        event: "the plan".into(),
+        cost: format!("ε = {cost:.6}"),
+        granted: format!("ε = {epsilon} at δ = {delta}"),
+        fits,
+    })
+}
+
+/// The largest number under `total` for which the test, true at 0 and monotone, is true.
+fn largest(total: u64, test: impl Fn(u64) -> Result<bool, PrivacyError>) -> Result<u64, PrivacyError> {
+    let (mut good, mut bad) = (0, total);
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if test(middle)? {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    Ok(good)
+}
+
+/// The first `steps` steps of a plan.
+fn prefix(plan: &[Event], mut steps: u64) -> Result<Vec<Event>, PrivacyError> {
+    let mut events = Vec::new();
+    for event in plan {
+        let taken = steps.min(event.steps().get());
+        if taken > 0 {
+            events.push(event.repeated(Steps::new(taken)?));
+        }
+        steps -= taken;
+    }
+    Ok(events)
+}
+
+/// Moves on in a plan. An entry of many steps may be charged in pieces.
+fn next_of_plan(plan: &[Event], entry: usize, used: u64, event: &Event) -> Result<Meter, PrivacyError> {
+    let Some(next) = plan.get(entry) else {
+        return Err(PrivacyError::OffPlan { event: event.to_string(), expected: "nothing, it is at its end".into() });
+    };
+    let left = next.steps().get() - used;
+    if next.repeated(Steps::ONE) != event.repeated(Steps::ONE) || event.steps().get() > left {
+        return Err(PrivacyError::OffPlan {
+            event: event.to_string(),
+            expected: next.repeated(Steps::new(left)?).to_string(),
+        });
+    }
+    let used = used + event.steps().get();
+    Ok(if used == next.steps().get() { Meter::Plan { entry: entry + 1, used: 0 } } else { Meter::Plan { entry, used } })
+}
+
+/// An upper bound on the cost of one step in the filter's measure.
+fn cost_of_one(filter: &Filter, event: &Event) -> Result<f64, PrivacyError> {
+    if *event.mechanism() == Mechanism::Open {
+        return Err(PrivacyError::WrongGate {
+            what: "an answer without noise",
+            gate: "limited",
+            hint: "grant without limit, by name, for baselines without privacy",
+        });
+    }
+    match filter {
+        Filter::Renyi { order } => rdp::renyi_divergence(event, *order),
+        Filter::Zcdp => Ok(zcdp::rho(&[event.repeated(Steps::ONE)])?.get()),
+        Filter::Gdp | Filter::Plan(_) => gdp::mu_squared(&[event.repeated(Steps::ONE)]),
+    }
+}
+
+fn symbol(filter: &Filter) -> &'static str {
+    match filter {
+        Filter::Renyi { .. } => "Rényi divergence",
+        Filter::Zcdp => "ρ",
+        Filter::Gdp | Filter::Plan(_) => "μ²",
+    }
+}
+
+/// spent + n·one, rounded up.
+fn add_cost(spent: f64, one: f64, steps: u64) -> f64 {
+    (spent + (one * steps as f64).next_up()).next_up()
+}
+
+fn how_many_fit(spent: f64, one: f64, limit: f64) -> u64 {
+    let mut guess = ((limit - spent) / one).max(0.0).floor() as u64;
+    while guess > 0 && add_cost(spent, one, guess) > limit {
+        guess -= 1;
+    }
+    guess
+}
+
+/// The most that may be spent in the filter's measure so that (ε, δ) holds, rounded down.
+fn limit(filter: &Filter, epsilon: Epsilon, delta: Delta) -> Result<f64, PrivacyError> {
+    let too_small = || PrivacyError::Parameter {
+        name: "grant",
+        found: format!("ε = {epsilon} at δ = {delta}"),
+        expected: "an ε and δ that leave room for a charge under this filter",
+    };
+    let limit = match filter {
+        Filter::Renyi { order } => renyi_limit(*order, epsilon, delta),
+        Filter::Zcdp => most(|rho| Ok(zcdp::epsilon_at(Rho::new(rho)?, delta)? <= epsilon.get()))?,
+        Filter::Gdp | Filter::Plan(_) => {
+            most(|square| Ok(gdp::gaussian_delta(Interval::exact(square), epsilon.get()).hi <= delta.get()))?
+        }
+    };
+    if limit > 0.0 { Ok(limit) } else { Err(too_small()) }
+}
+
+/// ε − log((α−1)/α) + (log δ + log α)/(α−1): Canonne, Kamath, Steinke 2020, Proposition 12, solved for the divergence.
+fn renyi_limit(order: Order, epsilon: Epsilon, delta: Delta) -> f64 {
+    let (one, a) = (Interval::exact(1.0), Interval::exact(order.get()));
+    let slack = (Interval::exact(delta.get()).ln() + a.ln()) / (a - one);
+    (Interval::exact(epsilon.get()) - ((a - one) / a).ln() + slack).lo
+}
+
+/// The largest x in (0, 2^40) that passes a monotone test, to the last digits, on the passing side; 0 if none does.
+fn most(test: impl Fn(f64) -> Result<bool, PrivacyError>) -> Result<f64, PrivacyError> {
+    let (mut good, mut bad) = (0.0_f64, 1_099_511_627_776.0_f64);
+    for _ in 0..200 {
+        let middle = if good == 0.0 { bad / 16.0 } else { (good * bad).sqrt() };
+        if middle < 1e-30 || middle <= good || middle >= bad {
+            break;
+        }
+        if test(middle)? {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    Ok(good)
+}

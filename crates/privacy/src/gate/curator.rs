@@ -1,0 +1,135 @@
+//! The curator's gate: clients hand their clipped sums to one trusted party, which adds noise to the total once.
+
+use super::local::gaussian_multiplier;
+use super::{Gate, Tickets, check_sum, deviation_units, sensitivity_units};
+use crate::batch::{Batch, Sampler};
+use crate::journal::Keeping;
+use crate::ledger::{Allowance, ChargeReceipt};
+use crate::noise::{NoiseContext, NoiseSource, NoiseStream, RoundedGaussian};
+use crate::outgoing::Contribution;
+use crate::record::{NoiseCall, Tape};
+use crate::{Bounded, Event, Outgoing, PrivacyError, Released, Shape, Trust};
+use rand_core::Rng;
+
+/// A client's side: pays for the event, and seals the sum for the curator.
+pub struct CuratorGate {
+    shape: Shape,
+    allowance: Allowance,
+    sampler: Sampler,
+    stream: NoiseStream,
+    tickets: Tickets,
+}
+
+impl CuratorGate {
+    /// A gate whose sums only a [`Curator`] of the same event and shape can open.
+    pub fn new<K: Keeping>(
+        receipt: ChargeReceipt<K>,
+        shape: Shape,
+        source: &mut dyn NoiseSource,
+        context: &NoiseContext,
+    ) -> Result<Self, PrivacyError> {
+        let allowance = receipt.into_allowance();
+        gaussian_multiplier(&allowance.event)?;
+        sensitivity_units(&shape, &allowance.event, Trust::Aggregate)?;
+        let mut stream = source.stream(context)?;
+        let sampler = Sampler::new(allowance.event.sampling());
+        let tickets = Tickets::starting_at(stream.next_u64());
+        Ok(Self { shape, allowance, sampler, stream, tickets })
+    }
+}
+
+impl Gate for CuratorGate {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
+        let ticket = self.tickets.issue();
+        self.sampler.draw(&mut self.stream.branch(), rows, ticket, into)
+    }
+
+    fn release(&mut self, _: &Bounded, _: &mut Released<Vec<f64>>) -> Result<(), PrivacyError> {
+        Err(PrivacyError::WrongGate {
+            what: "a release at the client",
+            gate: "curator",
+            hint: "send the sum; the curator releases the total",
+        })
+    }
+
+    fn send(&mut self, sum: &Bounded) -> Result<Outgoing, PrivacyError> {
+        check_sum(sum, &self.shape, self.tickets.redeem())?;
+        self.allowance.take_one()?;
+        Ok(Outgoing::contribution(Contribution {
+            event: self.allowance.event.clone(),
+            shape: self.shape,
+            input: sum.units().to_vec(),
+            noise: Vec::new(),
+        }))
+    }
+}
+
+/// The trusted party: adds up contributions, adds noise once, and opens the total once.
+pub struct Curator {
+    shape: Shape,
+    event: Event,
+    sensitivity: u64,
+    deviation: f64,
+    total: Vec<i64>,
+    noise: Vec<i64>,
+    tape: Option<Tape>,
+}
+
+impl Curator {
+    /// A curator for one round of the event.
+    pub fn new(
+        event: &Event,
+        shape: Shape,
+        source: &mut dyn NoiseSource,
+        context: &NoiseContext,
+        tape: Option<&Tape>,
+    ) -> Result<Self, PrivacyError> {
+        let sensitivity = sensitivity_units(&shape, event, Trust::Aggregate)?;
+        let deviation = deviation_units(gaussian_multiplier(event)?, sensitivity);
+        let mut noise = vec![0; shape.dimension()];
+        RoundedGaussian::new(deviation)?.fill(&mut source.stream(context)?, &mut noise);
+        let total = vec![0; shape.dimension()];
+        Ok(Self { shape, event: event.clone(), sensitivity, deviation, total, noise, tape: tape.cloned() })
+    }
+
+    /// Adds one client's contribution.
+    pub fn add(&mut self, outgoing: Outgoing) -> Result<(), PrivacyError> {
+        let one = outgoing.into_contribution()?;
+        check_match(&one, &self.event, &self.shape)?;
+        self.total.iter_mut().zip(&one.input).for_each(|(t, u)| *t = t.wrapping_add(*u));
+        Ok(())
+    }
+
+    /// Opens the noised total.
+    pub fn open(self) -> Released<Vec<f64>> {
+        let noise = match self.tape {
+            None => self.noise,
+            Some(tape) => tape
+                .note(NoiseCall {
+                    input: self.total.clone(),
+                    noise: vec![self.noise],
+                    sensitivity: self.sensitivity,
+                    deviation: self.deviation,
+                    event: self.event,
+                })
+                .swap_remove(0),
+        };
+        let grid = self.shape.grid();
+        Released::by_gate(self.total.iter().zip(&noise).map(|(t, n)| grid.value(t.wrapping_add(*n))).collect())
+    }
+}
+
+/// A contribution must be charged for the very event, and have the very shape, that the sum was announced with.
+pub(super) fn check_match(one: &Contribution, event: &Event, shape: &Shape) -> Result<(), PrivacyError> {
+    if one.shape != *shape || one.event.repeated(event.steps()) != *event {
+        return Err(PrivacyError::Shape {
+            found: format!("{} for {}", one.shape, one.event),
+            expected: format!("{shape} for {event}"),
+        });
+    }
+    Ok(())
+}

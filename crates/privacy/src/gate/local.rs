@@ -1,0 +1,164 @@
+//! The local gate: noise is added at the site, and every message may be seen by anyone.
+
+use super::{Gate, Tickets, check_sum, deviation_units, sensitivity_units};
+use crate::batch::{Batch, Sampler};
+use crate::journal::{Durable, Keeping};
+use crate::ledger::{Allowance, ChargeReceipt};
+use crate::noise::{NoiseContext, NoiseSource, NoiseStream, OsKeyed, RoundedGaussian};
+use crate::outgoing::GridVector;
+use crate::record::{NoiseCall, Tape};
+use crate::{Bounded, Event, Mechanism, Outgoing, PrivacyError, Released, Shape, Trust};
+use rand_core::Rng;
+
+/// Adds rounded Gaussian noise of deviation z·sensitivity to integer sums.
+///
+/// The sum is an integer vector x, so x + round(Z) = round(x + Z) is post-processing of the continuous Gaussian
+/// mechanism, and every accountant of that mechanism holds exactly (`docs/maths/rounded-gaussian.md`).
+/// Noise for the next release is drawn before its sum is handed over, so its timing says nothing about the sum.
+pub struct LocalGate {
+    shape: Shape,
+    allowance: Allowance,
+    sensitivity: u64,
+    deviation: f64,
+    gaussian: RoundedGaussian,
+    sampler: Sampler,
+    stream: NoiseStream,
+    tickets: Tickets,
+    noise: Vec<i64>,
+    tape: Option<Tape>,
+}
+
+impl LocalGate {
+    /// A gate for simulations: any journal, any noise source.
+    pub fn simulated<K: Keeping>(
+        receipt: ChargeReceipt<K>,
+        shape: Shape,
+        source: &mut dyn NoiseSource,
+        context: &NoiseContext,
+    ) -> Result<Self, PrivacyError> {
+        Self::new(receipt.into_allowance(), shape, source.stream(context)?, None)
+    }
+
+    /// A simulated gate that reports every noise call to a tape.
+    pub fn recorded<K: Keeping>(
+        receipt: ChargeReceipt<K>,
+        shape: Shape,
+        source: &mut dyn NoiseSource,
+        context: &NoiseContext,
+        tape: &Tape,
+    ) -> Result<Self, PrivacyError> {
+        Self::new(receipt.into_allowance(), shape, source.stream(context)?, Some(tape.clone()))
+    }
+
+    fn new(
+        allowance: Allowance,
+        shape: Shape,
+        mut stream: NoiseStream,
+        tape: Option<Tape>,
+    ) -> Result<Self, PrivacyError> {
+        let multiplier = gaussian_multiplier(&allowance.event)?;
+        let sensitivity = sensitivity_units(&shape, &allowance.event, Trust::Local)?;
+        let deviation = deviation_units(multiplier, sensitivity);
+        let gaussian = RoundedGaussian::new(deviation)?;
+        let sampler = Sampler::new(allowance.event.sampling());
+        let tickets = Tickets::starting_at(stream.next_u64());
+        let mut noise = vec![0; shape.dimension()];
+        gaussian.fill(&mut stream, &mut noise);
+        Ok(Self { shape, allowance, sensitivity, deviation, gaussian, sampler, stream, tickets, noise, tape })
+    }
+
+    /// Checks and pays, then leaves sum + noise in the noise buffer.
+    fn noised(&mut self, sum: &Bounded) -> Result<(), PrivacyError> {
+        check_sum(sum, &self.shape, self.tickets.redeem())?;
+        self.allowance.take_one()?;
+        if let Some(tape) = &self.tape {
+            let call = NoiseCall {
+                input: sum.units().to_vec(),
+                noise: vec![self.noise.clone()],
+                sensitivity: self.sensitivity,
+                deviation: self.deviation,
+                event: self.allowance.event.clone(),
+            };
+            self.noise = tape.note(call).swap_remove(0);
+        }
+        self.noise.iter_mut().zip(sum.units()).for_each(|(n, s)| *n = n.wrapping_add(*s));
+        Ok(())
+    }
+
+    /// Draws the noise of the next release, if one is left.
+    fn prepare_next(&mut self) {
+        if self.allowance.left() > 0 {
+            self.gaussian.fill(&mut self.stream, &mut self.noise);
+        }
+    }
+}
+
+impl Gate for LocalGate {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
+        let ticket = self.tickets.issue();
+        self.sampler.draw(&mut self.stream.branch(), rows, ticket, into)
+    }
+
+    fn release(&mut self, sum: &Bounded, into: &mut Released<Vec<f64>>) -> Result<(), PrivacyError> {
+        self.noised(sum)?;
+        let grid = self.shape.grid();
+        let values = into.slot();
+        values.clear();
+        values.extend(self.noise.iter().map(|&u| grid.value(u)));
+        self.prepare_next();
+        Ok(())
+    }
+
+    fn send(&mut self, sum: &Bounded) -> Result<Outgoing, PrivacyError> {
+        self.noised(sum)?;
+        let sent = GridVector::new(self.shape.grid(), self.noise.clone());
+        self.prepare_next();
+        Ok(Outgoing::clear(sent))
+    }
+}
+
+/// An agent's gate: a charge in a durable journal and keys from the operating system, by its type.
+pub struct AgentGate(LocalGate);
+
+impl AgentGate {
+    /// Builds the gate for one release attempt.
+    pub fn new(
+        receipt: ChargeReceipt<Durable>,
+        shape: Shape,
+        source: &mut OsKeyed,
+        context: &NoiseContext,
+    ) -> Result<Self, PrivacyError> {
+        Ok(Self(LocalGate::simulated(receipt, shape, source, context)?))
+    }
+}
+
+impl Gate for AgentGate {
+    fn shape(&self) -> &Shape {
+        self.0.shape()
+    }
+    fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
+        self.0.batch(rows, into)
+    }
+    fn release(&mut self, sum: &Bounded, into: &mut Released<Vec<f64>>) -> Result<(), PrivacyError> {
+        self.0.release(sum, into)
+    }
+    fn send(&mut self, sum: &Bounded) -> Result<Outgoing, PrivacyError> {
+        self.0.send(sum)
+    }
+}
+
+/// z of a Gaussian event, or a refusal: this gate adds no other noise.
+pub(super) fn gaussian_multiplier(event: &Event) -> Result<f64, PrivacyError> {
+    match event.mechanism() {
+        Mechanism::Gaussian { noise_multiplier } => Ok(noise_multiplier.get()),
+        _ => Err(PrivacyError::WrongGate {
+            what: "noise other than Gaussian",
+            gate: "local or curator",
+            hint: "charge a Gaussian event",
+        }),
+    }
+}

@@ -1,0 +1,93 @@
+//! Gates: the only way from a clipped sum to a released number, each with its unit, its trust and its noise.
+
+mod curator;
+mod local;
+mod open;
+mod share;
+
+pub use curator::{Curator, CuratorGate};
+pub use local::{AgentGate, LocalGate};
+pub use open::OpenGate;
+pub use share::{Cohort, ShareGate, ShareSum};
+
+use crate::batch::Batch;
+use crate::{Bounded, Event, Grain, Outgoing, PrivacyError, Released, Sampling, Shape, Trust, sensitivity_factor};
+
+/// Where noise enters and who is trusted. Every call of `release` or `send` uses up one step of a charged event.
+pub trait Gate {
+    /// The shape of the sums that this gate takes.
+    fn shape(&self) -> &Shape;
+
+    /// Draws the rows of the next step in the way that the charged event names.
+    ///
+    /// The batch is good for one release at this gate.
+    fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError>;
+
+    /// Noises the sum and writes it into a released vector, without allocating.
+    ///
+    /// Under a secure sum or a curator nothing is released at the client: [`PrivacyError::WrongGate`].
+    fn release(&mut self, sum: &Bounded, into: &mut Released<Vec<f64>>) -> Result<(), PrivacyError>;
+
+    /// Turns the sum into what travels.
+    fn send(&mut self, sum: &Bounded) -> Result<Outgoing, PrivacyError>;
+}
+
+/// Sensitivity of a sum in whole grid units: the factor of the relation times the enforced integer bound.
+///
+/// A whole change, or a part of one, is computed from all rows: to charge it at a sampling rate would claim an
+/// amplification that is not there.
+fn sensitivity_units(shape: &Shape, event: &Event, trust: Trust) -> Result<u64, PrivacyError> {
+    if shape.grain() != Grain::Example && *event.sampling() != Sampling::None {
+        return Err(PrivacyError::NoTheorem {
+            what: format!("{} for a sum in which {shape}", event.sampling()),
+            why: "only a sum with one clipped vector for each drawn row is amplified by sampling",
+            hint: "charge the event without sampling, or clip each example",
+        });
+    }
+    let factor = sensitivity_factor(shape.grain(), event.unit(), event.adjacency(), trust)?;
+    Ok(factor * shape.bound_units())
+}
+
+/// z·sensitivity in grid units, rounded up.
+fn deviation_units(multiplier: f64, sensitivity: u64) -> f64 {
+    (multiplier * sensitivity as f64).next_up()
+}
+
+/// Checks that a sum has the gate's shape and, where rows are clipped, was made from the gate's last batch.
+fn check_sum(sum: &Bounded, shape: &Shape, ticket: Option<u64>) -> Result<(), PrivacyError> {
+    if sum.shape() != shape {
+        return Err(PrivacyError::Shape { found: sum.shape().to_string(), expected: shape.to_string() });
+    }
+    if sum.ticket() != ticket {
+        return Err(PrivacyError::Shape {
+            found: "rows that this gate did not draw for this release".into(),
+            expected: "the rows of the gate's last batch, each used once".into(),
+        });
+    }
+    Ok(())
+}
+
+/// Numbers batches so that each is released at most once, by the gate that drew it.
+#[derive(Debug)]
+struct Tickets {
+    next: u64,
+    current: Option<u64>,
+}
+
+impl Tickets {
+    /// Starts at a number taken from the gate's stream, so that gates do not take each other's batches.
+    fn starting_at(number: u64) -> Self {
+        Self { next: number, current: None }
+    }
+
+    fn issue(&mut self) -> u64 {
+        self.next = self.next.wrapping_add(1);
+        self.current = Some(self.next);
+        self.next
+    }
+
+    /// The ticket that the next release must show; it is void afterwards.
+    fn redeem(&mut self) -> Option<u64> {
+        self.current.take()
+    }
+}

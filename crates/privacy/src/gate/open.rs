@@ -1,0 +1,71 @@
+//! The open gate: no noise and an infinite cost, chosen by name and written into the ledger.
+
+use super::{Gate, Tickets, check_sum};
+use crate::batch::{Batch, Sampler};
+use crate::journal::Keeping;
+use crate::ledger::{Allowance, ChargeReceipt};
+use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
+use crate::outgoing::GridVector;
+use crate::{Bounded, Mechanism, Outgoing, PrivacyError, Released, Shape};
+use rand_core::Rng;
+
+/// Lets sums through as they are. Only a ledger without limit gives the receipt for it.
+pub struct OpenGate {
+    shape: Shape,
+    allowance: Allowance,
+    sampler: Sampler,
+    stream: NoiseStream,
+    tickets: Tickets,
+}
+
+impl OpenGate {
+    /// A gate for a charged [`Mechanism::Open`].
+    pub fn new<K: Keeping>(
+        receipt: ChargeReceipt<K>,
+        shape: Shape,
+        source: &mut dyn NoiseSource,
+        context: &NoiseContext,
+    ) -> Result<Self, PrivacyError> {
+        let allowance = receipt.into_allowance();
+        if *allowance.event.mechanism() != Mechanism::Open {
+            return Err(PrivacyError::WrongGate {
+                what: "an event that promises noise",
+                gate: "open",
+                hint: "charge an open event to a ledger without limit",
+            });
+        }
+        let mut stream = source.stream(context)?;
+        let sampler = Sampler::new(allowance.event.sampling());
+        let tickets = Tickets::starting_at(stream.next_u64());
+        Ok(Self { shape, allowance, sampler, stream, tickets })
+    }
+
+    fn pay(&mut self, sum: &Bounded) -> Result<(), PrivacyError> {
+        check_sum(sum, &self.shape, self.tickets.redeem())?;
+        self.allowance.take_one()
+    }
+}
+
+impl Gate for OpenGate {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
+        let ticket = self.tickets.issue();
+        self.sampler.draw(&mut self.stream.branch(), rows, ticket, into)
+    }
+
+    fn release(&mut self, sum: &Bounded, into: &mut Released<Vec<f64>>) -> Result<(), PrivacyError> {
+        self.pay(sum)?;
+        let (grid, values) = (self.shape.grid(), into.slot());
+        values.clear();
+        values.extend(sum.units().iter().map(|&u| grid.value(u)));
+        Ok(())
+    }
+
+    fn send(&mut self, sum: &Bounded) -> Result<Outgoing, PrivacyError> {
+        self.pay(sum)?;
+        Ok(Outgoing::clear(GridVector::new(self.shape.grid(), sum.units().to_vec())))
+    }
+}

@@ -1,0 +1,206 @@
+//! The share gate: every client adds a part of the noise, and only the sum over enough clients is opened.
+
+use super::curator::check_match;
+use super::{Gate, check_sum, sensitivity_units};
+use crate::batch::Batch;
+use crate::journal::Keeping;
+use crate::ledger::{Allowance, ChargeReceipt};
+use crate::noise::{DiscreteGaussian, NoiseContext, NoiseSource, NoiseStream};
+use crate::outgoing::Contribution;
+use crate::record::{NoiseCall, Tape};
+use crate::{
+    Adjacency, Bounded, Deviation, Event, Mechanism, NoiseMultiplier, Outgoing, PrivacyError, Released, Sampling,
+    Shape, Steps, Trust, Unit, sensitivity_factor,
+};
+
+/// Who takes part in a sum, and how many of them the noise must do without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cohort {
+    clients: u64,
+    colluders: u64,
+    dropouts: u64,
+}
+
+impl Cohort {
+    /// N clients of which up to `colluders` tell the adversary their noise and up to `dropouts` never arrive.
+    pub fn new(clients: u64, colluders: u64, dropouts: u64) -> Result<Self, PrivacyError> {
+        let honest =
+            clients.checked_sub(colluders).and_then(|n| n.checked_sub(dropouts)).and_then(|n| n.checked_sub(1));
+        match honest {
+            Some(1..) => Ok(Self { clients, colluders, dropouts }),
+            _ => Err(PrivacyError::Parameter {
+                name: "cohort",
+                found: format!("{clients} clients, {colluders} colluders, {dropouts} drop-outs"),
+                expected: "at least two clients more than colluders and drop-outs together",
+            }),
+        }
+    }
+
+    /// N − T_c − T_d − 1: the noise shares that an adversary who is a client too cannot subtract.
+    pub fn honest_shares(&self) -> u64 {
+        self.clients - self.colluders - self.dropouts - 1
+    }
+
+    /// The fewest contributions with which the sum may be opened.
+    pub fn quorum(&self) -> u64 {
+        self.clients - self.dropouts
+    }
+
+    /// The event of T rounds in which every client adds a discrete Gaussian share of variance σ²/(N − T_c − T_d − 1).
+    ///
+    /// `multiplier` is σ / sensitivity of the sum. Full batch only: no amplification is claimed for shares.
+    pub fn event(
+        &self,
+        shape: &Shape,
+        multiplier: NoiseMultiplier,
+        adjacency: Adjacency,
+        unit: Unit,
+        steps: Steps,
+    ) -> Result<Event, PrivacyError> {
+        let factor = sensitivity_factor(shape.grain(), unit, adjacency, Trust::Aggregate)?;
+        let sensitivity = (factor * shape.bound_units()) as f64;
+        let share = multiplier.get() * sensitivity / (self.honest_shares() as f64).sqrt();
+        let mechanism = Mechanism::DiscreteGaussianSum {
+            noise_multiplier: multiplier,
+            shares: Steps::new(self.honest_shares())?,
+            share_deviation: Deviation::new(share * (1.0 + 4.0 * f64::EPSILON))?,
+            dimension: Steps::new(shape.dimension() as u64)?,
+        };
+        Event::new(mechanism, adjacency, unit, Sampling::None, steps)
+    }
+}
+
+/// A client's side of a noised sum.
+pub struct ShareGate {
+    shape: Shape,
+    allowance: Allowance,
+    gaussian: DiscreteGaussian,
+    stream: NoiseStream,
+    noise: Vec<i64>,
+}
+
+impl ShareGate {
+    /// A gate for an event that [`Cohort::event`] made for this shape.
+    pub fn new<K: Keeping>(
+        receipt: ChargeReceipt<K>,
+        shape: Shape,
+        cohort: &Cohort,
+        source: &mut dyn NoiseSource,
+        context: &NoiseContext,
+    ) -> Result<Self, PrivacyError> {
+        let allowance = receipt.into_allowance();
+        let deviation = share_deviation(&allowance.event, &shape, cohort)?;
+        let gaussian = DiscreteGaussian::new((deviation * deviation).next_up())?;
+        let mut stream = source.stream(context)?;
+        let mut noise = vec![0; shape.dimension()];
+        gaussian.fill(&mut stream, &mut noise);
+        Ok(Self { shape, allowance, gaussian, stream, noise })
+    }
+}
+
+/// The share's deviation, after checking that the event is the cohort's own for this shape.
+fn share_deviation(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<f64, PrivacyError> {
+    let mismatch = PrivacyError::WrongGate {
+        what: "an event that is not this cohort's",
+        gate: "share",
+        hint: "charge the event that `Cohort::event` gives for the shape",
+    };
+    let Mechanism::DiscreteGaussianSum { noise_multiplier, share_deviation, .. } = event.mechanism() else {
+        return Err(mismatch);
+    };
+    let own = cohort.event(shape, *noise_multiplier, event.adjacency(), event.unit(), event.steps())?;
+    if own == *event { Ok(share_deviation.get()) } else { Err(mismatch) }
+}
+
+impl Gate for ShareGate {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn batch(&mut self, _: usize, _: &mut Batch) -> Result<(), PrivacyError> {
+        Err(PrivacyError::WrongGate {
+            what: "a batch of rows",
+            gate: "share",
+            hint: "shares are charged for the full batch: clip the whole change, or use a curator",
+        })
+    }
+
+    fn release(&mut self, _: &Bounded, _: &mut Released<Vec<f64>>) -> Result<(), PrivacyError> {
+        Err(PrivacyError::WrongGate {
+            what: "a release at the client",
+            gate: "share",
+            hint: "send the share; the sum is opened with enough of them",
+        })
+    }
+
+    fn send(&mut self, sum: &Bounded) -> Result<Outgoing, PrivacyError> {
+        check_sum(sum, &self.shape, None)?;
+        self.allowance.take_one()?;
+        let contribution = Contribution {
+            event: self.allowance.event.clone(),
+            shape: self.shape,
+            input: sum.units().to_vec(),
+            noise: self.noise.clone(),
+        };
+        self.gaussian.fill(&mut self.stream, &mut self.noise);
+        Ok(Outgoing::contribution(contribution))
+    }
+}
+
+/// The sum of one round, in one process: stands where a secure-sum protocol will.
+pub struct ShareSum {
+    cohort: Cohort,
+    event: Event,
+    shape: Shape,
+    inputs: Vec<Vec<i64>>,
+    noise: Vec<Vec<i64>>,
+    tape: Option<Tape>,
+}
+
+impl ShareSum {
+    /// An empty sum.
+    pub fn new(event: &Event, shape: Shape, cohort: &Cohort, tape: Option<&Tape>) -> Result<Self, PrivacyError> {
+        share_deviation(event, &shape, cohort)?;
+        let (event, tape) = (event.clone(), tape.cloned());
+        Ok(Self { cohort: *cohort, event, shape, inputs: Vec::new(), noise: Vec::new(), tape })
+    }
+
+    /// Adds one client's share; at most one per client.
+    pub fn add(&mut self, outgoing: Outgoing) -> Result<(), PrivacyError> {
+        let one = outgoing.into_contribution()?;
+        check_match(&one, &self.event, &self.shape)?;
+        if self.inputs.len() as u64 == self.cohort.clients {
+            return Err(PrivacyError::TooMany { expected: self.cohort.clients });
+        }
+        self.inputs.push(one.input);
+        self.noise.push(one.noise);
+        Ok(())
+    }
+
+    /// Opens the total, if enough shares are in it for the noise that was promised.
+    pub fn open(self) -> Result<Released<Vec<f64>>, PrivacyError> {
+        let (found, expected) = (self.inputs.len() as u64, self.cohort.quorum());
+        if found < expected {
+            return Err(PrivacyError::Quorum { found, expected });
+        }
+        let sensitivity = sensitivity_units(&self.shape, &self.event, Trust::Aggregate)?;
+        let multiplier = self.event.noise_multiplier().map_or(0.0, NoiseMultiplier::get);
+        let input = add_up(&self.inputs, self.shape.dimension());
+        let mut noise = self.noise;
+        if let Some(tape) = &self.tape {
+            let deviation = multiplier * sensitivity as f64;
+            noise = tape.note(NoiseCall { input: input.clone(), noise, sensitivity, deviation, event: self.event });
+        }
+        noise.push(input);
+        let grid = self.shape.grid();
+        Ok(Released::by_gate(add_up(&noise, self.shape.dimension()).iter().map(|&u| grid.value(u)).collect()))
+    }
+}
+
+fn add_up(vectors: &[Vec<i64>], dimension: usize) -> Vec<i64> {
+    let mut total = vec![0_i64; dimension];
+    for vector in vectors {
+        total.iter_mut().zip(vector).for_each(|(t, v)| *t = t.wrapping_add(*v));
+    }
+    total
+}

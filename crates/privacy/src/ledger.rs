@@ -1,0 +1,217 @@
+//! A site's own account of what it has spent: an append-only chain of events, checked against a grant before each charge.
+
+use crate::budget::{Grant, Spending};
+use crate::journal::{Appended, Journal, Keeping};
+use crate::noise::Digest;
+use crate::{Event, PrivacyError};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::marker::PhantomData;
+
+/// What a record says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Entry {
+    /// The ledger was opened with this grant.
+    Opened(Grant),
+    /// This event was charged: before its release, whether or not the release was ever made.
+    Charged(Event),
+}
+
+/// One link of the chain. Events are stored, not costs: a better accountant may read them later.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Position, from 0.
+    pub sequence: u64,
+    /// Digest of the record before; zeros for the first.
+    pub previous: Digest,
+    /// What happened.
+    pub entry: Entry,
+}
+
+impl Record {
+    /// SHA-256 of the canonical bytes.
+    pub fn digest(&self) -> Digest {
+        // Serialising to memory fails only for types without a fixed form, which these are not; an empty message
+        // would then break the chain, which `replay` reports.
+        Sha256::digest(postcard::to_allocvec(self).unwrap_or_default()).into()
+    }
+}
+
+/// Events charged so far, and the rule that says what may still be.
+#[derive(Debug)]
+pub struct Ledger {
+    spending: Spending,
+    head: Digest,
+    length: u64,
+    closed: bool,
+}
+
+impl Ledger {
+    /// Opens a ledger and writes the grant into the journal as its first record.
+    ///
+    /// A fixed plan that does not fit the grant is refused here, before anything happens.
+    pub fn open<J: Journal>(grant: Grant, journal: &mut J) -> Result<Self, PrivacyError> {
+        let record = Record { sequence: 0, previous: Digest::default(), entry: Entry::Opened(grant.clone()) };
+        let spending = Spending::new(grant)?;
+        Appended::by(journal, &record)?;
+        Ok(Self { spending, head: record.digest(), length: 1, closed: false })
+    }
+
+    /// Rebuilds the ledger from its records, checking the chain and every charge again.
+    pub fn replay<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<Self, PrivacyError> {
+        let broken = |sequence: u64, what: &str| PrivacyError::Journal { why: format!("record {sequence} {what}") };
+        let mut ledger: Option<Self> = None;
+        for (position, record) in (0_u64..).zip(records) {
+            let expected = ledger.as_ref().map_or(Digest::default(), |l| l.head);
+            if record.sequence != position || record.previous != expected {
+                return Err(broken(position, "does not follow the one before"));
+            }
+            match (&mut ledger, &record.entry) {
+                (None, Entry::Opened(grant)) => {
+                    let spending = Spending::new(grant.clone())?;
+                    ledger = Some(Self { spending, head: record.digest(), length: 1, closed: false });
+                }
+                (Some(ledger), Entry::Charged(event)) => {
+                    ledger.spending.check(event)?.spend();
+                    ledger.head = record.digest();
+                    ledger.length += 1;
+                }
+                _ => return Err(broken(position, "is out of place")),
+            }
+        }
+        ledger.ok_or_else(|| broken(0, "is missing"))
+    }
+
+    /// Checks that the event fits what was granted. Nothing is spent yet.
+    pub fn prepare(&mut self, event: &Event) -> Result<PendingCharge<'_>, PrivacyError> {
+        if self.closed {
+            return Err(PrivacyError::Journal { why: "an earlier charge was not confirmed".into() });
+        }
+        let _approved = self.spending.check(event)?;
+        let record = Record { sequence: self.length, previous: self.head, entry: Entry::Charged(event.clone()) };
+        Ok(PendingCharge { ledger: self, event: event.clone(), record, tried: false })
+    }
+
+    /// Prepares, appends and confirms in one go.
+    pub fn charge<J: Journal>(
+        &mut self,
+        event: &Event,
+        journal: &mut J,
+    ) -> Result<ChargeReceipt<J::Kept>, PrivacyError> {
+        let mut pending = self.prepare(event)?;
+        let appended = pending.append(journal)?;
+        pending.confirm(appended)
+    }
+
+    /// Digest of the last record.
+    pub fn head(&self) -> Digest {
+        self.head
+    }
+
+    /// Number of records.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Events charged so far, in order.
+    pub fn events(&self) -> &[Event] {
+        self.spending.events()
+    }
+
+    /// What was granted.
+    pub fn grant(&self) -> &Grant {
+        self.spending.grant()
+    }
+
+    /// How many more steps of this event fit.
+    pub fn fits(&self, event: &Event) -> Result<u64, PrivacyError> {
+        self.spending.fits(event)
+    }
+}
+
+/// A charge that was checked and is not yet written down.
+///
+/// If it is dropped after the journal was tried, whether the charge is on record is unknown: the ledger then closes,
+/// and is to be replayed from the journal.
+#[derive(Debug)]
+pub struct PendingCharge<'a> {
+    ledger: &'a mut Ledger,
+    event: Event,
+    record: Record,
+    tried: bool,
+}
+
+impl PendingCharge<'_> {
+    /// The record to append.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Appends the record to a journal.
+    pub fn append<J: Journal>(&mut self, journal: &mut J) -> Result<Appended<J::Kept>, PrivacyError> {
+        self.tried = true;
+        Appended::by(journal, &self.record)
+    }
+
+    /// Exchanges the evidence for a receipt, and counts the charge as spent.
+    pub fn confirm<K: Keeping>(mut self, appended: Appended<K>) -> Result<ChargeReceipt<K>, PrivacyError> {
+        let digest = self.record.digest();
+        if *appended.digest() != digest {
+            return Err(PrivacyError::Journal { why: "it appended another record".into() });
+        }
+        self.ledger.spending.check(&self.event)?.spend();
+        self.ledger.head = digest;
+        self.ledger.length += 1;
+        self.tried = false;
+        let left = self.event.steps().get();
+        Ok(ChargeReceipt { event: self.event.clone(), left, kept: PhantomData })
+    }
+}
+
+impl Drop for PendingCharge<'_> {
+    fn drop(&mut self) {
+        self.ledger.closed |= self.tried;
+    }
+}
+
+/// Proof that an event was charged. It opens a gate for as many releases as the event has steps.
+///
+/// There is no public constructor and no copy: a release without a charge does not compile.
+#[derive(Debug)]
+pub struct ChargeReceipt<K: Keeping> {
+    event: Event,
+    left: u64,
+    kept: PhantomData<K>,
+}
+
+impl<K: Keeping> ChargeReceipt<K> {
+    /// The event that was charged.
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// The part of a receipt that a gate keeps, whatever journal it came from.
+    pub(crate) fn into_allowance(self) -> Allowance {
+        Allowance { event: self.event, left: self.left }
+    }
+}
+
+/// What is left of a receipt inside a gate.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    pub(crate) event: Event,
+    left: u64,
+}
+
+impl Allowance {
+    /// Uses up one release, or refuses.
+    pub(crate) fn take_one(&mut self) -> Result<(), PrivacyError> {
+        self.left = self.left.checked_sub(1).ok_or(PrivacyError::ReceiptSpent { covered: self.event.steps().get() })?;
+        Ok(())
+    }
+
+    /// Releases that are still covered.
+    pub(crate) fn left(&self) -> u64 {
+        self.left
+    }
+}

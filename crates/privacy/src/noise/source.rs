@@ -1,0 +1,174 @@
+//! Where random bits for noise come from: a keyed stream per release attempt.
+
+use crate::PrivacyError;
+use chacha20::ChaCha20Rng;
+use hkdf::Hkdf;
+use rand_core::{Infallible, Rng, SeedableRng, TryCryptoRng, TryRng};
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+/// A SHA-256 digest.
+pub type Digest = [u8; 32];
+
+/// What a noise key is bound to, so that two different releases never share one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct NoiseContext {
+    /// The run.
+    pub run: [u8; 16],
+    /// The site within the run.
+    pub site: u64,
+    /// The round.
+    pub round: u64,
+    /// The attempt within the round.
+    pub attempt: u64,
+    /// Digest of the question that is answered.
+    pub query: Digest,
+    /// Digest of the last record of the site's ledger.
+    pub ledger_head: Digest,
+    /// Digest of the site's data as they are now.
+    pub data_version: Digest,
+}
+
+impl NoiseContext {
+    /// Fixed-width bytes: different contexts never collide.
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(136);
+        bytes.extend(self.run);
+        for word in [self.site, self.round, self.attempt] {
+            bytes.extend(word.to_le_bytes());
+        }
+        for digest in [self.query, self.ledger_head, self.data_version] {
+            bytes.extend(digest);
+        }
+        bytes
+    }
+}
+
+/// A ChaCha20 stream under a fresh key. The key and the state are wiped when it is dropped.
+///
+/// There is no way to copy, print, save or restore one: a stream that ran twice would repeat its noise.
+pub struct NoiseStream(ChaCha20Rng);
+
+impl NoiseStream {
+    /// A stream of its own, for draws whose number depends on private rows: this one moves on by 32 bytes always.
+    pub(crate) fn branch(&mut self) -> Self {
+        let mut key = Zeroizing::new([0_u8; 32]);
+        self.fill_bytes(key.as_mut());
+        Self(ChaCha20Rng::from_seed(*key))
+    }
+}
+
+impl TryRng for NoiseStream {
+    type Error = Infallible;
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.0.try_next_u32()
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.0.try_next_u64()
+    }
+    fn try_fill_bytes(&mut self, into: &mut [u8]) -> Result<(), Infallible> {
+        self.0.try_fill_bytes(into)
+    }
+}
+
+impl TryCryptoRng for NoiseStream {}
+
+/// Gives each release attempt a stream of its own.
+pub trait NoiseSource {
+    /// A stream under a key that is bound to the context.
+    fn stream(&mut self, context: &NoiseContext) -> Result<NoiseStream, PrivacyError>;
+}
+
+/// Keys from the operating system, hedged with a site secret and the context. The only source that an agent takes.
+///
+/// key = HKDF-SHA256(salt: 32 fresh bytes of the operating system, secret: the site's, info: the context). If the
+/// operating system repeats itself (a cloned machine), another context still gives other noise.
+pub struct OsKeyed {
+    secret: Zeroizing<[u8; 32]>,
+}
+
+impl OsKeyed {
+    /// A source for the site that holds this secret.
+    pub fn new(site_secret: [u8; 32]) -> Self {
+        Self { secret: Zeroizing::new(site_secret) }
+    }
+}
+
+impl NoiseSource for OsKeyed {
+    #[allow(clippy::disallowed_methods)] // the one place that asks the operating system
+    fn stream(&mut self, context: &NoiseContext) -> Result<NoiseStream, PrivacyError> {
+        let mut fresh = Zeroizing::new([0_u8; 32]);
+        getrandom::fill(fresh.as_mut()).map_err(|_| PrivacyError::Randomness)?;
+        derive(fresh.as_ref(), self.secret.as_ref(), context)
+    }
+}
+
+/// Keys from a number: for simulations and tests, where a run must be repeatable. An agent's gate cannot take it.
+pub struct Seeded {
+    seed: u64,
+}
+
+impl Seeded {
+    /// A source that gives the same stream for the same seed and context, always.
+    pub fn new(seed: u64) -> Self {
+        Self { seed }
+    }
+}
+
+impl NoiseSource for Seeded {
+    fn stream(&mut self, context: &NoiseContext) -> Result<NoiseStream, PrivacyError> {
+        derive(b"seeded", &self.seed.to_le_bytes(), context)
+    }
+}
+
+fn derive(salt: &[u8], secret: &[u8], context: &NoiseContext) -> Result<NoiseStream, PrivacyError> {
+    let mut key = Zeroizing::new([0_u8; 32]);
+    Hkdf::<Sha256>::new(Some(salt), secret)
+        .expand(&context.bytes(), key.as_mut())
+        .map_err(|_| PrivacyError::Randomness)?;
+    Ok(NoiseStream(ChaCha20Rng::from_seed(*key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(source: &mut dyn NoiseSource, context: &NoiseContext) -> u64 {
+        source.stream(context).unwrap().next_u64()
+    }
+
+    #[test]
+    fn every_field_of_the_context_changes_the_key() {
+        let base = NoiseContext::default();
+        let contexts = [
+            base,
+            NoiseContext { run: [1; 16], ..base },
+            NoiseContext { site: 1, ..base },
+            NoiseContext { round: 1, ..base },
+            NoiseContext { attempt: 1, ..base },
+            NoiseContext { query: [1; 32], ..base },
+            NoiseContext { ledger_head: [1; 32], ..base },
+            NoiseContext { data_version: [1; 32], ..base },
+        ];
+        // The same salt and secret: a cloned machine whose operating system repeats itself.
+        let words: Vec<u64> = contexts.iter().map(|c| derive(&[9; 32], &[3; 32], c).unwrap().next_u64()).collect();
+        for (i, a) in words.iter().enumerate() {
+            assert!(words[i + 1..].iter().all(|b| a != b), "context {i} shares its key");
+        }
+    }
+
+    #[test]
+    fn the_operating_system_never_gives_the_same_stream_twice() {
+        let context = NoiseContext::default();
+        let mut source = OsKeyed::new([5; 32]);
+        assert_ne!(first(&mut source, &context), first(&mut source, &context));
+    }
+
+    #[test]
+    fn a_seed_repeats_itself() {
+        let context = NoiseContext { round: 4, ..NoiseContext::default() };
+        assert_eq!(first(&mut Seeded::new(1), &context), first(&mut Seeded::new(1), &context));
+        assert_ne!(first(&mut Seeded::new(1), &context), first(&mut Seeded::new(2), &context));
+    }
+}

@@ -1,0 +1,101 @@
+//! What may cross from a site to the outside: only gates make one.
+
+use crate::{Event, Grid, PrivacyError, Released, Shape};
+use serde::Serialize;
+use std::fmt;
+
+/// An integer vector and the grid it lives on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GridVector {
+    grid: Grid,
+    units: Vec<i64>,
+}
+
+impl GridVector {
+    pub(crate) fn new(grid: Grid, units: Vec<i64>) -> Self {
+        Self { grid, units }
+    }
+
+    /// The grid.
+    pub fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// Coordinates in grid units.
+    pub fn units(&self) -> &[i64] {
+        &self.units
+    }
+
+    /// Coordinates as real numbers.
+    pub fn values(&self) -> Vec<f64> {
+        self.units.iter().map(|&u| self.grid.value(u)).collect()
+    }
+}
+
+/// A client's answer, ready to travel.
+///
+/// At a local or open gate it is a released vector. Under a secure sum or a curator it is a contribution that only the
+/// sum can use: it cannot be read, printed or serialised here.
+pub struct Outgoing(Content);
+
+enum Content {
+    Clear(Released<GridVector>),
+    Contribution(Contribution),
+}
+
+/// One client's part of a sum that is opened as a whole.
+pub(crate) struct Contribution {
+    pub(crate) event: Event,
+    pub(crate) shape: Shape,
+    pub(crate) input: Vec<i64>,
+    /// The client's noise share; empty where a curator adds the noise.
+    pub(crate) noise: Vec<i64>,
+}
+
+impl Outgoing {
+    pub(crate) fn clear(vector: GridVector) -> Self {
+        Self(Content::Clear(Released::by_gate(vector)))
+    }
+
+    pub(crate) fn contribution(contribution: Contribution) -> Self {
+        Self(Content::Contribution(contribution))
+    }
+
+    /// A vector computed from released values, put on a grid for sending (nearest unit; post-processing).
+    pub fn post_processed(vector: &Released<Vec<f64>>, grid: Grid) -> Self {
+        let units = vector.get().iter().map(|&x| libm::rint(grid.in_units(x)) as i64).collect();
+        Self::clear(GridVector::new(grid, units))
+    }
+
+    /// The released vector, or an error for a contribution to a sum.
+    pub fn released(self) -> Result<Released<GridVector>, PrivacyError> {
+        match self.0 {
+            Content::Clear(vector) => Ok(vector),
+            Content::Contribution(_) => Err(PrivacyError::WrongGate {
+                what: "reading a single contribution",
+                gate: "summing",
+                hint: "add it to the sum, which opens as a whole",
+            }),
+        }
+    }
+
+    pub(crate) fn into_contribution(self) -> Result<Contribution, PrivacyError> {
+        match self.0 {
+            Content::Contribution(contribution) => Ok(contribution),
+            Content::Clear(_) => Err(PrivacyError::WrongGate {
+                what: "adding an answer that was already released to a noised sum",
+                gate: "local",
+                hint: "add up released vectors as they are",
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Content::Clear(vector) => write!(f, "Outgoing({vector:?})"),
+            Content::Contribution(c) => write!(f, "Outgoing(a contribution of {})", c.shape),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Record-play: run a method on two neighbouring data sets with the same releases, and look at every noise call.
+//!
+//! The first world is recorded. The second *replays the first one's releases* (noise := release₁ − sum₂), so that its
+//! public transcript is identical, and each of its inputs must lie within the declared sensitivity of the first
+//! world's. Replaying the noise instead would be blind to state that carries noise between rounds, because
+//! noise = release − sum. A tape sees sums without noise: simulated gates take one, an agent's cannot.
+
+use crate::Event;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One noise call: what went in, what came out, and what was declared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NoiseCall {
+    /// The sum before noise, in grid units.
+    pub input: Vec<i64>,
+    /// Noise of each contributor, in grid units: one vector at a local gate or a curator, one per client for shares.
+    pub noise: Vec<Vec<i64>>,
+    /// Declared sensitivity, in grid units.
+    pub sensitivity: u64,
+    /// Deviation of the noise that the event promises, in grid units.
+    pub deviation: f64,
+    /// The event that was charged.
+    pub event: Event,
+}
+
+impl NoiseCall {
+    /// input + noise, coordinate by coordinate.
+    fn released(&self) -> Vec<i64> {
+        let mut total = self.input.clone();
+        for share in &self.noise {
+            total.iter_mut().zip(share).for_each(|(t, n)| *t = t.wrapping_add(*n));
+        }
+        total
+    }
+}
+
+/// How the second world left its declared sensitivity.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Divergence {
+    /// An input moved farther than declared.
+    #[error("noise call {call}: the input moved by {moved:.1} grid units, declared sensitivity {sensitivity}")]
+    Moved {
+        /// Which call, from 0.
+        call: usize,
+        /// Euclidean distance between the inputs of the two worlds.
+        moved: f64,
+        /// What was declared.
+        sensitivity: u64,
+    },
+    /// The calls themselves differ: another number, shape, event or sensitivity.
+    #[error("noise call {call}: the two worlds do not make the same calls")]
+    Calls {
+        /// Which call, from 0.
+        call: usize,
+    },
+}
+
+/// A recorder that gates write to. Clones share one tape.
+#[derive(Debug, Clone, Default)]
+pub struct Tape(Arc<Mutex<Reel>>);
+
+#[derive(Debug, Default)]
+struct Reel {
+    calls: Vec<NoiseCall>,
+    first_world: Option<Vec<NoiseCall>>,
+}
+
+impl Tape {
+    /// A tape that records.
+    pub fn record() -> Self {
+        Self::default()
+    }
+
+    /// A tape that plays this one's releases to a second world.
+    pub fn replay(&self) -> Self {
+        let first_world = Some(self.lock().calls.clone());
+        Self(Arc::new(Mutex::new(Reel { calls: Vec::new(), first_world })))
+    }
+
+    /// All calls so far.
+    pub fn calls(&self) -> Vec<NoiseCall> {
+        self.lock().calls.clone()
+    }
+
+    /// Compares a replayed run with its first world, call by call.
+    pub fn verdict(&self) -> Result<(), Divergence> {
+        let reel = self.lock();
+        let first = reel.first_world.as_deref().unwrap_or(&reel.calls);
+        if first.len() != reel.calls.len() {
+            return Err(Divergence::Calls { call: first.len().min(reel.calls.len()) });
+        }
+        first.iter().zip(&reel.calls).enumerate().try_for_each(|(call, (a, b))| within(call, a, b))
+    }
+
+    /// Notes a call; in a second world, first sets its noise so that the release is the first world's.
+    pub(crate) fn note(&self, mut call: NoiseCall) -> Vec<Vec<i64>> {
+        let mut reel = self.lock();
+        let position = reel.calls.len();
+        if let Some(first) = reel.first_world.as_ref().and_then(|calls| calls.get(position)) {
+            redistribute(first, &mut call);
+        }
+        let noise = call.noise.clone();
+        reel.calls.push(call);
+        noise
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reel> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives every contributor its first-world noise and an even share of what the inputs differ by.
+///
+/// Given the released sum, shares are exchangeable: no share may take up the difference alone. A remainder of fewer
+/// units than there are contributors goes to the first ones.
+fn redistribute(first: &NoiseCall, second: &mut NoiseCall) {
+    if first.noise.len() != second.noise.len() || first.input.len() != second.input.len() {
+        return; // `verdict` reports it
+    }
+    let sharers = first.noise.len() as i64;
+    second.noise.clone_from(&first.noise);
+    let released = first.released();
+    for (i, target) in released.iter().enumerate() {
+        let got = second.input[i].wrapping_add(second.noise.iter().fold(0, |s, n| n[i].wrapping_add(s)));
+        let missing = target.wrapping_sub(got);
+        for (m, share) in (0_i64..).zip(&mut second.noise) {
+            let extra = missing.div_euclid(sharers) + i64::from(m < missing.rem_euclid(sharers));
+            share[i] = share[i].wrapping_add(extra);
+        }
+    }
+}
+
+fn within(call: usize, first: &NoiseCall, second: &NoiseCall) -> Result<(), Divergence> {
+    let same = (&first.event, first.sensitivity, first.deviation, first.input.len(), first.noise.len())
+        == (&second.event, second.sensitivity, second.deviation, second.input.len(), second.noise.len());
+    if !same {
+        return Err(Divergence::Calls { call });
+    }
+    let difference: Vec<i64> = first.input.iter().zip(&second.input).map(|(a, b)| a.wrapping_sub(*b)).collect();
+    let squared = crate::bounded::norm_squared(&difference);
+    if squared > u128::from(first.sensitivity).pow(2) {
+        return Err(Divergence::Moved { call, moved: (squared as f64).sqrt(), sensitivity: first.sensitivity });
+    }
+    Ok(())
+}

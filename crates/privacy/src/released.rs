@@ -1,0 +1,88 @@
+//! Values that have passed a gate, and the only two ways to compute on without leaving the type: `map` and `update`.
+
+use crate::{Delta, Epsilon, Gamma, Mu, NoiseMultiplier, NormBound, Order, Rho, SamplingRate, Steps};
+use serde::Serialize;
+
+/// A value that was released, or computed from released values and study constants only.
+///
+/// Post-processing keeps differential privacy. `map` and `update` take plain `fn`s, which cannot capture a shard, and
+/// constants whose type says that they come from the study.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Released<T>(T);
+
+/// Marks types that hold constants of a study and nothing else.
+///
+/// Implement it for parameter types that are parsed from a study. It is not implemented for plain numbers, vectors or
+/// tuples, and cannot be by another crate: a private number has no way into `map` or `update`. An auditor greps for
+/// `impl StudyConstant`.
+pub trait StudyConstant {}
+
+macro_rules! study_constants {
+    ($($name:ty),*) => { $(impl StudyConstant for $name {})* };
+}
+study_constants!((), Delta, Epsilon, Gamma, Mu, NoiseMultiplier, NormBound, Order, Rho, SamplingRate, Steps);
+
+impl<T> Released<T> {
+    /// Only gates make one from private values.
+    pub(crate) fn by_gate(value: T) -> Self {
+        Self(value)
+    }
+
+    /// The public value.
+    pub fn get(&self) -> &T {
+        &self.0
+    }
+
+    /// The public value, by itself.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+
+    /// Computes a new released value.
+    pub fn map<U, P: StudyConstant>(self, constants: &P, f: fn(T, &P) -> U) -> Released<U> {
+        Released(f(self.0, constants))
+    }
+
+    /// Changes a released state in place, by another released value.
+    pub fn update<U, P: StudyConstant>(&mut self, by: &Released<U>, constants: &P, f: fn(&mut T, &U, &P)) {
+        f(&mut self.0, &by.0, constants);
+    }
+
+    /// For gates that write into a buffer.
+    pub(crate) fn slot(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl Released<Vec<f64>> {
+    /// The vector of zeros: what is known before anything was released.
+    pub fn zeros(dimension: usize) -> Self {
+        Self(vec![0.0; dimension])
+    }
+}
+
+impl<T: StudyConstant> From<T> for Released<T> {
+    /// A constant of the study is public.
+    fn from(constant: T) -> Self {
+        Self(constant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn map_and_update_stay_released() {
+        let half = SamplingRate::new(0.5).unwrap();
+        let slope = Released::by_gate(vec![2.0, -4.0]);
+        let mut moved = Released::zeros(2);
+        moved.update(&slope, &half, |m, s, rate| {
+            m.iter_mut().zip(s).for_each(|(m, s)| *m -= rate.get() * s);
+        });
+        assert_eq!(moved.get(), &[-1.0, 2.0]);
+        let norm = moved.map(&(), |m, ()| m.iter().map(|x| x * x).sum::<f64>());
+        assert_eq!(norm.into_inner(), 5.0);
+    }
+}

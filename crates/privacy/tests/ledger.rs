@@ -1,0 +1,158 @@
+//! The ledger: refuses before it would exceed, says what fits, survives a restart, and notices tampering.
+
+use privacy::{
+    Adjacency, Delta, Durable, Entry, Epsilon, Event, Filter, Grant, Journal, Ledger, Mechanism, MemoryJournal,
+    NoiseMultiplier, Order, PrivacyError, Record, Sampling, Steps, Unit,
+};
+
+fn event(z: f64, steps: u64) -> Event {
+    Event::gaussian(NoiseMultiplier::new(z).unwrap(), Adjacency::Substitute, Steps::new(steps).unwrap())
+}
+
+fn grant(filter: Filter) -> Grant {
+    Grant::Limited { epsilon: Epsilon::new(1.0).unwrap(), delta: Delta::new(1e-5).unwrap(), filter }
+}
+
+fn filters() -> Vec<Filter> {
+    vec![Filter::Zcdp, Filter::Gdp, Filter::Renyi { order: Order::new(20.0).unwrap() }]
+}
+
+#[test]
+fn every_filter_refuses_before_it_would_exceed_and_says_what_fits() {
+    for filter in filters() {
+        let mut journal = MemoryJournal::default();
+        let mut ledger = Ledger::open(grant(filter.clone()), &mut journal).unwrap();
+        let fits = ledger.fits(&event(40.0, 1)).unwrap();
+        assert!(fits > 10, "{filter:?} fits {fits}");
+        let error = ledger.charge(&event(40.0, fits + 1), &mut journal).unwrap_err();
+        let PrivacyError::Budget { fits: said, .. } = error else { panic!("{error}") };
+        assert_eq!(said, fits);
+        assert_eq!(journal.records().len(), 1, "a refused charge is not written");
+        ledger.charge(&event(40.0, fits), &mut journal).unwrap();
+        let error = ledger.charge(&event(40.0, 1), &mut journal).unwrap_err();
+        assert_eq!(error.code(), "P006");
+        assert_eq!(error.hint().unwrap(), "0 steps of it still fit");
+    }
+}
+
+#[test]
+fn pieces_cost_what_the_whole_costs() {
+    for filter in filters() {
+        let mut journal = MemoryJournal::default();
+        let mut ledger = Ledger::open(grant(filter.clone()), &mut journal).unwrap();
+        let whole = ledger.fits(&event(40.0, 1)).unwrap();
+        let pieces = (0..).take_while(|_| ledger.charge(&event(40.0, 1), &mut journal).is_ok()).count() as u64;
+        assert!(pieces == whole || pieces + 1 == whole, "{filter:?}: {pieces} singles, {whole} at once");
+    }
+}
+
+#[test]
+fn a_fixed_plan_is_certified_as_a_whole_and_charged_in_order() {
+    let plan = vec![event(30.0, 3), event(20.0, 2)];
+    let mut journal = MemoryJournal::default();
+    let mut ledger = Ledger::open(grant(Filter::Plan(plan)), &mut journal).unwrap();
+    assert_eq!(ledger.charge(&event(20.0, 1), &mut journal).unwrap_err().code(), "P007");
+    ledger.charge(&event(30.0, 2), &mut journal).unwrap();
+    assert_eq!(ledger.fits(&event(30.0, 1)).unwrap(), 1);
+    assert_eq!(ledger.charge(&event(30.0, 2), &mut journal).unwrap_err().code(), "P007");
+    ledger.charge(&event(30.0, 1), &mut journal).unwrap();
+    ledger.charge(&event(20.0, 2), &mut journal).unwrap();
+    assert_eq!(ledger.charge(&event(20.0, 1), &mut journal).unwrap_err().code(), "P007");
+}
+
+#[test]
+fn a_plan_over_the_grant_is_refused_before_it_begins() {
+    let mut journal = MemoryJournal::default();
+    // One Gaussian release at ε = 1, δ = 1e-5 needs z = 3.7306; T releases need √T times that.
+    let error = Ledger::open(grant(Filter::Plan(vec![event(11.9, 11)])), &mut journal).unwrap_err();
+    let PrivacyError::Budget { fits, .. } = error else { panic!("{error}") };
+    assert_eq!(fits, 10);
+    assert!(journal.records().is_empty());
+}
+
+#[test]
+fn a_restart_remembers_what_was_spent() {
+    let mut journal = MemoryJournal::default();
+    let mut ledger = Ledger::open(grant(Filter::Zcdp), &mut journal).unwrap();
+    ledger.charge(&event(40.0, 5), &mut journal).unwrap();
+    let left = ledger.fits(&event(40.0, 1)).unwrap();
+    let again = Ledger::replay(journal.records()).unwrap();
+    assert_eq!(again.fits(&event(40.0, 1)).unwrap(), left);
+    assert_eq!((again.head(), again.length()), (ledger.head(), ledger.length()));
+    assert_eq!(again.events(), ledger.events());
+}
+
+#[test]
+fn tampering_with_a_record_is_noticed() {
+    let mut journal = MemoryJournal::default();
+    let mut ledger = Ledger::open(grant(Filter::Zcdp), &mut journal).unwrap();
+    for _ in 0..3 {
+        ledger.charge(&event(40.0, 2), &mut journal).unwrap();
+    }
+    let records = journal.records().to_vec();
+    let with = |change: &dyn Fn(&mut Vec<Record>)| {
+        let mut records = records.clone();
+        change(&mut records);
+        Ledger::replay(&records).map(|l| l.head())
+    };
+    assert_eq!(with(&|_| ()).unwrap(), ledger.head());
+    assert!(with(&|r| r[1].entry = Entry::Charged(event(400.0, 2))).is_err(), "a cheaper event");
+    assert!(with(&|r| drop(r.remove(1))).is_err(), "a missing record");
+    assert!(with(&|r| r.swap(1, 2)).is_err(), "another order");
+    assert!(with(&|r| drop(r.remove(0))).is_err(), "no grant");
+    assert!(with(&|r| r.clear()).is_err(), "nothing at all");
+    // A cut tail is a valid shorter ledger: only its head, countersigned elsewhere, can show that.
+    assert_ne!(with(&|r| r.truncate(2)).unwrap(), ledger.head());
+}
+
+#[test]
+fn a_journal_that_fails_closes_the_ledger() {
+    struct Full;
+    impl Journal for Full {
+        type Kept = Durable;
+        fn append(&mut self, _: &Record) -> Result<(), String> {
+            Err("no space left".into())
+        }
+    }
+    let mut ledger = Ledger::open(grant(Filter::Zcdp), &mut MemoryJournal::default()).unwrap();
+    let error = ledger.charge(&event(40.0, 1), &mut Full).unwrap_err();
+    assert_eq!(error.to_string(), "the charge is not in the journal: no space left");
+    assert_eq!(ledger.charge(&event(40.0, 1), &mut MemoryJournal::default()).unwrap_err().code(), "P008");
+}
+
+#[test]
+fn evidence_for_another_record_is_no_evidence() {
+    let mut journal = MemoryJournal::default();
+    let mut one = Ledger::open(grant(Filter::Zcdp), &mut journal).unwrap();
+    let mut other = Ledger::open(grant(Filter::Zcdp), &mut journal).unwrap();
+    let cheap = other.prepare(&event(400.0, 1)).unwrap().append(&mut journal).unwrap();
+    let dear = one.prepare(&event(40.0, 1)).unwrap();
+    assert_eq!(dear.confirm(cheap).unwrap_err().code(), "P008");
+}
+
+#[test]
+fn an_answer_without_noise_needs_a_grant_without_limit() {
+    let open = Event::new(Mechanism::Open, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE).unwrap();
+    let mut journal = MemoryJournal::default();
+    for filter in filters() {
+        let mut ledger = Ledger::open(grant(filter), &mut journal).unwrap();
+        assert!(ledger.charge(&open, &mut journal).is_err());
+    }
+    Ledger::open(Grant::Unlimited, &mut journal).unwrap().charge(&open, &mut journal).unwrap();
+}
+
+#[test]
+fn two_relations_do_not_share_a_budget() {
+    let mut journal = MemoryJournal::default();
+    let mut ledger = Ledger::open(grant(Filter::Zcdp), &mut journal).unwrap();
+    ledger.charge(&event(40.0, 1), &mut journal).unwrap();
+    let other = Event::gaussian(NoiseMultiplier::new(40.0).unwrap(), Adjacency::AddRemove, Steps::ONE);
+    assert_eq!(ledger.charge(&other, &mut journal).unwrap_err().code(), "P005");
+}
+
+#[test]
+fn a_grant_that_leaves_no_room_is_refused() {
+    let order = Order::new(1.5).unwrap();
+    let error = Ledger::open(grant(Filter::Renyi { order }), &mut MemoryJournal::default()).unwrap_err();
+    assert_eq!(error.code(), "P001");
+}
