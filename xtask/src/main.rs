@@ -1,2 +1,60 @@
-//! stub
-fn main() {}
+//! Tasks of the repository. `cargo xtask test`: everything that a change must pass, on a machine with the Rust toolchain and nothing else.
+
+mod bench;
+mod shown;
+mod tidy;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["test"] => test(),
+        ["tidy"] => tidy::check(&root()),
+        ["shown"] => build_release().and_then(|()| shown::run(&root())),
+        ["bench", "accounting"] => bench::accounting(&root()),
+        _ => Err("usage: cargo xtask test | tidy | shown | bench accounting".into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Formatting, lints, tidiness, documentation, what the documents show, and all tests, in the order of their cost.
+fn test() -> Result<(), String> {
+    cargo(&["fmt", "--all", "--check"])?;
+    tidy::check(&root())?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
+    cargo(&["doc", "--workspace", "--no-deps", "--locked"])?;
+    build_release()?;
+    shown::run(&root())?;
+    cargo(&["test", "--workspace", "--locked"])
+}
+
+fn build_release() -> Result<(), String> {
+    cargo(&["build", "--release", "--locked"])
+}
+
+/// Runs cargo in the repository, with documentation warnings as errors.
+fn cargo(arguments: &[&str]) -> Result<(), String> {
+    println!("▶ cargo {}", arguments.join(" "));
+    let status = Command::new(env!("CARGO"))
+        .args(arguments)
+        .current_dir(root())
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .status()
+        .map_err(|e| format!("cargo does not start: {e}"))?;
+    if status.success() { Ok(()) } else { Err(format!("cargo {} failed", arguments.join(" "))) }
+}
+
+/// The repository: the folder above this crate.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}

@@ -1,0 +1,92 @@
+//! `cargo xtask bench accounting`: our accountant and its peers on the same cases, in one run, on this machine.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+/// The peers, at fixed versions.
+const PEERS: [&str; 2] = ["dp-accounting==0.6.0", "prv-accountant==0.2.0"];
+
+/// Installs the peers, runs both sides, and prints the lines side by side.
+pub(crate) fn accounting(root: &Path) -> Result<(), String> {
+    let venv = root.join("target").join("bench-venv");
+    let python = venv.join("bin").join("python");
+    if !python.exists() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+        run(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(PEERS))?;
+    }
+    println!("machine: {}", machine());
+    let ours = run(Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--release", "--package", "privacy", "--example", "accounting_speed"])
+        .current_dir(root))?;
+    let theirs = run(Command::new(&python).arg(root.join("benches").join("peers.py")))?;
+    print_table(&ours, &theirs);
+    Ok(())
+}
+
+/// Standard output of a command that must succeed.
+fn run(command: &mut Command) -> Result<String, String> {
+    let done = command.output().map_err(|e| format!("{command:?} does not start: {e}"))?;
+    if !done.status.success() {
+        return Err(format!("{command:?} failed: {}", String::from_utf8_lossy(&done.stderr)));
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+fn machine() -> String {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|l| l.strip_prefix("model name")).unwrap_or(": unknown processor");
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{}, {cores} cores, {}", model.trim_start_matches([' ', '\t', ':']), env::consts::OS)
+}
+
+/// One field of a flat JSON object, as text.
+fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let start = line.find(&format!("\"{name}\":"))? + name.len() + 3;
+    let rest = line[start..].trim_start();
+    match rest.strip_prefix('"') {
+        Some(text) => text.split('"').next(),
+        None => rest.split([',', '}']).next().map(str::trim),
+    }
+}
+
+fn print_table(ours: &str, theirs: &str) {
+    println!("{:<5}{:<19}{:>12}{:>12}  answer", "case", "who", "CPU ms", "times ours");
+    for own in ours.lines() {
+        let case = field(own, "case").unwrap_or("?");
+        let own_seconds = seconds(own);
+        print_row(case, own, own_seconds);
+        for peer in theirs.lines().filter(|l| field(l, "case") == Some(case)) {
+            print_row(case, peer, own_seconds);
+        }
+    }
+}
+
+fn seconds(line: &str) -> f64 {
+    field(line, "seconds").and_then(|s| s.parse().ok()).unwrap_or(f64::NAN)
+}
+
+fn print_row(case: &str, line: &str, own_seconds: f64) {
+    let answer = match (field(line, "lower"), field(line, "upper"), field(line, "error")) {
+        (Some(lower), Some(upper), _) => format!("[{lower}, {upper}]"),
+        (None, Some(upper), _) => format!("≤ {upper}"),
+        (_, _, error) => error.unwrap_or("no answer").to_owned(),
+    };
+    let who = field(line, "peer").unwrap_or("?");
+    println!("{case:<5}{who:<19}{:>12.3}{:>12.1}  {answer}", seconds(line) * 1e3, seconds(line) / own_seconds);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_from_flat_objects() {
+        let line = r#"{"upper": 1.5, "case": "W1", "peer": "a b", "seconds": 0.25}"#;
+        assert_eq!(field(line, "case"), Some("W1"));
+        assert_eq!(field(line, "peer"), Some("a b"));
+        assert_eq!(field(line, "upper"), Some("1.5"));
+        assert_eq!(seconds(line), 0.25);
+        assert_eq!(field(line, "lower"), None);
+    }
+}
