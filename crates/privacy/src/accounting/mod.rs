@@ -1,5 +1,6 @@
 //! What events cost: accountants are functions of a plan, and a reported cost is a certified bound.
 
+pub mod contour;
 mod interval;
 pub mod pair;
 pub mod special;

@@ -1,0 +1,316 @@
+//! δ(ε) on a fixed contour, with every error term added to the interval.
+//!
+//! δ(ε) = (1/2πi) ∫ e^{K(s) − sε} / (s(s+1)) ds along Re s = c > 0. Sampled at s = c + iu, u = k·du, the infinite sum
+//! equals Σ_j e^{cjP} δ(ε + jP) with P = 2π/du (Poisson summation). docs/maths/contour.md has the proofs.
+
+use super::choose::{Line, Saddle, line, log_chernoff};
+use super::cumulant::{Moment, Sketch, moment, quadrature_error};
+use super::law::{Law, Laws};
+use super::quadrature::{Nodes, PER_PANEL, Panel, cover};
+use super::rotate::{characteristic, sum_units, turn_units};
+use super::segment::U;
+use super::slices::Slices;
+use crate::accounting::Bounds;
+
+/// Node-steps over which a contour is refused.
+const MOST_WORK: f64 = 6e7;
+
+/// log of the largest cancellation that is attempted.
+const MOST_CANCELLATION: f64 = 22.0;
+
+/// How far the sketch of M(c) may be off.
+const MOMENT_MARGIN: f64 = 1.0 + 1e-6;
+
+/// A sampled contour. One contour serves all ε near the one that it was made for.
+#[derive(Debug, Clone)]
+pub(super) struct Contour {
+    c: f64,
+    du: f64,
+    /// K(c) and its absolute error.
+    log_moment: f64,
+    log_moment_error: f64,
+    /// |F(k du)| du/π, half of it for k = 0.
+    amplitude: Vec<f64>,
+    /// arg F(k du).
+    angle: Vec<f64>,
+    /// Σ amplitude · (relative error), without what depends on ε.
+    error: f64,
+    /// The bound of the terms with k ≥ n, relative to e^{K − cε}.
+    truncation: f64,
+    /// Abscissa and an upper bound of K for the aliases on the right.
+    right: (f64, f64),
+    /// T η, and bounds of the probability of an infinite loss.
+    lost: f64,
+    infinite: (f64, f64),
+}
+
+/// What a composition adds up to at every grid point, and how well it is known.
+struct Sum {
+    log_amplitude: f64,
+    angle: f64,
+    /// Bound of the relative error of the product of characteristic functions, as a logarithm.
+    error: f64,
+    /// Σ |T log φ| for the round-off of the sums.
+    size: f64,
+}
+
+/// Why no contour was made.
+pub(super) enum Refusal {
+    /// The saddle point or the line was not found, or the cancellation is too large.
+    Cancellation,
+    /// The loss law is too discrete or the steps too few: the integrand does not decay in reach.
+    Work,
+}
+
+/// A law on its rigorous nodes.
+struct Prepared<'a> {
+    law: &'a Law,
+    panels: Vec<Vec<Panel>>,
+    nodes: Nodes,
+    quadrature: f64,
+    /// M(c).
+    moment: Moment,
+}
+
+/// The smallest U at which the truncation bound is below e^{log_target}, by bisection of log U.
+fn truncation_point(laws: &Laws, slices: &[Slices], scale: f64, log_target: f64) -> Option<f64> {
+    let excess = |u: f64| log_truncation(laws, slices, u) + scale - log_target;
+    let (mut low, mut high) = (1e-9, 1e-6);
+    while excess(high) > 0.0 {
+        (low, high) = (high, high * 8.0);
+        if high > 1e9 {
+            return None;
+        }
+    }
+    while high / low > 1.02 {
+        let middle = libm::sqrt(low * high);
+        (low, high) = if excess(middle) > 0.0 { (middle, high) } else { (low, middle) };
+    }
+    Some(high)
+}
+
+/// log of (1/(πU)) Π sup |φ_i|^{T_i} over u ≥ U: what the terms beyond U can add, relative to e^{K − cε}.
+///
+/// Σ_{k ≥ n} du / u² ≤ 1/U for U = (n−1) du, and |s(s+1)| ≥ u².
+fn log_truncation(laws: &Laws, slices: &[Slices], u: f64) -> f64 {
+    let decay: f64 = laws.laws.iter().zip(slices).map(|(law, slices)| law.steps * slices.log_bound(u)).sum();
+    decay - 0.5 * laws.gaussian * u * u * (1.0 - 1e-14) - libm::log(std::f64::consts::PI * u) + 1e-9
+}
+
+impl Contour {
+    /// A contour for ε near the saddle's, with each error term near `tolerance`·δ if the saddle's δ is right.
+    pub(super) fn new(laws: &Laws, sketch: &Sketch, saddle: &Saddle, tolerance: f64) -> Result<Self, Refusal> {
+        let log_target = saddle.log_delta + libm::log(tolerance);
+        let line = line(sketch, saddle, log_target).ok_or(Refusal::Cancellation)?;
+        if line.cancellation > MOST_CANCELLATION {
+            return Err(Refusal::Cancellation);
+        }
+        let moments = sketch.log_moments(line.c);
+        let slices: Vec<Slices> = (laws.laws.iter().zip(&moments))
+            .map(|(law, log)| Slices::new(law, line.c, libm::exp(*log) * MOMENT_MARGIN))
+            .collect();
+        let scale = line.log_moment - line.c * saddle.epsilon.max(0.0);
+        let u_max = truncation_point(laws, &slices, scale, log_target).ok_or(Refusal::Work)?;
+        let du = 2.0 * std::f64::consts::PI / line.period;
+        let n = libm::ceil(u_max / du) + 2.0;
+        if n.is_nan() || n > 1e7 {
+            return Err(Refusal::Work);
+        }
+        let prepared = prepare(laws, &line, n, du, tolerance, &moments)?;
+        // The slices were made before M(c) was known with a proof.
+        if prepared.iter().zip(&moments).any(|(one, log)| one.moment.upper() > libm::exp(*log) * MOMENT_MARGIN) {
+            return Err(Refusal::Cancellation);
+        }
+        let mut contour = Self::sample(laws, &prepared, &line, du, n as usize);
+        contour.truncation = libm::exp(log_truncation(laws, &slices, du * (n - 1.0)));
+        contour.right = (line.right, log_moment_above(laws, &prepared, line.right));
+        Ok(contour)
+    }
+
+    /// The integrand on the grid.
+    fn sample(laws: &Laws, prepared: &[Prepared], line: &Line, du: f64, n: usize) -> Self {
+        let c = line.c;
+        let g = laws.gaussian;
+        let mut sums: Vec<Sum> = (0..n)
+            .map(|k| {
+                let u = k as f64 * du;
+                let (log_amplitude, angle) = (-0.5 * g * u * u, g * u * (c + 0.5));
+                let size = log_amplitude.abs() + angle;
+                Sum { log_amplitude, angle, error: 8.0 * U * size, size }
+            })
+            .collect();
+        let (mut k, mut k_error) = (0.5 * g * c * (c + 1.0), 4.0 * U * g * c * (c + 1.0));
+        let mut phi = vec![(0.0, 0.0); n];
+        for one in prepared {
+            let m = one.moment;
+            let log = libm::log1p(m.excess);
+            k += one.law.steps * log;
+            let relative = m.error / (1.0 + m.excess - m.error).max(f64::MIN_POSITIVE);
+            k_error += one.law.steps * (relative + 10.0 * U * log.abs());
+            one.add_to(&mut sums, &mut phi, du, c);
+        }
+        k_error += U * (laws.laws.len() as f64 + 2.0) * k.abs();
+        Self::from_sums(laws, &sums, c, du, (k, k_error))
+    }
+
+    /// F = Π φ^T / (s(s+1)) from the sums of logarithms.
+    fn from_sums(laws: &Laws, sums: &[Sum], c: f64, du: f64, moment: (f64, f64)) -> Self {
+        let (mut amplitude, mut angle, mut error) = (Vec::new(), Vec::new(), 0.0);
+        let many = laws.laws.len() as f64 + 4.0;
+        for (k, sum) in sums.iter().enumerate() {
+            let u = k as f64 * du;
+            let half = if k == 0 { 0.5 } else { 1.0 };
+            let modulus = libm::sqrt((c * c + u * u) * ((c + 1.0) * (c + 1.0) + u * u));
+            let a = half * libm::exp(sum.log_amplitude) / modulus * du / std::f64::consts::PI;
+            let turn = sum.angle - libm::atan2(u, c) - libm::atan2(u, c + 1.0);
+            error += a * libm::expm1(sum.error + U * (many * sum.size + 2.0 * turn.abs() + 64.0));
+            amplitude.push(a);
+            angle.push(turn);
+        }
+        Self {
+            c,
+            du,
+            log_moment: moment.0,
+            log_moment_error: moment.1,
+            amplitude,
+            angle,
+            error,
+            truncation: f64::INFINITY,
+            right: (0.0, f64::INFINITY),
+            lost: laws.lost(),
+            infinite: laws.infinite(),
+        }
+    }
+
+    /// The sampled sum V(ε) / e^{K − cε} and its derivative in ε, relative to the same factor.
+    fn value(&self, epsilon: f64) -> (f64, f64) {
+        let (mut value, mut slope) = (0.0, 0.0);
+        for (k, (a, angle)) in self.amplitude.iter().zip(&self.angle).enumerate() {
+            let u = k as f64 * self.du;
+            let (sin, cos) = libm::sincos(angle - u * epsilon);
+            value += a * cos;
+            slope += a * (u * sin - self.c * cos);
+        }
+        (value, slope)
+    }
+
+    /// Bounds of the aliases on the left, Σ_{m≥1} e^{−cmP} δ(ε − mP), from 1 − Tη − p_∞ − e^{ε'} ≤ δ(ε') ≤ 1.
+    fn left_aliases(&self, epsilon: f64) -> (f64, f64) {
+        let period = 2.0 * std::f64::consts::PI / self.du;
+        let series = |rate: f64| 1.0 / libm::expm1(rate * period);
+        let slack = U * (40.0 + 16.0 * (self.c + 1.0) * period);
+        let all = series(self.c);
+        let missing = libm::exp(epsilon) * series(self.c + 1.0) * (1.0 + slack);
+        let mass = 1.0 - self.lost - self.infinite.1;
+        (((mass * all) * (1.0 - slack) - missing).max(0.0), all * (1.0 + slack))
+    }
+
+    /// A bound of the aliases on the right, Σ_{j≥1} e^{cjP} δ(ε + jP), by Chernoff's bound at an abscissa over c.
+    fn right_aliases(&self, epsilon: f64) -> f64 {
+        let (right, log_moment) = self.right;
+        let period = 2.0 * std::f64::consts::PI / self.du * (1.0 - 4.0 * U);
+        let log = log_moment - right * epsilon + log_chernoff(right);
+        libm::exp(log + 1e-12 * (1.0 + log.abs() + right * epsilon)) / libm::expm1((right - self.c) * period) * 1.001
+    }
+
+    /// Certified bounds of δ(ε).
+    pub(super) fn bounds(&self, epsilon: f64) -> Bounds {
+        let scale = libm::exp(self.log_moment - self.c * epsilon);
+        let value = self.value(epsilon).0;
+        let total: f64 = self.amplitude.iter().sum();
+        let n = self.amplitude.len() as f64;
+        let phase = U * (3.0 * self.du * n * epsilon + n + 24.0);
+        let relative = self.error + self.truncation + total * phase;
+        let exponent = self.log_moment.abs() + self.c * epsilon;
+        let wide = libm::expm1(self.log_moment_error + U * (3.0 * exponent + 16.0));
+        let radius = scale * (relative * (1.0 + wide) + value.abs() * wide);
+        let (left_low, left_high) = self.left_aliases(epsilon);
+        let v = scale * value;
+        let tiny = 8.0 * U * (v.abs() + left_high);
+        let lower = v - radius - left_high - self.right_aliases(epsilon) - tiny + self.infinite.0;
+        let upper = v + radius - left_low + tiny + self.lost + self.infinite.1;
+        if lower <= upper { Bounds::between(lower, upper.min(1.0)) } else { Bounds::between(0.0, 1.0) }
+    }
+
+    /// The middle estimate of δ(ε) and its derivative, for Newton's method.
+    pub(super) fn estimate(&self, epsilon: f64) -> (f64, f64) {
+        let scale = libm::exp(self.log_moment - self.c * epsilon);
+        let (value, slope) = self.value(epsilon);
+        let (low, high) = self.left_aliases(epsilon);
+        (scale * value - 0.5 * (low + high) + self.infinite.0, scale * slope)
+    }
+}
+
+/// The laws on panels that are fine enough for (c, n·du), or a refusal if that is too much work.
+fn prepare<'a>(
+    laws: &'a Laws,
+    line: &Line,
+    n: f64,
+    du: f64,
+    tolerance: f64,
+    log_moments: &[f64],
+) -> Result<Vec<Prepared<'a>>, Refusal> {
+    let share = 1e-3 * tolerance * libm::exp(-line.cancellation.max(0.0)) / laws.laws.len().max(1) as f64;
+    let (mut out, mut work) = (Vec::with_capacity(laws.laws.len()), 0.0);
+    for (law, log_moment) in laws.laws.iter().zip(log_moments) {
+        let budget = share * libm::exp(*log_moment) / law.steps / 30.0;
+        let mut nodes = Nodes::atoms(law);
+        let mut panels = Vec::with_capacity(law.segments.len());
+        for segment in &law.segments {
+            let room = ((MOST_WORK - work) / n / PER_PANEL as f64).max(0.0);
+            let list = cover(segment, line.c, n * du, budget, room as usize).ok_or(Refusal::Work)?;
+            nodes.add_panels(segment, &list);
+            panels.push(list);
+        }
+        work += n * nodes.len() as f64;
+        let quadrature = quadrature_error(law, &panels, line.c, n * du);
+        let moment = moment(&nodes, line.c, quadrature, law);
+        out.push(Prepared { law, panels, nodes, quadrature, moment });
+    }
+    if work > MOST_WORK { Err(Refusal::Work) } else { Ok(out) }
+}
+
+/// An upper bound of K at another real point, on the same nodes.
+fn log_moment_above(laws: &Laws, prepared: &[Prepared], c: f64) -> f64 {
+    let mut k = 0.5 * laws.gaussian * c * (c + 1.0) * (1.0 + 8.0 * U);
+    for one in prepared {
+        let m = moment(&one.nodes, c, quadrature_error(one.law, &one.panels, c, 0.0), one.law);
+        k += one.law.steps * libm::log1p(m.excess + m.error) + one.law.steps * 1e-15;
+    }
+    k + 1e-13 * k.abs()
+}
+
+impl Prepared<'_> {
+    /// Adds T log φ on the grid.
+    ///
+    /// φ − 1 = Σ ω(e^{iul} − 1)/M with ω = w e^{cl}. In units of round-off the sum errs by u·D,
+    /// D = Σ ω(|l|(turns + summation + weight error + 10 + 2c|l| + c·loss error) + loss error), and by the quadrature.
+    fn add_to(&self, sums: &mut [Sum], phi: &mut [(f64, f64)], du: f64, c: f64) {
+        let nodes = &self.nodes;
+        let (m, m_error) = (1.0 + self.moment.excess, self.moment.error);
+        let omega: Vec<f64> = nodes.loss.iter().zip(&nodes.weight).map(|(l, w)| w * libm::exp(c * l)).collect();
+        characteristic(&nodes.loss, &omega, du, phi);
+        let common = turn_units(sums.len()) + sum_units(nodes.len()) + 12.0;
+        let mut d = 0.0;
+        for (j, l) in nodes.loss.iter().enumerate() {
+            let weight = nodes.weight_error[j] + 2.0 * c * l.abs() + c * nodes.loss_error[j];
+            d += omega[j] * (l.abs() * (common + weight) + nodes.loss_error[j]);
+        }
+        let steps = self.law.steps;
+        for (k, (sum, &(re, im))) in sums.iter_mut().zip(phi.iter()).enumerate() {
+            let u = k as f64 * du;
+            let (a, b) = (re / m, im / m);
+            let over = 2.0 * a + (a * a + b * b);
+            let square = (1.0 + over).max(0.0);
+            let (log, arg) = (0.5 * libm::log1p(over), libm::atan2(b, 1.0 + a));
+            let size = libm::sqrt(a * a + b * b);
+            let quadrature = if k == 0 { 0.0 } else { self.quadrature };
+            let off = (1.01 * U * u * d + quadrature + size * (m_error + 4.0 * U * m)) / (m - m_error);
+            let rounding = U * (8.0 * (a.abs() + a * a + b * b) / square + 10.0 * log.abs() + 12.0 * arg.abs());
+            sum.log_amplitude += steps * log;
+            sum.angle += steps * arg;
+            sum.error += steps * (1.001 * off / libm::sqrt(square) + rounding);
+            sum.size += steps * (log.abs() + arg.abs());
+        }
+    }
+}
