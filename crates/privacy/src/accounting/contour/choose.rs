@@ -64,7 +64,7 @@ impl Saddle {
                 (high, high_weight, low_weight) = (middle, middle.1, 0.5 * low_weight);
             }
         }
-        None
+        Some(high.2)
     }
 }
 
@@ -94,7 +94,7 @@ pub(super) fn log_chernoff(c: f64) -> f64 {
 /// The line with the smallest period whose aliases stay under e^{log_alias}, at a fair price for cancellation.
 pub(super) fn line(sketch: &Sketch, saddle: &Saddle, log_alias: f64) -> Option<Line> {
     let epsilon = saddle.epsilon.max(0.0);
-    let table: Vec<(f64, f64)> = MULTIPLES.iter().map(|m| m * saddle.c).map(|c| (c, sketch.cumulants(c).k)).collect();
+    let table: Vec<(f64, f64)> = MULTIPLES.iter().map(|m| m * saddle.c).map(|c| (c, sketch.k(c))).collect();
     let mut best: Option<(f64, Line)> = None;
     for (i, &(c, k)) in table.iter().enumerate().filter(|(_, t)| t.0 <= 1.05 * saddle.c) {
         let cancellation = k - c * epsilon - libm::log(c * (c + 1.0)) - saddle.log_delta;

@@ -53,6 +53,12 @@ impl Sketch {
         if total.k.is_nan() { Cumulants { k: f64::INFINITY, k1: f64::INFINITY, k2: f64::INFINITY } } else { total }
     }
 
+    /// K at c.
+    pub(super) fn k(&self, c: f64) -> f64 {
+        let laws: f64 = self.nodes.iter().map(|(nodes, steps)| steps * libm::log1p(nodes.excess(c))).sum();
+        0.5 * self.gaussian * c * (c + 1.0) + laws
+    }
+
     /// log M(c) of each law, in order.
     pub(super) fn log_moments(&self, c: f64) -> Vec<f64> {
         self.nodes.iter().map(|(nodes, _)| libm::log1p(nodes.excess(c))).collect()
@@ -96,14 +102,20 @@ pub(super) fn moment(nodes: &Nodes, c: f64, quadrature: f64, law: &Law) -> Momen
         error += w * e.abs() * (nodes.weight_error[j] + summation)
             + w * (e + 1.0) * c * (nodes.loss_error[j] + 2.0 * l.abs());
     }
-    let lost = law.lost + law.infinite;
-    Moment { excess: excess - law.infinite, error: (error * U + quadrature) * 1.01 + lost * 4.0 * U + law.lost }
+    let rounding = error * U * 1.01 + law.infinite * 4.0 * U + underflow(nodes, c);
+    Moment { excess: excess - law.infinite, error: rounding + quadrature * 1.01 + law.lost }
 }
 
-/// The quadrature error of one law at (c, |u| ≤ u_max) on given panels.
-pub(super) fn quadrature_error(law: &Law, panels: &[Vec<Panel>], c: f64, u_max: f64) -> f64 {
+/// What weights below the smallest normal number may hide: at most n 2^-1022 e^{600}. No bound for steeper tilts.
+fn underflow(nodes: &Nodes, c: f64) -> f64 {
+    let steepest = nodes.loss.iter().fold(0.0_f64, |most, l| most.max(c * l));
+    if steepest <= 600.0 { 1e-40 } else { f64::INFINITY }
+}
+
+/// The quadrature error of M(c) of one law on given panels, where `enough` per panel is small enough.
+pub(super) fn quadrature_error(law: &Law, panels: &[Vec<Panel>], c: f64, enough: f64) -> f64 {
     let of_segment = |(segment, panels): (_, &Vec<Panel>)| -> f64 {
-        panels.iter().map(|&panel| panel_error(segment, panel, c, u_max, 0.0)).sum()
+        panels.iter().map(|&panel| panel_error(segment, panel, c, 0.0, enough)).sum()
     };
     law.segments.iter().zip(panels).map(of_segment).sum::<f64>() * 1.001
 }
@@ -122,10 +134,9 @@ mod tests {
         let laws = Laws::new(&[(Pair::GaussianRemove { q, s }, Steps::ONE)], 1e-30);
         let law = &laws.laws[0];
         for (c, exact) in [(1.0, q * q * libm::expm1(1.0 / (s * s))), (-1.0, 0.0)] {
-            let panels: Vec<_> = law.segments.iter().map(|s| cover(s, 1.0, 5.0, 1e-18, 500).unwrap()).collect();
+            let (panels, error) = cover(&law.segments[0], 1.0, 5.0, 1e-18, 500).unwrap();
             let mut nodes = Nodes::default();
-            nodes.add_panels(&law.segments[0], &panels[0]);
-            let error = quadrature_error(law, &panels, 1.0, 5.0);
+            nodes.add_panels(&law.segments[0], &panels);
             let moment = moment(&nodes, c, error, law);
             assert!((moment.excess - exact).abs() <= moment.error.abs() + 1e-15, "{c}: {} {exact}", moment.excess);
             assert!(moment.error < 1e-12);

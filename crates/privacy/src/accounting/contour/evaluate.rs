@@ -94,7 +94,7 @@ fn truncation_point(laws: &Laws, slices: &[Slices], scale: f64, log_target: f64)
 /// Σ_{k ≥ n} du / u² ≤ 1/U for U = (n−1) du, and |s(s+1)| ≥ u².
 fn log_truncation(laws: &Laws, slices: &[Slices], u: f64) -> f64 {
     let decay: f64 = laws.laws.iter().zip(slices).map(|(law, slices)| law.steps * slices.log_bound(u)).sum();
-    decay - 0.5 * laws.gaussian * u * u * (1.0 - 1e-14) - libm::log(std::f64::consts::PI * u) + 1e-9
+    decay - 0.5 * laws.gaussian * u * u * (1.0 - U * laws.gaussian_units()) - libm::log(std::f64::consts::PI * u) + 1e-9
 }
 
 impl Contour {
@@ -136,10 +136,11 @@ impl Contour {
                 let u = k as f64 * du;
                 let (log_amplitude, angle) = (-0.5 * g * u * u, g * u * (c + 0.5));
                 let size = log_amplitude.abs() + angle;
-                Sum { log_amplitude, angle, error: 8.0 * U * size, size }
+                Sum { log_amplitude, angle, error: U * laws.gaussian_units() * size, size }
             })
             .collect();
-        let (mut k, mut k_error) = (0.5 * g * c * (c + 1.0), 4.0 * U * g * c * (c + 1.0));
+        let mut k = laws.gaussian_cumulant(c);
+        let mut k_error = U * laws.gaussian_units() * k;
         let mut phi = vec![(0.0, 0.0); n];
         for one in prepared {
             let m = one.moment;
@@ -197,10 +198,11 @@ impl Contour {
     /// Bounds of the aliases on the left, Σ_{m≥1} e^{−cmP} δ(ε − mP), from 1 − Tη − p_∞ − e^{ε'} ≤ δ(ε') ≤ 1.
     fn left_aliases(&self, epsilon: f64) -> (f64, f64) {
         let period = 2.0 * std::f64::consts::PI / self.du;
-        let series = |rate: f64| 1.0 / libm::expm1(rate * period);
-        let slack = U * (40.0 + 16.0 * (self.c + 1.0) * period);
-        let all = series(self.c);
-        let missing = libm::exp(epsilon) * series(self.c + 1.0) * (1.0 + slack);
+        let slack = U * (40.0 + 16.0 * ((self.c + 1.0) * period + epsilon));
+        let all = 1.0 / libm::expm1(self.c * period);
+        // Σ e^{−cmP} e^{ε−mP}, three times, as the columns of a finite pair sum to one only within 1e-12 per step.
+        let fall = (self.c + 1.0) * period;
+        let missing = 3.0 * libm::exp(epsilon - fall) / -libm::expm1(-fall) * (1.0 + slack);
         let mass = 1.0 - self.lost - self.infinite.1;
         (((mass * all) * (1.0 - slack) - missing).max(0.0), all * (1.0 + slack))
     }
@@ -255,15 +257,15 @@ fn prepare<'a>(
     for (law, log_moment) in laws.laws.iter().zip(log_moments) {
         let budget = share * libm::exp(*log_moment) / law.steps / 30.0;
         let mut nodes = Nodes::atoms(law);
-        let mut panels = Vec::with_capacity(law.segments.len());
+        let (mut panels, mut quadrature) = (Vec::with_capacity(law.segments.len()), 0.0);
         for segment in &law.segments {
             let room = ((MOST_WORK - work) / n / PER_PANEL as f64).max(0.0);
-            let list = cover(segment, line.c, n * du, budget, room as usize).ok_or(Refusal::Work)?;
+            let (list, error) = cover(segment, line.c, n * du, budget, room as usize).ok_or(Refusal::Work)?;
             nodes.add_panels(segment, &list);
+            quadrature += error;
             panels.push(list);
         }
         work += n * nodes.len() as f64;
-        let quadrature = quadrature_error(law, &panels, line.c, n * du);
         let moment = moment(&nodes, line.c, quadrature, law);
         out.push(Prepared { law, panels, nodes, quadrature, moment });
     }
@@ -272,12 +274,29 @@ fn prepare<'a>(
 
 /// An upper bound of K at another real point, on the same nodes.
 fn log_moment_above(laws: &Laws, prepared: &[Prepared], c: f64) -> f64 {
-    let mut k = 0.5 * laws.gaussian * c * (c + 1.0) * (1.0 + 8.0 * U);
+    let mut k = laws.gaussian_cumulant(c) * (1.0 + U * laws.gaussian_units());
     for one in prepared {
-        let m = moment(&one.nodes, c, quadrature_error(one.law, &one.panels, c, 0.0), one.law);
+        let m = moment(&one.nodes, c, quadrature_error(one.law, &one.panels, c, 1e-9 / one.law.steps), one.law);
         k += one.law.steps * libm::log1p(m.excess + m.error) + one.law.steps * 1e-15;
     }
     k + 1e-13 * k.abs()
+}
+
+/// An upper bound of δ(ε) by Chernoff's inequality at c: e^{K(c) − cε} c^c/(1+c)^{1+c}, and what was cut away.
+pub(super) fn chernoff(laws: &Laws, c: f64, epsilon: f64) -> f64 {
+    let mut log = laws.gaussian_cumulant(c) * (1.0 + U * laws.gaussian_units());
+    for law in &laws.laws {
+        let (mut nodes, mut quadrature) = (Nodes::atoms(law), 0.0);
+        for segment in &law.segments {
+            let Some((panels, error)) = cover(segment, c, 0.0, 1e-6 / law.steps, 4096) else { return 1.0 };
+            nodes.add_panels(segment, &panels);
+            quadrature += error;
+        }
+        let m = moment(&nodes, c, quadrature, law);
+        log += law.steps * (libm::log1p(m.excess + m.error) + 1e-15);
+    }
+    let log = log - c * epsilon + log_chernoff(c);
+    libm::exp(log + 1e-12 * (1.0 + log.abs() + c * epsilon)) + laws.lost() + laws.infinite().1
 }
 
 impl Prepared<'_> {
@@ -300,17 +319,42 @@ impl Prepared<'_> {
         for (k, (sum, &(re, im))) in sums.iter_mut().zip(phi.iter()).enumerate() {
             let u = k as f64 * du;
             let (a, b) = (re / m, im / m);
-            let over = 2.0 * a + (a * a + b * b);
-            let square = (1.0 + over).max(0.0);
-            let (log, arg) = (0.5 * libm::log1p(over), libm::atan2(b, 1.0 + a));
-            let size = libm::sqrt(a * a + b * b);
             let quadrature = if k == 0 { 0.0 } else { self.quadrature };
+            let size = libm::sqrt(a * a + b * b);
             let off = (1.01 * U * u * d + quadrature + size * (m_error + 4.0 * U * m)) / (m - m_error);
-            let rounding = U * (8.0 * (a.abs() + a * a + b * b) / square + 10.0 * log.abs() + 12.0 * arg.abs());
+            let Logarithm { log, arg, error } = Logarithm::new(a, b, off);
             sum.log_amplitude += steps * log;
             sum.angle += steps * arg;
-            sum.error += steps * (1.001 * off / libm::sqrt(square) + rounding);
+            sum.error += steps * error;
             sum.size += steps * (log.abs() + arg.abs());
         }
+    }
+}
+
+/// log|φ|, arg φ and a bound of |log(true φ / this φ)|, for φ = 1 + a + ib known within `off`.
+struct Logarithm {
+    log: f64,
+    arg: f64,
+    error: f64,
+}
+
+impl Logarithm {
+    /// |φ|² − 1 = 2a + a² + b² has no cancellation near φ = 1; |φ|² = (1+a)² + b² has none far from it.
+    ///
+    /// If φ is known within `off`, (true φ)^T differs from φ^T by at most |φ|^T ((1 + off/|φ|)^T − 1). A φ that is
+    /// nearly zero is moved to modulus 1e-12, which is one more error of that size.
+    fn new(a: f64, b: f64, off: f64) -> Self {
+        let arg = libm::atan2(b, 1.0 + a);
+        let over = 2.0 * a + (a * a + b * b);
+        let (square, log, units, more) = if over > -0.5 {
+            let log = 0.5 * libm::log1p(over);
+            (1.0 + over, log, 16.0 * (a.abs() + a * a + b * b), 0.0)
+        } else {
+            let square = ((1.0 + a) * (1.0 + a) + b * b).max(1e-24);
+            (square, 0.5 * libm::log(square), 10.0, if square < 4e-24 { 4e-12 } else { U })
+        };
+        let units = units + 10.0 * log.abs() + 12.0 * arg.abs();
+        let error = libm::log1p(1.001 * (off + more) / libm::sqrt(square)) + U * units;
+        Self { log, arg, error }
     }
 }

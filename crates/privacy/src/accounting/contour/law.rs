@@ -19,7 +19,10 @@ pub(super) struct Atom {
     pub(super) mass_error: f64,
 }
 
-/// One step's law, and how often it occurs. An atom at loss 0 is never listed: nothing here depends on it.
+/// One step's law, and how often it occurs.
+///
+/// An atom at loss 0 is never listed: nothing here depends on it. So what the probabilities of a finite law lack of one
+/// has loss 0.
 #[derive(Debug, Clone)]
 pub(super) struct Law {
     pub(super) segments: Vec<Segment>,
@@ -37,6 +40,8 @@ pub(super) struct Law {
 pub(super) struct Laws {
     pub(super) laws: Vec<Law>,
     pub(super) gaussian: f64,
+    /// Number of terms in that sum.
+    pub(super) gaussians: u32,
 }
 
 impl Laws {
@@ -47,11 +52,24 @@ impl Laws {
         for (pair, steps) in composition {
             let steps = steps.get() as f64;
             match pair {
-                Pair::Gaussian { s } => all.gaussian += steps / (s * s),
+                Pair::Gaussian { s } => {
+                    all.gaussian += steps / (s * s);
+                    all.gaussians += 1;
+                }
                 _ => all.laws.push(law(pair, steps, each / steps)),
             }
         }
         all
+    }
+
+    /// K of the plain Gaussian steps, Σ T c(c+1)/(2s²).
+    pub(super) fn gaussian_cumulant(&self, c: f64) -> f64 {
+        0.5 * self.gaussian * c * (c + 1.0)
+    }
+
+    /// Relative error of the above and of `gaussian`, in units of round-off.
+    pub(super) fn gaussian_units(&self) -> f64 {
+        f64::from(self.gaussians) + 10.0
     }
 
     /// T η summed over the laws, rounded up.
@@ -65,6 +83,42 @@ impl Laws {
         let (value, slack) = (-libm::expm1(log), 1e-15 * (self.laws.len() as f64 + 20.0));
         ((value * (1.0 - slack)).max(0.0), value * (1.0 + slack))
     }
+}
+
+/// A bound of δ(0), the total variation distance: that of a product is at most the sum of its factors'.
+///
+/// Two normal laws one apart: 2Φ(1/(2s)) − 1 ≤ 1/(s√(2π)); two Laplace laws: 1 − e^{−1/(2s)} ≤ 1/(2s); sampling
+/// multiplies by q.
+pub(super) fn variation(composition: &[(Pair, Steps)]) -> f64 {
+    let gaussian = |s: f64| (0.398_943 / s).min(1.0);
+    let one = |pair: &Pair| match pair {
+        Pair::Gaussian { s } => gaussian(*s),
+        Pair::GaussianRemove { q, s }
+        | Pair::GaussianAdd { q, s }
+        | Pair::GaussianSubstitute { q, s }
+        | Pair::GaussianFixed { q, s } => q * gaussian(*s),
+        Pair::Laplace { s } => (0.5 / s).min(1.0),
+        Pair::LaplaceRemove { q, s } | Pair::LaplaceAdd { q, s } => q * (0.5 / s).min(1.0),
+        Pair::Finite(atoms) => {
+            atoms.infinite + atoms.finite.iter().map(|(l, p)| p * -libm::expm1(-l.max(0.0))).sum::<f64>()
+        }
+    };
+    composition.iter().map(|(pair, steps)| one(pair) * steps.get() as f64).sum::<f64>() * (1.0 + 1e-12)
+}
+
+/// The largest loss that can occur in all steps together, rounded up; infinite if there is none. Zero for no steps.
+pub(super) fn largest_loss(composition: &[(Pair, Steps)]) -> f64 {
+    let one = |pair: &Pair| match pair {
+        Pair::GaussianAdd { q, .. } => -libm::log1p(-q),
+        Pair::Laplace { s } => 1.0 / s,
+        Pair::LaplaceRemove { q, s } => libm::log1p(q * libm::expm1(1.0 / s)),
+        Pair::LaplaceAdd { q, s } => -libm::log1p(q * libm::expm1(-1.0 / s)),
+        Pair::Finite(atoms) if atoms.infinite == 0.0 => {
+            atoms.finite.last().map_or(0.0, |&(l, p)| l + 1e-14 * (l.abs() - libm::log(p)))
+        }
+        _ => f64::INFINITY,
+    };
+    composition.iter().map(|(pair, steps)| one(pair) * steps.get() as f64).sum::<f64>() * (1.0 + 1e-14)
 }
 
 /// The law of one sampled, Laplace or finite pair, cut so that at most `mass` is lost.

@@ -28,6 +28,13 @@ pub(super) struct Panel {
     half: f64,
 }
 
+impl Panel {
+    /// The point at a fraction from −1 to 1; exact for multiples of ¼.
+    pub(super) fn edge(&self, fraction: f64) -> f64 {
+        self.mid + self.half * fraction
+    }
+}
+
 /// A law replaced by point masses. Errors are in units of round-off: relative for weights, absolute for losses.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Nodes {
@@ -60,16 +67,19 @@ pub(super) fn panel_error(segment: &Segment, panel: Panel, c: f64, u_max: f64, e
     best
 }
 
-/// Covers the segment greedily by the widest panels whose error is within `budget` each; `None` if over `most` panels.
-pub(super) fn cover(segment: &Segment, c: f64, u_max: f64, budget: f64, most: usize) -> Option<Vec<Panel>> {
-    let mut panels = Vec::new();
+/// Covers the segment greedily by the widest panels whose error is within `budget` each, and adds up their errors;
+/// `None` if that takes more than `most` panels.
+pub(super) fn cover(segment: &Segment, c: f64, u_max: f64, budget: f64, most: usize) -> Option<(Vec<Panel>, f64)> {
+    let (mut panels, mut total) = (Vec::new(), 0.0);
     let (mut from, mut width) = (segment.from, (segment.to - segment.from).min(256));
     while from < segment.to {
         width = (width + width / 2 + 1).min(segment.to - from);
         loop {
             let panel = panel_between(segment, from, from + width);
-            if panel_error(segment, panel, c, u_max, budget) <= budget {
+            let error = panel_error(segment, panel, c, u_max, budget);
+            if error <= budget {
                 panels.push(panel);
+                total += error;
                 break;
             }
             if width == 1 {
@@ -82,7 +92,7 @@ pub(super) fn cover(segment: &Segment, c: f64, u_max: f64, budget: f64, most: us
         }
         from += width;
     }
-    Some(panels)
+    Some((panels, total * 1.001))
 }
 
 /// Panels for planning, by a rule of thumb and without an error bound: fine at the mixture's kink, coarse elsewhere.

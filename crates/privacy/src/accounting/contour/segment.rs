@@ -56,7 +56,7 @@ struct LogRatio {
 /// log(1−q + q e^t), given t within 3 units of round-off (relative).
 ///
 /// Below t = 40 through expm1 and log1p; error 3 r|t| from t, 9 |w−1|/w from q·expm1, 8 |log w| from log1p.
-/// Above, where e^t may overflow, as t + log q + log1p(((1−q)/q) e^{−t}).
+/// Above, where e^t may overflow, as t + log q + log1p(((1−q)/q) e^{−t}), with 16 |log q| for what log q and e^{−t} add.
 fn log_ratio(q: f64, t: f64) -> LogRatio {
     if q == 1.0 {
         LogRatio { value: t, error: 3.0 * t.abs(), share: 1.0 }
@@ -65,7 +65,7 @@ fn log_ratio(q: f64, t: f64) -> LogRatio {
         let value = t + libm::log(q) + libm::log1p(rest);
         LogRatio {
             value,
-            error: 3.0 * t + 10.0 * libm::log(q).abs() + 2.0 * value.abs() + 24.0,
+            error: 3.0 * t + 16.0 * libm::log(q).abs() + 2.0 * value.abs() + 24.0,
             share: 1.0 / (1.0 + rest),
         }
     } else {
@@ -232,10 +232,12 @@ impl Segment {
 
     /// log of a bound of |p(z)| (|e^{(c+iu) l(z)}| + 1) over [x0, x1] + i[−y, y] and |u| ≤ u_max.
     pub(super) fn log_bound(&self, x0: f64, x1: f64, y: f64, c: f64, u_max: f64) -> f64 {
-        let mut density = 0.0;
-        for (factor, shift) in self.terms().into_iter().filter(|t| t.0 > 0.0) {
-            density += factor * libm::exp((-self.least_exponent(shift, x0, x1, y)).min(700.0));
-        }
+        let log_term = |(factor, shift): (f64, f64)| {
+            if factor == 0.0 { f64::NEG_INFINITY } else { libm::log(factor) - self.least_exponent(shift, x0, x1, y) }
+        };
+        let [first, second] = self.terms().map(log_term);
+        let (larger, smaller) = (first.max(second), first.min(second));
+        let density = larger + libm::log1p(libm::exp(smaller - larger)) - libm::log(self.norm());
         let ratio = |shift: f64| {
             if shift == 0.0 {
                 return Some(RatioBounds::ONE);
@@ -245,7 +247,8 @@ impl Segment {
         };
         let (Some(top), Some(bottom)) = (ratio(self.p_shift), ratio(self.q_shift)) else { return f64::INFINITY };
         let exponential = c * (top.most - bottom.least) + u_max * (top.arg + bottom.arg);
-        libm::log(density / self.norm()) + exponential.max(0.0) + std::f64::consts::LN_2
+        let log = density + exponential.max(0.0) + std::f64::consts::LN_2;
+        if log.is_nan() { f64::INFINITY } else { log }
     }
 }
 

@@ -5,14 +5,15 @@
 //!
 //! |φ(u)| ≤ 1 − Σ_j p_j (1 − env(U w_j / 2)), env(v) = sup over v' ≥ v of |sin v'/v'|.
 //!
-//! The slices are nested level sets of a step function below the density: on a cell [x0, x1] the density of L is at
+//! The slices are the level sets of a step function below the density: on a cell [x0, x1] the density of L is at
 //! least min p · min e^{cl} / (M(c) max|l'|), and every factor is least at an end of the cell.
 
 use super::law::Law;
+use super::quadrature::{Panel, sketch};
 use super::segment::{Point, Segment};
 
-/// Cells of a segment, over the range where its tilted density matters.
-const CELLS: u32 = 128;
+/// Cells of a panel.
+const CELLS: u32 = 8;
 
 /// One uniform law inside the tilted law.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +53,7 @@ impl Slices {
             all.extend(cells(segment, c, moment));
         }
         all.sort_by(|a, b| a.low.total_cmp(&b.low));
-        Self(nested(&unimodal(&all)))
+        Self(nested(&all))
     }
 
     /// log of a bound of |φ(u)|, u ≥ from.
@@ -69,26 +70,28 @@ fn log_tilted(point: &Point, c: f64) -> f64 {
     libm::log(point.density) + c * point.loss
 }
 
-/// The indices between which the tilted density is within e^{−14} of its largest value on a coarse grid.
-fn core(segment: &Segment, c: f64) -> (i64, i64) {
-    let n = 48.min(segment.to - segment.from);
-    let index = |k: i64| segment.from + (segment.to - segment.from) * k / n;
-    let logs: Vec<f64> = (0..=n).map(|k| log_tilted(&segment.point(segment.at(index(k)), 0.0), c)).collect();
-    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let first = logs.iter().position(|&v| v > top - 14.0).unwrap_or(0) as i64;
-    let last = logs.iter().rposition(|&v| v > top - 14.0).unwrap_or(n as usize) as i64;
-    (index((first - 1).max(0)), index((last + 1).min(n)))
+/// A step function below the tilted density of the loss, on the panels where that density matters.
+fn cells(segment: &Segment, c: f64, moment: f64) -> Vec<Cell> {
+    let panels = sketch(segment);
+    let height = |panel: &Panel| {
+        let at = |x| log_tilted(&segment.point(x, 0.0), c);
+        at(panel.edge(-1.0)).max(at(panel.edge(0.0))).max(at(panel.edge(1.0)))
+    };
+    let heights: Vec<f64> = panels.iter().map(height).collect();
+    let top = heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut cells = Vec::with_capacity(panels.len() * CELLS as usize);
+    for (panel, _) in panels.iter().zip(&heights).filter(|(_, height)| **height > top - 14.0) {
+        add_cells(segment, panel, c, moment, &mut cells);
+    }
+    cells
 }
 
-/// A step function below the tilted density of the loss.
-fn cells(segment: &Segment, c: f64, moment: f64) -> Vec<Cell> {
-    let (from, to) = core(segment, c);
-    let n = i64::from(CELLS).min(to - from);
-    let at = |k: i64| segment.at(from + (to - from) * k / n);
-    let mut cells = Vec::with_capacity(n as usize);
-    let (mut x0, mut left) = (at(0), segment.point(at(0), 0.0));
-    for k in 1..=n {
-        let x1 = at(k);
+/// The cells of one panel.
+fn add_cells(segment: &Segment, panel: &Panel, c: f64, moment: f64, cells: &mut Vec<Cell>) {
+    let edge = |k: u32| panel.edge(2.0 * f64::from(k) / f64::from(CELLS) - 1.0);
+    let (mut x0, mut left) = (edge(0), segment.point(edge(0), 0.0));
+    for k in 1..=CELLS {
+        let x1 = edge(k);
         let right = segment.point(x1, 0.0);
         let (low, high) = (left.loss.min(right.loss), left.loss.max(right.loss));
         let slope = left.slopes[0].max(right.slopes[0]) + left.slopes[1].max(right.slopes[1]);
@@ -98,39 +101,32 @@ fn cells(segment: &Segment, c: f64, moment: f64) -> Vec<Cell> {
         }
         (x0, left) = (x1, right);
     }
-    cells
 }
 
-/// Lowers levels so that they fall away from the highest on both sides, and to nothing across a gap.
-fn unimodal(cells: &[Cell]) -> Vec<Cell> {
-    let mut out = cells.to_vec();
-    let Some(peak) = (0..out.len()).max_by(|&a, &b| out[a].level.total_cmp(&out[b].level)) else { return out };
-    let joined = |a: &Cell, b: &Cell| b.low - a.high <= 1e-12 * (b.low.abs() + a.high.abs());
-    for i in peak + 1..out.len() {
-        let cap = if joined(&out[i - 1], &out[i]) { out[i - 1].level } else { 0.0 };
-        out[i].level = out[i].level.min(cap);
+/// The level sets of a step function on adjoining cells, as slices: each cell that ends a run of higher ones cuts it off.
+///
+/// A stack holds cells of rising level, each with the place where its run began. A lower cell closes the higher runs.
+fn level_sets(cells: &[Cell], slices: &mut Vec<Slice>) {
+    let mut open: Vec<(f64, f64)> = Vec::new();
+    let end = cells.last().map_or(0.0, |cell| cell.high);
+    let nothing = Cell { low: end, high: end, level: 0.0 };
+    for cell in cells.iter().chain([&nothing]) {
+        let mut start = cell.low;
+        while let Some((from, level)) = open.pop_if(|top| top.1 > cell.level) {
+            let below = open.last().map_or(0.0, |top| top.1).max(cell.level);
+            let width = cell.low - from;
+            slices.push(Slice { mass: (level - below) * width, half_width: 0.5 * width });
+            start = from;
+        }
+        open.push((start, cell.level));
     }
-    for i in (0..peak).rev() {
-        let cap = if joined(&out[i], &out[i + 1]) { out[i + 1].level } else { 0.0 };
-        out[i].level = out[i].level.min(cap);
-    }
-    out
 }
 
-/// The level sets of a unimodal step function: take off the lower end cell, again and again.
+/// The slices of all runs of adjoining cells.
 fn nested(cells: &[Cell]) -> Vec<Slice> {
     let mut slices = Vec::new();
-    let (mut first, mut end, mut below) = (0, cells.len(), 0.0);
-    while first < end {
-        let (left, right) = (cells[first], cells[end - 1]);
-        let level = left.level.min(right.level);
-        let width = right.high - left.low;
-        if level > below {
-            slices.push(Slice { mass: (level - below) * width, half_width: 0.5 * width });
-            below = level;
-        }
-        if left.level <= right.level { first += 1 } else { end -= 1 }
-    }
+    let joined = |a: &Cell, b: &Cell| a.high == b.low;
+    cells.chunk_by(joined).for_each(|run| level_sets(run, &mut slices));
     slices
 }
 

@@ -2,20 +2,26 @@
 
 use super::choose::Saddle;
 use super::cumulant::Sketch;
-use super::evaluate::{Contour, Refusal};
-use super::law::Laws;
+use super::evaluate::{Contour, Refusal, chernoff};
+use super::law::{Laws, largest_loss, variation};
 use crate::accounting::Bounds;
 use crate::accounting::pair::Pair;
-use crate::{PrivacyError, Steps};
+use crate::{Delta, Epsilon, PrivacyError, Steps};
 
 /// Relative sizes of every error term that are tried in turn, with the share of δ that is cut away.
-const TOLERANCES: [(f64, f64); 2] = [(1e-9, 1e-9), (1e-7, 1e-6)];
+const TOLERANCES: [(f64, f64); 3] = [(1e-9, 1e-9), (1e-8, 3e-8), (1e-7, 1e-6)];
 
-/// Relative width of ε over which no answer is given.
+/// Relative width over which no answer is given.
 const WIDEST: f64 = 1e-4;
 
-/// Relative width of ε that is good enough to stop.
-const GOOD: f64 = 1e-8;
+/// Relative width at which no narrower interval is looked for.
+const NARROW: f64 = 1e-7;
+
+/// An answer that counts as zero, whatever its relative width: no δ or ε of this size matters.
+const NEGLIGIBLE: f64 = 1e-30;
+
+/// How often the contour is made.
+const MOVES: u32 = 4;
 
 fn refuse(why: String) -> PrivacyError {
     PrivacyError::Uncertified {
@@ -48,17 +54,35 @@ impl Cut {
 
 /// Certified δ(ε) of one direction, or a refusal.
 pub fn delta(composition: &[(Pair, Steps)], epsilon: f64) -> Result<Bounds, PrivacyError> {
-    if composition.is_empty() {
+    Epsilon::new(epsilon)?;
+    if largest_loss(composition) <= epsilon {
         return Ok(Bounds::ZERO);
     }
-    let mut last = Err(refuse("no saddle point was found".to_owned()));
+    narrowest(|tolerance, cut| delta_within(composition, epsilon, tolerance, cut))
+}
+
+/// The intersection of certified intervals at falling precision and rising robustness, until it is narrow.
+fn narrowest(find: impl Fn(f64, f64) -> Result<Bounds, PrivacyError>) -> Result<Bounds, PrivacyError> {
+    let mut best: Option<Bounds> = None;
+    let mut refusal = None;
     for (tolerance, cut) in TOLERANCES {
-        last = delta_within(composition, epsilon, tolerance, cut);
-        if last.is_ok() {
-            break;
+        match find(tolerance, cut) {
+            Ok(next) => {
+                let both =
+                    best.map_or(next, |b| Bounds { lower: b.lower.max(next.lower), upper: b.upper.min(next.upper) });
+                if both.relative_width() <= NARROW || both.upper <= NEGLIGIBLE {
+                    return Ok(both);
+                }
+                best = Some(both);
+            }
+            Err(error) => refusal = Some(error),
         }
     }
-    last
+    match (best, refusal) {
+        (Some(bounds), _) if bounds.relative_width() <= WIDEST => Ok(bounds),
+        (_, Some(error)) => Err(error),
+        _ => Err(refuse("the certified interval is too wide to be of use".to_owned())),
+    }
 }
 
 /// δ(ε) at one tolerance. What is cut away follows the δ that the saddle point promises.
@@ -81,20 +105,14 @@ fn delta_within(composition: &[(Pair, Steps)], epsilon: f64, tolerance: f64, cut
 
 /// Certified ε(δ) of one direction, or a refusal: δ(lower) ≥ δ and δ(upper) ≤ δ for certain.
 pub fn epsilon(composition: &[(Pair, Steps)], delta: f64) -> Result<Bounds, PrivacyError> {
-    if composition.is_empty() {
+    Delta::new(delta)?;
+    if variation(composition) <= delta {
         return Ok(Bounds::ZERO);
     }
-    let mut last = Err(refuse("no saddle point was found".to_owned()));
-    for (tolerance, cut) in TOLERANCES {
-        last = epsilon_within(composition, delta, tolerance, cut);
-        if last.is_ok() {
-            break;
-        }
-    }
-    last
+    narrowest(|tolerance, cut| epsilon_within(composition, delta, tolerance, cut))
 }
 
-/// ε(δ) at one tolerance: the contour is moved to the answer at most three times.
+/// ε(δ) at one tolerance. The contour is moved to the answer if the saddle point's guess was far from it.
 fn epsilon_within(composition: &[(Pair, Steps)], delta: f64, tolerance: f64, cut: f64) -> Result<Bounds, PrivacyError> {
     let law = Cut::new(composition, cut * delta);
     let rest = delta - law.laws.infinite().1;
@@ -103,26 +121,24 @@ fn epsilon_within(composition: &[(Pair, Steps)], delta: f64, tolerance: f64, cut
     }
     let mut saddle = Saddle::for_delta(&law.sketch, libm::log(rest))
         .ok_or_else(|| refuse(format!("no saddle point was found at delta {delta}")))?;
-    let mut best: Option<Bounds> = None;
-    for _ in 0..3 {
-        saddle.log_delta = libm::log(rest);
-        let contour = Contour::new(&law.laws, &law.sketch, &saddle, tolerance).map_err(explain)?;
-        let guess = newton(&contour, saddle.epsilon.max(0.0), delta);
-        if let Some(bounds) = certify(&contour, guess, delta) {
-            if best.is_none_or(|b| bounds.upper - bounds.lower < b.upper - b.lower) {
-                best = Some(bounds);
-            }
-            if bounds.relative_width() <= GOOD {
-                break;
-            }
+    for _ in 0..MOVES {
+        let start = saddle.epsilon.max(0.0);
+        let planned = Saddle { epsilon: start, log_delta: libm::log(rest), ..saddle };
+        // An error of δ by a factor 1 + t moves ε by about t / c: a small ε needs a smaller tolerance.
+        let finer = tolerance * (saddle.c * start).clamp(1e-3, 1.0);
+        let contour = Contour::new(&law.laws, &law.sketch, &planned, finer).map_err(explain)?;
+        let guess = newton(&contour, start, delta);
+        // One contour serves an ε whose δ differs by a small factor.
+        let near = (guess - start).abs() * saddle.c <= 2.0;
+        match certify(&contour, guess, delta) {
+            Some(bounds) if near => return Ok(bounds),
+            None if near => break,
+            _ => {}
         }
         let Some(moved) = Saddle::for_epsilon(&law.sketch, guess) else { break };
         saddle = Saddle { epsilon: guess, ..moved };
     }
-    match best {
-        Some(bounds) if bounds.relative_width() <= WIDEST || bounds.upper <= 1e-9 => Ok(bounds),
-        _ => Err(refuse(format!("the ends of epsilon at delta {delta} could not be certified"))),
-    }
+    Err(refuse(format!("the ends of epsilon at delta {delta} could not be certified")))
 }
 
 /// Newton's method for log δ on one contour, from a guess, not below zero.
@@ -147,6 +163,9 @@ fn newton(contour: &Contour, start: f64, delta: f64) -> f64 {
 /// Widens around a guess until both signs are certain.
 fn certify(contour: &Contour, guess: f64, delta: f64) -> Option<Bounds> {
     let here = contour.bounds(guess);
+    if guess == 0.0 && here.upper <= delta {
+        return Some(Bounds::ZERO);
+    }
     let slope = contour.estimate(guess).1.abs().max(f64::MIN_POSITIVE);
     let mut width = ((here.upper - here.lower) / slope).max(1e-15 * guess);
     let (mut lower, mut upper) = (None, None);
@@ -167,14 +186,21 @@ fn certify(contour: &Contour, guess: f64, delta: f64) -> Option<Bounds> {
 }
 
 /// True if δ(ε) ≤ delta for certain; false if it is larger or the bounds do not tell.
+///
+/// Cheaper than `delta`: first the largest possible loss, then Chernoff's bound, then a contour of low precision.
 pub fn within(composition: &[(Pair, Steps)], epsilon: f64, delta: f64) -> Result<bool, PrivacyError> {
-    if composition.is_empty() {
+    Epsilon::new(epsilon)?;
+    Delta::new(delta)?;
+    if variation(composition) <= delta || largest_loss(composition) <= epsilon {
         return Ok(true);
     }
     for (tolerance, cut) in [(1e-3, 1e-4), (1e-9, 1e-9)] {
         let law = Cut::new(composition, cut * delta);
         let saddle = Saddle::for_epsilon(&law.sketch, epsilon)
             .ok_or_else(|| refuse(format!("no saddle point was found at epsilon {epsilon}")))?;
+        if chernoff(&law.laws, saddle.c, epsilon) <= delta {
+            return Ok(true);
+        }
         let saddle = Saddle { epsilon, log_delta: libm::log(delta), ..saddle };
         let contour = Contour::new(&law.laws, &law.sketch, &saddle, tolerance).map_err(explain)?;
         let bounds = contour.bounds(epsilon);
