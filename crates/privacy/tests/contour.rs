@@ -277,3 +277,11 @@ fn refusals_are_typed_and_say_what_to_do() {
     assert_eq!(contour::delta(&typical, -1.0).unwrap_err().code(), "P001");
     assert_eq!(contour::epsilon(&typical, 1.5).unwrap_err().code(), "P001");
 }
+
+/// The noise multiplier at which q = 0.01, T = 10⁴ costs (1, 1e-5) is 3.812 816 830 7.
+#[test]
+fn a_calibrated_multiplier_is_decided_on_both_sides() {
+    let at = |z: f64| once(Pair::GaussianRemove { q: 0.01, s: z }, 10_000);
+    assert!(contour::within(&at(3.812_816_832), 1.0, 1e-5).unwrap());
+    assert!(!contour::within(&at(3.812_816_829), 1.0, 1e-5).unwrap());
+}

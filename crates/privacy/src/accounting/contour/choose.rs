@@ -28,10 +28,10 @@ impl Saddle {
 
     /// The saddle for a given ε.
     pub(super) fn for_epsilon(sketch: &Sketch, epsilon: f64) -> Option<Self> {
-        Self::solve(sketch, |saddle| saddle.epsilon - epsilon)
+        Self::solve(sketch, |saddle| (saddle.epsilon - epsilon) * saddle.c)
     }
 
-    /// The zero in c of an increasing function, by bracketing in log c and then false position (Illinois).
+    /// The c where a miss in log δ changes its sign upwards, by bracketing in log c and then false position (Illinois).
     fn solve(sketch: &Sketch, miss: impl Fn(&Self) -> f64) -> Option<Self> {
         let at = |log_c: f64| {
             let saddle = Self::at(sketch, libm::exp(log_c));
@@ -55,7 +55,7 @@ impl Saddle {
         for _ in 0..40 {
             let share = if high_weight.is_finite() { low_weight / (low_weight - high_weight) } else { 0.5 };
             let middle = at(low.0 + (high.0 - low.0) * share.clamp(0.02, 0.98));
-            if middle.1.abs() < 1e-3 || high.0 - low.0 < 1e-4 {
+            if middle.1.abs() < 0.01 || high.0 - low.0 < 1e-4 {
                 return Some(middle.2);
             }
             if middle.1 < 0.0 {

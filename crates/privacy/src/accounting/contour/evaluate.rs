@@ -4,16 +4,12 @@
 //! equals Σ_j e^{cjP} δ(ε + jP) with P = 2π/du (Poisson summation). docs/maths/contour.md has the proofs.
 
 use super::choose::{Line, Saddle, line, log_chernoff};
-use super::cumulant::{Moment, Sketch, moment, quadrature_error};
-use super::law::{Law, Laws};
-use super::quadrature::{Nodes, PER_PANEL, Panel, cover};
-use super::rotate::{characteristic, sum_units, turn_units};
+use super::cumulant::Sketch;
+use super::factor::{Factor, Sum, log_moment_above, prepare};
+use super::law::Laws;
 use super::segment::U;
 use super::slices::Slices;
 use crate::accounting::Bounds;
-
-/// Node-steps over which a contour is refused.
-const MOST_WORK: f64 = 6e7;
 
 /// log of the largest cancellation that is attempted.
 const MOST_CANCELLATION: f64 = 22.0;
@@ -44,32 +40,12 @@ pub(super) struct Contour {
     infinite: (f64, f64),
 }
 
-/// What a composition adds up to at every grid point, and how well it is known.
-struct Sum {
-    log_amplitude: f64,
-    angle: f64,
-    /// Bound of the relative error of the product of characteristic functions, as a logarithm.
-    error: f64,
-    /// Σ |T log φ| for the round-off of the sums.
-    size: f64,
-}
-
 /// Why no contour was made.
 pub(super) enum Refusal {
     /// The saddle point or the line was not found, or the cancellation is too large.
     Cancellation,
     /// The loss law is too discrete or the steps too few: the integrand does not decay in reach.
     Work,
-}
-
-/// A law on its rigorous nodes.
-struct Prepared<'a> {
-    law: &'a Law,
-    panels: Vec<Vec<Panel>>,
-    nodes: Nodes,
-    quadrature: f64,
-    /// M(c).
-    moment: Moment,
 }
 
 /// The smallest U at which the truncation bound is below e^{log_target}, by bisection of log U.
@@ -128,7 +104,7 @@ impl Contour {
     }
 
     /// The integrand on the grid.
-    fn sample(laws: &Laws, prepared: &[Prepared], line: &Line, du: f64, n: usize) -> Self {
+    fn sample(laws: &Laws, prepared: &[Factor], line: &Line, du: f64, n: usize) -> Self {
         let c = line.c;
         let g = laws.gaussian;
         let mut sums: Vec<Sum> = (0..n)
@@ -243,118 +219,33 @@ impl Contour {
     }
 }
 
-/// The laws on panels that are fine enough for (c, n·du), or a refusal if that is too much work.
-fn prepare<'a>(
-    laws: &'a Laws,
-    line: &Line,
-    n: f64,
-    du: f64,
-    tolerance: f64,
-    log_moments: &[f64],
-) -> Result<Vec<Prepared<'a>>, Refusal> {
-    let share = 1e-3 * tolerance * libm::exp(-line.cancellation.max(0.0)) / laws.laws.len().max(1) as f64;
-    let (mut out, mut work) = (Vec::with_capacity(laws.laws.len()), 0.0);
-    for (law, log_moment) in laws.laws.iter().zip(log_moments) {
-        let budget = share * libm::exp(*log_moment) / law.steps / 30.0;
-        let mut nodes = Nodes::atoms(law);
-        let (mut panels, mut quadrature) = (Vec::with_capacity(law.segments.len()), 0.0);
-        for segment in &law.segments {
-            let room = ((MOST_WORK - work) / n / PER_PANEL as f64).max(0.0);
-            let (list, error) = cover(segment, line.c, n * du, budget, room as usize).ok_or(Refusal::Work)?;
-            nodes.add_panels(segment, &list);
-            quadrature += error;
-            panels.push(list);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Steps;
+    use crate::accounting::pair::Pair;
+
+    /// Lines, lengths and panels differ with the tolerance; what they certify must have a point in common.
+    #[test]
+    fn contours_of_all_precisions_agree() {
+        for (pair, steps, epsilon) in [
+            (Pair::GaussianRemove { q: 0.01, s: 1.0 }, 10_000, 6.0),
+            (Pair::GaussianAdd { q: 0.3, s: 0.7 }, 300, 40.0),
+            (Pair::GaussianSubstitute { q: 0.05, s: 0.6 }, 400, 5.0),
+            (Pair::GaussianFixed { q: 0.02, s: 1.0 }, 1000, 4.0),
+            (Pair::Gaussian { s: 10.0 }, 100, 5.0),
+        ] {
+            let laws = Laws::new(&[(pair.clone(), Steps::new(steps).unwrap())], 1e-24);
+            let sketch = Sketch::new(&laws);
+            let saddle = Saddle { epsilon, ..Saddle::for_epsilon(&sketch, epsilon).unwrap() };
+            let mut common = Bounds { lower: 0.0, upper: 1.0 };
+            for tolerance in [1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12] {
+                let contour = Contour::new(&laws, &sketch, &saddle, tolerance).ok().unwrap();
+                let bounds = contour.bounds(epsilon);
+                assert!(bounds.intersects(&common), "{pair:?} at {tolerance}: {bounds:?} {common:?}");
+                assert!(bounds.relative_width() < 10.0 * tolerance + 1e-9, "{pair:?} at {tolerance}: {bounds:?}");
+                common = Bounds { lower: common.lower.max(bounds.lower), upper: common.upper.min(bounds.upper) };
+            }
         }
-        work += n * nodes.len() as f64;
-        let moment = moment(&nodes, line.c, quadrature, law);
-        out.push(Prepared { law, panels, nodes, quadrature, moment });
-    }
-    if work > MOST_WORK { Err(Refusal::Work) } else { Ok(out) }
-}
-
-/// An upper bound of K at another real point, on the same nodes.
-fn log_moment_above(laws: &Laws, prepared: &[Prepared], c: f64) -> f64 {
-    let mut k = laws.gaussian_cumulant(c) * (1.0 + U * laws.gaussian_units());
-    for one in prepared {
-        let m = moment(&one.nodes, c, quadrature_error(one.law, &one.panels, c, 1e-9 / one.law.steps), one.law);
-        k += one.law.steps * libm::log1p(m.excess + m.error) + one.law.steps * 1e-15;
-    }
-    k + 1e-13 * k.abs()
-}
-
-/// An upper bound of δ(ε) by Chernoff's inequality at c: e^{K(c) − cε} c^c/(1+c)^{1+c}, and what was cut away.
-pub(super) fn chernoff(laws: &Laws, c: f64, epsilon: f64) -> f64 {
-    let mut log = laws.gaussian_cumulant(c) * (1.0 + U * laws.gaussian_units());
-    for law in &laws.laws {
-        let (mut nodes, mut quadrature) = (Nodes::atoms(law), 0.0);
-        for segment in &law.segments {
-            let Some((panels, error)) = cover(segment, c, 0.0, 1e-6 / law.steps, 4096) else { return 1.0 };
-            nodes.add_panels(segment, &panels);
-            quadrature += error;
-        }
-        let m = moment(&nodes, c, quadrature, law);
-        log += law.steps * (libm::log1p(m.excess + m.error) + 1e-15);
-    }
-    let log = log - c * epsilon + log_chernoff(c);
-    libm::exp(log + 1e-12 * (1.0 + log.abs() + c * epsilon)) + laws.lost() + laws.infinite().1
-}
-
-impl Prepared<'_> {
-    /// Adds T log φ on the grid.
-    ///
-    /// φ − 1 = Σ ω(e^{iul} − 1)/M with ω = w e^{cl}. In units of round-off the sum errs by u·D,
-    /// D = Σ ω(|l|(turns + summation + weight error + 10 + 2c|l| + c·loss error) + loss error), and by the quadrature.
-    fn add_to(&self, sums: &mut [Sum], phi: &mut [(f64, f64)], du: f64, c: f64) {
-        let nodes = &self.nodes;
-        let (m, m_error) = (1.0 + self.moment.excess, self.moment.error);
-        let omega: Vec<f64> = nodes.loss.iter().zip(&nodes.weight).map(|(l, w)| w * libm::exp(c * l)).collect();
-        characteristic(&nodes.loss, &omega, du, phi);
-        let common = turn_units(sums.len()) + sum_units(nodes.len()) + 12.0;
-        let mut d = 0.0;
-        for (j, l) in nodes.loss.iter().enumerate() {
-            let weight = nodes.weight_error[j] + 2.0 * c * l.abs() + c * nodes.loss_error[j];
-            d += omega[j] * (l.abs() * (common + weight) + nodes.loss_error[j]);
-        }
-        let steps = self.law.steps;
-        for (k, (sum, &(re, im))) in sums.iter_mut().zip(phi.iter()).enumerate() {
-            let u = k as f64 * du;
-            let (a, b) = (re / m, im / m);
-            let quadrature = if k == 0 { 0.0 } else { self.quadrature };
-            let size = libm::sqrt(a * a + b * b);
-            let off = (1.01 * U * u * d + quadrature + size * (m_error + 4.0 * U * m)) / (m - m_error);
-            let Logarithm { log, arg, error } = Logarithm::new(a, b, off);
-            sum.log_amplitude += steps * log;
-            sum.angle += steps * arg;
-            sum.error += steps * error;
-            sum.size += steps * (log.abs() + arg.abs());
-        }
-    }
-}
-
-/// log|φ|, arg φ and a bound of |log(true φ / this φ)|, for φ = 1 + a + ib known within `off`.
-struct Logarithm {
-    log: f64,
-    arg: f64,
-    error: f64,
-}
-
-impl Logarithm {
-    /// |φ|² − 1 = 2a + a² + b² has no cancellation near φ = 1; |φ|² = (1+a)² + b² has none far from it.
-    ///
-    /// If φ is known within `off`, (true φ)^T differs from φ^T by at most |φ|^T ((1 + off/|φ|)^T − 1). A φ that is
-    /// nearly zero is moved to modulus 1e-12, which is one more error of that size.
-    fn new(a: f64, b: f64, off: f64) -> Self {
-        let arg = libm::atan2(b, 1.0 + a);
-        let over = 2.0 * a + (a * a + b * b);
-        let (square, log, units, more) = if over > -0.5 {
-            let log = 0.5 * libm::log1p(over);
-            (1.0 + over, log, 16.0 * (a.abs() + a * a + b * b), 0.0)
-        } else {
-            let square = ((1.0 + a) * (1.0 + a) + b * b).max(1e-24);
-            (square, 0.5 * libm::log(square), 10.0, if square < 4e-24 { 4e-12 } else { U })
-        };
-        let units = units + 10.0 * log.abs() + 12.0 * arg.abs();
-        let error = libm::log1p(1.001 * (off + more) / libm::sqrt(square)) + U * units;
-        Self { log, arg, error }
     }
 }

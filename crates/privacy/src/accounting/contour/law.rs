@@ -153,7 +153,8 @@ fn law(pair: &Pair, steps: f64, mass: f64) -> Law {
 /// A segment without a range. Its unit resolves both the noise and the passage between the mixture's components.
 fn blank(kernel: Kernel, s: f64, q: f64, p_shift: f64, q_shift: f64) -> Segment {
     let scale = if kernel == Kernel::Gaussian { s.min(s * s) } else { s.min(1.0) };
-    let unit = libm::exp2(libm::floor(libm::log2(scale)) - 6.0);
+    // The largest power of two that is not above the scale, over 64.
+    let unit = f64::from_bits(scale.to_bits() & f64::INFINITY.to_bits()) / 64.0;
     Segment { kernel, s, q, p_shift, q_shift, origin: 0.0, unit, from: 0, to: 0 }
 }
 

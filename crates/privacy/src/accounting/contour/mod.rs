@@ -7,6 +7,7 @@
 mod choose;
 mod cumulant;
 mod evaluate;
+mod factor;
 mod law;
 mod quadrature;
 mod rotate;

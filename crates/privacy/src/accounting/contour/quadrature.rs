@@ -159,3 +159,59 @@ impl Nodes {
 
 /// Number of nodes of one panel.
 pub(super) const PER_PANEL: usize = 2 * GAUSS.len();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Steps;
+    use crate::accounting::contour::law::Laws;
+    use crate::accounting::pair::Pair;
+
+    /// ∫ p e^{(c+iu)l} on the panels of a given budget, and the proved error.
+    fn integral(segment: &Segment, c: f64, u: f64, budget: f64) -> (f64, f64, f64) {
+        let (panels, error) = cover(segment, c, u, budget, 100_000).unwrap();
+        let mut nodes = Nodes::default();
+        nodes.add_panels(segment, &panels);
+        let (mut re, mut im) = (0.0, 0.0);
+        for (l, w) in nodes.loss.iter().zip(&nodes.weight) {
+            re += w * libm::exp(c * l) * libm::cos(u * l);
+            im += w * libm::exp(c * l) * libm::sin(u * l);
+        }
+        (re, im, error)
+    }
+
+    #[test]
+    fn coarse_panels_stay_within_their_error() {
+        for pair in [
+            Pair::GaussianRemove { q: 0.1, s: 1.0 },
+            Pair::GaussianAdd { q: 0.5, s: 0.4 },
+            Pair::GaussianSubstitute { q: 0.2, s: 0.7 },
+            Pair::GaussianFixed { q: 0.02, s: 2.0 },
+            Pair::LaplaceRemove { q: 0.4, s: 0.3 },
+        ] {
+            let laws = Laws::new(&[(pair.clone(), Steps::ONE)], 1e-12);
+            for segment in &laws.laws[0].segments {
+                for (c, u) in [(1.5, 0.0), (1.5, 30.0), (6.0, 100.0)] {
+                    let (re, im, fine) = integral(segment, c, u, 1e-16);
+                    let scale = integral(segment, c, 0.0, 1e-16).0.max(1.0);
+                    for budget in [1e-2, 1e-5, 1e-9] {
+                        let (a, b, error) = integral(segment, c, u, budget);
+                        let off = libm::sqrt((a - re) * (a - re) + (b - im) * (b - im));
+                        assert!(off <= error + fine + 1e-13 * scale, "{pair:?} {c} {u} {budget}: {off} > {error}");
+                        assert!(error > 0.0);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_rule_integrates_polynomials_of_degree_31() {
+        let exact = |k: i32| if k % 2 == 0 { 2.0 / f64::from(k + 1) } else { 0.0 };
+        for k in [0, 1, 2, 16, 30, 31] {
+            let sum: f64 =
+                GAUSS.iter().map(|&(x, w)| w * (libm::pow(x, f64::from(k)) + libm::pow(-x, f64::from(k)))).sum();
+            assert!((sum - exact(k)).abs() < 1e-15, "{k}: {sum}");
+        }
+    }
+}

@@ -1,8 +1,9 @@
 //! Certified δ(ε), ε(δ) and the question whether δ(ε) is small enough, each with a contour of its own choice.
 
-use super::choose::Saddle;
+use super::choose::{Saddle, log_chernoff};
 use super::cumulant::Sketch;
-use super::evaluate::{Contour, Refusal, chernoff};
+use super::evaluate::{Contour, Refusal};
+use super::factor::chernoff;
 use super::law::{Laws, largest_loss, variation};
 use crate::accounting::Bounds;
 use crate::accounting::pair::Pair;
@@ -198,7 +199,8 @@ pub fn within(composition: &[(Pair, Steps)], epsilon: f64, delta: f64) -> Result
         let law = Cut::new(composition, cut * delta);
         let saddle = Saddle::for_epsilon(&law.sketch, epsilon)
             .ok_or_else(|| refuse(format!("no saddle point was found at epsilon {epsilon}")))?;
-        if chernoff(&law.laws, saddle.c, epsilon) <= delta {
+        let hopeful = law.sketch.k(saddle.c) - saddle.c * epsilon + log_chernoff(saddle.c) < libm::log(delta);
+        if hopeful && chernoff(&law.laws, saddle.c, epsilon) <= delta {
             return Ok(true);
         }
         let saddle = Saddle { epsilon, log_delta: libm::log(delta), ..saddle };
