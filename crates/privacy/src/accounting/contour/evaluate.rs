@@ -248,4 +248,25 @@ mod tests {
             }
         }
     }
+
+    /// However much is cut away, the interval holds the answer: what is lost is added at the top.
+    #[test]
+    fn a_rough_cut_widens_the_interval_and_keeps_the_answer() {
+        let composition = [(Pair::GaussianRemove { q: 1e-3, s: 0.6 }, Steps::new(10_000).unwrap())];
+        let epsilon = 4.0;
+        let at = |mass: f64| {
+            let laws = Laws::new(&composition, mass);
+            let sketch = Sketch::new(&laws);
+            let saddle = Saddle { epsilon, ..Saddle::for_epsilon(&sketch, epsilon).unwrap() };
+            Contour::new(&laws, &sketch, &saddle, 1e-9).ok().unwrap().bounds(epsilon)
+        };
+        let fine = at(1e-20);
+        for mass in [1e-8, 1e-9, 1e-11] {
+            let rough = at(mass);
+            assert!(rough.lower <= fine.upper && fine.lower <= rough.upper, "{mass}: {rough:?} {fine:?}");
+            assert!(rough.upper - rough.lower > 0.1 * mass, "{mass}: {rough:?}");
+            assert!(rough.upper - rough.lower < 2.0 * mass + 1e-8 * fine.upper, "{mass}: {rough:?}");
+        }
+        assert!(at(1e-8).lower + 1e-10 < fine.lower, "the cut must matter for the test to mean anything");
+    }
 }
