@@ -85,37 +85,54 @@ fn log_ratio(q: f64, t: f64) -> LogRatio {
     }
 }
 
-/// Bounds of a mixture ratio w on a rectangle: log|w| from above and below, |arg w| from above.
-struct RatioBounds {
-    most: f64,
-    least: f64,
-    arg: f64,
+/// w = 1−q + q e^{t+iθ'} on the rectangle t ∈ [low, high], |θ'| ≤ θ.
+struct Rectangle {
+    low: f64,
+    high: f64,
+    theta: f64,
 }
 
-impl RatioBounds {
-    const ONE: Self = Self { most: 0.0, least: 0.0, arg: 0.0 };
+/// The share r = ρ/(1+ρ) below which ρ = q e^t/(1−q) is at most 0.9.
+const SMALL_SHARE: f64 = 0.47;
 
-    /// For w = 1−q + q e^{t+iθ'} on t ∈ [low, high], |θ'| ≤ θ; `None` where w may vanish.
+/// The share over which ρ is at least 1.2.
+const LARGE_SHARE: f64 = 0.55;
+
+impl Rectangle {
+    /// log of a bound of |w| from above, and a bound of |arg w|; `None` where w may vanish.
     ///
-    /// With ρ = q e^t/(1−q): |w| ≤ w(t); |w|² = w(t)²(1 − 4ρ/(1+ρ)² sin²(θ/2)); |arg w| ≤ θρ/(1+ρ) for ρ ≤ 1, and
-    /// ≤ θ for θ < π. For ρ > 1 factor e^{t+iθ} out: |arg w| ≤ θ + π/2 and |w| ≥ w(t)(ρ−1)/(ρ+1).
-    fn new(q: f64, low: f64, high: f64, theta: f64) -> Option<Self> {
+    /// |w| ≤ w(t). |arg w| ≤ θ r for ρ ≤ 1, and ≤ θ for θ < π. For ρ > 1 factor e^{t+iθ} out: |arg w| ≤ θ + π/2.
+    fn above(&self, q: f64) -> Option<(f64, f64)> {
         if q == 1.0 {
-            return Some(Self { most: high, least: low, arg: theta });
+            return Some((self.high, self.theta));
         }
-        let odds = q / (1.0 - q);
-        let rho = odds * libm::exp(high.min(700.0));
-        let (most, floor) = (log_ratio(q, high).value, log_ratio(q, low).value);
-        if rho <= 0.9 {
-            let half = libm::sin(0.5 * theta.min(std::f64::consts::PI));
-            let least = floor + 0.5 * libm::log1p(-4.0 * rho / ((1.0 + rho) * (1.0 + rho)) * half * half);
-            return Some(Self { most, least, arg: theta * rho / (1.0 + rho) });
+        let top = log_ratio(q, self.high);
+        if top.share <= SMALL_SHARE {
+            return Some((top.value, self.theta * top.share));
         }
-        if theta <= 3.0 {
-            return Some(Self { most, least: floor + libm::log(libm::cos(0.5 * theta)), arg: theta });
+        if self.theta <= 3.0 {
+            return Some((top.value, self.theta));
         }
-        let rho = odds * libm::exp(low.min(700.0));
-        (rho >= 1.2).then(|| Self { most, least: floor + libm::log((rho - 1.0) / (rho + 1.0)), arg: theta + 1.6 })
+        (log_ratio(q, self.low).share >= LARGE_SHARE).then_some((top.value, self.theta + 1.6))
+    }
+
+    /// log of a bound of |w| from below, and a bound of |arg w|; `None` where w may vanish.
+    ///
+    /// |w|² = w(t)²(1 − 4r(1−r) sin²(θ'/2)), with 4r(1−r) increasing for r < ½. For ρ > 1, |w| ≥ w(t)(2r−1).
+    fn below(&self, q: f64) -> Option<(f64, f64)> {
+        if q == 1.0 {
+            return Some((self.low, self.theta));
+        }
+        let (bottom, share) = (log_ratio(q, self.low), log_ratio(q, self.high).share);
+        if share <= SMALL_SHARE {
+            let half = libm::sin(0.5 * self.theta.min(std::f64::consts::PI));
+            let least = bottom.value + 0.5 * libm::log1p(-4.0 * share * (1.0 - share) * half * half);
+            return Some((least, self.theta * share));
+        }
+        if self.theta <= 3.0 {
+            return Some((bottom.value + libm::log(libm::cos(0.5 * self.theta)), self.theta));
+        }
+        (bottom.share >= LARGE_SHARE).then(|| (bottom.value + libm::log(2.0 * bottom.share - 1.0), self.theta + 1.6))
     }
 }
 
@@ -233,21 +250,20 @@ impl Segment {
     /// log of a bound of |p(z)| (|e^{(c+iu) l(z)}| + 1) over [x0, x1] + i[−y, y] and |u| ≤ u_max.
     pub(super) fn log_bound(&self, x0: f64, x1: f64, y: f64, c: f64, u_max: f64) -> f64 {
         let log_term = |(factor, shift): (f64, f64)| {
-            if factor == 0.0 { f64::NEG_INFINITY } else { libm::log(factor) - self.least_exponent(shift, x0, x1, y) }
+            if factor == 0.0 { f64::NEG_INFINITY } else { -self.least_exponent(shift, x0, x1, y) }
         };
+        // A convex combination is at most its largest term.
         let [first, second] = self.terms().map(log_term);
-        let (larger, smaller) = (first.max(second), first.min(second));
-        let density = larger + libm::log1p(libm::exp(smaller - larger)) - libm::log(self.norm());
-        let ratio = |shift: f64| {
-            if shift == 0.0 {
-                return Some(RatioBounds::ONE);
-            }
+        let rectangle = |shift: f64| {
             let (t0, t1) = (self.tilt(shift, x0), self.tilt(shift, x1));
-            RatioBounds::new(self.q, t0.min(t1), t0.max(t1), self.tilt_slope(shift).abs() * y)
+            Rectangle { low: t0.min(t1), high: t0.max(t1), theta: self.tilt_slope(shift).abs() * y }
         };
-        let (Some(top), Some(bottom)) = (ratio(self.p_shift), ratio(self.q_shift)) else { return f64::INFINITY };
-        let exponential = c * (top.most - bottom.least) + u_max * (top.arg + bottom.arg);
-        let log = density + exponential.max(0.0) + std::f64::consts::LN_2;
+        let one = Some((0.0, 0.0));
+        let top = if self.p_shift == 0.0 { one } else { rectangle(self.p_shift).above(self.q) };
+        let bottom = if self.q_shift == 0.0 { one } else { rectangle(self.q_shift).below(self.q) };
+        let (Some((most, top_arg)), Some((least, bottom_arg))) = (top, bottom) else { return f64::INFINITY };
+        let exponential = c * (most - least) + u_max * (top_arg + bottom_arg);
+        let log = first.max(second) - libm::log(self.norm()) + exponential.max(0.0) + std::f64::consts::LN_2;
         if log.is_nan() { f64::INFINITY } else { log }
     }
 }
