@@ -9,7 +9,7 @@ use super::rotate::{characteristic, sum_units, turn_units};
 use super::segment::U;
 
 /// Node-steps over which a contour is refused.
-const MOST_WORK: f64 = 3e7;
+const MOST_WORK: f64 = 6e7;
 
 /// What a composition adds up to at every grid point, and how well it is known.
 pub(super) struct Sum {
