@@ -86,9 +86,9 @@ pub(super) struct Line {
 /// Candidates for c and for the right alias's abscissa, as multiples of the saddle point.
 const MULTIPLES: [f64; 9] = [0.35, 0.45, 0.57, 0.7, 0.85, 1.02, 1.25, 1.6, 2.1];
 
-/// log of sup over e^{-L} of (1−e^{ε−L})₊ e^{−c(L−ε)}: c log c − (1+c) log(1+c).
+/// log of the largest (1 − e^{−y}) e^{−cy} over y ≥ 0: c log c − (1+c) log(1+c), written without cancellation.
 pub(super) fn log_chernoff(c: f64) -> f64 {
-    c * libm::log(c) - (1.0 + c) * libm::log(1.0 + c)
+    -libm::log1p(c) - c * libm::log1p(1.0 / c)
 }
 
 /// The line with the smallest period whose aliases stay under e^{log_alias}, at a fair price for cancellation.

@@ -106,10 +106,13 @@ pub(super) fn moment(nodes: &Nodes, c: f64, quadrature: f64, law: &Law) -> Momen
     Moment { excess: excess - law.infinite, error: rounding + quadrature * 1.01 + law.lost }
 }
 
-/// What weights below the smallest normal number may hide: at most n 2^-1022 e^{600}. No bound for steeper tilts.
+/// Over what weights below the smallest normal number may hide: n 2^-1022 e^{600}.
+pub(super) const UNDERFLOW: f64 = 1e-40;
+
+/// The bound of what underflow hides in M(c), none for tilts that are too steep.
 fn underflow(nodes: &Nodes, c: f64) -> f64 {
     let steepest = nodes.loss.iter().fold(0.0_f64, |most, l| most.max(c * l));
-    if steepest <= 600.0 { 1e-40 } else { f64::INFINITY }
+    if steepest <= 600.0 { UNDERFLOW } else { f64::INFINITY }
 }
 
 /// The quadrature error of M(c) of one law on given panels, where `enough` per panel is small enough.

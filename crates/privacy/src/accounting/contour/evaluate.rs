@@ -14,6 +14,9 @@ use crate::accounting::Bounds;
 /// log of the largest cancellation that is attempted.
 const MOST_CANCELLATION: f64 = 22.0;
 
+/// Grid points over which a contour is refused.
+const MOST_POINTS: f64 = 1e6;
+
 /// How far the sketch of M(c) may be off.
 const MOMENT_MARGIN: f64 = 1.0 + 1e-6;
 
@@ -89,7 +92,7 @@ impl Contour {
         let u_max = truncation_point(laws, &slices, scale, log_target).ok_or(Refusal::Work)?;
         let du = 2.0 * std::f64::consts::PI / line.period;
         let n = libm::ceil(u_max / du) + 2.0;
-        if n.is_nan() || n > 1e7 {
+        if n.is_nan() || n > MOST_POINTS {
             return Err(Refusal::Work);
         }
         let prepared = prepare(laws, &line, n, du, tolerance, &moments)?;
@@ -140,7 +143,9 @@ impl Contour {
             let modulus = libm::sqrt((c * c + u * u) * ((c + 1.0) * (c + 1.0) + u * u));
             let a = half * libm::exp(sum.log_amplitude) / modulus * du / std::f64::consts::PI;
             let turn = sum.angle - libm::atan2(u, c) - libm::atan2(u, c + 1.0);
-            error += a * libm::expm1(sum.error + U * (many * sum.size + 2.0 * turn.abs() + 64.0));
+            let relative = libm::expm1(sum.error + U * (many * sum.size + 2.0 * turn.abs() + 64.0));
+            // The smallest normal number stands for an amplitude that underflows.
+            error += a * relative + f64::MIN_POSITIVE * (1.0 + relative);
             amplitude.push(a);
             angle.push(turn);
         }

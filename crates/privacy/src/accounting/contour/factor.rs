@@ -1,7 +1,7 @@
 //! One law's share of the integrand: rigorous nodes, M(c), and log φ on the grid with its error.
 
 use super::choose::{Line, log_chernoff};
-use super::cumulant::{Moment, moment, quadrature_error};
+use super::cumulant::{Moment, UNDERFLOW, moment, quadrature_error};
 use super::evaluate::Refusal;
 use super::law::{Law, Laws};
 use super::quadrature::{Nodes, PER_PANEL, Panel, cover};
@@ -107,9 +107,9 @@ impl Factor<'_> {
         for (k, (sum, &(re, im))) in sums.iter_mut().zip(phi.iter()).enumerate() {
             let u = k as f64 * du;
             let (a, b) = (re / m, im / m);
-            let quadrature = if k == 0 { 0.0 } else { self.quadrature };
+            let sum_error = if k == 0 { 0.0 } else { 1.01 * U * u * d + self.quadrature + 2.0 * UNDERFLOW };
             let size = libm::sqrt(a * a + b * b);
-            let off = (1.01 * U * u * d + quadrature + size * (m_error + 4.0 * U * m)) / (m - m_error);
+            let off = (sum_error + size * (m_error + 4.0 * U * m)) / (m - m_error).max(0.0);
             let Logarithm { log, arg, error } = Logarithm::new(a, b, off);
             sum.log_amplitude += steps * log;
             sum.angle += steps * arg;

@@ -71,6 +71,9 @@ fn narrowest(find: impl Fn(f64, f64) -> Result<Bounds, PrivacyError>) -> Result<
             Ok(next) => {
                 let both =
                     best.map_or(next, |b| Bounds { lower: b.lower.max(next.lower), upper: b.upper.min(next.upper) });
+                if both.lower > both.upper {
+                    return Err(refuse("two certified intervals contradict each other, which is a defect".to_owned()));
+                }
                 if both.relative_width() <= NARROW || both.upper <= NEGLIGIBLE {
                     return Ok(both);
                 }
