@@ -46,7 +46,7 @@ pub(super) struct Nodes {
 
 /// Error of the rule on one panel for f(x) = p(x)(e^{(c+iu) l(x)} − 1) and for p e^{(c+iu)l}, any |u| ≤ u_max.
 ///
-/// Theorem 4.5 of Trefethen 2008 (SIAM Review 50): if f is analytic inside the ellipse with foci ±1 and semi-axes
+/// Theorem 4.5 of Trefethen 2008 (SIAM Review 50), stated for n nodes: if f is analytic inside the ellipse with foci ±1 and semi-axes
 /// (ρ ± 1/ρ)/2 and |f| ≤ M there, the n-point rule errs by at most (64/15) M ρ^{−2n} / (1 − ρ^{−2}). Here n = 16, the
 /// ellipse is scaled by the half width, and M is the largest bound over slabs that cover it.
 pub(super) fn panel_error(segment: &Segment, panel: Panel, c: f64, u_max: f64, enough: f64) -> f64 {
