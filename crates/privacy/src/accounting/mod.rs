@@ -4,6 +4,7 @@ mod binomial;
 pub mod calibrate;
 pub mod classical;
 pub mod composition;
+pub mod contour;
 mod enclosure;
 pub mod gdp;
 pub mod group;

@@ -1,50 +1,66 @@
 //! The certified accountant: two-sided bounds on ε and δ from the privacy loss distribution.
 //!
-//! Closed forms where they exist, else composition by FFT (`docs/maths/certified-pld.md`). A number that is returned is
-//! enclosed by bounds that include every error made on the way; where that fails the answer is a refusal.
+//! Closed forms where they exist, else the contour integral, else composition on a grid by FFT (`docs/maths/contour.md`,
+//! `docs/maths/certified-pld.md`). A number that is returned is enclosed by bounds that include every error made on the
+//! way; where that fails the answer is a refusal.
 
 mod closed;
 mod discretise;
 mod estimate;
 mod evaluate;
 mod fft;
+mod grid;
 mod law;
 mod lower;
 mod problem;
 mod solve;
 
 use super::pair::{Composition, Pair, directions};
-use super::{Accountant, Bounds, Interval};
-use crate::{Delta, Epsilon, Event, PrivacyError, Steps};
-use problem::{Problem, Side};
-use solve::{Missed, crossing};
+use super::{Accountant, Bounds, Interval, contour};
+use crate::{Delta, Epsilon, Event, PrivacyError};
+use solve::crossing;
 
-/// Relative width of ε at which directions are compared.
+/// Relative width of ε on a grid at which directions are compared.
 const COARSE: f64 = 1e-3;
 
-/// Relative width of ε that is aimed at.
+/// Relative width of ε on a grid that is aimed at.
 const FINE: f64 = 1e-6;
 
 /// The name on the command line.
 const NAME: &str = "pld";
 
-/// The accountant of exact privacy loss distributions.
+/// The accountant of exact privacy loss distributions. It knows every event that has a dominating pair.
+///
+/// Does not support: discrete Gaussian noise, whose one-dimensional law does not carry over to many dimensions; an
+/// answer without noise. δ = 0 has an answer only where losses are bounded.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pld;
 
-/// How a composition is evaluated.
-#[derive(PartialEq)]
-enum Route {
+/// The same, asked of two evaluators whose intervals must meet.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Verified;
+
+/// How one composition is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Evaluator {
+    /// One step of any pair, or any number of Gaussian steps.
     Closed,
-    Fft,
+    /// Many steps of laws with a density.
+    Contour,
+    /// Any composition, to the width that memory allows.
+    Grid,
 }
 
-/// Decides by the composition alone.
-fn route(composition: &[(Pair, Steps)]) -> Route {
-    match closed::covers(composition) {
-        true => Route::Closed,
-        false => Route::Fft,
-    }
+/// In the order in which they are asked.
+const EVALUATORS: [Evaluator; 3] = [Evaluator::Closed, Evaluator::Contour, Evaluator::Grid];
+
+/// What is asked of a composition.
+#[derive(Debug, Clone, Copy)]
+enum Question {
+    /// ε at this δ > 0.
+    EpsilonAt(f64),
+    /// δ at this ε.
+    DeltaAt(f64),
 }
 
 impl Accountant for Pld {
@@ -53,55 +69,135 @@ impl Accountant for Pld {
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
-        if plan.is_empty() {
-            return Ok(Bounds::ZERO);
+        match delta.get() {
+            _ if plan.is_empty() => Ok(Bounds::ZERO),
+            0.0 => directions(NAME, plan)?.iter().map(pure).try_fold(Bounds::ZERO, |worst, one| Ok(worst.max(one?))),
+            delta => worst(&directions(NAME, plan)?, Question::EpsilonAt(delta)),
         }
-        let all = directions(NAME, plan)?;
-        if delta.get() == 0.0 {
-            return worst(all.iter().map(pure));
-        }
-        narrowed(&all, |c, width, rough| enclosed(c, |c| epsilon_of(c, delta.get(), width, rough)))
     }
 
     fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
-        if plan.is_empty() {
-            return Ok(Bounds::ZERO);
+        worst(&directions(NAME, plan)?, Question::DeltaAt(epsilon.get()))
+    }
+}
+
+impl Accountant for Verified {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
+        match delta.get() {
+            0.0 => Pld.epsilon(plan, delta),
+            delta => verified(plan, Question::EpsilonAt(delta)),
         }
-        narrowed(&directions(NAME, plan)?, |c, width, _| enclosed(c, |c| delta_of(c, epsilon.get(), width)))
+    }
+
+    fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
+        verified(plan, Question::DeltaAt(epsilon.get()))
     }
 }
 
-/// Coarse bounds of all directions, and fine ones of those that can still be the worst.
-///
-/// Errors fall with the square of the step: where the coarse bounds were wider than asked, the fine ones are asked for more.
-fn narrowed(
-    all: &[Composition],
-    bounds: impl Fn(&Composition, f64, Option<Bounds>) -> Result<Bounds, PrivacyError>,
-) -> Result<Bounds, PrivacyError> {
-    let coarse: Vec<Bounds> = all.iter().map(|c| bounds(c, COARSE, None)).collect::<Result<_, _>>()?;
-    let proved = coarse.iter().fold(0.0, |most: f64, b| most.max(b.lower));
-    worst(all.iter().zip(coarse).map(|(c, rough)| match rough.upper > proved {
-        true => bounds(c, FINE * (COARSE / rough.relative_width()).clamp(0.25, 1.0), Some(rough)),
-        false => Ok(rough),
-    }))
-}
-
-/// Bounds of a composition in which laws may be enclosed by two others: the upper end by the upper laws, the lower end by
-/// the lower ones. Every other pair is both of its laws, and is evaluated once.
-fn enclosed(
-    composition: &Composition,
-    bounds: impl Fn(&Composition) -> Result<Bounds, PrivacyError>,
-) -> Result<Bounds, PrivacyError> {
-    if route(composition) == Route::Closed || !composition.iter().any(|(p, _)| matches!(p, Pair::Enclosed(_))) {
-        return bounds(composition);
+/// The worse of the directions; a refusal of one is a refusal. A direction that is surely not the worse one is dropped.
+fn worst(all: &[Composition], question: Question) -> Result<Bounds, PrivacyError> {
+    let mut worst = Bounds::ZERO;
+    for composition in all {
+        if !surely_below(composition, question, worst.lower) {
+            worst = worst.max(answer(composition, question)?);
+        }
     }
-    let part = |law: fn(&Pair) -> Pair| composition.iter().map(|(pair, steps)| (law(pair), *steps)).collect();
-    Ok(Bounds { lower: bounds(&part(Pair::lower))?.lower, upper: bounds(&part(Pair::upper))?.upper })
+    Ok(worst)
 }
 
-/// The worse of the directions; a refusal of one is a refusal.
-fn worst(each: impl Iterator<Item = Result<Bounds, PrivacyError>>) -> Result<Bounds, PrivacyError> {
-    each.into_iter().try_fold(Bounds::ZERO, |worst, one| Ok(worst.max(one?)))
+/// True if the answer of this composition is proved not to exceed `proved`, at little cost.
+fn surely_below(composition: &Composition, question: Question, proved: f64) -> bool {
+    let (epsilon, delta) = match question {
+        Question::EpsilonAt(delta) => (proved, delta),
+        Question::DeltaAt(epsilon) => (epsilon, proved),
+    };
+    if closed::largest_loss(composition).is_some_and(|most| most.hi <= epsilon) {
+        return true;
+    }
+    let cheap = proved > 0.0 && Evaluator::Contour.suits(composition);
+    cheap && matches!(contour::within(composition, epsilon, delta), Ok(true))
+}
+
+/// The first evaluator that answers.
+fn answer(composition: &Composition, question: Question) -> Result<Bounds, PrivacyError> {
+    let mut refusal = refuse("no evaluator suits it");
+    for evaluator in EVALUATORS.into_iter().filter(|e| e.suits(composition)) {
+        match evaluator.answer(composition, question) {
+            Err(error @ PrivacyError::Uncertified { .. }) => refusal = error,
+            other => return other,
+        }
+    }
+    Err(refusal)
+}
+
+/// The answers of all evaluators: at least two, and no two of them apart.
+fn verified(plan: &[Event], question: Question) -> Result<Bounds, PrivacyError> {
+    let mut worst = Bounds::ZERO;
+    for composition in &directions(NAME, plan)? {
+        let suited = EVALUATORS.into_iter().filter(|e| e.suits(composition));
+        let answers: Vec<Bounds> = suited.filter_map(|e| e.answer(composition, question).ok()).collect();
+        let meet = |a: Bounds, b: &Bounds| Bounds { lower: a.lower.max(b.lower), upper: a.upper.min(b.upper) };
+        let both = answers.iter().fold(Bounds::at_most(f64::INFINITY), meet);
+        if answers.len() < 2 {
+            return Err(refuse("only one evaluator answers, so there is nothing to compare it with"));
+        }
+        if both.lower > both.upper {
+            return Err(refuse("two evaluators contradict each other, which is a defect: please report it"));
+        }
+        worst = worst.max(both);
+    }
+    Ok(worst)
+}
+
+impl Evaluator {
+    /// True if it is worth asking.
+    fn suits(self, composition: &Composition) -> bool {
+        let discrete = |pair: &Pair| matches!(pair, Pair::Finite(_) | Pair::Enclosed(_));
+        match self {
+            Self::Closed => closed::covers(composition),
+            Self::Contour => !composition.iter().all(|(pair, _)| discrete(pair)),
+            Self::Grid => true,
+        }
+    }
+
+    /// Bounds of a composition in which laws may be enclosed by two others: the upper end by the upper laws, the lower
+    /// end by the lower ones. Every other pair is both of its laws, and is evaluated once.
+    fn answer(self, composition: &Composition, question: Question) -> Result<Bounds, PrivacyError> {
+        let enclosed = composition.iter().any(|(pair, _)| matches!(pair, Pair::Enclosed(_)));
+        if self == Self::Closed || !enclosed {
+            return self.evaluate(composition, question);
+        }
+        let part = |law: fn(&Pair) -> Pair| composition.iter().map(|(pair, steps)| (law(pair), *steps)).collect();
+        let lower = self.evaluate(&part(Pair::lower), question)?.lower;
+        Ok(Bounds { lower, upper: self.evaluate(&part(Pair::upper), question)?.upper })
+    }
+
+    fn evaluate(self, composition: &Composition, question: Question) -> Result<Bounds, PrivacyError> {
+        match (self, question) {
+            (_, Question::DeltaAt(epsilon)) if is_beyond(composition, epsilon) => Ok(Bounds::ZERO),
+            (Self::Closed, Question::EpsilonAt(delta)) => closed_epsilon(composition, delta),
+            (Self::Closed, Question::DeltaAt(epsilon)) => {
+                let delta = closed::delta(composition, epsilon);
+                Ok(Bounds::between(delta.lo, delta.hi))
+            }
+            (Self::Contour, Question::EpsilonAt(delta)) => contour::epsilon(composition, delta),
+            (Self::Contour, Question::DeltaAt(epsilon)) => contour::delta(composition, epsilon),
+            (Self::Grid, Question::EpsilonAt(delta)) => {
+                let rough = grid::epsilon(composition, delta, COARSE, None)?;
+                grid::epsilon(composition, delta, FINE, Some(rough))
+            }
+            (Self::Grid, Question::DeltaAt(epsilon)) => grid::delta(composition, epsilon, FINE),
+        }
+    }
+}
+
+/// True if ε is over the largest loss, so that δ is 0.
+fn is_beyond(composition: &Composition, epsilon: f64) -> bool {
+    closed::largest_loss(composition).is_some_and(|most| epsilon >= most.hi)
 }
 
 /// ε at δ = 0: the largest loss of the composition.
@@ -116,31 +212,6 @@ fn pure(composition: &Composition) -> Result<Bounds, PrivacyError> {
     }
 }
 
-fn epsilon_of(
-    composition: &Composition,
-    delta: f64,
-    width: f64,
-    rough: Option<Bounds>,
-) -> Result<Bounds, PrivacyError> {
-    match route(composition) {
-        Route::Closed => closed_epsilon(composition, delta),
-        Route::Fft => fft_epsilon(&Problem::new(composition)?, delta, width, rough),
-    }
-}
-
-fn delta_of(composition: &Composition, epsilon: f64, width: f64) -> Result<Bounds, PrivacyError> {
-    if closed::largest_loss(composition).is_some_and(|most| epsilon >= most.hi) {
-        return Ok(Bounds::ZERO);
-    }
-    match route(composition) {
-        Route::Closed => {
-            let delta = closed::delta(composition, epsilon);
-            Ok(Bounds::between(delta.lo, delta.hi))
-        }
-        Route::Fft => fft_delta(&Problem::new(composition)?, epsilon, width),
-    }
-}
-
 /// Bisects the enclosing curve of a closed form at both ends.
 fn closed_epsilon(composition: &Composition, delta: f64) -> Result<Bounds, PrivacyError> {
     let at = |epsilon: f64| closed::delta(composition, epsilon);
@@ -148,43 +219,6 @@ fn closed_epsilon(composition: &Composition, delta: f64) -> Result<Bounds, Priva
     let find = |curve: &dyn Fn(f64) -> f64| crossing(curve, delta, guess, 1e9, 1e-14).map_err(|_| no_epsilon(delta));
     let (upper, lower) = (find(&|e| at(e).hi)?, find(&|e| at(e).lo)?);
     Ok(Bounds::between(lower.last_above, upper.first_below))
-}
-
-/// Looks for ε where the rough law has it, and where the curve points if it is not there.
-fn fft_epsilon(problem: &Problem, delta: f64, width: f64, rough: Option<Bounds>) -> Result<Bounds, PrivacyError> {
-    let mut saddle = problem.saddle_at_delta(delta);
-    if let Some(bounds) = rough {
-        saddle.epsilon = 0.5 * (bounds.lower + bounds.upper);
-    }
-    for _ in 0..6 {
-        saddle.epsilon = saddle.epsilon.max(0.0);
-        saddle.log_delta = libm::log(delta);
-        let mut prepared = problem.prepare(saddle, width)?;
-        let reach = 0.5 * saddle.epsilon + 0.1;
-        let mut found = [0.0; 2];
-        let mut missed = None;
-        for (side, slot) in [Side::Upper, Side::Lower].into_iter().zip(&mut found) {
-            let curve = prepared.curve(side)?;
-            let value = |e: f64| if side == Side::Upper { curve.upper(e) } else { curve.lower(e) };
-            match crossing(value, delta, saddle.epsilon, reach, 0.01 * width) {
-                Ok(c) => *slot = if side == Side::Upper { c.first_below } else { c.last_above },
-                Err(m) => missed = Some(m),
-            }
-        }
-        let Some(missed) = missed else { return Ok(Bounds::between(found[1], found[0])) };
-        let next = if missed == Missed::Above { saddle.epsilon + reach } else { (saddle.epsilon - reach).max(0.0) };
-        saddle = problem.saddle_at_epsilon(next, libm::log(delta));
-    }
-    Err(no_epsilon(delta))
-}
-
-fn fft_delta(problem: &Problem, epsilon: f64, width: f64) -> Result<Bounds, PrivacyError> {
-    let first = problem.saddle_at_epsilon(epsilon, libm::log(1e-12));
-    let saddle = problem.saddle_at_epsilon(epsilon, first.log_delta);
-    let mut prepared = problem.prepare(saddle, width)?;
-    let upper = prepared.curve(Side::Upper)?.upper(epsilon);
-    let lower = prepared.curve(Side::Lower)?.lower(epsilon);
-    Ok(Bounds::between(lower, upper))
 }
 
 /// A refusal, with what to do.
