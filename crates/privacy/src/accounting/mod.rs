@@ -6,6 +6,7 @@ pub mod pld;
 pub mod special;
 
 pub use interval::Interval;
+pub use pld::Pld;
 
 use crate::{Delta, Epsilon, Event, PrivacyError};
 use serde::Serialize;
