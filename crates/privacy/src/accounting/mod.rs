@@ -23,6 +23,7 @@ pub mod zcdp;
 
 pub use enclosure::Enclosure;
 pub use interval::Interval;
+pub use pld::Pld;
 
 use crate::{Delta, Epsilon, Event, PrivacyError};
 use serde::Serialize;

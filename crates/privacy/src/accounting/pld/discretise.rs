@@ -193,3 +193,147 @@ fn upper(cells: &[Cell], bottom: f64) -> Vec<f64> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::closed::single;
+    use super::*;
+    use crate::accounting::pair::{Atoms, Pair};
+
+    /// Rates and deviations whose laws a few thousand cells resolve.
+    const RESOLVED: [(f64, f64); 3] = [(0.02, 1.0), (0.5, 0.5), (0.2, 5.0)];
+
+    /// Every kind of pair with its reverse.
+    fn pairs(settings: &[(f64, f64)]) -> Vec<(Pair, Pair)> {
+        let mut out = Vec::new();
+        for &(q, s) in settings {
+            out.push((Pair::Gaussian { s }, Pair::Gaussian { s }));
+            out.push((Pair::GaussianRemove { q, s }, Pair::GaussianAdd { q, s }));
+            out.push((Pair::GaussianSubstitute { q, s }, Pair::GaussianSubstitute { q, s }));
+            out.push((Pair::GaussianFixed { q, s }, Pair::GaussianFixed { q, s }));
+            out.push((Pair::Laplace { s }, Pair::Laplace { s }));
+            out.push((Pair::LaplaceRemove { q, s }, Pair::LaplaceAdd { q, s }));
+        }
+        let table = [(0.5, 0.2), (0.3, 0.3), (0.1, 0.5), (0.1, 0.0)];
+        let finite = |t: &[(f64, f64)]| Pair::Finite(Atoms::from_outcomes(t.iter().copied()));
+        out.push((finite(&table), finite(&table.map(|(p, q)| (q, p)))));
+        let turned = out.iter().map(|(a, b)| (b.clone(), a.clone())).collect::<Vec<_>>();
+        out.extend(turned);
+        out
+    }
+
+    /// H_{e^ε}(P ‖ Q) for any ε: below 0 by H_α(P ‖ Q) = 1 − α + α H_{1/α}(Q ‖ P).
+    fn exact(pair: &Pair, reverse: &Pair, epsilon: f64) -> Interval {
+        if epsilon >= 0.0 {
+            return single(pair, epsilon);
+        }
+        let e = Interval::exact(epsilon);
+        -e.exp_m1() + e.exp() * single(reverse, -epsilon)
+    }
+
+    fn curve(grid: &Grid, masses: &Masses, epsilon: f64) -> f64 {
+        let term = |&(k, m): &(i64, f64)| m * (-libm::expm1(epsilon - grid.anchor - k as f64 * grid.step)).max(0.0);
+        masses.finite.iter().map(term).sum::<f64>() + masses.infinite
+    }
+
+    fn ends(law: &Law) -> (f64, f64) {
+        law.ends(law.density.as_ref().map_or((0.0, 0.0), |d| d.range(1e-13, 1e-20)))
+    }
+
+    fn prepared(pair: &Pair, cells: f64) -> (Law, Grid, Discrete) {
+        let law = Law::new(pair);
+        let (low, high) = ends(&law);
+        let fine = ((cells / 6.0) as u64).next_power_of_two() as i64;
+        let grid = Grid { step: (high - low) / cells, anchor: law.anchor(), fine };
+        let range = law.density.as_ref().map_or((0.0, 0.0), |d| d.range(1e-13, 1e-20));
+        let discrete = discretise(&law, &grid, range).unwrap();
+        (law, grid, discrete)
+    }
+
+    #[test]
+    fn both_curves_enclose_every_pair_off_the_grid() {
+        for (pair, reverse) in pairs(&[RESOLVED.as_slice(), &[(0.001, 0.6)]].concat()) {
+            for cells in [37.3, 611.7, 2003.1] {
+                let (law, grid, d) = prepared(&pair, cells);
+                let (low, high) = ends(&law);
+                let (mut visible, slack) = (0, d.slack + 1e-15);
+                for i in 0..1000 {
+                    let epsilon = low - 0.1 + (high - low + 0.2) * (i as f64 + 0.377) / 1000.0;
+                    let h = exact(&pair, &reverse, epsilon);
+                    let (up, down) = (curve(&grid, &d.upper, epsilon - slack), curve(&grid, &d.lower, epsilon + slack));
+                    assert!(up >= h.lo * (1.0 - 1e-12), "{pair:?} {cells} cells, {epsilon}: {up:e} < {h:?}");
+                    assert!(down <= h.hi * (1.0 + 1e-12), "{pair:?} {cells} cells, {epsilon}: {down:e} > {h:?}");
+                    visible += usize::from(up > h.hi * (1.0 + 1e-10) && down < h.lo * (1.0 - 1e-10));
+                }
+                assert!(visible > 0 || law.density.is_none(), "{pair:?}: the error of {cells} cells should show");
+            }
+        }
+    }
+
+    /// Errors fall with the square of the step, at the ends of the law too: halving it four times divides
+    /// them by 256 where the rough grid resolves the law.
+    #[test]
+    fn both_curves_close_in_with_the_square_of_the_step() {
+        for (pair, reverse) in pairs(&RESOLVED).into_iter().filter(|p| !matches!(p.0, Pair::Finite(_))) {
+            let excess = |cells: f64| {
+                let (law, grid, d) = prepared(&pair, cells);
+                let (low, high) = (ends(&law).0, single_median(&law));
+                let points = (0..60).map(|i| low + (high - low) * (i as f64 + 0.377) / 60.0);
+                let gaps = points.map(|e| {
+                    let h = exact(&pair, &reverse, e);
+                    (curve(&grid, &d.upper, e) - h.lo, h.hi - curve(&grid, &d.lower, e))
+                });
+                gaps.fold((0.0, 0.0), |sum: (f64, f64), g| (sum.0 + g.0, sum.1 + g.1))
+            };
+            let (rough, fine) = (excess(1000.0), excess(16_000.0));
+            assert!(fine.0 < rough.0 / 20.0 + 1e-11 && fine.1 < rough.1 / 20.0 + 1e-11, "{pair:?} {rough:?} {fine:?}");
+        }
+    }
+
+    /// A loss in the upper half of the bulk.
+    fn single_median(law: &Law) -> f64 {
+        law.density.as_ref().map_or(0.0, |d| d.range(0.3, 0.3).1)
+    }
+
+    #[test]
+    fn masses_are_those_of_p_and_q() {
+        for (pair, _) in pairs(&RESOLVED) {
+            let (law, grid, d) = prepared(&pair, 3000.0);
+            // Q-mass of the losses below the grid, where P has at most 1e-13.
+            let cut = 1e-11 + 1e-13 * libm::exp(-ends(&law).0);
+            let sum = |m: &Masses| m.finite.iter().map(|x| x.1).sum::<f64>() + m.infinite;
+            let q = |m: &Masses| {
+                let term = |&(k, x): &(i64, f64)| x * libm::exp(-grid.anchor - k as f64 * grid.step);
+                m.finite.iter().map(term).sum::<f64>()
+            };
+            assert!((sum(&d.upper) - 1.0).abs() < 1e-11 && d.upper.finite.iter().all(|m| m.1 >= 0.0), "{pair:?}");
+            assert!((sum(&d.lower) - 1.0).abs() < 1e-11 && d.lower.finite.iter().all(|m| m.1 >= 0.0), "{pair:?}");
+            assert!(q(&d.upper) <= 1.0 + 1e-11, "{pair:?}: {}", q(&d.upper));
+            if law_reaches_all_of_q(&pair) {
+                assert!((q(&d.upper) - 1.0).abs() < cut, "{pair:?}: {}", q(&d.upper));
+                assert!(matches!(pair, Pair::Finite(_)) || (q(&d.lower) - 1.0).abs() < 1e-9 + cut, "{pair:?}");
+            }
+        }
+    }
+
+    /// True unless Q has mass where P has none.
+    fn law_reaches_all_of_q(pair: &Pair) -> bool {
+        let Pair::Finite(atoms) = pair else { return true };
+        atoms.finite.iter().map(|(l, p)| p * libm::exp(-l)).sum::<f64>() > 0.99
+    }
+
+    #[test]
+    fn cells_are_aligned_and_cover_the_range() {
+        let grid = Grid { step: 0.5, anchor: 0.25, fine: 4 };
+        let nodes = grid.nodes((-20.3, 33.1)).unwrap();
+        assert!(grid.anchor + nodes[0] as f64 * 0.5 <= -20.3);
+        assert!(grid.anchor + nodes[nodes.len() - 1] as f64 * 0.5 >= 33.1);
+        for pair in nodes.windows(2) {
+            let width = pair[1] - pair[0];
+            let outer = pair[0].abs().max(pair[1].abs());
+            assert!(width.count_ones() == 1 && pair[0] % width == 0 && width <= (outer / 2).max(1), "{pair:?}");
+        }
+        assert!(nodes.contains(&0));
+        assert!(grid.nodes((0.0, f64::INFINITY)).is_err());
+    }
+}

@@ -8,6 +8,10 @@ const POINTS: usize = 240;
 /// Losses and masses of each step, roughly, and how often it occurs.
 pub(super) struct Rough {
     steps: Vec<(Vec<(f64, f64)>, f64)>,
+    /// Least and largest loss of the composition.
+    ends: (f64, f64),
+    /// By how much the largest loss of a step may be missed.
+    margin: f64,
 }
 
 /// Derivatives 0, 1 and 2 of K(λ) = Σ T log E e^{λL}.
@@ -30,7 +34,15 @@ impl Rough {
     /// Points of every law between the ends that will be kept.
     pub(super) fn new(laws: &[(Law, f64)], ranges: &[(f64, f64)]) -> Self {
         let steps = laws.iter().zip(ranges).map(|((law, count), &range)| (points(law, range), *count)).collect();
-        Self { steps }
+        let (mut ends, mut margin) = ((0.0, 0.0), 0.0_f64);
+        for ((law, count), &range) in laws.iter().zip(ranges) {
+            let (low, high) = law.ends(range);
+            // Points and cells miss the ends of a law by about a hundredth.
+            let reach = 0.02 * (high - low);
+            ends = (ends.0 + count * (low - reach), ends.1 + count * (high + reach));
+            margin = margin.max(reach);
+        }
+        Self { steps, ends, margin }
     }
 
     /// K and its derivatives.
@@ -79,11 +91,8 @@ impl Rough {
     pub(super) fn window(&self, tilt: f64, depth: f64) -> (f64, f64) {
         let here = self.cumulants(tilt).value;
         let bound = |theta: f64| (self.cumulants(tilt + theta).value - here + depth) / theta;
-        let ends = |pick: fn(f64, f64) -> f64, start: f64| {
-            self.steps.iter().map(|(p, n)| n * p.iter().fold(start, |m, p| pick(m, p.0))).sum::<f64>()
-        };
-        let high = minimise(&bound).min(ends(f64::max, f64::NEG_INFINITY));
-        let low = -minimise(&|theta: f64| -bound(-theta)).min(-ends(f64::min, f64::INFINITY));
+        let high = (minimise(&bound) + self.margin).min(self.ends.1);
+        let low = (-minimise(&|theta: f64| -bound(-theta)) - self.margin).max(self.ends.0);
         (low, high)
     }
 

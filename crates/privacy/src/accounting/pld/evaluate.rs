@@ -48,7 +48,7 @@ impl Curve {
         let s = &self.composed.settings;
         let top = (s.start as f64 + s.size as f64) * s.step;
         let beyond = self.composed.outside.1 * libm::exp(-s.tilt * (top - e)) * (1.0 + 1e-9);
-        let skipped = self.composed.total * libm::exp(1.0 - REACH);
+        let skipped = self.composed.total * libm::exp(1.0 + s.tilt * s.step - REACH);
         let sum = sums.value + self.rounding(&sums, e) + beyond + skipped;
         let delta = self.scale(e) * Interval::new(0.0, sum.next_up()) + self.composed.infinite;
         delta.hi.min(1.0)

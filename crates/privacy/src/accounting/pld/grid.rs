@@ -1,8 +1,8 @@
 //! ε and δ of one composition by the FFT: discretised on a grid, tilted, composed, and bounded from both sides.
 
-use super::no_epsilon;
 use super::problem::{Problem, Side};
 use super::solve::{Missed, crossing};
+use super::{no_epsilon, refuse};
 use crate::PrivacyError;
 use crate::accounting::Bounds;
 use crate::accounting::pair::Composition;
@@ -19,15 +19,18 @@ pub(super) fn epsilon(
 
 /// Looks for ε where the rough law has it, and where the curve points if it is not there.
 fn search(problem: &Problem, delta: f64, width: f64, rough: Option<Bounds>) -> Result<Bounds, PrivacyError> {
+    if problem.infinite() > delta {
+        return Err(refuse("outcomes that a neighbour cannot produce are more likely than delta"));
+    }
     let mut saddle = problem.saddle_at_delta(delta);
     if let Some(bounds) = rough {
         saddle.epsilon = 0.5 * (bounds.lower + bounds.upper);
     }
-    for _ in 0..6 {
+    for _ in 0..4 {
         saddle.epsilon = saddle.epsilon.max(0.0);
         saddle.log_delta = libm::log(delta);
         let mut prepared = problem.prepare(saddle, width)?;
-        let reach = 0.5 * saddle.epsilon + 0.1;
+        let reach = (0.5 * saddle.epsilon + 0.1).min(prepared.reach(saddle.epsilon));
         let mut found = [0.0; 2];
         let mut missed = None;
         for (side, slot) in [Side::Upper, Side::Lower].into_iter().zip(&mut found) {
@@ -54,4 +57,136 @@ pub(super) fn delta(composition: &Composition, epsilon: f64, width: f64) -> Resu
     let upper = prepared.curve(Side::Upper)?.upper(epsilon);
     let lower = prepared.curve(Side::Lower)?.lower(epsilon);
     Ok(Bounds::between(lower, upper))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Evaluator, FINE, Question, closed_epsilon};
+    use super::*;
+    use crate::Steps;
+    use crate::accounting::pair::{Atoms, Pair};
+
+    fn steps(n: u64) -> Steps {
+        Steps::new(n).unwrap()
+    }
+
+    fn finite(table: &[(f64, f64)]) -> Pair {
+        Pair::Finite(Atoms::from_outcomes(table.iter().copied()))
+    }
+
+    fn contains(outer: Bounds, inner: Bounds, what: &str) {
+        assert!(outer.lower <= inner.upper && inner.lower <= outer.upper, "{what}: {outer:?} {inner:?}");
+        assert!(outer.relative_width() < 1e-5, "{what}: {outer:?}");
+    }
+
+    #[test]
+    fn one_step_by_fft_encloses_the_closed_form() {
+        let (q, s) = (0.1, 0.9);
+        let pairs = [
+            Pair::Gaussian { s },
+            Pair::GaussianRemove { q, s },
+            Pair::GaussianAdd { q, s },
+            Pair::GaussianSubstitute { q, s },
+            Pair::GaussianFixed { q, s },
+            Pair::Laplace { s },
+            Pair::LaplaceRemove { q, s },
+            Pair::LaplaceAdd { q, s },
+            finite(&[(0.7, 0.1), (0.1, 0.7), (0.2, 0.2)]),
+        ];
+        for pair in pairs {
+            let composition = vec![(pair, steps(1))];
+            let what = format!("{composition:?}");
+            let delta = 1e-3;
+            let exact = closed_epsilon(&composition, delta).unwrap();
+            contains(epsilon(&composition, delta, FINE, None).unwrap(), exact, &what);
+            let smaller = 0.7 * exact.upper;
+            let exact = Evaluator::Closed.answer(&composition, Question::DeltaAt(smaller)).unwrap();
+            contains(super::delta(&composition, smaller, FINE).unwrap(), exact, &what);
+        }
+    }
+
+    /// δ of two steps by quadrature of one closed curve over the other step (mpmath, 25 digits).
+    #[test]
+    fn two_steps_enclose_a_quadrature() {
+        let (q, s) = (0.1, 0.9);
+        for (pair, epsilon, exact) in [
+            (Pair::GaussianRemove { q, s }, 0.5, 0.008091237702525886),
+            (Pair::GaussianRemove { q, s }, 1.5, 0.0002494545864429763),
+            (Pair::GaussianAdd { q, s }, 0.05, 0.03668675267147923),
+            (Pair::GaussianAdd { q, s }, 0.15, 0.002467387553576239),
+            (Pair::GaussianSubstitute { q, s }, 0.5, 0.0001670247963088475),
+            (Pair::GaussianSubstitute { q, s }, 1.0, 1.598539897135002e-7),
+            (Pair::GaussianFixed { q, s }, 0.5, 0.008464245027132913),
+            (Pair::GaussianFixed { q, s }, 1.5, 0.0002582429657542847),
+            (Pair::LaplaceRemove { q, s }, 0.05, 0.04266130208619933),
+            (Pair::LaplaceRemove { q, s }, 0.3, 0.003122785682646613),
+            (Pair::LaplaceAdd { q, s }, 0.05, 0.03625847000492483),
+            (Pair::LaplaceAdd { q, s }, 0.1, 0.01333557807169387),
+        ] {
+            let what = format!("{pair:?} {epsilon}");
+            let got = super::delta(&vec![(pair, steps(2))], epsilon, FINE).unwrap();
+            contains(got, Bounds::between(exact * (1.0 - 1e-14), exact * (1.0 + 1e-14)), &what);
+        }
+    }
+
+    #[test]
+    fn gaussian_compositions_by_fft_enclose_the_closed_form() {
+        for counts in [(1_u64, 2_u64), (3, 4), (50, 1), (400, 900)] {
+            let composition =
+                vec![(Pair::Gaussian { s: 4.0 }, steps(counts.0)), (Pair::Gaussian { s: 7.0 }, steps(counts.1))];
+            for delta in [1e-2, 1e-6, 1e-18] {
+                let exact = closed_epsilon(&composition, delta).unwrap();
+                contains(epsilon(&composition, delta, FINE, None).unwrap(), exact, &format!("{counts:?} {delta}"));
+            }
+        }
+    }
+
+    #[test]
+    fn steps_in_two_parts_cost_what_they_cost_together() {
+        let pair = Pair::GaussianRemove { q: 0.05, s: 1.0 };
+        let whole = vec![(pair.clone(), steps(40))];
+        let nearly = Pair::GaussianRemove { q: 0.05 * (1.0 + 1e-13), s: 1.0 };
+        let parts = vec![(pair.clone(), steps(13)), (nearly, steps(27))];
+        let joined = vec![(pair.clone(), steps(13)), (pair, steps(27))];
+        let cost = |c: &Composition| epsilon(c, 1e-6, FINE, None).unwrap();
+        assert!(cost(&whole).intersects(&cost(&parts)));
+        assert_eq!(cost(&whole), cost(&joined));
+    }
+
+    #[test]
+    fn a_mechanism_of_known_epsilon_and_delta_composes_exactly() {
+        // Kairouz, Oh, Viswanath 2015: losses ±ε and infinite. Two steps, by hand.
+        let (e, d) = (0.5_f64, 1e-3);
+        let high = (1.0 - d) / (1.0 + libm::exp(-e));
+        let low = (1.0 - d) / (1.0 + libm::exp(e));
+        let composition = vec![(finite(&[(d, 0.0), (high, low), (low, high), (0.0, d)]), steps(2))];
+        let infinite = 1.0 - (1.0 - d) * (1.0 - d);
+        for epsilon in [0.0, 0.3, 0.9] {
+            let exact = infinite + high * high * -libm::expm1(epsilon - 2.0 * e);
+            let got = super::delta(&composition, epsilon, FINE).unwrap();
+            assert!(got.lower <= exact * (1.0 + 1e-13) && exact * (1.0 - 1e-13) <= got.upper, "{got:?} {exact}");
+            assert!(got.relative_width() < 1e-7, "{got:?}");
+        }
+        let refused = super::epsilon(&composition, 1e-4, FINE, None).unwrap_err();
+        assert_eq!(refused.code(), "P004");
+    }
+
+    #[test]
+    fn incommensurable_atoms_are_enclosed() {
+        let table = [(0.5, 0.2), (0.3, 0.31), (0.2, 0.49)];
+        let composition = vec![(finite(&table), steps(6))];
+        let mut exact = 0.0;
+        let (epsilon, n) = (1.7, 3_usize.pow(6));
+        for mut code in 0..n {
+            let (mut p, mut q) = (1.0, 1.0);
+            for _ in 0..6 {
+                (p, q) = (p * table[code % 3].0, q * table[code % 3].1);
+                code /= 3;
+            }
+            exact += (p - libm::exp(epsilon) * q).max(0.0);
+        }
+        let got = super::delta(&composition, epsilon, FINE).unwrap();
+        assert!(got.lower <= exact * (1.0 + 1e-12) && exact * (1.0 - 1e-12) <= got.upper, "{got:?} {exact}");
+        assert!(got.relative_width() < 2e-5, "{got:?}");
+    }
 }

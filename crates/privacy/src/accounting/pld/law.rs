@@ -92,6 +92,12 @@ impl Law {
         self.atoms.last().map_or(0.0, |(loss, _)| 0.5 * (loss.lo + loss.hi) - self.anchor())
     }
 
+    /// Least and largest loss, if the density is cut to a range.
+    pub(super) fn ends(&self, range: (f64, f64)) -> (f64, f64) {
+        let density = if self.density.is_some() { range } else { (f64::INFINITY, f64::NEG_INFINITY) };
+        self.atoms.iter().fold(density, |(low, high), (loss, _)| (low.min(loss.lo), high.max(loss.hi)))
+    }
+
     /// Zhu et al. 2022, Proposition 30; the atom at 0 has mass (1−q)(1 − 2Φ(−1/2s)).
     fn fixed(q: f64, s: f64) -> Self {
         let p = Mixture { rate: q, centre: 1.0 };

@@ -61,6 +61,12 @@ impl Problem {
         Ok(Self { laws, counts, total: total as f64 })
     }
 
+    /// Lower bound on the probability of an outcome that Q cannot produce: 1 − Π (1 − i)^T.
+    pub(super) fn infinite(&self) -> f64 {
+        let log: f64 = self.laws.iter().map(|(law, count)| count * libm::log1p(-law.infinite.lo.max(0.0))).sum();
+        -libm::expm1(log) * (1.0 - 1e-9)
+    }
+
     /// The losses between which each law is kept: what is cut off above costs at most 1e-10 of δ.
     fn ranges(&self, log_delta: f64) -> Vec<(f64, f64)> {
         let top = libm::exp(log_delta.clamp(-600.0, 0.0)) * 1e-10 / self.total;
@@ -82,18 +88,24 @@ impl Problem {
 
     /// Discretises for a place, aiming at a relative width of ε.
     ///
-    /// The errors of both bounds move ε by T h² (λ+1)/8, or less than twice that where cells are wide.
+    /// The errors of both bounds move ε by T h² (λ+1)/8, or less than twice that where cells are wide; an
+    /// atom off the grid moves it by up to T h.
     pub(super) fn prepare(&self, saddle: Saddle, width: f64) -> Result<Prepared, PrivacyError> {
         let ranges = self.ranges(saddle.log_delta);
         let rough = Rough::new(&self.laws, &ranges);
         let (tilt, window) = self.choose_tilt(&rough, &saddle, width);
         let anchors: Vec<f64> = self.laws.iter().map(|(law, _)| law.anchor()).collect();
-        let sizes = rough.sizes(tilt, &anchors);
-        let wanted = 5.0 * width * saddle.epsilon.max(1e-3) / (self.total * (tilt + 1.0));
-        let (step, size) = self.choose_step(wanted.sqrt().min(0.5 * rough.typical_loss()), window.1 - window.0)?;
+        let sizes = rough.sizes(saddle.tilt, &anchors);
+        let room = width * saddle.epsilon.max(1e-3) / self.total;
+        let smooth = (5.0 * room / (saddle.tilt + 1.0)).sqrt().min(0.5 * rough.typical_loss());
+        let wanted = if self.atoms_off_grid() { smooth.min(room) } else { smooth };
+        if (window.1 - window.0) / LONGEST > rough.typical_loss() {
+            return Err(refuse("a grid as fine as the loss of a step would need too much memory"));
+        }
+        let (step, size) = self.choose_step(wanted, window.1 - window.0)?;
         let (mut discrete, mut offset, mut slack) = (Vec::new(), Interval::exact(0.0), 0.0);
         for (i, (law, count)) in self.laws.iter().enumerate() {
-            let fine = (2.0 * sizes[i] / step).clamp(4.0, 1e6) as u64;
+            let fine = (2.0 * sizes[i] / step).clamp(4.0, 32_768.0) as u64;
             let grid = Grid { step, anchor: anchors[i], fine: fine.next_power_of_two() as i64 };
             let one = discretise(law, &grid, ranges[i])?;
             offset = offset + Interval::exact(*count) * Interval::exact(anchors[i]);
@@ -131,13 +143,29 @@ impl Problem {
         best
     }
 
+    /// Distance of the outer atoms of the law that occurs most; the step divides it by a multiple of eight.
+    fn span(&self) -> f64 {
+        self.laws.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0.0, |(law, _)| law.span())
+    }
+
+    /// True if some atom is neither an anchor nor on every grid that divides the span by eight.
+    fn atoms_off_grid(&self) -> bool {
+        let unit = self.span() / 8.0;
+        self.laws.iter().any(|(law, _)| {
+            law.atoms.iter().any(|(loss, _)| {
+                let place = (0.5 * (loss.lo + loss.hi) - law.anchor()) / unit;
+                place != 0.0 && !place.is_nan() && (place - place.round()).abs() > 1e-9
+            })
+        })
+    }
+
     /// Step and length for a window, near the wanted step; a step that divides the distance of atoms if there are any.
     fn choose_step(&self, wanted: f64, window: f64) -> Result<(f64, usize), PrivacyError> {
         let wanted = wanted.max(window / LONGEST);
         if !(wanted > 0.0 && window.is_finite() && window > 0.0) {
             return Err(refuse("no window holds the composed law"));
         }
-        let span = self.laws.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0.0, |(law, _)| law.span());
+        let span = self.span();
         let parts = span / wanted;
         let aligned = match parts {
             _ if span <= 0.0 => None,
@@ -152,6 +180,13 @@ impl Problem {
 }
 
 impl Prepared {
+    /// How far from a loss one may look, to both sides, without leaving the window.
+    pub(super) fn reach(&self, loss: f64) -> f64 {
+        let start = self.offset.lo + self.settings.start as f64 * self.settings.step;
+        let end = start + self.settings.size as f64 * self.settings.step;
+        0.95 * (loss - start).min(end - loss).max(0.0)
+    }
+
     /// The certified curve of one side.
     pub(super) fn curve(&mut self, side: Side) -> Result<Curve, PrivacyError> {
         let factors: Vec<Factor<'_>> = self

@@ -31,7 +31,7 @@ pub(super) fn crossing(
     reach: f64,
     tolerance: f64,
 ) -> Result<Crossing, Missed> {
-    let log = |epsilon: f64| libm::log((curve(epsilon) / delta).max(1e-300));
+    let log = |epsilon: f64| libm::log((curve(epsilon) / delta).max(1e-300)).clamp(-10.0, 10.0);
     let mut radius = (guess * 1e-3).max(1e-6).min(reach);
     let (mut low, mut high);
     loop {
@@ -50,24 +50,60 @@ pub(super) fn crossing(
     }
 }
 
-/// The Illinois variant of false position, on the logarithm, with bisection where it does not make progress.
+/// The Illinois variant of false position, on the logarithm: an end that stays loses half of its weight.
+///
+/// Each aim is moved by a little more than what is left of the tolerance, so that the bracket closes from both ends.
 fn narrow(log: impl Fn(f64) -> f64, mut low: (f64, f64), mut high: (f64, f64), tolerance: f64) -> Crossing {
-    let (mut weight_low, mut weight_high) = (low.1, high.1);
+    let (mut weight_low, mut weight_high, mut last) = (low.1, high.1, 0);
     for turn in 0..MOST {
         let width = high.0 - low.0;
-        if width <= tolerance * high.0 || width <= 4.0 * f64::EPSILON * high.0 {
+        let goal = tolerance.max(4.0 * f64::EPSILON) * high.0;
+        if width <= goal {
             break;
         }
-        let share = if turn % 3 == 2 { 0.5 } else { weight_low / (weight_low - weight_high) };
-        // Aim a little past the root on both sides in turn, so that the bracket closes from both ends.
-        let nudge = if turn % 2 == 0 { 0.25 } else { -0.25 } * tolerance * high.0;
-        let middle = (low.0 + share * width + nudge).clamp(low.0 + 1e-3 * width, high.0 - 1e-3 * width);
+        let share = if turn % 4 == 3 { 0.5 } else { weight_low / (weight_low - weight_high) };
+        let aim = low.0 + share * width + if last < 0 { 0.4 * goal } else { -0.4 * goal };
+        let middle = aim.max(low.0 + 0.4 * goal).min(high.0 - 0.4 * goal);
         let value = log(middle);
         if value > 0.0 {
-            (low, weight_low, weight_high) = ((middle, value), value, 0.5 * weight_high);
+            weight_high *= if last < 0 { 0.5 } else { 1.0 };
+            (low, weight_low, last) = ((middle, value), value, -1);
         } else {
-            (high, weight_high, weight_low) = ((middle, value), value, 0.5 * weight_low);
+            weight_low *= if last > 0 { 0.5 } else { 1.0 };
+            (high, weight_high, last) = ((middle, value), value, 1);
         }
     }
     Crossing { last_above: low.0, first_below: high.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_bracket_has_certified_signs_and_closes_quickly() {
+        let calls = Cell::new(0);
+        let curve = |e: f64| {
+            calls.set(calls.get() + 1);
+            libm::exp(-e * e / 3.0) / (1.0 + e)
+        };
+        for delta in [0.7, 1e-3, 1e-12] {
+            for guess in [0.01, 2.0, 3.3] {
+                calls.set(0);
+                let found = crossing(curve, delta, guess, 50.0, 1e-9).unwrap();
+                assert!(curve(found.last_above) > delta && curve(found.first_below) <= delta);
+                assert!(found.first_below - found.last_above <= 1e-9 * found.first_below);
+                assert!(calls.get() < 45, "{delta} {guess}: {} calls", calls.get());
+            }
+        }
+    }
+
+    #[test]
+    fn a_curve_below_delta_costs_nothing_and_one_that_never_falls_is_missed() {
+        let free = crossing(|_| 1e-9, 1e-3, 1.0, 10.0, 1e-9).unwrap();
+        assert_eq!(free, Crossing { last_above: -1.0, first_below: 0.0 });
+        assert_eq!(crossing(|_| 0.5, 1e-3, 1.0, 10.0, 1e-9), Err(Missed::Above));
+        assert_eq!(crossing(|e| 1e-4 / (1.0 + e), 1e-3, 50.0, 10.0, 1e-9), Err(Missed::Below));
+    }
 }
