@@ -58,13 +58,13 @@ struct Report<'a> {
 /// The ε of a plan, given δ.
 pub(crate) fn epsilon(delta: &str, asked: &Asked) -> Result<Answer, Failure> {
     let (delta, plan) = (number("delta", delta)?, Plan::of(&asked.plan)?);
-    Answer::at_delta(Found::Epsilon, plan, &asked.accountant, delta)
+    Answer::at_delta(Found::Epsilon, plan, &Costs::asked(asked)?, delta)
 }
 
 /// The δ of a plan, given ε.
 pub(crate) fn delta(epsilon: &str, asked: &Asked) -> Result<Answer, Failure> {
     let (epsilon, plan): (Epsilon, _) = (number("epsilon", epsilon)?, Plan::of(&asked.plan)?);
-    let costs = Costs::new(&asked.accountant)?;
+    let costs = Costs::asked(asked)?;
     let delta = costs.delta(&plan, epsilon)?;
     let epsilon = Bounds { lower: epsilon.get(), upper: epsilon.get() };
     Ok(Answer { found: Found::Delta, plan, epsilon, delta, accountant: costs.name() })
@@ -83,12 +83,12 @@ pub(crate) fn calibrate(budget: &Budget, asked: &Asked) -> Result<Answer, Failur
         entry.noise_multiplier = Some("1".into());
     }
     let plan = Plan::from_entries(&entries, &asked.plan)?;
-    let costs = Costs::new(&asked.accountant)?;
+    let costs = Costs::asked(asked)?;
     let at = |z: NoiseMultiplier| plan.with_noise(&open, z)?.charged();
     meaningful(delta, &plan)?;
     let z = accounting::calibrate::calibrate(costs.accountant(), &at, epsilon, delta)?;
     let plan = plan.with_noise(&open, z)?;
-    Answer::at_delta(Found::NoiseMultiplier(z, epsilon), plan, &asked.accountant, delta)
+    Answer::at_delta(Found::NoiseMultiplier(z, epsilon), plan, &costs, delta)
 }
 
 /// The most steps within a budget, and the cost of them.
@@ -100,10 +100,10 @@ pub(crate) fn steps(budget: &Budget, asked: &Asked) -> Result<Answer, Failure> {
     }
     let once = MechanismAsTyped { steps: Some("1".into()), ..asked.plan.mechanism.clone() };
     let plan = Plan::from_entries(&[once], &asked.plan)?;
-    let costs = Costs::new(&asked.accountant)?;
+    let costs = Costs::asked(asked)?;
     meaningful(delta, &plan)?;
     let steps = accounting::steps::steps(costs.accountant(), &|steps| plan.repeated(steps).charged(), epsilon, delta)?;
-    Answer::at_delta(Found::Steps(epsilon), plan.repeated(steps), &asked.accountant, delta)
+    Answer::at_delta(Found::Steps(epsilon), plan.repeated(steps), &costs, delta)
 }
 
 /// δ of 0 asks for the largest privacy loss, and Gaussian noise has none.
@@ -122,8 +122,7 @@ fn meant(budget: &Budget) -> Result<(Epsilon, Delta), Failure> {
 
 impl Answer {
     /// The plan with its ε at this δ.
-    fn at_delta(found: Found, plan: Plan, accountant: &str, delta: Delta) -> Result<Self, Failure> {
-        let costs = Costs::new(accountant)?;
+    fn at_delta(found: Found, plan: Plan, costs: &Costs, delta: Delta) -> Result<Self, Failure> {
         meaningful(delta, &plan)?;
         let epsilon = costs.epsilon(&plan, delta)?;
         let delta = Bounds { lower: delta.get(), upper: delta.get() };
@@ -182,6 +181,17 @@ impl Costs {
         let hint = || format!("one of {}", ACCOUNTANTS.join(", "));
         let unknown = || Failure::usage(format!("there is no accountant {name}"), hint());
         accounting::by_name(name).map(Self).ok_or_else(unknown)
+    }
+
+    /// The accountant that was asked for, verified if that was asked for too.
+    fn asked(asked: &Asked) -> Result<Self, Failure> {
+        match (asked.verify, asked.accountant.as_str()) {
+            (false, name) => Self::new(name),
+            (true, "pld") => Ok(Self(Box::new(accounting::pld::Verified))),
+            (true, name) => {
+                Err(Failure::usage(format!("--verify has no meaning for {name}"), "only `pld` has two evaluators"))
+            }
+        }
     }
 
     fn name(&self) -> &'static str {

@@ -123,6 +123,9 @@ pub(crate) struct Asked {
     /// The method of accounting
     #[arg(long, value_name = "NAME", default_value = "pld", value_parser = accountants())]
     pub(crate) accountant: String,
+    /// Ask two evaluators of `pld` and refuse if their intervals do not meet, or only one answers
+    #[arg(long)]
+    pub(crate) verify: bool,
 }
 
 /// A plan as typed: one mechanism by flags, or a file of many.

@@ -3,11 +3,8 @@
 use crate::arguments::{
     AdjacencyAsTyped, AdversaryAsTyped, Kind, MechanismAsTyped, PlanAsTyped, SamplingAsTyped, UnitAsTyped,
 };
-use crate::digits::shortest;
 use crate::failure::Failure;
-use privacy::{
-    Adjacency, Adversary, Event, Mechanism, NoiseMultiplier, PrivacyError, Sampling, SamplingRate, Steps, Unit,
-};
+use privacy::{Adjacency, Adversary, Event, Mechanism, NoiseMultiplier, PrivacyError, Sampling, Steps, Unit};
 use std::io::Read;
 use std::path::Path;
 
@@ -215,7 +212,10 @@ impl MechanismAsTyped {
     /// How rows are drawn: a rate goes with a sampling, and a sampling with a rate.
     fn sampling(&self) -> Result<Sampling, Failure> {
         match (self.sampling, &self.rate) {
-            (_, Some(_)) if self.mechanism == Some(Kind::ShuffleClones) => self.sampled_users(),
+            // The users of a shuffle are a share of all users, drawn without replacement.
+            (_, rate @ Some(_)) if self.mechanism == Some(Kind::ShuffleClones) => {
+                Ok(Sampling::without_replacement_at(self.need("rate", rate)?)?)
+            }
             (None | Some(SamplingAsTyped::None), None) => Ok(Sampling::None),
             (None | Some(SamplingAsTyped::None), Some(_)) => Err(Failure::usage(
                 "--rate is given, but no sampling that it could be the rate of",
@@ -226,19 +226,6 @@ impl MechanismAsTyped {
                 Ok(Sampling::without_replacement_at(self.need("rate", rate)?)?)
             }
         }
-    }
-
-    /// The users of a shuffle as a share of all users: the population is users / rate, a whole number.
-    fn sampled_users(&self) -> Result<Sampling, Failure> {
-        let users: Steps = self.need("users", &self.users)?;
-        let rate: SamplingRate = self.need("rate", &self.rate)?;
-        let all = (users.get() as f64 / rate.get()).round();
-        if users.get() as f64 / all != rate.get() {
-            let message = format!("{users} users are not a share of {rate} of any number of users");
-            let near = shortest(users.get() as f64 / all);
-            return Err(Failure::usage(message, format!("{users} of {all} users are --rate {near}")));
-        }
-        Ok(Sampling::without_replacement(users.get(), all as u64)?)
     }
 
     /// A number that the mechanism cannot do without.

@@ -87,7 +87,7 @@ pub trait Accountant {
 /// Checks that all events of a plan speak of one relation and one unit, so that their costs add up.
 pub fn check_one_relation(plan: &[Event]) -> Result<(), PrivacyError> {
     let Some(first) = plan.first() else { return Ok(()) };
-    let words = |e: &Event| format!("{} of a {}", e.adjacency(), e.unit());
+    let words = |e: &Event| format!("{} of {}s", e.adjacency(), e.unit());
     match plan.iter().find(|e| (e.adjacency(), e.unit()) != (first.adjacency(), first.unit())) {
         Some(other) => Err(PrivacyError::MixedRelations { first: words(first), second: words(other) }),
         None => Ok(()),

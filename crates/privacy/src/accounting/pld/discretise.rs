@@ -64,8 +64,10 @@ pub(super) fn discretise(law: &Law, grid: &Grid, range: (f64, f64)) -> Result<Di
         lower: Masses { finite: Vec::new(), infinite: law.infinite.lo },
         slack: 0.0,
     };
-    for &(loss, mass) in &law.atoms {
-        add_atom(&mut out, grid, loss, mass);
+    if law.is_dense() {
+        add_dense(&mut out, grid, &law.atoms)?;
+    } else {
+        law.atoms.iter().for_each(|&(loss, mass)| add_atom(&mut out, grid, loss, mass));
     }
     if let Some(density) = &law.density {
         add_density(&mut out, grid, density, range)?;
@@ -154,31 +156,74 @@ fn add_density(out: &mut Discrete, grid: &Grid, density: &Density, range: (f64, 
     Ok(())
 }
 
-/// P-mass, its connected dots and the gap of the cell between the first and the last of three nodes.
+/// The cell of a density between the first and the last of three nodes.
 ///
-/// Connecting the dots (Doroshenko et al. 2022, arXiv:2207.04380) keeps the P- and Q-mass of the cell: with lower node l,
-/// width w, t = L − l: up = ∫ (1 − e^{−t})/(1 − e^{−w}) dP = (p − e^l q)/(1 − e^{−w}); its H is the chord of H.
 /// Where losses may differ by η, q of the shifted law is q e^{±η}.
-///
-/// Gap: by Jensen, collapsing both halves of the cell to their mean Y lowers H; the chord minus that piecewise linear
-/// curve is largest at one of its two kinks α = e^l/y. Never more than p tanh(w/4) ≤ p w/4, the gap of one atom.
 fn cell(density: &Density, [from, middle, to]: [&Node; 3], width: Interval) -> Cell {
     let ((p1, q1), (p2, q2)) = (density.masses(from, middle), density.masses(middle, to));
     let eta = 2.0 * from.slack.max(to.slack);
-    let (p, alpha) = (p1 + p2, Interval::exact(from.loss).exp() * Interval::new(1.0 - eta, 1.0 + eta));
-    let span = -(-width).exp_m1();
-    let up = (p - alpha * (q1 + q2)) / span;
-    let up = Interval::new(up.lo.clamp(0.0, p.lo.max(0.0)), up.hi.clamp(0.0, p.hi.max(0.0)));
-    let least = (-width).exp();
-    let mean = |p: Interval, q: Interval| {
-        let y = alpha * q / p;
-        Interval::new(y.lo.clamp(least.lo, 1.0), y.hi.clamp(least.lo, 1.0))
-    };
-    let (y1, y2) = (mean(p1, q1), mean(p2, q2));
-    let first = up * (ONE - least / y1) - (p2 - alpha * q2 / y1).clamp_positive();
-    let second = up * (ONE - least / y2);
-    let gap = first.hi.max(second.hi).min(p.hi * width.hi * 0.250_000_001).max(0.0);
-    Cell { width, p, up, gap }
+    let alpha = Interval::exact(from.loss).exp() * Interval::new(1.0 - eta, 1.0 + eta);
+    Cell::of_halves([(p1, alpha * q1), (p2, alpha * q2)], width)
+}
+
+impl Cell {
+    /// P-mass, its connected dots and the gap, from (p, e^l q) of both halves of a cell with lower node l.
+    ///
+    /// Connecting the dots (Doroshenko et al. 2022, arXiv:2207.04380) keeps the P- and Q-mass of the cell: with width w
+    /// and t = L − l, up = ∫ (1 − e^{−t})/(1 − e^{−w}) dP = (p − e^l q)/(1 − e^{−w}); its H is the chord of H.
+    ///
+    /// Gap: by Jensen, collapsing both halves of the cell to their mean Y lowers H; the chord minus that piecewise
+    /// linear curve is largest at one of its two kinks α = e^l/y. Never more than p tanh(w/4) ≤ p w/4, the gap of one
+    /// atom.
+    fn of_halves([(p1, a1), (p2, a2)]: [(Interval, Interval); 2], width: Interval) -> Self {
+        let p = p1 + p2;
+        let up = (p - (a1 + a2)) / -(-width).exp_m1();
+        let up = Interval::new(up.lo.clamp(0.0, p.lo.max(0.0)), up.hi.clamp(0.0, p.hi.max(0.0)));
+        let least = (-width).exp();
+        let mean = |p: Interval, a: Interval| {
+            let y = a / p;
+            Interval::new(y.lo.clamp(least.lo, 1.0), y.hi.clamp(least.lo, 1.0))
+        };
+        let (y1, y2) = (mean(p1, a1), mean(p2, a2));
+        let first = up * (ONE - least / y1) - (p2 - a2 / y1).clamp_positive();
+        let second = up * (ONE - least / y2);
+        let gap = first.hi.max(second.hi).min(p.hi * width.hi * 0.250_000_001).max(0.0);
+        Self { width, p, up, gap }
+    }
+}
+
+/// Many atoms, taken together cell by cell as a density would be: the error from below is then of second order too.
+///
+/// The atom at the anchor, if there is one, may hold most of the mass: it stays exact.
+fn add_dense(out: &mut Discrete, grid: &Grid, atoms: &[(Interval, Interval)]) -> Result<(), PrivacyError> {
+    let middle = |loss: &Interval| 0.5 * (loss.lo + loss.hi);
+    let uncertainty = |loss: &Interval| 0.5 * (loss.hi - loss.lo) + rounding(middle(loss), grid);
+    let at_anchor = |atom: &&(Interval, Interval)| (middle(&atom.0) - grid.anchor).abs() < 1e-12;
+    for (loss, mass) in atoms.iter().filter(at_anchor) {
+        out.slack = out.slack.max(uncertainty(loss) + (middle(loss) - grid.anchor).abs());
+        out.upper.finite.push((0, mass.hi));
+        out.lower.finite.push((0, mass.lo));
+    }
+    let (Some((first, _)), Some((last, _))) = (atoms.first(), atoms.last()) else { return Ok(()) };
+    let index = grid.nodes((middle(first) - grid.step, middle(last) + grid.step))?;
+    let mut rest = atoms.iter().filter(|atom| !at_anchor(atom)).peekable();
+    let cells: Vec<Cell> = index
+        .windows(2)
+        .map(|ends| {
+            let (from, to) = (grid.anchor + ends[0] as f64 * grid.step, grid.anchor + ends[1] as f64 * grid.step);
+            let mut halves = [(Interval::exact(0.0), Interval::exact(0.0)); 2];
+            while let Some((loss, mass)) = rest.next_if(|(loss, _)| middle(loss) < to) {
+                let half = &mut halves[usize::from(2.0 * middle(loss) >= from + to)];
+                let decay = (Interval::exact(from) - Interval::exact(middle(loss))).exp();
+                *half = (half.0 + *mass, half.1 + *mass * decay);
+                out.slack = out.slack.max(uncertainty(loss));
+            }
+            Cell::of_halves(halves, Interval::exact((ends[1] - ends[0]) as f64) * Interval::exact(grid.step))
+        })
+        .collect();
+    out.upper.finite.extend(index.iter().copied().zip(upper(&cells, 0.0)));
+    out.lower.finite.extend(index.iter().copied().zip(lower(&cells, 0.0)));
+    Ok(())
 }
 
 /// Masses of the dominating law: dots connected, mass below the first node moved up to it.

@@ -1,5 +1,6 @@
 //! Where to look: tilt, step and window by a saddle point of a rough law. Nothing here is certified, nothing needs to be.
 
+use super::Interval;
 use super::law::Law;
 
 /// Points by which the density part of a law is represented.
@@ -143,14 +144,27 @@ pub(super) fn minimise(f: &dyn Fn(f64) -> f64) -> f64 {
     fa.min(fb)
 }
 
-/// A law as a few hundred points.
+/// A law as a few hundred points. Of many atoms, neighbours are taken together.
 fn points(law: &Law, range: (f64, f64)) -> Vec<(f64, f64)> {
-    let middle =
-        |(loss, mass): &(super::Interval, super::Interval)| (0.5 * (loss.lo + loss.hi), 0.5 * (mass.lo + mass.hi));
-    let mut out: Vec<(f64, f64)> = law.atoms.iter().map(middle).collect();
+    let mut out: Vec<(f64, f64)> = if law.is_dense() {
+        let wide = law.atoms.len().div_ceil(2 * POINTS);
+        law.atoms.chunks(wide).map(together).collect()
+    } else {
+        law.atoms.iter().map(|atom| together(std::slice::from_ref(atom))).collect()
+    };
     if let Some(density) = &law.density {
         out.extend(density.sketch(range, POINTS));
     }
     out.retain(|p| p.1 > 0.0);
     out
+}
+
+/// Mean loss and mass of some atoms.
+fn together(atoms: &[(Interval, Interval)]) -> (f64, f64) {
+    let (mut sum, mut mass) = (0.0, 0.0);
+    for (loss, p) in atoms {
+        sum += 0.5 * (loss.lo + loss.hi) * p.hi;
+        mass += p.hi;
+    }
+    (sum / mass.max(f64::MIN_POSITIVE), mass)
 }

@@ -14,11 +14,31 @@ pub(super) fn epsilon(
     width: f64,
     rough: Option<Bounds>,
 ) -> Result<Bounds, PrivacyError> {
-    search(&Problem::new(composition)?, delta, width, rough)
+    let problem = Problem::new(composition)?;
+    let [lower, upper] = search(&problem, delta, width, rough, [Side::Lower, Side::Upper])?;
+    Ok(Bounds::between(lower, upper))
+}
+
+/// One end of ε at δ, near rough bounds.
+pub(super) fn end(
+    composition: &Composition,
+    delta: f64,
+    width: f64,
+    rough: Bounds,
+    side: Side,
+) -> Result<f64, PrivacyError> {
+    let [end] = search(&Problem::new(composition)?, delta, width, Some(rough), [side])?;
+    Ok(end.max(0.0))
 }
 
 /// Looks for ε where the rough law has it, and where the curve points if it is not there.
-fn search(problem: &Problem, delta: f64, width: f64, rough: Option<Bounds>) -> Result<Bounds, PrivacyError> {
+fn search<const N: usize>(
+    problem: &Problem,
+    delta: f64,
+    width: f64,
+    rough: Option<Bounds>,
+    sides: [Side; N],
+) -> Result<[f64; N], PrivacyError> {
     if problem.infinite() > delta {
         return Err(refuse("outcomes that a neighbour cannot produce are more likely than delta"));
     }
@@ -31,9 +51,9 @@ fn search(problem: &Problem, delta: f64, width: f64, rough: Option<Bounds>) -> R
         saddle.log_delta = libm::log(delta);
         let mut prepared = problem.prepare(saddle, width)?;
         let reach = (0.5 * saddle.epsilon + 0.1).min(prepared.reach(saddle.epsilon));
-        let mut found = [0.0; 2];
+        let mut found = [0.0; N];
         let mut missed = None;
-        for (side, slot) in [Side::Upper, Side::Lower].into_iter().zip(&mut found) {
+        for (side, slot) in sides.into_iter().zip(&mut found) {
             let curve = prepared.curve(side)?;
             let value = |e: f64| if side == Side::Upper { curve.upper(e) } else { curve.lower(e) };
             match crossing(value, delta, saddle.epsilon, reach, 0.01 * width) {
@@ -41,7 +61,7 @@ fn search(problem: &Problem, delta: f64, width: f64, rough: Option<Bounds>) -> R
                 Err(m) => missed = Some(m),
             }
         }
-        let Some(missed) = missed else { return Ok(Bounds::between(found[1], found[0])) };
+        let Some(missed) = missed else { return Ok(found) };
         let next = if missed == Missed::Above { saddle.epsilon + reach } else { (saddle.epsilon - reach).max(0.0) };
         saddle = problem.saddle_at_epsilon(next, libm::log(delta));
     }

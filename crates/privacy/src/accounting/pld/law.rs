@@ -8,6 +8,9 @@ const ZERO: Interval = Interval { lo: 0.0, hi: 0.0 };
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 const HALF: Interval = Interval { lo: 0.5, hi: 0.5 };
 
+/// Atoms of a law without a density, up to which they are placed one by one.
+const DENSE: usize = 200;
+
 /// The loss law of one pair.
 #[derive(Debug, Clone)]
 pub(super) struct Law {
@@ -82,13 +85,24 @@ impl Law {
         Self { atoms: density.end_atoms(), density: Some(density), infinite: ZERO }
     }
 
+    /// True if there are so many atoms that they are better treated as a density than one by one.
+    pub(super) fn is_dense(&self) -> bool {
+        self.density.is_none() && self.atoms.len() > DENSE
+    }
+
     /// The loss that a grid should have as a node: that of the first atom.
     pub(super) fn anchor(&self) -> f64 {
+        if self.is_dense() {
+            return 0.0;
+        }
         self.atoms.first().map_or(0.0, |(loss, _)| 0.5 * (loss.lo + loss.hi))
     }
 
     /// Distance of the first and the last atom, which a grid should divide.
     pub(super) fn span(&self) -> f64 {
+        if self.is_dense() {
+            return 0.0;
+        }
         self.atoms.last().map_or(0.0, |(loss, _)| 0.5 * (loss.lo + loss.hi) - self.anchor())
     }
 

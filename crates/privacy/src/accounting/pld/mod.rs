@@ -18,13 +18,14 @@ mod solve;
 use super::pair::{Composition, Pair, directions};
 use super::{Accountant, Bounds, Interval, contour};
 use crate::{Delta, Epsilon, Event, PrivacyError};
+use problem::Side;
 use solve::crossing;
 
 /// Relative width of ε on a grid at which directions are compared.
 const COARSE: f64 = 1e-3;
 
 /// Relative width of ε on a grid that is aimed at.
-const FINE: f64 = 1e-6;
+const FINE: f64 = 5e-7;
 
 /// The name on the command line.
 const NAME: &str = "pld";
@@ -172,8 +173,13 @@ impl Evaluator {
             return self.evaluate(composition, question);
         }
         let part = |law: fn(&Pair) -> Pair| composition.iter().map(|(pair, steps)| (law(pair), *steps)).collect();
-        let lower = self.evaluate(&part(Pair::lower), question)?.lower;
-        Ok(Bounds { lower, upper: self.evaluate(&part(Pair::upper), question)?.upper })
+        let (low, high): (Composition, Composition) = (part(Pair::lower), part(Pair::upper));
+        if let (Self::Grid, Question::EpsilonAt(delta)) = (self, question) {
+            let rough = grid::epsilon(&high, delta, COARSE, None)?;
+            let lower = grid::end(&low, delta, FINE, rough, Side::Lower)?;
+            return Ok(Bounds { lower, upper: grid::end(&high, delta, FINE, rough, Side::Upper)? });
+        }
+        Ok(Bounds { lower: self.evaluate(&low, question)?.lower, upper: self.evaluate(&high, question)?.upper })
     }
 
     fn evaluate(self, composition: &Composition, question: Question) -> Result<Bounds, PrivacyError> {
