@@ -58,7 +58,10 @@ pub(super) struct Cell {
 }
 
 /// Discretises a law whose density part is cut to the losses `range`.
-pub(super) fn discretise(law: &Law, grid: &Grid, range: (f64, f64)) -> Result<Discrete, PrivacyError> {
+///
+/// By Jensen a loss of 0 is dominated by every pair. Where cells are wider than the losses it is the better lower bound,
+/// which `tilt` decides: any is valid.
+pub(super) fn discretise(law: &Law, grid: &Grid, range: (f64, f64), tilt: f64) -> Result<Discrete, PrivacyError> {
     let mut out = Discrete {
         upper: Masses { finite: Vec::new(), infinite: law.infinite.hi },
         lower: Masses { finite: Vec::new(), infinite: law.infinite.lo },
@@ -71,11 +74,21 @@ pub(super) fn discretise(law: &Law, grid: &Grid, range: (f64, f64)) -> Result<Di
     }
     if let Some(density) = &law.density {
         add_density(&mut out, grid, density, range)?;
+        if moment(&out.lower, grid, tilt) < 1.0 {
+            let zero = (-grid.anchor / grid.step).floor() as i64;
+            out.lower = Masses { finite: vec![(zero, 1.0)], infinite: 0.0 };
+        }
     }
     match out.slack.is_finite() && out.upper.finite.iter().all(|m| m.1.is_finite()) {
         true => Ok(out),
         false => Err(refuse("the loss of a step leaves the range of floating-point numbers")),
     }
+}
+
+/// E e^{λL}.
+fn moment(masses: &Masses, grid: &Grid, tilt: f64) -> f64 {
+    let term = |&(k, m): &(i64, f64)| m * libm::exp(tilt * (grid.anchor + k as f64 * grid.step));
+    masses.finite.iter().map(term).sum::<f64>() + masses.infinite
 }
 
 /// An atom on a node is exact. Otherwise: connect the dots above, the node below it below.
@@ -291,7 +304,7 @@ mod tests {
         let fine = ((cells / 6.0) as u64).next_power_of_two() as i64;
         let grid = Grid { step: (high - low) / cells, anchor: law.anchor(), fine };
         let range = law.density.as_ref().map_or((0.0, 0.0), |d| d.range(1e-13, 1e-20));
-        let discrete = discretise(&law, &grid, range).unwrap();
+        let discrete = discretise(&law, &grid, range, 5.0).unwrap();
         (law, grid, discrete)
     }
 

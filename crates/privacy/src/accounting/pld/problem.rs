@@ -96,9 +96,9 @@ impl Problem {
         let (tilt, window) = self.choose_tilt(&rough, &saddle, width);
         let anchors: Vec<f64> = self.laws.iter().map(|(law, _)| law.anchor()).collect();
         let sizes = rough.sizes(saddle.tilt, &anchors);
-        let room = width * saddle.epsilon.max(1e-3) / self.total;
-        let smooth = (5.0 * room / (saddle.tilt + 1.0)).sqrt().min(0.5 * rough.typical_loss());
-        let wanted = if self.atoms_off_grid() { smooth.min(room) } else { smooth };
+        let room = width * saddle.epsilon.max(1e-3);
+        let smooth = (5.0 * room / (self.total * (saddle.tilt + 1.0))).sqrt().min(0.25 * rough.typical_loss());
+        let wanted = smooth.min(room / self.steps_off_grid());
         if (window.1 - window.0) / LONGEST > rough.typical_loss() {
             return Err(refuse("a grid as fine as the loss of a step would need too much memory"));
         }
@@ -107,7 +107,7 @@ impl Problem {
         for (i, (law, count)) in self.laws.iter().enumerate() {
             let fine = (2.0 * sizes[i] / step).clamp(4.0, 32_768.0) as u64;
             let grid = Grid { step, anchor: anchors[i], fine: fine.next_power_of_two() as i64 };
-            let one = discretise(law, &grid, ranges[i])?;
+            let one = discretise(law, &grid, ranges[i], tilt)?;
             offset = offset + Interval::exact(*count) * Interval::exact(anchors[i]);
             slack += count * one.slack;
             discrete.push(one);
@@ -143,20 +143,23 @@ impl Problem {
         best
     }
 
-    /// Distance of the outer atoms of the law that occurs most; the step divides it by a multiple of eight.
+    /// Distance of the outer atoms of the law that has them and occurs most, or 0; the step divides it by a multiple of 8.
     fn span(&self) -> f64 {
-        self.laws.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0.0, |(law, _)| law.span())
+        let spans = self.laws.iter().filter(|(law, _)| law.span() > 0.0);
+        spans.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0.0, |(law, _)| law.span())
     }
 
-    /// True if some atom is neither an anchor nor on every grid that divides the span by eight.
-    fn atoms_off_grid(&self) -> bool {
+    /// How many steps have an atom that is neither an anchor nor on every grid that divides the span by a multiple of 8.
+    fn steps_off_grid(&self) -> f64 {
         let unit = self.span() / 8.0;
-        self.laws.iter().filter(|(law, _)| !law.is_dense()).any(|(law, _)| {
-            law.atoms.iter().any(|(loss, _)| {
+        let off = |law: &Law| {
+            let off_node = |loss: &Interval| {
                 let place = (0.5 * (loss.lo + loss.hi) - law.anchor()) / unit;
-                place != 0.0 && !place.is_nan() && (place - place.round()).abs() > 1e-9
-            })
-        })
+                (place - place.round()).abs() > 1e-9
+            };
+            !law.is_dense() && law.atoms.iter().any(|(loss, _)| off_node(loss))
+        };
+        self.laws.iter().filter(|(law, _)| off(law)).fold(0.0, |sum, (_, count)| sum + count)
     }
 
     /// Step and length for a window, near the wanted step; a step that divides the distance of atoms if there are any.
