@@ -6,6 +6,7 @@
 use super::Interval;
 use super::law::{Density, Law, Node};
 use super::lower::lower;
+use super::merge::{Pool, merge};
 use super::refuse;
 use crate::PrivacyError;
 
@@ -68,7 +69,7 @@ pub(super) fn discretise(law: &Law, grid: &Grid, range: (f64, f64), tilt: f64) -
         slack: 0.0,
     };
     if law.is_dense() {
-        add_dense(&mut out, grid, &law.atoms)?;
+        add_dense(&mut out, grid, &law.atoms, tilt)?;
     } else {
         law.atoms.iter().for_each(|&(loss, mass)| add_atom(&mut out, grid, loss, mass));
     }
@@ -208,7 +209,7 @@ impl Cell {
 /// Many atoms, taken together cell by cell as a density would be: the error from below is then of second order too.
 ///
 /// The atom at the anchor, if there is one, may hold most of the mass: it stays exact.
-fn add_dense(out: &mut Discrete, grid: &Grid, atoms: &[(Interval, Interval)]) -> Result<(), PrivacyError> {
+fn add_dense(out: &mut Discrete, grid: &Grid, atoms: &[(Interval, Interval)], tilt: f64) -> Result<(), PrivacyError> {
     let middle = |loss: &Interval| 0.5 * (loss.lo + loss.hi);
     let uncertainty = |loss: &Interval| 0.5 * (loss.hi - loss.lo) + rounding(middle(loss), grid);
     let at_anchor = |atom: &&(Interval, Interval)| (middle(&atom.0) - grid.anchor).abs() < 1e-12;
@@ -220,22 +221,25 @@ fn add_dense(out: &mut Discrete, grid: &Grid, atoms: &[(Interval, Interval)]) ->
     let (Some((first, _)), Some((last, _))) = (atoms.first(), atoms.last()) else { return Ok(()) };
     let index = grid.nodes((middle(first) - grid.step, middle(last) + grid.step))?;
     let mut rest = atoms.iter().filter(|atom| !at_anchor(atom)).peekable();
-    let cells: Vec<Cell> = index
-        .windows(2)
-        .map(|ends| {
-            let (from, to) = (grid.anchor + ends[0] as f64 * grid.step, grid.anchor + ends[1] as f64 * grid.step);
-            let mut halves = [(Interval::exact(0.0), Interval::exact(0.0)); 2];
-            while let Some((loss, mass)) = rest.next_if(|(loss, _)| middle(loss) < to) {
-                let half = &mut halves[usize::from(2.0 * middle(loss) >= from + to)];
-                let decay = (Interval::exact(from) - Interval::exact(middle(loss))).exp();
-                *half = (half.0 + *mass, half.1 + *mass * decay);
-                out.slack = out.slack.max(uncertainty(loss));
-            }
-            Cell::of_halves(halves, Interval::exact((ends[1] - ends[0]) as f64) * Interval::exact(grid.step))
-        })
-        .collect();
+    let (mut cells, mut pools) = (Vec::new(), Vec::new());
+    for ends in index.windows(2) {
+        let (from, to) = (grid.anchor + ends[0] as f64 * grid.step, grid.anchor + ends[1] as f64 * grid.step);
+        let mut halves = [(Interval::exact(0.0), Interval::exact(0.0)); 2];
+        while let Some((loss, mass)) = rest.next_if(|(loss, _)| middle(loss) < to) {
+            let half = &mut halves[usize::from(2.0 * middle(loss) >= from + to)];
+            let decay = (Interval::exact(from) - Interval::exact(middle(loss))).exp();
+            *half = (half.0 + *mass, half.1 + *mass * decay);
+            out.slack = out.slack.max(uncertainty(loss));
+        }
+        pools.extend(Pool::new(from, halves[0].0 + halves[1].0, halves[0].1 + halves[1].1));
+        cells.push(Cell::of_halves(halves, Interval::exact((ends[1] - ends[0]) as f64) * Interval::exact(grid.step)));
+    }
     out.upper.finite.extend(index.iter().copied().zip(upper(&cells, 0.0)));
-    out.lower.finite.extend(index.iter().copied().zip(lower(&cells, 0.0)));
+    let by_gaps = Masses { finite: index.iter().copied().zip(lower(&cells, 0.0)).collect(), infinite: 0.0 };
+    let by_pairs = Masses { finite: merge(&pools, grid), infinite: 0.0 };
+    // Both are dominated by the law; the one with the larger moment is the better one where it matters.
+    let better = if moment(&by_pairs, grid, tilt) > moment(&by_gaps, grid, tilt) { by_pairs } else { by_gaps };
+    out.lower.finite.extend(better.finite);
     Ok(())
 }
 

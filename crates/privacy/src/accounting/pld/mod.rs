@@ -12,6 +12,7 @@ mod fft;
 mod grid;
 mod law;
 mod lower;
+mod merge;
 mod problem;
 mod solve;
 
@@ -26,6 +27,9 @@ const COARSE: f64 = 1e-3;
 
 /// Relative width of ε on a grid that is aimed at.
 const FINE: f64 = 5e-7;
+
+/// A composition whose losses cannot exceed this costs that much and no more: nobody needs to know better.
+const FREE: f64 = 1e-12;
 
 /// The name on the command line.
 const NAME: &str = "pld";
@@ -183,6 +187,10 @@ impl Evaluator {
     }
 
     fn evaluate(self, composition: &Composition, question: Question) -> Result<Bounds, PrivacyError> {
+        // δ(0) ≤ 1 − e^{−max L} ≤ max L, so the largest loss bounds both answers.
+        if let Some(most) = closed::largest_loss(composition).filter(|most| most.hi < FREE) {
+            return Ok(Bounds::at_most(most.hi.max(0.0)));
+        }
         match (self, question) {
             (_, Question::DeltaAt(epsilon)) if is_beyond(composition, epsilon) => Ok(Bounds::ZERO),
             (Self::Closed, Question::EpsilonAt(delta)) => closed_epsilon(composition, delta),
