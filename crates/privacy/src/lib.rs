@@ -26,6 +26,11 @@
 //!
 #![doc = include_str!("../../../NOTATION.md")]
 
+/// The examples of the README, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
+
 pub mod accounting;
 mod batch;
 mod bounded;
