@@ -93,9 +93,7 @@ fn shuffles_are_composed_within_a_millionth() {
             let found = Pld.epsilon(std::slice::from_ref(&event), Delta::new(delta).unwrap()).unwrap();
             let what = format!("{} at {delta}: {found:?}, {exact}", case["id"]);
             assert!(found.lower <= exact * (1.0 + tolerance) && exact * (1.0 - tolerance) <= found.upper, "{what}");
-            // A hundred users shuffled have few, far and incommensurable losses.
-            let widest = if case["n_shuffled"] == 100 { 1e-4 } else { 1e-6 };
-            assert!(found.relative_width() <= widest, "{what}");
+            assert!(found.relative_width() <= 1e-6, "{what}");
             count += 1;
         }
     }

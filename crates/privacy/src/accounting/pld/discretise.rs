@@ -44,6 +44,8 @@ pub(super) struct Discrete {
     pub(super) lower: Masses,
     /// η: losses of the law may differ from those that were discretised by this much.
     pub(super) slack: f64,
+    /// Of a finite law: its atoms with the dots connected one step apart, rounded down; see `blur`.
+    pub(super) dots: Option<Masses>,
 }
 
 /// What the two bounds need to know of the law between two neighbouring nodes.
@@ -67,6 +69,7 @@ pub(super) fn discretise(law: &Law, grid: &Grid, range: (f64, f64), tilt: f64) -
         upper: Masses { finite: Vec::new(), infinite: law.infinite.hi },
         lower: Masses { finite: Vec::new(), infinite: law.infinite.lo },
         slack: 0.0,
+        dots: law.density.is_none().then(|| dots(law, grid)),
     };
     if law.is_dense() {
         add_dense(&mut out, grid, &law.atoms, tilt)?;
@@ -112,6 +115,20 @@ fn add_atom(out: &mut Discrete, grid: &Grid, loss: Interval, mass: Interval) {
     out.upper.finite.push((below as i64, (mass.hi - up).next_up()));
     out.upper.finite.push((below as i64 + 1, up));
     out.lower.finite.push((below as i64, mass.lo));
+}
+
+/// Every atom with its dots connected on neighbouring nodes, all masses rounded down.
+fn dots(law: &Law, grid: &Grid) -> Masses {
+    let mut out = Masses { finite: Vec::with_capacity(2 * law.atoms.len()), infinite: law.infinite.lo };
+    for (loss, mass) in &law.atoms {
+        let place = (0.5 * (loss.lo + loss.hi) - grid.anchor) / grid.step;
+        let below = place.floor();
+        let (t, w) = (Interval::exact((place - below) * grid.step), Interval::exact(grid.step));
+        let up = *mass * (-t).exp_m1() / (-w).exp_m1();
+        out.finite.push((below as i64, (mass.lo - up.hi).next_down().max(0.0)));
+        out.finite.push((below as i64 + 1, up.lo.clamp(0.0, mass.lo)));
+    }
+    out
 }
 
 /// Bound on the rounding error of a computed loss near `loss`, relative to the exact anchor + k·step.

@@ -67,6 +67,26 @@ impl Curve {
         (delta.lo.max(0.0) + infinite).next_down().clamp(0.0, 1.0)
     }
 
+    /// P-mass of the total losses within `radius` of ε, from above. Mass that is wrapped into the window only adds.
+    pub(super) fn mass_near(&self, epsilon: f64, radius: f64) -> f64 {
+        let s = &self.composed.settings;
+        let e = (Interval::exact(epsilon) - self.offset).hi;
+        let wide = radius + self.slack + 2.0 * s.step + 1e-12 * (1.0 + e.abs());
+        let (first, last) = (((e - wide) / s.step).floor(), ((e + wide) / s.step).ceil());
+        if !(first >= s.start as f64 && last < s.start as f64 + s.size as f64) {
+            return 1.0;
+        }
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for k in first as i64..=last as i64 {
+            let weight = libm::exp(-s.tilt * (k as f64 * s.step - e));
+            let y = self.composed.values[k.rem_euclid(s.size as i64) as usize];
+            sum += y.max(0.0) * weight;
+            weights += weight;
+        }
+        let rounded = sum * (1.0 + 1e-6) + self.composed.entry_error * weights * (1.0 + 1e-6);
+        (self.scale(e) * Interval::new(0.0, rounded)).hi.min(1.0)
+    }
+
     /// M e^{−λe}.
     fn scale(&self, e: f64) -> Interval {
         (self.composed.log_scale - Interval::exact(self.composed.settings.tilt) * Interval::exact(e)).exp()

@@ -55,7 +55,9 @@ fn search<const N: usize>(
         let mut missed = None;
         for (side, slot) in sides.into_iter().zip(&mut found) {
             let curve = prepared.curve(side)?;
-            let value = |e: f64| if side == Side::Upper { curve.upper(e) } else { curve.lower(e) };
+            let blurred = if side == Side::Lower { prepared.blurred()? } else { None };
+            let also = |e: f64| blurred.as_ref().map_or(0.0, |b| b.lower(e, 1e-3 * width * delta));
+            let value = |e: f64| if side == Side::Upper { curve.upper(e) } else { curve.lower(e).max(also(e)) };
             match crossing(value, delta, saddle.epsilon, reach, 0.01 * width) {
                 Ok(c) => *slot = if side == Side::Upper { c.first_below } else { c.last_above },
                 Err(m) => missed = Some(m),
@@ -76,7 +78,8 @@ pub(super) fn delta(composition: &Composition, epsilon: f64, width: f64) -> Resu
     let mut prepared = problem.prepare(saddle, width)?;
     let upper = prepared.curve(Side::Upper)?.upper(epsilon);
     let lower = prepared.curve(Side::Lower)?.lower(epsilon);
-    Ok(Bounds::between(lower, upper))
+    let blurred = prepared.blurred()?.map_or(0.0, |b| b.lower(epsilon, 1e-3 * width * upper));
+    Ok(Bounds::between(lower.max(blurred), upper))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! `docs/maths/certified-pld.md`). A number that is returned is enclosed by bounds that include every error made on the
 //! way; where that fails the answer is a refusal.
 
+mod blur;
 mod closed;
 mod discretise;
 mod estimate;
@@ -27,6 +28,9 @@ const COARSE: f64 = 1e-3;
 
 /// Relative width of ε on a grid that is aimed at.
 const FINE: f64 = 5e-7;
+
+/// The same for a second attempt at finite laws.
+const FINER: f64 = FINE / 40.0;
 
 /// A composition whose losses cannot exceed this costs that much and no more: nobody needs to know better.
 const FREE: f64 = 1e-12;
@@ -180,8 +184,12 @@ impl Evaluator {
         let (low, high): (Composition, Composition) = (part(Pair::lower), part(Pair::upper));
         if let (Self::Grid, Question::EpsilonAt(delta)) = (self, question) {
             let rough = grid::epsilon(&high, delta, COARSE, None)?;
-            let lower = grid::end(&low, delta, FINE, rough, Side::Lower)?;
-            return Ok(Bounds { lower, upper: grid::end(&high, delta, FINE, rough, Side::Upper)? });
+            let upper = grid::end(&high, delta, FINE, rough, Side::Upper)?;
+            let lower = |width: f64| grid::end(&low, delta, width, rough, Side::Lower);
+            // Few and far atoms are blurred on a finer grid.
+            let first = lower(FINE)?;
+            let wide = first < upper * (1.0 - 2.0 * FINE);
+            return Ok(Bounds { lower: if wide { first.max(lower(FINER)?) } else { first }, upper });
         }
         Ok(Bounds { lower: self.evaluate(&low, question)?.lower, upper: self.evaluate(&high, question)?.upper })
     }

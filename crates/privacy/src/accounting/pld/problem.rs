@@ -1,6 +1,7 @@
 //! A composition prepared for the FFT: choice of tilt, step and window, and the two curves that follow.
 
-use super::discretise::{Discrete, Grid, discretise};
+use super::blur::Blurred;
+use super::discretise::{Discrete, Grid, Masses, discretise};
 use super::estimate::{Rough, Saddle};
 use super::evaluate::Curve;
 use super::fft::{Factor, Settings, compose};
@@ -98,7 +99,8 @@ impl Problem {
         let sizes = rough.sizes(saddle.tilt, &anchors);
         let room = width * saddle.epsilon.max(1e-3);
         let smooth = (5.0 * room / (self.total * (saddle.tilt + 1.0))).sqrt().min(0.25 * rough.typical_loss());
-        let wanted = smooth.min(room / self.steps_off_grid());
+        // One atom at a time costs h a step; blurred, 4 T h² (λ+1).
+        let wanted = smooth.min((room / self.steps_off_grid()).max(0.15 * smooth));
         if (window.1 - window.0) / LONGEST > rough.typical_loss() {
             return Err(refuse("a grid as fine as the loss of a step would need too much memory"));
         }
@@ -183,6 +185,21 @@ impl Problem {
 }
 
 impl Prepared {
+    /// A lower bound that suits atoms anywhere, if all laws are finite.
+    pub(super) fn blurred(&mut self) -> Result<Option<Blurred>, PrivacyError> {
+        let dots: Option<Vec<&Masses>> = self.discrete.iter().map(|d| d.dots.as_ref()).collect();
+        let Some(dots) = dots else { return Ok(None) };
+        let factors: Vec<Factor<'_>> =
+            dots.iter().zip(&self.counts).map(|(&masses, &count)| Factor { masses, count }).collect();
+        let composed = compose(&factors, self.settings, false, &mut self.planner)?;
+        let held = |m: &Masses| m.infinite + m.finite.iter().map(|(_, mass)| mass).sum::<f64>();
+        let missing = |(d, dots): (&Discrete, &&Masses)| (held(&d.upper) - held(dots)).max(0.0) + 1e-13;
+        let counts = self.counts.iter().map(|&c| c as f64);
+        let lost = self.discrete.iter().zip(&dots).map(missing).zip(counts.clone()).map(|(m, count)| m * count).sum();
+        let curve = Curve::new(composed, self.offset, self.slack);
+        Ok(Some(Blurred::new(curve, counts.sum(), self.settings.step, lost)))
+    }
+
     /// How far from a loss one may look, to both sides, without leaving the window.
     pub(super) fn reach(&self, loss: f64) -> f64 {
         let start = self.offset.lo + self.settings.start as f64 * self.settings.step;

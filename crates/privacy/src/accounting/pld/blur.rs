@@ -1,0 +1,43 @@
+//! A lower bound for finite laws of any kind: connecting the dots blurs the total loss, and little is lost by the blur.
+//!
+//! Connect the dots of every atom on nodes one step h apart. Given the true losses, step i then has the loss L_i + ξ_i with
+//! independent ξ_i in an interval of length h and E e^{−ξ_i} = 1. So Y of the composition becomes Y·M, M = Π e^{−ξ_i},
+//! E[M | L] = 1, and δ of the connected law exceeds δ by E[gap(e^ε Y)], gap(u) = E(1 − uM)₊ − (1 − u)₊. With T steps:
+//!
+//! * Var M ≤ V = (1 + sinh²(h/2))^T − 1 (two points e^{±} apart), hence gap(u) ≤ ½√V always;
+//! * 0 ≤ E ξ_i ≤ h²/8 (Jensen; Hoeffding's lemma), and the same for −ξ_i under M·P. By Hoeffding's inequality under both,
+//!   |log u| > t gives gap(u) ≤ e^{−2(t − Th²/8)²/(Th²)} = τ;
+//! * the total loss S of the connected law is within t of the true one except with probability 2τ.
+//!
+//! Together: δ ≥ δ_connected − ½√V (P(|S − ε| ≤ 2t) + 2τ) − τ. The error is of second order in h, whatever the atoms.
+
+use super::evaluate::Curve;
+
+/// The composition of connected dots, rounded down, and what was lost by rounding.
+pub(super) struct Blurred {
+    curve: Curve,
+    /// T.
+    steps: f64,
+    /// h.
+    step: f64,
+    /// P-mass that rounding has taken away in all steps together.
+    missing: f64,
+}
+
+impl Blurred {
+    pub(super) fn new(curve: Curve, steps: f64, step: f64, missing: f64) -> Self {
+        Self { curve, steps, step, missing }
+    }
+
+    /// δ(ε) from below; `precision` is how small τ is to be, which decides t.
+    pub(super) fn lower(&self, epsilon: f64, precision: f64) -> f64 {
+        let square = self.steps * self.step * self.step * (1.0 + 1e-9);
+        let tail = precision.clamp(1e-300, 0.1);
+        let reach = (0.125 * square + (-0.5 * square * libm::log(tail)).sqrt()) * (1.0 + 1e-9);
+        let sinh = libm::sinh(0.5 * self.step);
+        let spread = (libm::expm1(self.steps * libm::log1p(sinh * sinh))).sqrt() * (1.0 + 1e-9);
+        let near = self.curve.mass_near(epsilon, 2.0 * reach) + self.missing;
+        let lost = 0.5 * spread * (near + 2.0 * tail) + tail;
+        (self.curve.lower(epsilon) - lost * (1.0 + 1e-9)).max(0.0)
+    }
+}
