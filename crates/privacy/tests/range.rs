@@ -10,10 +10,10 @@ use rand_core::SeedableRng;
 fn random_plans_are_answered_or_refused_without_contradiction() {
     let mut rng = ChaCha20Rng::from_seed([42; 32]);
     let mut tally = range::Tally::default();
-    for _ in 0..200 {
+    for _ in 0..60 {
         tally.ask(&range::draw(&mut rng));
     }
     assert!(tally.contradictions.is_empty(), "{:#?}", tally.contradictions);
-    assert!(tally.certified >= 170, "{} certified, refused: {:#?}", tally.certified, tally.refused);
+    assert!(tally.certified >= 54, "{} certified, refused: {:#?}", tally.certified, tally.refused);
     assert!(range::peak_megabytes().is_none_or(|m| m < 256), "{:?} MB", range::peak_megabytes());
 }

@@ -12,8 +12,11 @@ use crate::PrivacyError;
 
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 
-/// Most nodes that a law may take.
-const MOST_NODES: f64 = 2e6;
+/// Most nodes that a density may take, each of which costs a dozen tails of the normal law.
+const MOST_NODES: f64 = 3e5;
+
+/// Most nodes that atoms may take.
+const MOST_FOR_ATOMS: f64 = 4e6;
 
 /// Nodes at anchor + k·step. Cells have one step up to |k| = `fine`, and double each time |k| doubles beyond.
 #[derive(Debug, Clone, Copy)]
@@ -143,12 +146,12 @@ impl Grid {
     }
 
     /// The nodes that cover the range.
-    fn nodes(&self, range: (f64, f64)) -> Result<Vec<i64>, PrivacyError> {
+    fn nodes(&self, range: (f64, f64), most: f64) -> Result<Vec<i64>, PrivacyError> {
         let (first, last) =
             (((range.0 - self.anchor) / self.step).floor(), ((range.1 - self.anchor) / self.step).ceil());
         let doublings = libm::log2(1.0 + last.abs().max(first.abs()) / self.fine as f64);
         let count = (last - first).min(2.0 * self.fine as f64 * (1.0 + doublings));
-        if !(first.abs() < 1e15 && last.abs() < 1e15 && count < MOST_NODES) {
+        if !(first.abs() < 1e15 && last.abs() < 1e15 && count < most) {
             return Err(refuse("the loss of a step needs too many cells"));
         }
         let (mut at, last) = (first as i64, last as i64);
@@ -166,7 +169,7 @@ impl Grid {
 }
 
 fn add_density(out: &mut Discrete, grid: &Grid, density: &Density, range: (f64, f64)) -> Result<(), PrivacyError> {
-    let index = grid.nodes(range)?;
+    let index = grid.nodes(range, MOST_NODES)?;
     let node = |place: f64| {
         let loss = grid.anchor + place * grid.step;
         density.node(loss, rounding(loss, grid))
@@ -236,7 +239,7 @@ fn add_dense(out: &mut Discrete, grid: &Grid, atoms: &[(Interval, Interval)], ti
         out.lower.finite.push((0, mass.lo));
     }
     let (Some((first, _)), Some((last, _))) = (atoms.first(), atoms.last()) else { return Ok(()) };
-    let index = grid.nodes((middle(first) - grid.step, middle(last) + grid.step))?;
+    let index = grid.nodes((middle(first) - grid.step, middle(last) + grid.step), MOST_FOR_ATOMS)?;
     let mut rest = atoms.iter().filter(|atom| !at_anchor(atom)).peekable();
     let (mut cells, mut pools) = (Vec::new(), Vec::new());
     for ends in index.windows(2) {
@@ -404,7 +407,7 @@ mod tests {
     #[test]
     fn cells_are_aligned_and_cover_the_range() {
         let grid = Grid { step: 0.5, anchor: 0.25, fine: 4 };
-        let nodes = grid.nodes((-20.3, 33.1)).unwrap();
+        let nodes = grid.nodes((-20.3, 33.1), MOST_NODES).unwrap();
         assert!(grid.anchor + nodes[0] as f64 * 0.5 <= -20.3);
         assert!(grid.anchor + nodes[nodes.len() - 1] as f64 * 0.5 >= 33.1);
         for pair in nodes.windows(2) {
@@ -413,6 +416,6 @@ mod tests {
             assert!(width.count_ones() == 1 && pair[0] % width == 0 && width <= (outer / 2).max(1), "{pair:?}");
         }
         assert!(nodes.contains(&0));
-        assert!(grid.nodes((0.0, f64::INFINITY)).is_err());
+        assert!(grid.nodes((0.0, f64::INFINITY), MOST_NODES).is_err());
     }
 }

@@ -3,22 +3,18 @@
 use super::Interval;
 use super::fft::Composed;
 
-/// Nodes that share one exponential.
+/// Nodes that share one exponential, and are summed beforehand.
 const BLOCK: usize = 256;
 
-/// Weights below e^{−REACH} are left out; the upper bound counts the mass there.
-const REACH: f64 = 60.0;
-
-/// What the weighted sum over the window comes to.
+/// Sums over nodes, each weighted from the first of them on.
+#[derive(Debug, Clone, Copy, Default)]
 struct Sums {
-    /// Σ y w.
-    value: f64,
-    /// Σ w.
-    weights: f64,
+    /// Σ y e^{−λt}.
+    slow: f64,
+    /// Σ y e^{−(λ+1)t}.
+    fast: f64,
     /// Σ |y| e^{−λt}.
     moduli: f64,
-    /// Number of blocks.
-    blocks: f64,
 }
 
 /// A composed law as a certified curve.
@@ -29,6 +25,8 @@ pub(super) struct Curve {
     /// Σ T η: by how much the losses of the composition may differ.
     slack: f64,
     powers: Vec<(f64, f64)>,
+    /// The sums over each block of the window.
+    blocks: Vec<Sums>,
 }
 
 impl Curve {
@@ -36,7 +34,25 @@ impl Curve {
     pub(super) fn new(composed: Composed, offset: Interval, slack: f64) -> Self {
         let (h, l) = (composed.settings.step, composed.settings.tilt);
         let power = |i: usize| (libm::exp(-l * h * i as f64), libm::exp(-(l + 1.0) * h * i as f64));
-        Self { composed, offset, slack: slack.next_up(), powers: (0..BLOCK).map(power).collect() }
+        let powers = (0..BLOCK).map(power).collect();
+        let mut curve = Self { composed, offset, slack: slack.next_up(), powers, blocks: Vec::new() };
+        let size = curve.composed.settings.size;
+        curve.blocks = (0..size / BLOCK).map(|b| curve.between(b * BLOCK, (b + 1) * BLOCK)).collect();
+        curve
+    }
+
+    /// The nodes from..to of the window, at most one block of them.
+    fn between(&self, from: usize, to: usize) -> Sums {
+        let s = &self.composed.settings;
+        let base = s.start.rem_euclid(s.size as i64) as usize;
+        let mut sums = Sums::default();
+        for (i, &(slow, fast)) in (from..to.min(s.size)).zip(&self.powers) {
+            let y = self.composed.values[(base + i) & (s.size - 1)];
+            sums.slow += y * slow;
+            sums.fast += y * fast;
+            sums.moduli += y.abs() * slow;
+        }
+        sums
     }
 
     /// δ(ε) = M e^{−λe} Σ_{kh > e} y_k w(kh − e), w(t) = e^{−λt}(1 − e^{−t}), e = ε − offset; from above.
@@ -44,12 +60,11 @@ impl Curve {
     /// Added: rounding; the mass beyond the window, at most outside.1 e^{−λ(top − e)}; infinite losses.
     pub(super) fn upper(&self, epsilon: f64) -> f64 {
         let e = (Interval::exact(epsilon) - self.offset - Interval::exact(self.slack)).lo;
-        let Some(sums) = self.sums(e) else { return 1.0 };
+        let Some((value, error)) = self.value(e) else { return 1.0 };
         let s = &self.composed.settings;
         let top = (s.start as f64 + s.size as f64) * s.step;
         let beyond = self.composed.outside.1 * libm::exp(-s.tilt * (top - e)) * (1.0 + 1e-9);
-        let skipped = self.composed.total * libm::exp(1.0 + s.tilt * s.step - REACH);
-        let sum = sums.value + self.rounding(&sums, e) + beyond + skipped;
+        let sum = value + error + beyond;
         let delta = self.scale(e) * Interval::new(0.0, sum.next_up()) + self.composed.infinite;
         delta.hi.min(1.0)
     }
@@ -58,11 +73,11 @@ impl Curve {
     pub(super) fn lower(&self, epsilon: f64) -> f64 {
         let e = (Interval::exact(epsilon) - self.offset + Interval::exact(self.slack)).hi;
         let infinite = self.composed.infinite.lo.max(0.0);
-        let Some(sums) = self.sums(e) else { return infinite };
+        let Some((value, error)) = self.value(e) else { return infinite };
         let l = self.composed.settings.tilt;
         let largest = libm::exp(l * libm::log(l) - (l + 1.0) * libm::log1p(l)) * (1.0 + 1e-9);
         let (below, above) = self.composed.outside;
-        let sum = sums.value - self.rounding(&sums, e) - largest * (below + above);
+        let sum = value - error - largest * (below + above);
         let delta = self.scale(e) * Interval::new(sum.next_down(), f64::INFINITY);
         (delta.lo.max(0.0) + infinite).next_down().clamp(0.0, 1.0)
     }
@@ -92,52 +107,47 @@ impl Curve {
         (self.composed.log_scale - Interval::exact(self.composed.settings.tilt) * Interval::exact(e)).exp()
     }
 
-    /// Error of the values times the weights; error of weights and summation times the values.
+    /// Σ_{kh > e} y_k w(kh − e) and a bound on its error, or nothing if e is outside the window.
     ///
-    /// t = kh − e has error 4u(|e| + |kh|), amplified by λ + 1; each weight takes four exponentials and three products.
-    fn rounding(&self, sums: &Sums, e: f64) -> f64 {
+    /// Errors: of the values times the weights, Σ w a difference of two geometric sums; of weights and summation
+    /// times the moduli. t = kh − e has error 4u(|e| + |kh|), amplified by λ + 1; a weight takes an exponential for its block
+    /// and one within it. Blocks more than e^{−60} away are left out: they hold less than the total, which is 1.
+    fn value(&self, e: f64) -> Option<(f64, f64)> {
         let s = &self.composed.settings;
-        let far = e.abs() + (s.start.unsigned_abs() as f64 + s.size as f64) * s.step;
-        let unit = f64::EPSILON * (40.0 + BLOCK as f64 + sums.blocks + 4.0 * (s.tilt + 1.0) * far);
-        (self.composed.entry_error * sums.weights + unit * sums.moduli) * (1.0 + 1e-9)
-    }
-
-    /// The sums over the nodes above e, or nothing if e is outside the window.
-    fn sums(&self, e: f64) -> Option<Sums> {
-        let s = &self.composed.settings;
-        let first = (e / s.step).floor();
-        let end = s.start as f64 + s.size as f64;
-        if !(first >= s.start as f64 && first < end) {
+        let first = (e / s.step).floor() + 1.0;
+        let place = first - s.start as f64;
+        if !(place >= 1.0 && place < s.size as f64) {
             return None;
         }
-        let reach = first + (REACH / (s.tilt * s.step)).ceil();
-        let count = (reach.min(end) - first) as usize;
-        let mut sums = Sums { value: 0.0, weights: 0.0, moduli: 0.0, blocks: 0.0 };
-        let mut place = (first as i64).rem_euclid(s.size as i64) as usize;
-        for block in 0..count.div_ceil(BLOCK) {
-            let t = (first + (block * BLOCK) as f64) * s.step - e;
-            let base = (libm::exp(-s.tilt * t), libm::exp(-(s.tilt + 1.0) * t));
-            let part = self.block(base, place, BLOCK.min(count - block * BLOCK));
-            place = (place + BLOCK) % s.size;
-            sums.value += part.value;
-            sums.weights += part.weights;
-            sums.moduli += part.moduli;
-            sums.blocks += 1.0;
+        let weights_at = |k: f64| {
+            let t = ((s.start as f64 + k) * s.step - e).max(0.0);
+            (libm::exp(-s.tilt * t), libm::exp(-(s.tilt + 1.0) * t))
+        };
+        let next = place as usize / BLOCK + 1;
+        let reach = (60.0 / (s.tilt * s.step * BLOCK as f64)).ceil().min(self.blocks.len() as f64) as usize;
+        let (slow, fast) = weights_at(place);
+        let mut sums = Sums::default().and(self.between(place as usize, next * BLOCK), (slow, fast));
+        for b in next..(next + reach + 1).min(self.blocks.len()) {
+            sums = sums.and(self.blocks[b], weights_at((b * BLOCK) as f64));
         }
-        Some(sums)
+        let nodes = s.size as f64 - place;
+        let geometric = |rate: f64| libm::expm1(-rate * s.step * nodes) / libm::expm1(-rate * s.step);
+        let weights = slow * geometric(s.tilt) - fast * geometric(s.tilt + 1.0);
+        let far = e.abs() + (s.start.unsigned_abs() as f64 + s.size as f64) * s.step;
+        let unit = f64::EPSILON * (40.0 + BLOCK as f64 + reach as f64 + 4.0 * (s.tilt + 1.0) * far);
+        let left_out = libm::exp(-60.0) * (1.001 + s.size as f64 * self.composed.entry_error);
+        let error = self.composed.entry_error * weights * (1.0 + 1e-6) + unit * sums.moduli + left_out;
+        Some((sums.slow - sums.fast, error * (1.0 + 1e-9)))
     }
+}
 
-    fn block(&self, base: (f64, f64), place: usize, count: usize) -> Sums {
-        let (values, size) = (&self.composed.values, self.composed.settings.size);
-        let mut sums = Sums { value: 0.0, weights: 0.0, moduli: 0.0, blocks: 0.0 };
-        for (i, &(slow, fast)) in self.powers[..count].iter().enumerate() {
-            let y = values[(place + i) & (size - 1)];
-            let high = base.0 * slow;
-            let weight = (high - base.1 * fast).max(0.0);
-            sums.value += y * weight;
-            sums.weights += weight;
-            sums.moduli += y.abs() * high;
+impl Sums {
+    /// These and more, which begin where the weights are `far`.
+    fn and(self, more: Self, far: (f64, f64)) -> Self {
+        Self {
+            slow: self.slow + far.0 * more.slow,
+            fast: self.fast + far.1 * more.fast,
+            moduli: self.moduli + far.0 * more.moduli,
         }
-        sums
     }
 }

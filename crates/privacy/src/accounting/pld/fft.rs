@@ -49,8 +49,6 @@ pub(super) struct Composed {
     pub(super) outside: (f64, f64),
     /// Mass of infinite loss.
     pub(super) infinite: Interval,
-    /// Bound on Σ y over all nodes.
-    pub(super) total: f64,
 }
 
 /// A law after tilting.
@@ -96,8 +94,7 @@ pub(super) fn compose(
     let entry_error = spectrum.entry_error(settings.size);
     let values = inverse(spectrum.bins, settings.size, planner)?;
     let outside = (tail(&tilted, &settings, -1.0), tail(&tilted, &settings, 1.0));
-    let total = libm::exp(tilted.iter().map(|law| law.count * libm::log(law.total)).sum::<f64>() + 1e-6);
-    Ok(Composed { values, settings, log_scale, entry_error, outside, infinite: infinite_mass(factors), total })
+    Ok(Composed { values, settings, log_scale, entry_error, outside, infinite: infinite_mass(factors) })
 }
 
 /// x_k = m_k e^{λkh}/M rounded to one side, and the log M that was used.
