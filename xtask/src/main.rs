@@ -35,7 +35,7 @@ fn test() -> Result<(), String> {
     cargo(&["doc", "--workspace", "--no-deps", "--locked"])?;
     build_release()?;
     shown::run(&root())?;
-    cargo(&["test", "--workspace", "--locked"])
+    cargo(&["test", "--workspace", "--locked", "--no-fail-fast"])
 }
 
 fn build_release() -> Result<(), String> {

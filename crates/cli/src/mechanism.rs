@@ -109,9 +109,10 @@ impl Kind {
 }
 
 impl MechanismAsTyped {
-    /// The flags that were given, except --mechanism.
+    /// The flags that were given.
     fn given(&self) -> Vec<&'static str> {
         let all = [
+            ("mechanism", self.mechanism.is_some()),
             ("noise-multiplier", self.noise_multiplier.is_some()),
             ("steps", self.steps.is_some()),
             ("sampling", self.sampling.is_some()),
@@ -134,7 +135,7 @@ impl MechanismAsTyped {
         let missing =
             || Failure::usage("no --mechanism is named", "for example --mechanism gaussian, or --events FILE");
         let kind = self.mechanism.ok_or_else(missing)?;
-        match self.given().into_iter().find(|flag| !kind.takes().contains(flag)) {
+        match self.given().into_iter().find(|flag| *flag != "mechanism" && !kind.takes().contains(flag)) {
             None => Ok(kind),
             Some(flag) => {
                 let message = format!("--{flag} has no meaning for {}", kind.name());

@@ -88,6 +88,9 @@ fn worst_case(mechanism: &Mechanism) -> Option<&'static str> {
         Mechanism::ShuffleClones { .. } => {
             Some("an interval is for the clones pair of Feldman et al. 2023, which bounds every such report")
         }
+        Mechanism::ShuffleRandomisedResponse { .. } => {
+            Some("an interval is for the pair of Koskela et al. 2023, which bounds every such adversary")
+        }
         _ => None,
     }
 }

@@ -255,9 +255,8 @@ fn what_no_theorem_joins_is_refused() {
 }
 
 #[test]
-fn shuffles_are_of_users_that_exist() {
+fn shuffles_refuse_what_has_no_meaning_for_them() {
     let clones = "account epsilon --delta 1e-5 --mechanism shuffle-clones --local-epsilon 3 --steps 2 --users 1000";
-    refused(&format!("{clones} --rate 0.3"), "C001", 2, "1000 of 3333 users");
     refused(&format!("{clones} --adjacency add-remove"), "P002", 3, "substitute");
     refused(&format!("{clones} --noise-multiplier 1"), "C001", 2, "--local-epsilon");
     let answers =

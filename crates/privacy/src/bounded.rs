@@ -86,7 +86,12 @@ impl Bounded {
             });
         }
         if self.pushed == self.room {
-            return Err(PrivacyError::TooMany { expected: self.room });
+            let expected = match self.shape.grain() {
+                Grain::Example => "one vector for each row of its batch".into(),
+                Grain::Whole => "one vector".into(),
+                Grain::Part { count } => format!("{count} vectors"),
+            };
+            return Err(PrivacyError::TooMany { expected });
         }
         self.pushed += 1;
         clip_to_grid(vector, &self.shape, &mut self.scratch);

@@ -231,17 +231,24 @@ fn symbol(filter: &Filter) -> &'static str {
     }
 }
 
+/// Steps that one event can have at most.
+const MOST_STEPS: u64 = 1_000_000_000_000;
+
 /// spent + n·one, rounded up.
 fn add_cost(spent: f64, one: f64, steps: u64) -> f64 {
     (spent + (one * steps as f64).next_up()).next_up()
 }
 
 fn how_many_fit(spent: f64, one: f64, limit: f64) -> u64 {
-    let mut guess = ((limit - spent) / one).max(0.0).floor() as u64;
-    while guess > 0 && add_cost(spent, one, guess) > limit {
-        guess -= 1;
+    let (mut good, mut bad) = (0, ((limit - spent) / one).max(0.0) as u64 / 2 * 2 + 2);
+    if bad > MOST_STEPS {
+        bad = MOST_STEPS + 1;
     }
-    guess
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if add_cost(spent, one, middle) <= limit { good = middle } else { bad = middle }
+    }
+    good
 }
 
 /// The most that may be spent in the filter's measure so that (ε, δ) holds, rounded down.

@@ -95,10 +95,10 @@ pub enum PrivacyError {
         expected: String,
     },
     /// A second change was pushed where the whole change is one vector, or a part too many.
-    #[error("this sum takes {expected} vectors")]
+    #[error("this sum takes {expected} and no more")]
     TooMany {
-        /// How many the shape allows.
-        expected: u64,
+        /// How many the shape allows, in words: the size of a drawn batch is private.
+        expected: String,
     },
     /// What was asked cannot happen at this gate.
     #[error("{what} cannot happen at a {gate} gate")]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct FinitePair(Vec<(f64, f64)>);
 
 impl FinitePair {
-    /// Checks that both columns are probabilities and sum to one within 1e-12.
+    /// Checks that both columns are probabilities and sum to one up to rounding (8e-16).
     pub fn new(outcomes: Vec<(f64, f64)>) -> Result<Self, PrivacyError> {
         let bad = |found: String| PrivacyError::Parameter {
             name: "finite pair",
@@ -26,7 +26,7 @@ impl FinitePair {
             p_total += p;
             q_total += q;
         }
-        if (p_total - 1.0_f64).abs() > 1e-12 || (q_total - 1.0_f64).abs() > 1e-12 {
+        if (p_total - 1.0_f64).abs() > 8e-16 || (q_total - 1.0_f64).abs() > 8e-16 {
             return Err(bad(format!("columns with sums {p_total} and {q_total}")));
         }
         Ok(Self(outcomes))

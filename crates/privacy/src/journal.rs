@@ -1,9 +1,6 @@
-//! Journals keep a ledger's records; what a journal has appended is evidence that a charge was written down.
+//! Journals keep a ledger's records; a charge counts once a journal has appended it.
 
-use crate::PrivacyError;
 use crate::ledger::Record;
-use crate::noise::Digest;
-use std::marker::PhantomData;
 
 /// How well a journal keeps what it was given. [`InMemory`] and [`Durable`] are the two kinds.
 pub trait Keeping: sealed::Sealed {}
@@ -34,26 +31,10 @@ pub trait Journal {
     type Kept: Keeping;
 
     /// Appends one record, or says why it could not. After an error the journal's state counts as unknown.
+    ///
+    /// A record that does not follow the last one, by sequence and digest, must be refused: it comes from a second ledger
+    /// that was opened or replayed on the same journal, and would spend the same budget twice.
     fn append(&mut self, record: &Record) -> Result<(), String>;
-}
-
-/// Evidence that a journal holds a record.
-#[derive(Debug)]
-pub struct Appended<K: Keeping> {
-    digest: Digest,
-    kept: PhantomData<K>,
-}
-
-impl<K: Keeping> Appended<K> {
-    /// Appends the record: the only way to the evidence.
-    pub(crate) fn by<J: Journal<Kept = K>>(journal: &mut J, record: &Record) -> Result<Self, PrivacyError> {
-        journal.append(record).map_err(|why| PrivacyError::Journal { why })?;
-        Ok(Self { digest: record.digest(), kept: PhantomData })
-    }
-
-    pub(crate) fn digest(&self) -> &Digest {
-        &self.digest
-    }
 }
 
 /// A journal in memory, for simulations and tests.
@@ -72,6 +53,10 @@ impl MemoryJournal {
 impl Journal for MemoryJournal {
     type Kept = InMemory;
     fn append(&mut self, record: &Record) -> Result<(), String> {
+        let expected = self.records.last().map_or_else(Default::default, Record::digest);
+        if record.sequence != self.records.len() as u64 || record.previous != expected {
+            return Err("the record does not follow the last one".into());
+        }
         self.records.push(record.clone());
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! A site's own account of what it has spent: an append-only chain of events, checked against a grant before each charge.
 
 use crate::budget::{Grant, Spending};
-use crate::journal::{Appended, Journal, Keeping};
+use crate::journal::{Journal, Keeping};
 use crate::noise::Digest;
 use crate::{Event, PrivacyError};
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ impl Ledger {
     pub fn open<J: Journal>(grant: Grant, journal: &mut J) -> Result<Self, PrivacyError> {
         let record = Record { sequence: 0, previous: Digest::default(), entry: Entry::Opened(grant.clone()) };
         let spending = Spending::new(grant)?;
-        Appended::by(journal, &record)?;
+        journal.append(&record).map_err(|why| PrivacyError::Journal { why })?;
         Ok(Self { spending, head: record.digest(), length: 1, closed: false })
     }
 
@@ -89,18 +89,16 @@ impl Ledger {
         }
         let _approved = self.spending.check(event)?;
         let record = Record { sequence: self.length, previous: self.head, entry: Entry::Charged(event.clone()) };
-        Ok(PendingCharge { ledger: self, event: event.clone(), record, tried: false })
+        Ok(PendingCharge { ledger: self, event: event.clone(), record })
     }
 
-    /// Prepares, appends and confirms in one go.
+    /// Prepares and appends in one go.
     pub fn charge<J: Journal>(
         &mut self,
         event: &Event,
         journal: &mut J,
     ) -> Result<ChargeReceipt<J::Kept>, PrivacyError> {
-        let mut pending = self.prepare(event)?;
-        let appended = pending.append(journal)?;
-        pending.confirm(appended)
+        self.prepare(event)?.append(journal)
     }
 
     /// Digest of the last record.
@@ -130,47 +128,32 @@ impl Ledger {
 }
 
 /// A charge that was checked and is not yet written down.
-///
-/// If it is dropped after the journal was tried, whether the charge is on record is unknown: the ledger then closes,
-/// and is to be replayed from the journal.
 #[derive(Debug)]
 pub struct PendingCharge<'a> {
     ledger: &'a mut Ledger,
     event: Event,
     record: Record,
-    tried: bool,
 }
 
 impl PendingCharge<'_> {
-    /// The record to append.
+    /// The record that will be appended.
     pub fn record(&self) -> &Record {
         &self.record
     }
 
-    /// Appends the record to a journal.
-    pub fn append<J: Journal>(&mut self, journal: &mut J) -> Result<Appended<J::Kept>, PrivacyError> {
-        self.tried = true;
-        Appended::by(journal, &self.record)
-    }
-
-    /// Exchanges the evidence for a receipt, and counts the charge as spent.
-    pub fn confirm<K: Keeping>(mut self, appended: Appended<K>) -> Result<ChargeReceipt<K>, PrivacyError> {
-        let digest = self.record.digest();
-        if *appended.digest() != digest {
-            return Err(PrivacyError::Journal { why: "it appended another record".into() });
-        }
+    /// Appends the record to the journal, counts the charge as spent, and gives the receipt: one append, one receipt.
+    ///
+    /// If the journal fails, whether the charge is on record is unknown: the ledger closes, and is to be replayed from
+    /// the journal.
+    pub fn append<J: Journal>(self, journal: &mut J) -> Result<ChargeReceipt<J::Kept>, PrivacyError> {
+        self.ledger.closed = true;
+        journal.append(&self.record).map_err(|why| PrivacyError::Journal { why })?;
         self.ledger.spending.check(&self.event)?.spend();
-        self.ledger.head = digest;
+        self.ledger.head = self.record.digest();
         self.ledger.length += 1;
-        self.tried = false;
+        self.ledger.closed = false;
         let left = self.event.steps().get();
-        Ok(ChargeReceipt { event: self.event.clone(), left, kept: PhantomData })
-    }
-}
-
-impl Drop for PendingCharge<'_> {
-    fn drop(&mut self) {
-        self.ledger.closed |= self.tried;
+        Ok(ChargeReceipt { event: self.event, left, kept: PhantomData })
     }
 }
 

@@ -57,7 +57,7 @@ pub use error::PrivacyError;
 pub use event::{Adversary, Event, Mechanism};
 pub use finite::FinitePair;
 pub use gate::{AgentGate, Cohort, Curator, CuratorGate, Gate, LocalGate, OpenGate, ShareGate, ShareSum};
-pub use journal::{Appended, Durable, InMemory, Journal, Keeping, MemoryJournal};
+pub use journal::{Durable, InMemory, Journal, Keeping, MemoryJournal};
 pub use ledger::{ChargeReceipt, Entry, Ledger, PendingCharge, Record};
 pub use outgoing::{GridVector, Outgoing};
 pub use parameters::{

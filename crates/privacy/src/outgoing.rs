@@ -1,6 +1,7 @@
 //! What may cross from a site to the outside: only gates make one.
 
-use crate::{Event, Grid, PrivacyError, Released, Shape};
+use crate::noise::NoiseContext;
+use crate::{Cohort, Event, Grid, PrivacyError, Released, Shape};
 use serde::Serialize;
 use std::fmt;
 
@@ -50,6 +51,29 @@ pub(crate) struct Contribution {
     pub(crate) input: Vec<i64>,
     /// The client's noise share; empty where a curator adds the noise.
     pub(crate) noise: Vec<i64>,
+    /// Run, round and site: a sum takes one contribution of each site, for its own round.
+    pub(crate) place: Place,
+    /// The cohort that the noise share was sized for; none where a curator adds the noise.
+    pub(crate) cohort: Option<Cohort>,
+}
+
+/// Where a contribution belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    run: [u8; 16],
+    round: u64,
+    site: u64,
+}
+
+impl Place {
+    pub(crate) fn of(context: &NoiseContext) -> Self {
+        Self { run: context.run, round: context.round, site: context.site }
+    }
+
+    /// True if both are of one round of one run.
+    pub(crate) fn same_round(&self, other: &Self) -> bool {
+        (self.run, self.round) == (other.run, other.round)
+    }
 }
 
 impl Outgoing {

@@ -118,7 +118,7 @@ checked! {
 }
 checked! {
     /// γ of k-randomised response: with probability γ the answer is uniform over all categories.
-    Gamma(f64), "gamma", "a number over 0 and at most 1", |x| x > 0.0 && x <= 1.0
+    Gamma(f64), "gamma", "a number from 1e-100 to 1", |x| (1e-100..=1.0).contains(&x)
 }
 checked! {
     /// T, how often a mechanism is used: one to 10^12 times.

@@ -47,6 +47,17 @@ pub enum Divergence {
         /// What was declared.
         sensitivity: u64,
     },
+    /// There is nothing to compare: the tape does not replay another one, or no gate wrote to it.
+    #[error("the tape has nothing to compare: it is no replay, or no gate wrote to it")]
+    Nothing,
+    /// The noise is less than the event and the sensitivity promise.
+    #[error("noise call {call}: the deviation {deviation} is under the multiplier times the sensitivity")]
+    Noise {
+        /// Which call, from 0.
+        call: usize,
+        /// Deviation in grid units.
+        deviation: f64,
+    },
     /// The calls themselves differ: another number, shape, event or sensitivity.
     #[error("noise call {call}: the two worlds do not make the same calls")]
     Calls {
@@ -85,7 +96,7 @@ impl Tape {
     /// Compares a replayed run with its first world, call by call.
     pub fn verdict(&self) -> Result<(), Divergence> {
         let reel = self.lock();
-        let first = reel.first_world.as_deref().unwrap_or(&reel.calls);
+        let first = reel.first_world.as_deref().filter(|calls| !calls.is_empty()).ok_or(Divergence::Nothing)?;
         if first.len() != reel.calls.len() {
             return Err(Divergence::Calls { call: first.len().min(reel.calls.len()) });
         }
@@ -135,6 +146,10 @@ fn within(call: usize, first: &NoiseCall, second: &NoiseCall) -> Result<(), Dive
         == (&second.event, second.sensitivity, second.deviation, second.input.len(), second.noise.len());
     if !same {
         return Err(Divergence::Calls { call });
+    }
+    let multiplier = second.event.noise_multiplier().map_or(0.0, crate::NoiseMultiplier::get);
+    if second.deviation < multiplier * second.sensitivity as f64 * (1.0 - 1e-12) {
+        return Err(Divergence::Noise { call, deviation: second.deviation });
     }
     let difference: Vec<i64> = first.input.iter().zip(&second.input).map(|(a, b)| a.wrapping_sub(*b)).collect();
     let squared = crate::bounded::norm_squared(&difference);

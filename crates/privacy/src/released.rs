@@ -14,8 +14,9 @@ pub struct Released<T>(T);
 /// Marks types that hold constants of a study and nothing else.
 ///
 /// Implement it for parameter types that are parsed from a study. It is not implemented for plain numbers, vectors or
-/// tuples, and cannot be by another crate: a private number has no way into `map` or `update`. An auditor greps for
-/// `impl StudyConstant`.
+/// tuples, and another crate cannot do that either, so a private number does not get into `map` or `update` by accident.
+/// Whoever wraps one in a parameter type on purpose can: an auditor greps for `impl StudyConstant` and looks at what is
+/// handed to `map` and `update`.
 pub trait StudyConstant {}
 
 macro_rules! study_constants {
@@ -59,13 +60,6 @@ impl Released<Vec<f64>> {
     /// The vector of zeros: what is known before anything was released.
     pub fn zeros(dimension: usize) -> Self {
         Self(vec![0.0; dimension])
-    }
-}
-
-impl<T: StudyConstant> From<T> for Released<T> {
-    /// A constant of the study is public.
-    fn from(constant: T) -> Self {
-        Self(constant)
     }
 }
 

@@ -7,6 +7,9 @@ use std::fmt;
 /// Largest clipping bound on the grid, in units: keeps squared norms within u128 for any dimension.
 const MOST_UNITS: f64 = (1_u64 << 40) as f64;
 
+/// Most coordinates of a vector.
+const MOST_COORDINATES: usize = 100_000_000;
+
 /// A lattice of multiples of 2^−exponent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "i32", into = "i32")]
@@ -94,11 +97,11 @@ impl Shape {
     /// Checks that the bound has at least one and at most 2^40 units on the grid.
     pub fn new(dimension: usize, bound: NormBound, grain: Grain, grid: Grid) -> Result<Self, PrivacyError> {
         let units = grid.in_units(bound.get());
-        if dimension == 0 || !(1.0..=MOST_UNITS).contains(&units) {
+        if !(1..=MOST_COORDINATES).contains(&dimension) || !(1.0..=MOST_UNITS).contains(&units) {
             return Err(PrivacyError::Parameter {
                 name: "shape",
                 found: format!("{dimension} coordinates, a bound of {units} grid units"),
-                expected: "one coordinate or more, and a bound of 1 to 2^40 grid units",
+                expected: "1 to 10^8 coordinates, and a bound of 1 to 2^40 grid units",
             });
         }
         Ok(Self { dimension, bound, grain, grid })

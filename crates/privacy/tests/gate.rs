@@ -114,9 +114,14 @@ fn a_batch_is_drawn_as_charged_and_released_once() {
     for _ in batch.rows() {
         sum.push(&[1.0]).unwrap();
     }
-    assert_eq!(sum.push(&[1.0]).unwrap_err().code(), "P011", "more vectors than rows");
+    let error = sum.push(&[1.0]).unwrap_err();
+    assert_eq!(error.code(), "P011", "more vectors than rows");
+    assert!(!error.to_string().contains(&batch.rows().len().to_string()), "the size of a batch is private: {error}");
+    assert_eq!(gate.batch(100, &mut Batch::default()).unwrap_err().code(), "P012", "drawing again until it suits");
     gate.release(&sum, &mut released).unwrap();
     assert_eq!(gate.release(&sum, &mut released).unwrap_err().code(), "P010", "the same batch twice");
+    assert_eq!(gate.batch(1000, &mut batch).unwrap_err().code(), "P012", "a batch of more rows than there were");
+    gate.batch(100, &mut batch).unwrap();
 }
 
 #[test]
@@ -155,7 +160,7 @@ fn a_curator_noises_the_total_once() {
     let event = gaussian_event(Z, Adjacency::Substitute, Sampling::None, 1);
     let shape = shape_for(400, C, Grain::Whole, Z);
     let mut numbers = Vec::new();
-    for round in 0..40 {
+    for round in 0..130 {
         let mut curator = Curator::new(&event, shape, &mut Seeded::new(9), &context(99, round), None).unwrap();
         for site in 0..5 {
             let mut source = Seeded::new(9);
@@ -178,7 +183,7 @@ fn share_round(
     arriving: u64,
     round: u64,
 ) -> Result<Vec<f64>, PrivacyError> {
-    let mut sum = ShareSum::new(event, shape, cohort, None)?;
+    let mut sum = ShareSum::new(event, shape, cohort, &context(0, round), None)?;
     for site in 0..arriving {
         let mut source = Seeded::new(3);
         let mut gate = ShareGate::new(charge(event), shape, cohort, &mut source, &context(site, round))?;
@@ -197,7 +202,7 @@ fn shares_add_up_to_the_promise_even_without_colluders_and_dropouts() {
     let cohort = Cohort::new(10, 2, 3).unwrap();
     let shape = shape_for(300, C, Grain::Whole, Z);
     let event = share_event(&cohort, &shape);
-    let numbers: Vec<f64> = (0..40).flat_map(|r| share_round(&cohort, shape, &event, 7, r).unwrap()).collect();
+    let numbers: Vec<f64> = (0..170).flat_map(|r| share_round(&cohort, shape, &event, 7, r).unwrap()).collect();
     // Seven shares arrive, sized so that four suffice.
     assert!(noise_is_as_promised(&numbers, Z * 2.0 * C * (7.0_f64 / 4.0).sqrt()));
 }
@@ -209,6 +214,40 @@ fn a_sum_with_too_few_shares_stays_shut() {
     let error = share_round(&cohort, shape, &share_event(&cohort, &shape), 6, 0).unwrap_err();
     assert_eq!(error, PrivacyError::Quorum { found: 6, expected: 7 });
     assert!(Cohort::new(4, 1, 2).is_err(), "no honest share would be left");
+}
+
+#[test]
+fn a_round_takes_one_contribution_of_each_site() {
+    // Found by review: a hundred charged steps of one client in one round moved the sum by a hundred times the bound.
+    let event = gaussian_event(Z, Adjacency::Substitute, Sampling::None, 100);
+    let shape = shape_for(2, C, Grain::Whole, Z);
+    let sum = Bounded::whole(shape, &[1.0, 1.0]).unwrap();
+    let mut source = Seeded::new(1);
+    let mut gate = CuratorGate::new(charge(&event), shape, &mut source, &context(0, 0)).unwrap();
+    let mut curator = Curator::new(&event, shape, &mut source, &context(9, 0), None).unwrap();
+    curator.add(gate.send(&sum).unwrap()).unwrap();
+    assert_eq!(curator.add(gate.send(&sum).unwrap()).unwrap_err().code(), "P010", "a second one of the same site");
+    let mut late = CuratorGate::new(charge(&event), shape, &mut source, &context(1, 1)).unwrap();
+    assert_eq!(curator.add(late.send(&sum).unwrap()).unwrap_err().code(), "P010", "one of another round");
+
+    let cohort = Cohort::new(4, 0, 0).unwrap();
+    let event = share_event(&cohort, &shape).repeated(Steps::new(4).unwrap());
+    let mut gate = ShareGate::new(charge(&event), shape, &cohort, &mut source, &context(0, 0)).unwrap();
+    let mut shares = ShareSum::new(&event, shape, &cohort, &context(0, 0), None).unwrap();
+    shares.add(gate.send(&sum).unwrap()).unwrap();
+    assert_eq!(shares.add(gate.send(&sum).unwrap()).unwrap_err().code(), "P010");
+}
+
+#[test]
+fn a_sum_opens_only_for_the_cohort_that_its_shares_were_sized_for() {
+    // Both leave 99 honest shares, but one of them counts on 900 colluders.
+    let (promised, other) = (Cohort::new(1000, 900, 0).unwrap(), Cohort::new(100, 0, 0).unwrap());
+    let shape = shape_for(2, C, Grain::Whole, Z);
+    let event = share_event(&promised, &shape);
+    let mut gate = ShareGate::new(charge(&event), shape, &promised, &mut Seeded::new(1), &context(0, 0)).unwrap();
+    let mut sum = ShareSum::new(&event, shape, &other, &context(0, 0), None).unwrap();
+    let share = gate.send(&Bounded::whole(shape, &[0.0, 0.0]).unwrap()).unwrap();
+    assert_eq!(sum.add(share).unwrap_err().code(), "P012");
 }
 
 #[test]

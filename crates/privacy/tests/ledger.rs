@@ -121,23 +121,42 @@ fn a_journal_that_fails_closes_the_ledger() {
 }
 
 #[test]
-fn evidence_for_another_record_is_no_evidence() {
+fn a_second_ledger_on_the_same_journal_cannot_spend_the_same_budget() {
     let mut journal = MemoryJournal::default();
     let mut one = Ledger::open(grant(Filter::Zcdp), &mut journal).unwrap();
-    let mut other = Ledger::open(grant(Filter::Zcdp), &mut journal).unwrap();
-    let cheap = other.prepare(&event(400.0, 1)).unwrap().append(&mut journal).unwrap();
-    let dear = one.prepare(&event(40.0, 1)).unwrap();
-    assert_eq!(dear.confirm(cheap).unwrap_err().code(), "P008");
+    let mut other = Ledger::replay(journal.records()).unwrap();
+    one.charge(&event(40.0, 1), &mut journal).unwrap();
+    assert_eq!(other.charge(&event(40.0, 1), &mut journal).unwrap_err().code(), "P008");
+    assert!(Ledger::open(grant(Filter::Zcdp), &mut journal).is_err(), "a journal holds one ledger");
+    assert_eq!(journal.records().len(), 2);
+}
+
+#[test]
+fn what_fits_is_found_at_once_however_little_an_event_costs() {
+    // Found by review: counting down one by one from a rounded guess did not end.
+    let mut journal = MemoryJournal::default();
+    let wide =
+        Grant::Limited { epsilon: Epsilon::new(1e6).unwrap(), delta: Delta::new(1e-5).unwrap(), filter: Filter::Zcdp };
+    let mut ledger = Ledger::open(wide, &mut journal).unwrap();
+    for z in [1e-3, 1e-2, 1.0, 1e2, 1e3, 1e4] {
+        let fits = ledger.fits(&event(z, 1)).unwrap();
+        if fits > 0 {
+            ledger.charge(&event(z, fits), &mut journal).unwrap();
+        }
+    }
+    let fits = ledger.fits(&event(1e12, 1)).unwrap();
+    assert!(fits <= 1_000_000_000_000);
 }
 
 #[test]
 fn an_answer_without_noise_needs_a_grant_without_limit() {
     let open = Event::new(Mechanism::Open, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE).unwrap();
-    let mut journal = MemoryJournal::default();
     for filter in filters() {
+        let mut journal = MemoryJournal::default();
         let mut ledger = Ledger::open(grant(filter), &mut journal).unwrap();
         assert!(ledger.charge(&open, &mut journal).is_err());
     }
+    let mut journal = MemoryJournal::default();
     Ledger::open(Grant::Unlimited, &mut journal).unwrap().charge(&open, &mut journal).unwrap();
 }
 

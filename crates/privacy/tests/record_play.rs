@@ -137,6 +137,15 @@ fn a_step_that_looks_at_other_rows_is_caught() {
     }));
 }
 
+#[test]
+fn a_tape_that_compares_nothing_says_so() {
+    assert_eq!(Tape::record().verdict(), Err(Divergence::Nothing));
+    assert_eq!(Tape::record().replay().verdict(), Err(Divergence::Nothing));
+    let tape = Tape::record();
+    descend(&random_rows(&mut ChaCha20Rng::from_seed([1; 32]), 5), Adjacency::Substitute, honest_step, &tape);
+    assert_eq!(tape.verdict(), Err(Divergence::Nothing), "a first world has nothing to be compared with");
+}
+
 /// What a client remembers between rounds under a secure sum.
 #[derive(Clone, Copy, PartialEq)]
 enum Memory {
@@ -155,7 +164,7 @@ fn share_rounds(data: &Rows, memory: Memory, tape: &Tape) {
     let event = cohort.event(&shape, z, Adjacency::Substitute, Unit::Example, Steps::ONE).unwrap();
     let mut memories = vec![vec![0.0; D]; clients];
     for round in 0..3 {
-        let mut sum = ShareSum::new(&event, shape, &cohort, Some(tape)).unwrap();
+        let mut sum = ShareSum::new(&event, shape, &cohort, &context(0, round), Some(tape)).unwrap();
         let mut answers = Vec::new();
         for (site, (x, kept)) in data.iter().zip(&memories).enumerate() {
             let answer: Vec<f64> = x.iter().zip(kept).map(|(x, t)| x - 4.0 * t).collect();

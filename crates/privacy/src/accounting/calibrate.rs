@@ -38,7 +38,12 @@ pub fn calibrate(
                 libm::log(bounds.upper / epsilon.get()).min(-f64::MIN_POSITIVE)
             }
             Ok(bounds) => libm::log(bounds.upper / epsilon.get()),
-            Err(PrivacyError::Uncertified { .. }) => f64::INFINITY,
+            // ε was not found; whether it is within the target may be known all the same.
+            Err(PrivacyError::Uncertified { .. }) => match accountant.delta(&plan_of(z)?, epsilon) {
+                Ok(bounds) if bounds.upper <= delta.get() => -1.0,
+                Ok(_) | Err(PrivacyError::Uncertified { .. }) => f64::INFINITY,
+                Err(other) => return Err(other),
+            },
             Err(other) => return Err(other),
         };
         Ok(Trial { log, z, excess })

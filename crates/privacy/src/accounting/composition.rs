@@ -1,6 +1,7 @@
 //! Composition of mechanisms of which only (ε, δ) is known: basic and advanced.
 
 use super::pair::{Atoms, Pair, directions};
+use super::rdp::answered;
 use super::special::ln_mixture;
 use super::{Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError};
@@ -107,11 +108,10 @@ impl Accountant for Basic {
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
         let steps = as_steps("basic", plan)?;
         left_over("basic", &steps, delta)?;
-        Ok(if steps.is_empty() {
-            Bounds::ZERO
-        } else {
-            Bounds::at_most(over_steps(&steps, |s| Interval::exact(s.epsilon)).hi)
-        })
+        if steps.is_empty() {
+            return Ok(Bounds::ZERO);
+        }
+        answered("basic", over_steps(&steps, |s| Interval::exact(s.epsilon)).hi)
     }
 
     /// Σδ at or above Σε; below it nothing but δ ≤ 1 is known.

@@ -137,7 +137,7 @@ impl Accountant for Gdp {
         }
         let total = total(plan)?;
         let delta = gaussian_delta(total.square, epsilon.get());
-        Ok(ends(Bounds::between(delta.lo, delta.hi), total.exact))
+        Ok(ends(Bounds::between(delta.lo, delta.hi).at_most_one(), total.exact))
     }
 }
 

@@ -51,6 +51,9 @@ pub fn of_group(plan: &[Event], size: Steps) -> Result<Vec<Event>, PrivacyError>
     plan.iter().map(scaled).collect()
 }
 
+/// Most different plans that are combined.
+const MOST_KINDS: usize = 256;
+
 /// Most combinations of clients that are accounted.
 const MOST_COMBINATIONS: usize = 4096;
 
@@ -72,11 +75,28 @@ pub fn overlapping(
             None => kinds.push((plan, 1)),
         }
     }
+    if kinds.len() > MOST_KINDS && overlap.get() > 1 {
+        return Err(too_many());
+    }
     let mut worst = Bounds::ZERO;
+    if overlap.get() == 1 {
+        for (plan, _) in kinds {
+            worst = worst.max(accountant.epsilon(plan, delta)?);
+        }
+        return Ok(worst);
+    }
     for plan in combinations(&kinds, overlap.get().min(clients.len() as u64))? {
         worst = worst.max(accountant.epsilon(&plan, delta)?);
     }
     Ok(worst)
+}
+
+fn too_many() -> PrivacyError {
+    PrivacyError::Uncertified {
+        accountant: "overlap",
+        why: format!("the clients' plans can meet in more than {MOST_COMBINATIONS} ways"),
+        hint: "give clients of like size one plan, or lower the overlap",
+    }
 }
 
 /// All joint plans of `left` clients, as multisets of the kinds.
@@ -96,11 +116,7 @@ fn combinations(kinds: &[(&[Event], u64)], left: u64) -> Result<Vec<Vec<Event>>,
             all.push(rest);
         }
         if all.len() > MOST_COMBINATIONS {
-            return Err(PrivacyError::Uncertified {
-                accountant: "overlap",
-                why: format!("the clients' plans can meet in more than {MOST_COMBINATIONS} ways"),
-                hint: "give clients of like size one plan, or lower the overlap",
-            });
+            return Err(too_many());
         }
     }
     Ok(all)

@@ -42,7 +42,7 @@ impl Interval {
         for _ in 0..ULPS {
             (lo, hi) = (down(lo), up(hi));
         }
-        Self { lo, hi }
+        Self::outward(lo, hi)
     }
 
     /// e^x.
@@ -57,14 +57,19 @@ impl Interval {
         Self { lo: wide.lo.max(-1.0), hi: wide.hi }
     }
 
-    /// log x.
+    /// log x; −∞ where x may be 0 or less.
     pub fn ln(self) -> Self {
-        self.increasing(libm::log)
+        self.increasing(|x| if x > 0.0 { libm::log(x) } else { f64::NEG_INFINITY })
     }
 
-    /// log(1 + x).
+    /// log(1 + x); −∞ where x may be −1 or less.
     pub fn ln_1p(self) -> Self {
-        self.increasing(libm::log1p)
+        self.increasing(|x| if x > -1.0 { libm::log1p(x) } else { f64::NEG_INFINITY })
+    }
+
+    /// An end that is not a number says nothing: it becomes infinite.
+    fn outward(lo: f64, hi: f64) -> Self {
+        Self { lo: if lo.is_nan() { f64::NEG_INFINITY } else { lo }, hi: if hi.is_nan() { f64::INFINITY } else { hi } }
     }
 
     /// √x; the lower end of a negative interval is 0.
@@ -105,7 +110,7 @@ impl Neg for Interval {
 impl Add for Interval {
     type Output = Self;
     fn add(self, o: Self) -> Self {
-        Self { lo: down(self.lo + o.lo), hi: up(self.hi + o.hi) }
+        Self::outward(down(self.lo + o.lo), up(self.hi + o.hi))
     }
 }
 
@@ -122,6 +127,9 @@ impl Mul for Interval {
         // 0 · ∞ is 0 here: the exact factors are finite, an infinite end only says that no bound is known.
         let times = |a: f64, b: f64| if a == 0.0 || b == 0.0 { 0.0 } else { a * b };
         let all = [times(self.lo, o.lo), times(self.lo, o.hi), times(self.hi, o.lo), times(self.hi, o.hi)];
+        if all.iter().any(|x| x.is_nan()) {
+            return Self { lo: f64::NEG_INFINITY, hi: f64::INFINITY };
+        }
         let (lo, hi) = all.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &x| (l.min(x), h.max(x)));
         Self { lo: down(lo), hi: up(hi) }
     }

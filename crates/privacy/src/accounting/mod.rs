@@ -53,6 +53,11 @@ impl Bounds {
         Self { lower: lower.max(0.0), upper: upper.max(0.0) }
     }
 
+    /// The same for a value that is known to be a probability.
+    pub fn at_most_one(self) -> Self {
+        Self { lower: self.lower.min(1.0), upper: self.upper.min(1.0) }
+    }
+
     /// The enclosure of the larger of two enclosed values.
     pub fn max(self, other: Self) -> Self {
         Self { lower: self.lower.max(other.lower), upper: self.upper.max(other.upper) }

@@ -130,6 +130,9 @@ impl Atoms {
     }
 }
 
+/// Largest ε of an (ε, δ) mechanism whose pair can be written out.
+const MOST_EPSILON: f64 = 600.0;
+
 /// A pair and how often it occurs.
 pub type Composition = Vec<(Pair, Steps)>;
 
@@ -192,6 +195,13 @@ fn pairs(accountant: &'static str, event: &Event) -> Result<(Pair, Option<Pair>)
             Pair::Finite(Atoms::from_outcomes(pair.outcomes().iter().copied())),
             Some(Pair::Finite(Atoms::from_outcomes(pair.outcomes().iter().map(|&(p, q)| (q, p))))),
         ),
+        (Mechanism::Approximate { epsilon, .. }, _) if epsilon.get() > MOST_EPSILON => {
+            return Err(PrivacyError::Uncertified {
+                accountant,
+                why: format!("e^{epsilon} is beyond floating point"),
+                hint: "an ε of hundreds promises nothing; `basic` adds it up all the same",
+            });
+        }
         (Mechanism::Approximate { epsilon, delta }, _) => {
             // Kairouz, Oh, Viswanath 2015, section 3: the pair that every (ε, δ) mechanism is a post-processing of.
             let (e, d) = (epsilon.get(), delta.get());

@@ -3,6 +3,25 @@
 use super::Accountant;
 use crate::{Delta, Epsilon, Event, PrivacyError, Steps};
 
+/// True if the plan is certified to be within (ε, δ).
+///
+/// Where ε at this δ is not found, δ at this ε may be: no root needs to be looked for. A plan of which neither is certified
+/// counts as too dear.
+pub fn is_within(
+    accountant: &dyn Accountant,
+    plan: &[Event],
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<bool, PrivacyError> {
+    match accountant.epsilon(plan, delta) {
+        Err(PrivacyError::Uncertified { .. }) => match accountant.delta(plan, epsilon) {
+            Err(PrivacyError::Uncertified { .. }) => Ok(false),
+            found => Ok(found?.upper <= delta.get()),
+        },
+        found => Ok(found?.upper <= epsilon.get()),
+    }
+}
+
 /// Largest number of steps that is tried.
 const MOST_STEPS: u64 = 1_000_000_000_000;
 
@@ -27,11 +46,7 @@ pub fn steps(
             fits: 0,
         });
     }
-    let fits = |t: u64| match accountant.epsilon(&plan_of(Steps::new(t)?)?, delta) {
-        Ok(bounds) => Ok(bounds.upper <= epsilon.get()),
-        Err(PrivacyError::Uncertified { .. }) => Ok(false),
-        Err(other) => Err(other),
-    };
+    let fits = |t: u64| is_within(accountant, &plan_of(Steps::new(t)?)?, epsilon, delta);
     let (mut most, mut too_many) = (1, 2);
     while fits(too_many)? {
         most = too_many;

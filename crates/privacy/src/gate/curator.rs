@@ -3,10 +3,10 @@
 use super::local::gaussian_multiplier;
 use super::{Gate, Tickets, check_sum, deviation_units, sensitivity_units};
 use crate::batch::{Batch, Sampler};
-use crate::journal::Keeping;
+use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream, RoundedGaussian};
-use crate::outgoing::Contribution;
+use crate::outgoing::{Contribution, Place};
 use crate::record::{NoiseCall, Tape};
 use crate::{Bounded, Event, Outgoing, PrivacyError, Released, Shape, Trust};
 use rand_core::Rng;
@@ -18,12 +18,13 @@ pub struct CuratorGate {
     sampler: Sampler,
     stream: NoiseStream,
     tickets: Tickets,
+    place: Place,
 }
 
 impl CuratorGate {
     /// A gate whose sums only a [`Curator`] of the same event and shape can open.
-    pub fn new<K: Keeping>(
-        receipt: ChargeReceipt<K>,
+    pub fn new(
+        receipt: ChargeReceipt<InMemory>,
         shape: Shape,
         source: &mut dyn NoiseSource,
         context: &NoiseContext,
@@ -34,7 +35,7 @@ impl CuratorGate {
         let mut stream = source.stream(context)?;
         let sampler = Sampler::new(allowance.event.sampling());
         let tickets = Tickets::starting_at(stream.next_u64());
-        Ok(Self { shape, allowance, sampler, stream, tickets })
+        Ok(Self { shape, allowance, sampler, stream, tickets, place: Place::of(context) })
     }
 }
 
@@ -44,7 +45,7 @@ impl Gate for CuratorGate {
     }
 
     fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
-        let ticket = self.tickets.issue();
+        let ticket = self.tickets.issue(rows)?;
         self.sampler.draw(&mut self.stream.branch(), rows, ticket, into)
     }
 
@@ -64,6 +65,8 @@ impl Gate for CuratorGate {
             shape: self.shape,
             input: sum.units().to_vec(),
             noise: Vec::new(),
+            place: self.place,
+            cohort: None,
         }))
     }
 }
@@ -77,10 +80,12 @@ pub struct Curator {
     total: Vec<i64>,
     noise: Vec<i64>,
     tape: Option<Tape>,
+    place: Place,
+    sites: Vec<Place>,
 }
 
 impl Curator {
-    /// A curator for one round of the event.
+    /// A curator for one round of the event: the round of the context.
     pub fn new(
         event: &Event,
         shape: Shape,
@@ -93,13 +98,15 @@ impl Curator {
         let mut noise = vec![0; shape.dimension()];
         RoundedGaussian::new(deviation)?.fill(&mut source.stream(context)?, &mut noise);
         let total = vec![0; shape.dimension()];
-        Ok(Self { shape, event: event.clone(), sensitivity, deviation, total, noise, tape: tape.cloned() })
+        let (event, tape, place) = (event.clone(), tape.cloned(), Place::of(context));
+        Ok(Self { shape, event, sensitivity, deviation, total, noise, tape, place, sites: Vec::new() })
     }
 
-    /// Adds one client's contribution.
+    /// Adds one client's contribution: one of each site, for this round.
     pub fn add(&mut self, outgoing: Outgoing) -> Result<(), PrivacyError> {
         let one = outgoing.into_contribution()?;
         check_match(&one, &self.event, &self.shape)?;
+        check_place(&one, &self.place, &mut self.sites)?;
         self.total.iter_mut().zip(&one.input).for_each(|(t, u)| *t = t.wrapping_add(*u));
         Ok(())
     }
@@ -121,6 +128,18 @@ impl Curator {
         let grid = self.shape.grid();
         Released::by_gate(self.total.iter().zip(&noise).map(|(t, n)| grid.value(t.wrapping_add(*n))).collect())
     }
+}
+
+/// A round's sum takes one contribution of each site: a second one would double what a unit can move.
+pub(super) fn check_place(one: &Contribution, round: &Place, sites: &mut Vec<Place>) -> Result<(), PrivacyError> {
+    if !one.place.same_round(round) || sites.contains(&one.place) {
+        return Err(PrivacyError::Shape {
+            found: "a contribution of another round, or a second one of the same site".into(),
+            expected: "one contribution of each site for this round".into(),
+        });
+    }
+    sites.push(one.place);
+    Ok(())
 }
 
 /// A contribution must be charged for the very event, and have the very shape, that the sum was announced with.

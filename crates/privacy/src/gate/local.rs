@@ -2,7 +2,7 @@
 
 use super::{Gate, Tickets, check_sum, deviation_units, sensitivity_units};
 use crate::batch::{Batch, Sampler};
-use crate::journal::{Durable, Keeping};
+use crate::journal::{Durable, InMemory};
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream, OsKeyed, RoundedGaussian};
 use crate::outgoing::GridVector;
@@ -29,9 +29,9 @@ pub struct LocalGate {
 }
 
 impl LocalGate {
-    /// A gate for simulations: any journal, any noise source.
-    pub fn simulated<K: Keeping>(
-        receipt: ChargeReceipt<K>,
+    /// A gate for simulations: a charge in memory, any noise source. A durable charge opens an agent's gate only.
+    pub fn simulated(
+        receipt: ChargeReceipt<InMemory>,
         shape: Shape,
         source: &mut dyn NoiseSource,
         context: &NoiseContext,
@@ -40,8 +40,8 @@ impl LocalGate {
     }
 
     /// A simulated gate that reports every noise call to a tape.
-    pub fn recorded<K: Keeping>(
-        receipt: ChargeReceipt<K>,
+    pub fn recorded(
+        receipt: ChargeReceipt<InMemory>,
         shape: Shape,
         source: &mut dyn NoiseSource,
         context: &NoiseContext,
@@ -99,7 +99,7 @@ impl Gate for LocalGate {
     }
 
     fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
-        let ticket = self.tickets.issue();
+        let ticket = self.tickets.issue(rows)?;
         self.sampler.draw(&mut self.stream.branch(), rows, ticket, into)
     }
 
@@ -132,7 +132,7 @@ impl AgentGate {
         source: &mut OsKeyed,
         context: &NoiseContext,
     ) -> Result<Self, PrivacyError> {
-        Ok(Self(LocalGate::simulated(receipt, shape, source, context)?))
+        Ok(Self(LocalGate::new(receipt.into_allowance(), shape, source.stream(context)?, None)?))
     }
 }
 

@@ -72,18 +72,29 @@ fn check_sum(sum: &Bounded, shape: &Shape, ticket: Option<u64>) -> Result<(), Pr
 struct Tickets {
     next: u64,
     current: Option<u64>,
+    rows: Option<usize>,
 }
 
 impl Tickets {
     /// Starts at a number taken from the gate's stream, so that gates do not take each other's batches.
     fn starting_at(number: u64) -> Self {
-        Self { next: number, current: None }
+        Self { next: number, current: None, rows: None }
     }
 
-    fn issue(&mut self) -> u64 {
+    /// A ticket for the next batch of these rows. A batch that was drawn must be released before another is: to draw
+    /// again until a row is in would undo the sampling. The number of rows stays what it was at first.
+    fn issue(&mut self, rows: usize) -> Result<u64, PrivacyError> {
+        if self.current.is_some() || self.rows.is_some_and(|known| known != rows) {
+            return Err(PrivacyError::WrongGate {
+                what: "a second batch before a release, or a batch of other rows",
+                gate: "sampling",
+                hint: "release the sum of each batch before the next is drawn, always from the same rows",
+            });
+        }
+        self.rows = Some(rows);
         self.next = self.next.wrapping_add(1);
         self.current = Some(self.next);
-        self.next
+        Ok(self.next)
     }
 
     /// The ticket that the next release must show; it is void afterwards.

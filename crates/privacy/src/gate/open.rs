@@ -2,7 +2,7 @@
 
 use super::{Gate, Tickets, check_sum};
 use crate::batch::{Batch, Sampler};
-use crate::journal::Keeping;
+use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
 use crate::outgoing::GridVector;
@@ -20,8 +20,8 @@ pub struct OpenGate {
 
 impl OpenGate {
     /// A gate for a charged [`Mechanism::Open`].
-    pub fn new<K: Keeping>(
-        receipt: ChargeReceipt<K>,
+    pub fn new(
+        receipt: ChargeReceipt<InMemory>,
         shape: Shape,
         source: &mut dyn NoiseSource,
         context: &NoiseContext,
@@ -52,7 +52,7 @@ impl Gate for OpenGate {
     }
 
     fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
-        let ticket = self.tickets.issue();
+        let ticket = self.tickets.issue(rows)?;
         self.sampler.draw(&mut self.stream.branch(), rows, ticket, into)
     }
 

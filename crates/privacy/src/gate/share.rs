@@ -1,12 +1,12 @@
 //! The share gate: every client adds a part of the noise, and only the sum over enough clients is opened.
 
-use super::curator::check_match;
+use super::curator::{check_match, check_place};
 use super::{Gate, check_sum, sensitivity_units};
 use crate::batch::Batch;
-use crate::journal::Keeping;
+use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{DiscreteGaussian, NoiseContext, NoiseSource, NoiseStream};
-use crate::outgoing::Contribution;
+use crate::outgoing::{Contribution, Place};
 use crate::record::{NoiseCall, Tape};
 use crate::{
     Adjacency, Bounded, Deviation, Event, Mechanism, NoiseMultiplier, Outgoing, PrivacyError, Released, Sampling,
@@ -77,12 +77,14 @@ pub struct ShareGate {
     gaussian: DiscreteGaussian,
     stream: NoiseStream,
     noise: Vec<i64>,
+    place: Place,
+    cohort: Cohort,
 }
 
 impl ShareGate {
     /// A gate for an event that [`Cohort::event`] made for this shape.
-    pub fn new<K: Keeping>(
-        receipt: ChargeReceipt<K>,
+    pub fn new(
+        receipt: ChargeReceipt<InMemory>,
         shape: Shape,
         cohort: &Cohort,
         source: &mut dyn NoiseSource,
@@ -94,7 +96,7 @@ impl ShareGate {
         let mut stream = source.stream(context)?;
         let mut noise = vec![0; shape.dimension()];
         gaussian.fill(&mut stream, &mut noise);
-        Ok(Self { shape, allowance, gaussian, stream, noise })
+        Ok(Self { shape, allowance, gaussian, stream, noise, place: Place::of(context), cohort: *cohort })
     }
 }
 
@@ -141,6 +143,8 @@ impl Gate for ShareGate {
             shape: self.shape,
             input: sum.units().to_vec(),
             noise: self.noise.clone(),
+            place: self.place,
+            cohort: Some(self.cohort),
         };
         self.gaussian.fill(&mut self.stream, &mut self.noise);
         Ok(Outgoing::contribution(contribution))
@@ -155,22 +159,39 @@ pub struct ShareSum {
     inputs: Vec<Vec<i64>>,
     noise: Vec<Vec<i64>>,
     tape: Option<Tape>,
+    place: Place,
+    sites: Vec<Place>,
 }
 
 impl ShareSum {
-    /// An empty sum.
-    pub fn new(event: &Event, shape: Shape, cohort: &Cohort, tape: Option<&Tape>) -> Result<Self, PrivacyError> {
+    /// An empty sum for the round of the context.
+    pub fn new(
+        event: &Event,
+        shape: Shape,
+        cohort: &Cohort,
+        context: &NoiseContext,
+        tape: Option<&Tape>,
+    ) -> Result<Self, PrivacyError> {
         share_deviation(event, &shape, cohort)?;
-        let (event, tape) = (event.clone(), tape.cloned());
-        Ok(Self { cohort: *cohort, event, shape, inputs: Vec::new(), noise: Vec::new(), tape })
+        let (event, tape, place) = (event.clone(), tape.cloned(), Place::of(context));
+        let (inputs, noise, sites) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { cohort: *cohort, event, shape, inputs, noise, tape, place, sites })
     }
 
-    /// Adds one client's share; at most one per client.
+    /// Adds one client's share: one of each site, sized for this very cohort, for this round.
     pub fn add(&mut self, outgoing: Outgoing) -> Result<(), PrivacyError> {
         let one = outgoing.into_contribution()?;
         check_match(&one, &self.event, &self.shape)?;
+        if one.cohort != Some(self.cohort) {
+            return Err(PrivacyError::WrongGate {
+                what: "a share that was sized for another cohort",
+                gate: "share",
+                hint: "clients and sum use the cohort of the study",
+            });
+        }
+        check_place(&one, &self.place, &mut self.sites)?;
         if self.inputs.len() as u64 == self.cohort.clients {
-            return Err(PrivacyError::TooMany { expected: self.cohort.clients });
+            return Err(PrivacyError::TooMany { expected: format!("{} shares", self.cohort.clients) });
         }
         self.inputs.push(one.input);
         self.noise.push(one.noise);

@@ -86,7 +86,7 @@ impl Accountant for Pld {
     }
 
     fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
-        worst(&directions(NAME, plan)?, Question::DeltaAt(epsilon.get()))
+        Ok(worst(&directions(NAME, plan)?, Question::DeltaAt(epsilon.get()))?.at_most_one())
     }
 }
 
@@ -103,7 +103,7 @@ impl Accountant for Verified {
     }
 
     fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
-        verified(plan, Question::DeltaAt(epsilon.get()))
+        Ok(verified(plan, Question::DeltaAt(epsilon.get()))?.at_most_one())
     }
 }
 

@@ -31,7 +31,11 @@ pub(super) fn crossing(
     reach: f64,
     tolerance: f64,
 ) -> Result<Crossing, Missed> {
-    let log = |epsilon: f64| libm::log((curve(epsilon) / delta).max(1e-300)).clamp(-10.0, 10.0);
+    // A value that is not a number proves nothing: it counts as above.
+    let log = |epsilon: f64| match curve(epsilon) {
+        value if value.is_nan() => 10.0,
+        value => libm::log((value / delta).max(1e-300)).clamp(-10.0, 10.0),
+    };
     let mut radius = (guess * 1e-3).max(1e-6).min(reach);
     let (mut low, mut high);
     loop {

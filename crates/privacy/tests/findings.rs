@@ -1,0 +1,94 @@
+//! Findings of reviews of the accountants, each kept as a case.
+
+use privacy::accounting::{composition::Basic, gdp::Gdp, group::overlapping, pld::Pld, rdp::Rdp, steps::steps};
+use privacy::{
+    Accountant, Adjacency, Categories, Delta, Epsilon, Event, FinitePair, Gamma, Grain, Grid, Mechanism,
+    NoiseMultiplier, NormBound, Sampling, SamplingRate, Shape, Steps, Unit,
+};
+
+fn event(mechanism: Mechanism, adjacency: Adjacency, sampling: Sampling, steps: u64) -> Event {
+    Event::new(mechanism, adjacency, Unit::Example, sampling, Steps::new(steps).unwrap()).unwrap()
+}
+
+fn gaussian(z: f64) -> Mechanism {
+    Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(z).unwrap() }
+}
+
+fn poisson(q: f64) -> Sampling {
+    Sampling::Poisson { rate: SamplingRate::new(q).unwrap() }
+}
+
+fn delta(x: f64) -> Delta {
+    Delta::new(x).unwrap()
+}
+
+fn epsilon(x: f64) -> Epsilon {
+    Epsilon::new(x).unwrap()
+}
+
+#[test]
+fn probabilities_stay_normal_numbers() {
+    assert!(Gamma::new(1e-320).is_err());
+    let response = Mechanism::RandomisedResponse {
+        categories: Categories::new(1_000_000_000).unwrap(),
+        gamma: Gamma::new(1e-100).unwrap(),
+    };
+    let bounds = Pld.epsilon(&[event(response, Adjacency::Substitute, Sampling::None, 1)], delta(0.0)).unwrap();
+    let exact = (1e9_f64 / 1e-100).ln();
+    assert!(bounds.lower <= exact && exact <= bounds.upper && bounds.relative_width() < 1e-14, "{bounds:?}");
+}
+
+#[test]
+fn an_epsilon_beyond_floating_point_is_refused() {
+    let mechanism = Mechanism::Approximate { epsilon: epsilon(710.0), delta: delta(0.0) };
+    let plan = [event(mechanism, Adjacency::Substitute, Sampling::None, 1)];
+    assert_eq!(Pld.delta(&plan, epsilon(711.0)).unwrap_err().code(), "P004");
+    assert!(Basic.epsilon(&plan, delta(0.0)).unwrap().upper >= 710.0);
+}
+
+#[test]
+fn a_delta_is_never_over_one() {
+    let plan = [event(gaussian(0.001), Adjacency::Substitute, Sampling::None, 100)];
+    for accountant in [&Pld as &dyn Accountant, &Gdp] {
+        assert!(accountant.delta(&plan, epsilon(1.0)).unwrap().upper <= 1.0);
+    }
+}
+
+#[test]
+fn twenty_thousand_clients_are_counted_without_a_deep_stack() {
+    let clients: Vec<Vec<Event>> = (0..20_000)
+        .map(|i| vec![event(gaussian(5.0 + f64::from(i) * 1e-3), Adjacency::Substitute, Sampling::None, 1)])
+        .collect();
+    let worst = overlapping(&Gdp, &clients, Steps::ONE, delta(1e-5)).unwrap();
+    let dearest = Gdp.epsilon(&clients[0], delta(1e-5)).unwrap();
+    assert_eq!(worst.upper, dearest.upper);
+    assert_eq!(overlapping(&Gdp, &clients, Steps::new(2).unwrap(), delta(1e-5)).unwrap_err().code(), "P004");
+}
+
+#[test]
+fn a_shape_cannot_ask_for_more_memory_than_there_is() {
+    let bound = NormBound::new(1.0).unwrap();
+    assert!(Shape::new(usize::MAX / 16, bound, Grain::Whole, Grid::new(20).unwrap()).is_err());
+}
+
+#[test]
+fn finite_pairs_sum_to_one_up_to_rounding() {
+    assert!(FinitePair::new(vec![(0.5, 0.25), (0.5 - 1e-13, 0.75)]).is_err());
+    assert!(FinitePair::new(vec![(0.1, 0.3), (0.2, 0.3), (0.7, 0.4)]).is_ok());
+}
+
+/// The search used to stop at the first plan whose ε could not be certified, some of them with two or three steps.
+#[test]
+fn the_exact_accountant_affords_no_fewer_steps_than_the_bound() {
+    for (q, z, adjacency, target, d) in [
+        (1e-4, 3.0, Adjacency::AddRemove, 1.0, 1e-5),
+        (1e-5, 1.0, Adjacency::Substitute, 10.0, 1e-5),
+        (1e-3, 2.0, Adjacency::AddRemove, 1.0, 1e-6),
+        (3e-5, 8.0, Adjacency::AddRemove, 1.0, 1e-4),
+    ] {
+        let plan = |steps: Steps| Ok(vec![event(gaussian(z), adjacency, poisson(q), steps.get())]);
+        let most = |accountant: &dyn Accountant| steps(accountant, &plan, epsilon(target), delta(d)).unwrap().get();
+        let (exact, bound) = (most(&Pld), most(&Rdp::default()));
+        assert!(exact >= bound, "q {q}, z {z}: {exact} exactly, {bound} by the bound");
+    }
+}
