@@ -77,6 +77,34 @@ fn finite_pairs_sum_to_one_up_to_rounding() {
     assert!(FinitePair::new(vec![(0.1, 0.3), (0.2, 0.3), (0.7, 0.4)]).is_ok());
 }
 
+/// Tiny losses need a tilt of thousands, which the search did not reach.
+#[test]
+fn a_few_steps_at_a_small_rate_are_answered() {
+    for (q, z, adjacency, steps) in [
+        (1e-4, 3.0, Adjacency::AddRemove, 2),
+        (1e-4, 3.0, Adjacency::AddRemove, 3),
+        (1e-5, 1.0, Adjacency::Substitute, 4),
+        (1e-5, 1.0, Adjacency::Substitute, 5),
+    ] {
+        let plan = [event(gaussian(z), adjacency, poisson(q), steps)];
+        let bounds = Pld.epsilon(&plan, delta(1e-5)).unwrap();
+        let bound = Rdp::default().epsilon(&plan, delta(1e-5)).unwrap();
+        assert!(bounds.lower <= bound.upper && bounds.upper < 1e-3, "{bounds:?} {bound:?}");
+    }
+}
+
+#[test]
+fn noise_too_small_to_matter_is_refused_at_once() {
+    for (mechanism, sampling) in [
+        (gaussian(1e-4), poisson(0.1)),
+        (gaussian(1e-6), poisson(1e-9)),
+        (Mechanism::Laplace { noise_multiplier: NoiseMultiplier::new(1e-6).unwrap() }, Sampling::None),
+    ] {
+        let plan = [event(mechanism, Adjacency::AddRemove, sampling, 1_000_000_000_000)];
+        assert_eq!(Pld.epsilon(&plan, delta(1e-300)).unwrap_err().code(), "P004");
+    }
+}
+
 /// The search used to stop at the first plan whose ε could not be certified, some of them with two or three steps.
 #[test]
 fn the_exact_accountant_affords_no_fewer_steps_than_the_bound() {

@@ -76,6 +76,21 @@ pub enum Pair {
 }
 
 impl Pair {
+    /// Deviation or scale of the noise, where there is noise.
+    pub fn scale(&self) -> Option<f64> {
+        match self {
+            Self::Gaussian { s }
+            | Self::GaussianRemove { s, .. }
+            | Self::GaussianAdd { s, .. }
+            | Self::GaussianSubstitute { s, .. }
+            | Self::GaussianFixed { s, .. }
+            | Self::Laplace { s }
+            | Self::LaplaceRemove { s, .. }
+            | Self::LaplaceAdd { s, .. } => Some(*s),
+            Self::Finite(_) | Self::Enclosed(_) => None,
+        }
+    }
+
     /// A pair that dominates this one, written out. Upper bounds are computed from it.
     pub fn upper(&self) -> Self {
         match self {

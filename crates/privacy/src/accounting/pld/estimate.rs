@@ -77,8 +77,8 @@ impl Rough {
 
     /// The tilt from which on `reached` holds, by bisection.
     pub(super) fn find(&self, reached: impl Fn(&Saddle) -> bool) -> Saddle {
-        let (mut low, mut high) = (-7.0_f64, 7.0_f64);
-        for _ in 0..36 {
+        let (mut low, mut high) = (-7.0_f64, 25.0_f64);
+        for _ in 0..38 {
             let middle = 0.5 * (low + high);
             match reached(&self.saddle(libm::exp(middle))) {
                 true => high = middle,
@@ -126,11 +126,11 @@ impl Rough {
 /// Least value of a function of θ > 0 that falls and then rises, over a wide range, by golden section in log θ.
 pub(super) fn minimise(f: &dyn Fn(f64) -> f64) -> f64 {
     let ratio = 0.618_033_988_749_895;
-    let (mut low, mut high) = (-7.0_f64, 7.0_f64);
+    let (mut low, mut high) = (-7.0_f64, 22.0_f64);
     let at = |t: f64| f(libm::exp(t));
     let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
     let (mut fa, mut fb) = (at(a), at(b));
-    for _ in 0..14 {
+    for _ in 0..17 {
         if fa <= fb {
             (high, b, fb) = (b, a, fa);
             a = high - ratio * (high - low);

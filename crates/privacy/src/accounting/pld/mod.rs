@@ -32,6 +32,9 @@ const FINE: f64 = 5e-7;
 /// The same for a second attempt at finite laws.
 const FINER: f64 = FINE / 40.0;
 
+/// Noise of less than this, in units of the sensitivity, is evaluated in closed form only.
+const LEAST_SCALE: f64 = 0.01;
+
 /// A composition whose losses cannot exceed this costs that much and no more: nobody needs to know better.
 const FREE: f64 = 1e-12;
 
@@ -133,7 +136,7 @@ fn surely_below(composition: &Composition, question: Question, proved: f64) -> b
 
 /// The first evaluator that answers.
 fn answer(composition: &Composition, question: Question) -> Result<Bounds, PrivacyError> {
-    let mut refusal = refuse("no evaluator suits it");
+    let mut refusal = refuse("the noise is under a hundredth of the sensitivity, which leaves losses in the thousands");
     for evaluator in EVALUATORS.into_iter().filter(|e| e.suits(composition)) {
         match evaluator.answer(composition, question) {
             Err(error @ PrivacyError::Uncertified { .. }) => refusal = error,
@@ -164,7 +167,14 @@ fn verified(plan: &[Event], question: Question) -> Result<Bounds, PrivacyError> 
 
 impl Evaluator {
     /// True if it is worth asking.
+    ///
+    /// Under a hundredth of the sensitivity, noise leaves losses in the thousands: no cost of that size is of use to
+    /// anyone, and neither the contour nor a grid is made for it.
     fn suits(self, composition: &Composition) -> bool {
+        let hopeless = composition.iter().any(|(pair, _)| pair.scale().is_some_and(|s| s < LEAST_SCALE));
+        if self != Self::Closed && hopeless {
+            return false;
+        }
         let discrete = |pair: &Pair| matches!(pair, Pair::Finite(_) | Pair::Enclosed(_));
         match self {
             Self::Closed => closed::covers(composition),
@@ -248,7 +258,7 @@ fn refuse(why: &str) -> PrivacyError {
     PrivacyError::Uncertified {
         accountant: NAME,
         why: why.into(),
-        hint: "the `rdp` accountant gives an upper bound for any number of steps",
+        hint: "try another δ or ε, or `rdp` or `basic` for an upper bound where they know the mechanism",
     }
 }
 
