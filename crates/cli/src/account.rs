@@ -167,9 +167,10 @@ impl Answer {
     }
 }
 
-/// True if the lower end says something. An accountant that proves an upper bound only leaves it at 0.
+/// True if the lower end says something. An accountant that proves an upper bound only leaves it at 0, and an upper end
+/// this small is as good as 0 itself.
 pub(crate) fn two_sided(bounds: Bounds) -> bool {
-    bounds.lower > 0.0 || bounds.upper == 0.0
+    bounds.lower > 0.0 || bounds.upper < 1e-11
 }
 
 /// One accountant, asked about plans with their overlap and group.

@@ -1,6 +1,7 @@
 //! Batches of rows, drawn by a gate from its own keyed stream, so that how a batch was drawn is what is charged.
 
 use crate::{PrivacyError, Sampling, SamplingRate};
+use num_bigint::BigUint;
 use rand_core::Rng;
 
 /// The rows of one step. Only a gate makes one, and a sum made from it can be released by that gate only.
@@ -21,7 +22,7 @@ impl Batch {
     }
 }
 
-/// Rows at one site: what the argument for [`GeometricGaps`] covers.
+/// Rows at one site at most.
 const MOST_ROWS: usize = 1 << 31;
 
 /// Draws batches in the way that an event names.
@@ -71,38 +72,42 @@ impl Sampler {
     }
 }
 
-/// Poisson sampling by skipping: every row is in with probability at most q, in time proportional to the batch.
+/// Poisson sampling by skipping: every row is in with probability exactly q, independently, given ideal random bits.
 ///
-/// Survival thresholds t₀ = 2⁶⁴, t_{k+1} = t_k − ⌊t_k·q'⌋ are integers, so the chance that row k after the last one
-/// is taken, ⌊t_k·q'⌋/t_k, never exceeds q' = q(1 − 2⁻³⁰). Thresholds end after at most [`MOST_THRESHOLDS`] rows and
-/// start again, which keeps t_k ≥ 2⁶²: all chances lie within 2⁻⁶² of q', and the margin of 2⁻³⁰ covers what the
-/// other rows' coins can tell about one row's (`docs/maths/poisson-substitution.md`). Amplification grows with the
-/// rate, so what is charged for q covers what is drawn.
+/// A uniform real U in [0, 1) skips as many rows as there are k ≥ 1 with U < (1−q)^k, at most [`MOST_SKIPPED`] at a time.
+/// The first 64 bits of U decide all but one comparison in 2⁶⁴: they are compared with ⌊2⁶⁴(1−q)^k⌋. On equality further
+/// bits of U are read and compared with further digits of (1−q)^k, which has finitely many, since q is a dyadic rational.
+/// See `docs/maths/poisson-substitution.md`.
 pub(crate) struct GeometricGaps {
+    /// ⌊2⁶⁴(1−q)^k⌋ for k = 1, 2, …; empty for q = 1.
     thresholds: Vec<u64>,
+    /// 1 − q = kept / 2^scale.
+    kept: BigUint,
+    scale: u64,
 }
 
-/// Thresholds kept: rows skipped at a time.
-const MOST_THRESHOLDS: usize = 4096;
+/// Rows skipped by one word at most.
+const MOST_SKIPPED: usize = 64;
 
 impl GeometricGaps {
     pub(crate) fn new(rate: SamplingRate) -> Self {
-        if rate.get() == 1.0 {
-            return Self { thresholds: Vec::new() };
+        // q = mantissa / 2^scale with an integer mantissa under 2^53; 1e-9 ≤ q ≤ 1.
+        let (fraction, exponent) = libm::frexp(rate.get());
+        let mantissa = libm::scalbn(fraction, 53) as u64;
+        let scale = 53_i32.saturating_sub(exponent).unsigned_abs().into();
+        let kept = (BigUint::from(1_u32) << scale) - mantissa;
+        let mut gaps = Self { thresholds: Vec::new(), kept, scale };
+        if rate.get() < 1.0 {
+            gaps.thresholds = (1..=MOST_SKIPPED).map(|k| gaps.digits(k, 0)).collect();
         }
-        let q = rate.get() * (1.0 - libm::scalbn(1.0, -30));
-        // q = mantissa · 2^−shift with an integer mantissa under 2^53.
-        let (fraction, exponent) = libm::frexp(q);
-        let mantissa = libm::scalbn(fraction, 53) as u128;
-        let shift = u32::try_from(53 - exponent).unwrap_or(u32::MAX);
-        let take = |t: u128| (t * mantissa).checked_shr(shift).unwrap_or(0);
-        let mut thresholds = Vec::new();
-        let mut t = 1_u128 << 64;
-        while thresholds.len() < MOST_THRESHOLDS && (thresholds.is_empty() || t > 1 << 62) {
-            t -= take(t);
-            thresholds.push(u64::try_from(t).unwrap_or(u64::MAX));
-        }
-        Self { thresholds }
+        gaps
+    }
+
+    /// Bits 64·place to 64·place + 63 of (1−q)^k after the point.
+    fn digits(&self, k: usize, place: u64) -> u64 {
+        let power = self.kept.pow(k as u32) << (64 * (place + 1));
+        let word = (power >> (self.scale * k as u64)) & BigUint::from(u64::MAX);
+        word.iter_u64_digits().next().unwrap_or(0)
     }
 
     fn draw(&self, rng: &mut impl Rng, rows: usize, into: &mut Vec<usize>) {
@@ -111,15 +116,38 @@ impl GeometricGaps {
         }
         let mut next = 0;
         while next < rows {
-            let u = rng.next_u64();
-            // The number of rows that survive: u < t₁, …, u < t_gap.
-            let gap = self.thresholds.partition_point(|&t| u < t);
+            let gap = self.gap(rng);
             next += gap;
             if gap < self.thresholds.len() && next < rows {
                 into.push(next);
                 next += 1;
             }
         }
+    }
+
+    /// The number of k with U < (1−q)^k, for a new U.
+    fn gap(&self, rng: &mut impl Rng) -> usize {
+        let u = rng.next_u64();
+        let mut gap = self.thresholds.partition_point(|&t| u < t);
+        let mut more = Vec::new();
+        while self.thresholds.get(gap) == Some(&u) && self.is_below(gap + 1, &mut more, rng) {
+            gap += 1;
+        }
+        gap
+    }
+
+    /// Whether U < (1−q)^k, where the first 64 bits agree; `more` holds the bits of U that were read after them.
+    fn is_below(&self, k: usize, more: &mut Vec<u64>, rng: &mut impl Rng) -> bool {
+        for place in 1.. {
+            if more.len() < place {
+                more.push(rng.next_u64());
+            }
+            let (u, t) = (more[place - 1], self.digits(k, place as u64));
+            if u != t {
+                return u < t;
+            }
+        }
+        false
     }
 }
 
@@ -190,17 +218,52 @@ mod tests {
     }
 
     #[test]
-    fn no_row_is_taken_more_often_than_the_rate() {
-        for q in [1e-5, 1e-3, 0.02, 0.1, 1.0 / 3.0, 0.5, 0.999] {
+    fn thresholds_are_the_powers_of_one_minus_the_rate() {
+        for q in [1e-9, 1e-5, 0.02, 1.0 / 3.0, 0.5, 0.999, 1.0 - f64::EPSILON] {
             let gaps = GeometricGaps::new(SamplingRate::new(q).unwrap());
-            let mut before = 1_u128 << 64;
-            for &t in &gaps.thresholds {
-                let taken = before - u128::from(t);
-                assert!((taken as f64) <= q * before as f64 * (1.0 - 1e-10), "q {q}");
-                assert!((taken as f64) >= q * before as f64 * (1.0 - 2e-9), "q {q}");
-                before = u128::from(t);
+            for (k, &t) in (1..).zip(&gaps.thresholds) {
+                let expected = (1.0 - q).powi(k) * 18_446_744_073_709_551_616.0;
+                assert!((t as f64 - expected).abs() <= 1.0 + 1e-12 * expected, "q {q}, k {k}");
             }
         }
+        // 1 − q = 3/4: the digits of 3/4, 9/16 and 27/64 are known, and end.
+        let gaps = GeometricGaps::new(SamplingRate::new(0.25).unwrap());
+        assert_eq!(gaps.thresholds[..3], [3 << 62, 9 << 60, 27 << 58]);
+        assert_eq!((gaps.digits(1, 1), gaps.digits(3, 1)), (0, 0));
+        // (1 − 2^-29)² = 1 − 2^-28 + 2^-58.
+        let gaps = GeometricGaps::new(SamplingRate::new(2_f64.powi(-29)).unwrap());
+        assert_eq!(gaps.digits(2, 0), u64::MAX - (1 << 36) + 1 + (1 << 6));
+    }
+
+    /// Words given by the test.
+    struct Fixed(Vec<u64>);
+
+    impl rand_core::TryRng for Fixed {
+        type Error = rand_core::Infallible;
+        fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+            Ok(self.0.remove(0) as u32)
+        }
+        fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+            Ok(self.0.remove(0))
+        }
+        fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+            bytes.fill(self.0.remove(0) as u8);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_undecided_comparison_reads_more_bits() {
+        let gaps = GeometricGaps::new(SamplingRate::new(1.0 / 3.0).unwrap());
+        let (first, second) = (gaps.digits(2, 0), gaps.digits(2, 1));
+        assert!(second > 0 && second < u64::MAX);
+        for (word, expected) in [(second - 1, 2), (second + 1, 1)] {
+            let mut bits = Fixed(vec![first, word]);
+            assert_eq!(gaps.gap(&mut bits), expected);
+            assert!(bits.0.is_empty());
+        }
+        assert_eq!(gaps.gap(&mut Fixed(vec![first + 1])), 1);
+        assert_eq!(gaps.gap(&mut Fixed(vec![first - 1])), 2);
     }
 
     #[test]

@@ -79,20 +79,18 @@ impl Sampling {
 
     /// The smallest batch and total whose quotient is exactly this rate, by continued fractions.
     pub fn without_replacement_at(rate: SamplingRate) -> Result<Self, PrivacyError> {
-        let (mut before, mut now) = ((0_u64, 1_u64), (1_u64, 0_u64));
-        let mut rest = rate.get();
-        for _ in 0..64 {
-            let whole = rest.floor();
-            let step = |b: u64, n: u64| n.checked_mul(whole as u64)?.checked_add(b);
-            let (Some(top), Some(bottom)) = (step(before.0, now.0), step(before.1, now.1)) else { break };
-            (before, now) = (now, (top, bottom));
-            if bottom > 1 << 53 {
-                break;
+        // The rate as the quotient of integers that it is, expanded exactly.
+        let (fraction, exponent) = libm::frexp(rate.get());
+        let (mut top, mut bottom) =
+            (libm::scalbn(fraction, 53) as u128, 1_u128 << 53_i32.saturating_sub(exponent).min(120));
+        let (mut before, mut now) = ((0_u128, 1_u128), (1_u128, 0_u128));
+        while bottom > 0 && now.1 <= 1 << 53 {
+            let whole = top / bottom;
+            (top, bottom) = (bottom, top % bottom);
+            (before, now) = (now, (whole * now.0 + before.0, whole * now.1 + before.1));
+            if now.1 > 0 && now.1 <= 1 << 53 && now.0 as f64 / now.1 as f64 == rate.get() {
+                return Self::without_replacement(now.0 as u64, now.1 as u64);
             }
-            if bottom > 0 && top as f64 / bottom as f64 == rate.get() {
-                return Self::without_replacement(top, bottom);
-            }
-            rest = 1.0 / (rest - whole);
         }
         Err(PrivacyError::Parameter {
             name: "sampling rate",
@@ -225,6 +223,11 @@ mod tests {
         for (rate, batch, of) in [(0.02, 1, 50), (0.25, 1, 4), (1.0, 1, 1), (0.3, 3, 10), (1e-5, 1, 100_000)] {
             let sampling = Sampling::without_replacement_at(SamplingRate::new(rate).unwrap()).unwrap();
             assert_eq!(sampling, Sampling::WithoutReplacement { batch, of });
+            assert_eq!(sampling.rate(), rate);
+        }
+        // Found by review: in floating point the expansion lost this one.
+        for rate in [0.031_234_567_890_1, 1e-9, 0.1 + 0.2, 1.0 - f64::EPSILON] {
+            let sampling = Sampling::without_replacement_at(SamplingRate::new(rate).unwrap()).unwrap();
             assert_eq!(sampling.rate(), rate);
         }
         assert!(Sampling::without_replacement(5, 4).is_err());
