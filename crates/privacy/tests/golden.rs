@@ -2,7 +2,7 @@
 //!
 //! Origin of the values: `vectors/accounting.json`, field `source` of each case.
 
-use privacy::accounting::pld::Pld;
+use privacy::accounting::pld::{Pld, Verified};
 use privacy::{
     Accountant, Adjacency, Adversary, Categories, Delta, Epsilon, Event, Gamma, Mechanism, Sampling, SamplingRate,
     Steps, Unit,
@@ -148,4 +148,39 @@ fn steps_within_the_workshop_s_budget_are_exact() {
         let most = privacy::accounting::steps::steps(&Pld, &plan, epsilon, delta).unwrap();
         assert_eq!(most.get(), case["exact_pld_remove"].as_u64().unwrap(), "{}", case["id"]);
     }
+}
+
+/// Gaussian noise in the setting of a case, or nothing if it speaks of something else.
+fn sampled_gaussian(case: &Value) -> Option<Event> {
+    let number = |field: &str| case[field].as_f64();
+    let rate = SamplingRate::new(number("q")?).ok()?;
+    let (z, adjacency, sampling) = match family(case).as_str() {
+        "pois" | "tinydelta" => (number("sigma")?, Adjacency::AddRemove, Sampling::Poisson { rate }),
+        "wor" => (number("sigma")?, Adjacency::Substitute, Sampling::without_replacement_at(rate).ok()?),
+        "subpair" => (0.5 * number("sigma")?, Adjacency::Substitute, Sampling::Poisson { rate }),
+        _ => return None,
+    };
+    let mechanism = Mechanism::Gaussian { noise_multiplier: privacy::NoiseMultiplier::new(z).ok()? };
+    Event::new(mechanism, adjacency, Unit::Example, sampling, steps(case, "T")).ok()
+}
+
+/// The contour integral, the grid and, for one step, the closed form are asked; no two of them may be apart.
+#[test]
+fn evaluators_meet_on_every_case_where_two_of_them_answer() {
+    let (mut met, mut alone) = (0, Vec::new());
+    for (case, event) in cases().iter().filter_map(|c| Some((c, sampled_gaussian(c)?))) {
+        let delta = Delta::new(case["delta"].as_f64().unwrap()).unwrap();
+        let exact = case["epsilon_exact"].as_f64().unwrap();
+        match Verified.epsilon(&[event], delta) {
+            Ok(found) => {
+                assert!(found.lower <= exact * (1.0 + 1e-8) && exact * (1.0 - 1e-8) <= found.upper, "{}", case["id"]);
+                met += 1;
+            }
+            Err(error) => {
+                assert!(error.to_string().contains("only one evaluator"), "{}: {error}", case["id"]);
+                alone.push(case["id"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    assert!(met >= 30, "{met} met, alone: {alone:?}");
 }
