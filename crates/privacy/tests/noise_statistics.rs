@@ -127,7 +127,7 @@ fn skellam_noise_has_its_probabilities() {
 
 #[test]
 fn randomised_responses_have_their_probabilities() {
-    for (seed, (k, gamma)) in [(2, 0.3), (5, 1.0), (64, 0.01), (3, 1e-300)].into_iter().enumerate() {
+    for (seed, (k, gamma)) in [(2, 0.3), (5, 1.0), (64, 0.01), (3, 1e-100)].into_iter().enumerate() {
         let sampler = RandomisedResponse::new(Categories::new(k).unwrap(), Gamma::new(gamma).unwrap());
         let (mut rng, mut counts) = (rng(seed as u8), vec![0; k as usize]);
         let truth = k - 1;
