@@ -134,7 +134,7 @@ fn randomised_responses_have_their_probabilities() {
         for _ in 0..300_000 {
             counts[sampler.respond(truth, &mut rng).unwrap() as usize] += 1;
         }
-        if gamma < 1e-100 {
+        if gamma <= 1e-100 {
             assert_eq!(counts[truth as usize], 300_000);
             continue;
         }
