@@ -129,7 +129,9 @@ impl Plot {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
              font-size=\"13\">\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#ffffff\"/>\n"
         );
-        svg += &text(WIDTH / 2.0, 24.0, "middle", &self.title);
+        for (line, words) in halves(&self.title).iter().enumerate() {
+            svg += &text(WIDTH / 2.0, 16.0 + 16.0 * line as f64, "middle", words);
+        }
         svg += &self.axes(&x, &y);
         svg += &self.lines(&x, &y);
         svg += &self.legend();
@@ -161,14 +163,17 @@ impl Plot {
         svg + "</g>\n"
     }
 
-    /// The series with their strokes; one without a name shares the colour of the one before.
+    /// The series with their strokes; one without a name shares the colour of the one before. A series is drawn narrower
+    /// than those before it, so that one which hides another leaves its edges to be seen.
     fn strokes(&self) -> impl Iterator<Item = (&Series, String)> {
         let mut named = 0_usize;
+        let all = self.series.iter().filter(|series| !series.name.is_empty()).count();
         self.series.iter().map(move |series| {
             named += usize::from(!series.name.is_empty());
             let colour = COLOURS[named.saturating_sub(1) % COLOURS.len()];
             let dashes = if series.dashed { " stroke-dasharray=\"5 4\"" } else { "" };
-            (series, format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}"))
+            let width = 2.0 + 1.5 * all.saturating_sub(named) as f64;
+            (series, format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"{dashes}"))
         })
     }
 
@@ -219,6 +224,15 @@ fn rule(from: (f64, f64), to: (f64, f64)) -> String {
 fn text(x: f64, y: f64, anchor: &str, words: &str) -> String {
     let words = words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     format!("<text x=\"{x:.2}\" y=\"{y:.2}\" text-anchor=\"{anchor}\">{words}</text>\n")
+}
+
+/// A title in one line, or in two of about the same length.
+fn halves(title: &str) -> Vec<&str> {
+    let middle = title.char_indices().nth(title.chars().count() / 2).map_or(0, |(at, _)| at);
+    match title[middle..].find(' ') {
+        Some(space) if title.chars().count() > 90 => vec![&title[..middle + space], &title[middle + space + 1..]],
+        _ => vec![title],
+    }
 }
 
 #[cfg(test)]

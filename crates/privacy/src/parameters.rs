@@ -52,7 +52,7 @@ macro_rules! checked {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
+                f.write_str(&self.0.shown())
             }
         }
     };
@@ -61,11 +61,18 @@ macro_rules! checked {
 /// A number type that a JSON number may become without loss.
 trait FromFloat: Sized {
     fn from_float(value: f64) -> Option<Self>;
+
+    /// The shortest text that reads back as the number.
+    fn shown(self) -> String;
 }
 
 impl FromFloat for f64 {
     fn from_float(value: f64) -> Option<f64> {
         Some(value)
+    }
+
+    fn shown(self) -> String {
+        if self == 0.0 || (1e-3..1e7).contains(&self) { self.to_string() } else { format!("{self:e}") }
     }
 }
 
@@ -73,6 +80,10 @@ impl FromFloat for u64 {
     fn from_float(value: f64) -> Option<u64> {
         // 2^53: above it a JSON number may have been rounded on its way here.
         ((0.0..=9_007_199_254_740_992.0).contains(&value) && value.fract() == 0.0).then_some(value as u64)
+    }
+
+    fn shown(self) -> String {
+        self.to_string()
     }
 }
 
