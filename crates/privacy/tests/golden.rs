@@ -29,7 +29,7 @@ fn every_family_of_cases_is_tested_somewhere() {
         ("wor", "pld, contour"),
         ("subpair", "pld, contour"),
         ("het", "pld, contour"),
-        ("calib", "pld"),
+        ("calib", "golden"),
         ("laplace", "pld"),
         ("krr", "pld, classic_golden"),
         ("rr10", "pld"),
@@ -183,4 +183,21 @@ fn evaluators_meet_on_every_case_where_two_of_them_answer() {
         }
     }
     assert!(met >= 30, "{met} met, alone: {alone:?}");
+}
+
+#[test]
+fn the_calibrated_multiplier_is_the_exact_one_on_the_safe_side() {
+    for case in cases().iter().filter(|c| family(c) == "calib") {
+        let number = |field: &str| case[field].as_f64().unwrap();
+        let sampling = Sampling::Poisson { rate: SamplingRate::new(number("q")).unwrap() };
+        let plan = |z: privacy::NoiseMultiplier| {
+            let mechanism = Mechanism::Gaussian { noise_multiplier: z };
+            Ok(vec![Event::new(mechanism, Adjacency::AddRemove, Unit::Example, sampling, steps(case, "T"))?])
+        };
+        let (epsilon, delta) = (Epsilon::new(number("epsilon")).unwrap(), Delta::new(number("delta")).unwrap());
+        let z = privacy::accounting::calibrate::calibrate(&Pld, &plan, epsilon, delta).unwrap().get();
+        let exact = number("sigma_exact");
+        assert!(z >= exact * (1.0 - 1e-11) && z <= exact * (1.0 + 1e-8), "{z} {exact}");
+        assert!(Pld.epsilon(&plan(privacy::NoiseMultiplier::new(z).unwrap()).unwrap(), delta).unwrap().upper <= 1.0);
+    }
 }
