@@ -74,7 +74,7 @@ pub enum PrivacyError {
         /// The event that the plan has next.
         expected: String,
     },
-    /// A journal did not confirm the record, or confirmed another one.
+    /// A journal did not append the record, or the records of one do not follow each other.
     #[error("the charge is not in the journal: {why}")]
     Journal {
         /// What the journal said.
