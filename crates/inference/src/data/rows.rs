@@ -1,0 +1,171 @@
+//! Encoded rows, stored hybrid: a few dense numbers and a few positions that hold a one.
+
+use crate::DataError;
+
+/// Rows of inputs and outcomes.
+///
+/// Inputs 0..dense of a row are stored as numbers; of the others only the positions that hold a one are stored, as
+/// one-hot coding, missing flags and the bias make them. Adult's 109 inputs take 6 numbers and 9 positions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    width: usize,
+    dense: usize,
+    numbers: Vec<f64>,
+    ones: Vec<u32>,
+    /// Row i has the ones `starts[i]..starts[i + 1]`.
+    starts: Vec<u32>,
+    outcomes: Vec<f64>,
+}
+
+/// One row, borrowed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Row<'a> {
+    /// Inputs 0..dense.
+    pub numbers: &'a [f64],
+    /// Positions from dense on that hold a one, increasing.
+    pub ones: &'a [u32],
+    /// y.
+    pub outcome: f64,
+}
+
+impl Rows {
+    /// No rows yet: of `width` inputs, the first `dense` are numbers.
+    pub fn new(width: usize, dense: usize) -> Result<Self, DataError> {
+        if dense > width || width == 0 || width > 1 << 24 {
+            return Err(DataError::Width { found: format!("{dense} dense of {width} inputs") });
+        }
+        Ok(Self { width, dense, numbers: Vec::new(), ones: Vec::new(), starts: vec![0], outcomes: Vec::new() })
+    }
+
+    /// Adds a row. Ones must increase and lie between dense and width; numbers and outcome must be finite.
+    pub fn push(&mut self, row: Row<'_>) -> Result<(), DataError> {
+        let first = self.dense as u32;
+        let in_range = row.ones.iter().all(|&p| p >= first && (p as usize) < self.width);
+        let increasing = row.ones.windows(2).all(|w| w[0] < w[1]);
+        let finite = row.numbers.iter().all(|v| v.is_finite()) && row.outcome.is_finite();
+        if row.numbers.len() != self.dense || !in_range || !increasing || !finite {
+            return Err(DataError::Width { found: "a row that does not fit the encoding".into() });
+        }
+        let end = u32::try_from(self.ones.len() + row.ones.len())
+            .map_err(|_| DataError::Width { found: "more than 2^32 stored positions".into() })?;
+        self.numbers.extend_from_slice(row.numbers);
+        self.ones.extend_from_slice(row.ones);
+        self.starts.push(end);
+        self.outcomes.push(row.outcome);
+        Ok(())
+    }
+
+    /// A copy of these rows, in this order, stored together.
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let mut out = Self { numbers: Vec::new(), ones: Vec::new(), starts: vec![0], outcomes: Vec::new(), ..*self };
+        for &i in rows {
+            let row = self.row(i);
+            out.numbers.extend_from_slice(row.numbers);
+            out.ones.extend_from_slice(row.ones);
+            out.starts.push(out.ones.len() as u32);
+            out.outcomes.push(row.outcome);
+        }
+        out
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.outcomes.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.outcomes.is_empty()
+    }
+
+    /// d: number of inputs.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// How many inputs are stored as numbers.
+    pub fn dense(&self) -> usize {
+        self.dense
+    }
+
+    /// Row i.
+    pub fn row(&self, i: usize) -> Row<'_> {
+        Row {
+            numbers: &self.numbers[i * self.dense..(i + 1) * self.dense],
+            ones: &self.ones[self.starts[i] as usize..self.starts[i + 1] as usize],
+            outcome: self.outcomes[i],
+        }
+    }
+
+    /// All rows in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        (0..self.len()).map(|i| self.row(i))
+    }
+
+    /// All outcomes in order.
+    pub fn outcomes(&self) -> &[f64] {
+        &self.outcomes
+    }
+}
+
+impl Row<'_> {
+    /// xᵀw.
+    pub fn dot(&self, w: &[f64]) -> f64 {
+        let dense: f64 = self.numbers.iter().zip(w).map(|(x, w)| x * w).sum();
+        self.ones.iter().fold(dense, |sum, &p| sum + w[p as usize])
+    }
+
+    /// Σ xⱼ² wⱼ.
+    pub fn dot_squared(&self, w: &[f64]) -> f64 {
+        let dense: f64 = self.numbers.iter().zip(w).map(|(x, w)| x * x * w).sum();
+        self.ones.iter().fold(dense, |sum, &p| sum + w[p as usize])
+    }
+
+    /// Positions and values of all stored inputs.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.numbers.iter().copied().enumerate().chain(self.ones.iter().map(|&p| (p as usize, 1.0)))
+    }
+
+    /// The row as a plain vector.
+    pub fn to_dense(&self, width: usize) -> Vec<f64> {
+        let mut x = vec![0.0; width];
+        self.entries().for_each(|(j, v)| x[j] = v);
+        x
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_multiplies_like_its_dense_form() {
+        let mut rows = Rows::new(6, 2).unwrap();
+        rows.push(Row { numbers: &[0.5, -2.0], ones: &[2, 5], outcome: 1.0 }).unwrap();
+        rows.push(Row { numbers: &[1.5, 0.0], ones: &[], outcome: 0.0 }).unwrap();
+        let w = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        for row in rows.iter() {
+            let x = row.to_dense(6);
+            assert_eq!(row.dot(&w), x.iter().zip(&w).map(|(a, b)| a * b).sum::<f64>());
+            assert_eq!(row.dot_squared(&w), x.iter().zip(&w).map(|(a, b)| a * a * b).sum::<f64>());
+        }
+        assert_eq!(rows.select(&[1, 0]).row(1), rows.row(0));
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_are_refused() {
+        let mut rows = Rows::new(6, 2).unwrap();
+        let good = Row { numbers: &[0.5, -2.0], ones: &[2, 5], outcome: 1.0 };
+        for bad in [
+            Row { numbers: &[0.5], ..good },
+            Row { numbers: &[0.5, f64::NAN], ..good },
+            Row { ones: &[1], ..good },
+            Row { ones: &[6], ..good },
+            Row { ones: &[3, 3], ..good },
+            Row { outcome: f64::INFINITY, ..good },
+        ] {
+            assert!(rows.push(bad).is_err(), "{bad:?}");
+        }
+        assert!(rows.is_empty() && Rows::new(2, 3).is_err());
+    }
+}

@@ -1,0 +1,56 @@
+//! What one run of one method with one seed leaves behind.
+
+use crate::Gaussian;
+use crate::results::{CalibrationBin, ClientSpending, CurvePoint};
+
+/// Scores on held-out rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scores {
+    /// Share of rows whose class was predicted; none for regression.
+    pub accuracy: Option<f64>,
+    /// Mean log-likelihood of the predictive, in nats.
+    pub log_likelihood: f64,
+    /// Area under the ROC curve; none for regression, or if only one class is held out.
+    pub auc: Option<f64>,
+    /// Mean absolute error; none for classification.
+    pub absolute_error: Option<f64>,
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The seed.
+    pub seed: u64,
+    /// Rounds made.
+    pub rounds: u64,
+    /// Server-client exchanges.
+    pub messages: u64,
+    /// Bytes sent by clients.
+    pub bytes: u64,
+    /// Scores along the way; the last is the end's.
+    pub curve: Vec<CurvePoint>,
+    /// Scores at the end.
+    pub scores: Scores,
+    /// The served posterior.
+    pub posterior: Gaussian,
+    /// Predicted against observed frequency.
+    pub calibration: Vec<CalibrationBin>,
+    /// The largest noise multiplier of the clients; none without privacy.
+    pub noise_multiplier: Option<f64>,
+    /// The largest clipping bound of the clients; none without privacy.
+    pub clip: Option<f64>,
+    /// What each client spent; empty without privacy.
+    pub spending: Vec<ClientSpending>,
+    /// What the reader of this record should know.
+    pub warnings: Vec<String>,
+}
+
+/// Looks on while a run goes on. It cannot change anything.
+pub trait Observer {
+    /// After each round: the point just reached, and the share of the budget that is left (1 without privacy).
+    fn round(&mut self, point: &CurvePoint, of: u64, budget_left: f64);
+}
+
+impl Observer for () {
+    fn round(&mut self, _: &CurvePoint, _: u64, _: f64) {}
+}

@@ -1,0 +1,202 @@
+//! What a run leaves behind, in the stable shape of `results.json`.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of this shape.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that a run of a study found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Version of the program.
+    pub version: String,
+    /// Name of the study.
+    pub study: String,
+    /// The study as it was read, in TOML.
+    pub study_toml: String,
+    /// Where the rows came from, and how many.
+    pub data: DataSummary,
+    /// One for each method, in the study's order, then the baselines that are always shown.
+    pub methods: Vec<MethodResult>,
+}
+
+/// The data of a study, in public numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DataSummary {
+    /// Name or path.
+    pub source: String,
+    /// Names of the inputs, in order.
+    pub inputs: Vec<String>,
+    /// Rows used for training, all clients together.
+    pub train_rows: usize,
+    /// Rows held out.
+    pub test_rows: usize,
+    /// Clients, by name. Row counts are those of the first seed.
+    pub clients: Vec<ClientSummary>,
+}
+
+/// One client, in public numbers: a simulation knows them; under add-remove a real site would not tell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientSummary {
+    /// Its name: a value of the partition's column, or a number.
+    pub name: String,
+    /// Its training rows.
+    pub rows: usize,
+}
+
+/// One method over all seeds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MethodResult {
+    /// Name as in the study.
+    pub name: String,
+    /// `pvi`, `committee`, `global-vi`, `local-only`, `non-private`.
+    pub algorithm: String,
+    /// The local solver's name.
+    pub solver: String,
+    /// `sequential`, `synchronous`, `asynchronous`.
+    pub schedule: String,
+    /// Added by the program for comparison, not named by the study.
+    pub baseline: bool,
+    /// Share of held-out rows whose class was predicted. None for regression.
+    pub accuracy: Option<Summary>,
+    /// Mean held-out log-likelihood, in nats.
+    pub log_likelihood: Summary,
+    /// Area under the ROC curve. None for regression.
+    pub auc: Option<Summary>,
+    /// Mean absolute error. None for classification.
+    pub absolute_error: Option<Summary>,
+    /// Rounds of the schedule (mean over seeds).
+    pub rounds: f64,
+    /// Server-client exchanges, all clients together (mean over seeds).
+    pub messages: f64,
+    /// Bytes sent by clients (mean over seeds).
+    pub bytes: f64,
+    /// What was promised; none for methods without privacy.
+    pub privacy: Option<PrivacyResult>,
+    /// Processor time of all seeds, reading and encoding apart.
+    pub cpu_seconds: f64,
+    /// Scores along the way, one curve for each seed.
+    pub curves: Vec<Curve>,
+    /// The posterior of the first seed.
+    pub posterior: Vec<Coefficient>,
+    /// Predicted against observed frequency on held-out rows, first seed. Empty for regression.
+    pub calibration: Vec<CalibrationBin>,
+    /// Warnings that belong to this method.
+    pub warnings: Vec<String>,
+}
+
+/// Mean, deviation and the single values over seeds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Mean over seeds.
+    pub mean: f64,
+    /// Sample deviation over seeds; 0 for one seed.
+    pub sd: f64,
+    /// One value for each seed.
+    pub per_seed: Vec<f64>,
+}
+
+impl Summary {
+    /// Summarises one value for each seed.
+    pub fn of(per_seed: Vec<f64>) -> Self {
+        let n = per_seed.len() as f64;
+        let mean = per_seed.iter().sum::<f64>() / n;
+        let squares: f64 = per_seed.iter().map(|v| (v - mean) * (v - mean)).sum();
+        let sd = if per_seed.len() > 1 { (squares / (n - 1.0)).sqrt() } else { 0.0 };
+        Self { mean, sd, per_seed }
+    }
+}
+
+/// What was promised and what was spent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PrivacyResult {
+    /// `example` or `client`.
+    pub unit: String,
+    /// `substitute` or `add-remove`.
+    pub adjacency: String,
+    /// The ε that was granted.
+    pub epsilon: f64,
+    /// The δ of every client, or the largest of them.
+    pub delta: f64,
+    /// Who is trusted: `none`, `curator`, `shares`.
+    pub aggregator: String,
+    /// One plain sentence: what exactly is promised to whom, against whom.
+    pub promise: String,
+    /// Noise deviation divided by sensitivity (the largest, where clients differ).
+    pub noise_multiplier: f64,
+    /// Clipping bound C.
+    pub clip: f64,
+    /// Accountant of the claim.
+    pub accountant: String,
+    /// What each client spent, first seed.
+    pub clients: Vec<ClientSpending>,
+}
+
+/// One client's ledger, summed up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientSpending {
+    /// The client's name.
+    pub name: String,
+    /// ε by the study's accountant.
+    pub claimed: f64,
+    /// Certified upper bound of ε.
+    pub certified: f64,
+    /// δ at which both hold.
+    pub delta: f64,
+    /// Updates that were charged.
+    pub charges: u64,
+    /// Releases that they covered.
+    pub steps: u64,
+    /// The events, in words: one line for each different event, with its count.
+    pub events: Vec<String>,
+    /// Digest of the ledger's last record, in hexadecimal.
+    pub head: String,
+}
+
+/// Scores of one seed along the way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// The seed.
+    pub seed: u64,
+    /// Points, in order.
+    pub points: Vec<CurvePoint>,
+}
+
+/// Scores after some messages.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// Rounds so far.
+    pub round: u64,
+    /// Messages so far.
+    pub messages: u64,
+    /// Certified ε spent so far, the largest over clients; none without privacy.
+    pub epsilon: Option<f64>,
+    /// Accuracy; none for regression.
+    pub accuracy: Option<f64>,
+    /// Mean held-out log-likelihood.
+    pub log_likelihood: f64,
+}
+
+/// One parameter of the posterior.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Coefficient {
+    /// Name of the input.
+    pub name: String,
+    /// Posterior mean.
+    pub mean: f64,
+    /// Posterior deviation.
+    pub deviation: f64,
+}
+
+/// Held-out rows whose predicted probability fell into one bin.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CalibrationBin {
+    /// Mean predicted probability.
+    pub predicted: f64,
+    /// Observed frequency.
+    pub observed: f64,
+    /// Rows.
+    pub rows: usize,
+}

@@ -1,0 +1,288 @@
+//! A method as meant: every choice that a study makes for it, checked, with nothing left to be looked up by name.
+
+use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, SamplingRate, StudyConstant, Unit};
+
+/// One method of a study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Method {
+    /// Name as in the study.
+    pub name: String,
+    /// What is asked and folded.
+    pub scheme: Scheme,
+    /// The local objective, and how it is solved.
+    pub solver: Solver,
+    /// Who is asked when.
+    pub schedule: Schedule,
+    /// When it ends.
+    pub rounds: Rounds,
+    /// How much of a change is kept.
+    pub damping: Damping,
+    /// Mean-field or full covariance.
+    pub covariance: Covariance,
+    /// How the served q is read out of the total.
+    pub readout: Readout,
+    /// The local optimisation.
+    pub local: Local,
+    /// What is promised to whom; none for a method without privacy, chosen by name.
+    pub promise: Option<Promise>,
+}
+
+/// What is asked and folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// Partitioned variational inference.
+    Pvi,
+    /// Bayesian committee machine, one round.
+    Committee(CommitteePrior),
+    /// Gradients of the global objective.
+    GlobalVi,
+}
+
+/// Which prior the members of a committee start from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitteePrior {
+    /// p itself; the product is divided by p^(M−1).
+    Same,
+    /// p^(1/M).
+    Split,
+}
+
+/// The local objective, and how it is solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Solver {
+    /// In the clear; the change passes an open gate.
+    Clear,
+    /// The gate stands inside the loop.
+    DpOptimisation,
+    /// In the clear; the whole change is clipped and passes the gate once.
+    Perturb,
+    /// The mean of the changes of K parts, each clipped.
+    Average {
+        /// K.
+        parts: u32,
+    },
+    /// The sum of the changes of K parts, each a client of its own, each clipped.
+    Virtual {
+        /// K.
+        parts: u32,
+    },
+}
+
+/// Who is asked when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schedule {
+    /// One client after the other; a round asks each once.
+    Sequential,
+    /// All clients at once.
+    Synchronous,
+    /// A round draws as many clients as there are, with repeats, at declared rates; every answer is folded by itself,
+    /// into whatever the state is by then.
+    Asynchronous(Rates),
+}
+
+/// Declared rates at which clients come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rates {
+    /// All alike.
+    Equal,
+    /// Inversely to the declared number of rows.
+    InverseRows,
+}
+
+/// When a method ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounds {
+    /// After so many rounds.
+    Count(u64),
+    /// When no client's budget covers another update, or after so many rounds.
+    UntilSpent {
+        /// Most rounds.
+        at_most: u64,
+    },
+}
+
+/// ρ, a multiple of 2^-20 between 0 and 1, so that a damped integer change is exact on the finer grid of totals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Damping(u32);
+
+impl Damping {
+    /// Bits by which totals are finer than changes.
+    pub const BITS: u32 = 20;
+    /// ρ = 1.
+    pub const NONE: Self = Self(1 << Self::BITS);
+
+    /// The nearest multiple of 2^-20; none outside (0, 1] or where that would be 0.
+    pub fn new(rho: f64) -> Option<Self> {
+        let parts = (rho * f64::from(1 << Self::BITS)).round();
+        (rho > 0.0 && rho <= 1.0 && parts >= 1.0).then_some(Self(parts as u32))
+    }
+
+    /// ρ·2^20.
+    pub fn parts(self) -> u32 {
+        self.0
+    }
+
+    /// ρ.
+    pub fn get(self) -> f64 {
+        f64::from(self.0) / f64::from(1 << Self::BITS)
+    }
+}
+
+impl StudyConstant for Damping {}
+
+/// Which Gaussians q may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Covariance {
+    /// Independent coordinates.
+    MeanField,
+    /// Any covariance. Only where the local problem is solved in the clear.
+    Full,
+}
+
+/// From the accumulated total to the served q: post-processing, always proper.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Readout {
+    /// What to do with a precision that noise made too small.
+    pub repair: Repair,
+    /// Serve the mean of the natural parameters of the last so many rounds. 1 serves the last.
+    pub average: u32,
+}
+
+/// The one post-processing that makes a total proper.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Repair {
+    /// The data's precision is projected to at least 0: the served precision is never under the prior's.
+    Project,
+    /// The served precision is raised to this floor.
+    Floor(f64),
+}
+
+/// The local optimisation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Local {
+    /// T: steps of one update.
+    pub steps: u64,
+    /// How a step's rows are drawn.
+    pub batch: Batching,
+    /// How q moves.
+    pub optimiser: Optimiser,
+    /// Step size.
+    pub learning_rate: f64,
+    /// Whether moments of the optimiser are kept from one update of a client to its next.
+    pub keep_state: bool,
+    /// Coordinates of the spread.
+    pub chart: Chart,
+}
+
+/// How a step's rows are drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Batching {
+    /// All rows.
+    All,
+    /// Each row with this probability.
+    Poisson(SamplingRate),
+    /// Each row with probability max(at_least, ⌈fraction·N⌉)/N, N the declared number of rows.
+    PoissonOf {
+        /// Share of the rows.
+        fraction: f64,
+        /// Expected rows at least.
+        at_least: u64,
+    },
+    /// A uniform subset of so many rows.
+    WithoutReplacement(u64),
+}
+
+/// How q moves in a local step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Optimiser {
+    /// Plain gradient steps.
+    Sgd,
+    /// Duchi et al. 2011.
+    Adagrad,
+    /// Kingma and Ba 2015.
+    Adam,
+    /// Natural gradients in closed form, on all rows: only in the clear.
+    Natural,
+}
+
+/// Coordinates of the spread that an optimiser moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chart {
+    /// log s.
+    LogDeviation,
+    /// log s².
+    LogVariance,
+}
+
+/// What is promised, and the noise that keeps it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Promise {
+    /// Who is protected.
+    pub unit: Unit,
+    /// From what.
+    pub adjacency: Adjacency,
+    /// ε granted to each client.
+    pub epsilon: Epsilon,
+    /// δ.
+    pub delta: DeltaRule,
+    /// Clipping bound.
+    pub clip: Clip,
+    /// Noise.
+    pub noise: Noise,
+    /// Who adds up.
+    pub aggregator: Aggregator,
+    /// Who says how many updates fit, and what is claimed.
+    pub accountant: Claim,
+}
+
+/// δ of a client.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum DeltaRule {
+    /// This one.
+    Fixed(Delta),
+    /// 10^⌊log₁₀(1/N)⌋ for a client of N declared rows.
+    PowerOfTenBelowRows,
+}
+
+/// C of a client.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Clip {
+    /// This one.
+    Fixed(NormBound),
+    /// This, times the sampling rate: a bound on gradients that are scaled by rows / batch.
+    TimesRate(NormBound),
+}
+
+/// Noise deviation divided by sensitivity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// This one: the number of updates follows from ε.
+    Multiplier(NoiseMultiplier),
+    /// The smallest with which all rounds fit into ε.
+    Calibrated,
+}
+
+/// Who adds up, and who adds noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aggregator {
+    /// Nobody is trusted: each client noises what it sends.
+    None,
+    /// One trusted party adds up and noises the total.
+    Curator,
+    /// Each client noises its share; only sums are opened.
+    Shares {
+        /// Clients that may tell the adversary their noise.
+        colluders: u64,
+        /// Clients that may never arrive.
+        dropouts: u64,
+    },
+}
+
+/// Whose number is claimed. The certified bound is always shown beside it, and never above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// The certified loss distribution.
+    Certified,
+    /// The moments accountant of Abadi et al. 2016, as in the workshop paper.
+    Moments,
+}
