@@ -2,11 +2,11 @@
 
 use crate::noise::NoiseContext;
 use crate::{Cohort, Event, Grid, PrivacyError, Released, Shape};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// An integer vector and the grid it lives on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GridVector {
     grid: Grid,
     units: Vec<i64>,
@@ -32,6 +32,9 @@ impl GridVector {
         self.units.iter().map(|&u| self.grid.value(u)).collect()
     }
 }
+
+/// 2^62: largest coordinate of a vector that is sent after post-processing.
+const MOST_UNITS: f64 = (1_u64 << 62) as f64;
 
 /// A client's answer, ready to travel.
 ///
@@ -86,9 +89,20 @@ impl Outgoing {
     }
 
     /// A vector computed from released values, put on a grid for sending (nearest unit; post-processing).
-    pub fn post_processed(vector: &Released<Vec<f64>>, grid: Grid) -> Self {
-        let units = vector.get().iter().map(|&x| libm::rint(grid.in_units(x)) as i64).collect();
-        Self::clear(GridVector::new(grid, units))
+    ///
+    /// A coordinate that is not finite, or over 2^62 units, is an error: it would not be what was computed.
+    pub fn post_processed(vector: &Released<Vec<f64>>, grid: Grid) -> Result<Self, PrivacyError> {
+        let units = vector.get().iter().map(|&x| {
+            let units = libm::rint(grid.in_units(x));
+            (units.abs() <= MOST_UNITS).then_some(units as i64)
+        });
+        match units.collect() {
+            Some(units) => Ok(Self::clear(GridVector::new(grid, units))),
+            None => Err(PrivacyError::Shape {
+                found: "a released change that is not finite, or too large for its grid".into(),
+                expected: "an optimisation that does not diverge: a smaller learning rate".into(),
+            }),
+        }
     }
 
     /// The released vector, or an error for a contribution to a sum.

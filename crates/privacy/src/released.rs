@@ -1,13 +1,17 @@
 //! Values that have passed a gate, and the only two ways to compute on without leaving the type: `map` and `update`.
 
 use crate::{Delta, Epsilon, Gamma, Mu, NoiseMultiplier, NormBound, Order, Rho, SamplingRate, Steps};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A value that was released, or computed from released values and study constants only.
 ///
 /// Post-processing keeps differential privacy. `map` and `update` take plain `fn`s, which cannot capture a shard, and
 /// constants whose type says that they come from the study.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+///
+/// It is read from a message or a store that holds released values, by `Deserialize`: what was sent is public. To write
+/// private numbers out and read them back as released would be a forgery, like implementing [`StudyConstant`] for one;
+/// an auditor looks at what is decoded into this type.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Released<T>(T);
 

@@ -169,7 +169,7 @@ fn a_curator_noises_the_total_once() {
             value[0] = 1.0;
             curator.add(gate.send(&Bounded::whole(shape, &value).unwrap()).unwrap()).unwrap();
         }
-        let mut total = curator.open().into_inner();
+        let mut total = curator.open().into_inner().values();
         total[0] -= 5.0;
         numbers.extend(total);
     }
@@ -189,7 +189,7 @@ fn share_round(
         let mut gate = ShareGate::new(charge(event), shape, cohort, &mut source, &context(site, round))?;
         sum.add(gate.send(&Bounded::whole(shape, &vec![0.0; shape.dimension()])?)?)?;
     }
-    Ok(sum.open()?.into_inner())
+    Ok(sum.open()?.into_inner().values())
 }
 
 fn share_event(cohort: &Cohort, shape: &Shape) -> Event {

@@ -174,7 +174,7 @@ fn share_rounds(data: &Rows, memory: Memory, tape: &Tape) {
             sum.add(gate.send(&Bounded::whole(shape, &answer).unwrap()).unwrap()).unwrap();
             answers.push(answer);
         }
-        let total = sum.open().unwrap().into_inner();
+        let total = sum.open().unwrap().into_inner().values();
         let noise = tape.calls().pop().unwrap().noise;
         for (site, kept) in memories.iter_mut().enumerate() {
             for j in 0..D {

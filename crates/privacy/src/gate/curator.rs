@@ -6,7 +6,7 @@ use crate::batch::{Batch, Sampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream, RoundedGaussian};
-use crate::outgoing::{Contribution, Place};
+use crate::outgoing::{Contribution, GridVector, Place};
 use crate::record::{NoiseCall, Tape};
 use crate::{Bounded, Event, Outgoing, PrivacyError, Released, Shape, Trust};
 use rand_core::Rng;
@@ -112,7 +112,7 @@ impl Curator {
     }
 
     /// Opens the noised total.
-    pub fn open(self) -> Released<Vec<f64>> {
+    pub fn open(self) -> Released<GridVector> {
         let noise = match self.tape {
             None => self.noise,
             Some(tape) => tape
@@ -125,8 +125,8 @@ impl Curator {
                 })
                 .swap_remove(0),
         };
-        let grid = self.shape.grid();
-        Released::by_gate(self.total.iter().zip(&noise).map(|(t, n)| grid.value(t.wrapping_add(*n))).collect())
+        let total = self.total.iter().zip(&noise).map(|(t, n)| t.wrapping_add(*n)).collect();
+        Released::by_gate(GridVector::new(self.shape.grid(), total))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::batch::Batch;
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{DiscreteGaussian, NoiseContext, NoiseSource, NoiseStream};
-use crate::outgoing::{Contribution, Place};
+use crate::outgoing::{Contribution, GridVector, Place};
 use crate::record::{NoiseCall, Tape};
 use crate::{
     Adjacency, Bounded, Deviation, Event, Mechanism, NoiseMultiplier, Outgoing, PrivacyError, Released, Sampling,
@@ -199,7 +199,7 @@ impl ShareSum {
     }
 
     /// Opens the total, if enough shares are in it for the noise that was promised.
-    pub fn open(self) -> Result<Released<Vec<f64>>, PrivacyError> {
+    pub fn open(self) -> Result<Released<GridVector>, PrivacyError> {
         let (found, expected) = (self.inputs.len() as u64, self.cohort.quorum());
         if found < expected {
             return Err(PrivacyError::Quorum { found, expected });
@@ -213,8 +213,7 @@ impl ShareSum {
             noise = tape.note(NoiseCall { input: input.clone(), noise, sensitivity, deviation, event: self.event });
         }
         noise.push(input);
-        let grid = self.shape.grid();
-        Ok(Released::by_gate(add_up(&noise, self.shape.dimension()).iter().map(|&u| grid.value(u)).collect()))
+        Ok(Released::by_gate(GridVector::new(self.shape.grid(), add_up(&noise, self.shape.dimension()))))
     }
 }
 
