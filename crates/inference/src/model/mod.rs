@@ -1,5 +1,14 @@
 //! Models: a likelihood, its gradients under a Gaussian q, and its predictions.
 
+mod factor;
+mod hand_over;
+mod linear;
+mod logistic;
+mod sigmoid;
+
+pub use linear::Linear;
+pub use logistic::{Expectation, Logistic, Predictive};
+
 use crate::{Family, Gaussian, Rows};
 use privacy::PrivacyError;
 use std::fmt;
@@ -17,6 +26,14 @@ pub struct Point<'a> {
 pub trait Sink {
     /// Adds the gradient of one row.
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError>;
+}
+
+/// The plain sum, for what is solved in the clear.
+impl Sink for Vec<f64> {
+    fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
+        positions.iter().zip(values).for_each(|(p, v)| self[*p as usize] += v);
+        Ok(())
+    }
 }
 
 /// Buffers that a model may use and keep between calls, so that a step does not allocate.
@@ -78,3 +95,6 @@ pub trait Model: fmt::Debug + Send + Sync {
     /// The posterior predictive of each row.
     fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction>;
 }
+
+#[cfg(test)]
+mod tests;

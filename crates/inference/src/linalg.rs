@@ -1,0 +1,244 @@
+//! Small symmetric matrices, lower triangle packed row by row: Cholesky, triangular solves, eigenvalues.
+//!
+//! Dimensions are at most a few hundred; every loop runs in a fixed order, so results have the same bits everywhere.
+
+/// Place of entry (i, j), i ≥ j.
+pub(crate) fn place(i: usize, j: usize) -> usize {
+    i * (i + 1) / 2 + j
+}
+
+/// Entries of a packed triangle of d rows.
+pub(crate) fn packed(d: usize) -> usize {
+    d * (d + 1) / 2
+}
+
+/// Row i of a packed triangle, up to the diagonal.
+fn row(a: &[f64], i: usize) -> &[f64] {
+    &a[place(i, 0)..=place(i, i)]
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// L with positive diagonal and L Lᵀ = A; none if A is not positive definite in floating point, or not finite.
+pub(crate) fn cholesky(a: &[f64], d: usize) -> Option<Vec<f64>> {
+    let mut l = a.to_vec();
+    for i in 0..d {
+        for j in 0..i {
+            let (before, own) = l.split_at(place(i, 0));
+            let value = (own[j] - dot(&own[..j], row(before, j))) / before[place(j, j)];
+            l[place(i, j)] = value;
+        }
+        let done = &row(&l, i)[..i];
+        let pivot = l[place(i, i)] - dot(done, done);
+        if !(pivot > 0.0 && pivot.is_finite()) {
+            return None;
+        }
+        l[place(i, i)] = pivot.sqrt();
+    }
+    Some(l)
+}
+
+/// Replaces b by L⁻¹b.
+pub(crate) fn solve_lower(l: &[f64], b: &mut [f64]) {
+    for i in 0..b.len() {
+        let own = row(l, i);
+        b[i] = (b[i] - dot(&own[..i], &b[..i])) / own[i];
+    }
+}
+
+/// Replaces b by L⁻ᵀb.
+pub(crate) fn solve_upper(l: &[f64], b: &mut [f64]) {
+    for i in (0..b.len()).rev() {
+        let own = row(l, i);
+        b[i] /= own[i];
+        let (head, tail) = b.split_at_mut(i);
+        head.iter_mut().zip(own).for_each(|(h, v)| *h -= v * tail[0]);
+    }
+}
+
+/// Ax for a packed symmetric A.
+pub(crate) fn symmetric_times(a: &[f64], x: &[f64]) -> Vec<f64> {
+    let mut y = vec![0.0; x.len()];
+    for i in 0..x.len() {
+        let own = row(a, i);
+        y[i] += dot(own, x);
+        y.iter_mut().zip(&own[..i]).for_each(|(y, v)| *y += v * x[i]);
+    }
+    y
+}
+
+/// L Lᵀ, packed.
+pub(crate) fn product(l: &[f64], d: usize) -> Vec<f64> {
+    let mut a = Vec::with_capacity(packed(d));
+    for i in 0..d {
+        a.extend((0..=i).map(|j| dot(row(l, i), row(l, j))));
+    }
+    a
+}
+
+/// (L Lᵀ)⁻¹, packed.
+pub(crate) fn inverse(l: &[f64], d: usize) -> Vec<f64> {
+    // Column j of M = L⁻¹ is zero above j; the inverse is Σₖ Mₖᵢ Mₖⱼ.
+    let columns: Vec<Vec<f64>> = (0..d).map(|j| unit_solved(l, d, j)).collect();
+    let mut a = Vec::with_capacity(packed(d));
+    for i in 0..d {
+        a.extend((0..=i).map(|j| dot(&columns[i][i..], &columns[j][i..])));
+    }
+    a
+}
+
+/// L⁻¹ eⱼ.
+fn unit_solved(l: &[f64], d: usize, j: usize) -> Vec<f64> {
+    let mut b = vec![0.0; d];
+    b[j] = 1.0;
+    for i in j..d {
+        let own = row(l, i);
+        b[i] = (b[i] - dot(&own[j..i], &b[j..i])) / own[i];
+    }
+    b
+}
+
+/// Eigenvalues and eigenvectors.
+pub(crate) struct Eigen {
+    /// Eigenvalues, in no order.
+    pub(crate) values: Vec<f64>,
+    /// Unit eigenvectors, one after the other, in the order of the values.
+    vectors: Vec<f64>,
+}
+
+/// Sweeps of the Jacobi method at most; it converges quadratically, and six to ten are usual.
+const SWEEPS: usize = 40;
+
+impl Eigen {
+    /// A = V diag(λ) Vᵀ by cyclic Jacobi rotations (Golub and Van Loan, Matrix Computations, section 8.5).
+    ///
+    /// Entries must be finite, and far enough from overflow that their squares can be added.
+    pub(crate) fn of(a: &[f64], d: usize) -> Self {
+        let mut full = vec![0.0; d * d];
+        for i in 0..d {
+            for (j, v) in row(a, i).iter().enumerate() {
+                (full[i * d + j], full[j * d + i]) = (*v, *v);
+            }
+        }
+        let mut vectors = vec![0.0; d * d];
+        (0..d).for_each(|i| vectors[i * d + i] = 1.0);
+        let total: f64 = full.iter().map(|v| v * v).sum();
+        for _ in 0..SWEEPS {
+            if off_diagonal(&full, d) <= total * f64::EPSILON * f64::EPSILON {
+                break;
+            }
+            sweep(&mut full, &mut vectors, d);
+        }
+        Self { values: (0..d).map(|i| full[i * d + i]).collect(), vectors }
+    }
+
+    /// V diag(f(λ)) Vᵀ, packed.
+    pub(crate) fn map(&self, f: impl Fn(f64) -> f64) -> Vec<f64> {
+        let d = self.values.len();
+        let mut a = vec![0.0; packed(d)];
+        for (value, v) in self.values.iter().zip(self.vectors.chunks(d.max(1))) {
+            let weight = f(*value);
+            for i in 0..d {
+                let factor = weight * v[i];
+                a[place(i, 0)..=place(i, i)].iter_mut().zip(v).for_each(|(a, w)| *a += factor * w);
+            }
+        }
+        a
+    }
+}
+
+/// Σ over i ≠ j of Aᵢⱼ².
+fn off_diagonal(a: &[f64], d: usize) -> f64 {
+    (0..d * d).filter(|k| k / d != k % d).map(|k| a[k] * a[k]).sum()
+}
+
+/// One rotation for each pair.
+fn sweep(a: &mut [f64], vectors: &mut [f64], d: usize) {
+    for p in 0..d {
+        for q in p + 1..d {
+            let apq = a[p * d + q];
+            if apq == 0.0 {
+                continue;
+            }
+            let theta = (a[q * d + q] - a[p * d + p]) / (2.0 * apq);
+            let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
+            let c = 1.0 / (t * t + 1.0).sqrt();
+            let s = t * c;
+            rotate_rows(a, d, (p, q), (c, s));
+            for k in 0..d {
+                let (x, y) = (a[k * d + p], a[k * d + q]);
+                (a[k * d + p], a[k * d + q]) = (c * x - s * y, s * x + c * y);
+            }
+            rotate_rows(vectors, d, (p, q), (c, s));
+        }
+    }
+}
+
+/// Rows p and q become c·p − s·q and s·p + c·q.
+fn rotate_rows(a: &mut [f64], d: usize, (p, q): (usize, usize), (c, s): (f64, f64)) {
+    let (head, tail) = a.split_at_mut(q * d);
+    for (x, y) in head[p * d..(p + 1) * d].iter_mut().zip(&mut tail[..d]) {
+        (*x, *y) = (c * *x - s * *y, s * *x + c * *y);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::{DMatrix, DVector};
+
+    /// A symmetric matrix with entries that no order of loops leaves alone.
+    fn symmetric(d: usize) -> Vec<f64> {
+        (0..packed(d)).map(|k| ((k * k + 7 * k) % 23) as f64 / 11.0 - 1.0).collect()
+    }
+
+    fn dense(a: &[f64], d: usize) -> DMatrix<f64> {
+        DMatrix::from_fn(d, d, |i, j| a[place(i.max(j), i.min(j))])
+    }
+
+    fn lower(l: &[f64], d: usize) -> DMatrix<f64> {
+        DMatrix::from_fn(d, d, |i, j| if j <= i { l[place(i, j)] } else { 0.0 })
+    }
+
+    #[test]
+    fn cholesky_solves_and_inverts_as_nalgebra_does() {
+        for d in [1, 2, 5, 40] {
+            let mut a = symmetric(d);
+            (0..d).for_each(|i| a[place(i, i)] += d as f64 * 2.0);
+            let l = cholesky(&a, d).unwrap();
+            let (full, x) = (dense(&a, d), DVector::from_fn(d, |i, _| i as f64 - 1.5));
+            assert!((lower(&l, d) * lower(&l, d).transpose() - &full).amax() < 1e-12);
+            assert!((dense(&product(&l, d), d) - &full).amax() < 1e-12);
+            let expected = full.clone().try_inverse().unwrap();
+            assert!((dense(&inverse(&l, d), d) - &expected).amax() < 1e-13);
+            let mut b = x.as_slice().to_vec();
+            solve_lower(&l, &mut b);
+            solve_upper(&l, &mut b);
+            assert!((DVector::from_vec(b) - expected * &x).amax() < 1e-13);
+            assert!((DVector::from_vec(symmetric_times(&a, x.as_slice())) - &full * &x).amax() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn cholesky_refuses_what_is_not_positive_definite() {
+        for a in [[1.0, 2.0, 1.0], [0.0, 0.0, 1.0], [f64::NAN, 0.0, 1.0], [1.0, f64::INFINITY, 1.0], [1.0, 0.0, -1.0]] {
+            assert!(cholesky(&a, 2).is_none(), "{a:?}");
+        }
+    }
+
+    #[test]
+    fn eigenvalues_are_those_of_nalgebra_and_rebuild_the_matrix() {
+        for d in [1, 2, 3, 30] {
+            let a = symmetric(d);
+            let eigen = Eigen::of(&a, d);
+            let mut ours = eigen.values.clone();
+            let mut theirs: Vec<f64> = dense(&a, d).symmetric_eigen().eigenvalues.as_slice().to_vec();
+            ours.sort_by(f64::total_cmp);
+            theirs.sort_by(f64::total_cmp);
+            assert!(ours.iter().zip(&theirs).all(|(x, y)| (x - y).abs() < 1e-12), "{ours:?} {theirs:?}");
+            assert!(eigen.map(|v| v).iter().zip(&a).all(|(x, y)| (x - y).abs() < 1e-12));
+        }
+    }
+}

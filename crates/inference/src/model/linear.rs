@@ -1,0 +1,74 @@
+//! Linear regression with known noise: y = xᵀθ + N(0, noise).
+
+use super::factor::{Pull, factor};
+use super::hand_over::hand_over;
+use super::{Model, Point, Prediction, Scratch, Sink};
+use crate::{Family, Gaussian, Rows};
+use privacy::PrivacyError;
+use std::f64::consts::PI;
+
+/// y = xᵀθ + noise; conjugate, so every expectation is exact.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Linear {
+    /// Variance of the noise, positive.
+    pub noise_variance: f64,
+}
+
+impl Model for Linear {
+    fn parameters(&self, width: usize) -> usize {
+        width
+    }
+
+    fn log_likelihood(&self, rows: &Rows, theta: &[f64]) -> f64 {
+        let constant = -0.5 * libm::log(2.0 * PI * self.noise_variance);
+        let term = |off: f64| constant - 0.5 * off * off / self.noise_variance;
+        rows.iter().map(|row| term(row.outcome - row.dot(theta))).sum()
+    }
+
+    /// With r = (y − xᵀμ)/noise: r·x by μ, and −xⱼ²sⱼ²/noise by log s.
+    fn gradients(
+        &self,
+        rows: &Rows,
+        which: &[usize],
+        at: Point<'_>,
+        _: u64,
+        scratch: &mut Scratch,
+        sink: &mut dyn Sink,
+    ) -> Result<(), PrivacyError> {
+        let curvature = 1.0 / self.noise_variance;
+        scratch.per_parameter.clear();
+        scratch.per_parameter.extend(at.deviation.iter().map(|s| s * s));
+        for &i in which {
+            let row = rows.row(i);
+            let residual = (row.outcome - row.dot(at.mean)) * curvature;
+            let Scratch { positions, values, per_parameter, .. } = scratch;
+            hand_over(&row, residual, |j, x| -curvature * x * x * per_parameter[j], (positions, values), at, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Full: (Σ xy/noise, −½ Σ xxᵀ/noise), whatever q is. Mean-field: depends on μ through the correlations of inputs.
+    fn statistics(&self, rows: &Rows, which: &[usize], q: &Gaussian, family: Family) -> Vec<f64> {
+        let curvature = 1.0 / self.noise_variance;
+        // At μ = 0 the residual is y/noise, and Λμ drops out: the same number without cancellation.
+        let origin = vec![0.0; family.dimension()];
+        let mean = match family {
+            Family::Full { .. } => &origin,
+            Family::MeanField { .. } => q.mean(),
+        };
+        let pulls = which.iter().map(|&i| {
+            let row = rows.row(i);
+            Pull { residual: (row.outcome - row.dot(mean)) * curvature, curvature }
+        });
+        factor(rows, which, pulls, mean, family)
+    }
+
+    fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction> {
+        let projections = q.projections();
+        let normal = |(mean, variance): (f64, f64)| Prediction::Normal {
+            mean,
+            deviation: (variance + self.noise_variance).sqrt(),
+        };
+        rows.iter().map(|row| normal(projections.of(&row))).collect()
+    }
+}

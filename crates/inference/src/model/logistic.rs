@@ -1,0 +1,180 @@
+//! Logistic regression: P(y = 1 | x, θ) = σ(xᵀθ).
+
+use super::factor::{Pull, factor};
+use super::hand_over::hand_over;
+use super::sigmoid::expectations;
+use super::{Model, Point, Prediction, Scratch, Sink};
+use crate::special::sigmoid;
+use crate::{Family, Gaussian, Rows, draws};
+use chacha20::ChaCha8Rng;
+use privacy::PrivacyError;
+use rand_core::SeedableRng;
+use std::f64::consts::PI;
+
+/// Logistic regression; outcomes are 0 and 1.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Logistic {
+    /// How expectations under q are taken while learning.
+    pub expectation: Expectation,
+    /// How they are taken for new rows.
+    pub predictive: Predictive,
+}
+
+/// How E_q of the likelihood's derivatives is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Expectation {
+    /// In closed form, by a mixture of four normal distribution functions in place of σ.
+    #[default]
+    Mixture,
+    /// The mean over draws θ = μ + s∘ε, the same for all rows of a batch.
+    MonteCarlo {
+        /// Number of draws.
+        draws: u32,
+    },
+}
+
+/// How E_q σ(xᵀθ) is taken for new rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Predictive {
+    /// In closed form, as [`Expectation::Mixture`].
+    #[default]
+    Mixture,
+    /// σ(m/√(1 + πv/8)) (MacKay 1992).
+    Probit,
+    /// The mean over draws from q, always the same ones.
+    MonteCarlo {
+        /// Number of draws.
+        draws: u32,
+    },
+}
+
+impl Model for Logistic {
+    fn parameters(&self, width: usize) -> usize {
+        width
+    }
+
+    /// Σ y a − log(1 + eᵃ).
+    fn log_likelihood(&self, rows: &Rows, theta: &[f64]) -> f64 {
+        let softplus = |a: f64| a.max(0.0) + libm::log1p(libm::exp(-a.abs()));
+        rows.iter().map(|row| (row, row.dot(theta))).map(|(row, a)| row.outcome * a - softplus(a)).sum()
+    }
+
+    /// Closed form: r·x by μ and −h·xⱼ²sⱼ² by log s, with r = y − E σ and h = E σ'. By draws: r·x and r·xⱼsⱼεⱼ.
+    fn gradients(
+        &self,
+        rows: &Rows,
+        which: &[usize],
+        at: Point<'_>,
+        seed: u64,
+        scratch: &mut Scratch,
+        sink: &mut dyn Sink,
+    ) -> Result<(), PrivacyError> {
+        match self.expectation {
+            Expectation::Mixture => by_mixture(rows, which, at, scratch, sink),
+            Expectation::MonteCarlo { draws } => by_draws(rows, which, at, (seed, draws.max(1)), scratch, sink),
+        }
+    }
+
+    fn statistics(&self, rows: &Rows, which: &[usize], q: &Gaussian, family: Family) -> Vec<f64> {
+        let (mut value, mut slope) = projected(rows, which, q);
+        expectations(&mut value, &mut slope);
+        let pulls = which
+            .iter()
+            .zip(value.iter().zip(&slope))
+            .map(|(&i, (value, slope))| Pull { residual: rows.row(i).outcome - value, curvature: *slope });
+        factor(rows, which, pulls, q.mean(), family)
+    }
+
+    fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction> {
+        let all: Vec<usize> = (0..rows.len()).collect();
+        let (mut mean, mut variance) = projected(rows, &all, q);
+        match self.predictive {
+            Predictive::Mixture => expectations(&mut mean, &mut variance),
+            Predictive::Probit => {
+                mean.iter_mut().zip(&variance).for_each(|(m, v)| *m = sigmoid(*m / (1.0 + PI * v / 8.0).sqrt()));
+            }
+            Predictive::MonteCarlo { draws } => mean = mean_over_draws(rows, q, draws.max(1)),
+        }
+        mean.into_iter().map(|p| Prediction::Probability(p.clamp(0.0, 1.0))).collect()
+    }
+}
+
+/// m and v of xᵀθ ~ N(m, v), row by row.
+fn projected(rows: &Rows, which: &[usize], q: &Gaussian) -> (Vec<f64>, Vec<f64>) {
+    let projections = q.projections();
+    which.iter().map(|&i| projections.of(&rows.row(i))).unzip()
+}
+
+/// The mean of σ(xᵀθ) over draws of θ that depend on nothing but q.
+fn mean_over_draws(rows: &Rows, q: &Gaussian, draws: u32) -> Vec<f64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
+    let mut mean = vec![0.0; rows.len()];
+    for _ in 0..draws {
+        let theta = q.sample(&mut rng);
+        mean.iter_mut().zip(rows.iter()).for_each(|(p, row)| *p += sigmoid(row.dot(&theta)) / f64::from(draws));
+    }
+    mean
+}
+
+fn by_mixture(
+    rows: &Rows,
+    which: &[usize],
+    at: Point<'_>,
+    scratch: &mut Scratch,
+    sink: &mut dyn Sink,
+) -> Result<(), PrivacyError> {
+    let Scratch { per_row: [value, slope, ..], positions, values, per_parameter } = scratch;
+    per_parameter.clear();
+    per_parameter.extend(at.deviation.iter().map(|s| s * s));
+    value.clear();
+    slope.clear();
+    for &i in which {
+        let row = rows.row(i);
+        value.push(row.dot(at.mean));
+        slope.push(row.dot_squared(per_parameter));
+    }
+    expectations(value, slope);
+    for ((&i, value), slope) in which.iter().zip(value).zip(slope) {
+        let row = rows.row(i);
+        let by_log = |j: usize, x: f64| -*slope * x * x * per_parameter[j];
+        hand_over(&row, row.outcome - *value, by_log, (positions, values), at, sink)?;
+    }
+    Ok(())
+}
+
+/// The gradient at θₖ = μ + s∘εₖ, averaged over k: with rₖ = y − σ(xᵀθₖ), mean(rₖ)·x by μ, xⱼ·mean(rₖsⱼεₖⱼ) by log s.
+fn by_draws(
+    rows: &Rows,
+    which: &[usize],
+    at: Point<'_>,
+    (seed, draws): (u64, u32),
+    scratch: &mut Scratch,
+    sink: &mut dyn Sink,
+) -> Result<(), PrivacyError> {
+    let Scratch { per_row: [residual, theta, ..], positions, values, per_parameter: shift } = scratch;
+    let (d, draws) = (at.mean.len(), draws as usize);
+    draw_shifts(at, seed, draws, shift);
+    theta.clear();
+    theta.extend(shift.iter().zip(at.mean.iter().cycle()).map(|(shift, mean)| mean + shift));
+    residual.clear();
+    for &i in which {
+        let row = rows.row(i);
+        residual.extend(theta.chunks(d).map(|theta| row.dot(theta)));
+    }
+    residual.iter_mut().for_each(|a| *a = sigmoid(*a));
+    for (&i, residual) in which.iter().zip(residual.chunks_mut(draws)) {
+        let row = rows.row(i);
+        residual.iter_mut().for_each(|r| *r = (row.outcome - *r) / draws as f64);
+        let by_log = |j: usize, x: f64| x * residual.iter().enumerate().map(|(k, r)| r * shift[k * d + j]).sum::<f64>();
+        hand_over(&row, residual.iter().sum(), by_log, (positions, values), at, sink)?;
+    }
+    Ok(())
+}
+
+/// sⱼεₖⱼ, draw by draw: as many normal numbers as there are draws and parameters, whatever the rows hold.
+fn draw_shifts(at: Point<'_>, seed: u64, draws: usize, shift: &mut Vec<f64>) {
+    shift.clear();
+    shift.resize(draws * at.mean.len(), 0.0);
+    draws::standard_normals(&mut ChaCha8Rng::seed_from_u64(seed), shift);
+    shift.iter_mut().zip(at.deviation.iter().cycle()).for_each(|(e, s)| *e *= s);
+}

@@ -1,0 +1,278 @@
+//! Gradient steps of a mean-field q in (mean, log spread).
+
+use crate::model::Point;
+use crate::settings::{Chart, Local, Optimiser};
+use crate::special;
+use serde::{Deserialize, Serialize};
+
+/// Keeps a division by a moment from overflowing: Kingma and Ba's ε, used by Adagrad too.
+const SMALL: f64 = 1e-8;
+/// Decay of Adam's first and second moment (Kingma and Ba 2015, arXiv:1412.6980, section 2).
+const DECAY: [f64; 2] = [0.9, 0.999];
+/// log s is held within ± this, so that s, s² and their inverses are numbers.
+const MOST_LOG_DEVIATION: f64 = 100.0;
+
+/// What an optimiser remembers of earlier gradients, coordinate by coordinate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Moments {
+    /// Nothing.
+    None,
+    /// Adagrad: the sum of squared gradients, which begins at 0.
+    Adagrad {
+        /// Σ g².
+        squares: Vec<f64>,
+    },
+    /// Adam: decaying means of gradients and of their squares.
+    Adam {
+        /// Mean of g.
+        first: Vec<f64>,
+        /// Mean of g².
+        second: Vec<f64>,
+        /// Steps so far.
+        steps: u64,
+    },
+}
+
+impl Moments {
+    /// Those of an optimiser that has seen no gradient of this length.
+    pub fn new(optimiser: Optimiser, len: usize) -> Self {
+        match optimiser {
+            Optimiser::Sgd | Optimiser::Natural => Self::None,
+            Optimiser::Adagrad => Self::Adagrad { squares: vec![0.0; len] },
+            Optimiser::Adam => Self::Adam { first: vec![0.0; len], second: vec![0.0; len], steps: 0 },
+        }
+    }
+
+    /// True if they are those of this optimiser and length.
+    fn fit(&self, optimiser: Optimiser, len: usize) -> bool {
+        match (self, optimiser) {
+            (Self::None, Optimiser::Sgd | Optimiser::Natural) => true,
+            (Self::Adagrad { squares }, Optimiser::Adagrad) => squares.len() == len,
+            (Self::Adam { first, second, .. }, Optimiser::Adam) => first.len() == len && second.len() == len,
+            _ => false,
+        }
+    }
+
+    /// Replaces the gradient by the direction to move in, for a step of size one.
+    ///
+    /// Adagrad (Duchi, Hazan and Singer 2011): g / (√Σg² + ε). Adam (algorithm 1): m̂ / (√v̂ + ε), both corrected for
+    /// their start at zero.
+    fn direct(&mut self, gradient: &mut [f64]) {
+        match self {
+            Self::None => {}
+            Self::Adagrad { squares } => {
+                for (g, sum) in gradient.iter_mut().zip(squares) {
+                    *sum += *g * *g;
+                    *g /= sum.sqrt() + SMALL;
+                }
+            }
+            Self::Adam { first, second, steps } => {
+                *steps += 1;
+                let unbiased = DECAY.map(|decay| 1.0 - libm::pow(decay, *steps as f64));
+                for ((g, m), v) in gradient.iter_mut().zip(first).zip(second) {
+                    *m = DECAY[0] * *m + (1.0 - DECAY[0]) * *g;
+                    *v = DECAY[1] * *v + (1.0 - DECAY[1]) * *g * *g;
+                    *g = (*m / unbiased[0]) / ((*v / unbiased[1]).sqrt() + SMALL);
+                }
+            }
+        }
+    }
+}
+
+/// A mean-field q on its way uphill.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Descent {
+    mean: Vec<f64>,
+    /// log s, or log s², by the chart.
+    log_spread: Vec<f64>,
+    deviation: Vec<f64>,
+    moments: Moments,
+    direction: Vec<f64>,
+}
+
+impl Descent {
+    /// Starts at N(mean, deviations²) with no memory.
+    pub fn new(mean: &[f64], deviations: &[f64], local: &Local) -> Self {
+        Self::resume(mean, deviations, Moments::new(local.optimiser, 2 * mean.len()), local)
+    }
+
+    /// Starts there with moments that were kept; moments of another optimiser or length count as none.
+    pub fn resume(mean: &[f64], deviations: &[f64], moments: Moments, local: &Local) -> Self {
+        let len = 2 * mean.len();
+        let moments = if moments.fit(local.optimiser, len) { moments } else { Moments::new(local.optimiser, len) };
+        let per_log_s = coordinates_per_log_deviation(local.chart);
+        let log_spread = deviations.iter().map(|s| per_log_s * libm::log(*s)).collect();
+        let direction = Vec::with_capacity(len);
+        let mut start = Self { mean: mean.to_vec(), log_spread, deviation: deviations.to_vec(), moments, direction };
+        start.spread_out(local.chart);
+        start
+    }
+
+    /// Where q stands.
+    pub fn point(&self) -> Point<'_> {
+        Point { mean: &self.mean, deviation: &self.deviation }
+    }
+
+    /// The moments, to be kept for another time.
+    pub fn into_moments(self) -> Moments {
+        self.moments
+    }
+
+    /// One step uphill along a gradient by (μ, log s); a coordinate of it that is not finite counts as 0.
+    ///
+    /// In the chart log s² the gradient is half of that by log s. [`Optimiser::Natural`] does not step by gradients; here
+    /// it is the same as SGD.
+    pub fn step(&mut self, gradient: &[f64], local: &Local) {
+        let d = self.mean.len();
+        let per_log_s = coordinates_per_log_deviation(local.chart);
+        self.direction.clear();
+        self.direction.extend(gradient.iter().map(|g| if g.is_finite() { *g } else { 0.0 }));
+        self.direction[d..].iter_mut().for_each(|g| *g /= per_log_s);
+        self.moments.direct(&mut self.direction);
+        let (by_mean, by_spread) = self.direction.split_at(d);
+        self.mean.iter_mut().zip(by_mean).for_each(|(m, g)| *m += local.learning_rate * g);
+        self.log_spread.iter_mut().zip(by_spread).for_each(|(l, g)| *l += local.learning_rate * g);
+        self.spread_out(local.chart);
+    }
+
+    /// Deviations from log spreads, both held within their limits.
+    fn spread_out(&mut self, chart: Chart) {
+        let per_log_s = coordinates_per_log_deviation(chart);
+        let most = MOST_LOG_DEVIATION * per_log_s;
+        for (s, l) in self.deviation.iter_mut().zip(&mut self.log_spread) {
+            *l = l.clamp(-most, most);
+            *s = special::exp(*l / per_log_s);
+        }
+    }
+}
+
+/// How far the chart's coordinate moves when log s moves by one.
+fn coordinates_per_log_deviation(chart: Chart) -> f64 {
+    match chart {
+        Chart::LogDeviation => 1.0,
+        Chart::LogVariance => 2.0,
+    }
+}
+
+/// The gradient of −KL(q ‖ c) by (μ, log s), for a mean-field q and a mean-field c of natural parameters (η₁, −½Λ).
+///
+/// −KL = Σ log sⱼ − ½Λⱼsⱼ² + η₁ⱼμⱼ − ½Λⱼμⱼ² + constants, so the gradient is (η₁ − Λμ, 1 − Λs²). It is the same where c
+/// is not proper (Λ ≤ 0, as a cavity may be): the constants differ only.
+pub fn kl_gradient(at: Point<'_>, cavity: &[f64], out: &mut [f64]) {
+    let d = at.mean.len();
+    let (information, half) = cavity.split_at(d);
+    let (by_mean, by_log) = out.split_at_mut(d);
+    for j in 0..d {
+        let precision = -2.0 * half[j];
+        by_mean[j] = information[j] - precision * at.mean[j];
+        by_log[j] = 1.0 - precision * at.deviation[j] * at.deviation[j];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Batching;
+    use crate::{Family, Gaussian};
+
+    fn local(optimiser: Optimiser, chart: Chart) -> Local {
+        Local { steps: 1, batch: Batching::All, optimiser, learning_rate: 0.1, keep_state: false, chart }
+    }
+
+    fn close(a: &[f64], b: &[f64]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(x, y)| (x - y).abs() < 1e-9)
+    }
+
+    #[test]
+    fn plain_steps_follow_the_gradient_in_the_chart() {
+        let local_s = local(Optimiser::Sgd, Chart::LogDeviation);
+        let mut q = Descent::new(&[1.0], &[2.0], &local_s);
+        q.step(&[3.0, -1.0], &local_s);
+        assert!(close(q.point().mean, &[1.3]) && close(q.point().deviation, &[2.0 * libm::exp(-0.1)]));
+        // log s² moves by 0.1·(−1/2), so log s by a quarter of what it did.
+        let local_v = local(Optimiser::Sgd, Chart::LogVariance);
+        let mut q = Descent::new(&[1.0], &[2.0], &local_v);
+        q.step(&[3.0, -1.0], &local_v);
+        assert!(close(q.point().mean, &[1.3]) && close(q.point().deviation, &[2.0 * libm::exp(-0.025)]));
+    }
+
+    #[test]
+    fn adagrad_and_adam_take_the_steps_of_their_papers() {
+        // By hand: gradients 3 and 4 by the mean. Adagrad: 0.1·3/3 + 0.1·4/5.
+        let with = local(Optimiser::Adagrad, Chart::LogDeviation);
+        let mut q = Descent::new(&[0.0], &[1.0], &with);
+        q.step(&[3.0, 0.0], &with);
+        q.step(&[4.0, 0.0], &with);
+        assert!((q.point().mean[0] - 0.18).abs() < 1e-8 && q.point().deviation == [1.0]);
+        // Adam: 0.1, then 0.1·m̂/√v̂ with m̂ = (0.27 + 0.4)/0.19 and v̂ = (0.008991 + 0.016)/0.001999.
+        let with = local(Optimiser::Adam, Chart::LogDeviation);
+        let mut q = Descent::new(&[0.0], &[1.0], &with);
+        q.step(&[3.0, 0.0], &with);
+        q.step(&[4.0, 0.0], &with);
+        let second = 0.1 * (0.67 / 0.19) / f64::sqrt(0.024_991 / 0.001_999);
+        assert!((q.point().mean[0] - (0.1 + second)).abs() < 1e-8, "{:?}", q.point());
+    }
+
+    #[test]
+    fn kept_moments_go_on_where_they_stopped() {
+        for optimiser in [Optimiser::Sgd, Optimiser::Adagrad, Optimiser::Adam] {
+            let with = local(optimiser, Chart::LogVariance);
+            let mut whole = Descent::new(&[0.5, 0.1], &[1.0, 2.0], &with);
+            let mut halved = whole.clone();
+            for (k, q) in [(0, &mut whole), (1, &mut halved)] {
+                q.step(&[1.0, -2.0, 0.3, 0.4], &with);
+                if k == 1 {
+                    let (mean, deviation) = (q.point().mean.to_vec(), q.point().deviation.to_vec());
+                    let bytes = postcard::to_allocvec(&q.clone().into_moments()).unwrap();
+                    *q = Descent::resume(&mean, &deviation, postcard::from_bytes(&bytes).unwrap(), &with);
+                }
+                q.step(&[0.7, 1.0, -0.6, 0.1], &with);
+            }
+            assert!(close(whole.point().mean, halved.point().mean));
+            assert!(close(whole.point().deviation, halved.point().deviation));
+            assert_eq!(whole.moments, halved.moments);
+            let other = Descent::resume(&[0.5], &[1.0], whole.into_moments(), &with);
+            assert_eq!(other.moments, Moments::new(optimiser, 2));
+        }
+    }
+
+    #[test]
+    fn no_gradient_makes_q_improper() {
+        for optimiser in [Optimiser::Sgd, Optimiser::Adagrad, Optimiser::Adam] {
+            let with = local(optimiser, Chart::LogDeviation);
+            let mut q = Descent::new(&[0.0, 0.0, 0.0], &[1.0, 1.0, 1e-300], &with);
+            for g in [f64::NAN, f64::INFINITY, 1e12, -1e15] {
+                q.step(&[g; 6], &with);
+                let variances = q.point().deviation.iter().map(|s| s * s).collect();
+                assert!(Gaussian::new_diagonal(q.point().mean.to_vec(), variances).is_some(), "{q:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_divergence_gradient_is_that_of_the_divergence() {
+        let family = Family::MeanField { dimension: 2 };
+        let cavity = [0.7, -1.2, -0.4, -2.5];
+        let c = family.gaussian(&cavity).unwrap();
+        let (mean, deviation) = ([0.3, 0.9], [0.8, 1.7]);
+        let objective = |x: &[f64]| {
+            let variances = x[2..].iter().map(|l| libm::exp(2.0 * l)).collect();
+            -Gaussian::new_diagonal(x[..2].to_vec(), variances).unwrap().kl(&c)
+        };
+        let mut gradient = [0.0; 4];
+        kl_gradient(Point { mean: &mean, deviation: &deviation }, &cavity, &mut gradient);
+        let at = [mean[0], mean[1], libm::log(deviation[0]), libm::log(deviation[1])];
+        for j in 0..4 {
+            let moved = |by: f64| {
+                let mut x = at;
+                x[j] += by;
+                objective(&x)
+            };
+            let slope = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            assert!((gradient[j] - slope).abs() < 1e-8, "{j}: {} {slope}", gradient[j]);
+        }
+        // An improper cavity, Λ = −1: −KL is log s + ½s² + η₁μ + ½μ² and constants.
+        kl_gradient(Point { mean: &[2.0], deviation: &[3.0] }, &[0.5, 0.5], &mut gradient[..2]);
+        assert_eq!(gradient[..2], [2.5, 10.0]);
+    }
+}
