@@ -5,6 +5,7 @@ mod data;
 mod error;
 mod family;
 mod model;
+pub mod plan;
 mod record;
 pub mod results;
 pub mod settings;
