@@ -1,21 +1,40 @@
 #![forbid(unsafe_code)]
 //! What is learnt: data encoding, models, families, local solvers, algorithms, schedules, the round loop, scores.
 
+pub mod algorithm;
+mod baseline;
+mod build;
+mod client;
 mod data;
 mod draws;
+mod drive;
 mod error;
 mod family;
 mod linalg;
+pub mod message;
 mod model;
 mod optimiser;
+pub mod plan;
 mod record;
 pub mod results;
+mod score;
+mod seat;
 pub mod settings;
+mod simulate;
+pub mod solve;
 mod special;
+mod spending;
+mod total;
 
+pub use build::{Built, build};
+pub use client::{Client, Summing, Workshop};
 pub use data::{Row, Rows, Shard};
+pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian, Projections};
 pub use model::{Expectation, Linear, Logistic, Model, Point, Prediction, Predictive, Scratch, Sink};
 pub use optimiser::{Descent, Moments, kl_gradient};
 pub use record::{Observer, Record, Scores};
+pub use seat::{Seat, Terms};
+pub use simulate::{Simulation, Site};
+pub use total::Total;

@@ -36,6 +36,14 @@ impl Sink for Vec<f64> {
     }
 }
 
+impl Sink for privacy::Bounded {
+    fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
+        let mut dense = vec![0.0; self.shape().dimension()];
+        positions.iter().zip(values).for_each(|(p, v)| dense[*p as usize] = *v);
+        self.push(&dense)
+    }
+}
+
 /// Buffers that a model may use and keep between calls, so that a step does not allocate.
 #[derive(Debug, Default)]
 pub struct Scratch {

@@ -1,0 +1,91 @@
+//! Bayesian committee machine: every client fits a posterior of its own, once, and their product is served.
+
+use super::{Algorithm, Answer, Answers, Step, misfit};
+use crate::settings::{CommitteePrior, Damping, Repair};
+use crate::solve::{LocalSolve, Problem, Solved, Task};
+use crate::{RunError, Seat, Total};
+use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
+
+/// Tresp 2000, as in section 4 of Heikkilä et al. 2022. Members start from p (the product is divided by p^(M−1)) or from
+/// p^(1/M). Either way a member sends what its rows add to its prior, and q = p · Π of these.
+#[derive(Debug)]
+pub struct Committee {
+    /// What is learnt.
+    pub problem: Problem,
+    /// How a member fits its posterior.
+    pub solver: Box<dyn LocalSolve>,
+    /// Which prior a member has.
+    pub prior: CommitteePrior,
+    /// M.
+    pub members: usize,
+    /// What makes the product proper.
+    pub repair: Repair,
+    /// The finest grid of an answer.
+    pub finest: Grid,
+    /// The grid on which changes computed from released values travel.
+    pub sending: Grid,
+}
+
+/// A member's prior, in natural parameters.
+struct MemberPrior(Vec<f64>);
+
+impl StudyConstant for MemberPrior {}
+
+impl Committee {
+    fn member_prior(&self) -> MemberPrior {
+        let share = match self.prior {
+            CommitteePrior::Same => 1.0,
+            CommitteePrior::Split => 1.0 / self.members as f64,
+        };
+        MemberPrior(self.problem.prior.0.iter().map(|p| p * share).collect())
+    }
+}
+
+impl Algorithm for Committee {
+    type State = Total;
+    type Query = ();
+    type Memory = ();
+
+    fn start(&self) -> Total {
+        Total::zeros(self.problem.family.len(), self.finest)
+    }
+
+    fn ask(&self, _: &Total) {}
+
+    fn answer(
+        &self,
+        query: &Released<()>,
+        (): &(),
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Answer<()>, PrivacyError> {
+        let prior = self.member_prior();
+        let task = query.clone().map(&prior, |(), prior| Task { cavity: prior.0.clone(), start: prior.0.clone() });
+        let none = query.clone().map(&(), |(), ()| None);
+        let outgoing = match self.solver.solve(&self.problem, &task, &none, seat, gate)? {
+            Solved::Released { change, .. } => Outgoing::post_processed(&change, self.sending)?,
+            Solved::Sent(outgoing) => outgoing,
+        };
+        Ok(Answer { outgoing, draft: () })
+    }
+
+    fn fold(&self, mut state: Total, answers: &Answers) -> Result<Step<Total>, RunError> {
+        let kept = Damping::new(self.solver.weight()).unwrap_or(Damping::NONE);
+        let each: Vec<_> = match answers {
+            Answers::Each(each) => each.iter().map(|(_, change)| change).collect(),
+            Answers::Sum(sum) => vec![sum],
+        };
+        let applied: Vec<Total> =
+            each.into_iter().map(|change| state.damped(change, kept).ok_or_else(misfit)).collect::<Result<_, _>>()?;
+        applied.iter().for_each(|a| state.add(a));
+        Ok(Step { state, applied })
+    }
+
+    fn settle(&self, (): (), _: &Released<Total>) {}
+
+    fn posterior(&self, state: &Total) -> Vec<f64> {
+        let prior = &self.problem.prior.0;
+        let raw: Vec<f64> = prior.iter().zip(state.values()).map(|(p, t)| p + t).collect();
+        self.problem.family.repair(&raw, prior, self.repair)
+    }
+}

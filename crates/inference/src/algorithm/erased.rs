@@ -1,0 +1,88 @@
+//! Any algorithm as functions of bytes: what drivers use, so that all of them run the same code.
+
+use super::{Algorithm, Answers};
+use crate::{RunError, Seat, Total};
+use privacy::{Gate, Outgoing, Released};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// An [`Algorithm`] whose state, queries and memories are canonical bytes.
+pub trait Protocol: Send + Sync {
+    /// The first state.
+    fn start(&self) -> Result<Vec<u8>, RunError>;
+    /// The question in a state.
+    fn ask(&self, state: &[u8]) -> Result<Vec<u8>, RunError>;
+    /// A site's answer and its drafted memory. An empty memory is that of a new site.
+    fn answer(
+        &self,
+        query: &[u8],
+        memory: &[u8],
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<(Outgoing, Vec<u8>), RunError>;
+    /// The state after some answers.
+    fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError>;
+    /// The memory after a receipt, which is a [`Total`] in bytes.
+    fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError>;
+    /// What is served.
+    fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError>;
+}
+
+/// A new state and what of each answer is in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Folded {
+    /// The state.
+    pub state: Vec<u8>,
+    /// What was applied, in the order of the answers.
+    pub applied: Vec<Total>,
+}
+
+impl<A: Algorithm> Protocol for A {
+    fn start(&self) -> Result<Vec<u8>, RunError> {
+        encode(&Algorithm::start(self), "a state")
+    }
+
+    fn ask(&self, state: &[u8]) -> Result<Vec<u8>, RunError> {
+        encode(&Algorithm::ask(self, &decode(state, "a state")?), "a query")
+    }
+
+    fn answer(
+        &self,
+        query: &[u8],
+        memory: &[u8],
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<(Outgoing, Vec<u8>), RunError> {
+        let query: Released<A::Query> = decode(query, "a query")?;
+        let memory = if memory.is_empty() { A::Memory::default() } else { decode(memory, "a memory")? };
+        let answer = Algorithm::answer(self, &query, &memory, seat, gate)?;
+        Ok((answer.outgoing, encode(&answer.draft, "a memory")?))
+    }
+
+    fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError> {
+        let step = Algorithm::fold(self, decode(state, "a state")?, answers)?;
+        Ok(Folded { state: encode(&step.state, "a state")?, applied: step.applied })
+    }
+
+    fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError> {
+        let settled = Algorithm::settle(self, decode(draft, "a memory")?, &decode(applied, "a receipt")?);
+        encode(&settled, "a memory")
+    }
+
+    fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError> {
+        Ok(Algorithm::posterior(self, &decode(state, "a state")?))
+    }
+}
+
+/// Canonical bytes.
+pub(crate) fn encode<T: Serialize>(value: &T, what: &'static str) -> Result<Vec<u8>, RunError> {
+    postcard::to_allocvec(value).map_err(|_| RunError::Message { what })
+}
+
+/// From canonical bytes, all of them.
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], what: &'static str) -> Result<T, RunError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        _ => Err(RunError::Message { what }),
+    }
+}

@@ -1,0 +1,110 @@
+//! Global variational inference: clients send sums of clipped gradients, and the server moves q.
+
+use super::{Algorithm, Answer, Answers, Step};
+use crate::model::{Point, Scratch};
+use crate::optimiser::{Descent, kl_gradient};
+use crate::settings::Local;
+use crate::solve::Problem;
+use crate::{Gaussian, RunError, Seat, Total};
+use privacy::{Batch, Bounded, Gate, PrivacyError, Released};
+use serde::{Deserialize, Serialize};
+
+/// The centralised baseline of Sharma et al. 2019 and Heikkilä et al. 2022 (after Jälkö et al. 2017).
+///
+/// One release an answer. Its law: the state is the descent along the sums that were released, in order; a client has no
+/// memory.
+#[derive(Debug)]
+pub struct GlobalVi {
+    /// What is learnt.
+    pub problem: Problem,
+    /// The server's optimisation.
+    pub local: Local,
+    /// 1/rate of each client, public: batches stand for all rows.
+    pub inverse_rates: Vec<f64>,
+}
+
+/// Where q stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    mean: Vec<f64>,
+    deviation: Vec<f64>,
+}
+
+impl GlobalVi {
+    /// Σ over answers of gradient/rate, and the share of the KL term that goes with them.
+    fn likelihood_slope(&self, answers: &Answers, dimension: usize) -> Result<(Vec<f64>, f64), RunError> {
+        let unknown = || RunError::Message { what: "an answer of an unknown client or another dimension" };
+        let mut slope = vec![0.0; dimension];
+        let mut add = |scale: f64, values: Vec<f64>| {
+            slope.iter_mut().zip(&values).for_each(|(s, g)| *s += scale * g);
+            (values.len() == dimension).then_some(()).ok_or_else(unknown)
+        };
+        let share = match answers {
+            Answers::Sum(sum) => {
+                add(self.inverse_rates.first().copied().ok_or_else(unknown)?, sum.values())?;
+                1.0
+            }
+            Answers::Each(each) => {
+                for (client, gradient) in each {
+                    add(self.inverse_rates.get(*client).copied().ok_or_else(unknown)?, gradient.values())?;
+                }
+                each.len() as f64 / self.inverse_rates.len() as f64
+            }
+        };
+        Ok((slope, share))
+    }
+}
+
+impl Algorithm for GlobalVi {
+    type State = Descent;
+    type Query = Standing;
+    type Memory = ();
+
+    fn start(&self) -> Descent {
+        let d = self.problem.family.dimension();
+        match self.problem.family.gaussian(&self.problem.prior.0) {
+            Some(prior) => Descent::new(prior.mean(), &prior.deviations(), &self.local),
+            None => Descent::new(&vec![0.0; d], &vec![1.0; d], &self.local),
+        }
+    }
+
+    fn ask(&self, state: &Descent) -> Standing {
+        let point = state.point();
+        Standing { mean: point.mean.to_vec(), deviation: point.deviation.to_vec() }
+    }
+
+    fn answer(
+        &self,
+        query: &Released<Standing>,
+        (): &(),
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Answer<()>, PrivacyError> {
+        let rows = seat.shard.rows();
+        let mut batch = Batch::default();
+        gate.batch(rows.len(), &mut batch)?;
+        let mut sum = Bounded::examples(*gate.shape(), &batch)?;
+        let at = Point { mean: &query.get().mean, deviation: &query.get().deviation };
+        self.problem.model.gradients(rows, batch.rows(), at, 0, &mut Scratch::default(), &mut sum)?;
+        Ok(Answer { outgoing: gate.send(&sum)?, draft: () })
+    }
+
+    fn fold(&self, mut state: Descent, answers: &Answers) -> Result<Step<Descent>, RunError> {
+        let dimension = 2 * self.problem.family.dimension();
+        let (likelihood, share) = self.likelihood_slope(answers, dimension)?;
+        let mut slope = vec![0.0; dimension];
+        kl_gradient(state.point(), &self.problem.prior.0, &mut slope);
+        slope.iter_mut().zip(&likelihood).for_each(|(s, l)| *s = share * *s + l);
+        state.step(&slope, &self.local);
+        Ok(Step { state, applied: Vec::new() })
+    }
+
+    fn settle(&self, (): (), _: &Released<Total>) {}
+
+    fn posterior(&self, state: &Descent) -> Vec<f64> {
+        let point = state.point();
+        let variances = point.deviation.iter().map(|s| s * s).collect();
+        Gaussian::new_diagonal(point.mean.to_vec(), variances)
+            .map_or_else(|| self.problem.prior.0.clone(), |q| self.problem.family.natural(&q))
+    }
+}

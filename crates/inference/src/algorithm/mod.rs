@@ -1,0 +1,86 @@
+//! The skeleton that all methods share: what is asked, what a site answers, how answers are folded, what is remembered.
+
+mod committee;
+mod erased;
+mod global_vi;
+mod pvi;
+
+pub use committee::Committee;
+pub use erased::{Folded, Protocol};
+pub(crate) use erased::{decode, encode};
+pub use global_vi::GlobalVi;
+pub use pvi::{Cavity, Pvi, PviState, Remembered};
+
+use crate::{RunError, Seat, Total};
+use privacy::{Gate, GridVector, Outgoing, PrivacyError, Released};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// One method. Five things vary independently: this, the local solver, the gate, the schedule, and who adds up.
+///
+/// States, queries and memories have canonical bytes, so that a driver in one process and a network are two drivers of
+/// the same functions (see [`Protocol`]).
+pub trait Algorithm: Send + Sync {
+    /// What the server knows: a function of released values only.
+    type State: Serialize + DeserializeOwned;
+    /// What is asked: public.
+    type Query: Serialize + DeserializeOwned;
+    /// What a site keeps between its answers. It stays at the site.
+    type Memory: Serialize + DeserializeOwned + Default;
+
+    /// The state before anything was asked.
+    fn start(&self) -> Self::State;
+
+    /// What is asked now.
+    fn ask(&self, state: &Self::State) -> Self::Query;
+
+    /// A site's answer, through its gate, and what it will remember if the server keeps the answer.
+    fn answer(
+        &self,
+        query: &Released<Self::Query>,
+        memory: &Self::Memory,
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Answer<Self::Memory>, PrivacyError>;
+
+    /// Takes in the answers to one query, and says what was applied of each.
+    fn fold(&self, state: Self::State, answers: &Answers) -> Result<Step<Self::State>, RunError>;
+
+    /// What the site remembers after the server's receipt.
+    fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Self::Memory;
+
+    /// The natural parameters that are served: always proper.
+    fn posterior(&self, state: &Self::State) -> Vec<f64>;
+}
+
+/// What a site answers and what it drafts to remember.
+#[derive(Debug)]
+pub struct Answer<M> {
+    /// Goes out.
+    pub outgoing: Outgoing,
+    /// Stays.
+    pub draft: M,
+}
+
+/// Answers to one query.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answers {
+    /// Released at their gates, with the number of the client; each is folded by itself.
+    Each(Vec<(usize, GridVector)>),
+    /// Only their sum was opened.
+    Sum(GridVector),
+}
+
+/// A new state and what of each answer is in it.
+#[derive(Debug)]
+pub struct Step<S> {
+    /// The state.
+    pub state: S,
+    /// What was applied, in the order of the answers.
+    pub applied: Vec<Total>,
+}
+
+/// Which vector does not fit the total it belongs to.
+pub(crate) fn misfit() -> RunError {
+    RunError::Message { what: "an answer of another dimension or a finer grid than was agreed" }
+}

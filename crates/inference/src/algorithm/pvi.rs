@@ -1,0 +1,165 @@
+//! Partitioned variational inference: q(θ) ∝ p(θ) Π_m t_m(θ); a client refines its t_m.
+
+use super::{Algorithm, Answer, Answers, Step, misfit};
+use crate::optimiser::Moments;
+use crate::settings::{Damping, Readout};
+use crate::solve::{LocalSolve, Prior, Problem, Solved, Task};
+use crate::{RunError, Seat, Total};
+use privacy::{Gate, Grid, Outgoing, PrivacyError, Released};
+use serde::{Deserialize, Serialize};
+
+/// Algorithm 1 of Ashman et al. 2022 (arXiv:2202.12275), once for all its private forms: they differ in the solver, the
+/// gate and the cavity.
+#[derive(Debug)]
+pub struct Pvi {
+    /// What is learnt.
+    pub problem: Problem,
+    /// How a client moves its factor.
+    pub solver: Box<dyn LocalSolve>,
+    /// What a client leaves out of q.
+    pub cavity: Cavity,
+    /// What is kept of an answer: damping, times the solver's weight.
+    pub kept: Damping,
+    /// From total to served q.
+    pub readout: Readout,
+    /// The finest grid of an answer.
+    pub finest: Grid,
+    /// The grid on which changes computed from released values travel.
+    pub sending: Grid,
+}
+
+/// A client's own factor, as far as it is public.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cavity {
+    /// The sum of the client's released changes: where every answer is released at a local gate.
+    OwnFactor,
+    /// Its share of the public total, (q/p)^w: where only sums are opened. A factor of the client's own would carry noise
+    /// that is not public into its next answer (`docs/maths/state-between-rounds.md`).
+    ShareOfTotal,
+}
+
+/// The server's state: exact integers, and the last readouts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PviState {
+    /// Σ of everything that was applied.
+    pub total: Total,
+    /// Served natural parameters, the newest last.
+    pub served: Vec<Vec<f64>>,
+}
+
+/// What a client keeps: public, by its type.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// t_m: the sum of what was applied of this client's changes.
+    pub factor: Option<Total>,
+    /// The optimiser's moments.
+    pub moments: Option<Moments>,
+}
+
+impl Pvi {
+    fn read_out(&self, total: &Total) -> Vec<f64> {
+        let prior = &self.problem.prior.0;
+        let raw: Vec<f64> = prior.iter().zip(total.values()).map(|(p, t)| p + t).collect();
+        self.problem.family.repair(&raw, prior, self.readout.repair)
+    }
+
+    /// The local task, of released values: start at q, leave out the client's own factor.
+    fn task(&self, q: &Released<Vec<f64>>, memory: &Option<Released<Remembered>>, seat: &Seat<'_>) -> Released<Task> {
+        let mut task = q.clone().map(&(), |q, ()| Task { cavity: q.clone(), start: q });
+        match (self.cavity, memory) {
+            (Cavity::OwnFactor, Some(memory)) => task.update(memory, &(), leave_out_factor),
+            (Cavity::OwnFactor, None) => {}
+            (Cavity::ShareOfTotal, _) => {
+                // cavity = q − w(q − p) = (1 − w)q + wp
+                task = task.map(seat.terms, |task, terms| scale_cavity(task, 1.0 - terms.weight));
+                let prior = Released::zeros(0).map(&self.problem.prior, |_, prior: &Prior| prior.0.clone());
+                task.update(&prior, seat.terms, |task, prior, terms| {
+                    task.cavity.iter_mut().zip(prior).for_each(|(c, p)| *c += terms.weight * p);
+                });
+            }
+        }
+        task
+    }
+}
+
+impl Algorithm for Pvi {
+    type State = PviState;
+    type Query = Vec<f64>;
+    type Memory = Option<Released<Remembered>>;
+
+    fn start(&self) -> PviState {
+        let total = Total::zeros(self.problem.family.len(), self.finest);
+        PviState { served: vec![self.read_out(&total)], total }
+    }
+
+    fn ask(&self, state: &PviState) -> Vec<f64> {
+        state.served.last().cloned().unwrap_or_else(|| self.read_out(&state.total))
+    }
+
+    fn answer(
+        &self,
+        query: &Released<Vec<f64>>,
+        memory: &Self::Memory,
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Answer<Self::Memory>, PrivacyError> {
+        let memory = match memory {
+            Some(memory) => memory.clone(),
+            None => Released::zeros(0).map(&(), |_, ()| Remembered { factor: None, moments: None }),
+        };
+        let task = self.task(query, &Some(memory.clone()), seat);
+        let moments = memory.clone().map(&(), |m, ()| m.moments);
+        match self.solver.solve(&self.problem, &task, &moments, seat, gate)? {
+            Solved::Released { change, moments } => {
+                let mut draft = memory;
+                draft.update(&moments, &(), |m, moments, ()| m.moments.clone_from(moments));
+                Ok(Answer { outgoing: Outgoing::post_processed(&change, self.sending)?, draft: Some(draft) })
+            }
+            Solved::Sent(outgoing) => Ok(Answer { outgoing, draft: Some(memory) }),
+        }
+    }
+
+    fn fold(&self, mut state: PviState, answers: &Answers) -> Result<Step<PviState>, RunError> {
+        let damped = |change| state.total.damped(change, self.kept).ok_or_else(misfit);
+        let applied: Vec<Total> = match answers {
+            Answers::Each(each) => each.iter().map(|(_, change)| damped(change)).collect::<Result<_, _>>()?,
+            Answers::Sum(sum) => vec![damped(sum)?],
+        };
+        applied.iter().for_each(|a| state.total.add(a));
+        state.served.push(self.read_out(&state.total));
+        let surplus = state.served.len().saturating_sub(self.readout.average.max(1) as usize);
+        state.served.drain(..surplus);
+        Ok(Step { state, applied })
+    }
+
+    fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Self::Memory {
+        let mut memory = draft?;
+        if self.cavity == Cavity::OwnFactor {
+            memory.update(applied, &(), |memory, applied, ()| match &mut memory.factor {
+                Some(factor) => factor.add(applied),
+                None => memory.factor = Some(applied.clone()),
+            });
+        }
+        Some(memory)
+    }
+
+    fn posterior(&self, state: &PviState) -> Vec<f64> {
+        let count = state.served.len() as f64;
+        let mut mean = vec![0.0; self.problem.family.len()];
+        for served in &state.served {
+            mean.iter_mut().zip(served).for_each(|(m, s)| *m += s / count);
+        }
+        mean
+    }
+}
+
+fn leave_out_factor(task: &mut Task, memory: &Remembered, (): &()) {
+    if let Some(factor) = &memory.factor {
+        task.cavity.iter_mut().zip(factor.values()).for_each(|(c, t)| *c -= t);
+    }
+}
+
+fn scale_cavity(mut task: Task, by: f64) -> Task {
+    task.cavity.iter_mut().for_each(|c| *c *= by);
+    task
+}

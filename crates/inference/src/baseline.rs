@@ -1,0 +1,92 @@
+//! What every result is shown beside: each site alone, and all rows in one place, both without privacy.
+
+use crate::record::{Record, Scores};
+use crate::results::CurvePoint;
+use crate::score::{calibration, scores};
+use crate::settings::{Batching, Chart, Local, Optimiser};
+use crate::simulate::Simulation;
+use crate::solve::{Prior, Problem, Task, optimum};
+use crate::{DataError, Family, Gaussian, Prediction, Rows, RunError};
+
+/// Natural gradients until nothing moves: mean-field, on all rows.
+const TO_THE_END: Local = Local {
+    steps: 60,
+    batch: Batching::All,
+    optimiser: Optimiser::Natural,
+    learning_rate: 0.5,
+    keep_state: false,
+    chart: Chart::LogDeviation,
+};
+
+impl Simulation<'_> {
+    /// Each site fits its own rows and is scored on all held-out rows; scores are averaged over sites.
+    pub fn local_only(&self) -> Result<Record, RunError> {
+        let fits: Vec<(Gaussian, Vec<Prediction>)> =
+            self.sites.iter().map(|site| self.fit(site.shard.rows())).collect::<Result<_, _>>()?;
+        let each: Vec<Scores> = fits.iter().map(|(_, p)| scores(p, self.test.outcomes())).collect();
+        let (q, predictions) = fits.into_iter().next().ok_or_else(no_sites)?;
+        self.record(q, &predictions, mean_of(&each))
+    }
+
+    /// All rows in one place.
+    pub fn non_private(&self) -> Result<Record, RunError> {
+        let mut pooled = Rows::new(self.test.width(), self.test.dense()).map_err(misfit)?;
+        for site in self.sites {
+            site.shard.rows().iter().try_for_each(|row| pooled.push(row)).map_err(misfit)?;
+        }
+        let (q, predictions) = self.fit(&pooled)?;
+        let scores = scores(&predictions, self.test.outcomes());
+        self.record(q, &predictions, scores)
+    }
+
+    fn fit(&self, rows: &Rows) -> Result<(Gaussian, Vec<Prediction>), RunError> {
+        let family = Family::MeanField { dimension: self.model.parameters(rows.width()) };
+        let prior = family.prior(self.prior_precision);
+        let problem = Problem { model: self.model.clone(), family, prior: Prior(prior.clone()) };
+        let task = Task { cavity: prior.clone(), start: prior.clone() };
+        let which: Vec<usize> = (0..rows.len()).collect();
+        let change = optimum(&problem, &task, rows, &which, 1.0, &TO_THE_END);
+        let eta: Vec<f64> = prior.iter().zip(&change).map(|(p, c)| p + c).collect();
+        let q = family.gaussian(&eta).ok_or_else(no_sites)?;
+        let predictions = self.model.predict(self.test, &q);
+        Ok((q, predictions))
+    }
+
+    fn record(&self, posterior: Gaussian, predictions: &[Prediction], scores: Scores) -> Result<Record, RunError> {
+        let (accuracy, log_likelihood) = (scores.accuracy, scores.log_likelihood);
+        let point = CurvePoint { round: 1, messages: 0, epsilon: None, accuracy, log_likelihood };
+        Ok(Record {
+            seed: self.seed,
+            rounds: 1,
+            messages: 0,
+            bytes: 0,
+            curve: vec![point],
+            scores,
+            posterior,
+            calibration: calibration(predictions, self.test.outcomes()),
+            noise_multiplier: None,
+            clip: None,
+            spending: Vec::new(),
+            warnings: Vec::new(),
+        })
+    }
+}
+
+fn mean_of(each: &[Scores]) -> Scores {
+    let n = each.len() as f64;
+    let mean = |f: fn(&Scores) -> Option<f64>| each.iter().map(f).sum::<Option<f64>>().map(|sum| sum / n);
+    Scores {
+        accuracy: mean(|s| s.accuracy),
+        log_likelihood: mean(|s| Some(s.log_likelihood)).unwrap_or(f64::NAN),
+        auc: mean(|s| s.auc),
+        absolute_error: mean(|s| s.absolute_error),
+    }
+}
+
+fn no_sites() -> RunError {
+    RunError::Settings { what: "no fit without rows: expected at least one site with rows".into() }
+}
+
+fn misfit(_: DataError) -> RunError {
+    RunError::Settings { what: "sites and held-out rows differ in width".into() }
+}

@@ -1,0 +1,148 @@
+//! From a method as meant to the parts that carry it out. The only place where choices are looked at by name.
+
+use crate::algorithm::{Cavity, Committee, GlobalVi, Protocol, Pvi};
+use crate::client::Summing;
+use crate::plan::{MethodPlan, plan, sampling};
+use crate::settings::{Aggregator, Covariance, Damping, Local, Method, Optimiser, Rates, Schedule, Scheme, Solver};
+use crate::solve::{Average, Descend, LocalSolve, Perturb, Prior, Problem, Virtual};
+use crate::{Family, Model, RunError, Terms};
+use privacy::{
+    Adjacency, Cohort, Event, Grain, Grant, Grid, Mechanism, NormBound, PrivacyError, Sampling, Shape, Steps, Unit,
+};
+use std::sync::Arc;
+
+/// Assigns rows to parts, the same in every run: a constant of the program.
+const PARTS_KEY: u64 = 0x706f_7374_6572;
+
+/// Grid exponent of changes that are computed from released values: 2^-24 is far below any noise that made them.
+const SENDING: i32 = 24;
+
+/// A method with everything that it needs, for clients of known sizes.
+pub struct Built {
+    /// The algorithm.
+    pub protocol: Box<dyn Protocol>,
+    /// What is learnt.
+    pub problem: Problem,
+    /// What was agreed for each client.
+    pub terms: Vec<Terms>,
+    /// What each client may spend.
+    pub grants: Vec<Grant>,
+    /// Who adds up.
+    pub summing: Summing,
+    /// How often each client comes back in an asynchronous run: declared, like the numbers of rows that it follows.
+    pub rates: Vec<f64>,
+    /// The plan; without clients if nothing is promised.
+    pub plan: MethodPlan,
+}
+
+/// Builds a method for clients with these declared numbers of rows, on a model of `width` inputs.
+pub fn build(
+    method: &Method,
+    rows: &[u64],
+    model: Arc<dyn Model>,
+    width: usize,
+    prior_precision: f64,
+) -> Result<Built, RunError> {
+    let dimension = model.parameters(width);
+    let family = match method.covariance {
+        Covariance::MeanField => Family::MeanField { dimension },
+        Covariance::Full => Family::Full { dimension },
+    };
+    let problem = Problem { model, family, prior: Prior(family.prior(prior_precision)) };
+    let plan = plan(method, rows, dimension)?;
+    let terms = terms(method, &plan, rows, family)?;
+    let protocol = protocol(method, &problem, &terms)?;
+    let grants = match &method.promise {
+        None => vec![Grant::Unlimited; rows.len()],
+        Some(promise) => plan.clients.iter().map(|c| c.grant(promise)).collect::<Result<_, _>>()?,
+    };
+    let summing = match method.promise.map(|p| p.aggregator) {
+        None | Some(Aggregator::None) => Summing::Nobody,
+        Some(Aggregator::Curator) => Summing::Curator,
+        Some(Aggregator::Shares { colluders, dropouts }) => {
+            Summing::Shares(Cohort::new(rows.len() as u64, colluders, dropouts)?)
+        }
+    };
+    let rates = rows.iter().map(|&n| rate(method.schedule, n)).collect();
+    Ok(Built { protocol, problem, terms, grants, summing, rates, plan })
+}
+
+fn rate(schedule: Schedule, rows: u64) -> f64 {
+    match schedule {
+        Schedule::Asynchronous(Rates::InverseRows) => 1.0 / rows as f64,
+        _ => 1.0,
+    }
+}
+
+/// What is agreed with each client: the planned event, or an open one. Weights follow declared rows, where rows are the
+/// unit, and are equal where clients are.
+fn terms(method: &Method, plan: &MethodPlan, rows: &[u64], family: Family) -> Result<Vec<Terms>, RunError> {
+    let by_client = method.promise.is_some_and(|p| p.unit == Unit::Client);
+    let all = if by_client { rows.len() as f64 } else { rows.iter().sum::<u64>() as f64 };
+    rows.iter()
+        .enumerate()
+        .map(|(m, &n)| {
+            let weight = if by_client { 1.0 } else { n as f64 } / all;
+            let (event, shape) = match plan.clients.get(m) {
+                Some(client) => (client.event.clone(), client.shape),
+                None => open(method, n, family)?,
+            };
+            Ok(Terms { event, shape, weight })
+        })
+        .collect()
+}
+
+/// An event that promises nothing, and a shape whose bound no honest sum reaches.
+fn open(method: &Method, rows: u64, family: Family) -> Result<(Event, Shape), PrivacyError> {
+    let sampled = |steps| -> Result<_, PrivacyError> {
+        Ok((Grain::Example, sampling(method.local.batch, rows)?, steps, 2 * family.dimension()))
+    };
+    let whole = |grain| (grain, Sampling::None, 1, family.len());
+    let (grain, sampling, steps, dimension) = match (method.scheme, method.solver) {
+        (Scheme::GlobalVi, _) => sampled(1)?,
+        (_, Solver::DpOptimisation) => sampled(method.local.steps)?,
+        (_, Solver::Clear) if method.local.optimiser != Optimiser::Natural => sampled(method.local.steps)?,
+        (_, Solver::Clear | Solver::Perturb) => whole(Grain::Whole),
+        (_, Solver::Average { parts } | Solver::Virtual { parts }) => whole(Grain::Part { count: u64::from(parts) }),
+    };
+    // 2^40 units: the finest grid that holds the bound.
+    let (bound, exponent) = if grain == Grain::Example { (2_f64.powi(10), 30) } else { (2_f64.powi(24), 16) };
+    let event = Event::new(Mechanism::Open, Adjacency::Substitute, Unit::Example, sampling, Steps::new(steps)?)?;
+    Ok((event, Shape::new(dimension, NormBound::new(bound)?, grain, Grid::new(exponent)?)?))
+}
+
+fn solver(solver: Solver, local: Local) -> Box<dyn LocalSolve> {
+    match solver {
+        Solver::Clear if local.optimiser == Optimiser::Natural => Box::new(Perturb { local }),
+        Solver::Clear | Solver::DpOptimisation => Box::new(Descend { local }),
+        Solver::Perturb => Box::new(Perturb { local }),
+        Solver::Average { parts } => Box::new(Average { parts, key: PARTS_KEY, local }),
+        Solver::Virtual { parts } => Box::new(Virtual { parts, key: PARTS_KEY, local }),
+    }
+}
+
+fn protocol(method: &Method, problem: &Problem, terms: &[Terms]) -> Result<Box<dyn Protocol>, RunError> {
+    let (problem, solver) = (problem.clone(), solver(method.solver, method.local));
+    let sending = Grid::new(SENDING)?;
+    let finest = terms.iter().map(|t| i32::from(t.shape.grid())).fold(SENDING, i32::max);
+    let finest = Grid::new(finest)?;
+    Ok(match method.scheme {
+        Scheme::Pvi => {
+            let kept = Damping::new(method.damping.get() * solver.weight()).ok_or_else(|| RunError::Settings {
+                what: "damping divided by the number of parts is under 2^-21, expected more damping or fewer parts"
+                    .into(),
+            })?;
+            let own = method.promise.is_none_or(|p| p.aggregator == Aggregator::None);
+            let cavity = if own { Cavity::OwnFactor } else { Cavity::ShareOfTotal };
+            Box::new(Pvi { problem, solver, cavity, kept, readout: method.readout, finest, sending })
+        }
+        Scheme::Committee(prior) => {
+            let (members, repair) = (terms.len(), method.readout.repair);
+            Box::new(Committee { problem, solver, prior, members, repair, finest, sending })
+        }
+        Scheme::GlobalVi => {
+            let inverse_rates = terms.iter().map(Terms::inverse_rate).collect();
+            Box::new(GlobalVi { problem, local: method.local, inverse_rates })
+        }
+    })
+}

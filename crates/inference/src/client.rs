@@ -1,0 +1,117 @@
+//! A simulated client: its rows, its own ledger, its memory, and the gate that it opens for each answer.
+
+use crate::algorithm::Protocol;
+use crate::message::{Ask, Receipt};
+use crate::{RunError, Seat, Shard, Terms};
+use privacy::noise::{NoiseContext, Seeded};
+use privacy::record::Tape;
+use privacy::{
+    ChargeReceipt, Cohort, CuratorGate, Gate, Grant, InMemory, Ledger, LocalGate, Mechanism, MemoryJournal, OpenGate,
+    Outgoing, PrivacyError, ShareGate,
+};
+
+/// Who adds up in this run, as a gate needs to know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Summing {
+    /// Nobody: answers are released at their gates.
+    Nobody,
+    /// A curator.
+    Curator,
+    /// A sum of shares, sized for this cohort.
+    Shares(Cohort),
+}
+
+/// What simulated gates share.
+#[derive(Debug, Clone)]
+pub struct Workshop {
+    /// Seeds noise, batches and schedules.
+    pub seed: u64,
+    /// The run's name in noise keys.
+    pub run: [u8; 16],
+    /// Who adds up.
+    pub summing: Summing,
+    /// Hears of every noise call, if there is one.
+    pub tape: Option<Tape>,
+}
+
+/// One client of a simulation.
+#[derive(Debug)]
+pub struct Client<'a> {
+    index: usize,
+    shard: &'a Shard,
+    terms: Terms,
+    ledger: Ledger,
+    journal: MemoryJournal,
+    memory: Vec<u8>,
+    draft: Option<Vec<u8>>,
+}
+
+impl<'a> Client<'a> {
+    /// A client that has answered nothing yet. A plan that does not fit the grant is refused here.
+    pub fn new(index: usize, shard: &'a Shard, terms: Terms, grant: Grant) -> Result<Self, PrivacyError> {
+        let mut journal = MemoryJournal::default();
+        let ledger = Ledger::open(grant, &mut journal)?;
+        Ok(Self { index, shard, terms, ledger, journal, memory: Vec::new(), draft: None })
+    }
+
+    /// The client's number.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Whether its budget covers another answer.
+    pub fn can_answer(&self) -> Result<bool, PrivacyError> {
+        Ok(self.ledger.fits(&self.terms.event)? >= self.terms.event.steps().get())
+    }
+
+    /// Charges, opens the gate, answers. What was charged stays charged, whatever happens then.
+    pub fn answer(&mut self, protocol: &dyn Protocol, ask: &Ask, workshop: &Workshop) -> Result<Outgoing, RunError> {
+        let context = ask.context(workshop.run, self.index as u64, self.ledger.head());
+        let receipt = self.ledger.charge(&self.terms.event, &mut self.journal)?;
+        let mut gate = self.gate(receipt, workshop, &context)?;
+        let seat = Seat { index: self.index, shard: self.shard, terms: &self.terms };
+        let (outgoing, draft) = protocol.answer(&ask.query, &self.memory, &seat, gate.as_mut())?;
+        self.draft = Some(draft);
+        Ok(outgoing)
+    }
+
+    /// Remembers what the server says it applied. A second receipt for the same answer changes nothing.
+    pub fn settle(&mut self, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {
+        if let Some(draft) = self.draft.take() {
+            self.memory = protocol.settle(&draft, &receipt.applied)?;
+        }
+        Ok(())
+    }
+
+    /// What it remembers, in canonical bytes. Stays at the client.
+    pub fn memory(&self) -> &[u8] {
+        &self.memory
+    }
+
+    /// Its account.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// What was agreed for it.
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    fn gate(
+        &self,
+        receipt: ChargeReceipt<InMemory>,
+        workshop: &Workshop,
+        context: &NoiseContext,
+    ) -> Result<Box<dyn Gate>, PrivacyError> {
+        let (shape, source) = (self.terms.shape, &mut Seeded::new(workshop.seed));
+        let open = *self.terms.event.mechanism() == Mechanism::Open;
+        Ok(match (workshop.summing, &workshop.tape) {
+            _ if open => Box::new(OpenGate::new(receipt, shape, source, context)?),
+            (Summing::Nobody, None) => Box::new(LocalGate::simulated(receipt, shape, source, context)?),
+            (Summing::Nobody, Some(tape)) => Box::new(LocalGate::recorded(receipt, shape, source, context, tape)?),
+            (Summing::Curator, _) => Box::new(CuratorGate::new(receipt, shape, source, context)?),
+            (Summing::Shares(cohort), _) => Box::new(ShareGate::new(receipt, shape, &cohort, source, context)?),
+        })
+    }
+}

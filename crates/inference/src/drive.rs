@@ -1,0 +1,265 @@
+//! The round loop: who is asked when, and how answers are brought together.
+
+use crate::RunError;
+use crate::algorithm::{Answers, Protocol};
+use crate::client::{Client, Summing, Workshop};
+use crate::message::{Ask, Delivery, Link, Receipt};
+use crate::settings::Schedule;
+use chacha20::ChaCha20Rng;
+use privacy::noise::NoiseContext;
+use privacy::noise::Seeded;
+use privacy::{Curator, GridVector, Outgoing, ShareSum};
+use rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
+
+/// A run under way.
+pub struct Drive<'a> {
+    protocol: &'a dyn Protocol,
+    schedule: Schedule,
+    link: &'a dyn Link,
+    workshop: Workshop,
+    clients: Vec<Client<'a>>,
+    state: Vec<u8>,
+    round: u64,
+    messages: u64,
+    bytes: u64,
+    order: Order,
+    attempts: Vec<u64>,
+}
+
+/// Who comes next in an asynchronous run, and what each client is working on.
+struct Order {
+    rng: ChaCha20Rng,
+    /// Declared rates, added up.
+    cumulative: Vec<f64>,
+    /// The question that each client took up last; none before its first.
+    taken: Vec<Option<Ask>>,
+}
+
+/// What a round did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// At least one client was asked.
+    Moved,
+    /// No client's budget covers another answer.
+    Spent,
+}
+
+impl<'a> Drive<'a> {
+    /// A run before its first round. `rates` are the declared rates of an asynchronous schedule, one for each client.
+    pub fn new(
+        protocol: &'a dyn Protocol,
+        schedule: Schedule,
+        link: &'a dyn Link,
+        workshop: Workshop,
+        clients: Vec<Client<'a>>,
+        rates: &[f64],
+    ) -> Result<Self, RunError> {
+        let mut sum = 0.0;
+        let cumulative = rates
+            .iter()
+            .map(|r| {
+                sum += r;
+                sum
+            })
+            .collect();
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&workshop.seed.to_le_bytes());
+        key[8..16].copy_from_slice(b"schedule");
+        let order = Order { rng: ChaCha20Rng::from_seed(key), cumulative, taken: vec![None; clients.len()] };
+        let state = protocol.start()?;
+        let attempts = vec![0; clients.len()];
+        Ok(Self {
+            protocol,
+            schedule,
+            link,
+            workshop,
+            clients,
+            state,
+            round: 0,
+            messages: 0,
+            bytes: 0,
+            order,
+            attempts,
+        })
+    }
+
+    /// One round: every client that can is asked once; in an asynchronous run, as many arrive as there are clients.
+    ///
+    /// An error ends the round with its message. What was charged stays charged.
+    pub fn round(&mut self) -> Result<Progress, RunError> {
+        let mut able = Vec::new();
+        for client in &self.clients {
+            if client.can_answer()? {
+                able.push(client.index());
+            }
+        }
+        if able.is_empty() {
+            return Ok(Progress::Spent);
+        }
+        self.attempts.fill(0);
+        match self.schedule {
+            Schedule::Sequential => self.one_by_one(&able)?,
+            Schedule::Synchronous => self.all_at_once(&able)?,
+            Schedule::Asynchronous(_) => self.as_they_come()?,
+        }
+        self.round += 1;
+        Ok(Progress::Moved)
+    }
+
+    fn ask_now(&self, client: usize) -> Result<Ask, RunError> {
+        let query = self.protocol.ask(&self.state)?;
+        Ok(Ask { round: self.round, attempt: self.attempts[client], query })
+    }
+
+    fn one_by_one(&mut self, able: &[usize]) -> Result<(), RunError> {
+        for &client in able {
+            let ask = self.ask_now(client)?;
+            self.exchange(client, &ask)?;
+        }
+        Ok(())
+    }
+
+    /// One client answers, and its answer is folded by itself.
+    fn exchange(&mut self, client: usize, ask: &Ask) -> Result<(), RunError> {
+        self.attempts[client] += 1;
+        let delivery = self.link.ask(&mut self.clients[client], self.protocol, ask, &self.workshop)?;
+        self.messages += 1;
+        match delivery {
+            Delivery::Clear(answer, bytes) => {
+                self.bytes += bytes;
+                self.fold(&Answers::Each(vec![(client, answer)]), &[client])
+            }
+            Delivery::Sealed(sealed) => {
+                let total = self.open(ask, vec![sealed])?;
+                self.fold(&Answers::Sum(total), &[])
+            }
+            Delivery::Lost => Ok(()),
+        }
+    }
+
+    /// All answer the same question, in parallel; results do not depend on how many threads there are.
+    fn all_at_once(&mut self, able: &[usize]) -> Result<(), RunError> {
+        let ask = self.ask_now(0)?;
+        let (protocol, link, workshop) = (self.protocol, self.link, &self.workshop);
+        let answer = |client: &mut Client<'a>| link.ask(client, protocol, &ask, workshop);
+        let mut is_able = vec![false; self.clients.len()];
+        able.iter().for_each(|&client| is_able[client] = true);
+        let asked = self.clients.iter_mut().filter(|c| is_able[c.index()]);
+        let deliveries: Vec<Result<Delivery, RunError>> = if workshop.tape.is_some() {
+            asked.map(answer).collect() // a tape is heard in one order only
+        } else {
+            asked.collect::<Vec<_>>().into_par_iter().map(answer).collect()
+        };
+        let (mut each, mut sealed) = (Vec::new(), Vec::new());
+        for (&client, delivery) in able.iter().zip(deliveries) {
+            self.messages += 1;
+            match delivery? {
+                Delivery::Clear(answer, bytes) => {
+                    self.bytes += bytes;
+                    each.push((client, answer));
+                }
+                Delivery::Sealed(outgoing) => sealed.push(outgoing),
+                Delivery::Lost => {}
+            }
+        }
+        if self.workshop.summing != Summing::Nobody {
+            let total = self.open(&ask, sealed)?;
+            return self.fold(&Answers::Sum(total), &[]);
+        }
+        let from: Vec<usize> = each.iter().map(|(client, _)| *client).collect();
+        self.fold(&Answers::Each(each), &from)
+    }
+
+    /// A client arrives with the answer to the question that it took up last, gets its receipt, and takes up the next.
+    fn as_they_come(&mut self) -> Result<(), RunError> {
+        for client in 0..self.clients.len() {
+            if self.order.taken[client].is_none() {
+                self.order.taken[client] = Some(self.ask_now(client)?);
+            }
+        }
+        for _ in 0..self.clients.len() {
+            let client = self.order.next();
+            if !self.clients[client].can_answer()? {
+                continue;
+            }
+            if let Some(ask) = self.order.taken[client].take() {
+                self.exchange(client, &ask)?;
+            }
+            self.order.taken[client] = Some(self.ask_now(client)?);
+        }
+        Ok(())
+    }
+
+    /// Opens the sum of sealed answers.
+    fn open(&mut self, ask: &Ask, sealed: Vec<Outgoing>) -> Result<GridVector, RunError> {
+        let terms = self.clients[0].terms();
+        let run = self.workshop.run;
+        let context = NoiseContext { site: u64::MAX, ..ask.context(run, u64::MAX, [0; 32]) };
+        let tape = self.workshop.tape.as_ref();
+        let dimension = terms.shape.dimension() as u64;
+        self.bytes += 8 * dimension * sealed.len() as u64;
+        let total = match self.workshop.summing {
+            Summing::Shares(cohort) => {
+                let mut sum = ShareSum::new(&terms.event, terms.shape, &cohort, &context, tape)?;
+                sealed.into_iter().try_for_each(|one| sum.add(one))?;
+                sum.open()?
+            }
+            Summing::Curator | Summing::Nobody => {
+                let source = &mut Seeded::new(self.workshop.seed);
+                let mut curator = Curator::new(&terms.event, terms.shape, source, &context, tape)?;
+                sealed.into_iter().try_for_each(|one| curator.add(one))?;
+                curator.open()
+            }
+        };
+        Ok(total.into_inner())
+    }
+
+    fn fold(&mut self, answers: &Answers, from: &[usize]) -> Result<(), RunError> {
+        let folded = self.protocol.fold(&self.state, answers)?;
+        self.state = folded.state;
+        for (&client, applied) in from.iter().zip(&folded.applied) {
+            self.link.settle(&mut self.clients[client], self.protocol, &Receipt::of(applied)?)?;
+        }
+        Ok(())
+    }
+
+    /// The server's state, in canonical bytes.
+    pub fn state(&self) -> &[u8] {
+        &self.state
+    }
+
+    /// The natural parameters that are served.
+    pub fn posterior(&self) -> Result<Vec<f64>, RunError> {
+        self.protocol.posterior(&self.state)
+    }
+
+    /// The clients.
+    pub fn clients(&self) -> &[Client<'a>] {
+        &self.clients
+    }
+
+    /// Rounds made.
+    pub fn rounds(&self) -> u64 {
+        self.round
+    }
+
+    /// Exchanges between server and clients.
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// Bytes that clients sent.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Order {
+    /// The next client to arrive, at the declared rates.
+    fn next(&mut self) -> usize {
+        let all = self.cumulative.last().copied().unwrap_or(0.0);
+        let u = (self.rng.next_u64() >> 11) as f64 / 9_007_199_254_740_992.0 * all;
+        self.cumulative.partition_point(|&c| c <= u).min(self.cumulative.len().saturating_sub(1))
+    }
+}

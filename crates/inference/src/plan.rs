@@ -1,0 +1,368 @@
+//! What a method will cost each client, known before any row is read: the event of an update, its shape, how many fit.
+
+use crate::RunError;
+use crate::settings::{
+    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Method, Noise, Promise, Rounds, Schedule, Scheme, Solver,
+};
+use privacy::accounting::moments::Moments;
+use privacy::accounting::zcdp::Zcdp;
+use privacy::accounting::{Pld, calibrate, steps};
+use privacy::{
+    Accountant, Cohort, Delta, Event, Filter, Grain, Grant, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError,
+    Sampling, SamplingRate, Shape, Steps, Trust, Unit, sensitivity_factor,
+};
+
+/// Bytes of one number in a message, without its envelope.
+const BYTES_OF_A_NUMBER: u64 = 8;
+
+/// A method, planned for clients of declared sizes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MethodPlan {
+    /// One for each client, in order; empty for a method without privacy.
+    pub clients: Vec<ClientPlan>,
+    /// Rounds that are made at most.
+    pub rounds: u64,
+    /// Server-client exchanges, all clients together, at most.
+    pub messages: u64,
+    /// Bytes of the numbers that one client sends in one message.
+    pub bytes_per_message: u64,
+}
+
+/// What one client will be charged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClientPlan {
+    /// One update.
+    pub event: Event,
+    /// Shape of each sum that is released in it.
+    pub shape: Shape,
+    /// Updates that are planned: all of them together cost at most what is granted.
+    pub updates: u64,
+    /// δ of this client.
+    pub delta: Delta,
+    /// Certified upper bound of ε of all updates at δ.
+    pub certified: f64,
+    /// ε of all updates by the accountant of the claim.
+    pub claimed: f64,
+    /// Among how many units one is hidden: the client's rows, or the clients.
+    pub among: u64,
+}
+
+impl ClientPlan {
+    /// All updates as one event.
+    pub fn whole(&self) -> Result<Event, PrivacyError> {
+        times(&self.event, self.updates)
+    }
+
+    /// The grant with which the client's ledger is opened.
+    ///
+    /// Noise shares have no certified loss distribution: their ledger adds up ρ of zCDP, which holds for any order.
+    pub fn grant(&self, promise: &Promise) -> Result<Grant, PrivacyError> {
+        let filter = if is_shares(&self.event) { Filter::Zcdp } else { Filter::Plan(vec![self.whole()?]) };
+        Ok(Grant::Limited { epsilon: promise.epsilon, delta: self.delta, filter })
+    }
+
+    /// Noise deviation divided by sensitivity.
+    pub fn noise_multiplier(&self) -> f64 {
+        self.event.noise_multiplier().map_or(0.0, NoiseMultiplier::get)
+    }
+
+    /// True if δ ≥ 1/n: the promise would allow to publish one unit in full.
+    pub fn delta_is_loose(&self) -> bool {
+        self.delta.get() * self.among as f64 >= 1.0
+    }
+}
+
+/// Plans a method for clients with these declared numbers of rows and a model of `dimension` parameters.
+///
+/// Pure arithmetic on public constants. With a calibrated noise the multiplier is the least with which every client's
+/// planned updates cost at most ε; with a given one the updates are as many as fit, and not more than are asked for.
+/// Under an aggregator all clients share one event, sized for the smallest δ among them.
+pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
+    let numbers = numbers(method.covariance, dimension);
+    let planned = match &method.promise {
+        None => Vec::new(),
+        Some(promise) => Costing::new(method, promise, clients, numbers)?.clients(clients)?,
+    };
+    let rounds = match (&method.promise, method.schedule) {
+        (Some(_), Schedule::Sequential | Schedule::Synchronous) => planned.iter().map(|c| c.updates).max().unwrap_or(0),
+        _ => most_rounds(method),
+    };
+    let asked = most_rounds(method).saturating_mul(clients.len() as u64);
+    let paid = planned.iter().fold(0_u64, |sum, client| sum.saturating_add(client.updates));
+    let messages = if method.promise.is_some() { asked.min(paid) } else { asked };
+    Ok(MethodPlan { clients: planned, rounds, messages, bytes_per_message: BYTES_OF_A_NUMBER * numbers as u64 })
+}
+
+/// Length of a vector of natural parameters: d of Λμ, and the precision's.
+fn numbers(covariance: Covariance, dimension: usize) -> usize {
+    match covariance {
+        Covariance::MeanField => dimension.saturating_mul(2),
+        Covariance::Full => dimension.saturating_add(dimension.saturating_mul(dimension.saturating_add(1)) / 2),
+    }
+}
+
+/// Rounds after which the schedule ends in any case.
+fn most_rounds(method: &Method) -> u64 {
+    match (method.scheme, method.rounds) {
+        (Scheme::Committee(_), _) => 1,
+        (_, Rounds::Count(rounds)) => rounds,
+        (_, Rounds::UntilSpent { at_most }) => at_most,
+    }
+}
+
+/// `updates` of these one after the other.
+fn times(event: &Event, updates: u64) -> Result<Event, PrivacyError> {
+    Ok(event.repeated(Steps::new(event.steps().get().saturating_mul(updates))?))
+}
+
+fn is_shares(event: &Event) -> bool {
+    matches!(event.mechanism(), Mechanism::DiscreteGaussianSum { .. })
+}
+
+/// Whose upper bound is certified for this event.
+pub(crate) fn certifier(event: &Event) -> &'static dyn Accountant {
+    if is_shares(event) { &Zcdp } else { &Pld }
+}
+
+/// Who says what an event costs.
+pub(crate) fn claimant(claim: Claim, event: &Event) -> &'static dyn Accountant {
+    match claim {
+        Claim::Certified => certifier(event),
+        Claim::Moments => &Moments,
+    }
+}
+
+/// What all clients of a method have in common.
+struct Costing<'a> {
+    promise: &'a Promise,
+    batch: Batching,
+    /// What one clipped vector is computed from, and how many sums one update releases.
+    grain: Grain,
+    releases: Steps,
+    trust: Trust,
+    cohort: Option<Cohort>,
+    /// Most updates that a client is asked for.
+    asked: u64,
+    numbers: usize,
+}
+
+/// What may differ from client to client.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Terms {
+    sampling: Sampling,
+    bound: NormBound,
+    delta: Delta,
+}
+
+impl<'a> Costing<'a> {
+    fn new(method: &Method, promise: &'a Promise, clients: &[u64], numbers: usize) -> Result<Self, RunError> {
+        possible(method, promise)?;
+        let (grain, releases) = released(method)?;
+        let cohort = match promise.aggregator {
+            Aggregator::Shares { colluders, dropouts } => Some(Cohort::new(clients.len() as u64, colluders, dropouts)?),
+            Aggregator::None | Aggregator::Curator => None,
+        };
+        let trust = if promise.aggregator == Aggregator::None { Trust::Local } else { Trust::Aggregate };
+        let asked = asked(method, promise, clients.len() as u64);
+        Ok(Self { promise, batch: method.local.batch, grain, releases, trust, cohort, asked, numbers })
+    }
+
+    /// The plan of every client. Clients on equal terms are costed once.
+    fn clients(&self, rows: &[u64]) -> Result<Vec<ClientPlan>, RunError> {
+        let mut terms = rows.iter().map(|&n| self.terms(n)).collect::<Result<Vec<_>, _>>()?;
+        if self.trust == Trust::Aggregate {
+            share_terms(&mut terms)?;
+        }
+        let mut known: Vec<(Terms, ClientPlan)> = Vec::new();
+        let mut plans = Vec::with_capacity(rows.len());
+        for (terms, &n) in terms.iter().zip(rows) {
+            let among = if self.promise.unit == Unit::Client { rows.len() as u64 } else { n };
+            let one = match known.iter().find(|(other, _)| other == terms) {
+                Some((_, plan)) => plan.clone(),
+                None => {
+                    let plan = self.client(terms)?;
+                    known.push((*terms, plan.clone()));
+                    plan
+                }
+            };
+            plans.push(ClientPlan { among, ..one });
+        }
+        Ok(plans)
+    }
+
+    /// Sampling, bound and δ of a client with so many declared rows.
+    fn terms(&self, rows: u64) -> Result<Terms, RunError> {
+        let sampling = if self.grain == Grain::Example { sampling(self.batch, rows)? } else { Sampling::None };
+        let bound = match self.promise.clip {
+            Clip::Fixed(bound) => bound,
+            Clip::TimesRate(bound) => NormBound::new(bound.get() * sampling.rate())?,
+        };
+        let delta = match self.promise.delta {
+            DeltaRule::Fixed(delta) => delta,
+            DeltaRule::PowerOfTenBelowRows => power_of_ten_below(rows)?,
+        };
+        Ok(Terms { sampling, bound, delta })
+    }
+
+    /// The plan of one client on these terms.
+    fn client(&self, terms: &Terms) -> Result<ClientPlan, RunError> {
+        let multiplier = match self.promise.noise {
+            Noise::Multiplier(z) => z,
+            Noise::Calibrated => self.calibrated(terms)?,
+        };
+        let (event, shape) = self.update(terms, multiplier)?;
+        let updates = match self.promise.noise {
+            Noise::Multiplier(_) => self.fitting(&event, terms.delta)?,
+            Noise::Calibrated => self.asked,
+        };
+        let whole = [times(&event, updates)?];
+        let certified = certifier(&event).epsilon(&whole, terms.delta)?.upper;
+        let claimed = self.claimant(&event).epsilon(&whole, terms.delta)?.upper;
+        Ok(ClientPlan { event, shape, updates, delta: terms.delta, certified, claimed, among: 0 })
+    }
+
+    /// One update with this noise, and the shape of its sums.
+    fn update(&self, terms: &Terms, z: NoiseMultiplier) -> Result<(Event, Shape), PrivacyError> {
+        let (unit, adjacency) = (self.promise.unit, self.promise.adjacency);
+        let factor = sensitivity_factor(self.grain, unit, adjacency, self.trust)?;
+        let deviation = z.get() * factor as f64 * terms.bound.get();
+        let shape = Shape::new(self.numbers, terms.bound, self.grain, Grid::for_noise(terms.bound, deviation)?)?;
+        let event = match &self.cohort {
+            Some(cohort) => cohort.event(&shape, z, adjacency, unit, self.releases)?,
+            None => {
+                let gaussian = Mechanism::Gaussian { noise_multiplier: z };
+                Event::new(gaussian, adjacency, unit, terms.sampling, self.releases)?
+            }
+        };
+        Ok((event, shape))
+    }
+
+    /// The least multiplier with which all updates fit.
+    ///
+    /// A ledger of shares adds up ρ charge by charge, rounding up each time: a billionth more noise covers that.
+    fn calibrated(&self, terms: &Terms) -> Result<NoiseMultiplier, PrivacyError> {
+        let plan_of = |z| Ok(vec![times(&self.update(terms, z)?.0, self.asked)?]);
+        let (event, _) = self.update(terms, NoiseMultiplier::new(1.0)?)?;
+        let z = calibrate::calibrate(self.claimant(&event), &plan_of, self.promise.epsilon, terms.delta)?;
+        if self.cohort.is_some() { NoiseMultiplier::new(z.get() * (1.0 + 1e-9)) } else { Ok(z) }
+    }
+
+    /// How many updates fit, up to what is asked.
+    fn fitting(&self, event: &Event, delta: Delta) -> Result<u64, PrivacyError> {
+        let (accountant, epsilon) = (self.claimant(event), self.promise.epsilon);
+        if steps::is_within(accountant, &[times(event, self.asked)?], epsilon, delta)? {
+            return Ok(self.asked);
+        }
+        let most = steps::steps(accountant, &|updates| Ok(vec![times(event, updates.get())?]), epsilon, delta)?;
+        Ok(most.get().min(self.asked))
+    }
+
+    fn claimant(&self, event: &Event) -> &'static dyn Accountant {
+        claimant(self.promise.accountant, event)
+    }
+}
+
+fn refuse<T>(what: &str) -> Result<T, RunError> {
+    Err(RunError::Settings { what: what.to_owned() })
+}
+
+/// Refuses what would have a number and no meaning.
+fn possible(method: &Method, promise: &Promise) -> Result<(), RunError> {
+    let aggregated = promise.aggregator != Aggregator::None;
+    let sampled = method.local.batch != Batching::All;
+    let by_example = matches!(method.solver, Solver::DpOptimisation);
+    let zero_delta = matches!(promise.delta, DeltaRule::Fixed(delta) if delta.get() == 0.0);
+    if promise.epsilon.get() == 0.0 || zero_delta {
+        return refuse("ε and δ are over 0: Gaussian noise cannot promise 0 of either");
+    }
+    if aggregated && by_example && method.scheme != Scheme::GlobalVi {
+        return refuse(
+            "an aggregator sees one sum a round, but DP optimisation releases every local step at the client",
+        );
+    }
+    if aggregated && method.schedule != Schedule::Synchronous {
+        return refuse("an aggregator adds up all clients at once: the schedule is synchronous");
+    }
+    if matches!(promise.aggregator, Aggregator::Shares { .. }) && by_example && sampled {
+        return refuse("noise shares are charged for all rows: no amplification by sampling is claimed for them");
+    }
+    if matches!(promise.clip, Clip::TimesRate(_)) && !by_example {
+        return refuse("a bound times the rate belongs to sums over drawn rows: give a bound of the change");
+    }
+    if most_rounds(method) == 0 {
+        return refuse("a method has at least one round");
+    }
+    if promise.noise == Noise::Calibrated && matches!(method.rounds, Rounds::UntilSpent { .. }) {
+        return refuse("rounds until the budget is spent need a given noise multiplier");
+    }
+    Ok(())
+}
+
+/// What a clipped vector is computed from, and how many sums one update releases.
+///
+/// DP optimisation releases each of its T steps; the others release one change; global VI one gradient a round.
+fn released(method: &Method) -> Result<(Grain, Steps), RunError> {
+    let part = |parts: u32| (Grain::Part { count: u64::from(parts) }, Steps::ONE);
+    match (method.scheme, method.solver) {
+        (_, Solver::Clear) => refuse("a method that solves in the clear keeps no promise: name another solver"),
+        (Scheme::GlobalVi, Solver::DpOptimisation) => Ok((Grain::Example, Steps::ONE)),
+        (Scheme::GlobalVi, _) => {
+            refuse("global VI clips each example's gradient: its private solver is DP optimisation")
+        }
+        (_, Solver::DpOptimisation) => Ok((Grain::Example, Steps::new(method.local.steps)?)),
+        (_, Solver::Perturb) => Ok((Grain::Whole, Steps::ONE)),
+        (_, Solver::Average { parts } | Solver::Virtual { parts }) => Ok(part(parts)),
+    }
+}
+
+/// Most updates that one client is asked for.
+///
+/// An asynchronous client may be drawn at every tick. With a calibrated noise it is planned for one update a round all
+/// the same, and refuses what comes after.
+fn asked(method: &Method, promise: &Promise, clients: u64) -> u64 {
+    match (method.schedule, promise.noise) {
+        (Schedule::Asynchronous(_), Noise::Multiplier(_)) => most_rounds(method).saturating_mul(clients),
+        _ => most_rounds(method),
+    }
+}
+
+/// How a client of so many declared rows draws the rows of a step.
+///
+/// A batch of all rows, or more, is all rows.
+pub fn sampling(batch: Batching, rows: u64) -> Result<Sampling, PrivacyError> {
+    match batch {
+        Batching::All => Ok(Sampling::None),
+        Batching::Poisson(rate) => Ok(poisson(rate)),
+        Batching::PoissonOf { fraction, at_least } => {
+            // A product that is a whole number but for rounding is that number.
+            let share = (fraction * rows as f64 - 1e-9).ceil().max(at_least as f64);
+            Ok(poisson(SamplingRate::new((share / rows as f64).min(1.0))?))
+        }
+        Batching::WithoutReplacement(batch) if batch >= rows => Ok(Sampling::None),
+        Batching::WithoutReplacement(batch) => Sampling::without_replacement(batch, rows),
+    }
+}
+
+fn poisson(rate: SamplingRate) -> Sampling {
+    if rate.get() == 1.0 { Sampling::None } else { Sampling::Poisson { rate } }
+}
+
+/// 10^⌊log₁₀(1/N)⌋: the largest power of ten that is not over 1/N.
+fn power_of_ten_below(rows: u64) -> Result<Delta, PrivacyError> {
+    let zeros = (0..20_u32).find(|&zeros| 10_u128.pow(zeros) >= u128::from(rows)).unwrap_or(20);
+    Delta::try_from(format!("1e-{zeros}").parse().unwrap_or(f64::NAN))
+}
+
+/// Under an aggregator there is one sum, hence one event: the smallest δ holds for everyone.
+fn share_terms(terms: &mut [Terms]) -> Result<(), RunError> {
+    let Some(first) = terms.first().copied() else { return Ok(()) };
+    if terms.iter().any(|t| (t.sampling, t.bound) != (first.sampling, first.bound)) {
+        return refuse("an aggregator noises one sum: all clients draw their rows at one rate and clip to one bound");
+    }
+    let least = terms.iter().map(|t| t.delta).fold(first.delta, |a, b| if b < a { b } else { a });
+    terms.iter_mut().for_each(|t| t.delta = least);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

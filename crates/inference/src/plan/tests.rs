@@ -1,0 +1,214 @@
+//! Plans against published numbers, and against the ledgers that they open.
+
+use super::*;
+use crate::settings::{Chart, Damping, Local, Optimiser, Rates, Readout, Repair};
+use privacy::{Adjacency, Epsilon, Ledger, MemoryJournal};
+
+fn local(steps: u64, batch: Batching) -> Local {
+    let (optimiser, chart) = (Optimiser::Adam, Chart::LogDeviation);
+    Local { steps, batch, optimiser, learning_rate: 0.05, keep_state: false, chart }
+}
+
+fn rate(q: f64) -> Batching {
+    Batching::Poisson(SamplingRate::new(q).unwrap())
+}
+
+/// ε = 1, δ = 1e-5 under substitution of an example, calibrated.
+fn promise() -> Promise {
+    Promise {
+        unit: Unit::Example,
+        adjacency: Adjacency::Substitute,
+        epsilon: Epsilon::new(1.0).unwrap(),
+        delta: DeltaRule::Fixed(Delta::new(1e-5).unwrap()),
+        clip: Clip::Fixed(NormBound::new(2.0).unwrap()),
+        noise: Noise::Calibrated,
+        aggregator: Aggregator::None,
+        accountant: Claim::Certified,
+    }
+}
+
+fn method(solver: Solver, rounds: u64, local: Local, promise: Promise) -> Method {
+    Method {
+        name: "m".into(),
+        scheme: Scheme::Pvi,
+        solver,
+        schedule: Schedule::Sequential,
+        rounds: Rounds::Count(rounds),
+        damping: Damping::NONE,
+        covariance: Covariance::MeanField,
+        readout: Readout { repair: Repair::Project, average: 1 },
+        local,
+        promise: Some(promise),
+    }
+}
+
+/// The workshop's method: σ = 5, a batch of 2 % and at least 20, C = 75 on gradients scaled by rows / batch.
+fn workshop(accountant: Claim) -> Method {
+    let promise = Promise {
+        adjacency: Adjacency::AddRemove,
+        delta: DeltaRule::PowerOfTenBelowRows,
+        clip: Clip::TimesRate(NormBound::new(75.0).unwrap()),
+        noise: Noise::Multiplier(NoiseMultiplier::new(5.0).unwrap()),
+        accountant,
+        ..promise()
+    };
+    let batch = Batching::PoissonOf { fraction: 0.02, at_least: 20 };
+    let base = method(Solver::DpOptimisation, 1, local(25, batch), promise);
+    let rounds = Rounds::UntilSpent { at_most: 1000 };
+    Method { schedule: Schedule::Asynchronous(Rates::InverseRows), rounds, ..base }
+}
+
+/// The multiplier in units of C.
+fn in_bounds(plan: &MethodPlan) -> f64 {
+    2.0 * plan.clients[0].noise_multiplier()
+}
+
+#[test]
+fn calibrated_multipliers_are_the_published_ones() {
+    for (rounds, steps, q, sigma) in [(20, 10, 0.05, 5.274), (20, 25, 0.02, 3.338)] {
+        let plan =
+            plan(&method(Solver::DpOptimisation, rounds, local(steps, rate(q)), promise()), &[2442], 109).unwrap();
+        assert!((in_bounds(&plan) - sigma).abs() < 1.1e-3, "T = {steps}·{rounds}, q = {q}: {}", in_bounds(&plan));
+        let client = &plan.clients[0];
+        assert_eq!((client.updates, client.event.steps().get(), plan.messages), (rounds, steps, rounds));
+        assert!(client.certified <= 1.0 && client.certified > 0.9999 && client.claimed == client.certified);
+        assert_eq!((client.shape.dimension(), client.shape.grain()), (218, Grain::Example));
+    }
+    for solver in [Solver::Perturb, Solver::Average { parts: 100 }, Solver::Virtual { parts: 200 }] {
+        let plan = plan(&method(solver, 15, local(10, rate(0.1)), promise()), &[2442; 10], 109).unwrap();
+        assert!((in_bounds(&plan) - 28.90).abs() < 0.01, "{solver:?}: {}", in_bounds(&plan));
+        assert_eq!(*plan.clients[9].event.sampling(), Sampling::None, "the local batch is no sampling of the release");
+        assert_eq!((plan.rounds, plan.messages, plan.bytes_per_message), (15, 150, 1744));
+    }
+}
+
+#[test]
+fn the_workshops_updates_by_both_accountants() {
+    // 3,110 and 5,993 steps of 25 an update, at q = .02.
+    for (accountant, updates) in [(Claim::Moments, 3110 / 25), (Claim::Certified, 5993 / 25)] {
+        let plan = plan(&workshop(accountant), &[4000, 4000], 108).unwrap();
+        let client = &plan.clients[0];
+        assert_eq!((client.updates, client.delta.get()), (updates, 1e-4), "{accountant:?}");
+        assert_eq!(client.event.sampling().rate(), 0.02);
+        assert!((client.shape.bound().get() - 1.5).abs() < 1e-12);
+        assert!(client.certified <= client.claimed && client.claimed <= 1.0, "{client:?}");
+    }
+}
+
+#[test]
+fn the_smallest_client_draws_twenty_rows() {
+    let plan = plan(&workshop(Claim::Moments), &[390, 7424], 108).unwrap();
+    let rates: Vec<f64> = plan.clients.iter().map(|c| c.event.sampling().rate()).collect();
+    assert_eq!(rates, [20.0 / 390.0, 149.0 / 7424.0]);
+    assert_eq!(plan.clients.iter().map(|c| c.delta.get()).collect::<Vec<_>>(), [1e-3, 1e-4]);
+    assert!(plan.clients[0].updates < plan.clients[1].updates);
+    assert!(!plan.clients[0].delta_is_loose() && plan.clients[1].among == 7424);
+}
+
+/// Charges a ledger update by update: all planned ones fit, and one more does not.
+fn spend(client: &ClientPlan, promise: &Promise) {
+    let mut journal = MemoryJournal::default();
+    let mut ledger = Ledger::open(client.grant(promise).unwrap(), &mut journal).unwrap();
+    for update in 0..client.updates {
+        ledger.charge(&client.event, &mut journal).unwrap_or_else(|e| panic!("update {update}: {e}"));
+    }
+    assert!(ledger.charge(&client.event, &mut journal).is_err());
+}
+
+#[test]
+fn a_ledger_opened_by_the_plan_takes_all_updates_and_no_more() {
+    let at = |aggregator| {
+        let base =
+            method(Solver::Average { parts: 10 }, 7, local(3, Batching::All), Promise { aggregator, ..promise() });
+        Method { schedule: Schedule::Synchronous, ..base }
+    };
+    let shares = Aggregator::Shares { colluders: 1, dropouts: 1 };
+    for aggregator in [Aggregator::None, Aggregator::Curator, shares] {
+        let method = at(aggregator);
+        let plan = plan(&method, &[50, 60, 70, 80, 90], 12).unwrap();
+        for client in &plan.clients {
+            assert_eq!(client.event, plan.clients[0].event);
+            spend(client, method.promise.as_ref().unwrap());
+        }
+    }
+    let workshop = workshop(Claim::Moments);
+    spend(&plan(&workshop, &[4000], 108).unwrap().clients[0], workshop.promise.as_ref().unwrap());
+}
+
+#[test]
+fn shares_need_more_noise_than_a_curator() {
+    let z = |aggregator| {
+        let base = method(Solver::Perturb, 7, local(3, Batching::All), Promise { aggregator, ..promise() });
+        let method = Method { schedule: Schedule::Synchronous, ..base };
+        plan(&method, &[50; 5], 12).unwrap().clients[0].noise_multiplier()
+    };
+    let shares = z(Aggregator::Shares { colluders: 1, dropouts: 1 });
+    assert!(shares > 1.02 * z(Aggregator::Curator) && shares < 1.2 * z(Aggregator::Curator), "{shares}");
+}
+
+#[test]
+fn an_aggregator_has_one_event_at_the_smallest_delta() {
+    let base = promise();
+    let curated = Promise { aggregator: Aggregator::Curator, delta: DeltaRule::PowerOfTenBelowRows, ..base };
+    let global = |batch| Method {
+        scheme: Scheme::GlobalVi,
+        schedule: Schedule::Synchronous,
+        ..method(Solver::DpOptimisation, 20, local(9, batch), curated)
+    };
+    let found = plan(&global(rate(0.01)), &[90, 5000], 3).unwrap();
+    assert!(found.clients.iter().all(|c| c.delta.get() == 1e-4 && c.event.steps() == Steps::ONE && c.updates == 20));
+    let differing = Batching::PoissonOf { fraction: 0.01, at_least: 20 };
+    assert!(matches!(plan(&global(differing), &[90, 5000], 3), Err(RunError::Settings { .. })));
+}
+
+#[test]
+fn a_client_as_unit_is_hidden_among_clients() {
+    let of = |adjacency, aggregator| {
+        let promise = Promise { unit: Unit::Client, adjacency, aggregator, ..promise() };
+        let base = method(Solver::Perturb, 3, local(3, Batching::All), promise);
+        plan(&Method { schedule: Schedule::Synchronous, ..base }, &[50; 5], 12)
+    };
+    let found = of(Adjacency::AddRemove, Aggregator::Curator).unwrap();
+    assert_eq!(found.clients[0].among, 5);
+    assert_eq!(
+        of(Adjacency::AddRemove, Aggregator::None).unwrap_err().to_string().split(':').next(),
+        Some("no theorem covers a client that joins or leaves at a local gate")
+    );
+}
+
+#[test]
+fn a_committee_is_asked_once_and_the_clear_costs_nothing() {
+    let base = method(Solver::DpOptimisation, 20, local(100, rate(0.05)), promise());
+    let committee = Method { scheme: Scheme::Committee(crate::settings::CommitteePrior::Split), ..base.clone() };
+    let found = plan(&committee, &[2442; 10], 109).unwrap();
+    assert_eq!((found.rounds, found.messages, found.clients[0].updates), (1, 10, 1));
+    assert!((in_bounds(&found) - 3.731).abs() < 1.1e-3, "{}", in_bounds(&found));
+    let clear = Method { solver: Solver::Clear, promise: None, ..base };
+    assert_eq!(plan(&clear, &[9; 10], 109).unwrap().messages, 200);
+}
+
+#[test]
+fn what_has_no_meaning_is_refused() {
+    let base = method(Solver::DpOptimisation, 2, local(3, rate(0.1)), promise());
+    let with = |change: &dyn Fn(&mut Promise)| {
+        let mut promised = promise();
+        change(&mut promised);
+        Method { promise: Some(promised), ..base.clone() }
+    };
+    for (name, method) in [
+        ("curator", with(&|p| p.aggregator = Aggregator::Curator)),
+        ("epsilon", with(&|p| p.epsilon = Epsilon::new(0.0).unwrap())),
+        ("delta", with(&|p| p.delta = DeltaRule::Fixed(Delta::new(0.0).unwrap()))),
+        ("clear", Method { solver: Solver::Clear, ..base.clone() }),
+        ("until spent", Method { rounds: Rounds::UntilSpent { at_most: 5 }, ..base.clone() }),
+        ("no rounds", Method { rounds: Rounds::Count(0), ..base.clone() }),
+        (
+            "times rate",
+            Method { solver: Solver::Perturb, ..with(&|p| p.clip = Clip::TimesRate(NormBound::new(1.0).unwrap())) },
+        ),
+    ] {
+        assert!(matches!(plan(&method, &[100], 3), Err(RunError::Settings { .. })), "{name}");
+    }
+    let tiny = with(&|p| p.noise = Noise::Multiplier(NoiseMultiplier::new(0.1).unwrap()));
+    assert!(matches!(plan(&tiny, &[100], 3), Err(RunError::Privacy(PrivacyError::Budget { fits: 0, .. }))));
+}

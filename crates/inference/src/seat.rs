@@ -1,0 +1,35 @@
+//! A client's seat in a run: its rows, and the constants that were agreed for it.
+
+use crate::Shard;
+use privacy::{Event, Shape, StudyConstant};
+
+/// What one answer of a client costs and how its sums are clipped: constants of the study, fixed before the run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
+    /// What one answer is charged as.
+    pub event: Event,
+    /// The shape of the sums that its gate takes.
+    pub shape: Shape,
+    /// w: the client's share of the public total, where only sums are opened. Shares add up to one.
+    pub weight: f64,
+}
+
+impl StudyConstant for Terms {}
+
+impl Terms {
+    /// 1/q: what turns the sum over a batch into an estimate of the sum over all rows.
+    pub fn inverse_rate(&self) -> f64 {
+        1.0 / self.event.sampling().rate()
+    }
+}
+
+/// Where a client answers from.
+#[derive(Debug, Clone, Copy)]
+pub struct Seat<'a> {
+    /// The client's number.
+    pub index: usize,
+    /// Its rows.
+    pub shard: &'a Shard,
+    /// What was agreed for it.
+    pub terms: &'a Terms,
+}

@@ -1,0 +1,170 @@
+//! A whole run of one method with one seed, in one process, from shards to scores.
+
+use crate::algorithm::Protocol;
+use crate::build::{Built, build};
+use crate::client::{Client, Workshop};
+use crate::drive::{Drive, Progress};
+use crate::message::{Direct, Link};
+use crate::record::{Observer, Record};
+use crate::results::CurvePoint;
+use crate::score::{calibration, scores};
+use crate::settings::{Method, Rounds, Scheme};
+use crate::spending::Spending;
+use crate::{Gaussian, Model, Rows, RunError, Shard};
+use privacy::record::Tape;
+use privacy::{Adjacency, Unit};
+use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
+
+/// Most points of a curve: scoring takes longer than many a round.
+const MOST_POINTS: u64 = 60;
+
+/// A site of a simulation.
+#[derive(Debug)]
+pub struct Site {
+    /// Its name.
+    pub name: String,
+    /// Its rows.
+    pub shard: Shard,
+}
+
+/// One method, the sites, and what to score on.
+#[derive(Clone)]
+pub struct Simulation<'a> {
+    /// The method.
+    pub method: &'a Method,
+    /// The sites.
+    pub sites: &'a [Site],
+    /// Held-out rows.
+    pub test: &'a Rows,
+    /// p(y | x, θ).
+    pub model: Arc<dyn Model>,
+    /// Precision of the prior N(0, 1/precision).
+    pub prior_precision: f64,
+    /// Seeds batches, noise and schedule.
+    pub seed: u64,
+}
+
+impl Simulation<'_> {
+    /// Runs to the end.
+    pub fn run(&self, observer: &mut dyn Observer) -> Result<Record, RunError> {
+        let built = self.build()?;
+        let drive = self.start(&built, &Direct, None)?;
+        self.finish(&built, drive, observer)
+    }
+
+    /// The method's parts for these sites.
+    pub fn build(&self) -> Result<Built, RunError> {
+        let rows: Vec<u64> = self.sites.iter().map(|s| s.shard.len() as u64).collect();
+        build(self.method, &rows, self.model.clone(), self.test.width(), self.prior_precision)
+    }
+
+    /// The run before its first round, over a link of one's choice.
+    pub fn start<'b>(
+        &'b self,
+        built: &'b Built,
+        link: &'b dyn Link,
+        tape: Option<&Tape>,
+    ) -> Result<Drive<'b>, RunError> {
+        let clients = self.sites.iter().zip(&built.terms).zip(&built.grants).enumerate();
+        let clients = clients
+            .map(|(index, ((site, terms), grant))| Client::new(index, &site.shard, terms.clone(), grant.clone()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let workshop = Workshop { seed: self.seed, run: self.run_id(), summing: built.summing, tape: tape.cloned() };
+        let protocol: &dyn Protocol = built.protocol.as_ref();
+        Drive::new(protocol, self.method.schedule, link, workshop, clients, &built.rates)
+    }
+
+    /// Binds noise to the method, so that methods of one study do not share it.
+    fn run_id(&self) -> [u8; 16] {
+        let digest = Sha256::digest(self.method.name.as_bytes());
+        std::array::from_fn(|i| digest[i])
+    }
+
+    fn most_rounds(&self) -> u64 {
+        match (self.method.scheme, self.method.rounds) {
+            (Scheme::Committee(_), _) => 1,
+            (_, Rounds::Count(rounds)) => rounds,
+            (_, Rounds::UntilSpent { at_most }) => at_most,
+        }
+    }
+
+    fn finish(&self, built: &Built, mut drive: Drive<'_>, observer: &mut dyn Observer) -> Result<Record, RunError> {
+        let mut spending = Spending::new(self.method, &built.plan);
+        let of = self.most_rounds();
+        let every = of.div_ceil(MOST_POINTS).max(1);
+        let mut curve = vec![self.point(built, &drive, &mut spending)?];
+        while drive.rounds() < of && drive.round()? == Progress::Moved {
+            if drive.rounds() % every == 0 {
+                let point = self.point(built, &drive, &mut spending)?;
+                observer.round(&point, of, spending.left(&drive));
+                curve.push(point);
+            }
+        }
+        if curve.last().is_some_and(|p| p.round != drive.rounds()) {
+            curve.push(self.point(built, &drive, &mut spending)?);
+        }
+        let posterior = served(built, &drive)?;
+        let predictions = self.model.predict(self.test, &posterior);
+        let names: Vec<&str> = self.sites.iter().map(|s| s.name.as_str()).collect();
+        Ok(Record {
+            seed: self.seed,
+            rounds: drive.rounds(),
+            messages: drive.messages(),
+            bytes: drive.bytes(),
+            curve,
+            scores: scores(&predictions, self.test.outcomes()),
+            posterior,
+            calibration: calibration(&predictions, self.test.outcomes()),
+            noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
+            clip: largest(built.plan.clients.iter().map(|c| c.shape.bound().get())),
+            spending: spending.of_clients(&names, &drive)?,
+            warnings: self.warnings(built),
+        })
+    }
+
+    /// Scores of what is served now.
+    fn point(&self, built: &Built, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<CurvePoint, RunError> {
+        let predictions = self.model.predict(self.test, &served(built, drive)?);
+        let scores = scores(&predictions, self.test.outcomes());
+        Ok(CurvePoint {
+            round: drive.rounds(),
+            messages: drive.messages(),
+            epsilon: spending.so_far(drive)?,
+            accuracy: scores.accuracy,
+            log_likelihood: scores.log_likelihood,
+        })
+    }
+
+    fn warnings(&self, built: &Built) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let Some(promise) = self.method.promise else { return warnings };
+        if promise.adjacency == Adjacency::AddRemove && promise.unit == Unit::Example {
+            warnings.push(
+                "under add-remove the number of rows is private, but rates, δ and weights were set from it here: a real \
+                 study declares them"
+                    .into(),
+            );
+        }
+        if built.plan.clients.iter().any(|c| c.delta_is_loose()) {
+            warnings
+                .push("δ is at least 1/n for some client: the promise would allow to publish one of its rows".into());
+        }
+        if built.plan.clients.iter().any(|c| c.updates == 0) {
+            warnings.push("some client's budget does not cover a single update: it takes no part".into());
+        }
+        warnings
+    }
+}
+
+/// The proper Gaussian that is served.
+fn served(built: &Built, drive: &Drive<'_>) -> Result<Gaussian, RunError> {
+    let eta = drive.posterior()?;
+    built.problem.family.gaussian(&eta).ok_or(RunError::Settings {
+        what: "the optimisation diverged: q is not a proper distribution any more; lower the learning rate".into(),
+    })
+}
+
+fn largest(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    numbers.reduce(f64::max)
+}

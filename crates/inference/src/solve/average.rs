@@ -1,0 +1,44 @@
+//! Local averaging: the mean of the changes of K parts, each solved with the likelihood raised to the power K.
+
+use super::{LocalSolve, Problem, Solved, Task, optimum};
+use crate::Seat;
+use crate::optimiser::Moments;
+use crate::settings::Local;
+use privacy::{Bounded, Gate, PrivacyError, Released};
+
+/// Algorithm 2 of Heikkilä et al. 2022, private by Theorem 4: the sum Σ_k clip(λ*_k − λ) passes the gate once, and one
+/// replaced row moves one term of it. Dividing by K is left to the server, which knows K.
+#[derive(Debug, Clone)]
+pub struct Average {
+    /// K.
+    pub parts: u32,
+    /// Assigns rows to parts.
+    pub key: u64,
+    /// The optimisation of a part.
+    pub local: Local,
+}
+
+impl LocalSolve for Average {
+    fn solve(
+        &self,
+        problem: &Problem,
+        task: &Released<Task>,
+        _: &Released<Option<Moments>>,
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Solved, PrivacyError> {
+        let (rows, weight) = (seat.shard.rows(), f64::from(self.parts));
+        let changes: Vec<Vec<f64>> = seat
+            .shard
+            .parts(self.parts as usize, self.key)
+            .iter()
+            .map(|part| optimum(problem, task.get(), rows, part, weight, &self.local))
+            .collect();
+        let sum = Bounded::parts(*gate.shape(), changes.iter().map(Vec::as_slice))?;
+        Ok(Solved::Sent(gate.send(&sum)?))
+    }
+
+    fn weight(&self) -> f64 {
+        1.0 / f64::from(self.parts)
+    }
+}

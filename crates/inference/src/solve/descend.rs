@@ -1,0 +1,98 @@
+//! DP optimisation: the gate stands inside the loop; the answer is post-processing.
+
+use super::clear::natural_of;
+use super::{LocalSolve, Problem, Solved, Task};
+use crate::model::Scratch;
+use crate::optimiser::{Descent, Moments, kl_gradient};
+use crate::settings::Local;
+use crate::{Family, Seat};
+use privacy::{Batch, Bounded, Gate, PrivacyError, Released, StudyConstant};
+
+/// Section 3.1 of Heikkilä et al. 2022 and Algorithm 1 of Sharma et al. 2019: T steps of DP-SGD on the local free energy.
+///
+/// Only the likelihood's gradient is clipped and noised. The gradient of the KL term is a function of released values,
+/// and is added after the gate. With an open gate this is stochastic PVI without privacy.
+#[derive(Debug, Clone)]
+pub struct Descend {
+    /// The optimisation.
+    pub local: Local,
+}
+
+/// Constants of a step.
+struct Stepping {
+    local: Local,
+    family: Family,
+    inverse_rate: f64,
+}
+
+impl StudyConstant for Stepping {}
+
+/// Everything that moves, all of it a function of released values.
+#[derive(Clone)]
+struct Walk {
+    task: Task,
+    descent: Descent,
+    slope: Vec<f64>,
+}
+
+impl LocalSolve for Descend {
+    fn solve(
+        &self,
+        problem: &Problem,
+        task: &Released<Task>,
+        moments: &Released<Option<Moments>>,
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Solved, PrivacyError> {
+        let inverse_rate = seat.terms.inverse_rate();
+        let constants = Stepping { local: self.local, family: problem.family, inverse_rate };
+        let mut walk = task.clone().map(&constants, set_out);
+        walk.update(moments, &constants, take_up);
+        let rows = seat.shard.rows();
+        let (mut batch, mut scratch) = (Batch::default(), Scratch::default());
+        let mut noised = Released::zeros(gate.shape().dimension());
+        gate.batch(rows.len(), &mut batch)?;
+        let mut sum = Bounded::examples(*gate.shape(), &batch)?;
+        for step in 0..self.local.steps {
+            if step > 0 {
+                gate.batch(rows.len(), &mut batch)?;
+                sum.begin(&batch)?;
+            }
+            let point = walk.get().descent.point();
+            problem.model.gradients(rows, batch.rows(), point, step, &mut scratch, &mut sum)?;
+            gate.release(&sum, &mut noised)?;
+            walk.update(&noised, &constants, one_step);
+        }
+        let moments = walk
+            .clone()
+            .map(&constants, |walk, stepping| stepping.local.keep_state.then(|| walk.descent.into_moments()));
+        Ok(Solved::Released { change: walk.map(&constants, change), moments })
+    }
+}
+
+fn set_out(task: Task, constants: &Stepping) -> Walk {
+    let d = constants.family.dimension();
+    let descent = match constants.family.gaussian(&task.start) {
+        Some(q) => Descent::new(q.mean(), &q.deviations(), &constants.local),
+        None => Descent::new(&vec![f64::NAN; d], &vec![f64::NAN; d], &constants.local),
+    };
+    Walk { task, descent, slope: vec![0.0; 2 * d] }
+}
+
+fn take_up(walk: &mut Walk, moments: &Option<Moments>, constants: &Stepping) {
+    if let Some(moments) = moments {
+        walk.descent.take_up(moments, &constants.local);
+    }
+}
+
+/// q moves along Σ̃/rate + ∇(−KL), where Σ̃ is the noised sum of clipped gradients.
+fn one_step(walk: &mut Walk, noised: &Vec<f64>, constants: &Stepping) {
+    kl_gradient(walk.descent.point(), &walk.task.cavity, &mut walk.slope);
+    walk.slope.iter_mut().zip(noised).for_each(|(s, g)| *s += constants.inverse_rate * g);
+    walk.descent.step(&walk.slope, &constants.local);
+}
+
+fn change(walk: Walk, constants: &Stepping) -> Vec<f64> {
+    let end = natural_of(&walk.descent, constants.family);
+    end.iter().zip(&walk.task.start).map(|(end, start)| end - start).collect()
+}

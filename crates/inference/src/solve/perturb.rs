@@ -1,0 +1,30 @@
+//! Parameter perturbation: solve in the clear, clip the change, pass the gate once.
+
+use super::{LocalSolve, Problem, Solved, Task, optimum};
+use crate::Seat;
+use crate::optimiser::Moments;
+use crate::settings::Local;
+use privacy::{Bounded, Gate, PrivacyError, Released};
+
+/// Section 3.2 of Heikkilä et al. 2022; with a unit of one client, Algorithm 3 of Sharma's thesis without its clipping of
+/// shares. With an open gate it is PVI itself (Algorithm 1).
+#[derive(Debug, Clone)]
+pub struct Perturb {
+    /// The optimisation in the clear.
+    pub local: Local,
+}
+
+impl LocalSolve for Perturb {
+    fn solve(
+        &self,
+        problem: &Problem,
+        task: &Released<Task>,
+        _: &Released<Option<Moments>>,
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Solved, PrivacyError> {
+        let rows: Vec<usize> = (0..seat.shard.len()).collect();
+        let change = optimum(problem, task.get(), seat.shard.rows(), &rows, 1.0, &self.local);
+        Ok(Solved::Sent(gate.send(&Bounded::whole(*gate.shape(), &change)?)?))
+    }
+}

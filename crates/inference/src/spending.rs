@@ -1,0 +1,98 @@
+//! What clients have spent: claimed by the study's accountant, and certified.
+
+use crate::RunError;
+use crate::drive::Drive;
+use crate::plan::{ClientPlan, MethodPlan, certifier, claimant};
+use crate::results::ClientSpending;
+use crate::settings::Method;
+use privacy::{Delta, Event, Ledger, PrivacyError, Steps};
+use std::collections::BTreeMap;
+
+/// Costs the ledgers of a run. Clients on equal terms are costed once.
+pub(crate) struct Spending<'a> {
+    method: &'a Method,
+    plan: &'a MethodPlan,
+    /// (client's first equal, steps) → (claimed, certified).
+    known: BTreeMap<(usize, u64), (f64, f64)>,
+    /// The first client on the same terms as each.
+    alike: Vec<usize>,
+}
+
+impl<'a> Spending<'a> {
+    pub(crate) fn new(method: &'a Method, plan: &'a MethodPlan) -> Self {
+        let same = |a: &ClientPlan, b: &ClientPlan| a.event == b.event && a.delta == b.delta;
+        let mut firsts: Vec<usize> = Vec::new();
+        let alike = plan.clients.iter().enumerate().map(|(m, client)| {
+            match firsts.iter().find(|&&f| same(&plan.clients[f], client)) {
+                Some(&first) => first,
+                None => {
+                    firsts.push(m);
+                    m
+                }
+            }
+        });
+        let alike = alike.collect();
+        Self { method, plan, known: BTreeMap::new(), alike }
+    }
+
+    /// Certified ε of the client whose plan costs most, so far; none without privacy.
+    pub(crate) fn so_far(&mut self, drive: &Drive<'_>) -> Result<Option<f64>, RunError> {
+        let most = (0..self.plan.clients.len())
+            .max_by(|&a, &b| self.plan.clients[a].certified.total_cmp(&self.plan.clients[b].certified));
+        most.map(|m| Ok(self.cost(m, steps_of(drive.clients()[m].ledger()))?.1)).transpose()
+    }
+
+    /// The share of planned updates that is left, all clients together; 1 without privacy.
+    pub(crate) fn left(&self, drive: &Drive<'_>) -> f64 {
+        let planned: f64 = self.plan.clients.iter().map(|c| c.updates as f64).sum();
+        let made: f64 = drive.clients().iter().map(|c| c.ledger().events().len() as f64).sum();
+        if self.plan.clients.is_empty() || planned == 0.0 { 1.0 } else { 1.0 - made / planned }
+    }
+
+    /// What each client spent, in all.
+    pub(crate) fn of_clients(&mut self, names: &[&str], drive: &Drive<'_>) -> Result<Vec<ClientSpending>, RunError> {
+        let mut all = Vec::with_capacity(self.plan.clients.len());
+        for (m, name) in names.iter().enumerate().take(self.plan.clients.len()) {
+            let ledger = drive.clients()[m].ledger();
+            let steps = steps_of(ledger);
+            let (claimed, certified) = self.cost(m, steps)?;
+            let charges = ledger.events().len() as u64;
+            let events = match ledger.events().first() {
+                Some(event) => vec![format!("{charges} × {event}")],
+                None => Vec::new(),
+            };
+            let head = ledger.head().iter().map(|b| format!("{b:02x}")).collect();
+            let delta = self.plan.clients[m].delta.get();
+            all.push(ClientSpending { name: (*name).into(), claimed, certified, delta, charges, steps, events, head });
+        }
+        Ok(all)
+    }
+
+    fn cost(&mut self, client: usize, steps: u64) -> Result<(f64, f64), PrivacyError> {
+        if steps == 0 {
+            return Ok((0.0, 0.0));
+        }
+        let key = (self.alike[client], steps);
+        if let Some(&cost) = self.known.get(&key) {
+            return Ok(cost);
+        }
+        let plan = &self.plan.clients[client];
+        let cost = cost_of(self.method, &plan.event.repeated(Steps::new(steps)?), plan.delta)?;
+        self.known.insert(key, cost);
+        Ok(cost)
+    }
+}
+
+fn cost_of(method: &Method, whole: &Event, delta: Delta) -> Result<(f64, f64), PrivacyError> {
+    let whole = std::slice::from_ref(whole);
+    let certified = certifier(&whole[0]).epsilon(whole, delta)?.upper;
+    let claimed = match &method.promise {
+        Some(promise) => claimant(promise.accountant, &whole[0]).epsilon(whole, delta)?.upper,
+        None => certified,
+    };
+    Ok((claimed, certified))
+}
+
+fn steps_of(ledger: &Ledger) -> u64 {
+    ledger.events().iter().map(|e| e.steps().get()).sum()
+}

@@ -1,0 +1,172 @@
+//! Small federations and one method of each kind, for the laws that all of them inherit.
+#![allow(dead_code)] // each test file uses its own part
+
+use chacha20::ChaCha20Rng;
+use inference::settings::{
+    Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Damping, DeltaRule, Local, Method, Noise,
+    Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+};
+use inference::{Family, Linear, Logistic, Model, Row, Rows, Shard, Simulation, Site};
+use privacy::{Adjacency, Delta, Epsilon, NormBound, SamplingRate, Unit};
+use rand_core::{Rng, SeedableRng};
+use std::sync::Arc;
+
+/// A generator for tests.
+pub fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+/// Uniform in (−1, 1).
+pub fn uniform(rng: &mut ChaCha20Rng) -> f64 {
+    (rng.next_u64() >> 11) as f64 / 4_503_599_627_370_496.0 - 1.0
+}
+
+/// Two numbers, a category of two levels, and a bias; outcomes 0 or 1 that depend on them.
+pub fn rows(count: usize, seed: u64) -> Rows {
+    let mut rng = rng(seed);
+    let mut rows = Rows::new(5, 2).unwrap();
+    for _ in 0..count {
+        let x = [uniform(&mut rng), uniform(&mut rng)];
+        let level = 2 + u32::from(uniform(&mut rng) > 0.3);
+        let score = 2.0 * x[0] - x[1] + f64::from(level) - 2.5 + uniform(&mut rng);
+        rows.push(Row { numbers: &x, ones: &[level, 4], outcome: f64::from(score > 0.0) }).unwrap();
+    }
+    rows
+}
+
+/// A site of its own rows.
+pub fn site(name: &str, rows: Rows) -> Site {
+    let ids = (0..rows.len() as u64).collect();
+    Site { name: name.into(), shard: Shard::new(rows, ids).unwrap() }
+}
+
+/// Three sites of different sizes.
+pub fn sites() -> Vec<Site> {
+    [40, 25, 60].iter().zip(1..).map(|(&n, seed)| site(&format!("site {seed}"), rows(n, seed))).collect()
+}
+
+/// The model of most laws.
+pub fn logistic() -> Arc<dyn Model> {
+    Arc::new(Logistic::default())
+}
+
+/// A local optimisation by Adam with Poisson batches.
+pub fn adam(steps: u64) -> Local {
+    Local {
+        steps,
+        batch: Batching::Poisson(SamplingRate::new(0.3).unwrap()),
+        optimiser: Optimiser::Adam,
+        learning_rate: 0.05,
+        keep_state: false,
+        chart: Chart::LogDeviation,
+    }
+}
+
+/// A local optimisation in closed form.
+pub fn natural(steps: u64) -> Local {
+    Local { batch: Batching::All, optimiser: Optimiser::Natural, learning_rate: 0.7, ..adam(steps) }
+}
+
+/// ε = 2 under substitution of an example.
+pub fn promise(clip: f64, aggregator: Aggregator) -> Promise {
+    Promise {
+        unit: Unit::Example,
+        adjacency: Adjacency::Substitute,
+        epsilon: Epsilon::new(2.0).unwrap(),
+        delta: DeltaRule::Fixed(Delta::new(1e-5).unwrap()),
+        clip: Clip::Fixed(NormBound::new(clip).unwrap()),
+        noise: Noise::Calibrated,
+        aggregator,
+        accountant: Claim::Certified,
+    }
+}
+
+/// PVI without privacy.
+pub fn open_pvi(schedule: Schedule) -> Method {
+    Method {
+        name: format!("open {schedule:?}"),
+        scheme: Scheme::Pvi,
+        solver: Solver::Clear,
+        schedule,
+        rounds: Rounds::Count(4),
+        damping: Damping::new(0.3).unwrap(),
+        covariance: Covariance::MeanField,
+        readout: Readout { repair: Repair::Project, average: 1 },
+        local: natural(2),
+        promise: None,
+    }
+}
+
+/// One method of each kind with privacy, at every place where noise can enter.
+pub fn private_methods() -> Vec<Method> {
+    let base = |name: &str, solver, schedule, local, promise| Method {
+        name: name.into(),
+        solver,
+        local,
+        promise: Some(promise),
+        ..open_pvi(schedule)
+    };
+    let (one_by_one, at_once) = (Schedule::Sequential, Schedule::Synchronous);
+    let came = Schedule::Asynchronous(Rates::InverseRows);
+    let nobody = |clip| promise(clip, Aggregator::None);
+    let curator = |clip| promise(clip, Aggregator::Curator);
+    let shares = |clip| promise(clip, Aggregator::Shares { colluders: 0, dropouts: 1 });
+    let by_client = |p: Promise| Promise { unit: Unit::Client, ..p };
+    let parts = |n: u32| Solver::Virtual { parts: n };
+    let kept = Local { keep_state: true, optimiser: Optimiser::Adagrad, chart: Chart::LogVariance, ..adam(5) };
+    let add_remove = Promise { adjacency: Adjacency::AddRemove, ..nobody(1.0) };
+    vec![
+        base("dp optimisation", Solver::DpOptimisation, one_by_one, adam(5), nobody(1.0)),
+        base("dp optimisation, kept state", Solver::DpOptimisation, came, kept, add_remove),
+        base("perturb", Solver::Perturb, one_by_one, natural(2), nobody(2.0)),
+        base("average", Solver::Average { parts: 6 }, at_once, natural(2), nobody(2.0)),
+        base("average, curator", Solver::Average { parts: 6 }, at_once, natural(2), curator(2.0)),
+        base("virtual", parts(6), one_by_one, Local { batch: Batching::All, ..adam(4) }, nobody(1.0)),
+        base("virtual, curator", parts(6), at_once, natural(1), curator(1.0)),
+        base("virtual, shares", parts(6), at_once, natural(1), shares(1.0)),
+        base("by client, shares", Solver::Perturb, at_once, natural(2), by_client(shares(2.0))),
+        base("by client, curator", Solver::Perturb, at_once, natural(2), by_client(curator(2.0))),
+        Method {
+            scheme: Scheme::Committee(CommitteePrior::Same),
+            ..base("committee, same prior", Solver::DpOptimisation, at_once, adam(5), nobody(1.0))
+        },
+        Method {
+            scheme: Scheme::Committee(CommitteePrior::Split),
+            ..base("committee, split prior", Solver::DpOptimisation, at_once, adam(5), nobody(1.0))
+        },
+        Method { scheme: Scheme::GlobalVi, ..base("global vi", Solver::DpOptimisation, at_once, adam(1), nobody(1.0)) },
+        Method {
+            scheme: Scheme::GlobalVi,
+            ..base("global vi, curator", Solver::DpOptimisation, at_once, adam(1), curator(1.0))
+        },
+    ]
+}
+
+/// Every method of the laws.
+pub fn methods() -> Vec<Method> {
+    let open = [Schedule::Sequential, Schedule::Synchronous, Schedule::Asynchronous(Rates::Equal)];
+    private_methods().into_iter().chain(open.map(open_pvi)).collect()
+}
+
+/// A simulation of the method on these sites.
+pub fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
+    Simulation { method, sites, test, model: logistic(), prior_precision: 1.0, seed: 11 }
+}
+
+/// Runs a method on a conjugate problem and compares what it serves with the posterior in closed form.
+pub fn reaches_the_exact_posterior(method: &Method) {
+    let model: Arc<dyn Model> = Arc::new(Linear { noise_variance: 0.25 });
+    let (sites, test) = (sites(), rows(3, 9));
+    let method = Method { local: Local { learning_rate: 1.0, ..natural(1) }, ..method.clone() };
+    let simulation = Simulation { model: model.clone(), ..simulation(&method, &sites, &test) };
+    let mut all = Rows::new(5, 2).unwrap();
+    [40, 25, 60].iter().zip(1..).for_each(|(&n, seed)| rows(n, seed).iter().for_each(|r| all.push(r).unwrap()));
+    let family = Family::Full { dimension: 5 };
+    let prior = family.prior(1.0);
+    let which: Vec<usize> = (0..all.len()).collect();
+    let statistics = model.statistics(&all, &which, &family.gaussian(&prior).unwrap(), family);
+    let exact: Vec<f64> = prior.iter().zip(&statistics).map(|(p, s)| p + s).collect();
+    let record = simulation.run(&mut ()).unwrap();
+    let kl = record.posterior.kl(&family.gaussian(&exact).unwrap());
+    assert!(kl < 1e-6, "{}: KL {kl}", method.name);
+}

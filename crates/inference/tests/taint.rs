@@ -1,0 +1,166 @@
+//! The NaN-taint test: with noise that is not a number, no number that leaves a site is one; and what a gate did not make
+//! does not leave.
+
+mod common;
+
+use common::{adam, logistic, private_methods, rows, simulation, sites};
+use inference::settings::{Local, Method, Optimiser, Scheme, Solver};
+use inference::solve::{Descend, LocalSolve, Prior, Problem, Solved, Task};
+use inference::{Family, Seat};
+use privacy::{Batch, Bounded, Gate, Grid, Mechanism, Outgoing, PrivacyError, Released, Shape};
+
+/// Units that only the tainted gate makes.
+const MARK: i64 = 777_123;
+
+/// Releases NaN and sends a mark, whatever goes in. Draws every other row.
+struct Tainted {
+    shape: Shape,
+    inner: Box<dyn Gate>,
+}
+
+impl Gate for Tainted {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+    fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
+        self.inner.batch(rows, into)
+    }
+    fn release(&mut self, sum: &Bounded, into: &mut Released<Vec<f64>>) -> Result<(), PrivacyError> {
+        self.inner.release(sum, into)?;
+        *into = into.clone().map(&(), |values, ()| vec![f64::NAN; values.len()]);
+        Ok(())
+    }
+    fn send(&mut self, sum: &Bounded) -> Result<Outgoing, PrivacyError> {
+        let grid = Grid::new(0)?;
+        let marks = Released::zeros(sum.shape().dimension()).map(&(), |v, ()| vec![MARK as f64; v.len()]);
+        Outgoing::post_processed(&marks, grid)
+    }
+}
+
+/// A tainted gate on the same terms as a client's: open inside, since what it lets through is overwritten.
+fn tainted(shape: Shape, steps: u64) -> Tainted {
+    let event = privacy::Event::new(
+        Mechanism::Open,
+        privacy::Adjacency::Substitute,
+        privacy::Unit::Example,
+        privacy::Sampling::None,
+        privacy::Steps::new(steps).unwrap(),
+    )
+    .unwrap();
+    let mut journal = privacy::MemoryJournal::default();
+    let mut ledger = privacy::Ledger::open(privacy::Grant::Unlimited, &mut journal).unwrap();
+    let receipt = ledger.charge(&event, &mut journal).unwrap();
+    let context = privacy::noise::NoiseContext::default();
+    let inner = privacy::OpenGate::new(receipt, shape, &mut privacy::noise::Seeded::new(1), &context).unwrap();
+    Tainted { shape, inner: Box::new(inner) }
+}
+
+fn problem() -> Problem {
+    let family = Family::MeanField { dimension: 5 };
+    Problem { model: logistic(), family, prior: Prior(family.prior(1.0)) }
+}
+
+fn task(problem: &Problem) -> Released<Task> {
+    let start = problem.prior.0.clone();
+    let task = Task { cavity: start.clone(), start };
+    serde_json::from_value(serde_json::to_value(task).unwrap()).unwrap()
+}
+
+/// True if every number that the solver lets out is NaN, or the gate's own mark.
+fn all_tainted(solver: &dyn LocalSolve, shape: Shape, method: &Method) -> bool {
+    let (sites, test) = (sites(), rows(2, 1));
+    let built = simulation(method, &sites, &test).build().unwrap();
+    let seat = Seat { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
+    let problem = problem();
+    let none = serde_json::from_str("null").unwrap();
+    let mut gate = tainted(shape, 100);
+    match solver.solve(&problem, &task(&problem), &none, &seat, &mut gate).unwrap() {
+        Solved::Released { change, moments } => {
+            let moments = serde_json::to_value(&moments).unwrap();
+            change.get().iter().all(|v| v.is_nan()) && !holds_a_number(&moments)
+        }
+        Solved::Sent(outgoing) => outgoing.released().unwrap().get().units().iter().all(|&u| u == MARK),
+    }
+}
+
+/// Whether a JSON value holds a fraction: NaN is written as null, and step counts are whole.
+fn holds_a_number(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::Number(n) => n.as_f64().is_some_and(|f| f != f.trunc()),
+        serde_json::Value::Array(items) => items.iter().any(holds_a_number),
+        serde_json::Value::Object(fields) => fields.values().any(holds_a_number),
+        _ => false,
+    }
+}
+
+#[test]
+fn dp_optimisation_lets_out_nothing_but_what_the_gate_released() {
+    let method = private_methods().remove(0);
+    let test = rows(2, 1);
+    let shape = simulation(&method, &sites(), &test).build().unwrap().terms[0].shape;
+    for optimiser in [Optimiser::Sgd, Optimiser::Adagrad, Optimiser::Adam] {
+        let local = Local { optimiser, keep_state: true, ..adam(3) };
+        assert!(all_tainted(&Descend { local }, shape, &method), "{optimiser:?}");
+    }
+}
+
+#[test]
+fn what_the_other_methods_send_is_the_gate_s_own() {
+    let (sites, test) = (sites(), rows(2, 1));
+    for method in private_methods() {
+        if method.solver == Solver::DpOptimisation && method.scheme != Scheme::GlobalVi {
+            continue; // above
+        }
+        let simulation = simulation(&method, &sites, &test);
+        let built = simulation.build().unwrap();
+        let seat = Seat { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
+        let state = built.protocol.start().unwrap();
+        let query = built.protocol.ask(&state).unwrap();
+        let mut gate = tainted(built.terms[0].shape, 100);
+        let (outgoing, draft) = built.protocol.answer(&query, &[], &seat, &mut gate).unwrap();
+        let sent = outgoing.released().unwrap();
+        assert!(sent.get().units().iter().all(|&u| u == MARK), "{}", method.name);
+        let (_, other) = built
+            .protocol
+            .answer(&query, &[], &Seat { shard: &sites[1].shard, ..seat }, &mut tainted(built.terms[0].shape, 9))
+            .unwrap();
+        assert_eq!(draft, other, "{}: the memory depends on the rows", method.name);
+    }
+}
+
+/// M19: one coordinate of the answer is computed from the rows, past the gate.
+#[derive(Debug)]
+struct OneFieldUnnoised(Descend);
+
+impl LocalSolve for OneFieldUnnoised {
+    fn solve(
+        &self,
+        problem: &Problem,
+        task: &Released<Task>,
+        moments: &Released<Option<inference::Moments>>,
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Solved, PrivacyError> {
+        match self.0.solve(problem, task, moments, seat, gate)? {
+            Solved::Released { change, moments } => {
+                let mut values = change.into_inner();
+                values[3] = seat.shard.len() as f64;
+                // Read back as released: the forgery that an auditor looks for.
+                let written: Vec<Option<f64>> = values.iter().map(|v| v.is_finite().then_some(*v)).collect();
+                let forged: Released<Vec<Option<f64>>> =
+                    serde_json::from_value(serde_json::to_value(written).unwrap()).unwrap();
+                let change = forged.map(&(), |v, ()| v.into_iter().map(|x| x.unwrap_or(f64::NAN)).collect());
+                Ok(Solved::Released { change, moments })
+            }
+            sent => Ok(sent),
+        }
+    }
+}
+
+#[test]
+fn mutant_m19_one_field_unnoised_is_caught() {
+    let method = private_methods().remove(0);
+    let test = rows(2, 1);
+    let shape = simulation(&method, &sites(), &test).build().unwrap().terms[0].shape;
+    assert!(!all_tainted(&OneFieldUnnoised(Descend { local: adam(3) }), shape, &method));
+}
