@@ -9,7 +9,10 @@ mod record;
 pub mod results;
 pub mod settings;
 
-pub use data::{Row, Rows, Shard};
+pub use data::{
+    Column, Encoded, Federation, Kind, Missing, Numeric, Outcome, OutcomeKind, Partition, Reading, Row, Rows, Schema,
+    Shard, Site, Skew, Split, header, nearest, read,
+};
 pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian};
 pub use model::{Model, Point, Prediction, Scratch, Sink};
