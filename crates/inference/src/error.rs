@@ -18,6 +18,101 @@ pub enum DataError {
     /// A client without rows.
     #[error("a client has no rows, expected at least one")]
     EmptyClient,
+    /// A schema that cannot be understood.
+    #[error("schema{}: {what}", place(*line))]
+    Schema {
+        /// Line of the schema, counted from one.
+        line: Option<usize>,
+        /// What was found.
+        what: String,
+        /// What would be right.
+        hint: String,
+    },
+    /// A column that is in one of header and schema only, or twice.
+    #[error("column `{column}` {what}")]
+    Column {
+        /// The column.
+        column: String,
+        /// What is wrong with it.
+        what: &'static str,
+        /// What to do.
+        hint: String,
+    },
+    /// A cell outside the schema.
+    #[error("line {line}, column `{column}`: found `{found}`, expected {expected}")]
+    Cell {
+        /// Line of the file, counted from one.
+        line: u64,
+        /// The column.
+        column: String,
+        /// What was found.
+        found: String,
+        /// What the schema allows.
+        expected: String,
+        /// What to do.
+        hint: String,
+    },
+    /// A file that is no table.
+    #[error("{}{what}", line.map_or_else(String::new, |line| format!("line {line}: ")))]
+    Table {
+        /// Line of the file, counted from one, where it is known.
+        line: Option<u64>,
+        /// What was found.
+        what: String,
+    },
+    /// A split into training and held-out rows that leaves one of them empty.
+    #[error("split: {what}")]
+    Split {
+        /// What was found.
+        what: String,
+        /// What is possible.
+        hint: String,
+    },
+    /// A partition that these rows do not allow.
+    #[error("partition: {what}")]
+    Partition {
+        /// What was found.
+        what: String,
+        /// What is possible.
+        hint: String,
+    },
+}
+
+impl DataError {
+    /// A stable code, explained by the command line.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Width { .. } => "D001",
+            Self::EmptyClient => "D002",
+            Self::Schema { .. } => "D003",
+            Self::Column { .. } => "D004",
+            Self::Cell { .. } => "D005",
+            Self::Table { .. } => "D006",
+            Self::Split { .. } => "D007",
+            Self::Partition { .. } => "D008",
+        }
+    }
+
+    /// What to do next.
+    pub fn hint(&self) -> &str {
+        match self {
+            Self::Width { .. } => "encode all rows with one schema",
+            Self::EmptyClient => "take fewer clients, or hold out fewer rows",
+            Self::Schema { hint, .. }
+            | Self::Column { hint, .. }
+            | Self::Cell { hint, .. }
+            | Self::Split { hint, .. }
+            | Self::Partition { hint, .. } => hint,
+            Self::Table { .. } => {
+                "expected comma-separated text in UTF-8 with a header, every line as long as it; gzipped or not"
+            }
+        }
+    }
+}
+
+/// The place in a schema, where it is known.
+fn place(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!(", line {line}"))
 }
 
 /// Why a run stopped.

@@ -28,7 +28,10 @@ mod total;
 
 pub use build::{Built, build};
 pub use client::{Client, Summing, Workshop};
-pub use data::{Row, Rows, Shard};
+pub use data::{
+    Column, Encoded, Federation, Kind, Missing, Numeric, Outcome, OutcomeKind, Partition, Reading, Row, Rows, Schema,
+    Shard, Site, Skew, Split, header, nearest, read,
+};
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian, Projections};
@@ -36,5 +39,5 @@ pub use model::{Expectation, Linear, Logistic, Model, Point, Prediction, Predict
 pub use optimiser::{Descent, Moments, kl_gradient};
 pub use record::{Observer, Record, Scores};
 pub use seat::{Seat, Terms};
-pub use simulate::{Simulation, Site};
+pub use simulate::Simulation;
 pub use total::Total;

@@ -10,7 +10,7 @@ use crate::results::CurvePoint;
 use crate::score::{calibration, scores};
 use crate::settings::{Method, Rounds, Scheme};
 use crate::spending::Spending;
-use crate::{Gaussian, Model, Rows, RunError, Shard};
+use crate::{Gaussian, Model, Rows, RunError, Site};
 use privacy::record::Tape;
 use privacy::{Adjacency, Unit};
 use sha2::{Digest as _, Sha256};
@@ -18,15 +18,6 @@ use std::sync::Arc;
 
 /// Most points of a curve: scoring takes longer than many a round.
 const MOST_POINTS: u64 = 60;
-
-/// A site of a simulation.
-#[derive(Debug)]
-pub struct Site {
-    /// Its name.
-    pub name: String,
-    /// Its rows.
-    pub shard: Shard,
-}
 
 /// One method, the sites, and what to score on.
 #[derive(Clone)]

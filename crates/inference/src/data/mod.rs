@@ -1,7 +1,38 @@
 //! From a file's bytes to encoded rows at their sites: schema, table, encoding, splits, partitions.
 
+mod draw;
+mod encode;
+mod federation;
+mod nearest;
+mod partition;
 mod rows;
+mod schema;
 mod shard;
+mod split;
+mod table;
 
+pub use encode::Reading;
+pub use federation::{Federation, Site};
+pub use nearest::nearest;
+pub use partition::{Partition, Skew};
 pub use rows::{Row, Rows};
+pub use schema::{Column, Kind, Missing, Numeric, Outcome, OutcomeKind, Schema};
 pub use shard::Shard;
+pub use split::Split;
+pub use table::{Encoded, header, read};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table of n rows, of which the first so many are positive, at sites s0, s1, s2 in turn.
+    pub(crate) fn table(n: usize, ones: usize) -> Encoded {
+        let mut rows = Rows::new(1, 1).unwrap();
+        for i in 0..n {
+            rows.push(Row { numbers: &[i as f64], ones: &[], outcome: f64::from(u8::from(i < ones)) }).unwrap();
+        }
+        let site = (0..n).map(|i| format!("s{}", i % 3)).collect();
+        let columns = [("site".to_owned(), site)].into();
+        Encoded { rows, ids: (0..n as u64).collect(), inputs: vec!["x".into()], columns }
+    }
+}

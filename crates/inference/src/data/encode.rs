@@ -1,0 +1,217 @@
+//! From the cells of one line to one encoded row.
+
+use crate::data::nearest::nearest;
+use crate::data::schema::{Kind, Missing, Numeric, OutcomeKind, Schema};
+use crate::{DataError, Row, Rows};
+
+/// What happens to cells outside the schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// They are errors: for studies, where somebody can mend the file or the schema.
+    Strict,
+    /// Every row becomes a legal one, and none is lost: for agents, where an error or a count would tell about a row.
+    ///
+    /// A level that is not known is no level (all zeros); a number that cannot be read is a missing one; a row without
+    /// a readable outcome becomes all zeros, bias and all, so that it adds nothing to a linear predictor's gradient.
+    Lenient,
+}
+
+/// Encodes lines by a schema.
+#[derive(Debug)]
+pub(crate) struct Encoder<'a> {
+    schema: &'a Schema,
+    bias: bool,
+    reading: Reading,
+    dense: usize,
+    width: usize,
+    numbers: Vec<f64>,
+    ones: Vec<u32>,
+}
+
+/// Where a cell stands, for messages.
+#[derive(Debug, Clone, Copy)]
+struct Place<'a> {
+    line: u64,
+    column: &'a str,
+}
+
+impl<'a> Encoder<'a> {
+    /// An encoder, and the empty rows that it fills.
+    pub(crate) fn new(schema: &'a Schema, bias: bool, reading: Reading) -> Result<(Self, Rows), DataError> {
+        let (width, dense) = (schema.inputs(bias).len(), schema.dense());
+        let rows = Rows::new(width, dense)?;
+        Ok((Self { schema, bias, reading, dense, width, numbers: Vec::new(), ones: Vec::new() }, rows))
+    }
+
+    /// Adds one line: `cells` has one entry for each column of the schema, in its order. False if it was left out.
+    pub(crate) fn push(
+        &mut self,
+        line: u64,
+        cells: &[&str],
+        outcome: &str,
+        rows: &mut Rows,
+    ) -> Result<bool, DataError> {
+        if self.reading == Reading::Strict && self.schema.outcome().drop_missing && is_missing(outcome) {
+            return Ok(false);
+        }
+        self.numbers.clear();
+        self.ones.clear();
+        let Some(outcome) = self.outcome(line, outcome)? else {
+            self.numbers.resize(self.dense, 0.0);
+            rows.push(Row { numbers: &self.numbers, ones: &[], outcome: self.default_outcome() })?;
+            return Ok(true);
+        };
+        let mut first = self.dense;
+        for (column, cell) in self.schema.columns().iter().zip(cells) {
+            let place = Place { line, column: &column.name };
+            match &column.kind {
+                Kind::Numeric(numeric) => self.numeric(place, numeric, cell, first)?,
+                Kind::Category { levels, missing_level } => {
+                    self.category(place, levels, *missing_level, cell, first)?;
+                }
+                Kind::Ignore => {}
+            }
+            first += column.ones_count();
+        }
+        if self.bias {
+            self.ones.push(self.width as u32 - 1);
+        }
+        rows.push(Row { numbers: &self.numbers, ones: &self.ones, outcome })?;
+        Ok(true)
+    }
+
+    fn numeric(&mut self, place: Place<'_>, numeric: &Numeric, cell: &str, flag: usize) -> Result<(), DataError> {
+        let value = match number(cell) {
+            Some(value) => Some(numeric.encode(value)).filter(|value| value.is_finite()),
+            None => None,
+        };
+        if let Some(value) = value {
+            self.numbers.push(value);
+            return Ok(());
+        }
+        if self.reading == Reading::Strict {
+            refuse_number(place, numeric, cell)?;
+        }
+        match numeric.missing {
+            Missing::Refused => self.numbers.push(0.0),
+            Missing::Fill(value) => self.numbers.push(numeric.encode(value)),
+            Missing::Flag => {
+                self.numbers.push(0.0);
+                self.ones.push(flag as u32);
+            }
+        }
+        Ok(())
+    }
+
+    fn category(
+        &mut self,
+        place: Place<'_>,
+        levels: &[String],
+        missing_level: bool,
+        cell: &str,
+        first: usize,
+    ) -> Result<(), DataError> {
+        match level(levels, cell) {
+            Some(index) => self.ones.push((first + index) as u32),
+            None if missing_level && is_missing(cell) => self.ones.push((first + levels.len()) as u32),
+            None if self.reading == Reading::Strict => return Err(refuse_level(place, levels, cell)),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// The encoded outcome; none where a lenient reader cannot read it.
+    fn outcome(&self, line: u64, cell: &str) -> Result<Option<f64>, DataError> {
+        let outcome = self.schema.outcome();
+        let place = Place { line, column: &outcome.column };
+        let found = match &outcome.kind {
+            OutcomeKind::Classes(levels) => level(levels, cell).map(|index| index as f64),
+            OutcomeKind::Number(numeric) => {
+                let within = |value: &f64| {
+                    let inside = numeric.bounds.is_none_or(|(low, high)| (low..=high).contains(value));
+                    inside || self.reading == Reading::Lenient
+                };
+                number(cell).filter(within).map(|value| numeric.encode(value)).filter(|value| value.is_finite())
+            }
+        };
+        match (found, self.reading) {
+            (None, Reading::Strict) => Err(refuse_outcome(place, &outcome.kind, cell)),
+            (found, _) => Ok(found),
+        }
+    }
+
+    /// A legal outcome that no cell gave.
+    fn default_outcome(&self) -> f64 {
+        match &self.schema.outcome().kind {
+            OutcomeKind::Classes(_) => 0.0,
+            OutcomeKind::Number(numeric) => numeric.encode(numeric.centre),
+        }
+    }
+}
+
+/// Empty, `?` and `NA` are missing, unless they are a level.
+fn is_missing(cell: &str) -> bool {
+    matches!(cell, "" | "?" | "NA")
+}
+
+/// A finite number.
+fn number(cell: &str) -> Option<f64> {
+    cell.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// The place of a level: by its letters, or, where both are numbers, by their value (1 and 1.0).
+fn level(levels: &[String], cell: &str) -> Option<usize> {
+    levels.iter().position(|level| level == cell).or_else(|| {
+        let value = number(cell)?;
+        levels.iter().position(|level| number(level) == Some(value))
+    })
+}
+
+/// Missing cells with a rule are fine; everything else that is no number is not.
+fn refuse_number(place: Place<'_>, numeric: &Numeric, cell: &str) -> Result<(), DataError> {
+    let missing = is_missing(cell);
+    if missing && numeric.missing != Missing::Refused {
+        return Ok(());
+    }
+    let hint = if missing {
+        "say in the schema what a missing cell is: missing = \"flag\", or missing = { fill = value }"
+    } else {
+        "mend the cell, or leave it empty and say in the schema what a missing cell is: missing = \"flag\""
+    };
+    Err(refuse(place, cell, "a finite number".into(), hint.into()))
+}
+
+fn refuse_level(place: Place<'_>, levels: &[String], cell: &str) -> DataError {
+    let hint = match nearest(cell, levels.iter().map(String::as_str)) {
+        Some(level) if !cell.is_empty() => format!("did you mean `{level}`? Otherwise add the level to the schema"),
+        _ if is_missing(cell) => "say in the schema that a missing cell is a level: missing = \"level\"".into(),
+        _ => "mend the cell, or add the level to the schema".into(),
+    };
+    refuse(place, cell, one_of(levels), hint)
+}
+
+fn refuse_outcome(place: Place<'_>, kind: &OutcomeKind, cell: &str) -> DataError {
+    let drop = "rows without an outcome are left out if the schema's outcome says missing = \"drop\"";
+    match kind {
+        _ if is_missing(cell) => refuse(place, cell, "an outcome".into(), drop.into()),
+        OutcomeKind::Classes(levels) => refuse_level(place, levels, cell),
+        OutcomeKind::Number(numeric) => {
+            let (low, high) = numeric.bounds.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+            let hint = "mend the cell, or widen the outcome's bounds in the schema";
+            refuse(place, cell, format!("a number between {low} and {high}"), hint.into())
+        }
+    }
+}
+
+fn refuse(place: Place<'_>, found: &str, expected: String, hint: String) -> DataError {
+    let found = if found.is_empty() { "nothing".into() } else { found.chars().take(60).collect() };
+    DataError::Cell { line: place.line, column: place.column.to_owned(), found, expected, hint }
+}
+
+/// A few levels, in words.
+fn one_of(levels: &[String]) -> String {
+    let shown: Vec<String> = levels.iter().take(6).map(|level| format!("`{level}`")).collect();
+    let rest = levels.len() - shown.len();
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    format!("one of {}{more}", shown.join(", "))
+}

@@ -1,0 +1,112 @@
+//! Which rows are held out.
+
+use crate::data::draw::{Purpose, shuffle, whole};
+use crate::data::nearest::nearest;
+use crate::{DataError, Encoded};
+
+/// How rows are split into training and held-out ones.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Split {
+    /// ⌊test · n⌋ rows are held out, drawn by the seed.
+    Fraction {
+        /// Share of the rows that is held out.
+        test: f64,
+    },
+    /// A column says it.
+    Column {
+        /// The column.
+        column: String,
+        /// Its value in held-out rows; all others are for training.
+        test_level: String,
+    },
+    /// ⌊n/2⌋ rows are held out, drawn by the seed.
+    Half,
+}
+
+impl Split {
+    /// The column that must be kept when the table is read.
+    pub fn column(&self) -> Option<&str> {
+        match self {
+            Self::Column { column, .. } => Some(column),
+            Self::Fraction { .. } | Self::Half => None,
+        }
+    }
+
+    /// Training rows and held-out rows, each in the order of the table. Neither is empty.
+    pub fn rows(&self, table: &Encoded, seed: u64) -> Result<(Vec<usize>, Vec<usize>), DataError> {
+        let n = table.rows.len();
+        match self {
+            Self::Fraction { test } => drawn(n, *test, seed),
+            Self::Half => drawn(n, 0.5, seed),
+            Self::Column { column, test_level } => {
+                let values = table.column(column)?;
+                let (test, train): (Vec<usize>, Vec<usize>) = (0..n).partition(|row| values[*row] == *test_level);
+                if test.is_empty() || train.is_empty() {
+                    return Err(one_sided(column, test_level, values, test.is_empty()));
+                }
+                Ok((train, test))
+            }
+        }
+    }
+}
+
+/// ⌊share · n⌋ rows for testing, by a shuffle.
+fn drawn(n: usize, share: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>), DataError> {
+    if !(share > 0.0 && share < 1.0) {
+        let what = format!("a share of {share} is held out, expected one between 0 and 1");
+        return Err(DataError::Split { what, hint: "0.2 is usual".into() });
+    }
+    let held_out = whole(share * n as f64);
+    if held_out == 0 || held_out >= n {
+        let what = format!("{held_out} of {n} rows would be held out, expected at least one row on each side");
+        return Err(DataError::Split { what, hint: "take another share, or more rows".into() });
+    }
+    let mut order: Vec<usize> = (0..n).collect();
+    shuffle(&mut order, seed, Purpose::Split);
+    let mut train = order.split_off(held_out);
+    train.sort_unstable();
+    order.sort_unstable();
+    Ok((train, order))
+}
+
+fn one_sided(column: &str, level: &str, values: &[String], none: bool) -> DataError {
+    let what = if none { "no row has" } else { "every row has" };
+    let hint = match nearest(level, values.iter().map(String::as_str)) {
+        Some(close) if none => format!("did you mean `{close}`?"),
+        _ => "name the value that marks held-out rows".into(),
+    };
+    DataError::Split { what: format!("{what} `{level}` in column `{column}`"), hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::tests::table;
+
+    #[test]
+    fn the_count_is_exact_and_every_row_is_on_one_side() {
+        let table = table(101, 30);
+        for (split, held_out) in [(Split::Fraction { test: 0.2 }, 20), (Split::Half, 50)] {
+            let (train, test) = split.rows(&table, 7).unwrap();
+            assert_eq!(test.len(), held_out);
+            let mut all = [train, test].concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..101).collect::<Vec<_>>());
+            assert_eq!(split.rows(&table, 7), split.rows(&table, 7));
+            assert_ne!(split.rows(&table, 7), split.rows(&table, 8));
+        }
+    }
+
+    #[test]
+    fn a_column_decides_and_empty_sides_are_errors() {
+        let table = table(12, 5);
+        let by = |level: &str| Split::Column { column: "site".into(), test_level: level.into() };
+        let (train, test) = by("s1").rows(&table, 0).unwrap();
+        assert_eq!((train.len(), test.as_slice()), (8, &[1, 4, 7, 10][..]));
+        assert!(by("S1_").rows(&table, 0).unwrap_err().hint().contains("`s1`"));
+        for share in [0.0, 1.0, -0.1, f64::NAN, 0.01] {
+            let error = Split::Fraction { test: share }.rows(&table, 0).unwrap_err();
+            assert_eq!(error.code(), "D007", "{share}");
+        }
+    }
+}
