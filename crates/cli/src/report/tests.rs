@@ -1,0 +1,1 @@
+//! What a report must hold for every kind of results.
