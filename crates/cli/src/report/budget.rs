@@ -28,7 +28,7 @@ fn one(placed: Placed, privacy: &PrivacyResult, widest: f64) -> String {
     let rows: Vec<Row> = shown(&privacy.clients)
         .into_iter()
         .map(|(label, client)| {
-            let bar = Bar { used: client.certified, granted: privacy.epsilon, mark: placed.mark() };
+            let bar = Bar { used: client.certified, granted: privacy.epsilon, mark: placed.mark };
             Row { name: label, shown: Shown::Bar(bar), words: words(client, privacy.epsilon) }
         })
         .collect();

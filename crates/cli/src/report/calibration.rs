@@ -14,12 +14,12 @@ pub(crate) fn section(standing: &Standing) -> String {
     }
     let mut series = vec![Series::line("as predicted", vec![(0.0, 0.0), (1.0, 1.0)], Mark::line(6, true))];
     series.extend(leading.iter().enumerate().map(|(index, placed)| line(*placed, index == 0)));
-    let axis = |label: &str| Axis::between(label, 0.0, 1.0);
+    let axis = |label: &str| Axis::between(label, -0.02, 1.02);
     let title = "Observed frequency against predicted probability";
     let plot = Plot { title: title.into(), x: axis("predicted probability"), y: axis("observed frequency"), series };
     let words: Vec<String> = leading.iter().map(|placed| gap(*placed)).collect();
     let legend: String =
-        leading.iter().map(|m| format!("<span>{} {}</span>\n", m.mark().swatch(), escape(&m.method.name))).collect();
+        leading.iter().map(|m| format!("<span>{} {}</span>\n", m.mark.swatch(), escape(&m.method.name))).collect();
     let remark = format!(
         "Held-out rows of the first seed, in bins of predicted probability; the dashed diagonal is perfect. The band \
          is what chance alone would allow around {} in 95 of 100 bins. Mean distance from the diagonal: {}.",
@@ -37,7 +37,7 @@ pub(crate) fn section(standing: &Standing) -> String {
 fn line(placed: Placed, banded: bool) -> Series {
     let bins = placed.method.calibration.iter().filter(|bin| bin.rows > 0);
     let points = bins.clone().map(|bin| (bin.predicted, bin.observed)).collect();
-    let mut series = Series::line(&placed.method.name, points, placed.mark());
+    let mut series = Series::line(&placed.method.name, points, placed.mark);
     if banded {
         series.band = bins.map(chance).collect();
     }

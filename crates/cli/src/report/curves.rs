@@ -1,7 +1,7 @@
 //! Scores along the way: mean and deviation over seeds against messages and against ε.
 
 use super::page::{figure, note, section as titled};
-use super::standing::{Placed, Role, Standing};
+use super::standing::{Placed, Standing};
 use crate::svg::{Axis, Plot, Scale, Series, escape};
 use inference::results::{Curve, CurvePoint};
 use std::fmt::Write;
@@ -61,7 +61,7 @@ pub(crate) fn section(standing: &Standing) -> String {
         note("No scores were recorded along the way.")
     } else {
         let spread = if standing.seeds() > 1 { "Bands: mean ± deviation between seeds. " } else { "" };
-        let words = "Dotted lines across a figure: where a method ends that has no curve there. An axis begins where \
+        let words = "A line across a figure is where a method ends that has no curve there. An axis begins where \
                      nearly all of the curves are; what lies below leaves the frame.";
         format!("{}<div class=\"figures\">\n{figures}</div>\n{}", legend(standing), note(&format!("{spread}{words}")))
     };
@@ -82,19 +82,11 @@ fn legend(standing: &Standing) -> String {
         let _ = writeln!(
             items,
             "<label for=\"show{number}\"><input type=\"checkbox\" id=\"show{number}\" checked> {} {}</label>",
-            mark(standing, placed).swatch(),
+            if standing.reference(number) { placed.mark.level() } else { placed.mark }.swatch(),
             escape(&placed.method.name)
         );
     }
     format!("<div class=\"legend\" role=\"group\" aria-label=\"Methods shown\">\n{items}</div>\n")
-}
-
-/// Marks of a curve, or of a level where the method is a reference.
-fn mark(standing: &Standing, placed: Placed) -> crate::svg::Mark {
-    match standing.role(placed.number) {
-        Role::NonPrivate | Role::LocalOnly => placed.mark().level(),
-        Role::Best | Role::Other => placed.mark(),
-    }
 }
 
 /// One figure; none if no method has a curve in it.
@@ -106,6 +98,8 @@ fn one(standing: &Standing, score: Score, along: Along) -> Option<String> {
     if !last.is_finite() {
         return None;
     }
+    let granted = standing.methods().filter_map(|m| m.method.privacy.as_ref()).map(|p| p.epsilon);
+    let last = if along.name == EPSILON.name { granted.fold(last, f64::max) } else { last };
     let last = if last > first { last } else { first + 1.0 };
     let series: Vec<Series> = levels
         .iter()
@@ -127,10 +121,7 @@ fn one(standing: &Standing, score: Score, along: Along) -> Option<String> {
 
 /// The levels of a method that is drawn as a curve; the two references are not.
 fn levels_of(standing: &Standing, placed: Placed, score: Score, along: Along) -> Vec<Level> {
-    match standing.role(placed.number) {
-        Role::NonPrivate | Role::LocalOnly => Vec::new(),
-        Role::Best | Role::Other => levels(&placed.method.curves, score.of, along.of),
-    }
+    if standing.reference(placed.number) { Vec::new() } else { levels(&placed.method.curves, score.of, along.of) }
 }
 
 /// Mean and deviation over seeds on a common grid. Between its points a seed keeps its last score, and a place counts
@@ -171,7 +162,7 @@ fn grid(steps: &[Vec<(f64, f64)>]) -> Vec<f64> {
 
 fn curve(placed: Placed, levels: &[Level]) -> Series {
     let points = levels.iter().map(|level| (level.at, level.mean)).collect();
-    let mut series = Series::line(&placed.method.name, points, placed.mark());
+    let mut series = Series::line(&placed.method.name, points, placed.mark);
     if levels.iter().any(|level| level.deviation > 0.0) {
         let ends = |level: &Level| (level.at, level.mean - level.deviation, level.mean + level.deviation);
         series.band = levels.iter().map(ends).collect();
@@ -183,7 +174,7 @@ fn curve(placed: Placed, levels: &[Level]) -> Series {
 /// A line across the figure where the method ends.
 fn level(placed: Placed, score: Score, (first, last): (f64, f64)) -> Option<Series> {
     let height = (score.last)(placed).filter(|height| height.is_finite())?;
-    let mut series = Series::line(&placed.method.name, vec![(first, height), (last, height)], placed.mark().level());
+    let mut series = Series::line(&placed.method.name, vec![(first, height), (last, height)], placed.mark.level());
     series.class = format!("m{}", placed.number);
     Some(series)
 }

@@ -30,11 +30,17 @@ fn head(standing: &Standing) -> Vec<String> {
     head.into_iter().map(escape).collect()
 }
 
+/// A mean with its deviation below.
+fn score(summary: Option<&Summary>, scale: f64, places: usize) -> String {
+    let Some(summary) = summary else { return NOTHING.into() };
+    match spread(summary, scale, places).split_once(" ± ") {
+        Some((mean, deviation)) => format!("{mean}<span class=\"sd\">± {deviation}</span>"),
+        None => fixed(scale * summary.mean, places),
+    }
+}
+
 fn cells(standing: &Standing, placed: Placed) -> Vec<String> {
     let method = placed.method;
-    let score = |summary: Option<&Summary>, scale, places| {
-        summary.map_or_else(|| NOTHING.to_owned(), |summary| spread(summary, scale, places))
-    };
     let mut cells = vec![name(standing, placed)];
     if standing.classes() {
         cells.push(score(method.accuracy.as_ref(), 100.0, 2));
@@ -70,12 +76,12 @@ fn name(standing: &Standing, placed: Placed) -> String {
         Role::Other if method.baseline => " <span class=\"badge\">baseline</span>",
         Role::Other => "",
     };
-    let how =
-        format!("{}, {}, {} rounds of {}", method.algorithm, method.solver, fixed(method.rounds, 0), method.schedule);
-    let how = how.replace(" 1 rounds of", " 1 round of");
+    let rounds = fixed(method.rounds, 0);
+    let rounds = if rounds == "1" { "1 round".into() } else { format!("{rounds} rounds") };
+    let how = [&method.algorithm, &method.solver, &method.schedule, &rounds].map(String::as_str).join(" · ");
     format!(
         "{} <span class=\"name\">{}</span>{badge}<span class=\"how\">{}</span>",
-        placed.mark().swatch(),
+        placed.mark.swatch(),
         escape(&method.name),
         escape(&how)
     )

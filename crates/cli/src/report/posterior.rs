@@ -30,7 +30,7 @@ pub(crate) fn section(standing: &Standing) -> String {
         _ => names.join(" and "),
     };
     let legend: String =
-        leading.iter().map(|m| format!("<span>{} {}</span>\n", m.mark().swatch(), escape(&m.method.name))).collect();
+        leading.iter().map(|m| format!("<span>{} {}</span>\n", m.mark.swatch(), escape(&m.method.name))).collect();
     let body = format!(
         "<div class=\"legend\">\n{legend}</div>\n<div class=\"figures single\">\n{}</div>\n{}{}",
         figure(&plot(&leading, &order).figure("posterior-plot", &described(&first.method.posterior, &order)), &caption),
@@ -56,7 +56,7 @@ fn order(posterior: &[Coefficient]) -> Vec<usize> {
 fn plot(leading: &[Placed], order: &[usize]) -> RowPlot {
     let row = |&place: &usize| {
         let found = leading.iter().filter_map(|m| Some((m, m.method.posterior.get(place)?)));
-        let intervals = found.clone().map(|(m, c)| Interval { at: c.mean, reach: REACH * c.deviation, mark: m.mark() });
+        let intervals = found.clone().map(|(m, c)| Interval { at: c.mean, reach: REACH * c.deviation, mark: m.mark });
         let words: Vec<_> = found.map(|(m, c)| format!("{}: {}", m.method.name, interval(c))).collect();
         let name = leading[0].method.posterior[place].name.clone();
         Row { words: format!("{name}. {}", words.join("; ")), shown: Shown::Intervals(intervals.collect()), name }

@@ -32,6 +32,8 @@ pub(crate) struct Placed<'a> {
     pub(crate) number: usize,
     /// The method.
     pub(crate) method: &'a MethodResult,
+    /// Its colour, dashes and shape in every figure.
+    pub(crate) mark: Mark,
 }
 
 impl<'a> Standing<'a> {
@@ -51,27 +53,38 @@ impl<'a> Standing<'a> {
     }
 
     /// All methods with their numbers.
-    pub(crate) fn methods(&self) -> impl Iterator<Item = Placed<'a>> {
-        self.results.methods.iter().enumerate().map(|(number, method)| Placed { number, method })
+    pub(crate) fn methods(&self) -> impl Iterator<Item = Placed<'a>> + '_ {
+        (0..self.results.methods.len()).map(|number| self.placed(number))
     }
 
-    fn placed(&self, number: Option<usize>) -> Option<Placed<'a>> {
-        number.map(|number| Placed { number, method: &self.results.methods[number] })
+    fn placed(&self, number: usize) -> Placed<'a> {
+        let before = (0..number).filter(|&other| !self.reference(other)).count();
+        let mark = match self.role(number) {
+            Role::NonPrivate => Mark::reference(0),
+            Role::LocalOnly => Mark::reference(1),
+            Role::Best | Role::Other => Mark::of(before),
+        };
+        Placed { number, method: &self.results.methods[number], mark }
+    }
+
+    /// True for the two that the others are measured against.
+    pub(crate) fn reference(&self, number: usize) -> bool {
+        matches!(self.role(number), Role::NonPrivate | Role::LocalOnly)
     }
 
     /// The best private method.
     pub(crate) fn best(&self) -> Option<Placed<'a>> {
-        self.placed(self.best)
+        self.best.map(|number| self.placed(number))
     }
 
     /// The non-private baseline.
     pub(crate) fn open(&self) -> Option<Placed<'a>> {
-        self.placed(self.open)
+        self.open.map(|number| self.placed(number))
     }
 
     /// The local-only baseline.
     pub(crate) fn alone(&self) -> Option<Placed<'a>> {
-        self.placed(self.alone)
+        self.alone.map(|number| self.placed(number))
     }
 
     /// The best private method, or the first of all, then the baselines: those that a small figure has room for.
@@ -109,13 +122,6 @@ impl<'a> Standing<'a> {
     /// Seeds that were run.
     pub(crate) fn seeds(&self) -> usize {
         self.results.methods.iter().map(|m| m.log_likelihood.per_seed.len()).max().unwrap_or(0)
-    }
-}
-
-impl Placed<'_> {
-    /// Colour, dashes and shape of this method in every figure.
-    pub(crate) fn mark(self) -> Mark {
-        Mark::of(self.number)
     }
 }
 

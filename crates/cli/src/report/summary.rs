@@ -61,11 +61,12 @@ pub(crate) fn words(standing: &Standing) -> String {
 fn praise(standing: &Standing, best: Placed) -> String {
     let promised = best.method.privacy.as_ref().map(promised).unwrap_or_default();
     let mut words = format!("The best private method is {}: {}, {promised}.", best.method.name, level(best));
-    let against = [(standing.open(), "without any privacy"), (standing.alone(), "when every site learns alone")];
-    for (other, circumstance) in against {
-        if let Some(other) = other {
-            words += &format!(" That is {} {circumstance} ({}).", compared(best, other), level(other));
-        }
+    let compare = |other: Placed, whose: &str| format!("{} {whose} ({})", compared(best, other), level(other));
+    let open = standing.open().map(|other| compare(other, "what is reached without any privacy"));
+    let alone = standing.alone().map(|other| compare(other, "what sites reach alone"));
+    let both: Vec<String> = [open, alone].into_iter().flatten().collect();
+    if !both.is_empty() {
+        words += &format!(" That is {}.", both.join(", and "));
     }
     if differ(standing) {
         words += " The private methods do not all promise the same; read the promises before comparing scores.";
@@ -98,7 +99,7 @@ fn level(placed: Placed) -> String {
 /// One method against another, in words.
 fn compared(one: Placed, other: Placed) -> String {
     let (name, of) = match (&one.method.accuracy, &other.method.accuracy) {
-        (Some(a), Some(b)) => return aside(difference(a, b), |d| points(d), "above", "below", "as accurate as"),
+        (Some(a), Some(b)) => return aside(difference(a, b), |d| points(d), "above", "below", "the same as"),
         _ => (&one.method.absolute_error, &other.method.absolute_error),
     };
     match (name, of) {
@@ -144,8 +145,9 @@ fn tiles(standing: &Standing) -> String {
             (None, Some(error)) => (spread(error, 1.0, 3), "mean absolute error"),
             (None, None) => (spread(&method.log_likelihood, 1.0, 3), "log-likelihood"),
         };
-        let likelihood = format!("{unit}, log-likelihood {}", fixed(method.log_likelihood.mean, 3));
-        tiles += &tile(class, label, &value, &method.name, &likelihood);
+        let name = if method.name == label { unit.to_owned() } else { format!("{unit} of {}", method.name) };
+        let likelihood = format!("log-likelihood {}", fixed(method.log_likelihood.mean, 3));
+        tiles += &tile(class, label, &value, &name, &likelihood);
     }
     if let Some(privacy) = standing.best().and_then(|best| best.method.privacy.as_ref()) {
         let value = spent(privacy).map_or_else(|| shortest(privacy.epsilon), |(certified, _)| bound(certified));

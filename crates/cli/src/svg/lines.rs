@@ -68,7 +68,7 @@ impl Plot {
         let mut svg = figure(id, &self.title, description, sheet.width, sheet.height);
         svg += &self.axes(sheet, &x, &y);
         let (left, top) = (sheet.left - 5.0, sheet.top - 5.0);
-        let (width, height) = (sheet.right + 5.0 - left, sheet.bottom + 5.0 - top);
+        let (width, height) = (sheet.right + 5.0 - left, sheet.bottom - top);
         let _ = writeln!(
             svg,
             "<svg x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" viewBox=\"{left} {top} {width} {height}\">"

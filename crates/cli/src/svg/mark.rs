@@ -13,6 +13,12 @@ pub(crate) struct Mark {
     shape: Option<usize>,
 }
 
+/// The colour without a hue.
+const NEUTRAL: usize = 6;
+
+/// Colours with a hue.
+const METHODS: [usize; 7] = [0, 1, 2, 3, 4, 5, 7];
+
 /// Dashes in the order in which they are used.
 const DASHES: [&str; 4] = ["", "7 3", "2 3", "9 3 2 3"];
 
@@ -32,15 +38,19 @@ impl Mark {
         Self { colour, dashes: if dashed { "5 4" } else { "" }, shape: None }
     }
 
-    /// The marks of the method with this number: no two of the first 24 are alike.
+    /// The marks of the method with this number: no two of the first 84 are alike.
     pub(crate) fn of(number: usize) -> Self {
-        let turn = number / 8;
-        Self { colour: number % 8, dashes: DASHES[(number + turn) % 4], shape: Some((number + turn) % 6) }
+        Self { colour: METHODS[number % 7], dashes: DASHES[number % 4], shape: Some(number % 6) }
     }
 
-    /// A line across the whole figure in the same colour: a level, not a path.
+    /// The marks of what methods are measured against: no colour, and long dashes or dots.
+    pub(crate) fn reference(number: usize) -> Self {
+        Self { colour: NEUTRAL, dashes: ["2 4", "10 5"][number % 2], shape: Some(3 + number % 2) }
+    }
+
+    /// The same without points: a level across the whole figure, not a path.
     pub(crate) fn level(self) -> Self {
-        Self { dashes: "1 4", shape: None, ..self }
+        Self { shape: None, ..self }
     }
 
     /// Its number among the colours.
@@ -89,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_first_marks_are_all_different_and_neighbours_differ_by_more_than_colour() {
-        let marks: Vec<Mark> = (0..24).map(Mark::of).collect();
+        let marks: Vec<Mark> = (0..84).map(Mark::of).collect();
         for (index, one) in marks.iter().enumerate() {
             assert!(marks[..index].iter().all(|other| other != one), "{index}");
         }
