@@ -8,7 +8,7 @@ use inference::results::PrivacyResult;
 
 /// A sentence for each method that promises something, and the names of those that do not.
 pub(crate) fn section(standing: &Standing) -> String {
-    let mut body: String = grouped(standing).iter().map(|(promise, methods)| group(promise, methods)).collect();
+    let mut body: String = grouped(standing).iter().map(|(privacy, methods)| group(privacy, methods)).collect();
     if !body.is_empty() {
         body = format!("<dl class=\"promises\">\n{body}</dl>\n");
     }
@@ -24,49 +24,53 @@ pub(crate) fn section(standing: &Standing) -> String {
     titled("promise", "What exactly was promised", &body)
 }
 
-/// Methods that promise the same in the same words, in the order of their first.
-fn grouped<'a>(standing: &Standing<'a>) -> Vec<(&'a str, Vec<Placed<'a>>)> {
-    let mut groups: Vec<(&str, Vec<Placed>)> = Vec::new();
+/// Methods that promise the same in the same words on the same terms, in the order of their first.
+fn grouped<'a>(standing: &Standing<'a>) -> Vec<(&'a PrivacyResult, Vec<Placed<'a>>)> {
+    let mut groups: Vec<(&PrivacyResult, Vec<Placed>)> = Vec::new();
     for placed in standing.methods() {
         let Some(privacy) = &placed.method.privacy else { continue };
-        match groups.iter_mut().find(|(promise, _)| *promise == privacy.promise) {
+        let same = |other: &PrivacyResult| other.promise == privacy.promise && terms(other) == terms(privacy);
+        match groups.iter_mut().find(|(other, _)| same(other)) {
             Some((_, methods)) => methods.push(placed),
-            None => groups.push((&privacy.promise, vec![placed])),
+            None => groups.push((privacy, vec![placed])),
         }
     }
     groups
 }
 
-/// The sentence, and the terms of every method behind it.
-fn group(promise: &str, methods: &[Placed]) -> String {
+/// The sentence, its terms, and the noise of every method that keeps it.
+fn group(privacy: &PrivacyResult, methods: &[Placed]) -> String {
     let names: Vec<&str> = methods.iter().map(|m| m.method.name.as_str()).collect();
     let line = |m: &Placed| {
-        let terms = m.method.privacy.as_ref().map(terms).unwrap_or_default();
-        let name = if methods.len() > 1 { format!("{}: ", m.method.name) } else { String::new() };
-        format!("<span class=\"terms\">{}</span>", escape(&(name + &terms)))
+        let kept = m.method.privacy.as_ref().map(kept).unwrap_or_default();
+        format!("<li>{}: {}</li>", escape(&m.method.name), escape(&kept))
     };
-    let terms: String = methods.iter().map(line).collect();
-    format!("<dt>{}</dt>\n<dd>{}{terms}</dd>\n", escape(&listed(&names)), escape(promise))
+    let lines: String = methods.iter().map(line).collect();
+    format!(
+        "<dt>{}</dt>\n<dd>{}<span class=\"terms\">{}</span><ul class=\"terms\">{lines}</ul></dd>\n",
+        escape(&listed(&names)),
+        escape(&privacy.promise),
+        escape(&terms(privacy))
+    )
 }
 
 /// The terms behind the sentence.
 fn terms(privacy: &PrivacyResult) -> String {
     let aggregator = match privacy.aggregator.as_str() {
-        "none" => "nobody is trusted".into(),
+        "none" => "no aggregator is trusted".into(),
         "curator" => "one aggregator is trusted".into(),
-        "shares" => "sums are trusted, single sites' messages stay hidden".into(),
+        "shares" => "only sums over sites are opened".into(),
         other => format!("aggregator: {other}"),
     };
-    format!(
-        "unit: {} · neighbours: {} · ε = {} · δ = {} · {aggregator} · noise multiplier {} · clipping bound {} · accountant: {}",
-        privacy.unit,
-        privacy.adjacency,
-        shortest(privacy.epsilon),
-        shortest(privacy.delta),
-        tidy(privacy.noise_multiplier),
-        tidy(privacy.clip),
-        privacy.accountant
-    )
+    let (epsilon, delta) = (shortest(privacy.epsilon), shortest(privacy.delta));
+    let (unit, adjacency) = (&privacy.unit, &privacy.adjacency);
+    format!("unit: {unit} · neighbours: {adjacency} · ε = {epsilon} · δ = {delta} · {aggregator}")
+}
+
+/// What keeps the promise.
+fn kept(privacy: &PrivacyResult) -> String {
+    let (noise, clip) = (tidy(privacy.noise_multiplier), tidy(privacy.clip));
+    format!("noise multiplier {noise}, clipping bound {clip}, accountant {}", privacy.accountant)
 }
 
 /// A number as it was given, or cut where it is long.

@@ -152,7 +152,7 @@ fn drawn(series: &Series, sheet: &Sheet, x: &Ruler, y: &Ruler) -> String {
     let every = series.points.len().div_ceil(SHAPED).max(1);
     for &(along, up) in series.points.iter().rev().step_by(every) {
         if let (Some(column), Some(row)) = (x.pixel(along), y.pixel(up)) {
-            svg += &series.mark.point(sheet, column, row);
+            svg += &series.mark.point(sheet, (column, row), 1.0);
         }
     }
     svg + "</g>\n"

@@ -11,6 +11,8 @@ pub(crate) struct Mark {
     dashes: &'static str,
     /// The shape of points; none where only the line is drawn.
     shape: Option<usize>,
+    /// Points are outlines.
+    hollow: bool,
 }
 
 /// The colour without a hue.
@@ -35,17 +37,17 @@ const SHAPES: [&str; 6] = [
 impl Mark {
     /// A line in the colour of this number, without points.
     pub(crate) fn line(colour: usize, dashed: bool) -> Self {
-        Self { colour, dashes: if dashed { "5 4" } else { "" }, shape: None }
+        Self { colour, dashes: if dashed { "5 4" } else { "" }, shape: None, hollow: false }
     }
 
     /// The marks of the method with this number: no two of the first 84 are alike.
     pub(crate) fn of(number: usize) -> Self {
-        Self { colour: METHODS[number % 7], dashes: DASHES[number % 4], shape: Some(number % 6) }
+        Self { colour: METHODS[number % 7], dashes: DASHES[number % 4], shape: Some(number % 6), hollow: false }
     }
 
-    /// The marks of what methods are measured against: no colour, and long dashes or dots.
+    /// The marks of what methods are measured against: no colour, hollow points, long dashes or dots.
     pub(crate) fn reference(number: usize) -> Self {
-        Self { colour: NEUTRAL, dashes: ["2 4", "10 5"][number % 2], shape: Some(3 + number % 2) }
+        Self { colour: NEUTRAL, dashes: ["2 4", "10 5"][number % 2], shape: Some(number % 2), hollow: true }
     }
 
     /// The same without points: a level across the whole figure, not a path.
@@ -73,18 +75,21 @@ impl Mark {
         format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"{dashes}")
     }
 
-    /// Its shape at a point; nothing where it has none.
-    pub(super) fn point(self, sheet: &Sheet, x: f64, y: f64) -> String {
+    /// Its shape at a point, so many times its usual size; nothing where it has none.
+    pub(super) fn point(self, sheet: &Sheet, (x, y): (f64, f64), size: f64) -> String {
         let Some(shape) = self.shape else { return String::new() };
         let (path, colour) = (SHAPES[shape % SHAPES.len()], self.colour(sheet));
+        let (fill, stroke, width) =
+            if self.hollow { ("var(--card)", colour, 1.6) } else { (colour, "var(--card)", 1.0) };
         format!(
-            "<path transform=\"translate({x:.1} {y:.1})\" d=\"{path}\" fill=\"{colour}\" stroke=\"var(--card)\"/>\n"
+            "<path transform=\"translate({x:.1} {y:.1}) scale({size})\" d=\"{path}\" fill=\"{fill}\" \
+             stroke=\"{stroke}\" stroke-width=\"{width}\"/>\n"
         )
     }
 
     /// A piece of line with its shape, for a legend of the page.
     pub(crate) fn swatch(self) -> String {
-        let (stroke, point) = (self.stroke(&super::PAGE, 2.2), self.point(&super::PAGE, 18.0, 7.0));
+        let (stroke, point) = (self.stroke(&super::PAGE, 2.2), self.point(&super::PAGE, (18.0, 7.0), 1.0));
         format!(
             "<svg class=\"swatch\" viewBox=\"0 0 36 14\" width=\"36\" height=\"14\" aria-hidden=\"true\">\
              <path d=\"M1 7 h34\" {stroke}/>{}</svg>",

@@ -86,7 +86,7 @@ fn text(x: f64, y: f64, anchor: &str, words: &str) -> String {
 fn figure(id: &str, title: &str, description: &str, width: f64, height: f64) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
-         aria-labelledby=\"{id}-t {id}-d\" fill=\"currentColor\" font-size=\"12.5\">\n\
+         aria-labelledby=\"{id}-t {id}-d\" fill=\"currentColor\" font-size=\"13\">\n\
          <title id=\"{id}-t\">{}</title>\n<desc id=\"{id}-d\">{}</desc>\n",
         escape(title),
         escape(description)

@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// Pixels of the names.
 const NAMES: f64 = 142.0;
 /// Letters of a name that fit there; the whole name is shown when it is pointed at.
-const LETTERS: usize = 21;
+const LETTERS: usize = 18;
 /// Pixels of a row.
 const ROW: f64 = 21.0;
 /// Pixels under the rows, for ticks and label.
@@ -141,7 +141,7 @@ impl Interval {
         let (Some(low), Some(high), Some(at)) = ends else { return String::new() };
         let colour = self.mark.colour(sheet);
         let line = format!("<path d=\"M{low:.1} {middle:.1} H{high:.1}\" stroke=\"{colour}\" stroke-width=\"2\"/>\n");
-        line + &self.mark.point(sheet, at, middle)
+        line + &self.mark.point(sheet, (at, middle), 0.75)
     }
 }
 
