@@ -19,7 +19,7 @@ pub(crate) fn section(standing: &Standing) -> String {
 fn head(standing: &Standing) -> Vec<String> {
     let mut head = vec!["method"];
     head.extend(if standing.classes() {
-        ["accuracy, %", "log-likelihood", "AUC"].as_slice()
+        ["accuracy\u{a0}%", "log-likelihood", "AUC"].as_slice()
     } else {
         &["absolute error", "log-likelihood"]
     });

@@ -18,7 +18,7 @@ use crate::arguments::Report;
 use crate::failure::Failure;
 use inference::results::{Results, SCHEMA};
 use standing::Standing;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) use terminal::{Terminal, table};
 
@@ -54,7 +54,7 @@ pub(crate) fn run(asked: &Report, json: bool) -> Result<String, Failure> {
 }
 
 /// The table and the path, or an object with the path.
-fn told(results: &Results, to: &PathBuf, json: bool) -> String {
+fn told(results: &Results, to: &Path, json: bool) -> String {
     let path = to.display().to_string();
     if json {
         return format!("{}\n", serde_json::json!({ "report": path }));

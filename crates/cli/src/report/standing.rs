@@ -1,7 +1,7 @@
 //! Which methods a reader compares: the best private one, what no privacy reaches, what sites reach alone.
 
 use crate::svg::Mark;
-use inference::results::{MethodResult, PrivacyResult, Results, Summary};
+use inference::results::{MethodResult, PrivacyResult, Results};
 
 /// The results with the places of the methods that matter most.
 pub(crate) struct Standing<'a> {
@@ -126,21 +126,13 @@ impl<'a> Standing<'a> {
 }
 
 /// What methods are ordered by.
-fn score(method: &MethodResult) -> f64 {
+pub(crate) fn score(method: &MethodResult) -> f64 {
     method.accuracy.as_ref().unwrap_or(&method.log_likelihood).mean
 }
 
 /// The score, and the log-likelihood among equals.
 fn rank(method: &MethodResult) -> (f64, f64) {
     (score(method), method.log_likelihood.mean)
-}
-
-/// Mean and deviation of the differences of two methods, seed by seed, or of the means where seeds do not match.
-pub(crate) fn difference(one: &Summary, other: &Summary) -> Summary {
-    if one.per_seed.len() == other.per_seed.len() && !one.per_seed.is_empty() {
-        return Summary::of(one.per_seed.iter().zip(&other.per_seed).map(|(a, b)| a - b).collect());
-    }
-    Summary { mean: one.mean - other.mean, sd: f64::NAN, per_seed: Vec::new() }
 }
 
 /// The largest certified and the largest claimed ε over clients.

@@ -2,10 +2,10 @@
 
 use super::numbers::{bound, count, fixed, percent, points, spread};
 use super::page::paragraph;
-use super::standing::{Placed, Standing, difference, spent};
+use super::standing::{Placed, Standing, score, spent};
 use crate::digits::shortest;
 use crate::svg::escape;
-use inference::results::{PrivacyResult, Summary};
+use inference::results::PrivacyResult;
 
 /// Title, paragraph, tiles and warnings.
 pub(crate) fn section(standing: &Standing) -> String {
@@ -62,8 +62,9 @@ fn praise(standing: &Standing, best: Placed) -> String {
     let promised = best.method.privacy.as_ref().map(promised).unwrap_or_default();
     let mut words = format!("The best private method is {}: {}, {promised}.", best.method.name, level(best));
     let compare = |other: Placed, whose: &str| format!("{} {whose} ({})", compared(best, other), level(other));
-    let open = standing.open().map(|other| compare(other, "what is reached without any privacy"));
-    let alone = standing.alone().map(|other| compare(other, "what sites reach alone"));
+    let scored = |other: &Placed| score(other.method).is_finite();
+    let open = standing.open().filter(scored).map(|other| compare(other, "what is reached without any privacy"));
+    let alone = standing.alone().filter(scored).map(|other| compare(other, "what sites reach alone"));
     let both: Vec<String> = [open, alone].into_iter().flatten().collect();
     if !both.is_empty() {
         words += &format!(" That is {}.", both.join(", and "));
@@ -81,10 +82,14 @@ fn sentence_name(name: &str) -> String {
 
 /// What is promised, in half a sentence.
 fn promised(privacy: &PrivacyResult) -> String {
-    let protected = if privacy.unit == "client" { "all rows of a site" } else { "every single row" };
+    let protected = if privacy.unit == "client" { "all rows of a site are" } else { "every single row is" };
+    let trusted = match privacy.aggregator.as_str() {
+        "curator" => ", provided that the aggregator can be trusted",
+        "shares" => ", provided that only sums over sites are opened",
+        _ => "",
+    };
     let (epsilon, delta) = (shortest(privacy.epsilon), shortest(privacy.delta));
-    format!("while {protected} is protected with ε = {epsilon} at δ = {delta}")
-        .replace("rows of a site is", "rows of a site are")
+    format!("while {protected} protected with ε = {epsilon} at δ = {delta}{trusted}")
 }
 
 /// How good a method is, in its main score.
@@ -98,26 +103,23 @@ fn level(placed: Placed) -> String {
 
 /// One method against another, in words.
 fn compared(one: Placed, other: Placed) -> String {
-    let (name, of) = match (&one.method.accuracy, &other.method.accuracy) {
-        (Some(a), Some(b)) => return aside(difference(a, b), |d| points(d), "above", "below", "the same as"),
-        _ => (&one.method.absolute_error, &other.method.absolute_error),
-    };
-    match (name, of) {
-        (Some(a), Some(b)) => aside(difference(a, b), |d| fixed(d.abs(), 3), "more than", "less than", "the same as"),
-        _ => {
-            let change = difference(&one.method.log_likelihood, &other.method.log_likelihood);
-            aside(change, |d| format!("{} nats", fixed(d.abs(), 3)), "above", "below", "the same as")
-        }
+    let (one, other) = (one.method, other.method);
+    if let (Some(a), Some(b)) = (&one.accuracy, &other.accuracy) {
+        return aside(a.mean - b.mean, &points(a.mean - b.mean), "above", "below");
     }
+    if let (Some(a), Some(b)) = (&one.absolute_error, &other.absolute_error) {
+        return aside(a.mean - b.mean, &fixed((a.mean - b.mean).abs(), 3), "more than", "less than");
+    }
+    let change = one.log_likelihood.mean - other.log_likelihood.mean;
+    aside(change, &format!("{} nats", fixed(change.abs(), 3)), "above", "below")
 }
 
-/// A difference with its direction, and its deviation over seeds.
-fn aside(change: Summary, show: impl Fn(f64) -> String, over: &str, under: &str, same: &str) -> String {
-    let size = show(change.mean);
-    if size.chars().all(|c| !matches!(c, '1'..='9')) {
-        return same.to_owned();
+/// A difference, shown as `size`, with its direction; one that is shown as zeros is none.
+fn aside(change: f64, size: &str, over: &str, under: &str) -> String {
+    if !size.contains(|letter| matches!(letter, '1'..='9')) {
+        return "the same as".into();
     }
-    format!("{size} {}", if change.mean > 0.0 { over } else { under })
+    format!("{size} {}", if change > 0.0 { over } else { under })
 }
 
 /// True if private methods grant different things or trust different parties.

@@ -7,8 +7,10 @@ use crate::table::{Rows, lines};
 use inference::results::Results;
 use std::io::IsTerminal;
 
+/// Letters of a method's name where not everything fits.
+const NAME: usize = 26;
 /// Letters of a method's name where there is little room.
-const NAME: usize = 14;
+const SHORT_NAME: usize = 14;
 
 /// What a terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,20 +89,27 @@ fn name(standing: &Standing, placed: Placed) -> String {
     format!("{sign} {}", placed.method.name.chars().map(plain).collect::<String>())
 }
 
-/// Leaves out the last columns until the rest fits, and shortens names where four columns do not.
+/// Leaves out the last columns and shortens names, in steps, until the rest fits.
 fn fitting(mut columns: Vec<Column>, most: usize) -> Vec<Column> {
-    let total = |columns: &[Column]| columns.iter().map(|column| width(column) + 2).sum::<usize>();
-    while columns.len() > 4 && total(&columns) > most + 2 {
-        columns.pop();
-    }
-    if total(&columns) > most + 2 {
-        for cell in columns.iter_mut().take(1).flat_map(|(_, cells)| cells.iter_mut()) {
-            if cell.chars().count() > NAME {
-                *cell = cell.chars().take(NAME - 1).chain(['…']).collect();
-            }
+    let wide = |columns: &[Column]| columns.iter().map(|column| width(column) + 2).sum::<usize>() > most + 2;
+    for (letters, at_least) in [(NAME, 5), (SHORT_NAME, 4)] {
+        if wide(&columns) {
+            shorten(&mut columns, letters);
+        }
+        while columns.len() > at_least && wide(&columns) {
+            columns.pop();
         }
     }
     columns
+}
+
+/// Names of at most so many letters.
+fn shorten(columns: &mut [Column], letters: usize) {
+    for cell in columns.iter_mut().take(1).flat_map(|(_, cells)| cells.iter_mut()) {
+        if cell.chars().count() > letters {
+            *cell = cell.chars().take(letters - 1).chain(['…']).collect();
+        }
+    }
 }
 
 fn width((heading, cells): &Column) -> usize {
