@@ -50,6 +50,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         question: Box<Question>,
     },
+    /// Make the report of a finished run again
+    Report(Report),
     /// Explain an error code, or list all of them
     Explain {
         /// The code, such as P002; all codes are listed without it
@@ -161,6 +163,17 @@ pub(crate) struct Profile {
     /// The methods of accounting to compare, separated by commas
     #[arg(long, value_name = "NAMES", default_value = "pld", value_delimiter = ',', value_parser = accountants())]
     pub(crate) accountant: Vec<String>,
+}
+
+/// The arguments of `posterity report`.
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The directory of a run, or its results.json
+    #[arg(value_name = "DIR|FILE")]
+    pub(crate) results: PathBuf,
+    /// Where to write the HTML; report.html beside the results without it, - writes to standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 fn accountants() -> PossibleValuesParser {

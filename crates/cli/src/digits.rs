@@ -5,12 +5,17 @@ const DIGITS: usize = 6;
 
 /// An upper bound in at most six significant digits, never below `value`, which is not negative.
 pub(crate) fn up(value: f64) -> String {
-    rounded(value, true)
+    rounded(value, true, DIGITS)
+}
+
+/// An upper bound in at most so many significant digits (at least one), never below `value`, which is not negative.
+pub(crate) fn up_to(value: f64, digits: usize) -> String {
+    rounded(value, true, digits)
 }
 
 /// A lower bound in at most six significant digits, never above `value`, which is not negative.
 pub(crate) fn down(value: f64) -> String {
-    rounded(value, false)
+    rounded(value, false, DIGITS)
 }
 
 /// The shortest decimal that reads back as `value`, for numbers that were given.
@@ -21,7 +26,7 @@ pub(crate) fn shortest(value: f64) -> String {
 /// Cuts the exact decimal expansion, and adds one in the last place if something was cut off on the way up.
 ///
 /// A binary64 number has at most 767 significant decimal digits, so 800 of them are the number itself.
-fn rounded(value: f64, upwards: bool) -> String {
+fn rounded(value: f64, upwards: bool, most: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
@@ -29,7 +34,7 @@ fn rounded(value: f64, upwards: bool) -> String {
     let (mantissa, exponent) = exact.split_once('e').unwrap_or((&exact, "0"));
     let mut digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).map(|digit| digit - b'0').collect();
     let mut exponent: i32 = exponent.parse().unwrap_or(0);
-    let cut = digits.split_off(DIGITS);
+    let cut = digits.split_off(most);
     if upwards && cut.iter().any(|&digit| digit > 0) && carry(&mut digits) {
         digits.insert(0, 1);
         exponent += 1;

@@ -53,6 +53,13 @@ const ALL: &[Entry] = &[
                Use - for standard input or output. Exit code 1.",
     },
     Entry {
+        code: "C020",
+        title: "the file of results cannot be understood",
+        text: "`posterity report` reads the results.json of a finished run, in the shape that its key schema names. The\n\
+               file is no JSON, lacks a key, or has a schema that this version does not know. The message says which.\n\
+               Run the study again, or use the version that wrote the file. Exit code 2.",
+    },
+    Entry {
         code: "P001",
         title: "a parameter is outside its range",
         text: "Every parameter is checked where it enters: a sampling rate is over 0 and at most 1, δ is under 1, steps\n\

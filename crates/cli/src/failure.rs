@@ -21,6 +21,9 @@ pub(crate) enum Failure {
     /// One entry of a list of events was refused.
     #[error("event {number} of the list: {failure}")]
     Entry { number: usize, failure: Box<Failure> },
+    /// A file of results cannot be understood.
+    #[error("{path} is not a file of results: {message}")]
+    Results { path: String, message: String },
     /// A file cannot be read or written.
     #[error("{action} {path}: {source}")]
     File { action: &'static str, path: String, source: std::io::Error },
@@ -50,6 +53,7 @@ impl Failure {
             Self::Events { .. } => "C002",
             Self::Entry { failure, .. } => failure.code(),
             Self::File { .. } => "C003",
+            Self::Results { .. } => "C020",
         }
     }
 
@@ -59,6 +63,7 @@ impl Failure {
             Self::Privacy(error) => error.hint().unwrap_or_else(|| parameter_hint(error).to_owned()),
             Self::Usage { hint, .. } | Self::Events { hint, .. } => hint.clone(),
             Self::Entry { failure, .. } => failure.hint(),
+            Self::Results { .. } => "name the directory of a finished run of this version of posterity".into(),
             Self::File { .. } => {
                 "check that the path exists and that you may use it; - is standard input or output".into()
             }
@@ -69,7 +74,7 @@ impl Failure {
     fn exit(&self) -> u8 {
         match self {
             Self::File { .. } | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
-            Self::Usage { .. } | Self::Events { .. } => 2,
+            Self::Usage { .. } | Self::Events { .. } | Self::Results { .. } => 2,
             Self::Entry { failure, .. } => failure.exit(),
             Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
             Self::Privacy(_) => 3,

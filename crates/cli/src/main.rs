@@ -8,6 +8,7 @@ mod failure;
 mod mechanism;
 mod plan;
 mod profile;
+mod report;
 mod svg;
 mod table;
 
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<String, Failure> {
     match &arguments.command {
         Command::Account { question } => account(question, arguments.json),
+        Command::Report(asked) => report::run(asked, arguments.json),
         Command::Explain { code } => explain::text(code.as_deref(), arguments.json),
         Command::Completions { shell } => {
             let mut script = Vec::new();

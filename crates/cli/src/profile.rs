@@ -6,7 +6,7 @@ use crate::digits::shortest;
 use crate::failure::Failure;
 use crate::mechanism::number;
 use crate::plan::Plan;
-use crate::svg::{Axis, Plot, Scale, Series};
+use crate::svg::{Axis, Mark, Plot, Scale, Series};
 use privacy::{Bounds, Epsilon, PrivacyError};
 use std::path::PathBuf;
 
@@ -117,19 +117,19 @@ impl Curves {
 
     /// Upper bounds as lines, lower bounds as dashes in the same colour, δ on a logarithmic axis.
     fn svg(&self) -> String {
-        let line = |name: &str, ends: &mut dyn Iterator<Item = Option<f64>>, dashed| {
+        let line = |name: &str, ends: &mut dyn Iterator<Item = Option<f64>>, mark| {
             let points = self.epsilons.iter().zip(ends).map(|(e, delta)| (e.get(), delta.unwrap_or(f64::NAN)));
-            Series { name: name.to_owned(), points: points.collect(), dashed }
+            Series::line(name, points.collect(), mark)
         };
         let mut series = Vec::new();
-        for column in &self.columns {
-            series.push(line(&column.accountant, &mut column.ends(|b| b.upper), false));
+        for (number, column) in self.columns.iter().enumerate() {
+            series.push(line(&column.accountant, &mut column.ends(|b| b.upper), Mark::line(number, false)));
             if column.two_sided() {
-                series.push(line("", &mut column.ends(|b| b.lower), true));
+                series.push(line("", &mut column.ends(|b| b.lower), Mark::line(number, true)));
             }
         }
-        let axis = |label: &str, scale| Axis { label: label.into(), scale };
-        Plot { title: self.plan.words(), x: axis("ε", Scale::Linear), y: axis("δ", Scale::Log), series }.render()
+        let (x, y) = (Axis::new("ε", Scale::Linear), Axis::new("δ", Scale::Log));
+        Plot { title: self.plan.words(), x, y, series }.document()
     }
 
     /// One object; null where nothing can be certified.

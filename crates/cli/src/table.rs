@@ -9,7 +9,7 @@ use privacy::{Adjacency, Bounds, Event, Mechanism, Sampling, Unit};
 const LISTED: usize = 8;
 
 /// Rows of a label and its text; a row without a label continues the one above.
-type Rows = Vec<(&'static str, String)>;
+pub(crate) type Rows = Vec<(&'static str, String)>;
 
 /// The table as text.
 pub(crate) fn of(answer: &Answer) -> String {
@@ -23,6 +23,11 @@ pub(crate) fn of(answer: &Answer) -> String {
         rows.push(("overlap", text));
     }
     rows.push(("accountant", format!("{}: {}", answer.accountant, method(answer.accountant))));
+    lines(&rows)
+}
+
+/// Rows as lines of text.
+pub(crate) fn lines(rows: &Rows) -> String {
     rows.iter().map(|(label, text)| format!("{label:<12}{text}\n")).collect()
 }
 

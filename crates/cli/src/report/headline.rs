@@ -1,0 +1,110 @@
+//! The table of methods.
+
+use super::numbers::{NOTHING, bound, bytes, count, fixed, seconds, spread};
+use super::page::{Table, note, section as titled};
+use super::standing::{Placed, Role, Standing, spent};
+use crate::digits::shortest;
+use crate::svg::escape;
+use inference::results::Summary;
+
+/// One row for each method, in the study's order.
+pub(crate) fn section(standing: &Standing) -> String {
+    let mut table = Table::new("Methods, scores on held-out rows", head(standing));
+    for placed in standing.methods() {
+        table.push(class(standing.role(placed.number)), cells(standing, placed));
+    }
+    titled("methods", "Methods compared", &(table.html() + &note(&explained(standing))))
+}
+
+fn head(standing: &Standing) -> Vec<String> {
+    let mut head = vec!["method"];
+    head.extend(if standing.classes() {
+        ["accuracy\u{a0}%", "log-likelihood", "AUC"].as_slice()
+    } else {
+        &["absolute error", "log-likelihood"]
+    });
+    if standing.private() {
+        head.extend(["ε granted", "ε certified", "ε claimed", "δ"]);
+    }
+    head.extend(["messages", "sent", "CPU"]);
+    head.into_iter().map(escape).collect()
+}
+
+/// A mean with its deviation below.
+fn score(summary: Option<&Summary>, scale: f64, places: usize) -> String {
+    let Some(summary) = summary else { return NOTHING.into() };
+    match spread(summary, scale, places).split_once(" ± ") {
+        Some((mean, deviation)) => format!("{mean}<span class=\"sd\">± {deviation}</span>"),
+        None => fixed(scale * summary.mean, places),
+    }
+}
+
+fn cells(standing: &Standing, placed: Placed) -> Vec<String> {
+    let method = placed.method;
+    let mut cells = vec![name(standing, placed)];
+    if standing.classes() {
+        cells.push(score(method.accuracy.as_ref(), 100.0, 2));
+        cells.push(score(Some(&method.log_likelihood), 1.0, 4));
+        cells.push(score(method.auc.as_ref(), 1.0, 3));
+    } else {
+        cells.push(score(method.absolute_error.as_ref(), 1.0, 3));
+        cells.push(score(Some(&method.log_likelihood), 1.0, 4));
+    }
+    if standing.private() {
+        cells.extend(privacy(placed));
+    }
+    cells.extend([count(method.messages), bytes(method.bytes), seconds(method.cpu_seconds)]);
+    cells
+}
+
+/// ε granted, certified, claimed, and δ.
+fn privacy(placed: Placed) -> Vec<String> {
+    let Some(privacy) = &placed.method.privacy else {
+        return vec!["<span class=\"none\">none</span>".into(), NOTHING.into(), NOTHING.into(), NOTHING.into()];
+    };
+    let (certified, claimed) = spent(privacy)
+        .map_or((NOTHING.into(), NOTHING.into()), |(certified, claimed)| (bound(certified), bound(claimed)));
+    vec![shortest(privacy.epsilon), certified, claimed, shortest(privacy.delta)]
+}
+
+/// The mark, the name, how it works and what it is to the reader.
+fn name(standing: &Standing, placed: Placed) -> String {
+    let method = placed.method;
+    let badge = match standing.role(placed.number) {
+        Role::Best => " <span class=\"badge best\">best private</span>",
+        Role::NonPrivate | Role::LocalOnly => " <span class=\"badge\">baseline</span>",
+        Role::Other if method.baseline => " <span class=\"badge\">baseline</span>",
+        Role::Other => "",
+    };
+    let rounds = fixed(method.rounds, 0);
+    let rounds = if rounds == "1" { "1 round".into() } else { format!("{rounds} rounds") };
+    let how = [&method.algorithm, &method.solver, &method.schedule, &rounds].map(String::as_str).join(" · ");
+    format!(
+        "{} <span class=\"name\">{}</span>{badge}<span class=\"how\">{}</span>",
+        placed.mark.swatch(),
+        escape(&method.name),
+        escape(&how)
+    )
+}
+
+fn class(role: Role) -> &'static str {
+    match role {
+        Role::Best => "best",
+        Role::NonPrivate | Role::LocalOnly => "baseline",
+        Role::Other => "",
+    }
+}
+
+fn explained(standing: &Standing) -> String {
+    let mut words = String::new();
+    if standing.seeds() > 1 {
+        words += "Mean ± deviation between seeds. ";
+    }
+    words += "Log-likelihood in nats per held-out row: higher is better. ";
+    if standing.private() {
+        words += "ε of the site that spent most: certified is a proven upper bound, rounded up; claimed is what the \
+                  study's own accountant says. \
+                  Best is the highest score on these held-out rows, and choosing by it flatters a little. ";
+    }
+    words + "Messages and bytes are means over seeds, processor time is the sum over seeds."
+}

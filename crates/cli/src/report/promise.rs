@@ -1,0 +1,89 @@
+//! What exactly was promised, in one sentence for each method.
+
+use super::page::{paragraph, section as titled};
+use super::standing::{Placed, Standing};
+use crate::digits::{down, shortest};
+use crate::svg::escape;
+use inference::results::PrivacyResult;
+
+/// A sentence for each method that promises something, and the names of those that do not.
+pub(crate) fn section(standing: &Standing) -> String {
+    let mut body: String = grouped(standing).iter().map(|(privacy, methods)| group(privacy, methods)).collect();
+    if !body.is_empty() {
+        body = format!("<dl class=\"promises\">\n{body}</dl>\n");
+    }
+    let open: Vec<&str> =
+        standing.methods().filter(|m| m.method.privacy.is_none()).map(|m| m.method.name.as_str()).collect();
+    match (open.is_empty(), body.is_empty()) {
+        (false, true) => {
+            body = paragraph("Nothing: no method of this study adds noise, and every message may tell about rows.")
+        }
+        (false, false) => body += &paragraph(&format!("Nothing is promised by {}.", listed(&open))),
+        (true, _) => {}
+    }
+    titled("promise", "What exactly was promised", &body)
+}
+
+/// Methods that promise the same in the same words on the same terms, in the order of their first.
+fn grouped<'a>(standing: &Standing<'a>) -> Vec<(&'a PrivacyResult, Vec<Placed<'a>>)> {
+    let mut groups: Vec<(&PrivacyResult, Vec<Placed>)> = Vec::new();
+    for placed in standing.methods() {
+        let Some(privacy) = &placed.method.privacy else { continue };
+        let same = |other: &PrivacyResult| other.promise == privacy.promise && terms(other) == terms(privacy);
+        match groups.iter_mut().find(|(other, _)| same(other)) {
+            Some((_, methods)) => methods.push(placed),
+            None => groups.push((privacy, vec![placed])),
+        }
+    }
+    groups
+}
+
+/// The sentence, its terms, and the noise of every method that keeps it.
+fn group(privacy: &PrivacyResult, methods: &[Placed]) -> String {
+    let names: Vec<&str> = methods.iter().map(|m| m.method.name.as_str()).collect();
+    let line = |m: &Placed| {
+        let kept = m.method.privacy.as_ref().map(kept).unwrap_or_default();
+        format!("<li>{}: {}</li>", escape(&m.method.name), escape(&kept))
+    };
+    let lines: String = methods.iter().map(line).collect();
+    format!(
+        "<dt>{}</dt>\n<dd>{}<span class=\"terms\">{}</span><ul class=\"terms\">{lines}</ul></dd>\n",
+        escape(&listed(&names)),
+        escape(&privacy.promise),
+        escape(&terms(privacy))
+    )
+}
+
+/// The terms behind the sentence.
+fn terms(privacy: &PrivacyResult) -> String {
+    let aggregator = match privacy.aggregator.as_str() {
+        "none" => "no aggregator is trusted".into(),
+        "curator" => "one aggregator is trusted".into(),
+        "shares" => "only sums over sites are opened".into(),
+        other => format!("aggregator: {other}"),
+    };
+    let (epsilon, delta) = (shortest(privacy.epsilon), shortest(privacy.delta));
+    let (unit, adjacency) = (&privacy.unit, &privacy.adjacency);
+    format!("unit: {unit} · neighbours: {adjacency} · ε = {epsilon} · δ = {delta} · {aggregator}")
+}
+
+/// What keeps the promise.
+fn kept(privacy: &PrivacyResult) -> String {
+    let (noise, clip) = (tidy(privacy.noise_multiplier), tidy(privacy.clip));
+    format!("noise multiplier {noise}, clipping bound {clip}, accountant {}", privacy.accountant)
+}
+
+/// A number as it was given, or cut where it is long.
+fn tidy(value: f64) -> String {
+    let given = shortest(value);
+    if given.len() <= 7 { given } else { down(value) }
+}
+
+/// Names with commas and an "and".
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

@@ -1,0 +1,144 @@
+//! Which methods a reader compares: the best private one, what no privacy reaches, what sites reach alone.
+
+use crate::svg::Mark;
+use inference::results::{MethodResult, PrivacyResult, Results};
+
+/// The results with the places of the methods that matter most.
+pub(crate) struct Standing<'a> {
+    /// Everything.
+    pub(crate) results: &'a Results,
+    best: Option<usize>,
+    open: Option<usize>,
+    alone: Option<usize>,
+}
+
+/// What a method is to the reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The best of those that promise privacy.
+    Best,
+    /// Without privacy, all data together.
+    NonPrivate,
+    /// Every site by itself.
+    LocalOnly,
+    /// Any other.
+    Other,
+}
+
+/// A method with its number.
+#[derive(Clone, Copy)]
+pub(crate) struct Placed<'a> {
+    /// Its number in the results.
+    pub(crate) number: usize,
+    /// The method.
+    pub(crate) method: &'a MethodResult,
+    /// Its colour, dashes and shape in every figure.
+    pub(crate) mark: Mark,
+}
+
+impl<'a> Standing<'a> {
+    /// Finds them. The best has the highest accuracy, or the highest log-likelihood where there is no accuracy.
+    pub(crate) fn of(results: &'a Results) -> Self {
+        let methods = || results.methods.iter().enumerate();
+        let named = |algorithm: &str| {
+            let all = || methods().filter(|(_, m)| m.algorithm == algorithm);
+            all().find(|(_, m)| m.baseline).or_else(|| all().next()).map(|(number, _)| number)
+        };
+        let private = methods().filter(|(_, m)| m.privacy.is_some() && m.algorithm != "local-only" && !m.baseline);
+        let best = private.filter(|(_, m)| score(m).is_finite()).fold(None, |best: Option<usize>, (number, method)| {
+            let better = best.is_none_or(|best| rank(method) > rank(&results.methods[best]));
+            if better { Some(number) } else { best }
+        });
+        Self { results, best, open: named("non-private"), alone: named("local-only") }
+    }
+
+    /// All methods with their numbers.
+    pub(crate) fn methods(&self) -> impl Iterator<Item = Placed<'a>> + '_ {
+        (0..self.results.methods.len()).map(|number| self.placed(number))
+    }
+
+    fn placed(&self, number: usize) -> Placed<'a> {
+        let before = (0..number).filter(|&other| !self.reference(other)).count();
+        let mark = match self.role(number) {
+            Role::NonPrivate => Mark::reference(0),
+            Role::LocalOnly => Mark::reference(1),
+            Role::Best | Role::Other => Mark::of(before),
+        };
+        Placed { number, method: &self.results.methods[number], mark }
+    }
+
+    /// True for the two that the others are measured against.
+    pub(crate) fn reference(&self, number: usize) -> bool {
+        matches!(self.role(number), Role::NonPrivate | Role::LocalOnly)
+    }
+
+    /// The best private method.
+    pub(crate) fn best(&self) -> Option<Placed<'a>> {
+        self.best.map(|number| self.placed(number))
+    }
+
+    /// The non-private baseline.
+    pub(crate) fn open(&self) -> Option<Placed<'a>> {
+        self.open.map(|number| self.placed(number))
+    }
+
+    /// The local-only baseline.
+    pub(crate) fn alone(&self) -> Option<Placed<'a>> {
+        self.alone.map(|number| self.placed(number))
+    }
+
+    /// The best private method, or the first of all, then the baselines: those that a small figure has room for.
+    pub(crate) fn leading(&self) -> Vec<Placed<'a>> {
+        let first = self.best().or_else(|| self.methods().find(|m| self.role(m.number) == Role::Other));
+        let mut leading: Vec<_> = first.into_iter().collect();
+        for other in [self.open(), self.alone()].into_iter().flatten() {
+            if leading.iter().all(|m| m.number != other.number) {
+                leading.push(other);
+            }
+        }
+        leading
+    }
+
+    /// What the method with this number is.
+    pub(crate) fn role(&self, number: usize) -> Role {
+        match Some(number) {
+            found if found == self.best => Role::Best,
+            found if found == self.open => Role::NonPrivate,
+            found if found == self.alone => Role::LocalOnly,
+            _ => Role::Other,
+        }
+    }
+
+    /// True if classes were predicted.
+    pub(crate) fn classes(&self) -> bool {
+        self.results.methods.iter().any(|m| m.accuracy.is_some())
+    }
+
+    /// True if any method promises privacy.
+    pub(crate) fn private(&self) -> bool {
+        self.results.methods.iter().any(|m| m.privacy.is_some())
+    }
+
+    /// Seeds that were run.
+    pub(crate) fn seeds(&self) -> usize {
+        self.results.methods.iter().map(|m| m.log_likelihood.per_seed.len()).max().unwrap_or(0)
+    }
+}
+
+/// What methods are ordered by.
+pub(crate) fn score(method: &MethodResult) -> f64 {
+    method.accuracy.as_ref().unwrap_or(&method.log_likelihood).mean
+}
+
+/// The score, and the log-likelihood among equals.
+fn rank(method: &MethodResult) -> (f64, f64) {
+    (score(method), method.log_likelihood.mean)
+}
+
+/// The largest certified and the largest claimed ε over clients.
+pub(crate) fn spent(privacy: &PrivacyResult) -> Option<(f64, f64)> {
+    let largest = |value: fn(&inference::results::ClientSpending) -> f64| {
+        privacy.clients.iter().map(value).fold(f64::NEG_INFINITY, f64::max)
+    };
+    (!privacy.clients.is_empty()).then(|| (largest(|c| c.certified), largest(|c| c.claimed)))
+}

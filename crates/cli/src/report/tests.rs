@@ -1,0 +1,217 @@
+//! What a report must hold for every kind of results.
+
+use super::*;
+use inference::results::{ClientSpending, Summary};
+
+const FIXTURE: &str = include_str!("../../tests/report/results.json");
+
+fn sample() -> Results {
+    serde_json::from_str(FIXTURE).unwrap()
+}
+
+/// The same study as a regression.
+fn regression() -> Results {
+    let mut results = sample();
+    for method in &mut results.methods {
+        let error = method.accuracy.take().map(|a| Summary::of(a.per_seed.iter().map(|v| 1.0 - v).collect()));
+        (method.absolute_error, method.auc, method.calibration) = (error, None, vec![]);
+        method.curves.iter_mut().flat_map(|c| &mut c.points).for_each(|p| p.accuracy = None);
+    }
+    results
+}
+
+/// Every opened element is closed in its turn; elements without an end are left out.
+fn well_formed(html: &str) {
+    let without_style = html.split("<style>").next().unwrap().to_owned() + html.split("</style>").last().unwrap();
+    let mut open: Vec<&str> = Vec::new();
+    for piece in without_style.split('<').skip(1) {
+        let (tag, _) = piece.split_once('>').unwrap_or_else(|| panic!("unfinished: {piece}"));
+        let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "closed out of turn near {piece}");
+        } else if !tag.ends_with('/') && !["!doctype", "meta", "input", "br"].contains(&name) {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+/// What holds for every report.
+fn sound(results: &Results) -> String {
+    let page = html(results);
+    well_formed(&page);
+    for word in ["<script", "NaN", ">inf<", "http-equiv=\"refresh\"", "src=", "@import", "url("] {
+        assert!(!page.contains(word), "{word}");
+    }
+    let addresses = page.matches("http://").count() + page.matches("https://").count();
+    assert_eq!(addresses, page.matches("xmlns=\"http://www.w3.org/2000/svg\"").count(), "an address of the network");
+    let mut ids: Vec<&str> = page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "an id is used twice");
+    assert_eq!(page, html(results), "not the same bytes twice");
+    page
+}
+
+#[test]
+fn the_sample_is_told_in_order_and_in_plain_words() {
+    let page = sound(&sample());
+    let order = ["<h1>", "Warnings", "Methods compared", "What exactly was promised", "Scores along the way"];
+    let rest = ["Budget per site", ">Posterior<", ">Calibration<", "Ledger of every site", "Study, data and versions"];
+    let places: Vec<usize> = order.iter().chain(&rest).map(|words| page.find(words).expect(words)).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(
+        page.contains("The best private method is trusted-sum: 85.0 % accuracy"),
+        "{}",
+        summary::words(&Standing::of(&sample()))
+    );
+    assert!(page.contains("0.4 points below what is reached without any privacy (85.4 % accuracy)"));
+    assert!(page.contains("1.9 points above what sites reach alone (83.1 % accuracy)"));
+    assert_eq!(
+        page.matches("<td>0.6188</td><td>0.998</td>").count(),
+        6,
+        "certified and claimed, in headline and ledger"
+    );
+}
+
+#[test]
+fn the_bytes_are_those_of_the_snapshot() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report/report.html");
+    let page = html(&sample());
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(path, &page).unwrap();
+    }
+    let kept = std::fs::read_to_string(path).unwrap();
+    let differs = page.lines().zip(kept.lines()).find(|(now, then)| now != then);
+    assert!(page == kept, "look at it, then run once with UPDATE_SNAPSHOTS=1; first difference: {differs:?}");
+}
+
+#[test]
+fn every_string_is_escaped() {
+    let mut results = sample();
+    let evil = "<script>alert('\"&')</script>".to_owned();
+    (results.study, results.version, results.study_toml) = (evil.clone(), evil.clone(), evil.clone());
+    results.data.source = evil.clone();
+    results.data.inputs[0] = evil.clone();
+    results.data.clients[0].name = evil.clone();
+    results.methods[0].algorithm = evil.clone();
+    for method in &mut results.methods {
+        method.warnings = vec![evil.clone()];
+        for text in [&mut method.name, &mut method.solver, &mut method.schedule] {
+            *text = evil.clone();
+        }
+        method.posterior.iter_mut().for_each(|c| c.name = evil.clone());
+        if let Some(privacy) = &mut method.privacy {
+            let texts = [&mut privacy.unit, &mut privacy.adjacency, &mut privacy.aggregator];
+            texts.into_iter().chain([&mut privacy.promise, &mut privacy.accountant]).for_each(|t| *t = evil.clone());
+            for client in &mut privacy.clients {
+                (client.name, client.head, client.events) = (evil.clone(), evil.clone(), vec![evil.clone()]);
+            }
+        }
+    }
+    let page = sound(&results);
+    assert!(page.contains("<h1>&lt;script&gt;alert(&#39;&quot;&amp;&#39;)&lt;/script&gt;</h1>"));
+}
+
+#[test]
+fn regression_has_errors_and_no_accuracy() {
+    let page = sound(&regression());
+    assert!(page.contains("absolute error") && page.contains("a mean absolute error of 0.150"));
+    for word in [">accuracy", ">AUC<", "Accuracy against", ">Calibration<"] {
+        assert!(!page.contains(word), "{word}");
+    }
+    assert!(page.contains("Log-likelihood against ε"));
+}
+
+#[test]
+fn without_privacy_nothing_is_said_of_budgets() {
+    let mut results = sample();
+    for method in &mut results.methods {
+        method.privacy = None;
+        method.curves.iter_mut().flat_map(|c| &mut c.points).for_each(|p| p.epsilon = None);
+    }
+    let page = sound(&results);
+    assert!(page.contains("No method of this study promises privacy.") && page.contains("Nothing: no method"));
+    for word in ["Budget per site", "Ledger of", "against ε", "ε certified"] {
+        assert!(!page.contains(word), "{word}");
+    }
+    assert!(page.contains("Accuracy against messages"));
+}
+
+#[test]
+fn one_seed_has_no_bands_and_says_so() {
+    let mut results = sample();
+    for method in &mut results.methods {
+        method.curves.truncate(1);
+        for summary in [&mut method.accuracy, &mut method.auc].into_iter().flatten().chain([&mut method.log_likelihood])
+        {
+            *summary = Summary::of(vec![summary.per_seed[0]]);
+        }
+    }
+    let page = sound(&results);
+    assert!(page.contains("One seed was run") && !page.contains('±'));
+}
+
+#[test]
+fn many_sites_are_summed_up_in_the_figure_and_listed_in_the_ledger() {
+    let mut results = sample();
+    for privacy in results.methods.iter_mut().filter_map(|m| m.privacy.as_mut()) {
+        let site = |k: u32| ClientSpending {
+            name: format!("site-{k:03}"),
+            certified: 0.5 + f64::from(k) / 500.0,
+            ..privacy.clients[0].clone()
+        };
+        privacy.clients = (0..200).map(site).collect();
+    }
+    let page = sound(&results);
+    assert!(page.contains("200 sites, in the order of what they spent"));
+    let private = results.methods.iter().filter(|m| m.privacy.is_some()).count();
+    assert_eq!(page.matches("<th scope=\"row\">site-").count(), 200 * private);
+    assert_eq!(page.matches("fill-opacity=\"0.8\"").count(), 5 * private);
+}
+
+#[test]
+fn a_broken_promise_stands_among_the_warnings() {
+    let mut results = sample();
+    results.methods[0].privacy.as_mut().unwrap().clients[2].certified = 1.000_001;
+    let page = sound(&results);
+    let words = "The promise is not certified for 1 of 8 sites: Geneva may have spent ε = 1.001, granted were 1.";
+    assert!(page.contains(words));
+    assert!(page.find(words) < page.find("Methods compared"));
+}
+
+#[test]
+fn empty_and_strange_results_still_make_a_page() {
+    let mut results = sample();
+    results.methods.iter_mut().for_each(|method| {
+        (method.curves, method.posterior, method.calibration) = (vec![], vec![], vec![]);
+        method.name = "long".repeat(80);
+    });
+    assert!(sound(&results).contains("No scores were recorded along the way."));
+    results.methods[0].log_likelihood = Summary::of(vec![]);
+    results.methods[0].accuracy = Some(Summary::of(vec![f64::NAN, 0.5]));
+    results.methods[0].privacy.as_mut().unwrap().clients.clear();
+    sound(&results);
+    results.methods.clear();
+    assert!(sound(&results).contains("Nothing was scored."));
+}
+
+#[test]
+fn the_terminal_gets_what_fits_and_colour_only_where_wanted() {
+    let plain = |width| table(&sample(), Terminal { width, colour: false });
+    for width in [60, 72, 80, 100, 140] {
+        let text = plain(width);
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}\n{text}");
+        assert!(text.contains("accuracy %") && text.contains("ε certified") && !text.contains('\u{1b}'));
+    }
+    assert!(plain(140).contains("CPU") && plain(80).contains("messages") && !plain(72).contains("CPU"));
+    assert!(plain(100).contains("* trusted-sum") && plain(100).contains(". non-private"));
+    let mut long = sample();
+    long.methods[0].name = "long".repeat(30);
+    let text = table(&long, Terminal { width: 80, colour: false });
+    assert!(text.contains("messages") && text.contains("longlonglon…"), "a long name costs no column\n{text}");
+    let coloured = table(&sample(), Terminal { width: 100, colour: true });
+    assert_eq!(coloured.matches("\u{1b}[1;32m").count(), 1);
+    assert!(table(&regression(), Terminal { width: 100, colour: false }).contains("abs. error"));
+}

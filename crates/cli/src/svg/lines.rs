@@ -1,0 +1,229 @@
+//! Line plots: linear or logarithmic axes, several series, bands; a document of its own or a figure of a page.
+
+use super::axis::Ruler;
+use super::{Axis, Mark, PAGE, PAPER, Sheet, escape, figure, rule, text};
+use std::fmt::Write;
+
+/// Points of a series that carry its shape in a figure.
+const SHAPED: usize = 6;
+
+/// One line.
+#[derive(Debug, Clone)]
+pub(crate) struct Series {
+    /// Its name in the legend; an empty one is not listed.
+    pub(crate) name: String,
+    /// (x, y), in order of x. A point that is not finite leaves a gap.
+    pub(crate) points: Vec<(f64, f64)>,
+    /// (x, lower, upper), in order of x: what lies between is shaded. Empty for no band.
+    pub(crate) band: Vec<(f64, f64, f64)>,
+    /// Colour, dashes, shape.
+    pub(crate) mark: Mark,
+    /// Class of its group in a page, by which the page may hide it; empty for none.
+    pub(crate) class: String,
+}
+
+impl Series {
+    /// A line without a band.
+    pub(crate) fn line(name: impl Into<String>, points: Vec<(f64, f64)>, mark: Mark) -> Self {
+        Self { name: name.into(), points, band: Vec::new(), mark, class: String::new() }
+    }
+}
+
+/// A plot.
+#[derive(Debug, Clone)]
+pub(crate) struct Plot {
+    /// Above the frame, or read out where the frame cannot be seen.
+    pub(crate) title: String,
+    /// Below the frame.
+    pub(crate) x: Axis,
+    /// Left of the frame.
+    pub(crate) y: Axis,
+    /// The lines.
+    pub(crate) series: Vec<Series>,
+}
+
+impl Plot {
+    /// The plot as one SVG document with title and legend.
+    pub(crate) fn document(&self) -> String {
+        let (sheet, (x, y)) = (&PAPER, self.rulers(&PAPER));
+        let (width, height) = (sheet.width, sheet.height);
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" \
+             font-size=\"13\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
+        );
+        for (line, words) in halves(&self.title).iter().enumerate() {
+            svg += &text(width / 2.0, 16.0 + 16.0 * line as f64, "middle", words);
+        }
+        svg += &self.axes(sheet, &x, &y);
+        for series in &self.series {
+            let _ = writeln!(svg, "<path d=\"{}\" {}/>", path(&series.points, &x, &y), self.stroke(series));
+        }
+        svg += &self.legend();
+        svg + "</svg>\n"
+    }
+
+    /// The plot as a figure of a page. What lies outside a range that was named is cut off at the frame.
+    pub(crate) fn figure(&self, id: &str, description: &str) -> String {
+        let (sheet, (x, y)) = (&PAGE, self.rulers(&PAGE));
+        let mut svg = figure(id, &self.title, description, sheet.width, sheet.height);
+        svg += &self.axes(sheet, &x, &y);
+        let (left, top) = (sheet.left - 5.0, sheet.top - 5.0);
+        let (width, height) = (sheet.right + 5.0 - left, sheet.bottom - top);
+        let _ = writeln!(
+            svg,
+            "<svg x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" viewBox=\"{left} {top} {width} {height}\">"
+        );
+        for series in &self.series {
+            svg += &drawn(series, sheet, &x, &y);
+        }
+        svg + "</svg>\n</svg>\n"
+    }
+
+    fn rulers(&self, sheet: &Sheet) -> (Ruler, Ruler) {
+        let points = || self.series.iter().flat_map(|s| s.points.iter());
+        let bands = || self.series.iter().flat_map(|s| s.band.iter());
+        let heights = points().map(|p| p.1).chain(bands().flat_map(|b| [b.1, b.2]));
+        let x = self.x.ruler(points().map(|p| p.0), sheet.left, sheet.right);
+        (x, self.y.ruler(heights, sheet.bottom, sheet.top))
+    }
+
+    /// Frame, grid lines, tick labels and axis labels.
+    fn axes(&self, sheet: &Sheet, x: &Ruler, y: &Ruler) -> String {
+        let mut svg = String::new();
+        let Sheet { left, right, top, bottom, frame, .. } = *sheet;
+        for (value, label) in x.ticks(sheet.ticks) {
+            let Some(at) = x.pixel(value) else { continue };
+            svg += &rule(sheet, (at, top), (at, bottom));
+            svg += &text(at, bottom + 18.0, "middle", &label);
+        }
+        for (value, label) in y.ticks(sheet.ticks) {
+            let Some(at) = y.pixel(value) else { continue };
+            svg += &rule(sheet, (left, at), (right, at));
+            svg += &text(left - 8.0, at + 4.0, "end", &label);
+        }
+        let (width, height) = (right - left, bottom - top);
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" fill=\"none\" stroke=\"{frame}\"/>"
+        );
+        svg += &text((left + right) / 2.0, sheet.height - 18.0, "middle", &self.x.label);
+        let (edge, middle) = (left / 4.0, (top + bottom) / 2.0);
+        let _ = writeln!(svg, "<g transform=\"translate({edge} {middle}) rotate(-90)\">");
+        svg += &text(0.0, 0.0, "middle", &self.y.label);
+        svg + "</g>\n"
+    }
+
+    /// The stroke of a series in a document. A series is drawn narrower than those before it, so that one which hides
+    /// another leaves its edges to be seen.
+    fn stroke(&self, series: &Series) -> String {
+        let all = self.series.iter().filter(|series| !series.name.is_empty()).count();
+        series.mark.stroke(&PAPER, 2.0 + 1.5 * all.saturating_sub(series.mark.number() + 1) as f64)
+    }
+
+    /// Names of the series, in the upper right corner.
+    fn legend(&self) -> String {
+        let named: Vec<_> = self.series.iter().filter(|series| !series.name.is_empty()).collect();
+        let (left, height) = (PAPER.right - 140.0, 20.0 * named.len() as f64 + 12.0);
+        let mut svg = format!(
+            "<rect x=\"{left}\" y=\"{}\" width=\"132\" height=\"{height}\" fill=\"#ffffff\" fill-opacity=\"0.85\"/>\n",
+            PAPER.top + 4.0
+        );
+        for (index, series) in named.iter().enumerate() {
+            let at = PAPER.top + 20.0 * (index + 1) as f64;
+            let _ = writeln!(svg, "<path d=\"M{} {at} h24\" {}/>", left + 10.0, self.stroke(series));
+            svg += &text(left + 42.0, at + 4.0, "start", &series.name);
+        }
+        svg
+    }
+}
+
+/// One series of a figure: its band, its line, and its shape at a few points, the last among them.
+fn drawn(series: &Series, sheet: &Sheet, x: &Ruler, y: &Ruler) -> String {
+    let class = if series.class.is_empty() { String::new() } else { format!(" class=\"{}\"", escape(&series.class)) };
+    let mut svg = format!("<g{class}><title>{}</title>\n", escape(&series.name));
+    let upper = series.band.iter().map(|b| (b.0, b.2));
+    let lower = series.band.iter().rev().map(|b| (b.0, b.1));
+    let around: Vec<_> = upper.chain(lower).collect();
+    if !around.is_empty() {
+        let colour = series.mark.colour(sheet);
+        let _ = writeln!(svg, "<path d=\"{}Z\" fill=\"{colour}\" fill-opacity=\"0.16\"/>", path(&around, x, y));
+    }
+    let _ = writeln!(svg, "<path d=\"{}\" {}/>", path(&series.points, x, y), series.mark.stroke(sheet, 2.2));
+    let every = series.points.len().div_ceil(SHAPED).max(1);
+    for &(along, up) in series.points.iter().rev().step_by(every) {
+        if let (Some(column), Some(row)) = (x.pixel(along), y.pixel(up)) {
+            svg += &series.mark.point(sheet, (column, row), 1.0);
+        }
+    }
+    svg + "</g>\n"
+}
+
+/// The path through all points that can be shown, with gaps where one cannot.
+fn path(points: &[(f64, f64)], x: &Ruler, y: &Ruler) -> String {
+    let (mut path, mut pen) = (String::new(), 'M');
+    for &(along, up) in points {
+        match (x.pixel(along), y.pixel(up)) {
+            (Some(column), Some(row)) => {
+                let _ = write!(path, "{pen}{column:.2} {row:.2} ");
+                pen = 'L';
+            }
+            _ => pen = 'M',
+        }
+    }
+    path.trim_end().to_owned()
+}
+
+/// A title in one line, or in two of about the same length.
+fn halves(title: &str) -> Vec<&str> {
+    let middle = title.char_indices().nth(title.chars().count() / 2).map_or(0, |(at, _)| at);
+    match title[middle..].find(' ') {
+        Some(space) if title.chars().count() > 90 => vec![&title[..middle + space], &title[middle + space + 1..]],
+        _ => vec![title],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Scale;
+    use super::*;
+
+    fn plot(points: Vec<(f64, f64)>) -> Plot {
+        let series = vec![Series::line("a < b", points, Mark::line(0, false))];
+        Plot { title: "t & u".into(), x: Axis::new("x", Scale::Linear), y: Axis::new("y", Scale::Log), series }
+    }
+
+    #[test]
+    fn a_line_goes_from_corner_to_corner_and_words_are_escaped() {
+        let svg = plot(vec![(0.0, 1.0), (1.0, 1e-2), (2.0, 1e-4)]).document();
+        assert!(svg.contains("M80.00 44.00 L410.00 232.00 L740.00 420.00"), "{svg}");
+        assert!(svg.contains("t &amp; u") && svg.contains("a &lt; b"));
+        assert!(svg.contains(">1e-4<") && svg.contains(">0.5<") || svg.contains(">0.50<"), "{svg}");
+    }
+
+    #[test]
+    fn what_cannot_be_shown_leaves_a_gap() {
+        let svg = plot(vec![(0.0, 1.0), (1.0, 0.0), (2.0, 0.1), (3.0, f64::NAN)]).document();
+        assert!(svg.contains("d=\"M80.00 44.00 M520.00 420.00\""), "{svg}");
+        assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    }
+
+    #[test]
+    fn an_empty_or_flat_plot_is_still_drawn() {
+        for points in [vec![], vec![(1.0, 1e-5)]] {
+            let svg = plot(points).document();
+            assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{svg}");
+        }
+    }
+
+    #[test]
+    fn a_figure_has_words_a_band_and_shapes_and_no_colour_of_its_own() {
+        let mut plot = plot(vec![(0.0, 1.0), (1.0, 1e-2)]);
+        plot.series[0].mark = Mark::of(2);
+        plot.series[0].band = vec![(0.0, 0.5, 1.0), (1.0, 5e-3, 2e-2)];
+        plot.series[0].class = "m2".into();
+        let svg = plot.figure("f", "falls & ends");
+        assert!(svg.contains("<title id=\"f-t\">t &amp; u</title>") && svg.contains("falls &amp; ends"), "{svg}");
+        assert!(svg.contains("<g class=\"m2\">") && svg.contains("fill-opacity") && svg.contains("translate("));
+        assert!(svg.contains("var(--c2)") && svg.contains("stroke-dasharray") && !svg.contains("#ffffff"));
+    }
+}

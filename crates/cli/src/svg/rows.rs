@@ -1,0 +1,181 @@
+//! Row plots: one line of text after the other, each with a bar or with intervals along a common axis.
+
+use super::axis::Ruler;
+use super::{Axis, Mark, PAGE, Sheet, escape, figure, rule, text};
+use std::fmt::Write;
+
+/// Pixels of the names.
+const NAMES: f64 = 142.0;
+/// Letters of a name that fit there; the whole name is shown when it is pointed at.
+const LETTERS: usize = 18;
+/// Pixels of a row.
+const ROW: f64 = 21.0;
+/// Pixels under the rows, for ticks and label.
+const FOOT: f64 = 44.0;
+
+/// A bar of what was used in a frame of what was granted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bar {
+    /// Length of the bar.
+    pub(crate) used: f64,
+    /// Length of the frame.
+    pub(crate) granted: f64,
+    /// Its colour.
+    pub(crate) mark: Mark,
+}
+
+/// A point with an interval around it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Interval {
+    /// The point.
+    pub(crate) at: f64,
+    /// Half the width of the interval.
+    pub(crate) reach: f64,
+    /// Its colour and shape.
+    pub(crate) mark: Mark,
+}
+
+/// What a row shows.
+#[derive(Debug, Clone)]
+pub(crate) enum Shown {
+    /// One bar.
+    Bar(Bar),
+    /// Intervals below one another.
+    Intervals(Vec<Interval>),
+}
+
+/// One row.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its drawing.
+    pub(crate) shown: Shown,
+    /// What is read out when it is pointed at.
+    pub(crate) words: String,
+}
+
+/// A plot of rows.
+#[derive(Debug, Clone)]
+pub(crate) struct RowPlot {
+    /// What it is, for a reader without eyes.
+    pub(crate) title: String,
+    /// The common axis.
+    pub(crate) axis: Axis,
+    /// The rows, from the top.
+    pub(crate) rows: Vec<Row>,
+}
+
+impl RowPlot {
+    /// The plot as a figure of a page.
+    pub(crate) fn figure(&self, id: &str, description: &str) -> String {
+        let bottom = PAGE.top + ROW * self.rows.len() as f64;
+        let ruler = self.axis.ruler(self.rows.iter().flat_map(|row| row.shown.ends()), NAMES, PAGE.right);
+        let mut svg = figure(id, &self.title, description, PAGE.width, bottom + FOOT);
+        for (value, label) in ruler.ticks(PAGE.ticks) {
+            let Some(at) = ruler.pixel(value) else { continue };
+            svg += &rule(&PAGE, (at, PAGE.top), (at, bottom));
+            svg += &text(at, bottom + 16.0, "middle", &label);
+        }
+        if let Some(zero) = ruler.pixel(0.0).filter(|at| (NAMES..=PAGE.right).contains(at)) {
+            let _ = writeln!(svg, "<path d=\"M{zero:.1} {} V{bottom}\" stroke=\"{}\"/>", PAGE.top, PAGE.frame);
+        }
+        for (index, row) in self.rows.iter().enumerate() {
+            svg += &row.drawn(PAGE.top + ROW * (index as f64 + 0.5), &ruler, &PAGE);
+        }
+        svg += &text((NAMES + PAGE.right) / 2.0, bottom + 36.0, "middle", &self.axis.label);
+        svg + "</svg>\n"
+    }
+}
+
+impl Shown {
+    /// All values that must be on the axis.
+    fn ends(&self) -> Vec<f64> {
+        match self {
+            Self::Bar(bar) => vec![0.0, bar.used, bar.granted],
+            Self::Intervals(all) => all.iter().flat_map(|i| [i.at - i.reach, i.at + i.reach]).collect(),
+        }
+    }
+}
+
+impl Row {
+    fn drawn(&self, middle: f64, ruler: &Ruler, sheet: &Sheet) -> String {
+        let mut svg = format!("<g><title>{}</title>\n", escape(&self.words));
+        svg += &text(NAMES - 8.0, middle + 4.0, "end", &shortened(&self.name, LETTERS));
+        match &self.shown {
+            Shown::Bar(bar) => svg += &bar.drawn(middle, ruler, sheet),
+            Shown::Intervals(all) => {
+                let gap = ROW / (all.len() as f64 + 1.0);
+                for (index, interval) in all.iter().enumerate() {
+                    svg += &interval.drawn(middle - ROW / 2.0 + gap * (index as f64 + 1.0), ruler, sheet);
+                }
+            }
+        }
+        svg + "</g>\n"
+    }
+}
+
+impl Bar {
+    fn drawn(&self, middle: f64, ruler: &Ruler, sheet: &Sheet) -> String {
+        let (Some(zero), Some(used)) = (ruler.pixel(0.0), ruler.pixel(self.used)) else { return String::new() };
+        let (top, high, colour) = (middle - 6.0, 12.0, self.mark.colour(sheet));
+        let mut svg = format!(
+            "<rect x=\"{zero:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{high}\" fill=\"{colour}\" fill-opacity=\"0.8\"/>\n",
+            used - zero
+        );
+        if let Some(granted) = ruler.pixel(self.granted) {
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{zero:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{high}\" fill=\"none\" \
+                 stroke=\"currentColor\"/>",
+                granted - zero
+            );
+        }
+        svg
+    }
+}
+
+impl Interval {
+    fn drawn(&self, middle: f64, ruler: &Ruler, sheet: &Sheet) -> String {
+        let ends = (ruler.pixel(self.at - self.reach), ruler.pixel(self.at + self.reach), ruler.pixel(self.at));
+        let (Some(low), Some(high), Some(at)) = ends else { return String::new() };
+        let colour = self.mark.colour(sheet);
+        let line = format!("<path d=\"M{low:.1} {middle:.1} H{high:.1}\" stroke=\"{colour}\" stroke-width=\"2\"/>\n");
+        line + &self.mark.point(sheet, (at, middle), 0.75)
+    }
+}
+
+/// A name that fits, with a sign that something was cut off.
+fn shortened(name: &str, letters: usize) -> String {
+    if name.chars().count() <= letters {
+        return name.to_owned();
+    }
+    name.chars().take(letters - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::svg::Scale;
+
+    fn plot(rows: Vec<Row>) -> String {
+        RowPlot { title: "t".into(), axis: Axis::new("ε", Scale::Linear), rows }.figure("r", "d")
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_what_was_used_and_its_frame_as_what_was_granted() {
+        let bar = Bar { used: 0.5, granted: 1.0, mark: Mark::of(0) };
+        let svg = plot(vec![Row { name: "<b>".into(), shown: Shown::Bar(bar), words: "half".into() }]);
+        assert!(svg.contains("x=\"142.0\" y=\"16.5\" width=\"144.0\"") && svg.contains("width=\"288.0\""), "{svg}");
+        assert!(svg.contains("&lt;b&gt;") && svg.contains("<title>half</title>"));
+    }
+
+    #[test]
+    fn long_names_are_cut_with_a_sign_and_strange_numbers_are_not_drawn() {
+        assert_eq!((shortened("short", 5), shortened("longer", 5)), ("short".to_owned(), "long…".to_owned()));
+        let interval = Interval { at: f64::NAN, reach: 1.0, mark: Mark::of(1) };
+        let svg = plot(vec![Row { name: "a".into(), shown: Shown::Intervals(vec![interval]), words: String::new() }]);
+        assert!(!svg.contains("NaN"), "{svg}");
+        assert!(plot(vec![]).ends_with("</svg>\n"));
+    }
+}
