@@ -128,13 +128,14 @@ fn protocol(method: &Method, problem: &Problem, terms: &[Terms]) -> Result<Box<d
     let finest = Grid::new(finest)?;
     Ok(match method.scheme {
         Scheme::Pvi => {
-            let kept = Damping::new(method.damping.get() * solver.weight()).ok_or_else(|| RunError::Settings {
-                what: "damping divided by the number of parts is under 2^-21, expected more damping or fewer parts"
+            let own = method.promise.is_none_or(|p| p.aggregator == Aggregator::None);
+            let (cavity, weight) = if own { (Cavity::OwnFactor, 1.0) } else { (Cavity::ShareOfTotal, solver.weight()) };
+            let kept = Damping::new(method.damping.get() * weight).ok_or_else(|| RunError::Settings {
+                what: "damping divided by the number of parts is under 2^-21, expected less damping or fewer parts"
                     .into(),
             })?;
-            let own = method.promise.is_none_or(|p| p.aggregator == Aggregator::None);
-            let cavity = if own { Cavity::OwnFactor } else { Cavity::ShareOfTotal };
-            Box::new(Pvi { problem, solver, cavity, kept, readout: method.readout, finest, sending })
+            let (factor, readout) = (method.factor, method.readout);
+            Box::new(Pvi { problem, solver, cavity, factor, kept, readout, finest, sending })
         }
         Scheme::Committee(prior) => {
             let (members, repair) = (terms.len(), method.readout.repair);

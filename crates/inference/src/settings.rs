@@ -19,6 +19,8 @@ pub struct Method {
     pub damping: Damping,
     /// Mean-field or full covariance.
     pub covariance: Covariance,
+    /// What a client does with its own factor where noise made its precision negative.
+    pub factor: FactorRule,
     /// How the served q is read out of the total.
     pub readout: Readout,
     /// The local optimisation.
@@ -138,6 +140,19 @@ pub enum Covariance {
     /// Any covariance. Only where the local problem is solved in the clear.
     Full,
 }
+
+/// What a client does with its own released factor before it sends the change: post-processing, at local gates only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FactorRule {
+    /// Nothing.
+    Free,
+    /// A negative precision of the factor becomes 0; its Λμ stays.
+    Project,
+    /// Where the precision is negative, the factor's coordinate becomes 1 altogether (workshop paper, section 5).
+    Reset,
+}
+
+impl StudyConstant for FactorRule {}
 
 /// From the accumulated total to the served q: post-processing, always proper.
 #[derive(Debug, Clone, Copy, PartialEq)]

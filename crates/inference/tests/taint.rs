@@ -79,7 +79,7 @@ fn all_tainted(solver: &dyn LocalSolve, shape: Shape, method: &Method) -> bool {
             let moments = serde_json::to_value(&moments).unwrap();
             change.get().iter().all(|v| v.is_nan()) && !holds_a_number(&moments)
         }
-        Solved::Sent(outgoing) => outgoing.released().unwrap().get().units().iter().all(|&u| u == MARK),
+        Solved::Sum(_) => true, // it has not left
     }
 }
 
@@ -152,7 +152,7 @@ impl LocalSolve for OneFieldUnnoised {
                 let change = forged.map(&(), |v, ()| v.into_iter().map(|x| x.unwrap_or(f64::NAN)).collect());
                 Ok(Solved::Released { change, moments })
             }
-            sent => Ok(sent),
+            sum => Ok(sum),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Bayesian committee machine: every client fits a posterior of its own, once, and their product is served.
 
-use super::{Algorithm, Answer, Answers, Step, misfit};
+use super::{Algorithm, Answer, Answers, Step, misfit, released};
 use crate::settings::{CommitteePrior, Damping, Repair};
-use crate::solve::{LocalSolve, Problem, Solved, Task};
+use crate::solve::{LocalSolve, Problem, Task};
 use crate::{RunError, Seat, Total};
 use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
 
@@ -26,18 +26,28 @@ pub struct Committee {
     pub sending: Grid,
 }
 
-/// A member's prior, in natural parameters.
-struct MemberPrior(Vec<f64>);
+/// Priors in natural parameters: of all, where members start to look, and of a member.
+struct Priors {
+    all: Vec<f64>,
+    member: Vec<f64>,
+}
 
-impl StudyConstant for MemberPrior {}
+impl StudyConstant for Priors {}
+
+/// From η at the end minus η of p to η at the end minus η of the member's prior.
+fn from_member_prior(mut change: Vec<f64>, priors: &Priors) -> Vec<f64> {
+    change.iter_mut().zip(priors.all.iter().zip(&priors.member)).for_each(|(c, (p, own))| *c += p - own);
+    change
+}
 
 impl Committee {
-    fn member_prior(&self) -> MemberPrior {
+    fn priors(&self) -> Priors {
         let share = match self.prior {
             CommitteePrior::Same => 1.0,
             CommitteePrior::Split => 1.0 / self.members as f64,
         };
-        MemberPrior(self.problem.prior.0.iter().map(|p| p * share).collect())
+        let all = self.problem.prior.0.clone();
+        Priors { member: all.iter().map(|p| p * share).collect(), all }
     }
 }
 
@@ -59,24 +69,24 @@ impl Algorithm for Committee {
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
-        let prior = self.member_prior();
-        let task = query.clone().map(&prior, |(), prior| Task { cavity: prior.0.clone(), start: prior.0.clone() });
+        let priors = self.priors();
+        let task = query.clone().map(&priors, |(), p| Task { cavity: p.member.clone(), start: p.all.clone() });
         let none = query.clone().map(&(), |(), ()| None);
-        let outgoing = match self.solver.solve(&self.problem, &task, &none, seat, gate)? {
-            Solved::Released { change, .. } => Outgoing::post_processed(&change, self.sending)?,
-            Solved::Sent(outgoing) => outgoing,
-        };
-        Ok(Answer { outgoing, draft: () })
+        let solved = self.solver.solve(&self.problem, &task, &none, seat, gate)?;
+        let (change, _) = released(solved, self.solver.weight(), gate)?;
+        let added = change.map(&priors, from_member_prior);
+        Ok(Answer { outgoing: Outgoing::post_processed(&added, self.sending)?, draft: () })
     }
 
     fn fold(&self, mut state: Total, answers: &Answers) -> Result<Step<Total>, RunError> {
-        let kept = Damping::new(self.solver.weight()).unwrap_or(Damping::NONE);
         let each: Vec<_> = match answers {
             Answers::Each(each) => each.iter().map(|(_, change)| change).collect(),
             Answers::Sum(sum) => vec![sum],
         };
-        let applied: Vec<Total> =
-            each.into_iter().map(|change| state.damped(change, kept).ok_or_else(misfit)).collect::<Result<_, _>>()?;
+        let applied: Vec<Total> = each
+            .into_iter()
+            .map(|change| state.damped(change, Damping::NONE).ok_or_else(misfit))
+            .collect::<Result<_, _>>()?;
         applied.iter().for_each(|a| state.add(a));
         Ok(Step { state, applied })
     }

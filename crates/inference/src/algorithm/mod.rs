@@ -11,8 +11,9 @@ pub(crate) use erased::{decode, encode};
 pub use global_vi::GlobalVi;
 pub use pvi::{Cavity, Pvi, PviState, Remembered};
 
-use crate::{RunError, Seat, Total};
-use privacy::{Gate, GridVector, Outgoing, PrivacyError, Released};
+use crate::solve::Solved;
+use crate::{Moments, RunError, Seat, Total};
+use privacy::{Gate, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -78,6 +79,28 @@ pub struct Step<S> {
     pub state: S,
     /// What was applied, in the order of the answers.
     pub applied: Vec<Total>,
+}
+
+/// What one change is of a sum, a constant of the study.
+struct Weight(f64);
+
+impl StudyConstant for Weight {}
+
+/// A solver's change as a released one: as it is, or after the gate.
+fn released(
+    solved: Solved,
+    weight: f64,
+    gate: &mut dyn Gate,
+) -> Result<(Released<Vec<f64>>, Released<Option<Moments>>), PrivacyError> {
+    match solved {
+        Solved::Released { change, moments } => Ok((change, moments)),
+        Solved::Sum(sum) => {
+            let mut change = Released::zeros(0);
+            gate.release(&sum, &mut change)?;
+            let none = Released::zeros(0).map(&(), |_, ()| None);
+            Ok((change.map(&Weight(weight), |sum, weight| sum.iter().map(|s| s * weight.0).collect()), none))
+        }
+    }
 }
 
 /// Which vector does not fit the total it belongs to.

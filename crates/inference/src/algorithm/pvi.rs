@@ -1,11 +1,11 @@
 //! Partitioned variational inference: q(θ) ∝ p(θ) Π_m t_m(θ); a client refines its t_m.
 
-use super::{Algorithm, Answer, Answers, Step, misfit};
+use super::{Algorithm, Answer, Answers, Step, misfit, released};
 use crate::optimiser::Moments;
-use crate::settings::{Damping, Readout};
+use crate::settings::{Damping, FactorRule, Readout};
 use crate::solve::{LocalSolve, Prior, Problem, Solved, Task};
-use crate::{RunError, Seat, Total};
-use privacy::{Gate, Grid, Outgoing, PrivacyError, Released};
+use crate::{Family, RunError, Seat, Total};
+use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
 
 /// Algorithm 1 of Ashman et al. 2022 (arXiv:2202.12275), once for all its private forms: they differ in the solver, the
@@ -18,7 +18,9 @@ pub struct Pvi {
     pub solver: Box<dyn LocalSolve>,
     /// What a client leaves out of q.
     pub cavity: Cavity,
-    /// What is kept of an answer: damping, times the solver's weight.
+    /// What a client does with its factor before it sends the change.
+    pub factor: FactorRule,
+    /// What is kept of an answer: damping; where only sums are opened, times the solver's weight.
     pub kept: Damping,
     /// From total to served q.
     pub readout: Readout,
@@ -109,14 +111,16 @@ impl Algorithm for Pvi {
         };
         let task = self.task(query, &Some(memory.clone()), seat);
         let moments = memory.clone().map(&(), |m, ()| m.moments);
-        match self.solver.solve(&self.problem, &task, &moments, seat, gate)? {
-            Solved::Released { change, moments } => {
-                let mut draft = memory;
-                draft.update(&moments, &(), |m, moments, ()| m.moments.clone_from(moments));
-                Ok(Answer { outgoing: Outgoing::post_processed(&change, self.sending)?, draft: Some(draft) })
-            }
-            Solved::Sent(outgoing) => Ok(Answer { outgoing, draft: Some(memory) }),
+        let solved = self.solver.solve(&self.problem, &task, &moments, seat, gate)?;
+        if let (Cavity::ShareOfTotal, Solved::Sum(sum)) = (self.cavity, &solved) {
+            return Ok(Answer { outgoing: gate.send(sum)?, draft: Some(memory) });
         }
+        let (mut change, moments) = released(solved, self.solver.weight(), gate)?;
+        let holding = Holding { rule: self.factor, kept: self.kept, family: self.problem.family };
+        change.update(&memory, &holding, hold);
+        let mut draft = memory;
+        draft.update(&moments, &(), |m, moments, ()| m.moments.clone_from(moments));
+        Ok(Answer { outgoing: Outgoing::post_processed(&change, self.sending)?, draft: Some(draft) })
     }
 
     fn fold(&self, mut state: PviState, answers: &Answers) -> Result<Step<PviState>, RunError> {
@@ -150,6 +154,34 @@ impl Algorithm for Pvi {
             mean.iter_mut().zip(served).for_each(|(m, s)| *m += s / count);
         }
         mean
+    }
+}
+
+/// Constants of the rule for factors.
+struct Holding {
+    rule: FactorRule,
+    kept: Damping,
+    family: Family,
+}
+
+impl StudyConstant for Holding {}
+
+/// Changes a released change so that the factor that it leads to obeys the rule. The sum is then no longer that of the
+/// mechanism, but a function of it: this is right at a local gate only, where the release was made before.
+fn hold(change: &mut Vec<f64>, memory: &Remembered, holding: &Holding) {
+    let Family::MeanField { dimension: d } = holding.family else { return };
+    let factor = memory.factor.as_ref().map_or_else(|| vec![0.0; 2 * d], Total::values);
+    let (kept, rule) = (holding.kept.get(), holding.rule);
+    if rule == FactorRule::Free {
+        return;
+    }
+    for j in 0..d {
+        if factor[d + j] + kept * change[d + j] > 0.0 {
+            change[d + j] = -factor[d + j] / kept;
+            if rule == FactorRule::Reset {
+                change[j] = -factor[j] / kept;
+            }
+        }
     }
 }
 

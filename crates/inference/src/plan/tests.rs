@@ -36,6 +36,7 @@ fn method(solver: Solver, rounds: u64, local: Local, promise: Promise) -> Method
         rounds: Rounds::Count(rounds),
         damping: Damping::NONE,
         covariance: Covariance::MeanField,
+        factor: FactorRule::Free,
         readout: Readout { repair: Repair::Project, average: 1 },
         local,
         promise: Some(promise),

@@ -15,7 +15,7 @@ pub(crate) use clear::optimum;
 
 use crate::optimiser::Moments;
 use crate::{Family, Model, Seat};
-use privacy::{Gate, Outgoing, PrivacyError, Released, StudyConstant};
+use privacy::{Bounded, Gate, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -56,13 +56,13 @@ pub enum Solved {
         /// What the optimiser may keep for the client's next update.
         moments: Released<Option<Moments>>,
     },
-    /// A change that has passed the gate as a whole.
-    Sent(Outgoing),
+    /// A clipped sum of changes, which has yet to pass the gate.
+    Sum(Bounded),
 }
 
 /// How the local problem is solved.
 pub trait LocalSolve: fmt::Debug + Send + Sync {
-    /// Solves the task on the seat's rows. Private numbers leave through the gate only.
+    /// Solves the task on the seat's rows. Private numbers leave through the gate only: inside the solver, or after it.
     fn solve(
         &self,
         problem: &Problem,
@@ -72,7 +72,7 @@ pub trait LocalSolve: fmt::Debug + Send + Sync {
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError>;
 
-    /// What one change is of what was sent: 1, or 1/K where the sum of K changes stands for their mean.
+    /// What one change is of the sum: 1, or 1/K where the sum of K changes stands for their mean.
     fn weight(&self) -> f64 {
         1.0
     }

@@ -3,8 +3,8 @@
 
 use chacha20::ChaCha20Rng;
 use inference::settings::{
-    Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Damping, DeltaRule, Local, Method, Noise,
-    Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Damping, DeltaRule, FactorRule, Local,
+    Method, Noise, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use inference::{Family, Linear, Logistic, Model, Row, Rows, Shard, Simulation, Site};
 use privacy::{Adjacency, Delta, Epsilon, NormBound, SamplingRate, Unit};
@@ -91,6 +91,7 @@ pub fn open_pvi(schedule: Schedule) -> Method {
         rounds: Rounds::Count(4),
         damping: Damping::new(0.3).unwrap(),
         covariance: Covariance::MeanField,
+        factor: FactorRule::Free,
         readout: Readout { repair: Repair::Project, average: 1 },
         local: natural(2),
         promise: None,
@@ -118,6 +119,11 @@ pub fn private_methods() -> Vec<Method> {
     vec![
         base("dp optimisation", Solver::DpOptimisation, one_by_one, adam(5), nobody(1.0)),
         base("dp optimisation, kept state", Solver::DpOptimisation, came, kept, add_remove),
+        Method {
+            factor: FactorRule::Reset,
+            ..base("dp optimisation, reset", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0))
+        },
+        Method { factor: FactorRule::Project, ..base("virtual, projected", parts(4), came, natural(1), nobody(1.0)) },
         base("perturb", Solver::Perturb, one_by_one, natural(2), nobody(2.0)),
         base("average", Solver::Average { parts: 6 }, at_once, natural(2), nobody(2.0)),
         base("average, curator", Solver::Average { parts: 6 }, at_once, natural(2), curator(2.0)),
