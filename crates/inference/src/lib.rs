@@ -10,6 +10,7 @@ mod model;
 mod optimiser;
 mod record;
 pub mod results;
+mod score;
 pub mod settings;
 mod special;
 
@@ -19,3 +20,4 @@ pub use family::{Family, Gaussian, Projections};
 pub use model::{Expectation, Linear, Logistic, Model, Point, Prediction, Predictive, Scratch, Sink};
 pub use optimiser::{Descent, Moments, kl_gradient};
 pub use record::{Observer, Record, Scores};
+pub use score::{calibration, scores};

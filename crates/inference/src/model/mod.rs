@@ -10,7 +10,7 @@ pub use linear::Linear;
 pub use logistic::{Expectation, Logistic, Predictive};
 
 use crate::{Family, Gaussian, Rows};
-use privacy::PrivacyError;
+use privacy::{Bounded, PrivacyError};
 use std::fmt;
 
 /// Where a mean-field q stands: θⱼ ~ N(meanⱼ, deviationⱼ²). Optimisers move (mean, log deviation).
@@ -26,6 +26,13 @@ pub struct Point<'a> {
 pub trait Sink {
     /// Adds the gradient of one row.
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError>;
+}
+
+/// The clipped sum, on its way to a gate.
+impl Sink for Bounded {
+    fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
+        self.push_sparse(positions, values)
+    }
 }
 
 /// The plain sum, for what is solved in the clear.
