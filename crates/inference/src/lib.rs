@@ -38,6 +38,7 @@ pub use family::{Family, Gaussian, Projections};
 pub use model::{Expectation, Linear, Logistic, Model, Point, Prediction, Predictive, Scratch, Sink};
 pub use optimiser::{Descent, Moments, kl_gradient};
 pub use record::{Observer, Record, Scores};
+pub use score::{calibration, scores};
 pub use seat::{Seat, Terms};
 pub use simulate::Simulation;
 pub use total::Total;

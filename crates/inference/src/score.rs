@@ -1,21 +1,149 @@
 //! Scores of predictions on held-out rows.
 
-use crate::Prediction;
+use crate::model::Prediction;
 use crate::record::Scores;
 use crate::results::CalibrationBin;
+use std::f64::consts::PI;
 
-/// placeholder until the real one
-pub(crate) fn scores(p: &[Prediction], y: &[f64]) -> Scores {
-    let (mut right, mut ll) = (0.0, 0.0);
-    for (p, y) in p.iter().zip(y) {
-        if let Prediction::Probability(p) = p {
-            right += f64::from((*p > 0.5) == (*y > 0.5));
-            ll += if *y > 0.5 { p.max(1e-15).ln() } else { (1.0 - p).max(1e-15).ln() };
+/// Probabilities count as at least this: a predictive that is sure and wrong loses 36 nats, not infinitely many.
+const LEAST_PROBABILITY: f64 = f64::EPSILON;
+
+/// Bins of a calibration plot, of equal width.
+const BINS: usize = 10;
+
+/// Scores of predictions against outcomes, which stand in the same order. Of no rows the mean log-likelihood is 0.
+pub fn scores(predictions: &[Prediction], outcomes: &[f64]) -> Scores {
+    let binary = probabilities(predictions, outcomes);
+    let normal = normals(predictions, outcomes);
+    let likelihoods = predictions.iter().zip(outcomes).map(|(p, y)| log_likelihood(p, *y));
+    Scores {
+        accuracy: mean(binary.iter().map(|(p, y)| f64::from(u8::from((*p >= 0.5) == *y)))),
+        log_likelihood: mean(likelihoods).unwrap_or(0.0),
+        auc: area_under_roc(binary),
+        absolute_error: mean(normal.iter().map(|(m, y)| (m - y).abs())),
+    }
+}
+
+/// Predicted against observed frequency in ten bins of equal width; bins without rows are left out.
+pub fn calibration(predictions: &[Prediction], outcomes: &[f64]) -> Vec<CalibrationBin> {
+    let mut bins = [(0.0, 0_usize, 0_usize); BINS];
+    for (p, y) in probabilities(predictions, outcomes) {
+        let bin = &mut bins[((p * BINS as f64) as usize).min(BINS - 1)];
+        *bin = (bin.0 + p, bin.1 + usize::from(y), bin.2 + 1);
+    }
+    let full = bins.into_iter().filter(|(_, _, rows)| *rows > 0);
+    full.map(|(sum, ones, rows)| CalibrationBin {
+        predicted: sum / rows as f64,
+        observed: ones as f64 / rows as f64,
+        rows,
+    })
+    .collect()
+}
+
+/// P(y = 1) and whether y was 1, for rows that are classified.
+fn probabilities(predictions: &[Prediction], outcomes: &[f64]) -> Vec<(f64, bool)> {
+    let of = |(p, y): (&Prediction, &f64)| match p {
+        Prediction::Probability(p) => Some((*p, *y >= 0.5)),
+        Prediction::Normal { .. } => None,
+    };
+    predictions.iter().zip(outcomes).filter_map(of).collect()
+}
+
+/// Predicted mean and outcome, for rows that are not.
+fn normals(predictions: &[Prediction], outcomes: &[f64]) -> Vec<(f64, f64)> {
+    let of = |(p, y): (&Prediction, &f64)| match p {
+        Prediction::Probability(_) => None,
+        Prediction::Normal { mean, .. } => Some((*mean, *y)),
+    };
+    predictions.iter().zip(outcomes).filter_map(of).collect()
+}
+
+/// The mean; none of no numbers.
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0_usize), |(sum, count), v| (sum + v, count + 1));
+    (count > 0).then(|| sum / count as f64)
+}
+
+/// log p(y) under the predictive, in nats.
+fn log_likelihood(prediction: &Prediction, y: f64) -> f64 {
+    match *prediction {
+        Prediction::Probability(p) => libm::log(if y >= 0.5 { p } else { 1.0 - p }.max(LEAST_PROBABILITY)),
+        Prediction::Normal { mean, deviation } => {
+            let z = (y - mean) / deviation;
+            -0.5 * (z * z + libm::log(2.0 * PI)) - libm::log(deviation)
         }
     }
-    let n = y.len() as f64;
-    Scores { accuracy: Some(right / n), log_likelihood: ll / n, auc: None, absolute_error: None }
 }
-pub(crate) fn calibration(_: &[Prediction], _: &[f64]) -> Vec<CalibrationBin> {
-    Vec::new()
+
+/// The probability that a row of class 1 was given the higher number than one of class 0, ties counting half.
+///
+/// By mid-ranks, as the Mann-Whitney statistic: (Σ ranks of ones − n₁(n₁ + 1)/2) / (n₁n₀). None without both classes.
+fn area_under_roc(mut binary: Vec<(f64, bool)>) -> Option<f64> {
+    binary.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let ones = binary.iter().filter(|(_, y)| *y).count() as f64;
+    let zeros = binary.len() as f64 - ones;
+    let (mut before, mut ranks) = (0.0, 0.0);
+    for tied in binary.chunk_by(|a, b| a.0 == b.0) {
+        let rank = before + (tied.len() as f64 + 1.0) / 2.0;
+        ranks += rank * tied.iter().filter(|(_, y)| *y).count() as f64;
+        before += tied.len() as f64;
+    }
+    (ones > 0.0 && zeros > 0.0).then(|| (ranks - ones * (ones + 1.0) / 2.0) / (ones * zeros))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probable(values: &[f64]) -> Vec<Prediction> {
+        values.iter().map(|p| Prediction::Probability(*p)).collect()
+    }
+
+    #[test]
+    fn classification_is_scored_by_hand() {
+        let found = scores(&probable(&[0.9, 0.4, 0.4, 0.2]), &[1.0, 1.0, 0.0, 0.0]);
+        assert_eq!(found.accuracy, Some(0.75));
+        // Pairs of a one and a zero: 0.9 beats both, 0.4 ties with one and beats the other.
+        assert_eq!(found.auc, Some(3.5 / 4.0));
+        assert_eq!(found.absolute_error, None);
+        let expected = (0.9_f64.ln() + 0.4_f64.ln() + 0.6_f64.ln() + 0.8_f64.ln()) / 4.0;
+        assert!((found.log_likelihood - expected).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_area_counts_pairs() {
+        let p: Vec<f64> = (0..60).map(|i| f64::from(i * i * 7 % 23) / 23.0).collect();
+        let y: Vec<f64> = (0..60).map(|i| f64::from(i * 5 % 7 % 2)).collect();
+        let mut counted = (0.0, 0.0);
+        for (a, _) in p.iter().zip(&y).filter(|(_, y)| **y == 1.0) {
+            for (b, _) in p.iter().zip(&y).filter(|(_, y)| **y == 0.0) {
+                counted.0 += if a > b { 1.0 } else { f64::from(u8::from(a == b)) / 2.0 };
+                counted.1 += 1.0;
+            }
+        }
+        let auc = scores(&probable(&p), &y).auc.unwrap();
+        assert!((auc - counted.0 / counted.1).abs() < 1e-12, "{auc} {counted:?}");
+        assert_eq!(scores(&probable(&p), &[1.0; 60]).auc, None);
+    }
+
+    #[test]
+    fn regression_is_scored_by_hand() {
+        let normal =
+            [Prediction::Normal { mean: 1.0, deviation: 2.0 }, Prediction::Normal { mean: 0.0, deviation: 1.0 }];
+        let found = scores(&normal, &[3.0, -0.5]);
+        assert_eq!((found.accuracy, found.auc, found.absolute_error), (None, None, Some(1.25)));
+        let expected = -0.5 * ((1.0 + 0.25) / 2.0 + 2.0_f64.ln() + (2.0 * PI).ln());
+        assert!((found.log_likelihood - expected).abs() < 1e-15, "{} {expected}", found.log_likelihood);
+        assert!(calibration(&normal, &[3.0, -0.5]).is_empty());
+    }
+
+    #[test]
+    fn certainty_that_is_wrong_is_finite_and_edges_have_a_bin() {
+        let found = scores(&probable(&[0.0, 1.0]), &[1.0, 0.0]);
+        assert!((found.log_likelihood - f64::EPSILON.ln()).abs() < 1e-12);
+        let bins = calibration(&probable(&[0.0, 1.0, 0.95, 0.55]), &[0.0, 1.0, 0.0, 1.0]);
+        let expected = [(0.0, 0.0, 1), (0.55, 1.0, 1), (0.975, 0.5, 2)];
+        assert_eq!(bins.iter().map(|b| (b.predicted, b.observed, b.rows)).collect::<Vec<_>>(), expected);
+        assert_eq!(scores(&[], &[]).accuracy, None);
+    }
 }

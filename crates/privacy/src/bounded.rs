@@ -1,19 +1,21 @@
 //! Sums of clipped vectors on an integer grid, which can be added to and released but not read.
 
 use crate::batch::Batch;
+use crate::shape::power_of_two;
 use crate::{Grain, PrivacyError, Shape};
 use std::fmt;
 
 /// A sum of vectors, each clipped to the shape's bound.
 ///
 /// It has no accessor, no serialiser, and its `Debug` shows the public shape only: the one way to its contents is a
-/// gate. Private data reach it through [`Bounded::push`] alone.
+/// gate. Private data reach it through [`Bounded::push`] and [`Bounded::push_sparse`] alone.
 pub struct Bounded {
     shape: Shape,
     /// Sum in grid units, modulo 2^64. Wrapping keeps privacy whatever happens: (sum + noise) mod 2^64 is
     /// post-processing of the sum over the integers. That nothing wraps in practice is a matter of use, not of trust.
     units: Vec<i64>,
     scratch: Vec<i64>,
+    clip: Clip,
     pushed: u64,
     room: u64,
     drawn_by: Option<u64>,
@@ -60,7 +62,8 @@ impl Bounded {
 
     fn empty(shape: Shape, room: u64) -> Self {
         let d = shape.dimension();
-        Self { shape, units: vec![0; d], scratch: vec![0; d], pushed: 0, room, drawn_by: None }
+        let (units, scratch, clip) = (vec![0; d], vec![0; d], Clip::to(&shape));
+        Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None }
     }
 
     /// Starts the sum again at zero for the rows of the next batch, keeping its buffers.
@@ -85,6 +88,43 @@ impl Bounded {
                 expected: self.shape.to_string(),
             });
         }
+        self.count_one()?;
+        self.clip.vector(vector, &mut self.scratch);
+        for (total, &part) in self.units.iter_mut().zip(&self.scratch) {
+            *total = total.wrapping_add(part);
+        }
+        Ok(())
+    }
+
+    /// The same as [`Bounded::push`] of the vector that has these values at these positions and zeros elsewhere.
+    ///
+    /// Positions must increase, and there is one for each value.
+    pub fn push_sparse(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
+        let increasing = positions.windows(2).fold(true, |so_far, w| so_far & (w[0] < w[1]));
+        let inside = positions.last().is_none_or(|&p| (p as usize) < self.units.len());
+        if !increasing || !inside || positions.len() != values.len() {
+            return Err(PrivacyError::Shape {
+                found: format!(
+                    "{} values at {} positions that are not increasing or in range",
+                    values.len(),
+                    positions.len()
+                ),
+                expected: self.shape.to_string(),
+            });
+        }
+        self.count_one()?;
+        // Increasing positions in range are at most as many as there are coordinates.
+        let parts = &mut self.scratch[..values.len()];
+        self.clip.vector(values, parts);
+        for (&p, &part) in positions.iter().zip(&*parts) {
+            let total = &mut self.units[p as usize];
+            *total = total.wrapping_add(part);
+        }
+        Ok(())
+    }
+
+    /// Counts a vector, or refuses it where there is no room for another.
+    fn count_one(&mut self) -> Result<(), PrivacyError> {
         if self.pushed == self.room {
             let expected = match self.shape.grain() {
                 Grain::Example => "one vector for each row of its batch".into(),
@@ -94,10 +134,6 @@ impl Bounded {
             return Err(PrivacyError::TooMany { expected });
         }
         self.pushed += 1;
-        clip_to_grid(vector, &self.shape, &mut self.scratch);
-        for (total, &part) in self.units.iter_mut().zip(&self.scratch) {
-            *total = total.wrapping_add(part);
-        }
         Ok(())
     }
 
@@ -123,16 +159,105 @@ impl fmt::Debug for Bounded {
     }
 }
 
-/// Clips x to norm C in floating point, truncates toward zero on the grid, and re-checks Σ qᵢ² ≤ ⌊C·2^k⌋² in integers.
-///
-/// The clip aims a margin below the bound that covers the rounding of norm, quotient and products, so the re-check
-/// never fails for finite input; should it fail all the same, the vector contributes zero.
-pub(crate) fn clip_to_grid(x: &[f64], shape: &Shape, out: &mut [i64]) {
-    let bound = u128::from(shape.bound_units());
-    clip_in_floats(x, shape, out);
-    if norm_squared(out) > bound * bound {
-        out.fill(0);
+/// Units up to which squares are added in 64 bits, for at most [`FEW`] coordinates: 2^11·(2^26)² < 2^64.
+const SMALL: f64 = (1_u64 << 26) as f64;
+const FEW: usize = 1 << 11;
+
+/// Units up to which coordinates become integers as they are. Over twice the largest bound, and 10^8 squares of such
+/// integers stay under 2^109.
+const WIDE: f64 = (1_u64 << 41) as f64;
+
+/// Clipping to a shape's bound on its grid, with the public powers of two at hand.
+#[derive(Debug, Clone, Copy)]
+struct Clip {
+    /// ⌊C·2^k⌋.
+    bound: u64,
+    /// 2^k.
+    scale: f64,
+    /// One unit, 2^−k.
+    unit: f64,
+}
+
+impl Clip {
+    fn to(shape: &Shape) -> Self {
+        Self { bound: shape.bound_units(), scale: shape.grid().in_units(1.0), unit: shape.grid().unit() }
     }
+
+    /// Truncates x toward zero on the grid, shrinks the integers q into Σ qᵢ² ≤ ⌊C·2^k⌋², and checks that again.
+    ///
+    /// Everything is decided on integers, exactly: zeros and the order of coordinates make no difference, and a vector
+    /// that fits is taken as it is. The shrinking aims a margin below the bound that covers its roundings, so the check
+    /// never fails; should it fail all the same, the vector contributes zero.
+    fn vector(&self, x: &[f64], q: &mut [i64]) {
+        let squared = self.shrunk(x, q);
+        if squared > self.bound_squared() {
+            q.fill(0);
+        }
+    }
+
+    fn bound_squared(&self) -> u128 {
+        u128::from(self.bound) * u128::from(self.bound)
+    }
+
+    /// The integers before the last check, and Σ qᵢ².
+    fn shrunk(&self, x: &[f64], q: &mut [i64]) -> u128 {
+        let squared = self.truncated(x, q);
+        if squared <= self.bound_squared() {
+            return squared;
+        }
+        shrink(q, self.bound, squared);
+        norm_squared(q)
+    }
+
+    /// x·2^k truncated toward zero, and Σ qᵢ²; zero if a coordinate is not finite.
+    ///
+    /// Comparisons are written so that NaN takes the refusing branch: `(C / norm).min(1.0)` would let it through.
+    /// A vector with a coordinate over 2^41 units, twice what any bound allows, is first brought to between 2^40 and
+    /// 2^41 units by a power of two: it is still as long as the bound, or longer.
+    fn truncated(&self, x: &[f64], q: &mut [i64]) -> u128 {
+        if x.len() <= FEW && all_within(x, SMALL * self.unit) {
+            return u128::from(truncate_small(x, self.scale, q));
+        }
+        let scale = if all_within(x, WIDE * self.unit) { self.scale } else { scale_of_large(x) };
+        q.iter_mut().zip(x).for_each(|(q, &v)| *q = (v * scale) as i64);
+        norm_squared(q)
+    }
+}
+
+/// True if |v| ≤ limit for each, hence for no NaN.
+fn all_within(x: &[f64], limit: f64) -> bool {
+    x.iter().fold(true, |so_far, v| so_far & (v.abs() <= limit))
+}
+
+/// q = trunc(x·scale) for |x·scale| ≤ 2^26 and at most 2^11 coordinates, and Σ qᵢ².
+fn truncate_small(x: &[f64], scale: f64, q: &mut [i64]) -> u64 {
+    let mut sum = 0_u64;
+    for (q, v) in q.iter_mut().zip(x) {
+        let units = (v * scale) as i32;
+        *q = i64::from(units);
+        // Cannot wrap, as its constants say; an overflow check would only forbid vector code.
+        sum = sum.wrapping_add(u64::from(units.unsigned_abs()) * u64::from(units.unsigned_abs()));
+    }
+    sum
+}
+
+/// The power of two that brings the largest coordinate to between 2^40 and 2^41; 0 if one is not finite.
+fn scale_of_large(x: &[f64]) -> f64 {
+    if !x.iter().all(|v| v.is_finite()) {
+        return 0.0;
+    }
+    let largest = x.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let exponent = libm::frexp(largest).1 - 1; // 2^exponent ≤ largest < 2^(exponent + 1)
+    power_of_two(40 - exponent)
+}
+
+/// q·B/‖q‖, truncated toward zero, for Σ qᵢ² = `squared`.
+///
+/// Relative errors: 2^−53 each for the sum as f64 (half of it after the root), the root, the margin's product, the
+/// quotient, and each coordinate's product; together under 2^−50, which the margin takes off. |qᵢ| ≤ 2^41 is exact.
+fn shrink(q: &mut [i64], bound: u64, squared: u128) {
+    let factor = bound as f64 * (1.0 - power_of_two(-50)) / (squared as f64).sqrt();
+    q.iter_mut().for_each(|q| *q = (*q as f64 * factor) as i64);
 }
 
 /// Σ qᵢ², saturating.
@@ -143,27 +268,6 @@ pub(crate) fn norm_squared(q: &[i64]) -> u128 {
     })
 }
 
-/// x·min(1, C/‖x‖) on the grid, or zero if a coordinate is not finite.
-///
-/// Coordinates are divided by the largest first, so squares neither overflow nor vanish. Comparisons are written so
-/// that NaN takes the refusing branch: `(C / norm).min(1.0)` would let it through.
-fn clip_in_floats(x: &[f64], shape: &Shape, out: &mut [i64]) {
-    let largest = x.iter().fold(0.0_f64, |m, v| if v.is_finite() { m.max(v.abs()) } else { f64::INFINITY });
-    if !(largest > 0.0 && largest.is_finite()) {
-        return out.fill(0);
-    }
-    let ratio = x.iter().map(|v| (v / largest) * (v / largest)).sum::<f64>().sqrt();
-    // The radius that the integers enforce, less a few roundings per coordinate.
-    let radius = shape.bound_units() as f64 * shape.grid().unit();
-    let safe = radius * (1.0 - (x.len() as f64 + 16.0) * f64::EPSILON);
-    let grid = shape.grid();
-    let inside = largest * ratio <= safe;
-    for (q, &v) in out.iter_mut().zip(x) {
-        let clipped = if inside { v } else { (v / largest) * (safe / ratio) };
-        *q = grid.in_units(clipped) as i64; // truncates toward zero
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,7 +275,11 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 
-    type Clip = fn(&[f64], &Shape, &mut [i64]);
+    type Clipping = fn(&[f64], &Shape, &mut [i64]);
+
+    fn clip_to_grid(x: &[f64], shape: &Shape, out: &mut [i64]) {
+        Clip::to(shape).vector(x, out);
+    }
 
     fn shape(dimension: usize, bound: f64) -> Shape {
         let bound = NormBound::new(bound).unwrap();
@@ -180,7 +288,7 @@ mod tests {
     }
 
     /// The law of clipping: whatever comes in, the integers lie within the bound; short vectors are kept.
-    fn holds_its_bound(clip: Clip, x: &[f64], bound: f64) -> Result<(), String> {
+    fn holds_its_bound(clip: Clipping, x: &[f64], bound: f64) -> Result<(), String> {
         let shape = shape(x.len(), bound);
         let mut q = vec![0; x.len()];
         clip(x, &shape, &mut q);
@@ -226,8 +334,48 @@ mod tests {
         fn the_integer_check_never_has_to_save_a_finite_vector(x in any_vector(), bound in 1e-6..1e6_f64) {
             let shape = shape(x.len(), bound);
             let mut q = vec![0; x.len()];
-            clip_in_floats(&x, &shape, &mut q);
-            prop_assert!(norm_squared(&q) <= u128::from(shape.bound_units()).pow(2));
+            let squared = Clip::to(&shape).shrunk(&x, &mut q);
+            prop_assert_eq!(squared, norm_squared(&q));
+            prop_assert!(squared <= u128::from(shape.bound_units()).pow(2));
+        }
+
+        #[test]
+        fn a_sparse_vector_counts_as_its_dense_form(
+            x in any_vector(), there in prop::collection::vec(any::<bool>(), 12), bound in prop_oneof![Just(2.0), 1e-6..1e6_f64]
+        ) {
+            let (positions, values): (Vec<u32>, Vec<f64>) =
+                x.iter().zip(&there).enumerate().filter(|(_, (_, there))| **there).map(|(p, (v, _))| (p as u32, *v)).unzip();
+            let dense: Vec<f64> = x.iter().zip(&there).map(|(v, there)| if *there { *v } else { 0.0 }).collect();
+            let (mut by_dense, mut by_sparse) =
+                (Bounded::empty(shape(x.len(), bound), 2), Bounded::empty(shape(x.len(), bound), 2));
+            for _ in 0..2 {
+                by_dense.push(&dense).unwrap();
+                by_sparse.push_sparse(&positions, &values).unwrap();
+            }
+            prop_assert_eq!(by_dense.units, by_sparse.units);
+        }
+
+        #[test]
+        fn short_and_long_arithmetic_agree(x in prop::collection::vec(-70e6..70e6_f64, 1..12), units in 1..1_u64 << 40) {
+            // On the grid of units: the short path takes all coordinates up to 2^26, about 67e6.
+            let clip = Clip { bound: units, scale: 1.0, unit: 1.0 };
+            let (mut q, mut long) = (vec![0; x.len()], vec![0; x.len()]);
+            let squared = clip.truncated(&x, &mut q);
+            long.iter_mut().zip(&x).for_each(|(q, v)| *q = *v as i64);
+            prop_assert_eq!((squared, &q), (norm_squared(&long), &long));
+        }
+
+        #[test]
+        fn the_largest_bounds_hold_too(x in prop::collection::vec(-1.0..1.0_f64, 1..12), power in 0..1000_i32) {
+            let bound = NormBound::new(1.0).unwrap();
+            let shape = Shape::new(x.len(), bound, Grain::Example, Grid::new(40).unwrap()).unwrap();
+            let long: Vec<f64> = x.iter().map(|v| libm::scalbn(*v, power)).collect();
+            let mut q = vec![0; x.len()];
+            let squared = Clip::to(&shape).shrunk(&long, &mut q);
+            prop_assert!(squared <= 1 << 80);
+            let norm = long.iter().map(|v| libm::scalbn(*v, -power)).map(|v| v * v).sum::<f64>().sqrt();
+            let kept = (squared as f64).sqrt() / libm::scalbn(1.0, 40);
+            prop_assert!(kept >= libm::scalbn(norm, power).min(1.0) - 1e-11, "{long:?} of norm {norm} kept {kept}");
         }
 
         #[test]
@@ -243,7 +391,7 @@ mod tests {
     }
 
     /// Runs the law on inputs where each wrong variant shows itself.
-    fn caught(mutant: Clip) -> bool {
+    fn caught(mutant: Clipping) -> bool {
         let canaries: [&[f64]; 5] =
             [&[1000.0, 0.1], &[0.1, 1000.0], &[f64::NAN, 1.0], &[0.9, 0.9], &[f64::INFINITY, 0.0]];
         canaries.iter().all(|x| holds_its_bound(clip_to_grid, x, 1.0).is_ok())
@@ -291,6 +439,19 @@ mod tests {
         assert!(Bounded::parts(parts, [x, x].into_iter()).is_ok());
         assert!(Bounded::parts(parts, [x, x, x].into_iter()).is_err());
         assert!(Bounded::whole(whole, &[1.0]).is_err());
+    }
+
+    #[test]
+    fn sparse_vectors_that_do_not_fit_are_refused_and_not_counted() {
+        let mut sum = Bounded::empty(shape(4, 1.0), 1);
+        for (positions, values) in
+            [(vec![1, 1], vec![0.1, 0.2]), (vec![2, 1], vec![0.1, 0.2]), (vec![4], vec![0.1]), (vec![1], vec![])]
+        {
+            assert!(sum.push_sparse(&positions, &values).is_err(), "{positions:?}");
+        }
+        sum.push_sparse(&[0, 3], &[0.5, -0.25]).unwrap();
+        assert_eq!(sum.units, [1 << 19, 0, 0, -(1 << 18)]);
+        assert!(matches!(sum.push_sparse(&[], &[]), Err(PrivacyError::TooMany { .. })));
     }
 
     #[test]

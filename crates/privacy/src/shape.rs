@@ -40,18 +40,23 @@ impl Grid {
 
     /// The size of one unit.
     pub fn unit(&self) -> f64 {
-        libm::scalbn(1.0, -self.exponent)
+        power_of_two(-self.exponent)
     }
 
     /// How many units, not rounded: exact unless it leaves the range of f64.
     pub fn in_units(&self, x: f64) -> f64 {
-        libm::scalbn(x, self.exponent)
+        x * power_of_two(self.exponent)
     }
 
     /// The real number that an integer stands for. Exact up to 2^53 units.
     pub fn value(&self, units: i64) -> f64 {
-        libm::scalbn(units as f64, -self.exponent)
+        units as f64 * self.unit()
     }
+}
+
+/// 2^exponent, for exponents of normal numbers: −1022 to 1023. Multiplying by it rounds only where f64 ends.
+pub(crate) fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(u64::from((1023 + exponent).unsigned_abs()) << 52)
 }
 
 impl TryFrom<i32> for Grid {

@@ -10,7 +10,7 @@ pub use linear::Linear;
 pub use logistic::{Expectation, Logistic, Predictive};
 
 use crate::{Family, Gaussian, Rows};
-use privacy::PrivacyError;
+use privacy::{Bounded, PrivacyError};
 use std::fmt;
 
 /// Where a mean-field q stands: θⱼ ~ N(meanⱼ, deviationⱼ²). Optimisers move (mean, log deviation).
@@ -28,19 +28,18 @@ pub trait Sink {
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError>;
 }
 
+/// The clipped sum, on its way to a gate.
+impl Sink for Bounded {
+    fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
+        self.push_sparse(positions, values)
+    }
+}
+
 /// The plain sum, for what is solved in the clear.
 impl Sink for Vec<f64> {
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
         positions.iter().zip(values).for_each(|(p, v)| self[*p as usize] += v);
         Ok(())
-    }
-}
-
-impl Sink for privacy::Bounded {
-    fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
-        let mut dense = vec![0.0; self.shape().dimension()];
-        positions.iter().zip(values).for_each(|(p, v)| dense[*p as usize] = *v);
-        self.push(&dense)
     }
 }
 
