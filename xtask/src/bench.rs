@@ -52,13 +52,28 @@ fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 
 fn print_table(ours: &str, theirs: &str) {
     println!("{:<5}{:<19}{:>12}{:>12}  answer", "case", "who", "CPU ms", "times ours");
+    let number = |line: &str, name: &str| field(line, name).and_then(|x| x.parse::<f64>().ok());
     for own in ours.lines() {
         let case = field(own, "case").unwrap_or("?");
         let own_seconds = seconds(own);
-        print_row(case, own, own_seconds);
+        print_row(case, own, own_seconds, "");
         for peer in theirs.lines().filter(|l| field(l, "case") == Some(case)) {
-            print_row(case, peer, own_seconds);
+            let ends = (number(own, "lower"), number(own, "upper"), number(peer, "upper"));
+            let word =
+                if let (Some(lower), Some(upper), Some(theirs)) = ends { verdict(lower, upper, theirs) } else { "" };
+            print_row(case, peer, own_seconds, word);
         }
+    }
+}
+
+/// How a peer's upper bound compares with our certified interval. One number is a noise multiplier, of which less is better.
+fn verdict(lower: f64, upper: f64, theirs: f64) -> &'static str {
+    match theirs {
+        t if lower == upper && t < lower => "  less noise than ours",
+        _ if lower == upper => "  more noise than ours",
+        t if t < lower => "  WRONG: below our certified lower bound",
+        t if t < upper => "  inside our interval",
+        _ => "  wider",
     }
 }
 
@@ -66,14 +81,19 @@ fn seconds(line: &str) -> f64 {
     field(line, "seconds").and_then(|s| s.parse().ok()).unwrap_or(f64::NAN)
 }
 
-fn print_row(case: &str, line: &str, own_seconds: f64) {
+fn print_row(case: &str, line: &str, own_seconds: f64, word: &str) {
     let answer = match (field(line, "lower"), field(line, "upper"), field(line, "error")) {
         (Some(lower), Some(upper), _) => format!("[{lower}, {upper}]"),
         (None, Some(upper), _) => format!("≤ {upper}"),
         (_, _, error) => error.unwrap_or("no answer").to_owned(),
     };
     let who = field(line, "peer").unwrap_or("?");
-    println!("{case:<5}{who:<19}{:>12.3}{:>12.1}  {answer}", seconds(line) * 1e3, seconds(line) / own_seconds);
+    let times = seconds(line) / own_seconds;
+    let answer = if answer.ends_with("stopped") { format!("{answer} (both figures are lower bounds)") } else { answer };
+    match seconds(line).is_nan() {
+        true => println!("{case:<5}{who:<19}{:>12}{:>12}  {answer}", "-", "-"),
+        false => println!("{case:<5}{who:<19}{:>12.3}{times:>12.1}  {answer}{word}", seconds(line) * 1e3),
+    }
 }
 
 #[cfg(test)]
@@ -88,5 +108,13 @@ mod tests {
         assert_eq!(field(line, "upper"), Some("1.5"));
         assert_eq!(seconds(line), 0.25);
         assert_eq!(field(line, "lower"), None);
+    }
+
+    #[test]
+    fn a_peer_is_wider_inside_or_wrong() {
+        assert!(verdict(1.0, 2.0, 0.9).contains("WRONG"));
+        assert!(verdict(1.0, 2.0, 1.5).contains("inside"));
+        assert!(verdict(1.0, 2.0, 2.1).contains("wider"));
+        assert!(verdict(1.0, 1.0, 0.9).contains("less") && verdict(1.0, 1.0, 1.1).contains("more"));
     }
 }

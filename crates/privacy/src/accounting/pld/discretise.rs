@@ -47,8 +47,6 @@ pub(super) struct Discrete {
     pub(super) lower: Masses,
     /// η: losses of the law may differ from those that were discretised by this much.
     pub(super) slack: f64,
-    /// Of a finite law: its atoms with the dots connected one step apart, rounded down; see `blur`.
-    pub(super) dots: Option<Masses>,
 }
 
 /// What the two bounds need to know of the law between two neighbouring nodes.
@@ -72,7 +70,6 @@ pub(super) fn discretise(law: &Law, grid: &Grid, range: (f64, f64), tilt: f64) -
         upper: Masses { finite: Vec::new(), infinite: law.infinite.hi },
         lower: Masses { finite: Vec::new(), infinite: law.infinite.lo },
         slack: 0.0,
-        dots: law.density.is_none().then(|| dots(law, grid)),
     };
     if law.is_dense() {
         add_dense(&mut out, grid, &law.atoms, tilt)?;
@@ -120,8 +117,8 @@ fn add_atom(out: &mut Discrete, grid: &Grid, loss: Interval, mass: Interval) {
     out.lower.finite.push((below as i64, mass.lo));
 }
 
-/// Every atom with its dots connected on neighbouring nodes, all masses rounded down.
-fn dots(law: &Law, grid: &Grid) -> Masses {
+/// The atoms of a law with their dots connected on neighbouring nodes, all masses rounded down; see `blur`.
+pub(super) fn connected(law: &Law, grid: &Grid) -> Masses {
     let mut out = Masses { finite: Vec::with_capacity(2 * law.atoms.len()), infinite: law.infinite.lo };
     for (loss, mass) in &law.atoms {
         let place = (0.5 * (loss.lo + loss.hi) - grid.anchor) / grid.step;
@@ -145,12 +142,29 @@ impl Grid {
         if k < self.fine { 1 } else { 2 << (k / self.fine).ilog2() }
     }
 
+    /// The places of two losses, from below and from above.
+    fn places(&self, range: (f64, f64)) -> (f64, f64) {
+        (((range.0 - self.anchor) / self.step).floor(), ((range.1 - self.anchor) / self.step).ceil())
+    }
+
+    /// About how many nodes cover the range.
+    fn count(&self, range: (f64, f64)) -> f64 {
+        let (first, last) = self.places(range);
+        let doublings = libm::log2(1.0 + last.abs().max(first.abs()) / self.fine as f64);
+        (last - first).min(2.0 * self.fine as f64 * (1.0 + doublings))
+    }
+
+    /// The same with cells that double sooner, if it would take too many nodes to cover the range.
+    fn coarser(mut self, range: (f64, f64), most: f64) -> Self {
+        while self.fine > 1 && self.count(range) >= most {
+            self.fine /= 2;
+        }
+        self
+    }
+
     /// The nodes that cover the range.
     fn nodes(&self, range: (f64, f64), most: f64) -> Result<Vec<i64>, PrivacyError> {
-        let (first, last) =
-            (((range.0 - self.anchor) / self.step).floor(), ((range.1 - self.anchor) / self.step).ceil());
-        let doublings = libm::log2(1.0 + last.abs().max(first.abs()) / self.fine as f64);
-        let count = (last - first).min(2.0 * self.fine as f64 * (1.0 + doublings));
+        let ((first, last), count) = (self.places(range), self.count(range));
         if !(first.abs() < 1e15 && last.abs() < 1e15 && count < most) {
             return Err(refuse("the loss of a step needs too many cells"));
         }
@@ -169,7 +183,7 @@ impl Grid {
 }
 
 fn add_density(out: &mut Discrete, grid: &Grid, density: &Density, range: (f64, f64)) -> Result<(), PrivacyError> {
-    let index = grid.nodes(range, MOST_NODES)?;
+    let index = grid.coarser(range, MOST_NODES).nodes(range, MOST_NODES)?;
     let node = |place: f64| {
         let loss = grid.anchor + place * grid.step;
         density.node(loss, rounding(loss, grid))
@@ -186,7 +200,7 @@ fn add_density(out: &mut Discrete, grid: &Grid, density: &Density, range: (f64, 
     out.slack = out.slack.max(slack);
     out.upper.infinite = (out.upper.infinite + top.hi).next_up();
     out.upper.finite.extend(index.iter().copied().zip(upper(&cells, bottom.hi)));
-    out.lower.finite.extend(index.iter().copied().zip(lower(&cells, top.lo)));
+    out.lower.finite.extend(index.iter().copied().zip(lower(&cells, &index, grid.step, top.lo)));
     Ok(())
 }
 
@@ -255,7 +269,8 @@ fn add_dense(out: &mut Discrete, grid: &Grid, atoms: &[(Interval, Interval)], ti
         cells.push(Cell::of_halves(halves, Interval::exact((ends[1] - ends[0]) as f64) * Interval::exact(grid.step)));
     }
     out.upper.finite.extend(index.iter().copied().zip(upper(&cells, 0.0)));
-    let by_gaps = Masses { finite: index.iter().copied().zip(lower(&cells, 0.0)).collect(), infinite: 0.0 };
+    let by_gaps =
+        Masses { finite: index.iter().copied().zip(lower(&cells, &index, grid.step, 0.0)).collect(), infinite: 0.0 };
     let by_pairs = Masses { finite: merge(&pools, grid), infinite: 0.0 };
     // Both are dominated by the law; the one with the larger moment is the better one where it matters.
     let better = if moment(&by_pairs, grid, tilt) > moment(&by_gaps, grid, tilt) { by_pairs } else { by_gaps };
@@ -417,5 +432,9 @@ mod tests {
         }
         assert!(nodes.contains(&0));
         assert!(grid.nodes((0.0, f64::INFINITY), MOST_NODES).is_err());
+        let wide = Grid { step: 1e-6, anchor: 0.0, fine: 1 << 15 };
+        assert!(wide.nodes((-0.1, 400.0), 1e5).is_err());
+        let fewer = wide.coarser((-0.1, 400.0), 1e5).nodes((-0.1, 400.0), 1e5).unwrap();
+        assert!(fewer.len() > 10_000 && fewer.len() < 100_000, "{}", fewer.len());
     }
 }

@@ -252,11 +252,15 @@ impl Density {
     }
 
     /// The law between two losses as equidistant pieces of the coordinate: (loss, P-mass), roughly.
+    ///
+    /// Where the loss hardly varies its inverse is lost in rounding: the bulk of P is kept in any case.
     pub(super) fn sketch(&self, range: (f64, f64), pieces: usize) -> Vec<(f64, f64)> {
         let middle = |i: Interval| 0.5 * (i.lo + i.hi);
         let far = |x: f64| x.clamp(-1.0 - 40.0 * self.s, 1.0 + 40.0 * self.s);
-        let low = if self.folded { self.edges.0 } else { far(self.point(range.0)) };
-        let width = (far(self.point(range.1)) - low) / pieces as f64;
+        let bulk = |x: f64| x.clamp(self.edges.0, self.edges.1);
+        let (least, most) = (bulk(self.p.centre.min(0.0) - 9.0 * self.s), bulk(self.p.centre.max(0.0) + 9.0 * self.s));
+        let low = if self.folded { self.edges.0 } else { far(self.point(range.0)).min(least) };
+        let width = (far(self.point(range.1)).max(most) - low) / pieces as f64;
         let mut out = Vec::with_capacity(2 * pieces);
         for i in 0..pieces {
             let (from, to) = (low + width * i as f64, low + width * (i + 1) as f64);

@@ -18,11 +18,13 @@ struct Dots {
     curve: Vec<Interval>,
 }
 
-/// Masses of a law that the density dominates. `top`: mass above the last node. Mass below the first node is dropped.
+/// Masses of a law that the density dominates, at nodes `index` in multiples of `step`, between which are the cells.
 ///
-/// If the construction fails (too few cells), all mass goes to the lower node of its cell, which is always below.
-pub(super) fn lower(cells: &[Cell], top: f64) -> Vec<f64> {
-    subtract_gaps(cells, top).unwrap_or_else(|| {
+/// `top`: mass above the last node. Mass below the first node is dropped. If the construction fails (too few cells), all mass goes to the lower node of its cell, which is always below.
+pub(super) fn lower(cells: &[Cell], index: &[i64], step: f64, top: f64) -> Vec<f64> {
+    // Loss between two nodes.
+    let distance = |from: usize, to: usize| Interval::exact((index[to] - index[from]) as f64) * Interval::exact(step);
+    subtract_gaps(cells, &distance, top).unwrap_or_else(|| {
         let floor = cells.iter().map(|c| c.p.lo.max(0.0));
         floor.chain(std::iter::once(top.max(0.0))).collect()
     })
@@ -88,7 +90,7 @@ fn first_node(cells: &[Cell], dots: &Dots, last: usize) -> Option<(usize, f64, f
 /// Masses of chord − d: m_j − (d_{j+1} − d_j)/(e^{w_j} − 1) + (d_j − d_{j−1})/(1 − e^{−w_{j−1}}), then made convex.
 ///
 /// At the last node d = H, and its mass is (H_{j−1} − d_{j−1})/(1 − e^{−w_{j−1}}).
-fn subtract_gaps(cells: &[Cell], top: f64) -> Option<Vec<f64>> {
+fn subtract_gaps(cells: &[Cell], distance: &dyn Fn(usize, usize) -> Interval, top: f64) -> Option<Vec<f64>> {
     let dots = connect(cells, top);
     let last = last_node(cells, &dots)?;
     let (first, first_depth, first_mass) = first_node(cells, &dots, last)?;
@@ -106,14 +108,14 @@ fn subtract_gaps(cells: &[Cell], top: f64) -> Option<Vec<f64>> {
     }
     let width = cells[last - 1].width;
     mass[last] = (dots.above[last] + ((-width).exp() * dots.curve[last] - d(last - 1)) / part(width)).lo;
-    convex(&mut mass, cells, last).then_some(mass)
+    convex(&mut mass, distance, last).then_some(mass)
 }
 
 /// Takes the convex hull: a node with negative mass is removed, its mass split between the nodes beside it such that P- and
 /// Q-mass are kept (connecting the dots of a negative mass lowers the curve). Without a node to the left all moves right.
 ///
 /// False if negative mass is left at the last node.
-fn convex(mass: &mut [f64], cells: &[Cell], last: usize) -> bool {
+fn convex(mass: &mut [f64], distance: &dyn Fn(usize, usize) -> Interval, last: usize) -> bool {
     let mut kept: Vec<usize> = Vec::new();
     for j in 0..=last {
         let mut at = Some(j);
@@ -132,7 +134,7 @@ fn convex(mass: &mut [f64], cells: &[Cell], last: usize) -> bool {
             if node != j {
                 kept.pop();
             }
-            let share = part(distance(cells, left, node)) / part(distance(cells, left, j + 1));
+            let share = part(distance(left, node)) / part(distance(left, j + 1));
             mass[j + 1] = (Interval::exact(mass[j + 1]) - owed * share).lo;
             mass[left] = (Interval::exact(mass[left]) - owed * (ONE - share)).lo;
             at = Some(left);
@@ -142,9 +144,4 @@ fn convex(mass: &mut [f64], cells: &[Cell], last: usize) -> bool {
         }
     }
     true
-}
-
-/// Loss between two nodes.
-fn distance(cells: &[Cell], from: usize, to: usize) -> Interval {
-    cells[from..to].iter().fold(Interval::exact(0.0), |sum, c| sum + c.width)
 }

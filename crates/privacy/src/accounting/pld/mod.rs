@@ -20,7 +20,6 @@ mod solve;
 use super::pair::{Composition, Pair, directions};
 use super::{Accountant, Bounds, Interval, contour};
 use crate::{Delta, Epsilon, Event, PrivacyError};
-use problem::Side;
 use solve::crossing;
 
 /// Relative width of ε on a grid at which directions are compared.
@@ -194,8 +193,8 @@ impl Evaluator {
         let (low, high): (Composition, Composition) = (part(Pair::lower), part(Pair::upper));
         if let (Self::Grid, Question::EpsilonAt(delta)) = (self, question) {
             let rough = grid::epsilon(&high, delta, COARSE, None)?;
-            let upper = grid::end(&high, delta, FINE, rough, Side::Upper)?;
-            let lower = |width: f64| grid::end(&low, delta, width, rough, Side::Lower);
+            let upper = grid::upper(&high, delta, FINE, rough)?;
+            let lower = |width: f64| grid::lower(&low, delta, width, rough, upper);
             // Few and far atoms are blurred on a finer grid.
             let first = lower(FINE)?;
             let wide = first < upper * (1.0 - 2.0 * FINE);

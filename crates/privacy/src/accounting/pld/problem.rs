@@ -1,7 +1,7 @@
 //! A composition prepared for the FFT: choice of tilt, step and window, and the two curves that follow.
 
 use super::blur::Blurred;
-use super::discretise::{Discrete, Grid, Masses, discretise};
+use super::discretise::{Discrete, Grid, Masses, connected, discretise};
 use super::estimate::{Rough, Saddle};
 use super::evaluate::Curve;
 use super::fft::{Factor, Settings, compose};
@@ -34,7 +34,9 @@ pub(super) struct Problem {
 }
 
 /// A composition on a grid, tilted to one place; valid everywhere, narrow there.
-pub(super) struct Prepared {
+pub(super) struct Prepared<'a> {
+    laws: &'a [(Law, f64)],
+    grids: Vec<Grid>,
     discrete: Vec<Discrete>,
     counts: Vec<u64>,
     settings: Settings,
@@ -91,7 +93,7 @@ impl Problem {
     ///
     /// The errors of both bounds move ε by T h² (λ+1)/8, or less than twice that where cells are wide; an
     /// atom off the grid moves it by up to T h.
-    pub(super) fn prepare(&self, saddle: Saddle, width: f64) -> Result<Prepared, PrivacyError> {
+    pub(super) fn prepare(&self, saddle: Saddle, width: f64) -> Result<Prepared<'_>, PrivacyError> {
         let ranges = self.ranges(saddle.log_delta);
         let rough = Rough::new(&self.laws, &ranges);
         let (tilt, window) = self.choose_tilt(&rough, &saddle, width);
@@ -105,20 +107,23 @@ impl Problem {
             return Err(refuse("a grid as fine as the loss of a step would need too much memory"));
         }
         let (step, size) = self.choose_step(wanted, window.1 - window.0)?;
-        let (mut discrete, mut offset, mut slack) = (Vec::new(), Interval::exact(0.0), 0.0);
+        let (mut grids, mut discrete) = (Vec::new(), Vec::new());
+        let (mut offset, mut slack) = (Interval::exact(0.0), 0.0);
         for (i, (law, count)) in self.laws.iter().enumerate() {
             let fine = (2.0 * sizes[i] / step).clamp(4.0, 32_768.0) as u64;
             let grid = Grid { step, anchor: anchors[i], fine: fine.next_power_of_two() as i64 };
             let one = discretise(law, &grid, ranges[i], tilt)?;
             offset = offset + Interval::exact(*count) * Interval::exact(anchors[i]);
             slack += count * one.slack;
+            grids.push(grid);
             discrete.push(one);
         }
         let spare = size as f64 - (window.1 - window.0) / step;
         let start = ((window.0 - offset.lo) / step - 0.5 * spare).floor() as i64;
         let settings = Settings { tilt, step, size, start };
         let (counts, planner) = (self.counts.clone(), RealFftPlanner::new());
-        Ok(Prepared { discrete, counts, settings, offset, slack: slack * (1.0 + 1e-9), planner })
+        let slack = slack * (1.0 + 1e-9);
+        Ok(Prepared { laws: &self.laws, grids, discrete, counts, settings, offset, slack, planner })
     }
 
     /// The tilt at or below the saddle that needs the narrowest window, if rounding allows it.
@@ -184,16 +189,19 @@ impl Problem {
     }
 }
 
-impl Prepared {
+impl Prepared<'_> {
     /// A lower bound that suits atoms anywhere, if all laws are finite.
     pub(super) fn blurred(&mut self) -> Result<Option<Blurred>, PrivacyError> {
-        let dots: Option<Vec<&Masses>> = self.discrete.iter().map(|d| d.dots.as_ref()).collect();
-        let Some(dots) = dots else { return Ok(None) };
+        if self.laws.iter().any(|(law, _)| law.density.is_some()) {
+            return Ok(None);
+        }
+        let dots: Vec<Masses> =
+            self.laws.iter().zip(&self.grids).map(|((law, _), grid)| connected(law, grid)).collect();
         let factors: Vec<Factor<'_>> =
-            dots.iter().zip(&self.counts).map(|(&masses, &count)| Factor { masses, count }).collect();
+            dots.iter().zip(&self.counts).map(|(masses, &count)| Factor { masses, count }).collect();
         let composed = compose(&factors, self.settings, false, &mut self.planner)?;
         let held = |m: &Masses| m.infinite + m.finite.iter().map(|(_, mass)| mass).sum::<f64>();
-        let missing = |(d, dots): (&Discrete, &&Masses)| (held(&d.upper) - held(dots)).max(0.0) + 1e-13;
+        let missing = |(d, dots): (&Discrete, &Masses)| (held(&d.upper) - held(dots)).max(0.0) + 1e-13;
         let counts = self.counts.iter().map(|&c| c as f64);
         let lost = self.discrete.iter().zip(&dots).map(missing).zip(counts.clone()).map(|(m, count)| m * count).sum();
         let curve = Curve::new(composed, self.offset, self.slack);
