@@ -1,6 +1,8 @@
 //! What went wrong, as people and programs see it: a code, a message, a hint and an exit code.
 
+use crate::study::Fault;
 use clap::error::ErrorKind;
+use inference::RunError;
 use privacy::PrivacyError;
 use std::io::Write;
 use std::path::Path;
@@ -21,9 +23,24 @@ pub(crate) enum Failure {
     /// One entry of a list of events was refused.
     #[error("event {number} of the list: {failure}")]
     Entry { number: usize, failure: Box<Failure> },
+    /// A study that cannot be run, with its place.
+    #[error(transparent)]
+    Study(#[from] Fault),
+    /// A run that cannot begin or go on.
+    #[error(transparent)]
+    Run(RunError),
     /// A file cannot be read or written.
     #[error("{action} {path}: {source}")]
     File { action: &'static str, path: String, source: std::io::Error },
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Privacy(error) => Self::Privacy(error),
+            other => Self::Run(other),
+        }
+    }
 }
 
 impl Failure {
@@ -50,6 +67,9 @@ impl Failure {
             Self::Events { .. } => "C002",
             Self::Entry { failure, .. } => failure.code(),
             Self::File { .. } => "C003",
+            Self::Study(fault) => fault.code,
+            Self::Run(RunError::Message { .. }) => "R001",
+            Self::Run(_) => "R002",
         }
     }
 
@@ -59,6 +79,9 @@ impl Failure {
             Self::Privacy(error) => error.hint().unwrap_or_else(|| parameter_hint(error).to_owned()),
             Self::Usage { hint, .. } | Self::Events { hint, .. } => hint.clone(),
             Self::Entry { failure, .. } => failure.hint(),
+            Self::Study(fault) => fault.hint.clone(),
+            Self::Run(RunError::Message { .. }) => "delete the run's directory `state` and run again".into(),
+            Self::Run(_) => "change the study's method as the message says; `posterity check` reads it again".into(),
             Self::File { .. } => {
                 "check that the path exists and that you may use it; - is standard input or output".into()
             }
@@ -69,7 +92,8 @@ impl Failure {
     fn exit(&self) -> u8 {
         match self {
             Self::File { .. } | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
-            Self::Usage { .. } | Self::Events { .. } => 2,
+            Self::Run(RunError::Message { .. }) => 1,
+            Self::Usage { .. } | Self::Events { .. } | Self::Study(_) | Self::Run(_) => 2,
             Self::Entry { failure, .. } => failure.exit(),
             Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
             Self::Privacy(_) => 3,

@@ -8,6 +8,7 @@ mod failure;
 mod mechanism;
 mod plan;
 mod profile;
+mod study;
 mod svg;
 mod table;
 
@@ -31,6 +32,10 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<String, Failure> {
     match &arguments.command {
         Command::Account { question } => account(question, arguments.json),
+        Command::Check { study } => study::check(study, arguments.json),
+        Command::Plan { study } => study::plan(study, arguments.json),
+        Command::Run(asked) => study::run(asked, arguments.json),
+        Command::Predict(asked) => study::predict(asked, arguments.json),
         Command::Explain { code } => explain::text(code.as_deref(), arguments.json),
         Command::Completions { shell } => {
             let mut script = Vec::new();
