@@ -110,7 +110,7 @@ model       logistic, with bias, prior precision 1: 109 parameters
 method      DP optimisation
 does        pvi, dp-optimisation, sequential, 20 rounds, damping 0.1
 promise     ε = 1 at δ = 1e-5 for one row, replaced by any other; nobody is trusted
-noise       multiplier 2.63683 (calibrated) on sums clipped to 2
+noise       multiplier 2.63683 (calibrated) on sums clipped at 2
 updates     20 of each client, 10 releases an update on 0.05 of the rows
 cost        ε at most 1, certified; δ 1e-5
 messages    at most 200 of 1744 bytes
@@ -238,7 +238,7 @@ fn what_comes_later_and_what_has_no_meaning_is_said() {
         "rate and batch",
     );
     refused("even", &changed("\"skewed\"", "\"even\""), "S011", "rho =", "no meaning");
-    refused("split", &changed("{ test = 0.2 }", "{ test = 0.2, half = true }"), "S011", "split", "three forms");
+    refused("split", &changed("{ test = 0.2 }", "{ test = 0.2, half = true }"), "S011", "split =", "three forms");
 }
 
 #[test]
@@ -263,9 +263,9 @@ fn a_plan_of_unknown_rows_says_so_or_asks_for_them() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && said.starts_with("error[S012]"), "{said}");
     let declared =
-        csv.replace("delta = 1e-5", "delta = \"power-of-ten\"").replace("[data]", "[data]\ndeclared_rows = 50000");
+        csv.replace("delta = 1e-5", "delta = \"power-of-ten\"").replace("[data]", "[data]\ndeclared_rows = 30000");
     let declared = Temporary::new("declared", &declared);
-    assert!(answer(&["plan", declared.path()]).contains("up to 0.0001"));
+    assert!(answer(&["plan", declared.path()]).contains("; δ up to 0.001"));
 }
 
 #[test]
@@ -285,4 +285,17 @@ fn predict_asks_for_a_finished_run() {
     let output = posterity(&["predict", "studies", "--data", "studies/adult-c.toml"]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && said.starts_with("error[S013]: studies: no posteriors here"), "{said}");
+}
+
+#[test]
+fn rates_by_private_rows_are_told() {
+    let text = changed("rate = 0.05", "batch = { fraction = 0.02, at_least = 20 }")
+        .replace("\"substitute\"", "\"add-remove\"")
+        .replace("aggregator = \"none\"", "accountant = \"moments\"");
+    let file = Temporary::new("private-rows", &text);
+    for command in ["check", "plan"] {
+        let text = answer(&[command, file.path()]);
+        assert!(text.contains("warning     DP optimisation: under add-remove the number of rows is private"), "{text}");
+    }
+    assert!(answer(&["plan", file.path()]).contains(" by moments; "));
 }

@@ -1,6 +1,6 @@
 //! `posterity check`: what a study would run, in plain words, with what its reader should know.
 
-use super::forecast::loose_delta;
+use super::forecast::{loose_delta, private_rows};
 use super::meant::Study;
 use super::sites::Sites;
 use super::words::{self, row};
@@ -60,8 +60,13 @@ fn object(study: &Study, warnings: &[String]) -> serde_json::Value {
     json!({ "study": study.name, "seeds": study.seeds, "methods": methods, "warnings": warnings })
 }
 
-/// What can be said without planning: a δ that is too large for the rows that are known to be there.
-fn warnings(study: &Study, method: &Method) -> Option<String> {
+/// What can be said without planning.
+fn warnings(study: &Study, method: &Method) -> impl Iterator<Item = String> {
+    private_rows(method).into_iter().chain(too_large(study, method))
+}
+
+/// A δ that is too large for the rows that are known to be there.
+fn too_large(study: &Study, method: &Method) -> Option<String> {
     let sites = Sites::declared(study).ok().filter(|sites| sites.rows_known)?;
     let promise = method.promise.as_ref()?;
     let DeltaRule::Fixed(delta) = promise.delta else { return None };

@@ -7,9 +7,12 @@ use super::words::{self, row};
 use crate::digits::{shortest, up};
 use crate::failure::Failure;
 use inference::plan::{ClientPlan, MethodPlan, plan};
-use inference::settings::{Claim, Method, Noise, Promise};
+use inference::settings::{Batching, Claim, DeltaRule, Method, Noise, Promise, Rates, Schedule, Solver};
 use privacy::{Adjacency, Sampling, Unit};
 use serde::Serialize;
+
+/// Code of the warning about δ.
+const LOOSE_DELTA: &str = "S014";
 
 /// What a study will cost.
 pub(crate) struct Forecast<'a> {
@@ -77,7 +80,23 @@ pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64) -> O
     (delta * among as f64 >= 1.0).then(|| {
         let delta = shortest(delta);
         format!(
-            "S014: {method}: δ = {delta} is not under 1 / {among}, the {units}; take it well under one over the {named}"
+            "{LOOSE_DELTA}: {method}: δ = {delta} is not under 1 / {among}, the {units}; take it well under one over the {named}"
+        )
+    })
+}
+
+/// A warning where something public is computed from rows whose number the relation keeps private.
+pub(crate) fn private_rows(method: &Method) -> Option<String> {
+    let promise = method.promise.as_ref()?;
+    let private = promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove;
+    let batch = matches!(method.local.batch, Batching::PoissonOf { .. }) && method.solver == Solver::DpOptimisation;
+    let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
+    let rates = method.schedule == Schedule::Asynchronous(Rates::InverseRows);
+    (private && (batch || delta || rates)).then(|| {
+        let name = &method.name;
+        format!(
+            "{name}: under add-remove the number of rows is private, but rates or δ go by it: this promise holds for \
+             declared numbers, and a simulation declares the true ones"
         )
     })
 }
@@ -102,6 +121,7 @@ impl<'a> Forecast<'a> {
             let Some(promise) = &method.promise else { continue };
             let loose = plan.clients.iter().filter(|client| client.delta_is_loose()).min_by_key(|client| client.among);
             let of = |client: &ClientPlan| loose_delta(&method.name, promise.unit, client.delta.get(), client.among);
+            warnings.extend(private_rows(method));
             warnings.extend(loose.filter(|_| self.sites.rows_known || promise.unit == Unit::Client).and_then(of));
         }
         if !self.sites.rows_known {
@@ -206,11 +226,11 @@ fn span(numbers: impl Iterator<Item = u64> + Clone) -> String {
     }
 }
 
-/// The largest of some numbers, as `shown`, with a word where they differ.
+/// The number that all share, as `shown`, or the largest with a word that says so.
 fn largest(clients: &[ClientPlan], of: impl Fn(&ClientPlan) -> f64, shown: fn(f64) -> String) -> String {
     let most = clients.iter().map(&of).fold(0.0, f64::max);
     let same = clients.iter().all(|client| of(client) == most);
-    if same { shown(most) } else { format!("up to {}", shown(most)) }
+    if same { shown(most) } else { format!("up to {}", up(most)) }
 }
 
 /// Noise, updates and cost of the clients.
@@ -224,15 +244,16 @@ fn cost(promise: &Promise, clients: &[ClientPlan]) -> Vec<(String, String)> {
         None | Some(Sampling::None) => String::new(),
         Some(_) => format!(" on {} of the rows", largest(clients, |client| client.event.sampling().rate(), shortest)),
     };
-    let certified = format!("ε at most {}, certified", largest(clients, |client| client.certified, up));
+    let most = |of: fn(&ClientPlan) -> f64| up(clients.iter().map(of).fold(0.0, f64::max));
+    let certified = format!("ε at most {}, certified", most(|client| client.certified));
     let claimed = match promise.accountant {
         Claim::Certified => String::new(),
-        Claim::Moments => format!("; {} by moments", largest(clients, |client| client.claimed, up)),
+        Claim::Moments => format!("; at most {} by moments", most(|client| client.claimed)),
     };
     let delta = largest(clients, |client| client.delta.get(), shortest);
     vec![
         row("promise", words::promise(promise)),
-        row("noise", format!("multiplier {multiplier}{calibrated} on sums clipped to {clip}")),
+        row("noise", format!("multiplier {multiplier}{calibrated} on sums clipped at {clip}")),
         row("updates", format!("{} of each client, {each} an update{drawn}", span(clients.iter().map(|c| c.updates)))),
         row("cost", format!("{certified}{claimed}; δ {delta}")),
     ]

@@ -26,9 +26,8 @@ impl Store {
     /// left alone and not used.
     pub(crate) fn open(root: &Path, study: &str, data_digest: &str) -> Result<Self, Failure> {
         let ours = root.join(STATE).is_dir();
-        let empty = fs::read_dir(root).map_or(Ok(true), |mut entries| entries.next().map_or(Ok(true), |_| Ok(false)));
-        let empty = empty.map_err(|source| Failure::file("cannot read", root, source))?;
-        if root.exists() && !ours && !empty {
+        let occupied = root.is_file() || fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some());
+        if occupied && !ours {
             return Err(Fault {
                 code: "S013",
                 place: root.display().to_string(),
