@@ -52,6 +52,23 @@ pub(crate) enum Command {
     },
     /// Make the report of a finished run again
     Report(Report),
+    /// Read a study and say in plain words what it would run
+    #[command(after_help = "Exit code 0 if the study is sound, with or without warnings; 2 if it is not.")]
+    Check {
+        /// The study
+        #[arg(value_name = "STUDY.toml")]
+        study: PathBuf,
+    },
+    /// Tell what a study will cost each client, without touching data
+    Plan {
+        /// The study
+        #[arg(value_name = "STUDY.toml")]
+        study: PathBuf,
+    },
+    /// Simulate a study, and write its results and report
+    Run(RunArguments),
+    /// Predict new rows from the posterior of a run
+    Predict(PredictArguments),
     /// Explain an error code, or list all of them
     Explain {
         /// The code, such as P002; all codes are listed without it
@@ -62,6 +79,37 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+}
+
+/// The arguments of `posterity run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The study
+    #[arg(value_name = "STUDY.toml")]
+    pub(crate) study: PathBuf,
+    /// Directory of the results, runs/NAME without it; a run that was stopped there goes on
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Run this seed instead of the study's
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// The arguments of `posterity predict`.
+#[derive(Debug, Args)]
+pub(crate) struct PredictArguments {
+    /// Directory of a finished run
+    #[arg(value_name = "RESULTS_DIR")]
+    pub(crate) results: PathBuf,
+    /// Rows to predict, with the columns of the study's data; an outcome is not needed
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) data: PathBuf,
+    /// Read the rows by this schema instead of the one that the run stored
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
+    /// Which method's posterior; not needed if the study has one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) method: Option<String>,
 }
 
 /// The questions to an accountant.

@@ -3,16 +3,21 @@
 use crate::failure::Failure;
 
 /// A code with its paragraph.
-struct Entry {
-    code: &'static str,
-    title: &'static str,
-    text: &'static str,
+pub(crate) struct Entry {
+    pub(crate) code: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) text: &'static str,
+}
+
+/// All codes: those of the command and of privacy, then those of studies and runs.
+fn all() -> impl Iterator<Item = &'static Entry> {
+    ALL.iter().chain(crate::study::codes::ALL)
 }
 
 /// The text for one code, or the list of all of them.
 pub(crate) fn text(code: Option<&str>, json: bool) -> Result<String, Failure> {
     let Some(code) = code else { return Ok(list(json)) };
-    match ALL.iter().find(|entry| entry.code.eq_ignore_ascii_case(code)) {
+    match all().find(|entry| entry.code.eq_ignore_ascii_case(code)) {
         Some(entry) if json => Ok(format!("{}\n", object(entry))),
         Some(entry) => Ok(format!("{}: {}\n\n{}\n", entry.code, entry.title, entry.text)),
         None => Err(Failure::usage(format!("there is no code {code}"), "`posterity explain` lists all codes")),
@@ -21,9 +26,9 @@ pub(crate) fn text(code: Option<&str>, json: bool) -> Result<String, Failure> {
 
 fn list(json: bool) -> String {
     if json {
-        return format!("{}\n", serde_json::json!({ "codes": ALL.iter().map(object).collect::<Vec<_>>() }));
+        return format!("{}\n", serde_json::json!({ "codes": all().map(object).collect::<Vec<_>>() }));
     }
-    ALL.iter().map(|entry| format!("{}  {}\n", entry.code, entry.title)).collect()
+    all().map(|entry| format!("{}  {}\n", entry.code, entry.title)).collect()
 }
 
 fn object(entry: &Entry) -> serde_json::Value {

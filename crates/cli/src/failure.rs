@@ -1,6 +1,8 @@
 //! What went wrong, as people and programs see it: a code, a message, a hint and an exit code.
 
+use crate::study::Fault;
 use clap::error::ErrorKind;
+use inference::RunError;
 use privacy::PrivacyError;
 use std::io::Write;
 use std::path::Path;
@@ -24,9 +26,24 @@ pub(crate) enum Failure {
     /// A file of results cannot be understood.
     #[error("{path} is not a file of results: {message}")]
     Results { path: String, message: String },
+    /// A study that cannot be run, with its place.
+    #[error(transparent)]
+    Study(#[from] Fault),
+    /// A run that cannot begin or go on.
+    #[error(transparent)]
+    Run(RunError),
     /// A file cannot be read or written.
     #[error("{action} {path}: {source}")]
     File { action: &'static str, path: String, source: std::io::Error },
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Privacy(error) => Self::Privacy(error),
+            other => Self::Run(other),
+        }
+    }
 }
 
 impl Failure {
@@ -54,6 +71,9 @@ impl Failure {
             Self::Entry { failure, .. } => failure.code(),
             Self::File { .. } => "C003",
             Self::Results { .. } => "C020",
+            Self::Study(fault) => fault.code,
+            Self::Run(RunError::Message { .. }) => "R001",
+            Self::Run(_) => "R002",
         }
     }
 
@@ -64,6 +84,9 @@ impl Failure {
             Self::Usage { hint, .. } | Self::Events { hint, .. } => hint.clone(),
             Self::Entry { failure, .. } => failure.hint(),
             Self::Results { .. } => "name the directory of a finished run of this version of posterity".into(),
+            Self::Study(fault) => fault.hint.clone(),
+            Self::Run(RunError::Message { .. }) => "delete the run's directory `state` and run again".into(),
+            Self::Run(_) => "change the study's method as the message says; `posterity check` reads it again".into(),
             Self::File { .. } => {
                 "check that the path exists and that you may use it; - is standard input or output".into()
             }
@@ -74,7 +97,8 @@ impl Failure {
     fn exit(&self) -> u8 {
         match self {
             Self::File { .. } | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
-            Self::Usage { .. } | Self::Events { .. } | Self::Results { .. } => 2,
+            Self::Run(RunError::Message { .. }) => 1,
+            Self::Usage { .. } | Self::Events { .. } | Self::Results { .. } | Self::Study(_) | Self::Run(_) => 2,
             Self::Entry { failure, .. } => failure.exit(),
             Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
             Self::Privacy(_) => 3,

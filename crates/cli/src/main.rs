@@ -9,6 +9,7 @@ mod mechanism;
 mod plan;
 mod profile;
 mod report;
+mod study;
 mod svg;
 mod table;
 
@@ -33,6 +34,10 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
     match &arguments.command {
         Command::Account { question } => account(question, arguments.json),
         Command::Report(asked) => report::run(asked, arguments.json),
+        Command::Check { study } => study::check(study, arguments.json),
+        Command::Plan { study } => study::plan(study, arguments.json),
+        Command::Run(asked) => study::run(asked, arguments.json),
+        Command::Predict(asked) => study::predict(asked, arguments.json),
         Command::Explain { code } => explain::text(code.as_deref(), arguments.json),
         Command::Completions { shell } => {
             let mut script = Vec::new();

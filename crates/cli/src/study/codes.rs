@@ -1,0 +1,138 @@
+//! What the codes of studies and runs mean, for `posterity explain`.
+
+use crate::explain::Entry;
+
+/// In order.
+pub(crate) const ALL: &[Entry] = &[
+    Entry {
+        code: "R001",
+        title: "a message or stored state does not decode",
+        text: "Something that was written is not what is read: a file of a run was changed or cut off, or it belongs to\n\
+               another version. Delete the run's directory `state` and run again. Exit code 1.",
+    },
+    Entry {
+        code: "R002",
+        title: "a method's settings do not fit its clients",
+        text: "The settings are sound by themselves, but not for these clients: under an aggregator, for example, all of\n\
+               them draw rows at one rate, because one sum has one cost. The message says what would fit. Exit code 2.",
+    },
+    Entry {
+        code: "S001",
+        title: "the study cannot be read",
+        text: "The file is not TOML, a key is missing, or a value is not of the kind that its key takes. The message has\n\
+               the line and column. `studies/` holds complete examples. Exit code 2.",
+    },
+    Entry {
+        code: "S002",
+        title: "the study has an unknown key or word",
+        text: "Unknown keys are refused, because a misspelt one would be a setting that you believe in and nobody else\n\
+               knows. The hint names the nearest one that exists. Exit code 2.",
+    },
+    Entry {
+        code: "S003",
+        title: "the study is of another version",
+        text: "A study begins with schema = 1, so that a later program knows how to read it. Exit code 2.",
+    },
+    Entry {
+        code: "S004",
+        title: "a number of the study is outside its range",
+        text: "Every number is checked before anything runs: ε and δ are over 0, damping is over 0 and at most 1, there is\n\
+               at least one round, one step and one client. The message names the key, what was found and what would be\n\
+               right. Exit code 2.",
+    },
+    Entry {
+        code: "S005",
+        title: "names or seeds are missing or repeated",
+        text: "Results are told apart by method and seed: there is at least one of each, none twice. The study's name\n\
+               becomes a directory, so it has letters, digits, - and _ only. Exit code 2.",
+    },
+    Entry {
+        code: "S006",
+        title: "privacy where there is no noise, or noise without a promise",
+        text: "No privacy is a choice with a name: solver = \"clear\" without a privacy table. A private solver needs a\n\
+               promise to size its noise by, and a clear one cannot keep any. Exit code 2.",
+    },
+    Entry {
+        code: "S007",
+        title: "an aggregator cannot do this",
+        text: "A trusted aggregator, or a secure sum, adds up one vector from every client in a round and sees only the\n\
+               noised total. DP optimisation releases each local step at the client, so it has no such sum; clients that\n\
+               answer one after the other have none either; and for noise in shares no gain by sampling is proved.\n\
+               Exit code 2.",
+    },
+    Entry {
+        code: "S008",
+        title: "this does not protect a whole client",
+        text: "To protect all rows of a client at once, its whole change must be clipped: bounds on single rows or parts\n\
+               do not bound their sum. Whether a client is there at all can be hidden by an aggregator only, since a\n\
+               missing message is seen. And δ goes by the number of clients then. Exit code 2.",
+    },
+    Entry {
+        code: "S009",
+        title: "two choices of a method exclude each other",
+        text: "Natural steps and full covariances are computed in the clear, so they do not go with a solver that noises\n\
+               every step; a committee has one round; rounds until the budget is spent need a given noise multiplier.\n\
+               The message says which two meet. Exit code 2.",
+    },
+    Entry {
+        code: "S010",
+        title: "not in this version",
+        text: "The study asks for something that is known and planned but not here: softmax and network models, analytic\n\
+               and hybrid solvers. The hint names what is here. Exit code 2.",
+    },
+    Entry {
+        code: "S011",
+        title: "a key has no meaning beside the others",
+        text: "A key that would be ignored is refused, because the study would say more than it does: parts without a\n\
+               solver that has parts, rho in an even partition. Or one of several forms is not complete. Exit code 2.",
+    },
+    Entry {
+        code: "S012",
+        title: "a plan needs declared rows",
+        text: "`plan` touches no data, so it must be told how many rows and clients there are where noise, batches or δ\n\
+               depend on them: [data] declared_rows = N for all rows of the source, or a list with those of each client.\n\
+               For bundled data the public numbers are known. Exit code 2.",
+    },
+    Entry {
+        code: "S013",
+        title: "the directory is not of a run",
+        text: "A run writes into a new directory, an empty one, or one that an earlier run made, and into no other, so that\n\
+               it cannot overwrite your files. `predict` reads the posteriors of a finished run. Exit code 2.",
+    },
+    Entry {
+        code: "S014",
+        title: "δ is not under one over the number of rows (a warning)",
+        text: "δ is the probability with which the promise may fail. A mechanism that publishes one random row in full has\n\
+               δ = 1/n, so a δ of that size promises almost nothing. Take it well under 1/n. A warning does not change\n\
+               the exit code. Exit code 0.",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads the codes from the sources of this folder, so that a new one without a text fails here.
+    #[test]
+    fn every_code_of_a_study_has_its_paragraph() {
+        let sources = concat!(
+            include_str!("fault.rs"),
+            include_str!("meant.rs"),
+            include_str!("method.rs"),
+            include_str!("promise.rs"),
+            include_str!("sites.rs"),
+            include_str!("forecast.rs"),
+            include_str!("store.rs"),
+            include_str!("engine.rs"),
+            include_str!("predict.rs"),
+            include_str!("../failure.rs"),
+        );
+        let is_code = |word: &&str| matches!(word.as_bytes(), [b'S' | b'R', rest @ ..] if rest.len() == 3 && rest.iter().all(u8::is_ascii_digit));
+        let mut used: Vec<&str> = sources.split('"').filter(is_code).collect();
+        used.sort_unstable();
+        used.dedup();
+        let listed: Vec<&str> = ALL.iter().map(|entry| entry.code).collect();
+        assert_eq!(listed, used, "a text without a code, a code without a text, or out of order");
+        assert!(ALL.iter().all(|entry| entry.text.contains("Exit code")));
+    }
+}

@@ -1,0 +1,158 @@
+//! What is wrong with a study, with its line in the file and what to do about it.
+
+use std::fmt;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A coded error about a study.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) code: &'static str,
+    /// File, and line and column counted from one, where there is one.
+    pub(crate) place: String,
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// The text of a study, and where in it each key stands.
+#[derive(Debug)]
+pub(crate) struct Source<'a> {
+    file: String,
+    text: &'a str,
+    keys: Option<Spanned<DeTable<'a>>>,
+}
+
+impl<'a> Source<'a> {
+    /// A text with the name of its file.
+    pub(crate) fn new(file: String, text: &'a str) -> Self {
+        Self { file, text, keys: DeTable::parse(text).ok() }
+    }
+
+    /// The file's text.
+    pub(crate) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// A fault at a key, such as `method.1.privacy.epsilon`; at the innermost table on its way if it is not there.
+    pub(crate) fn fault(&self, path: &str, code: &'static str, message: String, hint: impl Into<String>) -> Fault {
+        Fault { code, place: self.place(self.offset(path)), message, hint: hint.into() }
+    }
+
+    /// What the reader of TOML found wrong.
+    pub(crate) fn unreadable(&self, error: &toml::de::Error) -> Fault {
+        let place = self.place(error.span().map_or(0, |span| span.start));
+        let message = error.message().trim().replace('\n', ", ");
+        match nearest_of(&message) {
+            Some(hint) => Fault { code: "S002", place, message, hint },
+            None if message.contains("missing field") => {
+                Fault { code: "S001", place, message, hint: "add the key; `studies/` holds complete examples".into() }
+            }
+            None => Fault {
+                code: "S001",
+                place,
+                message,
+                hint: "compare this line with a study in `studies/`, or write a new one with `posterity init`".into(),
+            },
+        }
+    }
+
+    /// `file:line:column`.
+    fn place(&self, offset: usize) -> String {
+        let before = self.text.get(..offset).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        format!("{}:{line}:{column}", self.file)
+    }
+
+    /// Where a key begins.
+    fn offset(&self, path: &str) -> usize {
+        let Some(table) = &self.keys else { return 0 };
+        let mut found = table.span().start;
+        let mut here: Option<&DeValue<'_>> = None;
+        for step in path.split('.') {
+            let table = match here {
+                None => Some(table.get_ref()),
+                Some(DeValue::Table(inner)) => Some(inner),
+                _ => None,
+            };
+            let next = match here {
+                Some(DeValue::Array(list)) => {
+                    step.parse().ok().and_then(|at: usize| list.get(at)).map(|value| (value.span().start, value))
+                }
+                _ => table.and_then(|table| {
+                    let (key, value) = table.iter().find(|(key, _)| key.get_ref() == step)?;
+                    Some((key.span().start, value))
+                }),
+            };
+            let Some((start, value)) = next else { break };
+            (found, here) = (start, Some(value.get_ref()));
+        }
+        found
+    }
+}
+
+/// A hint out of serde's own words, "unknown field `a`, expected one of `b`, `c`": the nearest of them.
+fn nearest_of(message: &str) -> Option<String> {
+    let rest = message.strip_prefix("unknown field ").or_else(|| message.strip_prefix("unknown variant "))?;
+    let mut names = rest.split('`').skip(1).step_by(2);
+    let found = names.next()?;
+    let known: Vec<&str> = names.collect();
+    Some(match nearest(found, &known) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("one of {}", known.join(", ")),
+    })
+}
+
+/// The known name that is fewest edits away, if that is few for its length.
+pub(crate) fn nearest<'a>(found: &str, known: &[&'a str]) -> Option<&'a str> {
+    let best = known.iter().min_by_key(|name| edits(found, name))?;
+    (edits(found, best) <= 1 + best.chars().count() / 3).then_some(best)
+}
+
+/// Insertions, deletions and replacements between two words (Wagner and Fischer 1974).
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_its_line() {
+        let text = "schema = 1\n[[method]]\nname = 'a'\n[[method]]\nname = 'b'\nprivacy = { epsilon = 0 }\n";
+        let source = Source::new("s.toml".into(), text);
+        let at = |path| source.fault(path, "S004", String::new(), "").place;
+        assert_eq!(at("method.1.privacy.epsilon"), "s.toml:6:13");
+        assert_eq!(at("method.1.privacy.delta"), "s.toml:6:1", "a key that is not there");
+        assert_eq!(at("method.0.name"), "s.toml:3:1");
+        assert_eq!(at("schema"), "s.toml:1:1");
+    }
+
+    #[test]
+    fn the_nearest_name_is_few_edits_away() {
+        assert_eq!(edits("epsilom", "epsilon"), 1);
+        assert_eq!(edits("", "abc"), 3);
+        assert_eq!(nearest("adm", &["sgd", "adam", "adagrad"]), Some("adam"));
+        assert_eq!(nearest("colour", &["sgd", "adam"]), None);
+    }
+}

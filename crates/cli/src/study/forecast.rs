@@ -1,0 +1,260 @@
+//! `posterity plan`: what each method will cost every client, from declared numbers; no data are touched.
+
+use super::guidance::{Guidance, guidance};
+use super::meant::Study;
+use super::sites::Sites;
+use super::words::{self, row};
+use crate::digits::{shortest, up};
+use crate::failure::Failure;
+use inference::plan::{ClientPlan, MethodPlan, plan};
+use inference::settings::{Batching, Claim, DeltaRule, Method, Noise, Promise, Rates, Schedule, Solver};
+use privacy::{Adjacency, Sampling, Unit};
+use serde::Serialize;
+
+/// Code of the warning about δ.
+const LOOSE_DELTA: &str = "S014";
+
+/// What a study will cost.
+pub(crate) struct Forecast<'a> {
+    study: &'a Study,
+    sites: Sites,
+    /// Parameters of the model, where the inputs are known.
+    parameters: Option<usize>,
+    plans: Vec<(&'a Method, MethodPlan)>,
+    guidance: Guidance,
+}
+
+/// The JSON object: these names are a contract.
+#[derive(Serialize)]
+struct Report<'a> {
+    study: &'a str,
+    clients: usize,
+    rows: Option<&'a [u64]>,
+    parameters: Option<usize>,
+    methods: Vec<MethodReport<'a>>,
+    guidance: &'a Guidance,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct MethodReport<'a> {
+    name: &'a str,
+    algorithm: &'a str,
+    solver: &'a str,
+    schedule: &'a str,
+    rounds: u64,
+    messages: u64,
+    bytes_per_message: Option<u64>,
+    privacy: Option<PrivacyReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct PrivacyReport<'a> {
+    unit: Unit,
+    adjacency: Adjacency,
+    epsilon: f64,
+    aggregator: &'a str,
+    accountant: &'a str,
+    clients: Vec<ClientReport>,
+}
+
+#[derive(Serialize)]
+struct ClientReport {
+    rows: Option<u64>,
+    delta: f64,
+    noise_multiplier: f64,
+    clip: f64,
+    rate: f64,
+    releases_per_update: u64,
+    updates: u64,
+    epsilon_certified: f64,
+    epsilon_claimed: f64,
+}
+
+/// A warning where δ promises almost nothing to one of so many units.
+pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64) -> Option<String> {
+    let (units, named) = match unit {
+        Unit::Example => ("rows of a client", "rows"),
+        Unit::Client => ("clients", "clients"),
+    };
+    (delta * among as f64 >= 1.0).then(|| {
+        let delta = shortest(delta);
+        format!(
+            "{LOOSE_DELTA}: {method}: δ = {delta} is not under 1 / {among}, the {units}; take it well under one over the {named}"
+        )
+    })
+}
+
+/// A warning where something public is computed from rows whose number the relation keeps private.
+pub(crate) fn private_rows(method: &Method) -> Option<String> {
+    let promise = method.promise.as_ref()?;
+    let private = promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove;
+    let batch = matches!(method.local.batch, Batching::PoissonOf { .. }) && method.solver == Solver::DpOptimisation;
+    let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
+    let rates = method.schedule == Schedule::Asynchronous(Rates::InverseRows);
+    (private && (batch || delta || rates)).then(|| {
+        let name = &method.name;
+        format!(
+            "{name}: under add-remove the number of rows is private, but rates or δ go by it: this promise holds for \
+             declared numbers, and a simulation declares the true ones"
+        )
+    })
+}
+
+impl<'a> Forecast<'a> {
+    /// Plans every method of the study.
+    pub(crate) fn of(study: &'a Study) -> Result<Self, Failure> {
+        let sites = Sites::declared(study)?;
+        let parameters = sites.inputs.map(|inputs| inputs + usize::from(study.model.bias));
+        let mut plans = Vec::new();
+        for (index, method) in study.methods.iter().enumerate() {
+            sites.check(study, index, method)?;
+            plans.push((method, plan(method, &sites.rows, parameters.unwrap_or(1))?));
+        }
+        let guidance = guidance(&study.methods, sites.rows_known.then_some(&sites.rows));
+        Ok(Self { study, sites, parameters, plans, guidance })
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for (method, plan) in &self.plans {
+            let Some(promise) = &method.promise else { continue };
+            let loose = plan.clients.iter().filter(|client| client.delta_is_loose()).min_by_key(|client| client.among);
+            let of = |client: &ClientPlan| loose_delta(&method.name, promise.unit, client.delta.get(), client.among);
+            warnings.extend(private_rows(method));
+            warnings.extend(loose.filter(|_| self.sites.rows_known || promise.unit == Unit::Client).and_then(of));
+        }
+        if !self.sites.rows_known {
+            warnings.push("rows are not declared: δ was not compared with one over their number".to_owned());
+        }
+        if self.parameters.is_none() {
+            warnings
+                .push("inputs are not declared: bytes are not known, and noise shares are sized for one".to_owned());
+        }
+        warnings
+    }
+
+    /// The plan in words.
+    pub(crate) fn text(&self) -> String {
+        let mut rows = vec![row("study", self.study.name.clone()), row("clients", self.clients())];
+        if let Some(parameters) = self.parameters {
+            rows.push(row("model", format!("{}: {parameters} parameters", words::model(&self.study.model))));
+        }
+        for (method, plan) in &self.plans {
+            rows.push(row("", ""));
+            rows.push(row("method", method.name.clone()));
+            rows.push(row("does", words::method(method)));
+            if let Some(promise) = &method.promise {
+                rows.extend(cost(promise, &plan.clients));
+            }
+            let bytes = self.parameters.map(|_| format!(" of {} bytes", plan.bytes_per_message));
+            let most = if method.promise.is_some() { "at most " } else { "" };
+            rows.push(row("messages", format!("{most}{}{}", plan.messages, bytes.unwrap_or_default())));
+        }
+        rows.push(row("", ""));
+        let aggregator = if self.guidance.aggregator { " with an aggregator" } else { "" };
+        rows.push(row("suggested", format!("{}{aggregator}", self.guidance.solver)));
+        rows.push(row("", format!("because {} (Heikkilä et al. 2022, section 5)", self.guidance.why)));
+        rows.extend(self.warnings().into_iter().map(|text| row("warning", text)));
+        words::table(&rows).lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    }
+
+    fn clients(&self) -> String {
+        let all = self.sites.rows.len();
+        if !self.sites.rows_known {
+            return format!("{all}, rows not declared");
+        }
+        let total: u64 = self.sites.rows.iter().sum();
+        format!("{all} with {} training rows each, {total} together", span(self.sites.rows.iter().copied()))
+    }
+
+    /// The plan as one object.
+    pub(crate) fn json(&self) -> String {
+        let methods = self.plans.iter().map(|(method, plan)| self.method(method, plan)).collect();
+        let report = Report {
+            study: &self.study.name,
+            clients: self.sites.rows.len(),
+            rows: self.sites.rows_known.then_some(&self.sites.rows),
+            parameters: self.parameters,
+            methods,
+            guidance: &self.guidance,
+            warnings: self.warnings(),
+        };
+        format!("{}\n", serde_json::to_string(&report).unwrap_or_default())
+    }
+
+    fn method<'b>(&self, method: &'b Method, plan: &MethodPlan) -> MethodReport<'b> {
+        MethodReport {
+            name: &method.name,
+            algorithm: words::algorithm(method.scheme),
+            solver: words::solver(method.solver),
+            schedule: words::schedule(method.schedule),
+            rounds: plan.rounds,
+            messages: plan.messages,
+            bytes_per_message: self.parameters.map(|_| plan.bytes_per_message),
+            privacy: method.promise.as_ref().map(|promise| PrivacyReport {
+                unit: promise.unit,
+                adjacency: promise.adjacency,
+                epsilon: promise.epsilon.get(),
+                aggregator: words::aggregator(promise.aggregator),
+                accountant: words::accountant(promise.accountant),
+                clients: plan.clients.iter().zip(&self.sites.rows).map(|(c, &n)| self.client(c, n)).collect(),
+            }),
+        }
+    }
+
+    fn client(&self, plan: &ClientPlan, rows: u64) -> ClientReport {
+        ClientReport {
+            rows: self.sites.rows_known.then_some(rows),
+            delta: plan.delta.get(),
+            noise_multiplier: plan.noise_multiplier(),
+            clip: plan.shape.bound().get(),
+            rate: plan.event.sampling().rate(),
+            releases_per_update: plan.event.steps().get(),
+            updates: plan.updates,
+            epsilon_certified: plan.certified,
+            epsilon_claimed: plan.claimed,
+        }
+    }
+}
+
+/// One number, or the smallest and the largest.
+fn span(numbers: impl Iterator<Item = u64> + Clone) -> String {
+    match (numbers.clone().min(), numbers.max()) {
+        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
+        (least, _) => least.unwrap_or(0).to_string(),
+    }
+}
+
+/// The number that all share, as `shown`, or the largest with a word that says so.
+fn largest(clients: &[ClientPlan], of: impl Fn(&ClientPlan) -> f64, shown: fn(f64) -> String) -> String {
+    let most = clients.iter().map(&of).fold(0.0, f64::max);
+    let same = clients.iter().all(|client| of(client) == most);
+    if same { shown(most) } else { format!("up to {}", up(most)) }
+}
+
+/// Noise, updates and cost of the clients.
+fn cost(promise: &Promise, clients: &[ClientPlan]) -> Vec<(String, String)> {
+    let calibrated = if promise.noise == Noise::Calibrated { " (calibrated)" } else { "" };
+    let multiplier = largest(clients, ClientPlan::noise_multiplier, up);
+    let clip = largest(clients, |client| client.shape.bound().get(), shortest);
+    let releases = clients.first().map_or(0, |client| client.event.steps().get());
+    let each = if releases == 1 { "one release".to_owned() } else { format!("{releases} releases") };
+    let drawn = match clients.first().map(|client| *client.event.sampling()) {
+        None | Some(Sampling::None) => String::new(),
+        Some(_) => format!(" on {} of the rows", largest(clients, |client| client.event.sampling().rate(), shortest)),
+    };
+    let most = |of: fn(&ClientPlan) -> f64| up(clients.iter().map(of).fold(0.0, f64::max));
+    let certified = format!("ε at most {}, certified", most(|client| client.certified));
+    let claimed = match promise.accountant {
+        Claim::Certified => String::new(),
+        Claim::Moments => format!("; at most {} by moments", most(|client| client.claimed)),
+    };
+    let delta = largest(clients, |client| client.delta.get(), shortest);
+    vec![
+        row("promise", words::promise(promise)),
+        row("noise", format!("multiplier {multiplier}{calibrated} on sums clipped at {clip}")),
+        row("updates", format!("{} of each client, {each} an update{drawn}", span(clients.iter().map(|c| c.updates)))),
+        row("cost", format!("{certified}{claimed}; δ {delta}")),
+    ]
+}

@@ -1,0 +1,329 @@
+//! A study as meant: data, partition, model and methods, checked, with nothing left to be looked up by name.
+
+use super::fault::{Fault, Source};
+use super::method;
+use super::typed::{
+    ByDrawsOr, DataAsTyped, ModelAsTyped, ModelKind, PartitionAsTyped, PartitionKind, PredictiveWord, RowsAsTyped,
+    SplitAsTyped, StudyAsTyped,
+};
+use crate::failure::Failure;
+use inference::settings::Method;
+use std::path::{Path, PathBuf};
+
+/// Version of the shape of a study file.
+const SCHEMA: i64 = 1;
+
+/// Everything that a study chose.
+#[derive(Debug, Clone)]
+pub(crate) struct Study {
+    pub(crate) name: String,
+    pub(crate) seeds: Vec<u64>,
+    pub(crate) data: Data,
+    pub(crate) partition: Partition,
+    pub(crate) model: Model,
+    pub(crate) methods: Vec<Method>,
+    /// The file's name, and its text as it was read.
+    pub(crate) file: String,
+    pub(crate) text: String,
+}
+
+/// Where rows come from, and which of them are held out.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Data {
+    /// A bundled or fetched name, or `csv:path`.
+    pub(crate) source: String,
+    pub(crate) schema: Option<PathBuf>,
+    pub(crate) split: Split,
+    /// Rows of the source: declared, never counted.
+    pub(crate) declared_rows: Option<DeclaredRows>,
+    pub(crate) declared_inputs: Option<usize>,
+}
+
+/// Declared numbers of rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum DeclaredRows {
+    /// Of all clients together.
+    All(u64),
+    /// Of each client.
+    Each(Vec<u64>),
+}
+
+/// Which rows are held out.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Split {
+    /// This share, drawn by the seed.
+    Fraction { test: f64 },
+    /// Those with this level in this column.
+    Column { column: String, test_level: String },
+    /// Every second one.
+    Half,
+}
+
+/// How rows are dealt to clients.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Partition {
+    /// As many to each.
+    Even { clients: u64 },
+    /// By the value of a column.
+    Column { column: String },
+    /// Half small and half large clients, with skewed classes.
+    Skewed { clients: u64, rho: f64, kappa: f64 },
+}
+
+/// The likelihood and the prior.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Model {
+    pub(crate) kind: Likelihood,
+    pub(crate) bias: bool,
+    pub(crate) prior_precision: f64,
+}
+
+/// The likelihoods.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Likelihood {
+    Linear { noise_variance: f64 },
+    Logistic { expectation: Expectation, predictive: Predictive },
+}
+
+/// How the expected log-likelihood is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expectation {
+    Mixture,
+    MonteCarlo { draws: u32 },
+}
+
+/// How predictions are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Predictive {
+    Mixture,
+    Probit,
+    MonteCarlo { draws: u32 },
+}
+
+impl Study {
+    /// Reads and checks a file.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let text = std::fs::read_to_string(path).map_err(|source| Failure::file("cannot read", path, source))?;
+        Ok(Self::read(path.display().to_string(), &text)?)
+    }
+
+    /// Checks a text; `file` is its name in errors.
+    pub(crate) fn read(file: String, text: &str) -> Result<Self, Fault> {
+        let source = Source::new(file.clone(), text);
+        check_version(&source)?;
+        let typed: StudyAsTyped = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
+        check_names(&typed, &source)?;
+        Ok(Self {
+            data: data(&typed.data, &source)?,
+            partition: partition(&typed.partition, &source)?,
+            model: model(&typed.model, &source)?,
+            methods: method::all(&typed.methods, &source)?,
+            name: typed.study.name,
+            seeds: typed.study.seeds,
+            file,
+            text: text.to_owned(),
+        })
+    }
+}
+
+/// The version is read first: other versions may have other keys.
+fn check_version(source: &Source<'_>) -> Result<(), Fault> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        schema: Option<i64>,
+    }
+    let version: Version = toml::from_str(source.text()).map_err(|error| source.unreadable(&error))?;
+    match version.schema {
+        Some(SCHEMA) => Ok(()),
+        Some(other) => {
+            let message = format!("schema is {other}, expected {SCHEMA}");
+            Err(source.fault("schema", "S003", message, "this program reads studies of schema = 1"))
+        }
+        None => {
+            Err(source.fault("schema", "S003", "schema is missing".into(), "begin the file with the line schema = 1"))
+        }
+    }
+}
+
+/// Names and seeds: something to run, each thing once, and a name that can be a directory.
+fn check_names(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(), Fault> {
+    let name = &typed.study.name;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
+        let message = format!("name is {name:?}, expected letters, digits, - and _");
+        return Err(source.fault("study.name", "S005", message, "the name becomes the directory of the results"));
+    }
+    let seeds = &typed.study.seeds;
+    if seeds.is_empty() {
+        return Err(source.fault("study.seeds", "S005", "there is no seed".into(), "for example seeds = [1, 2, 3]"));
+    }
+    if let Some(twice) = repeated(seeds) {
+        let message = format!("seed {twice} is there twice");
+        return Err(source.fault("study.seeds", "S005", message, "one run of a seed says all that the seed can say"));
+    }
+    if typed.methods.is_empty() {
+        return Err(source.fault("method", "S005", "there is no method".into(), "add a [[method]] to compare"));
+    }
+    let names: Vec<&str> = typed.methods.iter().map(|method| method.name.as_str()).collect();
+    match repeated(&names) {
+        Some(twice) => {
+            let last = names.iter().rposition(|name| name == twice).unwrap_or(0);
+            let message = format!("two methods are named {twice:?}");
+            Err(source.fault(&format!("method.{last}.name"), "S005", message, "results are told apart by their names"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The first thing that is in a list twice.
+fn repeated<T: PartialEq>(list: &[T]) -> Option<&T> {
+    list.iter().enumerate().find(|(at, item)| list[..*at].contains(item)).map(|(_, item)| item)
+}
+
+fn data(typed: &DataAsTyped, source: &Source<'_>) -> Result<Data, Fault> {
+    let declared_rows = match &typed.declared_rows {
+        None => None,
+        Some(RowsAsTyped::All(rows)) => Some(DeclaredRows::All(*rows)),
+        Some(RowsAsTyped::Each(rows)) => Some(DeclaredRows::Each(rows.clone())),
+    };
+    let none = match &declared_rows {
+        Some(DeclaredRows::All(rows)) => *rows == 0,
+        Some(DeclaredRows::Each(rows)) => rows.is_empty() || rows.contains(&0),
+        None => false,
+    };
+    if none {
+        let message = "declared_rows has a client without rows".to_owned();
+        return Err(source.fault("data.declared_rows", "S004", message, "every client has at least one row"));
+    }
+    Ok(Data {
+        source: typed.source.clone(),
+        schema: typed.schema.clone(),
+        split: split(&typed.split, source)?,
+        declared_rows,
+        declared_inputs: typed.declared_inputs,
+    })
+}
+
+fn split(typed: &SplitAsTyped, source: &Source<'_>) -> Result<Split, Fault> {
+    match (typed.test, typed.half, &typed.column, &typed.test_level) {
+        (Some(test), None, None, None) if test > 0.0 && test < 1.0 => Ok(Split::Fraction { test }),
+        (Some(test), None, None, None) => {
+            let message = format!("test is {test}, expected a share of the rows between 0 and 1");
+            Err(source.fault("data.split.test", "S004", message, "for example split = { test = 0.2 }"))
+        }
+        (None, Some(true), None, None) => Ok(Split::Half),
+        (None, None, Some(column), level) => {
+            let test_level = level.clone().unwrap_or_else(|| "test".to_owned());
+            Ok(Split::Column { column: column.clone(), test_level })
+        }
+        _ => Err(source.fault(
+            "data.split",
+            "S011",
+            "split is not one of its three forms".into(),
+            "{ test = 0.2 }, { half = true } or { column = \"split\", test_level = \"test\" }",
+        )),
+    }
+}
+
+fn partition(typed: &PartitionAsTyped, source: &Source<'_>) -> Result<Partition, Fault> {
+    let clients = || match typed.clients {
+        Some(0) | None => {
+            Err(source.fault("partition.clients", "S004", "clients is missing or 0".into(), "for example clients = 10"))
+        }
+        Some(clients) => Ok(clients),
+    };
+    let stray = |key: &str| {
+        let message = format!("{key} has no meaning for this kind of partition");
+        Err(source.fault(&format!("partition.{key}"), "S011", message, "leave it out, or change `kind`"))
+    };
+    let skew = typed.rho.is_some() || typed.kappa.is_some();
+    match typed.kind {
+        PartitionKind::Even | PartitionKind::Skewed if typed.column.is_some() => stray("column"),
+        PartitionKind::Even | PartitionKind::Column if skew => stray(if typed.rho.is_some() { "rho" } else { "kappa" }),
+        PartitionKind::Column if typed.clients.is_some() => stray("clients"),
+        PartitionKind::Even => Ok(Partition::Even { clients: clients()? }),
+        PartitionKind::Column => match &typed.column {
+            Some(column) => Ok(Partition::Column { column: column.clone() }),
+            None => {
+                let hint = "for example column = \"hospital\"";
+                Err(source.fault("partition.column", "S011", "column is missing".into(), hint))
+            }
+        },
+        PartitionKind::Skewed => skewed(typed, clients()?, source),
+    }
+}
+
+/// Half the clients small and half large: ρ within [0, 1), κ at most 1, an even number of clients.
+fn skewed(typed: &PartitionAsTyped, clients: u64, source: &Source<'_>) -> Result<Partition, Fault> {
+    let (rho, kappa) = (typed.rho.unwrap_or(f64::NAN), typed.kappa.unwrap_or(f64::NAN));
+    let (key, found, expected) = if !(0.0..1.0).contains(&rho) {
+        ("rho", rho, "a number from 0 up to, not including, 1")
+    } else if !kappa.is_finite() || kappa > 1.0 {
+        ("kappa", kappa, "a number up to 1")
+    } else if clients % 2 == 1 {
+        ("clients", clients as f64, "an even number: half of them are small")
+    } else {
+        return Ok(Partition::Skewed { clients, rho, kappa });
+    };
+    let message =
+        format!("{key} is {}, expected {expected}", if found.is_nan() { "missing".into() } else { found.to_string() });
+    Err(source.fault(&format!("partition.{key}"), "S004", message, "for example clients = 10, rho = 0.7, kappa = -3.0"))
+}
+
+fn model(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Model, Fault> {
+    let precision = typed.prior.precision;
+    if !(precision.is_finite() && precision > 0.0) {
+        let message = format!("precision is {precision}, expected a finite number over 0");
+        return Err(source.fault("model.prior.precision", "S004", message, "1.0 is the papers' choice"));
+    }
+    let kind = match typed.kind {
+        ModelKind::Linear => linear(typed, source)?,
+        ModelKind::Logistic => logistic(typed, source)?,
+        ModelKind::Softmax | ModelKind::Network => {
+            let message = "softmax and network models come later".to_owned();
+            return Err(source.fault("model.kind", "S010", message, "this version has linear and logistic"));
+        }
+    };
+    Ok(Model { kind, bias: typed.bias, prior_precision: precision })
+}
+
+fn linear(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
+    for (key, given) in [("expectation", typed.expectation.is_some()), ("predictive", typed.predictive.is_some())] {
+        if given {
+            let message = format!("{key} has no meaning for a linear model");
+            return Err(source.fault(&format!("model.{key}"), "S011", message, "its answers are exact: leave it out"));
+        }
+    }
+    let noise_variance = typed.noise_variance.unwrap_or(1.0);
+    if !(noise_variance.is_finite() && noise_variance > 0.0) {
+        let message = format!("noise_variance is {noise_variance}, expected a finite number over 0");
+        return Err(source.fault(
+            "model.noise_variance",
+            "S004",
+            message,
+            "the variance of the scaled outcome, such as 1.0",
+        ));
+    }
+    Ok(Likelihood::Linear { noise_variance })
+}
+
+fn logistic(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
+    if typed.noise_variance.is_some() {
+        let message = "noise_variance has no meaning for a logistic model".to_owned();
+        return Err(source.fault("model.noise_variance", "S011", message, "leave it out"));
+    }
+    let draws = |key: &str, draws: u32| match draws {
+        0 => Err(source.fault(&format!("model.{key}"), "S004", "draws is 0".into(), "one draw is the least")),
+        draws => Ok(draws),
+    };
+    let expectation = match typed.expectation {
+        None | Some(ByDrawsOr::Word(_)) => Expectation::Mixture,
+        Some(ByDrawsOr::Draws(by)) => Expectation::MonteCarlo { draws: draws("expectation", by.draws)? },
+    };
+    let predictive = match typed.predictive {
+        None | Some(ByDrawsOr::Word(PredictiveWord::Mixture)) => Predictive::Mixture,
+        Some(ByDrawsOr::Word(PredictiveWord::Probit)) => Predictive::Probit,
+        Some(ByDrawsOr::Draws(by)) => Predictive::MonteCarlo { draws: draws("predictive", by.draws)? },
+    };
+    Ok(Likelihood::Logistic { expectation, predictive })
+}

@@ -1,0 +1,267 @@
+//! A method as meant: from its keys to the settings of the inference room, one refusal for each thing that cannot be.
+
+use super::fault::{Fault, Source, nearest};
+use super::promise;
+use super::typed::{
+    AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, LocalAsTyped, MethodAsTyped, RatesWord,
+    RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
+};
+use inference::settings::{
+    Batching, Chart, CommitteePrior, Covariance, Damping, Local, Method, Optimiser, Promise, Rates, Readout, Repair,
+    Rounds, Schedule, Scheme, Solver,
+};
+use privacy::SamplingRate;
+
+/// Rounds of a method that goes on until its budget is spent, where the study sets no limit.
+const MOST_ROUNDS: u64 = 10_000;
+
+/// The optimisers by name.
+const OPTIMISERS: [(&str, Optimiser); 4] = [
+    ("sgd", Optimiser::Sgd),
+    ("adagrad", Optimiser::Adagrad),
+    ("adam", Optimiser::Adam),
+    ("natural", Optimiser::Natural),
+];
+
+/// One method with its place in the file.
+pub(super) struct At<'a> {
+    source: &'a Source<'a>,
+    index: usize,
+    pub(super) typed: &'a MethodAsTyped,
+}
+
+impl At<'_> {
+    /// A fault at a key of this method; its name is in the message.
+    pub(super) fn fault(&self, key: &str, code: &'static str, message: &str, hint: &str) -> Fault {
+        let message = format!("method {:?}: {message}", self.typed.name);
+        self.source.fault(&format!("method.{}.{key}", self.index), code, message, hint)
+    }
+}
+
+/// All methods, in order.
+pub(super) fn all(typed: &[MethodAsTyped], source: &Source<'_>) -> Result<Vec<Method>, Fault> {
+    typed.iter().enumerate().map(|(index, typed)| method(&At { source, index, typed })).collect()
+}
+
+fn method(at: &At<'_>) -> Result<Method, Fault> {
+    let typed = at.typed;
+    let (scheme, solver) = (scheme(at)?, solver(at)?);
+    let local = local(at, &typed.local)?;
+    let promise = promise::of(at, solver)?;
+    let covariance = match typed.covariance {
+        CovarianceWord::MeanField => Covariance::MeanField,
+        CovarianceWord::Full => Covariance::Full,
+    };
+    check_solver(at, scheme, solver, covariance, &local)?;
+    Ok(Method {
+        name: typed.name.clone(),
+        scheme,
+        solver,
+        schedule: schedule(at)?,
+        rounds: rounds(at, scheme, promise.as_ref())?,
+        damping: damping(at)?,
+        covariance,
+        readout: readout(at)?,
+        local,
+        promise,
+    })
+}
+
+fn scheme(at: &At<'_>) -> Result<Scheme, Fault> {
+    let prior = match at.typed.prior {
+        Some(CommitteeWord::Same) => CommitteePrior::Same,
+        Some(CommitteeWord::Split) | None => CommitteePrior::Split,
+    };
+    match at.typed.algorithm {
+        AlgorithmWord::Committee => Ok(Scheme::Committee(prior)),
+        _ if at.typed.prior.is_some() => Err(at.fault(
+            "prior",
+            "S011",
+            "a prior is chosen for a committee only",
+            "leave it out; [model] has the prior",
+        )),
+        AlgorithmWord::Pvi => Ok(Scheme::Pvi),
+        AlgorithmWord::GlobalVi => Ok(Scheme::GlobalVi),
+    }
+}
+
+fn solver(at: &At<'_>) -> Result<Solver, Fault> {
+    let parts = || match at.typed.parts {
+        Some(parts @ 1..) => Ok(parts),
+        Some(0) => Err(at.fault("parts", "S004", "parts is 0", "a client has at least one part, such as parts = 100")),
+        None => Err(at.fault("solver", "S011", "this solver needs parts", "for example parts = 100")),
+    };
+    match at.typed.solver {
+        SolverWord::Average => Ok(Solver::Average { parts: parts()? }),
+        SolverWord::Virtual => Ok(Solver::Virtual { parts: parts()? }),
+        SolverWord::Analytic | SolverWord::Hybrid => Err(at.fault(
+            "solver",
+            "S010",
+            "analytic and hybrid solvers are not in this version",
+            "clear, dp-optimisation, perturb, average or virtual",
+        )),
+        _ if at.typed.parts.is_some() => {
+            Err(at.fault("parts", "S011", "only average and virtual solvers have parts", "leave parts out"))
+        }
+        SolverWord::Clear => Ok(Solver::Clear),
+        SolverWord::DpOptimisation => Ok(Solver::DpOptimisation),
+        SolverWord::Perturb => Ok(Solver::Perturb),
+    }
+}
+
+/// Solvers with the optimisers, families and algorithms that they cannot have.
+fn check_solver(at: &At<'_>, scheme: Scheme, solver: Solver, family: Covariance, local: &Local) -> Result<(), Fault> {
+    let natural = local.optimiser == Optimiser::Natural;
+    let by_gradient = solver == Solver::DpOptimisation || scheme == Scheme::GlobalVi;
+    if natural && by_gradient {
+        let why = "natural steps are taken in the clear, but here every step's gradient is clipped and noised";
+        return Err(at.fault("local.optimiser", "S009", why, "use sgd, adagrad or adam"));
+    }
+    if family == Covariance::Full && by_gradient {
+        let why = "a full covariance is solved in the clear, but here every step's gradient is clipped and noised";
+        return Err(at.fault("covariance", "S009", why, "use covariance = \"mean-field\", or another solver"));
+    }
+    if family == Covariance::Full && !natural {
+        let why = "a full covariance is moved by natural steps only";
+        return Err(at.fault("local.optimiser", "S009", why, "use optimiser = \"natural\""));
+    }
+    if natural && local.batch != Batching::All {
+        let key = if at.typed.local.rate.is_some() { "local.rate" } else { "local.batch" };
+        return Err(at.fault(key, "S009", "natural steps use all rows", "leave rate and batch out"));
+    }
+    if scheme == Scheme::GlobalVi && !matches!(solver, Solver::Clear | Solver::DpOptimisation) {
+        let why = "global VI asks for one gradient a round";
+        return Err(at.fault("solver", "S009", why, "use solver = \"clear\", or \"dp-optimisation\" with privacy"));
+    }
+    if scheme == Scheme::GlobalVi && at.typed.local.steps != 1 {
+        let why = "global VI makes one step a round";
+        return Err(at.fault("local.steps", "S009", why, "leave steps out, and set rounds"));
+    }
+    Ok(())
+}
+
+fn schedule(at: &At<'_>) -> Result<Schedule, Fault> {
+    let rates = match at.typed.rates {
+        Some(RatesWord::InverseRows) => Rates::InverseRows,
+        Some(RatesWord::Equal) | None => Rates::Equal,
+    };
+    match at.typed.schedule {
+        ScheduleWord::Asynchronous => Ok(Schedule::Asynchronous(rates)),
+        _ if at.typed.rates.is_some() => {
+            Err(at.fault("rates", "S011", "only an asynchronous schedule has rates", "leave rates out"))
+        }
+        ScheduleWord::Sequential => Ok(Schedule::Sequential),
+        ScheduleWord::Synchronous => Ok(Schedule::Synchronous),
+    }
+}
+
+fn rounds(at: &At<'_>, scheme: Scheme, promise: Option<&Promise>) -> Result<Rounds, Fault> {
+    let counted = match at.typed.rounds {
+        Some(RoundsAsTyped::Word(_)) => return until_spent(at, scheme, promise),
+        Some(RoundsAsTyped::Count(rounds)) => Some(rounds),
+        None => None,
+    };
+    if at.typed.at_most.is_some() {
+        return Err(at.fault("at_most", "S011", "at_most goes with rounds = \"until-spent\"", "leave at_most out"));
+    }
+    match (scheme, counted) {
+        (Scheme::Committee(_), None | Some(1)) => Ok(Rounds::Count(1)),
+        (Scheme::Committee(_), Some(_)) => {
+            Err(at.fault("rounds", "S009", "a committee has one round", "leave rounds out, or use algorithm = \"pvi\""))
+        }
+        (_, None) => Err(at.fault("rounds", "S004", "rounds is missing", "for example rounds = 20")),
+        (_, Some(0)) => Err(at.fault("rounds", "S004", "rounds is 0", "a method has at least one round")),
+        (_, Some(rounds)) => Ok(Rounds::Count(rounds)),
+    }
+}
+
+fn until_spent(at: &At<'_>, scheme: Scheme, promise: Option<&Promise>) -> Result<Rounds, Fault> {
+    if promise.is_none() {
+        let why = "without privacy there is no budget to spend";
+        return Err(at.fault("rounds", "S006", why, "give a number of rounds"));
+    }
+    if at.typed.privacy.as_ref().is_some_and(|privacy| privacy.noise_multiplier.is_none()) {
+        let why = "rounds until the budget is spent need a noise_multiplier: there is nothing to calibrate it for";
+        return Err(at.fault("rounds", "S009", why, "add noise_multiplier to privacy, or give a number of rounds"));
+    }
+    match (scheme, at.typed.at_most.unwrap_or(MOST_ROUNDS)) {
+        (Scheme::Committee(_), _) => Err(at.fault("rounds", "S009", "a committee has one round", "leave rounds out")),
+        (_, 0) => Err(at.fault("at_most", "S004", "at_most is 0", "a method has at least one round")),
+        (_, at_most) => Ok(Rounds::UntilSpent { at_most }),
+    }
+}
+
+fn damping(at: &At<'_>) -> Result<Damping, Fault> {
+    let Some(rho) = at.typed.damping else { return Ok(Damping::NONE) };
+    let why = format!("damping is {rho}, expected a number over 0 and at most 1");
+    Damping::new(rho).ok_or_else(|| at.fault("damping", "S004", &why, "1 keeps every change whole; 0.1 keeps a tenth"))
+}
+
+fn readout(at: &At<'_>) -> Result<Readout, Fault> {
+    let typed = &at.typed.readout;
+    let repair = match typed.repair {
+        None | Some(RepairAsTyped::Word(_)) => Repair::Project,
+        Some(RepairAsTyped::Floor(by)) if by.floor.is_finite() && by.floor > 0.0 => Repair::Floor(by.floor),
+        Some(RepairAsTyped::Floor(by)) => {
+            let why = format!("floor is {}, expected a finite number over 0", by.floor);
+            return Err(at.fault("readout.repair", "S004", &why, "for example { floor = 1e-3 }"));
+        }
+    };
+    match typed.average {
+        Some(0) => Err(at.fault("readout.average", "S004", "average is 0", "1 serves the last round")),
+        average => Ok(Readout { repair, average: average.unwrap_or(1) }),
+    }
+}
+
+fn local(at: &At<'_>, typed: &LocalAsTyped) -> Result<Local, Fault> {
+    let names = OPTIMISERS.map(|(name, _)| name);
+    let Some((_, optimiser)) = OPTIMISERS.iter().find(|(name, _)| *name == typed.optimiser) else {
+        let hint = match nearest(&typed.optimiser, &names) {
+            Some(name) => format!("did you mean {name:?}?"),
+            None => format!("one of {}", names.join(", ")),
+        };
+        return Err(at.fault(
+            "local.optimiser",
+            "S004",
+            &format!("there is no optimiser {:?}", typed.optimiser),
+            &hint,
+        ));
+    };
+    if typed.steps == 0 {
+        return Err(at.fault("local.steps", "S004", "steps is 0", "an update has at least one step"));
+    }
+    if !(typed.learning_rate.is_finite() && typed.learning_rate > 0.0) {
+        let why = format!("learning_rate is {}, expected a finite number over 0", typed.learning_rate);
+        return Err(at.fault("local.learning_rate", "S004", &why, "for example 0.05"));
+    }
+    let chart = match typed.chart {
+        ChartWord::LogDeviation => Chart::LogDeviation,
+        ChartWord::LogVariance => Chart::LogVariance,
+    };
+    let (steps, learning_rate, keep_state) = (typed.steps, typed.learning_rate, typed.keep_state);
+    Ok(Local { steps, batch: batch(at, typed)?, optimiser: *optimiser, learning_rate, keep_state, chart })
+}
+
+fn batch(at: &At<'_>, typed: &LocalAsTyped) -> Result<Batching, Fault> {
+    match (typed.rate, typed.batch) {
+        (Some(_), Some(_)) => {
+            Err(at.fault("local.batch", "S011", "rate and batch both say how rows are drawn", "leave one of them out"))
+        }
+        (None, None | Some(BatchAsTyped::Word(_))) => Ok(Batching::All),
+        (Some(rate), None) => SamplingRate::new(rate).map(Batching::Poisson).map_err(|e| {
+            at.fault("local.rate", "S004", &e.to_string(), "the share of the rows in a step, such as 0.05")
+        }),
+        (None, Some(BatchAsTyped::Fraction(by))) if by.fraction > 0.0 && by.fraction <= 1.0 && by.at_least > 0 => {
+            Ok(Batching::PoissonOf { fraction: by.fraction, at_least: by.at_least })
+        }
+        (None, Some(BatchAsTyped::Fixed(by))) if by.rows > 0 && by.without_replacement => {
+            Ok(Batching::WithoutReplacement(by.rows))
+        }
+        (None, Some(_)) => Err(at.fault(
+            "local.batch",
+            "S004",
+            "a batch has a fraction over 0 and at most 1, or rows over 0 drawn without replacement",
+            "{ fraction = 0.02, at_least = 20 } or { rows = 100, without_replacement = true }",
+        )),
+    }
+}

@@ -1,0 +1,57 @@
+//! Studies: the file as typed and as meant, and the commands `check`, `plan`, `run` and `predict` around it.
+
+mod check;
+pub(crate) mod codes;
+mod engine;
+mod fault;
+mod forecast;
+mod guidance;
+mod meant;
+mod method;
+mod posterior;
+mod predict;
+mod progress;
+mod promise;
+mod run;
+mod sites;
+mod state;
+mod store;
+mod summary;
+mod typed;
+mod words;
+
+pub(crate) use fault::Fault;
+
+use crate::arguments::{PredictArguments, RunArguments};
+use crate::failure::Failure;
+use meant::Study;
+use std::path::Path;
+
+/// `posterity check`
+pub(crate) fn check(path: &Path, json: bool) -> Result<String, Failure> {
+    check::text(&Study::open(path)?, json)
+}
+
+/// `posterity plan`
+pub(crate) fn plan(path: &Path, json: bool) -> Result<String, Failure> {
+    let study = Study::open(path)?;
+    let forecast = forecast::Forecast::of(&study)?;
+    Ok(if json { forecast.json() } else { forecast.text() })
+}
+
+/// `posterity run`
+pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failure> {
+    let mut study = Study::open(&arguments.study)?;
+    if let Some(seed) = arguments.seed {
+        study.seeds = vec![seed];
+    }
+    let base = arguments.study.parent().unwrap_or(Path::new("."));
+    let engine = engine::open(&study, base)?;
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
+    run::run(&study, &*engine, &out, json)
+}
+
+/// `posterity predict`
+pub(crate) fn predict(arguments: &PredictArguments, json: bool) -> Result<String, Failure> {
+    predict::text(arguments, &engine::predictor(), json)
+}

@@ -1,0 +1,106 @@
+//! `posterior/NAME.json`: a served posterior with everything that is needed to predict from it.
+
+use super::meant::{Expectation, Likelihood, Model, Predictive};
+use serde::{Deserialize, Serialize};
+
+/// Version of this shape.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// A Gaussian posterior in plain numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Marginals {
+    /// Posterior means, in the order of the inputs.
+    pub(crate) mean: Vec<f64>,
+    /// Posterior deviations.
+    pub(crate) deviation: Vec<f64>,
+    /// Lower Cholesky factor of the precision, row by row, for a full covariance; none for independent coordinates.
+    pub(crate) precision_factor: Option<Vec<f64>>,
+}
+
+/// The file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Posterior {
+    /// [`SCHEMA`].
+    pub(crate) schema: u32,
+    /// Name of the study.
+    pub(crate) study: String,
+    /// Name of the method.
+    pub(crate) method: String,
+    /// The seed of this posterior: the study's first.
+    pub(crate) seed: u64,
+    /// The likelihood.
+    pub(crate) model: StoredModel,
+    /// Whether a bias was among the inputs.
+    pub(crate) bias: bool,
+    /// Names of the inputs, in order.
+    pub(crate) inputs: Vec<String>,
+    /// The schema by which rows were encoded, in TOML.
+    pub(crate) data_schema: String,
+    /// The numbers.
+    pub(crate) posterior: Marginals,
+}
+
+/// What predictions need of a likelihood.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum StoredModel {
+    /// y = xᵀθ + noise.
+    Linear {
+        /// Variance of the noise.
+        noise_variance: f64,
+    },
+    /// P(y = 1) = σ(xᵀθ).
+    Logistic {
+        /// Draws of a Monte Carlo predictive; none for a closed form.
+        draws: Option<u32>,
+        /// The probit closed form instead of the mixture's.
+        probit: bool,
+    },
+}
+
+impl StoredModel {
+    /// What a study's model predicts by.
+    pub(crate) fn of(model: &Model) -> Self {
+        match model.kind {
+            Likelihood::Linear { noise_variance } => Self::Linear { noise_variance },
+            Likelihood::Logistic { predictive, .. } => match predictive {
+                Predictive::Mixture => Self::Logistic { draws: None, probit: false },
+                Predictive::Probit => Self::Logistic { draws: None, probit: true },
+                Predictive::MonteCarlo { draws } => Self::Logistic { draws: Some(draws), probit: false },
+            },
+        }
+    }
+
+    /// The likelihood again; an expectation is not needed for predictions, so it is the closed one.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the predictor behind `engine::predictor`"))]
+    pub(crate) fn likelihood(self) -> Likelihood {
+        match self {
+            Self::Linear { noise_variance } => Likelihood::Linear { noise_variance },
+            Self::Logistic { draws, probit } => {
+                let predictive = match (draws, probit) {
+                    (Some(draws), _) => Predictive::MonteCarlo { draws },
+                    (None, true) => Predictive::Probit,
+                    (None, false) => Predictive::Mixture,
+                };
+                Likelihood::Logistic { expectation: Expectation::Mixture, predictive }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_comes_back_as_it_was_stored() {
+        for predictive in [Predictive::Mixture, Predictive::Probit, Predictive::MonteCarlo { draws: 9 }] {
+            let kind = Likelihood::Logistic { expectation: Expectation::Mixture, predictive };
+            let model = Model { kind, bias: true, prior_precision: 1.0 };
+            let text = serde_json::to_string(&StoredModel::of(&model)).unwrap();
+            assert_eq!(serde_json::from_str::<StoredModel>(&text).unwrap().likelihood(), kind);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The promise of a method as meant: unit, relation, budget, bound, noise and who is trusted, where they fit together.
+
+use super::fault::Fault;
+use super::method::At;
+use super::typed::{
+    AccountantWord, AggregatorAsTyped, AggregatorWord, AlgorithmWord, BatchAsTyped, ClipAsTyped, DeltaAsTyped,
+    PrivacyAsTyped, ScheduleWord,
+};
+use inference::settings::{Aggregator, Claim, Clip, DeltaRule, Noise, Promise, Solver};
+use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, PrivacyError, Unit};
+
+/// The promise of a method; none for one that solves in the clear and says nothing of privacy.
+pub(super) fn of(at: &At<'_>, solver: Solver) -> Result<Option<Promise>, Fault> {
+    let typed = match (&at.typed.privacy, solver) {
+        (None, Solver::Clear) => return Ok(None),
+        (None, _) => {
+            let why = "this solver clips and noises, but no privacy is promised";
+            return Err(at.fault("solver", "S006", why, "add privacy = { … }, or use solver = \"clear\""));
+        }
+        (Some(_), Solver::Clear) => {
+            let why = "a method that solves in the clear adds no noise, so it cannot promise privacy";
+            return Err(at.fault("privacy", "S006", why, "leave privacy out, or use another solver"));
+        }
+        (Some(typed), _) => typed,
+    };
+    let promise = Promise {
+        unit: typed.unit,
+        adjacency: typed.adjacency,
+        epsilon: epsilon(at, typed)?,
+        delta: delta(at, typed)?,
+        clip: clip(at, typed, solver)?,
+        noise: noise(at, typed)?,
+        aggregator: aggregator(typed),
+        accountant: match typed.accountant {
+            AccountantWord::Certified => Claim::Certified,
+            AccountantWord::Moments => Claim::Moments,
+        },
+    };
+    check_unit(at, &promise, solver)?;
+    check_aggregator(at, &promise, solver)?;
+    check_sampling(at, &promise, solver)?;
+    Ok(Some(promise))
+}
+
+/// What the privacy room says of a number, at its key.
+fn checked<T>(at: &At<'_>, key: &str, hint: &str, found: Result<T, PrivacyError>) -> Result<T, Fault> {
+    found.map_err(|error| at.fault(&format!("privacy.{key}"), "S004", &error.to_string(), hint))
+}
+
+fn epsilon(at: &At<'_>, typed: &PrivacyAsTyped) -> Result<Epsilon, Fault> {
+    let hint = "ε is usually between 0.1 and 10; for no noise at all use solver = \"clear\" without privacy";
+    if typed.epsilon == 0.0 {
+        let why = "epsilon is 0: that promises that nothing at all is learnt from the data";
+        return Err(at.fault("privacy.epsilon", "S004", why, hint));
+    }
+    checked(at, "epsilon", hint, Epsilon::new(typed.epsilon))
+}
+
+fn delta(at: &At<'_>, typed: &PrivacyAsTyped) -> Result<DeltaRule, Fault> {
+    let hint = "take δ well under one over the number of rows, such as 1e-5";
+    match typed.delta {
+        DeltaAsTyped::Word(_) if typed.unit == Unit::Client => {
+            let why = "delta = \"power-of-ten\" goes by a client's rows, but the unit is the client";
+            Err(at.fault("privacy.delta", "S008", why, "give a number under one over the number of clients"))
+        }
+        DeltaAsTyped::Word(_) => Ok(DeltaRule::PowerOfTenBelowRows),
+        DeltaAsTyped::Number(0.0) => {
+            Err(at.fault("privacy.delta", "S004", "delta is 0, which Gaussian noise cannot promise", hint))
+        }
+        DeltaAsTyped::Number(delta) => Ok(DeltaRule::Fixed(checked(at, "delta", hint, Delta::new(delta))?)),
+    }
+}
+
+fn clip(at: &At<'_>, typed: &PrivacyAsTyped, solver: Solver) -> Result<Clip, Fault> {
+    let hint = "for example clip = 2.0";
+    match typed.clip {
+        ClipAsTyped::Bound(bound) => Ok(Clip::Fixed(checked(at, "clip", hint, NormBound::new(bound))?)),
+        ClipAsTyped::TimesRate(_) if solver != Solver::DpOptimisation => {
+            let why = "times_rate bounds gradients that are scaled by rows / batch, and this solver clips changes";
+            Err(at.fault("privacy.clip", "S009", why, hint))
+        }
+        ClipAsTyped::TimesRate(by) => Ok(Clip::TimesRate(checked(at, "clip", hint, NormBound::new(by.times_rate))?)),
+    }
+}
+
+fn noise(at: &At<'_>, typed: &PrivacyAsTyped) -> Result<Noise, Fault> {
+    let hint = "noise deviation / sensitivity, usually between 0.5 and 50; leave it out to have it calibrated";
+    match typed.noise_multiplier {
+        None => Ok(Noise::Calibrated),
+        Some(z) => Ok(Noise::Multiplier(checked(at, "noise_multiplier", hint, NoiseMultiplier::new(z))?)),
+    }
+}
+
+fn aggregator(typed: &PrivacyAsTyped) -> Aggregator {
+    match typed.aggregator {
+        AggregatorAsTyped::Word(AggregatorWord::None) => Aggregator::None,
+        AggregatorAsTyped::Word(AggregatorWord::Curator) => Aggregator::Curator,
+        AggregatorAsTyped::Shares(by) => {
+            Aggregator::Shares { colluders: by.shares.colluders, dropouts: by.shares.dropouts }
+        }
+    }
+}
+
+/// A client as the unit: only a whole change bounds what a client can do.
+fn check_unit(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<(), Fault> {
+    if promise.unit == Unit::Example {
+        return Ok(());
+    }
+    if solver != Solver::Perturb {
+        let why = "clipping each example or part does not bound what a whole client can change";
+        return Err(at.fault("privacy.unit", "S008", why, "use solver = \"perturb\", or unit = \"example\""));
+    }
+    if promise.adjacency == Adjacency::AddRemove && promise.aggregator == Aggregator::None {
+        let why = "a client that joins or leaves is seen by its missing message, whatever noise the others carry";
+        return Err(at.fault("privacy.adjacency", "S008", why, "use adjacency = \"substitute\", or an aggregator"));
+    }
+    Ok(())
+}
+
+/// An aggregator adds up one sum of all clients in a round.
+fn check_aggregator(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<(), Fault> {
+    if promise.aggregator == Aggregator::None {
+        return Ok(());
+    }
+    let global = at.typed.algorithm == AlgorithmWord::GlobalVi;
+    if solver == Solver::DpOptimisation && !global {
+        let why =
+            "DP optimisation releases every local step at the client, so there is no sum for an aggregator to noise";
+        let hint = "use aggregator = \"none\"; with an aggregator use average, virtual or perturb, or global-vi";
+        return Err(at.fault("privacy.aggregator", "S007", why, hint));
+    }
+    if at.typed.schedule != ScheduleWord::Synchronous {
+        let why = "an aggregator adds up all clients at once";
+        return Err(at.fault("schedule", "S007", why, "use schedule = \"synchronous\""));
+    }
+    let sampled = at.typed.local.rate.is_some() || !matches!(at.typed.local.batch, None | Some(BatchAsTyped::Word(_)));
+    if matches!(promise.aggregator, Aggregator::Shares { .. }) && solver == Solver::DpOptimisation && sampled {
+        let why = "noise shares are charged for all rows: no amplification by sampling is proved for them";
+        return Err(at.fault("local", "S007", why, "use batch = \"all\", or aggregator = \"curator\""));
+    }
+    Ok(())
+}
+
+/// Ways to draw rows that the relation or the accountant does not know.
+fn check_sampling(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<(), Fault> {
+    if solver != Solver::DpOptimisation {
+        return Ok(());
+    }
+    let fixed = matches!(at.typed.local.batch, Some(BatchAsTyped::Fixed(_)));
+    if fixed && promise.adjacency == Adjacency::AddRemove {
+        let why = "a batch of fixed size changes its law for every row when one row is added or removed";
+        return Err(at.fault("local.batch", "S009", why, "use adjacency = \"substitute\", or a rate"));
+    }
+    let sampled = at.typed.local.rate.is_some() || matches!(at.typed.local.batch, Some(BatchAsTyped::Fraction(_)));
+    if promise.accountant == Claim::Moments && (fixed || sampled && promise.adjacency == Adjacency::Substitute) {
+        let why = "the moments accountant knows batches drawn at a rate under add-remove only";
+        return Err(at.fault("privacy.accountant", "S009", why, "use accountant = \"certified\""));
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! `posterity run`: every method and seed that is not finished yet, then the results, the posteriors and the report.
+
+use super::engine::{Engine, Work};
+use super::meant::Study;
+use super::posterior::{self, Posterior, StoredModel};
+use super::progress::Progress;
+use super::state::Finished;
+use super::store::{Store, file_name};
+use super::summary;
+use crate::failure::Failure;
+use inference::results::{Results, SCHEMA};
+use std::path::Path;
+
+/// Runs the study into a directory, and gives what is printed at the end.
+///
+/// Results are written after all work is done, each file whole or not at all; finished work is kept as it comes, so
+/// that a run that was stopped goes on from there.
+pub(crate) fn run(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -> Result<String, Failure> {
+    let store = Store::open(out, &study.text, &engine.data_digest())?;
+    let data = engine.summary();
+    let mut methods = Vec::new();
+    for work in all(study) {
+        let runs = seeds(study, work, engine, &store, json)?;
+        if let Some(first) = runs.first() {
+            let stored = stored(study, work, first, &data.inputs, engine.data_schema());
+            store.write(&format!("posterior/{}.json", file_name(work.name())), &stored)?;
+        }
+        methods.push(summary::method(work, &runs, &data.inputs));
+    }
+    let results = Results {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        study: study.name.clone(),
+        study_toml: study.text.clone(),
+        data,
+        methods,
+    };
+    let path = store.write("results.json", &results)?;
+    let report = engine.report(&results, store.root())?.map_or(path, |name| store.root().join(name));
+    if json {
+        return Ok(format!("{}\n", serde_json::to_string(&results).unwrap_or_default()));
+    }
+    Ok(format!("{}\n{}\n", summary::table(&results.methods), report.display()))
+}
+
+/// The study's methods, then the two that every result is seen beside.
+fn all(study: &Study) -> impl Iterator<Item = Work<'_>> {
+    study.methods.iter().map(Work::Method).chain([Work::LocalOnly, Work::NonPrivate])
+}
+
+/// One piece of work for every seed, taken from the directory where it is finished.
+fn seeds(
+    study: &Study,
+    work: Work<'_>,
+    engine: &dyn Engine,
+    store: &Store,
+    quiet: bool,
+) -> Result<Vec<Finished>, Failure> {
+    let mut runs = Vec::new();
+    for &seed in &study.seeds {
+        let mut progress = Progress::new(work.name(), seed, quiet);
+        let (finished, words) = match store.finished(work.name(), seed) {
+            Some(finished) => (finished, "kept from before"),
+            None => {
+                let finished = engine.run(work, seed, &mut progress)?;
+                store.keep(work.name(), &finished)?;
+                (finished, "done")
+            }
+        };
+        progress.done(&format!("{words}, log-likelihood {:.4}", finished.log_likelihood));
+        runs.push(finished);
+    }
+    Ok(runs)
+}
+
+/// The posterior of the first seed, ready to predict from.
+fn stored(study: &Study, work: Work<'_>, run: &Finished, inputs: &[String], data_schema: String) -> Posterior {
+    Posterior {
+        schema: posterior::SCHEMA,
+        study: study.name.clone(),
+        method: work.name().to_owned(),
+        seed: run.seed,
+        model: StoredModel::of(&study.model),
+        bias: study.model.bias,
+        inputs: inputs.to_vec(),
+        data_schema,
+        posterior: run.posterior.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! The frame of a run with a simulator that counts: nothing is run twice, nothing is half there.
+
+use super::super::posterior::Marginals;
+use super::*;
+use inference::Observer;
+use inference::results::{ClientSummary, CurvePoint, DataSummary};
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+const STUDY: &str = include_str!("../../../../../studies/adult-c.toml");
+
+/// Remembers what it was asked, and fails at one piece of work.
+#[derive(Default)]
+struct Fake {
+    asked: RefCell<Vec<(String, u64)>>,
+    fails_at: Option<(&'static str, u64)>,
+    digest: &'static str,
+}
+
+impl Engine for Fake {
+    fn data_digest(&self) -> String {
+        self.digest.to_owned()
+    }
+
+    fn summary(&self) -> DataSummary {
+        let clients = vec![ClientSummary { name: "0".into(), rows: 9 }];
+        DataSummary { source: "fake".into(), inputs: vec!["a".into()], train_rows: 9, test_rows: 1, clients }
+    }
+
+    fn data_schema(&self) -> String {
+        "outcome = 'y'".to_owned()
+    }
+
+    fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure> {
+        self.asked.borrow_mut().push((work.name().to_owned(), seed));
+        if self.fails_at == Some((work.name(), seed)) {
+            return Err(Failure::usage("the power went out", "try again"));
+        }
+        let point = CurvePoint { round: 1, messages: 10, epsilon: None, accuracy: Some(0.8), log_likelihood: -0.4 };
+        observer.round(&point, 1, 1.0);
+        Ok(Finished {
+            seed,
+            rounds: 1,
+            messages: 10,
+            bytes: 80,
+            cpu_seconds: 0.5,
+            accuracy: Some(0.8 + seed as f64 / 100.0),
+            log_likelihood: -0.4,
+            auc: None,
+            absolute_error: None,
+            curve: vec![point],
+            posterior: Marginals { mean: vec![1.5], deviation: vec![0.1], precision_factor: None },
+            calibration: Vec::new(),
+            noise_multiplier: None,
+            clip: None,
+            spending: Vec::new(),
+            warnings: vec!["said once".into()],
+        })
+    }
+
+    fn report(&self, _: &Results, _: &Path) -> Result<Option<String>, Failure> {
+        Ok(None)
+    }
+}
+
+fn study() -> Study {
+    Study::read("adult-c.toml".into(), STUDY).unwrap()
+}
+
+/// An empty directory of this test's own.
+fn directory(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("posterity-run-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    path
+}
+
+#[test]
+fn a_stopped_run_goes_on_where_it_stopped_and_writes_no_results_before_its_end() {
+    let (out, study) = (directory("resume"), study());
+    let broken = Fake { fails_at: Some(("local only", 3)), ..Fake::default() };
+    assert!(run(&study, &broken, &out, true).is_err());
+    assert!(!out.join("results.json").exists());
+
+    let working = Fake::default();
+    let text = run(&study, &working, &out, false).unwrap();
+    let asked = working.asked.borrow();
+    assert_eq!(asked.first().unwrap(), &("local only".to_owned(), 3), "what was finished is not run again");
+    assert_eq!(asked.len(), 3 + 5);
+    assert!(text.trim_end().ends_with("results.json"), "{text}");
+
+    let results: Results = serde_json::from_slice(&std::fs::read(out.join("results.json")).unwrap()).unwrap();
+    let names: Vec<&str> = results.methods.iter().map(|method| method.name.as_str()).collect();
+    assert_eq!(names[names.len() - 2..], ["local only", "non-private"]);
+    assert_eq!(results.methods[0].accuracy.as_ref().unwrap().per_seed.len(), 5);
+    assert_eq!(results.methods[0].warnings, ["said once"]);
+    assert!(results.methods[0].privacy.is_some() && results.methods.last().unwrap().privacy.is_none());
+
+    let again = Fake::default();
+    run(&study, &again, &out, true).unwrap();
+    assert!(again.asked.borrow().is_empty(), "a finished study runs nothing");
+    let other = Fake { digest: "other rows", ..Fake::default() };
+    run(&study, &other, &out, true).unwrap();
+    assert_eq!(other.asked.borrow().len(), 5 * names.len(), "other data, other results");
+    std::fs::remove_dir_all(out).unwrap();
+}
+
+#[test]
+fn a_state_file_that_was_cut_off_is_run_again() {
+    let (out, study) = (directory("cut"), study());
+    run(&study, &Fake::default(), &out, true).unwrap();
+    let one = std::fs::read_dir(out.join("state")).unwrap().next().unwrap().unwrap().path();
+    let text = std::fs::read_to_string(&one).unwrap();
+    std::fs::write(&one, &text[..text.len() / 2]).unwrap();
+    let fake = Fake::default();
+    run(&study, &fake, &out, true).unwrap();
+    assert_eq!(fake.asked.borrow().len(), 1);
+    let unfinished = std::fs::read_dir(out.join("state")).unwrap().filter_map(Result::ok);
+    assert!(unfinished.into_iter().all(|e| e.path().extension().is_some_and(|x| x == "json")));
+    std::fs::remove_dir_all(out).unwrap();
+}
+
+#[test]
+fn other_peoples_directories_are_left_alone() {
+    let out = directory("taken");
+    std::fs::create_dir_all(&out).unwrap();
+    std::fs::write(out.join("thesis.txt"), "mine").unwrap();
+    let refused = run(&study(), &Fake::default(), &out, true).unwrap_err();
+    assert_eq!(refused.code(), "S013");
+    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 1);
+    std::fs::remove_dir_all(out).unwrap();
+}

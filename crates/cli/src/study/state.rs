@@ -1,0 +1,54 @@
+//! One finished run of one method with one seed, as it is kept so that a study can go on where it stopped.
+
+use super::posterior::Marginals;
+use inference::results::{CalibrationBin, ClientSpending, CurvePoint};
+use inference::{Record, Scores};
+use serde::{Deserialize, Serialize};
+
+/// What a run left, in a form that can be written down.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Finished {
+    pub(crate) seed: u64,
+    pub(crate) rounds: u64,
+    pub(crate) messages: u64,
+    pub(crate) bytes: u64,
+    pub(crate) cpu_seconds: f64,
+    pub(crate) accuracy: Option<f64>,
+    pub(crate) log_likelihood: f64,
+    pub(crate) auc: Option<f64>,
+    pub(crate) absolute_error: Option<f64>,
+    pub(crate) curve: Vec<CurvePoint>,
+    pub(crate) posterior: Marginals,
+    pub(crate) calibration: Vec<CalibrationBin>,
+    pub(crate) noise_multiplier: Option<f64>,
+    pub(crate) clip: Option<f64>,
+    pub(crate) spending: Vec<ClientSpending>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Finished {
+    /// A record with the posterior's numbers and the time that it took.
+    #[expect(dead_code, reason = "for the simulator behind `engine::open`")]
+    pub(crate) fn of(record: Record, posterior: Marginals, cpu_seconds: f64) -> Self {
+        let Scores { accuracy, log_likelihood, auc, absolute_error } = record.scores;
+        Self {
+            seed: record.seed,
+            rounds: record.rounds,
+            messages: record.messages,
+            bytes: record.bytes,
+            cpu_seconds,
+            accuracy,
+            log_likelihood,
+            auc,
+            absolute_error,
+            curve: record.curve,
+            posterior,
+            calibration: record.calibration,
+            noise_multiplier: record.noise_multiplier,
+            clip: record.clip,
+            spending: record.spending,
+            warnings: record.warnings,
+        }
+    }
+}

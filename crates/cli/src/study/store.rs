@@ -1,0 +1,109 @@
+//! The directory of a run: files appear whole or not at all, and finished work is found again by its key.
+
+use super::Fault;
+use super::state::Finished;
+use crate::failure::Failure;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Folder of finished work inside a run's directory.
+const STATE: &str = "state";
+
+/// A run's directory.
+#[derive(Debug)]
+pub(crate) struct Store {
+    root: PathBuf,
+    key: String,
+}
+
+impl Store {
+    /// A new directory, an empty one, or one that an earlier run made.
+    ///
+    /// The key is a digest of the study, the data and the program's version: what was finished under another key is
+    /// left alone and not used.
+    pub(crate) fn open(root: &Path, study: &str, data_digest: &str) -> Result<Self, Failure> {
+        let ours = root.join(STATE).is_dir();
+        let occupied = root.is_file() || fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some());
+        if occupied && !ours {
+            return Err(Fault {
+                code: "S013",
+                place: root.display().to_string(),
+                message: "there are other files in this directory".to_owned(),
+                hint: "name a new or empty directory with --out".to_owned(),
+            }
+            .into());
+        }
+        let state = root.join(STATE);
+        fs::create_dir_all(&state).map_err(|source| Failure::file("cannot make", &state, source))?;
+        let digest = Sha256::new()
+            .chain_update(env!("CARGO_PKG_VERSION"))
+            .chain_update([0])
+            .chain_update(study)
+            .chain_update([0])
+            .chain_update(data_digest)
+            .finalize();
+        let key = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { root: root.to_owned(), key })
+    }
+
+    /// The run's directory.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Finished work under this study's key. A file that does not read back is run again.
+    pub(crate) fn finished(&self, name: &str, seed: u64) -> Option<Finished> {
+        let text = fs::read_to_string(self.state_file(name, seed)).ok()?;
+        serde_json::from_str(&text).ok().filter(|finished: &Finished| finished.seed == seed)
+    }
+
+    /// Keeps finished work.
+    pub(crate) fn keep(&self, name: &str, finished: &Finished) -> Result<(), Failure> {
+        self.write_json(&self.state_file(name, finished.seed), finished)
+    }
+
+    fn state_file(&self, name: &str, seed: u64) -> PathBuf {
+        self.root.join(STATE).join(format!("{}-{}-{seed}.json", self.key, file_name(name)))
+    }
+
+    /// Writes a file of the run, whole or not at all.
+    pub(crate) fn write(&self, name: &str, value: &impl Serialize) -> Result<PathBuf, Failure> {
+        let path = self.root.join(name);
+        self.write_json(&path, value)?;
+        Ok(path)
+    }
+
+    fn write_json(&self, path: &Path, value: &impl Serialize) -> Result<(), Failure> {
+        let mut text = serde_json::to_vec_pretty(value)
+            .map_err(|error| Failure::file("cannot write", path, std::io::Error::other(error)))?;
+        text.push(b'\n');
+        write_whole(path, &text).map_err(|source| Failure::file("cannot write", path, source))
+    }
+}
+
+/// Writes beside the file, waits for the disk, then renames.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let beside = path.with_extension(format!("{}.unfinished", std::process::id()));
+    let written = fs::File::create(&beside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.and_then(|()| fs::rename(&beside, path)).inspect_err(|_| {
+        let _ = fs::remove_file(&beside);
+    })
+}
+
+/// A name for a file: letters and digits of the method's name, and a digest, since two names may have the same.
+pub(crate) fn file_name(name: &str) -> String {
+    let plain: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
+    let digest = Sha256::digest(name);
+    let tail: String = digest.iter().take(3).map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{tail}", plain.chars().take(40).collect::<String>())
+}

@@ -1,0 +1,100 @@
+//! From finished runs to the entries of `results.json`, and to the table that ends a run.
+
+use super::engine::Work;
+use super::state::Finished;
+use super::words;
+use inference::results::{Coefficient, Curve, MethodResult, PrivacyResult, Summary};
+use inference::settings::{Method, Promise};
+
+/// One method over all seeds; never called without a run.
+pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> MethodResult {
+    let each = |of: &dyn Fn(&Finished) -> Option<f64>| -> Option<Summary> {
+        runs.iter().map(of).collect::<Option<Vec<_>>>().map(Summary::of)
+    };
+    let mean = |of: &dyn Fn(&Finished) -> f64| runs.iter().map(of).sum::<f64>() / runs.len().max(1) as f64;
+    let (algorithm, solver, schedule) = names(work);
+    let mut warnings: Vec<String> = Vec::new();
+    for warning in runs.iter().flat_map(|run| &run.warnings) {
+        if !warnings.contains(warning) {
+            warnings.push(warning.clone());
+        }
+    }
+    MethodResult {
+        name: work.name().to_owned(),
+        algorithm: algorithm.to_owned(),
+        solver: solver.to_owned(),
+        schedule: schedule.to_owned(),
+        baseline: !matches!(work, Work::Method(_)),
+        accuracy: each(&|run| run.accuracy),
+        log_likelihood: Summary::of(runs.iter().map(|run| run.log_likelihood).collect()),
+        auc: each(&|run| run.auc),
+        absolute_error: each(&|run| run.absolute_error),
+        rounds: mean(&|run| run.rounds as f64),
+        messages: mean(&|run| run.messages as f64),
+        bytes: mean(&|run| run.bytes as f64),
+        privacy: promised(work).and_then(|(method, promise)| privacy(method, promise, runs)),
+        cpu_seconds: runs.iter().map(|run| run.cpu_seconds).sum(),
+        curves: runs.iter().map(|run| Curve { seed: run.seed, points: run.curve.clone() }).collect(),
+        posterior: runs.first().map(|run| coefficients(run, inputs)).unwrap_or_default(),
+        calibration: runs.first().map(|run| run.calibration.clone()).unwrap_or_default(),
+        warnings,
+    }
+}
+
+fn names(work: Work<'_>) -> (&'static str, &'static str, &'static str) {
+    match work {
+        Work::Method(method) => {
+            (words::algorithm(method.scheme), words::solver(method.solver), words::schedule(method.schedule))
+        }
+        Work::LocalOnly => ("local-only", "clear", "sequential"),
+        Work::NonPrivate => ("non-private", "clear", "sequential"),
+    }
+}
+
+fn promised(work: Work<'_>) -> Option<(&Method, &Promise)> {
+    match work {
+        Work::Method(method) => method.promise.as_ref().map(|promise| (method, promise)),
+        Work::LocalOnly | Work::NonPrivate => None,
+    }
+}
+
+fn privacy(method: &Method, promise: &Promise, runs: &[Finished]) -> Option<PrivacyResult> {
+    let first = runs.first()?;
+    let most = |of: &dyn Fn(&Finished) -> Option<f64>| runs.iter().filter_map(of).fold(0.0, f64::max);
+    Some(PrivacyResult {
+        unit: promise.unit.to_string(),
+        adjacency: promise.adjacency.to_string(),
+        epsilon: promise.epsilon.get(),
+        delta: first.spending.iter().map(|client| client.delta).fold(0.0, f64::max),
+        aggregator: words::aggregator(promise.aggregator).to_owned(),
+        promise: format!("{} promises {}.", method.name, words::promise(promise)),
+        noise_multiplier: most(&|run| run.noise_multiplier),
+        clip: most(&|run| run.clip),
+        accountant: words::accountant(promise.accountant).to_owned(),
+        clients: first.spending.clone(),
+    })
+}
+
+fn coefficients(run: &Finished, inputs: &[String]) -> Vec<Coefficient> {
+    let numbers = run.posterior.mean.iter().zip(&run.posterior.deviation);
+    let named = inputs.iter().zip(numbers);
+    named.map(|(name, (&mean, &deviation))| Coefficient { name: name.clone(), mean, deviation }).collect()
+}
+
+/// The table that ends a run: one line for each method, the baselines last.
+pub(crate) fn table(methods: &[MethodResult]) -> String {
+    let width = methods.iter().map(|method| method.name.chars().count()).max().unwrap_or(0).max(6);
+    let classes = methods.iter().any(|method| method.accuracy.is_some());
+    let score = if classes { "accuracy" } else { "abs. error" };
+    let mut text =
+        format!("{:<width$}  {score:>15}  {:>17}  {:>8}  {:>8}\n", "method", "log-likelihood", "ε", "messages");
+    for method in methods {
+        let first = if classes { &method.accuracy } else { &method.absolute_error };
+        let first = first.as_ref().map_or_else(|| "-".to_owned(), |s| format!("{:.4} ± {:.4}", s.mean, s.sd));
+        let second = format!("{:.4} ± {:.4}", method.log_likelihood.mean, method.log_likelihood.sd);
+        let epsilon = method.privacy.as_ref().map_or_else(|| "none".to_owned(), |p| format!("{}", p.epsilon));
+        text +=
+            &format!("{:<width$}  {first:>15}  {second:>17}  {epsilon:>8}  {:>8.0}\n", method.name, method.messages);
+    }
+    text
+}

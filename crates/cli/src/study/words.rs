@@ -1,0 +1,212 @@
+//! The names of a method's choices, as in a study and in `results.json`, and sentences made of them.
+
+use super::meant::{Expectation, Likelihood, Model, Partition, Predictive, Split, Study};
+use crate::digits::shortest;
+use inference::settings::{
+    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, DeltaRule, Method, Noise, Optimiser, Promise, Rates,
+    Repair, Rounds, Schedule, Scheme, Solver,
+};
+use privacy::{Adjacency, Unit};
+
+/// `pvi`, `committee`, `global-vi`.
+pub(crate) fn algorithm(scheme: Scheme) -> &'static str {
+    match scheme {
+        Scheme::Pvi => "pvi",
+        Scheme::Committee(_) => "committee",
+        Scheme::GlobalVi => "global-vi",
+    }
+}
+
+/// The solver's name.
+pub(crate) fn solver(solver: Solver) -> &'static str {
+    match solver {
+        Solver::Clear => "clear",
+        Solver::DpOptimisation => "dp-optimisation",
+        Solver::Perturb => "perturb",
+        Solver::Average { .. } => "average",
+        Solver::Virtual { .. } => "virtual",
+    }
+}
+
+/// The schedule's name.
+pub(crate) fn schedule(schedule: Schedule) -> &'static str {
+    match schedule {
+        Schedule::Sequential => "sequential",
+        Schedule::Synchronous => "synchronous",
+        Schedule::Asynchronous(_) => "asynchronous",
+    }
+}
+
+/// The aggregator's name.
+pub(crate) fn aggregator(aggregator: Aggregator) -> &'static str {
+    match aggregator {
+        Aggregator::None => "none",
+        Aggregator::Curator => "curator",
+        Aggregator::Shares { .. } => "shares",
+    }
+}
+
+/// The accountant's name.
+pub(crate) fn accountant(claim: Claim) -> &'static str {
+    match claim {
+        Claim::Certified => "certified",
+        Claim::Moments => "moments",
+    }
+}
+
+/// What is asked, how it is solved and when it ends.
+pub(crate) fn method(method: &Method) -> String {
+    let scheme = match method.scheme {
+        Scheme::Committee(CommitteePrior::Same) => "committee with the same prior".to_owned(),
+        Scheme::Committee(CommitteePrior::Split) => "committee with a split prior".to_owned(),
+        other => algorithm(other).to_owned(),
+    };
+    let solver = match method.solver {
+        Solver::Average { parts } => format!("average of {parts} parts"),
+        Solver::Virtual { parts } => format!("{parts} virtual clients"),
+        other => solver(other).to_owned(),
+    };
+    let schedule = match method.schedule {
+        Schedule::Asynchronous(Rates::InverseRows) => "asynchronous (small clients come more often)",
+        other => schedule(other),
+    };
+    let rounds = match method.rounds {
+        Rounds::Count(1) => "1 round".to_owned(),
+        Rounds::Count(rounds) => format!("{rounds} rounds"),
+        Rounds::UntilSpent { at_most } => format!("until the budget is spent, at most {at_most} rounds"),
+    };
+    let covariance = if method.covariance == Covariance::Full { ", full covariance" } else { "" };
+    let damping = rounded(method.damping.get());
+    format!("{scheme}, {solver}, {schedule}, {rounds}, damping {damping}{covariance}")
+}
+
+/// A damping without the digits that its grid adds.
+fn rounded(value: f64) -> String {
+    shortest((value * 1e6).round() / 1e6)
+}
+
+/// The local optimisation.
+pub(crate) fn local(method: &Method) -> String {
+    let local = &method.local;
+    let optimiser = match local.optimiser {
+        Optimiser::Sgd => "sgd",
+        Optimiser::Adagrad => "adagrad",
+        Optimiser::Adam => "adam",
+        Optimiser::Natural => "natural",
+    };
+    let rows = match local.batch {
+        Batching::All => "all rows".to_owned(),
+        Batching::Poisson(rate) => format!("each row with probability {rate}"),
+        Batching::PoissonOf { fraction, at_least } => {
+            format!("each row at random, {} of them but at least {at_least} expected", shortest(fraction))
+        }
+        Batching::WithoutReplacement(rows) => format!("{rows} rows without replacement"),
+    };
+    let steps = if local.steps == 1 { "1 step".to_owned() } else { format!("{} steps", local.steps) };
+    let kept = if local.keep_state { ", state kept" } else { "" };
+    format!("{steps} of {optimiser} at {}, {rows}{kept}", shortest(local.learning_rate))
+}
+
+/// How the served posterior is read out, where that is not the usual way.
+pub(crate) fn readout(method: &Method) -> Option<String> {
+    let repair = match method.readout.repair {
+        Repair::Project => None,
+        Repair::Floor(floor) => Some(format!("precision at least {}", shortest(floor))),
+    };
+    let average = (method.readout.average > 1).then(|| format!("mean of the last {} rounds", method.readout.average));
+    let parts: Vec<String> = repair.into_iter().chain(average).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// What is promised to whom.
+pub(crate) fn promise(promise: &Promise) -> String {
+    let delta = match promise.delta {
+        DeltaRule::Fixed(delta) => format!("δ = {delta}"),
+        DeltaRule::PowerOfTenBelowRows => "δ the power of ten below 1 / rows".to_owned(),
+    };
+    let whom = match (promise.unit, promise.adjacency) {
+        (Unit::Example, Adjacency::Substitute) => "one row, replaced by any other",
+        (Unit::Example, Adjacency::AddRemove) => "one row, more or less",
+        (Unit::Client, Adjacency::Substitute) => "all rows of a client, replaced by any others",
+        (Unit::Client, Adjacency::AddRemove) => "all rows of a client, more or less",
+    };
+    format!("ε = {} at {delta} for {whom}; {}", promise.epsilon, trusted(promise.aggregator))
+}
+
+fn trusted(aggregator: Aggregator) -> String {
+    match aggregator {
+        Aggregator::None => "nobody is trusted".to_owned(),
+        Aggregator::Curator => "a curator is trusted with the clipped sums".to_owned(),
+        Aggregator::Shares { colluders, dropouts } => {
+            format!("sums open with noise shares that bear {colluders} colluders and {dropouts} drop-outs")
+        }
+    }
+}
+
+/// Bound and noise as chosen.
+pub(crate) fn noise(promise: &Promise) -> String {
+    let clip = match promise.clip {
+        Clip::Fixed(bound) => format!("clipped to {bound}"),
+        Clip::TimesRate(bound) => format!("clipped to {bound} times the sampling rate"),
+    };
+    let noise = match promise.noise {
+        Noise::Multiplier(z) => format!("noise multiplier {z}"),
+        Noise::Calibrated => "noise calibrated to the budget".to_owned(),
+    };
+    format!("{clip}, {noise}, {} accountant", accountant(promise.accountant))
+}
+
+/// The data and what is held out.
+pub(crate) fn data(study: &Study) -> String {
+    let held_out = match &study.data.split {
+        Split::Fraction { test } => format!("{} of the rows held out", shortest(*test)),
+        Split::Half => "half of the rows held out".to_owned(),
+        Split::Column { column, test_level } => format!("rows with {column} = {test_level} held out"),
+    };
+    format!("{}, {held_out}", study.data.source)
+}
+
+/// How rows are dealt out.
+pub(crate) fn partition(partition: &Partition) -> String {
+    match partition {
+        Partition::Even { clients } => format!("{clients}, of the same size"),
+        Partition::Column { column } => format!("one for each {column}"),
+        Partition::Skewed { clients, rho, kappa } => {
+            format!("{clients}, skewed (rho {}, kappa {})", shortest(*rho), kappa)
+        }
+    }
+}
+
+/// The model and its prior.
+pub(crate) fn model(model: &Model) -> String {
+    let kind = match model.kind {
+        Likelihood::Linear { noise_variance } => format!("linear, noise variance {}", shortest(noise_variance)),
+        Likelihood::Logistic { expectation, predictive } => format!("logistic{}", draws(expectation, predictive)),
+    };
+    let bias = if model.bias { "with bias" } else { "without bias" };
+    format!("{kind}, {bias}, prior precision {}", shortest(model.prior_precision))
+}
+
+/// What is not the closed form.
+fn draws(expectation: Expectation, predictive: Predictive) -> String {
+    let expectation = match expectation {
+        Expectation::Mixture => String::new(),
+        Expectation::MonteCarlo { draws } => format!(", expectations by {draws} draws"),
+    };
+    let predictive = match predictive {
+        Predictive::Mixture => String::new(),
+        Predictive::Probit => ", probit predictions".to_owned(),
+        Predictive::MonteCarlo { draws } => format!(", predictions by {draws} draws"),
+    };
+    format!("{expectation}{predictive}")
+}
+
+/// Rows of a label and its text, aligned as in the other tables.
+pub(crate) fn table(rows: &[(String, String)]) -> String {
+    rows.iter().map(|(label, text)| format!("{label:<12}{text}\n")).collect()
+}
+
+/// One row of a table.
+pub(crate) fn row(label: &str, text: impl Into<String>) -> (String, String) {
+    (label.to_owned(), text.into())
+}
