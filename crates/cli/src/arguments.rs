@@ -50,6 +50,20 @@ pub(crate) enum Command {
         #[command(subcommand)]
         question: Box<Question>,
     },
+    /// List, show or fetch data sets
+    Datasets {
+        #[command(subcommand)]
+        asked: Shelf,
+    },
+    /// Write skeletons of a study and a schema, from the header of a table and never from its values
+    Init {
+        /// A folder that has neither file yet; it is made if need be
+        #[arg(value_name = "NEWDIR")]
+        folder: PathBuf,
+        /// The table, of which only the first line is read
+        #[arg(long, value_name = "FILE.csv")]
+        header: PathBuf,
+    },
     /// Explain an error code, or list all of them
     Explain {
         /// The code, such as P002; all codes are listed without it
@@ -59,6 +73,32 @@ pub(crate) enum Command {
     Completions {
         /// The shell
         shell: Shell,
+    },
+}
+
+/// What is asked about data sets.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Shelf {
+    /// List the data sets that are known by name
+    List,
+    /// Show where a data set comes from and which inputs it gives; a file is checked against its schema
+    Show {
+        /// Its name, or csv:PATH
+        source: String,
+        /// The schema to use instead of its own, or of PATH with the ending .toml
+        #[arg(long, value_name = "FILE")]
+        schema: Option<PathBuf>,
+    },
+    /// Get a data set that is not bundled, check it, and store it in $POSTERITY_DATA or ~/.local/share/posterity
+    Fetch {
+        /// Its name
+        name: String,
+        /// Take this file, clean or as its publisher hands it out, instead of downloading
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+        /// Store it in this folder instead
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
     },
 }
 

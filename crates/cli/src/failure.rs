@@ -1,6 +1,7 @@
 //! What went wrong, as people and programs see it: a code, a message, a hint and an exit code.
 
 use clap::error::ErrorKind;
+use inference::DataError;
 use privacy::PrivacyError;
 use std::io::Write;
 use std::path::Path;
@@ -24,6 +25,15 @@ pub(crate) enum Failure {
     /// A file cannot be read or written.
     #[error("{action} {path}: {source}")]
     File { action: &'static str, path: String, source: std::io::Error },
+    /// A table, a schema, or what a study wants of them.
+    #[error("{file}: {error}")]
+    Data { file: String, error: DataError },
+    /// A data set that is not known, not there, or not the right file.
+    #[error("{message}")]
+    Dataset { message: String, hint: String },
+    /// A data set that cannot be downloaded.
+    #[error("{message}")]
+    Download { message: String, hint: String },
 }
 
 impl Failure {
@@ -35,6 +45,21 @@ impl Failure {
     /// A file that could not be used.
     pub(crate) fn file(action: &'static str, path: &Path, source: std::io::Error) -> Self {
         Self::File { action, path: path.display().to_string(), source }
+    }
+
+    /// Data that do not fit, and the file or data set that they are in.
+    pub(crate) fn data(file: impl Into<String>, error: DataError) -> Self {
+        Self::Data { file: file.into(), error }
+    }
+
+    /// A data set that cannot be had.
+    pub(crate) fn dataset(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Dataset { message: message.into(), hint: hint.into() }
+    }
+
+    /// A data set that did not come over the network.
+    pub(crate) fn download(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Download { message: message.into(), hint: hint.into() }
     }
 
     /// The same failure, with its place in a list of events (counted from one).
@@ -50,6 +75,9 @@ impl Failure {
             Self::Events { .. } => "C002",
             Self::Entry { failure, .. } => failure.code(),
             Self::File { .. } => "C003",
+            Self::Data { error, .. } => error.code(),
+            Self::Dataset { .. } => "D009",
+            Self::Download { .. } => "D010",
         }
     }
 
@@ -57,7 +85,11 @@ impl Failure {
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Privacy(error) => error.hint().unwrap_or_else(|| parameter_hint(error).to_owned()),
-            Self::Usage { hint, .. } | Self::Events { hint, .. } => hint.clone(),
+            Self::Usage { hint, .. }
+            | Self::Events { hint, .. }
+            | Self::Dataset { hint, .. }
+            | Self::Download { hint, .. } => hint.clone(),
+            Self::Data { error, .. } => error.hint().to_owned(),
             Self::Entry { failure, .. } => failure.hint(),
             Self::File { .. } => {
                 "check that the path exists and that you may use it; - is standard input or output".into()
@@ -68,8 +100,10 @@ impl Failure {
     /// 1: a file or the machine failed. 2: the input is wrong. 3: refused.
     fn exit(&self) -> u8 {
         match self {
-            Self::File { .. } | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
-            Self::Usage { .. } | Self::Events { .. } => 2,
+            Self::File { .. }
+            | Self::Download { .. }
+            | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
+            Self::Usage { .. } | Self::Events { .. } | Self::Data { .. } | Self::Dataset { .. } => 2,
             Self::Entry { failure, .. } => failure.exit(),
             Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
             Self::Privacy(_) => 3,

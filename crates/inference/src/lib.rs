@@ -10,8 +10,8 @@ pub mod results;
 pub mod settings;
 
 pub use data::{
-    Column, Encoded, Federation, Kind, Missing, Numeric, Outcome, OutcomeKind, Partition, Reading, Row, Rows, Schema,
-    Shard, Site, Skew, Split, header, nearest, read,
+    Client, Column, Encoded, Federation, Kind, Missing, Numeric, Outcome, OutcomeKind, Partition, Reading, Row, Rows,
+    Schema, Shard, Site, Skew, Split, header, nearest, read,
 };
 pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian};
