@@ -27,7 +27,7 @@ pub(crate) enum Failure {
     File { action: &'static str, path: String, source: std::io::Error },
     /// A table, a schema, or what a study wants of them.
     #[error("{file}: {error}")]
-    Data { file: String, error: DataError },
+    Data { file: String, error: Box<DataError> },
     /// A data set that is not known, not there, or not the right file.
     #[error("{message}")]
     Dataset { message: String, hint: String },
@@ -49,7 +49,7 @@ impl Failure {
 
     /// Data that do not fit, and the file or data set that they are in.
     pub(crate) fn data(file: impl Into<String>, error: DataError) -> Self {
-        Self::Data { file: file.into(), error }
+        Self::Data { file: file.into(), error: Box::new(error) }
     }
 
     /// A data set that cannot be had.

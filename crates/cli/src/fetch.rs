@@ -39,7 +39,7 @@ fn data_directory() -> Result<PathBuf, Failure> {
 /// How sure it is that a file is the right one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Checked {
-    /// It has the expected digest.
+    /// The file, or the text in it, has the expected digest.
     Digest,
     /// Its rows have the expected number and fit the schema; its publisher names no digest.
     Contents,
@@ -195,7 +195,7 @@ fn report(set: &Set, path: &Path, bytes: &[u8], checked: Checked, json: bool) ->
         return format!("{shown}\n");
     }
     let sure = match checked {
-        Checked::Digest => "it has the expected SHA-256",
+        Checked::Digest => "its text has the expected SHA-256",
         Checked::Contents => {
             "number of rows and all cells are as expected; its publisher names no SHA-256, so keep this one"
         }
