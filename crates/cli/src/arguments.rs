@@ -69,6 +69,20 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Predict new rows from the posterior of a run
     Predict(PredictArguments),
+    /// List, show or fetch data sets
+    Datasets {
+        #[command(subcommand)]
+        asked: Shelf,
+    },
+    /// Write skeletons of a study and a schema, from the header of a table and never from its values
+    Init {
+        /// A folder that has neither file yet; it is made if need be
+        #[arg(value_name = "NEWDIR")]
+        folder: PathBuf,
+        /// The table, of which only the first line is read
+        #[arg(long, value_name = "FILE.csv")]
+        header: PathBuf,
+    },
     /// Explain an error code, or list all of them
     Explain {
         /// The code, such as P002; all codes are listed without it
@@ -110,6 +124,32 @@ pub(crate) struct PredictArguments {
     /// Which method's posterior; not needed if the study has one
     #[arg(long, value_name = "NAME")]
     pub(crate) method: Option<String>,
+}
+
+/// What is asked about data sets.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Shelf {
+    /// List the data sets that are known by name
+    List,
+    /// Show where a data set comes from and which inputs it gives; a file is checked against its schema
+    Show {
+        /// Its name, or csv:PATH
+        source: String,
+        /// The schema to use instead of its own, or of PATH with the ending .toml
+        #[arg(long, value_name = "FILE")]
+        schema: Option<PathBuf>,
+    },
+    /// Get a data set that is not bundled, check it, and store it in $POSTERITY_DATA or ~/.local/share/posterity
+    Fetch {
+        /// Its name
+        name: String,
+        /// Take this file, clean or as its publisher hands it out, instead of downloading
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+        /// Store it in this folder instead
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
 }
 
 /// The questions to an accountant.

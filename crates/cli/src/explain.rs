@@ -65,6 +65,74 @@ const ALL: &[Entry] = &[
                Run the study again, or use the version that wrote the file. Exit code 2.",
     },
     Entry {
+        code: "D001",
+        title: "rows of different widths",
+        text: "All rows of a study are encoded by one schema and have the same inputs, each of them finite. A row or a table\n\
+               of another shape cannot take part, because positions would no longer mean the same thing everywhere. Encode all\n\
+               rows with one schema. Exit code 2.",
+    },
+    Entry {
+        code: "D002",
+        title: "a client without rows",
+        text: "A client has at least one row: without rows it has nothing to say, and under substitution it has no neighbours.\n\
+               Take fewer clients, hold out fewer rows, or leave the client out of the partition. Exit code 2.",
+    },
+    Entry {
+        code: "D003",
+        title: "the schema cannot be understood",
+        text: "A schema names the outcome and, for every column, what it is: numeric with public centre and scale, category with\n\
+               its levels, or ignore. Unknown keys are refused, because a misspelt one would change the inputs unseen. The\n\
+               message names the line. `posterity init` writes a schema with examples. Exit code 2.",
+    },
+    Entry {
+        code: "D004",
+        title: "a column is not where it should be",
+        text: "Header and schema must use the same names. A column that the schema uses and the file lacks cannot be made up; a\n\
+               column of the file that the schema does not name must be named as ignored, so that nobody wonders whether it was\n\
+               used. The hint names the closest column. Exit code 2.",
+    },
+    Entry {
+        code: "D005",
+        title: "a cell is outside the schema",
+        text: "In a study every cell must be what the schema allows: a finite number, one of the levels, or missing where a rule\n\
+               says what missing means. The message names line and column. Mend the cell, or the schema if it forgot a level that\n\
+               may publicly be known to occur. An agent does not stop there: it maps such a cell to a legal value, because an error\n\
+               would tell something about a row. Exit code 2.",
+    },
+    Entry {
+        code: "D006",
+        title: "the file is not a table",
+        text: "A table is comma-separated text in UTF-8, gzipped or not, with a header, at least one row, and as many cells in every\n\
+               line as in the header. The message says where the reader stopped. Exit code 2.",
+    },
+    Entry {
+        code: "D007",
+        title: "the split leaves one side empty",
+        text: "Scores need held-out rows and training needs the others. A share is over 0 and under 1 and holds out the whole part of\n\
+               share times rows; a column marks held-out rows by one of its values. One side would be empty here. Exit code 2.",
+    },
+    Entry {
+        code: "D008",
+        title: "the partition is impossible for these rows",
+        text: "Every client needs a row, and the skewed scheme of the papers needs two classes, an even number of clients, and enough\n\
+               rows of each class: small clients have (1 - rho) n / M rows, of which the share lambda + (1 - lambda) kappa is of the\n\
+               majority class. The hint says which values these data allow. Exit code 2.",
+    },
+    Entry {
+        code: "D009",
+        title: "the data set is not known, not there, or another file",
+        text: "Data sets are known by name, number of rows and SHA-256 (`posterity datasets list`). Those whose licence does not\n\
+               allow bundling are fetched once; a file given by --from must be the clean one or the publisher's own. A file with\n\
+               other rows is refused, because results would not be comparable. Exit code 2.",
+    },
+    Entry {
+        code: "D010",
+        title: "the data set cannot be downloaded",
+        text: "The program asks `curl` for the official address, over https only. There is no network, no curl, or the publisher has\n\
+               no file that can be read without another program. The hint says how to get the file by hand; name it by --from. It is\n\
+               then checked in the same way. Exit code 1.",
+    },
+    Entry {
         code: "P001",
         title: "a parameter is outside its range",
         text: "Every parameter is checked where it enters: a sampling rate is over 0 and at most 1, δ is under 1, steps\n\
@@ -171,12 +239,16 @@ mod tests {
     /// Reads the codes from the library's source, so that a new one without a text fails here.
     #[test]
     fn every_code_has_its_paragraph() {
-        let source = concat!(include_str!("../../privacy/src/error.rs"), include_str!("failure.rs"));
-        let is_code = |word: &&str| matches!(word.as_bytes(), [b'P' | b'C', rest @ ..] if rest.len() == 3 && rest.iter().all(u8::is_ascii_digit));
+        let source = concat!(
+            include_str!("../../privacy/src/error.rs"),
+            include_str!("../../inference/src/error.rs"),
+            include_str!("failure.rs")
+        );
+        let is_code = |word: &&str| matches!(word.as_bytes(), [b'P' | b'C' | b'D', rest @ ..] if rest.len() == 3 && rest.iter().all(u8::is_ascii_digit));
         let mut codes: Vec<&str> = source.split('"').filter(is_code).collect();
         codes.sort_unstable();
         codes.dedup();
-        assert!(codes.len() >= 17 && codes.contains(&"P014") && codes.contains(&"C003"), "{codes:?}");
+        assert!(codes.len() >= 27 && codes.contains(&"P014") && codes.contains(&"C003"), "{codes:?}");
         for code in &codes {
             let text = text(Some(code), false).unwrap();
             assert!(text.len() > 150 && text.contains("Exit code"), "{text}");

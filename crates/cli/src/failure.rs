@@ -2,7 +2,7 @@
 
 use crate::study::Fault;
 use clap::error::ErrorKind;
-use inference::RunError;
+use inference::{DataError, RunError};
 use privacy::PrivacyError;
 use std::io::Write;
 use std::path::Path;
@@ -35,6 +35,15 @@ pub(crate) enum Failure {
     /// A file cannot be read or written.
     #[error("{action} {path}: {source}")]
     File { action: &'static str, path: String, source: std::io::Error },
+    /// A table, a schema, or what a study wants of them.
+    #[error("{file}: {error}")]
+    Data { file: String, error: Box<DataError> },
+    /// A data set that is not known, not there, or not the right file.
+    #[error("{message}")]
+    Dataset { message: String, hint: String },
+    /// A data set that cannot be downloaded.
+    #[error("{message}")]
+    Download { message: String, hint: String },
 }
 
 impl From<RunError> for Failure {
@@ -57,6 +66,21 @@ impl Failure {
         Self::File { action, path: path.display().to_string(), source }
     }
 
+    /// Data that do not fit, and the file or data set that they are in.
+    pub(crate) fn data(file: impl Into<String>, error: DataError) -> Self {
+        Self::Data { file: file.into(), error: Box::new(error) }
+    }
+
+    /// A data set that cannot be had.
+    pub(crate) fn dataset(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Dataset { message: message.into(), hint: hint.into() }
+    }
+
+    /// A data set that did not come over the network.
+    pub(crate) fn download(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Download { message: message.into(), hint: hint.into() }
+    }
+
     /// The same failure, with its place in a list of events (counted from one).
     pub(crate) fn in_entry(self, index: usize) -> Self {
         Self::Entry { number: index + 1, failure: Box::new(self) }
@@ -74,6 +98,9 @@ impl Failure {
             Self::Study(fault) => fault.code,
             Self::Run(RunError::Message { .. }) => "R001",
             Self::Run(_) => "R002",
+            Self::Data { error, .. } => error.code(),
+            Self::Dataset { .. } => "D009",
+            Self::Download { .. } => "D010",
         }
     }
 
@@ -81,7 +108,11 @@ impl Failure {
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Privacy(error) => error.hint().unwrap_or_else(|| parameter_hint(error).to_owned()),
-            Self::Usage { hint, .. } | Self::Events { hint, .. } => hint.clone(),
+            Self::Usage { hint, .. }
+            | Self::Events { hint, .. }
+            | Self::Dataset { hint, .. }
+            | Self::Download { hint, .. } => hint.clone(),
+            Self::Data { error, .. } => error.hint().to_owned(),
             Self::Entry { failure, .. } => failure.hint(),
             Self::Results { .. } => "name the directory of a finished run of this version of posterity".into(),
             Self::Study(fault) => fault.hint.clone(),
@@ -96,9 +127,12 @@ impl Failure {
     /// 1: a file or the machine failed. 2: the input is wrong. 3: refused.
     fn exit(&self) -> u8 {
         match self {
-            Self::File { .. } | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
-            Self::Run(RunError::Message { .. }) => 1,
+            Self::File { .. }
+            | Self::Download { .. }
+            | Self::Run(RunError::Message { .. })
+            | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
             Self::Usage { .. } | Self::Events { .. } | Self::Results { .. } | Self::Study(_) | Self::Run(_) => 2,
+            Self::Data { .. } | Self::Dataset { .. } => 2,
             Self::Entry { failure, .. } => failure.exit(),
             Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
             Self::Privacy(_) => 3,

@@ -2,18 +2,23 @@
 
 mod account;
 mod arguments;
+mod datasets;
 mod digits;
 mod explain;
 mod failure;
+mod fetch;
+mod init;
 mod mechanism;
 mod plan;
 mod profile;
+mod registry;
 mod report;
 mod study;
 mod svg;
 mod table;
+mod unzip;
 
-use arguments::{Arguments, Command, Question};
+use arguments::{Arguments, Command, Question, Shelf};
 use clap::{CommandFactory, Parser};
 use failure::Failure;
 use std::process::ExitCode;
@@ -38,6 +43,8 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Plan { study } => study::plan(study, arguments.json),
         Command::Run(asked) => study::run(asked, arguments.json),
         Command::Predict(asked) => study::predict(asked, arguments.json),
+        Command::Datasets { asked } => datasets(asked, arguments.json),
+        Command::Init { folder, header } => init::run(folder, header, arguments.json),
         Command::Explain { code } => explain::text(code.as_deref(), arguments.json),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -57,4 +64,13 @@ fn account(question: &Question, json: bool) -> Result<String, Failure> {
         Question::Profile(asked) => return profile::run(asked, json),
     };
     Ok(if json { answer.json() } else { table::of(&answer) })
+}
+
+/// What is known of data sets, or one of them fetched.
+fn datasets(asked: &Shelf, json: bool) -> Result<String, Failure> {
+    match asked {
+        Shelf::List => Ok(datasets::list(json)),
+        Shelf::Show { source, schema } => datasets::show(source, schema.as_deref(), json),
+        Shelf::Fetch { name, from, to } => fetch::run(name, from.as_deref(), to.as_deref(), json),
+    }
 }

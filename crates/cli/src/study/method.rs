@@ -3,12 +3,12 @@
 use super::fault::{Fault, Source, nearest};
 use super::promise;
 use super::typed::{
-    AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, LocalAsTyped, MethodAsTyped, RatesWord,
-    RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
+    AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, LocalAsTyped, MethodAsTyped,
+    RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
 };
 use inference::settings::{
-    Batching, Chart, CommitteePrior, Covariance, Damping, Local, Method, Optimiser, Promise, Rates, Readout, Repair,
-    Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Chart, CommitteePrior, Covariance, Damping, FactorRule, Local, Method, Optimiser, Promise,
+    Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use privacy::SamplingRate;
 
@@ -61,6 +61,7 @@ fn method(at: &At<'_>) -> Result<Method, Fault> {
         rounds: rounds(at, scheme, promise.as_ref())?,
         damping: damping(at)?,
         covariance,
+        factor: factor(at, promise.as_ref())?,
         readout: readout(at)?,
         local,
         promise,
@@ -195,6 +196,20 @@ fn damping(at: &At<'_>) -> Result<Damping, Fault> {
     let Some(rho) = at.typed.damping else { return Ok(Damping::NONE) };
     let why = format!("damping is {rho}, expected a number over 0 and at most 1");
     Damping::new(rho).ok_or_else(|| at.fault("damping", "S004", &why, "1 keeps every change whole; 0.1 keeps a tenth"))
+}
+
+fn factor(at: &At<'_>, promise: Option<&Promise>) -> Result<FactorRule, Fault> {
+    match at.typed.factor {
+        FactorWord::Free => Ok(FactorRule::Free),
+        _ if promise.is_some_and(|p| p.aggregator != Aggregator::None) => Err(at.fault(
+            "factor",
+            "S011",
+            "where only sums are opened, a client has no factor of its own",
+            "leave factor out; readout.repair mends the total",
+        )),
+        FactorWord::Project => Ok(FactorRule::Project),
+        FactorWord::Reset => Ok(FactorRule::Reset),
+    }
 }
 
 fn readout(at: &At<'_>) -> Result<Readout, Fault> {

@@ -175,6 +175,8 @@ pub(crate) struct MethodAsTyped {
     #[serde(default)]
     pub(crate) covariance: CovarianceWord,
     #[serde(default)]
+    pub(crate) factor: FactorWord,
+    #[serde(default)]
     pub(crate) readout: ReadoutAsTyped,
     pub(crate) local: LocalAsTyped,
     pub(crate) privacy: Option<PrivacyAsTyped>,
@@ -250,6 +252,16 @@ pub(crate) enum CovarianceWord {
     #[default]
     MeanField,
     Full,
+}
+
+/// What a client does with a factor whose precision noise made negative.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FactorWord {
+    #[default]
+    Free,
+    Project,
+    Reset,
 }
 
 /// `readout`

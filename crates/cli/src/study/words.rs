@@ -3,8 +3,8 @@
 use super::meant::{Expectation, Likelihood, Model, Partition, Predictive, Split, Study};
 use crate::digits::shortest;
 use inference::settings::{
-    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, DeltaRule, Method, Noise, Optimiser, Promise, Rates,
-    Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, DeltaRule, FactorRule, Method, Noise, Optimiser,
+    Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use privacy::{Adjacency, Unit};
 
@@ -113,8 +113,13 @@ pub(crate) fn readout(method: &Method) -> Option<String> {
         Repair::Project => None,
         Repair::Floor(floor) => Some(format!("precision at least {}", shortest(floor))),
     };
+    let factor = match method.factor {
+        FactorRule::Free => None,
+        FactorRule::Project => Some("clients hold their factors at precision 0 or more".to_owned()),
+        FactorRule::Reset => Some("clients give up a factor's coordinate where its precision is negative".to_owned()),
+    };
     let average = (method.readout.average > 1).then(|| format!("mean of the last {} rounds", method.readout.average));
-    let parts: Vec<String> = repair.into_iter().chain(average).collect();
+    let parts: Vec<String> = factor.into_iter().chain(repair).chain(average).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 

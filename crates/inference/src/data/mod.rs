@@ -14,7 +14,7 @@ mod table;
 pub use encode::Reading;
 pub use federation::{Federation, Site};
 pub use nearest::nearest;
-pub use partition::{Partition, Skew};
+pub use partition::{Dealt, Partition, Skew};
 pub use rows::{Row, Rows};
 pub use schema::{Column, Kind, Missing, Numeric, Outcome, OutcomeKind, Schema};
 pub use shard::Shard;

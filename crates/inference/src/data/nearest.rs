@@ -2,7 +2,7 @@
 
 /// The candidate with the fewest changed letters, if it is close enough to be a slip of the pen.
 pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let most = (found.chars().count() / 3).max(1);
+    let most = found.chars().count().div_ceil(3);
     let scored = candidates.into_iter().map(|name| (distance(found, name), name));
     scored.filter(|(far, _)| *far <= most).min_by_key(|(far, _)| *far).map(|(_, name)| name)
 }

@@ -37,7 +37,7 @@ pub struct Skew {
 }
 
 /// A client's name and its rows, in the order of the table.
-pub type Client = (String, Vec<usize>);
+pub type Dealt = (String, Vec<usize>);
 
 impl Partition {
     /// The column that must be kept when the table is read.
@@ -49,7 +49,7 @@ impl Partition {
     }
 
     /// The clients of these rows of the table. No client is empty, and no row is at two clients.
-    pub fn clients(&self, table: &Encoded, train: &[usize], seed: u64) -> Result<Vec<Client>, DataError> {
+    pub fn clients(&self, table: &Encoded, train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
         match self {
             Self::Even { clients } => even(*clients, train, seed),
             Self::Column { column } => by_value(column, table.column(column)?, train),
@@ -58,7 +58,7 @@ impl Partition {
     }
 }
 
-fn even(clients: usize, train: &[usize], seed: u64) -> Result<Vec<Client>, DataError> {
+fn even(clients: usize, train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
     if clients == 0 || clients > train.len() {
         return Err(too_many(clients, train.len()));
     }
@@ -80,7 +80,7 @@ fn too_many(clients: usize, rows: usize) -> DataError {
 }
 
 /// One client for each value in the whole table, so that one whose rows are all held out is noticed.
-fn by_value(column: &str, values: &[String], train: &[usize]) -> Result<Vec<Client>, DataError> {
+fn by_value(column: &str, values: &[String], train: &[usize]) -> Result<Vec<Dealt>, DataError> {
     let mut clients: BTreeMap<&str, Vec<usize>> = values.iter().map(|value| (value.as_str(), Vec::new())).collect();
     for row in train {
         clients.entry(&values[*row]).or_default().push(*row);
@@ -110,7 +110,7 @@ struct Sizes {
 }
 
 impl Skew {
-    fn clients(&self, outcomes: &[f64], train: &[usize], seed: u64) -> Result<Vec<Client>, DataError> {
+    fn clients(&self, outcomes: &[f64], train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
         if let Some(row) = train.iter().find(|row| outcomes[**row] != 0.0 && outcomes[**row] != 1.0) {
             let what = format!("a skewed partition needs two classes, found an outcome of {}", outcomes[*row]);
             let hint = "partition evenly or by a column; or give the outcome two levels in the schema";
@@ -127,7 +127,7 @@ impl Skew {
             let second = &minority[client * minor..(client + 1) * minor];
             (format!("small {}", client + 1), sorted(&[first, second].concat()))
         });
-        let mut clients: Vec<Client> = small.collect();
+        let mut clients: Vec<Dealt> = small.collect();
         let mut taken: Vec<usize> = clients.iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
         taken.sort_unstable();
         order.retain(|row| taken.binary_search(row).is_err());
@@ -200,7 +200,7 @@ mod tests {
         Partition::Skewed(Skew { clients, rho, kappa })
     }
 
-    fn shares(table: &Encoded, clients: &[Client], kind: &str) -> Vec<(usize, usize)> {
+    fn shares(table: &Encoded, clients: &[Dealt], kind: &str) -> Vec<(usize, usize)> {
         let ones = |rows: &[usize]| rows.iter().filter(|row| table.rows.outcomes()[**row] == 1.0).count();
         clients.iter().filter(|(name, _)| name.starts_with(kind)).map(|(_, rows)| (rows.len(), ones(rows))).collect()
     }

@@ -364,7 +364,7 @@ fn checked_levels(column: &str, levels: Vec<String>, least: usize) -> Result<Vec
 /// Constants with which every number becomes a finite input.
 fn checked_numeric(column: &str, numeric: Numeric) -> Result<Numeric, Wrong> {
     let wrong = |what: String, hint: &str| Err(Wrong::new(format!("column `{column}`: {what}"), hint));
-    if !numeric.centre.is_finite() || !(numeric.scale.is_finite() && numeric.scale > 0.0) {
+    if !(numeric.centre.is_finite() && numeric.scale.is_finite() && numeric.scale > 0.0) {
         let what = format!("centre {} and scale {}", numeric.centre, numeric.scale);
         return wrong(what, "the centre is a number, the scale a number over 0");
     }
