@@ -230,13 +230,19 @@ fn all_within(x: &[f64], limit: f64) -> bool {
 }
 
 /// q = trunc(x·scale) for |x·scale| ≤ 2^26 and at most 2^11 coordinates, and Σ qᵢ².
+///
+/// Written for vector code, which a cast to integers is not: a + 2^52 has the nearest integer to a ≥ 0 in its low bits,
+/// and one less is the truncation where that was above a. The sum cannot wrap; a check would forbid vector code too.
 fn truncate_small(x: &[f64], scale: f64, q: &mut [i64]) -> u64 {
+    const ROUNDER: f64 = (1_u64 << 52) as f64;
     let mut sum = 0_u64;
     for (q, v) in q.iter_mut().zip(x) {
-        let units = (v * scale) as i32;
-        *q = i64::from(units);
-        // Cannot wrap, as its constants say; an overflow check would only forbid vector code.
-        sum = sum.wrapping_add(u64::from(units.unsigned_abs()) * u64::from(units.unsigned_abs()));
+        let a = (v * scale).abs();
+        let rounded = a + ROUNDER;
+        let above = u32::from(rounded - ROUNDER > a);
+        let size = u64::from((rounded.to_bits() as u32).wrapping_sub(above));
+        *q = if *v < 0.0 { -(size as i64) } else { size as i64 };
+        sum = sum.wrapping_add(size * size);
     }
     sum
 }

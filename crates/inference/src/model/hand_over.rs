@@ -13,14 +13,18 @@ pub(super) fn hand_over(
     at: Point<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), PrivacyError> {
-    let d = at.mean.len() as u32;
-    positions.clear();
-    positions.extend(0..row.numbers.len() as u32);
-    positions.extend(row.ones);
-    positions.extend(d..d + row.numbers.len() as u32);
-    positions.extend(row.ones.iter().map(|p| d + p));
-    values.clear();
-    values.extend(row.entries().map(|(_, x)| residual * x));
-    values.extend(row.entries().map(|(j, x)| by_log(j, x)));
+    let (d, dense, stored) = (at.mean.len() as u32, row.numbers.len(), row.numbers.len() + row.ones.len());
+    positions.resize(2 * stored, 0);
+    values.resize(2 * stored, 0.0);
+    let (low, high) = positions.split_at_mut(stored);
+    let (by_mean, by_spread) = values.split_at_mut(stored);
+    for (j, x) in row.numbers.iter().enumerate() {
+        (low[j], high[j]) = (j as u32, d + j as u32);
+        (by_mean[j], by_spread[j]) = (residual * x, by_log(j, *x));
+    }
+    for (k, &p) in row.ones.iter().enumerate() {
+        (low[dense + k], high[dense + k]) = (p, d + p);
+        (by_mean[dense + k], by_spread[dense + k]) = (residual, by_log(p as usize, 1.0));
+    }
     sink.add(positions, values)
 }

@@ -127,12 +127,9 @@ fn by_mixture(
     per_parameter.clear();
     per_parameter.extend(at.deviation.iter().map(|s| s * s));
     value.clear();
+    value.extend(which.iter().map(|&i| rows.row(i).dot(at.mean)));
     slope.clear();
-    for &i in which {
-        let row = rows.row(i);
-        value.push(row.dot(at.mean));
-        slope.push(row.dot_squared(per_parameter));
-    }
+    slope.extend(which.iter().map(|&i| rows.row(i).dot_squared(per_parameter)));
     expectations(value, slope);
     for ((&i, value), slope) in which.iter().zip(value).zip(slope) {
         let row = rows.row(i);
