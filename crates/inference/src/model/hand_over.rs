@@ -17,14 +17,13 @@ pub(super) fn hand_over(
     positions.resize(2 * stored, 0);
     values.resize(2 * stored, 0.0);
     let (low, high) = positions.split_at_mut(stored);
+    low[..dense].iter_mut().zip(0..).for_each(|(p, j)| *p = j);
+    low[dense..].copy_from_slice(row.ones);
+    high.iter_mut().zip(&*low).for_each(|(high, low)| *high = d + low);
     let (by_mean, by_spread) = values.split_at_mut(stored);
-    for (j, x) in row.numbers.iter().enumerate() {
-        (low[j], high[j]) = (j as u32, d + j as u32);
-        (by_mean[j], by_spread[j]) = (residual * x, by_log(j, *x));
-    }
-    for (k, &p) in row.ones.iter().enumerate() {
-        (low[dense + k], high[dense + k]) = (p, d + p);
-        (by_mean[dense + k], by_spread[dense + k]) = (residual, by_log(p as usize, 1.0));
-    }
+    by_mean[..dense].iter_mut().zip(row.numbers).for_each(|(v, x)| *v = residual * x);
+    by_mean[dense..].fill(residual);
+    by_spread.iter_mut().zip(row.numbers).enumerate().for_each(|(j, (v, x))| *v = by_log(j, *x));
+    by_spread[dense..].iter_mut().zip(row.ones).for_each(|(v, p)| *v = by_log(*p as usize, 1.0));
     sink.add(positions, values)
 }
