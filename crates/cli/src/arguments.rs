@@ -67,6 +67,8 @@ pub(crate) enum Command {
     },
     /// Simulate a study, and write its results and report
     Run(RunArguments),
+    /// Run a published table again, beside the paper's numbers
+    Reproduce(ReproduceArguments),
     /// Predict new rows from the posterior of a run
     Predict(PredictArguments),
     /// List, show or fetch data sets
@@ -101,6 +103,23 @@ pub(crate) struct RunArguments {
     /// The study
     #[arg(value_name = "STUDY.toml")]
     pub(crate) study: PathBuf,
+    /// Directory of the results, runs/NAME without it; a run that was stopped there goes on
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Run this seed instead of the study's
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// The arguments of `posterity reproduce`.
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArguments {
+    /// Name of the table, or a study file with columns; all names are listed without it
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// List the tables
+    #[arg(long)]
+    pub(crate) list: bool,
     /// Directory of the results, runs/NAME without it; a run that was stopped there goes on
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -43,6 +43,7 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Check { study } => study::check(study, arguments.json),
         Command::Plan { study } => study::plan(study, arguments.json),
         Command::Run(asked) => study::run(asked, arguments.json),
+        Command::Reproduce(asked) => study::reproduce(asked, arguments.json),
         Command::Predict(asked) => study::predict(asked, arguments.json),
         Command::Datasets { asked } => datasets(asked, arguments.json),
         Command::Init { folder, header } => init::run(folder, header, arguments.json),

@@ -1,5 +1,6 @@
 //! The report of a run: one HTML file that needs nothing else, and a table for the terminal.
 
+mod beside;
 mod budget;
 mod calibration;
 mod curves;
@@ -20,6 +21,7 @@ use inference::results::{Results, SCHEMA};
 use standing::Standing;
 use std::path::Path;
 
+pub(crate) use beside::beside;
 pub(crate) use terminal::{Terminal, table};
 
 /// The report as one HTML file, without scripts and without anything from the network. The same results give the same

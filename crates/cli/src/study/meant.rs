@@ -3,8 +3,8 @@
 use super::fault::{Fault, Source};
 use super::method;
 use super::typed::{
-    ByDrawsOr, DataAsTyped, ModelAsTyped, ModelKind, PartitionAsTyped, PartitionKind, PredictiveWord, RowsAsTyped,
-    SplitAsTyped, StudyAsTyped,
+    ByDrawsOr, DataAsTyped, ModelAsTyped, ModelKind, Paper, PartitionAsTyped, PartitionKind, PredictiveWord,
+    RowsAsTyped, SplitAsTyped, StudyAsTyped,
 };
 use crate::failure::Failure;
 use inference::settings::Method;
@@ -19,7 +19,12 @@ pub(crate) struct Study {
     pub(crate) name: String,
     pub(crate) seeds: Vec<u64>,
     pub(crate) data: Data,
+    /// That of the first column, in a table with several.
     pub(crate) partition: Partition,
+    /// The columns of a table; empty for a study with one partition.
+    pub(crate) columns: Vec<(String, Partition)>,
+    /// Published numbers.
+    pub(crate) paper: Paper,
     pub(crate) model: Model,
     pub(crate) methods: Vec<Method>,
     /// The file's name, and its text as it was read.
@@ -113,9 +118,12 @@ impl Study {
         check_version(&source)?;
         let typed: StudyAsTyped = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
         check_names(&typed, &source)?;
+        let (first, columns) = partitions(&typed, &source)?;
         Ok(Self {
             data: data(&typed.data, &source)?,
-            partition: partition(&typed.partition, &source)?,
+            partition: first,
+            columns,
+            paper: typed.paper,
             model: model(&typed.model, &source)?,
             methods: method::all(&typed.methods, &source)?,
             name: typed.study.name,
@@ -225,16 +233,46 @@ fn split(typed: &SplitAsTyped, source: &Source<'_>) -> Result<Split, Fault> {
     }
 }
 
-fn partition(typed: &PartitionAsTyped, source: &Source<'_>) -> Result<Partition, Fault> {
-    let clients = || match typed.clients {
-        Some(0) | None => {
-            Err(source.fault("partition.clients", "S004", "clients is missing or 0".into(), "for example clients = 10"))
+/// One partition, or those of the columns.
+fn partitions(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(Partition, Vec<(String, Partition)>), Fault> {
+    let columns: Vec<(String, Partition)> = typed
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(at, c)| Ok((c.name.clone(), partition(&c.partition, source, &format!("column.{at}.partition"))?)))
+        .collect::<Result<_, Fault>>()?;
+    let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+    if let Some(twice) = repeated(&names) {
+        let message = format!("two columns are named {twice:?}");
+        return Err(source.fault("column", "S005", message, "results are told apart by their names"));
+    }
+    match (&typed.partition, columns.first()) {
+        (Some(one), None) => Ok((partition(one, source, "partition")?, columns)),
+        (None, Some((_, first))) => Ok((first.clone(), columns)),
+        (Some(_), Some(_)) => {
+            let message = "a study has one [partition], or several [[column]]s".to_owned();
+            Err(source.fault("partition", "S011", message, "leave one of them out"))
         }
+        (None, None) => {
+            let message = "missing field `partition`".to_owned();
+            Err(source.fault("", "S001", message, "add a [partition], for example kind = \"even\" with clients = 10"))
+        }
+    }
+}
+
+fn partition(typed: &PartitionAsTyped, source: &Source<'_>, at: &str) -> Result<Partition, Fault> {
+    let clients = || match typed.clients {
+        Some(0) | None => Err(source.fault(
+            &format!("{at}.clients"),
+            "S004",
+            "clients is missing or 0".into(),
+            "for example clients = 10",
+        )),
         Some(clients) => Ok(clients),
     };
     let stray = |key: &str| {
         let message = format!("{key} has no meaning for this kind of partition");
-        Err(source.fault(&format!("partition.{key}"), "S011", message, "leave it out, or change `kind`"))
+        Err(source.fault(&format!("{at}.{key}"), "S011", message, "leave it out, or change `kind`"))
     };
     let skew = typed.rho.is_some() || typed.kappa.is_some();
     match typed.kind {
@@ -246,15 +284,15 @@ fn partition(typed: &PartitionAsTyped, source: &Source<'_>) -> Result<Partition,
             Some(column) => Ok(Partition::Column { column: column.clone() }),
             None => {
                 let hint = "for example column = \"hospital\"";
-                Err(source.fault("partition.column", "S011", "column is missing".into(), hint))
+                Err(source.fault(&format!("{at}.column"), "S011", "column is missing".into(), hint))
             }
         },
-        PartitionKind::Skewed => skewed(typed, clients()?, source),
+        PartitionKind::Skewed => skewed(typed, clients()?, source, at),
     }
 }
 
 /// Half the clients small and half large: ρ within [0, 1), κ at most 1, an even number of clients.
-fn skewed(typed: &PartitionAsTyped, clients: u64, source: &Source<'_>) -> Result<Partition, Fault> {
+fn skewed(typed: &PartitionAsTyped, clients: u64, source: &Source<'_>, at: &str) -> Result<Partition, Fault> {
     let (rho, kappa) = (typed.rho.unwrap_or(f64::NAN), typed.kappa.unwrap_or(f64::NAN));
     let (key, found, expected) = if !(0.0..1.0).contains(&rho) {
         ("rho", rho, "a number from 0 up to, not including, 1")
@@ -267,7 +305,7 @@ fn skewed(typed: &PartitionAsTyped, clients: u64, source: &Source<'_>) -> Result
     };
     let message =
         format!("{key} is {}, expected {expected}", if found.is_nan() { "missing".into() } else { found.to_string() });
-    Err(source.fault(&format!("partition.{key}"), "S004", message, "for example clients = 10, rho = 0.7, kappa = -3.0"))
+    Err(source.fault(&format!("{at}.{key}"), "S004", message, "for example clients = 10, rho = 0.7, kappa = -3.0"))
 }
 
 fn model(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Model, Fault> {

@@ -12,6 +12,7 @@ mod posterior;
 mod predict;
 mod progress;
 mod promise;
+mod reproduce;
 mod run;
 mod simulator;
 mod sites;
@@ -22,8 +23,9 @@ mod typed;
 mod words;
 
 pub(crate) use fault::Fault;
+pub(crate) use reproduce::Cell;
 
-use crate::arguments::{PredictArguments, RunArguments};
+use crate::arguments::{PredictArguments, ReproduceArguments, RunArguments};
 use crate::failure::Failure;
 use meant::Study;
 use std::path::Path;
@@ -46,6 +48,12 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
     if let Some(seed) = arguments.seed {
         study.seeds = vec![seed];
     }
+    if !study.columns.is_empty() {
+        return Err(Failure::usage(
+            format!("{} has several columns, and a run has one partition", study.file),
+            format!("posterity reproduce {}", study.file),
+        ));
+    }
     let base = arguments.study.parent().unwrap_or(Path::new("."));
     let engine = simulator::Simulator::open(&study, base)?;
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
@@ -55,4 +63,9 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
 /// `posterity predict`
 pub(crate) fn predict(arguments: &PredictArguments, json: bool) -> Result<String, Failure> {
     predict::text(arguments, &simulator::predict, json)
+}
+
+/// `posterity reproduce`
+pub(crate) fn reproduce(arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
+    reproduce::text(arguments, json)
 }

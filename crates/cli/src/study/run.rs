@@ -12,11 +12,27 @@ use crate::report;
 use inference::results::{Results, SCHEMA};
 use std::path::Path;
 
+/// File of the results in a run's directory.
+const RESULTS: &str = "results.json";
+/// File of the report.
+const REPORT: &str = "report.html";
+
 /// Runs the study into a directory, and gives what is printed at the end.
 ///
 /// Results are written after all work is done, each file whole or not at all; finished work is kept as it comes, so
 /// that a run that was stopped goes on from there.
 pub(crate) fn run(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -> Result<String, Failure> {
+    let results = into(study, engine, out, json)?;
+    if json {
+        return Ok(format!("{}\n", serde_json::to_string(&results).unwrap_or_default()));
+    }
+    let table = report::table(&results, report::Terminal::found());
+    let (kept, page) = (out.join(RESULTS), out.join(REPORT));
+    Ok(format!("{table}\nresults: {}\nreport:  {}\n", kept.display(), page.display()))
+}
+
+/// Runs the study into a directory.
+pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -> Result<Results, Failure> {
     let store = Store::open(out, &study.text, &engine.data_digest())?;
     let data = engine.summary()?;
     let mut methods = Vec::new();
@@ -36,13 +52,9 @@ pub(crate) fn run(study: &Study, engine: &dyn Engine, out: &Path, json: bool) ->
         data,
         methods,
     };
-    let path = store.write("results.json", &results)?;
-    let report = store.write_text("report.html", &report::html(&results))?;
-    if json {
-        return Ok(format!("{}\n", serde_json::to_string(&results).unwrap_or_default()));
-    }
-    let table = report::table(&results, report::Terminal::found());
-    Ok(format!("{table}\nresults: {}\nreport:  {}\n", path.display(), report.display()))
+    store.write(RESULTS, &results)?;
+    store.write_text(REPORT, &report::html(&results))?;
+    Ok(results)
 }
 
 /// The study's methods, then the two that every result is seen beside.

@@ -1,6 +1,7 @@
 //! A study as typed: the keys of `study.toml`, before anybody asks whether they fit together.
 
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The whole file.
@@ -12,11 +13,38 @@ pub(crate) struct StudyAsTyped {
     pub(crate) _schema: i64,
     pub(crate) study: About,
     pub(crate) data: DataAsTyped,
-    pub(crate) partition: PartitionAsTyped,
+    pub(crate) partition: Option<PartitionAsTyped>,
+    /// The partitions of a table with several columns, instead of one.
+    #[serde(rename = "column", default)]
+    pub(crate) columns: Vec<ColumnAsTyped>,
     pub(crate) model: ModelAsTyped,
     #[serde(rename = "method", default)]
     pub(crate) methods: Vec<MethodAsTyped>,
+    /// Published numbers, to be shown beside.
+    #[serde(default)]
+    pub(crate) paper: Paper,
 }
+
+/// `[[column]]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ColumnAsTyped {
+    pub(crate) name: String,
+    pub(crate) partition: PartitionAsTyped,
+}
+
+/// `[paper]`: published numbers by method and column.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Paper {
+    #[serde(default)]
+    pub(crate) accuracy: Cells,
+    #[serde(default)]
+    pub(crate) log_likelihood: Cells,
+}
+
+/// Method, then column.
+pub(crate) type Cells = BTreeMap<String, BTreeMap<String, f64>>;
 
 /// `[study]`
 #[derive(Debug, Clone, Deserialize)]

@@ -1,0 +1,55 @@
+//! A published table beside ours, as one page that leads to the reports of its columns.
+
+use super::page;
+use crate::study::Cell;
+use crate::svg::escape;
+use std::path::PathBuf;
+
+/// The page: one table for each metric, and links to the reports.
+pub(crate) fn beside(name: &str, cells: &[Cell], reports: &[(String, PathBuf)]) -> String {
+    let mut body = String::from("<section><h2>Ours beside the paper</h2>");
+    for (metric, title) in [("accuracy", "Accuracy"), ("log_likelihood", "Mean held-out log-likelihood")] {
+        body += &format!("<h3>{title}</h3>{}", table(metric, cells));
+    }
+    body += "<p>Means over seeds, with the deviation over seeds. A dash: the paper has no such number.</p></section>";
+    body += "<section><h2>Reports of the columns</h2><ul>";
+    for (column, path) in reports {
+        let path = path.display().to_string();
+        body += &format!("<li><a href=\"{}\">{}</a></li>", escape(&path), escape(column));
+    }
+    body += "</ul></section>";
+    page::document(name, "", &body, env!("CARGO_PKG_VERSION"))
+}
+
+fn table(metric: &str, cells: &[Cell]) -> String {
+    let chosen: Vec<&Cell> = cells.iter().filter(|c| c.metric == metric).collect();
+    let distinct = |of: fn(&Cell) -> &String| {
+        let mut seen: Vec<&String> = Vec::new();
+        chosen.iter().map(|c| of(c)).for_each(|v| {
+            if !seen.contains(&v) {
+                seen.push(v)
+            }
+        });
+        seen
+    };
+    let (rows, columns) = (distinct(|c| &c.row), distinct(|c| &c.column));
+    let mut html = String::from("<div class=\"wide\"><table><thead><tr><th>method</th>");
+    columns.iter().for_each(|c| html += &format!("<th>{}</th><th>paper</th>", escape(c)));
+    html += "</tr></thead><tbody>";
+    for row in rows {
+        html += &format!("<tr><th>{}</th>", escape(row));
+        for column in &columns {
+            html += &match chosen.iter().find(|c| c.row == *row && c.column == **column) {
+                Some(c) => format!(
+                    "<td>{:.4} ± {:.4}</td><td>{}</td>",
+                    c.ours,
+                    c.sd,
+                    c.paper.map_or_else(|| "–".to_owned(), |p| format!("{p:.4}"))
+                ),
+                None => "<td>–</td><td>–</td>".to_owned(),
+            };
+        }
+        html += "</tr>";
+    }
+    html + "</tbody></table></div>"
+}
