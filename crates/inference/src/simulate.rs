@@ -86,7 +86,7 @@ impl Simulation<'_> {
         let every = of.div_ceil(MOST_POINTS).max(1);
         let mut curve = vec![self.point(built, &drive, &mut spending)?];
         while drive.rounds() < of && drive.round()? == Progress::Moved {
-            if drive.rounds() % every == 0 {
+            if drive.rounds().is_multiple_of(every) {
                 let point = self.point(built, &drive, &mut spending)?;
                 observer.round(&point, of, spending.left(&drive));
                 curve.push(point);

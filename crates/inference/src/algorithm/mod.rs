@@ -86,12 +86,11 @@ struct Weight(f64);
 
 impl StudyConstant for Weight {}
 
+/// A released change, and the moments of the optimiser that made it.
+type ChangeAndMoments = (Released<Vec<f64>>, Released<Option<Moments>>);
+
 /// A solver's change as a released one: as it is, or after the gate.
-fn released(
-    solved: Solved,
-    weight: f64,
-    gate: &mut dyn Gate,
-) -> Result<(Released<Vec<f64>>, Released<Option<Moments>>), PrivacyError> {
+fn released(solved: Solved, weight: f64, gate: &mut dyn Gate) -> Result<ChangeAndMoments, PrivacyError> {
     match solved {
         Solved::Released { change, moments } => Ok((change, moments)),
         Solved::Sum(sum) => {

@@ -168,6 +168,7 @@ impl StudyConstant for Holding {}
 
 /// Changes a released change so that the factor that it leads to obeys the rule. The sum is then no longer that of the
 /// mechanism, but a function of it: this is right at a local gate only, where the release was made before.
+#[expect(clippy::ptr_arg, reason = "the signature that `Released::update` takes")]
 fn hold(change: &mut Vec<f64>, memory: &Remembered, holding: &Holding) {
     let Family::MeanField { dimension: d } = holding.family else { return };
     let factor = memory.factor.as_ref().map_or_else(|| vec![0.0; 2 * d], Total::values);

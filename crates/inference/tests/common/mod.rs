@@ -12,17 +12,17 @@ use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
 /// A generator for tests.
-pub fn rng(seed: u64) -> ChaCha20Rng {
+pub(crate) fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
 /// Uniform in (−1, 1).
-pub fn uniform(rng: &mut ChaCha20Rng) -> f64 {
+pub(crate) fn uniform(rng: &mut ChaCha20Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / 4_503_599_627_370_496.0 - 1.0
 }
 
 /// Two numbers, a category of two levels, and a bias; outcomes 0 or 1 that depend on them.
-pub fn rows(count: usize, seed: u64) -> Rows {
+pub(crate) fn rows(count: usize, seed: u64) -> Rows {
     let mut rng = rng(seed);
     let mut rows = Rows::new(5, 2).unwrap();
     for _ in 0..count {
@@ -35,23 +35,23 @@ pub fn rows(count: usize, seed: u64) -> Rows {
 }
 
 /// A site of its own rows.
-pub fn site(name: &str, rows: Rows) -> Site {
+pub(crate) fn site(name: &str, rows: Rows) -> Site {
     let ids = (0..rows.len() as u64).collect();
     Site { name: name.into(), shard: Shard::new(rows, ids).unwrap() }
 }
 
 /// Three sites of different sizes.
-pub fn sites() -> Vec<Site> {
+pub(crate) fn sites() -> Vec<Site> {
     [40, 25, 60].iter().zip(1..).map(|(&n, seed)| site(&format!("site {seed}"), rows(n, seed))).collect()
 }
 
 /// The model of most laws.
-pub fn logistic() -> Arc<dyn Model> {
+pub(crate) fn logistic() -> Arc<dyn Model> {
     Arc::new(Logistic::default())
 }
 
 /// A local optimisation by Adam with Poisson batches.
-pub fn adam(steps: u64) -> Local {
+pub(crate) fn adam(steps: u64) -> Local {
     Local {
         steps,
         batch: Batching::Poisson(SamplingRate::new(0.3).unwrap()),
@@ -63,12 +63,12 @@ pub fn adam(steps: u64) -> Local {
 }
 
 /// A local optimisation in closed form.
-pub fn natural(steps: u64) -> Local {
+pub(crate) fn natural(steps: u64) -> Local {
     Local { batch: Batching::All, optimiser: Optimiser::Natural, learning_rate: 0.7, ..adam(steps) }
 }
 
 /// ε = 2 under substitution of an example.
-pub fn promise(clip: f64, aggregator: Aggregator) -> Promise {
+pub(crate) fn promise(clip: f64, aggregator: Aggregator) -> Promise {
     Promise {
         unit: Unit::Example,
         adjacency: Adjacency::Substitute,
@@ -82,7 +82,7 @@ pub fn promise(clip: f64, aggregator: Aggregator) -> Promise {
 }
 
 /// PVI without privacy.
-pub fn open_pvi(schedule: Schedule) -> Method {
+pub(crate) fn open_pvi(schedule: Schedule) -> Method {
     Method {
         name: format!("open {schedule:?}"),
         scheme: Scheme::Pvi,
@@ -99,7 +99,7 @@ pub fn open_pvi(schedule: Schedule) -> Method {
 }
 
 /// One method of each kind with privacy, at every place where noise can enter.
-pub fn private_methods() -> Vec<Method> {
+pub(crate) fn private_methods() -> Vec<Method> {
     let base = |name: &str, solver, schedule, local, promise| Method {
         name: name.into(),
         solver,
@@ -149,18 +149,18 @@ pub fn private_methods() -> Vec<Method> {
 }
 
 /// Every method of the laws.
-pub fn methods() -> Vec<Method> {
+pub(crate) fn methods() -> Vec<Method> {
     let open = [Schedule::Sequential, Schedule::Synchronous, Schedule::Asynchronous(Rates::Equal)];
     private_methods().into_iter().chain(open.map(open_pvi)).collect()
 }
 
 /// A simulation of the method on these sites.
-pub fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
+pub(crate) fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
     Simulation { method, sites, test, model: logistic(), prior_precision: 1.0, seed: 11 }
 }
 
 /// Runs a method on a conjugate problem and compares what it serves with the posterior in closed form.
-pub fn reaches_the_exact_posterior(method: &Method) {
+pub(crate) fn reaches_the_exact_posterior(method: &Method) {
     let model: Arc<dyn Model> = Arc::new(Linear { noise_variance: 0.25 });
     let (sites, test) = (sites(), rows(3, 9));
     let method = Method { local: Local { learning_rate: 1.0, ..natural(1) }, ..method.clone() };
