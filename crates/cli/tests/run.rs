@@ -1,0 +1,198 @@
+//! `posterity run` from end to end: a small study of a person's own, resumed, predicted from; and bad input, which is
+//! refused with a code, a hint and its place before anything is written.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+const SCHEMA: &str = r#"
+outcome = { column = "sick", levels = ["no", "yes"] }
+column = [
+  { name = "age", kind = "numeric", centre = 50.0, scale = 10.0 },
+  { name = "sex", kind = "category", levels = ["f", "m"] },
+  { name = "site", kind = "ignore" },
+]
+"#;
+
+const STUDY: &str = r#"schema = 1
+[study]
+name = "small"
+seeds = [1, 2]
+[data]
+source = "csv:rows.csv"
+split = { test = 0.2 }
+[partition]
+kind = "column"
+column = "site"
+[model]
+kind = "logistic"
+[[method]]
+name = "DP optimisation"
+algorithm = "pvi"
+solver = "dp-optimisation"
+schedule = "sequential"
+rounds = 2
+damping = 0.5
+local = { steps = 2, batch = "all", optimiser = "adam", learning_rate = 0.05 }
+privacy = { unit = "example", adjacency = "substitute", epsilon = 1.0, delta = 1e-5, clip = 1.0 }
+"#;
+
+fn rows() -> String {
+    let row = |i: usize| {
+        let (sex, sick) = (if i.is_multiple_of(2) { "f" } else { "m" }, if i.is_multiple_of(4) { "yes" } else { "no" });
+        format!("{},{sex},s{},{sick}\n", 40 + i, i % 3)
+    };
+    "age,sex,site,sick\n".to_owned() + &(1..=30).map(row).collect::<String>()
+}
+
+/// A folder of this test's own with rows, schema and study; gone when it goes.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("posterity-run-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        let folder = Self(path);
+        folder.write("rows.csv", &rows()).write("rows.toml", SCHEMA).write("study.toml", STUDY);
+        folder
+    }
+
+    fn write(&self, name: &str, text: &str) -> &Self {
+        std::fs::write(self.0.join(name), text).unwrap();
+        self
+    }
+
+    fn posterity(&self, words: &[&str]) -> Output {
+        Command::cargo_bin("posterity").unwrap().current_dir(&self.0).args(words).output().unwrap()
+    }
+
+    fn run(&self) -> Output {
+        self.posterity(&["run", "study.toml", "--out", "out"])
+    }
+
+    /// The study with a change is refused with this code; the message has these words, and nothing was written.
+    fn refuses(&self, code: &str, words: &[&str]) {
+        let output = self.run();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("error[{code}]")) && said.contains("hint: "), "{said}");
+        words.iter().for_each(|word| assert!(said.contains(word), "{word} is not in\n{said}"));
+        assert!(!self.0.join("out").exists(), "something was written");
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_study_runs_reports_goes_on_and_predicts() {
+    let folder = Folder::new("whole");
+    let output = folder.run();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.trim_end().ends_with("report.html"), "{said}");
+    let results = json(&folder.0.join("out/results.json"));
+    let names: Vec<&str> = results["methods"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["DP optimisation", "local only", "non-private"]);
+    let spent = &results["methods"][0]["privacy"]["clients"];
+    assert_eq!(spent.as_array().unwrap().len(), 3);
+    assert!(spent.as_array().unwrap().iter().all(|c| c["certified"].as_f64().unwrap() <= 1.0), "{spent}");
+    let again = folder.run();
+    assert!(String::from_utf8_lossy(&again.stderr).contains("kept from before"));
+    let mut same = json(&folder.0.join("out/results.json"));
+    assert_eq!(same["methods"][0]["accuracy"], results["methods"][0]["accuracy"]);
+    same.as_object_mut().unwrap().remove("study");
+    folder.write("new.csv", "age,sex,site\n61,f,s9\n35,m,s9\n");
+    let predicted = folder.posterity(&["predict", "out", "--method", "DP optimisation", "--data", "new.csv", "--json"]);
+    let predicted: Value = serde_json::from_slice(&predicted.stdout).unwrap();
+    assert_eq!(predicted["predictions"].as_array().unwrap().len(), 2);
+    let p = predicted["predictions"][0]["probability"].as_f64().unwrap();
+    assert!(p > 0.0 && p < 1.0);
+    let report = folder.posterity(&["report", "out", "--out", "-"]);
+    assert!(String::from_utf8_lossy(&report.stdout).contains("</html>"));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_results_in_two_directories() {
+    let folder = Folder::new("twice");
+    let run = |out: &str| {
+        assert_eq!(folder.posterity(&["run", "study.toml", "--out", out, "--seed", "5"]).status.code(), Some(0));
+        let results = json(&folder.0.join(out).join("results.json"));
+        (results["methods"][0]["curves"].clone(), results["methods"][0]["posterior"].clone())
+    };
+    assert_eq!(run("one"), run("two"));
+}
+
+#[test]
+fn a_label_outside_the_schema_is_refused_with_its_line() {
+    let folder = Folder::new("label");
+    folder.write("rows.csv", &rows().replacen("s1,no", "s1,maybe", 1)).refuses("D005", &["line 2", "sick", "maybe"]);
+}
+
+#[test]
+fn a_missing_column_is_refused_by_its_name() {
+    let folder = Folder::new("column");
+    folder.write("rows.csv", &rows().replacen("age,", "ago,", 1)).refuses("D004", &["age"]);
+}
+
+#[test]
+fn a_cell_that_is_no_number_is_refused_with_its_line() {
+    let folder = Folder::new("nan");
+    folder.write("rows.csv", &rows().replacen("\n42,", "\nNaN,", 1)).refuses("D005", &["line 3", "age", "NaN"]);
+}
+
+#[test]
+fn more_clients_than_rows_are_refused() {
+    let folder = Folder::new("empty");
+    let study = STUDY.replace("kind = \"column\"\ncolumn = \"site\"", "kind = \"even\"\nclients = 100");
+    folder.write("study.toml", &study).refuses("D008", &["100"]);
+}
+
+#[test]
+fn one_client_with_one_row_takes_part() {
+    let folder = Folder::new("one");
+    let lone = rows() + "44,f,alone,no\n" + "45,f,alone,no\n";
+    folder.write("rows.csv", &lone);
+    let output = folder.posterity(&["run", "study.toml", "--out", "out", "--seed", "1"]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_skew_that_the_rows_do_not_allow_is_refused() {
+    let folder = Folder::new("skew");
+    let skew = "kind = \"skewed\"\nclients = 2\nrho = 0.5\nkappa = -9.0";
+    folder
+        .write("study.toml", &STUDY.replace("kind = \"column\"\ncolumn = \"site\"", skew))
+        .refuses("D008", &["κ = -9"]);
+}
+
+#[test]
+fn an_epsilon_of_zero_is_refused_with_its_line() {
+    let folder = Folder::new("epsilon");
+    folder
+        .write("study.toml", &STUDY.replace("epsilon = 1.0", "epsilon = 0.0"))
+        .refuses("S004", &["study.toml:21", "epsilon"]);
+}
+
+#[test]
+fn a_loose_delta_is_a_warning_that_stays_with_the_results() {
+    let folder = Folder::new("delta");
+    folder.write("study.toml", &STUDY.replace("delta = 1e-5", "delta = 0.2"));
+    assert_eq!(folder.posterity(&["run", "study.toml", "--out", "out", "--seed", "1"]).status.code(), Some(0));
+    let warnings = json(&folder.0.join("out/results.json"))["methods"][0]["warnings"].to_string();
+    assert!(warnings.contains("1/n"), "{warnings}");
+}
+
+#[test]
+fn a_typo_in_a_study_is_refused_with_the_nearest_key() {
+    let folder = Folder::new("typo");
+    folder.write("study.toml", &STUDY.replace("damping", "dampning")).refuses("S002", &["study.toml:19", "damping"]);
+}
