@@ -7,6 +7,13 @@ use std::process::Command;
 /// The peers, at fixed versions.
 const PEERS: [&str; 2] = ["dp-accounting==0.6.0", "prv-accountant==0.2.0"];
 
+/// What is said before anything is installed or run.
+pub(crate) const HELP: &str = "\
+usage: cargo xtask bench accounting
+Times our accountant beside dp-accounting and prv-accountant on the same cases, and prints their answers side by side.
+It takes several minutes. The first time it needs Python 3 and the network, and installs the two peers into
+target/bench-venv; nothing is installed elsewhere, and removing that folder undoes it.";
+
 /// Installs the peers, runs both sides, and prints the lines side by side.
 pub(crate) fn accounting(root: &Path) -> Result<(), String> {
     let venv = root.join("target").join("bench-venv");
@@ -108,6 +115,14 @@ mod tests {
         assert_eq!(field(line, "upper"), Some("1.5"));
         assert_eq!(seconds(line), 0.25);
         assert_eq!(field(line, "lower"), None);
+    }
+
+    #[test]
+    fn the_help_says_what_is_installed_where_and_how_long_it_takes() {
+        for words in ["bench accounting", "minutes", "target/", "Python"] {
+            assert!(HELP.contains(words), "{words}");
+        }
+        assert!(PEERS.iter().all(|peer| HELP.contains(peer.split('=').next().unwrap())));
     }
 
     #[test]

@@ -16,6 +16,11 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::check(&root()),
         ["shown"] => build_release().and_then(|()| shown::run(&root())),
         ["bench", "accounting"] => bench::accounting(&root()),
+        ["bench", .., "--help" | "-h"] => {
+            println!("{}", bench::HELP);
+            Ok(())
+        }
+        ["bench", ..] => Err(bench::HELP.into()),
         _ => Err("usage: cargo xtask test | tidy | shown | bench accounting".into()),
     };
     match outcome {

@@ -4,13 +4,16 @@ use crate::arguments::{Asked, Budget, MechanismAsTyped};
 use crate::failure::Failure;
 use crate::mechanism::{self, number};
 use crate::plan::{Plan, mechanism_name, sampled_rate, sampling_name};
-use privacy::accounting;
+use privacy::accounting::{self, pld::Verified};
 use privacy::{Accountant, Adjacency, Bounds, Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError, Unit};
 use serde::Serialize;
 
 /// The methods of accounting, by name.
 pub(crate) const ACCOUNTANTS: [&str; 9] =
     ["pld", "rdp", "moments", "zcdp", "gdp", "classical", "basic", "advanced", "optimal"];
+
+/// The most steps that the library looks for.
+const MOST_STEPS: u64 = 1_000_000_000_000;
 
 /// Which number was looked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,6 +36,10 @@ pub(crate) struct Answer {
     pub(crate) epsilon: Bounds,
     pub(crate) delta: Bounds,
     pub(crate) accountant: &'static str,
+    /// The lower end was proved too.
+    pub(crate) two_sided: bool,
+    /// Two evaluators were asked, and their intervals meet.
+    pub(crate) verified: bool,
 }
 
 /// The JSON object: these names are a contract.
@@ -53,6 +60,8 @@ struct Report<'a> {
     overlap: u64,
     group: u64,
     certified: &'a str,
+    of: &'a str,
+    verified: bool,
 }
 
 /// The ε of a plan, given δ.
@@ -67,7 +76,7 @@ pub(crate) fn delta(epsilon: &str, asked: &Asked) -> Result<Answer, Failure> {
     let costs = Costs::asked(asked)?;
     let delta = costs.delta(&plan, epsilon)?;
     let epsilon = Bounds { lower: epsilon.get(), upper: epsilon.get() };
-    Ok(Answer { found: Found::Delta, plan, epsilon, delta, accountant: costs.name() })
+    Answer::of(Found::Delta, plan, &costs, epsilon, delta)
 }
 
 /// The least noise multiplier within a budget, and the cost with it.
@@ -126,7 +135,23 @@ impl Answer {
         meaningful(delta, &plan)?;
         let epsilon = costs.epsilon(&plan, delta)?;
         let delta = Bounds { lower: delta.get(), upper: delta.get() };
-        Ok(Self { found, plan, epsilon, delta, accountant: costs.name() })
+        Self::of(found, plan, costs, epsilon, delta)
+    }
+
+    /// The plan with both numbers, and what is proved of them.
+    fn of(found: Found, plan: Plan, costs: &Costs, epsilon: Bounds, delta: Bounds) -> Result<Self, Failure> {
+        let (accountant, two_sided, verified) = (costs.name(), costs.two_sided(&plan)?, costs.verified);
+        Ok(Self { found, plan, epsilon, delta, accountant, two_sided, verified })
+    }
+
+    /// True if an interval is printed that belongs to the pair of a theorem, which the mechanism itself may not reach.
+    pub(crate) fn of_worst_pair(&self) -> bool {
+        self.two_sided && !self.plan.reaches_its_pair()
+    }
+
+    /// True if no more steps were asked for: the budget may hold more.
+    pub(crate) fn is_most_asked(&self) -> bool {
+        matches!(self.found, Found::Steps(_)) && self.plan.steps() >= MOST_STEPS
     }
 
     /// The bounds that were computed, not given.
@@ -160,35 +185,49 @@ impl Answer {
             rate: plan.common(sampled_rate).flatten(),
             overlap: plan.overlap.get(),
             group: plan.group.get(),
-            certified: if two_sided(self.cost()) { "two-sided" } else { "upper" },
+            certified: if self.two_sided { "two-sided" } else { "upper" },
+            of: if self.of_worst_pair() { "worst pair" } else { "mechanism" },
+            verified: self.verified,
         };
         let text = serde_json::to_string(&report).unwrap_or_default();
         format!("{text}\n")
     }
 }
 
-/// True if the lower end says something. An accountant that proves an upper bound only leaves it at 0, and an upper end
-/// this small is as good as 0 itself.
-pub(crate) fn two_sided(bounds: Bounds) -> bool {
-    bounds.lower > 0.0 || bounds.upper < 1e-11
+/// What to do where there is nothing to compare.
+const ONE_EVALUATOR: &str = "this plan has one evaluator only; leave --verify out";
+
+/// The same refusal, with the hint for a second evaluator that is missing.
+fn unverified(error: PrivacyError) -> PrivacyError {
+    match error {
+        PrivacyError::Uncertified { accountant, why, .. } if why.starts_with("only one evaluator answers") => {
+            PrivacyError::Uncertified { accountant, why, hint: ONE_EVALUATOR }
+        }
+        other => other,
+    }
 }
 
 /// One accountant, asked about plans with their overlap and group.
-pub(crate) struct Costs(Box<dyn Accountant>);
+pub(crate) struct Costs {
+    accountant: Box<dyn Accountant>,
+    /// Answers are those of two evaluators of `pld`.
+    verified: bool,
+}
 
 impl Costs {
     /// The accountant of that name.
     pub(crate) fn new(name: &str) -> Result<Self, Failure> {
         let hint = || format!("one of {}", ACCOUNTANTS.join(", "));
         let unknown = || Failure::usage(format!("there is no accountant {name}"), hint());
-        accounting::by_name(name).map(Self).ok_or_else(unknown)
+        let accountant = accounting::by_name(name).ok_or_else(unknown)?;
+        Ok(Self { accountant, verified: false })
     }
 
     /// The accountant that was asked for, verified if that was asked for too.
     fn asked(asked: &Asked) -> Result<Self, Failure> {
         match (asked.verify, asked.accountant.as_str()) {
             (false, name) => Self::new(name),
-            (true, "pld") => Ok(Self(Box::new(accounting::pld::Verified))),
+            (true, "pld") => Ok(Self { verified: true, ..Self::new("pld")? }),
             (true, name) => {
                 Err(Failure::usage(format!("--verify has no meaning for {name}"), "only `pld` has two evaluators"))
             }
@@ -196,21 +235,39 @@ impl Costs {
     }
 
     fn name(&self) -> &'static str {
-        self.0.name()
+        self.accountant.name()
     }
 
+    /// The accountant that searches ask: verified is the answer that they find, not every step to it.
     fn accountant(&self) -> &dyn Accountant {
-        &*self.0
+        &*self.accountant
+    }
+
+    /// The accountant that answers.
+    fn answering(&self) -> &dyn Accountant {
+        if self.verified { &Verified } else { self.accountant() }
+    }
+
+    /// True if this accountant proves lower ends for this plan.
+    pub(crate) fn two_sided(&self, plan: &Plan) -> Result<bool, PrivacyError> {
+        Ok(self.accountant.two_sided(&plan.charged()?))
     }
 
     /// ε of the plan, or a refusal where there is no finite bound.
     fn epsilon(&self, plan: &Plan, delta: Delta) -> Result<Bounds, PrivacyError> {
-        self.finite(self.0.epsilon(&plan.charged()?, delta)?)
+        if self.verified && delta.get() == 0.0 {
+            return Err(PrivacyError::Uncertified {
+                accountant: self.name(),
+                why: "the largest privacy loss has one evaluator only".into(),
+                hint: ONE_EVALUATOR,
+            });
+        }
+        self.finite(self.answering().epsilon(&plan.charged()?, delta).map_err(unverified)?)
     }
 
     /// δ of the plan, or a refusal where there is no finite bound.
     pub(crate) fn delta(&self, plan: &Plan, epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
-        self.finite(self.0.delta(&plan.charged()?, epsilon)?)
+        self.finite(self.answering().delta(&plan.charged()?, epsilon).map_err(unverified)?)
     }
 
     /// A bound that is no number is no answer.

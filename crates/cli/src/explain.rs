@@ -48,8 +48,8 @@ const ALL: &[Entry] = &[
         title: "the file of events cannot be understood",
         text: "--events reads a JSON list of flat objects whose keys are the names of the flags, such as\n\
                {\"mechanism\": \"gaussian\", \"noise_multiplier\": 1.1, \"steps\": 100, \"adjacency\": \"substitute\"}.\n\
-               Unknown keys are refused, because a misspelt one would change the cost unseen. The message counts the\n\
-               objects from one. Exit code 2.",
+               Unknown keys, and keys that stand twice in an object, are refused, because they would change the cost\n\
+               unseen. The message counts the objects from one. Exit code 2.",
     },
     Entry {
         code: "C003",
@@ -135,8 +135,8 @@ const ALL: &[Entry] = &[
     Entry {
         code: "P001",
         title: "a parameter is outside its range",
-        text: "Every parameter is checked where it enters: a sampling rate is over 0 and at most 1, δ is under 1, steps\n\
-               are a whole number up to 10^12, and nothing is infinite or not a number. A value outside its range has\n\
+        text: "Every parameter is checked where it enters: a sampling rate is from 1e-9 to 1, δ is under 1, steps are\n\
+               a whole number up to 10^12, and nothing is infinite or not a number. A value outside its range has\n\
                no meaning, and an answer for it would have none either. δ = 0 has a meaning for Laplace noise and\n\
                randomised response, but not for Gaussian noise, whose privacy loss has no largest value. Exit code 2.",
     },
@@ -144,9 +144,10 @@ const ALL: &[Entry] = &[
         code: "P002",
         title: "no theorem joins this mechanism, relation and sampling",
         text: "A cost can be stated only where a theorem bounds the worst pair of neighbouring data sets. Batches of a\n\
-               fixed size, for example, have no neighbours under add-remove, because one row more changes the law of\n\
-               every batch. Rather than use a formula made for another setting, the command refuses and names a\n\
-               setting that is covered. Exit code 3.",
+               fixed size, for example, are not covered under add-remove: one row more changes with which probability\n\
+               every other row is drawn. Nor are sampled Laplace noise under substitution, an answer of a person that\n\
+               is left out instead of replaced, and a group of rows in a sampled batch. Rather than use a formula made\n\
+               for another setting, the command refuses and names a setting that is covered. Exit code 3.",
     },
     Entry {
         code: "P003",
@@ -161,7 +162,9 @@ const ALL: &[Entry] = &[
         text: "The accountant knows the mechanism, but its error bounds did not close: the plan is too long, the noise\n\
                too small or δ too close to 0 for the arithmetic at hand, or a budget cannot be reached with any noise.\n\
                It refuses instead of giving a number that might be below the truth. Try the hint, another δ, or\n\
-               --accountant rdp, which gives a looser bound over a wider range. Exit code 3.",
+               --accountant rdp, which gives a looser bound over a wider range. --verify asks for a second evaluator\n\
+               and refuses where there is none: leave it out there. If it says that two evaluators contradict each\n\
+               other, there is a defect: please report it. Exit code 3.",
     },
     Entry {
         code: "P005",
@@ -175,7 +178,8 @@ const ALL: &[Entry] = &[
         title: "the budget would be exceeded",
         text: "The site's ledger holds what was spent, and this charge would take it past what was granted. Nothing was\n\
                spent and nothing left the site. The hint says how many steps still fit; a larger noise multiplier makes\n\
-               more of them fit (`posterity account calibrate`). Exit code 3.",
+               more of them fit (`posterity account calibrate`). `posterity account steps` says it where one step alone\n\
+               is over the budget. Exit code 3.",
     },
     Entry {
         code: "P007",

@@ -1,7 +1,7 @@
 //! What went wrong, as people and programs see it: a code, a message, a hint and an exit code.
 
 use crate::study::Fault;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use inference::{DataError, RunError};
 use privacy::PrivacyError;
 use std::io::Write;
@@ -63,7 +63,9 @@ impl Failure {
 
     /// A file that could not be used.
     pub(crate) fn file(action: &'static str, path: &Path, source: std::io::Error) -> Self {
-        Self::File { action, path: path.display().to_string(), source }
+        let path =
+            if action == "cannot write" && path == Path::new("-") { "standard output".into() } else { input(path) };
+        Self::File { action, path, source }
     }
 
     /// Data that do not fit, and the file or data set that they are in.
@@ -107,6 +109,10 @@ impl Failure {
     /// What to do next.
     pub(crate) fn hint(&self) -> String {
         match self {
+            Self::Privacy(PrivacyError::Budget { fits: 0, .. }) => {
+                "not one step fits: use more noise (`posterity account calibrate` finds how much) or a larger budget"
+                    .into()
+            }
             Self::Privacy(error) => error.hint().unwrap_or_else(|| parameter_hint(error).to_owned()),
             Self::Usage { hint, .. }
             | Self::Events { hint, .. }
@@ -189,13 +195,27 @@ pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
     }
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));
-    if json {
-        let hint = rest.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
-        complain(&object("C001", message, &hint));
-    } else {
-        complain(&format!("error[C001]: {message}\n\n{rest}"));
+    Failure::usage(message.trim_end(), parser_hint(error, rest)).report(json)
+}
+
+/// What to do next, from what clap says under its message: its tips, and how the command is used.
+fn parser_hint(error: &clap::Error, rest: &str) -> String {
+    let flag = matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(flag)) if flag == "--verify");
+    if flag && error.kind() == ErrorKind::UnknownArgument {
+        return "--verify goes with `account epsilon`, `delta`, `calibrate` and `steps`; ask one of them for a point of a \
+                profile"
+            .into();
     }
-    ExitCode::from(2)
+    let lines = rest.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("For more"));
+    let mut hints: Vec<String> =
+        lines.map(|line| line.strip_prefix("tip: ").unwrap_or(line).replacen("Usage: ", "usage: ", 1)).collect();
+    hints.push("--help tells more".into());
+    hints.join("; ")
+}
+
+/// A path to read, in words.
+pub(crate) fn input(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
 }
 
 /// Prints the answer on standard output; a reader that went away is not an error worth a message.

@@ -15,11 +15,20 @@ where
 {
     let value = text.trim().parse().unwrap_or(f64::NAN);
     T::try_from(value).map_err(|error| match error {
-        PrivacyError::Parameter { expected, .. } => {
-            PrivacyError::Parameter { name, found: text.to_owned(), expected }.into()
-        }
+        PrivacyError::Parameter { expected, .. } => PrivacyError::Parameter { name, found: cut(text), expected }.into(),
         other => other.into(),
     })
+}
+
+/// Letters of what was typed that a message repeats.
+const ECHOED: usize = 40;
+
+/// What was typed, as a message repeats it: its beginning if it is long.
+pub(crate) fn cut(text: &str) -> String {
+    match text.char_indices().nth(ECHOED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// The mechanisms of a plan, still as typed: the flags, or the entries of the file.
@@ -42,11 +51,27 @@ fn read(path: &Path) -> Result<Vec<MechanismAsTyped>, Failure> {
     };
     let text = text.map_err(|source| Failure::file("cannot read", path, source))?;
     let list: Vec<serde_json::Value> = serde_json::from_str(&text).map_err(|error| Failure::Events {
-        message: format!("{} is not a JSON list of mechanisms: {error}", path.display()),
+        message: format!("{} is not a JSON list of mechanisms: {error}", crate::failure::input(path)),
         hint: r#"for example [{"mechanism": "gaussian", "noise_multiplier": 1.1, "steps": 100, "adjacency": "substitute"}]"#
             .into(),
     })?;
-    list.into_iter().enumerate().map(|(index, value)| entry(value).map_err(|e| e.in_entry(index))).collect()
+    let entries: Vec<_> = list
+        .into_iter()
+        .enumerate()
+        .map(|(index, value)| entry(value).map_err(|e| e.in_entry(index)))
+        .collect::<Result<_, _>>()?;
+    once(&text)?;
+    Ok(entries)
+}
+
+/// Refuses a key that stands twice in an object. A list of JSON values keeps the last one and forgets the others, so a
+/// list of which all entries are sound is read again without that detour: only a key that stands twice can be amiss.
+fn once(text: &str) -> Result<(), Failure> {
+    let read: Result<Vec<MechanismAsTyped>, _> = serde_json::from_str(text);
+    read.map(|_| ()).map_err(|error| Failure::Events {
+        message: format!("the list of events: {error}"),
+        hint: "a key stands once in an object; write another object for another mechanism".into(),
+    })
 }
 
 /// One object of the list.

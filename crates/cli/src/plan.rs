@@ -62,6 +62,32 @@ impl Plan {
         self.common(Event::unit).unwrap_or(Unit::Example)
     }
 
+    /// True if the worst pair of the theorem is one of neighbouring data sets, so that its ε is the mechanism's own.
+    ///
+    /// Not of batches of fixed size under substitution (Zhu et al. 2022, Proposition 30), of shuffles, or where only
+    /// (ε, δ) is known: there the pair bounds every such mechanism, and this one may cost less.
+    pub(crate) fn reaches_its_pair(&self) -> bool {
+        let reaches = |event: &Event| match (event.mechanism(), event.sampling()) {
+            (Mechanism::Gaussian { .. } | Mechanism::Laplace { .. }, Sampling::WithoutReplacement { .. }) => {
+                event.sampling().rate() >= 1.0
+            }
+            (Mechanism::Gaussian { .. } | Mechanism::Laplace { .. } | Mechanism::RandomisedResponse { .. }, _) => true,
+            _ => false,
+        };
+        self.events.iter().all(reaches)
+    }
+
+    /// The evaluators of `pld` whose intervals `--verify` compares.
+    ///
+    /// Sampled noise in several steps has no closed form and always has the two others; of any other plan it is only
+    /// known that two of the three answered.
+    pub(crate) fn evaluators(&self) -> &'static str {
+        let sampled =
+            self.events.iter().any(|event| event.sampling().rate() < 1.0 && event.noise_multiplier().is_some());
+        let single = self.steps().saturating_mul(self.overlap.get()) == 1;
+        if sampled && !single { "contour and FFT" } else { "two evaluators' (closed form, contour or FFT)" }
+    }
+
     /// True if every event is an answer of people, not a sum over rows.
     pub(crate) fn asks_people(&self) -> bool {
         let names = ["randomised-response", "shuffle-clones", "shuffle-krr"];
@@ -71,8 +97,8 @@ impl Plan {
     /// The plan in one line.
     pub(crate) fn words(&self) -> String {
         match self.events.as_slice() {
-            [event] if self.relation_named => event.to_string(),
-            [event] => format!("{} steps of {}", event.steps(), event.mechanism()),
+            [event] if self.relation_named => words(event),
+            [event] => format!("{} of {}", counted(event.steps()), event.mechanism()),
             events => format!("{} events under one relation for one {}", events.len(), self.unit()),
         }
     }
@@ -100,6 +126,20 @@ impl Plan {
     pub(crate) fn repeated(&self, steps: Steps) -> Self {
         Self { events: self.events.iter().map(|event| event.repeated(steps)).collect(), ..self.clone() }
     }
+}
+
+/// An event in words.
+pub(crate) fn words(event: &Event) -> String {
+    let text = event.to_string();
+    match text.strip_prefix("1 steps ") {
+        Some(rest) => format!("1 step {rest}"),
+        None => text,
+    }
+}
+
+/// So many steps, in words.
+fn counted(steps: Steps) -> String {
+    if steps == Steps::ONE { "1 step".into() } else { format!("{steps} steps") }
 }
 
 /// The same event with another noise multiplier.

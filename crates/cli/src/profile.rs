@@ -1,10 +1,10 @@
 //! Privacy profiles: δ as a function of ε, by one or several accountants, as CSV, SVG or JSON.
 
-use crate::account::{Costs, two_sided};
+use crate::account::Costs;
 use crate::arguments::Profile;
 use crate::digits::shortest;
 use crate::failure::Failure;
-use crate::mechanism::number;
+use crate::mechanism::{cut, number};
 use crate::plan::Plan;
 use crate::svg::{Axis, Mark, Plot, Scale, Series};
 use privacy::{Bounds, Epsilon, PrivacyError};
@@ -23,15 +23,12 @@ struct Curves {
 /// δ by one accountant at every ε; nothing where it cannot be certified.
 struct Column {
     accountant: String,
+    /// Lower bounds are proved, whatever the range of ε.
+    two_sided: bool,
     delta: Vec<Option<Bounds>>,
 }
 
 impl Column {
-    /// True if a lower bound says something anywhere.
-    fn two_sided(&self) -> bool {
-        self.delta.iter().flatten().any(|bounds| two_sided(*bounds))
-    }
-
     /// One end of all bounds.
     fn ends(&self, end: fn(&Bounds) -> f64) -> impl Iterator<Item = Option<f64>> {
         self.delta.iter().map(move |delta| delta.as_ref().map(end))
@@ -40,6 +37,7 @@ impl Column {
 
 /// Computes the profile and writes what was asked for; what goes to standard output is returned.
 pub(crate) fn run(asked: &Profile, json: bool) -> Result<String, Failure> {
+    distinct(&asked.accountant)?;
     let (epsilons, plan) = (epsilons(&asked.epsilons)?, Plan::of(&asked.plan)?);
     let columns = asked.accountant.iter().map(|name| column(name, &plan, &epsilons)).collect::<Result<_, _>>()?;
     let curves = Curves { plan, epsilons, columns };
@@ -61,14 +59,26 @@ pub(crate) fn run(asked: &Profile, json: bool) -> Result<String, Failure> {
     Ok(out)
 }
 
+/// Two curves of one accountant would be one.
+fn distinct(names: &[String]) -> Result<(), Failure> {
+    match names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
+        Some((_, name)) => Err(Failure::usage(format!("--accountant names {name} twice"), "name each accountant once")),
+        None => Ok(()),
+    }
+}
+
 /// MIN:MAX:COUNT as that many values, evenly spaced.
 fn epsilons(text: &str) -> Result<Vec<Epsilon>, Failure> {
     let hint = "write MIN:MAX:COUNT with COUNT from 2 to 10000, such as 0:4:81";
-    let bad = || Failure::usage(format!("--epsilons is {text}"), hint);
+    let bad = || Failure::usage(format!("--epsilons is {}", cut(text)), hint);
     let [first, last, count] = text.split(':').collect::<Vec<_>>()[..] else { return Err(bad()) };
     let (first, last): (Epsilon, Epsilon) = (number("epsilons", first)?, number("epsilons", last)?);
     let count: usize = count.parse().map_err(|_| bad())?;
-    if !(2..=MOST).contains(&count) || first >= last {
+    if first >= last {
+        let sign = if first > last { '>' } else { '=' };
+        return Err(Failure::usage(format!("--epsilons is {}, where MIN {sign} MAX", cut(text)), hint));
+    }
+    if !(2..=MOST).contains(&count) {
         return Err(bad());
     }
     let at = |index: usize| {
@@ -94,7 +104,7 @@ fn column(name: &str, plan: &Plan, epsilons: &[Epsilon]) -> Result<Column, Failu
     }
     match refused {
         Some(error) if delta.iter().all(Option::is_none) => Err(error.into()),
-        _ => Ok(Column { accountant: name.to_owned(), delta }),
+        _ => Ok(Column { accountant: name.to_owned(), two_sided: asked.two_sided(plan)?, delta }),
     }
 }
 
@@ -104,7 +114,7 @@ impl Curves {
         let mut columns = vec![("epsilon".to_owned(), self.epsilons.iter().map(|e| Some(e.get())).collect::<Vec<_>>())];
         for column in &self.columns {
             columns.push((format!("{}_upper", column.accountant), column.ends(|b| b.upper).collect()));
-            if column.two_sided() {
+            if column.two_sided {
                 columns.push((format!("{}_lower", column.accountant), column.ends(|b| b.lower).collect()));
             }
         }
@@ -124,7 +134,7 @@ impl Curves {
         let mut series = Vec::new();
         for (number, column) in self.columns.iter().enumerate() {
             series.push(line(&column.accountant, &mut column.ends(|b| b.upper), Mark::line(number, false)));
-            if column.two_sided() {
+            if column.two_sided {
                 series.push(line("", &mut column.ends(|b| b.lower), Mark::line(number, true)));
             }
         }

@@ -1,9 +1,9 @@
 //! The answer for people: a short table that says what is promised, to whom and under which conventions.
 
-use crate::account::{Answer, Found, two_sided};
+use crate::account::{Answer, Found};
 use crate::digits::{down, shortest, up};
-use crate::plan::Plan;
-use privacy::{Adjacency, Bounds, Event, Mechanism, Sampling, Unit};
+use crate::plan::{Plan, words};
+use privacy::{Adjacency, Event, Mechanism, Sampling, Unit};
 
 /// Events of a file that are listed one by one; the rest is counted.
 const LISTED: usize = 8;
@@ -15,6 +15,7 @@ pub(crate) type Rows = Vec<(&'static str, String)>;
 pub(crate) fn of(answer: &Answer) -> String {
     let mut rows = found(answer);
     rows.extend(mechanism(&answer.plan, answer.found));
+    rows.extend(worst_cases(answer).map(|words| ("", words.to_owned())));
     rows.push(("sampling", sampling(&answer.plan)));
     rows.push(("neighbours", neighbours(&answer.plan)));
     rows.push(("unit", protected(&answer.plan)));
@@ -43,21 +44,37 @@ fn found(answer: &Answer) -> Rows {
             vec![("multiplier", format!("{z} keeps ε within {budget} at δ = {delta}")), ("ε", epsilon)]
         }
         Found::Steps(budget) => {
-            let steps = answer.plan.steps();
-            vec![("steps", format!("{steps} fit within ε = {} at δ = {delta}", shortest(budget.get()))), ("ε", epsilon)]
+            let budget = shortest(budget.get());
+            vec![("steps", format!("{} within ε = {budget} at δ = {delta}", fitting(answer))), ("ε", epsilon)]
         }
     };
     let letter = if answer.found == Found::Delta { "δ" } else { "ε" };
-    rows.push(("", certainty(letter, answer.cost(), answer.accountant)));
+    rows.push(("", certainty(letter, answer)));
+    if answer.verified {
+        rows.push(("", format!("verified: {} intervals intersect", answer.plan.evaluators())));
+    }
     rows
 }
 
-/// Whether the truth is enclosed or bounded from above only.
-fn certainty(letter: &str, cost: Bounds, accountant: &str) -> String {
-    if two_sided(cost) {
-        format!("certified: the true {letter} lies in [{}, {}]", down(cost.lower), up(cost.upper))
-    } else {
-        format!("upper bound only ({accountant}): the true {letter} is at most {}", up(cost.upper))
+/// How many steps fit, in words.
+fn fitting(answer: &Answer) -> String {
+    match answer.plan.steps() {
+        _ if answer.is_most_asked() => "at least 10^12 (the largest that is asked) fit".into(),
+        1 => "1 fits".into(),
+        steps => format!("{steps} fit"),
+    }
+}
+
+/// Whether the truth is enclosed or bounded from above only, and whose truth it is.
+fn certainty(letter: &str, answer: &Answer) -> String {
+    let (lower, upper) = (down(answer.cost().lower), up(answer.cost().upper));
+    match (answer.two_sided, answer.of_worst_pair()) {
+        (false, _) => format!("upper bound only ({}): the true {letter} is at most {upper}", answer.accountant),
+        (true, false) => format!("certified: the true {letter} lies in [{lower}, {upper}]"),
+        (true, true) => {
+            let whose = format!("{letter} of the worst case that the theorem allows (dominating pair)");
+            format!("certified: {whose} lies in [{lower}, {upper}]")
+        }
     }
 }
 
@@ -78,23 +95,24 @@ fn mechanism(plan: &Plan, found: Found) -> Rows {
                 show(factor * noise_multiplier.get())
             })
         }
-        other => {
-            let mut rows = vec![("mechanism", format!("{other}, {times}"))];
-            rows.extend(worst_case(other).map(|words| ("", words.to_owned())));
-            rows
-        }
+        other => vec![("mechanism", format!("{other}, {times}"))],
     }
 }
 
-/// Of whom an interval speaks, where the mechanism is known in part only.
-fn worst_case(mechanism: &Mechanism) -> Option<&'static str> {
-    match mechanism {
-        Mechanism::Approximate { .. } => Some("an interval is for the worst mechanism that has these ε and δ"),
-        Mechanism::ShuffleClones { .. } => {
-            Some("an interval is for the clones pair of Feldman et al. 2023, which bounds every such report")
+/// Whose the dominating pair is, where an interval is printed for one that may not be reached.
+fn worst_cases(answer: &Answer) -> Option<&'static str> {
+    let [event] = answer.plan.events.as_slice() else { return None };
+    match (event.mechanism(), event.sampling()) {
+        _ if !answer.of_worst_pair() => None,
+        (Mechanism::Approximate { .. }, _) => Some("dominating pair: the worst mechanism that has these ε and δ"),
+        (Mechanism::ShuffleClones { .. }, _) => {
+            Some("dominating pair: the clones of Feldman et al. 2023, which bound every such report")
         }
-        Mechanism::ShuffleRandomisedResponse { .. } => {
-            Some("an interval is for the pair of Koskela et al. 2023, which bounds every such adversary")
+        (Mechanism::ShuffleRandomisedResponse { .. }, _) => {
+            Some("dominating pair: that of Koskela et al. 2023, which bounds every such adversary")
+        }
+        (_, Sampling::WithoutReplacement { .. }) => {
+            Some("dominating pair: Zhu et al. 2022, Proposition 30, which bounds every batch of this share")
         }
         _ => None,
     }
@@ -117,7 +135,7 @@ fn noise(words: String, width: &str, event: &Event, times: impl Fn(f64) -> Strin
 
 /// Several events, one to a row.
 fn listed(plan: &Plan) -> Rows {
-    let mut rows: Rows = plan.events.iter().take(LISTED).map(|event| ("", event.to_string())).collect();
+    let mut rows: Rows = plan.events.iter().take(LISTED).map(|event| ("", words(event))).collect();
     if let Some(rest) = plan.events.len().checked_sub(LISTED + 1) {
         rows.push(("", format!("… and {} more", rest + 1)));
     }
@@ -128,13 +146,17 @@ fn listed(plan: &Plan) -> Rows {
     rows
 }
 
-/// How rows are drawn, or users where each gives one answer.
+/// How rows are drawn; or clients where they are the unit, or users where each gives one answer.
 fn sampling(plan: &Plan) -> String {
-    let (one, all) = if plan.asks_people() { ("user", "users") } else { ("row", "rows") };
+    let (one, all) = match plan.unit() {
+        _ if plan.asks_people() => ("user", "users"),
+        Unit::Example => ("row", "rows"),
+        Unit::Client => ("client", "clients"),
+    };
     match plan.common(|event| *event.sampling()) {
         Some(Sampling::None) => format!("none: every {one} takes part in every step"),
         Some(Sampling::Poisson { rate }) => {
-            format!("poisson: each {one} is in a step on its own with probability {}", shortest(rate.get()))
+            format!("poisson: each {one} is in a step with probability {}, independently", shortest(rate.get()))
         }
         Some(fixed @ Sampling::WithoutReplacement { .. }) => {
             let share = shortest(fixed.rate());
@@ -156,29 +178,29 @@ fn neighbours(plan: &Plan) -> String {
 
 /// Who is protected.
 fn protected(plan: &Plan) -> String {
-    let (unit, meaning) = match plan.unit() {
-        Unit::Example if plan.asks_people() => ("example", "one user's answer"),
-        Unit::Example => ("example", "one row"),
-        Unit::Client => ("client", "all rows of one client"),
+    let (one, many) = match plan.unit() {
+        Unit::Example if plan.asks_people() => ("one user's answer is", "users' answers"),
+        Unit::Example => ("one row is", "rows"),
+        Unit::Client => ("all rows of one client are", "clients with all their rows"),
     };
     match plan.group.get() {
-        1 => format!("{unit}: {meaning} is protected"),
-        size => format!("{unit}: any {size} of them together are protected, each {meaning}"),
+        1 => format!("{}: {one} protected", plan.unit()),
+        size => format!("{}: any {size} {many} are protected together", plan.unit()),
     }
 }
 
-/// The method, in words.
+/// The method, and when to use it.
 fn method(accountant: &str) -> &'static str {
     match accountant {
-        "pld" => "privacy loss distribution, certified from both sides",
-        "rdp" => "Rényi divergences",
-        "moments" => "moments at integer orders up to 32",
-        "zcdp" => "zero-concentrated differential privacy",
-        "gdp" => "Gaussian differential privacy",
-        "classical" => "the classical Gaussian mechanism, for ε under 1",
-        "basic" => "basic composition, sums of ε and δ",
-        "advanced" => "advanced composition",
-        "optimal" => "optimal composition of (ε, δ)",
+        "pld" => "privacy loss distribution; the first choice, as tight as the theorem allows",
+        "rdp" => "Rényi divergences; where pld refuses, or to compare with papers that use it",
+        "moments" => "moments at integer orders up to 32; to compare with papers of 2016 to 2019",
+        "zcdp" => "zero-concentrated differential privacy; for unsampled noise, discrete noise included",
+        "gdp" => "Gaussian differential privacy; exact for unsampled Gaussian noise",
+        "classical" => "the classical Gaussian mechanism, for ε under 1; to compare with textbooks",
+        "basic" => "basic composition, sums of ε and δ; for a few steps, or to check by hand",
+        "advanced" => "advanced composition; to compare with papers that use it",
+        "optimal" => "optimal composition; where only one (ε, δ) of every step is known",
         _ => "as named",
     }
 }

@@ -7,6 +7,9 @@ use std::fmt::Write;
 /// Points of a series that carry its shape in a figure.
 const SHAPED: usize = 6;
 
+/// A line of a document with fewer points than this shows them.
+const FEW: usize = 20;
+
 /// One line.
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
@@ -57,6 +60,9 @@ impl Plot {
         svg += &self.axes(sheet, &x, &y);
         for series in &self.series {
             let _ = writeln!(svg, "<path d=\"{}\" {}/>", path(&series.points, &x, &y), self.stroke(series));
+            if series.points.len() < FEW {
+                svg += &points(series.mark.shaped(), series.points.iter(), sheet, &x, &y);
+            }
         }
         svg += &self.legend();
         svg + "</svg>\n"
@@ -120,18 +126,16 @@ impl Plot {
         series.mark.stroke(&PAPER, 2.0 + 1.5 * all.saturating_sub(series.mark.number() + 1) as f64)
     }
 
-    /// Names of the series, in the upper right corner.
+    /// Names of the series, right of the frame, where no line can pass.
     fn legend(&self) -> String {
-        let named: Vec<_> = self.series.iter().filter(|series| !series.name.is_empty()).collect();
-        let (left, height) = (PAPER.right - 140.0, 20.0 * named.len() as f64 + 12.0);
-        let mut svg = format!(
-            "<rect x=\"{left}\" y=\"{}\" width=\"132\" height=\"{height}\" fill=\"#ffffff\" fill-opacity=\"0.85\"/>\n",
-            PAPER.top + 4.0
-        );
-        for (index, series) in named.iter().enumerate() {
-            let at = PAPER.top + 20.0 * (index + 1) as f64;
-            let _ = writeln!(svg, "<path d=\"M{} {at} h24\" {}/>", left + 10.0, self.stroke(series));
-            svg += &text(left + 42.0, at + 4.0, "start", &series.name);
+        let (left, mut svg) = (PAPER.right + 14.0, String::new());
+        for (index, series) in self.series.iter().filter(|series| !series.name.is_empty()).enumerate() {
+            let at = PAPER.top + 20.0 * (index as f64 + 0.5);
+            let _ = writeln!(svg, "<path d=\"M{left} {at} h24\" {}/>", self.stroke(series));
+            if series.points.len() < FEW {
+                svg += &series.mark.shaped().point(&PAPER, (left + 12.0, at), 1.0);
+            }
+            svg += &text(left + 32.0, at + 4.0, "start", &series.name);
         }
         svg
     }
@@ -150,12 +154,14 @@ fn drawn(series: &Series, sheet: &Sheet, x: &Ruler, y: &Ruler) -> String {
     }
     let _ = writeln!(svg, "<path d=\"{}\" {}/>", path(&series.points, x, y), series.mark.stroke(sheet, 2.2));
     let every = series.points.len().div_ceil(SHAPED).max(1);
-    for &(along, up) in series.points.iter().rev().step_by(every) {
-        if let (Some(column), Some(row)) = (x.pixel(along), y.pixel(up)) {
-            svg += &series.mark.point(sheet, (column, row), 1.0);
-        }
-    }
+    svg += &points(series.mark, series.points.iter().rev().step_by(every), sheet, x, y);
     svg + "</g>\n"
+}
+
+/// The shape of a mark at these points, where they can be shown.
+fn points<'a>(mark: Mark, at: impl Iterator<Item = &'a (f64, f64)>, sheet: &Sheet, x: &Ruler, y: &Ruler) -> String {
+    let pixels = at.filter_map(|&(along, up)| Some((x.pixel(along)?, y.pixel(up)?)));
+    pixels.map(|place| mark.point(sheet, place, 1.0)).collect()
 }
 
 /// The path through all points that can be shown, with gaps where one cannot.
@@ -198,6 +204,25 @@ mod tests {
         assert!(svg.contains("M80.00 44.00 L410.00 232.00 L740.00 420.00"), "{svg}");
         assert!(svg.contains("t &amp; u") && svg.contains("a &lt; b"));
         assert!(svg.contains(">1e-4<") && svg.contains(">0.5<") || svg.contains(">0.50<"), "{svg}");
+    }
+
+    #[test]
+    fn the_legend_does_not_cover_the_curves() {
+        let svg = plot(vec![(0.0, 1.0), (1.0, 1e-2), (2.0, 1e-4)]).document();
+        let legend = svg.lines().find(|line| line.contains("a &lt; b")).unwrap();
+        let left: f64 = legend.split('"').nth(1).unwrap().parse().unwrap();
+        assert!(left > PAPER.right && left + 80.0 < PAPER.width, "{legend}");
+    }
+
+    #[test]
+    fn few_points_are_marked_and_many_are_not() {
+        let marked = |count: usize| {
+            let svg = plot((0..count).map(|i| (i as f64, 0.5_f64.powi(i as i32))).collect()).document();
+            assert!(!svg.contains("var("), "a document has no style sheet: {svg}");
+            svg.matches("translate(").count()
+        };
+        // One is the label of the vertical axis, and one more is in the legend.
+        assert_eq!((marked(4), marked(19), marked(20)), (6, 21, 1));
     }
 
     #[test]

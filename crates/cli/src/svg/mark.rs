@@ -55,6 +55,11 @@ impl Mark {
         Self { shape: None, ..self }
     }
 
+    /// The same with points, in the shape that goes with its colour.
+    pub(super) fn shaped(self) -> Self {
+        Self { shape: Some(self.colour % SHAPES.len()), ..self }
+    }
+
     /// Its number among the colours.
     pub(super) fn number(self) -> usize {
         self.colour
@@ -79,8 +84,7 @@ impl Mark {
     pub(super) fn point(self, sheet: &Sheet, (x, y): (f64, f64), size: f64) -> String {
         let Some(shape) = self.shape else { return String::new() };
         let (path, colour) = (SHAPES[shape % SHAPES.len()], self.colour(sheet));
-        let (fill, stroke, width) =
-            if self.hollow { ("var(--card)", colour, 1.6) } else { (colour, "var(--card)", 1.0) };
+        let (fill, stroke, width) = if self.hollow { (sheet.ground, colour, 1.6) } else { (colour, sheet.ground, 1.0) };
         format!(
             "<path transform=\"translate({x:.1} {y:.1}) scale({size})\" d=\"{path}\" fill=\"{fill}\" \
              stroke=\"{stroke}\" stroke-width=\"{width}\"/>\n"

@@ -23,12 +23,14 @@ pub(crate) struct Sheet {
     ticks: f64,
     grid: &'static str,
     frame: &'static str,
+    /// What lies behind: the inside of hollow points, and the edge of the others.
+    ground: &'static str,
     colours: [&'static str; 8],
 }
 
-/// A document of its own, on white. Colours that people with colour blindness can tell apart (Okabe and Ito 2008).
+/// A document of its own, on white, with room for a legend right of the frame. Colours that people with colour blindness can tell apart (Okabe and Ito 2008).
 const PAPER: Sheet = Sheet {
-    width: 760.0,
+    width: 880.0,
     height: 480.0,
     left: 80.0,
     right: 740.0,
@@ -37,6 +39,7 @@ const PAPER: Sheet = Sheet {
     ticks: 8.0,
     grid: "#dddddd",
     frame: "#333333",
+    ground: "#ffffff",
     colours: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933"],
 };
 
@@ -51,6 +54,7 @@ const PAGE: Sheet = Sheet {
     ticks: 5.0,
     grid: "var(--grid)",
     frame: "var(--frame)",
+    ground: "var(--card)",
     colours: ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)", "var(--c7)"],
 };
 

@@ -25,7 +25,7 @@ pub use enclosure::Enclosure;
 pub use interval::Interval;
 pub use pld::Pld;
 
-use crate::{Delta, Epsilon, Event, PrivacyError};
+use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError};
 use serde::Serialize;
 
 /// A certified enclosure of a true value: lower ≤ value ≤ upper, both rounded outwards.
@@ -87,6 +87,19 @@ pub trait Accountant {
 
     /// The δ at which the plan is (ε, δ)-differentially private.
     fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError>;
+
+    /// True if the lower ends for this plan are proved; else they are 0 and say nothing.
+    ///
+    /// It depends on the method and the plan, never on ε or δ. A method that is not named here proves upper ends only.
+    fn two_sided(&self, plan: &[Event]) -> bool {
+        let all = |known: fn(&Mechanism) -> bool| plan.iter().all(|event| known(event.mechanism()));
+        match self.name() {
+            "pld" => true,
+            "gdp" => all(|mechanism| matches!(mechanism, Mechanism::Gaussian { .. })),
+            "optimal" => all(|mechanism| matches!(mechanism, Mechanism::Approximate { .. })),
+            _ => false,
+        }
+    }
 }
 
 /// Checks that all events of a plan speak of one relation and one unit, so that their costs add up.
@@ -117,4 +130,30 @@ pub fn all() -> Vec<Box<dyn Accountant>> {
         Box::new(composition::Advanced),
         Box::new(optimal::Optimal),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Adjacency, NoiseMultiplier, Sampling, Steps, Unit};
+
+    /// What an accountant says of its lower ends is what they are, for a cost that is not small.
+    #[test]
+    fn an_accountant_is_two_sided_where_its_lower_end_is_over_nought() {
+        let z = NoiseMultiplier::new(2.0).unwrap();
+        let mechanisms = [
+            Mechanism::Gaussian { noise_multiplier: z },
+            Mechanism::Laplace { noise_multiplier: z },
+            Mechanism::Approximate { epsilon: Epsilon::new(0.5).unwrap(), delta: Delta::new(0.0).unwrap() },
+        ];
+        for mechanism in mechanisms {
+            let steps = Steps::new(3).unwrap();
+            let plan = [Event::new(mechanism, Adjacency::Substitute, Unit::Example, Sampling::None, steps).unwrap()];
+            for accountant in all() {
+                let Ok(bounds) = accountant.delta(&plan, Epsilon::new(0.1).unwrap()) else { continue };
+                let said = accountant.two_sided(&plan);
+                assert_eq!(said, bounds.lower > 0.0, "{} of {}: {bounds:?}", accountant.name(), plan[0]);
+            }
+        }
+    }
 }
