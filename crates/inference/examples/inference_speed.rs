@@ -5,13 +5,14 @@
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods)] // an example prints, reads files and looks at the clock
 
 use chacha20::ChaCha8Rng;
+use inference::message::Direct;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Local, Method, Noise,
     Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use inference::{
-    Descent, Expectation, Federation, Logistic, Model as _, Partition, Reading, Row, Rows, Schema, Scratch, Shard,
-    Simulation, Site, Split, read,
+    Descent, Expectation, Federation, Logistic, Model as _, Partition, Reading, Row, Rows, RunError, Schema, Scratch,
+    Shard, Simulation, Site, Split, read,
 };
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::{
@@ -152,16 +153,35 @@ fn whole_run(case: &str, schedule: Schedule) -> Outcome<()> {
     let federation = adult()?;
     let reading = watch.cpu_seconds();
     let method = Method { schedule, ..descent(20, 50, 50)? };
-    let (watch, built) = (Watch::start(), resident());
-    let record = simulation(&method, &federation).run(&mut ())?;
-    let (seconds, wall) = (watch.cpu_seconds(), watch.wall_seconds());
+    let simulation = simulation(&method, &federation);
+    let record = simulation.run(&mut ())?;
+    let cost = cost_of(&simulation)?;
     println!(
-        r#"{{"case":"{case}","seconds":{seconds:.4},"wall":{wall:.4},"reading":{reading:.3},"before_megabytes":{built:.1},"megabytes":{:.1},"accuracy":{:.4},"epsilon":{:.3}}}"#,
-        most_resident(),
+        r#"{{"case":"{case}",{cost},"reading":{reading:.3},"accuracy":{:.4},"epsilon":{:.4}}}"#,
         record.scores.accuracy.unwrap_or(f64::NAN),
         record.spending.first().map_or(f64::NAN, |s| s.certified)
     );
     Ok(())
+}
+
+/// CPU seconds of planning, of opening the ledgers, and of a whole run with both; and the most memory so far.
+fn cost_of(simulation: &Simulation<'_>) -> Outcome<String> {
+    let planning = seconds_per_call(|| simulation.build().map(drop))?;
+    let built = simulation.build()?;
+    let opening = seconds_per_call(|| simulation.start(&built, &Direct, None).map(drop))?;
+    let seconds = seconds_per_call(|| simulation.run(&mut ()).map(drop))?;
+    let memory = megabytes("VmHWM:");
+    Ok(format!(r#""seconds":{seconds:.4},"planning":{planning:.4},"opening":{opening:.4},"megabytes":{memory:.1}"#))
+}
+
+/// The system counts in steps of some milliseconds, so calls are repeated: the mean of all that fit into half a second.
+fn seconds_per_call(mut call: impl FnMut() -> Result<(), RunError>) -> Outcome<f64> {
+    let (watch, mut calls) = (Watch::start(), 0);
+    while calls == 0 || watch.wall.elapsed().as_secs_f64() < 0.5 {
+        call()?;
+        calls += 1;
+    }
+    Ok(watch.cpu_seconds() / f64::from(calls))
 }
 
 fn adult() -> Outcome<Federation> {
@@ -180,24 +200,11 @@ fn growing(case: &str, size: Size, method: &Method) -> Outcome<()> {
     };
     let sites = (0..size.clients).map(site).collect::<Outcome<Vec<_>>>()?;
     let federation = Federation { sites, test: synthetic(1000, size.width, u64::MAX)? };
-    let simulation = simulation(method, &federation);
-    let rows = resident();
-    let watch = Watch::start();
-    let built = simulation.build()?;
-    let planning = watch.cpu_seconds();
-    drop(built);
-    let watch = Watch::start();
-    let record = simulation.run(&mut ())?;
-    let (seconds, wall) = (watch.cpu_seconds(), watch.wall_seconds());
+    let cost = cost_of(&simulation(method, &federation))?;
+    let Size { clients, rows, width, parts } = size;
     println!(
-        r#"{{"case":"{case}","clients":{},"rows":{},"width":{},"parts":{},"rounds":{},"steps":{},"seconds":{seconds:.4},"wall":{wall:.4},"planning":{planning:.4},"before_megabytes":{rows:.1},"megabytes":{:.1}}}"#,
-        size.clients,
-        size.rows,
-        size.width,
-        size.parts,
-        record.rounds,
-        method.local.steps,
-        most_resident()
+        r#"{{"case":"{case}","clients":{clients},"rows":{rows},"width":{width},"parts":{parts},"steps":{},{cost}}}"#,
+        method.local.steps
     );
     Ok(())
 }
@@ -257,8 +264,7 @@ fn synthetic(count: usize, width: usize, seed: u64) -> Outcome<Rows> {
     let block = (width - DENSE) / ONES;
     for _ in 0..count {
         let numbers: [f64; DENSE] = std::array::from_fn(|_| f64::from(rng.next_u32()) / f64::from(1_u32 << 31) - 1.0);
-        let ones: [u32; ONES] =
-            std::array::from_fn(|b| (DENSE + b * block + rng.next_u32() as usize % block) as u32);
+        let ones: [u32; ONES] = std::array::from_fn(|b| (DENSE + b * block + rng.next_u32() as usize % block) as u32);
         rows.push(Row { numbers: &numbers, ones: &ones, outcome: f64::from(rng.next_u32() % 2) })?;
     }
     Ok(rows)
@@ -275,15 +281,11 @@ impl Watch {
         Self { wall: Instant::now(), cpu: cpu_nanoseconds() }
     }
 
-    fn wall_seconds(&self) -> f64 {
-        self.wall.elapsed().as_secs_f64()
-    }
-
     /// CPU seconds of all threads; wall time where the system does not tell.
     fn cpu_seconds(&self) -> f64 {
         match (self.cpu, cpu_nanoseconds()) {
             (Some(start), Some(end)) => (end - start) as f64 * 1e-9,
-            _ => self.wall_seconds(),
+            _ => self.wall.elapsed().as_secs_f64(),
         }
     }
 }
@@ -296,15 +298,7 @@ fn cpu_nanoseconds() -> Option<u64> {
     fs::read_dir("/proc/self/task").ok()?.map(|task| of(task.ok()?)).sum()
 }
 
-/// Megabytes that are resident, and that ever were; not a number where the system does not tell.
-fn resident() -> f64 {
-    megabytes("VmRSS:")
-}
-
-fn most_resident() -> f64 {
-    megabytes("VmHWM:")
-}
-
+/// Megabytes that the system counts under this name; not a number where it does not tell.
 fn megabytes(name: &str) -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name));
