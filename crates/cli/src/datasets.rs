@@ -17,6 +17,8 @@ pub(crate) struct Source {
     pub(crate) csv: Cow<'static, [u8]>,
     /// What the columns mean.
     pub(crate) schema: Schema,
+    /// The same in TOML.
+    pub(crate) schema_text: String,
 }
 
 impl Source {
@@ -37,15 +39,16 @@ pub(crate) fn open(source: &str, schema: Option<&Path>, base: &Path) -> Result<S
         let path = base.join(path);
         let csv = fs::read(&path).map_err(|error| Failure::file("cannot read", &path, error))?.into();
         let schema = given.map_or_else(|| read_schema(&schema_beside(&path)), Ok)?;
-        return Ok(Source { name: path.display().to_string(), csv, schema });
+        let (schema_text, schema) = schema;
+        return Ok(Source { name: path.display().to_string(), csv, schema, schema_text });
     }
     let set = known(source)?;
     let csv = match &set.rows_from {
         Rows::Bundled(bytes) => Cow::Borrowed(*bytes),
         Rows::Fetched { .. } => stored(set)?.into(),
     };
-    let schema = given.map_or_else(|| own_schema(set), Ok)?;
-    Ok(Source { name: set.name.to_owned(), csv, schema })
+    let (schema_text, schema) = given.map_or_else(|| own_schema(set), Ok)?;
+    Ok(Source { name: set.name.to_owned(), csv, schema, schema_text })
 }
 
 /// The data set of this name, or a hint at the one that was meant.
@@ -60,13 +63,15 @@ pub(crate) fn known(name: &str) -> Result<&'static Set, Failure> {
     })
 }
 
-fn own_schema(set: &Set) -> Result<Schema, Failure> {
-    Schema::from_toml(set.schema).map_err(|error| Failure::data(format!("{}.toml", set.name), error))
+fn own_schema(set: &Set) -> Result<(String, Schema), Failure> {
+    let schema = Schema::from_toml(set.schema).map_err(|error| Failure::data(format!("{}.toml", set.name), error))?;
+    Ok((set.schema.to_owned(), schema))
 }
 
-fn read_schema(path: &Path) -> Result<Schema, Failure> {
+fn read_schema(path: &Path) -> Result<(String, Schema), Failure> {
     let text = fs::read_to_string(path).map_err(|error| Failure::file("cannot read the schema", path, error))?;
-    Schema::from_toml(&text).map_err(|error| Failure::data(path.display().to_string(), error))
+    let schema = Schema::from_toml(&text).map_err(|error| Failure::data(path.display().to_string(), error))?;
+    Ok((text, schema))
 }
 
 /// `rows.toml` beside `rows.csv` or `rows.csv.gz`.

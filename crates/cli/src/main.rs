@@ -2,6 +2,7 @@
 
 mod account;
 mod arguments;
+mod clock;
 mod datasets;
 mod digits;
 mod explain;

@@ -78,7 +78,7 @@ fn start() -> Descent {
 }
 
 /// Batch, gradients, clipping, exact noise, optimiser.
-#[divan::bench(args = MODELS.map(|m| m.0))]
+#[divan::bench(args = MODELS.map(|m| m.0), sample_size = 100)]
 fn whole_step(bencher: Bencher, name: &str) {
     let (rows, model, mut gate, mut q) = (rows(), model(name), gate(), start());
     let (mut batch, mut released, mut scratch) = (Batch::default(), Released::zeros(2 * WIDTH), Scratch::default());
@@ -96,7 +96,7 @@ fn whole_step(bencher: Bencher, name: &str) {
 }
 
 /// Gradients of 100 rows into a plain sum.
-#[divan::bench(args = MODELS.map(|m| m.0))]
+#[divan::bench(args = MODELS.map(|m| m.0), sample_size = 100)]
 fn gradients_in_the_clear(bencher: Bencher, name: &str) {
     let (rows, model, q, mut scratch) = (rows(), model(name), start(), Scratch::default());
     let which: Vec<usize> = (0..100).map(|i| i * 20).collect();
@@ -105,7 +105,7 @@ fn gradients_in_the_clear(bencher: Bencher, name: &str) {
 }
 
 /// Poisson sampling, exact noise on 216 coordinates, and nothing else.
-#[divan::bench]
+#[divan::bench(sample_size = 100)]
 fn batch_and_noise(bencher: Bencher) {
     let (mut gate, mut batch, mut released) = (gate(), Batch::default(), Released::zeros(2 * WIDTH));
     gate.batch(ROWS, &mut batch).expect("a batch");

@@ -68,11 +68,11 @@ impl Moments {
             }
             Self::Adam { first, second, steps } => {
                 *steps += 1;
-                let unbiased = DECAY.map(|decay| 1.0 - libm::pow(decay, *steps as f64));
+                let unbiased = DECAY.map(|decay| 1.0 / (1.0 - libm::pow(decay, *steps as f64)));
                 for ((g, m), v) in gradient.iter_mut().zip(first).zip(second) {
                     *m = DECAY[0] * *m + (1.0 - DECAY[0]) * *g;
                     *v = DECAY[1] * *v + (1.0 - DECAY[1]) * *g * *g;
-                    *g = (*m / unbiased[0]) / ((*v / unbiased[1]).sqrt() + SMALL);
+                    *g = (*m * unbiased[0]) / ((*v * unbiased[1]).sqrt() + SMALL);
                 }
             }
         }

@@ -187,7 +187,8 @@ impl Clip {
     ///
     /// Everything is decided on integers, exactly: zeros and the order of coordinates make no difference, and a vector
     /// that fits is taken as it is. The shrinking aims a margin below the bound that covers its roundings, so the check
-    /// never fails; should it fail all the same, the vector contributes zero.
+    /// never fails; should it fail all the same, the vector contributes zero. Comparisons are written so that NaN takes
+    /// the refusing branch: `(C / norm).min(1.0)` would let it through.
     fn vector(&self, x: &[f64], q: &mut [i64]) {
         let squared = self.shrunk(x, q);
         if squared > self.bound_squared() {
@@ -200,45 +201,69 @@ impl Clip {
     }
 
     /// The integers before the last check, and Σ qᵢ².
+    ///
+    /// Vectors of few, small coordinates, which most are, go by vector code; the others do the same in plain integers.
     fn shrunk(&self, x: &[f64], q: &mut [i64]) -> u128 {
-        let squared = self.truncated(x, q);
-        if squared <= self.bound_squared() {
-            return squared;
+        let units = |v: f64| truncated(v * self.scale);
+        match small(x, q, units) {
+            Some(squared) if squared <= self.bound_squared() => squared,
+            Some(squared) => {
+                let factor = self.factor(squared);
+                small(x, q, |v| truncated(units(v) * factor)).unwrap_or(u128::MAX)
+            }
+            None => self.shrunk_large(x, q),
         }
-        shrink(q, self.bound, squared);
-        norm_squared(q)
     }
 
-    /// x·2^k truncated toward zero, and Σ qᵢ²; zero if a coordinate is not finite.
+    /// The same for coordinates of any size; zero if one is not finite.
     ///
-    /// Comparisons are written so that NaN takes the refusing branch: `(C / norm).min(1.0)` would let it through.
     /// A vector with a coordinate over 2^41 units, twice what any bound allows, is first brought to between 2^40 and
     /// 2^41 units by a power of two: it is still as long as the bound, or longer.
-    fn truncated(&self, x: &[f64], q: &mut [i64]) -> u128 {
-        if x.len() <= FEW && all_within(x, SMALL * self.unit) {
-            return u128::from(truncate_small(x, self.scale, q));
-        }
-        let scale = if all_within(x, WIDE * self.unit) { self.scale } else { scale_of_large(x) };
+    fn shrunk_large(&self, x: &[f64], q: &mut [i64]) -> u128 {
+        let wide = x.iter().all(|v| v.abs() <= WIDE * self.unit);
+        let scale = if wide { self.scale } else { scale_of_large(x) };
         q.iter_mut().zip(x).for_each(|(q, &v)| *q = (v * scale) as i64);
+        let squared = norm_squared(q);
+        if squared > self.bound_squared() {
+            let factor = self.factor(squared);
+            q.iter_mut().for_each(|q| *q = (*q as f64 * factor) as i64);
+        }
         norm_squared(q)
     }
-}
 
-/// True if |v| ≤ limit for each, hence for no NaN.
-fn all_within(x: &[f64], limit: f64) -> bool {
-    x.iter().fold(true, |so_far, v| so_far & (v.abs() <= limit))
-}
-
-/// q = trunc(x·scale) for |x·scale| ≤ 2^26 and at most 2^11 coordinates, and Σ qᵢ².
-fn truncate_small(x: &[f64], scale: f64, q: &mut [i64]) -> u64 {
-    let mut sum = 0_u64;
-    for (q, v) in q.iter_mut().zip(x) {
-        let units = (v * scale) as i32;
-        *q = i64::from(units);
-        // Cannot wrap, as its constants say; an overflow check would only forbid vector code.
-        sum = sum.wrapping_add(u64::from(units.unsigned_abs()) * u64::from(units.unsigned_abs()));
+    /// B/‖q‖ for Σ qᵢ² = `squared`, with a margin, so that truncated products with it stay within B.
+    ///
+    /// Relative errors: 2^−53 each for the sum as f64 (half of it after the root), the root, the margin's product, the
+    /// quotient, and each coordinate's product; together under 2^−50, which the margin takes off. |qᵢ| ≤ 2^41 is exact.
+    fn factor(&self, squared: u128) -> f64 {
+        self.bound as f64 * (1.0 - power_of_two(-50)) / (squared as f64).sqrt()
     }
-    sum
+}
+
+/// 2^52: a number from 0 to 2^51 that is added to it is rounded to an integer, which stands in its low bits.
+const ROUNDER: f64 = (1_u64 << 52) as f64;
+
+/// The integer part of 0 ≤ a ≤ 2^51. For vector code, which a cast is not.
+#[inline(always)]
+fn truncated(a: f64) -> f64 {
+    let nearest = (a + ROUNDER) - ROUNDER;
+    if nearest > a { nearest - 1.0 } else { nearest }
+}
+
+/// qᵢ = ±units(|xᵢ|), and Σ qᵢ²; none if a coordinate would be over 2^26 or NaN, or there are over 2^11 of them.
+///
+/// `units` gives integers. The sum cannot wrap: 2^11·(2^26)² < 2^64. An overflow check would only forbid vector code.
+#[inline(always)]
+fn small(x: &[f64], q: &mut [i64], units: impl Fn(f64) -> f64) -> Option<u128> {
+    let (mut sum, mut within) = (0_u64, x.len() <= FEW);
+    for (q, v) in q.iter_mut().zip(x) {
+        let size = units(v.abs());
+        within &= size <= SMALL;
+        let size = u64::from((size + ROUNDER).to_bits() as u32);
+        *q = if *v < 0.0 { -(size as i64) } else { size as i64 };
+        sum = sum.wrapping_add(size * size);
+    }
+    within.then_some(u128::from(sum))
 }
 
 /// The power of two that brings the largest coordinate to between 2^40 and 2^41; 0 if one is not finite.
@@ -249,15 +274,6 @@ fn scale_of_large(x: &[f64]) -> f64 {
     let largest = x.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let exponent = libm::frexp(largest).1 - 1; // 2^exponent ≤ largest < 2^(exponent + 1)
     power_of_two(40 - exponent)
-}
-
-/// q·B/‖q‖, truncated toward zero, for Σ qᵢ² = `squared`.
-///
-/// Relative errors: 2^−53 each for the sum as f64 (half of it after the root), the root, the margin's product, the
-/// quotient, and each coordinate's product; together under 2^−50, which the margin takes off. |qᵢ| ≤ 2^41 is exact.
-fn shrink(q: &mut [i64], bound: u64, squared: u128) {
-    let factor = bound as f64 * (1.0 - power_of_two(-50)) / (squared as f64).sqrt();
-    q.iter_mut().for_each(|q| *q = (*q as f64 * factor) as i64);
 }
 
 /// Σ qᵢ², saturating.
@@ -356,13 +372,12 @@ mod tests {
         }
 
         #[test]
-        fn short_and_long_arithmetic_agree(x in prop::collection::vec(-70e6..70e6_f64, 1..12), units in 1..1_u64 << 40) {
+        fn short_and_long_arithmetic_agree(x in prop::collection::vec(-70e6..70e6_f64, 1..12), exponent in 0..40_u32) {
             // On the grid of units: the short path takes all coordinates up to 2^26, about 67e6.
-            let clip = Clip { bound: units, scale: 1.0, unit: 1.0 };
+            let clip = Clip { bound: (1 << exponent) + 1, scale: 1.0, unit: 1.0 };
             let (mut q, mut long) = (vec![0; x.len()], vec![0; x.len()]);
-            let squared = clip.truncated(&x, &mut q);
-            long.iter_mut().zip(&x).for_each(|(q, v)| *q = *v as i64);
-            prop_assert_eq!((squared, &q), (norm_squared(&long), &long));
+            let squared = clip.shrunk(&x, &mut q);
+            prop_assert_eq!((squared, &q), (clip.shrunk_large(&x, &mut long), &long));
         }
 
         #[test]

@@ -13,6 +13,7 @@ mod predict;
 mod progress;
 mod promise;
 mod run;
+mod simulator;
 mod sites;
 mod state;
 mod store;
@@ -46,12 +47,12 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
         study.seeds = vec![seed];
     }
     let base = arguments.study.parent().unwrap_or(Path::new("."));
-    let engine = engine::open(&study, base)?;
+    let engine = simulator::Simulator::open(&study, base)?;
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
-    run::run(&study, &*engine, &out, json)
+    run::run(&study, &engine, &out, json)
 }
 
 /// `posterity predict`
 pub(crate) fn predict(arguments: &PredictArguments, json: bool) -> Result<String, Failure> {
-    predict::text(arguments, &engine::predictor(), json)
+    predict::text(arguments, &simulator::predict, json)
 }

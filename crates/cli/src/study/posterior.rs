@@ -14,8 +14,8 @@ pub(crate) struct Marginals {
     pub(crate) mean: Vec<f64>,
     /// Posterior deviations.
     pub(crate) deviation: Vec<f64>,
-    /// Lower Cholesky factor of the precision, row by row, for a full covariance; none for independent coordinates.
-    pub(crate) precision_factor: Option<Vec<f64>>,
+    /// Lower triangle of the precision, row by row, for a full covariance; none for independent coordinates.
+    pub(crate) precision: Option<Vec<f64>>,
 }
 
 /// The file.
@@ -74,7 +74,6 @@ impl StoredModel {
     }
 
     /// The likelihood again; an expectation is not needed for predictions, so it is the closed one.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the predictor behind `engine::predictor`"))]
     pub(crate) fn likelihood(self) -> Likelihood {
         match self {
             Self::Linear { noise_variance } => Likelihood::Linear { noise_variance },

@@ -111,7 +111,7 @@ mod tests {
             bias: false,
             inputs: vec!["a".into()],
             data_schema: "stored".into(),
-            posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision_factor: None },
+            posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None },
         }
     }
 

@@ -8,6 +8,7 @@ use super::state::Finished;
 use super::store::{Store, file_name};
 use super::summary;
 use crate::failure::Failure;
+use crate::report;
 use inference::results::{Results, SCHEMA};
 use std::path::Path;
 
@@ -17,7 +18,7 @@ use std::path::Path;
 /// that a run that was stopped goes on from there.
 pub(crate) fn run(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -> Result<String, Failure> {
     let store = Store::open(out, &study.text, &engine.data_digest())?;
-    let data = engine.summary();
+    let data = engine.summary()?;
     let mut methods = Vec::new();
     for work in all(study) {
         let runs = seeds(study, work, engine, &store, json)?;
@@ -36,16 +37,19 @@ pub(crate) fn run(study: &Study, engine: &dyn Engine, out: &Path, json: bool) ->
         methods,
     };
     let path = store.write("results.json", &results)?;
-    let report = engine.report(&results, store.root())?.map_or(path, |name| store.root().join(name));
+    let report = store.write_text("report.html", &report::html(&results))?;
     if json {
         return Ok(format!("{}\n", serde_json::to_string(&results).unwrap_or_default()));
     }
-    Ok(format!("{}\n{}\n", summary::table(&results.methods), report.display()))
+    let table = report::table(&results, report::Terminal::found());
+    Ok(format!("{table}\nresults: {}\nreport:  {}\n", path.display(), report.display()))
 }
 
 /// The study's methods, then the two that every result is seen beside.
 fn all(study: &Study) -> impl Iterator<Item = Work<'_>> {
-    study.methods.iter().map(Work::Method).chain([Work::LocalOnly, Work::NonPrivate])
+    let baselines =
+        study.methods.first().into_iter().flat_map(|method| [Work::LocalOnly(method), Work::NonPrivate(method)]);
+    study.methods.iter().map(Work::Method).chain(baselines)
 }
 
 /// One piece of work for every seed, taken from the directory where it is finished.

@@ -29,7 +29,6 @@ pub(crate) struct Finished {
 
 impl Finished {
     /// A record with the posterior's numbers and the time that it took.
-    #[expect(dead_code, reason = "for the simulator behind `engine::open`")]
     pub(crate) fn of(record: Record, posterior: Marginals, cpu_seconds: f64) -> Self {
         let Scores { accuracy, log_likelihood, auc, absolute_error } = record.scores;
         Self {

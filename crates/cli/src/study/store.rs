@@ -49,11 +49,6 @@ impl Store {
         Ok(Self { root: root.to_owned(), key })
     }
 
-    /// The run's directory.
-    pub(crate) fn root(&self) -> &Path {
-        &self.root
-    }
-
     /// Finished work under this study's key. A file that does not read back is run again.
     pub(crate) fn finished(&self, name: &str, seed: u64) -> Option<Finished> {
         let text = fs::read_to_string(self.state_file(name, seed)).ok()?;
@@ -73,6 +68,13 @@ impl Store {
     pub(crate) fn write(&self, name: &str, value: &impl Serialize) -> Result<PathBuf, Failure> {
         let path = self.root.join(name);
         self.write_json(&path, value)?;
+        Ok(path)
+    }
+
+    /// Writes a text of the run, whole or not at all.
+    pub(crate) fn write_text(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {
+        let path = self.root.join(name);
+        write_whole(&path, text.as_bytes()).map_err(|source| Failure::file("cannot write", &path, source))?;
         Ok(path)
     }
 

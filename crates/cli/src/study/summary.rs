@@ -1,4 +1,4 @@
-//! From finished runs to the entries of `results.json`, and to the table that ends a run.
+//! From finished runs to the entries of `results.json`.
 
 use super::engine::Work;
 use super::state::Finished;
@@ -46,15 +46,15 @@ fn names(work: Work<'_>) -> (&'static str, &'static str, &'static str) {
         Work::Method(method) => {
             (words::algorithm(method.scheme), words::solver(method.solver), words::schedule(method.schedule))
         }
-        Work::LocalOnly => ("local-only", "clear", "sequential"),
-        Work::NonPrivate => ("non-private", "clear", "sequential"),
+        Work::LocalOnly(_) => ("local-only", "clear", "sequential"),
+        Work::NonPrivate(_) => ("non-private", "clear", "sequential"),
     }
 }
 
 fn promised(work: Work<'_>) -> Option<(&Method, &Promise)> {
     match work {
         Work::Method(method) => method.promise.as_ref().map(|promise| (method, promise)),
-        Work::LocalOnly | Work::NonPrivate => None,
+        Work::LocalOnly(_) | Work::NonPrivate(_) => None,
     }
 }
 
@@ -79,22 +79,4 @@ fn coefficients(run: &Finished, inputs: &[String]) -> Vec<Coefficient> {
     let numbers = run.posterior.mean.iter().zip(&run.posterior.deviation);
     let named = inputs.iter().zip(numbers);
     named.map(|(name, (&mean, &deviation))| Coefficient { name: name.clone(), mean, deviation }).collect()
-}
-
-/// The table that ends a run: one line for each method, the baselines last.
-pub(crate) fn table(methods: &[MethodResult]) -> String {
-    let width = methods.iter().map(|method| method.name.chars().count()).max().unwrap_or(0).max(6);
-    let classes = methods.iter().any(|method| method.accuracy.is_some());
-    let score = if classes { "accuracy" } else { "abs. error" };
-    let mut text =
-        format!("{:<width$}  {score:>15}  {:>17}  {:>8}  {:>8}\n", "method", "log-likelihood", "ε", "messages");
-    for method in methods {
-        let first = if classes { &method.accuracy } else { &method.absolute_error };
-        let first = first.as_ref().map_or_else(|| "-".to_owned(), |s| format!("{:.4} ± {:.4}", s.mean, s.sd));
-        let second = format!("{:.4} ± {:.4}", method.log_likelihood.mean, method.log_likelihood.sd);
-        let epsilon = method.privacy.as_ref().map_or_else(|| "none".to_owned(), |p| format!("{}", p.epsilon));
-        text +=
-            &format!("{:<width$}  {first:>15}  {second:>17}  {epsilon:>8}  {:>8.0}\n", method.name, method.messages);
-    }
-    text
 }

@@ -38,6 +38,16 @@ pub struct Outcome {
     pub drop_missing: bool,
 }
 
+impl Outcome {
+    /// A value that a row may have, as it would stand in a file.
+    pub fn example(&self) -> String {
+        match &self.kind {
+            OutcomeKind::Classes(levels) => levels.first().cloned().unwrap_or_default(),
+            OutcomeKind::Number(number) => number.bounds.map_or(number.centre, |(low, _)| low).to_string(),
+        }
+    }
+}
+
 /// Values of an outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutcomeKind {

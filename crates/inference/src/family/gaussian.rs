@@ -46,6 +46,14 @@ impl Gaussian {
         Self::of_factor(mean, factor)
     }
 
+    /// The precision matrix where coordinates are correlated, lower triangle packed row by row; none where they are not.
+    pub fn packed_precision(&self) -> Option<Vec<f64>> {
+        match self.spread {
+            Spread::Diagonal(_) => None,
+            Spread::Full(_) => Some(self.precision()),
+        }
+    }
+
     /// A Gaussian by Λμ and packed Λ.
     pub(super) fn from_information(information: &[f64], precision: &[f64]) -> Option<Self> {
         let factor = linalg::cholesky(precision, information.len())?;

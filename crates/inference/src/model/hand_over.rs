@@ -13,14 +13,17 @@ pub(super) fn hand_over(
     at: Point<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), PrivacyError> {
-    let d = at.mean.len() as u32;
-    positions.clear();
-    positions.extend(0..row.numbers.len() as u32);
-    positions.extend(row.ones);
-    positions.extend(d..d + row.numbers.len() as u32);
-    positions.extend(row.ones.iter().map(|p| d + p));
-    values.clear();
-    values.extend(row.entries().map(|(_, x)| residual * x));
-    values.extend(row.entries().map(|(j, x)| by_log(j, x)));
+    let (d, dense, stored) = (at.mean.len() as u32, row.numbers.len(), row.numbers.len() + row.ones.len());
+    positions.resize(2 * stored, 0);
+    values.resize(2 * stored, 0.0);
+    let (low, high) = positions.split_at_mut(stored);
+    low[..dense].iter_mut().zip(0..).for_each(|(p, j)| *p = j);
+    low[dense..].copy_from_slice(row.ones);
+    high.iter_mut().zip(&*low).for_each(|(high, low)| *high = d + low);
+    let (by_mean, by_spread) = values.split_at_mut(stored);
+    by_mean[..dense].iter_mut().zip(row.numbers).for_each(|(v, x)| *v = residual * x);
+    by_mean[dense..].fill(residual);
+    by_spread.iter_mut().zip(row.numbers).enumerate().for_each(|(j, (v, x))| *v = by_log(j, *x));
+    by_spread[dense..].iter_mut().zip(row.ones).for_each(|(v, p)| *v = by_log(*p as usize, 1.0));
     sink.add(positions, values)
 }

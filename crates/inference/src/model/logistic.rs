@@ -126,12 +126,11 @@ fn by_mixture(
     let Scratch { per_row: [value, slope, ..], positions, values, per_parameter } = scratch;
     per_parameter.clear();
     per_parameter.extend(at.deviation.iter().map(|s| s * s));
-    value.clear();
-    slope.clear();
-    for &i in which {
+    value.resize(which.len(), 0.0);
+    slope.resize(which.len(), 0.0);
+    for ((&i, value), slope) in which.iter().zip(&mut *value).zip(&mut *slope) {
         let row = rows.row(i);
-        value.push(row.dot(at.mean));
-        slope.push(row.dot_squared(per_parameter));
+        (*value, *slope) = (row.dot(at.mean), row.dot_squared(per_parameter));
     }
     expectations(value, slope);
     for ((&i, value), slope) in which.iter().zip(value).zip(slope) {

@@ -10,19 +10,23 @@ const TERMS: [(f64, f64); 4] = [
     (0.109_517_129_7, 1.019_367_693_2),
 ];
 
+/// Term k of both sums for a ~ N(m, v): wₖ Φ(zₖ) and wₖ cₖ φ(zₖ)/√(1 + cₖ²v), zₖ = cₖ m/√(1 + cₖ²v).
+#[inline(always)]
+fn term(k: usize, m: f64, v: f64) -> (f64, f64) {
+    let (w, c) = TERMS[k];
+    let shrunk = c / (1.0 + c * c * v).sqrt();
+    let (cdf, pdf) = normal(shrunk * m);
+    (w * cdf, w * shrunk * pdf)
+}
+
 /// E σ(a) and E σ'(a) for a ~ N(m, v), row by row: m becomes the first, v the second.
 ///
-/// E Φ(c a) = Φ(c m/√(1 + c²v)), hence E σ = Σ wₖ Φ(zₖ) and E σ' = Σ wₖ cₖ φ(zₖ)/√(1 + cₖ²v), zₖ = cₖ m/√(1 + cₖ²v).
+/// By E Φ(c a) = Φ(c m/√(1 + c²v)) and its derivative by m. The terms are written out, so that the loop over rows is the
+/// innermost and becomes vector code.
 pub(crate) fn expectations(mean: &mut [f64], variance: &mut [f64]) {
     for (m, v) in mean.iter_mut().zip(variance) {
-        let (mut value, mut slope) = (0.0, 0.0);
-        for (w, c) in TERMS {
-            let shrunk = c / (1.0 + c * c * *v).sqrt();
-            let (cdf, pdf) = normal(shrunk * *m);
-            value += w * cdf;
-            slope += w * shrunk * pdf;
-        }
-        (*m, *v) = (value, slope);
+        let [a, b, c, d] = [term(0, *m, *v), term(1, *m, *v), term(2, *m, *v), term(3, *m, *v)];
+        (*m, *v) = ((a.0 + b.0) + (c.0 + d.0), (a.1 + b.1) + (c.1 + d.1));
     }
 }
 

@@ -22,9 +22,9 @@ impl Engine for Fake {
         self.digest.to_owned()
     }
 
-    fn summary(&self) -> DataSummary {
+    fn summary(&self) -> Result<DataSummary, Failure> {
         let clients = vec![ClientSummary { name: "0".into(), rows: 9 }];
-        DataSummary { source: "fake".into(), inputs: vec!["a".into()], train_rows: 9, test_rows: 1, clients }
+        Ok(DataSummary { source: "fake".into(), inputs: vec!["a".into()], train_rows: 9, test_rows: 1, clients })
     }
 
     fn data_schema(&self) -> String {
@@ -49,17 +49,13 @@ impl Engine for Fake {
             auc: None,
             absolute_error: None,
             curve: vec![point],
-            posterior: Marginals { mean: vec![1.5], deviation: vec![0.1], precision_factor: None },
+            posterior: Marginals { mean: vec![1.5], deviation: vec![0.1], precision: None },
             calibration: Vec::new(),
             noise_multiplier: None,
             clip: None,
             spending: Vec::new(),
             warnings: vec!["said once".into()],
         })
-    }
-
-    fn report(&self, _: &Results, _: &Path) -> Result<Option<String>, Failure> {
-        Ok(None)
     }
 }
 

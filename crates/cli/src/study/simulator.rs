@@ -1,0 +1,192 @@
+//! The engine of `run`: opened data, and the simulator of the inference room behind the frame's contract.
+
+use super::engine::{Engine, Work};
+use super::meant::{self, Likelihood, Study};
+use super::posterior::{Marginals, Posterior};
+use super::state::Finished;
+use crate::clock::cpu_seconds;
+use crate::datasets;
+use crate::failure::Failure;
+use inference::results::{ClientSummary, DataSummary};
+use inference::{
+    Encoded, Expectation, Federation, Gaussian, Linear, Logistic, Model, Observer, Partition, Prediction, Predictive,
+    Reading, Schema, Simulation, Skew, Split, header, read,
+};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A study's data, encoded, and what is to be done with them.
+pub(crate) struct Simulator {
+    source: String,
+    digest: String,
+    schema: String,
+    table: Encoded,
+    split: Split,
+    partition: Partition,
+    model: Arc<dyn Model>,
+    prior_precision: f64,
+    first_seed: u64,
+}
+
+impl Simulator {
+    /// Opens a study's data; paths are relative to `base`. A first federation is dealt, so that data which do not fit
+    /// the study are refused before anything is written.
+    pub(crate) fn open(study: &Study, base: &Path) -> Result<Self, Failure> {
+        let source = datasets::open(&study.data.source, study.data.schema.as_deref(), base)?;
+        let (split, partition) = (split(&study.data.split), partition(&study.partition));
+        let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
+        let table = source.read(study.model.bias, &keep)?;
+        check_outcome(study, &source)?;
+        let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
+        let opened = Self {
+            digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            source: source.name,
+            schema: source.schema_text,
+            table,
+            split,
+            partition,
+            model: likelihood(study.model.kind),
+            prior_precision: study.model.prior_precision,
+            first_seed: study.seeds.first().copied().unwrap_or(1),
+        };
+        opened.federation(opened.first_seed)?;
+        Ok(opened)
+    }
+
+    fn federation(&self, seed: u64) -> Result<Federation, Failure> {
+        Federation::new(&self.table, &self.split, &self.partition, seed)
+            .map_err(|error| Failure::data(self.source.as_str(), error))
+    }
+}
+
+impl Engine for Simulator {
+    fn data_digest(&self) -> String {
+        self.digest.clone()
+    }
+
+    fn summary(&self) -> Result<DataSummary, Failure> {
+        let federation = self.federation(self.first_seed)?;
+        let clients = federation.sites.iter();
+        let clients: Vec<ClientSummary> =
+            clients.map(|s| ClientSummary { name: s.name.clone(), rows: s.shard.len() }).collect();
+        Ok(DataSummary {
+            source: self.source.clone(),
+            inputs: self.table.inputs.clone(),
+            train_rows: clients.iter().map(|c| c.rows).sum(),
+            test_rows: federation.test.len(),
+            clients,
+        })
+    }
+
+    fn data_schema(&self) -> String {
+        self.schema.clone()
+    }
+
+    fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure> {
+        let federation = self.federation(seed)?;
+        let start = cpu_seconds();
+        let simulation = |method| Simulation {
+            method,
+            sites: &federation.sites,
+            test: &federation.test,
+            model: self.model.clone(),
+            prior_precision: self.prior_precision,
+            seed,
+        };
+        let record = match work {
+            Work::Method(method) => simulation(method).run(observer)?,
+            Work::LocalOnly(method) => simulation(method).local_only()?,
+            Work::NonPrivate(method) => simulation(method).non_private()?,
+        };
+        let posterior = marginals(&record.posterior);
+        Ok(Finished::of(record, posterior, cpu_seconds() - start))
+    }
+}
+
+/// Predicts the rows of a CSV from a stored posterior.
+pub(crate) fn predict(posterior: &Posterior, csv: &[u8]) -> Result<Vec<Prediction>, Failure> {
+    let wrong = |error| Failure::data("the rows to predict", error);
+    let schema = Schema::from_toml(&posterior.data_schema).map_err(|e| Failure::data("the stored schema", e))?;
+    let known = header(csv).map_err(wrong)?.iter().any(|column| *column == schema.outcome().column);
+    let rows = if known { csv.to_vec() } else { with_outcome(csv, &schema)? };
+    let table = read(&rows[..], &schema, posterior.bias, &[], Reading::Strict).map_err(wrong)?;
+    let q = &posterior.posterior;
+    let gaussian = match &q.precision {
+        Some(precision) => Gaussian::from_precision(q.mean.clone(), precision),
+        None => Gaussian::new_diagonal(q.mean.clone(), q.deviation.iter().map(|s| s * s).collect()),
+    };
+    let improper = || Failure::usage("the stored posterior is not a proper distribution", "run the study again");
+    Ok(likelihood(posterior.model.likelihood()).predict(&table.rows, &gaussian.ok_or_else(improper)?))
+}
+
+/// The rows with an outcome that any row may have: predictions do not look at it.
+fn with_outcome(csv: &[u8], schema: &Schema) -> Result<Vec<u8>, Failure> {
+    let broken =
+        |e: &dyn std::fmt::Display| Failure::usage(format!("the rows to predict: {e}"), "give a CSV with a header");
+    let (outcome, example) = (schema.outcome(), schema.outcome().example());
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(csv);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for (line, record) in reader.records().enumerate() {
+        let mut record = record.map_err(|e| broken(&e))?;
+        record.push_field(if line == 0 { &outcome.column } else { &example });
+        writer.write_record(&record).map_err(|e| broken(&e))?;
+    }
+    writer.into_inner().map_err(|e| broken(&e))
+}
+
+fn marginals(q: &Gaussian) -> Marginals {
+    Marginals { mean: q.mean().to_vec(), deviation: q.deviations(), precision: q.packed_precision() }
+}
+
+/// A logistic model wants two classes, a linear one a number.
+fn check_outcome(study: &Study, source: &datasets::Source) -> Result<(), Failure> {
+    match (study.model.kind, source.schema.classes()) {
+        (Likelihood::Logistic { .. }, Some(2)) | (Likelihood::Linear { .. }, None) => Ok(()),
+        (Likelihood::Logistic { .. }, _) => Err(Failure::usage(
+            format!("a logistic model needs an outcome of two levels, and that of {} is another", source.name),
+            "kind = \"linear\" for a number; more than two classes come later",
+        )),
+        (Likelihood::Linear { .. }, Some(_)) => Err(Failure::usage(
+            format!("a linear model needs an outcome that is a number, and that of {} has levels", source.name),
+            "kind = \"logistic\" for two levels",
+        )),
+    }
+}
+
+fn split(split: &meant::Split) -> Split {
+    match split {
+        meant::Split::Fraction { test } => Split::Fraction { test: *test },
+        meant::Split::Column { column, test_level } => {
+            Split::Column { column: column.clone(), test_level: test_level.clone() }
+        }
+        meant::Split::Half => Split::Half,
+    }
+}
+
+fn partition(partition: &meant::Partition) -> Partition {
+    match partition {
+        meant::Partition::Even { clients } => Partition::Even { clients: *clients as usize },
+        meant::Partition::Column { column } => Partition::Column { column: column.clone() },
+        meant::Partition::Skewed { clients, rho, kappa } => {
+            Partition::Skewed(Skew { clients: *clients as usize, rho: *rho, kappa: *kappa })
+        }
+    }
+}
+
+fn likelihood(kind: Likelihood) -> Arc<dyn Model> {
+    match kind {
+        Likelihood::Linear { noise_variance } => Arc::new(Linear { noise_variance }),
+        Likelihood::Logistic { expectation, predictive } => Arc::new(Logistic {
+            expectation: match expectation {
+                meant::Expectation::Mixture => Expectation::Mixture,
+                meant::Expectation::MonteCarlo { draws } => Expectation::MonteCarlo { draws },
+            },
+            predictive: match predictive {
+                meant::Predictive::Mixture => Predictive::Mixture,
+                meant::Predictive::Probit => Predictive::Probit,
+                meant::Predictive::MonteCarlo { draws } => Predictive::MonteCarlo { draws },
+            },
+        }),
+    }
+}
