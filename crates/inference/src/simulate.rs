@@ -90,7 +90,7 @@ impl Simulation<'_> {
         let mut seen = self.look(built, &drive)?;
         let mut curve = vec![point(&seen, &drive, &mut spending)?];
         while drive.rounds() < of && drive.round()? == Progress::Moved {
-            if drive.rounds() % every == 0 {
+            if drive.rounds().is_multiple_of(every) {
                 seen = self.look(built, &drive)?;
                 let point = point(&seen, &drive, &mut spending)?;
                 observer.round(&point, of, spending.left(&drive));
