@@ -32,7 +32,7 @@ pub(crate) fn accounting(root: &Path) -> Result<(), String> {
 }
 
 /// Standard output of a command that must succeed.
-fn run(command: &mut Command) -> Result<String, String> {
+pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     let done = command.output().map_err(|e| format!("{command:?} does not start: {e}"))?;
     if !done.status.success() {
         return Err(format!("{command:?} failed: {}", String::from_utf8_lossy(&done.stderr)));
@@ -40,7 +40,7 @@ fn run(command: &mut Command) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
-fn machine() -> String {
+pub(crate) fn machine() -> String {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|l| l.strip_prefix("model name")).unwrap_or(": unknown processor");
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -48,7 +48,7 @@ fn machine() -> String {
 }
 
 /// One field of a flat JSON object, as text.
-fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let start = line.find(&format!("\"{name}\":"))? + name.len() + 3;
     let rest = line[start..].trim_start();
     match rest.strip_prefix('"') {

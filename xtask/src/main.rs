@@ -1,6 +1,7 @@
 //! Tasks of the repository. `cargo xtask test`: everything that a change must pass, on a machine with the Rust toolchain and nothing else.
 
 mod bench;
+mod bench_inference;
 mod shown;
 mod tidy;
 
@@ -16,12 +17,13 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::check(&root()),
         ["shown"] => build_release().and_then(|()| shown::run(&root())),
         ["bench", "accounting"] => bench::accounting(&root()),
+        ["bench", "inference"] => bench_inference::inference(&root()),
         ["bench", .., "--help" | "-h"] => {
             println!("{}", bench::HELP);
             Ok(())
         }
         ["bench", ..] => Err(bench::HELP.into()),
-        _ => Err("usage: cargo xtask test | tidy | shown | bench accounting".into()),
+        _ => Err("usage: cargo xtask test | tidy | shown | bench accounting | bench inference".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

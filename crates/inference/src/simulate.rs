@@ -5,14 +5,15 @@ use crate::build::{Built, build};
 use crate::client::{Client, Workshop};
 use crate::drive::{Drive, Progress};
 use crate::message::{Direct, Link};
-use crate::record::{Observer, Record};
+use crate::record::{Observer, Record, Scores};
 use crate::results::CurvePoint;
 use crate::score::{calibration, scores};
 use crate::settings::{Method, Rounds, Scheme};
 use crate::spending::Spending;
-use crate::{Gaussian, Model, Rows, RunError, Site};
+use crate::{Gaussian, Model, Prediction, Rows, RunError, Site};
 use privacy::record::Tape;
 use privacy::{Adjacency, Unit};
+use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
@@ -57,10 +58,12 @@ impl Simulation<'_> {
         link: &'b dyn Link,
         tape: Option<&Tape>,
     ) -> Result<Drive<'b>, RunError> {
-        let clients = self.sites.iter().zip(&built.terms).zip(&built.grants).enumerate();
-        let clients = clients
+        let clients = self.sites.par_iter().zip(&built.terms).zip(&built.grants).enumerate();
+        // Every ledger checks its plan, which takes longer than many an answer.
+        let clients: Vec<_> = clients
             .map(|(index, ((site, terms), grant))| Client::new(index, &site.shard, terms.clone(), grant.clone()))
-            .collect::<Result<Vec<_>, _>>()?;
+            .collect();
+        let clients = clients.into_iter().collect::<Result<_, _>>()?;
         let workshop = Workshop { seed: self.seed, run: self.run_id(), summing: built.summing, tape: tape.cloned() };
         let protocol: &dyn Protocol = built.protocol.as_ref();
         Drive::new(protocol, self.method.schedule, link, workshop, clients, &built.rates)
@@ -84,19 +87,20 @@ impl Simulation<'_> {
         let mut spending = Spending::new(self.method, &built.plan);
         let of = self.most_rounds();
         let every = of.div_ceil(MOST_POINTS).max(1);
-        let mut curve = vec![self.point(built, &drive, &mut spending)?];
+        let mut seen = self.look(built, &drive)?;
+        let mut curve = vec![point(&seen, &drive, &mut spending)?];
         while drive.rounds() < of && drive.round()? == Progress::Moved {
             if drive.rounds().is_multiple_of(every) {
-                let point = self.point(built, &drive, &mut spending)?;
+                seen = self.look(built, &drive)?;
+                let point = point(&seen, &drive, &mut spending)?;
                 observer.round(&point, of, spending.left(&drive));
                 curve.push(point);
             }
         }
         if curve.last().is_some_and(|p| p.round != drive.rounds()) {
-            curve.push(self.point(built, &drive, &mut spending)?);
+            seen = self.look(built, &drive)?;
+            curve.push(point(&seen, &drive, &mut spending)?);
         }
-        let posterior = served(built, &drive)?;
-        let predictions = self.model.predict(self.test, &posterior);
         let names: Vec<&str> = self.sites.iter().map(|s| s.name.as_str()).collect();
         Ok(Record {
             seed: self.seed,
@@ -104,9 +108,9 @@ impl Simulation<'_> {
             messages: drive.messages(),
             bytes: drive.bytes(),
             curve,
-            scores: scores(&predictions, self.test.outcomes()),
-            posterior,
-            calibration: calibration(&predictions, self.test.outcomes()),
+            scores: seen.scores,
+            calibration: calibration(&seen.predictions, self.test.outcomes()),
+            posterior: seen.posterior,
             noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
             clip: largest(built.plan.clients.iter().map(|c| c.shape.bound().get())),
             spending: spending.of_clients(&names, &drive)?,
@@ -114,17 +118,11 @@ impl Simulation<'_> {
         })
     }
 
-    /// Scores of what is served now.
-    fn point(&self, built: &Built, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<CurvePoint, RunError> {
-        let predictions = self.model.predict(self.test, &served(built, drive)?);
-        let scores = scores(&predictions, self.test.outcomes());
-        Ok(CurvePoint {
-            round: drive.rounds(),
-            messages: drive.messages(),
-            epsilon: spending.so_far(drive)?,
-            accuracy: scores.accuracy,
-            log_likelihood: scores.log_likelihood,
-        })
+    /// What is served now, and how it does.
+    fn look(&self, built: &Built, drive: &Drive<'_>) -> Result<Seen, RunError> {
+        let posterior = served(built, drive)?;
+        let predictions = self.model.predict(self.test, &posterior);
+        Ok(Seen { scores: scores(&predictions, self.test.outcomes()), predictions, posterior })
     }
 
     fn warnings(&self, built: &Built) -> Vec<String> {
@@ -146,6 +144,23 @@ impl Simulation<'_> {
         }
         warnings
     }
+}
+
+/// A served posterior, what it predicts for the held-out rows, and the scores of that.
+struct Seen {
+    posterior: Gaussian,
+    predictions: Vec<Prediction>,
+    scores: Scores,
+}
+
+fn point(seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<CurvePoint, RunError> {
+    Ok(CurvePoint {
+        round: drive.rounds(),
+        messages: drive.messages(),
+        epsilon: spending.so_far(drive)?,
+        accuracy: seen.scores.accuracy,
+        log_likelihood: seen.scores.log_likelihood,
+    })
 }
 
 /// The proper Gaussian that is served.

@@ -1,0 +1,307 @@
+//! Times the private step, a whole run, and how a run's cost grows, and prints one JSON object per line.
+//!
+//! CPU time of all threads, and the most memory that was ever resident. The argument is a case, or the start of the names
+//! of several, each of which then runs in a process of its own.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods)] // an example prints, reads files and looks at the clock
+
+use chacha20::ChaCha8Rng;
+use inference::message::Direct;
+use inference::settings::{
+    Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Local, Method, Noise,
+    Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+};
+use inference::{
+    Descent, Expectation, Federation, Logistic, Model as _, Partition, Reading, Row, Rows, RunError, Schema, Scratch,
+    Shard, Simulation, Site, Split, read,
+};
+use privacy::noise::{NoiseContext, Seeded};
+use privacy::{
+    Adjacency, Batch, Bounded, Delta, Epsilon, Event, Gate as _, Grain, Grant, Grid, Ledger, LocalGate, Mechanism,
+    MemoryJournal, NoiseMultiplier, NormBound, Released, Sampling, SamplingRate, Shape, Steps, Unit,
+};
+use rand_core::{Rng as _, SeedableRng as _};
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Instant;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Inputs of the step and of most runs: six numbers and eight categories, as adult has them.
+const WIDTH: usize = 108;
+const DENSE: usize = 6;
+const ONES: usize = 8;
+const CLIP: f64 = 2.0;
+
+/// What a growing run is made of; every case changes one thing.
+#[derive(Clone, Copy)]
+struct Size {
+    clients: usize,
+    rows: usize,
+    width: usize,
+    parts: u32,
+}
+
+const BASE: Size = Size { clients: 10, rows: 2000, width: WIDTH, parts: 0 };
+const SMALL: Size = Size { rows: 50, ..BASE };
+
+fn main() -> Outcome<()> {
+    let named = std::env::args().nth(1).unwrap_or_default();
+    if CASES.contains(&named.as_str()) {
+        return one_case(&named);
+    }
+    CASES.iter().filter(|case| case.starts_with(&named)).try_for_each(|case| in_its_own_process(case))
+}
+
+const CASES: [&str; 22] = [
+    "step/closed form",
+    "step/one sample",
+    "run/sequential",
+    "run/synchronous",
+    "clients/10",
+    "clients/100",
+    "clients/1000",
+    "clients/10000",
+    "rows/200",
+    "rows/2000",
+    "rows/20000",
+    "rows/200000",
+    "width/27",
+    "width/108",
+    "width/432",
+    "width/1728",
+    "parts/1",
+    "parts/10",
+    "parts/100",
+    "parts/1000",
+    "averaged/10",
+    "averaged/100",
+];
+
+fn in_its_own_process(case: &str) -> Outcome<()> {
+    let done = Command::new(std::env::current_exe()?).arg(case).status()?;
+    if done.success() { Ok(()) } else { Err(format!("{case} failed").into()) }
+}
+
+fn one_case(case: &str) -> Outcome<()> {
+    let (kind, of) = case.split_once('/').ok_or("a case has two parts")?;
+    let count = || of.parse::<usize>();
+    match kind {
+        "step" if of == "closed form" => step(case, Expectation::Mixture),
+        "step" => step(case, Expectation::MonteCarlo { draws: 1 }),
+        "run" if of == "sequential" => whole_run(case, Schedule::Sequential),
+        "run" => whole_run(case, Schedule::Synchronous),
+        "clients" => growing(case, Size { clients: count()?, ..SMALL }, &descent(3, 10, 10)?),
+        "rows" => growing(case, Size { rows: count()?, ..BASE }, &descent(10, 50, 50)?),
+        "width" => growing(case, Size { width: count()?, ..BASE }, &descent(10, 50, 50)?),
+        "parts" => {
+            let parts = u32::try_from(count()?)?;
+            growing(case, Size { parts, ..BASE }, &in_parts(Solver::Virtual { parts })?)
+        }
+        "averaged" => {
+            let parts = u32::try_from(count()?)?;
+            growing(case, Size { parts, ..BASE }, &in_parts(Solver::Average { parts })?)
+        }
+        _ => Err(format!("no case {case}").into()),
+    }
+}
+
+/// Microseconds of one step: batch, gradients, clipping, exact noise, Adam. The median over stretches of many steps.
+fn step(case: &str, expectation: Expectation) -> Outcome<()> {
+    const ROWS: usize = 2000;
+    const STRETCH: u32 = 5_000;
+    let model = Logistic { expectation, ..Logistic::default() };
+    let (rows, local, bound) = (synthetic(ROWS, WIDTH, 1)?, adam(1, Batching::All), NormBound::new(CLIP)?);
+    let shape = Shape::new(2 * WIDTH, bound, Grain::Example, Grid::for_noise(bound, 2.0 * CLIP)?)?;
+    let (mut gate, mut q) = (gate(shape, 0.05)?, Descent::new(&[0.1; WIDTH], &[0.5; WIDTH], &local));
+    let (mut batch, mut released, mut scratch) = (Batch::default(), Released::zeros(2 * WIDTH), Scratch::default());
+    gate.batch(ROWS, &mut batch)?;
+    let mut sum = Bounded::examples(shape, &batch)?;
+    let mut stretches = Vec::new();
+    for stretch in 0..9 {
+        let watch = Watch::start();
+        for step in 0..STRETCH {
+            sum.begin(&batch)?;
+            let seed = u64::from(stretch * STRETCH + step);
+            model.gradients(&rows, batch.rows(), q.point(), seed, &mut scratch, &mut sum)?;
+            gate.release(&sum, &mut released)?;
+            q.step(released.get(), &local);
+            gate.batch(ROWS, &mut batch)?;
+        }
+        stretches.push(watch.cpu_seconds() * 1e6 / f64::from(STRETCH));
+    }
+    stretches.sort_by(f64::total_cmp);
+    println!(r#"{{"case":"{case}","microseconds":{:.2}}}"#, stretches[stretches.len() / 2]);
+    Ok(())
+}
+
+fn gate(shape: Shape, rate: f64) -> Outcome<LocalGate> {
+    let sampling = Sampling::Poisson { rate: SamplingRate::new(rate)? };
+    let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0)? };
+    let event = Event::new(mechanism, Adjacency::Substitute, Unit::Example, sampling, Steps::new(1_000_000_000)?)?;
+    let mut journal = MemoryJournal::default();
+    let mut ledger = Ledger::open(Grant::Unlimited, &mut journal)?;
+    let receipt = ledger.charge(&event, &mut journal)?;
+    Ok(LocalGate::simulated(receipt, shape, &mut Seeded::new(1), &NoiseContext::default())?)
+}
+
+/// 10 clients × 20 rounds × 50 steps of 50 expected rows on adult, half of it held out; reading the file apart.
+fn whole_run(case: &str, schedule: Schedule) -> Outcome<()> {
+    let watch = Watch::start();
+    let federation = adult()?;
+    let reading = watch.cpu_seconds();
+    let method = Method { schedule, ..descent(20, 50, 50)? };
+    let simulation = simulation(&method, &federation);
+    let record = simulation.run(&mut ())?;
+    let cost = cost_of(&simulation)?;
+    println!(
+        r#"{{"case":"{case}",{cost},"reading":{reading:.3},"accuracy":{:.4},"epsilon":{:.4}}}"#,
+        record.scores.accuracy.unwrap_or(f64::NAN),
+        record.spending.first().map_or(f64::NAN, |s| s.certified)
+    );
+    Ok(())
+}
+
+/// CPU seconds of planning, of opening the ledgers, and of a whole run with both; and the most memory so far.
+fn cost_of(simulation: &Simulation<'_>) -> Outcome<String> {
+    let planning = seconds_per_call(|| simulation.build().map(drop))?;
+    let built = simulation.build()?;
+    let opening = seconds_per_call(|| simulation.start(&built, &Direct, None).map(drop))?;
+    let seconds = seconds_per_call(|| simulation.run(&mut ()).map(drop))?;
+    let memory = megabytes("VmHWM:");
+    Ok(format!(r#""seconds":{seconds:.4},"planning":{planning:.4},"opening":{opening:.4},"megabytes":{memory:.1}"#))
+}
+
+/// The system counts in steps of some milliseconds, so calls are repeated: the mean of all that fit into half a second.
+fn seconds_per_call(mut call: impl FnMut() -> Result<(), RunError>) -> Outcome<f64> {
+    let (watch, mut calls) = (Watch::start(), 0);
+    while calls == 0 || watch.wall.elapsed().as_secs_f64() < 0.5 {
+        call()?;
+        calls += 1;
+    }
+    Ok(watch.cpu_seconds() / f64::from(calls))
+}
+
+fn adult() -> Outcome<Federation> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data");
+    let schema = Schema::from_toml(&fs::read_to_string(data.join("adult.toml"))?)?;
+    let file = fs::File::open(data.join("adult.csv.gz"))?;
+    let table = read(file, &schema, true, &[], Reading::Strict)?;
+    Ok(Federation::new(&table, &Split::Half, &Partition::Even { clients: 10 }, 1)?)
+}
+
+/// A run on made-up rows. Making them counts for memory and not for time.
+fn growing(case: &str, size: Size, method: &Method) -> Outcome<()> {
+    let site = |m: usize| -> Outcome<Site> {
+        let ids = (0..size.rows as u64).collect();
+        Ok(Site { name: m.to_string(), shard: Shard::new(synthetic(size.rows, size.width, m as u64)?, ids)? })
+    };
+    let sites = (0..size.clients).map(site).collect::<Outcome<Vec<_>>>()?;
+    let federation = Federation { sites, test: synthetic(1000, size.width, u64::MAX)? };
+    let cost = cost_of(&simulation(method, &federation))?;
+    let Size { clients, rows, width, parts } = size;
+    println!(
+        r#"{{"case":"{case}","clients":{clients},"rows":{rows},"width":{width},"parts":{parts},"steps":{},{cost}}}"#,
+        method.local.steps
+    );
+    Ok(())
+}
+
+fn simulation<'a>(method: &'a Method, federation: &'a Federation) -> Simulation<'a> {
+    let (sites, test) = (federation.sites.as_slice(), &federation.test);
+    Simulation { method, sites, test, model: Arc::new(Logistic::default()), prior_precision: 1.0, seed: 1 }
+}
+
+/// DP optimisation of so many rounds, steps, and expected rows a step.
+fn descent(rounds: u64, steps: u64, batch: u64) -> Outcome<Method> {
+    let local = adam(steps, Batching::PoissonOf { fraction: 0.0, at_least: batch });
+    method(rounds, Solver::DpOptimisation, local)
+}
+
+/// Three rounds in which every part is solved in the clear by five natural-gradient steps.
+fn in_parts(solver: Solver) -> Outcome<Method> {
+    let local = Local { optimiser: Optimiser::Natural, learning_rate: 0.5, ..adam(5, Batching::All) };
+    method(3, solver, local)
+}
+
+fn adam(steps: u64, batch: Batching) -> Local {
+    let (optimiser, chart) = (Optimiser::Adam, Chart::LogDeviation);
+    Local { steps, batch, optimiser, learning_rate: 1e-3, keep_state: false, chart }
+}
+
+fn method(rounds: u64, solver: Solver, local: Local) -> Outcome<Method> {
+    let promise = Promise {
+        unit: Unit::Example,
+        adjacency: Adjacency::Substitute,
+        epsilon: Epsilon::new(1.0)?,
+        delta: DeltaRule::Fixed(Delta::new(1e-5)?),
+        clip: Clip::Fixed(NormBound::new(CLIP)?),
+        noise: Noise::Calibrated,
+        aggregator: Aggregator::None,
+        accountant: Claim::Certified,
+    };
+    Ok(Method {
+        name: "measured".into(),
+        scheme: Scheme::Pvi,
+        solver,
+        schedule: Schedule::Synchronous,
+        rounds: Rounds::Count(rounds),
+        damping: Damping::new(0.1).ok_or("a damping")?,
+        covariance: Covariance::MeanField,
+        factor: FactorRule::Free,
+        readout: Readout { repair: Repair::Project, average: 1 },
+        local,
+        promise: Some(promise),
+    })
+}
+
+/// Six numbers between −1 and 1, and eight ones, one in each block of the other inputs.
+fn synthetic(count: usize, width: usize, seed: u64) -> Outcome<Rows> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rows = Rows::new(width, DENSE)?;
+    let block = (width - DENSE) / ONES;
+    for _ in 0..count {
+        let numbers: [f64; DENSE] = std::array::from_fn(|_| f64::from(rng.next_u32()) / f64::from(1_u32 << 31) - 1.0);
+        let ones: [u32; ONES] = std::array::from_fn(|b| (DENSE + b * block + rng.next_u32() as usize % block) as u32);
+        rows.push(Row { numbers: &numbers, ones: &ones, outcome: f64::from(rng.next_u32() % 2) })?;
+    }
+    Ok(rows)
+}
+
+/// Measures from its start.
+struct Watch {
+    wall: Instant,
+    cpu: Option<u64>,
+}
+
+impl Watch {
+    fn start() -> Self {
+        Self { wall: Instant::now(), cpu: cpu_nanoseconds() }
+    }
+
+    /// CPU seconds of all threads; wall time where the system does not tell.
+    fn cpu_seconds(&self) -> f64 {
+        match (self.cpu, cpu_nanoseconds()) {
+            (Some(start), Some(end)) => (end - start) as f64 * 1e-9,
+            _ => self.wall.elapsed().as_secs_f64(),
+        }
+    }
+}
+
+/// Nanoseconds that the threads of this process have run, where the system keeps count.
+fn cpu_nanoseconds() -> Option<u64> {
+    let of = |task: fs::DirEntry| -> Option<u64> {
+        fs::read_to_string(task.path().join("schedstat")).ok()?.split_whitespace().next()?.parse().ok()
+    };
+    fs::read_dir("/proc/self/task").ok()?.map(|task| of(task.ok()?)).sum()
+}
+
+/// Megabytes that the system counts under this name; not a number where it does not tell.
+fn megabytes(name: &str) -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kilobytes.map_or(f64::NAN, |k| k * 1024.0 / 1e6)
+}
