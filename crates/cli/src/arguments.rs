@@ -13,7 +13,7 @@ Exit codes:
   0  answered
   1  a file or the machine failed
   2  the input is wrong
-  3  refused: no theorem covers it, or no number can be certified
+  3  refused: no theorem covers it, no number can be certified, or a budget would be exceeded
 Errors go to standard error, each with a code that `posterity explain` explains.
 With --json an error is one object there: {\"error\": {\"code\", \"message\", \"hint\"}}.";
 
@@ -177,7 +177,7 @@ pub(crate) enum Question {
     /// Find the ε of a plan, given δ
     #[command(allow_negative_numbers = true)]
     Epsilon {
-        /// Probability with which the promise may fail
+        /// δ of the (ε, δ) promise
         #[arg(long, value_name = "D")]
         delta: String,
         #[command(flatten)]
@@ -219,7 +219,7 @@ pub(crate) struct Budget {
     /// Largest ε that may be spent
     #[arg(long, value_name = "E")]
     pub(crate) epsilon: String,
-    /// Probability with which the promise may fail
+    /// δ of the (ε, δ) promise
     #[arg(long, value_name = "D")]
     pub(crate) delta: String,
 }
