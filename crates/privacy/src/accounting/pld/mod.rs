@@ -244,7 +244,8 @@ impl Evaluator {
             (Self::Contour, Question::DeltaAt(epsilon)) => contour::delta(composition, epsilon),
             (Self::Grid, Question::EpsilonAt(delta)) => {
                 let rough = grid::epsilon(composition, delta, COARSE, None)?;
-                grid::epsilon(composition, delta, FINE, Some(rough))
+                let found = grid::epsilon(composition, delta, FINE, Some(rough))?;
+                Ok(grid::epsilon_of_jumps(composition, delta, found, 10.0 * FINE))
             }
             (Self::Grid, Question::DeltaAt(epsilon)) => grid::delta(composition, epsilon, FINE),
         }
