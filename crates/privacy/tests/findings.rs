@@ -175,3 +175,28 @@ fn beyond_the_largest_loss_delta_is_that_of_infinite_losses() {
     let cost = Pld.epsilon(&plan, delta(3e-3)).unwrap();
     assert!(cost.lower > 1.4 && cost.upper <= 1.5 * (1.0 + 1e-13), "{cost:?}");
 }
+
+/// A few steps whose cost is a matter of single jumps: 0.3726366 by quadrature of one step's curve over the other step.
+#[test]
+fn a_few_steps_with_heavy_jumps_have_narrow_intervals() {
+    let fixed = Sampling::without_replacement_at(SamplingRate::new(0.001_155_938_538_829_125_6).unwrap()).unwrap();
+    for (z, adjacency, sampling, steps, d, (low, high), width) in [
+        (1.403_776_477_173_455_3, Adjacency::Substitute, fixed, 2, 3.15e-15, (0.155, 0.157), 0.01),
+        (0.4, Adjacency::AddRemove, poisson(1e-5), 2, 1e-8, (0.372_636, 0.372_637), 1e-3),
+        (0.5, Adjacency::AddRemove, poisson(1e-4), 2, 1e-8, (0.699, 0.703), 0.01),
+    ] {
+        let bounds = Pld.epsilon(&[event(gaussian(z), adjacency, sampling, steps)], delta(d)).unwrap();
+        assert!(bounds.lower <= high && low <= bounds.upper, "z {z}: {bounds:?}");
+        assert!(bounds.relative_width() < width, "z {z}: {bounds:?}");
+    }
+}
+
+/// Two steps seemed to cost more than eighty, which ended the search for the most steps.
+#[test]
+fn the_search_for_steps_passes_over_few_steps() {
+    let fixed = Sampling::without_replacement_at(SamplingRate::new(0.001_155_938_538_829_125_6).unwrap()).unwrap();
+    let plan =
+        |steps: Steps| Ok(vec![event(gaussian(1.403_776_477_173_455_3), Adjacency::Substitute, fixed, steps.get())]);
+    let most = steps(&Pld, &plan, epsilon(0.3), delta(3.15e-15)).unwrap();
+    assert!(most.get() >= 600, "{most}");
+}

@@ -29,12 +29,12 @@ pub(super) fn epsilon_of_jumps(composition: &Composition, delta: f64, wide: Boun
         if known.relative_width() <= enough {
             break;
         }
-        let found = Problem::new(composition, Detail::jumps(cut)).and_then(|problem| {
-            search(&problem, delta, width, Some(known), [End::Upper, End::Lower(f64::INFINITY)])
-        });
-        if let Ok([upper, lower]) = found {
-            known = Bounds { lower: known.lower.max(lower), upper: known.upper.min(upper) };
-        }
+        let Ok(problem) = Problem::new(composition, Detail::jumps(cut)) else { break };
+        // The bulk in one cell may leave nothing of the lower bound: each end is looked for by itself.
+        let find = |end: End| search(&problem, delta, width, Some(known), [end]).ok();
+        let upper = find(End::Upper).map_or(known.upper, |[upper]| known.upper.min(upper));
+        let lower = find(End::Lower(f64::INFINITY)).map_or(known.lower, |[lower]| known.lower.max(lower));
+        known = Bounds { lower, upper };
     }
     known
 }
