@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     }
     let megabytes = range::peak_megabytes().map_or("unknown".into(), |m| m.to_string());
     println!("{count} plans, seed {seed}: {} certified, {} refused", tally.certified, tally.refused.len());
-    println!("widest interval {:.1e}, peak memory {megabytes} MB", tally.widest);
+    println!("widest interval {:.1e} ({}), peak memory {megabytes} MB", tally.widest, tally.widest_at);
     tally.refused.iter().for_each(|refusal| println!("refused: {refusal}"));
     tally.contradictions.iter().for_each(|found| println!("CONTRADICTION: {found}"));
     if tally.contradictions.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

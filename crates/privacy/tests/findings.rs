@@ -120,3 +120,83 @@ fn the_exact_accountant_affords_no_fewer_steps_than_the_bound() {
         assert!(exact >= bound, "q {q}, z {z}: {exact} exactly, {bound} by the bound");
     }
 }
+
+fn approximate(e: f64) -> Mechanism {
+    Mechanism::Approximate { epsilon: epsilon(e), delta: delta(0.0) }
+}
+
+fn response(k: u64, gamma: f64) -> Mechanism {
+    Mechanism::RandomisedResponse { categories: Categories::new(k).unwrap(), gamma: Gamma::new(gamma).unwrap() }
+}
+
+/// A loss that rounds to 0 was taken for 0, and so was that of 10^12 such steps.
+#[test]
+fn losses_below_the_rounding_of_their_logarithms_are_not_free() {
+    let nearly_nothing = event(gaussian(1e9), Adjacency::Substitute, poisson(1e-9), 1);
+    let tiny = event(approximate(5e-17), Adjacency::Substitute, Sampling::None, 1_000_000_000_000);
+    match Pld.epsilon(&[tiny, nearly_nothing.clone()], delta(1e-15)) {
+        Ok(bounds) => assert!(bounds.upper >= 1.88e-10, "{bounds:?}"),
+        Err(refusal) => assert_eq!(refusal.code(), "P004"),
+    }
+    let near_uniform = event(response(100, 0.999_999_999_999_668_8), Adjacency::Substitute, Sampling::None, 1);
+    match Pld.epsilon(&[near_uniform, nearly_nothing], delta(3.311_764_199_385_208_7e-13)) {
+        Ok(bounds) => assert!(bounds.upper > 0.0, "{bounds:?}"),
+        Err(refusal) => assert_eq!(refusal.code(), "P004"),
+    }
+}
+
+/// The grid reported more than the largest possible loss, or refused where that loss is the answer.
+#[test]
+fn no_answer_exceeds_the_largest_loss() {
+    for d in [1e-6, 1e-10, 1e-15, 1e-20] {
+        let plan = [event(response(2, 0.5), Adjacency::Substitute, Sampling::None, 10)];
+        let bounds = Pld.epsilon(&plan, delta(d)).unwrap();
+        let most = 10.0 * 3.0_f64.ln();
+        assert!(bounds.upper <= most * (1.0 + 1e-13), "{bounds:?}");
+        assert!(d > 1e-15 || bounds.lower >= most * (1.0 - 1e-13), "{bounds:?}");
+    }
+    let clones = Mechanism::ShuffleClones { users: Steps::new(2).unwrap(), local_epsilon: epsilon(20.0) };
+    let plan = [event(clones, Adjacency::Substitute, Sampling::None, 2)];
+    for d in [0.0, 1e-20] {
+        let bounds = Pld.epsilon(&plan, delta(d)).unwrap();
+        assert!(bounds.lower > 40.0 * (1.0 - 1e-9) && bounds.upper <= 40.0 * (1.0 + 1e-13), "{bounds:?}");
+    }
+}
+
+/// From the largest finite loss on, only outcomes that a neighbour cannot produce count.
+#[test]
+fn beyond_the_largest_loss_delta_is_that_of_infinite_losses() {
+    let mechanism = Mechanism::Approximate { epsilon: epsilon(0.5), delta: delta(1e-3) };
+    let plan = [event(mechanism, Adjacency::Substitute, Sampling::None, 3)];
+    let bounds = Pld.delta(&plan, epsilon(1.6)).unwrap();
+    let exact = 1.0 - 0.999_f64.powi(3);
+    assert!(bounds.lower <= exact * (1.0 + 1e-12) && exact * (1.0 - 1e-12) <= bounds.upper, "{bounds:?}");
+    assert!(bounds.relative_width() < 1e-12, "{bounds:?}");
+    let cost = Pld.epsilon(&plan, delta(3e-3)).unwrap();
+    assert!(cost.lower > 1.4 && cost.upper <= 1.5 * (1.0 + 1e-13), "{cost:?}");
+}
+
+/// A few steps whose cost is a matter of single jumps: 0.3726366 by quadrature of one step's curve over the other step.
+#[test]
+fn a_few_steps_with_heavy_jumps_have_narrow_intervals() {
+    let fixed = Sampling::without_replacement_at(SamplingRate::new(0.001_155_938_538_829_125_6).unwrap()).unwrap();
+    for (z, adjacency, sampling, steps, d, (low, high), width) in [
+        (1.403_776_477_173_455_3, Adjacency::Substitute, fixed, 2, 3.15e-15, (0.155, 0.157), 0.01),
+        (0.4, Adjacency::AddRemove, poisson(1e-5), 2, 1e-8, (0.372_636, 0.372_637), 1e-3),
+        (0.5, Adjacency::AddRemove, poisson(1e-4), 2, 1e-8, (0.699, 0.703), 0.01),
+    ] {
+        let bounds = Pld.epsilon(&[event(gaussian(z), adjacency, sampling, steps)], delta(d)).unwrap();
+        assert!(bounds.lower <= high && low <= bounds.upper, "z {z}: {bounds:?}");
+        assert!(bounds.relative_width() < width, "z {z}: {bounds:?}");
+    }
+}
+
+/// Two steps seemed to cost more than eighty, which ended the search for the most steps.
+#[test]
+fn the_search_for_steps_passes_over_few_steps() {
+    let fixed = Sampling::without_replacement_at(SamplingRate::new(0.001_155_938_538_829_125_6).unwrap()).unwrap();
+    let plan =
+        |steps: Steps| Ok(vec![event(gaussian(1.403_776_477_173_455_3), Adjacency::Substitute, fixed, steps.get())]);
+    let most = steps(&Pld, &plan, epsilon(0.3), delta(3.15e-15)).unwrap();
+    assert!(most.get() >= 600, "{most}");
+}

@@ -14,19 +14,31 @@ pub struct Enclosure {
     upper: Atoms,
     lower: Atoms,
     error: f64,
+    /// A bound of the losses of the exact pair that some outcome reaches or comes near, or infinite where none is known.
+    largest_loss: f64,
 }
 
 impl Enclosure {
     /// Both laws as computed: probabilities to a relative error of `error`, losses to an error of `LOSS_ERROR`, and
     /// losses of the right sign.
     pub(crate) fn computed(upper: Atoms, lower: Atoms, error: f64) -> Self {
-        Self { upper, lower, error }
+        Self { upper, lower, error, largest_loss: f64::INFINITY }
+    }
+
+    /// The same pair, of which the least upper bound of its losses is known.
+    pub(crate) fn with_largest_loss(self, largest_loss: f64) -> Self {
+        Self { largest_loss, ..self }
+    }
+
+    /// The least upper bound of the losses of the exact pair, up to rounding; infinite where none is known.
+    pub fn largest_loss(&self) -> f64 {
+        self.largest_loss
     }
 
     /// Applies to both laws what keeps the order of H_α; `law` is told how to round what it takes the difference of.
     pub(crate) fn map(&self, law: impl Fn(&Atoms, f64) -> Atoms) -> Self {
         let error = self.error + 2.0 * LOSS_ERROR;
-        Self { upper: law(&self.upper, error), lower: law(&self.lower, -error), error }
+        Self::computed(law(&self.upper, error), law(&self.lower, -error), error)
     }
 
     /// The law that dominates.

@@ -20,6 +20,7 @@ pub(crate) struct Tally {
     pub(crate) certified: usize,
     pub(crate) refused: Vec<String>,
     pub(crate) widest: f64,
+    pub(crate) widest_at: String,
     pub(crate) contradictions: Vec<String>,
 }
 
@@ -64,7 +65,10 @@ impl Tally {
             Err(other) => return self.contradictions.push(format!("{point:?}: {other}")),
         };
         self.certified += 1;
-        self.widest = self.widest.max(bounds.relative_width());
+        if bounds.relative_width() > self.widest {
+            self.widest = bounds.relative_width();
+            self.widest_at = format!("{point:?}: {bounds:?}");
+        }
         if bounds.lower > bounds.upper || bounds.lower < 0.0 || !bounds.upper.is_finite() {
             self.contradictions.push(format!("{point:?}: {bounds:?}"));
         }

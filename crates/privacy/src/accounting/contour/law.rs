@@ -21,8 +21,8 @@ pub(super) struct Atom {
 
 /// One step's law, and how often it occurs.
 ///
-/// An atom at loss 0 is never listed: nothing here depends on it. So what the probabilities of a finite law lack of one
-/// has loss 0.
+/// Probability one is completed by an atom at loss 0 that is not listed, because nothing here depends on it. A listed atom
+/// whose loss was computed as 0 is another matter: its loss has an error.
 #[derive(Debug, Clone)]
 pub(super) struct Law {
     pub(super) segments: Vec<Segment>,
@@ -88,7 +88,7 @@ impl Laws {
 /// A bound of δ(0), the total variation distance: that of a product is at most the sum of its factors'.
 ///
 /// Two normal laws one apart: 2Φ(1/(2s)) − 1 ≤ 1/(s√(2π)); two Laplace laws: 1 − e^{−1/(2s)} ≤ 1/(2s); sampling
-/// multiplies by q.
+/// multiplies by q. Of finite laws every loss is raised by its error.
 pub(super) fn variation(composition: &[(Pair, Steps)]) -> f64 {
     let gaussian = |s: f64| (0.398_943 / s).min(1.0);
     let one = |pair: &Pair| match pair {
@@ -100,7 +100,8 @@ pub(super) fn variation(composition: &[(Pair, Steps)]) -> f64 {
         Pair::Laplace { s } => (0.5 / s).min(1.0),
         Pair::LaplaceRemove { q, s } | Pair::LaplaceAdd { q, s } => q * (0.5 / s).min(1.0),
         Pair::Finite(atoms) => {
-            atoms.infinite + atoms.finite.iter().map(|(l, p)| p * -libm::expm1(-l.max(0.0))).sum::<f64>()
+            let raised = |l: f64, p: f64| (l + U * loss_error(l, p)).max(0.0);
+            atoms.infinite + atoms.finite.iter().map(|&(l, p)| p * -libm::expm1(-raised(l, p))).sum::<f64>()
         }
         Pair::Enclosed(laws) => laws.hockey_stick(0.0).upper,
     };
@@ -120,6 +121,11 @@ pub(super) fn largest_loss(composition: &[(Pair, Steps)]) -> f64 {
         _ => f64::INFINITY,
     };
     composition.iter().map(|(pair, steps)| one(pair) * steps.get() as f64).sum::<f64>() * (1.0 + 1e-14)
+}
+
+/// A bound of the error of a finite law's loss in units of round-off: it is a difference of two logarithms, each within 8.
+fn loss_error(loss: f64, mass: f64) -> f64 {
+    16.0 * libm::log(mass).abs() + 10.0 * loss.abs()
 }
 
 /// The law of one sampled, Laplace or finite pair, cut so that at most `mass` is lost.
@@ -143,10 +149,11 @@ fn law(pair: &Pair, steps: f64, mass: f64) -> Law {
         Pair::Enclosed(_) => law.infinite = 1.0,
         Pair::Finite(atoms) => {
             law.infinite = atoms.infinite;
-            // A loss was computed as a difference of two logarithms, each within 8 units.
-            law.atoms.extend(atoms.finite.iter().filter(|a| a.0 != 0.0).map(|&(loss, mass)| {
-                let log = libm::log(mass).abs();
-                Atom { loss, loss_error: 16.0 * log + 10.0 * loss.abs(), mass, mass_error: 4.0 }
+            law.atoms.extend(atoms.finite.iter().map(|&(loss, mass)| Atom {
+                loss,
+                loss_error: loss_error(loss, mass),
+                mass,
+                mass_error: 4.0,
             }));
         }
     }

@@ -2,7 +2,8 @@
 
 use super::super::normal::gaussian_delta;
 use super::super::pair::{Atoms, Pair};
-use super::Interval;
+use super::law::Law;
+use super::{Bounds, Interval};
 use crate::Steps;
 
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
@@ -136,13 +137,76 @@ pub(super) fn probability(p: f64) -> Interval {
 
 /// The largest loss of the composition if it is bounded: Σ T max L. At that ε, and not below, δ = 0.
 pub(super) fn largest_loss(composition: &[(Pair, Steps)]) -> Option<Interval> {
-    let mut total = Interval::exact(0.0);
-    for (pair, steps) in composition {
-        total = total + Interval::exact(steps.get() as f64) * single_largest_loss(pair)?;
-    }
-    Some(total)
+    Top::of(composition).filter(|top| top.infinite.hi == 0.0).map(|top| top.loss)
 }
 
+/// The upper end of the loss law of a composition whose finite losses are bounded.
+pub(super) struct Top {
+    /// The largest finite loss.
+    loss: Interval,
+    /// With a probability of at least `mass` the loss is at least this.
+    reached: f64,
+    /// Zero where the largest loss is approached only.
+    mass: f64,
+    /// Probability of an infinite loss.
+    infinite: Interval,
+}
+
+impl Top {
+    /// Losses add up; probabilities that all steps do the same multiply.
+    pub(super) fn of(composition: &[(Pair, Steps)]) -> Option<Self> {
+        let zero = Interval::exact(0.0);
+        let (mut loss, mut reached, mut log_mass, mut log_finite) = (zero, zero, zero, zero);
+        for (pair, steps) in composition {
+            let count = Interval::exact(steps.get() as f64);
+            loss = loss + count * single_largest_loss(pair)?;
+            let (at, mass) = last_atom(pair);
+            reached = reached + count * Interval::exact(at);
+            log_mass = log_mass + count * Interval::exact(mass).ln();
+            match pair {
+                Pair::Finite(atoms) if atoms.infinite > 0.0 => {
+                    log_finite = log_finite + count * (-probability(atoms.infinite)).ln_1p();
+                }
+                _ => {}
+            }
+        }
+        let infinite = if log_finite.lo == 0.0 { zero } else { (-log_finite.exp_m1()).clamp_positive() };
+        let mass = if log_mass.lo.is_finite() { log_mass.exp().lo.max(0.0) } else { 0.0 };
+        Some(Self { loss, reached: reached.lo, mass, infinite })
+    }
+
+    /// ε at δ: at most the largest loss l, if an infinite one is no likelier than δ (its probability is i).
+    ///
+    /// At least l + log(1 − (δ − i)/m), if the largest loss has probability m: δ(ε) ≥ i + m(1 − e^{ε − l}).
+    pub(super) fn epsilon(&self, delta: f64) -> Option<Bounds> {
+        if self.infinite.hi > delta {
+            return None;
+        }
+        let rest = (Interval::exact(delta) - Interval::exact(self.infinite.lo)) / Interval::exact(self.mass);
+        let lower = match self.mass > 0.0 && rest.hi < 1.0 {
+            true => (Interval::exact(self.reached) + (-Interval::exact(rest.hi)).ln_1p()).lo,
+            false => 0.0,
+        };
+        Some(Bounds::between(lower, self.loss.hi))
+    }
+
+    /// δ at an ε from the largest loss on: only infinite losses count.
+    pub(super) fn delta(&self, epsilon: f64) -> Option<Bounds> {
+        (epsilon >= self.loss.hi).then(|| Bounds::between(self.infinite.lo, self.infinite.hi))
+    }
+}
+
+/// A loss from below and the probability from below that a step has no smaller one, (0, 0) if it has no such atom.
+///
+/// Of an enclosure, the lower law says so: δ is not below that law's.
+fn last_atom(pair: &Pair) -> (f64, f64) {
+    match pair {
+        Pair::Enclosed(laws) => laws.lower().finite.last().copied().unwrap_or_default(),
+        pair => Law::new(pair).atoms.last().map_or((0.0, 0.0), |(loss, mass)| (loss.lo, mass.lo.max(0.0))),
+    }
+}
+
+/// The largest finite loss of a step.
 fn single_largest_loss(pair: &Pair) -> Option<Interval> {
     match pair {
         Pair::Laplace { s } => Some(ONE / Interval::exact(*s)),
@@ -151,7 +215,11 @@ fn single_largest_loss(pair: &Pair) -> Option<Interval> {
         }
         Pair::LaplaceAdd { q, s } => Some(-(Interval::exact(*q) * (-(ONE / Interval::exact(*s))).exp_m1()).ln_1p()),
         Pair::GaussianAdd { q, .. } => Some(-(-Interval::exact(*q)).ln_1p()),
-        Pair::Finite(atoms) if atoms.infinite == 0.0 => atoms.finite.last().map(|&(loss, p)| atom(loss, p).0),
+        Pair::Finite(atoms) => atoms.finite.last().map(|&(loss, p)| atom(loss, p).0),
+        Pair::Enclosed(laws) => {
+            let most = laws.largest_loss();
+            most.is_finite().then(|| Interval::new(most * (1.0 - 1e-14), most * (1.0 + 1e-14)))
+        }
         _ => None,
     }
 }

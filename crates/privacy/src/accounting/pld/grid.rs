@@ -1,6 +1,6 @@
 //! ε and δ of one composition by the FFT: discretised on a grid, tilted, composed, and bounded from both sides.
 
-use super::problem::{Prepared, Problem, Side};
+use super::problem::{Detail, Prepared, Problem, Side};
 use super::solve::{Crossing, Missed, crossing};
 use super::{no_epsilon, refuse};
 use crate::PrivacyError;
@@ -14,14 +14,34 @@ pub(super) fn epsilon(
     width: f64,
     rough: Option<Bounds>,
 ) -> Result<Bounds, PrivacyError> {
-    let problem = Problem::new(composition)?;
+    let problem = Problem::new(composition, Detail::ALL)?;
     let [upper, lower] = search(&problem, delta, width, rough, [End::Upper, End::Lower(f64::INFINITY)])?;
     Ok(Bounds::between(lower, upper))
 }
 
+/// Cuts, and relative widths that are aimed at, for laws with few and heavy jumps.
+const JUMPS: [(f64, f64); 4] = [(1e-6, 1e-6), (1e-5, 1e-5), (1e-4, 1e-4), (1e-3, 1e-3)];
+
+/// ε at δ where it is a matter of single jumps: bounds that are wide are narrowed until they are within `enough`.
+pub(super) fn epsilon_of_jumps(composition: &Composition, delta: f64, wide: Bounds, enough: f64) -> Bounds {
+    let mut known = wide;
+    for (cut, width) in JUMPS {
+        if known.relative_width() <= enough {
+            break;
+        }
+        let Ok(problem) = Problem::new(composition, Detail::jumps(cut)) else { break };
+        // The bulk in one cell may leave nothing of the lower bound: each end is looked for by itself.
+        let find = |end: End| search(&problem, delta, width, Some(known), [end]).ok();
+        let upper = find(End::Upper).map_or(known.upper, |[upper]| known.upper.min(upper));
+        let lower = find(End::Lower(f64::INFINITY)).map_or(known.lower, |[lower]| known.lower.max(lower));
+        known = Bounds { lower, upper };
+    }
+    known
+}
+
 /// The upper end of ε at δ, near rough bounds.
 pub(super) fn upper(composition: &Composition, delta: f64, width: f64, rough: Bounds) -> Result<f64, PrivacyError> {
-    let [end] = search(&Problem::new(composition)?, delta, width, Some(rough), [End::Upper])?;
+    let [end] = search(&Problem::new(composition, Detail::ALL)?, delta, width, Some(rough), [End::Upper])?;
     Ok(end.max(0.0))
 }
 
@@ -33,7 +53,7 @@ pub(super) fn lower(
     rough: Bounds,
     upper: f64,
 ) -> Result<f64, PrivacyError> {
-    let [end] = search(&Problem::new(composition)?, delta, width, Some(rough), [End::Lower(upper)])?;
+    let [end] = search(&Problem::new(composition, Detail::ALL)?, delta, width, Some(rough), [End::Lower(upper)])?;
     Ok(end.max(0.0))
 }
 
@@ -121,7 +141,7 @@ impl Near<'_> {
 
 /// δ at ε, to about the relative `width`.
 pub(super) fn delta(composition: &Composition, epsilon: f64, width: f64) -> Result<Bounds, PrivacyError> {
-    let problem = Problem::new(composition)?;
+    let problem = Problem::new(composition, Detail::ALL)?;
     let first = problem.saddle_at_epsilon(epsilon, libm::log(1e-12));
     let saddle = problem.saddle_at_epsilon(epsilon, first.log_delta);
     let mut prepared = problem.prepare(saddle, width)?;

@@ -14,6 +14,7 @@ mod grid;
 mod law;
 mod lower;
 mod merge;
+mod monotone;
 mod problem;
 mod solve;
 
@@ -36,6 +37,9 @@ const LEAST_SCALE: f64 = 0.01;
 
 /// A composition whose losses cannot exceed this costs that much and no more: nobody needs to know better.
 const FREE: f64 = 1e-12;
+
+/// Relative width at which the largest loss answers without an evaluator.
+const KNOWN: f64 = 1e-12;
 
 /// The name on the command line.
 const NAME: &str = "pld";
@@ -133,8 +137,33 @@ fn surely_below(composition: &Composition, question: Question, proved: f64) -> b
     cheap && matches!(contour::within(composition, epsilon, delta), Ok(true))
 }
 
-/// The first evaluator that answers.
+/// What the evaluators say, within what is known from the largest possible loss and from other numbers of steps.
 fn answer(composition: &Composition, question: Question) -> Result<Bounds, PrivacyError> {
+    let top = closed::Top::of(composition).and_then(|top| match question {
+        Question::EpsilonAt(delta) => top.epsilon(delta),
+        Question::DeltaAt(epsilon) => top.delta(epsilon),
+    });
+    if let Some(known) = top.filter(|bounds| bounds.relative_width() <= KNOWN) {
+        return Ok(known);
+    }
+    match (evaluated(composition, question), top) {
+        (Ok(found), top) => meet(monotone::narrowed(composition, question, found)?, top.unwrap_or(found)),
+        (Err(PrivacyError::Uncertified { .. }), Some(top)) if top.relative_width() <= monotone::WIDE => Ok(top),
+        (refusal, _) => refusal,
+    }
+}
+
+/// What lies in both of two certified intervals, which must meet.
+fn meet(a: Bounds, b: Bounds) -> Result<Bounds, PrivacyError> {
+    let both = Bounds { lower: a.lower.max(b.lower), upper: a.upper.min(b.upper) };
+    match both.lower <= both.upper {
+        true => Ok(both),
+        false => Err(refuse("two certified intervals contradict each other, which is a defect: please report it")),
+    }
+}
+
+/// The first evaluator that answers.
+fn evaluated(composition: &Composition, question: Question) -> Result<Bounds, PrivacyError> {
     let mut refusal = refuse("the noise is under a hundredth of the sensitivity, which leaves losses in the thousands");
     for evaluator in EVALUATORS.into_iter().filter(|e| e.suits(composition)) {
         match evaluator.answer(composition, question) {
@@ -151,14 +180,10 @@ fn verified(plan: &[Event], question: Question) -> Result<Bounds, PrivacyError> 
     for composition in &directions(NAME, plan)? {
         let suited = EVALUATORS.into_iter().filter(|e| e.suits(composition));
         let answers: Vec<Bounds> = suited.filter_map(|e| e.answer(composition, question).ok()).collect();
-        let meet = |a: Bounds, b: &Bounds| Bounds { lower: a.lower.max(b.lower), upper: a.upper.min(b.upper) };
-        let both = answers.iter().fold(Bounds::at_most(f64::INFINITY), meet);
         if answers.len() < 2 {
             return Err(refuse("only one evaluator answers, so there is nothing to compare it with"));
         }
-        if both.lower > both.upper {
-            return Err(refuse("two evaluators contradict each other, which is a defect: please report it"));
-        }
+        let both = answers.into_iter().try_fold(Bounds::at_most(f64::INFINITY), meet)?;
         worst = worst.max(both);
     }
     Ok(worst)
@@ -219,7 +244,8 @@ impl Evaluator {
             (Self::Contour, Question::DeltaAt(epsilon)) => contour::delta(composition, epsilon),
             (Self::Grid, Question::EpsilonAt(delta)) => {
                 let rough = grid::epsilon(composition, delta, COARSE, None)?;
-                grid::epsilon(composition, delta, FINE, Some(rough))
+                let found = grid::epsilon(composition, delta, FINE, Some(rough))?;
+                Ok(grid::epsilon_of_jumps(composition, delta, found, 10.0 * FINE))
             }
             (Self::Grid, Question::DeltaAt(epsilon)) => grid::delta(composition, epsilon, FINE),
         }

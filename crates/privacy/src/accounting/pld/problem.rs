@@ -31,6 +31,29 @@ pub(super) struct Problem {
     laws: Vec<(Law, f64)>,
     counts: Vec<u64>,
     total: f64,
+    detail: Detail,
+}
+
+/// What a grid resolves. Any choice is valid.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Detail {
+    /// Share of δ that may be cut off above, as if those losses were infinite.
+    pub(super) cut: f64,
+    /// Longest step, in units of the typical loss.
+    pub(super) longest_step: f64,
+}
+
+impl Detail {
+    /// All of the law: nothing of weight is cut, and the bulk is resolved.
+    pub(super) const ALL: Self = Self { cut: 1e-10, longest_step: 0.25 };
+
+    /// Few and heavy jumps only, with the bulk in a single cell.
+    ///
+    /// Rounding is bounded node by node and relative to e^{−λε}. Far jumps keep λ small and tiny losses ask for many nodes;
+    /// where the answer is a matter of single jumps, neither is needed.
+    pub(super) fn jumps(cut: f64) -> Self {
+        Self { cut, longest_step: f64::INFINITY }
+    }
 }
 
 /// A composition on a grid, tilted to one place; valid everywhere, narrow there.
@@ -47,7 +70,7 @@ pub(super) struct Prepared<'a> {
 
 impl Problem {
     /// The loss laws of a composition; equal pairs are joined.
-    pub(super) fn new(composition: &[(Pair, Steps)]) -> Result<Self, PrivacyError> {
+    pub(super) fn new(composition: &[(Pair, Steps)], detail: Detail) -> Result<Self, PrivacyError> {
         let mut joined: Vec<(&Pair, u64)> = Vec::new();
         for (pair, steps) in composition {
             match joined.iter_mut().find(|(known, _)| *known == pair) {
@@ -61,7 +84,7 @@ impl Problem {
             return Err(refuse("more than 2^30 steps"));
         }
         let laws = joined.iter().map(|(pair, count)| (Law::new(pair), *count as f64)).collect();
-        Ok(Self { laws, counts, total: total as f64 })
+        Ok(Self { laws, counts, total: total as f64, detail })
     }
 
     /// Lower bound on the probability of an outcome that Q cannot produce: 1 − Π (1 − i)^T.
@@ -70,9 +93,9 @@ impl Problem {
         -libm::expm1(log) * (1.0 - 1e-9)
     }
 
-    /// The losses between which each law is kept: what is cut off above costs at most 1e-10 of δ.
+    /// The losses between which each law is kept: what is cut off above costs at most a small share of δ.
     fn ranges(&self, log_delta: f64) -> Vec<(f64, f64)> {
-        let top = libm::exp(log_delta.clamp(-600.0, 0.0)) * 1e-10 / self.total;
+        let top = libm::exp(log_delta.clamp(-600.0, 0.0)) * self.detail.cut / self.total;
         let range = |law: &Law| law.density.as_ref().map_or((0.0, 0.0), |d| d.range(1e-13 / self.total, top));
         self.laws.iter().map(|(law, _)| range(law)).collect()
     }
@@ -100,10 +123,11 @@ impl Problem {
         let anchors: Vec<f64> = self.laws.iter().map(|(law, _)| law.anchor()).collect();
         let sizes = rough.sizes(saddle.tilt, &anchors);
         let room = width * saddle.epsilon.max(1e-3);
-        let smooth = (5.0 * room / (self.total * (saddle.tilt + 1.0))).sqrt().min(0.25 * rough.typical_loss());
+        let smooth = (5.0 * room / (self.total * (saddle.tilt + 1.0))).sqrt();
+        let smooth = smooth.min(self.detail.longest_step * rough.typical_loss());
         // One atom at a time costs h a step; blurred, 4 T h² (λ+1).
         let wanted = smooth.min((room / self.steps_off_grid()).max(0.15 * smooth));
-        if (window.1 - window.0) / LONGEST > rough.typical_loss() {
+        if (window.1 - window.0) / LONGEST > 4.0 * self.detail.longest_step * rough.typical_loss() {
             return Err(refuse("a grid as fine as the loss of a step would need too much memory"));
         }
         let (step, size) = self.choose_step(wanted, window.1 - window.0)?;

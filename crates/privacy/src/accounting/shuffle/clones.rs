@@ -9,6 +9,7 @@ use crate::PrivacyError;
 /// Theorem 3.1 of Feldman, McMillan, Talwar 2023 (SODA), as Lemma 8 and eq. 3.1 of Koskela, Heikkilä, Honkela 2023
 /// (TMLR): P = (A + Δ₁, C − A + Δ₂) and Q = (A + Δ₂, C − A + Δ₁) with C ~ Bin(n−1, 2p), A ~ Bin(C, ½),
 /// Δ₁ ~ Bern(e^{ε₀} p), Δ₂ ~ Bin(1 − Δ₁, p / (1 − e^{ε₀} p)) and p = 1 / (e^{ε₀} + 1).
+/// The loss is largest, ε₀, where only heads are seen.
 /// As e^{ε₀} p + p = 1, Δ₂ = 1 − Δ₁: one coin that falls on heads with probability e^{ε₀} p among C fair ones.
 pub(in crate::accounting) fn clones(users: u64, local_epsilon: f64) -> Result<Enclosure, PrivacyError> {
     if local_epsilon > 600.0 {
@@ -22,7 +23,8 @@ pub(in crate::accounting) fn clones(users: u64, local_epsilon: f64) -> Result<En
     let p = odds / (1.0 + odds);
     let difference = libm::tanh(local_epsilon / 2.0);
     let lean = Lean { heads: 1.0 / (1.0 + odds), tails: p, difference };
-    one_leaning(Binomial::new(users - 1, 2.0 * p, difference), lean)
+    let law = one_leaning(Binomial::new(users - 1, 2.0 * p, difference), lean)?;
+    Ok(law.with_largest_loss(local_epsilon))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::symmetric;
 /// Algorithm 1 of Doroshenko et al. 2022 makes a pair from h by straight lines between chosen α. For finitely many
 /// outcomes h consists of straight lines, and the pair that has exactly this h can be written down (`amplified`).
 pub(in crate::accounting) fn subsampled(all: &Enclosure, rate: f64) -> Enclosure {
-    all.map(|law, rounding| amplified(law, rate, rounding))
+    all.map(|law, rounding| amplified(law, rate, rounding)).with_largest_loss(gain(all.largest_loss(), 1.0, rate).0)
 }
 
 /// The pair with H_α = q Σ_{loss > 0} (p − α'·p e^{−loss})₊ for α = 1 + q(α' − 1) ≥ 1, and its mirror image for α < 1.
