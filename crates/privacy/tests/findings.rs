@@ -191,6 +191,14 @@ fn a_few_steps_with_heavy_jumps_have_narrow_intervals() {
     }
 }
 
+/// δ(0.3727) = 9.99717e-9 by the same quadrature.
+#[test]
+fn delta_of_a_few_steps_with_heavy_jumps_is_close_from_above() {
+    let plan = [event(gaussian(0.4), Adjacency::AddRemove, poisson(1e-5), 2)];
+    let bounds = Pld.delta(&plan, epsilon(0.3727)).unwrap();
+    assert!(bounds.lower <= 9.9972e-9 && bounds.upper >= 9.9971e-9 && bounds.upper < 1.02e-8, "{bounds:?}");
+}
+
 /// Two steps seemed to cost more than eighty, which ended the search for the most steps.
 #[test]
 fn the_search_for_steps_passes_over_few_steps() {

@@ -139,9 +139,30 @@ impl Near<'_> {
     }
 }
 
-/// δ at ε, to about the relative `width`.
+/// Relative width of δ over which single jumps are looked at.
+const WIDE: f64 = 1e-4;
+
+/// δ at ε, to about the relative `width`; where few and heavy jumps decide, as narrow as they allow.
 pub(super) fn delta(composition: &Composition, epsilon: f64, width: f64) -> Result<Bounds, PrivacyError> {
-    let problem = Problem::new(composition, Detail::ALL)?;
+    let mut known = delta_in_detail(composition, epsilon, width, Detail::ALL)?;
+    for (cut, width) in JUMPS {
+        if known.relative_width() <= WIDE {
+            break;
+        }
+        if let Ok(found) = delta_in_detail(composition, epsilon, width, Detail::jumps(cut)) {
+            known = Bounds { lower: known.lower.max(found.lower), upper: known.upper.min(found.upper) };
+        }
+    }
+    Ok(known)
+}
+
+fn delta_in_detail(
+    composition: &Composition,
+    epsilon: f64,
+    width: f64,
+    detail: Detail,
+) -> Result<Bounds, PrivacyError> {
+    let problem = Problem::new(composition, detail)?;
     let first = problem.saddle_at_epsilon(epsilon, libm::log(1e-12));
     let saddle = problem.saddle_at_epsilon(epsilon, first.log_delta);
     let mut prepared = problem.prepare(saddle, width)?;
