@@ -234,6 +234,13 @@ const ALL: &[Entry] = &[
         text: "Noise that protects people is keyed by the operating system's generator. Without its bytes nothing is\n\
                released. This is a fault of the machine or of its sandbox; try again or ask its keeper. Exit code 1.",
     },
+    Entry {
+        code: "P015",
+        title: "the optimisation diverged",
+        text: "The steps of a client led to numbers that are not finite, or too large for the grid of messages. It is a function of\n\
+               released values, so saying so tells nothing about a row. Lower the learning rate, or keep less of each change\n\
+               (damping). Exit code 3.",
+    },
 ];
 
 #[cfg(test)]

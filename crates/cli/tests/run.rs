@@ -192,6 +192,45 @@ fn a_loose_delta_is_a_warning_that_stays_with_the_results() {
 }
 
 #[test]
+fn a_method_named_like_a_baseline_or_not_at_all_is_refused() {
+    let folder = Folder::new("names");
+    for name in ["non-private", "Local only", ""] {
+        let study = STUDY.replace("name = \"DP optimisation\"", &format!("name = \"{name}\""));
+        folder.write("study.toml", &study).refuses("S005", &["study.toml:14"]);
+    }
+}
+
+#[test]
+fn results_of_another_study_are_not_overwritten() {
+    let folder = Folder::new("other");
+    assert_eq!(folder.run().status.code(), Some(0));
+    folder.write("study.toml", &STUDY.replace("name = \"small\"", "name = \"another\""));
+    let output = folder.run();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("S013") && said.contains("small"), "{said}");
+}
+
+#[test]
+fn a_number_is_predicted_and_scored_in_its_own_units() {
+    let folder = Folder::new("units");
+    let schema = SCHEMA.replace(
+        "outcome = { column = \"sick\", levels = [\"no\", \"yes\"] }",
+        "outcome = { column = \"sick\", bounds = [0.0, 2000.0], centre = 1000.0, scale = 100.0 }",
+    );
+    let study = STUDY.replace("kind = \"logistic\"", "kind = \"linear\"");
+    let rows = rows().replace(",yes\n", ",1100\n").replace(",no\n", ",900\n");
+    folder.write("rows.toml", &schema).write("study.toml", &study).write("rows.csv", &rows);
+    let output = folder.run();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let error = json(&folder.0.join("out/results.json"))["methods"][2]["absolute_error"]["mean"].as_f64().unwrap();
+    assert!((20.0..300.0).contains(&error), "{error}");
+    let words = ["predict", "out", "--method", "non-private", "--data", "rows.csv", "--json"];
+    let predicted: Value = serde_json::from_slice(&folder.posterity(&words).stdout).unwrap();
+    let mean = predicted["predictions"][0]["mean"].as_f64().unwrap();
+    assert!((700.0..1300.0).contains(&mean), "{mean}");
+}
+
+#[test]
 fn a_typo_in_a_study_is_refused_with_the_nearest_key() {
     let folder = Folder::new("typo");
     folder.write("study.toml", &STUDY.replace("damping", "dampning")).refuses("S002", &["study.toml:19", "damping"]);

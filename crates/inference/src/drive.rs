@@ -97,13 +97,14 @@ impl<'a> Drive<'a> {
         if able.is_empty() {
             return Ok(Progress::Spent);
         }
-        self.attempts.fill(0);
         match self.schedule {
             Schedule::Sequential => self.one_by_one(&able)?,
             Schedule::Synchronous => self.all_at_once(&able)?,
             Schedule::Asynchronous(_) => self.as_they_come()?,
         }
+        // A round that failed is asked again under a new attempt, hence with other noise, also of a curator.
         self.round += 1;
+        self.attempts.fill(0);
         Ok(Progress::Moved)
     }
 
@@ -141,6 +142,7 @@ impl<'a> Drive<'a> {
     /// All answer the same question, in parallel; results do not depend on how many threads there are.
     fn all_at_once(&mut self, able: &[usize]) -> Result<(), RunError> {
         let ask = self.ask_now(0)?;
+        self.attempts.iter_mut().for_each(|attempt| *attempt += 1);
         let (protocol, link, workshop) = (self.protocol, self.link, &self.workshop);
         let answer = |client: &mut Client<'a>| link.ask(client, protocol, &ask, workshop);
         let mut is_able = vec![false; self.clients.len()];

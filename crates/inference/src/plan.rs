@@ -2,14 +2,15 @@
 
 use crate::RunError;
 use crate::settings::{
-    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Method, Noise, Promise, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Method, Noise, Promise, Rates, Rounds, Schedule, Scheme,
+    Solver,
 };
 use privacy::accounting::moments::Moments;
 use privacy::accounting::zcdp::Zcdp;
 use privacy::accounting::{Pld, calibrate, steps};
 use privacy::{
-    Accountant, Cohort, Delta, Event, Filter, Grain, Grant, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError,
-    Sampling, SamplingRate, Shape, Steps, Trust, Unit, sensitivity_factor,
+    Accountant, Adjacency, Cohort, Delta, Event, Filter, Grain, Grant, Grid, Mechanism, NoiseMultiplier, NormBound,
+    PrivacyError, Sampling, SamplingRate, Shape, Steps, Trust, Unit, sensitivity_factor,
 };
 
 /// Bytes of one number in a message, without its envelope.
@@ -278,6 +279,22 @@ fn possible(method: &Method, promise: &Promise) -> Result<(), RunError> {
     if aggregated && by_example && method.scheme != Scheme::GlobalVi {
         return refuse(
             "an aggregator sees one sum a round, but DP optimisation releases every local step at the client",
+        );
+    }
+    if aggregated && matches!(method.scheme, Scheme::Committee(_)) {
+        return refuse("a committee's members send their own posteriors: no aggregator");
+    }
+    let by_parts = matches!(method.solver, Solver::Average { .. } | Solver::Virtual { .. });
+    if by_parts && promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove {
+        return refuse(
+            "parts under add-remove need a record id for every row, which data do not carry yet: promise substitution",
+        );
+    }
+    let follows_rows = promise.delta == DeltaRule::PowerOfTenBelowRows
+        || method.schedule == Schedule::Asynchronous(Rates::InverseRows);
+    if promise.unit == Unit::Client && follows_rows {
+        return refuse(
+            "a protected client's number of rows is private: state δ, and let clients come back at equal rates",
         );
     }
     if aggregated && method.schedule != Schedule::Synchronous {

@@ -58,6 +58,17 @@ impl Simulation<'_> {
         link: &'b dyn Link,
         tape: Option<&Tape>,
     ) -> Result<Drive<'b>, RunError> {
+        self.start_with(built.protocol.as_ref(), built, link, tape)
+    }
+
+    /// The same with another protocol in place of the method's own, for tests of the driver.
+    pub fn start_with<'b>(
+        &'b self,
+        protocol: &'b dyn Protocol,
+        built: &'b Built,
+        link: &'b dyn Link,
+        tape: Option<&Tape>,
+    ) -> Result<Drive<'b>, RunError> {
         let clients = self.sites.par_iter().zip(&built.terms).zip(&built.grants).enumerate();
         // Every ledger checks its plan, which takes longer than many an answer.
         let clients: Vec<_> = clients
@@ -65,7 +76,6 @@ impl Simulation<'_> {
             .collect();
         let clients = clients.into_iter().collect::<Result<_, _>>()?;
         let workshop = Workshop { seed: self.seed, run: self.run_id(), summing: built.summing, tape: tape.cloned() };
-        let protocol: &dyn Protocol = built.protocol.as_ref();
         Drive::new(protocol, self.method.schedule, link, workshop, clients, &built.rates)
     }
 

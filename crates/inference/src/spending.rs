@@ -35,11 +35,14 @@ impl<'a> Spending<'a> {
         Self { method, plan, known: BTreeMap::new(), alike }
     }
 
-    /// Certified ε of the client whose plan costs most, so far; none without privacy.
+    /// The largest certified ε of a client so far; none without privacy.
     pub(crate) fn so_far(&mut self, drive: &Drive<'_>) -> Result<Option<f64>, RunError> {
-        let most = (0..self.plan.clients.len())
-            .max_by(|&a, &b| self.plan.clients[a].certified.total_cmp(&self.plan.clients[b].certified));
-        most.map(|m| Ok(self.cost(m, steps_of(drive.clients()[m].ledger()))?.1)).transpose()
+        let mut most = None;
+        for client in 0..self.plan.clients.len() {
+            let spent = self.cost(client, steps_of(drive.clients()[client].ledger()))?.1;
+            most = Some(most.map_or(spent, |m: f64| m.max(spent)));
+        }
+        Ok(most)
     }
 
     /// The share of planned updates that is left, all clients together; 1 without privacy.

@@ -3,11 +3,12 @@
 mod common;
 
 use common::{methods, open_pvi, private_methods, rows, simulation, sites};
-use inference::algorithm::{Protocol, PviState, Remembered};
+use inference::algorithm::{Answers, Folded, Protocol, PviState, Remembered};
 use inference::message::{Ask, Delivery, Direct, Link, Loopback, Receipt};
 use inference::settings::{Aggregator, Covariance, Method, Rates, Schedule, Scheme, Solver};
-use inference::{Built, Client, Drive, Progress, RunError, Simulation, Total, Workshop};
-use privacy::{Grant, Released};
+use inference::{Built, Client, Drive, Progress, RunError, Seat, Simulation, Total, Workshop};
+use privacy::record::Tape;
+use privacy::{Gate, Grant, Outgoing, Released};
 
 /// State, memories, messages and bytes after all rounds.
 fn trace(simulation: &Simulation<'_>, built: &Built, link: &dyn Link) -> (Vec<u8>, Vec<Vec<u8>>, u64, u64) {
@@ -167,6 +168,57 @@ fn a_shut_gate_ends_the_round_with_a_message_and_leaves_the_state_alone() {
         assert!(matches!(error, RunError::Privacy(_)), "{}: {error}", method.name);
         assert!(!error.to_string().is_empty());
         assert_eq!(drive.state(), before, "{}", method.name);
+    }
+}
+
+/// Fails to fold the first answers that it is given.
+struct FailsOnce<'a>(&'a dyn Protocol, std::sync::atomic::AtomicBool);
+
+impl Protocol for FailsOnce<'_> {
+    fn start(&self) -> Result<Vec<u8>, RunError> {
+        self.0.start()
+    }
+    fn ask(&self, state: &[u8]) -> Result<Vec<u8>, RunError> {
+        self.0.ask(state)
+    }
+    fn answer(
+        &self,
+        query: &[u8],
+        memory: &[u8],
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<(Outgoing, Vec<u8>), RunError> {
+        self.0.answer(query, memory, seat, gate)
+    }
+    fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError> {
+        if self.1.swap(false, std::sync::atomic::Ordering::SeqCst) {
+            return Err(RunError::Message { what: "the power went out" });
+        }
+        self.0.fold(state, answers)
+    }
+    fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError> {
+        self.0.settle(draft, applied)
+    }
+    fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError> {
+        self.0.posterior(state)
+    }
+}
+
+#[test]
+fn a_round_that_failed_is_asked_again_with_other_noise() {
+    let (sites, test) = (sites(), rows(30, 9));
+    for method in private_methods() {
+        let simulation = simulation(&method, &sites, &test);
+        let mut built = unlimited(&simulation);
+        let inner = std::mem::replace(&mut built.protocol, unlimited(&simulation).protocol);
+        let failing = FailsOnce(inner.as_ref(), true.into());
+        let tape = Tape::record();
+        let mut drive = simulation.start_with(&failing, &built, &Direct, Some(&tape)).unwrap();
+        assert!(drive.round().is_err(), "{}", method.name);
+        assert_eq!(drive.round().unwrap(), Progress::Moved, "{}", method.name);
+        let noise: Vec<Vec<i64>> = tape.calls().into_iter().flat_map(|c| c.noise).collect();
+        let fresh = noise.iter().enumerate().all(|(i, a)| noise[i + 1..].iter().all(|b| a != b));
+        assert!(noise.len() > 1 && fresh, "{}", method.name);
     }
 }
 

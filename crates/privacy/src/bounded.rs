@@ -104,11 +104,7 @@ impl Bounded {
         let inside = positions.last().is_none_or(|&p| (p as usize) < self.units.len());
         if !increasing || !inside || positions.len() != values.len() {
             return Err(PrivacyError::Shape {
-                found: format!(
-                    "{} values at {} positions that are not increasing or in range",
-                    values.len(),
-                    positions.len()
-                ),
+                found: "values at positions that are not increasing, not in range, or not as many".into(),
                 expected: self.shape.to_string(),
             });
         }

@@ -121,6 +121,9 @@ pub enum PrivacyError {
     /// The operating system gave no random bytes.
     #[error("the operating system gave no random bytes")]
     Randomness,
+    /// Post-processing of released values gave a change that cannot be sent.
+    #[error("the optimisation diverged: its change is not finite, or too large to send")]
+    Diverged,
 }
 
 impl PrivacyError {
@@ -141,6 +144,7 @@ impl PrivacyError {
             Self::WrongGate { .. } => "P012",
             Self::Quorum { .. } => "P013",
             Self::Randomness => "P014",
+            Self::Diverged => "P015",
         }
     }
 
@@ -160,6 +164,7 @@ impl PrivacyError {
             Self::Journal { .. } => "nothing left the site; repair the journal and charge again",
             Self::ReceiptSpent { .. } => "charge the ledger for more steps",
             Self::Shape { .. } => "build the sum and the gate from the same shape",
+            Self::Diverged => "lower the learning rate, or keep less of each change (damping)",
             Self::TooMany { .. } => "declare the number of parts in the shape",
             Self::Quorum { .. } => "raise the number of drop-outs in the study, which sizes the noise shares for it",
         };

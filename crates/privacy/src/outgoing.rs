@@ -98,10 +98,7 @@ impl Outgoing {
         });
         match units.collect() {
             Some(units) => Ok(Self::clear(GridVector::new(grid, units))),
-            None => Err(PrivacyError::Shape {
-                found: "a released change that is not finite, or too large for its grid".into(),
-                expected: "an optimisation that does not diverge: a smaller learning rate".into(),
-            }),
+            None => Err(PrivacyError::Diverged),
         }
     }
 

@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// Version of the shape of a study file.
 const SCHEMA: i64 = 1;
 
+/// Names of the baselines that every run adds.
+const BASELINES: [&str; 2] = ["local only", "non-private"];
+
 /// Everything that a study chose.
 #[derive(Debug, Clone)]
 pub(crate) struct Study {
@@ -173,6 +176,12 @@ fn check_names(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(), Fault> {
         return Err(source.fault("method", "S005", "there is no method".into(), "add a [[method]] to compare"));
     }
     let names: Vec<&str> = typed.methods.iter().map(|method| method.name.as_str()).collect();
+    let taken = |name: &str| name.trim().is_empty() || BASELINES.contains(&name.trim().to_lowercase().as_str());
+    if let Some(at) = names.iter().position(|name| taken(name)) {
+        let message = format!("a method is named {:?}", names[at]);
+        let hint = "results are told apart by their names, and the baselines have theirs: local only, non-private";
+        return Err(source.fault(&format!("method.{at}.name"), "S005", message, hint));
+    }
     match repeated(&names) {
         Some(twice) => {
             let last = names.iter().rposition(|name| name == twice).unwrap_or(0);

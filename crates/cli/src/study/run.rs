@@ -26,19 +26,23 @@ pub(crate) fn run(study: &Study, engine: &dyn Engine, out: &Path, json: bool) ->
     if json {
         return Ok(format!("{}\n", serde_json::to_string(&results).unwrap_or_default()));
     }
-    let table = report::table(&results, report::Terminal::found());
+    let mut table = report::table(&results, report::Terminal::found());
+    for method in &results.methods {
+        method.warnings.iter().for_each(|w| table += &format!("warning     {}: {w}\n", method.name));
+    }
     let (kept, page) = (out.join(RESULTS), out.join(REPORT));
     Ok(format!("{table}\nresults: {}\nreport:  {}\n", kept.display(), page.display()))
 }
 
 /// Runs the study into a directory.
 pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -> Result<Results, Failure> {
-    let store = Store::open(out, &study.text, &engine.data_digest())?;
+    let store = Store::open(out, &study.name, &study.text, &engine.data_digest())?;
     let data = engine.summary()?;
     let mut methods = Vec::new();
     for work in all(study) {
         let runs = seeds(study, work, engine, &store, json)?;
-        if let Some(first) = runs.first() {
+        // The sites' own fits are many; none of them is the posterior of "local only".
+        if let Some(first) = runs.first().filter(|_| !matches!(work, Work::LocalOnly(_))) {
             let stored = stored(study, work, first, &data.inputs, engine.data_schema());
             store.write(&format!("posterior/{}.json", file_name(work.name())), &stored)?;
         }

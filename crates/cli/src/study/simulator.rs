@@ -9,8 +9,8 @@ use crate::datasets;
 use crate::failure::Failure;
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
-    Encoded, Expectation, Federation, Gaussian, Linear, Logistic, Model, Observer, Partition, Prediction, Predictive,
-    Reading, Schema, Simulation, Skew, Split, header, read,
+    Encoded, Expectation, Federation, Gaussian, Linear, Logistic, Model, Observer, OutcomeKind, Partition, Prediction,
+    Predictive, Reading, Schema, Simulation, Skew, Split, header, read,
 };
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -27,6 +27,8 @@ pub(crate) struct Simulator {
     model: Arc<dyn Model>,
     prior_precision: f64,
     first_seed: u64,
+    /// The outcome's scale: what one is of the encoded outcome.
+    unit: f64,
 }
 
 impl Simulator {
@@ -48,6 +50,7 @@ impl Simulator {
             partition,
             model: likelihood(study.model.kind),
             prior_precision: study.model.prior_precision,
+            unit: scale_of(&source.schema).1,
             first_seed: study.seeds.first().copied().unwrap_or(1),
         };
         opened.federation(opened.first_seed)?;
@@ -100,7 +103,7 @@ impl Engine for Simulator {
             Work::NonPrivate(method) => simulation(method).non_private()?,
         };
         let posterior = marginals(&record.posterior);
-        Ok(Finished::of(record, posterior, cpu_seconds() - start))
+        Ok(in_units(Finished::of(record, posterior, cpu_seconds() - start), self.unit))
     }
 }
 
@@ -117,7 +120,31 @@ pub(crate) fn predict(posterior: &Posterior, csv: &[u8]) -> Result<Vec<Predictio
         None => Gaussian::new_diagonal(q.mean.clone(), q.deviation.iter().map(|s| s * s).collect()),
     };
     let improper = || Failure::usage("the stored posterior is not a proper distribution", "run the study again");
-    Ok(likelihood(posterior.model.likelihood()).predict(&table.rows, &gaussian.ok_or_else(improper)?))
+    let encoded = likelihood(posterior.model.likelihood()).predict(&table.rows, &gaussian.ok_or_else(improper)?);
+    let (centre, scale) = scale_of(&schema);
+    let decoded = |prediction| match prediction {
+        Prediction::Normal { mean, deviation } => {
+            Prediction::Normal { mean: centre + scale * mean, deviation: scale * deviation }
+        }
+        probability => probability,
+    };
+    Ok(encoded.into_iter().map(decoded).collect())
+}
+
+/// Centre and scale of an outcome that is a number, 0 and 1 otherwise. Of a logarithm, they are the logarithm's.
+fn scale_of(schema: &Schema) -> (f64, f64) {
+    match &schema.outcome().kind {
+        OutcomeKind::Number(number) => (number.centre, number.scale),
+        OutcomeKind::Classes(_) => (0.0, 1.0),
+    }
+}
+
+/// Scores in the units of the outcome: errors times its scale, log-densities less the scale's logarithm.
+fn in_units(mut finished: Finished, scale: f64) -> Finished {
+    finished.absolute_error = finished.absolute_error.map(|error| error * scale);
+    finished.log_likelihood -= scale.ln();
+    finished.curve.iter_mut().for_each(|point| point.log_likelihood -= scale.ln());
+    finished
 }
 
 /// The rows with an outcome that any row may have: predictions do not look at it.

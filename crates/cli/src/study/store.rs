@@ -24,7 +24,7 @@ impl Store {
     ///
     /// The key is a digest of the study, the data and the program's version: what was finished under another key is
     /// left alone and not used.
-    pub(crate) fn open(root: &Path, study: &str, data_digest: &str) -> Result<Self, Failure> {
+    pub(crate) fn open(root: &Path, name: &str, study: &str, data_digest: &str) -> Result<Self, Failure> {
         let ours = root.join(STATE).is_dir();
         let occupied = root.is_file() || fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some());
         if occupied && !ours {
@@ -33,6 +33,15 @@ impl Store {
                 place: root.display().to_string(),
                 message: "there are other files in this directory".to_owned(),
                 hint: "name a new or empty directory with --out".to_owned(),
+            }
+            .into());
+        }
+        if let Some(other) = finished_study(root).filter(|other| other != name) {
+            return Err(Fault {
+                code: "S013",
+                place: root.display().to_string(),
+                message: format!("the results of another study, {other:?}, are in this directory"),
+                hint: "name another directory with --out".to_owned(),
             }
             .into());
         }
@@ -84,6 +93,13 @@ impl Store {
         text.push(b'\n');
         write_whole(path, &text).map_err(|source| Failure::file("cannot write", path, source))
     }
+}
+
+/// The study whose results are in a directory; none if there are none.
+fn finished_study(root: &Path) -> Option<String> {
+    let text = fs::read_to_string(root.join("results.json")).ok()?;
+    let results: serde_json::Value = serde_json::from_str(&text).ok()?;
+    Some(results.get("study")?.as_str()?.to_owned())
 }
 
 /// Writes beside the file, waits for the disk, then renames.

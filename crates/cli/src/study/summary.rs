@@ -19,6 +19,8 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
             warnings.push(warning.clone());
         }
     }
+    // Scores of "local only" are means over sites; a posterior or a calibration would be that of one of them.
+    let one = runs.first().filter(|_| !matches!(work, Work::LocalOnly(_)));
     MethodResult {
         name: work.name().to_owned(),
         algorithm: algorithm.to_owned(),
@@ -35,8 +37,8 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
         privacy: promised(work).and_then(|(method, promise)| privacy(method, promise, runs)),
         cpu_seconds: runs.iter().map(|run| run.cpu_seconds).sum(),
         curves: runs.iter().map(|run| Curve { seed: run.seed, points: run.curve.clone() }).collect(),
-        posterior: runs.first().map(|run| coefficients(run, inputs)).unwrap_or_default(),
-        calibration: runs.first().map(|run| run.calibration.clone()).unwrap_or_default(),
+        posterior: one.map(|run| coefficients(run, inputs)).unwrap_or_default(),
+        calibration: one.map(|run| run.calibration.clone()).unwrap_or_default(),
         warnings,
     }
 }

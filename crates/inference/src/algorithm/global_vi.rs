@@ -80,7 +80,14 @@ impl Algorithm for GlobalVi {
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
-        let rows = seat.shard.rows();
+        let (rows, d) = (seat.shard.rows(), self.problem.family.dimension());
+        if query.get().mean.len() != d || query.get().deviation.len() != d {
+            // Found before a row is looked at, so that a question made up for it learns nothing.
+            return Err(PrivacyError::Shape {
+                found: "a question of another dimension".into(),
+                expected: "one coordinate for each parameter".into(),
+            });
+        }
         let mut batch = Batch::default();
         gate.batch(rows.len(), &mut batch)?;
         let mut sum = Bounded::examples(*gate.shape(), &batch)?;

@@ -213,3 +213,24 @@ fn what_has_no_meaning_is_refused() {
     let tiny = with(&|p| p.noise = Noise::Multiplier(NoiseMultiplier::new(0.1).unwrap()));
     assert!(matches!(plan(&tiny, &[100], 3), Err(RunError::Privacy(PrivacyError::Budget { fits: 0, .. }))));
 }
+
+#[test]
+fn parts_under_add_remove_rows_of_protected_clients_and_committees_under_a_curator_are_refused() {
+    let refused = |method: &Method| matches!(plan(method, &[500, 400], 5), Err(RunError::Settings { .. }));
+    let base = workshop(Claim::Certified);
+    let promise = base.promise.unwrap();
+    let fixed = Promise { clip: Clip::Fixed(NormBound::new(1.0).unwrap()), ..promise };
+    let parts = Method { solver: Solver::Virtual { parts: 3 }, promise: Some(fixed), ..base.clone() };
+    assert!(refused(&parts), "a row's part would follow its place");
+    let client = Promise { unit: Unit::Client, ..fixed };
+    assert!(refused(&Method { solver: Solver::Perturb, promise: Some(client), ..base.clone() }), "δ follows rows");
+    let curator = Promise { aggregator: Aggregator::Curator, adjacency: Adjacency::Substitute, ..fixed };
+    let committee = Method {
+        scheme: Scheme::Committee(crate::settings::CommitteePrior::Same),
+        solver: Solver::Perturb,
+        schedule: Schedule::Synchronous,
+        promise: Some(curator),
+        ..base
+    };
+    assert!(refused(&committee), "members send their own posteriors");
+}
