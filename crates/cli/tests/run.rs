@@ -105,6 +105,9 @@ fn a_study_runs_reports_goes_on_and_predicts() {
     let spent = &results["methods"][0]["privacy"]["clients"];
     assert_eq!(spent.as_array().unwrap().len(), 3);
     assert!(spent.as_array().unwrap().iter().all(|c| c["certified"].as_f64().unwrap() <= 1.0), "{spent}");
+    assert_eq!(results["methods"][1]["posterior"], serde_json::json!([]), "no site's own fit stands for all");
+    let local = folder.posterity(&["predict", "out", "--method", "local only", "--data", "rows.csv"]);
+    assert_eq!(local.status.code(), Some(2));
     let again = folder.run();
     assert!(String::from_utf8_lossy(&again.stderr).contains("kept from before"));
     let mut same = json(&folder.0.join("out/results.json"));

@@ -6,9 +6,9 @@ use common::{methods, open_pvi, private_methods, rows, simulation, sites};
 use inference::algorithm::{Answers, Folded, Protocol, PviState, Remembered};
 use inference::message::{Ask, Delivery, Direct, Link, Loopback, Receipt};
 use inference::settings::{Aggregator, Covariance, Method, Rates, Schedule, Scheme, Solver};
-use inference::{Built, Client, Drive, Progress, RunError, Seat, Simulation, Total, Workshop};
+use inference::{Built, Client, Drive, Progress, Row, Rows, RunError, Seat, Simulation, Total, Workshop};
 use privacy::record::Tape;
-use privacy::{Gate, Grant, Outgoing, Released};
+use privacy::{Gate, Grant, Outgoing, PrivacyError, Released};
 
 /// State, memories, messages and bytes after all rounds.
 fn trace(simulation: &Simulation<'_>, built: &Built, link: &dyn Link) -> (Vec<u8>, Vec<Vec<u8>>, u64, u64) {
@@ -202,6 +202,54 @@ impl Protocol for FailsOnce<'_> {
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError> {
         self.0.posterior(state)
     }
+}
+
+/// What a client says to a question of so many coordinates: the error's text, or "ok".
+fn reply_to(method: &Method, built: &inference::Built, client: &inference::Site, coordinates: usize) -> String {
+    let standing = (vec![0.1; coordinates], vec![1.0; coordinates]);
+    let query = postcard::to_allocvec(&standing).unwrap();
+    let mut ledger = Client::new(0, &client.shard, built.terms[0].clone(), Grant::Unlimited).unwrap();
+    let workshop = Workshop { seed: 1, run: [0; 16], summing: built.summing, tape: None };
+    let ask = Ask { round: 0, attempt: 0, query };
+    let reply = ledger.answer(built.protocol.as_ref(), &ask, &workshop);
+    reply.map_or_else(|error| error.to_string(), |_| format!("{} ok", method.name))
+}
+
+#[test]
+fn a_question_of_another_dimension_is_answered_alike_whatever_the_rows_hold() {
+    let (sites, test) = (sites(), rows(30, 9));
+    // One row without any one, beside rows that have some.
+    let mut bare = Rows::new(5, 2).unwrap();
+    bare.push(Row { numbers: &[0.0, 0.0], ones: &[], outcome: 0.0 }).unwrap();
+    let bare = common::site("bare", bare);
+    for method in private_methods().iter().filter(|m| m.scheme == Scheme::GlobalVi) {
+        let built = unlimited(&simulation(method, &sites, &test));
+        for coordinates in 0..=11 {
+            let replies = [&sites[0], &sites[1], &bare].map(|site| reply_to(method, &built, site, coordinates));
+            assert!(replies.iter().all(|r| *r == replies[0]), "{coordinates}: {replies:?}");
+            assert_eq!(replies[0].ends_with("ok"), coordinates == 5, "{replies:?}");
+        }
+    }
+}
+
+#[test]
+fn epsilon_of_a_curve_is_the_largest_of_the_ledgers() {
+    let (sites, test) = (sites(), rows(30, 9));
+    let came = |m: &&Method| m.schedule == Schedule::Asynchronous(Rates::InverseRows);
+    for method in private_methods().iter().filter(came) {
+        let record = simulation(method, &sites, &test).run(&mut ()).unwrap();
+        let most = record.spending.iter().map(|c| c.certified).fold(0.0, f64::max);
+        assert_eq!(record.curve.last().unwrap().epsilon, Some(most), "{}", method.name);
+    }
+}
+
+#[test]
+fn a_descent_that_diverges_is_an_error_of_its_own() {
+    let (sites, test) = (sites(), rows(30, 9));
+    let mut method = private_methods().remove(0);
+    method.local.learning_rate = 1e300;
+    let error = simulation(&method, &sites, &test).run(&mut ()).unwrap_err();
+    assert!(matches!(error, RunError::Privacy(PrivacyError::Diverged)), "{error}");
 }
 
 #[test]
