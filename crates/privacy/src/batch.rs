@@ -177,6 +177,7 @@ fn below(rng: &mut impl Rng, limit: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noise::fixed_words::FixedWords;
     use chacha20::ChaCha20Rng;
     use rand_core::SeedableRng;
 
@@ -235,35 +236,18 @@ mod tests {
         assert_eq!(gaps.digits(2, 0), u64::MAX - (1 << 36) + 1 + (1 << 6));
     }
 
-    /// Words given by the test.
-    struct Fixed(Vec<u64>);
-
-    impl rand_core::TryRng for Fixed {
-        type Error = rand_core::Infallible;
-        fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-            Ok(self.0.remove(0) as u32)
-        }
-        fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-            Ok(self.0.remove(0))
-        }
-        fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
-            bytes.fill(self.0.remove(0) as u8);
-            Ok(())
-        }
-    }
-
     #[test]
     fn an_undecided_comparison_reads_more_bits() {
         let gaps = GeometricGaps::new(SamplingRate::new(1.0 / 3.0).unwrap());
         let (first, second) = (gaps.digits(2, 0), gaps.digits(2, 1));
         assert!(second > 0 && second < u64::MAX);
         for (word, expected) in [(second - 1, 2), (second + 1, 1)] {
-            let mut bits = Fixed(vec![first, word]);
+            let mut bits = FixedWords(vec![first, word]);
             assert_eq!(gaps.gap(&mut bits), expected);
             assert!(bits.0.is_empty());
         }
-        assert_eq!(gaps.gap(&mut Fixed(vec![first + 1])), 1);
-        assert_eq!(gaps.gap(&mut Fixed(vec![first - 1])), 2);
+        assert_eq!(gaps.gap(&mut FixedWords(vec![first + 1])), 1);
+        assert_eq!(gaps.gap(&mut FixedWords(vec![first - 1])), 2);
     }
 
     #[test]

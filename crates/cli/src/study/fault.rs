@@ -1,5 +1,6 @@
 //! What is wrong with a study, with its line in the file and what to do about it.
 
+use inference::nearest;
 use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -105,32 +106,10 @@ fn nearest_of(message: &str) -> Option<String> {
     let mut names = rest.split('`').skip(1).step_by(2);
     let found = names.next()?;
     let known: Vec<&str> = names.collect();
-    Some(match nearest(found, &known) {
+    Some(match nearest(found, known.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("one of {}", known.join(", ")),
     })
-}
-
-/// The known name that is fewest edits away, if that is few for its length.
-pub(crate) fn nearest<'a>(found: &str, known: &[&'a str]) -> Option<&'a str> {
-    let best = known.iter().min_by_key(|name| edits(found, name))?;
-    (edits(found, best) <= 1 + best.chars().count() / 3).then_some(best)
-}
-
-/// Insertions, deletions and replacements between two words (Wagner and Fischer 1974).
-fn edits(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[to.len()]
 }
 
 #[cfg(test)]
@@ -146,13 +125,5 @@ mod tests {
         assert_eq!(at("method.1.privacy.delta"), "s.toml:6:1", "a key that is not there");
         assert_eq!(at("method.0.name"), "s.toml:3:1");
         assert_eq!(at("schema"), "s.toml:1:1");
-    }
-
-    #[test]
-    fn the_nearest_name_is_few_edits_away() {
-        assert_eq!(edits("epsilom", "epsilon"), 1);
-        assert_eq!(edits("", "abc"), 3);
-        assert_eq!(nearest("adm", &["sgd", "adam", "adagrad"]), Some("adam"));
-        assert_eq!(nearest("colour", &["sgd", "adam"]), None);
     }
 }

@@ -8,6 +8,7 @@ use super::typed::{
 };
 use crate::failure::Failure;
 use inference::settings::Method;
+use inference::{Expectation, Partition, Predictive, Skew, Split};
 use std::path::{Path, PathBuf};
 
 /// Version of the shape of a study file.
@@ -56,28 +57,6 @@ pub(crate) enum DeclaredRows {
     Each(Vec<u64>),
 }
 
-/// Which rows are held out.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Split {
-    /// This share, drawn by the seed.
-    Fraction { test: f64 },
-    /// Those with this level in this column.
-    Column { column: String, test_level: String },
-    /// Every second one.
-    Half,
-}
-
-/// How rows are dealt to clients.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Partition {
-    /// As many to each.
-    Even { clients: u64 },
-    /// By the value of a column.
-    Column { column: String },
-    /// Half small and half large clients, with skewed classes.
-    Skewed { clients: u64, rho: f64, kappa: f64 },
-}
-
 /// The likelihood and the prior.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Model {
@@ -91,21 +70,6 @@ pub(crate) struct Model {
 pub(crate) enum Likelihood {
     Linear { noise_variance: f64 },
     Logistic { expectation: Expectation, predictive: Predictive },
-}
-
-/// How the expected log-likelihood is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Expectation {
-    Mixture,
-    MonteCarlo { draws: u32 },
-}
-
-/// How predictions are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Predictive {
-    Mixture,
-    Probit,
-    MonteCarlo { draws: u32 },
 }
 
 impl Study {
@@ -277,7 +241,7 @@ fn partition(typed: &PartitionAsTyped, source: &Source<'_>, at: &str) -> Result<
             "clients is missing or 0".into(),
             "for example clients = 10",
         )),
-        Some(clients) => Ok(clients),
+        Some(clients) => Ok(usize::try_from(clients).unwrap_or(usize::MAX)),
     };
     let stray = |key: &str| {
         let message = format!("{key} has no meaning for this kind of partition");
@@ -301,7 +265,7 @@ fn partition(typed: &PartitionAsTyped, source: &Source<'_>, at: &str) -> Result<
 }
 
 /// Half the clients small and half large: ρ within [0, 1), κ at most 1, an even number of clients.
-fn skewed(typed: &PartitionAsTyped, clients: u64, source: &Source<'_>, at: &str) -> Result<Partition, Fault> {
+fn skewed(typed: &PartitionAsTyped, clients: usize, source: &Source<'_>, at: &str) -> Result<Partition, Fault> {
     let (rho, kappa) = (typed.rho.unwrap_or(f64::NAN), typed.kappa.unwrap_or(f64::NAN));
     let (key, found, expected) = if !(0.0..1.0).contains(&rho) {
         ("rho", rho, "a number from 0 up to, not including, 1")
@@ -310,7 +274,7 @@ fn skewed(typed: &PartitionAsTyped, clients: u64, source: &Source<'_>, at: &str)
     } else if clients % 2 == 1 {
         ("clients", clients as f64, "an even number: half of them are small")
     } else {
-        return Ok(Partition::Skewed { clients, rho, kappa });
+        return Ok(Partition::Skewed(Skew { clients, rho, kappa }));
     };
     let message =
         format!("{key} is {}, expected {expected}", if found.is_nan() { "missing".into() } else { found.to_string() });

@@ -1,6 +1,6 @@
 //! A method as meant: from its keys to the settings of the inference room, one refusal for each thing that cannot be.
 
-use super::fault::{Fault, Source, nearest};
+use super::fault::{Fault, Source};
 use super::promise;
 use super::typed::{
     AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, LocalAsTyped, MethodAsTyped,
@@ -231,7 +231,7 @@ fn readout(at: &At<'_>) -> Result<Readout, Fault> {
 fn local(at: &At<'_>, typed: &LocalAsTyped) -> Result<Local, Fault> {
     let names = OPTIMISERS.map(|(name, _)| name);
     let Some((_, optimiser)) = OPTIMISERS.iter().find(|(name, _)| *name == typed.optimiser) else {
-        let hint = match nearest(&typed.optimiser, &names) {
+        let hint = match inference::nearest(&typed.optimiser, names.iter().copied()) {
             Some(name) => format!("did you mean {name:?}?"),
             None => format!("one of {}", names.join(", ")),
         };

@@ -1,6 +1,7 @@
 //! `posterior/NAME.json`: a served posterior with everything that is needed to predict from it.
 
-use super::meant::{Expectation, Likelihood, Model, Predictive};
+use super::meant::{Likelihood, Model};
+use inference::{Expectation, Predictive};
 use serde::{Deserialize, Serialize};
 
 /// Version of this shape.

@@ -106,7 +106,7 @@ fn open(name: &str) -> Result<Study, Failure> {
 }
 
 /// The columns, or the one partition under the study's own name.
-fn columns(study: &Study) -> Vec<(String, super::meant::Partition)> {
+fn columns(study: &Study) -> Vec<(String, inference::Partition)> {
     if study.columns.is_empty() {
         return vec![(study.name.clone(), study.partition.clone())];
     }

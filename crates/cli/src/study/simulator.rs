@@ -1,7 +1,7 @@
 //! The engine of `run`: opened data, and the simulator of the inference room behind the frame's contract.
 
 use super::engine::{Engine, Work};
-use super::meant::{self, Likelihood, Study};
+use super::meant::{Likelihood, Study};
 use super::posterior::{Marginals, Posterior};
 use super::state::Finished;
 use crate::clock::cpu_seconds;
@@ -9,8 +9,8 @@ use crate::datasets;
 use crate::failure::Failure;
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
-    Encoded, Expectation, Federation, Gaussian, Linear, Logistic, Model, Observer, OutcomeKind, Partition, Prediction,
-    Predictive, Reading, Schema, Simulation, Skew, Split, header, read,
+    Encoded, Federation, Gaussian, Linear, Logistic, Model, Observer, OutcomeKind, Partition, Prediction, Reading,
+    Schema, Simulation, Split, header, read,
 };
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -36,7 +36,7 @@ impl Simulator {
     /// the study are refused before anything is written.
     pub(crate) fn open(study: &Study, base: &Path) -> Result<Self, Failure> {
         let source = datasets::open(&study.data.source, study.data.schema.as_deref(), base)?;
-        let (split, partition) = (split(&study.data.split), partition(&study.partition));
+        let (split, partition) = (study.data.split.clone(), study.partition.clone());
         let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
         let table = source.read(study.model.bias, &keep)?;
         check_outcome(study, &source)?;
@@ -181,39 +181,9 @@ fn check_outcome(study: &Study, source: &datasets::Source) -> Result<(), Failure
     }
 }
 
-fn split(split: &meant::Split) -> Split {
-    match split {
-        meant::Split::Fraction { test } => Split::Fraction { test: *test },
-        meant::Split::Column { column, test_level } => {
-            Split::Column { column: column.clone(), test_level: test_level.clone() }
-        }
-        meant::Split::Half => Split::Half,
-    }
-}
-
-fn partition(partition: &meant::Partition) -> Partition {
-    match partition {
-        meant::Partition::Even { clients } => Partition::Even { clients: *clients as usize },
-        meant::Partition::Column { column } => Partition::Column { column: column.clone() },
-        meant::Partition::Skewed { clients, rho, kappa } => {
-            Partition::Skewed(Skew { clients: *clients as usize, rho: *rho, kappa: *kappa })
-        }
-    }
-}
-
 fn likelihood(kind: Likelihood) -> Arc<dyn Model> {
     match kind {
         Likelihood::Linear { noise_variance } => Arc::new(Linear { noise_variance }),
-        Likelihood::Logistic { expectation, predictive } => Arc::new(Logistic {
-            expectation: match expectation {
-                meant::Expectation::Mixture => Expectation::Mixture,
-                meant::Expectation::MonteCarlo { draws } => Expectation::MonteCarlo { draws },
-            },
-            predictive: match predictive {
-                meant::Predictive::Mixture => Predictive::Mixture,
-                meant::Predictive::Probit => Predictive::Probit,
-                meant::Predictive::MonteCarlo { draws } => Predictive::MonteCarlo { draws },
-            },
-        }),
+        Likelihood::Logistic { expectation, predictive } => Arc::new(Logistic { expectation, predictive }),
     }
 }

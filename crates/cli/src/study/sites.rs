@@ -1,8 +1,9 @@
 //! The clients of a study as declared: how many, and how many training rows each has, from public numbers alone.
 
 use super::fault::{Fault, Source};
-use super::meant::{DeclaredRows, Partition, Split, Study};
+use super::meant::{DeclaredRows, Study};
 use inference::settings::{Batching, DeltaRule, Method};
+use inference::{Partition, Skew, Split};
 
 /// Public numbers of bundled data.
 struct Known {
@@ -56,11 +57,9 @@ impl Sites {
             Some(rows) if !rows.contains(&0) => Ok(Self { rows, rows_known: true, inputs }),
             Some(_) => Err(fault(study, "partition", "a client would have no training rows")),
             None => match study.partition {
-                Partition::Even { clients } | Partition::Skewed { clients, .. } => Ok(Self {
-                    rows: vec![1; usize::try_from(clients).unwrap_or(usize::MAX)],
-                    rows_known: false,
-                    inputs,
-                }),
+                Partition::Even { clients } | Partition::Skewed(Skew { clients, .. }) => {
+                    Ok(Self { rows: vec![1; clients], rows_known: false, inputs })
+                }
                 Partition::Column { .. } => Err(fault(study, "data", "how many clients there are is not declared")),
             },
         }
@@ -115,8 +114,12 @@ fn kept(split: &Split, rows: u64, known: Option<&Known>) -> Option<u64> {
 /// Rows of each client. Skewed: ⌊(1 − ρ)n/M⌋ for the first half, ⌊(1 + ρ)n/M⌋ for the others.
 fn dealt(partition: &Partition, rows: u64) -> Vec<u64> {
     match *partition {
-        Partition::Even { clients } => (0..clients).map(|at| rows / clients + u64::from(at < rows % clients)).collect(),
-        Partition::Skewed { clients, rho, .. } => {
+        Partition::Even { clients } => {
+            let clients = clients as u64;
+            (0..clients).map(|at| rows / clients + u64::from(at < rows % clients)).collect()
+        }
+        Partition::Skewed(Skew { clients, rho, .. }) => {
+            let clients = clients as u64;
             let share = |factor: f64| (factor * rows as f64 / clients as f64).floor() as u64;
             (0..clients).map(|at| share(if at < clients / 2 { 1.0 - rho } else { 1.0 + rho })).collect()
         }

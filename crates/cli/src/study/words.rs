@@ -1,11 +1,12 @@
 //! The names of a method's choices, as in a study and in `results.json`, and sentences made of them.
 
-use super::meant::{Expectation, Likelihood, Model, Partition, Predictive, Split, Study};
+use super::meant::{Likelihood, Model, Study};
 use crate::digits::shortest;
 use inference::settings::{
     Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, DeltaRule, FactorRule, Method, Noise, Optimiser,
     Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
 };
+use inference::{Expectation, Partition, Predictive, Skew, Split};
 use privacy::{Adjacency, Unit};
 
 /// `pvi`, `committee`, `global-vi`.
@@ -176,7 +177,7 @@ pub(crate) fn partition(partition: &Partition) -> String {
     match partition {
         Partition::Even { clients } => format!("{clients}, of the same size"),
         Partition::Column { column } => format!("one for each {column}"),
-        Partition::Skewed { clients, rho, kappa } => {
+        Partition::Skewed(Skew { clients, rho, kappa }) => {
             format!("{clients}, skewed (rho {}, kappa {})", shortest(*rho), kappa)
         }
     }

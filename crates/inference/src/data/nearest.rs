@@ -35,6 +35,8 @@ mod tests {
         assert_eq!(nearest("Privat", ["State-gov", "Private"]), Some("Private"));
         assert_eq!(nearest("marital-status", ["marital_status", "race"]), Some("marital_status"));
         assert_eq!(nearest("hospitl", ["age", "hospital"]), Some("hospital"));
+        assert_eq!(nearest("adm", ["sgd", "adam", "adagrad"]), Some("adam"));
+        assert_eq!(nearest("colour", ["sgd", "adam"]), None);
         assert_eq!(nearest("weight", ["age", "hospital"]), None);
         assert_eq!((distance("kitten", "sitting"), distance("", "ab"), distance("ab", "ab")), (3, 2, 0));
     }

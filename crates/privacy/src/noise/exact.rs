@@ -130,6 +130,7 @@ impl Candidate {
 mod tests {
     use super::super::ziggurat_table::{FLOOR, INSIDE};
     use super::*;
+    use crate::noise::fixed_words::FixedWords;
 
     /// Bits of the proof.
     const BITS: u64 = 400;
@@ -202,23 +203,6 @@ mod tests {
         assert!(beyond < floors[i + 1].1, "a threshold one more is no longer inside");
     }
 
-    /// Words given by the test.
-    struct Fixed(Vec<u64>);
-
-    impl rand_core::TryRng for Fixed {
-        type Error = rand_core::Infallible;
-        fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-            Ok(self.0.remove(0) as u32)
-        }
-        fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-            Ok(self.0.remove(0))
-        }
-        fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
-            bytes.fill(self.0.remove(0) as u8);
-            Ok(())
-        }
-    }
-
     /// The value of a quotient that fits a word.
     fn word(quotient: BigUint) -> u64 {
         u64::try_from(quotient).unwrap()
@@ -233,7 +217,7 @@ mod tests {
         let across = word(&target / RIGHT[i]);
         let within = word(((target - BigUint::from(across) * RIGHT[i]) << 64) / RIGHT[i]);
         for (next, expected) in [(within - 1, 1_000_000), (within + 1, 1_000_001)] {
-            let mut bits = Fixed(vec![next, 0]);
+            let mut bits = FixedWords(vec![next, 0]);
             assert_eq!(Candidate::new(Region::Layer(i), across, 0).rounded(deviation, &mut bits), expected);
             assert!(bits.0.is_empty());
         }
@@ -247,7 +231,7 @@ mod tests {
         let top = (BigUint::from(1_u32) << BITS) - &floors[254].0;
         let up = word((top << 64) / height);
         for (next, expected) in [(0, true), (u64::MAX, false)] {
-            let mut bits = Fixed(vec![0, next]);
+            let mut bits = FixedWords(vec![0, next]);
             assert_eq!(Candidate::new(Region::Layer(254), 0, up).is_inside(&mut bits), expected);
             assert!(bits.0.is_empty());
         }

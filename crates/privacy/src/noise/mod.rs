@@ -9,6 +9,8 @@ mod discrete_laplace;
 mod dyadic;
 mod exact;
 mod fixed_point;
+#[cfg(test)]
+pub(crate) mod fixed_words;
 mod poisson;
 mod randomised_response;
 mod rounded_gaussian;
