@@ -1,9 +1,12 @@
 //! From a method as meant to the parts that carry it out. The only place where choices are looked at by name.
 
-use crate::algorithm::{Cavity, Committee, GlobalVi, Protocol, Pvi};
+use crate::algorithm::{Cavity, Committee, GlobalVi, NoiseAware, Protocol, Pvi, SourceTerms};
 use crate::client::Summing;
 use crate::plan::{MethodPlan, plan, sampling};
-use crate::settings::{Aggregator, Covariance, Damping, Local, Method, Optimiser, Rates, Schedule, Scheme, Solver};
+use crate::settings::{
+    Aggregator, Covariance, Curvature, Damping, Local, Method, NoiseAware as NoiseAwareSettings, Optimiser, Rates,
+    Schedule, Scheme, Solver,
+};
 use crate::solve::{Average, Descend, LocalSolve, Perturb, Prior, Problem, Virtual};
 use crate::{Family, Model, RunError, Terms};
 use privacy::{
@@ -49,9 +52,14 @@ pub fn build(
         Covariance::Full => Family::Full { dimension },
     };
     let problem = Problem { model, family, prior: Prior(family.prior(prior_precision)) };
+    if let Scheme::NoiseAware(NoiseAwareSettings { curvature: Curvature::Moments { .. }, .. }) = method.scheme
+        && problem.model.mean_curvature(1.0).is_none()
+    {
+        let what = "the rule of second moments is for models of xᵀθ, linear and logistic: release the curvature";
+        return Err(RunError::Settings { what: what.into() });
+    }
     let plan = plan(method, rows, dimension)?;
     let terms = terms(method, &plan, rows, family)?;
-    let protocol = protocol(method, &problem, &terms)?;
     let grants = match &method.promise {
         None => vec![Grant::Unlimited; rows.len()],
         Some(promise) => plan.clients.iter().map(|c| c.grant(promise)).collect::<Result<_, _>>()?,
@@ -63,6 +71,7 @@ pub fn build(
             Summing::Shares(Cohort::new(rows.len() as u64, colluders, dropouts)?)
         }
     };
+    let protocol = protocol(method, &problem, &terms, rows, summing)?;
     let rates = rows.iter().map(|&n| rate(method.schedule, n)).collect();
     Ok(Built { protocol, problem, terms, grants, summing, rates, plan })
 }
@@ -100,6 +109,7 @@ fn open(method: &Method, rows: u64, family: Family) -> Result<(Event, Shape), Pr
     let whole = |grain| (grain, Sampling::None, 1, family.len());
     let (grain, sampling, steps, dimension) = match (method.scheme, method.solver) {
         (Scheme::GlobalVi, _) => sampled(1)?,
+        (Scheme::NoiseAware(settings), _) => (Grain::Example, Sampling::None, 1, settings.numbers(family.dimension())),
         (_, Solver::DpOptimisation) => sampled(method.local.steps)?,
         (_, Solver::Clear) if method.local.optimiser != Optimiser::Natural => sampled(method.local.steps)?,
         (_, Solver::Clear | Solver::Perturb) => whole(Grain::Whole),
@@ -121,7 +131,29 @@ fn solver(solver: Solver, local: Local) -> Box<dyn LocalSolve> {
     }
 }
 
-fn protocol(method: &Method, problem: &Problem, terms: &[Terms]) -> Result<Box<dyn Protocol>, RunError> {
+/// Where releases come from, and the noise in them: every client, or the sum over all.
+fn sources(terms: &[Terms], summing: Summing) -> Vec<SourceTerms> {
+    let one = |terms: &Terms, weight: f64, times: f64| {
+        let (deviation, moment_bound) = (times * terms.noise_deviation(), terms.non_negative_bound());
+        SourceTerms { weight, deviation, moment_bound }
+    };
+    match (summing, terms.first()) {
+        (Summing::Nobody, _) => terms.iter().map(|t| one(t, t.weight, 1.0)).collect(),
+        (_, None) => Vec::new(),
+        (Summing::Curator, Some(first)) => vec![one(first, 1.0, 1.0)],
+        (Summing::Shares(cohort), Some(first)) => {
+            vec![one(first, 1.0, (terms.len() as f64 / cohort.honest_shares() as f64).sqrt())]
+        }
+    }
+}
+
+fn protocol(
+    method: &Method,
+    problem: &Problem,
+    terms: &[Terms],
+    rows: &[u64],
+    summing: Summing,
+) -> Result<Box<dyn Protocol>, RunError> {
     let (problem, solver) = (problem.clone(), solver(method.solver, method.local));
     let sending = Grid::new(SENDING)?;
     let finest = terms.iter().map(|t| i32::from(t.shape.grid())).fold(SENDING, i32::max);
@@ -140,6 +172,11 @@ fn protocol(method: &Method, problem: &Problem, terms: &[Terms]) -> Result<Box<d
         Scheme::Committee(prior) => {
             let (members, repair) = (terms.len(), method.readout.repair);
             Box::new(Committee { problem, solver, prior, members, repair, finest, sending })
+        }
+        Scheme::NoiseAware(settings) => {
+            let (kept, average) = (method.damping.get(), method.readout.average as usize);
+            let sources = sources(terms, summing);
+            Box::new(NoiseAware { problem, settings, kept, average, sources, rows: rows.iter().sum::<u64>() as f64 })
         }
         Scheme::GlobalVi => {
             let inverse_rates = terms.iter().map(Terms::inverse_rate).collect();

@@ -79,7 +79,10 @@ impl ClientPlan {
 /// planned updates cost at most ε; with a given one the updates are as many as fit, and not more than are asked for.
 /// Under an aggregator all clients share one event, sized for the smallest δ among them.
 pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
-    let numbers = numbers(method.covariance, dimension);
+    if matches!(method.scheme, Scheme::NoiseAware(_)) {
+        noise_aware_is_possible(method)?;
+    }
+    let numbers = numbers(method, dimension);
     let planned = match &method.promise {
         None => Vec::new(),
         Some(promise) => Costing::new(method, promise, clients, numbers)?.clients(clients)?,
@@ -95,10 +98,11 @@ pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<Method
 }
 
 /// Length of a vector of natural parameters: d of Λμ, and the precision's.
-fn numbers(covariance: Covariance, dimension: usize) -> usize {
-    match covariance {
-        Covariance::MeanField => dimension.saturating_mul(2),
-        Covariance::Full => dimension.saturating_add(dimension.saturating_mul(dimension.saturating_add(1)) / 2),
+fn numbers(method: &Method, dimension: usize) -> usize {
+    match (method.scheme, method.covariance) {
+        (Scheme::NoiseAware(settings), _) => settings.numbers(dimension),
+        (_, Covariance::MeanField) => dimension.saturating_mul(2),
+        (_, Covariance::Full) => dimension.saturating_add(dimension.saturating_mul(dimension.saturating_add(1)) / 2),
     }
 }
 
@@ -276,7 +280,8 @@ fn possible(method: &Method, promise: &Promise) -> Result<(), RunError> {
     if promise.epsilon.get() == 0.0 || zero_delta {
         return refuse("ε and δ are over 0: Gaussian noise cannot promise 0 of either");
     }
-    if aggregated && by_example && method.scheme != Scheme::GlobalVi {
+    let one_sum = matches!(method.scheme, Scheme::GlobalVi | Scheme::NoiseAware(_));
+    if aggregated && by_example && !one_sum {
         return refuse(
             "an aggregator sees one sum a round, but DP optimisation releases every local step at the client",
         );
@@ -315,6 +320,20 @@ fn possible(method: &Method, promise: &Promise) -> Result<(), RunError> {
     Ok(())
 }
 
+/// Noise-aware PVI is written for a mean-field q, full batches, and answers to the question that was asked last.
+fn noise_aware_is_possible(method: &Method) -> Result<(), RunError> {
+    if method.covariance == Covariance::Full {
+        return refuse("noise-aware PVI has a mean-field q");
+    }
+    if method.local.batch != Batching::All {
+        return refuse("noise-aware PVI asks every row in every round: no rate and no batch");
+    }
+    if matches!(method.schedule, Schedule::Asynchronous(_)) {
+        return refuse("noise-aware PVI takes answers to its last question only: sequential or synchronous");
+    }
+    Ok(())
+}
+
 /// What a clipped vector is computed from, and how many sums one update releases.
 ///
 /// DP optimisation releases each of its T steps; the others release one change; global VI one gradient a round.
@@ -322,7 +341,8 @@ fn released(method: &Method) -> Result<(Grain, Steps), RunError> {
     let part = |parts: u32| (Grain::Part { count: u64::from(parts) }, Steps::ONE);
     match (method.scheme, method.solver) {
         (_, Solver::Clear) => refuse("a method that solves in the clear keeps no promise: name another solver"),
-        (Scheme::GlobalVi, Solver::DpOptimisation) => Ok((Grain::Example, Steps::ONE)),
+        (Scheme::GlobalVi | Scheme::NoiseAware(_), Solver::DpOptimisation) => Ok((Grain::Example, Steps::ONE)),
+        (Scheme::NoiseAware(_), _) => refuse("noise-aware PVI clips each example's residual: it has no other solver"),
         (Scheme::GlobalVi, _) => {
             refuse("global VI clips each example's gradient: its private solver is DP optimisation")
         }

@@ -1,7 +1,7 @@
 //! A client's seat in a run: its rows, and the constants that were agreed for it.
 
 use crate::Shard;
-use privacy::{Event, Shape, StudyConstant};
+use privacy::{Adjacency, Event, NoiseMultiplier, Shape, StudyConstant, Trust, sensitivity_factor};
 
 /// What one answer of a client costs and how its sums are clipped: constants of the study, fixed before the run.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +17,22 @@ pub struct Terms {
 impl StudyConstant for Terms {}
 
 impl Terms {
+    /// Deviation of the noise in each coordinate of a release: z times the sensitivity; 0 where nothing is promised.
+    pub fn noise_deviation(&self) -> f64 {
+        let (event, shape) = (&self.event, &self.shape);
+        let factor = sensitivity_factor(shape.grain(), event.unit(), event.adjacency(), Trust::Aggregate);
+        let z = event.noise_multiplier().map_or(0.0, NoiseMultiplier::get);
+        z * factor.unwrap_or(0) as f64 * shape.bound().get()
+    }
+
+    /// The bound to which vectors without negative coordinates are clipped in this client's sums.
+    ///
+    /// √2·C under substitution ([`privacy::Bounded::non_negative`]), C under add-remove.
+    pub fn non_negative_bound(&self) -> f64 {
+        let factor = if self.event.adjacency() == Adjacency::Substitute { std::f64::consts::SQRT_2 } else { 1.0 };
+        factor * self.shape.bound().get()
+    }
+
     /// 1/q: what turns the sum over a batch into an estimate of the sum over all rows.
     pub fn inverse_rate(&self) -> f64 {
         1.0 / self.event.sampling().rate()

@@ -30,7 +30,7 @@ pub struct Method {
 }
 
 /// What is asked and folded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scheme {
     /// Partitioned variational inference.
     Pvi,
@@ -38,6 +38,48 @@ pub enum Scheme {
     Committee(CommitteePrior),
     /// Gradients of the global objective.
     GlobalVi,
+    /// Releases are read as observations with noise of known variance.
+    NoiseAware(NoiseAware),
+}
+
+/// Constants of noise-aware PVI.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NoiseAware {
+    /// Where the data's precision is taken from.
+    pub curvature: Curvature,
+    /// τ: how far coordinates with little information are scaled up before clipping; 0 is not at all.
+    pub whitening: f64,
+    /// f₀: the share of the largest precision under which there is no more scaling.
+    pub floor: f64,
+    /// κ: what the noise variance is multiplied by in the readout; 1 is the theory's.
+    pub caution: f64,
+}
+
+/// Where the data's precision is taken from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Curvature {
+    /// Rule A: second moments of the inputs, asked for first, times the model's mean curvature.
+    Moments {
+        /// How often each client is asked for them.
+        looks: u32,
+        /// Bound of a row's x².
+        bound: f64,
+    },
+    /// Rule B: each row's precision is released with its residual in every round, clipped together.
+    EveryRound {
+        /// What precisions are multiplied by before they are clipped.
+        weight: f64,
+    },
+}
+
+impl NoiseAware {
+    /// Length of a released sum for d parameters.
+    pub(crate) fn numbers(&self, dimension: usize) -> usize {
+        match self.curvature {
+            Curvature::Moments { .. } => dimension,
+            Curvature::EveryRound { .. } => 2 * dimension,
+        }
+    }
 }
 
 /// Which prior the members of a committee start from.

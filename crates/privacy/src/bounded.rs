@@ -19,6 +19,25 @@ pub struct Bounded {
     pushed: u64,
     room: u64,
     drawn_by: Option<u64>,
+    reach: Reach,
+}
+
+/// Where the vectors of a sum lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// In the ball of the bound.
+    Ball,
+    /// In the part of the ball of √2 times the bound without negative coordinates.
+    Orthant,
+}
+
+impl Reach {
+    /// Takes a clipped vector to where it must lie. Its norm does not grow.
+    fn hold(self, units: &mut [i64]) {
+        if self == Self::Orthant {
+            units.iter_mut().for_each(|q| *q = (*q).max(0));
+        }
+    }
 }
 
 impl Bounded {
@@ -34,6 +53,18 @@ impl Bounded {
                 Err(PrivacyError::Shape { found: "vectors of single examples".into(), expected: shape.to_string() })
             }
         }
+    }
+
+    /// An empty sum over the rows of a batch, of vectors without negative coordinates, each clipped to √2 times the bound.
+    ///
+    /// For a, b ≥ 0 the inner product is not negative, so ‖a − b‖² ≤ ‖a‖² + ‖b‖² ≤ 2·(√2·C)² = (2C)²: to replace one
+    /// such vector moves the sum no further than to replace one of length C of any sign. Gates take it for
+    /// substitution only; to add or remove one would move it by √2·C.
+    pub fn non_negative(shape: Shape, batch: &Batch) -> Result<Self, PrivacyError> {
+        let mut sum = Self::examples(shape, batch)?;
+        sum.clip = Clip::in_orthant(&shape);
+        sum.reach = Reach::Orthant;
+        Ok(sum)
     }
 
     /// A whole change as one clipped vector.
@@ -63,7 +94,7 @@ impl Bounded {
     fn empty(shape: Shape, room: u64) -> Self {
         let d = shape.dimension();
         let (units, scratch, clip) = (vec![0; d], vec![0; d], Clip::to(&shape));
-        Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None }
+        Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None, reach: Reach::Ball }
     }
 
     /// Starts the sum again at zero for the rows of the next batch, keeping its buffers.
@@ -90,6 +121,7 @@ impl Bounded {
         }
         self.count_one()?;
         self.clip.vector(vector, &mut self.scratch);
+        self.reach.hold(&mut self.scratch);
         for (total, &part) in self.units.iter_mut().zip(&self.scratch) {
             *total = total.wrapping_add(part);
         }
@@ -112,6 +144,7 @@ impl Bounded {
         // Increasing positions in range are at most as many as there are coordinates.
         let parts = &mut self.scratch[..values.len()];
         self.clip.vector(values, parts);
+        self.reach.hold(parts);
         for (&p, &part) in positions.iter().zip(&*parts) {
             let total = &mut self.units[p as usize];
             *total = total.wrapping_add(part);
@@ -141,6 +174,11 @@ impl Bounded {
     /// The sum. For gates only.
     pub(crate) fn units(&self) -> &[i64] {
         &self.units
+    }
+
+    /// Where its vectors lie. For gates only.
+    pub(crate) fn reach(&self) -> Reach {
+        self.reach
     }
 
     /// Which batch the sum was made from. For gates only.
@@ -179,6 +217,12 @@ impl Clip {
         Self { bound: shape.bound_units(), scale: shape.grid().in_units(1.0), unit: shape.grid().unit() }
     }
 
+    /// To ⌊√2·⌊C·2^k⌋⌋ units, for vectors without negative coordinates.
+    fn in_orthant(shape: &Shape) -> Self {
+        let bound = u128::from(shape.bound_units());
+        Self { bound: (2 * bound * bound).isqrt() as u64, ..Self::to(shape) }
+    }
+
     /// Truncates x toward zero on the grid, shrinks the integers q into Σ qᵢ² ≤ ⌊C·2^k⌋², and checks that again.
     ///
     /// Everything is decided on integers, exactly: zeros and the order of coordinates make no difference, and a vector
@@ -214,7 +258,7 @@ impl Clip {
     /// The same for coordinates of any size; zero if one is not finite.
     ///
     /// A vector with a coordinate over 2^41 units, twice what any bound allows, is first brought to between 2^40 and
-    /// 2^41 units by a power of two: it is still as long as the bound, or longer.
+    /// 2^41 units by a power of two: it is then as long as a bound of C, or longer (of √2·C, it may be a little shorter).
     fn shrunk_large(&self, x: &[f64], q: &mut [i64]) -> u128 {
         let wide = x.iter().all(|v| v.abs() <= WIDE * self.unit);
         let scale = if wide { self.scale } else { scale_of_large(x) };
@@ -286,6 +330,7 @@ mod tests {
     use crate::{Grid, NormBound};
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
+    use rand_core::SeedableRng;
 
     type Clipping = fn(&[f64], &Shape, &mut [i64]);
 
@@ -297,6 +342,28 @@ mod tests {
         let bound = NormBound::new(bound).unwrap();
         let grid = Grid::for_noise(bound, bound.get()).unwrap();
         Shape::new(dimension, bound, Grain::Example, grid).unwrap()
+    }
+
+    /// A sum of one non-negative vector on a shape of this bound.
+    fn one_non_negative(x: &[f64], bound: f64) -> Vec<i64> {
+        let mut batch = Batch::default();
+        crate::batch::Sampler::new(&crate::Sampling::None)
+            .draw(&mut chacha20::ChaCha20Rng::from_seed([0; 32]), 1, 1, &mut batch)
+            .unwrap();
+        let mut sum = Bounded::non_negative(shape(x.len(), bound), &batch).unwrap();
+        sum.push(x).unwrap();
+        sum.units().to_vec()
+    }
+
+    #[test]
+    fn non_negative_vectors_keep_root_two_of_the_bound_and_nothing_below_zero() {
+        let (c, units) = (1.0, shape(2, 1.0).bound_units() as f64);
+        let long = one_non_negative(&[3.0, 4.0], c);
+        assert!(
+            (norm_squared(&long) as f64).sqrt() / units > 1.414_21 && norm_squared(&long) as f64 <= 2.0 * units * units
+        );
+        assert!(one_non_negative(&[-3.0, 0.5], c)[0] == 0);
+        assert_eq!(one_non_negative(&[f64::NAN, 0.5], c), [0, 0]);
     }
 
     /// The law of clipping: whatever comes in, the integers lie within the bound; short vectors are kept.
@@ -336,6 +403,18 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn to_replace_a_non_negative_vector_moves_the_sum_by_twice_the_bound_at_most(
+            a in prop::collection::vec(-1e3..1e3_f64, 4),
+            b in prop::collection::vec(-1e3..1e3_f64, 4),
+            bound in 0.01..100.0_f64,
+        ) {
+            let (a, b) = (one_non_negative(&a, bound), one_non_negative(&b, bound));
+            let moved: Vec<i64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
+            let most = 2 * u128::from(shape(4, bound).bound_units());
+            prop_assert!(norm_squared(&moved) <= most * most);
+        }
 
         #[test]
         fn clipping_holds_its_bound_for_every_float(x in any_vector(), bound in prop_oneof![Just(1.0), 1e-6..1e6_f64]) {

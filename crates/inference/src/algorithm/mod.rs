@@ -3,13 +3,17 @@
 mod committee;
 mod erased;
 mod global_vi;
+mod noise_aware;
 mod pvi;
+mod readout;
 
 pub use committee::Committee;
 pub use erased::{Folded, Protocol};
 pub(crate) use erased::{decode, encode};
 pub use global_vi::GlobalVi;
+pub use noise_aware::{About, NoiseAware, Question, Sight, Source, SourceTerms};
 pub use pvi::{Cavity, Pvi, PviState, Remembered};
+pub use readout::Scales;
 
 use crate::solve::Solved;
 use crate::{Moments, RunError, Seat, Total};

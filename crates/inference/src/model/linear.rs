@@ -63,6 +63,10 @@ impl Model for Linear {
         factor(rows, which, pulls, mean, family)
     }
 
+    fn mean_curvature(&self, _: f64) -> Option<f64> {
+        Some(1.0 / self.noise_variance)
+    }
+
     fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction> {
         let projections = q.projections();
         let normal = |(mean, variance): (f64, f64)| Prediction::Normal {

@@ -85,6 +85,12 @@ impl Model for Logistic {
         factor(rows, which, pulls, q.mean(), family)
     }
 
+    fn mean_curvature(&self, variance: f64) -> Option<f64> {
+        let (mut value, mut slope) = ([0.0], [variance]);
+        expectations(&mut value, &mut slope);
+        Some(slope[0])
+    }
+
     fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction> {
         let all: Vec<usize> = (0..rows.len()).collect();
         let (mut mean, mut variance) = projected(rows, &all, q);

@@ -99,6 +99,27 @@ pub trait Model: fmt::Debug + Send + Sync {
     /// arXiv:1703.04265). Layout as in [`Family`].
     fn statistics(&self, rows: &Rows, which: &[usize], q: &Gaussian, family: Family) -> Vec<f64>;
 
+    /// E h(a) for a ~ N(0, variance), where h is the curvature −∂² log p/∂a² of a likelihood of a = xᵀθ: the mean curvature
+    /// of rows of which only second moments are known. None for models of another form.
+    fn mean_curvature(&self, _variance: f64) -> Option<f64> {
+        None
+    }
+
+    /// Hands the sink scale·x² of each row of `which`, where parameter j is the coefficient of input j.
+    fn moments(&self, rows: &Rows, which: &[usize], scale: f64, sink: &mut dyn Sink) -> Result<(), PrivacyError> {
+        let (mut positions, mut values) = (Vec::new(), Vec::new());
+        for &i in which {
+            positions.clear();
+            values.clear();
+            for (j, x) in rows.row(i).entries() {
+                positions.push(j as u32);
+                values.push(scale * x * x);
+            }
+            sink.add(&positions, &values)?;
+        }
+        Ok(())
+    }
+
     /// The posterior predictive of each row.
     fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction>;
 }

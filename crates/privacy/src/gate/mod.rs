@@ -11,7 +11,10 @@ pub use open::OpenGate;
 pub use share::{Cohort, ShareGate, ShareSum};
 
 use crate::batch::Batch;
-use crate::{Bounded, Event, Grain, Outgoing, PrivacyError, Released, Sampling, Shape, Trust, sensitivity_factor};
+use crate::bounded::Reach;
+use crate::{
+    Adjacency, Bounded, Event, Grain, Outgoing, PrivacyError, Released, Sampling, Shape, Trust, sensitivity_factor,
+};
 
 /// Where noise enters and who is trusted. Every call of `release` or `send` uses up one step of a charged event.
 pub trait Gate {
@@ -54,7 +57,16 @@ fn deviation_units(multiplier: f64, sensitivity: u64) -> f64 {
 }
 
 /// Checks that a sum has the gate's shape and, where rows are clipped, was made from the gate's last batch.
-fn check_sum(sum: &Bounded, shape: &Shape, ticket: Option<u64>) -> Result<(), PrivacyError> {
+///
+/// A sum of non-negative vectors is declared at the bound of any sign, which holds for substitution only.
+fn check_sum(sum: &Bounded, shape: &Shape, event: &Event, ticket: Option<u64>) -> Result<(), PrivacyError> {
+    if sum.reach() == Reach::Orthant && event.adjacency() != Adjacency::Substitute {
+        return Err(PrivacyError::NoTheorem {
+            what: "a sum of non-negative vectors clipped to √2 times the bound".into(),
+            why: "to add or remove one moves the sum by more than the bound",
+            hint: "promise substitution, or clip to the bound",
+        });
+    }
     if sum.shape() != shape {
         return Err(PrivacyError::Shape { found: sum.shape().to_string(), expected: shape.to_string() });
     }

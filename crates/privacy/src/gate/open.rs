@@ -41,7 +41,7 @@ impl OpenGate {
     }
 
     fn pay(&mut self, sum: &Bounded) -> Result<(), PrivacyError> {
-        check_sum(sum, &self.shape, self.tickets.redeem())?;
+        check_sum(sum, &self.shape, &self.allowance.event, self.tickets.redeem())?;
         self.allowance.take_one()
     }
 }

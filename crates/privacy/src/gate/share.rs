@@ -1,8 +1,8 @@
 //! The share gate: every client adds a part of the noise, and only the sum over enough clients is opened.
 
 use super::curator::{check_match, check_place};
-use super::{Gate, check_sum, sensitivity_units};
-use crate::batch::Batch;
+use super::{Gate, Tickets, check_sum, sensitivity_units};
+use crate::batch::{Batch, Sampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{DiscreteGaussian, NoiseContext, NoiseSource, NoiseStream};
@@ -12,6 +12,7 @@ use crate::{
     Adjacency, Bounded, Deviation, Event, Mechanism, NoiseMultiplier, Outgoing, PrivacyError, Released, Sampling,
     Shape, Steps, Trust, Unit, sensitivity_factor,
 };
+use rand_core::Rng;
 
 /// Who takes part in a sum, and how many of them the noise must do without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +78,7 @@ pub struct ShareGate {
     gaussian: DiscreteGaussian,
     stream: NoiseStream,
     noise: Vec<i64>,
+    tickets: Tickets,
     place: Place,
     cohort: Cohort,
 }
@@ -96,7 +98,8 @@ impl ShareGate {
         let mut stream = source.stream(context)?;
         let mut noise = vec![0; shape.dimension()];
         gaussian.fill(&mut stream, &mut noise);
-        Ok(Self { shape, allowance, gaussian, stream, noise, place: Place::of(context), cohort: *cohort })
+        let (tickets, place) = (Tickets::starting_at(stream.next_u64()), Place::of(context));
+        Ok(Self { shape, allowance, gaussian, stream, noise, tickets, place, cohort: *cohort })
     }
 }
 
@@ -119,12 +122,10 @@ impl Gate for ShareGate {
         &self.shape
     }
 
-    fn batch(&mut self, _: usize, _: &mut Batch) -> Result<(), PrivacyError> {
-        Err(PrivacyError::WrongGate {
-            what: "a batch of rows",
-            gate: "share",
-            hint: "shares are charged for the full batch: clip the whole change, or use a curator",
-        })
+    /// All rows: shares are charged for the full batch, which [`Cohort::event`] says.
+    fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
+        let ticket = self.tickets.issue(rows)?;
+        Sampler::new(self.allowance.event.sampling()).draw(&mut self.stream.branch(), rows, ticket, into)
     }
 
     fn release(&mut self, _: &Bounded, _: &mut Released<Vec<f64>>) -> Result<(), PrivacyError> {
@@ -136,7 +137,7 @@ impl Gate for ShareGate {
     }
 
     fn send(&mut self, sum: &Bounded) -> Result<Outgoing, PrivacyError> {
-        check_sum(sum, &self.shape, None)?;
+        check_sum(sum, &self.shape, &self.allowance.event, self.tickets.redeem())?;
         self.allowance.take_one()?;
         let contribution = Contribution {
             event: self.allowance.event.clone(),
