@@ -101,11 +101,11 @@ fn a_study_runs_reports_goes_on_and_predicts() {
     assert!(said.trim_end().ends_with("report.html"), "{said}");
     let results = json(&folder.0.join("out/results.json"));
     let names: Vec<&str> = results["methods"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["DP optimisation", "local only", "non-private"]);
+    assert_eq!(names, ["DP optimisation", "majority class", "local only", "non-private"]);
     let spent = &results["methods"][0]["privacy"]["clients"];
     assert_eq!(spent.as_array().unwrap().len(), 3);
     assert!(spent.as_array().unwrap().iter().all(|c| c["certified"].as_f64().unwrap() <= 1.0), "{spent}");
-    assert_eq!(results["methods"][1]["posterior"], serde_json::json!([]), "no site's own fit stands for all");
+    assert_eq!(results["methods"][2]["posterior"], serde_json::json!([]), "no site's own fit stands for all");
     let local = folder.posterity(&["predict", "out", "--method", "local only", "--data", "rows.csv"]);
     assert_eq!(local.status.code(), Some(2));
     let again = folder.run();
@@ -225,7 +225,7 @@ fn a_number_is_predicted_and_scored_in_its_own_units() {
     folder.write("rows.toml", &schema).write("study.toml", &study).write("rows.csv", &rows);
     let output = folder.run();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let error = json(&folder.0.join("out/results.json"))["methods"][2]["absolute_error"]["mean"].as_f64().unwrap();
+    let error = json(&folder.0.join("out/results.json"))["methods"][3]["absolute_error"]["mean"].as_f64().unwrap();
     assert!((20.0..300.0).contains(&error), "{error}");
     let words = ["predict", "out", "--method", "non-private", "--data", "rows.csv", "--json"];
     let predicted: Value = serde_json::from_slice(&folder.posterity(&words).stdout).unwrap();

@@ -93,7 +93,7 @@ method      PVI
             pvi, clear, sequential, 10 rounds, damping 0.4
             50 steps of adam at 0.02, 100 rows without replacement
             no privacy: an open gate, for comparison only
-always      local only (each client by itself) and non-private, for comparison
+always      for comparison: a constant answer, local only (each client by itself), non-private
 ";
     assert_eq!(answer(&["check", "studies/adult-c.toml"]), expected);
     let object: Value = serde_json::from_str(&answer(&["check", "studies/adult-c.toml", "--json"])).unwrap();

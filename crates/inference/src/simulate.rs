@@ -5,9 +5,9 @@ use crate::build::{Built, build};
 use crate::client::{Client, Workshop};
 use crate::drive::{Drive, Progress};
 use crate::message::{Direct, Link};
-use crate::record::{Observer, Record, Scores};
+use crate::record::{Observer, Record, Scores, SiteScores};
 use crate::results::CurvePoint;
-use crate::score::{calibration, scores};
+use crate::score::{calibration, scores, scores_at};
 use crate::settings::{Method, Rounds, Scheme};
 use crate::spending::Spending;
 use crate::{Gaussian, Model, Prediction, Rows, RunError, Site};
@@ -119,6 +119,7 @@ impl Simulation<'_> {
             bytes: drive.bytes(),
             curve,
             scores: seen.scores,
+            sites: self.at_sites(&seen.predictions),
             calibration: calibration(&seen.predictions, self.test.outcomes()),
             posterior: seen.posterior,
             noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
@@ -133,6 +134,15 @@ impl Simulation<'_> {
         let posterior = served(built, drive)?;
         let predictions = self.model.predict(self.test, &posterior);
         Ok(Seen { scores: scores(&predictions, self.test.outcomes()), predictions, posterior })
+    }
+
+    /// Scores of the predictions of all held-out rows at each site that owns some of them.
+    pub(crate) fn at_sites(&self, predictions: &[Prediction]) -> Vec<SiteScores> {
+        let owners = self.sites.iter().filter(|site| !site.own.is_empty());
+        let outcomes = self.test.outcomes();
+        owners
+            .map(|site| SiteScores { site: site.name.clone(), scores: scores_at(&site.own, predictions, outcomes) })
+            .collect()
     }
 
     fn warnings(&self, built: &Built) -> Vec<String> {
@@ -170,6 +180,7 @@ fn point(seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<
         epsilon: spending.so_far(drive)?,
         accuracy: seen.scores.accuracy,
         log_likelihood: seen.scores.log_likelihood,
+        absolute_error: seen.scores.absolute_error,
     })
 }
 

@@ -6,6 +6,10 @@ use crate::digits::{down, shortest};
 use crate::svg::escape;
 use inference::results::PrivacyResult;
 
+/// What no ε of the report covers.
+const OUTSIDE: &str = "Scores on the test rows, the baselines and the comparison of methods are computed on the data \
+                       itself and are not covered by ε; in a federation only the posterior is released.";
+
 /// A sentence for each method that promises something, and the names of those that do not.
 pub(crate) fn section(standing: &Standing) -> String {
     let mut body: String = grouped(standing).iter().map(|(privacy, methods)| group(privacy, methods)).collect();
@@ -20,6 +24,9 @@ pub(crate) fn section(standing: &Standing) -> String {
         }
         (false, false) => body += &paragraph(&format!("Nothing is promised by {}.", listed(&open))),
         (true, _) => {}
+    }
+    if standing.private() {
+        body += &paragraph(OUTSIDE);
     }
     titled("promise", "What exactly was promised", &body)
 }

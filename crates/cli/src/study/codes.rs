@@ -77,8 +77,8 @@ pub(crate) const ALL: &[Entry] = &[
     Entry {
         code: "S010",
         title: "not in this version",
-        text: "The study asks for something that is known and planned but not here: softmax and network models, analytic\n\
-               and hybrid solvers. The hint names what is here. Exit code 2.",
+        text: "The study asks for a model or a solver that the papers have and this version does not. The hint names those that it\n\
+               has. Exit code 2.",
     },
     Entry {
         code: "S011",
@@ -97,7 +97,8 @@ pub(crate) const ALL: &[Entry] = &[
         code: "S013",
         title: "the directory is not of a run",
         text: "A run writes into a new directory, an empty one, or one that an earlier run made, and into no other, so that\n\
-               it cannot overwrite your files. `predict` reads the posteriors of a finished run. Exit code 2.",
+               it cannot overwrite your files. `report` and `predict` read a finished run: one that was stopped has no results yet,\n\
+               and the same `run` with the same --out goes on where it stopped. Exit code 2.",
     },
     Entry {
         code: "S014",

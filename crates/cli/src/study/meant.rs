@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const SCHEMA: i64 = 1;
 
 /// Names of the baselines that every run adds.
-const BASELINES: [&str; 2] = ["local only", "non-private"];
+const BASELINES: [&str; 4] = ["majority class", "mean of the target", "local only", "non-private"];
 
 /// Everything that a study chose.
 #[derive(Debug, Clone)]
@@ -143,7 +143,8 @@ fn check_names(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(), Fault> {
     let taken = |name: &str| name.trim().is_empty() || BASELINES.contains(&name.trim().to_lowercase().as_str());
     if let Some(at) = names.iter().position(|name| taken(name)) {
         let message = format!("a method is named {:?}", names[at]);
-        let hint = "results are told apart by their names, and the baselines have theirs: local only, non-private";
+        let hint =
+            format!("results are told apart by their names, and the baselines have theirs: {}", BASELINES.join(", "));
         return Err(source.fault(&format!("method.{at}.name"), "S005", message, hint));
     }
     match repeated(&names) {

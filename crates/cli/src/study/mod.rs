@@ -10,6 +10,7 @@ mod meant;
 mod method;
 mod posterior;
 mod predict;
+mod predictor;
 mod progress;
 mod promise;
 mod reproduce;
@@ -24,6 +25,7 @@ mod words;
 
 pub(crate) use fault::Fault;
 pub(crate) use reproduce::Cell;
+pub(crate) use store::unfinished;
 
 use crate::arguments::{PredictArguments, ReproduceArguments, RunArguments};
 use crate::failure::Failure;
@@ -62,7 +64,7 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
 
 /// `posterity predict`
 pub(crate) fn predict(arguments: &PredictArguments, json: bool) -> Result<String, Failure> {
-    predict::text(arguments, &simulator::predict, json)
+    predict::text(arguments, &predictor::predict, json)
 }
 
 /// `posterity reproduce`

@@ -37,7 +37,7 @@ pub(crate) fn rows(count: usize, seed: u64) -> Rows {
 /// A site of its own rows.
 pub(crate) fn site(name: &str, rows: Rows) -> Site {
     let ids = (0..rows.len() as u64).collect();
-    Site { name: name.into(), shard: Shard::new(rows, ids).unwrap() }
+    Site { name: name.into(), shard: Shard::new(rows, ids).unwrap(), own: Vec::new() }
 }
 
 /// Three sites of different sizes.
