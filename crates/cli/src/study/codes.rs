@@ -20,7 +20,7 @@ pub(crate) const ALL: &[Entry] = &[
         code: "S001",
         title: "the study cannot be read",
         text: "The file is not TOML, a key is missing, or a value is not of the kind that its key takes. The message has\n\
-               the line and column. `studies/` holds complete examples. Exit code 2.",
+               the line and column, what was found and what was expected. `studies/` holds complete examples. Exit code 2.",
     },
     Entry {
         code: "S002",
@@ -118,6 +118,7 @@ mod tests {
     fn every_code_of_a_study_has_its_paragraph() {
         let sources = concat!(
             include_str!("fault.rs"),
+            include_str!("plain.rs"),
             include_str!("meant.rs"),
             include_str!("method.rs"),
             include_str!("promise.rs"),

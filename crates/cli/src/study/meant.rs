@@ -291,10 +291,6 @@ fn model(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Model, Fault> {
     let kind = match typed.kind {
         ModelKind::Linear => linear(typed, source)?,
         ModelKind::Logistic => logistic(typed, source)?,
-        ModelKind::Softmax | ModelKind::Network => {
-            let message = "softmax and network models come later".to_owned();
-            return Err(source.fault("model.kind", "S010", message, "this version has linear and logistic"));
-        }
     };
     Ok(Model { kind, bias: typed.bias, prior_precision: precision })
 }

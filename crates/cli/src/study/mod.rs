@@ -8,6 +8,7 @@ mod forecast;
 mod guidance;
 mod meant;
 mod method;
+mod plain;
 mod posterior;
 mod predict;
 mod predictor;
