@@ -228,7 +228,7 @@ fn partitions(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(Partition, V
             Err(source.fault("partition", "S011", message, "leave one of them out"))
         }
         (None, None) => {
-            let message = "missing field `partition`".to_owned();
+            let message = "`partition` is missing".to_owned();
             Err(source.fault("", "S001", message, "add a [partition], for example kind = \"even\" with clients = 10"))
         }
     }

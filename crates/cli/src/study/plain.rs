@@ -114,7 +114,7 @@ fn unknown_word(rest: &str, key: Option<&str>) -> Plain {
     let hint = match (close, key.and_then(example)) {
         (Some(name), _) => format!("did you mean `{name}`?"),
         (None, Some(example)) => example.to_owned(),
-        (None, None) => format!("one of {}", known.join(", ")),
+        (None, None) => "`docs/guide/studies.md` says what each of them does".to_owned(),
     };
     let message = format!("`{subject}` is \"{found}\", expected one of {}", known.join(", "));
     Plain { code: "S002", message, hint }

@@ -256,7 +256,7 @@ pub(crate) enum RatesWord {
 
 /// `rounds`
 #[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(untagged, expecting = "expected a number of rounds, or \"until-spent\"")]
+#[serde(untagged, expecting = "expected a whole number of rounds, or \"until-spent\"")]
 pub(crate) enum RoundsAsTyped {
     Count(u64),
     Word(RoundsWord),
