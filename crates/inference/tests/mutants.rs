@@ -1,4 +1,4 @@
-//! Mutants of sampling and randomness, each beside the check that catches it (names as in the list of mutants).
+//! Mutants of sampling and randomness, each beside the check that catches it (names as in `docs/mutants.md`).
 
 mod common;
 
@@ -239,4 +239,29 @@ fn mutant_parts_by_position_under_add_remove_is_caught() {
     let by_record = |gone: usize| (0..40).filter(|&id| id != gone as u64).collect();
     assert!((0..40).all(|pair| verdict(pair, by_record) == Ok(())));
     assert!((0..40).any(|pair| matches!(verdict(pair, |_| (0..39).collect()), Err(Divergence::Moved { .. }))));
+}
+
+#[test]
+fn every_test_in_the_table_of_mutants_exists() {
+    let sources = concat!(
+        include_str!("../../privacy/src/bounded.rs"),
+        include_str!("../../privacy/src/noise/source.rs"),
+        include_str!("../../privacy/src/relation.rs"),
+        include_str!("../../privacy/tests/gate.rs"),
+        include_str!("../../privacy/tests/pld.rs"),
+        include_str!("../../privacy/tests/record_play.rs"),
+        include_str!("laws.rs"),
+        include_str!("mutants.rs"),
+        include_str!("questions.rs"),
+        include_str!("record_play.rs"),
+        include_str!("taint.rs"),
+    );
+    let table = include_str!("../../../docs/mutants.md");
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    for row in &rows {
+        let tests: Vec<&str> = row.split('|').nth(3).unwrap().split('`').skip(1).step_by(2).collect();
+        assert!(!tests.is_empty(), "{row}");
+        tests.iter().for_each(|test| assert!(sources.contains(&format!("fn {test}(")), "{test}"));
+    }
+    assert!(rows.len() >= 22, "{} rows", rows.len());
 }
