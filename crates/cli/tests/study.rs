@@ -306,3 +306,16 @@ fn rates_by_private_rows_are_told() {
     }
     assert!(answer(&["plan", file.path()]).contains(" by moments; "));
 }
+
+#[test]
+fn weights_by_private_rows_are_told() {
+    let text = changed("aggregator = \"none\"", "aggregator = \"curator\"")
+        .replace("\"substitute\"", "\"add-remove\"")
+        .replacen("\"dp-optimisation\"", "\"perturb\"", 1)
+        .replacen("\"sequential\"", "\"synchronous\"", 1);
+    let file = Temporary::new("private-weights", &text);
+    for command in ["check", "plan"] {
+        let text = answer(&[command, file.path()]);
+        assert!(text.contains("rates, weights or δ go by it"), "{text}");
+    }
+}

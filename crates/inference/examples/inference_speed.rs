@@ -215,7 +215,15 @@ fn growing(case: &str, size: Size, method: &Method) -> Outcome<()> {
 
 fn simulation<'a>(method: &'a Method, federation: &'a Federation) -> Simulation<'a> {
     let (sites, test) = (federation.sites.as_slice(), &federation.test);
-    Simulation { method, sites, test, model: Arc::new(Logistic::default()), prior_precision: 1.0, seed: 1 }
+    Simulation {
+        method,
+        sites,
+        test,
+        model: Arc::new(Logistic::default()),
+        prior_precision: 1.0,
+        seed: 1,
+        data: [0; 32],
+    }
 }
 
 /// DP optimisation of so many rounds, steps, and expected rows a step.

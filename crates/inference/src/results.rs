@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 /// Version of this shape.
 pub const SCHEMA: u32 = 1;
 
+/// Which of the numbers no ε covers.
+pub const OUTSIDE_EPSILON: &str = "Scores on the test rows, the baselines and the comparison of methods are computed on \
+     the data itself and are not covered by ε; in a federation only the posterior is released.";
+
 /// Everything that a run of a study found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Results {
@@ -18,6 +22,9 @@ pub struct Results {
     pub study_toml: String,
     /// Where the rows came from, and how many.
     pub data: DataSummary,
+    /// [`OUTSIDE_EPSILON`]; empty in results of a program that did not say so yet.
+    #[serde(default)]
+    pub outside_epsilon: String,
     /// One for each method, in the study's order, then the baselines that are always shown.
     pub methods: Vec<MethodResult>,
 }

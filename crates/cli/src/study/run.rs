@@ -9,7 +9,7 @@ use super::store::{Store, file_name};
 use super::summary;
 use crate::failure::Failure;
 use crate::report;
-use inference::results::{Results, SCHEMA};
+use inference::results::{OUTSIDE_EPSILON, Results, SCHEMA};
 use std::path::Path;
 
 /// File of the results in a run's directory.
@@ -53,6 +53,7 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
         study: study.name.clone(),
         study_toml: study.text.clone(),
         data,
+        outside_epsilon: OUTSIDE_EPSILON.to_owned(),
         methods,
     };
     store.write(RESULTS, &results)?;

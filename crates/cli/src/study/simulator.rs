@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A study's data, encoded, and what is to be done with them.
 pub(crate) struct Simulator {
     source: String,
-    digest: String,
+    digest: [u8; 32],
     schema: String,
     table: Encoded,
     split: Split,
@@ -41,7 +41,7 @@ impl Simulator {
         check_outcome(study, &source)?;
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
         let opened = Self {
-            digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            digest: digest.into(),
             source: source.name,
             schema: source.schema_text,
             table,
@@ -56,6 +56,12 @@ impl Simulator {
         Ok(opened)
     }
 
+    /// Digest of the rows, their schema, and how they are split and dealt.
+    fn dealt(&self) -> [u8; 32] {
+        let how = format!("{:?} {:?}", self.split, self.partition);
+        Sha256::new().chain_update(self.digest).chain_update(how).finalize().into()
+    }
+
     fn federation(&self, seed: u64) -> Result<Federation, Failure> {
         Federation::new(&self.table, &self.split, &self.partition, seed)
             .map_err(|error| Failure::data(self.source.as_str(), error))
@@ -64,7 +70,7 @@ impl Simulator {
 
 impl Engine for Simulator {
     fn data_digest(&self) -> String {
-        self.digest.clone()
+        self.digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     fn summary(&self) -> Result<DataSummary, Failure> {
@@ -96,6 +102,7 @@ impl Engine for Simulator {
             model: self.model.clone(),
             prior_precision: self.prior_precision,
             seed,
+            data: self.dealt(),
         };
         let record = match work {
             Work::Method(method) => simulation(method).run(observer)?,

@@ -1,13 +1,17 @@
 //! Small federations and one method of each kind, for the laws that all of them inherit.
 #![allow(dead_code)] // each test file uses its own part
 
+pub(crate) mod altered;
+pub(crate) mod variants;
+
 use chacha20::ChaCha20Rng;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Damping, DeltaRule, FactorRule, Local,
     Method, Noise, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
+use inference::solve::{Prior, Problem, Task};
 use inference::{Family, Linear, Logistic, Model, Row, Rows, Shard, Simulation, Site};
-use privacy::{Adjacency, Delta, Epsilon, NormBound, SamplingRate, Unit};
+use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, Unit};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -154,9 +158,22 @@ pub(crate) fn methods() -> Vec<Method> {
     private_methods().into_iter().chain(open.map(open_pvi)).collect()
 }
 
+/// What the laws of single solvers are tried on: logistic regression of five inputs, mean-field.
+pub(crate) fn problem() -> Problem {
+    let family = Family::MeanField { dimension: 5 };
+    Problem { model: logistic(), family, prior: Prior(family.prior(1.0)) }
+}
+
+/// A client's first task: from the prior, with the prior as its cavity.
+pub(crate) fn first_task(problem: &Problem) -> Released<Task> {
+    let start = problem.prior.0.clone();
+    let task = Task { cavity: start.clone(), start };
+    serde_json::from_value(serde_json::to_value(task).unwrap()).unwrap()
+}
+
 /// A simulation of the method on these sites.
 pub(crate) fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
-    Simulation { method, sites, test, model: logistic(), prior_precision: 1.0, seed: 11 }
+    Simulation { method, sites, test, model: logistic(), prior_precision: 1.0, seed: 11, data: [0; 32] }
 }
 
 /// Runs a method on a conjugate problem and compares what it serves with the posterior in closed form.

@@ -93,6 +93,7 @@ fn a_stopped_run_goes_on_where_it_stopped_and_writes_no_results_before_its_end()
     assert_eq!(names[names.len() - 3..], ["majority class", "local only", "non-private"]);
     assert_eq!(results.methods[0].accuracy.as_ref().unwrap().per_seed.len(), 5);
     assert_eq!(results.methods[0].warnings, ["said once"]);
+    assert!(results.outside_epsilon.contains("are not covered by ε; in a federation only the posterior is released"));
     assert!(results.methods[0].privacy.is_some() && results.methods.last().unwrap().privacy.is_none());
 
     let again = Fake::default();
