@@ -4,11 +4,7 @@ use super::page::{paragraph, section as titled};
 use super::standing::{Placed, Standing};
 use crate::digits::{down, shortest};
 use crate::svg::escape;
-use inference::results::PrivacyResult;
-
-/// What no ε of the report covers.
-const OUTSIDE: &str = "Scores on the test rows, the baselines and the comparison of methods are computed on the data \
-                       itself and are not covered by ε; in a federation only the posterior is released.";
+use inference::results::{OUTSIDE_EPSILON, PrivacyResult};
 
 /// A sentence for each method that promises something, and the names of those that do not.
 pub(crate) fn section(standing: &Standing) -> String {
@@ -26,7 +22,7 @@ pub(crate) fn section(standing: &Standing) -> String {
         (true, _) => {}
     }
     if standing.private() {
-        body += &paragraph(OUTSIDE);
+        body += &paragraph(OUTSIDE_EPSILON);
     }
     titled("promise", "What exactly was promised", &body)
 }
