@@ -1,12 +1,12 @@
-//! What every result is shown beside: each site alone, and all rows in one place, both without privacy.
+//! What every result is shown beside, without privacy: one answer for all rows, each site alone, all rows in one place.
 
-use crate::record::{Record, Scores};
+use crate::record::{Record, Scores, SiteScores};
 use crate::results::CurvePoint;
-use crate::score::{calibration, scores};
+use crate::score::{calibration, scores, scores_at};
 use crate::settings::{Batching, Chart, Local, Optimiser};
 use crate::simulate::Simulation;
 use crate::solve::{Prior, Problem, Task, optimum};
-use crate::{DataError, Family, Gaussian, Prediction, Rows, RunError};
+use crate::{DataError, Family, Gaussian, Prediction, Rows, RunError, Site};
 
 /// Natural gradients until nothing moves, on all rows. With a full covariance these are Newton steps; of a mean-field q
 /// they would be Jacobi steps, which diverge where inputs depend on each other as one-hot codes do.
@@ -24,9 +24,34 @@ impl Simulation<'_> {
     pub fn local_only(&self) -> Result<Record, RunError> {
         let fits: Vec<(Gaussian, Vec<Prediction>)> =
             self.sites.iter().map(|site| self.fit(site.shard.rows())).collect::<Result<_, _>>()?;
-        let each: Vec<Scores> = fits.iter().map(|(_, p)| scores(p, self.test.outcomes())).collect();
+        let outcomes = self.test.outcomes();
+        let each: Vec<Scores> = fits.iter().map(|(_, p)| scores(p, outcomes)).collect();
+        let owned = self.sites.iter().any(|site| !site.own.is_empty());
+        let at_home = |(site, (scores, (_, p))): (&Site, (&Scores, &(Gaussian, Vec<Prediction>)))| {
+            let scores = if owned { scores_at(&site.own, p, outcomes) } else { *scores };
+            (!owned || !site.own.is_empty()).then(|| SiteScores { site: site.name.clone(), scores })
+        };
+        let sites = self.sites.iter().zip(each.iter().zip(&fits)).filter_map(at_home).collect();
         let (q, predictions) = fits.into_iter().next().ok_or_else(no_sites)?;
-        self.record(q, &predictions, mean_of(&each))
+        self.record(q, &predictions, mean_of(&each), sites)
+    }
+
+    /// One answer for every row, without inputs: the share of ones, or mean and deviation, of all training outcomes. By
+    /// the share every row gets the majority class. The record's posterior is the prior, for want of any.
+    pub fn constant(&self) -> Result<Record, RunError> {
+        let outcomes: Vec<f64> = self.sites.iter().flat_map(|site| site.shard.rows().outcomes()).copied().collect();
+        let n = outcomes.len() as f64;
+        let mean = outcomes.iter().sum::<f64>() / n;
+        let variance = outcomes.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / n;
+        let family = Family::MeanField { dimension: self.model.parameters(self.test.width()) };
+        let prior = family.gaussian(&family.prior(self.prior_precision)).ok_or_else(no_sites)?;
+        let answer = |prediction| match prediction {
+            Prediction::Probability(_) => Prediction::Probability(mean),
+            Prediction::Normal { .. } => Prediction::Normal { mean, deviation: variance.sqrt().max(f64::EPSILON) },
+        };
+        let predictions: Vec<Prediction> = self.model.predict(self.test, &prior).into_iter().map(answer).collect();
+        let scores = scores(&predictions, self.test.outcomes());
+        self.record(prior, &predictions, scores, self.at_sites(&predictions))
     }
 
     /// All rows in one place.
@@ -37,7 +62,7 @@ impl Simulation<'_> {
         }
         let (q, predictions) = self.fit(&pooled)?;
         let scores = scores(&predictions, self.test.outcomes());
-        self.record(q, &predictions, scores)
+        self.record(q, &predictions, scores, self.at_sites(&predictions))
     }
 
     fn fit(&self, rows: &Rows) -> Result<(Gaussian, Vec<Prediction>), RunError> {
@@ -53,9 +78,15 @@ impl Simulation<'_> {
         Ok((q, predictions))
     }
 
-    fn record(&self, posterior: Gaussian, predictions: &[Prediction], scores: Scores) -> Result<Record, RunError> {
-        let (accuracy, log_likelihood) = (scores.accuracy, scores.log_likelihood);
-        let point = CurvePoint { round: 1, messages: 0, epsilon: None, accuracy, log_likelihood };
+    fn record(
+        &self,
+        posterior: Gaussian,
+        predictions: &[Prediction],
+        scores: Scores,
+        sites: Vec<SiteScores>,
+    ) -> Result<Record, RunError> {
+        let Scores { accuracy, log_likelihood, absolute_error, .. } = scores;
+        let point = CurvePoint { round: 1, messages: 0, epsilon: None, accuracy, log_likelihood, absolute_error };
         Ok(Record {
             seed: self.seed,
             rounds: 1,
@@ -63,6 +94,7 @@ impl Simulation<'_> {
             bytes: 0,
             curve: vec![point],
             scores,
+            sites,
             posterior,
             calibration: calibration(predictions, self.test.outcomes()),
             noise_multiplier: None,
@@ -81,6 +113,7 @@ fn mean_of(each: &[Scores]) -> Scores {
         log_likelihood: mean(|s| Some(s.log_likelihood)).unwrap_or(f64::NAN),
         auc: mean(|s| s.auc),
         absolute_error: mean(|s| s.absolute_error),
+        root_squared_error: mean(|s| s.root_squared_error),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::Shard;
 use privacy::{Adjacency, Event, NoiseMultiplier, Shape, StudyConstant, Trust, sensitivity_factor};
+use serde::Serialize;
 
 /// What one answer of a client costs and how its sums are clipped: constants of the study, fixed before the run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Terms {
     /// What one answer is charged as.
     pub event: Event,

@@ -1,13 +1,17 @@
 //! Small federations and one method of each kind, for the laws that all of them inherit.
 #![allow(dead_code)] // each test file uses its own part
 
+pub(crate) mod altered;
+pub(crate) mod variants;
+
 use chacha20::ChaCha20Rng;
 use inference::settings::{
-    Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Damping, DeltaRule, FactorRule, Local,
-    Method, Noise, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Curvature, Damping, DeltaRule, FactorRule,
+    Local, Method, Noise, NoiseAware, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
+use inference::solve::{Prior, Problem, Task};
 use inference::{Family, Linear, Logistic, Model, Row, Rows, Shard, Simulation, Site};
-use privacy::{Adjacency, Delta, Epsilon, NormBound, SamplingRate, Unit};
+use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, Unit};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -37,7 +41,7 @@ pub(crate) fn rows(count: usize, seed: u64) -> Rows {
 /// A site of its own rows.
 pub(crate) fn site(name: &str, rows: Rows) -> Site {
     let ids = (0..rows.len() as u64).collect();
-    Site { name: name.into(), shard: Shard::new(rows, ids).unwrap() }
+    Site { name: name.into(), shard: Shard::new(rows, ids).unwrap(), own: Vec::new() }
 }
 
 /// Three sites of different sizes.
@@ -115,6 +119,7 @@ pub(crate) fn private_methods() -> Vec<Method> {
     let by_client = |p: Promise| Promise { unit: Unit::Client, ..p };
     let parts = |n: u32| Solver::Virtual { parts: n };
     let kept = Local { keep_state: true, optimiser: Optimiser::Adagrad, chart: Chart::LogVariance, ..adam(5) };
+    let (moments, every_round) = (Curvature::Moments { looks: 1, bound: 2.0 }, Curvature::EveryRound { weight: 1.0 });
     let add_remove = Promise { adjacency: Adjacency::AddRemove, ..nobody(1.0) };
     vec![
         base("dp optimisation", Solver::DpOptimisation, one_by_one, adam(5), nobody(1.0)),
@@ -145,7 +150,24 @@ pub(crate) fn private_methods() -> Vec<Method> {
             scheme: Scheme::GlobalVi,
             ..base("global vi, curator", Solver::DpOptimisation, at_once, adam(1), curator(1.0))
         },
+        noise_aware("noise-aware, moments", moments, one_by_one, nobody(1.0)),
+        noise_aware("noise-aware, moments, add-remove", moments, at_once, add_remove),
+        noise_aware("noise-aware, moments, curator", moments, at_once, curator(1.0)),
+        noise_aware("noise-aware, every round", every_round, at_once, nobody(1.0)),
+        noise_aware("noise-aware, every round, shares", every_round, at_once, shares(1.0)),
     ]
+}
+
+/// Noise-aware PVI by a rule, with privacy.
+fn noise_aware(name: &str, curvature: Curvature, schedule: Schedule, promise: Promise) -> Method {
+    Method {
+        name: name.into(),
+        scheme: Scheme::NoiseAware(NoiseAware { curvature, whitening: 0.5, floor: 0.05, caution: 3.0 }),
+        solver: Solver::DpOptimisation,
+        local: Local { batch: Batching::All, ..adam(1) },
+        promise: Some(promise),
+        ..open_pvi(schedule)
+    }
 }
 
 /// Every method of the laws.
@@ -154,9 +176,22 @@ pub(crate) fn methods() -> Vec<Method> {
     private_methods().into_iter().chain(open.map(open_pvi)).collect()
 }
 
+/// What the laws of single solvers are tried on: logistic regression of five inputs, mean-field.
+pub(crate) fn problem() -> Problem {
+    let family = Family::MeanField { dimension: 5 };
+    Problem { model: logistic(), family, prior: Prior(family.prior(1.0)) }
+}
+
+/// A client's first task: from the prior, with the prior as its cavity.
+pub(crate) fn first_task(problem: &Problem) -> Released<Task> {
+    let start = problem.prior.0.clone();
+    let task = Task { cavity: start.clone(), start };
+    serde_json::from_value(serde_json::to_value(task).unwrap()).unwrap()
+}
+
 /// A simulation of the method on these sites.
 pub(crate) fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
-    Simulation { method, sites, test, model: logistic(), prior_precision: 1.0, seed: 11 }
+    Simulation { method, sites, test, model: logistic(), prior_precision: 1.0, seed: 11, data: [0; 32] }
 }
 
 /// Runs a method on a conjugate problem and compares what it serves with the posterior in closed form.
