@@ -1,5 +1,6 @@
 //! Which method the papers would try first for such clients, and why.
 
+use super::sites::Sites;
 use inference::settings::{Aggregator, Method};
 
 /// Training rows of a client from which on local data count as enough.
@@ -24,14 +25,17 @@ pub(crate) struct Guidance {
 /// of the two, virtual clients are the more robust.
 ///
 /// All models of this version are simple ones.
-pub(crate) fn guidance(methods: &[Method], rows: Option<&[u64]>) -> Guidance {
+pub(crate) fn guidance(methods: &[Method], sites: &Sites) -> Guidance {
     let trusted = |m: &Method| m.promise.as_ref().is_some_and(|p| p.aggregator != Aggregator::None);
     let aggregator = methods.iter().any(trusted);
-    let typical = rows.and_then(median);
+    let typical = median(&sites.rows).filter(|_| sites.basis.has_rows());
+    let about = sites.basis.about();
     let local = match typical {
         None => "how many rows a client has is not declared".to_owned(),
-        Some(rows) if rows >= ENOUGH_ROWS => format!("a typical client has {rows} training rows, which is enough"),
-        Some(rows) => format!("a typical client has only {rows} training rows"),
+        Some(rows) if rows >= ENOUGH_ROWS => {
+            format!("a typical client has {about}{rows} training rows, which is enough")
+        }
+        Some(rows) => format!("a typical client has only {about}{rows} training rows"),
     };
     let enough = typical.is_none_or(|rows| rows >= ENOUGH_ROWS);
     let why = match (aggregator, enough) {

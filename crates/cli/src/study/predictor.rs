@@ -18,7 +18,8 @@ const FILE: &str = "the rows to predict";
 
 /// Predicts the rows of a CSV from a stored posterior.
 pub(crate) fn predict(posterior: &Posterior, csv: &[u8]) -> Result<Predictions, Failure> {
-    let schema = Schema::from_toml(&posterior.data_schema).map_err(|e| Failure::data("the schema", e))?;
+    let schema =
+        Schema::from_toml(&posterior.data_schema).map_err(|e| Failure::data("the schema", e))?.without_record_id();
     let inputs = inputs_only(csv, &schema).map_err(|error| Failure::data(FILE, error))?;
     let table = read(&inputs[..], &schema, posterior.bias, &[], Reading::Strict);
     let table = table.map_err(|error| Failure::data(FILE, error))?;
