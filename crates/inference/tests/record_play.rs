@@ -201,17 +201,16 @@ fn mutant_m17_rates_from_the_real_number_of_rows_are_caught() {
 /// What records are for: where a record is a row's position, a row less moves the rows after it to other parts.
 #[test]
 fn mutant_records_by_position_are_caught() {
-    let test = rows(2, 1);
     let method = private_methods().into_iter().find(Method::needs_record_ids).unwrap();
-    let built = build(&method, &[site("a site", rows(9, 1))], &test);
+    let built = build(&method, &logistic(), &[site("a site", rows(9, 1))]);
     let caught = (0..50).any(|seed| {
         let mut rng = rng(seed);
         let whole = (0..9).fold(rows(9, seed), |rows, at| replaced(&rows, at, &mut rng));
         let rest = whole.select(&(1..9).collect::<Vec<_>>());
         let tape = Tape::record();
-        play(&method, &built, &[site("a site", whole)], &test, &tape);
+        play(&method, &built, (&[site("a site", whole)], None), &tape);
         let replay = tape.replay();
-        play(&method, &built, &[site("a site", rest)], &test, &replay);
+        play(&method, &built, (&[site("a site", rest)], None), &replay);
         matches!(replay.verdict(), Err(Divergence::Moved { .. }))
     });
     assert!(caught, "rows moved to other parts, and nobody noticed");
@@ -222,7 +221,7 @@ fn a_method_that_needs_record_ids_is_refused_without_them() {
     let test = rows(2, 1);
     let method = private_methods().into_iter().find(Method::needs_record_ids).unwrap();
     let keys = Keys::of_slots((0..9).collect());
-    let bare = vec![Site { name: "bare".into(), shard: Shard::new(rows(9, 1), keys).unwrap() }];
+    let bare = vec![Site { name: "bare".into(), shard: Shard::new(rows(9, 1), keys).unwrap(), own: Vec::new() }];
     let error = simulation(&method, &bare, &test).build().err().unwrap();
     assert!(error.to_string().contains("parts under add-remove of rows without record ids"), "{error}");
     let with = vec![site("with ids", rows(9, 1))];

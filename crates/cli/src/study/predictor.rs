@@ -32,10 +32,11 @@ pub(crate) fn predict(posterior: &Posterior, csv: &[u8]) -> Result<Predictions, 
     let predictions = likelihood(posterior.model.likelihood()).predict(&table.rows, &q);
     let intervals = intervals(&predictions, &table.rows, &q);
     let (centre, scale) = scale_of(&schema);
-    let rows = table.ids.iter().zip(predictions.into_iter().zip(intervals)).map(|(id, (prediction, interval))| {
-        let (prediction, interval) = in_units(prediction, interval, centre, scale);
-        Predicted { row: id + 1, prediction, interval }
-    });
+    let rows =
+        table.keys.slots().iter().zip(predictions.into_iter().zip(intervals)).map(|(id, (prediction, interval))| {
+            let (prediction, interval) = in_units(prediction, interval, centre, scale);
+            Predicted { row: id + 1, prediction, interval }
+        });
     Ok(Predictions { of: predicted(&schema), rows: rows.collect() })
 }
 

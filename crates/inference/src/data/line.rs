@@ -24,6 +24,10 @@ impl<'a> Lines<'a> {
     pub(crate) fn open(mut reader: impl Read + 'a) -> Result<Self, DataError> {
         let mut start = Vec::new();
         reader.by_ref().take(2).read_to_end(&mut start).map_err(unreadable)?;
+        if start == *b"PK" {
+            let what = "this is a zip archive or a spreadsheet; save the sheet as CSV".to_owned();
+            return Err(DataError::Table { line: None, what });
+        }
         let zipped = start == [0x1f, 0x8b];
         let whole = BufReader::new(Cursor::new(start).chain(reader));
         let reader: Box<dyn BufRead + 'a> =

@@ -342,9 +342,8 @@ mod tests {
         let found = read(table.as_bytes(), &schema, true, &["site"], Reading::Strict).unwrap();
         assert_eq!(found, encoded(LINE, Reading::Strict).unwrap());
         let refused = |bytes: &[u8]| read(bytes, &schema, true, &[], Reading::Strict).unwrap_err();
-        assert!(
-            refused(format!("{HEADER}{LINE}").replace(',', ";").as_bytes()).hint().contains("with semicolons in it")
-        );
+        let semicolons = refused(format!("{HEADER}{LINE}").replace(',', ";").as_bytes()).to_string();
+        assert!(semicolons.contains("set apart by `;`"), "{semicolons}");
         assert!(refused(b"PK\x03\x04...").to_string().contains("spreadsheet"));
         let comma = encoded("a,\"60,5\",north,2,80,1,yes\n", Reading::Strict).unwrap_err();
         assert!(comma.hint().contains("decimal point"), "{}", comma.hint());
