@@ -15,7 +15,7 @@ pub struct Bounded {
     /// post-processing of the sum over the integers. That nothing wraps in practice is a matter of use, not of trust.
     units: Vec<i64>,
     /// One vector's integers.
-    scratch: Vec<f64>,
+    scratch: Vec<i64>,
     clip: Clip,
     pushed: u64,
     room: u64,
@@ -63,7 +63,7 @@ impl Bounded {
 
     fn empty(shape: Shape, room: u64) -> Self {
         let d = shape.dimension();
-        let (units, scratch, clip) = (vec![0; d], vec![0.0; d], Clip::to(&shape));
+        let (units, scratch, clip) = (vec![0; d], vec![0; d], Clip::to(&shape));
         Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None }
     }
 
@@ -118,13 +118,13 @@ impl Bounded {
         // Dense coordinates and increasing positions after them are at most as many as there are coordinates.
         let parts = &mut self.scratch[..values.len()];
         self.clip.vector(values, parts);
-        let (low, high) = self.units.split_at_mut(d);
-        for (units, parts) in [(low, &parts[..stored]), (high, &parts[stored..])] {
-            add(&mut units[..dense], &parts[..dense]);
-            for (&p, &part) in positions.iter().zip(&parts[dense..]) {
-                let total = &mut units[p as usize];
-                *total = total.wrapping_add(integer(part));
-            }
+        let ((low, high), (low_parts, high_parts)) = (self.units.split_at_mut(d), parts.split_at(stored));
+        add(&mut low[..dense], low_parts);
+        add(&mut high[..dense], high_parts);
+        for ((&p, &low_part), &high_part) in positions.iter().zip(&low_parts[dense..]).zip(&high_parts[dense..]) {
+            let p = p as usize;
+            low[p] = low[p].wrapping_add(low_part);
+            high[p] = high[p].wrapping_add(high_part);
         }
         Ok(())
     }
@@ -167,8 +167,8 @@ impl fmt::Debug for Bounded {
 
 /// Adds integers to a sum, modulo 2^64.
 #[inline(always)]
-fn add(units: &mut [i64], parts: &[f64]) {
-    units.iter_mut().zip(parts).for_each(|(total, &part)| *total = total.wrapping_add(integer(part)));
+fn add(units: &mut [i64], parts: &[i64]) {
+    units.iter_mut().zip(parts).for_each(|(total, &part)| *total = total.wrapping_add(part));
 }
 
 /// Sums of squares up to this are exact in f64, and no sum that is larger comes out as little.
@@ -205,18 +205,18 @@ impl Clip {
 
     /// Rounds x to the grid, shrinks the integers q into Σ qᵢ² ≤ B², and checks that again.
     ///
-    /// Everything is decided on integers, exactly, though f64 holds them: zeros and the order of coordinates make no
+    /// Everything is decided on integers, exactly, though f64 adds their squares: zeros and the order of coordinates make no
     /// difference, and integers that fit are taken as they are. The shrinking aims a margin below the bound that covers
     /// its roundings, so the check never fails; should it fail all the same, the vector contributes zero. Comparisons are
     /// written so that NaN takes the refusing branch: `(C / norm).min(1.0)` would let it through.
-    fn vector(&self, x: &[f64], q: &mut [f64]) {
+    fn vector(&self, x: &[f64], q: &mut [i64]) {
         if !self.short(x, q) && !self.long(x, q) {
-            q.fill(0.0);
+            q.fill(0);
         }
     }
 
     /// Clips, and says whether q is known to fit: not where Σ qᵢ² before shrinking is over [`EXACT`], or not a number.
-    fn short(&self, x: &[f64], q: &mut [f64]) -> bool {
+    fn short(&self, x: &[f64], q: &mut [i64]) -> bool {
         let squared = integers(x, q, |v| v * self.scale);
         if squared > self.fits && squared <= EXACT {
             let factor = self.factor(squared);
@@ -230,19 +230,19 @@ impl Clip {
     /// A vector with a coordinate over 2^41 units, twice what any bound allows, is first brought to between 2^40 and
     /// 2^41 units by a power of two: it is still as long as the bound, or longer.
     #[cold]
-    fn long(&self, x: &[f64], q: &mut [f64]) -> bool {
+    fn long(&self, x: &[f64], q: &mut [i64]) -> bool {
         if !x.iter().all(|v| v.is_finite()) {
             return false;
         }
         let wide = x.iter().all(|v| v.abs() <= WIDE * self.unit);
         let scale = if wide { self.scale } else { scale_of_large(x) };
         integers(x, q, |v| v * scale);
-        let (squared, most) = (squares(q), u128::from(self.bound) * u128::from(self.bound));
+        let (squared, most) = (norm_squared(q), u128::from(self.bound) * u128::from(self.bound));
         if squared > most {
             let factor = self.factor(squared as f64);
             integers(x, q, |v| smaller(nearest(v * scale) * factor));
         }
-        squares(q) <= most
+        norm_squared(q) <= most
     }
 
     /// B/‖q‖ for Σ qᵢ² = `squared`, with a margin, so that products with it, made smaller, stay within B.
@@ -271,14 +271,16 @@ fn smaller(a: f64) -> f64 {
 
 /// qᵢ = the integer that is nearest to units(xᵢ), and Σ qᵢ², which is exact up to [`EXACT`].
 ///
-/// Over 2^51 units qᵢ need not be an integer, but then the sum is over [`EXACT`]. Four sums, so that this is vector code.
+/// Over 2^51 units qᵢ means nothing, but then the sum is over [`EXACT`]. Four sums, so that this is vector code.
 #[inline(always)]
-fn integers(x: &[f64], q: &mut [f64], units: impl Fn(f64) -> f64) -> f64 {
+fn integers(x: &[f64], q: &mut [i64], units: impl Fn(f64) -> f64) -> f64 {
     let mut sums = [0.0; 4];
-    let mut add = |q: &mut [f64], x: &[f64]| {
+    let mut add = |q: &mut [i64], x: &[f64]| {
         for ((q, x), sum) in q.iter_mut().zip(x).zip(&mut sums) {
-            *q = nearest(units(*x));
-            *sum += *q * *q;
+            let low_bits = units(*x) + ROUNDER;
+            let integer = low_bits - ROUNDER;
+            *sum += integer * integer;
+            *q = low_bits.to_bits().wrapping_sub(ROUNDER.to_bits()) as i64;
         }
     };
     let (fours, rest) = x.as_chunks::<4>();
@@ -286,17 +288,6 @@ fn integers(x: &[f64], q: &mut [f64], units: impl Fn(f64) -> f64) -> f64 {
     q_fours.iter_mut().zip(fours).for_each(|(q, x)| add(q, x));
     add(q_rest, rest);
     (sums[0] + sums[2]) + (sums[1] + sums[3])
-}
-
-/// The integer that an f64 up to 2^51 holds.
-#[inline(always)]
-fn integer(q: f64) -> i64 {
-    (q + ROUNDER).to_bits().wrapping_sub(ROUNDER.to_bits()) as i64
-}
-
-/// Σ qᵢ² of integers up to 2^51.
-fn squares(q: &[f64]) -> u128 {
-    q.iter().map(|&v| u128::from(integer(v).unsigned_abs())).fold(0, |sum, a| sum.saturating_add(a * a))
 }
 
 /// The power of two that brings the largest of finite coordinates to between 2^40 and 2^41.
@@ -324,9 +315,7 @@ mod tests {
     type Clipping = fn(&[f64], &Shape, &mut [i64]);
 
     fn clip_to_grid(x: &[f64], shape: &Shape, out: &mut [i64]) {
-        let mut q = vec![0.0; x.len()];
-        Clip::to(shape).vector(x, &mut q);
-        out.iter_mut().zip(&q).for_each(|(out, q)| *out = integer(*q));
+        Clip::to(shape).vector(x, out);
     }
 
     fn shape(dimension: usize, bound: f64) -> Shape {
@@ -381,10 +370,10 @@ mod tests {
         #[test]
         fn the_integer_check_never_has_to_save_a_finite_vector(x in any_vector(), bound in 1e-6..1e6_f64) {
             let shape = shape(x.len(), bound);
-            let (mut q, clip, finite) = (vec![0.0; x.len()], Clip::to(&shape), x.iter().all(|v| v.is_finite()));
+            let (mut q, clip, finite) = (vec![0; x.len()], Clip::to(&shape), x.iter().all(|v| v.is_finite()));
             let known = clip.short(&x, &mut q) || clip.long(&x, &mut q);
             prop_assert_eq!(known, finite);
-            prop_assert!(!finite || squares(&q) <= u128::from(shape.bound_units()).pow(2));
+            prop_assert!(!finite || norm_squared(&q) <= u128::from(shape.bound_units()).pow(2));
         }
 
         #[test]
@@ -412,9 +401,9 @@ mod tests {
         fn short_and_long_arithmetic_agree(x in prop::collection::vec(-70e6..70e6_f64, 1..12), exponent in 0..40_u32) {
             // On the grid of units: √2^53 is about 95e6, so that some sums are exact and some are not.
             let clip = Clip::new((1 << exponent) + 1, 1.0, 1.0);
-            let (mut short, mut long) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+            let (mut short, mut long) = (vec![0; x.len()], vec![0; x.len()]);
             prop_assert!(clip.long(&x, &mut long));
-            let exact = x.iter().map(|v| u128::from(integer(nearest(*v)).unsigned_abs()).pow(2)).sum::<u128>() < 1 << 53;
+            let exact = x.iter().map(|v| (v.round_ties_even().abs() as u128).pow(2)).sum::<u128>() < 1 << 53;
             prop_assert_eq!(clip.short(&x, &mut short), exact);
             prop_assert!(!exact || short == long);
         }
@@ -519,9 +508,9 @@ mod tests {
     #[test]
     fn a_sum_of_squares_that_is_not_exact_is_not_taken_for_less() {
         // The squares make 2^53 + 1, which is no f64.
-        let q = [94_906_265.0, 10_884.0, 136.0, 104.0];
-        assert_eq!(squares(&q), (1 << 53) + 1);
-        assert_eq!(integers(&q, &mut [0.0; 4], |v| v), EXACT + 1.0);
+        let mut q = [0; 4];
+        assert_eq!(integers(&[94_906_265.0, -10_884.0, 136.0, 104.0], &mut q, |v| v), EXACT + 1.0);
+        assert_eq!((q[1], norm_squared(&q)), (-10_884, (1 << 53) + 1));
     }
 
     #[test]

@@ -15,9 +15,13 @@ pub(super) fn hand_over(
     let (dense, stored) = (row.numbers.len(), row.numbers.len() + row.ones.len());
     values.resize(2 * stored, 0.0);
     let (by_mean, by_spread) = values.split_at_mut(stored);
-    by_mean[..dense].iter_mut().zip(row.numbers).for_each(|(v, x)| *v = residual * x);
-    by_mean[dense..].fill(residual);
-    by_spread.iter_mut().zip(row.numbers).enumerate().for_each(|(j, (v, x))| *v = by_log(j, *x));
-    by_spread[dense..].iter_mut().zip(row.ones).for_each(|(v, p)| *v = by_log(*p as usize, 1.0));
+    let (by_mean, by_mean_of_ones) = by_mean.split_at_mut(dense);
+    let (by_spread, by_spread_of_ones) = by_spread.split_at_mut(dense);
+    for (j, ((m, s), x)) in by_mean.iter_mut().zip(by_spread).zip(row.numbers).enumerate() {
+        (*m, *s) = (residual * x, by_log(j, *x));
+    }
+    for ((m, s), p) in by_mean_of_ones.iter_mut().zip(by_spread_of_ones).zip(row.ones) {
+        (*m, *s) = (residual, by_log(*p as usize, 1.0));
+    }
     sink.add(row.ones, values)
 }
