@@ -11,9 +11,9 @@ use crate::score::{calibration, on_the_way, scores, scores_at};
 use crate::settings::{Method, Rounds, Scheme};
 use crate::spending::Spending;
 use crate::{Gaussian, Model, Prediction, Rows, RunError, Site, Terms};
+use privacy::Grant;
 use privacy::noise::Digest;
 use privacy::record::Tape;
-use privacy::{Adjacency, Grant, Unit};
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -180,11 +180,10 @@ impl Simulation<'_> {
 
     fn warnings(&self, built: &Built) -> Vec<String> {
         let mut warnings = Vec::new();
-        let Some(promise) = self.method.promise else { return warnings };
-        if promise.adjacency == Adjacency::AddRemove && promise.unit == Unit::Example {
+        if self.method.goes_by_private_rows() {
             warnings.push(
-                "under add-remove the number of rows is private, but rates, δ and weights were set from it here: a real \
-                 study declares them"
+                "under add-remove the number of rows is private, but rates, weights or δ go by it: this promise holds for \
+                 declared numbers, and a simulation declares the true ones"
                     .into(),
             );
         }
