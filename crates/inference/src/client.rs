@@ -54,6 +54,13 @@ impl<'a> Client<'a> {
         Ok(Self { index, shard, terms, ledger, journal, memory: Vec::new(), draft: None })
     }
 
+    /// Another client that has answered nothing yet, with the grant of this one: its plan is not costed again.
+    pub fn alike<'b>(&self, index: usize, shard: &'b Shard, terms: Terms) -> Result<Client<'b>, PrivacyError> {
+        let mut journal = MemoryJournal::default();
+        let ledger = self.ledger.open_alike(&mut journal)?;
+        Ok(Client { index, shard, terms, ledger, journal, memory: Vec::new(), draft: None })
+    }
+
     /// The client's number.
     pub fn index(&self) -> usize {
         self.index

@@ -30,7 +30,7 @@ pub use build::{Built, build};
 pub use client::{Client, Summing, Workshop};
 pub use data::{
     Column, Dealt, Encoded, Federation, Keys, Kind, Missing, Numeric, Outcome, OutcomeKind, Partition, Reading,
-    RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, agree, header, nearest, read,
+    RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, agree, header, nearest, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};

@@ -13,15 +13,13 @@ const BINS: usize = 10;
 
 /// Scores of predictions against outcomes, which stand in the same order. Of no rows the mean log-likelihood is 0.
 pub fn scores(predictions: &[Prediction], outcomes: &[f64]) -> Scores {
-    let binary = probabilities(predictions, outcomes);
-    let normal = normals(predictions, outcomes);
-    let likelihoods = predictions.iter().zip(outcomes).map(|(p, y)| log_likelihood(p, *y));
+    let (accuracy, log_likelihood, absolute_error) = on_the_way(predictions, outcomes);
     Scores {
-        accuracy: mean(binary.iter().map(|(p, y)| f64::from(u8::from((*p >= 0.5) == *y)))),
-        log_likelihood: mean(likelihoods).unwrap_or(0.0),
-        auc: area_under_roc(binary),
-        absolute_error: mean(normal.iter().map(|(m, y)| (m - y).abs())),
-        root_squared_error: mean(normal.iter().map(|(m, y)| (m - y) * (m - y))).map(f64::sqrt),
+        accuracy,
+        log_likelihood,
+        auc: area_under_roc(probabilities(predictions, outcomes).collect()),
+        absolute_error,
+        root_squared_error: mean(normals(predictions, outcomes).map(|(m, y)| (m - y) * (m - y))).map(f64::sqrt),
     }
 }
 
@@ -29,6 +27,14 @@ pub fn scores(predictions: &[Prediction], outcomes: &[f64]) -> Scores {
 pub(crate) fn scores_at(places: &[usize], predictions: &[Prediction], outcomes: &[f64]) -> Scores {
     let (predictions, outcomes): (Vec<_>, Vec<_>) = places.iter().map(|&i| (predictions[i], outcomes[i])).unzip();
     scores(&predictions, &outcomes)
+}
+
+/// Accuracy, mean log-likelihood and mean absolute error alone, which a curve shows: they need no sorting.
+pub(crate) fn on_the_way(predictions: &[Prediction], outcomes: &[f64]) -> (Option<f64>, f64, Option<f64>) {
+    let hits = probabilities(predictions, outcomes).map(|(p, y)| f64::from(u8::from((p >= 0.5) == y)));
+    let likelihoods = predictions.iter().zip(outcomes).map(|(p, y)| log_likelihood(p, *y));
+    let errors = normals(predictions, outcomes).map(|(m, y)| (m - y).abs());
+    (mean(hits), mean(likelihoods).unwrap_or(0.0), mean(errors))
 }
 
 /// Predicted against observed frequency in ten bins of equal width; bins without rows are left out.
@@ -48,21 +54,21 @@ pub fn calibration(predictions: &[Prediction], outcomes: &[f64]) -> Vec<Calibrat
 }
 
 /// P(y = 1) and whether y was 1, for rows that are classified.
-fn probabilities(predictions: &[Prediction], outcomes: &[f64]) -> Vec<(f64, bool)> {
+fn probabilities(predictions: &[Prediction], outcomes: &[f64]) -> impl Iterator<Item = (f64, bool)> {
     let of = |(p, y): (&Prediction, &f64)| match p {
         Prediction::Probability(p) => Some((*p, *y >= 0.5)),
         Prediction::Normal { .. } => None,
     };
-    predictions.iter().zip(outcomes).filter_map(of).collect()
+    predictions.iter().zip(outcomes).filter_map(of)
 }
 
 /// Predicted mean and outcome, for rows that are not.
-fn normals(predictions: &[Prediction], outcomes: &[f64]) -> Vec<(f64, f64)> {
+fn normals(predictions: &[Prediction], outcomes: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     let of = |(p, y): (&Prediction, &f64)| match p {
         Prediction::Probability(_) => None,
         Prediction::Normal { mean, .. } => Some((*mean, *y)),
     };
-    predictions.iter().zip(outcomes).filter_map(of).collect()
+    predictions.iter().zip(outcomes).filter_map(of)
 }
 
 /// The mean; none of no numbers.

@@ -76,7 +76,8 @@ fn too_large(sites: Option<&Sites>, method: &Method) -> Option<String> {
     let (sites, promise) = (sites?, method.promise.as_ref()?);
     let DeltaRule::Fixed(delta) = promise.delta else { return None };
     let among = match promise.unit {
-        Unit::Example => sites.rows.iter().copied().min()?,
+        // δ ≥ 1/n is true of the largest client first.
+        Unit::Example => sites.rows.iter().copied().max()?,
         Unit::Client => sites.rows.len() as u64,
     };
     loose_delta(&method.name, promise.unit, delta.get(), among, sites.basis)

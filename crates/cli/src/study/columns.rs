@@ -33,8 +33,8 @@ impl Columns {
 
     /// In words.
     pub(crate) fn words(&self, bias: bool) -> String {
-        let inputs = self.schema.inputs(bias).len();
-        format!("{} in the header, all in the schema, {inputs} inputs; no row was read", self.header)
+        let (inputs, and) = (self.schema.inputs(false).len(), if bias { " and the bias" } else { "" });
+        format!("{} in the header, all in the schema, {inputs} inputs{and}; no row was read", self.header)
     }
 }
 
@@ -65,7 +65,7 @@ fn outcome(study: &Study, schema: &Schema) -> Result<(), Failure> {
     match (study.model.kind, schema.classes()) {
         (Likelihood::Logistic { .. }, Some(2)) | (Likelihood::Linear { .. }, None) => Ok(()),
         (Likelihood::Logistic { .. }, _) => Err(Failure::usage(
-            format!("a logistic model needs an outcome of two levels, and that of {source} is another"),
+            format!("a logistic model needs an outcome of two levels, and that of {source} {}", found(schema)),
             "kind = \"linear\" for a number; more than two classes come later",
         )),
         (Likelihood::Linear { .. }, Some(_)) => Err(Failure::usage(
@@ -73,6 +73,11 @@ fn outcome(study: &Study, schema: &Schema) -> Result<(), Failure> {
             "kind = \"logistic\" for two levels",
         )),
     }
+}
+
+/// What an outcome is, in words.
+fn found(schema: &Schema) -> String {
+    schema.classes().map_or_else(|| "is a number".to_owned(), |levels| format!("has {levels}"))
 }
 
 /// Parts of rows that may come and go follow from record ids, so the schema has to name them.

@@ -8,9 +8,7 @@ use super::words::{self, row};
 use crate::digits::{shortest, up};
 use crate::failure::Failure;
 use inference::plan::{ClientPlan, MethodPlan, plan};
-use inference::settings::{
-    Aggregator, Batching, Claim, DeltaRule, Method, Noise, Promise, Rates, Schedule, Scheme, Solver,
-};
+use inference::settings::{Claim, Method, Noise, Promise};
 use privacy::{Adjacency, Sampling, Unit};
 use serde::Serialize;
 use std::path::Path;
@@ -92,14 +90,7 @@ pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64, basi
 
 /// A warning where something public is computed from rows whose number the relation keeps private.
 pub(crate) fn private_rows(method: &Method) -> Option<String> {
-    let promise = method.promise.as_ref()?;
-    let private = promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove;
-    let batch = matches!(method.local.batch, Batching::PoissonOf { .. }) && method.solver == Solver::DpOptimisation;
-    let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
-    let rates = method.schedule == Schedule::Asynchronous(Rates::InverseRows);
-    // Where only sums are opened, a client leaves out its share of the public total, by its rows.
-    let weights = promise.aggregator != Aggregator::None && method.scheme == Scheme::Pvi;
-    (private && (batch || delta || rates || weights)).then(|| {
+    method.goes_by_private_rows().then(|| {
         let name = &method.name;
         format!(
             "{name}: under add-remove the number of rows is private, but rates, weights or δ go by it: this promise \
@@ -112,7 +103,10 @@ impl<'a> Forecast<'a> {
     /// Plans every method of the study. Of the data, only the schema is looked at; paths are relative to `base`.
     pub(crate) fn of(study: &'a Study, base: &Path) -> Result<Self, Failure> {
         let schema = columns::schema_if_there(study, base)?;
-        columns::record_ids(study, schema.as_ref())?;
+        match &schema {
+            Some(schema) => columns::check(study, schema)?,
+            None => columns::record_ids(study, None)?,
+        }
         let sites = Sites::declared(study, schema.as_ref())?;
         let parameters = sites.inputs.map(|inputs| inputs + usize::from(study.model.bias));
         let mut plans = Vec::new();

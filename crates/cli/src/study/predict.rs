@@ -144,6 +144,7 @@ mod tests {
 
     fn posterior(method: &str) -> Posterior {
         Posterior {
+            outside_epsilon: String::new(),
             schema: SCHEMA,
             study: "s".into(),
             method: method.into(),

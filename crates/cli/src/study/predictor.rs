@@ -4,11 +4,7 @@ use super::engine::{Predicted, Predictions};
 use super::posterior::Posterior;
 use super::simulator::{likelihood, scale_of};
 use crate::failure::Failure;
-use flate2::read::MultiGzDecoder;
-use inference::{
-    DataError, Gaussian, Kind, Numeric, OutcomeKind, Prediction, Reading, Rows, Schema, credible, header, nearest, read,
-};
-use std::io::Read;
+use inference::{Gaussian, Numeric, OutcomeKind, Prediction, Rows, Schema, credible, read_inputs};
 
 /// Two-sided 95 % quantile of the normal law.
 const REACH: f64 = 1.959_963_984_540_054;
@@ -18,11 +14,8 @@ const FILE: &str = "the rows to predict";
 
 /// Predicts the rows of a CSV from a stored posterior.
 pub(crate) fn predict(posterior: &Posterior, csv: &[u8]) -> Result<Predictions, Failure> {
-    let schema =
-        Schema::from_toml(&posterior.data_schema).map_err(|e| Failure::data("the schema", e))?.without_record_id();
-    let inputs = inputs_only(csv, &schema).map_err(|error| Failure::data(FILE, error))?;
-    let table = read(&inputs[..], &schema, posterior.bias, &[], Reading::Strict);
-    let table = table.map_err(|error| Failure::data(FILE, error))?;
+    let schema = Schema::from_toml(&posterior.data_schema).map_err(|e| Failure::data("the schema", e))?;
+    let table = read_inputs(csv, &schema, posterior.bias).map_err(|error| Failure::data(FILE, error))?;
     if table.inputs != posterior.inputs {
         let message = "the schema makes other inputs of a row than the posterior was learnt with";
         return Err(Failure::usage(message, "leave --schema out: the run stored the schema that fits"));
@@ -77,52 +70,6 @@ fn predicted(schema: &Schema) -> String {
     }
 }
 
-/// The columns that are inputs, with an outcome that any row may have: predictions look at nothing else, so an id, a
-/// name of a site or an outcome may stand in the file or not.
-fn inputs_only(csv: &[u8], schema: &Schema) -> Result<Vec<u8>, DataError> {
-    let places = places(&header(csv)?, schema)?;
-    let plain: Box<dyn Read + '_> =
-        if csv.starts_with(&[0x1f, 0x8b]) { Box::new(MultiGzDecoder::new(csv)) } else { Box::new(csv) };
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(plain);
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let unwritten = |error: &dyn std::fmt::Display| DataError::Table { line: None, what: error.to_string() };
-    let (outcome, example) = (schema.outcome(), schema.outcome().example());
-    for (number, record) in reader.records().enumerate() {
-        let record = record.map_err(|error| broken(&error))?;
-        let cells = places.iter().map(|place| record.get(*place).unwrap_or_default());
-        let last = if number == 0 { &outcome.column } else { &example };
-        writer.write_record(cells.chain([last.as_str()])).map_err(|e| unwritten(&e))?;
-    }
-    writer.into_inner().map_err(|e| unwritten(&e))
-}
-
-/// Where the inputs stand in the file; one that does not is refused with the names of all.
-fn places(header: &[String], schema: &Schema) -> Result<Vec<usize>, DataError> {
-    let inputs = || schema.columns().iter().filter(|c| c.kind != Kind::Ignore).map(|c| c.name.as_str());
-    let found = |name: &str| header.iter().position(|other| other == name);
-    let Some(lacking) = inputs().find(|name| found(name).is_none()) else {
-        return Ok(inputs().filter_map(found).collect());
-    };
-    let needed = inputs().collect::<Vec<_>>().join(", ");
-    let unknown = header.iter().map(String::as_str).filter(|name| inputs().all(|other| other != *name));
-    let hint = match nearest(lacking, unknown) {
-        Some(close) => format!("is it `{close}` in the file? The columns needed are {needed}"),
-        None => format!("the columns needed are {needed}; others are not looked at"),
-    };
-    Err(DataError::Column { column: lacking.to_owned(), what: "is not in the file", hint })
-}
-
-/// What the reader of lines stumbled over.
-fn broken(error: &csv::Error) -> DataError {
-    let what = match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("found {len} cells, expected {expected_len} as in the header")
-        }
-        _ => error.to_string(),
-    };
-    DataError::Table { line: error.position().map(csv::Position::line), what }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::posterior::{Marginals, SCHEMA, StoredModel};
@@ -133,6 +80,7 @@ mod tests {
 
     fn posterior(model: StoredModel, outcome: &str) -> Posterior {
         Posterior {
+            outside_epsilon: String::new(),
             schema: SCHEMA,
             study: "s".into(),
             method: "m".into(),

@@ -98,6 +98,7 @@ fn seeds(
 /// The posterior of the first seed, ready to predict from.
 fn stored(study: &Study, work: Work<'_>, run: &Finished, inputs: &[String], data_schema: String) -> Posterior {
     Posterior {
+        outside_epsilon: OUTSIDE_EPSILON.to_owned(),
         schema: posterior::SCHEMA,
         study: study.name.clone(),
         method: work.name().to_owned(),

@@ -298,8 +298,10 @@ impl Algorithm for NoiseAware {
 /// −(∂/∂ log s)/s², on the way to the clipped sum.
 struct Sheared<'a> {
     sum: &'a mut Bounded,
-    /// What each position is multiplied by: as many as numbers are sent.
+    dimension: usize,
+    /// What each coordinate is multiplied by: as many as numbers are sent.
     factors: Vec<f64>,
+    places: Vec<u32>,
     scaled: Vec<f64>,
 }
 
@@ -309,17 +311,25 @@ impl<'a> Sheared<'a> {
         if let Curvature::EveryRound { weight } = curvature {
             factors.extend(question.deviation.iter().map(|s| -weight / (s * s)));
         }
-        Self { sum, factors, scaled: Vec::new() }
+        Self { sum, dimension: question.mean.len(), factors, places: Vec::new(), scaled: Vec::new() }
     }
 }
 
 impl Sink for Sheared<'_> {
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
-        let kept = positions.partition_point(|&p| (p as usize) < self.factors.len());
+        let (d, stored) = (self.dimension, values.len() / 2);
+        let dense = (stored - positions.len()) as u32;
+        self.places.clear();
+        self.places.extend((0..dense).chain(positions.iter().copied()));
         self.scaled.clear();
-        let of = |p: &u32| self.factors[*p as usize];
-        self.scaled.extend(positions[..kept].iter().zip(values).map(|(p, v)| of(p) * v));
-        self.sum.push_sparse(&positions[..kept], &self.scaled)
+        let halves = values.chunks(stored.max(1)).zip(self.factors.chunks(d.max(1)));
+        for (values, factors) in halves {
+            self.scaled.extend(self.places.iter().zip(values).map(|(p, v)| factors[*p as usize] * v));
+        }
+        match self.factors.len() == d {
+            true => self.sum.push_sparse(&self.places, &self.scaled),
+            false => self.sum.push_halves(positions, &self.scaled),
+        }
     }
 }
 
@@ -383,7 +393,7 @@ mod tests {
         }
         assert!(scales[2].of(1) > 1.0, "nothing was whitened");
         let weights = [0.25 * 0.75 * 0.75, 0.25 * 0.75, 0.25];
-        for j in 0..2 {
+        for j in [0, 1] {
             let mean: f64 = (0..3).map(|k| weights[k] * said[k][j] / scales[k].of(j)).sum();
             for (source, deviation) in state.sources.iter().zip([3.0_f64, 5.0]) {
                 let noise: f64 = (0..3).map(|k| (weights[k] * deviation / scales[k].of(j)).powi(2)).sum();

@@ -13,7 +13,7 @@ use std::io::Read;
 const MOST_HEADER: u64 = 1 << 20;
 
 /// The header's line, and the first after it.
-const FIRST_ROW: u64 = 2;
+pub(super) const FIRST_ROW: u64 = 2;
 
 /// A table after encoding.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,7 +106,7 @@ pub fn agree(header: &[String], schema: &Schema, keep: &[&str]) -> Result<(), Da
     Places::of(header, schema, keep, Reading::Strict).map(|_| ())
 }
 
-fn names(lines: &mut Lines<'_>) -> Result<Vec<String>, DataError> {
+pub(super) fn names(lines: &mut Lines<'_>) -> Result<Vec<String>, DataError> {
     let broken = |what: String| Err(DataError::Table { line: Some(1), what });
     if !lines.advance()? || lines.is_blank() {
         return broken("the header is empty".into());
@@ -210,7 +210,7 @@ impl Records {
 }
 
 /// Refuses a line that is not one row.
-fn check(lines: &Lines<'_>, expected: usize) -> Result<(), DataError> {
+pub(super) fn check(lines: &Lines<'_>, expected: usize) -> Result<(), DataError> {
     let broken = |what| Err(DataError::Table { line: Some(lines.number()), what });
     match lines.cells().len() {
         _ if !lines.is_closed() => broken("a quote is not closed before the line ends".to_owned()),
@@ -220,7 +220,7 @@ fn check(lines: &Lines<'_>, expected: usize) -> Result<(), DataError> {
 }
 
 /// The cells as text. Bytes that are no text are an error, or a missing cell where that is not allowed.
-fn texts<'l>(lines: &'l Lines<'_>, reading: Reading) -> Result<Vec<&'l str>, DataError> {
+pub(super) fn texts<'l>(lines: &'l Lines<'_>, reading: Reading) -> Result<Vec<&'l str>, DataError> {
     let text = |cell: &'l [u8]| match (std::str::from_utf8(cell), reading) {
         (Ok(text), _) => Ok(text),
         (Err(_), Reading::Lenient) => Ok(""),

@@ -24,23 +24,29 @@ pub struct Point<'a> {
     pub deviation: &'a [f64],
 }
 
-/// Takes one sparse vector for each row: positions, increasing within each half, and values.
+/// Takes one gradient for each row, by the means and by the log deviations.
 pub trait Sink {
-    /// Adds the gradient of one row.
+    /// Adds the gradient of one row. Half of the values are by the means: one for each dense input, one for each of these
+    /// positions; the other half likewise by the log deviations. All else is zero.
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError>;
 }
 
 /// The clipped sum, on its way to a gate.
 impl Sink for Bounded {
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
-        self.push_sparse(positions, values)
+        self.push_halves(positions, values)
     }
 }
 
 /// The plain sum, for what is solved in the clear.
 impl Sink for Vec<f64> {
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
-        positions.iter().zip(values).for_each(|(p, v)| self[*p as usize] += v);
+        let (d, stored) = (self.len() / 2, values.len() / 2);
+        let dense = 0..(stored - positions.len()) as u32;
+        for (half, values) in self.chunks_mut(d.max(1)).zip(values.chunks(stored.max(1))) {
+            let places = dense.clone().chain(positions.iter().copied());
+            places.zip(values).for_each(|(p, v)| half[p as usize] += v);
+        }
         Ok(())
     }
 }
@@ -50,8 +56,6 @@ impl Sink for Vec<f64> {
 pub struct Scratch {
     /// Numbers for each row of a batch.
     pub per_row: [Vec<f64>; 6],
-    /// Positions of one row's gradient.
-    pub positions: Vec<u32>,
     /// Values of one row's gradient.
     pub values: Vec<f64>,
     /// One number for each parameter.
@@ -107,8 +111,8 @@ pub trait Model: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Hands the sink scale·x² of each row of `which`, where parameter j is the coefficient of input j.
-    fn moments(&self, rows: &Rows, which: &[usize], scale: f64, sink: &mut dyn Sink) -> Result<(), PrivacyError> {
+    /// Adds scale·x² of each row of `which` to the sum, where parameter j is the coefficient of input j.
+    fn moments(&self, rows: &Rows, which: &[usize], scale: f64, sum: &mut Bounded) -> Result<(), PrivacyError> {
         let (mut positions, mut values) = (Vec::new(), Vec::new());
         for &i in which {
             positions.clear();
@@ -117,7 +121,7 @@ pub trait Model: fmt::Debug + Send + Sync {
                 positions.push(j as u32);
                 values.push(scale * x * x);
             }
-            sink.add(&positions, &values)?;
+            sum.push_sparse(&positions, &values)?;
         }
         Ok(())
     }
