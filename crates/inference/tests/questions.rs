@@ -3,12 +3,13 @@
 
 mod common;
 
+use common::variants::variants;
 use common::{methods, private_methods, rows, simulation, site, sites};
 use inference::algorithm::PviState;
 use inference::message::{Ask, Receipt};
 use inference::settings::{Batching, Method, Scheme};
 use inference::{Built, Client, Keys, Row, Rows, Seat, Shard, Site, Summing, Terms, Workshop};
-use privacy::{Cohort, Grain, Grant, Shape, Steps};
+use privacy::{Adjacency, Cohort, Grain, Grant, Shape, Steps};
 use std::collections::BTreeSet;
 
 /// The largest natural parameter that is answered.
@@ -222,4 +223,19 @@ fn fixed_batches_of_other_rows_than_declared_are_refused_before_the_charge() {
     assert!(reply(&sites[0]).0.is_none());
     let (refused, unchanged) = reply(&sites[1]);
     assert!(refused.is_some_and(|text| text.contains("25 rows")) && unchanged);
+}
+
+/// Found by review: a site of one row and its neighbour without it must not be told apart by an error.
+#[test]
+fn a_site_without_rows_answers_like_any_other_where_their_number_is_private() {
+    let (sites, test) = (sites(), rows(2, 1));
+    let empty = site("empty", Rows::new(5, 2).unwrap());
+    let all = private_methods().into_iter().chain(variants().into_iter().map(|(method, _)| method));
+    let methods: Vec<Method> = all.filter(|m| m.promise.unwrap().adjacency == Adjacency::AddRemove).collect();
+    assert!(methods.len() > 8);
+    for method in methods {
+        let built = simulation(&method, &sites, &test).build().unwrap();
+        let (refused, unchanged) = reply(&built, &built.terms[0], built.summing, &empty, &right_question(&built));
+        assert!(refused.is_none() && !unchanged, "{}: {refused:?}", method.name);
+    }
 }
