@@ -87,10 +87,12 @@ impl<'a> Client<'a> {
         Ok(outgoing)
     }
 
-    /// Remembers what the server says it applied. A second receipt for the same answer changes nothing.
+    /// Remembers what the server says it applied. A second receipt for the same answer changes nothing, and neither does
+    /// one that is refused: draft and memory stay for the right one.
     pub fn settle(&mut self, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {
-        if let Some(draft) = self.draft.take() {
-            self.memory = protocol.settle(&draft, &receipt.applied)?;
+        if let Some(draft) = &self.draft {
+            self.memory = protocol.settle(draft, &receipt.applied)?;
+            self.draft = None;
         }
         Ok(())
     }

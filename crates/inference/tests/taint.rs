@@ -132,6 +132,10 @@ fn what_every_method_sends_and_remembers_is_a_function_of_what_its_gate_made() {
 struct OneFieldUnnoised(Descend);
 
 impl LocalSolve for OneFieldUnnoised {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        self.0.check(seat)
+    }
+
     fn solve(
         &self,
         problem: &Problem,
@@ -169,6 +173,10 @@ fn mutant_m19_one_field_unnoised_is_caught() {
 struct PartFactorsInTheReply(Virtual);
 
 impl LocalSolve for PartFactorsInTheReply {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        self.0.check(seat)
+    }
+
     fn solve(
         &self,
         problem: &Problem,

@@ -63,8 +63,9 @@ impl Algorithm for Committee {
     fn ask(&self, _: &Total) {}
 
     /// The question is empty.
-    fn check(&self, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
-        check_terms(self.problem.family.len(), seat)
+    fn check(&self, (): &(), (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_terms(self.problem.family.len(), seat)?;
+        self.solver.check(seat)
     }
 
     fn answer(
@@ -96,7 +97,9 @@ impl Algorithm for Committee {
         Ok(Step { state, applied })
     }
 
-    fn settle(&self, (): (), _: &Released<Total>) {}
+    fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
+        Ok(())
+    }
 
     fn posterior(&self, state: &Total) -> Vec<f64> {
         let prior = &self.problem.prior.0;

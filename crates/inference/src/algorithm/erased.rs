@@ -24,7 +24,7 @@ pub trait Protocol: Send + Sync {
     ) -> Result<(Outgoing, Vec<u8>), RunError>;
     /// The state after some answers.
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError>;
-    /// The memory after a receipt, which is a [`Total`] in bytes.
+    /// The memory after a receipt, which is a [`Total`] in bytes; an error if no memory follows from it.
     fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError>;
     /// What is served.
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError>;
@@ -49,8 +49,7 @@ impl<A: Algorithm> Protocol for A {
     }
 
     fn check(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>) -> Result<(), RunError> {
-        let _: A::Memory = remembered(memory)?;
-        Ok(Algorithm::check(self, &decode(query, "a query")?, seat)?)
+        Ok(Algorithm::check(self, &decode(query, "a query")?, &remembered(memory)?, seat)?)
     }
 
     fn answer(
@@ -63,7 +62,7 @@ impl<A: Algorithm> Protocol for A {
         let query: Released<A::Query> = decode(query, "a query")?;
         let memory = remembered(memory)?;
         // Drivers have asked before; one that forgot to learns nothing either.
-        Algorithm::check(self, query.get(), seat)?;
+        Algorithm::check(self, query.get(), &memory, seat)?;
         let answer = Algorithm::answer(self, &query, &memory, seat, gate)?;
         Ok((answer.outgoing, encode(&answer.draft, "a memory")?))
     }
@@ -74,7 +73,7 @@ impl<A: Algorithm> Protocol for A {
     }
 
     fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError> {
-        let settled = Algorithm::settle(self, decode(draft, "a memory")?, &decode(applied, "a receipt")?);
+        let settled = Algorithm::settle(self, decode(draft, "a memory")?, &decode(applied, "a receipt")?)?;
         encode(&settled, "a memory")
     }
 

@@ -2,11 +2,11 @@
 
 use super::{Algorithm, Answer, Answers, Step, check_terms, unlike};
 use crate::model::{Point, Scratch};
-use crate::optimiser::{Descent, kl_gradient};
+use crate::optimiser::{Descent, is_within_limits, kl_gradient};
 use crate::settings::Local;
-use crate::solve::Problem;
+use crate::solve::{Problem, check_solver_terms};
 use crate::{Gaussian, RunError, Seat, Total};
-use privacy::{Batch, Bounded, Gate, PrivacyError, Released};
+use privacy::{Batch, Bounded, Gate, Grain, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
 /// The centralised baseline of Sharma et al. 2019 and Heikkilä et al. 2022 (after Jälkö et al. 2017).
@@ -73,12 +73,13 @@ impl Algorithm for GlobalVi {
         Standing { mean: point.mean.to_vec(), deviation: point.deviation.to_vec() }
     }
 
-    /// A finite mean and a finite, positive deviation for each parameter.
-    fn check(&self, query: &Standing, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    /// A finite mean and a deviation within the descent's limits for each parameter; sums of clipped examples.
+    fn check(&self, query: &Standing, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
         let d = self.problem.family.dimension();
         check_terms(self.problem.family.len(), seat)?;
+        check_solver_terms(seat, Grain::Example, 1)?;
         let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
-        let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
+        let spread = query.deviation.len() == d && query.deviation.iter().all(|s| is_within_limits(*s));
         (mean && spread).then_some(()).ok_or_else(|| unlike("a finite mean and a positive deviation of each parameter"))
     }
 
@@ -108,7 +109,9 @@ impl Algorithm for GlobalVi {
         Ok(Step { state, applied: Vec::new() })
     }
 
-    fn settle(&self, (): (), _: &Released<Total>) {}
+    fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
+        Ok(())
+    }
 
     fn posterior(&self, state: &Descent) -> Vec<f64> {
         let point = state.point();

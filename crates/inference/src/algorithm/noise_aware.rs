@@ -4,9 +4,9 @@ use super::readout::{Scales, read_out, scales, shrunk};
 use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, unlike};
 use crate::model::{Point, Scratch, Sink};
 use crate::settings::{Curvature, NoiseAware as Settings};
-use crate::solve::Problem;
+use crate::solve::{Problem, check_solver_terms};
 use crate::{RunError, Seat, Total};
-use privacy::{Adjacency, Batch, Bounded, Gate, GridVector, PrivacyError, Released};
+use privacy::{Adjacency, Batch, Bounded, Gate, Grain, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
 /// Full-batch variational inference by clipped, whitened residuals (`docs/maths/noise-aware.md`).
@@ -220,9 +220,10 @@ impl Algorithm for NoiseAware {
     }
 
     /// A finite mean, a positive deviation and a scale for each parameter; moments where the rule has them.
-    fn check(&self, query: &Question, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    fn check(&self, query: &Question, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
         let d = self.dimension();
         check_terms(self.settings.numbers(d), seat)?;
+        check_solver_terms(seat, Grain::Example, 1)?;
         let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
         let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
         let about = query.about == About::Residuals || matches!(self.settings.curvature, Curvature::Moments { .. });
@@ -282,7 +283,9 @@ impl Algorithm for NoiseAware {
         Ok(Step { state, applied: Vec::new() })
     }
 
-    fn settle(&self, (): (), _: &Released<Total>) {}
+    fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
+        Ok(())
+    }
 
     fn posterior(&self, state: &Sight) -> Vec<f64> {
         let count = state.served.len() as f64;

@@ -1,6 +1,6 @@
 //! Local averaging: the mean of the changes of K parts, each solved with the likelihood raised to the power K.
 
-use super::{LocalSolve, Problem, Solved, Task, optimum};
+use super::{LocalSolve, Problem, Solved, Task, check_part_terms, optimum};
 use crate::Seat;
 use crate::optimiser::Moments;
 use crate::settings::Local;
@@ -19,6 +19,10 @@ pub struct Average {
 }
 
 impl LocalSolve for Average {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_part_terms(seat, self.parts)
+    }
+
     fn solve(
         &self,
         problem: &Problem,

@@ -1,12 +1,12 @@
 //! DP optimisation: the gate stands inside the loop; the answer is post-processing.
 
 use super::clear::natural_of;
-use super::{LocalSolve, Problem, Solved, Task};
+use super::{LocalSolve, Problem, Solved, Task, check_solver_terms};
 use crate::model::Scratch;
 use crate::optimiser::{Descent, Moments, kl_gradient};
 use crate::settings::Local;
 use crate::{Family, Seat};
-use privacy::{Batch, Bounded, Gate, PrivacyError, Released, StudyConstant};
+use privacy::{Batch, Bounded, Gate, Grain, PrivacyError, Released, StudyConstant};
 
 /// Section 3.1 of Heikkilä et al. 2022 and Algorithm 1 of Sharma et al. 2019: T steps of DP-SGD on the local free energy.
 ///
@@ -36,6 +36,10 @@ struct Walk {
 }
 
 impl LocalSolve for Descend {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_solver_terms(seat, Grain::Example, self.local.steps)
+    }
+
     fn solve(
         &self,
         problem: &Problem,
