@@ -90,7 +90,7 @@ fn check_says_in_words_what_would_run() {
     let expected = "\
 study       adult-c is sound
 data        adult, 0.2 of the rows held out
-columns     16 in the header, all in the schema, 109 inputs; no row was read
+columns     16 in the header, all in the schema, 108 inputs and the bias; no row was read
 clients     10, skewed (rho 0.7, kappa -3)
 model       logistic, with bias, prior precision 1
 seeds       1, 2, 3, 4, 5
@@ -266,6 +266,12 @@ fn a_loose_delta_is_a_warning_and_not_an_error() {
     for command in ["check", "plan"] {
         let text = answer(&[command, file.path()]);
         assert!(text.contains("warning     S014: DP optimisation: δ = 0.001 is not under 1 / 1172"), "{text}");
+    }
+    // Loose for the large clients only.
+    let file = Temporary::new("loose for some", &changed("delta = 1e-5", "delta = 5e-4"));
+    for command in ["check", "plan"] {
+        let text = answer(&[command, file.path()]);
+        assert!(text.contains("warning     S014: DP optimisation: δ = 5e-4 is not under 1 / 6642"), "{text}");
     }
 }
 

@@ -34,7 +34,8 @@ impl Columns {
     /// In words.
     pub(crate) fn words(&self, bias: bool) -> String {
         let (inputs, and) = (self.schema.inputs(false).len(), if bias { " and the bias" } else { "" });
-        format!("{} in the header, all in the schema, {inputs} inputs{and}; no row was read", self.header)
+        let plural = if inputs == 1 { "" } else { "s" };
+        format!("{} in the header, all in the schema, {inputs} input{plural}{and}; no row was read", self.header)
     }
 }
 
