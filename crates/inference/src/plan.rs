@@ -106,7 +106,7 @@ fn numbers(method: &Method, dimension: usize) -> usize {
 }
 
 /// Rounds after which the schedule ends in any case.
-fn most_rounds(method: &Method) -> u64 {
+pub(crate) fn most_rounds(method: &Method) -> u64 {
     match (method.scheme, method.rounds) {
         (Scheme::Committee(_), _) => 1,
         (_, Rounds::Count(rounds)) => rounds,

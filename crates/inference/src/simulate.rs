@@ -5,10 +5,11 @@ use crate::build::{Built, build};
 use crate::client::{Client, Workshop};
 use crate::drive::{Drive, Progress};
 use crate::message::{Direct, Link};
+use crate::plan::most_rounds;
 use crate::record::{Observer, Record, SiteScores};
 use crate::results::CurvePoint;
 use crate::score::{calibration, on_the_way, scores, scores_at};
-use crate::settings::{Method, Rounds, Scheme};
+use crate::settings::Method;
 use crate::spending::Spending;
 use crate::{Gaussian, Model, Prediction, Rows, RunError, Site, Terms};
 use privacy::Grant;
@@ -112,17 +113,9 @@ impl Simulation<'_> {
         Ok(std::array::from_fn(|i| digest[i]))
     }
 
-    fn most_rounds(&self) -> u64 {
-        match (self.method.scheme, self.method.rounds) {
-            (Scheme::Committee(_), _) => 1,
-            (_, Rounds::Count(rounds)) => rounds,
-            (_, Rounds::UntilSpent { at_most }) => at_most,
-        }
-    }
-
     fn finish(&self, built: &Built, mut drive: Drive<'_>, observer: &mut dyn Observer) -> Result<Record, RunError> {
         let mut spending = Spending::new(self.method, &built.plan);
-        let of = self.most_rounds();
+        let of = most_rounds(self.method);
         let every = of.div_ceil(MOST_POINTS).max(1);
         let mut seen = self.look(built, &drive)?;
         let mut curve = vec![self.point(&seen, &drive, &mut spending)?];

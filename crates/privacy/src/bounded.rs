@@ -268,8 +268,7 @@ impl Clip {
 
     /// To ⌊√2·⌊C·2^k⌋⌋ units, for vectors without negative coordinates.
     fn in_orthant(shape: &Shape) -> Self {
-        let bound = u128::from(shape.bound_units());
-        Self::new((2 * bound * bound).isqrt() as u64, shape.grid().in_units(1.0), shape.grid().unit())
+        Self::new(shape.non_negative_bound_units(), shape.grid().in_units(1.0), shape.grid().unit())
     }
 
     /// Rounds x to the grid, shrinks the integers q into Σ qᵢ² ≤ B², and checks that again.

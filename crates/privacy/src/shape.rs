@@ -132,6 +132,18 @@ impl Shape {
         self.grid
     }
 
+    /// √2·C: what vectors without negative coordinates are clipped to under substitution ([`crate::Bounded::non_negative`]).
+    /// A scale for those who push them; what is enforced is decided in integers.
+    pub fn non_negative_bound(&self) -> f64 {
+        std::f64::consts::SQRT_2 * self.bound.get()
+    }
+
+    /// ⌊√(2·⌊C·2^k⌋²)⌋: the same bound as it is enforced.
+    pub(crate) fn non_negative_bound_units(&self) -> u64 {
+        let bound = u128::from(self.bound_units());
+        (2 * bound * bound).isqrt() as u64
+    }
+
     /// ⌊C·2^k⌋: the bound that is enforced in integers. Never above C.
     pub fn bound_units(&self) -> u64 {
         self.grid.in_units(self.bound.get()).floor() as u64

@@ -1,6 +1,6 @@
 //! Noise-aware PVI: every release is read as an observation of a sum, with noise of known variance.
 
-use super::readout::{Scales, read_out, scales, shrunk};
+use super::readout::{Scales, keep_newest, mean_of, read_out, scales, shrunk};
 use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, unlike};
 use crate::model::{Point, Scratch, Sink};
 use crate::settings::{Curvature, NoiseAware as Settings};
@@ -187,9 +187,7 @@ impl NoiseAware {
         let first: Vec<f64> = residual.iter().zip(&pull).map(|(r, p)| r + p).collect();
         state.scales = scales(&precision, self.settings.whitening, self.settings.floor);
         let eta = read_out(&self.problem.prior.0, &first, &precision, &noise, self.settings.caution);
-        state.served.push(eta);
-        let surplus = state.served.len().saturating_sub(self.average.max(1));
-        state.served.drain(..surplus);
+        keep_newest(&mut state.served, eta, self.average);
     }
 }
 
@@ -288,12 +286,7 @@ impl Algorithm for NoiseAware {
     }
 
     fn posterior(&self, state: &Sight) -> Vec<f64> {
-        let count = state.served.len() as f64;
-        let mut mean = vec![0.0; self.problem.family.len()];
-        for served in &state.served {
-            mean.iter_mut().zip(served).for_each(|(m, s)| *m += s / count);
-        }
-        mean
+        mean_of(&state.served, self.problem.family.len())
     }
 }
 

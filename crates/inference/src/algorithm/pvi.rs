@@ -1,5 +1,6 @@
 //! Partitioned variational inference: q(θ) ∝ p(θ) Π_m t_m(θ); a client refines its t_m.
 
+use super::readout::{keep_newest, mean_of};
 use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, released, unlike};
 use crate::optimiser::{Moments, is_within_limits};
 use crate::settings::{Damping, FactorRule, Readout};
@@ -158,9 +159,8 @@ impl Algorithm for Pvi {
             Answers::Sum(sum) => vec![damped(sum)?],
         };
         applied.iter().for_each(|a| state.total.add(a));
-        state.served.push(self.read_out(&state.total));
-        let surplus = state.served.len().saturating_sub(self.readout.average.max(1) as usize);
-        state.served.drain(..surplus);
+        let newest = self.read_out(&state.total);
+        keep_newest(&mut state.served, newest, self.readout.average as usize);
         Ok(Step { state, applied })
     }
 
@@ -178,12 +178,7 @@ impl Algorithm for Pvi {
     }
 
     fn posterior(&self, state: &PviState) -> Vec<f64> {
-        let count = state.served.len() as f64;
-        let mut mean = vec![0.0; self.problem.family.len()];
-        for served in &state.served {
-            mean.iter_mut().zip(served).for_each(|(m, s)| *m += s / count);
-        }
-        mean
+        mean_of(&state.served, self.problem.family.len())
     }
 }
 
