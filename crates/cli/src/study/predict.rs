@@ -73,15 +73,23 @@ fn choose(mut all: Vec<Posterior>, method: Option<&str>, results: &Path) -> Resu
 fn table(predictions: &[Prediction]) -> String {
     let mut text = match predictions.first() {
         Some(Prediction::Normal { .. }) => "mean,deviation\n".to_owned(),
+        Some(Prediction::Classes(p)) => classes(p, |k, _| format!("class {k}")),
         _ => "probability\n".to_owned(),
     };
     for prediction in predictions {
         text += &match prediction {
             Prediction::Probability(p) => format!("{}\n", shortest(*p)),
+            Prediction::Classes(p) => classes(p, |_, p| shortest(p)),
             Prediction::Normal { mean, deviation } => format!("{},{}\n", shortest(*mean), shortest(*deviation)),
         };
     }
     text
+}
+
+/// One line with a cell for each class.
+fn classes(p: &[f64], cell: fn(usize, f64) -> String) -> String {
+    let cells: Vec<String> = p.iter().enumerate().map(|(k, p)| cell(k, *p)).collect();
+    format!("{}\n", cells.join(","))
 }
 
 fn object(posterior: &Posterior, predictions: &[Prediction]) -> String {
@@ -89,6 +97,7 @@ fn object(posterior: &Posterior, predictions: &[Prediction]) -> String {
         .iter()
         .map(|prediction| match prediction {
             Prediction::Probability(p) => serde_json::json!({ "probability": p }),
+            Prediction::Classes(p) => serde_json::json!({ "probabilities": p }),
             Prediction::Normal { mean, deviation } => serde_json::json!({ "mean": mean, "deviation": deviation }),
         })
         .collect();

@@ -1,13 +1,16 @@
 //! Models: a likelihood, its gradients under a Gaussian q, and its predictions.
 
 mod factor;
+mod frame;
 mod hand_over;
 mod linear;
 mod logistic;
 mod sigmoid;
+mod softmax;
 
 pub use linear::Linear;
 pub use logistic::{Expectation, Logistic, Predictive};
+pub use softmax::Softmax;
 
 use crate::{Family, Gaussian, Rows};
 use privacy::{Bounded, PrivacyError};
@@ -57,10 +60,12 @@ pub struct Scratch {
 }
 
 /// What a model says about a new row.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Prediction {
     /// P(y = 1).
     Probability(f64),
+    /// P(y = k) for every class k.
+    Classes(Vec<f64>),
     /// Mean and deviation of y.
     Normal {
         /// Mean.
