@@ -7,8 +7,8 @@
 use chacha20::ChaCha8Rng;
 use inference::message::Direct;
 use inference::settings::{
-    Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Local, Method, Noise,
-    Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Method,
+    Noise, Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use inference::{
     Descent, Expectation, Federation, Logistic, Model as _, Partition, Reading, Row, Rows, RunError, Schema, Scratch,
@@ -228,7 +228,7 @@ fn in_parts(solver: Solver) -> Outcome<Method> {
 
 fn adam(steps: u64, batch: Batching) -> Local {
     let (optimiser, chart) = (Optimiser::Adam, Chart::LogDeviation);
-    Local { steps, batch, optimiser, learning_rate: 1e-3, keep_state: false, chart }
+    Local { steps, batch, optimiser, learning_rate: 1e-3, keep_state: false, chart, gradients: Gradients::Full }
 }
 
 fn method(rounds: u64, solver: Solver, local: Local) -> Outcome<Method> {

@@ -3,7 +3,7 @@
 use crate::record::{Record, Scores};
 use crate::results::CurvePoint;
 use crate::score::{calibration, scores};
-use crate::settings::{Batching, Chart, Local, Optimiser};
+use crate::settings::{Batching, Chart, Gradients, Local, Optimiser};
 use crate::simulate::Simulation;
 use crate::solve::{Prior, Problem, Task, optimum};
 use crate::{DataError, Family, Gaussian, Prediction, Rows, RunError};
@@ -17,6 +17,7 @@ const TO_THE_END: Local = Local {
     learning_rate: 0.8,
     keep_state: false,
     chart: Chart::LogDeviation,
+    gradients: Gradients::Full,
 };
 
 impl Simulation<'_> {

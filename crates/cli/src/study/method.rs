@@ -7,8 +7,8 @@ use super::typed::{
     RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
 };
 use inference::settings::{
-    Aggregator, Batching, Chart, CommitteePrior, Covariance, Damping, FactorRule, Local, Method, Optimiser, Promise,
-    Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Chart, CommitteePrior, Covariance, Damping, FactorRule, Gradients, Local, Method, Optimiser,
+    Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use privacy::SamplingRate;
 
@@ -254,7 +254,15 @@ fn local(at: &At<'_>, typed: &LocalAsTyped) -> Result<Local, Fault> {
         ChartWord::LogVariance => Chart::LogVariance,
     };
     let (steps, learning_rate, keep_state) = (typed.steps, typed.learning_rate, typed.keep_state);
-    Ok(Local { steps, batch: batch(at, typed)?, optimiser: *optimiser, learning_rate, keep_state, chart })
+    Ok(Local {
+        steps,
+        batch: batch(at, typed)?,
+        optimiser: *optimiser,
+        learning_rate,
+        keep_state,
+        chart,
+        gradients: Gradients::Full,
+    })
 }
 
 fn batch(at: &At<'_>, typed: &LocalAsTyped) -> Result<Batching, Fault> {

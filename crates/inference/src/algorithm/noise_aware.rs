@@ -2,7 +2,7 @@
 
 use super::readout::{Scales, read_out, scales, shrunk};
 use super::{Algorithm, Answer, Answers, Step, misfit};
-use crate::model::{Point, Scratch, Sink};
+use crate::model::{Point, Scratch, Sink, seed_of};
 use crate::settings::{Curvature, NoiseAware as Settings};
 use crate::solve::Problem;
 use crate::{RunError, Seat, Total};
@@ -249,7 +249,8 @@ impl Algorithm for NoiseAware {
                 let mut sum = Bounded::examples(*gate.shape(), &batch)?;
                 let at = Point { mean: &question.mean, deviation: &question.deviation };
                 let mut sheared = Sheared::new(question, curvature, &mut sum);
-                self.problem.model.gradients(rows, batch.rows(), at, 0, &mut Scratch::default(), &mut sheared)?;
+                let seed = seed_of(at.mean);
+                self.problem.model.gradients(rows, batch.rows(), at, seed, &mut Scratch::default(), &mut sheared)?;
                 sum
             }
         };

@@ -93,8 +93,13 @@ impl Model for Softmax {
         scratch: &mut Scratch,
         sink: &mut dyn Sink,
     ) -> Result<(), PrivacyError> {
-        let Scratch { per_row: [draws, mean, deviation, probability, slope, drawn], positions, values, per_parameter } =
-            scratch;
+        let Scratch {
+            per_row: [draws, mean, deviation, probability, slope, drawn],
+            positions,
+            values,
+            per_parameter,
+            ..
+        } = scratch;
         per_parameter.clear();
         per_parameter.extend(at.deviation.iter().map(|s| s * s));
         frames(self.classes, LEARNING, seed, draws);

@@ -31,6 +31,14 @@ pub struct Problem {
     pub prior: Prior,
 }
 
+impl Problem {
+    /// Natural parameters that learning starts from: the model's own choice, or the prior.
+    pub fn start(&self) -> Prior {
+        let natural = self.model.initial(self.family.dimension()).map(|q| self.family.natural(&q));
+        natural.map_or_else(|| self.prior.clone(), Prior)
+    }
+}
+
 /// Natural parameters of p(θ), a constant of the study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prior(pub Vec<f64>);

@@ -3,10 +3,11 @@
 
 use chacha20::ChaCha20Rng;
 use inference::settings::{
-    Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Damping, DeltaRule, FactorRule, Local,
-    Method, Noise, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Curvature, Damping, DeltaRule, FactorRule,
+    Gradients, Local, Method, Noise, NoiseAware, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme,
+    Solver,
 };
-use inference::{Family, Linear, Logistic, Model, Row, Rows, Shard, Simulation, Site};
+use inference::{Family, Linear, Logistic, Model, Network, Output, Row, Rows, Shard, Simulation, Site, Softmax};
 use privacy::{Adjacency, Delta, Epsilon, NormBound, SamplingRate, Unit};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -50,6 +51,17 @@ pub(crate) fn logistic() -> Arc<dyn Model> {
     Arc::new(Logistic::default())
 }
 
+/// The model of a method's laws, by its name.
+pub(crate) fn model_of(method: &Method) -> Arc<dyn Model> {
+    let network = |output| Network { hidden: vec![3], output, draws: 2, seed: 5 };
+    match method.name.split(',').next() {
+        Some("softmax") => Arc::new(Softmax { classes: 3 }),
+        Some("network") => Arc::new(network(Output::Binary)),
+        Some("network of classes") => Arc::new(network(Output::Classes(3))),
+        _ => logistic(),
+    }
+}
+
 /// A local optimisation by Adam with Poisson batches.
 pub(crate) fn adam(steps: u64) -> Local {
     Local {
@@ -59,6 +71,7 @@ pub(crate) fn adam(steps: u64) -> Local {
         learning_rate: 0.05,
         keep_state: false,
         chart: Chart::LogDeviation,
+        gradients: Gradients::Full,
     }
 }
 
@@ -115,6 +128,8 @@ pub(crate) fn private_methods() -> Vec<Method> {
     let by_client = |p: Promise| Promise { unit: Unit::Client, ..p };
     let parts = |n: u32| Solver::Virtual { parts: n };
     let kept = Local { keep_state: true, optimiser: Optimiser::Adagrad, chart: Chart::LogVariance, ..adam(5) };
+    let aligned = Local { gradients: Gradients::Aligned, ..adam(3) };
+    let all = |steps| Local { batch: Batching::All, ..adam(steps) };
     let add_remove = Promise { adjacency: Adjacency::AddRemove, ..nobody(1.0) };
     vec![
         base("dp optimisation", Solver::DpOptimisation, one_by_one, adam(5), nobody(1.0)),
@@ -145,6 +160,26 @@ pub(crate) fn private_methods() -> Vec<Method> {
             scheme: Scheme::GlobalVi,
             ..base("global vi, curator", Solver::DpOptimisation, at_once, adam(1), curator(1.0))
         },
+        base("softmax, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0)),
+        Method {
+            scheme: Scheme::NoiseAware(NoiseAware {
+                curvature: Curvature::EveryRound { weight: 1.0 },
+                whitening: 0.5,
+                floor: 0.05,
+                caution: 3.0,
+            }),
+            ..base("softmax, noise-aware", Solver::DpOptimisation, at_once, all(1), curator(1.0))
+        },
+        base("network, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0)),
+        base("network of classes, aligned", Solver::DpOptimisation, came, aligned, add_remove),
+        Method {
+            scheme: Scheme::Committee(CommitteePrior::Split),
+            ..base("network, aligned committee", Solver::DpOptimisation, at_once, aligned, nobody(1.0))
+        },
+        Method {
+            scheme: Scheme::GlobalVi,
+            ..base("network, global vi", Solver::DpOptimisation, at_once, adam(1), curator(1.0))
+        },
     ]
 }
 
@@ -156,7 +191,7 @@ pub(crate) fn methods() -> Vec<Method> {
 
 /// A simulation of the method on these sites.
 pub(crate) fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
-    Simulation { method, sites, test, model: logistic(), prior_precision: 1.0, seed: 11 }
+    Simulation { method, sites, test, model: model_of(method), prior_precision: 1.0, seed: 11 }
 }
 
 /// Runs a method on a conjugate problem and compares what it serves with the posterior in closed form.

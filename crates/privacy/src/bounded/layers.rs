@@ -37,6 +37,12 @@ pub struct Inputs<'a> {
 }
 
 impl Inputs<'_> {
+    /// Positions and values of one row's stored inputs, increasing.
+    pub fn row(&self, row: usize) -> impl Iterator<Item = (usize, f64)> {
+        let numbers = self.numbers(row).iter().copied().enumerate();
+        numbers.chain(self.ones(row).iter().map(|&p| (p as usize, 1.0)))
+    }
+
     fn numbers(&self, row: usize) -> &[f64] {
         &self.numbers[row * self.dense..(row + 1) * self.dense]
     }
