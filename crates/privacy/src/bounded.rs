@@ -366,7 +366,7 @@ mod tests {
         let (c, units) = (1.0, shape(2, 1.0).bound_units() as f64);
         let long = one_non_negative(&[3.0, 4.0], c);
         assert!(
-            (norm_squared(&long) as f64).sqrt() / units > 1.414_21 && norm_squared(&long) as f64 <= 2.0 * units * units
+            (norm_squared(&long) as f64).sqrt() / units > 1.414 && norm_squared(&long) as f64 <= 2.0 * units * units
         );
         assert!(one_non_negative(&[-3.0, 0.5], c)[0] == 0);
         assert_eq!(one_non_negative(&[f64::NAN, 0.5], c), [0, 0]);

@@ -378,7 +378,7 @@ mod tests {
         }
         assert!(scales[2].of(1) > 1.0, "nothing was whitened");
         let weights = [0.25 * 0.75 * 0.75, 0.25 * 0.75, 0.25];
-        for j in 0..2 {
+        for j in [0, 1] {
             let mean: f64 = (0..3).map(|k| weights[k] * said[k][j] / scales[k].of(j)).sum();
             for (source, deviation) in state.sources.iter().zip([3.0_f64, 5.0]) {
                 let noise: f64 = (0..3).map(|k| (weights[k] * deviation / scales[k].of(j)).powi(2)).sum();
