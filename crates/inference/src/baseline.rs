@@ -28,7 +28,7 @@ const TO_THE_END: Local = Local {
 const MOST_CORRELATED: usize = 300;
 
 /// Adam on drawn rows, where a full covariance is too large or a model has no statistics in closed form.
-const BY_STEPS: Local = Local { steps: 3000, optimiser: Optimiser::Adam, learning_rate: 0.005, ..TO_THE_END };
+const BY_STEPS: Local = Local { steps: 1000, optimiser: Optimiser::Adam, learning_rate: 0.02, ..TO_THE_END };
 
 /// Rows of such a step, on average.
 const ROWS_OF_A_STEP: f64 = 250.0;

@@ -1,6 +1,7 @@
 //! `posterity plan`: what each method will cost every client, from declared numbers; no data are touched.
 
 use super::guidance::{Guidance, guidance};
+use super::likelihood;
 use super::meant::Study;
 use super::sites::Sites;
 use super::words::{self, row};
@@ -105,7 +106,8 @@ impl<'a> Forecast<'a> {
     /// Plans every method of the study.
     pub(crate) fn of(study: &'a Study) -> Result<Self, Failure> {
         let sites = Sites::declared(study)?;
-        let parameters = sites.inputs.map(|inputs| inputs + usize::from(study.model.bias));
+        let width = sites.inputs.map(|inputs| inputs + usize::from(study.model.bias));
+        let parameters = width.and_then(|width| likelihood::parameters(study, width));
         let mut plans = Vec::new();
         for (index, method) in study.methods.iter().enumerate() {
             sites.check(study, index, method)?;

@@ -3,8 +3,8 @@
 use super::fault::{Fault, Source};
 use super::promise;
 use super::typed::{
-    AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, LocalAsTyped, MethodAsTyped,
-    RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
+    AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, GradientsWord, LocalAsTyped,
+    MethodAsTyped, RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
 };
 use inference::settings::{
     Aggregator, Batching, Chart, CommitteePrior, Covariance, Damping, FactorRule, Gradients, Local, Method, Optimiser,
@@ -253,16 +253,12 @@ fn local(at: &At<'_>, typed: &LocalAsTyped) -> Result<Local, Fault> {
         ChartWord::LogDeviation => Chart::LogDeviation,
         ChartWord::LogVariance => Chart::LogVariance,
     };
+    let gradients = match typed.gradients {
+        GradientsWord::Full => Gradients::Full,
+        GradientsWord::Aligned => Gradients::Aligned,
+    };
     let (steps, learning_rate, keep_state) = (typed.steps, typed.learning_rate, typed.keep_state);
-    Ok(Local {
-        steps,
-        batch: batch(at, typed)?,
-        optimiser: *optimiser,
-        learning_rate,
-        keep_state,
-        chart,
-        gradients: Gradients::Full,
-    })
+    Ok(Local { steps, batch: batch(at, typed)?, optimiser: *optimiser, learning_rate, keep_state, chart, gradients })
 }
 
 fn batch(at: &At<'_>, typed: &LocalAsTyped) -> Result<Batching, Fault> {

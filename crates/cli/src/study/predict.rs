@@ -2,6 +2,7 @@
 
 use super::Fault;
 use super::engine::Predictor;
+use super::likelihood;
 use super::posterior::{Posterior, SCHEMA};
 use crate::arguments::PredictArguments;
 use crate::digits::shortest;
@@ -17,7 +18,7 @@ pub(crate) fn text(arguments: &PredictArguments, predictor: &Predictor, json: bo
         posterior.data_schema = String::from_utf8_lossy(&read(schema)?).into_owned();
     }
     let predictions = predictor(&posterior, &read(&arguments.data)?)?;
-    Ok(if json { object(&posterior, &predictions) } else { table(&predictions) })
+    Ok(if json { object(&posterior, &predictions) } else { table(&posterior, &predictions) })
 }
 
 fn refuse(place: &Path, message: String, hint: String) -> Failure {
@@ -43,8 +44,13 @@ fn read(path: &Path) -> Result<Posterior, Failure> {
     let text = std::fs::read_to_string(path).map_err(|source| Failure::file("cannot read", path, source))?;
     let broken = |why: String| refuse(path, format!("not a posterior: {why}"), "run the study again".into());
     let posterior: Posterior = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
-    let width = posterior.inputs.len();
-    let fits = posterior.posterior.mean.len() == width && posterior.posterior.deviation.len() == width;
+    let classes = match likelihood::levels(&posterior.data_schema).len() {
+        0 => None,
+        classes => Some(classes),
+    };
+    let model = likelihood::model(&posterior.model.clone().likelihood(), classes, posterior.seed);
+    let numbers = model.parameters(posterior.inputs.len());
+    let fits = posterior.posterior.mean.len() == numbers && posterior.posterior.deviation.len() == numbers;
     match posterior.schema {
         SCHEMA if fits => Ok(posterior),
         SCHEMA => Err(broken("its numbers and its inputs differ in length".into())),
@@ -70,26 +76,32 @@ fn choose(mut all: Vec<Posterior>, method: Option<&str>, results: &Path) -> Resu
 }
 
 /// Header and one line for each row.
-fn table(predictions: &[Prediction]) -> String {
+fn table(posterior: &Posterior, predictions: &[Prediction]) -> String {
     let mut text = match predictions.first() {
         Some(Prediction::Normal { .. }) => "mean,deviation\n".to_owned(),
-        Some(Prediction::Classes(p)) => classes(p, |k, _| format!("class {k}")),
+        Some(Prediction::Classes(_)) => {
+            line(likelihood::levels(&posterior.data_schema).iter().map(|level| cell(level)))
+        }
         _ => "probability\n".to_owned(),
     };
     for prediction in predictions {
         text += &match prediction {
             Prediction::Probability(p) => format!("{}\n", shortest(*p)),
-            Prediction::Classes(p) => classes(p, |_, p| shortest(p)),
+            Prediction::Classes(p) => line(p.iter().map(|p| shortest(*p))),
             Prediction::Normal { mean, deviation } => format!("{},{}\n", shortest(*mean), shortest(*deviation)),
         };
     }
     text
 }
 
-/// One line with a cell for each class.
-fn classes(p: &[f64], cell: fn(usize, f64) -> String) -> String {
-    let cells: Vec<String> = p.iter().enumerate().map(|(k, p)| cell(k, *p)).collect();
-    format!("{}\n", cells.join(","))
+/// Cells as one line.
+fn line(cells: impl Iterator<Item = String>) -> String {
+    format!("{}\n", cells.collect::<Vec<_>>().join(","))
+}
+
+/// A name as a cell, in quotes where it has to be.
+fn cell(name: &str) -> String {
+    if name.contains([',', '"']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
 }
 
 fn object(posterior: &Posterior, predictions: &[Prediction]) -> String {

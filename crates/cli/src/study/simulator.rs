@@ -1,7 +1,8 @@
 //! The engine of `run`: opened data, and the simulator of the inference room behind the frame's contract.
 
 use super::engine::{Engine, Work};
-use super::meant::{Likelihood, Study};
+use super::likelihood;
+use super::meant::Study;
 use super::posterior::{Marginals, Posterior};
 use super::state::Finished;
 use crate::clock::cpu_seconds;
@@ -9,8 +10,8 @@ use crate::datasets;
 use crate::failure::Failure;
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
-    Encoded, Federation, Gaussian, Linear, Logistic, Model, Observer, OutcomeKind, Partition, Prediction, Reading,
-    Schema, Simulation, Split, header, read,
+    Encoded, Federation, Gaussian, Model, Observer, OutcomeKind, Partition, Prediction, Reading, Schema, Simulation,
+    Split, header, read,
 };
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -39,7 +40,9 @@ impl Simulator {
         let (split, partition) = (study.data.split.clone(), study.partition.clone());
         let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
         let table = source.read(study.model.bias, &keep)?;
-        check_outcome(study, &source)?;
+        let classes = source.schema.classes();
+        likelihood::check_outcome(&study.model.kind, &source.name, classes)?;
+        let first_seed = study.seeds.first().copied().unwrap_or(1);
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
         let opened = Self {
             digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -48,10 +51,10 @@ impl Simulator {
             table,
             split,
             partition,
-            model: likelihood(study.model.kind),
+            model: likelihood::model(&study.model.kind, classes, first_seed),
             prior_precision: study.model.prior_precision,
             unit: scale_of(&source.schema).1,
-            first_seed: study.seeds.first().copied().unwrap_or(1),
+            first_seed,
         };
         opened.federation(opened.first_seed)?;
         Ok(opened)
@@ -120,7 +123,9 @@ pub(crate) fn predict(posterior: &Posterior, csv: &[u8]) -> Result<Vec<Predictio
         None => Gaussian::new_diagonal(q.mean.clone(), q.deviation.iter().map(|s| s * s).collect()),
     };
     let improper = || Failure::usage("the stored posterior is not a proper distribution", "run the study again");
-    let encoded = likelihood(posterior.model.likelihood()).predict(&table.rows, &gaussian.ok_or_else(improper)?);
+    let model = likelihood::model(&posterior.model.clone().likelihood(), schema.classes(), posterior.seed);
+    let gaussian = gaussian.filter(|q| q.dimension() == model.parameters(table.rows.width()));
+    let encoded = model.predict(&table.rows, &gaussian.ok_or_else(improper)?);
     let (centre, scale) = scale_of(&schema);
     let decoded = |prediction| match prediction {
         Prediction::Normal { mean, deviation } => {
@@ -164,26 +169,4 @@ fn with_outcome(csv: &[u8], schema: &Schema) -> Result<Vec<u8>, Failure> {
 
 fn marginals(q: &Gaussian) -> Marginals {
     Marginals { mean: q.mean().to_vec(), deviation: q.deviations(), precision: q.packed_precision() }
-}
-
-/// A logistic model wants two classes, a linear one a number.
-fn check_outcome(study: &Study, source: &datasets::Source) -> Result<(), Failure> {
-    match (study.model.kind, source.schema.classes()) {
-        (Likelihood::Logistic { .. }, Some(2)) | (Likelihood::Linear { .. }, None) => Ok(()),
-        (Likelihood::Logistic { .. }, _) => Err(Failure::usage(
-            format!("a logistic model needs an outcome of two levels, and that of {} is another", source.name),
-            "kind = \"linear\" for a number; more than two classes come later",
-        )),
-        (Likelihood::Linear { .. }, Some(_)) => Err(Failure::usage(
-            format!("a linear model needs an outcome that is a number, and that of {} has levels", source.name),
-            "kind = \"logistic\" for two levels",
-        )),
-    }
-}
-
-fn likelihood(kind: Likelihood) -> Arc<dyn Model> {
-    match kind {
-        Likelihood::Linear { noise_variance } => Arc::new(Linear { noise_variance }),
-        Likelihood::Logistic { expectation, predictive } => Arc::new(Logistic { expectation, predictive }),
-    }
 }

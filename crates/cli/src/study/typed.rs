@@ -120,15 +120,17 @@ pub(crate) struct ModelAsTyped {
     pub(crate) noise_variance: Option<f64>,
     /// logistic: how E_q of the likelihood is taken.
     pub(crate) expectation: Option<ByDrawsOr<ExpectationWord>>,
-    /// logistic: how predictions are made.
+    /// logistic: how predictions are made; network: by how many draws.
     pub(crate) predictive: Option<ByDrawsOr<PredictiveWord>>,
+    /// network: sizes of the hidden layers.
+    pub(crate) hidden: Option<Vec<usize>>,
 }
 
 fn yes() -> bool {
     true
 }
 
-/// The likelihoods by name; the last two are known and not here yet.
+/// The likelihoods by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ModelKind {
@@ -340,6 +342,17 @@ pub(crate) struct LocalAsTyped {
     pub(crate) keep_state: bool,
     #[serde(default)]
     pub(crate) chart: ChartWord,
+    #[serde(default)]
+    pub(crate) gradients: GradientsWord,
+}
+
+/// `gradients`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum GradientsWord {
+    #[default]
+    Full,
+    Aligned,
 }
 
 fn one() -> u64 {

@@ -15,6 +15,7 @@ pub(crate) fn algorithm(scheme: Scheme) -> &'static str {
         Scheme::Pvi => "pvi",
         Scheme::Committee(_) => "committee",
         Scheme::GlobalVi => "global-vi",
+        Scheme::NoiseAware(_) => "noise-aware",
     }
 }
 
@@ -185,9 +186,14 @@ pub(crate) fn partition(partition: &Partition) -> String {
 
 /// The model and its prior.
 pub(crate) fn model(model: &Model) -> String {
-    let kind = match model.kind {
-        Likelihood::Linear { noise_variance } => format!("linear, noise variance {}", shortest(noise_variance)),
-        Likelihood::Logistic { expectation, predictive } => format!("logistic{}", draws(expectation, predictive)),
+    let kind = match &model.kind {
+        Likelihood::Linear { noise_variance } => format!("linear, noise variance {}", shortest(*noise_variance)),
+        Likelihood::Logistic { expectation, predictive } => format!("logistic{}", draws(*expectation, *predictive)),
+        Likelihood::Softmax => "softmax".to_owned(),
+        Likelihood::Network { hidden, draws } => {
+            let sizes: Vec<String> = hidden.iter().map(usize::to_string).collect();
+            format!("network of {} hidden units, predictions by {draws} draws", sizes.join(", "))
+        }
     };
     let bias = if model.bias { "with bias" } else { "without bias" };
     format!("{kind}, {bias}, prior precision {}", shortest(model.prior_precision))

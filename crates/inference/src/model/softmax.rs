@@ -191,7 +191,7 @@ fn deviations(row: &Row<'_>, variances: &[f64], into: &mut [f64]) {
     into.iter_mut().zip(variances.chunks(width)).for_each(|(s, v)| *s = row.dot_squared(v).sqrt());
 }
 
-/// One row's gradient: K times its stored inputs by μ, and as many by log s.
+/// One row's gradient: K times its inputs that are not zero by μ, and as many by log s.
 fn hand_over(
     row: &Row<'_>,
     expected: &Expected,
@@ -203,13 +203,17 @@ fn hand_over(
     values.clear();
     for (k, p) in expected.probability.iter().enumerate() {
         let residual = f64::from(u8::from(row.outcome == k as f64)) - p;
-        positions.extend(row.entries().map(|(j, _)| (k * width + j) as u32));
-        values.extend(row.entries().map(|(_, x)| residual * x));
+        for (j, x) in row.entries().filter(|(_, x)| *x != 0.0) {
+            positions.push((k * width + j) as u32);
+            values.push(residual * x);
+        }
     }
     for (k, h) in expected.slope.iter().enumerate() {
-        let at = |j: usize| k * width + j;
-        positions.extend(row.entries().map(|(j, _)| (variances.len() + at(j)) as u32));
-        values.extend(row.entries().map(|(j, x)| -h * x * x * variances[at(j)]));
+        for (j, x) in row.entries().filter(|(_, x)| *x != 0.0) {
+            let at = k * width + j;
+            positions.push((variances.len() + at) as u32);
+            values.push(-h * x * x * variances[at]);
+        }
     }
     sink.add(positions, values)
 }
