@@ -80,9 +80,9 @@ const MARGIN: f64 = 1.0 / (1 << 20) as f64;
 /// example beyond contributes zero.
 const MOST_SQUARED: f64 = power_of_two(800);
 
-/// Public weights of the second block are multiples of 2^−32 up to 2^20.
+/// Public weights of the second block are truncated to multiples of 2^−32; they are up to 2^18.
 const WEIGHT_BITS: i32 = 32;
-const MOST_WEIGHT: f64 = (1_u64 << 20) as f64;
+const MOST_WEIGHT: f64 = (1_u64 << 18) as f64;
 
 /// Most that a sum may reach, in units, where it is multiplied by weights: it must not wrap before.
 const MOST_SUM: u128 = 1 << 62;
@@ -182,11 +182,11 @@ impl Ghost {
         if !weights.iter().all(|w| w.abs() <= MOST_WEIGHT) {
             return Err(PrivacyError::Shape {
                 found: "weights of a second block that are not finite or too large".into(),
-                expected: "numbers between -2^20 and 2^20".into(),
+                expected: "numbers between -2^18 and 2^18".into(),
             });
         }
         let scale = power_of_two(WEIGHT_BITS);
-        self.weights.extend(weights.iter().map(|w| (w * scale).round() as i64));
+        self.weights.extend(weights.iter().map(|w| to_units(w * scale)));
         self.lengths.extend(self.weights.iter().map(|&w| w as f64 / scale).map(|w| 1.0 + w * w));
         Ok(())
     }
