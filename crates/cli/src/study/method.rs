@@ -3,8 +3,8 @@
 use super::fault::{Fault, Source};
 use super::promise;
 use super::typed::{
-    AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, GradientsWord, LocalAsTyped,
-    MethodAsTyped, RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
+    AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, LocalAsTyped, MethodAsTyped,
+    RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
 };
 use inference::settings::{
     Aggregator, Batching, Chart, CommitteePrior, Covariance, Damping, FactorRule, Gradients, Local, Method, Optimiser,
@@ -226,6 +226,15 @@ fn readout(at: &At<'_>) -> Result<Readout, Fault> {
         Some(0) => Err(at.fault("readout.average", "S004", "average is 0", "1 serves the last round")),
         average => Ok(Readout { repair, average: average.unwrap_or(1) }),
     }
+}
+
+/// `gradients` of `local`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum GradientsWord {
+    #[default]
+    Full,
+    Aligned,
 }
 
 fn local(at: &At<'_>, typed: &LocalAsTyped) -> Result<Local, Fault> {

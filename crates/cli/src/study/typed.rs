@@ -343,16 +343,7 @@ pub(crate) struct LocalAsTyped {
     #[serde(default)]
     pub(crate) chart: ChartWord,
     #[serde(default)]
-    pub(crate) gradients: GradientsWord,
-}
-
-/// `gradients`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum GradientsWord {
-    #[default]
-    Full,
-    Aligned,
+    pub(crate) gradients: super::method::GradientsWord,
 }
 
 fn one() -> u64 {

@@ -41,7 +41,7 @@ pub struct SourceTerms {
     pub weight: f64,
     /// Deviation of the noise in each coordinate of a release.
     pub deviation: f64,
-    /// The bound of non-negative vectors in its sums ([`Terms::non_negative_bound`]).
+    /// The bound of non-negative vectors in its sums ([`crate::Terms::non_negative_bound`]).
     pub moment_bound: f64,
 }
 
