@@ -11,7 +11,7 @@ use inference::settings::{
     Noise, Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use inference::{
-    Descent, Expectation, Federation, Logistic, Model, Network, Output, Partition, Reading, Row, Rows, RunError,
+    Descent, Expectation, Federation, Keys, Logistic, Model, Network, Output, Partition, Reading, Row, Rows, RunError,
     Schema, Scratch, Shard, Simulation, Site, Split, read,
 };
 use privacy::noise::{NoiseContext, Seeded};
@@ -216,8 +216,9 @@ fn adult() -> Outcome<Federation> {
 /// A run on made-up rows. Making them counts for memory and not for time.
 fn growing(case: &str, size: Size, method: &Method) -> Outcome<()> {
     let site = |m: usize| -> Outcome<Site> {
-        let ids = (0..size.rows as u64).collect();
-        Ok(Site { name: m.to_string(), shard: Shard::new(synthetic(size.rows, size.width, m as u64)?, ids)? })
+        let keys = Keys::of_slots((0..size.rows as u64).collect());
+        let shard = Shard::new(synthetic(size.rows, size.width, m as u64)?, keys)?;
+        Ok(Site { name: m.to_string(), shard, own: Vec::new() })
     };
     let sites = (0..size.clients).map(site).collect::<Outcome<Vec<_>>>()?;
     let federation = Federation { sites, test: synthetic(1000, size.width, u64::MAX)? };
@@ -232,7 +233,15 @@ fn growing(case: &str, size: Size, method: &Method) -> Outcome<()> {
 
 fn simulation<'a>(method: &'a Method, federation: &'a Federation) -> Simulation<'a> {
     let (sites, test) = (federation.sites.as_slice(), &federation.test);
-    Simulation { method, sites, test, model: Arc::new(Logistic::default()), prior_precision: 1.0, seed: 1 }
+    Simulation {
+        method,
+        sites,
+        test,
+        model: Arc::new(Logistic::default()),
+        prior_precision: 1.0,
+        seed: 1,
+        data: [0; 32],
+    }
 }
 
 /// DP optimisation of so many rounds, steps, and expected rows a step.

@@ -1,15 +1,15 @@
-//! What every result is shown beside: each site alone, and all rows in one place, both without privacy.
+//! What every result is shown beside, without privacy: one answer for all rows, each site alone, all rows in one place.
 
-use crate::record::{Record, Scores};
+use crate::record::{Record, Scores, SiteScores};
 use crate::results::CurvePoint;
-use crate::score::{calibration, scores};
+use crate::score::{calibration, scores, scores_at};
 use crate::settings::{
     Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, Method, Optimiser, Readout, Repair, Rounds,
     Schedule, Scheme, Solver,
 };
 use crate::simulate::Simulation;
 use crate::solve::{Prior, Problem, Task, optimum};
-use crate::{DataError, Family, Gaussian, Prediction, Rows, RunError, Shard, Site};
+use crate::{DataError, Family, Gaussian, Keys, Prediction, Rows, RunError, Shard, Site};
 use privacy::SamplingRate;
 
 /// Natural gradients until nothing moves, on all rows. With a full covariance these are Newton steps; of a mean-field q
@@ -38,9 +38,36 @@ impl Simulation<'_> {
     pub fn local_only(&self) -> Result<Record, RunError> {
         let fits: Vec<(Gaussian, Vec<Prediction>)> =
             self.sites.iter().map(|site| self.fit(site.shard.rows())).collect::<Result<_, _>>()?;
-        let each: Vec<Scores> = fits.iter().map(|(_, p)| scores(p, self.test.outcomes())).collect();
+        let outcomes = self.test.outcomes();
+        let each: Vec<Scores> = fits.iter().map(|(_, p)| scores(p, outcomes)).collect();
+        let owned = self.sites.iter().any(|site| !site.own.is_empty());
+        let at_home = |(site, (scores, (_, p))): (&Site, (&Scores, &(Gaussian, Vec<Prediction>)))| {
+            let scores = if owned { scores_at(&site.own, p, outcomes) } else { *scores };
+            (!owned || !site.own.is_empty()).then(|| SiteScores { site: site.name.clone(), scores })
+        };
+        let sites = self.sites.iter().zip(each.iter().zip(&fits)).filter_map(at_home).collect();
         let (q, predictions) = fits.into_iter().next().ok_or_else(no_sites)?;
-        self.record(q, &predictions, mean_of(&each))
+        self.record(q, &predictions, mean_of(&each), sites)
+    }
+
+    /// One answer for every row, without inputs: the share of each class, or mean and deviation, of all training outcomes.
+    /// By the shares every row gets the majority class. The record's posterior is the prior, for want of any.
+    pub fn constant(&self) -> Result<Record, RunError> {
+        let outcomes: Vec<f64> = self.sites.iter().flat_map(|site| site.shard.rows().outcomes()).copied().collect();
+        let n = outcomes.len() as f64;
+        let mean = outcomes.iter().sum::<f64>() / n;
+        let variance = outcomes.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / n;
+        let family = Family::MeanField { dimension: self.model.parameters(self.test.width()) };
+        let prior = family.gaussian(&family.prior(self.prior_precision)).ok_or_else(no_sites)?;
+        let share = |class: usize| outcomes.iter().filter(|y| **y == class as f64).count() as f64 / n;
+        let answer = |prediction| match prediction {
+            Prediction::Probability(_) => Prediction::Probability(mean),
+            Prediction::Classes(p) => Prediction::Classes((0..p.len()).map(share).collect()),
+            Prediction::Normal { .. } => Prediction::Normal { mean, deviation: variance.sqrt().max(f64::EPSILON) },
+        };
+        let predictions: Vec<Prediction> = self.model.predict(self.test, &prior).into_iter().map(answer).collect();
+        let scores = scores(&predictions, self.test.outcomes());
+        self.record(prior, &predictions, scores, self.at_sites(&predictions))
     }
 
     /// All rows in one place.
@@ -51,7 +78,7 @@ impl Simulation<'_> {
         }
         let (q, predictions) = self.fit(&pooled)?;
         let scores = scores(&predictions, self.test.outcomes());
-        self.record(q, &predictions, scores)
+        self.record(q, &predictions, scores, self.at_sites(&predictions))
     }
 
     fn fit(&self, rows: &Rows) -> Result<(Gaussian, Vec<Prediction>), RunError> {
@@ -87,16 +114,22 @@ impl Simulation<'_> {
             local: Local { batch: Batching::Poisson(rate), ..BY_STEPS },
             promise: None,
         };
-        let ids = (0..rows.len() as u64).collect();
-        let site = Site { name: method.name.clone(), shard: Shard::new(rows.clone(), ids).map_err(misfit)? };
+        let shard = Shard::new(rows.clone(), Keys::of_slots((0..rows.len() as u64).collect())).map_err(misfit)?;
+        let site = Site { name: method.name.clone(), shard, own: Vec::new() };
         let run = Simulation { method: &method, sites: &[site], ..self.clone() }.run(&mut ())?;
         let predictions = self.model.predict(self.test, &run.posterior);
         Ok((run.posterior, predictions))
     }
 
-    fn record(&self, posterior: Gaussian, predictions: &[Prediction], scores: Scores) -> Result<Record, RunError> {
-        let (accuracy, log_likelihood) = (scores.accuracy, scores.log_likelihood);
-        let point = CurvePoint { round: 1, messages: 0, epsilon: None, accuracy, log_likelihood };
+    fn record(
+        &self,
+        posterior: Gaussian,
+        predictions: &[Prediction],
+        scores: Scores,
+        sites: Vec<SiteScores>,
+    ) -> Result<Record, RunError> {
+        let Scores { accuracy, log_likelihood, absolute_error, .. } = scores;
+        let point = CurvePoint { round: 1, messages: 0, epsilon: None, accuracy, log_likelihood, absolute_error };
         Ok(Record {
             seed: self.seed,
             rounds: 1,
@@ -104,6 +137,7 @@ impl Simulation<'_> {
             bytes: 0,
             curve: vec![point],
             scores,
+            sites,
             posterior,
             calibration: calibration(predictions, self.test.outcomes()),
             noise_multiplier: None,
@@ -122,6 +156,7 @@ fn mean_of(each: &[Scores]) -> Scores {
         log_likelihood: mean(|s| Some(s.log_likelihood)).unwrap_or(f64::NAN),
         auc: mean(|s| s.auc),
         absolute_error: mean(|s| s.absolute_error),
+        root_squared_error: mean(|s| s.root_squared_error),
     }
 }
 

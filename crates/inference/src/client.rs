@@ -7,7 +7,7 @@ use privacy::noise::{NoiseContext, Seeded};
 use privacy::record::Tape;
 use privacy::{
     ChargeReceipt, Cohort, CuratorGate, Gate, Grant, InMemory, Ledger, LocalGate, Mechanism, MemoryJournal, OpenGate,
-    Outgoing, PrivacyError, ShareGate,
+    Outgoing, PrivacyError, Sampling, ShareGate,
 };
 
 /// Who adds up in this run, as a gate needs to know it.
@@ -54,6 +54,13 @@ impl<'a> Client<'a> {
         Ok(Self { index, shard, terms, ledger, journal, memory: Vec::new(), draft: None })
     }
 
+    /// Another client that has answered nothing yet, with the grant of this one: its plan is not costed again.
+    pub fn alike<'b>(&self, index: usize, shard: &'b Shard, terms: Terms) -> Result<Client<'b>, PrivacyError> {
+        let mut journal = MemoryJournal::default();
+        let ledger = self.ledger.open_alike(&mut journal)?;
+        Ok(Client { index, shard, terms, ledger, journal, memory: Vec::new(), draft: None })
+    }
+
     /// The client's number.
     pub fn index(&self) -> usize {
         self.index
@@ -64,21 +71,28 @@ impl<'a> Client<'a> {
         Ok(self.ledger.fits(&self.terms.event)? >= self.terms.event.steps().get())
     }
 
-    /// Charges, opens the gate, answers. What was charged stays charged, whatever happens then.
+    /// Checks, charges, opens the gate, answers.
+    ///
+    /// What is wrong with the question or the terms is found before the charge, which leaves the ledger as it was. What
+    /// was charged stays charged, whatever happens then.
     pub fn answer(&mut self, protocol: &dyn Protocol, ask: &Ask, workshop: &Workshop) -> Result<Outgoing, RunError> {
+        let seat = Seat { index: self.index, shard: self.shard, terms: &self.terms };
+        protocol.check(&ask.query, &self.memory, &seat)?;
+        self.check_gate(workshop)?;
         let context = ask.context(workshop.run, self.index as u64, self.ledger.head());
         let receipt = self.ledger.charge(&self.terms.event, &mut self.journal)?;
         let mut gate = self.gate(receipt, workshop, &context)?;
-        let seat = Seat { index: self.index, shard: self.shard, terms: &self.terms };
         let (outgoing, draft) = protocol.answer(&ask.query, &self.memory, &seat, gate.as_mut())?;
         self.draft = Some(draft);
         Ok(outgoing)
     }
 
-    /// Remembers what the server says it applied. A second receipt for the same answer changes nothing.
+    /// Remembers what the server says it applied. A second receipt for the same answer changes nothing, and neither does
+    /// one that is refused: draft and memory stay for the right one.
     pub fn settle(&mut self, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {
-        if let Some(draft) = self.draft.take() {
-            self.memory = protocol.settle(&draft, &receipt.applied)?;
+        if let Some(draft) = &self.draft {
+            self.memory = protocol.settle(draft, &receipt.applied)?;
+            self.draft = None;
         }
         Ok(())
     }
@@ -96,6 +110,25 @@ impl<'a> Client<'a> {
     /// What was agreed for it.
     pub fn terms(&self) -> &Terms {
         &self.terms
+    }
+
+    /// Whether a gate can be opened on the agreed terms, and the rows are as many as fixed batches are drawn from.
+    fn check_gate(&self, workshop: &Workshop) -> Result<(), PrivacyError> {
+        let Terms { event, shape, .. } = &self.terms;
+        match workshop.summing {
+            _ if *event.mechanism() == Mechanism::Open => OpenGate::check(event)?,
+            Summing::Nobody => LocalGate::check(event, shape)?,
+            Summing::Curator => CuratorGate::check(event, shape)?,
+            Summing::Shares(cohort) => ShareGate::check(event, shape, &cohort)?,
+        }
+        match *event.sampling() {
+            // Fixed batches go with substitution, under which the number of rows is public.
+            Sampling::WithoutReplacement { of, .. } if of != self.shard.len() as u64 => Err(PrivacyError::Shape {
+                found: format!("{} rows", self.shard.len()),
+                expected: format!("the {of} rows of the declared sampling"),
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn gate(

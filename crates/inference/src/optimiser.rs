@@ -148,6 +148,11 @@ impl Descent {
     }
 }
 
+/// Whether a descent can stand at this deviation; a few units in the last place beyond its limits count as within.
+pub(crate) fn is_within_limits(deviation: f64) -> bool {
+    libm::log(deviation).abs() <= MOST_LOG_DEVIATION + 1e-9
+}
+
 /// How far the chart's coordinate moves when log s moves by one.
 fn coordinates_per_log_deviation(chart: Chart) -> f64 {
     match chart {

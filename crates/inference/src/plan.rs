@@ -2,15 +2,15 @@
 
 use crate::RunError;
 use crate::settings::{
-    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Gradients, Method, Noise, Promise, Rates, Rounds,
-    Schedule, Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Gradients, Method, Noise, Optimiser, Promise, Rates,
+    Rounds, Schedule, Scheme, Solver,
 };
 use privacy::accounting::moments::Moments;
 use privacy::accounting::zcdp::Zcdp;
 use privacy::accounting::{Pld, calibrate, steps};
 use privacy::{
-    Accountant, Adjacency, Cohort, Delta, Event, Filter, Grain, Grant, Grid, Mechanism, NoiseMultiplier, NormBound,
-    PrivacyError, Sampling, SamplingRate, Shape, Steps, Trust, Unit, sensitivity_factor,
+    Accountant, Cohort, Delta, Event, Filter, Grain, Grant, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError,
+    Sampling, SamplingRate, Shape, Steps, Trust, Unit, sensitivity_factor,
 };
 
 /// Bytes of one number in a message, without its envelope.
@@ -77,14 +77,10 @@ impl ClientPlan {
 ///
 /// Pure arithmetic on public constants. With a calibrated noise the multiplier is the least with which every client's
 /// planned updates cost at most ε; with a given one the updates are as many as fit, and not more than are asked for.
-/// Under an aggregator all clients share one event, sized for the smallest δ among them.
+/// Under an aggregator all clients share one event, sized for the smallest δ among them. Where the method needs record
+/// ids, rows are taken to have them; a run looks whether they do.
 pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
-    if matches!(method.scheme, Scheme::NoiseAware(_)) {
-        noise_aware_is_possible(method)?;
-    }
-    if method.local.gradients == Gradients::Aligned {
-        aligned_is_possible(method)?;
-    }
+    coherent(method)?;
     let numbers = numbers(method, dimension);
     let planned = match &method.promise {
         None => Vec::new(),
@@ -282,6 +278,25 @@ fn refuse<T>(what: &str) -> Result<T, RunError> {
     Err(RunError::Settings { what: what.to_owned() })
 }
 
+/// Refuses solvers with families and optimisers that they cannot have, private or not.
+fn coherent(method: &Method) -> Result<(), RunError> {
+    let natural = method.local.optimiser == Optimiser::Natural;
+    let by_gradient = method.solver == Solver::DpOptimisation || method.scheme == Scheme::GlobalVi;
+    if natural && by_gradient {
+        return refuse("natural steps are taken in the clear, not where every step's gradient is clipped and noised");
+    }
+    if method.covariance == Covariance::Full && !natural {
+        return refuse("a full covariance is moved by natural steps in the clear: gradients move deviations only");
+    }
+    if matches!(method.scheme, Scheme::NoiseAware(_)) {
+        noise_aware_is_possible(method)?;
+    }
+    if method.local.gradients == Gradients::Aligned {
+        aligned_is_possible(method)?;
+    }
+    Ok(())
+}
+
 /// Refuses what would have a number and no meaning.
 fn possible(method: &Method, promise: &Promise) -> Result<(), RunError> {
     let aggregated = promise.aggregator != Aggregator::None;
@@ -299,12 +314,6 @@ fn possible(method: &Method, promise: &Promise) -> Result<(), RunError> {
     }
     if aggregated && matches!(method.scheme, Scheme::Committee(_)) {
         return refuse("a committee's members send their own posteriors: no aggregator");
-    }
-    let by_parts = matches!(method.solver, Solver::Average { .. } | Solver::Virtual { .. });
-    if by_parts && promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove {
-        return refuse(
-            "parts under add-remove need a record id for every row, which data do not carry yet: promise substitution",
-        );
     }
     let follows_rows = promise.delta == DeltaRule::PowerOfTenBelowRows
         || method.schedule == Schedule::Asynchronous(Rates::InverseRows);

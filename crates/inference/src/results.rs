@@ -5,6 +5,11 @@ use serde::{Deserialize, Serialize};
 /// Version of this shape.
 pub const SCHEMA: u32 = 1;
 
+/// Which of the numbers no ε covers.
+pub const OUTSIDE_EPSILON: &str = "Scores on the test rows, the baselines and the comparison of methods are computed on \
+     the data itself and are not covered by ε; in a federation only the posterior is released. This is a simulation: its \
+     noise follows from the published seed, so that its own posterior is not protected, and numbers of rows are exact.";
+
 /// Everything that a run of a study found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Results {
@@ -18,6 +23,9 @@ pub struct Results {
     pub study_toml: String,
     /// Where the rows came from, and how many.
     pub data: DataSummary,
+    /// [`OUTSIDE_EPSILON`]; empty in results of a program that did not say so yet.
+    #[serde(default)]
+    pub outside_epsilon: String,
     /// One for each method, in the study's order, then the baselines that are always shown.
     pub methods: Vec<MethodResult>,
 }
@@ -44,6 +52,9 @@ pub struct ClientSummary {
     pub name: String,
     /// Its training rows.
     pub rows: usize,
+    /// Its own held-out rows; 0 where held-out rows belong to no client.
+    #[serde(default)]
+    pub test_rows: usize,
 }
 
 /// One method over all seeds.
@@ -51,7 +62,7 @@ pub struct ClientSummary {
 pub struct MethodResult {
     /// Name as in the study.
     pub name: String,
-    /// `pvi`, `committee`, `global-vi`, `local-only`, `non-private`.
+    /// `pvi`, `committee`, `global-vi`, `constant`, `local-only`, `non-private`.
     pub algorithm: String,
     /// The local solver's name.
     pub solver: String,
@@ -67,6 +78,13 @@ pub struct MethodResult {
     pub auc: Option<Summary>,
     /// Mean absolute error. None for classification.
     pub absolute_error: Option<Summary>,
+    /// Root of the mean squared error. None for classification.
+    #[serde(default)]
+    pub root_squared_error: Option<Summary>,
+    /// Scores on each client's own held-out rows, where the partition says whose they are. Of `local-only` those of each
+    /// client's own fit, else on all held-out rows.
+    #[serde(default)]
+    pub sites: Vec<SiteResult>,
     /// Rounds of the schedule (mean over seeds).
     pub rounds: f64,
     /// Server-client exchanges, all clients together (mean over seeds).
@@ -85,6 +103,19 @@ pub struct MethodResult {
     pub calibration: Vec<CalibrationBin>,
     /// Warnings that belong to this method.
     pub warnings: Vec<String>,
+}
+
+/// One method on the held-out rows of one client, over the seeds in which it has any.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SiteResult {
+    /// The client's name.
+    pub name: String,
+    /// Share of its held-out rows whose class was predicted. None for regression.
+    pub accuracy: Option<Summary>,
+    /// Mean held-out log-likelihood, in nats.
+    pub log_likelihood: Summary,
+    /// Mean absolute error. None for classification.
+    pub absolute_error: Option<Summary>,
 }
 
 /// Mean, deviation and the single values over seeds.
@@ -177,6 +208,9 @@ pub struct CurvePoint {
     pub accuracy: Option<f64>,
     /// Mean held-out log-likelihood.
     pub log_likelihood: f64,
+    /// Mean absolute error; none for classification.
+    #[serde(default)]
+    pub absolute_error: Option<f64>,
 }
 
 /// One parameter of the posterior.

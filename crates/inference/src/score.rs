@@ -13,15 +13,29 @@ const BINS: usize = 10;
 
 /// Scores of predictions against outcomes, which stand in the same order. Of no rows the mean log-likelihood is 0.
 pub fn scores(predictions: &[Prediction], outcomes: &[f64]) -> Scores {
-    let classed = classed(predictions, outcomes);
-    let normal = normals(predictions, outcomes);
-    let likelihoods = predictions.iter().zip(outcomes).map(|(p, y)| log_likelihood(p, *y));
+    let (accuracy, log_likelihood, absolute_error) = on_the_way(predictions, outcomes);
     Scores {
-        accuracy: mean(classed.iter().map(|(_, right)| f64::from(u8::from(*right)))),
-        log_likelihood: mean(likelihoods).unwrap_or(0.0),
-        auc: area_under_roc(probabilities(predictions, outcomes)),
-        absolute_error: mean(normal.iter().map(|(m, y)| (m - y).abs())),
+        accuracy,
+        log_likelihood,
+        auc: area_under_roc(probabilities(predictions, outcomes).collect()),
+        absolute_error,
+        root_squared_error: mean(normals(predictions, outcomes).map(|(m, y)| (m - y) * (m - y))).map(f64::sqrt),
     }
+}
+
+/// Scores of predictions at these places alone.
+pub(crate) fn scores_at(places: &[usize], predictions: &[Prediction], outcomes: &[f64]) -> Scores {
+    let (predictions, outcomes): (Vec<_>, Vec<_>) =
+        places.iter().map(|&i| (predictions[i].clone(), outcomes[i])).unzip();
+    scores(&predictions, &outcomes)
+}
+
+/// Accuracy, mean log-likelihood and mean absolute error alone, which a curve shows: they need no sorting.
+pub(crate) fn on_the_way(predictions: &[Prediction], outcomes: &[f64]) -> (Option<f64>, f64, Option<f64>) {
+    let hits = classed(predictions, outcomes).map(|(_, right)| f64::from(u8::from(right)));
+    let likelihoods = predictions.iter().zip(outcomes).map(|(p, y)| log_likelihood(p, *y));
+    let errors = normals(predictions, outcomes).map(|(m, y)| (m - y).abs());
+    (mean(hits), mean(likelihoods).unwrap_or(0.0), mean(errors))
 }
 
 /// Predicted against observed frequency in ten bins of equal width; bins without rows are left out.
@@ -29,8 +43,10 @@ pub fn scores(predictions: &[Prediction], outcomes: &[f64]) -> Scores {
 /// Of two classes it is the frequency of class 1, of more of them that of the class that was predicted.
 pub fn calibration(predictions: &[Prediction], outcomes: &[f64]) -> Vec<CalibrationBin> {
     let mut bins = [(0.0, 0_usize, 0_usize); BINS];
-    let more = predictions.iter().any(|p| matches!(p, Prediction::Classes(_)));
-    for (p, y) in if more { classed(predictions, outcomes) } else { probabilities(predictions, outcomes) } {
+    let several = predictions.iter().any(|p| matches!(p, Prediction::Classes(_)));
+    let classified: Vec<(f64, bool)> =
+        if several { classed(predictions, outcomes).collect() } else { probabilities(predictions, outcomes).collect() };
+    for (p, y) in classified {
         let bin = &mut bins[((p * BINS as f64) as usize).min(BINS - 1)];
         *bin = (bin.0 + p, bin.1 + usize::from(y), bin.2 + 1);
     }
@@ -44,7 +60,7 @@ pub fn calibration(predictions: &[Prediction], outcomes: &[f64]) -> Vec<Calibrat
 }
 
 /// The probability of the predicted class and whether it was right, for rows that are classified.
-fn classed(predictions: &[Prediction], outcomes: &[f64]) -> Vec<(f64, bool)> {
+fn classed(predictions: &[Prediction], outcomes: &[f64]) -> impl Iterator<Item = (f64, bool)> {
     let of = |(prediction, y): (&Prediction, &f64)| match prediction {
         Prediction::Probability(p) => Some((p.max(1.0 - p), (*p >= 0.5) == (*y >= 0.5))),
         Prediction::Classes(p) => {
@@ -53,25 +69,25 @@ fn classed(predictions: &[Prediction], outcomes: &[f64]) -> Vec<(f64, bool)> {
         }
         Prediction::Normal { .. } => None,
     };
-    predictions.iter().zip(outcomes).filter_map(of).collect()
+    predictions.iter().zip(outcomes).filter_map(of)
 }
 
 /// P(y = 1) and whether y was 1, where there are two classes.
-fn probabilities(predictions: &[Prediction], outcomes: &[f64]) -> Vec<(f64, bool)> {
+fn probabilities(predictions: &[Prediction], outcomes: &[f64]) -> impl Iterator<Item = (f64, bool)> {
     let of = |(p, y): (&Prediction, &f64)| match p {
         Prediction::Probability(p) => Some((*p, *y >= 0.5)),
         Prediction::Classes(_) | Prediction::Normal { .. } => None,
     };
-    predictions.iter().zip(outcomes).filter_map(of).collect()
+    predictions.iter().zip(outcomes).filter_map(of)
 }
 
 /// Predicted mean and outcome, for rows that are not.
-fn normals(predictions: &[Prediction], outcomes: &[f64]) -> Vec<(f64, f64)> {
+fn normals(predictions: &[Prediction], outcomes: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     let of = |(p, y): (&Prediction, &f64)| match p {
         Prediction::Probability(_) | Prediction::Classes(_) => None,
         Prediction::Normal { mean, .. } => Some((*mean, *y)),
     };
-    predictions.iter().zip(outcomes).filter_map(of).collect()
+    predictions.iter().zip(outcomes).filter_map(of)
 }
 
 /// The mean; none of no numbers.
@@ -164,6 +180,8 @@ mod tests {
             [Prediction::Normal { mean: 1.0, deviation: 2.0 }, Prediction::Normal { mean: 0.0, deviation: 1.0 }];
         let found = scores(&normal, &[3.0, -0.5]);
         assert_eq!((found.accuracy, found.auc, found.absolute_error), (None, None, Some(1.25)));
+        assert_eq!(found.root_squared_error, Some(2.125_f64.sqrt()));
+        assert_eq!(scores_at(&[1], &normal, &[3.0, -0.5]).absolute_error, Some(0.5));
         let expected = -0.5 * ((1.0 + 0.25) / 2.0 + 2.0_f64.ln() + (2.0 * PI).ln());
         assert!((found.log_likelihood - expected).abs() < 1e-15, "{} {expected}", found.log_likelihood);
         assert!(calibration(&normal, &[3.0, -0.5]).is_empty());

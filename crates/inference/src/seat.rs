@@ -1,10 +1,11 @@
 //! A client's seat in a run: its rows, and the constants that were agreed for it.
 
 use crate::Shard;
-use privacy::{Adjacency, Event, NoiseMultiplier, Shape, StudyConstant, Trust, sensitivity_factor};
+use privacy::{Adjacency, Event, NoiseMultiplier, PrivacyError, Shape, StudyConstant, Trust, sensitivity_factor};
+use serde::Serialize;
 
 /// What one answer of a client costs and how its sums are clipped: constants of the study, fixed before the run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Terms {
     /// What one answer is charged as.
     pub event: Event,
@@ -48,4 +49,11 @@ pub struct Seat<'a> {
     pub shard: &'a Shard,
     /// What was agreed for it.
     pub terms: &'a Terms,
+}
+
+impl Seat<'_> {
+    /// The rows of part k of K, for every k, such that neighbours in the charged relation differ in one part only.
+    pub(crate) fn parts(&self, count: u32, key: u64) -> Result<Vec<Vec<usize>>, PrivacyError> {
+        self.shard.keys().parts(self.terms.event.adjacency(), count as usize, key)
+    }
 }

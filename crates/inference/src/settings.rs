@@ -1,9 +1,10 @@
 //! A method as meant: every choice that a study makes for it, checked, with nothing left to be looked up by name.
 
 use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, SamplingRate, StudyConstant, Unit};
+use serde::Serialize;
 
 /// One method of a study.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Method {
     /// Name as in the study.
     pub name: String,
@@ -29,8 +30,29 @@ pub struct Method {
     pub promise: Option<Promise>,
 }
 
+impl Method {
+    /// True if a row more or less, which is private under add-remove, changes a rate, a weight or δ of this method.
+    pub fn goes_by_private_rows(&self) -> bool {
+        let Some(promise) = &self.promise else { return false };
+        let private = promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove;
+        let batch = matches!(self.local.batch, Batching::PoissonOf { .. }) && self.solver == Solver::DpOptimisation;
+        let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
+        let rates = self.schedule == Schedule::Asynchronous(Rates::InverseRows);
+        // Where only sums are opened, a client leaves out its share of the public total, by its rows.
+        let summed = promise.aggregator != Aggregator::None;
+        let weights = summed && self.scheme == Scheme::Pvi || matches!(self.scheme, Scheme::NoiseAware(_));
+        private && (batch || delta || rates || weights)
+    }
+
+    /// True if rows are dealt to parts and may come and go, so that a part must follow from a row's record id.
+    pub fn needs_record_ids(&self) -> bool {
+        let by_parts = matches!(self.solver, Solver::Average { .. } | Solver::Virtual { .. });
+        by_parts && self.promise.is_some_and(|p| p.unit == Unit::Example && p.adjacency == Adjacency::AddRemove)
+    }
+}
+
 /// What is asked and folded.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Scheme {
     /// Partitioned variational inference.
     Pvi,
@@ -43,7 +65,7 @@ pub enum Scheme {
 }
 
 /// Constants of noise-aware PVI.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct NoiseAware {
     /// Where the data's precision is taken from.
     pub curvature: Curvature,
@@ -56,7 +78,7 @@ pub struct NoiseAware {
 }
 
 /// Where the data's precision is taken from.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Curvature {
     /// Rule A: second moments of the inputs, asked for first, times the model's mean curvature.
     Moments {
@@ -83,7 +105,7 @@ impl NoiseAware {
 }
 
 /// Which prior the members of a committee start from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum CommitteePrior {
     /// p itself; the product is divided by p^(M−1).
     Same,
@@ -92,7 +114,7 @@ pub enum CommitteePrior {
 }
 
 /// The local objective, and how it is solved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Solver {
     /// In the clear; the change passes an open gate.
     Clear,
@@ -113,7 +135,7 @@ pub enum Solver {
 }
 
 /// Who is asked when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Schedule {
     /// One client after the other; a round asks each once.
     Sequential,
@@ -125,7 +147,7 @@ pub enum Schedule {
 }
 
 /// Declared rates at which clients come back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Rates {
     /// All alike.
     Equal,
@@ -134,7 +156,7 @@ pub enum Rates {
 }
 
 /// When a method ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Rounds {
     /// After so many rounds.
     Count(u64),
@@ -146,7 +168,7 @@ pub enum Rounds {
 }
 
 /// ρ, a multiple of 2^-20 between 0 and 1, so that a damped integer change is exact on the finer grid of totals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Damping(u32);
 
 impl Damping {
@@ -175,7 +197,7 @@ impl Damping {
 impl StudyConstant for Damping {}
 
 /// Which Gaussians q may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Covariance {
     /// Independent coordinates.
     MeanField,
@@ -184,7 +206,7 @@ pub enum Covariance {
 }
 
 /// What a client does with its own released factor before it sends the change: post-processing, at local gates only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum FactorRule {
     /// Nothing.
     Free,
@@ -197,7 +219,7 @@ pub enum FactorRule {
 impl StudyConstant for FactorRule {}
 
 /// From the accumulated total to the served q: post-processing, always proper.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Readout {
     /// What to do with a precision that noise made too small.
     pub repair: Repair,
@@ -206,7 +228,7 @@ pub struct Readout {
 }
 
 /// The one post-processing that makes a total proper.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Repair {
     /// The data's precision is projected to at least 0: the served precision is never under the prior's.
     Project,
@@ -215,7 +237,7 @@ pub enum Repair {
 }
 
 /// The local optimisation.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Local {
     /// T: steps of one update.
     pub steps: u64,
@@ -234,7 +256,7 @@ pub struct Local {
 }
 
 /// Which gradients DP optimisation clips, noises and releases.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Gradients {
     /// By the means and by the log deviations, clipped together.
     Full,
@@ -254,7 +276,7 @@ impl Gradients {
 }
 
 /// How a step's rows are drawn.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Batching {
     /// All rows.
     All,
@@ -272,7 +294,7 @@ pub enum Batching {
 }
 
 /// How q moves in a local step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Optimiser {
     /// Plain gradient steps.
     Sgd,
@@ -285,7 +307,7 @@ pub enum Optimiser {
 }
 
 /// Coordinates of the spread that an optimiser moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Chart {
     /// log s.
     LogDeviation,
@@ -294,7 +316,7 @@ pub enum Chart {
 }
 
 /// What is promised, and the noise that keeps it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Promise {
     /// Who is protected.
     pub unit: Unit,
@@ -315,7 +337,7 @@ pub struct Promise {
 }
 
 /// δ of a client.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum DeltaRule {
     /// This one.
     Fixed(Delta),
@@ -324,7 +346,7 @@ pub enum DeltaRule {
 }
 
 /// C of a client.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Clip {
     /// This one.
     Fixed(NormBound),
@@ -333,7 +355,7 @@ pub enum Clip {
 }
 
 /// Noise deviation divided by sensitivity.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Noise {
     /// This one: the number of updates follows from ε.
     Multiplier(NoiseMultiplier),
@@ -342,7 +364,7 @@ pub enum Noise {
 }
 
 /// Who adds up, and who adds noise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Aggregator {
     /// Nobody is trusted: each client noises what it sends.
     None,
@@ -358,7 +380,7 @@ pub enum Aggregator {
 }
 
 /// Whose number is claimed. The certified bound is always shown beside it, and never above it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Claim {
     /// The certified loss distribution.
     Certified,

@@ -1,20 +1,22 @@
 //! A whole run of one method with one seed, in one process, from shards to scores.
 
-use crate::algorithm::Protocol;
+use crate::algorithm::{Protocol, encode};
 use crate::build::{Built, build};
 use crate::client::{Client, Workshop};
 use crate::drive::{Drive, Progress};
 use crate::message::{Direct, Link};
-use crate::record::{Observer, Record, Scores};
+use crate::record::{Observer, Record, SiteScores};
 use crate::results::CurvePoint;
-use crate::score::{calibration, scores};
+use crate::score::{calibration, on_the_way, scores, scores_at};
 use crate::settings::{Method, Rounds, Scheme};
 use crate::spending::Spending;
-use crate::{Gaussian, Model, Prediction, Rows, RunError, Site};
+use crate::{Gaussian, Model, Prediction, Rows, RunError, Site, Terms};
+use privacy::Grant;
+use privacy::noise::Digest;
 use privacy::record::Tape;
-use privacy::{Adjacency, Unit};
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Most points of a curve: scoring takes longer than many a round.
@@ -35,6 +37,8 @@ pub struct Simulation<'a> {
     pub prior_precision: f64,
     /// Seeds batches, noise and schedule.
     pub seed: u64,
+    /// Digest of the data as they were dealt: noise is bound to it.
+    pub data: Digest,
 }
 
 impl Simulation<'_> {
@@ -45,8 +49,11 @@ impl Simulation<'_> {
         self.finish(&built, drive, observer)
     }
 
-    /// The method's parts for these sites.
+    /// The method's parts for these sites. Refused where it needs record ids that a site's rows do not have.
     pub fn build(&self) -> Result<Built, RunError> {
+        if self.method.needs_record_ids() {
+            self.sites.iter().try_for_each(|site| site.shard.keys().records().map(|_| ()))?;
+        }
         let rows: Vec<u64> = self.sites.iter().map(|s| s.shard.len() as u64).collect();
         build(self.method, &rows, self.model.clone(), self.test.width(), self.prior_precision)
     }
@@ -69,20 +76,40 @@ impl Simulation<'_> {
         link: &'b dyn Link,
         tape: Option<&Tape>,
     ) -> Result<Drive<'b>, RunError> {
-        let clients = self.sites.par_iter().zip(&built.terms).zip(&built.grants).enumerate();
-        // Every ledger checks its plan, which takes longer than many an answer.
-        let clients: Vec<_> = clients
-            .map(|(index, ((site, terms), grant))| Client::new(index, &site.shard, terms.clone(), grant.clone()))
-            .collect();
-        let clients = clients.into_iter().collect::<Result<_, _>>()?;
-        let workshop = Workshop { seed: self.seed, run: self.run_id(), summing: built.summing, tape: tape.cloned() };
+        let clients = self.clients(built)?;
+        let workshop =
+            Workshop { seed: self.seed, run: self.run_id(built)?, summing: built.summing, tape: tape.cloned() };
         Drive::new(protocol, self.method.schedule, link, workshop, clients, &built.rates)
     }
 
-    /// Binds noise to the method, so that methods of one study do not share it.
-    fn run_id(&self) -> [u8; 16] {
-        let digest = Sha256::digest(self.method.name.as_bytes());
-        std::array::from_fn(|i| digest[i])
+    /// The clients, with their ledgers open. To cost a plan takes longer than many an answer: equal ones are costed once.
+    fn clients<'b>(&'b self, built: &'b Built) -> Result<Vec<Client<'b>>, RunError> {
+        let firsts = first_alike(&built.grants)?;
+        let all = self.sites.par_iter().zip(&built.terms).zip(&built.grants).zip(&firsts).enumerate();
+        let opened: Vec<_> = all
+            .map(|(m, (((site, terms), grant), &first))| {
+                let opened = (first == m).then(|| Client::new(m, &site.shard, terms.clone(), grant.clone()));
+                (site, terms, first, opened.transpose())
+            })
+            .collect();
+        let mut clients: Vec<Client<'b>> = Vec::with_capacity(opened.len());
+        for (m, (site, terms, first, opened)) in opened.into_iter().enumerate() {
+            clients.push(match opened? {
+                Some(client) => client,
+                None => clients[first].alike(m, &site.shard, terms.clone())?,
+            });
+        }
+        Ok(clients)
+    }
+
+    /// Binds noise to everything that defines the run: settings, model, prior, the clients on their terms, the seed of
+    /// noise, and the data. Two methods of one name, or a study before and after an edit, share none.
+    fn run_id(&self, built: &Built) -> Result<[u8; 16], RunError> {
+        let model = format!("{:?}", self.model);
+        let clients: Vec<(&str, &Terms)> = self.sites.iter().map(|s| s.name.as_str()).zip(&built.terms).collect();
+        let manifest = (self.method, model, self.prior_precision, clients, ("seeded", self.seed), self.data);
+        let digest = Sha256::digest(encode(&manifest, "a manifest")?);
+        Ok(std::array::from_fn(|i| digest[i]))
     }
 
     fn most_rounds(&self) -> u64 {
@@ -98,18 +125,18 @@ impl Simulation<'_> {
         let of = self.most_rounds();
         let every = of.div_ceil(MOST_POINTS).max(1);
         let mut seen = self.look(built, &drive)?;
-        let mut curve = vec![point(&seen, &drive, &mut spending)?];
+        let mut curve = vec![self.point(&seen, &drive, &mut spending)?];
         while drive.rounds() < of && drive.round()? == Progress::Moved {
             if drive.rounds().is_multiple_of(every) {
                 seen = self.look(built, &drive)?;
-                let point = point(&seen, &drive, &mut spending)?;
+                let point = self.point(&seen, &drive, &mut spending)?;
                 observer.round(&point, of, spending.left(&drive));
                 curve.push(point);
             }
         }
         if curve.last().is_some_and(|p| p.round != drive.rounds()) {
             seen = self.look(built, &drive)?;
-            curve.push(point(&seen, &drive, &mut spending)?);
+            curve.push(self.point(&seen, &drive, &mut spending)?);
         }
         let names: Vec<&str> = self.sites.iter().map(|s| s.name.as_str()).collect();
         Ok(Record {
@@ -118,7 +145,8 @@ impl Simulation<'_> {
             messages: drive.messages(),
             bytes: drive.bytes(),
             curve,
-            scores: seen.scores,
+            scores: scores(&seen.predictions, self.test.outcomes()),
+            sites: self.at_sites(&seen.predictions),
             calibration: calibration(&seen.predictions, self.test.outcomes()),
             posterior: seen.posterior,
             noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
@@ -132,16 +160,30 @@ impl Simulation<'_> {
     fn look(&self, built: &Built, drive: &Drive<'_>) -> Result<Seen, RunError> {
         let posterior = served(built, drive)?;
         let predictions = self.model.predict(self.test, &posterior);
-        Ok(Seen { scores: scores(&predictions, self.test.outcomes()), predictions, posterior })
+        Ok(Seen { posterior, predictions })
+    }
+
+    fn point(&self, seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<CurvePoint, RunError> {
+        let (accuracy, log_likelihood, absolute_error) = on_the_way(&seen.predictions, self.test.outcomes());
+        let (round, messages, epsilon) = (drive.rounds(), drive.messages(), spending.so_far(drive)?);
+        Ok(CurvePoint { round, messages, epsilon, accuracy, log_likelihood, absolute_error })
+    }
+
+    /// Scores of the predictions of all held-out rows at each site that owns some of them.
+    pub(crate) fn at_sites(&self, predictions: &[Prediction]) -> Vec<SiteScores> {
+        let owners = self.sites.iter().filter(|site| !site.own.is_empty());
+        let outcomes = self.test.outcomes();
+        owners
+            .map(|site| SiteScores { site: site.name.clone(), scores: scores_at(&site.own, predictions, outcomes) })
+            .collect()
     }
 
     fn warnings(&self, built: &Built) -> Vec<String> {
         let mut warnings = Vec::new();
-        let Some(promise) = self.method.promise else { return warnings };
-        if promise.adjacency == Adjacency::AddRemove && promise.unit == Unit::Example {
+        if self.method.goes_by_private_rows() {
             warnings.push(
-                "under add-remove the number of rows is private, but rates, δ and weights were set from it here: a real \
-                 study declares them"
+                "under add-remove the number of rows is private, but rates, weights or δ go by it: this promise holds for \
+                 declared numbers, and a simulation declares the true ones"
                     .into(),
             );
         }
@@ -149,28 +191,21 @@ impl Simulation<'_> {
             warnings
                 .push("δ is at least 1/n for some client: the promise would allow to publish one of its rows".into());
         }
-        if built.plan.clients.iter().any(|c| c.updates == 0) {
-            warnings.push("some client's budget does not cover a single update: it takes no part".into());
-        }
         warnings
     }
 }
 
-/// A served posterior, what it predicts for the held-out rows, and the scores of that.
+/// A served posterior, and what it predicts for the held-out rows.
 struct Seen {
     posterior: Gaussian,
     predictions: Vec<Prediction>,
-    scores: Scores,
 }
 
-fn point(seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<CurvePoint, RunError> {
-    Ok(CurvePoint {
-        round: drive.rounds(),
-        messages: drive.messages(),
-        epsilon: spending.so_far(drive)?,
-        accuracy: seen.scores.accuracy,
-        log_likelihood: seen.scores.log_likelihood,
-    })
+/// For each grant, the number of the first that is equal.
+fn first_alike(grants: &[Grant]) -> Result<Vec<usize>, RunError> {
+    let mut known = BTreeMap::new();
+    let first = |(m, grant)| Ok(*known.entry(encode(grant, "a grant")?).or_insert(m));
+    grants.iter().enumerate().map(first).collect()
 }
 
 /// The proper Gaussian that is served.
@@ -183,4 +218,20 @@ fn served(built: &Built, drive: &Drive<'_>) -> Result<Gaussian, RunError> {
 
 fn largest(numbers: impl Iterator<Item = f64>) -> Option<f64> {
     numbers.reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use privacy::{Delta, Epsilon, Filter};
+
+    #[test]
+    fn equal_grants_are_found_wherever_they_stand() {
+        let of = |epsilon: f64| {
+            let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(1e-5).unwrap());
+            Grant::Limited { epsilon, delta, filter: Filter::Zcdp }
+        };
+        let grants = [of(1.0), Grant::Unlimited, of(1.0), of(2.0), Grant::Unlimited, of(2.0)];
+        assert_eq!(first_alike(&grants).unwrap(), [0, 1, 0, 3, 1, 3]);
+    }
 }

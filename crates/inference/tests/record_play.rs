@@ -3,23 +3,49 @@
 
 mod common;
 
-use common::{private_methods, rng, rows, simulation, site};
+use common::altered::{Altered, Reply};
+use common::variants::{refused, variants};
+use common::{logistic, model_of, private_methods, rng, rows, simulation, site, site_of_records};
+use inference::algorithm::Protocol;
 use inference::message::Direct;
-use inference::settings::Method;
-use inference::{Built, Progress, Row, Rows, Site};
+use inference::settings::{Batching, Method};
+use inference::{Built, Keys, Model, Progress, Row, Rows, RunError, Seat, Shard, Simulation, Site};
 use privacy::record::{Divergence, Tape};
-use privacy::{Adjacency, Grant, Unit};
+use privacy::{Adjacency, Bounded, Gate, Grant, Unit};
 use rand_core::Rng;
+use std::sync::Arc;
 
 /// Pairs of neighbouring data sets for each method.
 const PAIRS: u64 = 1000;
 
+/// Pairs for each further variant of a method.
+const FURTHER: u64 = 150;
+
 /// Everything that became public.
 type Transcript = (Vec<u8>, u64, u64);
 
-fn play(method: &Method, built: &Built, sites: &[Site], test: &Rows, tape: &Tape) -> Transcript {
-    let simulation = simulation(method, sites, test);
-    let mut drive = simulation.start(built, &Direct, Some(tape)).unwrap();
+/// Two neighbouring federations.
+struct Worlds {
+    first: Vec<Site>,
+    second: Vec<Site>,
+    /// The client that is not there in one of the two worlds: its change is 0, its noise stays.
+    absent: [Option<usize>; 2],
+}
+
+/// Plays a method on these sites, with one client's change replaced by 0 if it is absent.
+fn play(method: &Method, built: &Built, (sites, absent): (&[Site], Option<usize>), tape: &Tape) -> Transcript {
+    let test = rows(2, 1);
+    let simulation = simulation(method, sites, &test);
+    let nothing_of_the_absent =
+        move |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &Seat<'_>, gate: &mut dyn Gate| -> Reply {
+            if Some(seat.index) != absent {
+                return inner.answer(query, memory, seat, gate);
+            }
+            let nothing = Bounded::whole(*gate.shape(), &vec![0.0; gate.shape().dimension()])?;
+            Ok((gate.send(&nothing)?, Vec::new()))
+        };
+    let protocol = Altered::answering(built.protocol.as_ref(), &nothing_of_the_absent);
+    let mut drive = simulation.start_with(&protocol, built, &Direct, Some(tape)).unwrap();
     while drive.rounds() < 3 && drive.round().unwrap() == Progress::Moved {}
     (drive.state().to_vec(), drive.messages(), drive.bytes())
 }
@@ -45,71 +71,165 @@ fn replaced(rows: &Rows, at: usize, rng: &mut impl Rng) -> Rows {
     out
 }
 
-/// The neighbouring rows of one site: a row replaced, the last row gone, or all rows replaced.
-fn neighbour(rows: &Rows, method: &Method, rng: &mut impl Rng) -> Rows {
-    let promise = method.promise.unwrap();
+/// So many rows that nobody expects.
+fn strange_rows(count: usize, rng: &mut impl Rng) -> Rows {
+    let mut out = Rows::new(5, 2).unwrap();
+    for _ in 0..count {
+        let (numbers, level, outcome) = strange_row(rng);
+        out.push(Row { numbers: &numbers, ones: &[level, 4], outcome }).unwrap();
+    }
+    out
+}
+
+/// Rows, and which records they are.
+type Data = (Rows, Vec<u64>);
+
+/// A record that nobody else is.
+const NEW_RECORD: u64 = 1_000;
+
+/// One site in two worlds: with a row replaced by a strange one of another record, without a strange row, or with other
+/// rows and another number of them. A client that joins or leaves keeps its rows, and says nothing.
+fn neighbours((rows, records): &Data, method: &Method, rng: &mut impl Rng) -> [Data; 2] {
+    let (promise, n) = (method.promise.unwrap(), rows.len());
+    let usual = (rows.clone(), records.clone());
     match (promise.unit, promise.adjacency) {
-        (Unit::Client, _) => (0..rows.len()).fold(rows.clone(), |rows, i| replaced(&rows, i, rng)),
-        (Unit::Example, Adjacency::Substitute) => {
-            let at = (rng.next_u64() % rows.len() as u64) as usize;
-            replaced(rows, at, rng)
+        (Unit::Client, Adjacency::AddRemove) => [usual.clone(), usual],
+        (Unit::Client, Adjacency::Substitute) => {
+            let count = 1 + (rng.next_u64() % 12) as usize;
+            let count = if count == n { count + 1 } else { count };
+            [usual, (strange_rows(count, rng), (0..count as u64).collect())]
         }
-        // Batches are drawn by position: only without the last row are the coins of all others the same.
-        (Unit::Example, Adjacency::AddRemove) => rows.select(&(0..rows.len() - 1).collect::<Vec<_>>()),
+        (Unit::Example, Adjacency::Substitute) => {
+            let at = (rng.next_u64() % n as u64) as usize;
+            let mut records = records.clone();
+            records[at] = NEW_RECORD;
+            [usual, (replaced(rows, at, rng), records)]
+        }
+        (Unit::Example, Adjacency::AddRemove) => {
+            // Batches are drawn by position: only without the last row are the coins of all others the same.
+            let drawn = method.local.batch != Batching::All;
+            let gone = if drawn { n - 1 } else { (rng.next_u64() % n as u64) as usize };
+            let rest: Vec<usize> = (0..n).filter(|row| *row != gone).collect();
+            let with = replaced(rows, gone, rng);
+            let without = (with.select(&rest), rest.iter().map(|&row| records[row]).collect());
+            [(with, records.clone()), without]
+        }
     }
 }
 
-fn worlds(method: &Method, pair: u64) -> (Vec<Site>, Vec<Site>) {
+/// A pair of neighbouring federations; every other pair the other way round.
+fn worlds(method: &Method, pair: u64) -> Worlds {
     let mut rng = rng(pair);
     let sizes = [5, 9, 4];
-    let data: Vec<Rows> = sizes.iter().map(|&n| rows(n, rng.next_u64())).collect();
+    let mut first: Vec<Data> = sizes.iter().map(|&n| (rows(n, rng.next_u64()), (0..n as u64).collect())).collect();
     let changed = (rng.next_u64() % 3) as usize;
-    let second: Vec<Rows> = data
-        .iter()
-        .enumerate()
-        .map(|(m, rows)| if m == changed { neighbour(rows, method, &mut rng) } else { rows.clone() })
-        .collect();
-    let sites = |data: Vec<Rows>| data.into_iter().map(|rows| site("a site", rows)).collect();
-    (sites(data), sites(second))
+    let mut second = first.clone();
+    [first[changed], second[changed]] = neighbours(&first[changed], method, &mut rng);
+    let sites =
+        |data: Vec<Data>| data.into_iter().map(|(rows, records)| site_of_records("a site", rows, &records)).collect();
+    let promise = method.promise.unwrap();
+    let leaves = (promise.unit, promise.adjacency) == (Unit::Client, Adjacency::AddRemove);
+    let mut absent = [None, leaves.then_some(changed)];
+    if pair % 2 == 1 {
+        (first, second) = (second, first);
+        absent.reverse();
+    }
+    Worlds { first: sites(first), second: sites(second), absent }
 }
 
 /// The declared constants of a method, and ledgers without limit: what is spent is not the matter here.
-fn build(method: &Method, sites: &[Site], test: &Rows) -> Built {
-    let mut built = simulation(method, sites, test).build().unwrap();
+fn build(method: &Method, model: &Arc<dyn Model>, sites: &[Site]) -> Built {
+    let test = rows(2, 1);
+    let simulation = Simulation { model: model.clone(), ..simulation(method, sites, &test) };
+    let mut built = simulation.build().unwrap_or_else(|error| panic!("{}: {error}", method.name));
     built.grants = vec![Grant::Unlimited; sites.len()];
     built
 }
 
-#[test]
-fn no_input_moves_beyond_its_declared_sensitivity() {
-    let test = rows(2, 1);
-    for method in private_methods() {
-        let built = build(&method, &worlds(&method, 0).0, &test);
-        for pair in 0..PAIRS {
-            let (first, second) = worlds(&method, pair);
-            let tape = Tape::record();
-            let sent = play(&method, &built, &first, &test, &tape);
-            let replay = tape.replay();
-            let sent_again = play(&method, &built, &second, &test, &replay);
-            assert_eq!(replay.verdict(), Ok(()), "{}, pair {pair}", method.name);
-            assert!(sent == sent_again, "{}, pair {pair}: given the same releases, another transcript", method.name);
-        }
+/// Plays both worlds of every pair, with constants declared once.
+fn stays_within_its_sensitivity(method: &Method, model: &Arc<dyn Model>, pairs: u64) {
+    let built = build(method, model, &worlds(method, 0).first);
+    for pair in 0..pairs {
+        let worlds = worlds(method, pair);
+        let tape = Tape::record();
+        let sent = play(method, &built, (&worlds.first, worlds.absent[0]), &tape);
+        let replay = tape.replay();
+        let sent_again = play(method, &built, (&worlds.second, worlds.absent[1]), &replay);
+        assert_eq!(replay.verdict(), Ok(()), "{}, pair {pair}", method.name);
+        assert!(sent == sent_again, "{}, pair {pair}: given the same releases, another transcript", method.name);
     }
 }
 
 #[test]
+fn no_input_moves_beyond_its_declared_sensitivity() {
+    private_methods().iter().for_each(|method| stays_within_its_sensitivity(method, &model_of(method), PAIRS));
+}
+
+#[test]
+fn nor_does_one_of_other_relations_batches_bounds_families_and_models() {
+    variants().iter().for_each(|(method, model)| stays_within_its_sensitivity(method, model, FURTHER));
+}
+
+#[test]
+fn what_is_not_played_is_refused_with_its_code() {
+    for (method, code) in refused() {
+        let found = match inference::plan::plan(&method, &[5, 9, 4], 5) {
+            Ok(_) => "planned",
+            Err(RunError::Privacy(error)) => error.code(),
+            Err(RunError::Settings { .. }) => "R002",
+            Err(_) => "another error",
+        };
+        assert_eq!(found, code, "{}", method.name);
+    }
+}
+
+/// True if record-play notices that each world plans with its own number of rows.
+fn own_constants_are_caught(method: &Method) -> bool {
+    (0..20).any(|pair| {
+        let worlds = worlds(method, pair);
+        let of = |sites: &[Site], tape: &Tape| play(method, &build(method, &logistic(), sites), (sites, None), tape);
+        let tape = Tape::record();
+        of(&worlds.first, &tape);
+        let replay = tape.replay();
+        of(&worlds.second, &replay);
+        matches!(replay.verdict(), Err(Divergence::Calls { .. }))
+    })
+}
+
+#[test]
 fn mutant_m17_rates_from_the_real_number_of_rows_are_caught() {
-    let test = rows(2, 1);
     let add_remove = |m: &Method| m.promise.unwrap().adjacency == Adjacency::AddRemove;
     let mut method = private_methods().into_iter().find(add_remove).unwrap();
-    method.local.batch = inference::settings::Batching::PoissonOf { fraction: 0.3, at_least: 1 };
-    let caught = (0..20).any(|pair| {
-        let (first, second) = worlds(&method, pair);
+    method.local.batch = Batching::PoissonOf { fraction: 0.3, at_least: 1 };
+    assert!(own_constants_are_caught(&method), "each world planned with its own row count, and nobody noticed");
+}
+
+/// What records are for: where a record is a row's position, a row less moves the rows after it to other parts.
+#[test]
+fn mutant_records_by_position_are_caught() {
+    let method = private_methods().into_iter().find(Method::needs_record_ids).unwrap();
+    let built = build(&method, &logistic(), &[site("a site", rows(9, 1))]);
+    let caught = (0..50).any(|seed| {
+        let mut rng = rng(seed);
+        let whole = (0..9).fold(rows(9, seed), |rows, at| replaced(&rows, at, &mut rng));
+        let rest = whole.select(&(1..9).collect::<Vec<_>>());
         let tape = Tape::record();
-        play(&method, &build(&method, &first, &test), &first, &test, &tape);
+        play(&method, &built, (&[site("a site", whole)], None), &tape);
         let replay = tape.replay();
-        play(&method, &build(&method, &second, &test), &second, &test, &replay);
-        matches!(replay.verdict(), Err(Divergence::Calls { .. }))
+        play(&method, &built, (&[site("a site", rest)], None), &replay);
+        matches!(replay.verdict(), Err(Divergence::Moved { .. }))
     });
-    assert!(caught, "each world planned with its own row count, and nobody noticed");
+    assert!(caught, "rows moved to other parts, and nobody noticed");
+}
+
+#[test]
+fn a_method_that_needs_record_ids_is_refused_without_them() {
+    let test = rows(2, 1);
+    let method = private_methods().into_iter().find(Method::needs_record_ids).unwrap();
+    let keys = Keys::of_slots((0..9).collect());
+    let bare = vec![Site { name: "bare".into(), shard: Shard::new(rows(9, 1), keys).unwrap(), own: Vec::new() }];
+    let error = simulation(&method, &bare, &test).build().err().unwrap();
+    assert!(error.to_string().contains("parts under add-remove of rows without record ids"), "{error}");
+    let with = vec![site("with ids", rows(9, 1))];
+    assert!(simulation(&method, &with, &test).build().is_ok());
 }

@@ -35,7 +35,7 @@ pub(crate) fn section(standing: &Standing) -> String {
         "<div class=\"legend\">\n{legend}</div>\n<div class=\"figures single\">\n{}</div>\n{}{}",
         figure(&plot(&leading, &order).figure("posterior-plot", &described(&first.method.posterior, &order)), &caption),
         note(
-            "Points are posterior means, lines 95 % intervals of the first seed. The intervals are those of the fitted posterior; they need not count the noise that was added for privacy."
+            "Points are posterior means, lines 95 % intervals of the first seed. The intervals are those of the fitted posterior; they need not count the noise that was added for privacy. Baselines are fitted with a full covariance and most methods without correlations, which makes their intervals narrower: the two are not to be compared."
         ),
         folded(
             &format!("All {} coefficients, every method", order.len()),
@@ -62,7 +62,22 @@ fn plot(leading: &[Placed], order: &[usize]) -> RowPlot {
         Row { words: format!("{name}. {}", words.join("; ")), shown: Shown::Intervals(intervals.collect()), name }
     };
     let rows = order.iter().take(DRAWN).map(row).collect();
-    RowPlot { title: "Posterior means with 95 % intervals".into(), axis: Axis::new("coefficient", Scale::Linear), rows }
+    RowPlot { title: "Posterior means with 95 % intervals".into(), axis: axis(leading, order), rows }
+}
+
+/// An axis with room around every interval that is drawn, so that each shows both of its ends.
+fn axis(leading: &[Placed], order: &[usize]) -> Axis {
+    let drawn = order.iter().take(DRAWN).flat_map(|&at| leading.iter().filter_map(move |m| m.method.posterior.get(at)));
+    let ends = drawn.flat_map(|c| [-1.0, 1.0].map(|side| c.mean + side * REACH * c.deviation));
+    let (low, high) = ends
+        .filter(|end| end.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| (low.min(end), high.max(end)));
+    let margin = 0.03 * (high - low);
+    if low < high {
+        Axis::between("coefficient", low - margin, high + margin)
+    } else {
+        Axis::new("coefficient", Scale::Linear)
+    }
 }
 
 fn described(posterior: &[Coefficient], order: &[usize]) -> String {

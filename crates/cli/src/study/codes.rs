@@ -20,7 +20,7 @@ pub(crate) const ALL: &[Entry] = &[
         code: "S001",
         title: "the study cannot be read",
         text: "The file is not TOML, a key is missing, or a value is not of the kind that its key takes. The message has\n\
-               the line and column. `studies/` holds complete examples. Exit code 2.",
+               the line and column, what was found and what was expected. `studies/` holds complete examples. Exit code 2.",
     },
     Entry {
         code: "S002",
@@ -77,8 +77,8 @@ pub(crate) const ALL: &[Entry] = &[
     Entry {
         code: "S010",
         title: "not in this version",
-        text: "The study asks for something that is known and planned but not here: softmax and network models, analytic\n\
-               and hybrid solvers. The hint names what is here. Exit code 2.",
+        text: "The study asks for a model or a solver that the papers have and this version does not. The hint names those that it\n\
+               has. Exit code 2.",
     },
     Entry {
         code: "S011",
@@ -89,15 +89,18 @@ pub(crate) const ALL: &[Entry] = &[
     Entry {
         code: "S012",
         title: "a plan needs declared rows",
-        text: "`plan` touches no data, so it must be told how many rows and clients there are where noise, batches or δ\n\
-               depend on them: [data] declared_rows = N for all rows of the source, or a list with those of each client.\n\
-               For bundled data the public numbers are known. Exit code 2.",
+        text: "`plan` touches no row, so it must be told how many rows and clients there are where noise, batches or δ\n\
+               depend on them: [data] declared_rows = N for all rows of the source, or a list with those of each client,\n\
+               in the order of their names. Where clients are the values of a column, a total alone is enough for methods\n\
+               whose batches and δ do not go by rows. Of a source split by a column the training rows are declared. For\n\
+               bundled data the public numbers are known. Exit code 2.",
     },
     Entry {
         code: "S013",
         title: "the directory is not of a run",
         text: "A run writes into a new directory, an empty one, or one that an earlier run made, and into no other, so that\n\
-               it cannot overwrite your files. `predict` reads the posteriors of a finished run. Exit code 2.",
+               it cannot overwrite your files. `report` and `predict` read a finished run: one that was stopped has no results yet,\n\
+               and the same `run` with the same --out goes on where it stopped. Exit code 2.",
     },
     Entry {
         code: "S014",
@@ -105,6 +108,14 @@ pub(crate) const ALL: &[Entry] = &[
         text: "δ is the probability with which the promise may fail. A mechanism that publishes one random row in full has\n\
                δ = 1/n, so a δ of that size promises almost nothing. Take it well under 1/n. A warning does not change\n\
                the exit code. Exit code 0.",
+    },
+    Entry {
+        code: "S015",
+        title: "parts under add-remove need record ids",
+        text: "Local averaging and virtual clients deal rows to parts. If rows may come and go, a part must not follow from a\n\
+               row's place, because one row less would move all rows after it. It follows from a record id then: name the\n\
+               column in the schema, record_id = \"patient\". Ids are no inputs and stay at the site. Without ids promise\n\
+               substitution, where a row's place is enough. Exit code 2.",
     },
 ];
 
@@ -117,10 +128,12 @@ mod tests {
     fn every_code_of_a_study_has_its_paragraph() {
         let sources = concat!(
             include_str!("fault.rs"),
+            include_str!("plain.rs"),
             include_str!("meant.rs"),
             include_str!("method.rs"),
             include_str!("promise.rs"),
             include_str!("sites.rs"),
+            include_str!("columns.rs"),
             include_str!("forecast.rs"),
             include_str!("store.rs"),
             include_str!("engine.rs"),

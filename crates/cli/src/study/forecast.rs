@@ -1,16 +1,19 @@
-//! `posterity plan`: what each method will cost every client, from declared numbers; no data are touched.
+//! `posterity plan`: what each method will cost every client, from declared numbers; no row is touched.
 
+use super::columns;
 use super::guidance::{Guidance, guidance};
 use super::likelihood;
 use super::meant::Study;
-use super::sites::Sites;
+use super::sites::{Basis, Sites, span};
 use super::words::{self, row};
 use crate::digits::{shortest, up};
 use crate::failure::Failure;
+use inference::Schema;
 use inference::plan::{ClientPlan, MethodPlan, plan};
-use inference::settings::{Batching, Claim, DeltaRule, Method, Noise, Promise, Rates, Schedule, Solver};
+use inference::settings::{Claim, Method, Noise, Promise};
 use privacy::{Adjacency, Sampling, Unit};
 use serde::Serialize;
+use std::path::Path;
 
 /// Code of the warning about δ.
 const LOOSE_DELTA: &str = "S014";
@@ -29,8 +32,9 @@ pub(crate) struct Forecast<'a> {
 #[derive(Serialize)]
 struct Report<'a> {
     study: &'a str,
-    clients: usize,
+    clients: Option<usize>,
     rows: Option<&'a [u64]>,
+    rows_are: &'a str,
     parameters: Option<usize>,
     methods: Vec<MethodReport<'a>>,
     guidance: &'a Guidance,
@@ -73,47 +77,48 @@ struct ClientReport {
 }
 
 /// A warning where δ promises almost nothing to one of so many units.
-pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64) -> Option<String> {
-    let (units, named) = match unit {
-        Unit::Example => ("rows of a client", "rows"),
-        Unit::Client => ("clients", "clients"),
+pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64, basis: Basis) -> Option<String> {
+    let (units, named, about) = match unit {
+        Unit::Example => ("rows of a client", "rows", basis.about()),
+        Unit::Client => ("clients", "clients", ""),
     };
     (delta * among as f64 >= 1.0).then(|| {
         let delta = shortest(delta);
         format!(
-            "{LOOSE_DELTA}: {method}: δ = {delta} is not under 1 / {among}, the {units}; take it well under one over the {named}"
+            "{LOOSE_DELTA}: {method}: δ = {delta} is not under 1 / {about}{among}, the {units}; take it well under one over the {named}"
         )
     })
 }
 
 /// A warning where something public is computed from rows whose number the relation keeps private.
 pub(crate) fn private_rows(method: &Method) -> Option<String> {
-    let promise = method.promise.as_ref()?;
-    let private = promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove;
-    let batch = matches!(method.local.batch, Batching::PoissonOf { .. }) && method.solver == Solver::DpOptimisation;
-    let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
-    let rates = method.schedule == Schedule::Asynchronous(Rates::InverseRows);
-    (private && (batch || delta || rates)).then(|| {
+    method.goes_by_private_rows().then(|| {
         let name = &method.name;
         format!(
-            "{name}: under add-remove the number of rows is private, but rates or δ go by it: this promise holds for \
-             declared numbers, and a simulation declares the true ones"
+            "{name}: under add-remove the number of rows is private, but rates, weights or δ go by it: this promise \
+             holds for declared numbers, and a simulation declares the true ones"
         )
     })
 }
 
 impl<'a> Forecast<'a> {
-    /// Plans every method of the study.
-    pub(crate) fn of(study: &'a Study) -> Result<Self, Failure> {
-        let sites = Sites::declared(study)?;
+    /// Plans every method of the study. Of the data, only the schema is looked at; paths are relative to `base`.
+    pub(crate) fn of(study: &'a Study, base: &Path) -> Result<Self, Failure> {
+        let schema = columns::schema_if_there(study, base)?;
+        match &schema {
+            Some(schema) => columns::check(study, schema)?,
+            None => columns::record_ids(study, None)?,
+        }
+        let sites = Sites::declared(study, schema.as_ref())?;
         let width = sites.inputs.map(|inputs| inputs + usize::from(study.model.bias));
-        let parameters = width.and_then(|width| likelihood::parameters(study, width));
+        let classes = schema.as_ref().and_then(Schema::classes);
+        let parameters = width.and_then(|width| likelihood::parameters(&study.model.kind, classes, width));
         let mut plans = Vec::new();
         for (index, method) in study.methods.iter().enumerate() {
             sites.check(study, index, method)?;
             plans.push((method, plan(method, &sites.rows, parameters.unwrap_or(1))?));
         }
-        let guidance = guidance(&study.methods, sites.rows_known.then_some(&sites.rows));
+        let guidance = guidance(&study.methods, &sites);
         Ok(Self { study, sites, parameters, plans, guidance })
     }
 
@@ -122,23 +127,25 @@ impl<'a> Forecast<'a> {
         for (method, plan) in &self.plans {
             let Some(promise) = &method.promise else { continue };
             let loose = plan.clients.iter().filter(|client| client.delta_is_loose()).min_by_key(|client| client.among);
-            let of = |client: &ClientPlan| loose_delta(&method.name, promise.unit, client.delta.get(), client.among);
+            let basis = self.sites.basis;
+            let of = |c: &ClientPlan| loose_delta(&method.name, promise.unit, c.delta.get(), c.among, basis);
             warnings.extend(private_rows(method));
-            warnings.extend(loose.filter(|_| self.sites.rows_known || promise.unit == Unit::Client).and_then(of));
+            warnings.extend(loose.filter(|_| basis.has_rows() || promise.unit == Unit::Client).and_then(of));
         }
-        if !self.sites.rows_known {
-            warnings.push("rows are not declared: δ was not compared with one over their number".to_owned());
+        if !self.sites.basis.has_rows() {
+            let text = "rows of each client are not declared: δ was not compared with one over their number";
+            warnings.push(text.to_owned());
         }
         if self.parameters.is_none() {
-            warnings
-                .push("inputs are not declared: bytes are not known, and noise shares are sized for one".to_owned());
+            let what = if self.sites.inputs.is_none() { "inputs are not declared" } else { "classes are not known" };
+            warnings.push(format!("{what}: bytes are not known, and noise shares are sized for one"));
         }
         warnings
     }
 
     /// The plan in words.
     pub(crate) fn text(&self) -> String {
-        let mut rows = vec![row("study", self.study.name.clone()), row("clients", self.clients())];
+        let mut rows = vec![row("study", self.study.name.clone()), row("clients", self.sites.words())];
         if let Some(parameters) = self.parameters {
             rows.push(row("model", format!("{}: {parameters} parameters", words::model(&self.study.model))));
         }
@@ -151,23 +158,17 @@ impl<'a> Forecast<'a> {
             }
             let bytes = self.parameters.map(|_| format!(" of {} bytes", plan.bytes_per_message));
             let most = if method.promise.is_some() { "at most " } else { "" };
-            rows.push(row("messages", format!("{most}{}{}", plan.messages, bytes.unwrap_or_default())));
+            let whose = if self.sites.basis.has_clients() { "" } else { " of each client" };
+            rows.push(row("messages", format!("{most}{}{whose}{}", plan.messages, bytes.unwrap_or_default())));
         }
         rows.push(row("", ""));
-        let aggregator = if self.guidance.aggregator { " with an aggregator" } else { "" };
-        rows.push(row("suggested", format!("{}{aggregator}", self.guidance.solver)));
-        rows.push(row("", format!("because {} (Heikkilä et al. 2022, section 5)", self.guidance.why)));
+        rows.push(row("suggested", format!("{}: {}", self.guidance.algorithm, self.guidance.settings)));
+        let papers = &self.guidance.papers;
+        let aggregator = if papers.aggregator { " with an aggregator" } else { "" };
+        rows.push(row("the papers", format!("{}{aggregator}, because {}", papers.solver, papers.why)));
+        rows.push(row("", "(Heikkilä et al. 2022, section 5)"));
         rows.extend(self.warnings().into_iter().map(|text| row("warning", text)));
         words::table(&rows).lines().map(|line| format!("{}\n", line.trim_end())).collect()
-    }
-
-    fn clients(&self) -> String {
-        let all = self.sites.rows.len();
-        if !self.sites.rows_known {
-            return format!("{all}, rows not declared");
-        }
-        let total: u64 = self.sites.rows.iter().sum();
-        format!("{all} with {} training rows each, {total} together", span(self.sites.rows.iter().copied()))
     }
 
     /// The plan as one object.
@@ -175,8 +176,9 @@ impl<'a> Forecast<'a> {
         let methods = self.plans.iter().map(|(method, plan)| self.method(method, plan)).collect();
         let report = Report {
             study: &self.study.name,
-            clients: self.sites.rows.len(),
-            rows: self.sites.rows_known.then_some(&self.sites.rows),
+            clients: self.sites.basis.has_clients().then_some(self.sites.rows.len()),
+            rows: self.sites.basis.has_rows().then_some(&self.sites.rows),
+            rows_are: self.sites.basis.name(),
             parameters: self.parameters,
             methods,
             guidance: &self.guidance,
@@ -207,7 +209,7 @@ impl<'a> Forecast<'a> {
 
     fn client(&self, plan: &ClientPlan, rows: u64) -> ClientReport {
         ClientReport {
-            rows: self.sites.rows_known.then_some(rows),
+            rows: self.sites.basis.has_rows().then_some(rows),
             delta: plan.delta.get(),
             noise_multiplier: plan.noise_multiplier(),
             clip: plan.shape.bound().get(),
@@ -217,14 +219,6 @@ impl<'a> Forecast<'a> {
             epsilon_certified: plan.certified,
             epsilon_claimed: plan.claimed,
         }
-    }
-}
-
-/// One number, or the smallest and the largest.
-fn span(numbers: impl Iterator<Item = u64> + Clone) -> String {
-    match (numbers.clone().min(), numbers.max()) {
-        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
-        (least, _) => least.unwrap_or(0).to_string(),
     }
 }
 
@@ -253,10 +247,11 @@ fn cost(promise: &Promise, clients: &[ClientPlan]) -> Vec<(String, String)> {
         Claim::Moments => format!("; at most {} by moments", most(|client| client.claimed)),
     };
     let delta = largest(clients, |client| client.delta.get(), shortest);
+    let updates: Vec<u64> = clients.iter().map(|client| client.updates).collect();
     vec![
         row("promise", words::promise(promise)),
         row("noise", format!("multiplier {multiplier}{calibrated} on sums clipped at {clip}")),
-        row("updates", format!("{} of each client, {each} an update{drawn}", span(clients.iter().map(|c| c.updates)))),
+        row("updates", format!("{} of each client, {each} an update{drawn}", span(&updates))),
         row("cost", format!("{certified}{claimed}; δ {delta}")),
     ]
 }

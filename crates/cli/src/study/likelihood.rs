@@ -1,8 +1,6 @@
 //! From a study's words for its model to the model itself, once the outcome is known.
 
-use super::meant::{Likelihood, Study};
-use crate::failure::Failure;
-use crate::registry;
+use super::meant::Likelihood;
 use inference::{Linear, Logistic, Model, Network, OutcomeKind, Output, Schema, Softmax};
 use std::sync::Arc;
 
@@ -24,14 +22,11 @@ pub(crate) fn model(kind: &Likelihood, classes: Option<usize>, seed: u64) -> Arc
     }
 }
 
-/// How many parameters a study's model has for rows of this width; none where the classes of its outcome are not known
-/// without its data.
-pub(crate) fn parameters(study: &Study, width: usize) -> Option<usize> {
-    let bundled = registry::find(&study.data.source).filter(|_| study.data.schema.is_none());
-    let classes = bundled.and_then(|set| Schema::from_toml(set.schema).ok()).and_then(|schema| schema.classes());
-    match study.model.kind {
+/// How many parameters a model has for rows of this width; none where it depends on classes that are not known.
+pub(crate) fn parameters(kind: &Likelihood, classes: Option<usize>, width: usize) -> Option<usize> {
+    match kind {
         Likelihood::Softmax | Likelihood::Network { .. } if classes.is_none() => None,
-        _ => Some(model(&study.model.kind, classes, 0).parameters(width)),
+        _ => Some(model(kind, classes, 0).parameters(width)),
     }
 }
 
@@ -52,24 +47,5 @@ pub(crate) fn levels(schema: &str) -> Vec<String> {
     match Schema::from_toml(schema).map(|schema| schema.outcome().kind.clone()) {
         Ok(OutcomeKind::Classes(levels)) => levels,
         _ => Vec::new(),
-    }
-}
-
-/// Classes want levels, a linear model a number.
-pub(crate) fn check_outcome(kind: &Likelihood, source: &str, classes: Option<usize>) -> Result<(), Failure> {
-    let refuse = |what: &str, hint: &str| Err(Failure::usage(format!("{what}, and that of {source} is another"), hint));
-    match (kind, classes) {
-        (Likelihood::Logistic { .. }, Some(2)) | (Likelihood::Linear { .. }, None) => Ok(()),
-        (Likelihood::Softmax | Likelihood::Network { .. }, Some(_)) => Ok(()),
-        (Likelihood::Logistic { .. }, _) => refuse(
-            "a logistic model needs an outcome of two levels",
-            "kind = \"linear\" for a number, \"softmax\" for more than two levels",
-        ),
-        (Likelihood::Linear { .. }, Some(_)) => {
-            refuse("a linear model needs an outcome that is a number", "kind = \"logistic\" for two levels")
-        }
-        (Likelihood::Softmax | Likelihood::Network { .. }, None) => {
-            refuse("softmax and network models need an outcome with levels", "kind = \"linear\" for a number")
-        }
     }
 }

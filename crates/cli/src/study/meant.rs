@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const SCHEMA: i64 = 1;
 
 /// Names of the baselines that every run adds.
-const BASELINES: [&str; 2] = ["local only", "non-private"];
+const BASELINES: [&str; 4] = ["majority class", "mean of the target", "local only", "non-private"];
 
 /// Everything that a study chose.
 #[derive(Debug, Clone)]
@@ -145,7 +145,8 @@ fn check_names(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(), Fault> {
     let taken = |name: &str| name.trim().is_empty() || BASELINES.contains(&name.trim().to_lowercase().as_str());
     if let Some(at) = names.iter().position(|name| taken(name)) {
         let message = format!("a method is named {:?}", names[at]);
-        let hint = "results are told apart by their names, and the baselines have theirs: local only, non-private";
+        let hint =
+            format!("results are told apart by their names, and the baselines have theirs: {}", BASELINES.join(", "));
         return Err(source.fault(&format!("method.{at}.name"), "S005", message, hint));
     }
     match repeated(&names) {
@@ -229,7 +230,7 @@ fn partitions(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(Partition, V
             Err(source.fault("partition", "S011", message, "leave one of them out"))
         }
         (None, None) => {
-            let message = "missing field `partition`".to_owned();
+            let message = "`partition` is missing".to_owned();
             Err(source.fault("", "S001", message, "add a [partition], for example kind = \"even\" with clients = 10"))
         }
     }

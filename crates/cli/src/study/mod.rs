@@ -2,6 +2,7 @@
 
 mod check;
 pub(crate) mod codes;
+mod columns;
 mod engine;
 mod fault;
 mod forecast;
@@ -9,8 +10,11 @@ mod guidance;
 mod likelihood;
 mod meant;
 mod method;
+mod noise_aware;
+mod plain;
 mod posterior;
 mod predict;
+mod predictor;
 mod progress;
 mod promise;
 mod reproduce;
@@ -25,6 +29,7 @@ mod words;
 
 pub(crate) use fault::Fault;
 pub(crate) use reproduce::Cell;
+pub(crate) use store::unfinished;
 
 use crate::arguments::{PredictArguments, ReproduceArguments, RunArguments};
 use crate::failure::Failure;
@@ -33,13 +38,13 @@ use std::path::Path;
 
 /// `posterity check`
 pub(crate) fn check(path: &Path, json: bool) -> Result<String, Failure> {
-    check::text(&Study::open(path)?, json)
+    check::text(&Study::open(path)?, folder(path), json)
 }
 
 /// `posterity plan`
 pub(crate) fn plan(path: &Path, json: bool) -> Result<String, Failure> {
     let study = Study::open(path)?;
-    let forecast = forecast::Forecast::of(&study)?;
+    let forecast = forecast::Forecast::of(&study, folder(path))?;
     Ok(if json { forecast.json() } else { forecast.text() })
 }
 
@@ -55,15 +60,19 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
             format!("posterity reproduce {}", study.file),
         ));
     }
-    let base = arguments.study.parent().unwrap_or(Path::new("."));
-    let engine = simulator::Simulator::open(&study, base)?;
+    let engine = simulator::Simulator::open(&study, folder(&arguments.study))?;
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
     run::run(&study, &engine, &out, json)
 }
 
+/// The folder of a study, which its paths are relative to.
+fn folder(study: &Path) -> &Path {
+    study.parent().unwrap_or(Path::new("."))
+}
+
 /// `posterity predict`
 pub(crate) fn predict(arguments: &PredictArguments, json: bool) -> Result<String, Failure> {
-    predict::text(arguments, &simulator::predict, json)
+    predict::text(arguments, &predictor::predict, json)
 }
 
 /// `posterity reproduce`

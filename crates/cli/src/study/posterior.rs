@@ -39,6 +39,9 @@ pub(crate) struct Posterior {
     pub(crate) inputs: Vec<String>,
     /// The schema by which rows were encoded, in TOML.
     pub(crate) data_schema: String,
+    /// What this file is not: a protected release. Empty in files of a program that did not say so yet.
+    #[serde(default)]
+    pub(crate) outside_epsilon: String,
     /// The numbers.
     pub(crate) posterior: Marginals,
 }

@@ -1,6 +1,6 @@
 //! Bayesian committee machine: every client fits a posterior of its own, once, and their product is served.
 
-use super::{Algorithm, Answer, Answers, Step, misfit, released};
+use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, released};
 use crate::settings::{CommitteePrior, Damping, Repair};
 use crate::solve::{LocalSolve, Problem, Task};
 use crate::{RunError, Seat, Total};
@@ -62,6 +62,12 @@ impl Algorithm for Committee {
 
     fn ask(&self, _: &Total) {}
 
+    /// The question is empty.
+    fn check(&self, (): &(), (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_terms(self.solver.numbers(self.problem.family), seat)?;
+        self.solver.check(seat)
+    }
+
     fn answer(
         &self,
         query: &Released<()>,
@@ -91,7 +97,9 @@ impl Algorithm for Committee {
         Ok(Step { state, applied })
     }
 
-    fn settle(&self, (): (), _: &Released<Total>) {}
+    fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
+        Ok(())
+    }
 
     fn posterior(&self, state: &Total) -> Vec<f64> {
         let prior = &self.problem.prior.0;

@@ -12,6 +12,8 @@ pub trait Protocol: Send + Sync {
     fn start(&self) -> Result<Vec<u8>, RunError>;
     /// The question in a state.
     fn ask(&self, state: &[u8]) -> Result<Vec<u8>, RunError>;
+    /// Refuses a question, a memory or terms that [`Protocol::answer`] would refuse: before anything is charged.
+    fn check(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>) -> Result<(), RunError>;
     /// A site's answer and its drafted memory. An empty memory is that of a new site.
     fn answer(
         &self,
@@ -22,7 +24,7 @@ pub trait Protocol: Send + Sync {
     ) -> Result<(Outgoing, Vec<u8>), RunError>;
     /// The state after some answers.
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError>;
-    /// The memory after a receipt, which is a [`Total`] in bytes.
+    /// The memory after a receipt, which is a [`Total`] in bytes; an error if no memory follows from it.
     fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError>;
     /// What is served.
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError>;
@@ -46,6 +48,10 @@ impl<A: Algorithm> Protocol for A {
         encode(&Algorithm::ask(self, &decode(state, "a state")?), "a query")
     }
 
+    fn check(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>) -> Result<(), RunError> {
+        Ok(Algorithm::check(self, &decode(query, "a query")?, &remembered(memory)?, seat)?)
+    }
+
     fn answer(
         &self,
         query: &[u8],
@@ -54,7 +60,9 @@ impl<A: Algorithm> Protocol for A {
         gate: &mut dyn Gate,
     ) -> Result<(Outgoing, Vec<u8>), RunError> {
         let query: Released<A::Query> = decode(query, "a query")?;
-        let memory = if memory.is_empty() { A::Memory::default() } else { decode(memory, "a memory")? };
+        let memory = remembered(memory)?;
+        // Drivers have asked before; one that forgot to learns nothing either.
+        Algorithm::check(self, query.get(), &memory, seat)?;
         let answer = Algorithm::answer(self, &query, &memory, seat, gate)?;
         Ok((answer.outgoing, encode(&answer.draft, "a memory")?))
     }
@@ -65,13 +73,18 @@ impl<A: Algorithm> Protocol for A {
     }
 
     fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError> {
-        let settled = Algorithm::settle(self, decode(draft, "a memory")?, &decode(applied, "a receipt")?);
+        let settled = Algorithm::settle(self, decode(draft, "a memory")?, &decode(applied, "a receipt")?)?;
         encode(&settled, "a memory")
     }
 
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError> {
         Ok(Algorithm::posterior(self, &decode(state, "a state")?))
     }
+}
+
+/// A memory from its bytes: that of a new site from none.
+fn remembered<M: DeserializeOwned + Default>(bytes: &[u8]) -> Result<M, RunError> {
+    if bytes.is_empty() { Ok(M::default()) } else { decode(bytes, "a memory") }
 }
 
 /// Canonical bytes.

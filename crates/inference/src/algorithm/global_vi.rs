@@ -1,12 +1,12 @@
 //! Global variational inference: clients send sums of clipped gradients, and the server moves q.
 
-use super::{Algorithm, Answer, Answers, Step};
+use super::{Algorithm, Answer, Answers, Step, check_terms, unlike};
 use crate::model::{Point, Scratch, seed_of};
-use crate::optimiser::{Descent, kl_gradient};
+use crate::optimiser::{Descent, is_within_limits, kl_gradient};
 use crate::settings::Local;
-use crate::solve::Problem;
+use crate::solve::{Problem, check_solver_terms};
 use crate::{Gaussian, RunError, Seat, Total};
-use privacy::{Batch, Bounded, Gate, PrivacyError, Released};
+use privacy::{Batch, Bounded, Gate, Grain, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
 /// The centralised baseline of Sharma et al. 2019 and Heikkilä et al. 2022 (after Jälkö et al. 2017).
@@ -73,6 +73,16 @@ impl Algorithm for GlobalVi {
         Standing { mean: point.mean.to_vec(), deviation: point.deviation.to_vec() }
     }
 
+    /// A finite mean and a deviation within the descent's limits for each parameter; sums of clipped examples.
+    fn check(&self, query: &Standing, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        let d = self.problem.family.dimension();
+        check_terms(self.problem.family.len(), seat)?;
+        check_solver_terms(seat, Grain::Example, 1)?;
+        let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
+        let spread = query.deviation.len() == d && query.deviation.iter().all(|s| is_within_limits(*s));
+        (mean && spread).then_some(()).ok_or_else(|| unlike("a finite mean and a positive deviation of each parameter"))
+    }
+
     fn answer(
         &self,
         query: &Released<Standing>,
@@ -80,14 +90,7 @@ impl Algorithm for GlobalVi {
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
-        let (rows, d) = (seat.shard.rows(), self.problem.family.dimension());
-        if query.get().mean.len() != d || query.get().deviation.len() != d {
-            // Found before a row is looked at, so that a question made up for it learns nothing.
-            return Err(PrivacyError::Shape {
-                found: "a question of another dimension".into(),
-                expected: "one coordinate for each parameter".into(),
-            });
-        }
+        let rows = seat.shard.rows();
         let mut batch = Batch::default();
         gate.batch(rows.len(), &mut batch)?;
         let mut sum = Bounded::examples(*gate.shape(), &batch)?;
@@ -106,7 +109,9 @@ impl Algorithm for GlobalVi {
         Ok(Step { state, applied: Vec::new() })
     }
 
-    fn settle(&self, (): (), _: &Released<Total>) {}
+    fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
+        Ok(())
+    }
 
     fn posterior(&self, state: &Descent) -> Vec<f64> {
         let point = state.point();

@@ -39,6 +39,13 @@ pub trait Algorithm: Send + Sync {
     /// What is asked now.
     fn ask(&self, state: &Self::State) -> Self::Query;
 
+    /// Refuses a question that this algorithm never asks, a memory that it never makes, and terms that are not its own,
+    /// by public numbers alone.
+    ///
+    /// A site asks this before it charges its ledger and before it looks at a row: a refused question costs nothing and
+    /// learns nothing.
+    fn check(&self, query: &Self::Query, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError>;
+
     /// A site's answer, through its gate, and what it will remember if the server keeps the answer.
     fn answer(
         &self,
@@ -51,8 +58,9 @@ pub trait Algorithm: Send + Sync {
     /// Takes in the answers to one query, and says what was applied of each.
     fn fold(&self, state: Self::State, answers: &Answers) -> Result<Step<Self::State>, RunError>;
 
-    /// What the site remembers after the server's receipt.
-    fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Self::Memory;
+    /// What the site remembers after the server's receipt. Refuses one that would make a memory which
+    /// [`Algorithm::check`] refuses.
+    fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Result<Self::Memory, PrivacyError>;
 
     /// The natural parameters that are served: always proper.
     fn posterior(&self, state: &Self::State) -> Vec<f64>;
@@ -83,6 +91,26 @@ pub struct Step<S> {
     pub state: S,
     /// What was applied, in the order of the answers.
     pub applied: Vec<Total>,
+}
+
+/// Checks that agreed sums have the length of the method's.
+fn check_terms(expected: usize, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    let found = seat.terms.shape.dimension();
+    if found == expected {
+        return Ok(());
+    }
+    Err(PrivacyError::Shape {
+        found: format!("agreed sums of {found} coordinates"),
+        expected: format!("{expected}, as many as the method releases"),
+    })
+}
+
+/// What a question that is not as it should be is answered with.
+fn unlike(expected: &str) -> PrivacyError {
+    PrivacyError::Shape {
+        found: "a question whose numbers are not finite, not proper, or not as many".into(),
+        expected: expected.into(),
+    }
 }
 
 /// What one change is of a sum, a constant of the study.

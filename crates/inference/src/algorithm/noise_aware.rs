@@ -1,12 +1,12 @@
 //! Noise-aware PVI: every release is read as an observation of a sum, with noise of known variance.
 
 use super::readout::{Scales, read_out, scales, shrunk};
-use super::{Algorithm, Answer, Answers, Step, misfit};
+use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, unlike};
 use crate::model::{Point, Scratch, Sink, seed_of};
 use crate::settings::{Curvature, NoiseAware as Settings};
-use crate::solve::Problem;
+use crate::solve::{Problem, check_solver_terms};
 use crate::{RunError, Seat, Total};
-use privacy::{Adjacency, Batch, Bounded, Gate, GridVector, PrivacyError, Released};
+use privacy::{Adjacency, Batch, Bounded, Gate, Grain, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
 /// Full-batch variational inference by clipped, whitened residuals (`docs/maths/noise-aware.md`).
@@ -219,6 +219,19 @@ impl Algorithm for NoiseAware {
         Question { about: self.about(state), mean, deviation, scales: state.scales.clone() }
     }
 
+    /// A finite mean, a positive deviation and a scale for each parameter; moments where the rule has them.
+    fn check(&self, query: &Question, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        let d = self.dimension();
+        check_terms(self.settings.numbers(d), seat)?;
+        check_solver_terms(seat, Grain::Example, 1)?;
+        let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
+        let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
+        let about = query.about == About::Residuals || matches!(self.settings.curvature, Curvature::Moments { .. });
+        (mean && spread && about && query.scales.len() == d)
+            .then_some(())
+            .ok_or_else(|| unlike("a finite mean, a positive deviation and a scale of each parameter"))
+    }
+
     fn answer(
         &self,
         query: &Released<Question>,
@@ -226,13 +239,7 @@ impl Algorithm for NoiseAware {
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
-        let (rows, d, question) = (seat.shard.rows(), self.dimension(), query.get());
-        if question.mean.len() != d || question.deviation.len() != d || question.scales.len() != d {
-            return Err(PrivacyError::Shape {
-                found: "a question of another dimension".into(),
-                expected: "one coordinate for each parameter".into(),
-            });
-        }
+        let (rows, question) = (seat.shard.rows(), query.get());
         let mut batch = Batch::default();
         gate.batch(rows.len(), &mut batch)?;
         let sum = match (question.about, self.settings.curvature) {
@@ -277,7 +284,9 @@ impl Algorithm for NoiseAware {
         Ok(Step { state, applied: Vec::new() })
     }
 
-    fn settle(&self, (): (), _: &Released<Total>) {}
+    fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
+        Ok(())
+    }
 
     fn posterior(&self, state: &Sight) -> Vec<f64> {
         let count = state.served.len() as f64;
@@ -293,8 +302,10 @@ impl Algorithm for NoiseAware {
 /// −(∂/∂ log s)/s², on the way to the clipped sum.
 struct Sheared<'a> {
     sum: &'a mut Bounded,
-    /// What each position is multiplied by: as many as numbers are sent.
+    dimension: usize,
+    /// What each coordinate is multiplied by: as many as numbers are sent.
     factors: Vec<f64>,
+    places: Vec<u32>,
     scaled: Vec<f64>,
 }
 
@@ -304,17 +315,25 @@ impl<'a> Sheared<'a> {
         if let Curvature::EveryRound { weight } = curvature {
             factors.extend(question.deviation.iter().map(|s| -weight / (s * s)));
         }
-        Self { sum, factors, scaled: Vec::new() }
+        Self { sum, dimension: question.mean.len(), factors, places: Vec::new(), scaled: Vec::new() }
     }
 }
 
 impl Sink for Sheared<'_> {
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
-        let kept = positions.partition_point(|&p| (p as usize) < self.factors.len());
+        let (d, stored) = (self.dimension, values.len() / 2);
+        let dense = (stored - positions.len()) as u32;
+        self.places.clear();
+        self.places.extend((0..dense).chain(positions.iter().copied()));
         self.scaled.clear();
-        let of = |p: &u32| self.factors[*p as usize];
-        self.scaled.extend(positions[..kept].iter().zip(values).map(|(p, v)| of(p) * v));
-        self.sum.push_sparse(&positions[..kept], &self.scaled)
+        let halves = values.chunks(stored.max(1)).zip(self.factors.chunks(d.max(1)));
+        for (values, factors) in halves {
+            self.scaled.extend(self.places.iter().zip(values).map(|(p, v)| factors[*p as usize] * v));
+        }
+        match self.factors.len() == d {
+            true => self.sum.push_sparse(&self.places, &self.scaled),
+            false => self.sum.push_halves(positions, &self.scaled),
+        }
     }
 }
 

@@ -1,12 +1,15 @@
 //! Partitioned variational inference: q(θ) ∝ p(θ) Π_m t_m(θ); a client refines its t_m.
 
-use super::{Algorithm, Answer, Answers, Step, misfit, released};
-use crate::optimiser::Moments;
+use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, released, unlike};
+use crate::optimiser::{Moments, is_within_limits};
 use crate::settings::{Damping, FactorRule, Readout};
 use crate::solve::{LocalSolve, Prior, Problem, Solved, Task};
-use crate::{Family, RunError, Seat, Total};
+use crate::{Family, Gaussian, RunError, Seat, Total};
 use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
+
+/// No |η| of an honest q or factor is larger. A change between two of these is on the sending grid, which holds 2^38.
+const MOST_NATURAL: f64 = (1_u64 << 36) as f64;
 
 /// Algorithm 1 of Ashman et al. 2022 (arXiv:2202.12275), once for all its private forms: they differ in the solver, the
 /// gate and the cavity.
@@ -59,6 +62,18 @@ pub struct Remembered {
 }
 
 impl Pvi {
+    /// A factor is on the grid of the total, and so small that the change which takes it back can be sent: 1/kept of it
+    /// where a rule asks for that change.
+    fn check_factor(&self, factor: &Total) -> Result<(), PrivacyError> {
+        let kept = if self.factor == FactorRule::Free { 1.0 } else { self.kept.get() };
+        let like = factor.is_like(&Total::zeros(self.problem.family.len(), self.finest));
+        let small = like && factor.values().iter().all(|v| v.abs() <= MOST_NATURAL * kept);
+        small.then_some(()).ok_or_else(|| PrivacyError::Shape {
+            found: "a receipt or a factor of other numbers, another grid, or too large a size".into(),
+            expected: "one number for each of q's natural parameters, on the grid of the total".into(),
+        })
+    }
+
     fn read_out(&self, total: &Total) -> Vec<f64> {
         let prior = &self.problem.prior.0;
         let raw: Vec<f64> = prior.iter().zip(total.values()).map(|(p, t)| p + t).collect();
@@ -96,6 +111,19 @@ impl Algorithm for Pvi {
 
     fn ask(&self, state: &PviState) -> Vec<f64> {
         state.served.last().cloned().unwrap_or_else(|| self.read_out(&state.total))
+    }
+
+    /// q is proper: finite, of the family's dimension, with a positive precision, and neither so large nor so flat that
+    /// the change from it could not be sent. The remembered factor is one that [`Pvi::settle`] makes.
+    fn check(&self, query: &Vec<f64>, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        let family = self.problem.family;
+        check_terms(self.solver.numbers(family), seat)?;
+        self.solver.check(seat)?;
+        memory.iter().filter_map(|memory| memory.get().factor.as_ref()).try_for_each(|t| self.check_factor(t))?;
+        let small = query.iter().all(|v| v.abs() <= MOST_NATURAL);
+        let spread = |q: Gaussian| q.deviations().into_iter().all(is_within_limits);
+        let proper = small && family.gaussian(query).is_some_and(spread);
+        proper.then_some(()).ok_or_else(|| unlike("the natural parameters of a proper q, one for each of the family's"))
     }
 
     fn answer(
@@ -142,15 +170,17 @@ impl Algorithm for Pvi {
         Ok(Step { state, applied })
     }
 
-    fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Self::Memory {
-        let mut memory = draft?;
+    fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Result<Self::Memory, PrivacyError> {
+        let Some(mut memory) = draft else { return Ok(None) };
         if self.cavity == Cavity::OwnFactor {
+            self.check_factor(applied.get())?;
             memory.update(applied, &(), |memory, applied, ()| match &mut memory.factor {
                 Some(factor) => factor.add(applied),
                 None => memory.factor = Some(applied.clone()),
             });
+            memory.get().factor.iter().try_for_each(|t| self.check_factor(t))?;
         }
-        Some(memory)
+        Ok(Some(memory))
     }
 
     fn posterior(&self, state: &PviState) -> Vec<f64> {

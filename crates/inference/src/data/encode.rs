@@ -150,7 +150,7 @@ impl<'a> Encoder<'a> {
 }
 
 /// Empty, `?` and `NA` are missing, unless they are a level.
-fn is_missing(cell: &str) -> bool {
+pub(crate) fn is_missing(cell: &str) -> bool {
     matches!(cell, "" | "?" | "NA")
 }
 
@@ -173,7 +173,9 @@ fn refuse_number(place: Place<'_>, numeric: &Numeric, cell: &str) -> Result<(), 
     if missing && numeric.missing != Missing::Refused {
         return Ok(());
     }
-    let hint = if missing {
+    let hint = if number(&cell.replace(',', ".")).is_some() {
+        "write numbers with a decimal point, and without separators of thousands"
+    } else if missing {
         "say in the schema what a missing cell is: missing = \"flag\", or missing = { fill = value }"
     } else {
         "mend the cell, or leave it empty and say in the schema what a missing cell is: missing = \"flag\""

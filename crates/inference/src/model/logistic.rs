@@ -130,7 +130,7 @@ fn by_mixture(
     scratch: &mut Scratch,
     sink: &mut dyn Sink,
 ) -> Result<(), PrivacyError> {
-    let Scratch { per_row: [value, slope, ..], positions, values, per_parameter, .. } = scratch;
+    let Scratch { per_row: [value, slope, ..], values, per_parameter, .. } = scratch;
     per_parameter.clear();
     per_parameter.extend(at.deviation.iter().map(|s| s * s));
     value.resize(which.len(), 0.0);
@@ -143,7 +143,7 @@ fn by_mixture(
     for ((&i, value), slope) in which.iter().zip(value).zip(slope) {
         let row = rows.row(i);
         let by_log = |j: usize, x: f64| -*slope * x * x * per_parameter[j];
-        hand_over(&row, row.outcome - *value, by_log, (positions, values), at, sink)?;
+        hand_over(&row, row.outcome - *value, by_log, values, sink)?;
     }
     Ok(())
 }
@@ -157,8 +157,8 @@ fn by_draws(
     scratch: &mut Scratch,
     sink: &mut dyn Sink,
 ) -> Result<(), PrivacyError> {
-    let Scratch { per_row: [residual, theta, ..], positions, values, per_parameter: shift, .. } = scratch;
-    let (d, draws) = (at.mean.len(), draws as usize);
+    let Scratch { per_row: [residual, theta, ..], values, per_parameter: shift, .. } = scratch;
+    let (d, share, draws) = (at.mean.len(), 1.0 / f64::from(draws), draws as usize);
     shifts(at, seed, draws, shift);
     theta.clear();
     theta.extend(shift.iter().zip(at.mean.iter().cycle()).map(|(shift, mean)| mean + shift));
@@ -170,9 +170,14 @@ fn by_draws(
     residual.iter_mut().for_each(|a| *a = sigmoid(*a));
     for (&i, residual) in which.iter().zip(residual.chunks_mut(draws)) {
         let row = rows.row(i);
-        residual.iter_mut().for_each(|r| *r = (row.outcome - *r) / draws as f64);
-        let by_log = |j: usize, x: f64| x * residual.iter().enumerate().map(|(k, r)| r * shift[k * d + j]).sum::<f64>();
-        hand_over(&row, residual.iter().sum(), by_log, (positions, values), at, sink)?;
+        residual.iter_mut().for_each(|r| *r = share * (row.outcome - *r));
+        match residual {
+            [r] => hand_over(&row, *r, |j, x| x * (*r * shift[j]), values, sink)?,
+            _ => {
+                let pull = |j| residual.iter().enumerate().map(|(k, r)| r * shift[k * d + j]).sum::<f64>();
+                hand_over(&row, residual.iter().sum(), |j, x| x * pull(j), values, sink)?;
+            }
+        }
     }
     Ok(())
 }

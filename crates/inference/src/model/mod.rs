@@ -1,5 +1,6 @@
 //! Models: a likelihood, its gradients under a Gaussian q, and its predictions.
 
+mod credible;
 mod factor;
 mod frame;
 mod hand_over;
@@ -11,6 +12,7 @@ mod shift;
 mod sigmoid;
 mod softmax;
 
+pub use credible::credible;
 pub use linear::Linear;
 pub use logistic::{Expectation, Logistic, Predictive};
 pub use network::{Network, Output};
@@ -31,9 +33,10 @@ pub struct Point<'a> {
     pub deviation: &'a [f64],
 }
 
-/// Takes one sparse vector for each row: positions, increasing within each half, and values.
+/// Takes one gradient for each row, by the means and by the log deviations.
 pub trait Sink {
-    /// Adds the gradient of one row.
+    /// Adds the gradient of one row. Half of the values are by the means: one for each dense input, one for each of these
+    /// positions; the other half likewise by the log deviations. All else is zero.
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError>;
 
     /// Adds the gradients of all rows of a batch, given layer by layer; those by log s are those by μ times `shift`, one by
@@ -50,11 +53,8 @@ pub trait Sink {
                 positions.push(p as u32);
                 values.push(v);
             });
-            let stored = positions.len();
-            for k in 0..stored {
-                let p = positions[k] as usize;
-                positions.push((shift.len() + p) as u32);
-                values.push(values[k] * shift[p]);
+            for (k, &p) in positions.iter().enumerate() {
+                values.push(values[k] * shift[p as usize]);
             }
             self.add(&positions, &values)?;
         }
@@ -78,7 +78,7 @@ fn entries(layers: &[Layer<'_>], row: usize, mut take: impl FnMut(usize, f64)) {
 /// The clipped sum, on its way to a gate.
 impl Sink for Bounded {
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
-        self.push_sparse(positions, values)
+        self.push_halves(positions, values)
     }
 
     /// A sum of as many numbers as there are weights takes the gradients by μ alone.
@@ -91,7 +91,12 @@ impl Sink for Bounded {
 /// The plain sum, for what is solved in the clear.
 impl Sink for Vec<f64> {
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
-        positions.iter().zip(values).for_each(|(p, v)| self[*p as usize] += v);
+        let (d, stored) = (self.len() / 2, values.len() / 2);
+        let dense = 0..(stored - positions.len()) as u32;
+        for (half, values) in self.chunks_mut(d.max(1)).zip(values.chunks(stored.max(1))) {
+            let places = dense.clone().chain(positions.iter().copied());
+            places.zip(values).for_each(|(p, v)| half[p as usize] += v);
+        }
         Ok(())
     }
 
@@ -113,7 +118,7 @@ impl Sink for Vec<f64> {
 pub struct Scratch {
     /// Numbers for each row of a batch.
     pub per_row: [Vec<f64>; 6],
-    /// Positions of one row's gradient.
+    /// Positions of one row's gradient, where they are not the row's own.
     pub positions: Vec<u32>,
     /// Values of one row's gradient.
     pub values: Vec<f64>,
@@ -185,8 +190,8 @@ pub trait Model: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Hands the sink scale·x² of each row of `which`, where parameter j is the coefficient of input j.
-    fn moments(&self, rows: &Rows, which: &[usize], scale: f64, sink: &mut dyn Sink) -> Result<(), PrivacyError> {
+    /// Adds scale·x² of each row of `which` to the sum, where parameter j is the coefficient of input j.
+    fn moments(&self, rows: &Rows, which: &[usize], scale: f64, sum: &mut Bounded) -> Result<(), PrivacyError> {
         let (mut positions, mut values) = (Vec::new(), Vec::new());
         for &i in which {
             positions.clear();
@@ -195,7 +200,7 @@ pub trait Model: fmt::Debug + Send + Sync {
                 positions.push(j as u32);
                 values.push(scale * x * x);
             }
-            sink.add(&positions, &values)?;
+            sum.push_sparse(&positions, &values)?;
         }
         Ok(())
     }

@@ -191,7 +191,7 @@ fn deviations(row: &Row<'_>, variances: &[f64], into: &mut [f64]) {
     into.iter_mut().zip(variances.chunks(width)).for_each(|(s, v)| *s = row.dot_squared(v).sqrt());
 }
 
-/// One row's gradient: K times its inputs that are not zero by μ, and as many by log s.
+/// One row's gradient: at K times its inputs that are not zero, by μ and by log s.
 fn hand_over(
     row: &Row<'_>,
     expected: &Expected,
@@ -210,9 +210,7 @@ fn hand_over(
     }
     for (k, h) in expected.slope.iter().enumerate() {
         for (j, x) in row.entries().filter(|(_, x)| *x != 0.0) {
-            let at = k * width + j;
-            positions.push((variances.len() + at) as u32);
-            values.push(-h * x * x * variances[at]);
+            values.push(-h * x * x * variances[k * width + j]);
         }
     }
     sink.add(positions, values)

@@ -216,13 +216,11 @@ fn what_has_no_meaning_is_refused() {
 }
 
 #[test]
-fn parts_under_add_remove_rows_of_protected_clients_and_committees_under_a_curator_are_refused() {
+fn rows_of_protected_clients_and_committees_under_a_curator_are_refused() {
     let refused = |method: &Method| matches!(plan(method, &[500, 400], 5), Err(RunError::Settings { .. }));
     let base = workshop(Claim::Certified);
     let promise = base.promise.unwrap();
     let fixed = Promise { clip: Clip::Fixed(NormBound::new(1.0).unwrap()), ..promise };
-    let parts = Method { solver: Solver::Virtual { parts: 3 }, promise: Some(fixed), ..base.clone() };
-    assert!(refused(&parts), "a row's part would follow its place");
     let client = Promise { unit: Unit::Client, ..fixed };
     assert!(refused(&Method { solver: Solver::Perturb, promise: Some(client), ..base.clone() }), "δ follows rows");
     let curator = Promise { aggregator: Aggregator::Curator, adjacency: Adjacency::Substitute, ..fixed };
@@ -247,4 +245,15 @@ fn aligned_gradients_are_half_as_many_numbers_and_messages_are_as_long_as_before
     assert!(of(Solver::Perturb, aligned).is_err());
     let global = Method { scheme: Scheme::GlobalVi, ..method(Solver::DpOptimisation, 2, aligned, promise()) };
     assert!(plan(&global, &[100], 7).is_err());
+}
+
+#[test]
+fn parts_under_add_remove_cost_what_they_cost_under_substitution() {
+    let multiplier = |adjacency| {
+        let promise = Promise { adjacency, ..promise() };
+        let method = method(Solver::Virtual { parts: 3 }, 5, local(3, Batching::All), promise);
+        assert_eq!(method.needs_record_ids(), adjacency == Adjacency::AddRemove);
+        plan(&method, &[500, 400], 5).unwrap().clients[0].noise_multiplier()
+    };
+    assert_eq!(multiplier(Adjacency::AddRemove), multiplier(Adjacency::Substitute), "one part moves by 2C in both");
 }

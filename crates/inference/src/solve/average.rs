@@ -1,6 +1,6 @@
 //! Local averaging: the mean of the changes of K parts, each solved with the likelihood raised to the power K.
 
-use super::{LocalSolve, Problem, Solved, Task, optimum};
+use super::{LocalSolve, Problem, Solved, Task, check_part_terms, optimum};
 use crate::Seat;
 use crate::optimiser::Moments;
 use crate::settings::Local;
@@ -19,6 +19,10 @@ pub struct Average {
 }
 
 impl LocalSolve for Average {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_part_terms(seat, self.parts)
+    }
+
     fn solve(
         &self,
         problem: &Problem,
@@ -29,8 +33,7 @@ impl LocalSolve for Average {
     ) -> Result<Solved, PrivacyError> {
         let (rows, weight) = (seat.shard.rows(), f64::from(self.parts));
         let changes: Vec<Vec<f64>> = seat
-            .shard
-            .parts(self.parts as usize, self.key)
+            .parts(self.parts, self.key)?
             .iter()
             .map(|part| optimum(problem, task.get(), rows, part, weight, &self.local))
             .collect();

@@ -1,12 +1,12 @@
 //! DP optimisation: the gate stands inside the loop; the answer is post-processing.
 
 use super::clear::natural_of;
-use super::{LocalSolve, Problem, Solved, Task};
+use super::{LocalSolve, Problem, Solved, Task, check_solver_terms};
 use crate::model::{Scratch, seed_of, shifts};
 use crate::optimiser::{Descent, Moments, kl_gradient};
 use crate::settings::{Gradients, Local};
 use crate::{Family, Seat};
-use privacy::{Batch, Bounded, Gate, PrivacyError, Released, StudyConstant};
+use privacy::{Batch, Bounded, Gate, Grain, PrivacyError, Released, StudyConstant};
 
 /// Section 3.1 of Heikkilä et al. 2022 and Algorithm 1 of Sharma et al. 2019: T steps of DP-SGD on the local free energy.
 ///
@@ -39,6 +39,14 @@ struct Walk {
 }
 
 impl LocalSolve for Descend {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_solver_terms(seat, Grain::Example, self.local.steps)
+    }
+
+    fn numbers(&self, family: Family) -> usize {
+        self.local.gradients.numbers(family.dimension())
+    }
+
     fn solve(
         &self,
         problem: &Problem,

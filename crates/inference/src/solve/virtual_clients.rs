@@ -1,6 +1,6 @@
 //! Virtual clients: every part of a site's rows is a client of its own, and only the sum of their changes leaves.
 
-use super::{LocalSolve, Problem, Solved, Task, optimum};
+use super::{LocalSolve, Problem, Solved, Task, check_part_terms, optimum};
 use crate::Seat;
 use crate::optimiser::Moments;
 use crate::settings::Local;
@@ -22,6 +22,10 @@ pub struct Virtual {
 }
 
 impl LocalSolve for Virtual {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_part_terms(seat, self.parts)
+    }
+
     fn solve(
         &self,
         problem: &Problem,
@@ -33,8 +37,7 @@ impl LocalSolve for Virtual {
         let part_task = share_of(task.get(), f64::from(self.parts));
         let rows = seat.shard.rows();
         let changes: Vec<Vec<f64>> = seat
-            .shard
-            .parts(self.parts as usize, self.key)
+            .parts(self.parts, self.key)?
             .iter()
             .map(|part| optimum(problem, &part_task, rows, part, 1.0, &self.local))
             .collect();

@@ -1,14 +1,20 @@
 //! Small federations and one method of each kind, for the laws that all of them inherit.
 #![allow(dead_code)] // each test file uses its own part
 
+pub(crate) mod altered;
+pub(crate) mod variants;
+
 use chacha20::ChaCha20Rng;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Curvature, Damping, DeltaRule, FactorRule,
     Gradients, Local, Method, Noise, NoiseAware, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme,
     Solver,
 };
-use inference::{Family, Linear, Logistic, Model, Network, Output, Row, Rows, Shard, Simulation, Site, Softmax};
-use privacy::{Adjacency, Delta, Epsilon, NormBound, SamplingRate, Unit};
+use inference::solve::{Prior, Problem, Task};
+use inference::{
+    Family, Keys, Linear, Logistic, Model, Network, Output, RecordId, Row, Rows, Shard, Simulation, Site, Softmax,
+};
+use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, Unit};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -35,10 +41,17 @@ pub(crate) fn rows(count: usize, seed: u64) -> Rows {
     rows
 }
 
-/// A site of its own rows.
+/// A site of its own rows, which are records 0, 1, 2 and so on.
 pub(crate) fn site(name: &str, rows: Rows) -> Site {
-    let ids = (0..rows.len() as u64).collect();
-    Site { name: name.into(), shard: Shard::new(rows, ids).unwrap() }
+    let records: Vec<u64> = (0..rows.len() as u64).collect();
+    site_of_records(name, rows, &records)
+}
+
+/// A site whose rows are these records.
+pub(crate) fn site_of_records(name: &str, rows: Rows, records: &[u64]) -> Site {
+    let ids = records.iter().map(|record| RecordId::of(&record.to_string())).collect();
+    let keys = Keys::of_slots((0..rows.len() as u64).collect()).with_records(ids);
+    Site { name: name.into(), shard: Shard::new(rows, keys).unwrap(), own: Vec::new() }
 }
 
 /// Three sites of different sizes.
@@ -129,7 +142,7 @@ pub(crate) fn private_methods() -> Vec<Method> {
     let parts = |n: u32| Solver::Virtual { parts: n };
     let kept = Local { keep_state: true, optimiser: Optimiser::Adagrad, chart: Chart::LogVariance, ..adam(5) };
     let aligned = Local { gradients: Gradients::Aligned, ..adam(3) };
-    let all = |steps| Local { batch: Batching::All, ..adam(steps) };
+    let (moments, every_round) = (Curvature::Moments { looks: 1, bound: 2.0 }, Curvature::EveryRound { weight: 1.0 });
     let add_remove = Promise { adjacency: Adjacency::AddRemove, ..nobody(1.0) };
     vec![
         base("dp optimisation", Solver::DpOptimisation, one_by_one, adam(5), nobody(1.0)),
@@ -143,6 +156,7 @@ pub(crate) fn private_methods() -> Vec<Method> {
         base("average", Solver::Average { parts: 6 }, at_once, natural(2), nobody(2.0)),
         base("average, curator", Solver::Average { parts: 6 }, at_once, natural(2), curator(2.0)),
         base("virtual", parts(6), one_by_one, Local { batch: Batching::All, ..adam(4) }, nobody(1.0)),
+        base("virtual, add-remove", parts(4), one_by_one, natural(1), add_remove),
         base("virtual, curator", parts(6), at_once, natural(1), curator(1.0)),
         base("virtual, shares", parts(6), at_once, natural(1), shares(1.0)),
         base("by client, shares", Solver::Perturb, at_once, natural(2), by_client(shares(2.0))),
@@ -160,16 +174,13 @@ pub(crate) fn private_methods() -> Vec<Method> {
             scheme: Scheme::GlobalVi,
             ..base("global vi, curator", Solver::DpOptimisation, at_once, adam(1), curator(1.0))
         },
+        noise_aware("noise-aware, moments", moments, one_by_one, nobody(1.0)),
+        noise_aware("noise-aware, moments, add-remove", moments, at_once, add_remove),
+        noise_aware("noise-aware, moments, curator", moments, at_once, curator(1.0)),
+        noise_aware("noise-aware, every round", every_round, at_once, nobody(1.0)),
+        noise_aware("noise-aware, every round, shares", every_round, at_once, shares(1.0)),
         base("softmax, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0)),
-        Method {
-            scheme: Scheme::NoiseAware(NoiseAware {
-                curvature: Curvature::EveryRound { weight: 1.0 },
-                whitening: 0.5,
-                floor: 0.05,
-                caution: 3.0,
-            }),
-            ..base("softmax, noise-aware", Solver::DpOptimisation, at_once, all(1), curator(1.0))
-        },
+        noise_aware("softmax, noise-aware", every_round, at_once, curator(1.0)),
         base("network, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0)),
         base("network of classes, aligned", Solver::DpOptimisation, came, aligned, add_remove),
         Method {
@@ -183,15 +194,40 @@ pub(crate) fn private_methods() -> Vec<Method> {
     ]
 }
 
+/// Noise-aware PVI by a rule, with privacy.
+fn noise_aware(name: &str, curvature: Curvature, schedule: Schedule, promise: Promise) -> Method {
+    Method {
+        name: name.into(),
+        scheme: Scheme::NoiseAware(NoiseAware { curvature, whitening: 0.5, floor: 0.05, caution: 3.0 }),
+        solver: Solver::DpOptimisation,
+        local: Local { batch: Batching::All, ..adam(1) },
+        promise: Some(promise),
+        ..open_pvi(schedule)
+    }
+}
+
 /// Every method of the laws.
 pub(crate) fn methods() -> Vec<Method> {
     let open = [Schedule::Sequential, Schedule::Synchronous, Schedule::Asynchronous(Rates::Equal)];
     private_methods().into_iter().chain(open.map(open_pvi)).collect()
 }
 
+/// What the laws of single solvers are tried on: logistic regression of five inputs, mean-field.
+pub(crate) fn problem() -> Problem {
+    let family = Family::MeanField { dimension: 5 };
+    Problem { model: logistic(), family, prior: Prior(family.prior(1.0)) }
+}
+
+/// A client's first task: from the prior, with the prior as its cavity.
+pub(crate) fn first_task(problem: &Problem) -> Released<Task> {
+    let start = problem.prior.0.clone();
+    let task = Task { cavity: start.clone(), start };
+    serde_json::from_value(serde_json::to_value(task).unwrap()).unwrap()
+}
+
 /// A simulation of the method on these sites.
 pub(crate) fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
-    Simulation { method, sites, test, model: model_of(method), prior_precision: 1.0, seed: 11 }
+    Simulation { method, sites, test, model: model_of(method), prior_precision: 1.0, seed: 11, data: [0; 32] }
 }
 
 /// Runs a method on a conjugate problem and compares what it serves with the posterior in closed form.

@@ -63,6 +63,9 @@ impl Inputs<'_> {
 }
 
 impl Layer<'_> {
+    /// Public weights of a second block are no larger in size: 2^18.
+    pub const MOST_WEIGHT: f64 = (1_u64 << 18) as f64;
+
     /// Number of weights.
     fn len(&self) -> usize {
         self.inputs.width * self.outputs
@@ -80,9 +83,8 @@ const MARGIN: f64 = 1.0 / (1 << 20) as f64;
 /// example beyond contributes zero.
 const MOST_SQUARED: f64 = power_of_two(800);
 
-/// Public weights of the second block are truncated to multiples of 2^−32; they are up to 2^18.
+/// Public weights of the second block are truncated to multiples of 2^−32.
 const WEIGHT_BITS: i32 = 32;
-const MOST_WEIGHT: f64 = (1_u64 << 18) as f64;
 
 /// Most that a sum may reach, in units, where it is multiplied by weights: it must not wrap before.
 const MOST_SUM: u128 = 1 << 62;
@@ -179,7 +181,7 @@ impl Ghost {
         self.weights.clear();
         self.lengths.clear();
         let weights = second.unwrap_or_default();
-        if !weights.iter().all(|w| w.abs() <= MOST_WEIGHT) {
+        if !weights.iter().all(|w| w.abs() <= Layer::MOST_WEIGHT) {
             return Err(PrivacyError::Shape {
                 found: "weights of a second block that are not finite or too large".into(),
                 expected: "numbers between -2^18 and 2^18".into(),
