@@ -96,6 +96,9 @@ fn rounded(value: f64) -> String {
 
 /// The local optimisation.
 pub(crate) fn local(method: &Method) -> String {
+    if matches!(method.scheme, Scheme::NoiseAware(_)) {
+        return "all rows in every round".to_owned();
+    }
     let local = &method.local;
     let optimiser = match local.optimiser {
         Optimiser::Sgd => "sgd",
