@@ -90,7 +90,7 @@ fn check_says_in_words_what_would_run() {
     let expected = "\
 study       adult-c is sound
 data        adult, 0.2 of the rows held out
-columns     16 in the header, all in the schema, 109 inputs; no row was read
+columns     16 in the header, all in the schema, 108 inputs and the bias; no row was read
 clients     10, skewed (rho 0.7, kappa -3)
 model       logistic, with bias, prior precision 1
 seeds       1, 2, 3, 4, 5
