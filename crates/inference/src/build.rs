@@ -4,8 +4,8 @@ use crate::algorithm::{Cavity, Committee, GlobalVi, NoiseAware, Protocol, Pvi, S
 use crate::client::Summing;
 use crate::plan::{MethodPlan, plan, sampling};
 use crate::settings::{
-    Aggregator, Covariance, Curvature, Damping, Local, Method, NoiseAware as NoiseAwareSettings, Optimiser, Rates,
-    Schedule, Scheme, Solver,
+    Aggregator, Covariance, Curvature, Damping, Gradients, Local, Method, NoiseAware as NoiseAwareSettings, Optimiser,
+    Rates, Schedule, Scheme, Solver,
 };
 use crate::solve::{Average, Descend, LocalSolve, Perturb, Prior, Problem, Virtual};
 use crate::{Family, Model, RunError, Terms};
@@ -58,6 +58,10 @@ pub fn build(
         let what = "the rule of second moments is for models of xᵀθ, linear and logistic: release the curvature";
         return Err(RunError::Settings { what: what.into() });
     }
+    if method.local.gradients == Gradients::Aligned && !problem.model.draws_once() {
+        let what = "aligned gradients are for models that draw their parameters once for a batch: networks";
+        return Err(RunError::Settings { what: what.into() });
+    }
     let plan = plan(method, rows, dimension)?;
     let terms = terms(method, &plan, rows, family)?;
     let grants = match &method.promise {
@@ -104,7 +108,8 @@ fn terms(method: &Method, plan: &MethodPlan, rows: &[u64], family: Family) -> Re
 /// An event that promises nothing, and a shape whose bound no honest sum reaches.
 fn open(method: &Method, rows: u64, family: Family) -> Result<(Event, Shape), PrivacyError> {
     let sampled = |steps| -> Result<_, PrivacyError> {
-        Ok((Grain::Example, sampling(method.local.batch, rows)?, steps, 2 * family.dimension()))
+        let numbers = method.local.gradients.numbers(family.dimension());
+        Ok((Grain::Example, sampling(method.local.batch, rows)?, steps, numbers))
     };
     let whole = |grain| (grain, Sampling::None, 1, family.len());
     let (grain, sampling, steps, dimension) = match (method.scheme, method.solver) {

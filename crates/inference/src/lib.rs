@@ -35,7 +35,10 @@ pub use data::{
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian, Projections};
-pub use model::{Expectation, Linear, Logistic, Model, Point, Prediction, Predictive, Scratch, Sink, credible};
+pub use model::{
+    Expectation, Linear, Logistic, Model, Network, Output, Pass, Point, Prediction, Predictive, Scratch, Sink, Softmax,
+    credible,
+};
 pub use optimiser::{Descent, Moments, kl_gradient};
 pub use record::{Observer, Record, Scores, SiteScores};
 pub use score::{calibration, scores};

@@ -179,11 +179,12 @@ pub fn kl_gradient(at: Point<'_>, cavity: &[f64], out: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Batching;
+    use crate::settings::{Batching, Gradients};
     use crate::{Family, Gaussian};
 
     fn local(optimiser: Optimiser, chart: Chart) -> Local {
-        Local { steps: 1, batch: Batching::All, optimiser, learning_rate: 0.1, keep_state: false, chart }
+        let gradients = Gradients::Full;
+        Local { steps: 1, batch: Batching::All, optimiser, learning_rate: 0.1, keep_state: false, chart, gradients }
     }
 
     fn close(a: &[f64], b: &[f64]) -> bool {

@@ -2,8 +2,8 @@
 
 use crate::RunError;
 use crate::settings::{
-    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Method, Noise, Optimiser, Promise, Rates, Rounds,
-    Schedule, Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Gradients, Method, Noise, Optimiser, Promise, Rates,
+    Rounds, Schedule, Scheme, Solver,
 };
 use privacy::accounting::moments::Moments;
 use privacy::accounting::zcdp::Zcdp;
@@ -84,7 +84,7 @@ pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<Method
     let numbers = numbers(method, dimension);
     let planned = match &method.promise {
         None => Vec::new(),
-        Some(promise) => Costing::new(method, promise, clients, numbers)?.clients(clients)?,
+        Some(promise) => Costing::new(method, promise, clients, summed(method, dimension))?.clients(clients)?,
     };
     let rounds = match (&method.promise, method.schedule) {
         (Some(_), Schedule::Sequential | Schedule::Synchronous) => planned.iter().map(|c| c.updates).max().unwrap_or(0),
@@ -102,6 +102,14 @@ fn numbers(method: &Method, dimension: usize) -> usize {
         (Scheme::NoiseAware(settings), _) => settings.numbers(dimension),
         (_, Covariance::MeanField) => dimension.saturating_mul(2),
         (_, Covariance::Full) => dimension.saturating_add(dimension.saturating_mul(dimension.saturating_add(1)) / 2),
+    }
+}
+
+/// Length of a released sum: of natural parameters, or of gradients.
+fn summed(method: &Method, dimension: usize) -> usize {
+    match method.solver {
+        Solver::DpOptimisation if method.local.gradients == Gradients::Aligned => dimension,
+        _ => numbers(method, dimension),
     }
 }
 
@@ -283,6 +291,9 @@ fn coherent(method: &Method) -> Result<(), RunError> {
     if matches!(method.scheme, Scheme::NoiseAware(_)) {
         noise_aware_is_possible(method)?;
     }
+    if method.local.gradients == Gradients::Aligned {
+        aligned_is_possible(method)?;
+    }
     Ok(())
 }
 
@@ -339,6 +350,15 @@ fn noise_aware_is_possible(method: &Method) -> Result<(), RunError> {
     }
     if matches!(method.schedule, Schedule::Asynchronous(_)) {
         return refuse("noise-aware PVI takes answers to its last question only: sequential or synchronous");
+    }
+    Ok(())
+}
+
+/// Aligned gradients are expanded where the steps are made.
+fn aligned_is_possible(method: &Method) -> Result<(), RunError> {
+    let local = matches!(method.scheme, Scheme::Pvi | Scheme::Committee(_));
+    if !local || method.solver != Solver::DpOptimisation {
+        return refuse("aligned gradients belong to local steps of DP optimisation: pvi or a committee");
     }
     Ok(())
 }

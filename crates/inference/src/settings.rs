@@ -251,6 +251,28 @@ pub struct Local {
     pub keep_state: bool,
     /// Coordinates of the spread.
     pub chart: Chart,
+    /// Which gradients are clipped, noised and released.
+    pub gradients: Gradients,
+}
+
+/// Which gradients DP optimisation clips, noises and releases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Gradients {
+    /// By the means and by the log deviations, clipped together.
+    Full,
+    /// By the means alone; those by the log deviations follow from the release, where a model draws its parameters once
+    /// for a batch (Jälkö et al. 2022, arXiv:2210.15961).
+    Aligned,
+}
+
+impl Gradients {
+    /// Numbers of a released sum for d parameters.
+    pub(crate) fn numbers(self, dimension: usize) -> usize {
+        match self {
+            Self::Full => dimension.saturating_mul(2),
+            Self::Aligned => dimension,
+        }
+    }
 }
 
 /// How a step's rows are drawn.

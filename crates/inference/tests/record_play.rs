@@ -5,7 +5,7 @@ mod common;
 
 use common::altered::{Altered, Reply};
 use common::variants::{refused, variants};
-use common::{logistic, private_methods, rng, rows, simulation, site, site_of_records};
+use common::{logistic, model_of, private_methods, rng, rows, simulation, site, site_of_records};
 use inference::algorithm::Protocol;
 use inference::message::Direct;
 use inference::settings::{Batching, Method};
@@ -162,7 +162,7 @@ fn stays_within_its_sensitivity(method: &Method, model: &Arc<dyn Model>, pairs: 
 
 #[test]
 fn no_input_moves_beyond_its_declared_sensitivity() {
-    private_methods().iter().for_each(|method| stays_within_its_sensitivity(method, &logistic(), PAIRS));
+    private_methods().iter().for_each(|method| stays_within_its_sensitivity(method, &model_of(method), PAIRS));
 }
 
 #[test]

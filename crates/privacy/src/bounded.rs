@@ -1,5 +1,9 @@
 //! Sums of clipped vectors on an integer grid, which can be added to and released but not read.
 
+mod layers;
+
+pub use layers::{Inputs, Layer};
+
 use crate::batch::Batch;
 use crate::shape::power_of_two;
 use crate::{Grain, PrivacyError, Shape};
@@ -8,8 +12,8 @@ use std::fmt;
 /// A sum of vectors, each clipped to the shape's bound.
 ///
 /// It has no accessor, no serialiser, and its `Debug` shows the public shape only: the one way to its contents is a
-/// gate. Private data reach it through [`Bounded::push`],
-/// [`Bounded::push_halves`] and [`Bounded::push_sparse`] alone.
+/// gate. Private data reach it through [`Bounded::push`], [`Bounded::push_halves`], [`Bounded::push_sparse`] and
+/// [`Bounded::push_layers`] alone.
 pub struct Bounded {
     shape: Shape,
     /// Sum in grid units, modulo 2^64. Wrapping keeps privacy whatever happens: (sum + noise) mod 2^64 is
@@ -22,6 +26,7 @@ pub struct Bounded {
     room: u64,
     drawn_by: Option<u64>,
     reach: Reach,
+    ghost: layers::Ghost,
 }
 
 /// Where the vectors of a sum lie.
@@ -96,7 +101,8 @@ impl Bounded {
     fn empty(shape: Shape, room: u64) -> Self {
         let d = shape.dimension();
         let (units, scratch, clip) = (vec![0; d], vec![0; d], Clip::to(&shape));
-        Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None, reach: Reach::Ball }
+        let (reach, ghost) = (Reach::Ball, layers::Ghost::default());
+        Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None, reach, ghost }
     }
 
     /// Starts the sum again at zero for the rows of the next batch, keeping its buffers.

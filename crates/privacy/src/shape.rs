@@ -55,8 +55,8 @@ impl Grid {
 }
 
 /// 2^exponent, for exponents of normal numbers: −1022 to 1023. Multiplying by it rounds only where f64 ends.
-pub(crate) fn power_of_two(exponent: i32) -> f64 {
-    f64::from_bits(u64::from((1023 + exponent).unsigned_abs()) << 52)
+pub(crate) const fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent).unsigned_abs() as u64) << 52)
 }
 
 impl TryFrom<i32> for Grid {

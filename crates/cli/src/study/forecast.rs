@@ -2,11 +2,13 @@
 
 use super::columns;
 use super::guidance::{Guidance, guidance};
+use super::likelihood;
 use super::meant::Study;
 use super::sites::{Basis, Sites, span};
 use super::words::{self, row};
 use crate::digits::{shortest, up};
 use crate::failure::Failure;
+use inference::Schema;
 use inference::plan::{ClientPlan, MethodPlan, plan};
 use inference::settings::{Claim, Method, Noise, Promise};
 use privacy::{Adjacency, Sampling, Unit};
@@ -108,7 +110,9 @@ impl<'a> Forecast<'a> {
             None => columns::record_ids(study, None)?,
         }
         let sites = Sites::declared(study, schema.as_ref())?;
-        let parameters = sites.inputs.map(|inputs| inputs + usize::from(study.model.bias));
+        let width = sites.inputs.map(|inputs| inputs + usize::from(study.model.bias));
+        let classes = schema.as_ref().and_then(Schema::classes);
+        let parameters = width.and_then(|width| likelihood::parameters(&study.model.kind, classes, width));
         let mut plans = Vec::new();
         for (index, method) in study.methods.iter().enumerate() {
             sites.check(study, index, method)?;
@@ -133,8 +137,8 @@ impl<'a> Forecast<'a> {
             warnings.push(text.to_owned());
         }
         if self.parameters.is_none() {
-            warnings
-                .push("inputs are not declared: bytes are not known, and noise shares are sized for one".to_owned());
+            let what = if self.sites.inputs.is_none() { "inputs are not declared" } else { "classes are not known" };
+            warnings.push(format!("{what}: bytes are not known, and noise shares are sized for one"));
         }
         warnings
     }

@@ -7,6 +7,7 @@ mod engine;
 mod fault;
 mod forecast;
 mod guidance;
+mod likelihood;
 mod meant;
 mod method;
 mod noise_aware;

@@ -1,6 +1,7 @@
 //! `posterity run`: every method and seed that is not finished yet, then the results, the posteriors and the report.
 
 use super::engine::{Engine, Work};
+use super::likelihood;
 use super::meant::{Likelihood, Study};
 use super::posterior::{self, Posterior, StoredModel};
 use super::progress::Progress;
@@ -38,6 +39,7 @@ pub(crate) fn run(study: &Study, engine: &dyn Engine, out: &Path, json: bool) ->
 pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -> Result<Results, Failure> {
     let store = Store::open(out, &study.name, &study.text, &engine.data_digest())?;
     let data = engine.summary()?;
+    let names = likelihood::names(&study.model.kind, &data.inputs, &engine.data_schema());
     let mut methods = Vec::new();
     for work in all(study) {
         let runs = seeds(study, work, engine, &store, json)?;
@@ -45,7 +47,7 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
             let stored = stored(study, work, first, &data.inputs, engine.data_schema());
             store.write(&format!("posterior/{}.json", file_name(work.name())), &stored)?;
         }
-        methods.push(summary::method(work, &runs, &data.inputs));
+        methods.push(summary::method(work, &runs, &names));
     }
     let results = Results {
         schema: SCHEMA,
@@ -63,7 +65,7 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
 
 /// The study's methods, then the three that every result is seen beside.
 fn all(study: &Study) -> impl Iterator<Item = Work<'_>> {
-    let classes = matches!(study.model.kind, Likelihood::Logistic { .. });
+    let classes = !matches!(study.model.kind, Likelihood::Linear { .. });
     let baselines = study.methods.first().into_iter().flat_map(move |method| {
         [Work::Constant { beside: method, classes }, Work::LocalOnly(method), Work::NonPrivate(method)]
     });

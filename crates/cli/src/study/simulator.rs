@@ -2,16 +2,15 @@
 
 use super::columns;
 use super::engine::{Engine, Work};
-use super::meant::{Likelihood, Study};
+use super::likelihood;
+use super::meant::Study;
 use super::posterior::Marginals;
 use super::state::Finished;
 use crate::clock::cpu_seconds;
 use crate::datasets;
 use crate::failure::Failure;
 use inference::results::{ClientSummary, DataSummary};
-use inference::{
-    Encoded, Federation, Gaussian, Linear, Logistic, Model, Observer, OutcomeKind, Partition, Schema, Simulation, Split,
-};
+use inference::{Encoded, Federation, Gaussian, Model, Observer, OutcomeKind, Partition, Schema, Simulation, Split};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::Arc;
@@ -40,6 +39,7 @@ impl Simulator {
         let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
         columns::check(study, &source.schema)?;
         let table = source.read(study.model.bias, &keep)?;
+        let first_seed = study.seeds.first().copied().unwrap_or(1);
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
         let opened = Self {
             digest: digest.into(),
@@ -48,10 +48,10 @@ impl Simulator {
             table,
             split,
             partition,
-            model: likelihood(study.model.kind),
+            model: likelihood::model(&study.model.kind, source.schema.classes(), first_seed),
             prior_precision: study.model.prior_precision,
             unit: scale_of(&source.schema).1,
-            first_seed: study.seeds.first().copied().unwrap_or(1),
+            first_seed,
         };
         opened.federation(opened.first_seed)?;
         Ok(opened)
@@ -144,12 +144,4 @@ fn in_units(mut finished: Finished, scale: f64) -> Finished {
 
 fn marginals(q: &Gaussian) -> Marginals {
     Marginals { mean: q.mean().to_vec(), deviation: q.deviations(), precision: q.packed_precision() }
-}
-
-/// The model of a likelihood.
-pub(super) fn likelihood(kind: Likelihood) -> Arc<dyn Model> {
-    match kind {
-        Likelihood::Linear { noise_variance } => Arc::new(Linear { noise_variance }),
-        Likelihood::Logistic { expectation, predictive } => Arc::new(Logistic { expectation, predictive }),
-    }
 }

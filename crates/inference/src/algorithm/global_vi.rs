@@ -1,7 +1,7 @@
 //! Global variational inference: clients send sums of clipped gradients, and the server moves q.
 
 use super::{Algorithm, Answer, Answers, Step, check_terms, unlike};
-use crate::model::{Point, Scratch};
+use crate::model::{Point, Scratch, seed_of};
 use crate::optimiser::{Descent, is_within_limits, kl_gradient};
 use crate::settings::Local;
 use crate::solve::{Problem, check_solver_terms};
@@ -62,8 +62,8 @@ impl Algorithm for GlobalVi {
 
     fn start(&self) -> Descent {
         let d = self.problem.family.dimension();
-        match self.problem.family.gaussian(&self.problem.prior.0) {
-            Some(prior) => Descent::new(prior.mean(), &prior.deviations(), &self.local),
+        match self.problem.family.gaussian(&self.problem.start().0) {
+            Some(q) => Descent::new(q.mean(), &q.deviations(), &self.local),
             None => Descent::new(&vec![0.0; d], &vec![1.0; d], &self.local),
         }
     }
@@ -95,7 +95,7 @@ impl Algorithm for GlobalVi {
         gate.batch(rows.len(), &mut batch)?;
         let mut sum = Bounded::examples(*gate.shape(), &batch)?;
         let at = Point { mean: &query.get().mean, deviation: &query.get().deviation };
-        self.problem.model.gradients(rows, batch.rows(), at, 0, &mut Scratch::default(), &mut sum)?;
+        self.problem.model.gradients(rows, batch.rows(), at, seed_of(at.mean), &mut Scratch::default(), &mut sum)?;
         Ok(Answer { outgoing: gate.send(&sum)?, draft: () })
     }
 

@@ -2,7 +2,7 @@
 
 use super::readout::{Scales, keep_newest, mean_of, read_out, scales, shrunk};
 use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, unlike};
-use crate::model::{Point, Scratch, Sink};
+use crate::model::{Point, Scratch, Sink, seed_of};
 use crate::settings::{Curvature, NoiseAware as Settings};
 use crate::solve::{Problem, check_solver_terms};
 use crate::{RunError, Seat, Total};
@@ -254,7 +254,8 @@ impl Algorithm for NoiseAware {
                 let mut sum = Bounded::examples(*gate.shape(), &batch)?;
                 let at = Point { mean: &question.mean, deviation: &question.deviation };
                 let mut sheared = Sheared::new(question, curvature, &mut sum);
-                self.problem.model.gradients(rows, batch.rows(), at, 0, &mut Scratch::default(), &mut sheared)?;
+                let seed = seed_of(at.mean);
+                self.problem.model.gradients(rows, batch.rows(), at, seed, &mut Scratch::default(), &mut sheared)?;
                 sum
             }
         };

@@ -118,7 +118,7 @@ impl Algorithm for Pvi {
     /// the change from it could not be sent. The remembered factor is one that [`Pvi::settle`] makes.
     fn check(&self, query: &Vec<f64>, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError> {
         let family = self.problem.family;
-        check_terms(family.len(), seat)?;
+        check_terms(self.solver.numbers(family), seat)?;
         self.solver.check(seat)?;
         memory.iter().filter_map(|memory| memory.get().factor.as_ref()).try_for_each(|t| self.check_factor(t))?;
         let small = query.iter().all(|v| v.abs() <= MOST_NATURAL);
@@ -138,13 +138,19 @@ impl Algorithm for Pvi {
             Some(memory) => memory.clone(),
             None => Released::zeros(0).map(&(), |_, ()| Remembered { factor: None, moments: None }),
         };
-        let task = self.task(query, &Some(memory.clone()), seat);
+        let mut task = self.task(query, &Some(memory.clone()), seat);
+        if self.cavity == Cavity::OwnFactor {
+            task = task.map(&Opening { prior: self.problem.prior.clone(), start: self.problem.start() }, open);
+        }
+        let mut ahead = task.clone().map(&(), |task, ()| task.start);
+        ahead.update(query, &(), |start, q, ()| start.iter_mut().zip(q).for_each(|(s, q)| *s -= q));
         let moments = memory.clone().map(&(), |m, ()| m.moments);
         let solved = self.solver.solve(&self.problem, &task, &moments, seat, gate)?;
         if let (Cavity::ShareOfTotal, Solved::Sum(sum)) = (self.cavity, &solved) {
             return Ok(Answer { outgoing: gate.send(sum)?, draft: Some(memory) });
         }
         let (mut change, moments) = released(solved, self.solver.weight(), gate)?;
+        change.update(&ahead, &(), |change, ahead, ()| change.iter_mut().zip(ahead).for_each(|(c, a)| *c += a));
         let holding = Holding { rule: self.factor, kept: self.kept, family: self.problem.family };
         change.update(&memory, &holding, hold);
         let mut draft = memory;
@@ -180,6 +186,23 @@ impl Algorithm for Pvi {
     fn posterior(&self, state: &PviState) -> Vec<f64> {
         mean_of(&state.served, self.problem.family.len())
     }
+}
+
+/// Where learning begins.
+struct Opening {
+    prior: Prior,
+    start: Prior,
+}
+
+impl StudyConstant for Opening {}
+
+/// As long as nothing was learnt, the search begins where the model wants it. The first changes lead from the prior to
+/// where it ended: factors take up the way to the start too.
+fn open(mut task: Task, opening: &Opening) -> Task {
+    if task.start == opening.prior.0 {
+        task.start.clone_from(&opening.start.0);
+    }
+    task
 }
 
 /// Constants of the rule for factors.

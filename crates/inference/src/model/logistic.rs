@@ -2,10 +2,11 @@
 
 use super::factor::{Pull, factor};
 use super::hand_over::hand_over;
+use super::shift::shifts;
 use super::sigmoid::expectations;
 use super::{Model, Point, Prediction, Scratch, Sink};
 use crate::special::sigmoid;
-use crate::{Family, Gaussian, Rows, draws};
+use crate::{Family, Gaussian, Rows};
 use chacha20::ChaCha8Rng;
 use privacy::PrivacyError;
 use rand_core::SeedableRng;
@@ -129,7 +130,7 @@ fn by_mixture(
     scratch: &mut Scratch,
     sink: &mut dyn Sink,
 ) -> Result<(), PrivacyError> {
-    let Scratch { per_row: [value, slope, ..], values, per_parameter } = scratch;
+    let Scratch { per_row: [value, slope, ..], values, per_parameter, .. } = scratch;
     per_parameter.clear();
     per_parameter.extend(at.deviation.iter().map(|s| s * s));
     value.resize(which.len(), 0.0);
@@ -156,9 +157,9 @@ fn by_draws(
     scratch: &mut Scratch,
     sink: &mut dyn Sink,
 ) -> Result<(), PrivacyError> {
-    let Scratch { per_row: [residual, theta, ..], values, per_parameter: shift } = scratch;
+    let Scratch { per_row: [residual, theta, ..], values, per_parameter: shift, .. } = scratch;
     let (d, share, draws) = (at.mean.len(), 1.0 / f64::from(draws), draws as usize);
-    draw_shifts(at, seed, draws, shift);
+    shifts(at, seed, draws, shift);
     theta.clear();
     theta.extend(shift.iter().zip(at.mean.iter().cycle()).map(|(shift, mean)| mean + shift));
     residual.clear();
@@ -179,12 +180,4 @@ fn by_draws(
         }
     }
     Ok(())
-}
-
-/// sⱼεₖⱼ, draw by draw: as many normal numbers as there are draws and parameters, whatever the rows hold.
-fn draw_shifts(at: Point<'_>, seed: u64, draws: usize, shift: &mut Vec<f64>) {
-    shift.clear();
-    shift.resize(draws * at.mean.len(), 0.0);
-    draws::standard_normals(&mut ChaCha8Rng::seed_from_u64(seed), shift);
-    shift.iter_mut().zip(at.deviation.iter().cycle()).for_each(|(e, s)| *e *= s);
 }

@@ -163,7 +163,7 @@ fn predictions_are_the_integrals_they_stand_for() {
         let model = Logistic { predictive, ..Logistic::default() };
         let of = |p| match p {
             Prediction::Probability(p) => p,
-            Prediction::Normal { .. } => f64::NAN,
+            Prediction::Classes(_) | Prediction::Normal { .. } => f64::NAN,
         };
         model.predict(&rows, &q).into_iter().map(of).collect()
     };

@@ -31,6 +31,14 @@ pub struct Problem {
     pub prior: Prior,
 }
 
+impl Problem {
+    /// Natural parameters that learning starts from: the model's own choice, or the prior.
+    pub fn start(&self) -> Prior {
+        let natural = self.model.initial(self.family.dimension()).map(|q| self.family.natural(&q));
+        natural.map_or_else(|| self.prior.clone(), Prior)
+    }
+}
+
 /// Natural parameters of p(θ), a constant of the study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prior(pub Vec<f64>);
@@ -74,6 +82,11 @@ pub trait LocalSolve: fmt::Debug + Send + Sync {
 
     /// Refuses terms on which [`LocalSolve::solve`] would fail, by public numbers alone: before anything is charged.
     fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError>;
+
+    /// How many numbers a released sum has: those of a change, unless the solver releases something else.
+    fn numbers(&self, family: Family) -> usize {
+        family.len()
+    }
 
     /// What one change is of the sum: 1, or 1/K where the sum of K changes stands for their mean.
     fn weight(&self) -> f64 {
