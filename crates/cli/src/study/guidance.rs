@@ -36,8 +36,8 @@ pub(crate) struct Papers {
 pub(crate) fn guidance(methods: &[Method], sites: &Sites) -> Guidance {
     Guidance {
         algorithm: "noise-aware",
-        settings: "schedule = \"synchronous\", rounds = 15, damping = 0.2, clip = the root of the number of inputs that \
-                   are not 0 in a row, all rows, an aggregator if there is one",
+        settings: "schedule = \"synchronous\", rounds = 15, clip = the root of the number of inputs that are not 0 in a \
+                   row, all rows, an aggregator if there is one; the rest has usual values",
         papers: papers(methods, sites),
     }
 }

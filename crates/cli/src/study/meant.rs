@@ -43,6 +43,8 @@ pub(crate) struct Data {
     pub(crate) source: String,
     pub(crate) schema: Option<PathBuf>,
     pub(crate) split: Split,
+    /// Draws the split of every run; without it each run's seed does.
+    pub(crate) split_seed: Option<u64>,
     /// Rows of the source: declared, never counted.
     pub(crate) declared_rows: Option<DeclaredRows>,
     pub(crate) declared_inputs: Option<usize>,
@@ -183,9 +185,18 @@ fn data(typed: &DataAsTyped, source: &Source<'_>) -> Result<Data, Fault> {
         source: typed.source.clone(),
         schema: typed.schema.clone(),
         split: split(&typed.split, source)?,
+        split_seed: split_seed(&typed.split, source)?,
         declared_rows,
         declared_inputs: typed.declared_inputs,
     })
+}
+
+fn split_seed(typed: &SplitAsTyped, source: &Source<'_>) -> Result<Option<u64>, Fault> {
+    if typed.seed.is_some() && typed.column.is_some() {
+        let message = "a column says which rows are held out: there is nothing to draw".to_owned();
+        return Err(source.fault("data.split.seed", "S011", message, "leave seed out"));
+    }
+    Ok(typed.seed)
 }
 
 fn split(typed: &SplitAsTyped, source: &Source<'_>) -> Result<Split, Fault> {

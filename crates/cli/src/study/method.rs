@@ -76,7 +76,7 @@ fn method(at: &At<'_>) -> Result<Method, Fault> {
         solver,
         schedule: schedule(at)?,
         rounds: rounds(at, scheme, promise.as_ref())?,
-        damping: damping(at)?,
+        damping: damping(at, promise.as_ref())?,
         covariance,
         factor: factor(at, promise.as_ref())?,
         readout: readout(at)?,
@@ -214,8 +214,12 @@ fn until_spent(at: &At<'_>, scheme: Scheme, promise: Option<&Promise>) -> Result
     }
 }
 
-fn damping(at: &At<'_>) -> Result<Damping, Fault> {
-    let Some(rho) = at.typed.damping else { return Ok(Damping::NONE) };
+fn damping(at: &At<'_>, promise: Option<&Promise>) -> Result<Damping, Fault> {
+    let rho = match (at.typed.damping, at.typed.algorithm) {
+        (Some(rho), _) => rho,
+        (None, AlgorithmWord::NoiseAware) => noise_aware::damping(promise),
+        (None, _) => return Ok(Damping::NONE),
+    };
     let why = format!("damping is {rho}, expected a number over 0 and at most 1");
     Damping::new(rho).ok_or_else(|| at.fault("damping", "S004", &why, "1 keeps every change whole; 0.1 keeps a tenth"))
 }
@@ -244,9 +248,10 @@ fn readout(at: &At<'_>) -> Result<Readout, Fault> {
             return Err(at.fault("readout.repair", "S004", &why, "for example { floor = 1e-3 }"));
         }
     };
+    let usual = if at.typed.algorithm == AlgorithmWord::NoiseAware { noise_aware::average() } else { 1 };
     match typed.average {
         Some(0) => Err(at.fault("readout.average", "S004", "average is 0", "1 serves the last round")),
-        average => Ok(Readout { repair, average: average.unwrap_or(1) }),
+        average => Ok(Readout { repair, average: average.unwrap_or(usual) }),
     }
 }
 

@@ -3,14 +3,24 @@
 use super::fault::Fault;
 use super::method::At;
 use super::typed::{CurvatureWord, NoiseAwareAsTyped};
-use inference::settings::{Batching, Chart, Curvature, Gradients, Local, NoiseAware, Optimiser, Solver};
+use inference::settings::{
+    Aggregator, Batching, Chart, Curvature, Gradients, Local, NoiseAware, Optimiser, Promise, Solver,
+};
 
 /// Chosen on Adult, on other splits than those of the studies; used unchanged on every other data set
 /// (docs/maths/noise-aware.md).
-const WHITENING: f64 = 0.5;
-const FLOOR: f64 = 0.05;
+const WHITENING: f64 = 0.6;
+const FLOOR: f64 = 0.1;
 const CAUTION: f64 = 3.0;
 const WEIGHT: f64 = 2.0;
+/// Usual bound of second moments, as a share of the clip.
+const MOMENTS_OF_CLIP: f64 = 0.7;
+/// ρ where each client noises its own sums.
+const DAMPING_ALONE: f64 = 0.15;
+/// ρ where clients share one noise, or there is none.
+const DAMPING_SHARED: f64 = 0.25;
+/// Readouts that are averaged.
+const AVERAGE: u32 = 6;
 
 /// The rule and its constants.
 pub(super) fn settings(at: &At<'_>) -> Result<NoiseAware, Fault> {
@@ -25,7 +35,7 @@ pub(super) fn settings(at: &At<'_>) -> Result<NoiseAware, Fault> {
     };
     let curvature = match curvature {
         CurvatureWord::Moments => {
-            let bound = positive("moment_bound", moment_bound, clip(at).unwrap_or(1.0))?;
+            let bound = positive("moment_bound", moment_bound, MOMENTS_OF_CLIP * clip(at).unwrap_or(1.0))?;
             Curvature::Moments { looks: looks.unwrap_or(1).max(1), bound }
         }
         CurvatureWord::EveryRound => Curvature::EveryRound { weight: positive("weight", weight, WEIGHT)? },
@@ -34,14 +44,25 @@ pub(super) fn settings(at: &At<'_>) -> Result<NoiseAware, Fault> {
         value if (0.0..=1.0).contains(&value) => value,
         value => {
             let why = format!("noise_aware.whitening is {value}, expected a number from 0 to 1");
-            return Err(at.fault("noise_aware.whitening", "S004", &why, "0 does not whiten; 0.5 is usual"));
+            return Err(at.fault("noise_aware.whitening", "S004", &why, "0 does not whiten; 0.6 is usual"));
         }
     };
     let (floor, caution) = (positive("floor", floor, FLOOR)?, positive("caution", caution, CAUTION)?);
     Ok(NoiseAware { curvature, whitening, floor, caution })
 }
 
-/// The bound of residuals, which is the usual one of second moments too.
+/// ρ where the study does not set it.
+pub(super) fn damping(promise: Option<&Promise>) -> f64 {
+    let each = promise.is_some_and(|promise| promise.aggregator == Aggregator::None);
+    if each { DAMPING_ALONE } else { DAMPING_SHARED }
+}
+
+/// How many readouts are averaged where the study does not say.
+pub(super) fn average() -> u32 {
+    AVERAGE
+}
+
+/// The bound of residuals.
 fn clip(at: &At<'_>) -> Option<f64> {
     match at.typed.privacy.as_ref()?.clip {
         super::typed::ClipAsTyped::Bound(bound) => Some(bound),

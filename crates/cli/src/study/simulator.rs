@@ -22,6 +22,7 @@ pub(crate) struct Simulator {
     schema: String,
     table: Encoded,
     split: Split,
+    split_seed: Option<u64>,
     partition: Partition,
     model: Arc<dyn Model>,
     prior_precision: f64,
@@ -47,6 +48,7 @@ impl Simulator {
             schema: source.schema_text,
             table,
             split,
+            split_seed: study.data.split_seed,
             partition,
             model: likelihood::model(&study.model.kind, source.schema.classes(), first_seed),
             prior_precision: study.model.prior_precision,
@@ -59,12 +61,13 @@ impl Simulator {
 
     /// Digest of the rows, their schema, and how they are split and dealt.
     fn dealt(&self) -> [u8; 32] {
-        let how = format!("{:?} {:?}", self.split, self.partition);
+        let how = format!("{:?} {:?} {:?}", self.split, self.split_seed, self.partition);
         Sha256::new().chain_update(self.digest).chain_update(how).finalize().into()
     }
 
     fn federation(&self, seed: u64) -> Result<Federation, Failure> {
-        Federation::new(&self.table, &self.split, &self.partition, seed)
+        let split = (&self.split, self.split_seed.unwrap_or(seed));
+        Federation::of_split(&self.table, split, &self.partition, seed)
             .map_err(|error| Failure::data(self.source.as_str(), error))
     }
 }

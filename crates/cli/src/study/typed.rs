@@ -83,7 +83,8 @@ pub(crate) enum RowsAsTyped {
     Each(Vec<u64>),
 }
 
-/// `split`: one of `{ test = 0.2 }`, `{ half = true }`, `{ column = "split", test_level = "test" }`.
+/// `split`: one of `{ test = 0.2 }`, `{ half = true }`, `{ column = "split", test_level = "test" }`; the first two may
+/// have a seed.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SplitAsTyped {
@@ -91,6 +92,8 @@ pub(crate) struct SplitAsTyped {
     pub(crate) half: Option<bool>,
     pub(crate) column: Option<String>,
     pub(crate) test_level: Option<String>,
+    /// Draws the split, instead of each run's own seed.
+    pub(crate) seed: Option<u64>,
 }
 
 /// `[partition]`

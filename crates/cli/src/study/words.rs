@@ -181,7 +181,8 @@ pub(crate) fn data(study: &Study) -> String {
         Split::Half => "half of the rows held out".to_owned(),
         Split::Column { column, test_level } => format!("rows with {column} = {test_level} held out"),
     };
-    format!("{}, {held_out}", study.data.source)
+    let by = study.data.split_seed.map_or_else(String::new, |seed| format!(", drawn once by seed {seed}"));
+    format!("{}, {held_out}{by}", study.data.source)
 }
 
 /// How rows are dealt out.

@@ -28,7 +28,17 @@ impl Federation {
     /// A row keeps its keys: its place in the file, and its record's id. A simulated site without rows is refused: nobody
     /// meant it.
     pub fn new(table: &Encoded, split: &Split, partition: &Partition, seed: u64) -> Result<Self, DataError> {
-        let (train, test) = split.rows(table, seed)?;
+        Self::of_split(table, (split, seed), partition, seed)
+    }
+
+    /// The same with a seed of its own for the split, so that runs with other seeds hold out the same rows.
+    pub fn of_split(
+        table: &Encoded,
+        (split, split_seed): (&Split, u64),
+        partition: &Partition,
+        seed: u64,
+    ) -> Result<Self, DataError> {
+        let (train, test) = split.rows(table, split_seed)?;
         let clients = partition.clients(table, &train, seed)?;
         let homes = partition.homes(table, &test)?;
         let site = |(name, rows): (String, Vec<usize>)| {
@@ -67,6 +77,16 @@ mod tests {
             first.sites.iter().all(|site| site.own.is_empty()),
             "nobody owns the held-out rows of an even partition"
         );
+    }
+
+    #[test]
+    fn a_seed_of_the_splits_own_holds_out_the_same_rows_whatever_deals_the_others() {
+        let (table, split, partition) = (table(40, 5), Split::Half, Partition::Even { clients: 3 });
+        let federation = |seed| Federation::of_split(&table, (&split, 7), &partition, seed).unwrap();
+        let (one, other) = (federation(1), federation(2));
+        assert_eq!(one.test, other.test);
+        assert_ne!(one.sites[0].shard.rows(), other.sites[0].shard.rows());
+        assert_ne!(one.test, Federation::new(&table, &split, &partition, 1).unwrap().test);
     }
 
     #[test]
