@@ -283,6 +283,7 @@ fn method(rounds: u64, solver: Solver, local: Local) -> Outcome<Method> {
         factor: FactorRule::Free,
         readout: Readout { repair: Repair::Project, average: 1 },
         local,
+        site_intercept: None,
         promise: Some(promise),
     })
 }

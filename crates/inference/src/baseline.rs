@@ -112,6 +112,7 @@ impl Simulation<'_> {
             factor: FactorRule::Free,
             readout: Readout { repair: Repair::Project, average: 1 },
             local: Local { batch: Batching::Poisson(rate), ..BY_STEPS },
+            site_intercept: None,
             promise: None,
         };
         let shard = Shard::new(rows.clone(), Keys::of_slots((0..rows.len() as u64).collect())).map_err(misfit)?;
@@ -139,6 +140,7 @@ impl Simulation<'_> {
             scores,
             sites,
             posterior,
+            intercepts: Vec::new(),
             calibration: calibration(predictions, self.test.outcomes()),
             noise_multiplier: None,
             clip: None,

@@ -1,6 +1,6 @@
 //! From a method as meant to the parts that carry it out. The only place where choices are looked at by name.
 
-use crate::algorithm::{Cavity, Committee, GlobalVi, NoiseAware, Protocol, Pvi, SourceTerms};
+use crate::algorithm::{Cavity, Committee, GlobalVi, Home, NoiseAware, Protocol, Pvi, SourceTerms};
 use crate::client::Summing;
 use crate::plan::{MethodPlan, plan, sampling};
 use crate::settings::{
@@ -24,8 +24,10 @@ const SENDING: i32 = 24;
 pub struct Built {
     /// The algorithm.
     pub protocol: Box<dyn Protocol>,
-    /// What is learnt.
+    /// What is learnt together.
     pub problem: Problem,
+    /// What a site learns with it for itself, if the method lets it.
+    pub home: Option<Home>,
     /// What was agreed for each client.
     pub terms: Vec<Terms>,
     /// What each client may spend.
@@ -38,7 +40,7 @@ pub struct Built {
     pub plan: MethodPlan,
 }
 
-/// Builds a method for clients with these declared numbers of rows, on a model of `width` inputs.
+/// Builds a method for clients with these declared numbers of rows, on a model of `width` shared inputs.
 pub fn build(
     method: &Method,
     rows: &[u64],
@@ -62,8 +64,9 @@ pub fn build(
         let what = "aligned gradients are for models that draw their parameters once for a batch: networks";
         return Err(RunError::Settings { what: what.into() });
     }
+    let home = home(method, &problem)?;
     let plan = plan(method, rows, dimension)?;
-    let terms = terms(method, &plan, rows, family)?;
+    let terms = terms(method, &plan, rows, home.as_ref().map_or(family, |home| home.problem.family))?;
     let grants = match &method.promise {
         None => vec![Grant::Unlimited; rows.len()],
         Some(promise) => plan.clients.iter().map(|c| c.grant(promise)).collect::<Result<_, _>>()?,
@@ -75,9 +78,23 @@ pub fn build(
             Summing::Shares(Cohort::new(rows.len() as u64, colluders, dropouts)?)
         }
     };
-    let protocol = protocol(method, &problem, &terms, rows, summing)?;
+    let protocol = protocol(method, (&problem, &home), &terms, rows, summing)?;
     let rates = rows.iter().map(|&n| rate(method.schedule, n)).collect();
-    Ok(Built { protocol, problem, terms, grants, summing, rates, plan })
+    Ok(Built { protocol, problem, home, terms, grants, summing, rates, plan })
+}
+
+/// The problem with an intercept of the site's own as its last parameter.
+fn home(method: &Method, shared: &Problem) -> Result<Option<Home>, RunError> {
+    let Some(precision) = method.site_intercept else { return Ok(None) };
+    if shared.model.mean_curvature(1.0).is_none() {
+        let what = "an intercept of each site's own is for models of xᵀθ: linear and logistic";
+        return Err(RunError::Settings { what: what.into() });
+    }
+    let family = Family::MeanField { dimension: shared.family.dimension() + 1 };
+    let mut prior = shared.prior.0.clone();
+    prior.insert(shared.family.dimension(), 0.0);
+    prior.push(-0.5 * precision);
+    Ok(Some(Home { problem: Problem { model: shared.model.clone(), family, prior: Prior(prior) } }))
 }
 
 fn rate(schedule: Schedule, rows: u64) -> f64 {
@@ -154,11 +171,12 @@ fn sources(terms: &[Terms], summing: Summing) -> Vec<SourceTerms> {
 
 fn protocol(
     method: &Method,
-    problem: &Problem,
+    (problem, home): (&Problem, &Option<Home>),
     terms: &[Terms],
     rows: &[u64],
     summing: Summing,
 ) -> Result<Box<dyn Protocol>, RunError> {
+    let home = home.clone();
     let (problem, solver) = (problem.clone(), solver(method.solver, method.local));
     let sending = Grid::new(SENDING)?;
     let finest = terms.iter().map(|t| i32::from(t.shape.grid())).fold(SENDING, i32::max);
@@ -172,7 +190,7 @@ fn protocol(
                     .into(),
             })?;
             let (factor, readout) = (method.factor, method.readout);
-            Box::new(Pvi { problem, solver, cavity, factor, kept, readout, finest, sending })
+            Box::new(Pvi { problem, home, solver, cavity, factor, kept, readout, finest, sending })
         }
         Scheme::Committee(prior) => {
             let (members, repair) = (terms.len(), method.readout.repair);
@@ -181,7 +199,8 @@ fn protocol(
         Scheme::NoiseAware(settings) => {
             let (kept, average) = (method.damping.get(), method.readout.average as usize);
             let sources = sources(terms, summing);
-            Box::new(NoiseAware { problem, settings, kept, average, sources, rows: rows.iter().sum::<u64>() as f64 })
+            let rows = rows.iter().sum::<u64>() as f64;
+            Box::new(NoiseAware { problem, home, settings, kept, average, sources, rows })
         }
         Scheme::GlobalVi => {
             let inverse_rates = terms.iter().map(Terms::inverse_rate).collect();

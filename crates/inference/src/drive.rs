@@ -1,7 +1,7 @@
 //! The round loop: who is asked when, and how answers are brought together.
 
 use crate::RunError;
-use crate::algorithm::{Answers, Protocol};
+use crate::algorithm::{Answers, Natural, Protocol};
 use crate::client::{Client, Summing, Workshop};
 use crate::message::{Ask, Delivery, Link, Receipt};
 use crate::settings::Schedule;
@@ -234,6 +234,11 @@ impl<'a> Drive<'a> {
     /// The natural parameters that are served.
     pub fn posterior(&self) -> Result<Vec<f64>, RunError> {
         self.protocol.posterior(&self.state)
+    }
+
+    /// What a client has learnt for itself: it stays with it, but a simulation scores it.
+    pub(crate) fn at_home(&self, client: usize) -> Result<Option<Natural>, RunError> {
+        self.protocol.at_home(client, self.clients[client].memory())
     }
 
     /// The clients.

@@ -40,7 +40,7 @@ pub use model::{
     credible,
 };
 pub use optimiser::{Descent, Moments, kl_gradient};
-pub use record::{Observer, Record, Scores, SiteScores};
+pub use record::{Observer, Record, Scores, SiteIntercept, SiteScores};
 pub use score::{calibration, scores};
 pub use seat::{Seat, Terms};
 pub use simulate::Simulation;

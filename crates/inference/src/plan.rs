@@ -84,7 +84,8 @@ pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<Method
     let numbers = numbers(method, dimension);
     let planned = match &method.promise {
         None => Vec::new(),
-        Some(promise) => Costing::new(method, promise, clients, summed(method, dimension))?.clients(clients)?,
+        Some(promise) => Costing::new(method, promise, clients, summed(method, dimension + method.own_parameters()))?
+            .clients(clients)?,
     };
     let rounds = match (&method.promise, method.schedule) {
         (Some(_), Schedule::Sequential | Schedule::Synchronous) => planned.iter().map(|c| c.updates).max().unwrap_or(0),
@@ -294,6 +295,9 @@ fn coherent(method: &Method) -> Result<(), RunError> {
     if method.local.gradients == Gradients::Aligned {
         aligned_is_possible(method)?;
     }
+    if method.site_intercept.is_some() {
+        site_intercept_is_possible(method)?;
+    }
     Ok(())
 }
 
@@ -350,6 +354,23 @@ fn noise_aware_is_possible(method: &Method) -> Result<(), RunError> {
     }
     if matches!(method.schedule, Schedule::Asynchronous(_)) {
         return refuse("noise-aware PVI takes answers to its last question only: sequential or synchronous");
+    }
+    Ok(())
+}
+
+/// A site's own intercept is released at its own gate, and is one more coordinate of a mean-field q.
+fn site_intercept_is_possible(method: &Method) -> Result<(), RunError> {
+    if method.promise.is_some_and(|promise| promise.aggregator != Aggregator::None) {
+        return refuse("a site's own intercept passes its own gate and stays at the site: no aggregator");
+    }
+    if method.covariance == Covariance::Full {
+        return refuse("with an intercept of each site's own q is mean-field");
+    }
+    if !matches!(method.scheme, Scheme::Pvi | Scheme::NoiseAware(_)) {
+        return refuse("an intercept of each site's own goes with PVI and noise-aware PVI, where sites have a memory");
+    }
+    if !method.site_intercept.is_some_and(|precision| precision.is_finite() && precision > 0.0) {
+        return refuse("the precision of a site's own intercept is a finite number over 0");
     }
     Ok(())
 }

@@ -27,6 +27,17 @@ pub struct SiteScores {
     pub scores: Scores,
 }
 
+/// What a site learnt for itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SiteIntercept {
+    /// The site.
+    pub site: String,
+    /// Posterior mean.
+    pub mean: f64,
+    /// Posterior deviation.
+    pub deviation: f64,
+}
+
 /// One run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
@@ -47,6 +58,8 @@ pub struct Record {
     pub sites: Vec<SiteScores>,
     /// The served posterior.
     pub posterior: Gaussian,
+    /// Each site's own intercept, where the method has one. In a study each stays at its site.
+    pub intercepts: Vec<SiteIntercept>,
     /// Predicted against observed frequency.
     pub calibration: Vec<CalibrationBin>,
     /// The largest noise multiplier of the clients; none without privacy.

@@ -26,11 +26,18 @@ pub struct Method {
     pub readout: Readout,
     /// The local optimisation.
     pub local: Local,
+    /// Precision of the prior of an intercept of each site's own, which never leaves it; none without one.
+    pub site_intercept: Option<f64>,
     /// What is promised to whom; none for a method without privacy, chosen by name.
     pub promise: Option<Promise>,
 }
 
 impl Method {
+    /// How many parameters a site has for itself.
+    pub(crate) fn own_parameters(&self) -> usize {
+        usize::from(self.site_intercept.is_some())
+    }
+
     /// True if a row more or less, which is private under add-remove, changes a rate, a weight or δ of this method.
     pub fn goes_by_private_rows(&self) -> bool {
         let Some(promise) = &self.promise else { return false };

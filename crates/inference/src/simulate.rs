@@ -1,12 +1,12 @@
 //! A whole run of one method with one seed, in one process, from shards to scores.
 
-use crate::algorithm::{Protocol, encode};
+use crate::algorithm::{Natural, Protocol, encode};
 use crate::build::{Built, build};
 use crate::client::{Client, Workshop};
 use crate::drive::{Drive, Progress};
 use crate::message::{Direct, Link};
 use crate::plan::most_rounds;
-use crate::record::{Observer, Record, SiteScores};
+use crate::record::{Observer, Record, SiteIntercept, SiteScores};
 use crate::results::CurvePoint;
 use crate::score::{calibration, on_the_way, scores, scores_at};
 use crate::settings::Method;
@@ -28,7 +28,8 @@ const MOST_POINTS: u64 = 60;
 pub struct Simulation<'a> {
     /// The method.
     pub method: &'a Method,
-    /// The sites.
+    /// The sites. Where the method has an intercept of each site's own, the last input is its 1
+    /// ([`crate::Federation::with_own_input`]).
     pub sites: &'a [Site],
     /// Held-out rows.
     pub test: &'a Rows,
@@ -56,7 +57,8 @@ impl Simulation<'_> {
             self.sites.iter().try_for_each(|site| site.shard.keys().records().map(|_| ()))?;
         }
         let rows: Vec<u64> = self.sites.iter().map(|s| s.shard.len() as u64).collect();
-        build(self.method, &rows, self.model.clone(), self.test.width(), self.prior_precision)
+        let shared = self.test.width().saturating_sub(self.method.own_parameters());
+        build(self.method, &rows, self.model.clone(), shared, self.prior_precision)
     }
 
     /// The run before its first round, over a link of one's choice.
@@ -142,6 +144,7 @@ impl Simulation<'_> {
             sites: self.at_sites(&seen.predictions),
             calibration: calibration(&seen.predictions, self.test.outcomes()),
             posterior: seen.posterior,
+            intercepts: seen.intercepts,
             noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
             clip: largest(built.plan.clients.iter().map(|c| c.shape.bound().get())),
             spending: spending.of_clients(&names, &drive)?,
@@ -152,8 +155,21 @@ impl Simulation<'_> {
     /// What is served now, and how it does.
     fn look(&self, built: &Built, drive: &Drive<'_>) -> Result<Seen, RunError> {
         let posterior = served(built, drive)?;
-        let predictions = self.model.predict(self.test, &posterior);
-        Ok(Seen { posterior, predictions })
+        let Some(home) = &built.home else {
+            let predictions = self.model.predict(self.test, &posterior);
+            return Ok(Seen { posterior, predictions, intercepts: Vec::new() });
+        };
+        // A row of no site, or of one that nobody knows, has an intercept from the prior.
+        let mut predictions = self.model.predict(self.test, &at_home(&posterior, home.prior())?.0);
+        let mut intercepts = Vec::new();
+        for (client, site) in self.sites.iter().enumerate() {
+            let own = drive.at_home(client)?.unwrap_or_else(|| home.prior());
+            let (q, [mean, deviation]) = at_home(&posterior, own)?;
+            let here = self.model.predict(&self.test.select(&site.own), &q);
+            site.own.iter().zip(here).for_each(|(&row, prediction)| predictions[row] = prediction);
+            intercepts.push(SiteIntercept { site: site.name.clone(), mean, deviation });
+        }
+        Ok(Seen { posterior, predictions, intercepts })
     }
 
     fn point(&self, seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<CurvePoint, RunError> {
@@ -192,6 +208,15 @@ impl Simulation<'_> {
 struct Seen {
     posterior: Gaussian,
     predictions: Vec<Prediction>,
+    intercepts: Vec<SiteIntercept>,
+}
+
+/// The shared posterior with a site's own intercept behind it, and that one's mean and deviation.
+fn at_home(posterior: &Gaussian, [first, second]: Natural) -> Result<(Gaussian, [f64; 2]), RunError> {
+    let (mean, variance) = (first / (-2.0 * second), 1.0 / (-2.0 * second));
+    let means = posterior.mean().iter().copied().chain([mean]).collect();
+    let variances = posterior.deviations().iter().map(|s| s * s).chain([variance]).collect();
+    Ok((Gaussian::new_diagonal(means, variances).ok_or_else(diverged)?, [mean, variance.sqrt()]))
 }
 
 /// For each grant, the number of the first that is equal.
@@ -204,9 +229,12 @@ fn first_alike(grants: &[Grant]) -> Result<Vec<usize>, RunError> {
 /// The proper Gaussian that is served.
 fn served(built: &Built, drive: &Drive<'_>) -> Result<Gaussian, RunError> {
     let eta = drive.posterior()?;
-    built.problem.family.gaussian(&eta).ok_or(RunError::Settings {
-        what: "the optimisation diverged: q is not a proper distribution any more; lower the learning rate".into(),
-    })
+    built.problem.family.gaussian(&eta).ok_or_else(diverged)
+}
+
+fn diverged() -> RunError {
+    let what = "the optimisation diverged: q is not a proper distribution any more; lower the learning rate";
+    RunError::Settings { what: what.into() }
 }
 
 fn largest(numbers: impl Iterator<Item = f64>) -> Option<f64> {

@@ -70,6 +70,9 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
                 ("a mean too short", of(Question { mean: q.mean[1..].to_vec(), ..q.clone() })),
                 ("not a number", of(Question { mean: with(&q.mean, 2, f64::NAN), ..q.clone() })),
                 ("negative deviation", of(Question { deviation: with(&q.deviation, 0, -1.0), ..q.clone() })),
+                ("curvature that is not a number", of(Question { curvature: f64::NAN, ..q.clone() })),
+                ("negative curvature", of(Question { curvature: -1.0, ..q.clone() })),
+                ("huge curvature", of(Question { curvature: 1e300, ..q.clone() })),
                 ("scales too few", of(Question { scales: postcard::from_bytes(&[1, 0]).unwrap(), ..q.clone() })),
             ]);
             if matches!(settings.curvature, Curvature::EveryRound { .. }) {
@@ -172,12 +175,16 @@ fn a_wrong_receipt_is_refused_and_so_is_a_memory_made_of_one() {
         client.answer(protocol, &ask(0), &workshop).unwrap();
         let drafted = format!("{client:?}");
         let seat = Seat { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
-        let memory = |total: &Raw| postcard::to_allocvec(&Some((Some(total), None::<u8>))).unwrap();
+        let memory = |total: &Raw| postcard::to_allocvec(&Some((Some(total), None::<u8>, [0.0_f64; 2]))).unwrap();
         for (what, total) in wrong_totals(&right) {
             assert!(client.settle(protocol, &receipt(&total)).is_err(), "{}, {what}: settled", method.name);
             assert_eq!(format!("{client:?}"), drafted, "{}, {what}", method.name);
             let checked = protocol.check(&query, &memory(&total), &seat);
             assert!(checked.is_err(), "{}, {what}: a memory of it would be charged for", method.name);
+        }
+        for own in [[f64::NAN, 0.0], [0.0, f64::NAN], [0.0, 0.5], [f64::INFINITY, -1.0], [0.0, f64::NEG_INFINITY]] {
+            let memory = postcard::to_allocvec(&Some((Some(&right), None::<u8>, own))).unwrap();
+            assert!(protocol.check(&query, &memory, &seat).is_err(), "{}: an own factor {own:?}", method.name);
         }
         client.settle(protocol, &receipt(&right)).unwrap();
         assert_ne!(format!("{client:?}"), drafted, "{}: the right receipt is remembered", method.name);

@@ -81,6 +81,7 @@ fn method(at: &At<'_>) -> Result<Method, Fault> {
         factor: factor(at, promise.as_ref())?,
         readout: readout(at)?,
         local,
+        site_intercept: None,
         promise,
     })
 }

@@ -1,6 +1,6 @@
 //! Any algorithm as functions of bytes: what drivers use, so that all of them run the same code.
 
-use super::{Algorithm, Answers};
+use super::{Algorithm, Answers, Natural};
 use crate::{RunError, Seat, Total};
 use privacy::{Gate, Outgoing, Released};
 use serde::Serialize;
@@ -28,6 +28,8 @@ pub trait Protocol: Send + Sync {
     fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError>;
     /// What is served.
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError>;
+    /// What a client has learnt for itself, if the method lets it.
+    fn at_home(&self, client: usize, memory: &[u8]) -> Result<Option<Natural>, RunError>;
 }
 
 /// A new state and what of each answer is in it.
@@ -79,6 +81,10 @@ impl<A: Algorithm> Protocol for A {
 
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError> {
         Ok(Algorithm::posterior(self, &decode(state, "a state")?))
+    }
+
+    fn at_home(&self, client: usize, memory: &[u8]) -> Result<Option<Natural>, RunError> {
+        Ok(Algorithm::at_home(self, client, &remembered(memory)?))
     }
 }
 

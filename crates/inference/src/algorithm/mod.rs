@@ -3,17 +3,24 @@
 mod committee;
 mod erased;
 mod global_vi;
+mod home;
 mod noise_aware;
+mod own;
 mod pvi;
 mod readout;
+mod sheared;
+mod source;
 
 pub use committee::Committee;
 pub use erased::{Folded, Protocol};
 pub(crate) use erased::{decode, encode};
 pub use global_vi::GlobalVi;
-pub use noise_aware::{About, NoiseAware, Question, Sight, Source, SourceTerms};
+pub use home::{Home, Natural};
+pub use noise_aware::{About, Kept, NoiseAware, Question, Sight};
+pub use own::Own;
 pub use pvi::{Cavity, Pvi, PviState, Remembered};
 pub use readout::Scales;
+pub use source::{Source, SourceTerms};
 
 use crate::solve::Solved;
 use crate::{Moments, RunError, Seat, Total};
@@ -64,6 +71,11 @@ pub trait Algorithm: Send + Sync {
 
     /// The natural parameters that are served: always proper.
     fn posterior(&self, state: &Self::State) -> Vec<f64>;
+
+    /// What a client has learnt for itself: natural parameters of its own intercept. They stay with it.
+    fn at_home(&self, _client: usize, _memory: &Self::Memory) -> Option<Natural> {
+        None
+    }
 }
 
 /// What a site answers and what it drafts to remember.

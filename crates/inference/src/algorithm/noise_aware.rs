@@ -1,12 +1,16 @@
 //! Noise-aware PVI: every release is read as an observation of a sum, with noise of known variance.
 
-use super::readout::{Scales, keep_newest, mean_of, read_out, scales, shrunk};
+use super::home::{Home, Natural};
+use super::own::{AtHome, Own};
+use super::readout::{Scales, keep_newest, mean_of, read_out, scales};
+use super::sheared::Sheared;
+use super::source::{Hearing, Source, SourceTerms, precision, told};
 use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, unlike};
-use crate::model::{Point, Scratch, Sink, seed_of};
+use crate::model::{Point, Scratch, seed_of};
 use crate::settings::{Curvature, NoiseAware as Settings};
 use crate::solve::{Problem, check_solver_terms};
 use crate::{RunError, Seat, Total};
-use privacy::{Adjacency, Batch, Bounded, Gate, Grain, GridVector, PrivacyError, Released};
+use privacy::{Adjacency, Batch, Bounded, Gate, Grain, GridVector, Outgoing, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
 /// Full-batch variational inference by clipped, whitened residuals (`docs/maths/noise-aware.md`).
@@ -16,12 +20,15 @@ use serde::{Deserialize, Serialize};
 /// server holds R, a decaying mean of the released sums, and ν, the variance of the noise in it; the data's precision Λ
 /// comes from the curvature rule; q is read out with Wiener's weights Λ/(Λ + κν).
 ///
-/// Nothing private is remembered between answers. Its law: R is the decaying mean of the releases, and ν the variance
+/// Nothing private is remembered between answers: a site keeps what its gate released of its own intercept, if it has one.
+/// Its law: R is the decaying mean of the releases, and ν the variance
 /// that the same weights give their noise.
 #[derive(Debug)]
 pub struct NoiseAware {
-    /// What is learnt.
+    /// What is learnt together.
     pub problem: Problem,
+    /// The problem of a site that has an intercept of its own; none where sites have none.
+    pub home: Option<Home>,
     /// The rule and its constants.
     pub settings: Settings,
     /// ρ: what one release weighs in the decaying mean.
@@ -32,17 +39,6 @@ pub struct NoiseAware {
     pub sources: Vec<SourceTerms>,
     /// Declared rows of all clients.
     pub rows: f64,
-}
-
-/// What is known beforehand of one source of releases.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SourceTerms {
-    /// Its share of the rows.
-    pub weight: f64,
-    /// Deviation of the noise in each coordinate of a release.
-    pub deviation: f64,
-    /// The bound of non-negative vectors in its sums ([`crate::Terms::non_negative_bound`]).
-    pub moment_bound: f64,
 }
 
 /// The server's state.
@@ -56,21 +52,6 @@ pub struct Sight {
     scales: Scales,
 }
 
-/// What one source has said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Source {
-    /// R: the decaying mean of its residual sums, in plain coordinates.
-    pub residual: Vec<f64>,
-    /// ν: the variance of the noise in R.
-    pub noise: Vec<f64>,
-    /// The same decaying mean of Λμ, which the residuals were sheared by.
-    pub pull: Vec<f64>,
-    /// The sum of what it said of the curvature: second moments, or precisions.
-    pub curvature: Vec<f64>,
-    /// How often it said something of it.
-    pub looks: u32,
-}
-
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
@@ -82,7 +63,19 @@ pub struct Question {
     pub deviation: Vec<f64>,
     /// The whitening.
     pub scales: Scales,
+    /// What a precision is of a second moment at this q; 1 where precisions are released.
+    pub curvature: f64,
 }
+
+/// What a site keeps: public, by its type.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// What it heard of its own intercept.
+    pub own: Option<Released<Own>>,
+}
+
+/// No mean curvature of an honest server is larger.
+pub(super) const MOST_CURVATURE: f64 = 1e9;
 
 /// What a sum is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,28 +100,22 @@ impl NoiseAware {
         }
     }
 
-    /// Λ̂: the data's precision, as far as the releases tell it from noise; at the newest served q.
+    /// Λ̂ of all sources, at the newest served q.
     fn precision(&self, state: &Sight) -> Vec<f64> {
-        let d = self.dimension();
-        let (mut level, mut variance) = (vec![0.0; d], 0.0);
-        for (source, terms) in state.sources.iter().zip(&self.sources).filter(|(s, _)| s.looks > 0) {
-            let looks = f64::from(source.looks);
-            level.iter_mut().zip(&source.curvature).for_each(|(l, c)| *l += c / looks);
-            variance += self.curvature_deviation(terms).powi(2) / looks;
-        }
-        let per_moment = match self.settings.curvature {
-            Curvature::EveryRound { .. } => 1.0,
-            Curvature::Moments { .. } => self.mean_curvature(state, &level),
-        };
-        level.iter_mut().for_each(|l| *l *= per_moment);
-        shrunk(&level, per_moment * per_moment * variance)
+        let told = self.told(state);
+        let per_moment = self.per_moment(state, &told.0);
+        precision(told, per_moment)
     }
 
-    /// Deviation of the noise in one release of the curvature, in its own units.
-    fn curvature_deviation(&self, terms: &SourceTerms) -> f64 {
+    fn told(&self, state: &Sight) -> (Vec<f64>, f64) {
+        told(state.sources.iter().zip(&self.sources), self.dimension(), self.settings.curvature)
+    }
+
+    /// What a precision is of what was told of it: the mean curvature of second moments, else 1.
+    fn per_moment(&self, state: &Sight, told: &[f64]) -> f64 {
         match self.settings.curvature {
-            Curvature::Moments { bound, .. } => terms.deviation / per_moment(terms.moment_bound, bound),
-            Curvature::EveryRound { weight } => terms.deviation / weight,
+            Curvature::EveryRound { .. } => 1.0,
+            Curvature::Moments { .. } => self.mean_curvature(state, told),
         }
     }
 
@@ -148,33 +135,54 @@ impl NoiseAware {
         release: &GridVector,
         pull: &[f64],
     ) -> Result<(), RunError> {
-        let (d, values) = (self.dimension(), release.values());
+        let values = release.values();
         let (Some(source), Some(terms)) = (state.sources.get_mut(from), self.sources.get(from)) else {
             return Err(misfit());
         };
-        if values.len() != self.settings.numbers(d) {
+        if values.len() != self.settings.numbers(self.problem.family.dimension()) {
             return Err(misfit());
         }
-        if let (About::Moments, Curvature::Moments { bound, .. }) = (about, self.settings.curvature) {
-            let per_moment = per_moment(terms.moment_bound, bound);
-            source.curvature.iter_mut().zip(&values).for_each(|(c, v)| *c += v / per_moment);
-            source.looks += 1;
-            return Ok(());
-        }
-        let (residuals, precisions) = values.split_at(d);
-        let rho = self.kept;
-        for j in 0..d {
-            let scale = state.scales.of(j);
-            let deviation = rho * terms.deviation / scale;
-            source.residual[j] += rho * (residuals[j] / scale - source.residual[j]);
-            source.noise[j] = (1.0 - rho) * (1.0 - rho) * source.noise[j] + deviation * deviation;
-            source.pull[j] += rho * (terms.weight * pull[j] - source.pull[j]);
-        }
-        if let Curvature::EveryRound { weight } = self.settings.curvature {
-            source.curvature.iter_mut().zip(precisions).for_each(|(c, v)| *c += v / weight);
-            source.looks += 1;
-        }
+        let (settings, kept) = (&self.settings, self.kept);
+        source.hear(&values, &Hearing { settings, kept, terms, about, scales: &state.scales, pull });
         Ok(())
+    }
+
+    /// What a site needs to know of its own intercept.
+    fn at_home_of(&self, client: usize, weight: f64) -> Option<AtHome> {
+        let (home, terms) = (self.home.clone()?, *self.sources.get(client)?);
+        Some(AtHome {
+            home,
+            settings: self.settings,
+            kept: self.kept,
+            terms: SourceTerms { weight: 1.0, ..terms },
+            weight,
+        })
+    }
+
+    /// The clipped sum over all rows that a question asks for.
+    fn sum(
+        &self,
+        problem: &Problem,
+        question: &Question,
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Bounded, PrivacyError> {
+        let rows = seat.shard.rows();
+        let mut batch = Batch::default();
+        gate.batch(rows.len(), &mut batch)?;
+        if let (About::Moments, Curvature::Moments { bound, .. }) = (question.about, self.settings.curvature) {
+            let mut sum = match seat.terms.event.adjacency() {
+                Adjacency::Substitute => Bounded::non_negative(*gate.shape(), &batch)?,
+                Adjacency::AddRemove => Bounded::examples(*gate.shape(), &batch)?,
+            };
+            problem.model.moments(rows, batch.rows(), seat.terms.non_negative_bound() / bound, &mut sum)?;
+            return Ok(sum);
+        }
+        let mut sum = Bounded::examples(*gate.shape(), &batch)?;
+        let at = Point { mean: &question.mean, deviation: &question.deviation };
+        let mut sheared = Sheared::new(question, self.settings.curvature, &mut sum);
+        problem.model.gradients(rows, batch.rows(), at, seed_of(at.mean), &mut Scratch::default(), &mut sheared)?;
+        Ok(sum)
     }
 
     fn serve(&self, state: &mut Sight) {
@@ -194,14 +202,11 @@ impl NoiseAware {
 impl Algorithm for NoiseAware {
     type State = Sight;
     type Query = Question;
-    type Memory = ();
+    type Memory = Kept;
 
     fn start(&self) -> Sight {
-        let zeros = vec![0.0; self.dimension()];
-        let source =
-            Source { residual: zeros.clone(), noise: zeros.clone(), pull: zeros.clone(), curvature: zeros, looks: 0 };
         Sight {
-            sources: vec![source; self.sources.len()],
+            sources: vec![Source::silent(self.dimension()); self.sources.len()],
             seen: 0,
             served: vec![self.problem.prior.0.clone()],
             scales: Scales::none(self.dimension()),
@@ -214,18 +219,24 @@ impl Algorithm for NoiseAware {
             || (vec![0.0; self.dimension()], vec![1.0; self.dimension()]),
             |q| (q.mean().to_vec(), q.deviations()),
         );
-        Question { about: self.about(state), mean, deviation, scales: state.scales.clone() }
+        let curvature = self.per_moment(state, &self.told(state).0);
+        Question { about: self.about(state), mean, deviation, scales: state.scales.clone(), curvature }
     }
 
     /// A finite mean, a positive deviation and a scale for each parameter; moments where the rule has them.
-    fn check(&self, query: &Question, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    fn check(&self, query: &Question, memory: &Kept, seat: &Seat<'_>) -> Result<(), PrivacyError> {
         let d = self.dimension();
-        check_terms(self.settings.numbers(d), seat)?;
+        let own = self.home.iter().len();
+        check_terms(self.settings.numbers(d + own), seat)?;
         check_solver_terms(seat, Grain::Example, 1)?;
         let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
         let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
         let about = query.about == About::Residuals || matches!(self.settings.curvature, Curvature::Moments { .. });
-        (mean && spread && about && query.scales.len() == d)
+        let curved = (0.0..=MOST_CURVATURE).contains(&query.curvature);
+        if memory.own.as_ref().is_some_and(|own| !own.get().is_sound()) {
+            return Err(PrivacyError::Diverged);
+        }
+        (mean && spread && about && curved && query.scales.len() == d)
             .then_some(())
             .ok_or_else(|| unlike("a finite mean, a positive deviation and a scale of each parameter"))
     }
@@ -233,106 +244,57 @@ impl Algorithm for NoiseAware {
     fn answer(
         &self,
         query: &Released<Question>,
-        (): &(),
+        memory: &Kept,
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
-    ) -> Result<Answer<()>, PrivacyError> {
-        let (rows, question) = (seat.shard.rows(), query.get());
-        let mut batch = Batch::default();
-        gate.batch(rows.len(), &mut batch)?;
-        let sum = match (question.about, self.settings.curvature) {
-            (About::Moments, Curvature::Moments { bound, .. }) => {
-                let mut sum = match seat.terms.event.adjacency() {
-                    Adjacency::Substitute => Bounded::non_negative(*gate.shape(), &batch)?,
-                    Adjacency::AddRemove => Bounded::examples(*gate.shape(), &batch)?,
-                };
-                let scale = per_moment(seat.terms.non_negative_bound(), bound);
-                self.problem.model.moments(rows, batch.rows(), scale, &mut sum)?;
-                sum
-            }
-            (_, curvature) => {
-                let mut sum = Bounded::examples(*gate.shape(), &batch)?;
-                let at = Point { mean: &question.mean, deviation: &question.deviation };
-                let mut sheared = Sheared::new(question, curvature, &mut sum);
-                let seed = seed_of(at.mean);
-                self.problem.model.gradients(rows, batch.rows(), at, seed, &mut Scratch::default(), &mut sheared)?;
-                sum
-            }
+    ) -> Result<Answer<Kept>, PrivacyError> {
+        let Some(home) = self.at_home_of(seat.index, seat.terms.weight) else {
+            let sum = self.sum(&self.problem, query.get(), seat, gate)?;
+            return Ok(Answer { outgoing: gate.send(&sum)?, draft: Kept::default() });
         };
-        Ok(Answer { outgoing: gate.send(&sum)?, draft: () })
+        let mut own = memory.own.clone().unwrap_or_else(|| Released::zeros(0).map(&(), |_, ()| Own::new()));
+        own.update(query, &(), Own::hear_question);
+        let mut question = query.clone();
+        question.update(&own, &home, Own::join);
+        let sum = self.sum(&home.home.problem, question.get(), seat, gate)?;
+        let mut release = Released::zeros(0);
+        gate.release(&sum, &mut release)?;
+        own.update(&release, &home, Own::hear);
+        let shared = release.map(&home, |release, home| home.shared(release));
+        let outgoing = Outgoing::post_processed(&shared, seat.terms.shape.grid())?;
+        Ok(Answer { outgoing, draft: Kept { own: Some(own) } })
     }
 
     fn fold(&self, mut state: Sight, answers: &Answers) -> Result<Step<Sight>, RunError> {
         let about = self.about(&state);
         let newest = state.served.last().and_then(|eta| self.problem.family.gaussian(eta)).ok_or_else(misfit)?;
         let pull: Vec<f64> = newest.mean().iter().zip(&self.precision(&state)).map(|(m, l)| m * l).collect();
-        match answers {
-            Answers::Each(each) => {
-                for (client, release) in each {
-                    self.take(&mut state, about, *client, release, &pull)?;
-                    state.seen += 1;
-                }
-            }
-            Answers::Sum(sum) => {
-                self.take(&mut state, about, 0, sum, &pull)?;
-                state.seen += 1;
-            }
+        let sums: Vec<(usize, &GridVector)> = match answers {
+            Answers::Each(each) => each.iter().map(|(client, release)| (*client, release)).collect(),
+            Answers::Sum(sum) => vec![(0, sum)],
+        };
+        for (source, release) in &sums {
+            self.take(&mut state, about, *source, release, &pull)?;
+            state.seen += 1;
         }
         self.serve(&mut state);
-        Ok(Step { state, applied: Vec::new() })
+        // A receipt says that an answer was kept, and nothing else.
+        let applied = sums.iter().map(|(_, release)| Total::zeros(0, release.grid())).collect();
+        Ok(Step { state, applied })
     }
 
-    fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
-        Ok(())
+    fn settle(&self, draft: Kept, _: &Released<Total>) -> Result<Kept, PrivacyError> {
+        Ok(draft)
     }
 
     fn posterior(&self, state: &Sight) -> Vec<f64> {
         mean_of(&state.served, self.problem.family.len())
     }
-}
 
-/// Turns a row's gradient by (μ, log s) into the whitened residual, and where the rule asks for it its precision
-/// −(∂/∂ log s)/s², on the way to the clipped sum.
-struct Sheared<'a> {
-    sum: &'a mut Bounded,
-    dimension: usize,
-    /// What each coordinate is multiplied by: as many as numbers are sent.
-    factors: Vec<f64>,
-    places: Vec<u32>,
-    scaled: Vec<f64>,
-}
-
-impl<'a> Sheared<'a> {
-    fn new(question: &Question, curvature: Curvature, sum: &'a mut Bounded) -> Self {
-        let mut factors: Vec<f64> = (0..question.mean.len()).map(|j| question.scales.of(j)).collect();
-        if let Curvature::EveryRound { weight } = curvature {
-            factors.extend(question.deviation.iter().map(|s| -weight / (s * s)));
-        }
-        Self { sum, dimension: question.mean.len(), factors, places: Vec::new(), scaled: Vec::new() }
+    fn at_home(&self, client: usize, memory: &Kept) -> Option<Natural> {
+        let home = self.at_home_of(client, 1.0)?;
+        Some(memory.own.as_ref().map_or_else(|| home.home.prior(), |own| own.get().natural(&home)))
     }
-}
-
-impl Sink for Sheared<'_> {
-    fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
-        let (d, stored) = (self.dimension, values.len() / 2);
-        let dense = (stored - positions.len()) as u32;
-        self.places.clear();
-        self.places.extend((0..dense).chain(positions.iter().copied()));
-        self.scaled.clear();
-        let halves = values.chunks(stored.max(1)).zip(self.factors.chunks(d.max(1)));
-        for (values, factors) in halves {
-            self.scaled.extend(self.places.iter().zip(values).map(|(p, v)| factors[*p as usize] * v));
-        }
-        match self.factors.len() == d {
-            true => self.sum.push_sparse(&self.places, &self.scaled),
-            false => self.sum.push_halves(positions, &self.scaled),
-        }
-    }
-}
-
-/// What a row's x² is multiplied by, so that its own bound becomes that of the sum.
-fn per_moment(bound_of_sum: f64, bound: f64) -> f64 {
-    bound_of_sum / bound
 }
 
 #[cfg(test)]
@@ -348,6 +310,7 @@ mod tests {
         let source = |&(weight, deviation): &(f64, f64)| SourceTerms { weight, deviation, moment_bound: 2.0 };
         NoiseAware {
             problem: Problem { model, family, prior: Prior(family.prior(1.0)) },
+            home: None,
             settings: Settings { curvature, whitening: 0.5, floor: 0.05, caution: 1.0 },
             kept: 0.25,
             average: 1,

@@ -1,5 +1,6 @@
 //! Partitioned variational inference: q(θ) ∝ p(θ) Π_m t_m(θ); a client refines its t_m.
 
+use super::home::{Home, Natural, join, part};
 use super::readout::{keep_newest, mean_of};
 use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, released, unlike};
 use crate::optimiser::{Moments, is_within_limits};
@@ -18,6 +19,8 @@ const MOST_NATURAL: f64 = (1_u64 << 36) as f64;
 pub struct Pvi {
     /// What is learnt.
     pub problem: Problem,
+    /// The problem of a site that has an intercept of its own; none where sites have none.
+    pub home: Option<Home>,
     /// How a client moves its factor.
     pub solver: Box<dyn LocalSolve>,
     /// What a client leaves out of q.
@@ -60,9 +63,16 @@ pub struct Remembered {
     pub factor: Option<Total>,
     /// The optimiser's moments.
     pub moments: Option<Moments>,
+    /// The factor of the site's own intercept; zero where it has none.
+    pub own: Natural,
 }
 
 impl Pvi {
+    /// What is solved at a site.
+    fn local(&self) -> &Problem {
+        self.home.as_ref().map_or(&self.problem, |home| &home.problem)
+    }
+
     /// A factor is on the grid of the total, and so small that the change which takes it back can be sent: 1/kept of it
     /// where a rule asks for that change.
     fn check_factor(&self, factor: &Total) -> Result<(), PrivacyError> {
@@ -118,8 +128,9 @@ impl Algorithm for Pvi {
     /// the change from it could not be sent. The remembered factor is one that [`Pvi::settle`] makes.
     fn check(&self, query: &Vec<f64>, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError> {
         let family = self.problem.family;
-        check_terms(self.solver.numbers(family), seat)?;
+        check_terms(self.solver.numbers(self.local().family), seat)?;
         self.solver.check(seat)?;
+        memory.iter().try_for_each(|memory| check_own(memory.get().own))?;
         memory.iter().filter_map(|memory| memory.get().factor.as_ref()).try_for_each(|t| self.check_factor(t))?;
         let small = query.iter().all(|v| v.abs() <= MOST_NATURAL);
         let spread = |q: Gaussian| q.deviations().into_iter().all(is_within_limits);
@@ -136,7 +147,7 @@ impl Algorithm for Pvi {
     ) -> Result<Answer<Self::Memory>, PrivacyError> {
         let memory = match memory {
             Some(memory) => memory.clone(),
-            None => Released::zeros(0).map(&(), |_, ()| Remembered { factor: None, moments: None }),
+            None => Released::zeros(0).map(&(), |_, ()| Remembered { factor: None, moments: None, own: [0.0; 2] }),
         };
         let mut task = self.task(query, &Some(memory.clone()), seat);
         if self.cavity == Cavity::OwnFactor {
@@ -144,16 +155,27 @@ impl Algorithm for Pvi {
         }
         let mut ahead = task.clone().map(&(), |task, ()| task.start);
         ahead.update(query, &(), |start, q, ()| start.iter_mut().zip(q).for_each(|(s, q)| *s -= q));
+        if let Some(home) = &self.home {
+            task.update(&memory, home, come_home);
+        }
         let moments = memory.clone().map(&(), |m, ()| m.moments);
-        let solved = self.solver.solve(&self.problem, &task, &moments, seat, gate)?;
+        let solved = self.solver.solve(self.local(), &task, &moments, seat, gate)?;
         if let (Cavity::ShareOfTotal, Solved::Sum(sum)) = (self.cavity, &solved) {
             return Ok(Answer { outgoing: gate.send(sum)?, draft: Some(memory) });
         }
         let (mut change, moments) = released(solved, self.solver.weight(), gate)?;
+        let mut draft = memory.clone();
+        if self.home.is_some() {
+            draft.update(&change, &self.kept, keep_own);
+            check_own(draft.get().own)?;
+            change = change.map(&(), |mut change, ()| {
+                part(&mut change);
+                change
+            });
+        }
         change.update(&ahead, &(), |change, ahead, ()| change.iter_mut().zip(ahead).for_each(|(c, a)| *c += a));
         let holding = Holding { rule: self.factor, kept: self.kept, family: self.problem.family };
         change.update(&memory, &holding, hold);
-        let mut draft = memory;
         draft.update(&moments, &(), |m, moments, ()| m.moments.clone_from(moments));
         Ok(Answer { outgoing: Outgoing::post_processed(&change, self.sending)?, draft: Some(draft) })
     }
@@ -186,6 +208,37 @@ impl Algorithm for Pvi {
     fn posterior(&self, state: &PviState) -> Vec<f64> {
         mean_of(&state.served, self.problem.family.len())
     }
+
+    fn at_home(&self, _: usize, memory: &Self::Memory) -> Option<Natural> {
+        let own = memory.as_ref().map_or([0.0; 2], |memory| memory.get().own);
+        self.home.as_ref().map(|home| with_factor(home, own))
+    }
+}
+
+/// q of the site's own intercept: its prior times its factor.
+fn with_factor(home: &Home, own: Natural) -> Natural {
+    let prior = home.prior();
+    [prior[0] + own[0], prior[1] + own[1]]
+}
+
+/// The site's own coordinate joins the task: its cavity is its prior, since nobody else has a factor of it.
+fn come_home(task: &mut Task, memory: &Remembered, home: &Home) {
+    join(&mut task.cavity, home.prior());
+    join(&mut task.start, with_factor(home, memory.own));
+}
+
+/// Keeps of the own coordinate's change what the server keeps of the others. Its precision is projected to at least 0.
+#[expect(clippy::ptr_arg, reason = "the signature that `Released::update` takes")]
+fn keep_own(memory: &mut Remembered, change: &Vec<f64>, kept: &Damping) {
+    let change = part(&mut change.clone());
+    let [first, second] = memory.own;
+    memory.own = [first + kept.get() * change[0], (second + kept.get() * change[1]).min(0.0)];
+}
+
+/// A factor of the site's own intercept is one that [`keep_own`] makes.
+fn check_own([first, second]: Natural) -> Result<(), PrivacyError> {
+    let sound = first.abs() <= MOST_NATURAL && (-MOST_NATURAL..=0.0).contains(&second);
+    sound.then_some(()).ok_or(PrivacyError::Diverged)
 }
 
 /// Where learning begins.

@@ -20,6 +20,16 @@ impl Scales {
         libm::exp2(f64::from(self.0[j]))
     }
 
+    /// The j-th alone.
+    pub(super) fn only(&self, j: usize) -> Self {
+        Self(vec![self.0[j]])
+    }
+
+    /// Puts the j-th of other scales behind these.
+    pub(super) fn push(&mut self, other: &Self, j: usize) {
+        self.0.push(other.0[j]);
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.0.len()

@@ -51,6 +51,14 @@ impl Federation {
         let sites = clients.into_iter().map(site).collect::<Result<_, DataError>>()?;
         Ok(Self { sites, test: table.rows.select(&test) })
     }
+
+    /// The same federation with one more input, the last, that is 1 in every row: what an intercept of each site's own is the
+    /// coefficient of.
+    pub fn with_own_input(&self) -> Self {
+        let site =
+            |site: &Site| Site { name: site.name.clone(), shard: site.shard.with_a_one(), own: site.own.clone() };
+        Self { sites: self.sites.iter().map(site).collect(), test: self.test.with_a_one() }
+    }
 }
 
 #[cfg(test)]

@@ -68,6 +68,18 @@ impl Rows {
         out
     }
 
+    /// The same rows with one more input, the last, that is 1 in all of them.
+    pub fn with_a_one(&self) -> Self {
+        let last = self.width as u32;
+        let mut out = Self { width: self.width + 1, ones: Vec::new(), starts: vec![0], ..self.clone() };
+        for row in self.iter() {
+            out.ones.extend_from_slice(row.ones);
+            out.ones.push(last);
+            out.starts.push(out.ones.len() as u32);
+        }
+        out
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.outcomes.len()

@@ -21,6 +21,11 @@ impl Shard {
         Ok(Self { rows, keys })
     }
 
+    /// The same rows with one more input that is 1 in all of them.
+    pub(crate) fn with_a_one(&self) -> Self {
+        Self { rows: self.rows.with_a_one(), keys: self.keys.clone() }
+    }
+
     /// The rows, for models and solvers.
     pub(crate) fn rows(&self) -> &Rows {
         &self.rows

@@ -40,6 +40,7 @@ fn method(solver: Solver, rounds: u64, local: Local, promise: Promise) -> Method
         factor: FactorRule::Free,
         readout: Readout { repair: Repair::Project, average: 1 },
         local,
+        site_intercept: None,
         promise: Some(promise),
     }
 }

@@ -1,6 +1,6 @@
 //! Protocols that differ from another one in how clients answer or how answers are folded, and a gate that shuts.
 
-use inference::algorithm::{Answers, Folded, Protocol};
+use inference::algorithm::{Answers, Folded, Natural, Protocol};
 use inference::{RunError, Seat};
 use privacy::{Batch, Bounded, Gate, Outgoing, PrivacyError, Released, Shape};
 
@@ -52,6 +52,10 @@ impl Protocol for Altered<'_> {
     fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError> {
         self.inner.settle(draft, applied)
     }
+    fn at_home(&self, client: usize, memory: &[u8]) -> Result<Option<Natural>, RunError> {
+        self.inner.at_home(client, memory)
+    }
+
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError> {
         self.inner.posterior(state)
     }

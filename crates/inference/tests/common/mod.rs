@@ -120,6 +120,7 @@ pub(crate) fn open_pvi(schedule: Schedule) -> Method {
         factor: FactorRule::Free,
         readout: Readout { repair: Repair::Project, average: 1 },
         local: natural(2),
+        site_intercept: None,
         promise: None,
     }
 }
@@ -179,6 +180,11 @@ pub(crate) fn private_methods() -> Vec<Method> {
         noise_aware("noise-aware, moments, curator", moments, at_once, curator(1.0)),
         noise_aware("noise-aware, every round", every_round, at_once, nobody(1.0)),
         noise_aware("noise-aware, every round, shares", every_round, at_once, shares(1.0)),
+        // The last input, a bias, is then each site's own.
+        own(base("site intercept, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0))),
+        own(base("site intercept, average", Solver::Average { parts: 6 }, at_once, natural(2), nobody(2.0))),
+        own(noise_aware("site intercept, moments", moments, one_by_one, nobody(1.0))),
+        own(noise_aware("site intercept, every round", every_round, at_once, add_remove)),
         base("softmax, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0)),
         noise_aware("softmax, noise-aware", every_round, at_once, curator(1.0)),
         base("network, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0)),
@@ -192,6 +198,11 @@ pub(crate) fn private_methods() -> Vec<Method> {
             ..base("network, global vi", Solver::DpOptimisation, at_once, adam(1), curator(1.0))
         },
     ]
+}
+
+/// The same with an intercept of each site's own.
+pub(crate) fn own(method: Method) -> Method {
+    Method { site_intercept: Some(2.0), ..method }
 }
 
 /// Noise-aware PVI by a rule, with privacy.

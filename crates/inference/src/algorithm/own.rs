@@ -1,0 +1,103 @@
+//! A site's own intercept in noise-aware PVI: a source of one coordinate that only the site listens to.
+
+use super::home::{Home, Natural};
+use super::noise_aware::{About, MOST_CURVATURE, Question};
+use super::readout::{read_out, scales};
+use super::source::{Hearing, Source, SourceTerms, precision, told};
+use crate::settings::{Curvature, NoiseAware as Settings};
+use privacy::StudyConstant;
+use serde::{Deserialize, Serialize};
+
+/// What a site has heard of its own intercept: a function of questions and of what its gate released.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Own {
+    source: Source,
+    /// What the newest question was about, and its curvature.
+    about: About,
+    curvature: f64,
+}
+
+/// Constants of the study that a site reads its own intercept by.
+#[derive(Debug, Clone)]
+pub(super) struct AtHome {
+    pub(super) home: Home,
+    pub(super) settings: Settings,
+    /// ρ.
+    pub(super) kept: f64,
+    pub(super) terms: SourceTerms,
+    /// The site's declared share of all rows.
+    pub(super) weight: f64,
+}
+
+impl StudyConstant for AtHome {}
+
+impl AtHome {
+    /// A release without the own coordinate: the last of the residuals or moments, and the last of the precisions.
+    pub(super) fn shared(&self, mut release: Vec<f64>) -> Vec<f64> {
+        if let Curvature::EveryRound { .. } = self.settings.curvature {
+            let half = release.len() / 2;
+            release.remove(half.saturating_sub(1));
+        }
+        release.pop();
+        release
+    }
+}
+
+impl Own {
+    /// Nothing heard yet.
+    pub(super) fn new() -> Self {
+        Self { source: Source::silent(1), about: About::Residuals, curvature: 0.0 }
+    }
+
+    /// Whether it is one that [`Own::hear`] makes.
+    pub(super) fn is_sound(&self) -> bool {
+        let Source { residual, noise, pull, curvature, .. } = &self.source;
+        let finite = [residual, noise, pull, curvature].iter().all(|one| matches!(one[..], [v] if v.is_finite()));
+        finite && noise[0] >= 0.0 && (0.0..=MOST_CURVATURE).contains(&self.curvature)
+    }
+
+    /// Remembers what the newest question says of the curvature.
+    pub(super) fn hear_question(&mut self, question: &Question, (): &()) {
+        (self.about, self.curvature) = (question.about, question.curvature);
+    }
+
+    /// The question as the site asks it of its rows: with its own coordinate, the last. Its scale goes by the site's share
+    /// of the rows, which is what it has of the precision of an intercept that all share.
+    pub(super) fn join(question: &mut Question, own: &Self, home: &AtHome) {
+        let [first, second] = own.natural(home);
+        let variance = 1.0 / (-2.0 * second);
+        question.mean.push(first * variance);
+        question.deviation.push(variance.sqrt());
+        question.scales.push(&scales(&[1.0, home.weight], home.settings.whitening, home.settings.floor), 1);
+    }
+
+    /// Takes the own coordinate of a release in.
+    #[expect(clippy::ptr_arg, reason = "the signature that `Released::update` takes")]
+    pub(super) fn hear(&mut self, release: &Vec<f64>, home: &AtHome) {
+        let [first, second] = self.natural(home);
+        let pull = [first / (-2.0 * second) * self.precision(home)];
+        let halves = match home.settings.curvature {
+            Curvature::EveryRound { .. } => 2,
+            Curvature::Moments { .. } => 1,
+        };
+        let values: Vec<f64> = release.chunks(release.len() / halves).filter_map(|half| half.last().copied()).collect();
+        let scales = scales(&[1.0, home.weight], home.settings.whitening, home.settings.floor).only(1);
+        let AtHome { settings, kept, terms, .. } = home;
+        let by = Hearing { settings, kept: *kept, terms, about: self.about, scales: &scales, pull: &pull };
+        self.source.hear(&values, &by);
+    }
+
+    /// Λ̂ of the own coordinate.
+    fn precision(&self, home: &AtHome) -> f64 {
+        let told = told([(&self.source, &home.terms)].into_iter(), 1, home.settings.curvature);
+        precision(told, self.curvature).first().copied().unwrap_or(0.0)
+    }
+
+    /// q of the own intercept, read out as all coordinates are.
+    pub(super) fn natural(&self, home: &AtHome) -> Natural {
+        let Source { residual, noise, pull, .. } = &self.source;
+        let first: Vec<f64> = residual.iter().zip(pull).map(|(r, p)| r + p).collect();
+        let eta = read_out(&home.home.prior(), &first, &[self.precision(home)], noise, home.settings.caution);
+        [eta[0], eta[1]]
+    }
+}

@@ -1,0 +1,45 @@
+//! From a row's gradient to its whitened residual, on the way to a clipped sum.
+
+use super::noise_aware::Question;
+use crate::model::Sink;
+use crate::settings::Curvature;
+use privacy::{Bounded, PrivacyError};
+
+/// Turns a row's gradient by (μ, log s) into the whitened residual, and where the rule asks for it its precision
+/// −(∂/∂ log s)/s², on the way to the clipped sum.
+pub(super) struct Sheared<'a> {
+    sum: &'a mut Bounded,
+    dimension: usize,
+    /// What each coordinate is multiplied by: as many as numbers are sent.
+    factors: Vec<f64>,
+    places: Vec<u32>,
+    scaled: Vec<f64>,
+}
+
+impl<'a> Sheared<'a> {
+    pub(super) fn new(question: &Question, curvature: Curvature, sum: &'a mut Bounded) -> Self {
+        let mut factors: Vec<f64> = (0..question.mean.len()).map(|j| question.scales.of(j)).collect();
+        if let Curvature::EveryRound { weight } = curvature {
+            factors.extend(question.deviation.iter().map(|s| -weight / (s * s)));
+        }
+        Self { sum, dimension: question.mean.len(), factors, places: Vec::new(), scaled: Vec::new() }
+    }
+}
+
+impl Sink for Sheared<'_> {
+    fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
+        let (d, stored) = (self.dimension, values.len() / 2);
+        let dense = (stored - positions.len()) as u32;
+        self.places.clear();
+        self.places.extend((0..dense).chain(positions.iter().copied()));
+        self.scaled.clear();
+        let halves = values.chunks(stored.max(1)).zip(self.factors.chunks(d.max(1)));
+        for (values, factors) in halves {
+            self.scaled.extend(self.places.iter().zip(values).map(|(p, v)| factors[*p as usize] * v));
+        }
+        match self.factors.len() == d {
+            true => self.sum.push_sparse(&self.places, &self.scaled),
+            false => self.sum.push_halves(positions, &self.scaled),
+        }
+    }
+}
