@@ -25,37 +25,64 @@ impl Simulation<'_> {
         let fits: Vec<(Gaussian, Vec<Prediction>)> =
             self.sites.iter().map(|site| self.fit(site.shard.rows())).collect::<Result<_, _>>()?;
         let each: Vec<Scores> = fits.iter().map(|(_, p)| scores(p, self.test.outcomes())).collect();
+        let exact = self.exact_posterior()?;
+        let divergence = |exact: &Gaussian| fits.iter().map(|(q, _)| q.kl(exact)).sum::<f64>() / fits.len() as f64;
+        let kl = exact.as_ref().map(divergence);
         let (q, predictions) = fits.into_iter().next().ok_or_else(no_sites)?;
-        self.record(q, &predictions, mean_of(&each))
+        self.record(q, &predictions, mean_of(&each), kl)
     }
 
     /// All rows in one place.
     pub fn non_private(&self) -> Result<Record, RunError> {
+        let (q, predictions) = self.fit(&self.pooled()?)?;
+        let scores = scores(&predictions, self.test.outcomes());
+        let kl = self.exact_posterior()?.map(|exact| q.kl(&exact));
+        self.record(q, &predictions, scores, kl)
+    }
+
+    /// The posterior of all rows in closed form, where the likelihood is Gaussian: η = η₀ + Σ (xy, −½xxᵀ)/s².
+    pub fn exact_posterior(&self) -> Result<Option<Gaussian>, RunError> {
+        if self.model.outcome_variance().is_none() {
+            return Ok(None);
+        }
+        let one_step = Local { steps: 1, learning_rate: 1.0, ..TO_THE_END };
+        self.posterior(&self.pooled()?, &one_step).map(Some)
+    }
+
+    fn pooled(&self) -> Result<Rows, RunError> {
         let mut pooled = Rows::new(self.test.width(), self.test.dense()).map_err(misfit)?;
         for site in self.sites {
             site.shard.rows().iter().try_for_each(|row| pooled.push(row)).map_err(misfit)?;
         }
-        let (q, predictions) = self.fit(&pooled)?;
-        let scores = scores(&predictions, self.test.outcomes());
-        self.record(q, &predictions, scores)
+        Ok(pooled)
     }
 
     fn fit(&self, rows: &Rows) -> Result<(Gaussian, Vec<Prediction>), RunError> {
+        let q = self.posterior(rows, &TO_THE_END)?;
+        let predictions = self.model.predict(self.test, &q);
+        Ok((q, predictions))
+    }
+
+    fn posterior(&self, rows: &Rows, local: &Local) -> Result<Gaussian, RunError> {
         let family = Family::Full { dimension: self.model.parameters(rows.width()) };
         let prior = family.prior(self.prior_precision);
         let problem = Problem { model: self.model.clone(), family, prior: Prior(prior.clone()) };
         let task = Task { cavity: prior.clone(), start: prior.clone() };
         let which: Vec<usize> = (0..rows.len()).collect();
-        let change = optimum(&problem, &task, rows, &which, 1.0, &TO_THE_END);
+        let change = optimum(&problem, &task, rows, &which, 1.0, local);
         let eta: Vec<f64> = prior.iter().zip(&change).map(|(p, c)| p + c).collect();
-        let q = family.gaussian(&eta).ok_or_else(no_sites)?;
-        let predictions = self.model.predict(self.test, &q);
-        Ok((q, predictions))
+        family.gaussian(&eta).ok_or_else(no_sites)
     }
 
-    fn record(&self, posterior: Gaussian, predictions: &[Prediction], scores: Scores) -> Result<Record, RunError> {
+    fn record(
+        &self,
+        posterior: Gaussian,
+        predictions: &[Prediction],
+        scores: Scores,
+        kl: Option<f64>,
+    ) -> Result<Record, RunError> {
         let (accuracy, log_likelihood) = (scores.accuracy, scores.log_likelihood);
-        let point = CurvePoint { round: 1, messages: 0, epsilon: None, accuracy, log_likelihood };
+        let point = CurvePoint { round: 1, messages: 0, epsilon: None, accuracy, log_likelihood, kl };
         Ok(Record {
             seed: self.seed,
             rounds: 1,
@@ -63,6 +90,7 @@ impl Simulation<'_> {
             bytes: 0,
             curve: vec![point],
             scores,
+            kl,
             posterior,
             calibration: calibration(predictions, self.test.outcomes()),
             noise_multiplier: None,

@@ -2,7 +2,7 @@
 
 use crate::algorithm::Protocol;
 use crate::message::{Ask, Receipt};
-use crate::{RunError, Seat, Shard, Terms};
+use crate::{Opening, RunError, Seat, Shard, Terms};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::record::Tape;
 use privacy::{
@@ -39,6 +39,7 @@ pub struct Workshop {
 pub struct Client<'a> {
     index: usize,
     shard: &'a Shard,
+    opening: Option<Opening>,
     terms: Terms,
     ledger: Ledger,
     journal: MemoryJournal,
@@ -51,7 +52,13 @@ impl<'a> Client<'a> {
     pub fn new(index: usize, shard: &'a Shard, terms: Terms, grant: Grant) -> Result<Self, PrivacyError> {
         let mut journal = MemoryJournal::default();
         let ledger = Ledger::open(grant, &mut journal)?;
-        Ok(Self { index, shard, terms, ledger, journal, memory: Vec::new(), draft: None })
+        Ok(Self { index, shard, opening: None, terms, ledger, journal, memory: Vec::new(), draft: None })
+    }
+
+    /// The same client, with other terms for its first answers.
+    #[must_use]
+    pub fn with_opening(self, opening: Option<Opening>) -> Self {
+        Self { opening, ..self }
     }
 
     /// The client's number.
@@ -59,18 +66,28 @@ impl<'a> Client<'a> {
         self.index
     }
 
-    /// Whether its budget covers another answer.
-    pub fn can_answer(&self) -> Result<bool, PrivacyError> {
-        Ok(self.ledger.fits(&self.terms.event)? >= self.terms.event.steps().get())
+    /// Whether its budget covers another answer, or the answer to this question is free.
+    pub fn can_answer(&self, protocol: &dyn Protocol, query: &[u8]) -> Result<bool, RunError> {
+        let terms = self.next_terms();
+        let covered = self.ledger.fits(&terms.event)? >= terms.event.steps().get();
+        Ok(covered || protocol.answer_from_memory(query, self.remembered(), terms)?.is_some())
     }
 
-    /// Charges, opens the gate, answers. What was charged stays charged, whatever happens then.
+    /// Answers from memory, which is free; or charges, opens the gate, answers. What was charged stays charged, whatever
+    /// happens then.
     pub fn answer(&mut self, protocol: &dyn Protocol, ask: &Ask, workshop: &Workshop) -> Result<Outgoing, RunError> {
-        let context = ask.context(workshop.run, self.index as u64, self.ledger.head());
-        let receipt = self.ledger.charge(&self.terms.event, &mut self.journal)?;
-        let mut gate = self.gate(receipt, workshop, &context)?;
-        let seat = Seat { index: self.index, shard: self.shard, terms: &self.terms };
-        let (outgoing, draft) = protocol.answer(&ask.query, &self.memory, &seat, gate.as_mut())?;
+        let terms = self.next_terms().clone();
+        let free = protocol.answer_from_memory(&ask.query, self.remembered(), &terms)?;
+        let (outgoing, draft) = match free {
+            Some(answer) => answer,
+            None => {
+                let context = ask.context(workshop.run, self.index as u64, self.ledger.head());
+                let receipt = self.ledger.charge(&terms.event, &mut self.journal)?;
+                let mut gate = gate(&terms, receipt, workshop, &context)?;
+                let seat = Seat { index: self.index, shard: self.shard, terms: &terms };
+                protocol.answer(&ask.query, self.remembered(), &seat, gate.as_mut())?
+            }
+        };
         self.draft = Some(draft);
         Ok(outgoing)
     }
@@ -88,30 +105,44 @@ impl<'a> Client<'a> {
         &self.memory
     }
 
+    /// What it answers from: its memory, or the draft of an answer of which it was never told that it arrived. Nothing
+    /// of that answer is applied in a draft, but what was released for it is not lost.
+    fn remembered(&self) -> &[u8] {
+        self.draft.as_deref().unwrap_or(&self.memory)
+    }
+
+    /// What the next answer is charged as: the ledger says how many there were.
+    fn next_terms(&self) -> &Terms {
+        match &self.opening {
+            Some(opening) if (self.ledger.events().len() as u64) < opening.answers => &opening.terms,
+            _ => &self.terms,
+        }
+    }
+
     /// Its account.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// What was agreed for it.
+    /// What was agreed for it, after its opening if it has one.
     pub fn terms(&self) -> &Terms {
         &self.terms
     }
+}
 
-    fn gate(
-        &self,
-        receipt: ChargeReceipt<InMemory>,
-        workshop: &Workshop,
-        context: &NoiseContext,
-    ) -> Result<Box<dyn Gate>, PrivacyError> {
-        let (shape, source) = (self.terms.shape, &mut Seeded::new(workshop.seed));
-        let open = *self.terms.event.mechanism() == Mechanism::Open;
-        Ok(match (workshop.summing, &workshop.tape) {
-            _ if open => Box::new(OpenGate::new(receipt, shape, source, context)?),
-            (Summing::Nobody, None) => Box::new(LocalGate::simulated(receipt, shape, source, context)?),
-            (Summing::Nobody, Some(tape)) => Box::new(LocalGate::recorded(receipt, shape, source, context, tape)?),
-            (Summing::Curator, _) => Box::new(CuratorGate::new(receipt, shape, source, context)?),
-            (Summing::Shares(cohort), _) => Box::new(ShareGate::new(receipt, shape, &cohort, source, context)?),
-        })
-    }
+fn gate(
+    terms: &Terms,
+    receipt: ChargeReceipt<InMemory>,
+    workshop: &Workshop,
+    context: &NoiseContext,
+) -> Result<Box<dyn Gate>, PrivacyError> {
+    let (shape, source) = (terms.shape, &mut Seeded::new(workshop.seed));
+    let open = *terms.event.mechanism() == Mechanism::Open;
+    Ok(match (workshop.summing, &workshop.tape) {
+        _ if open => Box::new(OpenGate::new(receipt, shape, source, context)?),
+        (Summing::Nobody, None) => Box::new(LocalGate::simulated(receipt, shape, source, context)?),
+        (Summing::Nobody, Some(tape)) => Box::new(LocalGate::recorded(receipt, shape, source, context, tape)?),
+        (Summing::Curator, _) => Box::new(CuratorGate::new(receipt, shape, source, context)?),
+        (Summing::Shares(cohort), _) => Box::new(ShareGate::new(receipt, shape, &cohort, source, context)?),
+    })
 }

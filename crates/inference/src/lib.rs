@@ -29,8 +29,8 @@ mod total;
 pub use build::{Built, build};
 pub use client::{Client, Summing, Workshop};
 pub use data::{
-    Column, Dealt, Encoded, Federation, Kind, Missing, Numeric, Outcome, OutcomeKind, Partition, Reading, Row, Rows,
-    Schema, Shard, Site, Skew, Split, header, nearest, read,
+    Column, Dealt, Drawn, Encoded, Federation, Kind, Missing, Numeric, Outcome, OutcomeKind, Partition, Reading, Row,
+    Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, header, nearest, read,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
@@ -39,6 +39,6 @@ pub use model::{Expectation, Linear, Logistic, Model, Point, Prediction, Predict
 pub use optimiser::{Descent, Moments, kl_gradient};
 pub use record::{Observer, Record, Scores};
 pub use score::{calibration, scores};
-pub use seat::{Seat, Terms};
+pub use seat::{Opening, Seat, Stage, Terms};
 pub use simulate::Simulation;
 pub use total::Total;

@@ -31,6 +31,8 @@ pub struct Record {
     pub curve: Vec<CurvePoint>,
     /// Scores at the end.
     pub scores: Scores,
+    /// KL(q ‖ exact posterior), the mean of the last ten rounds; none where the posterior has no closed form.
+    pub kl: Option<f64>,
     /// The served posterior.
     pub posterior: Gaussian,
     /// Predicted against observed frequency.

@@ -67,6 +67,10 @@ pub struct MethodResult {
     pub auc: Option<Summary>,
     /// Mean absolute error. None for classification.
     pub absolute_error: Option<Summary>,
+    /// KL(q ‖ exact posterior of all rows), in nats, the mean of the last ten rounds of each seed. None where the posterior
+    /// has no closed form.
+    #[serde(default)]
+    pub kl: Option<Summary>,
     /// Rounds of the schedule (mean over seeds).
     pub rounds: f64,
     /// Server-client exchanges, all clients together (mean over seeds).
@@ -106,6 +110,19 @@ impl Summary {
         let squares: f64 = per_seed.iter().map(|v| (v - mean) * (v - mean)).sum();
         let sd = if per_seed.len() > 1 { (squares / (n - 1.0)).sqrt() } else { 0.0 };
         Self { mean, sd, per_seed }
+    }
+
+    /// The value under which this share of the seeds lies, between neighbours in proportion; NaN of no seeds.
+    pub fn quantile(&self, share: f64) -> f64 {
+        let mut sorted = self.per_seed.clone();
+        sorted.sort_by(f64::total_cmp);
+        let place = share.clamp(0.0, 1.0) * sorted.len().saturating_sub(1) as f64;
+        let (low, part) = (place.floor() as usize, place.fract());
+        match (sorted.get(low), sorted.get(low + 1)) {
+            (Some(a), Some(b)) if part > 0.0 => a + part * (b - a),
+            (Some(a), _) => *a,
+            (None, _) => f64::NAN,
+        }
     }
 }
 
@@ -177,6 +194,9 @@ pub struct CurvePoint {
     pub accuracy: Option<f64>,
     /// Mean held-out log-likelihood.
     pub log_likelihood: f64,
+    /// KL(q ‖ exact posterior), in nats; none where the posterior has no closed form.
+    #[serde(default)]
+    pub kl: Option<f64>,
 }
 
 /// One parameter of the posterior.

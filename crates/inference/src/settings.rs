@@ -92,7 +92,7 @@ pub enum CommitteePrior {
 }
 
 /// The local objective, and how it is solved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Solver {
     /// In the clear; the change passes an open gate.
     Clear,
@@ -110,6 +110,30 @@ pub enum Solver {
         /// K.
         parts: u32,
     },
+    /// Linear regression: each row's sufficient statistics are clipped; their sum passes the gate in every update.
+    Analytic,
+    /// Linear regression: the same sum passes the gate once, and every later update is a function of what was released.
+    Likelihood,
+    /// Linear regression: analytic updates first, then DP optimisation from where they led.
+    Hybrid(Hybrid),
+}
+
+impl Solver {
+    /// True for solvers that rest on a Gaussian likelihood.
+    pub(crate) fn is_conjugate(self) -> bool {
+        matches!(self, Self::Analytic | Self::Likelihood | Self::Hybrid(_))
+    }
+}
+
+/// The analytic updates that come before DP optimisation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hybrid {
+    /// How many updates of each client.
+    pub updates: u64,
+    /// The share of ε and δ that they may cost by themselves, between 0 and 1; DP optimisation gets what is left then.
+    pub share: f64,
+    /// C of a row's sufficient statistics. The promise's bound is that of gradients.
+    pub clip: NormBound,
 }
 
 /// Who is asked when.

@@ -15,10 +15,14 @@ use privacy::record::Tape;
 use privacy::{Adjacency, Unit};
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Most points of a curve: scoring takes longer than many a round.
 const MOST_POINTS: u64 = 60;
+
+/// Rounds over which the divergence from the exact posterior is averaged: noise moves q about from round to round.
+const LAST_ROUNDS: usize = 10;
 
 /// One method, the sites, and what to score on.
 #[derive(Clone)]
@@ -74,7 +78,8 @@ impl Simulation<'_> {
         let clients: Vec<_> = clients
             .map(|(index, ((site, terms), grant))| Client::new(index, &site.shard, terms.clone(), grant.clone()))
             .collect();
-        let clients = clients.into_iter().collect::<Result<_, _>>()?;
+        let opened = clients.into_iter().zip(&built.openings).map(|(c, opening)| Ok(c?.with_opening(opening.clone())));
+        let clients = opened.collect::<Result<_, RunError>>()?;
         let workshop = Workshop { seed: self.seed, run: self.run_id(), summing: built.summing, tape: tape.cloned() };
         Drive::new(protocol, self.method.schedule, link, workshop, clients, &built.rates)
     }
@@ -97,18 +102,22 @@ impl Simulation<'_> {
         let mut spending = Spending::new(self.method, &built.plan);
         let of = self.most_rounds();
         let every = of.div_ceil(MOST_POINTS).max(1);
-        let mut seen = self.look(built, &drive)?;
+        let exact = self.exact_posterior()?;
+        let mut divergences = VecDeque::from_iter(divergence(built, &drive, exact.as_ref())?);
+        let mut seen = self.look(built, &drive, exact.as_ref())?;
         let mut curve = vec![point(&seen, &drive, &mut spending)?];
         while drive.rounds() < of && drive.round()? == Progress::Moved {
+            divergences.extend(divergence(built, &drive, exact.as_ref())?);
+            divergences.drain(..divergences.len().saturating_sub(LAST_ROUNDS));
             if drive.rounds().is_multiple_of(every) {
-                seen = self.look(built, &drive)?;
+                seen = self.look(built, &drive, exact.as_ref())?;
                 let point = point(&seen, &drive, &mut spending)?;
                 observer.round(&point, of, spending.left(&drive));
                 curve.push(point);
             }
         }
         if curve.last().is_some_and(|p| p.round != drive.rounds()) {
-            seen = self.look(built, &drive)?;
+            seen = self.look(built, &drive, exact.as_ref())?;
             curve.push(point(&seen, &drive, &mut spending)?);
         }
         let names: Vec<&str> = self.sites.iter().map(|s| s.name.as_str()).collect();
@@ -119,6 +128,7 @@ impl Simulation<'_> {
             bytes: drive.bytes(),
             curve,
             scores: seen.scores,
+            kl: mean(&divergences),
             calibration: calibration(&seen.predictions, self.test.outcomes()),
             posterior: seen.posterior,
             noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
@@ -129,10 +139,11 @@ impl Simulation<'_> {
     }
 
     /// What is served now, and how it does.
-    fn look(&self, built: &Built, drive: &Drive<'_>) -> Result<Seen, RunError> {
+    fn look(&self, built: &Built, drive: &Drive<'_>, exact: Option<&Gaussian>) -> Result<Seen, RunError> {
         let posterior = served(built, drive)?;
         let predictions = self.model.predict(self.test, &posterior);
-        Ok(Seen { scores: scores(&predictions, self.test.outcomes()), predictions, posterior })
+        let kl = exact.map(|exact| posterior.kl(exact));
+        Ok(Seen { scores: scores(&predictions, self.test.outcomes()), predictions, posterior, kl })
     }
 
     fn warnings(&self, built: &Built) -> Vec<String> {
@@ -161,6 +172,7 @@ struct Seen {
     posterior: Gaussian,
     predictions: Vec<Prediction>,
     scores: Scores,
+    kl: Option<f64>,
 }
 
 fn point(seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<CurvePoint, RunError> {
@@ -170,6 +182,7 @@ fn point(seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<
         epsilon: spending.so_far(drive)?,
         accuracy: seen.scores.accuracy,
         log_likelihood: seen.scores.log_likelihood,
+        kl: seen.kl,
     })
 }
 
@@ -179,6 +192,15 @@ fn served(built: &Built, drive: &Drive<'_>) -> Result<Gaussian, RunError> {
     built.problem.family.gaussian(&eta).ok_or(RunError::Settings {
         what: "the optimisation diverged: q is not a proper distribution any more; lower the learning rate".into(),
     })
+}
+
+/// KL(what is served ‖ exact posterior).
+fn divergence(built: &Built, drive: &Drive<'_>, exact: Option<&Gaussian>) -> Result<Option<f64>, RunError> {
+    exact.map(|exact| Ok(served(built, drive)?.kl(exact))).transpose()
+}
+
+fn mean(values: &VecDeque<f64>) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 fn largest(numbers: impl Iterator<Item = f64>) -> Option<f64> {

@@ -6,7 +6,7 @@ use common::{methods, open_pvi, private_methods, rows, simulation, sites};
 use inference::algorithm::{Answers, Folded, Protocol, PviState, Remembered};
 use inference::message::{Ask, Delivery, Direct, Link, Loopback, Receipt};
 use inference::settings::{Aggregator, Covariance, Method, Rates, Schedule, Scheme, Solver};
-use inference::{Built, Client, Drive, Progress, Row, Rows, RunError, Seat, Simulation, Total, Workshop};
+use inference::{Built, Client, Drive, Progress, Row, Rows, RunError, Seat, Simulation, Terms, Total, Workshop};
 use privacy::record::Tape;
 use privacy::{Gate, Grant, Outgoing, PrivacyError, Released};
 
@@ -125,7 +125,8 @@ fn under_an_aggregator_no_client_remembers_anything_of_its_own() {
 #[test]
 fn a_spent_budget_ends_the_rounds_and_nothing_moves_any_more() {
     let (sites, test) = (sites(), rows(30, 9));
-    for method in private_methods() {
+    // A likelihood that was paid for answers for ever (tests/conjugate.rs).
+    for method in private_methods().into_iter().filter(|m| m.solver != Solver::Likelihood) {
         let simulation = simulation(&method, &sites, &test);
         let built = simulation.build().unwrap();
         let mut drive = simulation.start(&built, &Direct, None).unwrap();
@@ -139,7 +140,7 @@ fn a_spent_budget_ends_the_rounds_and_nothing_moves_any_more() {
         assert_eq!(drive.state(), state, "{}", method.name);
         for (client, plan) in drive.clients().iter().zip(&built.plan.clients) {
             assert!(plan.certified <= 2.0, "{}", method.name);
-            assert_eq!(client.ledger().events().len() as u64, plan.updates, "{}", method.name);
+            assert_eq!(client.ledger().events().len() as u64, plan.charges(), "{}", method.name);
         }
     }
 }
@@ -152,7 +153,8 @@ fn a_shut_gate_ends_the_round_with_a_message_and_leaves_the_state_alone() {
         let simulation = simulation(&method, &sites, &test);
         let mut built = simulation.build().unwrap();
         // Gates that were promised one release fewer than the solver makes, or another shape.
-        for terms in &mut built.terms {
+        let openings = built.openings.iter_mut().flatten().map(|opening| &mut opening.terms);
+        for terms in built.terms.iter_mut().chain(openings) {
             let narrow = privacy::Shape::new(1, terms.shape.bound(), terms.shape.grain(), terms.shape.grid()).unwrap();
             terms.shape = narrow;
         }
@@ -189,6 +191,14 @@ impl Protocol for FailsOnce<'_> {
         gate: &mut dyn Gate,
     ) -> Result<(Outgoing, Vec<u8>), RunError> {
         self.0.answer(query, memory, seat, gate)
+    }
+    fn answer_from_memory(
+        &self,
+        query: &[u8],
+        memory: &[u8],
+        terms: &Terms,
+    ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError> {
+        self.0.answer_from_memory(query, memory, terms)
     }
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError> {
         if self.1.swap(false, std::sync::atomic::Ordering::SeqCst) {
@@ -273,8 +283,14 @@ fn a_round_that_failed_is_asked_again_with_other_noise() {
 #[test]
 fn with_an_open_gate_every_schedule_reaches_the_exact_posterior_of_conjugate_regression() {
     let schedules = [Schedule::Sequential, Schedule::Synchronous, Schedule::Asynchronous(Rates::InverseRows)];
-    let solvers =
-        [Solver::Clear, Solver::Average { parts: 1 }, Solver::Average { parts: 7 }, Solver::Virtual { parts: 7 }];
+    let solvers = [
+        Solver::Clear,
+        Solver::Average { parts: 1 },
+        Solver::Average { parts: 7 },
+        Solver::Virtual { parts: 7 },
+        Solver::Analytic,
+        Solver::Likelihood,
+    ];
     for schedule in schedules {
         for solver in solvers {
             let method = Method {

@@ -4,11 +4,13 @@
 mod common;
 
 use common::{private_methods, rng, rows, simulation, site};
+use inference::algorithm::{Cavity, Protocol, Pvi};
 use inference::message::Direct;
-use inference::settings::Method;
-use inference::{Built, Progress, Row, Rows, Site};
+use inference::settings::{Method, Solver};
+use inference::solve::{Kept, Likelihood, LocalSolve, Problem, Solved, Task};
+use inference::{Built, Progress, Row, Rows, Seat, Site};
 use privacy::record::{Divergence, Tape};
-use privacy::{Adjacency, Grant, Unit};
+use privacy::{Adjacency, Gate, Grant, Grid, PrivacyError, Released, Unit};
 use rand_core::Rng;
 
 /// Pairs of neighbouring data sets for each method.
@@ -18,8 +20,19 @@ const PAIRS: u64 = 1000;
 type Transcript = (Vec<u8>, u64, u64);
 
 fn play(method: &Method, built: &Built, sites: &[Site], test: &Rows, tape: &Tape) -> Transcript {
+    play_with(built.protocol.as_ref(), method, built, sites, test, tape)
+}
+
+fn play_with(
+    protocol: &dyn Protocol,
+    method: &Method,
+    built: &Built,
+    sites: &[Site],
+    test: &Rows,
+    tape: &Tape,
+) -> Transcript {
     let simulation = simulation(method, sites, test);
-    let mut drive = simulation.start(built, &Direct, Some(tape)).unwrap();
+    let mut drive = simulation.start_with(protocol, built, &Direct, Some(tape)).unwrap();
     while drive.rounds() < 3 && drive.round().unwrap() == Progress::Moved {}
     (drive.state().to_vec(), drive.messages(), drive.bytes())
 }
@@ -112,4 +125,56 @@ fn mutant_m17_rates_from_the_real_number_of_rows_are_caught() {
         matches!(replay.verdict(), Err(Divergence::Calls { .. }))
     });
     assert!(caught, "each world planned with its own row count, and nobody noticed");
+}
+
+/// A mutant: what is kept for free answers is computed from the rows, past the gate, and read back as released.
+#[derive(Debug)]
+struct KeepsPrivateStatistics(Likelihood);
+
+impl LocalSolve for KeepsPrivateStatistics {
+    fn solve(
+        &self,
+        problem: &Problem,
+        task: &Released<Task>,
+        kept: &Released<Kept>,
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Solved, PrivacyError> {
+        let solved = self.0.solve(problem, task, kept, seat, gate)?;
+        let Solved::Released { change, .. } = solved else { return Ok(solved) };
+        let private = Kept::Statistics(vec![seat.shard.len() as f64; change.get().len()]);
+        let kept = serde_json::from_value(serde_json::to_value(private).unwrap()).unwrap();
+        Ok(Solved::Released { change, kept })
+    }
+
+    fn solve_from_memory(
+        &self,
+        problem: &Problem,
+        task: &Released<Task>,
+        kept: &Released<Kept>,
+    ) -> Option<Released<Vec<f64>>> {
+        self.0.solve_from_memory(problem, task, kept)
+    }
+}
+
+#[test]
+fn mutant_a_free_answer_from_private_rows_is_caught() {
+    let test = rows(2, 1);
+    let reused = |m: &Method| m.solver == Solver::Likelihood && m.promise.unwrap().adjacency == Adjacency::AddRemove;
+    let method = private_methods().into_iter().find(reused).unwrap();
+    let built = build(&method, &worlds(&method, 0).0, &test);
+    let agree = |solver: fn() -> Box<dyn LocalSolve>| {
+        let (kept, readout, factor) = (method.damping, method.readout, method.factor);
+        let (problem, sending, cavity) = (built.problem.clone(), Grid::new(24).unwrap(), Cavity::OwnFactor);
+        let pvi = Pvi { problem, solver: solver(), cavity, factor, kept, readout, finest: sending, sending };
+        (0..20).all(|pair| {
+            let (first, second) = worlds(&method, pair);
+            let tape = Tape::record();
+            let sent = play_with(&pvi, &method, &built, &first, &test, &tape);
+            let replay = tape.replay();
+            sent == play_with(&pvi, &method, &built, &second, &test, &replay) && replay.verdict().is_ok()
+        })
+    };
+    assert!(agree(|| Box::new(Likelihood)));
+    assert!(!agree(|| Box::new(KeepsPrivateStatistics(Likelihood))));
 }

@@ -1,7 +1,7 @@
 //! Any algorithm as functions of bytes: what drivers use, so that all of them run the same code.
 
 use super::{Algorithm, Answers};
-use crate::{RunError, Seat, Total};
+use crate::{RunError, Seat, Terms, Total};
 use privacy::{Gate, Outgoing, Released};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,6 +20,13 @@ pub trait Protocol: Send + Sync {
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<(Outgoing, Vec<u8>), RunError>;
+    /// The answer that follows from a site's memory alone, and costs nothing; none where its rows are needed.
+    fn answer_from_memory(
+        &self,
+        query: &[u8],
+        memory: &[u8],
+        terms: &Terms,
+    ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError>;
     /// The state after some answers.
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError>;
     /// The memory after a receipt, which is a [`Total`] in bytes.
@@ -57,6 +64,20 @@ impl<A: Algorithm> Protocol for A {
         let memory = if memory.is_empty() { A::Memory::default() } else { decode(memory, "a memory")? };
         let answer = Algorithm::answer(self, &query, &memory, seat, gate)?;
         Ok((answer.outgoing, encode(&answer.draft, "a memory")?))
+    }
+
+    fn answer_from_memory(
+        &self,
+        query: &[u8],
+        memory: &[u8],
+        terms: &Terms,
+    ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError> {
+        if memory.is_empty() {
+            return Ok(None);
+        }
+        let query: Released<A::Query> = decode(query, "a query")?;
+        let answer = Algorithm::answer_from_memory(self, &query, &decode(memory, "a memory")?, terms)?;
+        answer.map(|answer| Ok((answer.outgoing, encode(&answer.draft, "a memory")?))).transpose()
     }
 
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError> {

@@ -1,10 +1,9 @@
 //! Partitioned variational inference: q(θ) ∝ p(θ) Π_m t_m(θ); a client refines its t_m.
 
 use super::{Algorithm, Answer, Answers, Step, misfit, released};
-use crate::optimiser::Moments;
 use crate::settings::{Damping, FactorRule, Readout};
-use crate::solve::{LocalSolve, Prior, Problem, Solved, Task};
-use crate::{Family, RunError, Seat, Total};
+use crate::solve::{Kept, LocalSolve, Prior, Problem, Solved, Task};
+use crate::{Family, RunError, Seat, Terms, Total};
 use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
 
@@ -50,12 +49,12 @@ pub struct PviState {
 }
 
 /// What a client keeps: public, by its type.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
     /// t_m: the sum of what was applied of this client's changes.
     pub factor: Option<Total>,
-    /// The optimiser's moments.
-    pub moments: Option<Moments>,
+    /// What its solver keeps.
+    pub kept: Kept,
 }
 
 impl Pvi {
@@ -66,21 +65,31 @@ impl Pvi {
     }
 
     /// The local task, of released values: start at q, leave out the client's own factor.
-    fn task(&self, q: &Released<Vec<f64>>, memory: &Option<Released<Remembered>>, seat: &Seat<'_>) -> Released<Task> {
+    fn task(&self, q: &Released<Vec<f64>>, memory: &Released<Remembered>, terms: &Terms) -> Released<Task> {
         let mut task = q.clone().map(&(), |q, ()| Task { cavity: q.clone(), start: q });
-        match (self.cavity, memory) {
-            (Cavity::OwnFactor, Some(memory)) => task.update(memory, &(), leave_out_factor),
-            (Cavity::OwnFactor, None) => {}
-            (Cavity::ShareOfTotal, _) => {
+        match self.cavity {
+            Cavity::OwnFactor => task.update(memory, &(), leave_out_factor),
+            Cavity::ShareOfTotal => {
                 // cavity = q − w(q − p) = (1 − w)q + wp
-                task = task.map(seat.terms, |task, terms| scale_cavity(task, 1.0 - terms.weight));
+                task = task.map(terms, |task, terms| scale_cavity(task, 1.0 - terms.weight));
                 let prior = Released::zeros(0).map(&self.problem.prior, |_, prior: &Prior| prior.0.clone());
-                task.update(&prior, seat.terms, |task, prior, terms| {
+                task.update(&prior, terms, |task, prior, terms| {
                     task.cavity.iter_mut().zip(prior).for_each(|(c, p)| *c += terms.weight * p);
                 });
             }
         }
         task
+    }
+
+    /// A change that was released, or follows from what was, on its way to the server.
+    fn sent(
+        &self,
+        mut change: Released<Vec<f64>>,
+        memory: Released<Remembered>,
+    ) -> Result<Answer<Option<Released<Remembered>>>, PrivacyError> {
+        let holding = Holding { rule: self.factor, kept: self.kept, family: self.problem.family };
+        change.update(&memory, &holding, hold);
+        Ok(Answer { outgoing: Outgoing::post_processed(&change, self.sending)?, draft: Some(memory) })
     }
 }
 
@@ -107,20 +116,31 @@ impl Algorithm for Pvi {
     ) -> Result<Answer<Self::Memory>, PrivacyError> {
         let memory = match memory {
             Some(memory) => memory.clone(),
-            None => Released::zeros(0).map(&(), |_, ()| Remembered { factor: None, moments: None }),
+            None => Released::zeros(0).map(&(), |_, ()| Remembered::default()),
         };
-        let task = self.task(query, &Some(memory.clone()), seat);
-        let moments = memory.clone().map(&(), |m, ()| m.moments);
-        let solved = self.solver.solve(&self.problem, &task, &moments, seat, gate)?;
+        let task = self.task(query, &memory, seat.terms);
+        let kept = memory.clone().map(&(), |m, ()| m.kept);
+        let solved = self.solver.solve(&self.problem, &task, &kept, seat, gate)?;
         if let (Cavity::ShareOfTotal, Solved::Sum(sum)) = (self.cavity, &solved) {
             return Ok(Answer { outgoing: gate.send(sum)?, draft: Some(memory) });
         }
-        let (mut change, moments) = released(solved, self.solver.weight(), gate)?;
-        let holding = Holding { rule: self.factor, kept: self.kept, family: self.problem.family };
-        change.update(&memory, &holding, hold);
-        let mut draft = memory;
-        draft.update(&moments, &(), |m, moments, ()| m.moments.clone_from(moments));
-        Ok(Answer { outgoing: Outgoing::post_processed(&change, self.sending)?, draft: Some(draft) })
+        let (change, kept) = released(solved, self.solver.weight(), gate)?;
+        let mut memory = memory;
+        memory.update(&kept, &(), |m, kept, ()| m.kept.clone_from(kept));
+        self.sent(change, memory)
+    }
+
+    fn answer_from_memory(
+        &self,
+        query: &Released<Vec<f64>>,
+        memory: &Self::Memory,
+        terms: &Terms,
+    ) -> Result<Option<Answer<Self::Memory>>, PrivacyError> {
+        let (Cavity::OwnFactor, Some(memory)) = (self.cavity, memory) else { return Ok(None) };
+        let task = self.task(query, memory, terms);
+        let kept = memory.clone().map(&(), |m, ()| m.kept);
+        let change = self.solver.solve_from_memory(&self.problem, &task, &kept);
+        change.map(|change| self.sent(change, memory.clone())).transpose()
     }
 
     fn fold(&self, mut state: PviState, answers: &Answers) -> Result<Step<PviState>, RunError> {

@@ -105,6 +105,11 @@ pub trait Model: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The variance of y around xᵀθ where the likelihood is Gaussian, hence conjugate; none elsewhere.
+    fn outcome_variance(&self) -> Option<f64> {
+        None
+    }
+
     /// Hands the sink scale·x² of each row of `which`, where parameter j is the coefficient of input j.
     fn moments(&self, rows: &Rows, which: &[usize], scale: f64, sink: &mut dyn Sink) -> Result<(), PrivacyError> {
         let (mut positions, mut values) = (Vec::new(), Vec::new());

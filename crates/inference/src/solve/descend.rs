@@ -1,9 +1,9 @@
 //! DP optimisation: the gate stands inside the loop; the answer is post-processing.
 
 use super::clear::natural_of;
-use super::{LocalSolve, Problem, Solved, Task};
+use super::{Kept, LocalSolve, Problem, Solved, Task};
 use crate::model::Scratch;
-use crate::optimiser::{Descent, Moments, kl_gradient};
+use crate::optimiser::{Descent, kl_gradient};
 use crate::settings::Local;
 use crate::{Family, Seat};
 use privacy::{Batch, Bounded, Gate, PrivacyError, Released, StudyConstant};
@@ -40,14 +40,14 @@ impl LocalSolve for Descend {
         &self,
         problem: &Problem,
         task: &Released<Task>,
-        moments: &Released<Option<Moments>>,
+        kept: &Released<Kept>,
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
         let inverse_rate = seat.terms.inverse_rate();
         let constants = Stepping { local: self.local, family: problem.family, inverse_rate };
         let mut walk = task.clone().map(&constants, set_out);
-        walk.update(moments, &constants, take_up);
+        walk.update(kept, &constants, take_up);
         let rows = seat.shard.rows();
         let (mut batch, mut scratch) = (Batch::default(), Scratch::default());
         let mut noised = Released::zeros(gate.shape().dimension());
@@ -63,10 +63,8 @@ impl LocalSolve for Descend {
             gate.release(&sum, &mut noised)?;
             walk.update(&noised, &constants, one_step);
         }
-        let moments = walk
-            .clone()
-            .map(&constants, |walk, stepping| stepping.local.keep_state.then(|| walk.descent.into_moments()));
-        Ok(Solved::Released { change: walk.map(&constants, change), moments })
+        let kept = walk.clone().map(&constants, keep);
+        Ok(Solved::Released { change: walk.map(&constants, change), kept })
     }
 }
 
@@ -79,10 +77,14 @@ fn set_out(task: Task, constants: &Stepping) -> Walk {
     Walk { task, descent, slope: vec![0.0; 2 * d] }
 }
 
-fn take_up(walk: &mut Walk, moments: &Option<Moments>, constants: &Stepping) {
-    if let Some(moments) = moments {
+fn take_up(walk: &mut Walk, kept: &Kept, constants: &Stepping) {
+    if let Kept::Moments(moments) = kept {
         walk.descent.take_up(moments, &constants.local);
     }
+}
+
+fn keep(walk: Walk, constants: &Stepping) -> Kept {
+    if constants.local.keep_state { Kept::Moments(walk.descent.into_moments()) } else { Kept::Nothing }
 }
 
 /// q moves along Σ̃/rate + ∇(−KL), where Σ̃ is the noised sum of clipped gradients.

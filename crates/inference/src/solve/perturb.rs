@@ -1,8 +1,7 @@
 //! Parameter perturbation: solve in the clear and clip the change, which passes the gate once.
 
-use super::{LocalSolve, Problem, Solved, Task, optimum};
+use super::{Kept, LocalSolve, Problem, Solved, Task, optimum};
 use crate::Seat;
-use crate::optimiser::Moments;
 use crate::settings::Local;
 use privacy::{Bounded, Gate, PrivacyError, Released};
 
@@ -19,7 +18,7 @@ impl LocalSolve for Perturb {
         &self,
         problem: &Problem,
         task: &Released<Task>,
-        _: &Released<Option<Moments>>,
+        _: &Released<Kept>,
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {

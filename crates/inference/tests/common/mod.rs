@@ -3,10 +3,10 @@
 
 use chacha20::ChaCha20Rng;
 use inference::settings::{
-    Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Damping, DeltaRule, FactorRule, Local,
-    Method, Noise, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Damping, DeltaRule, FactorRule, Hybrid,
+    Local, Method, Noise, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
-use inference::{Family, Linear, Logistic, Model, Row, Rows, Shard, Simulation, Site};
+use inference::{Linear, Logistic, Model, Row, Rows, Shard, Simulation, Site};
 use privacy::{Adjacency, Delta, Epsilon, NormBound, SamplingRate, Unit};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -146,6 +146,38 @@ pub(crate) fn private_methods() -> Vec<Method> {
             ..base("global vi, curator", Solver::DpOptimisation, at_once, adam(1), curator(1.0))
         },
     ]
+    .into_iter()
+    .chain(conjugate_methods())
+    .collect()
+}
+
+/// One method of each kind for linear regression.
+pub(crate) fn conjugate_methods() -> Vec<Method> {
+    let base = |name: &str, solver, schedule, covariance, promise| Method {
+        name: name.into(),
+        solver,
+        covariance,
+        local: natural(1),
+        promise: Some(promise),
+        ..open_pvi(schedule)
+    };
+    let promise = promise(1.0, Aggregator::None);
+    let add_remove = Promise { adjacency: Adjacency::AddRemove, ..promise };
+    let (full, mean_field) = (Covariance::Full, Covariance::MeanField);
+    let came = Schedule::Asynchronous(Rates::InverseRows);
+    let hybrid = Solver::Hybrid(Hybrid { updates: 2, share: 0.4, clip: NormBound::new(2.0).unwrap() });
+    vec![
+        base("analytic", Solver::Analytic, Schedule::Synchronous, full, promise),
+        base("analytic, mean-field", Solver::Analytic, came, mean_field, add_remove),
+        base("likelihood", Solver::Likelihood, Schedule::Sequential, full, promise),
+        base("likelihood, as they come", Solver::Likelihood, came, full, add_remove),
+        Method { local: adam(3), ..base("hybrid", hybrid, Schedule::Sequential, mean_field, promise) },
+    ]
+}
+
+/// True for solvers that rest on a Gaussian likelihood.
+fn is_conjugate(method: &Method) -> bool {
+    matches!(method.solver, Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_))
 }
 
 /// Every method of the laws.
@@ -156,23 +188,17 @@ pub(crate) fn methods() -> Vec<Method> {
 
 /// A simulation of the method on these sites.
 pub(crate) fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
-    Simulation { method, sites, test, model: logistic(), prior_precision: 1.0, seed: 11 }
+    let model = if is_conjugate(method) { Arc::new(Linear { noise_variance: 0.25 }) } else { logistic() };
+    Simulation { method, sites, test, model, prior_precision: 1.0, seed: 11 }
 }
 
 /// Runs a method on a conjugate problem and compares what it serves with the posterior in closed form.
 pub(crate) fn reaches_the_exact_posterior(method: &Method) {
-    let model: Arc<dyn Model> = Arc::new(Linear { noise_variance: 0.25 });
     let (sites, test) = (sites(), rows(3, 9));
     let method = Method { local: Local { learning_rate: 1.0, ..natural(1) }, ..method.clone() };
-    let simulation = Simulation { model: model.clone(), ..simulation(&method, &sites, &test) };
-    let mut all = Rows::new(5, 2).unwrap();
-    [40, 25, 60].iter().zip(1..).for_each(|(&n, seed)| rows(n, seed).iter().for_each(|r| all.push(r).unwrap()));
-    let family = Family::Full { dimension: 5 };
-    let prior = family.prior(1.0);
-    let which: Vec<usize> = (0..all.len()).collect();
-    let statistics = model.statistics(&all, &which, &family.gaussian(&prior).unwrap(), family);
-    let exact: Vec<f64> = prior.iter().zip(&statistics).map(|(p, s)| p + s).collect();
-    let record = simulation.run(&mut ()).unwrap();
-    let kl = record.posterior.kl(&family.gaussian(&exact).unwrap());
+    let model = Arc::new(Linear { noise_variance: 0.25 });
+    let simulation = Simulation { model, ..simulation(&method, &sites, &test) };
+    let exact = simulation.exact_posterior().unwrap().unwrap();
+    let kl = simulation.run(&mut ()).unwrap().posterior.kl(&exact);
     assert!(kl < 1e-6, "{}: KL {kl}", method.name);
 }

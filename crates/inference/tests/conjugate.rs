@@ -1,0 +1,199 @@
+//! Methods for linear regression: their limits without noise, what is free and what is not, and noise that adds up.
+
+mod common;
+
+use common::{conjugate_methods, open_pvi, private_methods, promise, rows, simulation, sites};
+use inference::algorithm::{Protocol, PviState, Remembered};
+use inference::message::{Ask, Delivery, Direct, Link, Receipt};
+use inference::settings::{Aggregator, Damping, Hybrid, Local, Method, Optimiser, Promise, Rounds, Schedule, Solver};
+use inference::{Client, Family, Progress, RunError, Simulation, Total, Workshop};
+use privacy::record::Tape;
+use privacy::{Adjacency, NormBound, Released};
+
+/// Levels and bias are collinear: the prior alone tells them apart, and the damped iteration goes as slowly as it is weak.
+const PRIOR: f64 = 30.0;
+
+fn named(name: &str) -> Method {
+    conjugate_methods().into_iter().find(|m| m.name == name).unwrap()
+}
+
+/// The best mean-field q: the exact mean, and the diagonal of the exact precision.
+fn best_mean_field(simulation: &Simulation<'_>) -> inference::Gaussian {
+    let family = Family::MeanField { dimension: 5 };
+    family.gaussian(&family.natural(&simulation.exact_posterior().unwrap().unwrap())).unwrap()
+}
+
+#[test]
+fn without_noise_mean_field_updates_reach_the_exact_mean_without_products_of_inputs() {
+    let (sites, test) = (sites(), rows(3, 9));
+    for schedule in [Schedule::Sequential, Schedule::Synchronous] {
+        let method = Method {
+            solver: Solver::Analytic,
+            rounds: Rounds::Count(1500),
+            damping: Damping::new(0.2).unwrap(),
+            ..open_pvi(schedule)
+        };
+        let simulation = Simulation { prior_precision: PRIOR, ..simulation(&method, &sites, &test) };
+        let kl = simulation.run(&mut ()).unwrap().posterior.kl(&best_mean_field(&simulation));
+        assert!(kl < 1e-6, "{schedule:?}: KL {kl}");
+    }
+}
+
+/// Descent by plain gradients stays where analytic updates led: both have the same fixed point.
+#[test]
+fn without_noise_a_hybrid_ends_where_its_opening_led() {
+    let (sites, test) = (sites(), rows(3, 9));
+    let hybrid = Hybrid { updates: 1500, share: 0.5, clip: NormBound::new(1.0).unwrap() };
+    let plain = Local { optimiser: Optimiser::Sgd, learning_rate: 1e-4, ..common::natural(5) };
+    let method = Method {
+        solver: Solver::Hybrid(hybrid),
+        rounds: Rounds::Count(1520),
+        damping: Damping::new(0.2).unwrap(),
+        local: plain,
+        ..open_pvi(Schedule::Synchronous)
+    };
+    let simulation = Simulation { prior_precision: PRIOR, ..simulation(&method, &sites, &test) };
+    let kl = simulation.run(&mut ()).unwrap().posterior.kl(&best_mean_field(&simulation));
+    assert!(kl < 1e-6, "KL {kl}");
+}
+
+#[test]
+fn a_likelihood_is_charged_once_and_every_later_answer_is_free() {
+    let (sites, test) = (sites(), rows(3, 9));
+    for method in conjugate_methods().into_iter().filter(|m| m.solver == Solver::Likelihood) {
+        let method = Method { rounds: Rounds::Count(30), ..method };
+        let simulation = simulation(&method, &sites, &test);
+        let built = simulation.build().unwrap();
+        assert_eq!((built.plan.rounds, built.plan.messages), (30, 90), "{}", method.name);
+        let tape = Tape::record();
+        let mut drive = simulation.start(&built, &Direct, Some(&tape)).unwrap();
+        while drive.rounds() < 30 {
+            assert_eq!(drive.round().unwrap(), Progress::Moved, "{}", method.name);
+        }
+        assert_eq!((drive.messages(), tape.calls().len()), (90, 3), "{}", method.name);
+        let record = simulation.run(&mut ()).unwrap();
+        for (client, plan) in record.spending.iter().zip(&built.plan.clients) {
+            assert_eq!((client.charges, client.certified), (1, plan.certified), "{}", method.name);
+            assert!(client.certified <= 2.0 && plan.charges() == 1, "{}", method.name);
+        }
+    }
+}
+
+/// A likelihood that was paid for goes on in the factor, exactly: t = S/s² however often it is asked.
+#[test]
+fn free_answers_lead_to_the_released_likelihood_and_stay_there() {
+    let (sites, test) = (sites(), rows(3, 9));
+    let method = Method { damping: Damping::NONE, ..named("likelihood") };
+    let simulation = simulation(&method, &sites, &test);
+    let built = simulation.build().unwrap();
+    let mut drive = simulation.start(&built, &Direct, None).unwrap();
+    drive.round().unwrap();
+    let first = drive.state().to_vec();
+    drive.round().unwrap();
+    let values = |state: &[u8]| postcard::from_bytes::<PviState>(state).unwrap().total.values();
+    let moved = values(&first).iter().zip(values(drive.state())).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(moved < 1e-6, "moved by {moved}");
+}
+
+/// Loses the first answer of every client, after it was charged.
+struct LosesFirst;
+
+impl Link for LosesFirst {
+    fn ask(
+        &self,
+        client: &mut Client<'_>,
+        protocol: &dyn Protocol,
+        ask: &Ask,
+        workshop: &Workshop,
+    ) -> Result<Delivery, RunError> {
+        let delivery = Direct.ask(client, protocol, ask, workshop)?;
+        Ok(if ask.round == 0 { Delivery::Lost } else { delivery })
+    }
+
+    fn settle(&self, client: &mut Client<'_>, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {
+        Direct.settle(client, protocol, receipt)
+    }
+}
+
+#[test]
+fn a_lost_answer_is_not_paid_for_twice_and_nothing_of_it_is_in_the_factor() {
+    let (sites, test) = (sites(), rows(3, 9));
+    let method = named("likelihood");
+    let simulation = simulation(&method, &sites, &test);
+    let built = simulation.build().unwrap();
+    let mut drive = simulation.start(&built, &LosesFirst, None).unwrap();
+    for _ in 0..3 {
+        assert_eq!(drive.round().unwrap(), Progress::Moved);
+    }
+    let factor = |c: &Client<'_>| {
+        let memory: Option<Released<Remembered>> = postcard::from_bytes(c.memory()).unwrap();
+        memory.unwrap().into_inner().factor.unwrap()
+    };
+    let factors: Vec<Total> = drive.clients().iter().map(factor).collect();
+    let state: PviState = postcard::from_bytes(drive.state()).unwrap();
+    assert_eq!(Total::sum(&factors), Some(state.total));
+    assert!(drive.clients().iter().all(|c| c.ledger().events().len() == 1));
+}
+
+/// Coordinate k of the total after one round, for as many seeds as are asked.
+fn totals(method: &Method, seeds: u64, damping: Damping) -> Vec<Vec<f64>> {
+    let (sites, test) = (sites(), rows(2, 1));
+    let method = Method { damping, ..method.clone() };
+    let simulation = simulation(&method, &sites, &test);
+    let mut built = simulation.build().unwrap();
+    built.grants.fill(privacy::Grant::Unlimited);
+    let one = |seed| {
+        let simulation = Simulation { seed, ..simulation.clone() };
+        let mut drive = simulation.start(&built, &Direct, None).unwrap();
+        drive.round().unwrap();
+        postcard::from_bytes::<PviState>(drive.state()).unwrap().total.values()
+    };
+    (0..seeds).map(one).collect()
+}
+
+fn mean_and_variance(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let n = values.clone().count() as f64;
+    let mean = values.clone().sum::<f64>() / n;
+    (mean, values.map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0))
+}
+
+/// Equations 3.4 and 3.6 of the thesis, not 3.7: noise of the applied sum has variance (ρ·z·Δ)², spread over the shares
+/// of those who can be relied on.
+#[test]
+fn noise_of_a_damped_sum_of_shares_has_the_variance_that_is_accounted() {
+    let rho = Damping::new(0.25).unwrap();
+    for name in ["by client, shares", "by client, curator"] {
+        let mut method = private_methods().into_iter().find(|m| m.name == name).unwrap();
+        let (sites, test) = (sites(), rows(2, 1));
+        if let Some(promise) = &mut method.promise {
+            promise.adjacency = Adjacency::AddRemove;
+        }
+        let built = simulation(&method, &sites, &test).build().unwrap();
+        // Three clients of whom one may be lost and one share is the adversary's own: three shares are sized for one.
+        let surplus: f64 = if name.contains("shares") { 3.0 } else { 1.0 };
+        let expected = (rho.get() * built.terms[0].noise_deviation()).powi(2) * surplus;
+        let all = totals(&method, 150, rho);
+        let found: f64 = (0..10).map(|k| mean_and_variance(all.iter().map(|t| t[k])).1).sum::<f64>() / 10.0;
+        // 1490 degrees of freedom: five standard errors of a variance.
+        assert!((found / expected - 1.0).abs() < 0.19, "{name}: {found} against {expected}");
+    }
+}
+
+/// Equation 4.21 clips each client's noisy precision at 0, which moves the sum upwards. Here the total is unbiased.
+#[test]
+fn mutant_noisy_precisions_clipped_at_zero_are_caught_as_a_bias_of_the_total() {
+    let noisy = Promise { epsilon: privacy::Epsilon::new(0.05).unwrap(), ..promise(1.0, Aggregator::None) };
+    let method = Method { promise: Some(noisy), ..named("analytic") };
+    // Rows of the test data are longer than the bound: the clipped sum is the limit of little noise.
+    let clipped = Promise { epsilon: privacy::Epsilon::new(1e5).unwrap(), ..noisy };
+    let clipped = Method { promise: Some(clipped), ..method.clone() };
+    let (all, exact) = (totals(&method, 300, Damping::NONE), totals(&clipped, 1, Damping::NONE));
+    let unbiased = |value: fn(f64) -> f64| {
+        // Λ of the first input: −2 of the first number after Λμ.
+        let precisions = all.iter().map(|t| value(-2.0 * t[5]));
+        let (mean, variance) = mean_and_variance(precisions);
+        (mean + 2.0 * exact[0][5]).abs() < 5.0 * (variance / 300.0).sqrt()
+    };
+    assert!(unbiased(|precision| precision));
+    assert!(!unbiased(|precision| precision.max(0.0)), "the clipping of equation 4.21 went unnoticed");
+}
