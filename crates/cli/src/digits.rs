@@ -20,7 +20,7 @@ pub(crate) fn down(value: f64) -> String {
 
 /// The shortest decimal that reads back as `value`, for numbers that were given.
 pub(crate) fn shortest(value: f64) -> String {
-    if value == 0.0 || (1e-3..1e7).contains(&value) { value.to_string() } else { format!("{value:e}") }
+    if value == 0.0 || (1e-3..1e7).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
 }
 
 /// Cuts the exact decimal expansion, and adds one in the last place if something was cut off on the way up.
@@ -87,6 +87,11 @@ mod tests {
         assert_eq!(up(1.234_567_8e-10), "1.23457e-10");
         assert_eq!((up(0.0), down(0.0)), ("0".into(), "0".into()));
         assert_eq!(up(f64::INFINITY), "inf");
+    }
+
+    #[test]
+    fn a_number_that_was_given_is_shown_alike_on_both_sides_of_zero() {
+        assert_eq!((shortest(1.5), shortest(-1.5), shortest(-1e-5)), ("1.5".into(), "-1.5".into(), "-1e-5".into()));
     }
 
     #[test]

@@ -124,6 +124,9 @@ impl Failure {
             Self::Study(fault) => fault.hint.clone(),
             Self::Run(RunError::Message { .. }) => "delete the run's directory `state` and run again".into(),
             Self::Run(_) => "change the study's method as the message says; `posterity check` reads it again".into(),
+            Self::File { action, .. } if action.ends_with("the schema") => {
+                "`posterity init` writes one from the header of a table; [data] schema names it in a study".into()
+            }
             Self::File { .. } => {
                 "check that the path exists and that you may use it; - is standard input or output".into()
             }

@@ -100,7 +100,7 @@ fn a_file_of_ones_own_is_checked_against_its_schema() {
     }
     fs::write(at.join("other.toml"), SCHEMA.replace("scale = 10", "scael = 10")).unwrap();
     let other = ["datasets", "show", "csv:rows.csv", "--schema", "other.toml"];
-    refused(&at, &other, ("D003", 2), "other.toml: schema, line 3", "kind");
+    refused(&at, &other, ("D003", 2), "other.toml: schema, line 3", "did you mean `scale`?");
     refused(&at, &["datasets", "show", "csv:none.csv"], ("C003", 1), "none.csv", "path");
 }
 

@@ -101,11 +101,11 @@ fn a_study_runs_reports_goes_on_and_predicts() {
     assert!(said.trim_end().ends_with("report.html"), "{said}");
     let results = json(&folder.0.join("out/results.json"));
     let names: Vec<&str> = results["methods"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["DP optimisation", "local only", "non-private"]);
+    assert_eq!(names, ["DP optimisation", "majority class", "local only", "non-private"]);
     let spent = &results["methods"][0]["privacy"]["clients"];
     assert_eq!(spent.as_array().unwrap().len(), 3);
     assert!(spent.as_array().unwrap().iter().all(|c| c["certified"].as_f64().unwrap() <= 1.0), "{spent}");
-    assert_eq!(results["methods"][1]["posterior"], serde_json::json!([]), "no site's own fit stands for all");
+    assert_eq!(results["methods"][2]["posterior"], serde_json::json!([]), "no site's own fit stands for all");
     let local = folder.posterity(&["predict", "out", "--method", "local only", "--data", "rows.csv"]);
     assert_eq!(local.status.code(), Some(2));
     let again = folder.run();
@@ -121,6 +121,58 @@ fn a_study_runs_reports_goes_on_and_predicts() {
     assert!(p > 0.0 && p < 1.0);
     let report = folder.posterity(&["report", "out", "--out", "-"]);
     assert!(String::from_utf8_lossy(&report.stdout).contains("</html>"));
+}
+
+#[test]
+fn every_site_is_scored_on_its_own_rows_beside_a_constant_answer() {
+    let folder = Folder::new("sites");
+    assert_eq!(folder.run().status.code(), Some(0));
+    let results = json(&folder.0.join("out/results.json"));
+    let held_out: u64 =
+        results["data"]["clients"].as_array().unwrap().iter().map(|c| c["test_rows"].as_u64().unwrap()).sum();
+    assert_eq!(Some(held_out), results["data"]["test_rows"].as_u64());
+    for method in results["methods"].as_array().unwrap() {
+        let names: Vec<&str> =
+            method["sites"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["s0", "s1", "s2"], "{}", method["name"]);
+    }
+    // A quarter of the rows is ill, so the majority class is "no", and its score is the share of "no" among held-out rows.
+    let constant = &results["methods"][1];
+    assert_eq!((&constant["algorithm"], &constant["baseline"]), (&"constant".into(), &true.into()));
+    assert_eq!(constant["auc"]["mean"], 0.5);
+    assert!(constant["accuracy"]["mean"].as_f64().unwrap() > 0.5 && constant["posterior"] == serde_json::json!([]));
+    let page = std::fs::read_to_string(folder.0.join("out/report.html")).unwrap();
+    assert!(page.contains("Scores at each site") && page.contains("majority class"));
+}
+
+#[test]
+fn a_run_that_was_stopped_is_told_and_goes_on() {
+    let folder = Folder::new("stopped");
+    assert_eq!(folder.run().status.code(), Some(0));
+    std::fs::remove_file(folder.0.join("out/results.json")).unwrap();
+    let output = folder.posterity(&["report", "out"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("S013") && said.contains("8 pieces of work are done") && said.contains("--out out"),
+        "{said}"
+    );
+    assert_eq!(folder.run().status.code(), Some(0));
+    assert_eq!(folder.posterity(&["report", "out"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_method_that_is_not_there_is_answered_with_the_nearest() {
+    let folder = Folder::new("nearest");
+    assert_eq!(folder.run().status.code(), Some(0));
+    folder.write("new.csv", "patient,age,sex\n7,61,f\n8,35,m\n");
+    let output = folder.posterity(&["predict", "out", "--method", "DP optimization", "--data", "new.csv"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.starts_with("error[C001]") && said.contains("did you mean \"DP optimisation\"?"), "{said}");
+    let output = folder.posterity(&["predict", "out", "--data", "new.csv"]);
+    let (said, about) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(said.starts_with("row,probability,lower,upper\n1,") && said.lines().count() == 3, "{said}");
+    assert!(about.contains("seed 1: the probability of sick = yes"), "{about}");
 }
 
 #[test]
@@ -225,7 +277,11 @@ fn a_number_is_predicted_and_scored_in_its_own_units() {
     folder.write("rows.toml", &schema).write("study.toml", &study).write("rows.csv", &rows);
     let output = folder.run();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let error = json(&folder.0.join("out/results.json"))["methods"][2]["absolute_error"]["mean"].as_f64().unwrap();
+    let results = json(&folder.0.join("out/results.json"));
+    let point = &results["methods"][3]["curves"][0]["points"][0];
+    assert_eq!(point["absolute_error"], results["methods"][3]["absolute_error"]["per_seed"][0], "one unit for both");
+    assert_eq!(results["methods"][1]["name"], "mean of the target");
+    let error = results["methods"][3]["absolute_error"]["mean"].as_f64().unwrap();
     assert!((20.0..300.0).contains(&error), "{error}");
     let words = ["predict", "out", "--method", "non-private", "--data", "rows.csv", "--json"];
     let predicted: Value = serde_json::from_slice(&folder.posterity(&words).stdout).unwrap();

@@ -93,7 +93,7 @@ method      PVI
             pvi, clear, sequential, 10 rounds, damping 0.4
             50 steps of adam at 0.02, 100 rows without replacement
             no privacy: an open gate, for comparison only
-always      local only (each client by itself) and non-private, for comparison
+always      for comparison: a constant answer, local only (each client by itself), non-private
 ";
     assert_eq!(answer(&["check", "studies/adult-c.toml"]), expected);
     let object: Value = serde_json::from_str(&answer(&["check", "studies/adult-c.toml", "--json"])).unwrap();
@@ -139,6 +139,7 @@ fn unknown_keys_and_words_are_answered_with_the_nearest() {
     refused("word", &changed("\"dp-optimisation\"", "\"dp-optimization\""), "S002", "dp-optim", "`dp-optimisation`?");
     refused("optimiser", &changed("\"adam\"", "\"adm\""), "S004", "\"adm\"", "did you mean \"adam\"?");
     refused("toml", &changed("clients = 10", "clients = = 10"), "S001", "clients =", "hint");
+    refused("loose", &changed("epsilon = 1.0", "epsilon = \"1\""), "S001", "privacy =", "expected a number\nhint");
     refused("kind", &changed("rounds = 20", "rounds = \"many\""), "S001", "rounds =", "until-spent");
     refused("missing", &changed("clip = 2.0, ", ""), "S001", "privacy =", "clip");
 }
@@ -226,7 +227,13 @@ fn choices_that_exclude_each_other_are_refused() {
 
 #[test]
 fn what_comes_later_and_what_has_no_meaning_is_said() {
-    refused("network", &changed("\"logistic\"", "\"network\""), "S010", "kind = \"network\"", "come later");
+    refused(
+        "network",
+        &changed("\"logistic\"", "\"network\""),
+        "S010",
+        "kind = \"network\"",
+        "one of linear, logistic\n",
+    );
     refused("hybrid", &changed("\"dp-optimisation\"", "\"hybrid\""), "S010", "solver =", "not in this version");
     refused("parts", &changed("damping = 0.1", "parts = 7"), "S011", "parts = 7", "average and virtual");
     refused("rates", &changed("damping = 0.1", "rates = \"equal\""), "S011", "rates =", "asynchronous");
@@ -298,4 +305,17 @@ fn rates_by_private_rows_are_told() {
         assert!(text.contains("warning     DP optimisation: under add-remove the number of rows is private"), "{text}");
     }
     assert!(answer(&["plan", file.path()]).contains(" by moments; "));
+}
+
+#[test]
+fn weights_by_private_rows_are_told() {
+    let text = changed("aggregator = \"none\"", "aggregator = \"curator\"")
+        .replace("\"substitute\"", "\"add-remove\"")
+        .replacen("\"dp-optimisation\"", "\"perturb\"", 1)
+        .replacen("\"sequential\"", "\"synchronous\"", 1);
+    let file = Temporary::new("private-weights", &text);
+    for command in ["check", "plan"] {
+        let text = answer(&[command, file.path()]);
+        assert!(text.contains("rates, weights or δ go by it"), "{text}");
+    }
 }

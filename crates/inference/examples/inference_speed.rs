@@ -196,7 +196,11 @@ fn adult() -> Outcome<Federation> {
 fn growing(case: &str, size: Size, method: &Method) -> Outcome<()> {
     let site = |m: usize| -> Outcome<Site> {
         let ids = (0..size.rows as u64).collect();
-        Ok(Site { name: m.to_string(), shard: Shard::new(synthetic(size.rows, size.width, m as u64)?, ids)? })
+        Ok(Site {
+            name: m.to_string(),
+            shard: Shard::new(synthetic(size.rows, size.width, m as u64)?, ids)?,
+            own: Vec::new(),
+        })
     };
     let sites = (0..size.clients).map(site).collect::<Outcome<Vec<_>>>()?;
     let federation = Federation { sites, test: synthetic(1000, size.width, u64::MAX)? };
@@ -211,7 +215,15 @@ fn growing(case: &str, size: Size, method: &Method) -> Outcome<()> {
 
 fn simulation<'a>(method: &'a Method, federation: &'a Federation) -> Simulation<'a> {
     let (sites, test) = (federation.sites.as_slice(), &federation.test);
-    Simulation { method, sites, test, model: Arc::new(Logistic::default()), prior_precision: 1.0, seed: 1 }
+    Simulation {
+        method,
+        sites,
+        test,
+        model: Arc::new(Logistic::default()),
+        prior_precision: 1.0,
+        seed: 1,
+        data: [0; 32],
+    }
 }
 
 /// DP optimisation of so many rounds, steps, and expected rows a step.

@@ -1,12 +1,12 @@
-//! What every result is shown beside: each site alone, and all rows in one place, both without privacy.
+//! What every result is shown beside, without privacy: one answer for all rows, each site alone, all rows in one place.
 
-use crate::record::{Record, Scores};
+use crate::record::{Record, Scores, SiteScores};
 use crate::results::CurvePoint;
-use crate::score::{calibration, scores};
+use crate::score::{calibration, scores, scores_at};
 use crate::settings::{Batching, Chart, Local, Optimiser};
 use crate::simulate::Simulation;
 use crate::solve::{Prior, Problem, Task, optimum};
-use crate::{DataError, Family, Gaussian, Prediction, Rows, RunError};
+use crate::{DataError, Family, Gaussian, Prediction, Rows, RunError, Site};
 
 /// Natural gradients until nothing moves, on all rows. With a full covariance these are Newton steps; of a mean-field q
 /// they would be Jacobi steps, which diverge where inputs depend on each other as one-hot codes do.
@@ -24,12 +24,38 @@ impl Simulation<'_> {
     pub fn local_only(&self) -> Result<Record, RunError> {
         let fits: Vec<(Gaussian, Vec<Prediction>)> =
             self.sites.iter().map(|site| self.fit(site.shard.rows())).collect::<Result<_, _>>()?;
-        let each: Vec<Scores> = fits.iter().map(|(_, p)| scores(p, self.test.outcomes())).collect();
+        let outcomes = self.test.outcomes();
+        let each: Vec<Scores> = fits.iter().map(|(_, p)| scores(p, outcomes)).collect();
+        let owned = self.sites.iter().any(|site| !site.own.is_empty());
+        let at_home = |(site, (scores, (_, p))): (&Site, (&Scores, &(Gaussian, Vec<Prediction>)))| {
+            let scores = if owned { scores_at(&site.own, p, outcomes) } else { *scores };
+            (!owned || !site.own.is_empty()).then(|| SiteScores { site: site.name.clone(), scores })
+        };
+        let sites = self.sites.iter().zip(each.iter().zip(&fits)).filter_map(at_home).collect();
         let exact = self.exact_posterior()?;
         let divergence = |exact: &Gaussian| fits.iter().map(|(q, _)| q.kl(exact)).sum::<f64>() / fits.len() as f64;
         let kl = exact.as_ref().map(divergence);
         let (q, predictions) = fits.into_iter().next().ok_or_else(no_sites)?;
-        self.record(q, &predictions, mean_of(&each), kl)
+        self.record(q, &predictions, mean_of(&each), sites, kl)
+    }
+
+    /// One answer for every row, without inputs: the share of ones, or mean and deviation, of all training outcomes. By
+    /// the share every row gets the majority class. The record's posterior is the prior, for want of any.
+    pub fn constant(&self) -> Result<Record, RunError> {
+        let outcomes: Vec<f64> = self.sites.iter().flat_map(|site| site.shard.rows().outcomes()).copied().collect();
+        let n = outcomes.len() as f64;
+        let mean = outcomes.iter().sum::<f64>() / n;
+        let variance = outcomes.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / n;
+        let family = Family::MeanField { dimension: self.model.parameters(self.test.width()) };
+        let prior = family.gaussian(&family.prior(self.prior_precision)).ok_or_else(no_sites)?;
+        let answer = |prediction| match prediction {
+            Prediction::Probability(_) => Prediction::Probability(mean),
+            Prediction::Normal { .. } => Prediction::Normal { mean, deviation: variance.sqrt().max(f64::EPSILON) },
+        };
+        let predictions: Vec<Prediction> = self.model.predict(self.test, &prior).into_iter().map(answer).collect();
+        let scores = scores(&predictions, self.test.outcomes());
+        let kl = self.exact_posterior()?.map(|exact| prior.kl(&exact));
+        self.record(prior, &predictions, scores, self.at_sites(&predictions), kl)
     }
 
     /// All rows in one place.
@@ -37,7 +63,7 @@ impl Simulation<'_> {
         let (q, predictions) = self.fit(&self.pooled()?)?;
         let scores = scores(&predictions, self.test.outcomes());
         let kl = self.exact_posterior()?.map(|exact| q.kl(&exact));
-        self.record(q, &predictions, scores, kl)
+        self.record(q, &predictions, scores, self.at_sites(&predictions), kl)
     }
 
     /// The posterior of all rows in closed form, where the likelihood is Gaussian: η = η₀ + Σ (xy, −½xxᵀ)/s².
@@ -79,10 +105,11 @@ impl Simulation<'_> {
         posterior: Gaussian,
         predictions: &[Prediction],
         scores: Scores,
+        sites: Vec<SiteScores>,
         kl: Option<f64>,
     ) -> Result<Record, RunError> {
-        let (accuracy, log_likelihood) = (scores.accuracy, scores.log_likelihood);
-        let point = CurvePoint { round: 1, messages: 0, epsilon: None, accuracy, log_likelihood, kl };
+        let Scores { accuracy, log_likelihood, absolute_error, .. } = scores;
+        let point = CurvePoint { round: 1, messages: 0, epsilon: None, accuracy, log_likelihood, absolute_error, kl };
         Ok(Record {
             seed: self.seed,
             rounds: 1,
@@ -90,6 +117,7 @@ impl Simulation<'_> {
             bytes: 0,
             curve: vec![point],
             scores,
+            sites,
             kl,
             posterior,
             calibration: calibration(predictions, self.test.outcomes()),
@@ -109,6 +137,7 @@ fn mean_of(each: &[Scores]) -> Scores {
         log_likelihood: mean(|s| Some(s.log_likelihood)).unwrap_or(f64::NAN),
         auc: mean(|s| s.auc),
         absolute_error: mean(|s| s.absolute_error),
+        root_squared_error: mean(|s| s.root_squared_error),
     }
 }
 

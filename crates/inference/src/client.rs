@@ -7,7 +7,7 @@ use privacy::noise::{NoiseContext, Seeded};
 use privacy::record::Tape;
 use privacy::{
     ChargeReceipt, Cohort, CuratorGate, Gate, Grant, InMemory, Ledger, LocalGate, Mechanism, MemoryJournal, OpenGate,
-    Outgoing, PrivacyError, ShareGate,
+    Outgoing, PrivacyError, Sampling, ShareGate,
 };
 
 /// Who adds up in this run, as a gate needs to know it.
@@ -73,18 +73,21 @@ impl<'a> Client<'a> {
         Ok(covered || protocol.answer_from_memory(query, self.remembered(), terms)?.is_some())
     }
 
-    /// Answers from memory, which is free; or charges, opens the gate, answers. What was charged stays charged, whatever
-    /// happens then.
+    /// Checks, and answers from memory, which is free; or charges, opens the gate, answers.
+    ///
+    /// What is wrong with the question or the terms is found before the charge, which leaves the ledger as it was. What
+    /// was charged stays charged, whatever happens then.
     pub fn answer(&mut self, protocol: &dyn Protocol, ask: &Ask, workshop: &Workshop) -> Result<Outgoing, RunError> {
         let terms = self.next_terms().clone();
-        let free = protocol.answer_from_memory(&ask.query, self.remembered(), &terms)?;
-        let (outgoing, draft) = match free {
+        let seat = Seat { index: self.index, shard: self.shard, terms: &terms };
+        protocol.check(&ask.query, self.remembered(), &seat)?;
+        let (outgoing, draft) = match protocol.answer_from_memory(&ask.query, self.remembered(), &terms)? {
             Some(answer) => answer,
             None => {
+                check_gate(&seat, workshop)?;
                 let context = ask.context(workshop.run, self.index as u64, self.ledger.head());
                 let receipt = self.ledger.charge(&terms.event, &mut self.journal)?;
                 let mut gate = gate(&terms, receipt, workshop, &context)?;
-                let seat = Seat { index: self.index, shard: self.shard, terms: &terms };
                 protocol.answer(&ask.query, self.remembered(), &seat, gate.as_mut())?
             }
         };
@@ -127,6 +130,25 @@ impl<'a> Client<'a> {
     /// What was agreed for it, after its opening if it has one.
     pub fn terms(&self) -> &Terms {
         &self.terms
+    }
+}
+
+/// Whether a gate can be opened on the agreed terms, and the rows are as many as fixed batches are drawn from.
+fn check_gate(seat: &Seat<'_>, workshop: &Workshop) -> Result<(), PrivacyError> {
+    let Terms { event, shape, .. } = seat.terms;
+    match workshop.summing {
+        _ if *event.mechanism() == Mechanism::Open => OpenGate::check(event)?,
+        Summing::Nobody => LocalGate::check(event, shape)?,
+        Summing::Curator => CuratorGate::check(event, shape)?,
+        Summing::Shares(cohort) => ShareGate::check(event, shape, &cohort)?,
+    }
+    match *event.sampling() {
+        // Fixed batches go with substitution, under which the number of rows is public.
+        Sampling::WithoutReplacement { of, .. } if of != seat.shard.len() as u64 => Err(PrivacyError::Shape {
+            found: format!("{} rows", seat.shard.len()),
+            expected: format!("the {of} rows of the declared sampling"),
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -35,9 +35,9 @@ pub use data::{
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian, Projections};
-pub use model::{Expectation, Linear, Logistic, Model, Point, Prediction, Predictive, Scratch, Sink};
+pub use model::{Expectation, Linear, Logistic, Model, Point, Prediction, Predictive, Scratch, Sink, credible};
 pub use optimiser::{Descent, Moments, kl_gradient};
-pub use record::{Observer, Record, Scores};
+pub use record::{Observer, Record, Scores, SiteScores};
 pub use score::{calibration, scores};
 pub use seat::{Opening, Seat, Stage, Terms};
 pub use simulate::Simulation;

@@ -6,8 +6,8 @@ pub use conjugate::PlannedOpening;
 
 use crate::RunError;
 use crate::settings::{
-    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Hybrid, Method, Noise, Promise, Rates, Rounds, Schedule,
-    Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Hybrid, Method, Noise, Optimiser, Promise, Rates, Rounds,
+    Schedule, Scheme, Solver,
 };
 use privacy::accounting::moments::Moments;
 use privacy::accounting::zcdp::Zcdp;
@@ -93,9 +93,7 @@ impl ClientPlan {
 /// planned updates cost at most ε; with a given one the updates are as many as fit, and not more than are asked for.
 /// Under an aggregator all clients share one event, sized for the smallest δ among them.
 pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
-    if matches!(method.scheme, Scheme::NoiseAware(_)) {
-        noise_aware_is_possible(method)?;
-    }
+    coherent(method)?;
     conjugate::is_possible(method)?;
     let numbers = numbers(method, dimension);
     let planned = match &method.promise {
@@ -301,6 +299,23 @@ impl<'a> Costing<'a> {
 
 fn refuse<T>(what: &str) -> Result<T, RunError> {
     Err(RunError::Settings { what: what.to_owned() })
+}
+
+/// Refuses solvers with families and optimisers that they cannot have, private or not.
+fn coherent(method: &Method) -> Result<(), RunError> {
+    let natural = method.local.optimiser == Optimiser::Natural;
+    let stepwise = matches!(method.solver, Solver::DpOptimisation | Solver::Hybrid(_));
+    let by_gradient = stepwise || method.scheme == Scheme::GlobalVi;
+    if natural && by_gradient {
+        return refuse("natural steps are taken in the clear, not where every step's gradient is clipped and noised");
+    }
+    if method.covariance == Covariance::Full && !natural {
+        return refuse("a full covariance is moved by natural steps in the clear: gradients move deviations only");
+    }
+    if matches!(method.scheme, Scheme::NoiseAware(_)) {
+        noise_aware_is_possible(method)?;
+    }
+    Ok(())
 }
 
 /// Refuses what would have a number and no meaning.

@@ -14,6 +14,17 @@ pub struct Scores {
     pub auc: Option<f64>,
     /// Mean absolute error; none for classification.
     pub absolute_error: Option<f64>,
+    /// Root of the mean squared error; none for classification.
+    pub root_squared_error: Option<f64>,
+}
+
+/// Scores on the held-out rows of one site.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SiteScores {
+    /// The site.
+    pub site: String,
+    /// How its rows were predicted.
+    pub scores: Scores,
 }
 
 /// One run.
@@ -31,6 +42,9 @@ pub struct Record {
     pub curve: Vec<CurvePoint>,
     /// Scores at the end.
     pub scores: Scores,
+    /// Scores at the end on each site's own held-out rows, of sites that have any. Of "local only" those of each site's
+    /// own fit, on all held-out rows where these belong to no site.
+    pub sites: Vec<SiteScores>,
     /// KL(q ‖ exact posterior), the mean of the last ten rounds; none where the posterior has no closed form.
     pub kl: Option<f64>,
     /// The served posterior.

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 /// Version of this shape.
 pub const SCHEMA: u32 = 1;
 
+/// Which of the numbers no ε covers.
+pub const OUTSIDE_EPSILON: &str = "Scores on the test rows, the baselines and the comparison of methods are computed on \
+     the data itself and are not covered by ε; in a federation only the posterior is released.";
+
 /// Everything that a run of a study found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Results {
@@ -18,6 +22,9 @@ pub struct Results {
     pub study_toml: String,
     /// Where the rows came from, and how many.
     pub data: DataSummary,
+    /// [`OUTSIDE_EPSILON`]; empty in results of a program that did not say so yet.
+    #[serde(default)]
+    pub outside_epsilon: String,
     /// One for each method, in the study's order, then the baselines that are always shown.
     pub methods: Vec<MethodResult>,
 }
@@ -44,6 +51,9 @@ pub struct ClientSummary {
     pub name: String,
     /// Its training rows.
     pub rows: usize,
+    /// Its own held-out rows; 0 where held-out rows belong to no client.
+    #[serde(default)]
+    pub test_rows: usize,
 }
 
 /// One method over all seeds.
@@ -51,7 +61,7 @@ pub struct ClientSummary {
 pub struct MethodResult {
     /// Name as in the study.
     pub name: String,
-    /// `pvi`, `committee`, `global-vi`, `local-only`, `non-private`.
+    /// `pvi`, `committee`, `global-vi`, `constant`, `local-only`, `non-private`.
     pub algorithm: String,
     /// The local solver's name.
     pub solver: String,
@@ -67,6 +77,13 @@ pub struct MethodResult {
     pub auc: Option<Summary>,
     /// Mean absolute error. None for classification.
     pub absolute_error: Option<Summary>,
+    /// Root of the mean squared error. None for classification.
+    #[serde(default)]
+    pub root_squared_error: Option<Summary>,
+    /// Scores on each client's own held-out rows, where the partition says whose they are. Of `local-only` those of each
+    /// client's own fit, else on all held-out rows.
+    #[serde(default)]
+    pub sites: Vec<SiteResult>,
     /// KL(q ‖ exact posterior of all rows), in nats, the mean of the last ten rounds of each seed. None where the posterior
     /// has no closed form.
     #[serde(default)]
@@ -89,6 +106,19 @@ pub struct MethodResult {
     pub calibration: Vec<CalibrationBin>,
     /// Warnings that belong to this method.
     pub warnings: Vec<String>,
+}
+
+/// One method on the held-out rows of one client, over the seeds in which it has any.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SiteResult {
+    /// The client's name.
+    pub name: String,
+    /// Share of its held-out rows whose class was predicted. None for regression.
+    pub accuracy: Option<Summary>,
+    /// Mean held-out log-likelihood, in nats.
+    pub log_likelihood: Summary,
+    /// Mean absolute error. None for classification.
+    pub absolute_error: Option<Summary>,
 }
 
 /// Mean, deviation and the single values over seeds.
@@ -194,6 +224,9 @@ pub struct CurvePoint {
     pub accuracy: Option<f64>,
     /// Mean held-out log-likelihood.
     pub log_likelihood: f64,
+    /// Mean absolute error; none for classification.
+    #[serde(default)]
+    pub absolute_error: Option<f64>,
     /// KL(q ‖ exact posterior), in nats; none where the posterior has no closed form.
     #[serde(default)]
     pub kl: Option<f64>,
@@ -219,4 +252,16 @@ pub struct CalibrationBin {
     pub observed: f64,
     /// Rows.
     pub rows: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_lie_between_neighbours() {
+        let summary = Summary::of(vec![4.0, 1.0, 3.0, 2.0, 10.0]);
+        assert_eq!([0.0, 0.5, 0.625, 1.0].map(|share| summary.quantile(share)), [1.0, 3.0, 3.5, 10.0]);
+        assert!(Summary::of(Vec::new()).quantile(0.5).is_nan());
+    }
 }

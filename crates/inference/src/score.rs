@@ -21,7 +21,14 @@ pub fn scores(predictions: &[Prediction], outcomes: &[f64]) -> Scores {
         log_likelihood: mean(likelihoods).unwrap_or(0.0),
         auc: area_under_roc(binary),
         absolute_error: mean(normal.iter().map(|(m, y)| (m - y).abs())),
+        root_squared_error: mean(normal.iter().map(|(m, y)| (m - y) * (m - y))).map(f64::sqrt),
     }
+}
+
+/// Scores of predictions at these places alone.
+pub(crate) fn scores_at(places: &[usize], predictions: &[Prediction], outcomes: &[f64]) -> Scores {
+    let (predictions, outcomes): (Vec<_>, Vec<_>) = places.iter().map(|&i| (predictions[i], outcomes[i])).unzip();
+    scores(&predictions, &outcomes)
 }
 
 /// Predicted against observed frequency in ten bins of equal width; bins without rows are left out.
@@ -132,6 +139,8 @@ mod tests {
             [Prediction::Normal { mean: 1.0, deviation: 2.0 }, Prediction::Normal { mean: 0.0, deviation: 1.0 }];
         let found = scores(&normal, &[3.0, -0.5]);
         assert_eq!((found.accuracy, found.auc, found.absolute_error), (None, None, Some(1.25)));
+        assert_eq!(found.root_squared_error, Some(2.125_f64.sqrt()));
+        assert_eq!(scores_at(&[1], &normal, &[3.0, -0.5]).absolute_error, Some(0.5));
         let expected = -0.5 * ((1.0 + 0.25) / 2.0 + 2.0_f64.ln() + (2.0 * PI).ln());
         assert!((found.log_likelihood - expected).abs() < 1e-15, "{} {expected}", found.log_likelihood);
         assert!(calibration(&normal, &[3.0, -0.5]).is_empty());

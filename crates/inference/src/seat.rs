@@ -2,9 +2,10 @@
 
 use crate::Shard;
 use privacy::{Adjacency, Event, NoiseMultiplier, Shape, StudyConstant, Trust, sensitivity_factor};
+use serde::Serialize;
 
 /// Where in a client's plan an answer is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Stage {
     /// Among the first answers, where these have terms of their own.
     Opening,
@@ -13,7 +14,7 @@ pub enum Stage {
 }
 
 /// The first answers of a client, on terms of their own.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Opening {
     /// How many.
     pub answers: u64,
@@ -22,7 +23,7 @@ pub struct Opening {
 }
 
 /// What one answer of a client costs and how its sums are clipped: constants of the study, fixed before the run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Terms {
     /// Which answers these terms are for.
     pub stage: Stage,

@@ -1,9 +1,10 @@
 //! A method as meant: every choice that a study makes for it, checked, with nothing left to be looked up by name.
 
 use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, SamplingRate, StudyConstant, Unit};
+use serde::Serialize;
 
 /// One method of a study.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Method {
     /// Name as in the study.
     pub name: String,
@@ -30,7 +31,7 @@ pub struct Method {
 }
 
 /// What is asked and folded.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Scheme {
     /// Partitioned variational inference.
     Pvi,
@@ -43,7 +44,7 @@ pub enum Scheme {
 }
 
 /// Constants of noise-aware PVI.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct NoiseAware {
     /// Where the data's precision is taken from.
     pub curvature: Curvature,
@@ -56,7 +57,7 @@ pub struct NoiseAware {
 }
 
 /// Where the data's precision is taken from.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Curvature {
     /// Rule A: second moments of the inputs, asked for first, times the model's mean curvature.
     Moments {
@@ -83,7 +84,7 @@ impl NoiseAware {
 }
 
 /// Which prior the members of a committee start from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum CommitteePrior {
     /// p itself; the product is divided by p^(M−1).
     Same,
@@ -92,7 +93,7 @@ pub enum CommitteePrior {
 }
 
 /// The local objective, and how it is solved.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Solver {
     /// In the clear; the change passes an open gate.
     Clear,
@@ -126,7 +127,7 @@ impl Solver {
 }
 
 /// The analytic updates that come before DP optimisation.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Hybrid {
     /// How many updates of each client.
     pub updates: u64,
@@ -137,7 +138,7 @@ pub struct Hybrid {
 }
 
 /// Who is asked when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Schedule {
     /// One client after the other; a round asks each once.
     Sequential,
@@ -149,7 +150,7 @@ pub enum Schedule {
 }
 
 /// Declared rates at which clients come back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Rates {
     /// All alike.
     Equal,
@@ -158,7 +159,7 @@ pub enum Rates {
 }
 
 /// When a method ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Rounds {
     /// After so many rounds.
     Count(u64),
@@ -170,7 +171,7 @@ pub enum Rounds {
 }
 
 /// ρ, a multiple of 2^-20 between 0 and 1, so that a damped integer change is exact on the finer grid of totals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Damping(u32);
 
 impl Damping {
@@ -199,7 +200,7 @@ impl Damping {
 impl StudyConstant for Damping {}
 
 /// Which Gaussians q may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Covariance {
     /// Independent coordinates.
     MeanField,
@@ -208,7 +209,7 @@ pub enum Covariance {
 }
 
 /// What a client does with its own released factor before it sends the change: post-processing, at local gates only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum FactorRule {
     /// Nothing.
     Free,
@@ -221,7 +222,7 @@ pub enum FactorRule {
 impl StudyConstant for FactorRule {}
 
 /// From the accumulated total to the served q: post-processing, always proper.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Readout {
     /// What to do with a precision that noise made too small.
     pub repair: Repair,
@@ -230,7 +231,7 @@ pub struct Readout {
 }
 
 /// The one post-processing that makes a total proper.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Repair {
     /// The data's precision is projected to at least 0: the served precision is never under the prior's.
     Project,
@@ -239,7 +240,7 @@ pub enum Repair {
 }
 
 /// The local optimisation.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Local {
     /// T: steps of one update.
     pub steps: u64,
@@ -256,7 +257,7 @@ pub struct Local {
 }
 
 /// How a step's rows are drawn.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Batching {
     /// All rows.
     All,
@@ -274,7 +275,7 @@ pub enum Batching {
 }
 
 /// How q moves in a local step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Optimiser {
     /// Plain gradient steps.
     Sgd,
@@ -287,7 +288,7 @@ pub enum Optimiser {
 }
 
 /// Coordinates of the spread that an optimiser moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Chart {
     /// log s.
     LogDeviation,
@@ -296,7 +297,7 @@ pub enum Chart {
 }
 
 /// What is promised, and the noise that keeps it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Promise {
     /// Who is protected.
     pub unit: Unit,
@@ -317,7 +318,7 @@ pub struct Promise {
 }
 
 /// δ of a client.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum DeltaRule {
     /// This one.
     Fixed(Delta),
@@ -326,7 +327,7 @@ pub enum DeltaRule {
 }
 
 /// C of a client.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Clip {
     /// This one.
     Fixed(NormBound),
@@ -335,7 +336,7 @@ pub enum Clip {
 }
 
 /// Noise deviation divided by sensitivity.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Noise {
     /// This one: the number of updates follows from ε.
     Multiplier(NoiseMultiplier),
@@ -344,7 +345,7 @@ pub enum Noise {
 }
 
 /// Who adds up, and who adds noise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Aggregator {
     /// Nobody is trusted: each client noises what it sends.
     None,
@@ -360,7 +361,7 @@ pub enum Aggregator {
 }
 
 /// Whose number is claimed. The certified bound is always shown beside it, and never above it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Claim {
     /// The certified loss distribution.
     Certified,

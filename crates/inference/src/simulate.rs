@@ -1,16 +1,17 @@
 //! A whole run of one method with one seed, in one process, from shards to scores.
 
-use crate::algorithm::Protocol;
+use crate::algorithm::{Protocol, encode};
 use crate::build::{Built, build};
 use crate::client::{Client, Workshop};
 use crate::drive::{Drive, Progress};
 use crate::message::{Direct, Link};
-use crate::record::{Observer, Record, Scores};
+use crate::record::{Observer, Record, Scores, SiteScores};
 use crate::results::CurvePoint;
-use crate::score::{calibration, scores};
+use crate::score::{calibration, scores, scores_at};
 use crate::settings::{Method, Rounds, Scheme};
 use crate::spending::Spending;
-use crate::{Gaussian, Model, Prediction, Rows, RunError, Site};
+use crate::{Gaussian, Model, Prediction, Rows, RunError, Site, Terms};
+use privacy::noise::Digest;
 use privacy::record::Tape;
 use privacy::{Adjacency, Unit};
 use rayon::prelude::*;
@@ -39,6 +40,8 @@ pub struct Simulation<'a> {
     pub prior_precision: f64,
     /// Seeds batches, noise and schedule.
     pub seed: u64,
+    /// Digest of the data as they were dealt: noise is bound to it.
+    pub data: Digest,
 }
 
 impl Simulation<'_> {
@@ -80,14 +83,20 @@ impl Simulation<'_> {
             .collect();
         let opened = clients.into_iter().zip(&built.openings).map(|(c, opening)| Ok(c?.with_opening(opening.clone())));
         let clients = opened.collect::<Result<_, RunError>>()?;
-        let workshop = Workshop { seed: self.seed, run: self.run_id(), summing: built.summing, tape: tape.cloned() };
+        let workshop =
+            Workshop { seed: self.seed, run: self.run_id(built)?, summing: built.summing, tape: tape.cloned() };
         Drive::new(protocol, self.method.schedule, link, workshop, clients, &built.rates)
     }
 
-    /// Binds noise to the method, so that methods of one study do not share it.
-    fn run_id(&self) -> [u8; 16] {
-        let digest = Sha256::digest(self.method.name.as_bytes());
-        std::array::from_fn(|i| digest[i])
+    /// Binds noise to everything that defines the run: settings, model, prior, the clients on their terms, the seed of
+    /// noise, and the data. Two methods of one name, or a study before and after an edit, share none.
+    fn run_id(&self, built: &Built) -> Result<[u8; 16], RunError> {
+        let model = format!("{:?}", self.model);
+        let clients: Vec<(&str, &Terms)> = self.sites.iter().map(|s| s.name.as_str()).zip(&built.terms).collect();
+        let manifest =
+            (self.method, model, self.prior_precision, (clients, &built.openings), ("seeded", self.seed), self.data);
+        let digest = Sha256::digest(encode(&manifest, "a manifest")?);
+        Ok(std::array::from_fn(|i| digest[i]))
     }
 
     fn most_rounds(&self) -> u64 {
@@ -128,6 +137,7 @@ impl Simulation<'_> {
             bytes: drive.bytes(),
             curve,
             scores: seen.scores,
+            sites: self.at_sites(&seen.predictions),
             kl: mean(&divergences),
             calibration: calibration(&seen.predictions, self.test.outcomes()),
             posterior: seen.posterior,
@@ -146,6 +156,15 @@ impl Simulation<'_> {
         Ok(Seen { scores: scores(&predictions, self.test.outcomes()), predictions, posterior, kl })
     }
 
+    /// Scores of the predictions of all held-out rows at each site that owns some of them.
+    pub(crate) fn at_sites(&self, predictions: &[Prediction]) -> Vec<SiteScores> {
+        let owners = self.sites.iter().filter(|site| !site.own.is_empty());
+        let outcomes = self.test.outcomes();
+        owners
+            .map(|site| SiteScores { site: site.name.clone(), scores: scores_at(&site.own, predictions, outcomes) })
+            .collect()
+    }
+
     fn warnings(&self, built: &Built) -> Vec<String> {
         let mut warnings = Vec::new();
         let Some(promise) = self.method.promise else { return warnings };
@@ -159,9 +178,6 @@ impl Simulation<'_> {
         if built.plan.clients.iter().any(|c| c.delta_is_loose()) {
             warnings
                 .push("δ is at least 1/n for some client: the promise would allow to publish one of its rows".into());
-        }
-        if built.plan.clients.iter().any(|c| c.updates == 0) {
-            warnings.push("some client's budget does not cover a single update: it takes no part".into());
         }
         warnings
     }
@@ -182,6 +198,7 @@ fn point(seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<
         epsilon: spending.so_far(drive)?,
         accuracy: seen.scores.accuracy,
         log_likelihood: seen.scores.log_likelihood,
+        absolute_error: seen.scores.absolute_error,
         kl: seen.kl,
     })
 }

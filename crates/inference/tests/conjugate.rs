@@ -31,6 +31,7 @@ fn without_noise_mean_field_updates_reach_the_exact_mean_without_products_of_inp
             solver: Solver::Analytic,
             rounds: Rounds::Count(1500),
             damping: Damping::new(0.2).unwrap(),
+            local: common::whole_step(),
             ..open_pvi(schedule)
         };
         let simulation = Simulation { prior_precision: PRIOR, ..simulation(&method, &sites, &test) };
@@ -196,4 +197,20 @@ fn mutant_noisy_precisions_clipped_at_zero_are_caught_as_a_bias_of_the_total() {
     };
     assert!(unbiased(|precision| precision));
     assert!(!unbiased(|precision| precision.max(0.0)), "the clipping of equation 4.21 went unnoticed");
+}
+
+#[test]
+fn the_divergence_of_a_run_is_that_of_its_last_rounds_and_only_where_there_is_an_exact_posterior() {
+    let (sites, test) = (sites(), rows(3, 9));
+    let method = Method { rounds: Rounds::Count(40), ..named("analytic") };
+    let linear = simulation(&method, &sites, &test);
+    let exact = linear.exact_posterior().unwrap().unwrap();
+    let record = linear.run(&mut ()).unwrap();
+    let last: Vec<f64> = record.curve.iter().rev().take(10).map(|point| point.kl.unwrap()).collect();
+    assert_eq!(last[0], record.posterior.kl(&exact));
+    assert!((record.kl.unwrap() - last.iter().sum::<f64>() / 10.0).abs() < 1e-12 * record.kl.unwrap());
+    assert!(linear.non_private().unwrap().kl.unwrap() < 1e-9);
+    assert!(linear.local_only().unwrap().kl.unwrap() > 1.0);
+    let logistic = private_methods().remove(0);
+    assert_eq!(simulation(&logistic, &sites, &test).run(&mut ()).unwrap().kl, None);
 }

@@ -2,13 +2,16 @@
 
 mod common;
 
-use common::{methods, open_pvi, private_methods, rows, simulation, sites};
-use inference::algorithm::{Answers, Folded, Protocol, PviState, Remembered};
+use common::altered::{Altered, Reply, Shutting};
+use common::{methods, open_pvi, private_methods, rows, simulation, site, sites};
+use inference::algorithm::{Answers, Protocol, PviState, Remembered};
 use inference::message::{Ask, Delivery, Direct, Link, Loopback, Receipt};
-use inference::settings::{Aggregator, Covariance, Method, Rates, Schedule, Scheme, Solver};
-use inference::{Built, Client, Drive, Progress, Row, Rows, RunError, Seat, Simulation, Terms, Total, Workshop};
-use privacy::record::Tape;
-use privacy::{Gate, Grant, Outgoing, PrivacyError, Released};
+use inference::settings::{Aggregator, Covariance, Damping, Method, Rates, Repair, Schedule, Scheme, Solver};
+use inference::{Built, Client, Drive, Expectation, Logistic, Progress, RunError, Seat, Simulation, Total, Workshop};
+use privacy::record::{NoiseCall, Tape};
+use privacy::{Gate, Grant, Grid, GridVector, PrivacyError, Released, Steps};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// State, memories, messages and bytes after all rounds.
 fn trace(simulation: &Simulation<'_>, built: &Built, link: &dyn Link) -> (Vec<u8>, Vec<Vec<u8>>, u64, u64) {
@@ -86,39 +89,97 @@ fn factors(drive: &Drive<'_>) -> Vec<Total> {
     drive.clients().iter().filter_map(factor).collect()
 }
 
+/// Whether the method's clients have factors of their own.
+fn has_own_factors(method: &Method) -> bool {
+    method.scheme == Scheme::Pvi && method.promise.is_none_or(|p| p.aggregator == Aggregator::None)
+}
+
+/// The law of PVI at local gates: the total is the sum of the factors, as integers.
+fn total_is_the_sum_of_factors(drive: &Drive<'_>) -> bool {
+    let state: PviState = postcard::from_bytes(drive.state()).unwrap();
+    match Total::sum(&factors(drive)) {
+        Some(sum) => sum == state.total,
+        None => state.total.values().iter().all(|v| *v == 0.0),
+    }
+}
+
 #[test]
 fn the_total_is_the_sum_of_the_factors_after_damped_noisy_lost_and_repeated_messages() {
     let (sites, test) = (sites(), rows(30, 9));
-    let own_factor = |m: &Method| m.scheme == Scheme::Pvi && m.promise.is_none_or(|p| p.aggregator == Aggregator::None);
     let mut seen = 0;
-    for method in methods().iter().filter(|m| own_factor(m)) {
+    for method in methods().iter().filter(|m| has_own_factors(m)) {
         let simulation = simulation(method, &sites, &test);
         let built = unlimited(&simulation);
         let mut drive = simulation.start(&built, &Lossy, None).unwrap();
         while drive.rounds() < 4 && drive.round().unwrap() == Progress::Moved {
-            let state: PviState = postcard::from_bytes(drive.state()).unwrap();
-            let factors = factors(&drive);
-            match Total::sum(&factors) {
-                Some(sum) => assert_eq!(sum, state.total, "{}", method.name),
-                None => assert!(state.total.values().iter().all(|v| *v == 0.0), "{}", method.name),
-            }
+            assert!(total_is_the_sum_of_factors(&drive), "{}", method.name);
         }
         seen += usize::from(factors(&drive).len() == sites.len());
     }
     assert!(seen >= 6, "the law was tried on {seen} methods only");
 }
 
+/// Gives every client a receipt for its answer, as if the answer had been folded by itself.
+struct Settling;
+
+impl Link for Settling {
+    fn ask(
+        &self,
+        client: &mut Client<'_>,
+        protocol: &dyn Protocol,
+        ask: &Ask,
+        workshop: &Workshop,
+    ) -> Result<Delivery, RunError> {
+        let delivery = Direct.ask(client, protocol, ask, workshop)?;
+        let applied = Total::zeros(client.terms().shape.dimension(), Grid::new(24)?);
+        Direct.settle(client, protocol, &Receipt::of(&applied)?)?;
+        Ok(delivery)
+    }
+
+    fn settle(&self, _: &mut Client<'_>, _: &dyn Protocol, _: &Receipt) -> Result<(), RunError> {
+        Err(RunError::Message { what: "only sums were opened, and a client got a receipt" })
+    }
+}
+
+/// What was opened: the sum and its noise.
+fn opened(call: &NoiseCall, grid: Grid) -> GridVector {
+    let mut units = call.input.clone();
+    call.noise.iter().for_each(|noise| units.iter_mut().zip(noise).for_each(|(u, n)| *u += n));
+    serde_json::from_value(serde_json::json!({ "grid": grid, "units": units })).unwrap()
+}
+
 #[test]
-fn under_an_aggregator_no_client_remembers_anything_of_its_own() {
+fn under_an_aggregator_no_client_has_a_factor_and_the_posterior_is_made_of_opened_sums() {
     let (sites, test) = (sites(), rows(30, 9));
     for method in private_methods().iter().filter(|m| m.promise.unwrap().aggregator != Aggregator::None) {
         let simulation = simulation(method, &sites, &test);
-        let built = simulation.build().unwrap();
-        let mut drive = simulation.start(&built, &Direct, None).unwrap();
+        let built = unlimited(&simulation);
+        let tape = Tape::record();
+        let mut drive = simulation.start(&built, &Settling, Some(&tape)).unwrap();
+        let first: Option<PviState> =
+            (method.scheme == Scheme::Pvi).then(|| postcard::from_bytes(drive.state()).unwrap());
         drive.round().unwrap();
         drive.round().unwrap();
-        assert!(factors(&drive).is_empty(), "{}", method.name);
-        assert!(drive.clients().iter().all(|c| c.memory().is_empty()), "{}", method.name);
+        for client in drive.clients() {
+            let nothing = match method.scheme {
+                Scheme::Pvi => postcard::to_allocvec(&Some(Remembered::default())).unwrap(),
+                Scheme::GlobalVi | Scheme::Committee(_) | Scheme::NoiseAware(_) => Vec::new(),
+            };
+            assert_eq!(client.memory(), nothing, "{}: something is remembered", method.name);
+        }
+        let Some(first) = first else { continue };
+        let share = if let Solver::Average { parts } = method.solver { 1.0 / f64::from(parts) } else { 1.0 };
+        let kept = Damping::new(method.damping.get() * share).unwrap();
+        let mut total = first.total.clone();
+        for call in tape.calls() {
+            total.add(&first.total.damped(&opened(&call, built.terms[0].shape.grid()), kept).unwrap());
+        }
+        let last: PviState = postcard::from_bytes(drive.state()).unwrap();
+        assert!(total != first.total && total == last.total, "{}: not the opened sums", method.name);
+        let prior = &built.problem.prior.0;
+        let raw: Vec<f64> = prior.iter().zip(total.values()).map(|(p, t)| p + t).collect();
+        let served = built.problem.family.repair(&raw, prior, Repair::Project);
+        assert_eq!(drive.posterior().unwrap(), served, "{}", method.name);
     }
 }
 
@@ -145,99 +206,110 @@ fn a_spent_budget_ends_the_rounds_and_nothing_moves_any_more() {
     }
 }
 
-/// A link to clients whose gates refuse: it charges an event whose receipt is used up before the answer.
+/// Rounds until one ends with an error, and the state and the rounds before that one.
+fn until_refused(drive: &mut Drive<'_>) -> (RunError, Vec<u8>, u64) {
+    for _ in 0..10 {
+        let before = (drive.state().to_vec(), drive.rounds());
+        if let Err(error) = drive.round() {
+            return (error, before.0, before.1);
+        }
+    }
+    panic!("no gate refused");
+}
+
+/// What holds after a round that failed: it is not counted, the served q is proper, a synchronous round left no trace,
+/// and elsewhere what was folded before the failure is what clients remember.
+fn is_consistent(drive: &Drive<'_>, built: &Built, method: &Method, before: &[u8], rounds: u64) {
+    let name = &method.name;
+    assert_eq!(drive.rounds(), rounds, "{name}");
+    assert!(built.problem.family.gaussian(&drive.posterior().unwrap()).is_some(), "{name}");
+    assert!(method.schedule != Schedule::Synchronous || drive.state() == before, "{name}");
+    assert!(!has_own_factors(method) || total_is_the_sum_of_factors(drive), "{name}");
+}
+
 #[test]
-fn a_shut_gate_ends_the_round_with_a_message_and_leaves_the_state_alone() {
+fn a_receipt_one_release_short_ends_the_round_mid_update_with_a_message_and_a_consistent_state() {
+    let (sites, test) = (sites(), rows(30, 9));
+    let mut tried = 0;
+    for method in private_methods() {
+        let simulation = simulation(&method, &sites, &test);
+        let mut built = unlimited(&simulation);
+        // The last client's receipts cover all releases of an answer but one.
+        let (last, releases) = (sites.len() - 1, built.terms[0].event.steps().get());
+        let Ok(short) = Steps::new(releases - 1) else { continue };
+        built.terms[last].event = built.terms[last].event.repeated(short);
+        let mut drive = simulation.start(&built, &Direct, None).unwrap();
+        let (error, before, rounds) = until_refused(&mut drive);
+        assert_eq!(error, PrivacyError::ReceiptSpent { covered: releases - 1 }.into(), "{}", method.name);
+        assert!(error.to_string().contains(&(releases - 1).to_string()), "{error}");
+        is_consistent(&drive, &built, &method, &before, rounds);
+        let charges = drive.clients()[last].ledger().events().len() as u64;
+        let opened = built.openings[last].as_ref().map_or(0, |opening| opening.answers);
+        assert_eq!(charges, opened + 1, "{}: what was charged stays charged", method.name);
+        tried += 1;
+    }
+    assert!(tried >= 5, "{tried} methods only");
+}
+
+#[test]
+fn a_gate_that_shuts_before_the_last_release_ends_the_round_and_the_next_one_goes_on() {
     let (sites, test) = (sites(), rows(30, 9));
     for method in private_methods() {
         let simulation = simulation(&method, &sites, &test);
-        let mut built = simulation.build().unwrap();
-        // Gates that were promised one release fewer than the solver makes, or another shape.
-        let openings = built.openings.iter_mut().flatten().map(|opening| &mut opening.terms);
-        for terms in built.terms.iter_mut().chain(openings) {
-            let narrow = privacy::Shape::new(1, terms.shape.bound(), terms.shape.grain(), terms.shape.grid()).unwrap();
-            terms.shape = narrow;
-        }
-        let mut drive = match simulation.start(&built, &Direct, None) {
-            Ok(drive) => drive,
-            Err(error) => {
-                assert!(!error.to_string().is_empty());
-                continue;
-            }
-        };
-        let before = drive.state().to_vec();
-        let error = drive.round().expect_err(&method.name);
-        assert!(matches!(error, RunError::Privacy(_)), "{}: {error}", method.name);
-        assert!(!error.to_string().is_empty());
-        assert_eq!(drive.state(), before, "{}", method.name);
+        let built = unlimited(&simulation);
+        let open = AtomicBool::new(false);
+        let shut_once =
+            |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &Seat<'_>, gate: &mut dyn Gate| -> Reply {
+                if seat.index != 1 || open.swap(true, Ordering::SeqCst) {
+                    return inner.answer(query, memory, seat, gate);
+                }
+                let left = seat.terms.event.steps().get() - 1;
+                inner.answer(query, memory, seat, &mut Shutting { inner: gate, left })
+            };
+        let protocol = Altered::answering(built.protocol.as_ref(), &shut_once);
+        let mut drive = simulation.start_with(&protocol, &built, &Direct, None).unwrap();
+        let (error, before, rounds) = until_refused(&mut drive);
+        assert_eq!(error, PrivacyError::ReceiptSpent { covered: 0 }.into(), "{}", method.name);
+        is_consistent(&drive, &built, &method, &before, rounds);
+        assert_eq!(drive.round().unwrap(), Progress::Moved, "{}", method.name);
+        assert!(!has_own_factors(&method) || total_is_the_sum_of_factors(&drive), "{}", method.name);
     }
 }
 
-/// Fails to fold the first answers that it is given.
-struct FailsOnce<'a>(&'a dyn Protocol, std::sync::atomic::AtomicBool);
-
-impl Protocol for FailsOnce<'_> {
-    fn start(&self) -> Result<Vec<u8>, RunError> {
-        self.0.start()
-    }
-    fn ask(&self, state: &[u8]) -> Result<Vec<u8>, RunError> {
-        self.0.ask(state)
-    }
-    fn answer(
-        &self,
-        query: &[u8],
-        memory: &[u8],
-        seat: &Seat<'_>,
-        gate: &mut dyn Gate,
-    ) -> Result<(Outgoing, Vec<u8>), RunError> {
-        self.0.answer(query, memory, seat, gate)
-    }
-    fn answer_from_memory(
-        &self,
-        query: &[u8],
-        memory: &[u8],
-        terms: &Terms,
-    ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError> {
-        self.0.answer_from_memory(query, memory, terms)
-    }
-    fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError> {
-        if self.1.swap(false, std::sync::atomic::Ordering::SeqCst) {
-            return Err(RunError::Message { what: "the power went out" });
-        }
-        self.0.fold(state, answers)
-    }
-    fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError> {
-        self.0.settle(draft, applied)
-    }
-    fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError> {
-        self.0.posterior(state)
-    }
-}
-
-/// What a client says to a question of so many coordinates: the error's text, or "ok".
-fn reply_to(method: &Method, built: &inference::Built, client: &inference::Site, coordinates: usize) -> String {
-    let standing = (vec![0.1; coordinates], vec![1.0; coordinates]);
-    let query = postcard::to_allocvec(&standing).unwrap();
-    let mut ledger = Client::new(0, &client.shard, built.terms[0].clone(), Grant::Unlimited).unwrap();
-    let workshop = Workshop { seed: 1, run: [0; 16], summing: built.summing, tape: None };
-    let ask = Ask { round: 0, attempt: 0, query };
-    let reply = ledger.answer(built.protocol.as_ref(), &ask, &workshop);
-    reply.map_or_else(|error| error.to_string(), |_| format!("{} ok", method.name))
+/// The noise of the first round.
+fn noise_of(simulation: &Simulation<'_>) -> Vec<i64> {
+    let built = unlimited(simulation);
+    let tape = Tape::record();
+    simulation.start(&built, &Direct, Some(&tape)).unwrap().round().unwrap();
+    tape.calls().into_iter().flat_map(|call| call.noise).flatten().collect()
 }
 
 #[test]
-fn a_question_of_another_dimension_is_answered_alike_whatever_the_rows_hold() {
+fn runs_that_differ_in_anything_share_no_noise() {
     let (sites, test) = (sites(), rows(30, 9));
-    // One row without any one, beside rows that have some.
-    let mut bare = Rows::new(5, 2).unwrap();
-    bare.push(Row { numbers: &[0.0, 0.0], ones: &[], outcome: 0.0 }).unwrap();
-    let bare = common::site("bare", bare);
-    for method in private_methods().iter().filter(|m| m.scheme == Scheme::GlobalVi) {
-        let built = unlimited(&simulation(method, &sites, &test));
-        for coordinates in 0..=11 {
-            let replies = [&sites[0], &sites[1], &bare].map(|site| reply_to(method, &built, site, coordinates));
-            assert!(replies.iter().all(|r| *r == replies[0]), "{coordinates}: {replies:?}");
-            assert_eq!(replies[0].ends_with("ok"), coordinates == 5, "{replies:?}");
+    let renamed: Vec<_> = [40, 25, 60].iter().zip(1..).map(|(&n, seed)| site("renamed", rows(n, seed))).collect();
+    let method = private_methods().into_iter().find(|m| m.name == "perturb").unwrap();
+    // Of one name, and of noise of one size: only the key can tell them apart.
+    let mut edits = vec![method.clone(); 4];
+    edits[0].damping = Damping::new(0.4).unwrap();
+    edits[1].local.learning_rate = 0.6;
+    edits[2].readout.average = 2;
+    edits[3].local.steps += 1;
+    let base = simulation(&method, &sites, &test);
+    let draws = Logistic { expectation: Expectation::MonteCarlo { draws: 3 }, ..Logistic::default() };
+    let others = [
+        Simulation { seed: 12, ..base.clone() },
+        Simulation { data: [1; 32], ..base.clone() },
+        Simulation { prior_precision: 2.0, ..base.clone() },
+        Simulation { model: Arc::new(draws), ..base.clone() },
+        Simulation { sites: &renamed, ..base.clone() },
+    ];
+    let edited = edits.iter().map(|method| Simulation { method, ..base.clone() });
+    let all: Vec<Vec<i64>> = std::iter::once(base.clone()).chain(others).chain(edited).map(|s| noise_of(&s)).collect();
+    assert_eq!(all[0], noise_of(&base), "one run is repeatable");
+    for (i, a) in all.iter().enumerate() {
+        for (k, b) in all.iter().enumerate().skip(i + 1) {
+            assert!(a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a != b), "runs {i} and {k} share noise");
         }
     }
 }
@@ -267,9 +339,15 @@ fn a_round_that_failed_is_asked_again_with_other_noise() {
     let (sites, test) = (sites(), rows(30, 9));
     for method in private_methods() {
         let simulation = simulation(&method, &sites, &test);
-        let mut built = unlimited(&simulation);
-        let inner = std::mem::replace(&mut built.protocol, unlimited(&simulation).protocol);
-        let failing = FailsOnce(inner.as_ref(), true.into());
+        let built = unlimited(&simulation);
+        let failed = AtomicBool::new(false);
+        let fails_once = |inner: &dyn Protocol, state: &[u8], answers: &Answers| {
+            if !failed.swap(true, Ordering::SeqCst) {
+                return Err(RunError::Message { what: "the power went out" });
+            }
+            inner.fold(state, answers)
+        };
+        let failing = Altered::folding(built.protocol.as_ref(), &fails_once);
         let tape = Tape::record();
         let mut drive = simulation.start_with(&failing, &built, &Direct, Some(&tape)).unwrap();
         assert!(drive.round().is_err(), "{}", method.name);

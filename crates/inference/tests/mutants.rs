@@ -1,22 +1,27 @@
-//! Mutants of sampling and randomness, each beside the check that catches it (names as in the list of mutants).
+//! Mutants of sampling and randomness, each beside the check that catches it (names as in `docs/mutants.md`).
 
 mod common;
 
-use common::{private_methods, rng, rows, simulation, sites};
+use common::{first_task, natural, private_methods, problem, rng, rows, simulation, sites};
 use inference::message::Direct;
-use inference::{Progress, Rows};
+use inference::solve::{LocalSolve, Solved, Virtual};
+use inference::{Progress, Rows, Seat, Shard, Stage, Terms};
 use privacy::noise::{NoiseContext, Seeded};
-use privacy::record::{NoiseCall, Tape};
+use privacy::record::{Divergence, NoiseCall, Tape};
 use privacy::{
-    Adjacency, Batch, Bounded, Event, Gate, Grant, Ledger, LocalGate, Mechanism, MemoryJournal, NoiseMultiplier,
-    Released, Sampling, SamplingRate, Shape, Steps, Unit,
+    Adjacency, Batch, Bounded, Event, Gate, Grain, Grant, Grid, Ledger, LocalGate, Mechanism, MemoryJournal,
+    NoiseMultiplier, NormBound, Released, Sampling, SamplingRate, Shape, Steps, Unit,
 };
 use rand_core::Rng;
+use std::collections::BTreeSet;
 
-/// True if no two noise vectors of a run are the same.
+/// True if no two noise vectors of a run share a coordinate, and no number stands twice in one of them. By chance two
+/// numbers are equal once in three million.
 fn noise_is_fresh(calls: &[NoiseCall]) -> bool {
     let blocks: Vec<&Vec<i64>> = calls.iter().flat_map(|c| &c.noise).collect();
-    blocks.iter().enumerate().all(|(i, a)| blocks[i + 1..].iter().all(|b| a != b))
+    let apart = |a: &[i64], b: &[i64]| a.iter().zip(b).all(|(a, b)| a != b);
+    let once = |a: &[i64]| a.iter().collect::<BTreeSet<_>>().len() == a.len();
+    blocks.iter().enumerate().all(|(i, a)| once(a) && blocks[i + 1..].iter().all(|b| apart(a, b)))
 }
 
 #[test]
@@ -33,6 +38,31 @@ fn noise_is_fresh_over_rounds_and_clients_of_every_method() {
     }
 }
 
+/// Three rounds of one client, after something was done to their noise.
+fn fresh_after(change: fn(&mut [NoiseCall])) -> bool {
+    let tape = Tape::record();
+    (0..3).for_each(|round| release(&NoiseContext { round, ..NoiseContext::default() }, &tape));
+    let mut calls = tape.calls();
+    change(&mut calls);
+    noise_is_fresh(&calls)
+}
+
+#[test]
+fn mutant_m10_one_coordinate_of_the_noise_kept_from_round_to_round_is_caught() {
+    assert!(fresh_after(|_| ()));
+    assert!(!fresh_after(|calls| calls[2].noise[0][3] = calls[0].noise[0][3]));
+}
+
+#[test]
+fn mutant_m11_one_key_for_two_blocks_of_a_vector_is_caught() {
+    assert!(!fresh_after(|calls| calls[1].noise[0].copy_within(..2, 2)));
+}
+
+#[test]
+fn mutant_m19_a_coordinate_that_is_never_noised_is_caught() {
+    assert!(!fresh_after(|calls| calls.iter_mut().for_each(|call| call.noise[0][1] = 0)));
+}
+
 fn event(rate: f64, steps: u64) -> Event {
     let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0).unwrap() };
     let sampling = Sampling::Poisson { rate: SamplingRate::new(rate).unwrap() };
@@ -40,9 +70,9 @@ fn event(rate: f64, steps: u64) -> Event {
 }
 
 fn gate(event: &Event, context: &NoiseContext, tape: Option<&Tape>) -> LocalGate {
-    let bound = privacy::NormBound::new(1.0).unwrap();
-    let grid = privacy::Grid::for_noise(bound, 1.0).unwrap();
-    let shape = Shape::new(4, bound, privacy::Grain::Example, grid).unwrap();
+    let bound = NormBound::new(1.0).unwrap();
+    let grid = Grid::for_noise(bound, 1.0).unwrap();
+    let shape = Shape::new(4, bound, Grain::Example, grid).unwrap();
     let mut journal = MemoryJournal::default();
     let receipt = Ledger::open(Grant::Unlimited, &mut journal).unwrap().charge(event, &mut journal).unwrap();
     let source = &mut Seeded::new(3);
@@ -167,4 +197,71 @@ fn mutant_m16_dividing_by_the_realised_batch_is_caught() {
     };
     assert!(transcripts_agree(|_| 3.0), "a declared constant");
     assert!(!transcripts_agree(|batch| batch.rows().len().max(1) as f64), "the realised batch is private");
+}
+
+/// One answer of virtual clients at a recorded gate, under add-remove of an example.
+fn answer_in_parts(rows: Rows, ids: Vec<u64>, tape: &Tape) {
+    let shard = Shard::new(rows, ids).unwrap();
+    let problem = problem();
+    let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0).unwrap() };
+    let event = Event::new(mechanism, Adjacency::AddRemove, Unit::Example, Sampling::None, Steps::ONE).unwrap();
+    let bound = NormBound::new(0.1).unwrap();
+    let grain = Grain::Part { count: PARTS };
+    let shape = Shape::new(10, bound, grain, Grid::for_noise(bound, 0.2).unwrap()).unwrap();
+    let mut journal = MemoryJournal::default();
+    let receipt = Ledger::open(Grant::Unlimited, &mut journal).unwrap().charge(&event, &mut journal).unwrap();
+    let context = NoiseContext::default();
+    let mut gate = LocalGate::recorded(receipt, shape, &mut Seeded::new(3), &context, tape).unwrap();
+    let terms = Terms { stage: Stage::Main, event, shape, weight: 1.0 };
+    let seat = Seat { index: 0, shard: &shard, terms: &terms };
+    let none = serde_json::from_str("\"Nothing\"").unwrap();
+    let solver = Virtual { parts: PARTS as u32, key: 1, local: natural(1) };
+    match solver.solve(&problem, &first_task(&problem), &none, &seat, &mut gate).unwrap() {
+        Solved::Sum(sum) => gate.send(&sum).map(drop).unwrap(),
+        Solved::Released { .. } => panic!("parts pass the gate after the solver"),
+    }
+}
+
+const PARTS: u64 = 12;
+
+#[test]
+fn mutant_parts_by_position_under_add_remove_is_caught() {
+    let verdict = |pair: u64, ids_without: fn(usize) -> Vec<u64>| {
+        let (all, gone) = (rows(40, pair), (pair % 40) as usize);
+        let kept: Vec<usize> = (0..40).filter(|&row| row != gone).collect();
+        let tape = Tape::record();
+        answer_in_parts(all.clone(), (0..40).collect(), &tape);
+        let replay = tape.replay();
+        answer_in_parts(all.select(&kept), ids_without(gone), &replay);
+        replay.verdict()
+    };
+    // A record keeps its number when another one goes; a place in the table does not.
+    let by_record = |gone: usize| (0..40).filter(|&id| id != gone as u64).collect();
+    assert!((0..40).all(|pair| verdict(pair, by_record) == Ok(())));
+    assert!((0..40).any(|pair| matches!(verdict(pair, |_| (0..39).collect()), Err(Divergence::Moved { .. }))));
+}
+
+#[test]
+fn every_test_in_the_table_of_mutants_exists() {
+    let sources = concat!(
+        include_str!("../../privacy/src/bounded.rs"),
+        include_str!("../../privacy/src/noise/source.rs"),
+        include_str!("../../privacy/src/relation.rs"),
+        include_str!("../../privacy/tests/gate.rs"),
+        include_str!("../../privacy/tests/pld.rs"),
+        include_str!("../../privacy/tests/record_play.rs"),
+        include_str!("laws.rs"),
+        include_str!("mutants.rs"),
+        include_str!("questions.rs"),
+        include_str!("record_play.rs"),
+        include_str!("taint.rs"),
+    );
+    let table = include_str!("../../../docs/mutants.md");
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    for row in &rows {
+        let tests: Vec<&str> = row.split('|').nth(3).unwrap().split('`').skip(1).step_by(2).collect();
+        assert!(!tests.is_empty(), "{row}");
+        tests.iter().for_each(|test| assert!(sources.contains(&format!("fn {test}(")), "{test}"));
+    }
+    assert!(rows.len() >= 22, "{} rows", rows.len());
 }

@@ -3,11 +3,11 @@
 
 mod common;
 
-use common::{adam, logistic, private_methods, rows, simulation, sites};
+use common::{adam, first_task, natural, private_methods, problem, rows, simulation, sites};
 use inference::settings::{Local, Method, Optimiser, Solver};
-use inference::solve::{Descend, Kept, LocalSolve, Prior, Problem, Solved, Task};
-use inference::{Built, Family, Seat, Shard, Terms};
-use privacy::{Batch, Bounded, Gate, Grid, Mechanism, Outgoing, PrivacyError, Released, Shape};
+use inference::solve::{Descend, Kept, LocalSolve, Problem, Solved, Task, Virtual};
+use inference::{Built, Seat, Shard, Terms};
+use privacy::{Batch, Bounded, Gate, Grid, Mechanism, OpenGate, Outgoing, PrivacyError, Released, Shape};
 
 /// A number that only the tainted gate makes.
 const MARK: f64 = 0.777_123;
@@ -49,6 +49,10 @@ impl Gate for Tainted {
 
 /// A tainted gate on the same terms as a client's: open inside, since what it lets through is overwritten.
 fn tainted(shape: Shape, mark: f64) -> Tainted {
+    Tainted { shape, inner: Box::new(open_gate(shape)), mark }
+}
+
+fn open_gate(shape: Shape) -> OpenGate {
     let event = privacy::Event::new(
         Mechanism::Open,
         privacy::Adjacency::Substitute,
@@ -61,19 +65,7 @@ fn tainted(shape: Shape, mark: f64) -> Tainted {
     let mut ledger = privacy::Ledger::open(privacy::Grant::Unlimited, &mut journal).unwrap();
     let receipt = ledger.charge(&event, &mut journal).unwrap();
     let context = privacy::noise::NoiseContext::default();
-    let inner = privacy::OpenGate::new(receipt, shape, &mut privacy::noise::Seeded::new(1), &context).unwrap();
-    Tainted { shape, inner: Box::new(inner), mark }
-}
-
-fn problem() -> Problem {
-    let family = Family::MeanField { dimension: 5 };
-    Problem { model: logistic(), family, prior: Prior(family.prior(1.0)) }
-}
-
-fn task(problem: &Problem) -> Released<Task> {
-    let start = problem.prior.0.clone();
-    let task = Task { cavity: start.clone(), start };
-    serde_json::from_value(serde_json::to_value(task).unwrap()).unwrap()
+    OpenGate::new(receipt, shape, &mut privacy::noise::Seeded::new(1), &context).unwrap()
 }
 
 /// True if every number that the solver lets out is NaN, or the gate's own mark.
@@ -84,7 +76,7 @@ fn all_tainted(solver: &dyn LocalSolve, shape: Shape, method: &Method) -> bool {
     let problem = problem();
     let none = Released::zeros(0).map(&(), |_, ()| Kept::Nothing);
     let mut gate = tainted(shape, f64::NAN);
-    match solver.solve(&problem, &task(&problem), &none, &seat, &mut gate).unwrap() {
+    match solver.solve(&problem, &first_task(&problem), &none, &seat, &mut gate).unwrap() {
         Solved::Released { change, kept } => {
             let kept = serde_json::to_value(&kept).unwrap();
             change.get().iter().all(|v| v.is_nan()) && !holds_a_number(&kept)
@@ -177,4 +169,36 @@ fn mutant_m19_one_field_unnoised_is_caught() {
     let test = rows(2, 1);
     let shape = simulation(&method, &sites(), &test).build().unwrap().terms[0].shape;
     assert!(!all_tainted(&OneFieldUnnoised(Descend { local: adam(3) }), shape, &method));
+}
+
+/// Part factors that are private leave with the reply: the parts' changes as they were before any noise.
+#[derive(Debug)]
+struct PartFactorsInTheReply(Virtual);
+
+impl LocalSolve for PartFactorsInTheReply {
+    fn solve(
+        &self,
+        problem: &Problem,
+        task: &Released<Task>,
+        kept: &Released<Kept>,
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Solved, PrivacyError> {
+        let Solved::Sum(parts) = self.0.solve(problem, task, kept, seat, gate)? else {
+            return Err(PrivacyError::Diverged);
+        };
+        let mut change = Released::zeros(0);
+        open_gate(*gate.shape()).release(&parts, &mut change)?;
+        Ok(Solved::Released { change, kept: kept.clone() })
+    }
+}
+
+#[test]
+fn mutant_part_factors_that_leave_with_the_reply_are_caught() {
+    let method = private_methods().into_iter().find(|m| m.name == "virtual").unwrap();
+    let (sites, test) = (sites(), rows(2, 1));
+    let shape = simulation(&method, &sites, &test).build().unwrap().terms[0].shape;
+    let parts = || Virtual { parts: 6, key: 1, local: natural(2) };
+    assert!(all_tainted(&parts(), shape, &method));
+    assert!(!all_tainted(&PartFactorsInTheReply(parts()), shape, &method));
 }

@@ -31,9 +31,15 @@ fn releases(event: &Event, shape: Shape, value: &[f64], count: u64) -> Vec<f64> 
         .collect()
 }
 
-/// True if the numbers have deviation `promised` as far as 6 standard errors can tell.
+/// True if the numbers have mean 0 and deviation `promised` as far as 6 standard errors can tell.
+///
+/// The mean is looked at by itself: noise that is clipped from below loses variance and gains bias, and the mean square
+/// of a sum of seven such shares was that of honest ones.
 fn noise_is_as_promised(numbers: &[f64], promised: f64) -> bool {
-    relative_error_of_deviation(numbers, promised) < 6.0 / (2.0 * numbers.len() as f64).sqrt()
+    let count = numbers.len() as f64;
+    let mean = numbers.iter().sum::<f64>() / count;
+    mean.abs() < 6.0 * promised / count.sqrt()
+        && relative_error_of_deviation(numbers, promised) < 6.0 / (2.0 * count).sqrt()
 }
 
 #[test]
@@ -205,6 +211,21 @@ fn shares_add_up_to_the_promise_even_without_colluders_and_dropouts() {
     let numbers: Vec<f64> = (0..170).flat_map(|r| share_round(&cohort, shape, &event, 7, r).unwrap()).collect();
     // Seven shares arrive, sized so that four suffice.
     assert!(noise_is_as_promised(&numbers, Z * 2.0 * C * (7.0_f64 / 4.0).sqrt()));
+}
+
+#[test]
+fn a_share_of_clipped_examples_is_over_all_rows_each_used_once() {
+    let cohort = Cohort::new(3, 0, 0).unwrap();
+    let shape = shape_for(2, C, Grain::Example, Z);
+    let event = share_event(&cohort, &shape).repeated(Steps::new(2).unwrap());
+    let mut gate = ShareGate::new(charge(&event), shape, &cohort, &mut Seeded::new(1), &context(0, 0)).unwrap();
+    let mut batch = Batch::default();
+    gate.batch(5, &mut batch).unwrap();
+    assert_eq!(batch.rows(), [0, 1, 2, 3, 4]);
+    let mut sum = Bounded::examples(shape, &batch).unwrap();
+    batch.rows().iter().for_each(|_| sum.push(&[1.0, 0.0]).unwrap());
+    gate.send(&sum).unwrap();
+    assert_eq!(gate.send(&sum).unwrap_err().code(), "P010", "the same batch twice");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Scores along the way: mean and deviation over seeds against messages and against ε.
 
 use super::page::{figure, note, section as titled};
-use super::standing::{Placed, Standing};
+use super::standing::{Placed, Role, Standing};
 use crate::svg::{Axis, Plot, Scale, Series, escape};
 use inference::results::{Curve, CurvePoint};
 use std::fmt::Write;
@@ -24,6 +24,8 @@ struct Score {
     axis: &'static str,
     of: fn(&CurvePoint) -> Option<f64>,
     last: fn(Placed) -> Option<f64>,
+    /// Whether less is better.
+    loss: bool,
 }
 
 /// What a score is drawn against.
@@ -39,20 +41,29 @@ const ACCURACY: Score = Score {
     axis: "accuracy, %",
     of: |point| point.accuracy.map(|share| 100.0 * share),
     last: |placed| placed.method.accuracy.as_ref().map(|summary| 100.0 * summary.mean),
+    loss: false,
+};
+const ERROR: Score = Score {
+    name: "Mean absolute error",
+    axis: "mean absolute error",
+    of: |point| point.absolute_error,
+    last: |placed| placed.method.absolute_error.as_ref().map(|summary| summary.mean),
+    loss: true,
 };
 const LIKELIHOOD: Score = Score {
     name: "Log-likelihood",
     axis: "log-likelihood, nats per row",
     of: |point| Some(point.log_likelihood),
     last: |placed| Some(placed.method.log_likelihood.mean),
+    loss: false,
 };
 const MESSAGES: Along = Along { name: "messages", axis: "messages", of: |point| Some(point.messages as f64) };
 const EPSILON: Along = Along { name: "ε", axis: "certified ε, largest over sites", of: |point| point.epsilon };
 
-/// Up to four figures and the legend that hides and shows methods.
+/// A figure for each score and what it is drawn against, and the legend that hides and shows methods.
 pub(crate) fn section(standing: &Standing) -> String {
     let mut figures = String::new();
-    for score in [ACCURACY, LIKELIHOOD] {
+    for score in [ACCURACY, ERROR, LIKELIHOOD] {
         for along in [MESSAGES, EPSILON] {
             figures += &one(standing, score, along).unwrap_or_default();
         }
@@ -61,8 +72,8 @@ pub(crate) fn section(standing: &Standing) -> String {
         note("No scores were recorded along the way.")
     } else {
         let spread = if standing.seeds() > 1 { "Bands: mean ± deviation between seeds. " } else { "" };
-        let words = "A line across a figure is where a method ends that has no curve there. An axis begins where \
-                     nearly all of the curves are; what lies below leaves the frame.";
+        let words = "A line across a figure is where a method ends that has no curve there. An axis spans what nearly \
+                     all of the curves reach; an arrow marks where a curve leaves the frame.";
         format!("{}<div class=\"figures\">\n{figures}</div>\n{}", legend(standing), note(&format!("{spread}{words}")))
     };
     titled("curves", "Scores along the way", &body)
@@ -71,13 +82,18 @@ pub(crate) fn section(standing: &Standing) -> String {
 /// Rules by which a box of the legend hides its method.
 pub(crate) fn toggles(standing: &Standing) -> String {
     let rule = |m: Placed| format!("section:has(#show{0}:not(:checked)) .m{0}{{display:none}}\n", m.number);
-    standing.methods().map(rule).collect()
+    drawn(standing).map(rule).collect()
+}
+
+/// The methods of the figures: a constant answer would push all curves together.
+fn drawn<'a>(standing: &'a Standing<'a>) -> impl Iterator<Item = Placed<'a>> + 'a {
+    standing.methods().filter(|m| standing.role(m.number) != Role::Constant)
 }
 
 /// One box for each method.
 fn legend(standing: &Standing) -> String {
     let mut items = String::new();
-    for placed in standing.methods() {
+    for placed in drawn(standing) {
         let number = placed.number;
         let _ = writeln!(
             items,
@@ -92,7 +108,7 @@ fn legend(standing: &Standing) -> String {
 /// One figure; none if no method has a curve in it.
 fn one(standing: &Standing, score: Score, along: Along) -> Option<String> {
     let levels: Vec<(Placed, Vec<Level>)> =
-        standing.methods().map(|placed| (placed, levels_of(standing, placed, score, along))).collect();
+        drawn(standing).map(|placed| (placed, levels_of(standing, placed, score, along))).collect();
     let places = || levels.iter().flat_map(|(_, levels)| levels.iter().map(|level| level.at));
     let (first, last) = (places().fold(0.0, f64::min), places().fold(f64::NEG_INFINITY, f64::max));
     if !last.is_finite() {
@@ -110,8 +126,12 @@ fn one(standing: &Standing, score: Score, along: Along) -> Option<String> {
         .collect();
     let title = format!("{} against {}", score.name, along.name);
     let described = described(&levels);
-    let id = format!("{}-{}", score.name.to_lowercase(), if along.name == "ε" { "epsilon" } else { along.name });
-    let y = match visible(&series) {
+    let id = format!(
+        "{}-{}",
+        score.name.to_lowercase().replace(' ', "-"),
+        if along.name == "ε" { "epsilon" } else { along.name }
+    );
+    let y = match visible(&series, score.loss) {
         Some((low, high)) => Axis::between(score.axis, low, high),
         None => Axis::new(score.axis, Scale::Linear),
     };
@@ -179,8 +199,12 @@ fn level(placed: Placed, score: Score, (first, last): (f64, f64)) -> Option<Seri
     Some(series)
 }
 
-/// Heights that the figure shows: all ends, and all but the lowest tenth of the points on the way.
-fn visible(series: &[Series]) -> Option<(f64, f64)> {
+/// Heights that the figure shows: all ends, and all but the worst tenth of the points on the way.
+fn visible(series: &[Series], loss: bool) -> Option<(f64, f64)> {
+    if loss {
+        let turned: Vec<Series> = series.iter().map(turned).collect();
+        return visible(&turned, false).map(|(low, high)| (-high, -low));
+    }
     let mut heights: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.1)).collect();
     heights.sort_by(f64::total_cmp);
     let ends = series.iter().filter_map(|s| s.points.last()).map(|p| p.1).fold(f64::INFINITY, f64::min);
@@ -191,6 +215,13 @@ fn visible(series: &[Series]) -> Option<(f64, f64)> {
     );
     let margin = 0.04 * (high - low);
     (high > low).then_some((low - margin, high + margin))
+}
+
+/// The series upside down.
+fn turned(series: &Series) -> Series {
+    let points = series.points.iter().map(|(at, height)| (*at, -height)).collect();
+    let band = series.band.iter().map(|(at, low, high)| (*at, -high, -low)).collect();
+    Series { points, band, ..series.clone() }
 }
 
 /// Where each curve begins and ends, in words.
@@ -213,6 +244,7 @@ mod tests {
             epsilon: None,
             accuracy: None,
             log_likelihood,
+            absolute_error: None,
         };
         Curve { seed: 1, points: points.iter().map(point).collect() }
     }
@@ -224,6 +256,19 @@ mod tests {
         let deviation = |a: f64, b: f64| (a - b).abs() / 2_f64.sqrt();
         assert_eq!(found.iter().map(|l| (l.at, l.mean)).collect::<Vec<_>>(), [(2.0, 3.0), (4.0, 4.0)]);
         assert!((found[0].deviation - deviation(1.0, 5.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_worst_tenth_of_the_way_is_outside_the_frame_whichever_way_is_better() {
+        let mark = crate::svg::Mark::of(0);
+        let series = |heights: &[f64]| {
+            vec![Series::line("a", heights.iter().enumerate().map(|(at, h)| (at as f64, *h)).collect(), mark)]
+        };
+        let rising: Vec<f64> = std::iter::once(-100.0).chain((1..=10).map(f64::from)).collect();
+        let falling: Vec<f64> = rising.iter().map(|height| -height).collect();
+        let (low, high) = visible(&series(&rising), false).unwrap();
+        assert!(low < 1.0 && low > 0.0 && high > 10.0 && high < 11.0, "{low} {high}");
+        assert_eq!(visible(&series(&falling), true), Some((-high, -low)));
     }
 
     #[test]

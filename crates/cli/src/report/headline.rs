@@ -3,6 +3,7 @@
 use super::numbers::{NOTHING, bound, bytes, count, fixed, seconds, spread};
 use super::page::{Table, note, section as titled};
 use super::standing::{Placed, Role, Standing, spent};
+use super::summary::sentence;
 use crate::digits::shortest;
 use crate::svg::escape;
 use inference::results::Summary;
@@ -21,7 +22,7 @@ fn head(standing: &Standing) -> Vec<String> {
     head.extend(if standing.classes() {
         ["accuracy\u{a0}%", "log-likelihood", "AUC"].as_slice()
     } else {
-        &["absolute error", "log-likelihood"]
+        &["mean absolute error", "RMSE", "log-likelihood"]
     });
     if standing.private() {
         head.extend(["ε granted", "ε certified", "ε claimed", "δ"]);
@@ -48,6 +49,7 @@ fn cells(standing: &Standing, placed: Placed) -> Vec<String> {
         cells.push(score(method.auc.as_ref(), 1.0, 3));
     } else {
         cells.push(score(method.absolute_error.as_ref(), 1.0, 3));
+        cells.push(score(method.root_squared_error.as_ref(), 1.0, 3));
         cells.push(score(Some(&method.log_likelihood), 1.0, 4));
     }
     if standing.private() {
@@ -71,10 +73,9 @@ fn privacy(placed: Placed) -> Vec<String> {
 fn name(standing: &Standing, placed: Placed) -> String {
     let method = placed.method;
     let badge = match standing.role(placed.number) {
-        Role::Best => " <span class=\"badge best\">best private</span>",
-        Role::NonPrivate | Role::LocalOnly => " <span class=\"badge\">baseline</span>",
-        Role::Other if method.baseline => " <span class=\"badge\">baseline</span>",
-        Role::Other => "",
+        Role::Best => format!(" <span class=\"badge best\">{}</span>", escape(&standing.best_label())),
+        Role::Other if !method.baseline => String::new(),
+        _ => " <span class=\"badge\">baseline</span>".into(),
     };
     let rounds = fixed(method.rounds, 0);
     let rounds = if rounds == "1" { "1 round".into() } else { format!("{rounds} rounds") };
@@ -90,7 +91,7 @@ fn name(standing: &Standing, placed: Placed) -> String {
 fn class(role: Role) -> &'static str {
     match role {
         Role::Best => "best",
-        Role::NonPrivate | Role::LocalOnly => "baseline",
+        Role::NonPrivate | Role::LocalOnly | Role::Constant => "baseline",
         Role::Other => "",
     }
 }
@@ -103,8 +104,20 @@ fn explained(standing: &Standing) -> String {
     words += "Log-likelihood in nats per held-out row: higher is better. ";
     if standing.private() {
         words += "ε of the site that spent most: certified is a proven upper bound, rounded up; claimed is what the \
-                  study's own accountant says. \
-                  Best is the highest score on these held-out rows, and choosing by it flatters a little. ";
+                  study's own accountant says. ";
+        words += match (standing.classes(), standing.best_of_each().len() > 1) {
+            (true, false) => "Best is the highest accuracy",
+            (true, true) => "Best is the highest accuracy, whatever the ε,",
+            (false, false) => "Best is the smallest mean absolute error",
+            (false, true) => "Best is the smallest mean absolute error, whatever the ε,",
+        };
+        words += " on these held-out rows, and choosing by it flatters a little. ";
+    }
+    if !standing.classes() {
+        words += "Errors are in the units of the outcome; RMSE is the root of the mean squared error. ";
+    }
+    if let Some(constant) = standing.constant() {
+        words += &format!("{} answers every row alike, without inputs. ", sentence(&constant.method.name));
     }
     words + "Messages and bytes are means over seeds, processor time is the sum over seeds."
 }

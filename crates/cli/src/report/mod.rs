@@ -11,12 +11,14 @@ mod page;
 mod posterior;
 mod promise;
 mod provenance;
+mod sites;
 mod standing;
 mod summary;
 mod terminal;
 
 use crate::arguments::Report;
 use crate::failure::Failure;
+use crate::study::unfinished;
 use inference::results::{Results, SCHEMA};
 use standing::Standing;
 use std::path::Path;
@@ -33,6 +35,7 @@ pub(crate) fn html(results: &Results) -> String {
         headline::section(&standing),
         promise::section(&standing),
         curves::section(&standing),
+        sites::section(&standing),
         budget::section(&standing),
         posterior::section(&standing),
         calibration::section(&standing),
@@ -45,6 +48,9 @@ pub(crate) fn html(results: &Results) -> String {
 /// Makes the report of a finished run again; what goes to standard output is returned.
 pub(crate) fn run(asked: &Report, json: bool) -> Result<String, Failure> {
     let from = if asked.results.is_dir() { asked.results.join("results.json") } else { asked.results.clone() };
+    if let Some(stopped) = unfinished(&asked.results) {
+        return Err(stopped);
+    }
     let results = read(&from)?;
     let page = html(&results);
     if asked.out.as_deref() == Some(Path::new("-")) {

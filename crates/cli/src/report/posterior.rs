@@ -62,7 +62,22 @@ fn plot(leading: &[Placed], order: &[usize]) -> RowPlot {
         Row { words: format!("{name}. {}", words.join("; ")), shown: Shown::Intervals(intervals.collect()), name }
     };
     let rows = order.iter().take(DRAWN).map(row).collect();
-    RowPlot { title: "Posterior means with 95 % intervals".into(), axis: Axis::new("coefficient", Scale::Linear), rows }
+    RowPlot { title: "Posterior means with 95 % intervals".into(), axis: axis(leading, order), rows }
+}
+
+/// An axis with room around every interval that is drawn, so that each shows both of its ends.
+fn axis(leading: &[Placed], order: &[usize]) -> Axis {
+    let drawn = order.iter().take(DRAWN).flat_map(|&at| leading.iter().filter_map(move |m| m.method.posterior.get(at)));
+    let ends = drawn.flat_map(|c| [-1.0, 1.0].map(|side| c.mean + side * REACH * c.deviation));
+    let (low, high) = ends
+        .filter(|end| end.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| (low.min(end), high.max(end)));
+    let margin = 0.03 * (high - low);
+    if low < high {
+        Axis::between("coefficient", low - margin, high + margin)
+    } else {
+        Axis::new("coefficient", Scale::Linear)
+    }
 }
 
 fn described(posterior: &[Coefficient], order: &[usize]) -> String {

@@ -4,7 +4,7 @@ use super::page::{paragraph, section as titled};
 use super::standing::{Placed, Standing};
 use crate::digits::{down, shortest};
 use crate::svg::escape;
-use inference::results::PrivacyResult;
+use inference::results::{OUTSIDE_EPSILON, PrivacyResult};
 
 /// A sentence for each method that promises something, and the names of those that do not.
 pub(crate) fn section(standing: &Standing) -> String {
@@ -20,6 +20,9 @@ pub(crate) fn section(standing: &Standing) -> String {
         }
         (false, false) => body += &paragraph(&format!("Nothing is promised by {}.", listed(&open))),
         (true, _) => {}
+    }
+    if standing.private() {
+        body += &paragraph(OUTSIDE_EPSILON);
     }
     titled("promise", "What exactly was promised", &body)
 }

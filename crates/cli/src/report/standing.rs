@@ -1,5 +1,6 @@
-//! Which methods a reader compares: the best private one, what no privacy reaches, what sites reach alone.
+//! Which methods a reader compares: the best private one, what no privacy reaches, what sites reach alone, a constant.
 
+use crate::digits::shortest;
 use crate::svg::Mark;
 use inference::results::{MethodResult, PrivacyResult, Results};
 
@@ -10,6 +11,7 @@ pub(crate) struct Standing<'a> {
     best: Option<usize>,
     open: Option<usize>,
     alone: Option<usize>,
+    constant: Option<usize>,
 }
 
 /// What a method is to the reader.
@@ -21,6 +23,8 @@ pub(crate) enum Role {
     NonPrivate,
     /// Every site by itself.
     LocalOnly,
+    /// One answer for all rows.
+    Constant,
     /// Any other.
     Other,
 }
@@ -37,19 +41,28 @@ pub(crate) struct Placed<'a> {
 }
 
 impl<'a> Standing<'a> {
-    /// Finds them. The best has the highest accuracy, or the highest log-likelihood where there is no accuracy.
+    /// Finds them. The best has the highest accuracy, or the smallest mean absolute error of a number.
     pub(crate) fn of(results: &'a Results) -> Self {
         let methods = || results.methods.iter().enumerate();
         let named = |algorithm: &str| {
             let all = || methods().filter(|(_, m)| m.algorithm == algorithm);
             all().find(|(_, m)| m.baseline).or_else(|| all().next()).map(|(number, _)| number)
         };
-        let private = methods().filter(|(_, m)| m.privacy.is_some() && m.algorithm != "local-only" && !m.baseline);
-        let best = private.filter(|(_, m)| score(m).is_finite()).fold(None, |best: Option<usize>, (number, method)| {
-            let better = best.is_none_or(|best| rank(method) > rank(&results.methods[best]));
-            if better { Some(number) } else { best }
-        });
-        Self { results, best, open: named("non-private"), alone: named("local-only") }
+        let best = best_of(results, |_| true);
+        Self { results, best, open: named("non-private"), alone: named("local-only"), constant: named("constant") }
+    }
+
+    /// The best private method of each granted ε, the smallest ε first.
+    pub(crate) fn best_of_each(&self) -> Vec<(f64, Placed<'a>)> {
+        let mut granted: Vec<f64> =
+            self.results.methods.iter().filter_map(|m| m.privacy.as_ref()).map(|p| p.epsilon).collect();
+        granted.sort_by(f64::total_cmp);
+        granted.dedup();
+        let at = |epsilon: f64| {
+            let best = best_of(self.results, |privacy| privacy.epsilon == epsilon)?;
+            Some((epsilon, self.placed(best)))
+        };
+        granted.into_iter().filter_map(at).collect()
     }
 
     /// All methods with their numbers.
@@ -61,15 +74,15 @@ impl<'a> Standing<'a> {
         let before = (0..number).filter(|&other| !self.reference(other)).count();
         let mark = match self.role(number) {
             Role::NonPrivate => Mark::reference(0),
-            Role::LocalOnly => Mark::reference(1),
+            Role::LocalOnly | Role::Constant => Mark::reference(1),
             Role::Best | Role::Other => Mark::of(before),
         };
         Placed { number, method: &self.results.methods[number], mark }
     }
 
-    /// True for the two that the others are measured against.
+    /// True for those that the others are measured against.
     pub(crate) fn reference(&self, number: usize) -> bool {
-        matches!(self.role(number), Role::NonPrivate | Role::LocalOnly)
+        matches!(self.role(number), Role::NonPrivate | Role::LocalOnly | Role::Constant)
     }
 
     /// The best private method.
@@ -85,6 +98,20 @@ impl<'a> Standing<'a> {
     /// The local-only baseline.
     pub(crate) fn alone(&self) -> Option<Placed<'a>> {
         self.alone.map(|number| self.placed(number))
+    }
+
+    /// The baseline that answers every row alike.
+    pub(crate) fn constant(&self) -> Option<Placed<'a>> {
+        self.constant.map(|number| self.placed(number))
+    }
+
+    /// What the best private method is called: with its ε where private methods have several.
+    pub(crate) fn best_label(&self) -> String {
+        let best = self.best().and_then(|best| best.method.privacy.as_ref());
+        match best.filter(|_| self.best_of_each().len() > 1) {
+            Some(privacy) => format!("best private, at ε = {}", shortest(privacy.epsilon)),
+            None => "best private".into(),
+        }
     }
 
     /// The best private method, or the first of all, then the baselines: those that a small figure has room for.
@@ -105,6 +132,7 @@ impl<'a> Standing<'a> {
             found if found == self.best => Role::Best,
             found if found == self.open => Role::NonPrivate,
             found if found == self.alone => Role::LocalOnly,
+            found if found == self.constant => Role::Constant,
             _ => Role::Other,
         }
     }
@@ -125,9 +153,23 @@ impl<'a> Standing<'a> {
     }
 }
 
-/// What methods are ordered by.
+/// The number of the best private method among those whose promise is wanted.
+fn best_of(results: &Results, wanted: impl Fn(&PrivacyResult) -> bool) -> Option<usize> {
+    let methods = results.methods.iter().enumerate();
+    let private = methods.filter(|(_, m)| !m.baseline && m.privacy.as_ref().is_some_and(&wanted));
+    private.filter(|(_, m)| score(m).is_finite()).fold(None, |best: Option<usize>, (number, method)| {
+        let better = best.is_none_or(|best| rank(method) > rank(&results.methods[best]));
+        if better { Some(number) } else { best }
+    })
+}
+
+/// What methods are ordered by, the higher the better.
 pub(crate) fn score(method: &MethodResult) -> f64 {
-    method.accuracy.as_ref().unwrap_or(&method.log_likelihood).mean
+    match (&method.accuracy, &method.absolute_error) {
+        (Some(accuracy), _) => accuracy.mean,
+        (None, Some(error)) => -error.mean,
+        (None, None) => method.log_likelihood.mean,
+    }
 }
 
 /// The score, and the log-likelihood among equals.

@@ -46,7 +46,7 @@ pub(crate) fn words(standing: &Standing) -> String {
     };
     if standing.best().is_none() {
         for other in [standing.open(), standing.alone()].into_iter().flatten() {
-            words += &format!(" {} reaches {}.", sentence_name(&other.method.name), level(other));
+            words += &format!(" {} reaches {}.", sentence(&other.method.name), level(other));
         }
     }
     match standing.seeds() {
@@ -60,7 +60,8 @@ pub(crate) fn words(standing: &Standing) -> String {
 /// The best private method, what it costs against no privacy, and what it gains over sites alone.
 fn praise(standing: &Standing, best: Placed) -> String {
     let promised = best.method.privacy.as_ref().map(promised).unwrap_or_default();
-    let mut words = format!("The best private method is {}: {}, {promised}.", best.method.name, level(best));
+    let whatever = if standing.best_of_each().len() > 1 { ", whatever its ε," } else { "" };
+    let mut words = format!("The best private method{whatever} is {}: {}, {promised}.", best.method.name, level(best));
     let compare = |other: Placed, whose: &str| format!("{} {whose} ({})", compared(best, other), level(other));
     let scored = |other: &Placed| score(other.method).is_finite();
     let open = standing.open().filter(scored).map(|other| compare(other, "what is reached without any privacy"));
@@ -69,13 +70,17 @@ fn praise(standing: &Standing, best: Placed) -> String {
     if !both.is_empty() {
         words += &format!(" That is {}.", both.join(", and "));
     }
+    for (epsilon, other) in standing.best_of_each().into_iter().filter(|(_, other)| other.number != best.number) {
+        words += &format!(" At ε = {} the best is {}: {}.", shortest(epsilon), other.method.name, level(other));
+    }
     if differ(standing) {
         words += " The private methods do not all promise the same; read the promises before comparing scores.";
     }
     words
 }
 
-fn sentence_name(name: &str) -> String {
+/// A name at the beginning of a sentence.
+pub(super) fn sentence(name: &str) -> String {
     let mut letters = name.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
@@ -108,7 +113,7 @@ fn compared(one: Placed, other: Placed) -> String {
         return aside(a.mean - b.mean, &points(a.mean - b.mean), "above", "below");
     }
     if let (Some(a), Some(b)) = (&one.absolute_error, &other.absolute_error) {
-        return aside(a.mean - b.mean, &fixed((a.mean - b.mean).abs(), 3), "more than", "less than");
+        return aside(a.mean - b.mean, &fixed((a.mean - b.mean).abs(), 3), "more error than", "less error than");
     }
     let change = one.log_likelihood.mean - other.log_likelihood.mean;
     aside(change, &format!("{} nats", fixed(change.abs(), 3)), "above", "below")
@@ -136,9 +141,9 @@ fn differ(standing: &Standing) -> bool {
 fn tiles(standing: &Standing) -> String {
     let mut tiles = String::new();
     let labels = [
-        (standing.best(), "best private", "best"),
-        (standing.open(), "non-private", ""),
-        (standing.alone(), "each site alone", ""),
+        (standing.best(), standing.best_label(), "best"),
+        (standing.open(), "non-private".to_owned(), ""),
+        (standing.alone(), "each site alone".to_owned(), ""),
     ];
     for (placed, label, class) in labels {
         let Some(Placed { method, .. }) = placed else { continue };
@@ -149,7 +154,7 @@ fn tiles(standing: &Standing) -> String {
         };
         let name = if method.name == label { unit.to_owned() } else { format!("{unit} of {}", method.name) };
         let likelihood = format!("log-likelihood {}", fixed(method.log_likelihood.mean, 3));
-        tiles += &tile(class, label, &value, &name, &likelihood);
+        tiles += &tile(class, &label, &value, &name, &likelihood);
     }
     if let Some(privacy) = standing.best().and_then(|best| best.method.privacy.as_ref()) {
         let value = spent(privacy).map_or_else(|| shortest(privacy.epsilon), |(certified, _)| bound(certified));

@@ -44,11 +44,33 @@ pub(crate) fn table(results: &Results, terminal: Terminal) -> String {
         text += &painted(&line(cells, &widths), standing.role(placed.number), terminal.colour);
         text.push('\n');
     }
+    let room = terminal.width.saturating_sub(12).max(30);
     let mut remarks: Rows = Vec::new();
-    for words in wrapped(&summary::words(&standing), terminal.width.saturating_sub(12).max(30)) {
-        remarks.push((if remarks.is_empty() { "in words" } else { "" }, words));
+    for (label, words) in [("signs", legend(&standing)), ("in words", summary::words(&standing))] {
+        let lines = wrapped(&words, room).into_iter().enumerate();
+        remarks.extend(lines.map(|(index, line)| (if index == 0 { label } else { "" }, line)));
     }
     text + "\n" + &lines(&remarks)
+}
+
+/// What the signs of the table mean.
+fn legend(standing: &Standing) -> String {
+    let mut signs = Vec::new();
+    match standing.best_of_each().len() {
+        0 => {}
+        1 => signs.push("* best private method"),
+        _ => signs.push("* best private method, whatever its ε"),
+    }
+    signs.push(". baseline without privacy");
+    if standing.seeds() > 1 {
+        signs.push("± deviation between seeds");
+    }
+    signs.push(if standing.classes() {
+        "log-lik. in nats per held-out row"
+    } else {
+        "MAE, RMSE mean absolute and root mean squared error on held-out rows"
+    });
+    signs.join("; ")
 }
 
 /// All columns, the most important ones first.
@@ -63,7 +85,10 @@ fn columns(standing: &Standing) -> Vec<Column> {
         columns.push(("accuracy %", cells(&accuracy)));
     } else {
         let error = |m: Placed| m.method.absolute_error.as_ref().map_or(NOTHING.to_owned(), |s| spread(s, 1.0, 3));
-        columns.push(("abs. error", cells(&error)));
+        let squared =
+            |m: Placed| m.method.root_squared_error.as_ref().map_or(NOTHING.to_owned(), |s| spread(s, 1.0, 3));
+        columns.push(("MAE", cells(&error)));
+        columns.push(("RMSE", cells(&squared)));
     }
     columns.push(("log-lik.", cells(&|m| spread(&m.method.log_likelihood, 1.0, 4))));
     if standing.private() {
@@ -82,7 +107,7 @@ fn columns(standing: &Standing) -> Vec<Column> {
 fn name(standing: &Standing, placed: Placed) -> String {
     let sign = match standing.role(placed.number) {
         Role::Best => '*',
-        Role::NonPrivate | Role::LocalOnly => '.',
+        Role::NonPrivate | Role::LocalOnly | Role::Constant => '.',
         Role::Other => ' ',
     };
     let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
@@ -129,7 +154,7 @@ fn line<'a>(cells: impl Iterator<Item = &'a str>, widths: &[usize]) -> String {
 fn painted(line: &str, role: Role, colour: bool) -> String {
     match role {
         Role::Best if colour => format!("\u{1b}[1;32m{line}\u{1b}[0m"),
-        Role::NonPrivate | Role::LocalOnly if colour => format!("\u{1b}[2m{line}\u{1b}[0m"),
+        Role::NonPrivate | Role::LocalOnly | Role::Constant if colour => format!("\u{1b}[2m{line}\u{1b}[0m"),
         _ => line.to_owned(),
     }
 }

@@ -1,7 +1,7 @@
 //! What a report must hold for every kind of results.
 
 use super::*;
-use inference::results::{ClientSpending, Summary};
+use inference::results::{ClientSpending, SiteResult, Summary};
 
 const FIXTURE: &str = include_str!("../../tests/report/results.json");
 
@@ -14,8 +14,11 @@ fn regression() -> Results {
     let mut results = sample();
     for method in &mut results.methods {
         let error = method.accuracy.take().map(|a| Summary::of(a.per_seed.iter().map(|v| 1.0 - v).collect()));
+        method.root_squared_error = error.clone();
         (method.absolute_error, method.auc, method.calibration) = (error, None, vec![]);
-        method.curves.iter_mut().flat_map(|c| &mut c.points).for_each(|p| p.accuracy = None);
+        for point in method.curves.iter_mut().flat_map(|c| &mut c.points) {
+            point.absolute_error = point.accuracy.take().map(|a| 1.0 - a);
+        }
     }
     results
 }
@@ -118,10 +121,85 @@ fn every_string_is_escaped() {
 fn regression_has_errors_and_no_accuracy() {
     let page = sound(&regression());
     assert!(page.contains("absolute error") && page.contains("a mean absolute error of 0.150"));
-    for word in [">accuracy", ">AUC<", "Accuracy against", ">Calibration<"] {
+    for word in ["ccuracy", ">AUC<", ">Calibration<", "class was predicted"] {
         assert!(!page.contains(word), "{word}");
     }
-    assert!(page.contains("Log-likelihood against ε"));
+    assert!(page.contains("Log-likelihood against ε") && page.contains("Mean absolute error against messages"));
+    assert!(
+        page.contains(">RMSE<") && page.contains("Best is the smallest mean absolute error on these held-out rows")
+    );
+    assert!(
+        page.contains("0.004 more error than what is reached without any privacy"),
+        "{}",
+        summary::words(&Standing::of(&regression()))
+    );
+}
+
+#[test]
+fn the_smallest_error_is_the_best_whatever_the_likelihood() {
+    let mut results = regression();
+    results.methods[0].absolute_error = Some(Summary::of(vec![0.01]));
+    results.methods[0].log_likelihood = Summary::of(vec![-9.0]);
+    assert!(sound(&results).contains(&format!("The best private method is {}:", results.methods[0].name)));
+}
+
+#[test]
+fn what_no_epsilon_covers_is_said() {
+    assert!(sound(&sample()).contains("baselines and the comparison of methods are computed on the data itself"));
+}
+
+#[test]
+fn methods_of_different_budgets_are_not_called_best_without_their_epsilon() {
+    let mut results = sample();
+    let best = results.methods.iter().position(|m| m.name == "trusted-sum").unwrap();
+    assert!(sound(&results).contains(">best private</span>"));
+    results.methods[best].privacy.as_mut().unwrap().epsilon = 8.0;
+    let page = sound(&results);
+    assert!(
+        page.contains(">best private, at ε = 8</span>") && page.contains("The best private method, whatever its ε, is")
+    );
+    assert!(page.contains("At ε = 1 the best is "), "{}", summary::words(&Standing::of(&results)));
+    let text = table(&results, Terminal { width: 100, colour: false });
+    assert!(text.contains("* best private method, whatever its ε;"), "{text}");
+}
+
+#[test]
+fn sites_have_a_table_where_scores_are_their_own() {
+    let mut results = sample();
+    assert!(!sound(&results).contains("Scores at each site"));
+    let names: Vec<String> = results.data.clients.iter().map(|c| c.name.clone()).collect();
+    let score = |share: f64| {
+        move |name: &String| SiteResult {
+            name: name.clone(),
+            accuracy: Some(Summary::of(vec![share])),
+            log_likelihood: Summary::of(vec![-0.5]),
+            absolute_error: None,
+        }
+    };
+    let alone = results.methods.iter().position(|m| m.algorithm == "local-only").unwrap();
+    results.methods[alone].sites = names.iter().map(score(0.625)).collect();
+    let page = sound(&results);
+    assert!(page.contains("these belong to no site") && page.contains("<td>62.5</td>"));
+    results.methods[0].sites = names.iter().skip(1).map(score(0.875)).collect();
+    results.data.clients.iter_mut().for_each(|c| c.test_rows = 7);
+    let page = sound(&results);
+    assert!(page.contains("own held-out rows") && page.contains("<td>7</td><td>62.5</td><td>87.5</td>"));
+    assert!(page.contains("<td>7</td><td>62.5</td><td>–</td>"), "a site without a score of this method");
+}
+
+#[test]
+fn a_constant_answer_is_a_baseline_and_no_curve() {
+    let mut results = sample();
+    let alone = results.methods.iter().position(|m| m.algorithm == "local-only").unwrap();
+    let mut constant = results.methods[alone].clone();
+    (constant.name, constant.algorithm) = ("majority class".into(), "constant".into());
+    constant.accuracy = Some(Summary::of(vec![0.5]));
+    let before = sound(&results).matches("type=\"checkbox\"").count();
+    results.methods.push(constant);
+    let page = sound(&results);
+    assert_eq!(page.matches("type=\"checkbox\"").count(), before);
+    assert!(page.contains("Majority class answers every row alike"));
+    assert!(table(&results, Terminal { width: 100, colour: false }).contains(". majority class"));
 }
 
 #[test]
@@ -213,5 +291,9 @@ fn the_terminal_gets_what_fits_and_colour_only_where_wanted() {
     assert!(text.contains("messages") && text.contains("longlonglon…"), "a long name costs no column\n{text}");
     let coloured = table(&sample(), Terminal { width: 100, colour: true });
     assert_eq!(coloured.matches("\u{1b}[1;32m").count(), 1);
-    assert!(table(&regression(), Terminal { width: 100, colour: false }).contains("abs. error"));
+    assert!(
+        plain(100).contains("signs       * best private method; . baseline without privacy; ± deviation between seeds")
+    );
+    let numbers = table(&regression(), Terminal { width: 100, colour: false });
+    assert!(numbers.contains("MAE") && numbers.contains("RMSE") && !numbers.contains("accuracy"), "{numbers}");
 }

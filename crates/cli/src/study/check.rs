@@ -26,7 +26,7 @@ pub(crate) fn text(study: &Study, as_json: bool) -> Result<String, Failure> {
         rows.push(row("method", method.name.clone()));
         rows.extend(described(method).into_iter().map(|text| row("", text)));
     }
-    rows.push(row("always", "local only (each client by itself) and non-private, for comparison"));
+    rows.push(row("always", "for comparison: a constant answer, local only (each client by itself), non-private"));
     rows.extend(warnings.into_iter().map(|text| row("warning", text)));
     Ok(words::table(&rows))
 }

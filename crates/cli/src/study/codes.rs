@@ -20,7 +20,7 @@ pub(crate) const ALL: &[Entry] = &[
         code: "S001",
         title: "the study cannot be read",
         text: "The file is not TOML, a key is missing, or a value is not of the kind that its key takes. The message has\n\
-               the line and column. `studies/` holds complete examples. Exit code 2.",
+               the line and column, what was found and what was expected. `studies/` holds complete examples. Exit code 2.",
     },
     Entry {
         code: "S002",
@@ -77,8 +77,8 @@ pub(crate) const ALL: &[Entry] = &[
     Entry {
         code: "S010",
         title: "not in this version",
-        text: "The study asks for something that is known and planned but not here: softmax and network models, analytic\n\
-               and hybrid solvers. The hint names what is here. Exit code 2.",
+        text: "The study asks for a model or a solver that the papers have and this version does not. The hint names those that it\n\
+               has. Exit code 2.",
     },
     Entry {
         code: "S011",
@@ -97,7 +97,8 @@ pub(crate) const ALL: &[Entry] = &[
         code: "S013",
         title: "the directory is not of a run",
         text: "A run writes into a new directory, an empty one, or one that an earlier run made, and into no other, so that\n\
-               it cannot overwrite your files. `predict` reads the posteriors of a finished run. Exit code 2.",
+               it cannot overwrite your files. `report` and `predict` read a finished run: one that was stopped has no results yet,\n\
+               and the same `run` with the same --out goes on where it stopped. Exit code 2.",
     },
     Entry {
         code: "S014",
@@ -117,6 +118,7 @@ mod tests {
     fn every_code_of_a_study_has_its_paragraph() {
         let sources = concat!(
             include_str!("fault.rs"),
+            include_str!("plain.rs"),
             include_str!("meant.rs"),
             include_str!("method.rs"),
             include_str!("promise.rs"),

@@ -12,6 +12,8 @@ use inference::{Observer, Prediction};
 pub(crate) enum Work<'a> {
     /// A method of the study.
     Method(&'a Method),
+    /// The same answer for every row, beside this method: the majority class of two, or the mean of a number.
+    Constant { beside: &'a Method, classes: bool },
     /// Each client by itself, without privacy, beside this method.
     LocalOnly(&'a Method),
     /// All clients together, without privacy, beside this method.
@@ -23,9 +25,16 @@ impl Work<'_> {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Method(method) => &method.name,
+            Self::Constant { classes: true, .. } => "majority class",
+            Self::Constant { classes: false, .. } => "mean of the target",
             Self::LocalOnly(_) => "local only",
             Self::NonPrivate(_) => "non-private",
         }
+    }
+
+    /// Whether what is left is one posterior: sites' own fits are many, and a constant has none.
+    pub(crate) fn has_posterior(&self) -> bool {
+        matches!(self, Self::Method(_) | Self::NonPrivate(_))
     }
 }
 
@@ -44,5 +53,24 @@ pub(crate) trait Engine {
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure>;
 }
 
+/// What a posterior says of new rows.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Predictions {
+    /// What is predicted: the outcome's column, with the level whose probability is given.
+    pub(crate) of: String,
+    /// One for each row.
+    pub(crate) rows: Vec<Predicted>,
+}
+
+/// A prediction with its row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Predicted {
+    /// The row's number in the file, counted from one, the header apart.
+    pub(crate) row: u64,
+    pub(crate) prediction: Prediction,
+    /// Of a probability the 95 % interval of the posterior, of a number that of the predictive.
+    pub(crate) interval: (f64, f64),
+}
+
 /// Predicts the rows of a CSV from a stored posterior.
-pub(crate) type Predictor = dyn Fn(&Posterior, &[u8]) -> Result<Vec<Prediction>, Failure>;
+pub(crate) type Predictor = dyn Fn(&Posterior, &[u8]) -> Result<Predictions, Failure>;

@@ -1,6 +1,6 @@
 //! What is wrong with a study, with its line in the file and what to do about it.
 
-use inference::nearest;
+use super::plain::{Plain, plain};
 use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -49,20 +49,10 @@ impl<'a> Source<'a> {
 
     /// What the reader of TOML found wrong.
     pub(crate) fn unreadable(&self, error: &toml::de::Error) -> Fault {
-        let place = self.place(error.span().map_or(0, |span| span.start));
-        let message = error.message().trim().replace('\n', ", ");
-        match nearest_of(&message) {
-            Some(hint) => Fault { code: "S002", place, message, hint },
-            None if message.contains("missing field") => {
-                Fault { code: "S001", place, message, hint: "add the key; `studies/` holds complete examples".into() }
-            }
-            None => Fault {
-                code: "S001",
-                place,
-                message,
-                hint: "compare this line with a study in `studies/`, or write a new one with `posterity init`".into(),
-            },
-        }
+        let span = error.span().unwrap_or(0..0);
+        let place = self.place(span.start);
+        let Plain { code, message, hint } = plain(error.message(), self.text, span);
+        Fault { code, place, message, hint }
     }
 
     /// `file:line:column`.
@@ -98,18 +88,6 @@ impl<'a> Source<'a> {
         }
         found
     }
-}
-
-/// A hint out of serde's own words, "unknown field `a`, expected one of `b`, `c`": the nearest of them.
-fn nearest_of(message: &str) -> Option<String> {
-    let rest = message.strip_prefix("unknown field ").or_else(|| message.strip_prefix("unknown variant "))?;
-    let mut names = rest.split('`').skip(1).step_by(2);
-    let found = names.next()?;
-    let known: Vec<&str> = names.collect();
-    Some(match nearest(found, known.iter().copied()) {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => format!("one of {}", known.join(", ")),
-    })
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use super::words::{self, row};
 use crate::digits::{shortest, up};
 use crate::failure::Failure;
 use inference::plan::{ClientPlan, MethodPlan, plan};
-use inference::settings::{Batching, Claim, DeltaRule, Method, Noise, Promise, Rates, Schedule, Solver};
+use inference::settings::{
+    Aggregator, Batching, Claim, DeltaRule, Method, Noise, Promise, Rates, Schedule, Scheme, Solver,
+};
 use privacy::{Adjacency, Sampling, Unit};
 use serde::Serialize;
 
@@ -92,11 +94,13 @@ pub(crate) fn private_rows(method: &Method) -> Option<String> {
     let batch = matches!(method.local.batch, Batching::PoissonOf { .. }) && method.solver == Solver::DpOptimisation;
     let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
     let rates = method.schedule == Schedule::Asynchronous(Rates::InverseRows);
-    (private && (batch || delta || rates)).then(|| {
+    // Where only sums are opened, a client leaves out its share of the public total, by its rows.
+    let weights = promise.aggregator != Aggregator::None && method.scheme == Scheme::Pvi;
+    (private && (batch || delta || rates || weights)).then(|| {
         let name = &method.name;
         format!(
-            "{name}: under add-remove the number of rows is private, but rates or δ go by it: this promise holds for \
-             declared numbers, and a simulation declares the true ones"
+            "{name}: under add-remove the number of rows is private, but rates, weights or δ go by it: this promise \
+             holds for declared numbers, and a simulation declares the true ones"
         )
     })
 }

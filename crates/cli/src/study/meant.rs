@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const SCHEMA: i64 = 1;
 
 /// Names of the baselines that every run adds.
-const BASELINES: [&str; 2] = ["local only", "non-private"];
+const BASELINES: [&str; 4] = ["majority class", "mean of the target", "local only", "non-private"];
 
 /// Everything that a study chose.
 #[derive(Debug, Clone)]
@@ -143,7 +143,8 @@ fn check_names(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(), Fault> {
     let taken = |name: &str| name.trim().is_empty() || BASELINES.contains(&name.trim().to_lowercase().as_str());
     if let Some(at) = names.iter().position(|name| taken(name)) {
         let message = format!("a method is named {:?}", names[at]);
-        let hint = "results are told apart by their names, and the baselines have theirs: local only, non-private";
+        let hint =
+            format!("results are told apart by their names, and the baselines have theirs: {}", BASELINES.join(", "));
         return Err(source.fault(&format!("method.{at}.name"), "S005", message, hint));
     }
     match repeated(&names) {
@@ -227,7 +228,7 @@ fn partitions(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(Partition, V
             Err(source.fault("partition", "S011", message, "leave one of them out"))
         }
         (None, None) => {
-            let message = "missing field `partition`".to_owned();
+            let message = "`partition` is missing".to_owned();
             Err(source.fault("", "S001", message, "add a [partition], for example kind = \"even\" with clients = 10"))
         }
     }
@@ -290,10 +291,6 @@ fn model(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Model, Fault> {
     let kind = match typed.kind {
         ModelKind::Linear => linear(typed, source)?,
         ModelKind::Logistic => logistic(typed, source)?,
-        ModelKind::Softmax | ModelKind::Network => {
-            let message = "softmax and network models come later".to_owned();
-            return Err(source.fault("model.kind", "S010", message, "this version has linear and logistic"));
-        }
     };
     Ok(Model { kind, bias: typed.bias, prior_precision: precision })
 }

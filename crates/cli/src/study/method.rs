@@ -95,12 +95,6 @@ fn solver(at: &At<'_>) -> Result<Solver, Fault> {
     match at.typed.solver {
         SolverWord::Average => Ok(Solver::Average { parts: parts()? }),
         SolverWord::Virtual => Ok(Solver::Virtual { parts: parts()? }),
-        SolverWord::Analytic | SolverWord::Hybrid => Err(at.fault(
-            "solver",
-            "S010",
-            "analytic and hybrid solvers are not in this version",
-            "clear, dp-optimisation, perturb, average or virtual",
-        )),
         _ if at.typed.parts.is_some() => {
             Err(at.fault("parts", "S011", "only average and virtual solvers have parts", "leave parts out"))
         }

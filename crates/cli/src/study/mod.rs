@@ -8,8 +8,10 @@ mod forecast;
 mod guidance;
 mod meant;
 mod method;
+mod plain;
 mod posterior;
 mod predict;
+mod predictor;
 mod progress;
 mod promise;
 mod reproduce;
@@ -24,6 +26,7 @@ mod words;
 
 pub(crate) use fault::Fault;
 pub(crate) use reproduce::Cell;
+pub(crate) use store::unfinished;
 
 use crate::arguments::{PredictArguments, ReproduceArguments, RunArguments};
 use crate::failure::Failure;
@@ -62,7 +65,7 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
 
 /// `posterity predict`
 pub(crate) fn predict(arguments: &PredictArguments, json: bool) -> Result<String, Failure> {
-    predict::text(arguments, &simulator::predict, json)
+    predict::text(arguments, &predictor::predict, json)
 }
 
 /// `posterity reproduce`

@@ -1,13 +1,18 @@
 //! `posterity predict`: predictions for new rows from the posterior that a run stored.
 
 use super::Fault;
-use super::engine::Predictor;
+use super::engine::{Predicted, Predictions, Predictor};
 use super::posterior::{Posterior, SCHEMA};
 use crate::arguments::PredictArguments;
 use crate::digits::shortest;
 use crate::failure::Failure;
-use inference::Prediction;
+use inference::{Prediction, nearest};
+use serde_json::json;
+use std::io::Write;
 use std::path::Path;
+
+/// The baseline that has a posterior.
+const NON_PRIVATE: &str = "non-private";
 
 /// Predictions as CSV, one line for each row, or as one JSON object.
 pub(crate) fn text(arguments: &PredictArguments, predictor: &Predictor, json: bool) -> Result<String, Failure> {
@@ -17,7 +22,22 @@ pub(crate) fn text(arguments: &PredictArguments, predictor: &Predictor, json: bo
         posterior.data_schema = String::from_utf8_lossy(&read(schema)?).into_owned();
     }
     let predictions = predictor(&posterior, &read(&arguments.data)?)?;
-    Ok(if json { object(&posterior, &predictions) } else { table(&predictions) })
+    if json {
+        return Ok(object(&posterior, &predictions));
+    }
+    // What the numbers are goes to standard error, so that standard output is the table alone.
+    let _ = writeln!(std::io::stderr(), "{}", about(&posterior, &predictions));
+    Ok(table(&predictions.rows))
+}
+
+/// Which posterior was asked, and what the columns are.
+fn about(posterior: &Posterior, predictions: &Predictions) -> String {
+    let Posterior { study, method, seed, .. } = posterior;
+    let what = match predictions.rows.first().map(|first| first.prediction) {
+        Some(Prediction::Normal { .. }) => "mean and deviation of",
+        _ => "the probability of",
+    };
+    format!("from the posterior of {method} in {study}, seed {seed}: {what} {}, with a 95 % interval", predictions.of)
 }
 
 fn refuse(place: &Path, message: String, hint: String) -> Failure {
@@ -27,7 +47,11 @@ fn refuse(place: &Path, message: String, hint: String) -> Failure {
 /// All posteriors of a run, by name of the method.
 fn stored(results: &Path) -> Result<Vec<Posterior>, Failure> {
     let folder = results.join("posterior");
-    let nothing = || refuse(results, "no posteriors here".into(), "name the directory of a finished run".into());
+    let nothing = || {
+        super::unfinished(results).unwrap_or_else(|| {
+            refuse(results, "no posteriors here".into(), "name the directory of a finished run".into())
+        })
+    };
     let mut found = Vec::new();
     for entry in std::fs::read_dir(&folder).map_err(|_| nothing())? {
         let path = entry.map_err(|source| Failure::file("cannot read", &folder, source))?.path();
@@ -55,44 +79,61 @@ fn read(path: &Path) -> Result<Posterior, Failure> {
 /// The posterior of the named method, or the only one of a method that the study named.
 fn choose(mut all: Vec<Posterior>, method: Option<&str>, results: &Path) -> Result<Posterior, Failure> {
     let names: Vec<String> = all.iter().map(|posterior| posterior.method.clone()).collect();
-    let own = |name: &String| !["local only", "non-private"].contains(&name.as_str());
     let at = match method {
         Some(method) => names.iter().position(|name| name == method),
-        None if names.iter().filter(|name| own(name)).count() == 1 => names.iter().position(own),
+        None if names.iter().filter(|name| *name != NON_PRIVATE).count() == 1 => {
+            names.iter().position(|name| name != NON_PRIVATE)
+        }
         None => None,
     };
-    let hint = || format!("--method with one of: {}", names.join(", "));
+    let listed = names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
     match (at, method) {
         (Some(at), _) => Ok(all.swap_remove(at)),
-        (None, Some(method)) => Err(refuse(results, format!("there is no method {method:?}"), hint())),
-        (None, None) => Err(refuse(results, "the study has several methods".into(), hint())),
+        (None, Some(method)) => {
+            let close = nearest(method, names.iter().map(String::as_str));
+            let close = close.map_or_else(String::new, |name| format!("did you mean {name:?}? "));
+            let message = format!("{} has no posterior of a method {method:?}", results.display());
+            Err(Failure::usage(message, format!("{close}--method is one of {listed}")))
+        }
+        (None, None) => {
+            let message = format!("{} has posteriors of several methods", results.display());
+            Err(Failure::usage(message, format!("add --method with one of {listed}")))
+        }
     }
 }
 
 /// Header and one line for each row.
-fn table(predictions: &[Prediction]) -> String {
-    let mut text = match predictions.first() {
-        Some(Prediction::Normal { .. }) => "mean,deviation\n".to_owned(),
-        _ => "probability\n".to_owned(),
+fn table(predictions: &[Predicted]) -> String {
+    let mut text = match predictions.first().map(|predicted| predicted.prediction) {
+        Some(Prediction::Normal { .. }) => "row,mean,deviation,lower,upper\n".to_owned(),
+        _ => "row,probability,lower,upper\n".to_owned(),
     };
-    for prediction in predictions {
+    for Predicted { row, prediction, interval: (lower, upper) } in predictions {
+        let (lower, upper) = (shortest(*lower), shortest(*upper));
         text += &match prediction {
-            Prediction::Probability(p) => format!("{}\n", shortest(*p)),
-            Prediction::Normal { mean, deviation } => format!("{},{}\n", shortest(*mean), shortest(*deviation)),
+            Prediction::Probability(p) => format!("{row},{},{lower},{upper}\n", shortest(*p)),
+            Prediction::Normal { mean, deviation } => {
+                format!("{row},{},{},{lower},{upper}\n", shortest(*mean), shortest(*deviation))
+            }
         };
     }
     text
 }
 
-fn object(posterior: &Posterior, predictions: &[Prediction]) -> String {
-    let rows: Vec<serde_json::Value> = predictions
-        .iter()
-        .map(|prediction| match prediction {
-            Prediction::Probability(p) => serde_json::json!({ "probability": p }),
-            Prediction::Normal { mean, deviation } => serde_json::json!({ "mean": mean, "deviation": deviation }),
-        })
-        .collect();
-    let object = serde_json::json!({ "study": posterior.study, "method": posterior.method, "predictions": rows });
+fn object(posterior: &Posterior, predictions: &Predictions) -> String {
+    let one = |Predicted { row, prediction, interval: (lower, upper) }: &Predicted| match prediction {
+        Prediction::Probability(p) => json!({ "row": row, "probability": p, "lower": lower, "upper": upper }),
+        Prediction::Normal { mean, deviation } => {
+            json!({ "row": row, "mean": mean, "deviation": deviation, "lower": lower, "upper": upper })
+        }
+    };
+    let object = json!({
+        "study": posterior.study,
+        "method": posterior.method,
+        "seed": posterior.seed,
+        "of": predictions.of,
+        "predictions": predictions.rows.iter().map(one).collect::<Vec<_>>(),
+    });
     format!("{object}\n")
 }
 
@@ -118,12 +159,14 @@ mod tests {
     #[test]
     fn the_studys_own_method_is_chosen_where_there_is_one() {
         let here = Path::new("runs/s");
-        let all = || vec![posterior("a"), posterior("local only"), posterior("non-private")];
-        assert_eq!(choose(all(), None, here).unwrap().method, "a");
+        let all = || vec![posterior("alpha"), posterior("non-private")];
+        assert_eq!(choose(all(), None, here).unwrap().method, "alpha");
         assert_eq!(choose(all(), Some("non-private"), here).unwrap().method, "non-private");
-        let refused = choose(all(), Some("b"), here).unwrap_err();
-        assert!(refused.hint().contains("a, local only"), "{}", refused.hint());
-        assert!(choose(vec![posterior("a"), posterior("b")], None, here).is_err());
+        let refused = choose(all(), Some("Alfa"), here).unwrap_err();
+        assert_eq!(refused.code(), "C001");
+        assert_eq!(refused.hint(), "did you mean \"alpha\"? --method is one of \"alpha\", \"non-private\"");
+        let several = choose(vec![posterior("a, ε 1"), posterior("b")], None, here).unwrap_err();
+        assert_eq!(several.hint(), "add --method with one of \"a, ε 1\", \"b\"");
     }
 
     #[test]
@@ -136,10 +179,13 @@ mod tests {
         let arguments = PredictArguments { results: root.clone(), data, schema: None, method: None };
         let predictor = |posterior: &Posterior, csv: &[u8]| {
             assert_eq!((posterior.data_schema.as_str(), csv), ("stored", b"a\n1\n".as_slice()));
-            Ok(vec![Prediction::Normal { mean: 1.0, deviation: 1.25 }])
+            let prediction = Prediction::Normal { mean: 1.0, deviation: 1.25 };
+            Ok(Predictions { of: "y".into(), rows: vec![Predicted { row: 1, prediction, interval: (-1.5, 3.5) }] })
         };
-        assert_eq!(text(&arguments, &predictor, false).unwrap(), "mean,deviation\n1,1.25\n");
-        assert!(text(&arguments, &predictor, true).unwrap().contains("\"deviation\":1.25"));
+        assert_eq!(text(&arguments, &predictor, false).unwrap(), "row,mean,deviation,lower,upper\n1,1,1.25,-1.5,3.5\n");
+        let object: serde_json::Value = serde_json::from_str(&text(&arguments, &predictor, true).unwrap()).unwrap();
+        assert_eq!((&object["seed"], &object["of"]), (&json!(1), &json!("y")));
+        assert_eq!(object["predictions"][0]["deviation"], 1.25);
         std::fs::remove_dir_all(root).unwrap();
     }
 }

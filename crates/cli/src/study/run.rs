@@ -1,7 +1,7 @@
 //! `posterity run`: every method and seed that is not finished yet, then the results, the posteriors and the report.
 
 use super::engine::{Engine, Work};
-use super::meant::Study;
+use super::meant::{Likelihood, Study};
 use super::posterior::{self, Posterior, StoredModel};
 use super::progress::Progress;
 use super::state::Finished;
@@ -9,7 +9,7 @@ use super::store::{Store, file_name};
 use super::summary;
 use crate::failure::Failure;
 use crate::report;
-use inference::results::{Results, SCHEMA};
+use inference::results::{OUTSIDE_EPSILON, Results, SCHEMA};
 use std::path::Path;
 
 /// File of the results in a run's directory.
@@ -41,8 +41,7 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
     let mut methods = Vec::new();
     for work in all(study) {
         let runs = seeds(study, work, engine, &store, json)?;
-        // The sites' own fits are many; none of them is the posterior of "local only".
-        if let Some(first) = runs.first().filter(|_| !matches!(work, Work::LocalOnly(_))) {
+        if let Some(first) = runs.first().filter(|_| work.has_posterior()) {
             let stored = stored(study, work, first, &data.inputs, engine.data_schema());
             store.write(&format!("posterior/{}.json", file_name(work.name())), &stored)?;
         }
@@ -54,6 +53,7 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
         study: study.name.clone(),
         study_toml: study.text.clone(),
         data,
+        outside_epsilon: OUTSIDE_EPSILON.to_owned(),
         methods,
     };
     store.write(RESULTS, &results)?;
@@ -61,10 +61,12 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
     Ok(results)
 }
 
-/// The study's methods, then the two that every result is seen beside.
+/// The study's methods, then the three that every result is seen beside.
 fn all(study: &Study) -> impl Iterator<Item = Work<'_>> {
-    let baselines =
-        study.methods.first().into_iter().flat_map(|method| [Work::LocalOnly(method), Work::NonPrivate(method)]);
+    let classes = matches!(study.model.kind, Likelihood::Logistic { .. });
+    let baselines = study.methods.first().into_iter().flat_map(move |method| {
+        [Work::Constant { beside: method, classes }, Work::LocalOnly(method), Work::NonPrivate(method)]
+    });
     study.methods.iter().map(Work::Method).chain(baselines)
 }
 

@@ -2,15 +2,14 @@
 
 use super::engine::{Engine, Work};
 use super::meant::{Likelihood, Study};
-use super::posterior::{Marginals, Posterior};
+use super::posterior::Marginals;
 use super::state::Finished;
 use crate::clock::cpu_seconds;
 use crate::datasets;
 use crate::failure::Failure;
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
-    Encoded, Federation, Gaussian, Linear, Logistic, Model, Observer, OutcomeKind, Partition, Prediction, Reading,
-    Schema, Simulation, Split, header, read,
+    Encoded, Federation, Gaussian, Linear, Logistic, Model, Observer, OutcomeKind, Partition, Schema, Simulation, Split,
 };
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -19,7 +18,7 @@ use std::sync::Arc;
 /// A study's data, encoded, and what is to be done with them.
 pub(crate) struct Simulator {
     source: String,
-    digest: String,
+    digest: [u8; 32],
     schema: String,
     table: Encoded,
     split: Split,
@@ -42,7 +41,7 @@ impl Simulator {
         check_outcome(study, &source)?;
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
         let opened = Self {
-            digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            digest: digest.into(),
             source: source.name,
             schema: source.schema_text,
             table,
@@ -57,6 +56,12 @@ impl Simulator {
         Ok(opened)
     }
 
+    /// Digest of the rows, their schema, and how they are split and dealt.
+    fn dealt(&self) -> [u8; 32] {
+        let how = format!("{:?} {:?}", self.split, self.partition);
+        Sha256::new().chain_update(self.digest).chain_update(how).finalize().into()
+    }
+
     fn federation(&self, seed: u64) -> Result<Federation, Failure> {
         Federation::new(&self.table, &self.split, &self.partition, seed)
             .map_err(|error| Failure::data(self.source.as_str(), error))
@@ -65,14 +70,15 @@ impl Simulator {
 
 impl Engine for Simulator {
     fn data_digest(&self) -> String {
-        self.digest.clone()
+        self.digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     fn summary(&self) -> Result<DataSummary, Failure> {
         let federation = self.federation(self.first_seed)?;
         let clients = federation.sites.iter();
-        let clients: Vec<ClientSummary> =
-            clients.map(|s| ClientSummary { name: s.name.clone(), rows: s.shard.len() }).collect();
+        let clients: Vec<ClientSummary> = clients
+            .map(|s| ClientSummary { name: s.name.clone(), rows: s.shard.len(), test_rows: s.own.len() })
+            .collect();
         Ok(DataSummary {
             source: self.source.clone(),
             inputs: self.table.inputs.clone(),
@@ -96,9 +102,11 @@ impl Engine for Simulator {
             model: self.model.clone(),
             prior_precision: self.prior_precision,
             seed,
+            data: self.dealt(),
         };
         let record = match work {
             Work::Method(method) => simulation(method).run(observer)?,
+            Work::Constant { beside, .. } => simulation(beside).constant()?,
             Work::LocalOnly(method) => simulation(method).local_only()?,
             Work::NonPrivate(method) => simulation(method).non_private()?,
         };
@@ -107,32 +115,8 @@ impl Engine for Simulator {
     }
 }
 
-/// Predicts the rows of a CSV from a stored posterior.
-pub(crate) fn predict(posterior: &Posterior, csv: &[u8]) -> Result<Vec<Prediction>, Failure> {
-    let wrong = |error| Failure::data("the rows to predict", error);
-    let schema = Schema::from_toml(&posterior.data_schema).map_err(|e| Failure::data("the stored schema", e))?;
-    let known = header(csv).map_err(wrong)?.iter().any(|column| *column == schema.outcome().column);
-    let rows = if known { csv.to_vec() } else { with_outcome(csv, &schema)? };
-    let table = read(&rows[..], &schema, posterior.bias, &[], Reading::Strict).map_err(wrong)?;
-    let q = &posterior.posterior;
-    let gaussian = match &q.precision {
-        Some(precision) => Gaussian::from_precision(q.mean.clone(), precision),
-        None => Gaussian::new_diagonal(q.mean.clone(), q.deviation.iter().map(|s| s * s).collect()),
-    };
-    let improper = || Failure::usage("the stored posterior is not a proper distribution", "run the study again");
-    let encoded = likelihood(posterior.model.likelihood()).predict(&table.rows, &gaussian.ok_or_else(improper)?);
-    let (centre, scale) = scale_of(&schema);
-    let decoded = |prediction| match prediction {
-        Prediction::Normal { mean, deviation } => {
-            Prediction::Normal { mean: centre + scale * mean, deviation: scale * deviation }
-        }
-        probability => probability,
-    };
-    Ok(encoded.into_iter().map(decoded).collect())
-}
-
 /// Centre and scale of an outcome that is a number, 0 and 1 otherwise. Of a logarithm, they are the logarithm's.
-fn scale_of(schema: &Schema) -> (f64, f64) {
+pub(super) fn scale_of(schema: &Schema) -> (f64, f64) {
     match &schema.outcome().kind {
         OutcomeKind::Number(number) => (number.centre, number.scale),
         OutcomeKind::Classes(_) => (0.0, 1.0),
@@ -141,25 +125,20 @@ fn scale_of(schema: &Schema) -> (f64, f64) {
 
 /// Scores in the units of the outcome: errors times its scale, log-densities less the scale's logarithm.
 fn in_units(mut finished: Finished, scale: f64) -> Finished {
-    finished.absolute_error = finished.absolute_error.map(|error| error * scale);
-    finished.log_likelihood -= scale.ln();
-    finished.curve.iter_mut().for_each(|point| point.log_likelihood -= scale.ln());
-    finished
-}
-
-/// The rows with an outcome that any row may have: predictions do not look at it.
-fn with_outcome(csv: &[u8], schema: &Schema) -> Result<Vec<u8>, Failure> {
-    let broken =
-        |e: &dyn std::fmt::Display| Failure::usage(format!("the rows to predict: {e}"), "give a CSV with a header");
-    let (outcome, example) = (schema.outcome(), schema.outcome().example());
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(csv);
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for (line, record) in reader.records().enumerate() {
-        let mut record = record.map_err(|e| broken(&e))?;
-        record.push_field(if line == 0 { &outcome.column } else { &example });
-        writer.write_record(&record).map_err(|e| broken(&e))?;
+    let log_scale = scale.ln();
+    let scaled = |error: &mut Option<f64>| *error = error.map(|error| error * scale);
+    scaled(&mut finished.absolute_error);
+    scaled(&mut finished.root_squared_error);
+    finished.log_likelihood -= log_scale;
+    for point in &mut finished.curve {
+        scaled(&mut point.absolute_error);
+        point.log_likelihood -= log_scale;
     }
-    writer.into_inner().map_err(|e| broken(&e))
+    for site in &mut finished.sites {
+        scaled(&mut site.absolute_error);
+        site.log_likelihood -= log_scale;
+    }
+    finished
 }
 
 fn marginals(q: &Gaussian) -> Marginals {
@@ -181,7 +160,8 @@ fn check_outcome(study: &Study, source: &datasets::Source) -> Result<(), Failure
     }
 }
 
-fn likelihood(kind: Likelihood) -> Arc<dyn Model> {
+/// The model of a likelihood.
+pub(super) fn likelihood(kind: Likelihood) -> Arc<dyn Model> {
     match kind {
         Likelihood::Linear { noise_variance } => Arc::new(Linear { noise_variance }),
         Likelihood::Logistic { expectation, predictive } => Arc::new(Logistic { expectation, predictive }),

@@ -60,7 +60,11 @@ impl Sites {
                 Partition::Even { clients } | Partition::Skewed(Skew { clients, .. }) => {
                     Ok(Self { rows: vec![1; clients], rows_known: false, inputs })
                 }
-                Partition::Column { .. } => Err(fault(study, "data", "how many clients there are is not declared")),
+                Partition::Column { .. } => {
+                    let why = "clients are the values of a column, and how many rows each of them has is not declared";
+                    let hint = "add declared_rows = [120, 80, 45], a list with the rows of each client, under [data]";
+                    Err(Fault { hint: hint.to_owned(), ..fault(study, "data", why) })
+                }
             },
         }
     }

@@ -2,7 +2,7 @@
 
 use super::posterior::Marginals;
 use inference::results::{CalibrationBin, ClientSpending, CurvePoint};
-use inference::{Record, Scores};
+use inference::{Record, Scores, SiteScores};
 use serde::{Deserialize, Serialize};
 
 /// What a run left, in a form that can be written down.
@@ -18,6 +18,8 @@ pub(crate) struct Finished {
     pub(crate) log_likelihood: f64,
     pub(crate) auc: Option<f64>,
     pub(crate) absolute_error: Option<f64>,
+    pub(crate) root_squared_error: Option<f64>,
+    pub(crate) sites: Vec<AtSite>,
     pub(crate) curve: Vec<CurvePoint>,
     pub(crate) posterior: Marginals,
     pub(crate) calibration: Vec<CalibrationBin>,
@@ -27,10 +29,27 @@ pub(crate) struct Finished {
     pub(crate) warnings: Vec<String>,
 }
 
+/// Scores on one client's held-out rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AtSite {
+    pub(crate) name: String,
+    pub(crate) accuracy: Option<f64>,
+    pub(crate) log_likelihood: f64,
+    pub(crate) absolute_error: Option<f64>,
+}
+
+impl AtSite {
+    fn of(SiteScores { site, scores }: SiteScores) -> Self {
+        let Scores { accuracy, log_likelihood, absolute_error, .. } = scores;
+        Self { name: site, accuracy, log_likelihood, absolute_error }
+    }
+}
+
 impl Finished {
     /// A record with the posterior's numbers and the time that it took.
     pub(crate) fn of(record: Record, posterior: Marginals, cpu_seconds: f64) -> Self {
-        let Scores { accuracy, log_likelihood, auc, absolute_error } = record.scores;
+        let Scores { accuracy, log_likelihood, auc, absolute_error, root_squared_error } = record.scores;
         Self {
             seed: record.seed,
             rounds: record.rounds,
@@ -41,6 +60,8 @@ impl Finished {
             log_likelihood,
             auc,
             absolute_error,
+            root_squared_error,
+            sites: record.sites.into_iter().map(AtSite::of).collect(),
             curve: record.curve,
             posterior,
             calibration: record.calibration,

@@ -95,6 +95,23 @@ impl Store {
     }
 }
 
+/// What to say of a directory whose run was stopped before its end; none if it is not such a directory.
+pub(crate) fn unfinished(root: &Path) -> Option<Failure> {
+    if root.join("results.json").exists() || !root.join(STATE).is_dir() {
+        return None;
+    }
+    let kept = fs::read_dir(root.join(STATE)).ok()?.filter_map(Result::ok);
+    let kept = kept.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "json")).count();
+    let pieces = if kept == 1 { "1 piece of work is".to_owned() } else { format!("{kept} pieces of work are") };
+    let fault = Fault {
+        code: "S013",
+        place: root.display().to_string(),
+        message: format!("this run is not finished: {pieces} done, and results are written when all are"),
+        hint: format!("posterity run STUDY.toml --out {} goes on where it stopped", root.display()),
+    };
+    Some(fault.into())
+}
+
 /// The study whose results are in a directory; none if there are none.
 fn finished_study(root: &Path) -> Option<String> {
     let text = fs::read_to_string(root.join("results.json")).ok()?;

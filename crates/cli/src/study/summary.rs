@@ -1,10 +1,11 @@
 //! From finished runs to the entries of `results.json`.
 
 use super::engine::Work;
-use super::state::Finished;
+use super::state::{AtSite, Finished};
 use super::words;
-use inference::results::{Coefficient, Curve, MethodResult, PrivacyResult, Summary};
+use inference::results::{Coefficient, Curve, MethodResult, PrivacyResult, SiteResult, Summary};
 use inference::settings::{Method, Promise};
+use std::collections::BTreeMap;
 
 /// One method over all seeds; never called without a run.
 pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> MethodResult {
@@ -20,7 +21,7 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
         }
     }
     // Scores of "local only" are means over sites; a posterior or a calibration would be that of one of them.
-    let one = runs.first().filter(|_| !matches!(work, Work::LocalOnly(_)));
+    let one = runs.first().filter(|_| work.has_posterior());
     MethodResult {
         name: work.name().to_owned(),
         algorithm: algorithm.to_owned(),
@@ -31,6 +32,8 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
         log_likelihood: Summary::of(runs.iter().map(|run| run.log_likelihood).collect()),
         auc: each(&|run| run.auc),
         absolute_error: each(&|run| run.absolute_error),
+        root_squared_error: each(&|run| run.root_squared_error),
+        sites: sites(runs),
         rounds: mean(&|run| run.rounds as f64),
         messages: mean(&|run| run.messages as f64),
         bytes: mean(&|run| run.bytes as f64),
@@ -43,11 +46,38 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
     }
 }
 
+/// Each client's scores over the seeds in which it has held-out rows, in the order of the first seed.
+fn sites(runs: &[Finished]) -> Vec<SiteResult> {
+    let mut found: Vec<(&str, Vec<&AtSite>)> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for site in runs.iter().flat_map(|run| &run.sites) {
+        let place = *places.entry(&site.name).or_insert(found.len());
+        if place == found.len() {
+            found.push((&site.name, Vec::new()));
+        }
+        found[place].1.push(site);
+    }
+    found.into_iter().map(|(name, seeds)| site(name, &seeds)).collect()
+}
+
+fn site(name: &str, seeds: &[&AtSite]) -> SiteResult {
+    let each = |of: &dyn Fn(&AtSite) -> Option<f64>| -> Option<Summary> {
+        seeds.iter().map(|site| of(site)).collect::<Option<Vec<_>>>().map(Summary::of)
+    };
+    SiteResult {
+        name: name.to_owned(),
+        accuracy: each(&|site| site.accuracy),
+        log_likelihood: Summary::of(seeds.iter().map(|site| site.log_likelihood).collect()),
+        absolute_error: each(&|site| site.absolute_error),
+    }
+}
+
 fn names(work: Work<'_>) -> (&'static str, &'static str, &'static str) {
     match work {
         Work::Method(method) => {
             (words::algorithm(method.scheme), words::solver(method.solver), words::schedule(method.schedule))
         }
+        Work::Constant { .. } => ("constant", "clear", "sequential"),
         Work::LocalOnly(_) => ("local-only", "clear", "sequential"),
         Work::NonPrivate(_) => ("non-private", "clear", "sequential"),
     }
@@ -56,7 +86,7 @@ fn names(work: Work<'_>) -> (&'static str, &'static str, &'static str) {
 fn promised(work: Work<'_>) -> Option<(&Method, &Promise)> {
     match work {
         Work::Method(method) => method.promise.as_ref().map(|promise| (method, promise)),
-        Work::LocalOnly(_) | Work::NonPrivate(_) => None,
+        Work::Constant { .. } | Work::LocalOnly(_) | Work::NonPrivate(_) => None,
     }
 }
 

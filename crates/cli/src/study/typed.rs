@@ -128,14 +128,12 @@ fn yes() -> bool {
     true
 }
 
-/// The likelihoods by name; the last two are known and not here yet.
+/// The likelihoods by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ModelKind {
     Linear,
     Logistic,
-    Softmax,
-    Network,
 }
 
 /// `prior`
@@ -227,7 +225,7 @@ pub(crate) enum CommitteeWord {
     Split,
 }
 
-/// How a client solves; the last two are known and not here yet.
+/// How a client solves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SolverWord {
@@ -236,8 +234,6 @@ pub(crate) enum SolverWord {
     Perturb,
     Average,
     Virtual,
-    Analytic,
-    Hybrid,
 }
 
 /// Who is asked when.
@@ -260,7 +256,7 @@ pub(crate) enum RatesWord {
 
 /// `rounds`
 #[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(untagged, expecting = "expected a number of rounds, or \"until-spent\"")]
+#[serde(untagged, expecting = "expected a whole number of rounds, or \"until-spent\"")]
 pub(crate) enum RoundsAsTyped {
     Count(u64),
     Word(RoundsWord),

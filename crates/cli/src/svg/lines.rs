@@ -10,6 +10,15 @@ const SHAPED: usize = 6;
 /// A line of a document with fewer points than this shows them.
 const FEW: usize = 20;
 
+/// Pixels of the label along the vertical axis, from the left edge.
+const LABEL: f64 = 22.0;
+
+/// Pixels of a letter of a tick label, at most.
+const LETTER: f64 = 7.6;
+
+/// Pixels between a tick label and the frame.
+const TICK: f64 = 8.0;
+
 /// One line.
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
@@ -70,7 +79,8 @@ impl Plot {
 
     /// The plot as a figure of a page. What lies outside a range that was named is cut off at the frame.
     pub(crate) fn figure(&self, id: &str, description: &str) -> String {
-        let (sheet, (x, y)) = (&PAGE, self.rulers(&PAGE));
+        let sheet = &self.roomy(PAGE);
+        let (x, y) = self.rulers(sheet);
         let mut svg = figure(id, &self.title, description, sheet.width, sheet.height);
         svg += &self.axes(sheet, &x, &y);
         let (left, top) = (sheet.left - 5.0, sheet.top - 5.0);
@@ -83,6 +93,13 @@ impl Plot {
             svg += &drawn(series, sheet, &x, &y);
         }
         svg + "</svg>\n</svg>\n"
+    }
+
+    /// The sheet with as much room left of the frame as the longest tick label and the axis label need.
+    fn roomy(&self, sheet: Sheet) -> Sheet {
+        let (_, y) = self.rulers(&sheet);
+        let longest = y.ticks(sheet.ticks).iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
+        Sheet { left: LABEL + LETTER * longest as f64 + TICK, ..sheet }
     }
 
     fn rulers(&self, sheet: &Sheet) -> (Ruler, Ruler) {
@@ -105,7 +122,7 @@ impl Plot {
         for (value, label) in y.ticks(sheet.ticks) {
             let Some(at) = y.pixel(value) else { continue };
             svg += &rule(sheet, (left, at), (right, at));
-            svg += &text(left - 8.0, at + 4.0, "end", &label);
+            svg += &text(left - TICK, at + 4.0, "end", &label);
         }
         let (width, height) = (right - left, bottom - top);
         let _ = writeln!(
@@ -113,7 +130,7 @@ impl Plot {
             "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" fill=\"none\" stroke=\"{frame}\"/>"
         );
         svg += &text((left + right) / 2.0, sheet.height - 18.0, "middle", &self.x.label);
-        let (edge, middle) = (left / 4.0, (top + bottom) / 2.0);
+        let (edge, middle) = (LABEL - 8.0, (top + bottom) / 2.0);
         let _ = writeln!(svg, "<g transform=\"translate({edge} {middle}) rotate(-90)\">");
         svg += &text(0.0, 0.0, "middle", &self.y.label);
         svg + "</g>\n"
@@ -155,7 +172,26 @@ fn drawn(series: &Series, sheet: &Sheet, x: &Ruler, y: &Ruler) -> String {
     let _ = writeln!(svg, "<path d=\"{}\" {}/>", path(&series.points, x, y), series.mark.stroke(sheet, 2.2));
     let every = series.points.len().div_ceil(SHAPED).max(1);
     svg += &points(series.mark, series.points.iter().rev().step_by(every), sheet, x, y);
+    svg += &arrows(series, sheet, x, y);
     svg + "</g>\n"
+}
+
+/// An arrow at the frame wherever the line leaves it, below or above.
+fn arrows(series: &Series, sheet: &Sheet, x: &Ruler, y: &Ruler) -> String {
+    let pixel = |&(along, up): &(f64, f64)| Some((x.pixel(along)?, y.pixel(up)?));
+    let (colour, mut svg) = (series.mark.colour(sheet), String::new());
+    for pair in series.points.windows(2) {
+        let (Some(from), Some(to)) = (pixel(&pair[0]), pixel(&pair[1])) else { continue };
+        for (edge, outwards) in [(sheet.bottom, 1.0), (sheet.top, -1.0)] {
+            if ((from.1 - edge) * outwards > 0.5) == ((to.1 - edge) * outwards > 0.5) {
+                continue;
+            }
+            let at = from.0 + (to.0 - from.0) * (edge - from.1) / (to.1 - from.1);
+            let (tip, back) = (edge - 1.0 * outwards, -8.0 * outwards);
+            let _ = writeln!(svg, "<path class=\"off\" d=\"M{at:.1} {tip:.1} l-5 {back} h10 Z\" fill=\"{colour}\"/>");
+        }
+    }
+    svg
 }
 
 /// The shape of a mark at these points, where they can be shown.
@@ -238,6 +274,22 @@ mod tests {
             let svg = plot(points).document();
             assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{svg}");
         }
+    }
+
+    #[test]
+    fn a_curve_that_leaves_the_frame_has_an_arrow_there_and_labels_have_room() {
+        let mut plot = plot(vec![(0.0, -0.5), (1.0, 0.5), (2.0, 0.6)]);
+        plot.y = Axis::between("y", 0.0, 1.0);
+        let svg = plot.figure("f", "");
+        assert_eq!(svg.matches("class=\"off\"").count(), 1, "{svg}");
+        plot.y = Axis::between("y", -1.0, 1.0);
+        assert!(!plot.figure("f", "").contains("class=\"off\""));
+        let mut left = |low: f64, high: f64| {
+            plot.y = Axis::between("y", low, high);
+            plot.roomy(PAGE).left
+        };
+        // "4" against "-12000.0".
+        assert_eq!((left(0.0, 4.0), left(-12000.0, -11999.0)), (LABEL + LETTER + TICK, LABEL + 8.0 * LETTER + TICK));
     }
 
     #[test]

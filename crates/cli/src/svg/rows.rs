@@ -10,6 +10,8 @@ const NAMES: f64 = 142.0;
 const LETTERS: usize = 18;
 /// Pixels of a row.
 const ROW: f64 = 21.0;
+/// Half the height of the mark at an interval's end: an end without it would be one that was cut off.
+const CAP: f64 = 2.5;
 /// Pixels under the rows, for ticks and label.
 const FOOT: f64 = 44.0;
 
@@ -140,7 +142,11 @@ impl Interval {
         let ends = (ruler.pixel(self.at - self.reach), ruler.pixel(self.at + self.reach), ruler.pixel(self.at));
         let (Some(low), Some(high), Some(at)) = ends else { return String::new() };
         let colour = self.mark.colour(sheet);
-        let line = format!("<path d=\"M{low:.1} {middle:.1} H{high:.1}\" stroke=\"{colour}\" stroke-width=\"2\"/>\n");
+        let (top, cap) = (middle - CAP, 2.0 * CAP);
+        let line = format!(
+            "<path d=\"M{low:.1} {middle:.1} H{high:.1} M{low:.1} {top:.1} v{cap} M{high:.1} {top:.1} v{cap}\" \
+             fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"/>\n"
+        );
         line + &self.mark.point(sheet, (at, middle), 0.75)
     }
 }
@@ -168,6 +174,13 @@ mod tests {
         let svg = plot(vec![Row { name: "<b>".into(), shown: Shown::Bar(bar), words: "half".into() }]);
         assert!(svg.contains("x=\"142.0\" y=\"16.5\" width=\"144.0\"") && svg.contains("width=\"288.0\""), "{svg}");
         assert!(svg.contains("&lt;b&gt;") && svg.contains("<title>half</title>"));
+    }
+
+    #[test]
+    fn both_ends_of_an_interval_are_marked() {
+        let interval = Interval { at: 0.0, reach: 1.0, mark: Mark::of(1) };
+        let svg = plot(vec![Row { name: "a".into(), shown: Shown::Intervals(vec![interval]), words: String::new() }]);
+        assert!(svg.contains("M142.0 22.5 H430.0 M142.0 20.0 v5 M430.0 20.0 v5"), "{svg}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Bayesian committee machine: every client fits a posterior of its own, once, and their product is served.
 
-use super::{Algorithm, Answer, Answers, Step, misfit, released};
+use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, released};
 use crate::settings::{CommitteePrior, Damping, Repair};
 use crate::solve::{Kept, LocalSolve, Problem, Task};
 use crate::{RunError, Seat, Total};
@@ -61,6 +61,11 @@ impl Algorithm for Committee {
     }
 
     fn ask(&self, _: &Total) {}
+
+    /// The question is empty.
+    fn check(&self, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_terms(self.problem.family.len(), seat)
+    }
 
     fn answer(
         &self,

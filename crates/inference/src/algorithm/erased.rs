@@ -12,6 +12,8 @@ pub trait Protocol: Send + Sync {
     fn start(&self) -> Result<Vec<u8>, RunError>;
     /// The question in a state.
     fn ask(&self, state: &[u8]) -> Result<Vec<u8>, RunError>;
+    /// Refuses a question, a memory or terms that [`Protocol::answer`] would refuse: before anything is charged.
+    fn check(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>) -> Result<(), RunError>;
     /// A site's answer and its drafted memory. An empty memory is that of a new site.
     fn answer(
         &self,
@@ -53,6 +55,11 @@ impl<A: Algorithm> Protocol for A {
         encode(&Algorithm::ask(self, &decode(state, "a state")?), "a query")
     }
 
+    fn check(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>) -> Result<(), RunError> {
+        let _: A::Memory = remembered(memory)?;
+        Ok(Algorithm::check(self, &decode(query, "a query")?, seat)?)
+    }
+
     fn answer(
         &self,
         query: &[u8],
@@ -61,7 +68,9 @@ impl<A: Algorithm> Protocol for A {
         gate: &mut dyn Gate,
     ) -> Result<(Outgoing, Vec<u8>), RunError> {
         let query: Released<A::Query> = decode(query, "a query")?;
-        let memory = if memory.is_empty() { A::Memory::default() } else { decode(memory, "a memory")? };
+        let memory = remembered(memory)?;
+        // Drivers have asked before; one that forgot to learns nothing either.
+        Algorithm::check(self, query.get(), seat)?;
         let answer = Algorithm::answer(self, &query, &memory, seat, gate)?;
         Ok((answer.outgoing, encode(&answer.draft, "a memory")?))
     }
@@ -93,6 +102,11 @@ impl<A: Algorithm> Protocol for A {
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError> {
         Ok(Algorithm::posterior(self, &decode(state, "a state")?))
     }
+}
+
+/// A memory from its bytes: that of a new site from none.
+fn remembered<M: DeserializeOwned + Default>(bytes: &[u8]) -> Result<M, RunError> {
+    if bytes.is_empty() { Ok(M::default()) } else { decode(bytes, "a memory") }
 }
 
 /// Canonical bytes.

@@ -1,6 +1,6 @@
 //! Global variational inference: clients send sums of clipped gradients, and the server moves q.
 
-use super::{Algorithm, Answer, Answers, Step};
+use super::{Algorithm, Answer, Answers, Step, check_terms, unlike};
 use crate::model::{Point, Scratch};
 use crate::optimiser::{Descent, kl_gradient};
 use crate::settings::Local;
@@ -73,6 +73,15 @@ impl Algorithm for GlobalVi {
         Standing { mean: point.mean.to_vec(), deviation: point.deviation.to_vec() }
     }
 
+    /// A finite mean and a finite, positive deviation for each parameter.
+    fn check(&self, query: &Standing, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        let d = self.problem.family.dimension();
+        check_terms(self.problem.family.len(), seat)?;
+        let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
+        let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
+        (mean && spread).then_some(()).ok_or_else(|| unlike("a finite mean and a positive deviation of each parameter"))
+    }
+
     fn answer(
         &self,
         query: &Released<Standing>,
@@ -80,14 +89,7 @@ impl Algorithm for GlobalVi {
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
-        let (rows, d) = (seat.shard.rows(), self.problem.family.dimension());
-        if query.get().mean.len() != d || query.get().deviation.len() != d {
-            // Found before a row is looked at, so that a question made up for it learns nothing.
-            return Err(PrivacyError::Shape {
-                found: "a question of another dimension".into(),
-                expected: "one coordinate for each parameter".into(),
-            });
-        }
+        let rows = seat.shard.rows();
         let mut batch = Batch::default();
         gate.batch(rows.len(), &mut batch)?;
         let mut sum = Bounded::examples(*gate.shape(), &batch)?;

@@ -39,6 +39,12 @@ pub trait Algorithm: Send + Sync {
     /// What is asked now.
     fn ask(&self, state: &Self::State) -> Self::Query;
 
+    /// Refuses a question that this algorithm never asks, and terms that are not its own, by public numbers alone.
+    ///
+    /// A site asks this before it charges its ledger and before it looks at a row: a refused question costs nothing and
+    /// learns nothing.
+    fn check(&self, query: &Self::Query, seat: &Seat<'_>) -> Result<(), PrivacyError>;
+
     /// A site's answer, through its gate, and what it will remember if the server keeps the answer.
     fn answer(
         &self,
@@ -96,6 +102,26 @@ pub struct Step<S> {
     pub state: S,
     /// What was applied, in the order of the answers.
     pub applied: Vec<Total>,
+}
+
+/// Checks that agreed sums have the length of the method's.
+fn check_terms(expected: usize, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    let found = seat.terms.shape.dimension();
+    if found == expected {
+        return Ok(());
+    }
+    Err(PrivacyError::Shape {
+        found: format!("agreed sums of {found} coordinates"),
+        expected: format!("{expected}, as many as the method releases"),
+    })
+}
+
+/// What a question that is not as it should be is answered with.
+fn unlike(expected: &str) -> PrivacyError {
+    PrivacyError::Shape {
+        found: "a question whose numbers are not finite, not proper, or not as many".into(),
+        expected: expected.into(),
+    }
 }
 
 /// What one change is of a sum, a constant of the study.

@@ -1,7 +1,7 @@
 //! Noise-aware PVI: every release is read as an observation of a sum, with noise of known variance.
 
 use super::readout::{Scales, read_out, scales, shrunk};
-use super::{Algorithm, Answer, Answers, Step, misfit};
+use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, unlike};
 use crate::model::{Point, Scratch, Sink};
 use crate::settings::{Curvature, NoiseAware as Settings};
 use crate::solve::Problem;
@@ -219,6 +219,18 @@ impl Algorithm for NoiseAware {
         Question { about: self.about(state), mean, deviation, scales: state.scales.clone() }
     }
 
+    /// A finite mean, a positive deviation and a scale for each parameter; moments where the rule has them.
+    fn check(&self, query: &Question, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        let d = self.dimension();
+        check_terms(self.settings.numbers(d), seat)?;
+        let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
+        let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
+        let about = query.about == About::Residuals || matches!(self.settings.curvature, Curvature::Moments { .. });
+        (mean && spread && about && query.scales.len() == d)
+            .then_some(())
+            .ok_or_else(|| unlike("a finite mean, a positive deviation and a scale of each parameter"))
+    }
+
     fn answer(
         &self,
         query: &Released<Question>,
@@ -226,13 +238,7 @@ impl Algorithm for NoiseAware {
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
-        let (rows, d, question) = (seat.shard.rows(), self.dimension(), query.get());
-        if question.mean.len() != d || question.deviation.len() != d || question.scales.len() != d {
-            return Err(PrivacyError::Shape {
-                found: "a question of another dimension".into(),
-                expected: "one coordinate for each parameter".into(),
-            });
-        }
+        let (rows, question) = (seat.shard.rows(), query.get());
         let mut batch = Batch::default();
         gate.batch(rows.len(), &mut batch)?;
         let sum = match (question.about, self.settings.curvature) {

@@ -1,6 +1,6 @@
 //! Partitioned variational inference: q(θ) ∝ p(θ) Π_m t_m(θ); a client refines its t_m.
 
-use super::{Algorithm, Answer, Answers, Step, misfit, released};
+use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, released, unlike};
 use crate::settings::{Damping, FactorRule, Readout};
 use crate::solve::{Kept, LocalSolve, Prior, Problem, Solved, Task};
 use crate::{Family, RunError, Seat, Terms, Total};
@@ -105,6 +105,14 @@ impl Algorithm for Pvi {
 
     fn ask(&self, state: &PviState) -> Vec<f64> {
         state.served.last().cloned().unwrap_or_else(|| self.read_out(&state.total))
+    }
+
+    /// q is proper: finite, of the family's dimension, with a positive precision.
+    fn check(&self, query: &Vec<f64>, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        let family = self.problem.family;
+        check_terms(family.len(), seat)?;
+        let proper = query.len() == family.len() && family.gaussian(query).is_some();
+        proper.then_some(()).ok_or_else(|| unlike("the natural parameters of a proper q, one for each of the family's"))
     }
 
     fn answer(

@@ -173,7 +173,9 @@ fn refuse_number(place: Place<'_>, numeric: &Numeric, cell: &str) -> Result<(), 
     if missing && numeric.missing != Missing::Refused {
         return Ok(());
     }
-    let hint = if missing {
+    let hint = if number(&cell.replace(',', ".")).is_some() {
+        "write numbers with a decimal point, and without separators of thousands"
+    } else if missing {
         "say in the schema what a missing cell is: missing = \"flag\", or missing = { fill = value }"
     } else {
         "mend the cell, or leave it empty and say in the schema what a missing cell is: missing = \"flag\""

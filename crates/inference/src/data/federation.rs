@@ -9,6 +9,8 @@ pub struct Site {
     pub name: String,
     /// Its rows.
     pub shard: Shard,
+    /// Places of its own rows among those held out; none where held-out rows belong to no site.
+    pub own: Vec<usize>,
 }
 
 /// Sites, and held-out rows that belong to none of them.
@@ -27,9 +29,11 @@ impl Federation {
     pub fn new(table: &Encoded, split: &Split, partition: &Partition, seed: u64) -> Result<Self, DataError> {
         let (train, test) = split.rows(table, seed)?;
         let clients = partition.clients(table, &train, seed)?;
+        let homes = partition.homes(table, &test)?;
         let site = |(name, rows): (String, Vec<usize>)| {
             let ids = rows.iter().map(|row| table.ids[*row]).collect();
-            Ok(Site { name, shard: Shard::new(table.rows.select(&rows), ids)? })
+            let own = homes.get(&name).cloned().unwrap_or_default();
+            Ok(Site { name, shard: Shard::new(table.rows.select(&rows), ids)?, own })
         };
         let sites = clients.into_iter().map(site).collect::<Result<_, DataError>>()?;
         Ok(Self { sites, test: table.rows.select(&test) })
@@ -56,5 +60,24 @@ mod tests {
         }
         let sizes: Vec<usize> = first.sites.iter().map(|site| site.shard.len()).collect();
         assert_eq!(sizes, [4, 4, 4, 3]);
+        assert!(
+            first.sites.iter().all(|site| site.own.is_empty()),
+            "nobody owns the held-out rows of an even partition"
+        );
+    }
+
+    #[test]
+    fn held_out_rows_stay_with_the_site_of_their_column() {
+        let table = table(30, 5);
+        let partition = Partition::Column { column: "site".into() };
+        let federation = Federation::new(&table, &Split::Fraction { test: 0.3 }, &partition, 4).unwrap();
+        let mut all: Vec<usize> = Vec::new();
+        for (place, site) in federation.sites.iter().enumerate() {
+            // The one input of a row is its place in the table, and row i is of site i mod 3.
+            assert!(site.own.iter().all(|row| federation.test.row(*row).numbers[0] as usize % 3 == place), "{site:?}");
+            all.extend(&site.own);
+        }
+        all.sort_unstable();
+        assert_eq!(all, (0..9).collect::<Vec<_>>());
     }
 }

@@ -56,6 +56,23 @@ impl Partition {
             Self::Skewed(skew) => skew.clients(table.rows.outcomes(), train, seed),
         }
     }
+
+    /// For each client the places of its own rows in a list of held-out rows, where a column says whose they are.
+    pub fn homes(&self, table: &Encoded, held_out: &[usize]) -> Result<BTreeMap<String, Vec<usize>>, DataError> {
+        let mut homes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        if let Self::Column { column } = self {
+            let values = table.column(column)?;
+            for (place, row) in held_out.iter().enumerate() {
+                homes.entry(client_of(&values[*row]).to_owned()).or_default().push(place);
+            }
+        }
+        Ok(homes)
+    }
+}
+
+/// The client of a value; an empty cell has a name too.
+fn client_of(value: &str) -> &str {
+    if value.is_empty() { "?" } else { value }
 }
 
 fn even(clients: usize, train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
@@ -89,8 +106,7 @@ fn by_value(column: &str, values: &[String], train: &[usize]) -> Result<Vec<Deal
         let what = format!("client `{name}` of column `{column}` has no training rows: all of its rows are held out");
         return Err(DataError::Partition { what, hint: "hold out fewer rows, or leave this client out".into() });
     }
-    let named = |(name, rows): (&str, Vec<usize>)| (if name.is_empty() { "?" } else { name }.to_owned(), rows);
-    Ok(clients.into_iter().map(named).collect())
+    Ok(clients.into_iter().map(|(value, rows)| (client_of(value).to_owned(), rows)).collect())
 }
 
 fn sorted(rows: &[usize]) -> Vec<usize> {

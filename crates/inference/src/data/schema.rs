@@ -122,8 +122,7 @@ impl Schema {
     pub fn from_toml(text: &str) -> Result<Self, DataError> {
         let typed: SchemaAsTyped = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| line_of(text, span.start));
-            let hint = "a schema has `outcome` and a list of columns, each with `name` and `kind`";
-            DataError::Schema { line, what: error.message().to_owned(), hint: hint.into() }
+            DataError::Schema { line, what: error.message().to_owned(), hint: hint_of(error.message()) }
         })?;
         let outcome_line = line_of(text, typed.outcome.span().start);
         let outcome = typed.outcome.into_inner().meant().map_err(|wrong| wrong.at(outcome_line))?;
@@ -394,6 +393,20 @@ fn checked_numeric(column: &str, numeric: Numeric) -> Result<Numeric, Wrong> {
     Ok(numeric)
 }
 
+/// What to do about the words of the reader of TOML.
+fn hint_of(words: &str) -> String {
+    let mut names = words.split('`').skip(1).step_by(2);
+    if let Some(found) = names.next().filter(|_| words.starts_with("unknown field"))
+        && let Some(close) = nearest(found, names)
+    {
+        return format!("did you mean `{close}`?");
+    }
+    if words.ends_with("expected a string") {
+        return "words and levels stand in double quotes, numbers among them too: levels = [\"0\", \"1\"]".into();
+    }
+    "a schema has `outcome` and a list of columns, each with `name` and `kind`".into()
+}
+
 /// The line, counted from one, of a place in a text.
 fn line_of(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
@@ -430,7 +443,8 @@ mod tests {
             ("{ name = \"a\", kind = \"category\", levels = [\"x\"], missing = { fill = 1 } }", "for a category"),
             ("{ name = \"a\", kind = \"ignore\", centre = 1 }", "more than a name"),
             ("{ name = \"y\", kind = \"ignore\" }", "named twice"),
-            ("{ name = \"a\", kind = \"numeric\", center = 0, scale = 1 }", "center"),
+            ("{ name = \"a\", kind = \"numeric\", center = 0, scale = 1 }", "did you mean `centre`?"),
+            ("{ name = \"a\", kind = \"category\", levels = [0, 1] }", "in double quotes"),
         ] {
             refused(&format!("{OUTCOME}# a comment\ncolumn = [\n  {column},\n]\n"), 4, words);
         }

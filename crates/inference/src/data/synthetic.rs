@@ -52,7 +52,7 @@ impl SyntheticLinear {
         let mut sites = Vec::with_capacity(self.clients);
         for client in 1..=self.clients {
             let shard = Shard::new(rows(self.rows)?, (0..self.rows as u64).collect())?;
-            sites.push(Site { name: format!("client {client}"), shard });
+            sites.push(Site { name: format!("client {client}"), shard, own: Vec::new() });
         }
         let test = rows(self.held_out)?;
         Ok(Drawn { federation: Federation { sites, test }, effects, noise_variance: deviation * deviation })

@@ -77,14 +77,24 @@ pub fn header(reader: impl Read) -> Result<Vec<String>, DataError> {
     names(&mut open(reader, false)?)
 }
 
+/// What some programs write in front of UTF-8.
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
 type Table<'a> = csv::Reader<Box<dyn Read + 'a>>;
 
 /// A reader of lines, unzipped if the first bytes say gzip.
 fn open<'a>(mut reader: impl Read + 'a, flexible: bool) -> Result<Table<'a>, DataError> {
     let mut start = Vec::new();
     let unreadable = |error: std::io::Error| DataError::Table { line: None, what: error.to_string() };
-    reader.by_ref().take(2).read_to_end(&mut start).map_err(unreadable)?;
-    let zipped = start == [0x1f, 0x8b];
+    reader.by_ref().take(3).read_to_end(&mut start).map_err(unreadable)?;
+    if start.starts_with(b"PK") {
+        let what = "this is a zip archive or a spreadsheet; save the sheet as CSV".to_owned();
+        return Err(DataError::Table { line: None, what });
+    }
+    let zipped = start.starts_with(&[0x1f, 0x8b]);
+    if start == BYTE_ORDER_MARK {
+        start.clear();
+    }
     let whole = Cursor::new(start).chain(reader);
     let plain: Box<dyn Read + 'a> = if zipped { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) };
     Ok(csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(flexible).from_reader(plain))
@@ -141,11 +151,21 @@ impl Places {
 
 fn lacking(name: &str, header: &[String]) -> DataError {
     let close = nearest(name, header.iter().map(String::as_str));
+    let other = [(';', "semicolons"), ('\t', "tabs"), ('|', "bars")];
+    if let ([whole], Some((_, sign))) = (header, other.iter().find(|(sign, _)| header[0].contains(*sign))) {
+        let hint = format!("the header `{}` is one cell, with {sign} in it: expected commas between cells", cut(whole));
+        return DataError::Column { column: name.to_owned(), what: "is not in the file", hint };
+    }
     let hint = match close {
         Some(close) => format!("did you mean `{close}`? Header and schema must use the same names"),
-        None => format!("the header has {}", header.join(", ").chars().take(300).collect::<String>()),
+        None => format!("the header has {}", cut(&header.join(", "))),
     };
     DataError::Column { column: name.to_owned(), what: "is not in the file", hint }
+}
+
+/// As much of a text as a hint can bear.
+fn cut(text: &str) -> String {
+    text.chars().take(300).collect()
 }
 
 /// The cells as text. Bytes that are no text are an error, or a missing cell where that is not allowed.
@@ -153,7 +173,10 @@ fn texts(record: &csv::ByteRecord, line: u64, reading: Reading) -> Result<Vec<&s
     let text = |cell| match (std::str::from_utf8(cell), reading) {
         (Ok(text), _) => Ok(text),
         (Err(_), Reading::Lenient) => Ok(""),
-        (Err(error), Reading::Strict) => Err(DataError::Table { line: Some(line), what: error.to_string() }),
+        (Err(_), Reading::Strict) => {
+            let what = "a cell is not text in UTF-8; save the file with that encoding".to_owned();
+            Err(DataError::Table { line: Some(line), what })
+        }
     };
     record.iter().map(text).collect()
 }
@@ -266,6 +289,21 @@ mod tests {
         assert_eq!(short.to_string(), "line 3: found 2 cells, expected 7 as in the header");
         assert_eq!(refused(HEADER, Reading::Strict).code(), "D006");
         assert_eq!(refused("", Reading::Strict).code(), "D006");
+    }
+
+    #[test]
+    fn what_spreadsheets_write_is_read_or_named() {
+        let table = format!("\u{feff}{}{LINE}", HEADER).replace('\n', "\r\n");
+        let schema = Schema::from_toml(SCHEMA).unwrap();
+        let found = read(table.as_bytes(), &schema, true, &["site"], Reading::Strict).unwrap();
+        assert_eq!(found, encoded(LINE, Reading::Strict).unwrap());
+        let refused = |bytes: &[u8]| read(bytes, &schema, true, &[], Reading::Strict).unwrap_err();
+        assert!(
+            refused(format!("{HEADER}{LINE}").replace(',', ";").as_bytes()).hint().contains("with semicolons in it")
+        );
+        assert!(refused(b"PK\x03\x04...").to_string().contains("spreadsheet"));
+        let comma = encoded("a,\"60,5\",north,2,80,1,yes\n", Reading::Strict).unwrap_err();
+        assert!(comma.hint().contains("decimal point"), "{}", comma.hint());
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Models: a likelihood, its gradients under a Gaussian q, and its predictions.
 
+mod credible;
 mod factor;
 mod hand_over;
 mod linear;
 mod logistic;
 mod sigmoid;
 
+pub use credible::credible;
 pub use linear::Linear;
 pub use logistic::{Expectation, Logistic, Predictive};
 

@@ -2,7 +2,9 @@
 
 use super::{Costing, Terms, most_rounds, refuse, times};
 use crate::RunError;
-use crate::settings::{Aggregator, Batching, Covariance, Hybrid, Method, Noise, Rounds, Scheme, Solver};
+use crate::settings::{
+    Aggregator, Batching, Covariance, Hybrid, Local, Method, Noise, Optimiser, Rounds, Scheme, Solver,
+};
 use privacy::accounting::calibrate;
 use privacy::{Delta, Epsilon, Event, NoiseMultiplier, PrivacyError, Sampling, Shape, Steps};
 
@@ -50,6 +52,9 @@ pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
         _ if method.local.batch != Batching::All => {
             refuse("sufficient statistics are those of all rows: no rate and no batch")
         }
+        _ if !is_one_natural_step(&method.local) => {
+            refuse("an analytic update is one whole natural step: leave steps and learning rate at 1, and damp instead")
+        }
         Solver::Likelihood if method.covariance == Covariance::MeanField => {
             refuse("a likelihood that is reused is a full Gaussian factor: covariance is full")
         }
@@ -58,6 +63,10 @@ pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
         }
         _ => Ok(()),
     }
+}
+
+fn is_one_natural_step(local: &Local) -> bool {
+    (local.optimiser, local.steps, local.learning_rate) == (Optimiser::Natural, 1, 1.0)
 }
 
 fn hybrid_is_possible(method: &Method, hybrid: &Hybrid) -> Result<(), RunError> {

@@ -235,6 +235,11 @@ fn parts_under_add_remove_rows_of_protected_clients_and_committees_under_a_curat
     assert!(refused(&committee), "members send their own posteriors");
 }
 
+/// One whole natural step.
+fn natural() -> Local {
+    Local { optimiser: Optimiser::Natural, learning_rate: 1.0, ..local(1, Batching::All) }
+}
+
 fn hybrid(updates: u64, share: f64) -> Solver {
     Solver::Hybrid(Hybrid { updates, share, clip: NormBound::new(3.0).unwrap() })
 }
@@ -280,7 +285,7 @@ fn a_given_noise_is_that_of_both_stages_of_a_hybrid() {
 
 #[test]
 fn a_likelihood_is_planned_for_one_charge_and_all_rounds() {
-    let base = method(Solver::Likelihood, 50, local(1, Batching::All), promise());
+    let base = method(Solver::Likelihood, 50, natural(), promise());
     let base = Method { covariance: Covariance::Full, ..base };
     let found = plan(&base, &[500, 300], 4).unwrap();
     assert_eq!((found.rounds, found.messages, found.clients[0].charges()), (50, 100, 1));
@@ -291,14 +296,18 @@ fn a_likelihood_is_planned_for_one_charge_and_all_rounds() {
 #[test]
 fn conjugate_solvers_refuse_what_they_cannot_do() {
     let curated = Promise { aggregator: Aggregator::Curator, ..promise() };
-    let full =
-        |solver| Method { covariance: Covariance::Full, ..method(solver, 5, local(1, Batching::All), promise()) };
+    let full = |solver| Method { covariance: Covariance::Full, ..method(solver, 5, natural(), promise()) };
     let refused = |method: &Method| plan(method, &[500], 4).is_err();
     for solver in [Solver::Analytic, Solver::Likelihood] {
         assert!(!refused(&full(solver)), "{solver:?}");
         assert!(refused(&Method { promise: Some(curated), ..full(solver) }), "an aggregator");
         assert!(refused(&Method { scheme: Scheme::GlobalVi, ..full(solver) }), "another algorithm");
-        assert!(refused(&Method { local: local(1, rate(0.1)), ..full(solver) }), "a batch");
+        let with = |change: &dyn Fn(&mut Local)| {
+            let mut local = natural();
+            change(&mut local);
+            refused(&Method { local, ..full(solver) })
+        };
+        assert!(with(&|l| l.batch = rate(0.1)) && with(&|l| l.steps = 2) && with(&|l| l.learning_rate = 0.5));
         let by_client = Promise { unit: Unit::Client, ..promise() };
         assert!(refused(&Method { promise: Some(by_client), ..full(solver) }), "rows clipped, clients protected");
     }

@@ -1,13 +1,18 @@
 //! Small federations and one method of each kind, for the laws that all of them inherit.
 #![allow(dead_code)] // each test file uses its own part
 
+pub(crate) mod altered;
+pub(crate) mod variants;
+
 use chacha20::ChaCha20Rng;
 use inference::settings::{
-    Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Damping, DeltaRule, FactorRule, Hybrid,
-    Local, Method, Noise, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Curvature, Damping, DeltaRule, FactorRule,
+    Hybrid, Local, Method, Noise, NoiseAware, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme,
+    Solver,
 };
-use inference::{Linear, Logistic, Model, Row, Rows, Shard, Simulation, Site};
-use privacy::{Adjacency, Delta, Epsilon, NormBound, SamplingRate, Unit};
+use inference::solve::{Prior, Problem, Task};
+use inference::{Family, Linear, Logistic, Model, Row, Rows, Shard, Simulation, Site};
+use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, Unit};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -37,7 +42,7 @@ pub(crate) fn rows(count: usize, seed: u64) -> Rows {
 /// A site of its own rows.
 pub(crate) fn site(name: &str, rows: Rows) -> Site {
     let ids = (0..rows.len() as u64).collect();
-    Site { name: name.into(), shard: Shard::new(rows, ids).unwrap() }
+    Site { name: name.into(), shard: Shard::new(rows, ids).unwrap(), own: Vec::new() }
 }
 
 /// Three sites of different sizes.
@@ -65,6 +70,11 @@ pub(crate) fn adam(steps: u64) -> Local {
 /// A local optimisation in closed form.
 pub(crate) fn natural(steps: u64) -> Local {
     Local { batch: Batching::All, optimiser: Optimiser::Natural, learning_rate: 0.7, ..adam(steps) }
+}
+
+/// One whole natural step.
+pub(crate) fn whole_step() -> Local {
+    Local { learning_rate: 1.0, ..natural(1) }
 }
 
 /// ε = 2 under substitution of an example.
@@ -115,6 +125,7 @@ pub(crate) fn private_methods() -> Vec<Method> {
     let by_client = |p: Promise| Promise { unit: Unit::Client, ..p };
     let parts = |n: u32| Solver::Virtual { parts: n };
     let kept = Local { keep_state: true, optimiser: Optimiser::Adagrad, chart: Chart::LogVariance, ..adam(5) };
+    let (moments, every_round) = (Curvature::Moments { looks: 1, bound: 2.0 }, Curvature::EveryRound { weight: 1.0 });
     let add_remove = Promise { adjacency: Adjacency::AddRemove, ..nobody(1.0) };
     vec![
         base("dp optimisation", Solver::DpOptimisation, one_by_one, adam(5), nobody(1.0)),
@@ -145,6 +156,11 @@ pub(crate) fn private_methods() -> Vec<Method> {
             scheme: Scheme::GlobalVi,
             ..base("global vi, curator", Solver::DpOptimisation, at_once, adam(1), curator(1.0))
         },
+        noise_aware("noise-aware, moments", moments, one_by_one, nobody(1.0)),
+        noise_aware("noise-aware, moments, add-remove", moments, at_once, add_remove),
+        noise_aware("noise-aware, moments, curator", moments, at_once, curator(1.0)),
+        noise_aware("noise-aware, every round", every_round, at_once, nobody(1.0)),
+        noise_aware("noise-aware, every round, shares", every_round, at_once, shares(1.0)),
     ]
     .into_iter()
     .chain(conjugate_methods())
@@ -157,7 +173,7 @@ pub(crate) fn conjugate_methods() -> Vec<Method> {
         name: name.into(),
         solver,
         covariance,
-        local: natural(1),
+        local: whole_step(),
         promise: Some(promise),
         ..open_pvi(schedule)
     };
@@ -175,9 +191,24 @@ pub(crate) fn conjugate_methods() -> Vec<Method> {
     ]
 }
 
-/// True for solvers that rest on a Gaussian likelihood.
-fn is_conjugate(method: &Method) -> bool {
-    matches!(method.solver, Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_))
+/// The model of a method's laws: linear where its solver rests on a Gaussian likelihood.
+pub(crate) fn model_of(method: &Method) -> Arc<dyn Model> {
+    match method.solver {
+        Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_) => Arc::new(Linear { noise_variance: 0.25 }),
+        _ => logistic(),
+    }
+}
+
+/// Noise-aware PVI by a rule, with privacy.
+fn noise_aware(name: &str, curvature: Curvature, schedule: Schedule, promise: Promise) -> Method {
+    Method {
+        name: name.into(),
+        scheme: Scheme::NoiseAware(NoiseAware { curvature, whitening: 0.5, floor: 0.05, caution: 3.0 }),
+        solver: Solver::DpOptimisation,
+        local: Local { batch: Batching::All, ..adam(1) },
+        promise: Some(promise),
+        ..open_pvi(schedule)
+    }
 }
 
 /// Every method of the laws.
@@ -186,16 +217,28 @@ pub(crate) fn methods() -> Vec<Method> {
     private_methods().into_iter().chain(open.map(open_pvi)).collect()
 }
 
+/// What the laws of single solvers are tried on: logistic regression of five inputs, mean-field.
+pub(crate) fn problem() -> Problem {
+    let family = Family::MeanField { dimension: 5 };
+    Problem { model: logistic(), family, prior: Prior(family.prior(1.0)) }
+}
+
+/// A client's first task: from the prior, with the prior as its cavity.
+pub(crate) fn first_task(problem: &Problem) -> Released<Task> {
+    let start = problem.prior.0.clone();
+    let task = Task { cavity: start.clone(), start };
+    serde_json::from_value(serde_json::to_value(task).unwrap()).unwrap()
+}
+
 /// A simulation of the method on these sites.
 pub(crate) fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
-    let model = if is_conjugate(method) { Arc::new(Linear { noise_variance: 0.25 }) } else { logistic() };
-    Simulation { method, sites, test, model, prior_precision: 1.0, seed: 11 }
+    Simulation { method, sites, test, model: model_of(method), prior_precision: 1.0, seed: 11, data: [0; 32] }
 }
 
 /// Runs a method on a conjugate problem and compares what it serves with the posterior in closed form.
 pub(crate) fn reaches_the_exact_posterior(method: &Method) {
     let (sites, test) = (sites(), rows(3, 9));
-    let method = Method { local: Local { learning_rate: 1.0, ..natural(1) }, ..method.clone() };
+    let method = Method { local: whole_step(), ..method.clone() };
     let model = Arc::new(Linear { noise_variance: 0.25 });
     let simulation = Simulation { model, ..simulation(&method, &sites, &test) };
     let exact = simulation.exact_posterior().unwrap().unwrap();

@@ -1,11 +1,10 @@
 //! The curator's gate: clients hand their clipped sums to one trusted party, which adds noise to the total once.
 
-use super::local::gaussian_multiplier;
-use super::{Gate, Tickets, check_sum, deviation_units, sensitivity_units};
+use super::{Calibrated, Gate, Tickets, check_sum};
 use crate::batch::{Batch, Sampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
-use crate::noise::{NoiseContext, NoiseSource, NoiseStream, RoundedGaussian};
+use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
 use crate::outgoing::{Contribution, GridVector, Place};
 use crate::record::{NoiseCall, Tape};
 use crate::{Bounded, Event, Outgoing, PrivacyError, Released, Shape, Trust};
@@ -22,6 +21,11 @@ pub struct CuratorGate {
 }
 
 impl CuratorGate {
+    /// Refuses an event and a shape that no [`Curator`] could noise.
+    pub fn check(event: &Event, shape: &Shape) -> Result<(), PrivacyError> {
+        Calibrated::new(shape, event, Trust::Aggregate).map(drop)
+    }
+
     /// A gate whose sums only a [`Curator`] of the same event and shape can open.
     pub fn new(
         receipt: ChargeReceipt<InMemory>,
@@ -30,8 +34,7 @@ impl CuratorGate {
         context: &NoiseContext,
     ) -> Result<Self, PrivacyError> {
         let allowance = receipt.into_allowance();
-        gaussian_multiplier(&allowance.event)?;
-        sensitivity_units(&shape, &allowance.event, Trust::Aggregate)?;
+        Self::check(&allowance.event, &shape)?;
         let mut stream = source.stream(context)?;
         let sampler = Sampler::new(allowance.event.sampling());
         let tickets = Tickets::starting_at(stream.next_u64());
@@ -93,10 +96,9 @@ impl Curator {
         context: &NoiseContext,
         tape: Option<&Tape>,
     ) -> Result<Self, PrivacyError> {
-        let sensitivity = sensitivity_units(&shape, event, Trust::Aggregate)?;
-        let deviation = deviation_units(gaussian_multiplier(event)?, sensitivity);
+        let Calibrated { sensitivity, deviation, gaussian } = Calibrated::new(&shape, event, Trust::Aggregate)?;
         let mut noise = vec![0; shape.dimension()];
-        RoundedGaussian::new(deviation)?.fill(&mut source.stream(context)?, &mut noise);
+        gaussian.fill(&mut source.stream(context)?, &mut noise);
         let total = vec![0; shape.dimension()];
         let (event, tape, place) = (event.clone(), tape.cloned(), Place::of(context));
         Ok(Self { shape, event, sensitivity, deviation, total, noise, tape, place, sites: Vec::new() })

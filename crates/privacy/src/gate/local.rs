@@ -1,13 +1,13 @@
 //! The local gate: noise is added at the site, and every message may be seen by anyone.
 
-use super::{Gate, Tickets, check_sum, deviation_units, sensitivity_units};
+use super::{Calibrated, Gate, Tickets, check_sum};
 use crate::batch::{Batch, Sampler};
 use crate::journal::{Durable, InMemory};
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream, OsKeyed, RoundedGaussian};
 use crate::outgoing::GridVector;
 use crate::record::{NoiseCall, Tape};
-use crate::{Bounded, Event, Mechanism, Outgoing, PrivacyError, Released, Shape, Trust};
+use crate::{Bounded, Event, Outgoing, PrivacyError, Released, Shape, Trust};
 use rand_core::Rng;
 
 /// Adds rounded Gaussian noise of deviation z·sensitivity to integer sums.
@@ -29,6 +29,11 @@ pub struct LocalGate {
 }
 
 impl LocalGate {
+    /// Refuses an event and a shape that this gate, or an agent's, could not serve.
+    pub fn check(event: &Event, shape: &Shape) -> Result<(), PrivacyError> {
+        Calibrated::new(shape, event, Trust::Local).map(drop)
+    }
+
     /// A gate for simulations: a charge in memory, any noise source. A durable charge opens an agent's gate only.
     pub fn simulated(
         receipt: ChargeReceipt<InMemory>,
@@ -56,10 +61,7 @@ impl LocalGate {
         mut stream: NoiseStream,
         tape: Option<Tape>,
     ) -> Result<Self, PrivacyError> {
-        let multiplier = gaussian_multiplier(&allowance.event)?;
-        let sensitivity = sensitivity_units(&shape, &allowance.event, Trust::Local)?;
-        let deviation = deviation_units(multiplier, sensitivity);
-        let gaussian = RoundedGaussian::new(deviation)?;
+        let Calibrated { sensitivity, deviation, gaussian } = Calibrated::new(&shape, &allowance.event, Trust::Local)?;
         let sampler = Sampler::new(allowance.event.sampling());
         let tickets = Tickets::starting_at(stream.next_u64());
         let mut noise = vec![0; shape.dimension()];
@@ -148,17 +150,5 @@ impl Gate for AgentGate {
     }
     fn send(&mut self, sum: &Bounded) -> Result<Outgoing, PrivacyError> {
         self.0.send(sum)
-    }
-}
-
-/// z of a Gaussian event, or a refusal: this gate adds no other noise.
-pub(super) fn gaussian_multiplier(event: &Event) -> Result<f64, PrivacyError> {
-    match event.mechanism() {
-        Mechanism::Gaussian { noise_multiplier } => Ok(noise_multiplier.get()),
-        _ => Err(PrivacyError::WrongGate {
-            what: "noise other than Gaussian",
-            gate: "local or curator",
-            hint: "charge a Gaussian event",
-        }),
     }
 }

@@ -12,11 +12,16 @@ pub use share::{Cohort, ShareGate, ShareSum};
 
 use crate::batch::Batch;
 use crate::bounded::Reach;
+use crate::noise::RoundedGaussian;
 use crate::{
-    Adjacency, Bounded, Event, Grain, Outgoing, PrivacyError, Released, Sampling, Shape, Trust, sensitivity_factor,
+    Adjacency, Bounded, Event, Grain, Mechanism, Outgoing, PrivacyError, Released, Sampling, Shape, Trust,
+    sensitivity_factor,
 };
 
 /// Where noise enters and who is trusted. Every call of `release` or `send` uses up one step of a charged event.
+///
+/// A gate is built from the receipt of a charge. Every kind has a `check` of event and shape beside its constructor, for
+/// those who ask before they charge.
 pub trait Gate {
     /// The shape of the sums that this gate takes.
     fn shape(&self) -> &Shape;
@@ -51,9 +56,32 @@ fn sensitivity_units(shape: &Shape, event: &Event, trust: Trust) -> Result<u64, 
     Ok(factor * shape.bound_units())
 }
 
-/// z·sensitivity in grid units, rounded up.
-fn deviation_units(multiplier: f64, sensitivity: u64) -> f64 {
-    (multiplier * sensitivity as f64).next_up()
+/// Noise of z·sensitivity, rounded up, for a Gaussian event on sums of one shape, in grid units.
+struct Calibrated {
+    sensitivity: u64,
+    deviation: f64,
+    gaussian: RoundedGaussian,
+}
+
+impl Calibrated {
+    fn new(shape: &Shape, event: &Event, trust: Trust) -> Result<Self, PrivacyError> {
+        let multiplier = gaussian_multiplier(event)?;
+        let sensitivity = sensitivity_units(shape, event, trust)?;
+        let deviation = (multiplier * sensitivity as f64).next_up();
+        Ok(Self { sensitivity, deviation, gaussian: RoundedGaussian::new(deviation)? })
+    }
+}
+
+/// z of a Gaussian event, or a refusal: other noise is not added here.
+fn gaussian_multiplier(event: &Event) -> Result<f64, PrivacyError> {
+    match event.mechanism() {
+        Mechanism::Gaussian { noise_multiplier } => Ok(noise_multiplier.get()),
+        _ => Err(PrivacyError::WrongGate {
+            what: "noise other than Gaussian",
+            gate: "local or curator",
+            hint: "charge a Gaussian event",
+        }),
+    }
 }
 
 /// Checks that a sum has the gate's shape and, where rows are clipped, was made from the gate's last batch.

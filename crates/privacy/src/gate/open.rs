@@ -6,7 +6,7 @@ use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
 use crate::outgoing::GridVector;
-use crate::{Bounded, Mechanism, Outgoing, PrivacyError, Released, Shape};
+use crate::{Bounded, Event, Mechanism, Outgoing, PrivacyError, Released, Shape};
 use rand_core::Rng;
 
 /// Lets sums through as they are. Only a ledger without limit gives the receipt for it.
@@ -19,6 +19,18 @@ pub struct OpenGate {
 }
 
 impl OpenGate {
+    /// Refuses an event that promises noise.
+    pub fn check(event: &Event) -> Result<(), PrivacyError> {
+        if *event.mechanism() == Mechanism::Open {
+            return Ok(());
+        }
+        Err(PrivacyError::WrongGate {
+            what: "an event that promises noise",
+            gate: "open",
+            hint: "charge an open event to a ledger without limit",
+        })
+    }
+
     /// A gate for a charged [`Mechanism::Open`].
     pub fn new(
         receipt: ChargeReceipt<InMemory>,
@@ -27,13 +39,7 @@ impl OpenGate {
         context: &NoiseContext,
     ) -> Result<Self, PrivacyError> {
         let allowance = receipt.into_allowance();
-        if *allowance.event.mechanism() != Mechanism::Open {
-            return Err(PrivacyError::WrongGate {
-                what: "an event that promises noise",
-                gate: "open",
-                hint: "charge an open event to a ledger without limit",
-            });
-        }
+        Self::check(&allowance.event)?;
         let mut stream = source.stream(context)?;
         let sampler = Sampler::new(allowance.event.sampling());
         let tickets = Tickets::starting_at(stream.next_u64());

@@ -77,13 +77,18 @@ pub struct ShareGate {
     allowance: Allowance,
     gaussian: DiscreteGaussian,
     stream: NoiseStream,
-    noise: Vec<i64>,
     tickets: Tickets,
+    noise: Vec<i64>,
     place: Place,
     cohort: Cohort,
 }
 
 impl ShareGate {
+    /// Refuses an event that is not this cohort's own for the shape.
+    pub fn check(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<(), PrivacyError> {
+        share_noise(event, shape, cohort).map(drop)
+    }
+
     /// A gate for an event that [`Cohort::event`] made for this shape.
     pub fn new(
         receipt: ChargeReceipt<InMemory>,
@@ -93,18 +98,17 @@ impl ShareGate {
         context: &NoiseContext,
     ) -> Result<Self, PrivacyError> {
         let allowance = receipt.into_allowance();
-        let deviation = share_deviation(&allowance.event, &shape, cohort)?;
-        let gaussian = DiscreteGaussian::new((deviation * deviation).next_up())?;
+        let gaussian = share_noise(&allowance.event, &shape, cohort)?;
         let mut stream = source.stream(context)?;
+        let tickets = Tickets::starting_at(stream.next_u64());
         let mut noise = vec![0; shape.dimension()];
         gaussian.fill(&mut stream, &mut noise);
-        let (tickets, place) = (Tickets::starting_at(stream.next_u64()), Place::of(context));
-        Ok(Self { shape, allowance, gaussian, stream, noise, tickets, place, cohort: *cohort })
+        Ok(Self { shape, allowance, gaussian, stream, tickets, noise, place: Place::of(context), cohort: *cohort })
     }
 }
 
-/// The share's deviation, after checking that the event is the cohort's own for this shape.
-fn share_deviation(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<f64, PrivacyError> {
+/// The noise of one share, after checking that the event is the cohort's own for this shape.
+fn share_noise(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<DiscreteGaussian, PrivacyError> {
     let mismatch = PrivacyError::WrongGate {
         what: "an event that is not this cohort's",
         gate: "share",
@@ -114,7 +118,10 @@ fn share_deviation(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<f64,
         return Err(mismatch);
     };
     let own = cohort.event(shape, *noise_multiplier, event.adjacency(), event.unit(), event.steps())?;
-    if own == *event { Ok(share_deviation.get()) } else { Err(mismatch) }
+    if own != *event {
+        return Err(mismatch);
+    }
+    DiscreteGaussian::new((share_deviation.get() * share_deviation.get()).next_up())
 }
 
 impl Gate for ShareGate {
@@ -122,10 +129,10 @@ impl Gate for ShareGate {
         &self.shape
     }
 
-    /// All rows: shares are charged for the full batch, which [`Cohort::event`] says.
+    /// All rows: no amplification by sampling is claimed for shares.
     fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
         let ticket = self.tickets.issue(rows)?;
-        Sampler::new(self.allowance.event.sampling()).draw(&mut self.stream.branch(), rows, ticket, into)
+        Sampler::All.draw(&mut self.stream.branch(), rows, ticket, into)
     }
 
     fn release(&mut self, _: &Bounded, _: &mut Released<Vec<f64>>) -> Result<(), PrivacyError> {
@@ -173,7 +180,7 @@ impl ShareSum {
         context: &NoiseContext,
         tape: Option<&Tape>,
     ) -> Result<Self, PrivacyError> {
-        share_deviation(event, &shape, cohort)?;
+        ShareGate::check(event, &shape, cohort)?;
         let (event, tape, place) = (event.clone(), tape.cloned(), Place::of(context));
         let (inputs, noise, sites) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Self { cohort: *cohort, event, shape, inputs, noise, tape, place, sites })

@@ -23,7 +23,7 @@ impl Engine for Fake {
     }
 
     fn summary(&self) -> Result<DataSummary, Failure> {
-        let clients = vec![ClientSummary { name: "0".into(), rows: 9 }];
+        let clients = vec![ClientSummary { name: "0".into(), rows: 9, test_rows: 1 }];
         Ok(DataSummary { source: "fake".into(), inputs: vec!["a".into()], train_rows: 9, test_rows: 1, clients })
     }
 
@@ -36,7 +36,9 @@ impl Engine for Fake {
         if self.fails_at == Some((work.name(), seed)) {
             return Err(Failure::usage("the power went out", "try again"));
         }
-        let point = CurvePoint { round: 1, messages: 10, epsilon: None, accuracy: Some(0.8), log_likelihood: -0.4 };
+        let (accuracy, log_likelihood) = (Some(0.8), -0.4);
+        let point =
+            CurvePoint { round: 1, messages: 10, epsilon: None, accuracy, log_likelihood, absolute_error: None };
         observer.round(&point, 1, 1.0);
         Ok(Finished {
             seed,
@@ -48,6 +50,8 @@ impl Engine for Fake {
             log_likelihood: -0.4,
             auc: None,
             absolute_error: None,
+            root_squared_error: None,
+            sites: Vec::new(),
             curve: vec![point],
             posterior: Marginals { mean: vec![1.5], deviation: vec![0.1], precision: None },
             calibration: Vec::new(),
@@ -86,9 +90,10 @@ fn a_stopped_run_goes_on_where_it_stopped_and_writes_no_results_before_its_end()
 
     let results: Results = serde_json::from_slice(&std::fs::read(out.join("results.json")).unwrap()).unwrap();
     let names: Vec<&str> = results.methods.iter().map(|method| method.name.as_str()).collect();
-    assert_eq!(names[names.len() - 2..], ["local only", "non-private"]);
+    assert_eq!(names[names.len() - 3..], ["majority class", "local only", "non-private"]);
     assert_eq!(results.methods[0].accuracy.as_ref().unwrap().per_seed.len(), 5);
     assert_eq!(results.methods[0].warnings, ["said once"]);
+    assert!(results.outside_epsilon.contains("are not covered by ε; in a federation only the posterior is released"));
     assert!(results.methods[0].privacy.is_some() && results.methods.last().unwrap().privacy.is_none());
 
     let again = Fake::default();

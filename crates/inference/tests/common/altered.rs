@@ -1,0 +1,96 @@
+//! Protocols that differ from another one in how clients answer or how answers are folded, and a gate that shuts.
+
+use inference::algorithm::{Answers, Folded, Protocol};
+use inference::{RunError, Seat, Terms};
+use privacy::{Batch, Bounded, Gate, Outgoing, PrivacyError, Released, Shape};
+
+/// What a client answers, and its drafted memory.
+pub(crate) type Reply = Result<(Outgoing, Vec<u8>), RunError>;
+
+/// How a client answers in place of the inner protocol: of query, memory, seat and gate.
+pub(crate) type Answering<'f> =
+    dyn Fn(&dyn Protocol, &[u8], &[u8], &Seat<'_>, &mut dyn Gate) -> Reply + Send + Sync + 'f;
+
+/// How answers are folded in place of the inner protocol.
+pub(crate) type Folding<'f> = dyn Fn(&dyn Protocol, &[u8], &Answers) -> Result<Folded, RunError> + Send + Sync + 'f;
+
+/// A protocol with another way to answer and to fold.
+pub(crate) struct Altered<'a> {
+    inner: &'a dyn Protocol,
+    answering: &'a Answering<'a>,
+    folding: &'a Folding<'a>,
+}
+
+impl<'a> Altered<'a> {
+    /// Clients answer in this way.
+    pub(crate) fn answering(inner: &'a dyn Protocol, answering: &'a Answering<'a>) -> Self {
+        Self { inner, answering, folding: &|inner, state, answers| inner.fold(state, answers) }
+    }
+
+    /// Answers are folded in this way.
+    pub(crate) fn folding(inner: &'a dyn Protocol, folding: &'a Folding<'a>) -> Self {
+        Self { inner, answering: &|inner, query, memory, seat, gate| inner.answer(query, memory, seat, gate), folding }
+    }
+}
+
+impl Protocol for Altered<'_> {
+    fn start(&self) -> Result<Vec<u8>, RunError> {
+        self.inner.start()
+    }
+    fn ask(&self, state: &[u8]) -> Result<Vec<u8>, RunError> {
+        self.inner.ask(state)
+    }
+    fn check(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>) -> Result<(), RunError> {
+        self.inner.check(query, memory, seat)
+    }
+    fn answer(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>, gate: &mut dyn Gate) -> Reply {
+        (self.answering)(self.inner, query, memory, seat, gate)
+    }
+    fn answer_from_memory(
+        &self,
+        query: &[u8],
+        memory: &[u8],
+        terms: &Terms,
+    ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError> {
+        self.inner.answer_from_memory(query, memory, terms)
+    }
+    fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError> {
+        (self.folding)(self.inner, state, answers)
+    }
+    fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError> {
+        self.inner.settle(draft, applied)
+    }
+    fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError> {
+        self.inner.posterior(state)
+    }
+}
+
+/// A gate that lets so many releases through and refuses the next.
+pub(crate) struct Shutting<'a> {
+    pub(crate) inner: &'a mut dyn Gate,
+    pub(crate) left: u64,
+}
+
+impl Shutting<'_> {
+    fn pass(&mut self) -> Result<(), PrivacyError> {
+        self.left = self.left.checked_sub(1).ok_or(PrivacyError::ReceiptSpent { covered: 0 })?;
+        Ok(())
+    }
+}
+
+impl Gate for Shutting<'_> {
+    fn shape(&self) -> &Shape {
+        self.inner.shape()
+    }
+    fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
+        self.inner.batch(rows, into)
+    }
+    fn release(&mut self, sum: &Bounded, into: &mut Released<Vec<f64>>) -> Result<(), PrivacyError> {
+        self.pass()?;
+        self.inner.release(sum, into)
+    }
+    fn send(&mut self, sum: &Bounded) -> Result<Outgoing, PrivacyError> {
+        self.pass()?;
+        self.inner.send(sum)
+    }
+}
