@@ -234,7 +234,7 @@ fn what_comes_later_and_what_has_no_meaning_is_said() {
         "kind = \"network\"",
         "one of linear, logistic\n",
     );
-    refused("hybrid", &changed("\"dp-optimisation\"", "\"hybrid\""), "S010", "solver =", "not in this version");
+    refused("hybrid", &changed("\"dp-optimisation\"", "\"hybrid\""), "S011", "solver =", "`opening` is missing");
     refused("parts", &changed("damping = 0.1", "parts = 7"), "S011", "parts = 7", "average and virtual");
     refused("rates", &changed("damping = 0.1", "rates = \"equal\""), "S011", "rates =", "asynchronous");
     refused(

@@ -54,8 +54,7 @@ impl Simulation<'_> {
         };
         let predictions: Vec<Prediction> = self.model.predict(self.test, &prior).into_iter().map(answer).collect();
         let scores = scores(&predictions, self.test.outcomes());
-        let kl = self.exact_posterior()?.map(|exact| prior.kl(&exact));
-        self.record(prior, &predictions, scores, self.at_sites(&predictions), kl)
+        self.record(prior, &predictions, scores, self.at_sites(&predictions), None)
     }
 
     /// All rows in one place.

@@ -11,6 +11,13 @@ pub(crate) fn beside(name: &str, cells: &[Cell], reports: &[(String, PathBuf)]) 
     for (metric, title) in [("accuracy", "Accuracy"), ("log_likelihood", "Mean held-out log-likelihood")] {
         body += &format!("<h3>{title}</h3>{}", table(metric, cells));
     }
+    if cells.iter().any(|c| c.metric == "kl") {
+        body += &format!(
+            "<h3>KL(q ‖ exact posterior)</h3>{}<p>Medians over seeds, with the values under and over which a tenth of \
+             them lies; of each seed the mean of its last ten rounds.</p>",
+            table("kl", cells)
+        );
+    }
     body += "<p>Means over seeds, with the deviation over seeds. A dash: the paper has no such number.</p></section>";
     body += "<section><h2>Reports of the columns</h2><ul>";
     for (column, path) in reports {
@@ -41,9 +48,12 @@ fn table(metric: &str, cells: &[Cell]) -> String {
         for column in &columns {
             html += &match chosen.iter().find(|c| c.row == *row && c.column == **column) {
                 Some(c) => format!(
-                    "<td>{:.4} ± {:.4}</td><td>{}</td>",
-                    c.ours,
-                    c.sd,
+                    "<td>{}</td><td>{}</td>",
+                    if metric == "kl" {
+                        format!("{:.3} ({:.3} to {:.3})", c.median, c.low, c.high)
+                    } else {
+                        format!("{:.4} ± {:.4}", c.ours, c.sd)
+                    },
                     c.paper.map_or_else(|| "–".to_owned(), |p| format!("{p:.4}"))
                 ),
                 None => "<td>–</td><td>–</td>".to_owned(),

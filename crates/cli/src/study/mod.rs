@@ -6,6 +6,7 @@ mod engine;
 mod fault;
 mod forecast;
 mod guidance;
+mod hybrid;
 mod meant;
 mod method;
 mod plain;
@@ -21,6 +22,7 @@ mod sites;
 mod state;
 mod store;
 mod summary;
+mod synthetic;
 mod typed;
 mod words;
 
@@ -58,9 +60,17 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
         ));
     }
     let base = arguments.study.parent().unwrap_or(Path::new("."));
-    let engine = simulator::Simulator::open(&study, base)?;
+    let engine = open(&study, base)?;
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
-    run::run(&study, &engine, &out, json)
+    run::run(&study, engine.as_ref(), &out, json)
+}
+
+/// The engine of a study: on rows of a file, or on made-up ones.
+fn open(study: &Study, base: &Path) -> Result<Box<dyn engine::Engine>, Failure> {
+    Ok(match &study.data.synthetic {
+        Some(made) => Box::new(synthetic::Made::open(study, made)?),
+        None => Box::new(simulator::Simulator::open(study, base)?),
+    })
 }
 
 /// `posterity predict`

@@ -11,7 +11,7 @@ pub(super) struct Plain {
 }
 
 /// Words of the papers that this version has no code for.
-const NOT_HERE: [&str; 4] = ["softmax", "network", "analytic", "hybrid"];
+const NOT_HERE: [&str; 2] = ["softmax", "network"];
 
 /// How a key is written, for those that are easily got wrong or forgotten.
 const EXAMPLES: [(&str, &str); 24] = [

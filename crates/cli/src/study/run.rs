@@ -41,8 +41,9 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
     let mut methods = Vec::new();
     for work in all(study) {
         let runs = seeds(study, work, engine, &store, json)?;
-        if let Some(first) = runs.first().filter(|_| work.has_posterior()) {
-            let stored = stored(study, work, first, &data.inputs, engine.data_schema());
+        let of = runs.first().filter(|_| work.has_posterior()).zip(engine.data_schema());
+        if let Some((first, schema)) = of {
+            let stored = stored(study, work, first, &data.inputs, schema);
             store.write(&format!("posterior/{}.json", file_name(work.name())), &stored)?;
         }
         methods.push(summary::method(work, &runs, &data.inputs));

@@ -53,6 +53,10 @@ impl Sites {
     pub(crate) fn declared(study: &Study) -> Result<Self, Fault> {
         let known = KNOWN.iter().find(|known| known.name == study.data.source);
         let inputs = study.data.declared_inputs.or(known.and_then(|known| known.inputs));
+        if let (Some(made), Partition::Even { clients }) = (&study.data.synthetic, &study.partition) {
+            let rows = vec![made.rows_per_client as u64; *clients];
+            return Ok(Self { rows, rows_known: true, inputs: Some(made.inputs) });
+        }
         match rows(study, known) {
             Some(rows) if !rows.contains(&0) => Ok(Self { rows, rows_known: true, inputs }),
             Some(_) => Err(fault(study, "partition", "a client would have no training rows")),

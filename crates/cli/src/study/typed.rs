@@ -1,5 +1,7 @@
 //! A study as typed: the keys of `study.toml`, before anybody asks whether they fit together.
 
+use super::hybrid::OpeningAsTyped;
+use super::synthetic::SyntheticAsTyped;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,6 +33,8 @@ pub(crate) struct StudyAsTyped {
 pub(crate) struct ColumnAsTyped {
     pub(crate) name: String,
     pub(crate) partition: PartitionAsTyped,
+    /// Of made-up data, in place of the study's number.
+    pub(crate) rows_per_client: Option<usize>,
 }
 
 /// `[paper]`: published numbers by method and column.
@@ -41,6 +45,8 @@ pub(crate) struct Paper {
     pub(crate) accuracy: Cells,
     #[serde(default)]
     pub(crate) log_likelihood: Cells,
+    #[serde(default)]
+    pub(crate) kl: Cells,
 }
 
 /// Method, then column.
@@ -67,6 +73,7 @@ pub(crate) struct DataAsTyped {
     pub(crate) declared_rows: Option<RowsAsTyped>,
     /// Inputs of a row after encoding, declared.
     pub(crate) declared_inputs: Option<usize>,
+    pub(crate) synthetic: Option<SyntheticAsTyped>,
 }
 
 /// `declared_rows`
@@ -190,6 +197,7 @@ pub(crate) struct MethodAsTyped {
     pub(crate) solver: SolverWord,
     /// average, virtual: K.
     pub(crate) parts: Option<u32>,
+    pub(crate) opening: Option<OpeningAsTyped>,
     #[serde(default)]
     pub(crate) schedule: ScheduleWord,
     /// asynchronous: how often clients come back.
@@ -234,6 +242,9 @@ pub(crate) enum SolverWord {
     Perturb,
     Average,
     Virtual,
+    Analytic,
+    Likelihood,
+    Hybrid,
 }
 
 /// Who is asked when.

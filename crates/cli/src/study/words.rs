@@ -3,8 +3,8 @@
 use super::meant::{Likelihood, Model, Study};
 use crate::digits::shortest;
 use inference::settings::{
-    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, DeltaRule, FactorRule, Method, Noise, Optimiser,
-    Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, DeltaRule, FactorRule, Hybrid, Method, Noise,
+    Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use inference::{Expectation, Partition, Predictive, Skew, Split};
 use privacy::{Adjacency, Unit};
@@ -15,6 +15,7 @@ pub(crate) fn algorithm(scheme: Scheme) -> &'static str {
         Scheme::Pvi => "pvi",
         Scheme::Committee(_) => "committee",
         Scheme::GlobalVi => "global-vi",
+        Scheme::NoiseAware(_) => "noise-aware",
     }
 }
 
@@ -26,6 +27,9 @@ pub(crate) fn solver(solver: Solver) -> &'static str {
         Solver::Perturb => "perturb",
         Solver::Average { .. } => "average",
         Solver::Virtual { .. } => "virtual",
+        Solver::Analytic => "analytic",
+        Solver::Likelihood => "likelihood",
+        Solver::Hybrid(_) => "hybrid",
     }
 }
 
@@ -65,6 +69,11 @@ pub(crate) fn method(method: &Method) -> String {
     let solver = match method.solver {
         Solver::Average { parts } => format!("average of {parts} parts"),
         Solver::Virtual { parts } => format!("{parts} virtual clients"),
+        Solver::Likelihood => "one likelihood, released once and reused".to_owned(),
+        Solver::Hybrid(Hybrid { updates, share, clip }) => format!(
+            "hybrid of {updates} analytic updates (clipped to {clip}, {} of the budget) and dp-optimisation",
+            shortest(share)
+        ),
         other => solver(other).to_owned(),
     };
     let schedule = match method.schedule {
