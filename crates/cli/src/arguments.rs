@@ -52,14 +52,17 @@ pub(crate) enum Command {
     },
     /// Make the report of a finished run again
     Report(Report),
-    /// Read a study and say in plain words what it would run
-    #[command(after_help = "Exit code 0 if the study is sound, with or without warnings; 2 if it is not.")]
+    /// Read a study, and header and schema of its data, and say in plain words what it would run
+    #[command(
+        after_help = "No row is read. Exit code 0 if the study is sound, with or without warnings; 2 if it is not; 1 if a file \
+                      cannot be read."
+    )]
     Check {
         /// The study
         #[arg(value_name = "STUDY.toml")]
         study: PathBuf,
     },
-    /// Tell what a study will cost each client, without touching data
+    /// Tell what a study will cost each client, without touching a row
     Plan {
         /// The study
         #[arg(value_name = "STUDY.toml")]

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::fetch;
 use crate::registry::{self, Rows, SETS, Set};
-use inference::{Encoded, Reading, Schema, nearest, read};
+use inference::{DataError, Encoded, Reading, Schema, header, nearest, read};
 use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,26 +29,59 @@ impl Source {
     }
 }
 
-/// Opens the source of a study: the name of a data set, or `csv:PATH`.
-///
-/// The schema of a file is the one given, or the file of the same name that ends in `.toml`. Paths are relative to
-/// `base`, the study's folder.
+/// Opens the source of a study: the name of a data set, or `csv:PATH`. Paths are relative to `base`, the study's folder.
 pub(crate) fn open(source: &str, schema: Option<&Path>, base: &Path) -> Result<Source, Failure> {
-    let given = schema.map(|path| read_schema(&base.join(path))).transpose()?;
-    if let Some(path) = source.strip_prefix("csv:") {
-        let path = base.join(path);
-        let csv = fs::read(&path).map_err(|error| Failure::file("cannot read", &path, error))?.into();
-        let schema = given.map_or_else(|| read_schema(&schema_beside(&path)), Ok)?;
-        let (schema_text, schema) = schema;
-        return Ok(Source { name: path.display().to_string(), csv, schema, schema_text });
+    let (name, csv) = match own_file(source, base) {
+        Some(path) => {
+            let csv = fs::read(&path).map_err(|error| Failure::file("cannot read", &path, error))?;
+            (path.display().to_string(), csv.into())
+        }
+        None => match known(source)? {
+            Set { name, rows_from: Rows::Bundled(bytes), .. } => ((*name).to_owned(), Cow::Borrowed(*bytes)),
+            set => (set.name.to_owned(), stored(set)?.into()),
+        },
+    };
+    let (schema_text, schema) = schema_of(source, schema, base)?;
+    Ok(Source { name, csv, schema, schema_text })
+}
+
+/// The schema of a source, as text and as meant, without its rows.
+///
+/// It is the one given, or that of the data set, or the file of the same name as the rows' that ends in `.toml`.
+pub(crate) fn schema_of(source: &str, schema: Option<&Path>, base: &Path) -> Result<(String, Schema), Failure> {
+    match (schema, own_file(source, base)) {
+        (Some(path), _) => read_schema(&base.join(path)),
+        (None, Some(path)) => read_schema(&schema_beside(&path)),
+        (None, None) => own_schema(known(source)?),
+    }
+}
+
+/// The names in a source's header; of a set that is yet to be fetched, those that its file has. No row is read.
+pub(crate) fn header_of(source: &str, base: &Path) -> Result<Vec<String>, Failure> {
+    let names = |found: Result<_, DataError>| found.map_err(|error| Failure::data(source, error));
+    let file = |path: &Path| match fs::File::open(path) {
+        Ok(file) => names(header(file)),
+        Err(error) => Err(Failure::file("cannot read", path, error)),
+    };
+    if let Some(path) = own_file(source, base) {
+        return file(&path);
     }
     let set = known(source)?;
-    let csv = match &set.rows_from {
-        Rows::Bundled(bytes) => Cow::Borrowed(*bytes),
-        Rows::Fetched { .. } => stored(set)?.into(),
-    };
-    let (schema_text, schema) = given.map_or_else(|| own_schema(set), Ok)?;
-    Ok(Source { name: set.name.to_owned(), csv, schema, schema_text })
+    match &set.rows_from {
+        Rows::Bundled(bytes) => names(header(*bytes)),
+        Rows::Fetched { .. } if is_here(set) => file(&fetch::stored_path(set)?),
+        Rows::Fetched { columns, .. } => Ok(columns.iter().map(|name| (*name).to_owned()).collect()),
+    }
+}
+
+/// The file of `csv:PATH`.
+fn own_file(source: &str, base: &Path) -> Option<PathBuf> {
+    source.strip_prefix("csv:").map(|path| base.join(path))
+}
+
+/// True if the rows of a set are in the program, or were fetched.
+pub(crate) fn is_here(set: &Set) -> bool {
+    set.is_bundled() || fetch::stored_path(set).is_ok_and(|path| path.exists())
 }
 
 /// The data set of this name, or a hint at the one that was meant.
@@ -122,11 +155,7 @@ fn object(set: &Set) -> serde_json::Value {
 pub(crate) fn show(source: &str, schema: Option<&Path>, json: bool) -> Result<String, Failure> {
     let set = if source.starts_with("csv:") { None } else { Some(known(source)?) };
     let here = Path::new("");
-    let fetched = match set {
-        Some(set) if !set.is_bundled() => fetch::stored_path(set).is_ok_and(|path| path.exists()),
-        _ => true,
-    };
-    let table = if fetched { Some(open(source, schema, here)?.read(false, &[])?) } else { None };
+    let table = if set.is_none_or(is_here) { Some(open(source, schema, here)?.read(false, &[])?) } else { None };
     Ok(if json { shown_object(source, set, table.as_ref()) } else { shown_text(source, set, table.as_ref()) })
 }
 

@@ -103,7 +103,8 @@ const ALL: &[Entry] = &[
         code: "D006",
         title: "the file is not a table",
         text: "A table is comma-separated text in UTF-8, gzipped or not, with a header, at least one row, and as many cells in every\n\
-               line as in the header. The message says where the reader stopped. Exit code 2.",
+               line as in the header. One line is one row: a cell does not run over several lines, quoted or not. The message says\n\
+               where the reader stopped. Exit code 2.",
     },
     Entry {
         code: "D007",
@@ -131,6 +132,13 @@ const ALL: &[Entry] = &[
         text: "The program asks `curl` for the official address, over https only. There is no network, no curl, or the publisher has\n\
                no file that can be read without another program. The hint says how to get the file by hand; name it by --from. It is\n\
                then checked in the same way. Exit code 1.",
+    },
+    Entry {
+        code: "D011",
+        title: "a record id is missing or repeated",
+        text: "The schema names a column of record ids, so every row has one, and no two rows have the same: a record that is\n\
+               there twice would be protected half. The message names the lines, not the id. Mend the rows, name another\n\
+               column, or leave record_id out of the schema. Exit code 2.",
     },
     Entry {
         code: "P001",

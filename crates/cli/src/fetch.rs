@@ -45,9 +45,13 @@ enum Checked {
     Contents,
 }
 
-/// Gets a data set from a file or from its official address and stores it.
+/// Gets a data set from a file or from its official address and stores it. A bundled one is written out if a folder is
+/// named; there is nothing to fetch.
 pub(crate) fn run(name: &str, from: Option<&Path>, to: Option<&Path>, json: bool) -> Result<String, Failure> {
     let set = known(name)?;
+    if let (Rows::Bundled(bytes), None, None) = (&set.rows_from, from, to) {
+        return Ok(report(set, None, bytes, Checked::Digest, json));
+    }
     let (bytes, checked) = match (&set.rows_from, from) {
         (Rows::Bundled(bytes), None) => (bytes.to_vec(), Checked::Digest),
         (_, Some(path)) => clean(set, &read_file(path)?)?,
@@ -58,7 +62,7 @@ pub(crate) fn run(name: &str, from: Option<&Path>, to: Option<&Path>, json: bool
         None => stored_path(set)?,
     };
     store(&path, &bytes)?;
-    Ok(report(set, &path, &bytes, checked, json))
+    Ok(report(set, Some(&path), &bytes, checked, json))
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
@@ -186,11 +190,12 @@ fn store(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     written.map_err(|error| Failure::file("cannot write", path, error))
 }
 
-fn report(set: &Set, path: &Path, bytes: &[u8], checked: Checked, json: bool) -> String {
+fn report(set: &Set, path: Option<&Path>, bytes: &[u8], checked: Checked, json: bool) -> String {
     if json {
         let verified = checked == Checked::Digest;
         let shown = serde_json::json!({
             "name": set.name, "path": path, "rows": set.rows, "sha256": digest(bytes), "verified": verified,
+            "bundled": set.is_bundled(),
         });
         return format!("{shown}\n");
     }
@@ -200,12 +205,13 @@ fn report(set: &Set, path: &Path, bytes: &[u8], checked: Checked, json: bool) ->
             "number of rows and all cells are as expected; its publisher names no SHA-256, so keep this one"
         }
     };
-    format!(
-        "stored      {}\nrows        {}\nsha256      {}\nchecked     {sure}\n",
-        path.display(),
-        set.rows,
-        digest(bytes)
-    )
+    let mut lines = Vec::new();
+    if set.is_bundled() {
+        lines.push(("bundled", format!("{0} is in the program: a study names it as source = \"{0}\"", set.name)));
+    }
+    lines.extend(path.map(|path| ("stored", path.display().to_string())));
+    lines.extend([("rows", set.rows.to_string()), ("sha256", digest(bytes)), ("checked", sure.to_owned())]);
+    lines.iter().map(|(label, text)| format!("{label:<12}{text}\n")).collect()
 }
 
 #[cfg(test)]

@@ -3,17 +3,17 @@
 use crate::failure::Failure;
 use inference::header;
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Cursor, Read, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::{Component, Path, PathBuf};
 
-/// No header is longer.
-const MOST_BYTES: u64 = 1 << 20;
+/// Names, or parts of them, of columns that often say where a row comes from.
+const SITES: [&str; 10] =
+    ["hospital", "site", "centre", "center", "clinic", "practice", "institution", "region", "country", "ward"];
 
 /// Writes `study.toml` and `schema.toml` into a folder that has neither.
 pub(crate) fn run(folder: &Path, table: &Path, json: bool) -> Result<String, Failure> {
     let columns = columns(table)?;
-    let files = [("schema.toml", schema(&columns)), ("study.toml", study(table)?)];
-    for (name, _) in &files {
+    for name in ["schema.toml", "study.toml"] {
         let path = folder.join(name);
         if path.exists() {
             let message = format!("{} is there already and is not overwritten", path.display());
@@ -21,6 +21,7 @@ pub(crate) fn run(folder: &Path, table: &Path, json: bool) -> Result<String, Fai
         }
     }
     fs::create_dir_all(folder).map_err(|error| Failure::file("cannot create", folder, error))?;
+    let files = [("schema.toml", schema(&columns)), ("study.toml", study(&source(table, folder)?, &columns))];
     let written =
         files.iter().map(|(name, text)| write_new(&folder.join(name), text)).collect::<Result<Vec<_>, _>>()?;
     Ok(report(&written, columns.len(), json))
@@ -28,14 +29,31 @@ pub(crate) fn run(folder: &Path, table: &Path, json: bool) -> Result<String, Fai
 
 /// The names in the first line. What follows it is not decoded, parsed or kept.
 fn columns(table: &Path) -> Result<Vec<String>, Failure> {
-    let failed = |error| Failure::file("cannot read", table, error);
-    let mut reader = BufReader::new(File::open(table).map_err(failed)?);
-    let zipped = reader.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
-    let plain: Box<dyn Read> =
-        if zipped { Box::new(flate2::read::MultiGzDecoder::new(reader)) } else { Box::new(reader) };
-    let mut line = Vec::new();
-    BufReader::new(plain.take(MOST_BYTES)).read_until(b'\n', &mut line).map_err(failed)?;
-    header(Cursor::new(line)).map_err(|error| Failure::data(table.display().to_string(), error))
+    let file = File::open(table).map_err(|error| Failure::file("cannot read", table, error))?;
+    header(file).map_err(|error| Failure::data(table.display().to_string(), error))
+}
+
+/// The table's path as a study in this folder names it.
+///
+/// Relative, so that the two may be moved together; absolute where they have nothing but the root in common.
+fn source(table: &Path, folder: &Path) -> Result<String, Failure> {
+    let whole = |path: &Path| fs::canonicalize(path).map_err(|error| Failure::file("cannot read", path, error));
+    let (table, folder) = (whole(table)?, whole(folder)?);
+    let path = relative(&table, &folder).unwrap_or_else(|| table.display().to_string());
+    Ok(quoted(&format!("csv:{path}")))
+}
+
+/// The way from a folder to a file, both absolute, by the nearest folder that holds both.
+fn relative(file: &Path, folder: &Path) -> Option<String> {
+    let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
+    let shared = file.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
+    if !file.components().take(shared).any(|part| is_name(&part)) {
+        return None;
+    }
+    let up = folder.components().skip(shared).map(|_| Some(".."));
+    let down = file.components().skip(shared).map(|part| part.as_os_str().to_str());
+    let parts: Option<Vec<&str>> = up.chain(down).collect();
+    Some(parts?.join("/"))
 }
 
 fn write_new(path: &Path, text: &str) -> Result<PathBuf, Failure> {
@@ -64,6 +82,9 @@ fn schema(columns: &[String]) -> String {
 # Rows without an outcome are an error, or left out with missing = \"drop\".
 outcome = {{ column = {}, levels = [\"0\", \"1\"] }}
 
+# The column of ids, if every row is a record with an id of its own; it is no input, and ids stay in the file:
+#   record_id = \"patient\"
+
 # What it is predicted from. Columns are ignored until you say what they are:
 #   {{ name = \"age\", kind = \"numeric\", centre = 55, scale = 10, bounds = [18, 100], missing = \"flag\" }}
 #   {{ name = \"dose\", kind = \"numeric\", centre = 0, scale = 1, missing = {{ fill = 0 }} }}
@@ -76,10 +97,21 @@ column = [
     )
 }
 
-fn study(table: &Path) -> Result<String, Failure> {
-    let path = fs::canonicalize(table).map_err(|error| Failure::file("cannot read", table, error))?;
-    let source = quoted(&format!("csv:{}", path.display()));
-    Ok(format!(
+/// A comment with the column that, by its name, may say where a row comes from.
+fn site_column(columns: &[String]) -> String {
+    let likely = |name: &&String| SITES.iter().any(|site| name.to_lowercase().contains(site));
+    let lines = |name: &String| {
+        let column = quoted(name);
+        format!(
+            "# If {column} says where a row comes from, one client for each of its values:\n# kind = \"column\"\n# column = {column}\n"
+        )
+    };
+    columns.iter().find(likely).map(lines).unwrap_or_default()
+}
+
+fn study(source: &str, columns: &[String]) -> String {
+    let site = site_column(columns);
+    format!(
         "\
 schema = 1
 
@@ -93,7 +125,7 @@ schema = \"schema.toml\"
 split = {{ test = 0.2 }}                 # or {{ column = \"split\" }}, or {{ half = true }}
 
 [partition]
-kind = \"even\"                          # or \"column\" with column = \"hospital\"; or \"skewed\" with rho and kappa
+{site}kind = \"even\"                          # or \"column\" with column = \"hospital\"; or \"skewed\" with rho and kappa
 clients = 4
 
 [model]
@@ -112,7 +144,7 @@ local = {{ steps = 10, rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }
 # The promise: to each row, however the others look; delta well under one over the number of rows.
 privacy = {{ unit = \"example\", adjacency = \"substitute\", epsilon = 1.0, delta = 1e-5, clip = 2.0, aggregator = \"none\" }}
 "
-    ))
+    )
 }
 
 fn report(written: &[PathBuf], columns: usize, json: bool) -> String {
@@ -121,4 +153,25 @@ fn report(written: &[PathBuf], columns: usize, json: bool) -> String {
     }
     let paths: String = written.iter().map(|path| format!("wrote       {}\n", path.display())).collect();
     format!("{paths}next        say in the schema what the {columns} columns are; they are ignored until then\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_relative_where_that_leads_somewhere() {
+        let way = |file: &str, folder: &str| relative(Path::new(file), Path::new(folder));
+        assert_eq!(way("/home/a/rows.csv", "/home/a/new").as_deref(), Some("../rows.csv"));
+        assert_eq!(way("/home/a/rows.csv", "/home/a").as_deref(), Some("rows.csv"));
+        assert_eq!(way("/home/a/data/rows.csv", "/home/b/new").as_deref(), Some("../../a/data/rows.csv"));
+        assert_eq!(way("/data/rows.csv", "/home/a"), None);
+    }
+
+    #[test]
+    fn a_site_column_is_suggested_by_its_name_only() {
+        let columns = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert!(site_column(&columns(&["age", "Hospital_ID", "ill"])).contains("\n# column = \"Hospital_ID\"\n"));
+        assert_eq!(site_column(&columns(&["age", "ill"])), "");
+    }
 }

@@ -11,6 +11,8 @@ pub(crate) struct Set {
     pub(crate) rows: u64,
     /// The outcome's column.
     pub(crate) outcome: &'static str,
+    /// A column that may name clients or held-out rows, with the rows of each of its values.
+    pub(crate) levels: Option<Levels>,
     /// SHA-256 of the clean, gzipped file.
     pub(crate) sha256: &'static str,
     /// Licence of the data.
@@ -24,6 +26,9 @@ pub(crate) struct Set {
     /// Where the rows are.
     pub(crate) rows_from: Rows,
 }
+
+/// A column, and the rows of each of its values, in the order of their names.
+pub(crate) type Levels = (&'static str, &'static [(&'static str, u64)]);
 
 /// Where the rows of a data set are.
 #[derive(Debug)]
@@ -48,6 +53,11 @@ impl Set {
     pub(crate) fn is_bundled(&self) -> bool {
         matches!(self.rows_from, Rows::Bundled(_))
     }
+
+    /// The rows of each value of this column, where they are known.
+    pub(crate) fn levels_of(&self, column: &str) -> Option<&'static [(&'static str, u64)]> {
+        self.levels.filter(|(name, _)| *name == column).map(|(_, levels)| levels)
+    }
 }
 
 /// The data set of this name.
@@ -68,14 +78,16 @@ macro_rules! bundled {
 /// A bundled set.
 const fn uci(
     (name, about): (&'static str, &'static str),
-    (rows, outcome): (u64, &'static str),
+    (rows, outcome, levels): (u64, &'static str, Option<Levels>),
     sha256: &'static str,
     (citation, address): (&'static str, &'static str),
     (schema, rows_from): (&'static str, Rows),
 ) -> Set {
-    Set { name, about, rows, outcome, sha256, licence: "CC BY 4.0", citation, address, schema, rows_from }
+    Set { name, about, rows, outcome, levels, sha256, licence: "CC BY 4.0", citation, address, schema, rows_from }
 }
 
+const HOSPITALS: [(&str, u64); 4] =
+    [("cleveland", 303), ("hungary", 294), ("switzerland", 123), ("va_long_beach", 200)];
 const SUPPORT2_BY_HAND: &str =
     "download https://hbiostat.org/data/repo/support2csv.zip and name it by --from; the unzipped file is fine too";
 const FLCHAIN_BY_HAND: &str =
@@ -85,14 +97,14 @@ const FLCHAIN_BY_HAND: &str =
 pub(crate) const SETS: &[Set] = &[
     uci(
         ("adult", "income over 50,000 dollars, 1994 US census"),
-        (48_842, "income"),
+        (48_842, "income", Some(("split", &[("test", 16_281), ("train", 32_561)]))),
         "7d561274040c7ebc88c04383564a6671c2ac197d0daacdbfa3edaa7838ad4c8a",
         ("Becker and Kohavi 1996, doi 10.24432/C5XW20", "https://archive.ics.uci.edu/dataset/2/adult"),
         bundled!("adult"),
     ),
     uci(
         ("heart", "heart disease at four hospitals"),
-        (920, "disease"),
+        (920, "disease", Some(("hospital", &HOSPITALS))),
         "a3843f25426e385ae288ba657a7b0176f3fded32ae3ba16c6184a68dec193d3b",
         (
             "Janosi, Steinbrunn, Pfisterer and Detrano 1989, doi 10.24432/C52P4X",
@@ -102,7 +114,7 @@ pub(crate) const SETS: &[Set] = &[
     ),
     uci(
         ("wine", "quality of red and white wine"),
-        (6_497, "quality"),
+        (6_497, "quality", Some(("colour", &[("red", 1_599), ("white", 4_898)]))),
         "15ecd108edc3cf3741088a5f9cc30c3aee82d6db538c8c4a19fbe501f500afd1",
         (
             "Cortez, Cerdeira, Almeida, Matos and Reis 2009, doi 10.24432/C56S3T",
@@ -112,7 +124,7 @@ pub(crate) const SETS: &[Set] = &[
     ),
     uci(
         ("abalone", "rings of a sea snail"),
-        (4_177, "rings"),
+        (4_177, "rings", None),
         "58cdf3277b7db342e6225ba4c585208a40929332d7a99da22f4c0391c6db34a2",
         (
             "Nash, Sellers, Talbot, Cawthorn and Ford 1994, doi 10.24432/C55C7W",
@@ -122,7 +134,7 @@ pub(crate) const SETS: &[Set] = &[
     ),
     uci(
         ("digits", "handwritten digits of 8 by 8 pixels"),
-        (1_797, "digit"),
+        (1_797, "digit", None),
         "f7ff07ef4cf9dc07d381b4e71388d7745a78fd5642accd1aaf78224099936e17",
         (
             "Alpaydin and Kaynak 1998, doi 10.24432/C50P49",
@@ -135,6 +147,7 @@ pub(crate) const SETS: &[Set] = &[
         about: "death in hospital of seriously ill patients",
         rows: 9_105,
         outcome: "hospdead",
+        levels: None,
         sha256: "c99527e36fdc35581b3378d5ceffb57d25cac882769386e61029d494fbb759bc",
         licence: "none stated",
         citation: "Knaus et al. 1995, Annals of Internal Medicine 122",
@@ -156,6 +169,7 @@ pub(crate) const SETS: &[Set] = &[
         about: "death within five years of a blood test",
         rows: 7_874,
         outcome: "death5y",
+        levels: None,
         sha256: "bdc9445127479ecbd315c7a26c9dbd38c75a1faf25deeb2f570b474d25556655",
         licence: "none of its own; in the R package survival",
         citation: "Dispenzieri et al. 2012, Mayo Clinic Proceedings 87",
@@ -203,7 +217,15 @@ mod tests {
             assert_eq!(schema.outcome().column, set.outcome);
             let Some(bytes) = bundled(set) else { continue };
             assert_eq!(digest(bytes), set.sha256, "{}", set.name);
-            let table = read(bytes, &schema, true, &[], Reading::Strict).unwrap();
+            let keep: Vec<&str> = set.levels.iter().map(|(column, _)| *column).collect();
+            let table = read(bytes, &schema, true, &keep, Reading::Strict).unwrap();
+            if let Some((column, levels)) = set.levels {
+                let values = table.column(column).unwrap();
+                let count = |name: &str| values.iter().filter(|value| *value == name).count() as u64;
+                assert!(levels.iter().all(|(name, rows)| count(name) == *rows), "{}", set.name);
+                assert_eq!(levels.iter().map(|(_, rows)| rows).sum::<u64>(), set.rows, "{}", set.name);
+                assert!(levels.is_sorted(), "{}", set.name);
+            }
             assert_eq!(table.rows.len() as u64, set.rows, "{}", set.name);
             assert!(table.rows.iter().all(|row| row.numbers.iter().all(|x| x.abs() < 60.0)), "{}", set.name);
         }
@@ -265,7 +287,7 @@ mod tests {
         let all: Vec<usize> = (0..table.rows.len()).collect();
         let clients = partition.clients(&table, &all, 0).unwrap();
         let sizes: Vec<(&str, usize)> = clients.iter().map(|(name, rows)| (name.as_str(), rows.len())).collect();
-        assert_eq!(sizes, [("cleveland", 303), ("hungary", 294), ("switzerland", 123), ("va_long_beach", 200)]);
+        assert_eq!(sizes, HOSPITALS.map(|(name, rows)| (name, rows as usize)));
         let federation = Federation::new(&table, &Split::Fraction { test: 0.2 }, &partition, 1).unwrap();
         assert_eq!((federation.sites.len(), federation.test.len()), (4, 184));
         assert!(table.inputs.iter().any(|name| name == "chol missing"));

@@ -94,6 +94,8 @@ fn a_file_of_ones_own_is_checked_against_its_schema() {
         ("age,ward,ill,id\n60,north,yes,1\n", "D004", "`id` is in the file", "kind = \"ignore\""),
         ("age,ward,ill\n60,north\n", "D006", "line 2", "header"),
         ("age,ward,ill\n", "D006", "no rows", "header"),
+        ("age;ward;ill\n60;north;yes\n", "D006", "line 1: the columns are set apart by `;`", "comma-separated"),
+        ("age,ward,ill\n60,\"north,yes\n40,south,no\n", "D006", "line 2: a quote is not closed", "one line"),
     ] {
         shown(rows);
         refused(&at, &words, (code, 2), message, hint);
@@ -110,6 +112,9 @@ fn a_bundled_set_is_written_out_and_a_wrong_file_is_refused() {
     let fetched = object(&at, &["datasets", "fetch", "heart", "--to", "out"]);
     assert_eq!((&fetched["verified"], &fetched["rows"]), (&Value::from(true), &Value::from(920)));
     assert!(at.join("out").join("heart.csv.gz").exists());
+    let said = answer(&at, &["datasets", "fetch", "heart"]);
+    assert!(said.starts_with("bundled     heart is in the program") && !at.join("kept").exists(), "{said}");
+    assert_eq!(object(&at, &["datasets", "fetch", "heart"])["bundled"], true);
     assert_eq!(fs::read_dir(at.join("out")).unwrap().count(), 1, "no half file is left");
     let wrong = ["datasets", "fetch", "support2", "--from", "out/heart.csv.gz"];
     refused(&at, &wrong, ("D009", 2), "no column `race`", "hbiostat.org");
@@ -167,7 +172,8 @@ fn init_reads_names_only_and_overwrites_nothing() {
         schema.contains("{ name = \"the \\\"ward\\\"\", kind = \"ignore\" }") && !schema.contains(secret),
         "{schema}"
     );
-    assert!(study.contains("source = \"csv:") && study.contains("rows.csv") && !study.contains(secret), "{study}");
+    assert!(study.contains("source = \"csv:../../rows.csv\"") && !study.contains(secret), "{study}");
+    assert!(study.contains("\n# column = \"the \\\"ward\\\"\"\n"), "a site column is suggested: {study}");
     refused(&at, &words, ("C001", 2), "is not overwritten", "new folder");
     assert_eq!(fs::read_to_string(new.join("schema.toml")).unwrap(), schema);
     fs::remove_file(new.join("schema.toml")).unwrap();
@@ -192,4 +198,134 @@ fn the_skeleton_becomes_a_schema_with_one_word() {
     let text = fs::read_to_string(&path).unwrap().replace("{ name = \"age\", kind = \"ignore\" }", numeric);
     fs::write(&path, text).unwrap();
     assert_eq!(object(&at, &words)["inputs"], serde_json::json!(["age"]));
+}
+
+/// A study of a file, from the skeleton on: `check` reads its header and schema, and no row.
+#[test]
+fn check_compares_header_schema_and_study_without_reading_rows() {
+    let at = folder("check");
+    // The second line is no row of this table; whoever reads it complains.
+    fs::write(at.join("rows.csv"), "age,hospital,patient,ill\nnot a row\n").unwrap();
+    answer(&at, &["init", "new", "--header", "rows.csv"]);
+    let (schema, study) = (at.join("new").join("schema.toml"), at.join("new").join("study.toml"));
+    let change = |path: &Path, from: &str, to: &str| {
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.contains(from), "{from}\n{text}");
+        fs::write(path, text.replace(from, to)).unwrap();
+    };
+    change(
+        &schema,
+        "{ name = \"age\", kind = \"ignore\" }",
+        "{ name = \"age\", kind = \"numeric\", centre = 50, scale = 10 }",
+    );
+    let check = ["check", "new/study.toml"];
+    let said = answer(&at, &check);
+    assert!(said.contains("columns     4 in the header, all in the schema, 2 inputs; no row was read"), "{said}");
+    assert_eq!(object(&at, &check)["inputs"], serde_json::json!(["age", "bias"]));
+    change(&study, "kind = \"even\" ", "kind = \"column\"\ncolumn = \"hospitl\" #");
+    change(&study, "clients = 4\n", "");
+    refused(&at, &check, ("D004", 2), "`hospitl` is not in the file", "`hospital`");
+    change(&study, "hospitl", "hospital");
+    answer(&at, &check);
+    change(&study, "split = { test = 0.2 }", "split = { column = \"fold\" }");
+    refused(&at, &check, ("D004", 2), "`fold` is not in the file", "the header has age");
+    change(&study, "split = { column = \"fold\" }", "split = { test = 0.2 }");
+    change(&study, "kind = \"logistic\"", "kind = \"linear\"");
+    refused(&at, &check, ("C001", 2), "needs an outcome that is a number", "logistic");
+    change(&study, "kind = \"linear\"", "kind = \"logistic\"");
+
+    let plan = ["plan", "new/study.toml"];
+    refused(&at, &plan, ("S012", 2), "how many rows each hospital has", "declared_rows = [N, N]");
+    change(&study, "[data]", "[data]\ndeclared_rows = 5000");
+    let said = answer(&at, &plan);
+    assert!(
+        said.contains("clients     a number not declared, about 4000 training rows together as declared"),
+        "{said}"
+    );
+    assert!(said.contains("messages    at most 20 of each client of 32 bytes"), "{said}");
+    change(&study, "delta = 1e-5", "delta = \"power-of-ten\"");
+    refused(&at, &plan, ("S012", 2), "depends on the rows of each client", "declared_rows = [N, N]");
+    change(&study, "declared_rows = 5000", "declared_rows = [3000, 50]");
+    let said = answer(&at, &plan);
+    assert!(said.contains("2 with about 40 to 2400 training rows each, about 2440 together, as declared"), "{said}");
+    change(&study, "delta = \"power-of-ten\"", "delta = 0.1");
+    let warning = "warning     S014: DP optimisation: δ = 0.1 is not under 1 / about 40, the rows of a client";
+    assert!(answer(&at, &plan).contains(warning) && answer(&at, &check).contains(warning));
+
+    fs::remove_file(at.join("rows.csv")).unwrap();
+    refused(&at, &check, ("C003", 1), "rows.csv", "path");
+    answer(&at, &plan);
+}
+
+/// Rows that may come and go, dealt to parts: refused until the schema says which column holds their records' ids.
+#[test]
+fn parts_under_add_remove_run_with_record_ids() {
+    let at = folder("records");
+    let rows: String = (0..60).map(|i| format!("p{i},{},{}\n", 30 + i, ["no", "yes"][usize::from(i > 29)])).collect();
+    fs::write(at.join("rows.csv"), format!("patient,age,ill\n{rows}")).unwrap();
+    let schema = |id: &str| {
+        let age = "{ name = \"age\", kind = \"numeric\", centre = 60, scale = 20 }";
+        let text = format!("outcome = {{ column = \"ill\", levels = [\"no\", \"yes\"] }}\n{id}\ncolumn = [{age}");
+        let ignored = if id.is_empty() { ", { name = \"patient\", kind = \"ignore\" }" } else { "" };
+        fs::write(at.join("rows.toml"), format!("{text}{ignored}]\n")).unwrap();
+    };
+    let study = r#"schema = 1
+[study]
+name = "records"
+seeds = [1]
+[data]
+source = "csv:rows.csv"
+split = { test = 0.2 }
+[partition]
+kind = "even"
+clients = 2
+[model]
+kind = "logistic"
+[[method]]
+name = "virtual"
+algorithm = "pvi"
+solver = "virtual"
+parts = 4
+rounds = 2
+local = { batch = "all", optimiser = "natural" }
+privacy = { unit = "example", adjacency = "add-remove", epsilon = 4.0, delta = 1e-3, clip = 2.0 }
+"#;
+    fs::write(at.join("study.toml"), study).unwrap();
+    schema("");
+    for command in ["check", "plan", "run"] {
+        let words = [command, "study.toml"];
+        refused(&at, &words, ("S015", 2), "study.toml:20", "record_id");
+    }
+    assert!(!at.join("runs").exists(), "nothing is written");
+    schema("record_id = \"patient\"");
+    assert!(answer(&at, &["check", "study.toml"]).contains("3 in the header, all in the schema, 2 inputs"));
+    answer(&at, &["plan", "study.toml"]);
+    answer(&at, &["run", "study.toml"]);
+    let results = fs::read_to_string(at.join("runs/records/results.json")).unwrap();
+    assert!(!results.contains("p17"), "no id leaves");
+    fs::write(at.join("new.csv"), "age\n50\n").unwrap();
+    fs::write(at.join("with-ids.csv"), "patient,age\np1,50\n").unwrap();
+    let predict = |data| answer(&at, &["predict", "runs/records", "--method", "virtual", "--data", data]);
+    assert_eq!(predict("new.csv"), predict("with-ids.csv"));
+    fs::write(at.join("rows.csv"), format!("patient,age,ill\n{rows}p17,40,no\n")).unwrap();
+    let run = ["run", "study.toml", "--out", "again"];
+    refused(&at, &run, ("D011", 2), "line 62, column `patient`: the record id is that of line 19", "an id of its own");
+}
+
+#[test]
+fn a_row_without_a_site_is_an_error_with_its_line() {
+    let at = folder("siteless");
+    let heart = "age,hospital,ill\n60,a,yes\n40,,no\n50,b,no\n50,a,no\n41,b,yes\n";
+    fs::write(at.join("rows.csv"), heart).unwrap();
+    let schema = SCHEMA.replace(
+        "{ name = \"ward\", kind = \"category\", levels = [\"north\", \"south\"] }",
+        "{ name = \"hospital\", kind = \"ignore\" }",
+    );
+    fs::write(at.join("rows.toml"), schema).unwrap();
+    let study = "schema = 1\n[study]\nname = \"s\"\nseeds = [1]\n[data]\nsource = \"csv:rows.csv\"\nsplit = { test = 0.2 }\n\
+                 [partition]\nkind = \"column\"\ncolumn = \"hospital\"\n[model]\nkind = \"logistic\"\n\
+                 [[method]]\nname = \"PVI\"\nalgorithm = \"pvi\"\nsolver = \"clear\"\nrounds = 1\nlocal = { optimiser = \"natural\" }\n";
+    fs::write(at.join("study.toml"), study).unwrap();
+    let message = "line 3, column `hospital`: found `nothing`, expected the name of the client";
+    refused(&at, &["run", "study.toml"], ("D005", 2), message, "fill in the cell");
 }

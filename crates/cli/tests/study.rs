@@ -76,11 +76,21 @@ fn refused(name: &str, text: &str, code: &str, at: &str, words: &str) {
     assert_eq!(error["error"]["code"], code, "{name}");
 }
 
+/// Checks that this command refuses a study, with this code and these words.
+fn refused_by(command: &str, name: &str, text: &str, code: &str, words: &str) {
+    let file = Temporary::new(name, text);
+    let output = posterity(&[command, file.path()]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{name}: {said}");
+    assert!(said.starts_with(&format!("error[{code}]: ")) && said.contains(words), "{name}: {said}");
+}
+
 #[test]
 fn check_says_in_words_what_would_run() {
     let expected = "\
 study       adult-c is sound
 data        adult, 0.2 of the rows held out
+columns     16 in the header, all in the schema, 109 inputs; no row was read
 clients     10, skewed (rho 0.7, kappa -3)
 model       logistic, with bias, prior precision 1
 seeds       1, 2, 3, 4, 5
@@ -119,9 +129,11 @@ method      PVI
 does        pvi, clear, sequential, 10 rounds, damping 0.4
 messages    100 of 1744 bytes
 
-suggested   dp-optimisation
-            because a typical client has 1172 training rows, which is enough; then DP optimisation does well, whatever \
-the number of clients and the model (Heikkilä et al. 2022, section 5)
+suggested   noise-aware: schedule = \"synchronous\", rounds = 15, damping = 0.2, clip = the root of the number of inputs \
+that are not 0 in a row, all rows, an aggregator if there is one
+the papers  dp-optimisation, because a typical client has 1172 training rows, which is enough; then DP optimisation does \
+well, whatever the number of clients and the model
+            (Heikkilä et al. 2022, section 5)
 ";
     assert_eq!(answer(&["plan", "studies/adult-c.toml"]), expected);
     let object: Value = serde_json::from_str(&answer(&["plan", "studies/adult-c.toml", "--json"])).unwrap();
@@ -263,7 +275,7 @@ fn a_plan_of_unknown_rows_says_so_or_asks_for_them() {
     let file = Temporary::new("csv", &csv);
     let text = answer(&["plan", file.path()]);
     assert!(text.contains("10, rows not declared") && text.contains("multiplier 2.63683"), "{text}");
-    assert!(text.contains("warning     rows are not declared"), "{text}");
+    assert!(text.contains("warning     rows of each client are not declared"), "{text}");
 
     let by_rows = Temporary::new("by-rows", &csv.replace("delta = 1e-5", "delta = \"power-of-ten\""));
     let output = posterity(&["plan", by_rows.path()]);
@@ -272,7 +284,10 @@ fn a_plan_of_unknown_rows_says_so_or_asks_for_them() {
     let declared =
         csv.replace("delta = 1e-5", "delta = \"power-of-ten\"").replace("[data]", "[data]\ndeclared_rows = 30000");
     let declared = Temporary::new("declared", &declared);
-    assert!(answer(&["plan", declared.path()]).contains("; δ up to 0.001"));
+    let text = answer(&["plan", declared.path()]);
+    assert!(text.contains("; δ up to 0.001") && text.contains("about 24000 together, as declared"), "{text}");
+    let listed = csv.replace("[data]", "[data]\ndeclared_rows = [500, 600]");
+    refused_by("plan", "listed", &listed, "S012", "one number for each of 10 clients");
 }
 
 #[test]
@@ -283,7 +298,7 @@ fn heart_by_hospital_is_planned_from_public_numbers() {
     );
     let file = Temporary::new("heart", &text);
     let text = answer(&["plan", file.path()]);
-    assert!(text.contains("4 with 99 to 243 training rows each, 738 together"), "{text}");
+    assert!(text.contains("4 with about 99 to 243 training rows each, about 738 together"), "{text}");
     assert!(text.contains("virtual with an aggregator"), "{text}");
 }
 

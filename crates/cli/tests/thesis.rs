@@ -78,6 +78,7 @@ fn the_studies_of_the_thesis_are_sound_and_planned_without_data() {
     let room = Room::new("plans", "");
     for name in ["thesis-fig4.4", "thesis-fig4.8", "thesis-fig4.13", "thesis-fig4.17", "thesis-hybrid"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../studies/{name}.toml"));
+        room.answer(&["check", path.to_str().unwrap(), "--json"]);
         let plan = room.answer(&["plan", path.to_str().unwrap(), "--json"]);
         for method in plan["methods"].as_array().unwrap() {
             for client in method["privacy"]["clients"].as_array().unwrap() {

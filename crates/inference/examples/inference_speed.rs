@@ -11,8 +11,8 @@ use inference::settings::{
     Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use inference::{
-    Descent, Expectation, Federation, Logistic, Model as _, Partition, Reading, Row, Rows, RunError, Schema, Scratch,
-    Shard, Simulation, Site, Split, read,
+    Descent, Expectation, Federation, Keys, Logistic, Model as _, Partition, Reading, Row, Rows, RunError, Schema,
+    Scratch, Shard, Simulation, Site, Split, read,
 };
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::{
@@ -195,12 +195,9 @@ fn adult() -> Outcome<Federation> {
 /// A run on made-up rows. Making them counts for memory and not for time.
 fn growing(case: &str, size: Size, method: &Method) -> Outcome<()> {
     let site = |m: usize| -> Outcome<Site> {
-        let ids = (0..size.rows as u64).collect();
-        Ok(Site {
-            name: m.to_string(),
-            shard: Shard::new(synthetic(size.rows, size.width, m as u64)?, ids)?,
-            own: Vec::new(),
-        })
+        let keys = Keys::of_slots((0..size.rows as u64).collect());
+        let shard = Shard::new(synthetic(size.rows, size.width, m as u64)?, keys)?;
+        Ok(Site { name: m.to_string(), shard, own: Vec::new() })
     };
     let sites = (0..size.clients).map(site).collect::<Outcome<Vec<_>>>()?;
     let federation = Federation { sites, test: synthetic(1000, size.width, u64::MAX)? };

@@ -60,6 +60,16 @@ pub enum DataError {
         /// What was found.
         what: String,
     },
+    /// A record id that is missing, or that two rows have. The id itself is not named.
+    #[error("line {line}, column `{column}`: {what}")]
+    Record {
+        /// Line of the file, counted from one.
+        line: u64,
+        /// The column of record ids.
+        column: String,
+        /// What is wrong with it.
+        what: String,
+    },
     /// A split into training and held-out rows that leaves one of them empty.
     #[error("split: {what}")]
     Split {
@@ -90,6 +100,7 @@ impl DataError {
             Self::Table { .. } => "D006",
             Self::Split { .. } => "D007",
             Self::Partition { .. } => "D008",
+            Self::Record { .. } => "D011",
         }
     }
 
@@ -104,7 +115,10 @@ impl DataError {
             | Self::Split { hint, .. }
             | Self::Partition { hint, .. } => hint,
             Self::Table { .. } => {
-                "expected comma-separated text in UTF-8 with a header, every line as long as it; gzipped or not"
+                "expected comma-separated text in UTF-8 with a header, and one line as long as it for every row; gzipped or not"
+            }
+            Self::Record { .. } => {
+                "every row has an id of its own; without such a column leave record_id out of the schema"
             }
         }
     }

@@ -29,8 +29,8 @@ mod total;
 pub use build::{Built, build};
 pub use client::{Client, Summing, Workshop};
 pub use data::{
-    Column, Dealt, Drawn, Encoded, Federation, Kind, Missing, Numeric, Outcome, OutcomeKind, Partition, Reading, Row,
-    Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, header, nearest, read,
+    Column, Dealt, Drawn, Encoded, Federation, Keys, Kind, Missing, Numeric, Outcome, OutcomeKind, Partition, Reading,
+    RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, agree, header, nearest, read,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};

@@ -13,8 +13,8 @@ use privacy::accounting::moments::Moments;
 use privacy::accounting::zcdp::Zcdp;
 use privacy::accounting::{Pld, calibrate, steps};
 use privacy::{
-    Accountant, Adjacency, Cohort, Delta, Event, Filter, Grain, Grant, Grid, Mechanism, NoiseMultiplier, NormBound,
-    PrivacyError, Sampling, SamplingRate, Shape, Steps, Trust, Unit, sensitivity_factor,
+    Accountant, Cohort, Delta, Event, Filter, Grain, Grant, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError,
+    Sampling, SamplingRate, Shape, Steps, Trust, Unit, sensitivity_factor,
 };
 
 /// Bytes of one number in a message, without its envelope.
@@ -91,7 +91,8 @@ impl ClientPlan {
 ///
 /// Pure arithmetic on public constants. With a calibrated noise the multiplier is the least with which every client's
 /// planned updates cost at most ε; with a given one the updates are as many as fit, and not more than are asked for.
-/// Under an aggregator all clients share one event, sized for the smallest δ among them.
+/// Under an aggregator all clients share one event, sized for the smallest δ among them. Where the method needs record
+/// ids, rows are taken to have them; a run looks whether they do.
 pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
     coherent(method)?;
     conjugate::is_possible(method)?;
@@ -335,12 +336,6 @@ fn possible(method: &Method, promise: &Promise) -> Result<(), RunError> {
     }
     if aggregated && matches!(method.scheme, Scheme::Committee(_)) {
         return refuse("a committee's members send their own posteriors: no aggregator");
-    }
-    let by_parts = matches!(method.solver, Solver::Average { .. } | Solver::Virtual { .. });
-    if by_parts && promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove {
-        return refuse(
-            "parts under add-remove need a record id for every row, which data do not carry yet: promise substitution",
-        );
     }
     let follows_rows = promise.delta == DeltaRule::PowerOfTenBelowRows
         || method.schedule == Schedule::Asynchronous(Rates::InverseRows);

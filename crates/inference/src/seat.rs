@@ -1,7 +1,7 @@
 //! A client's seat in a run: its rows, and the constants that were agreed for it.
 
 use crate::Shard;
-use privacy::{Adjacency, Event, NoiseMultiplier, Shape, StudyConstant, Trust, sensitivity_factor};
+use privacy::{Adjacency, Event, NoiseMultiplier, PrivacyError, Shape, StudyConstant, Trust, sensitivity_factor};
 use serde::Serialize;
 
 /// Where in a client's plan an answer is.
@@ -69,4 +69,11 @@ pub struct Seat<'a> {
     pub shard: &'a Shard,
     /// What was agreed for it.
     pub terms: &'a Terms,
+}
+
+impl Seat<'_> {
+    /// The rows of part k of K, for every k, such that neighbours in the charged relation differ in one part only.
+    pub(crate) fn parts(&self, count: u32, key: u64) -> Result<Vec<Vec<usize>>, PrivacyError> {
+        self.shard.keys().parts(self.terms.event.adjacency(), count as usize, key)
+    }
 }

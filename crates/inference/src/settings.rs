@@ -30,6 +30,14 @@ pub struct Method {
     pub promise: Option<Promise>,
 }
 
+impl Method {
+    /// True if rows are dealt to parts and may come and go, so that a part must follow from a row's record id.
+    pub fn needs_record_ids(&self) -> bool {
+        let by_parts = matches!(self.solver, Solver::Average { .. } | Solver::Virtual { .. });
+        by_parts && self.promise.is_some_and(|p| p.unit == Unit::Example && p.adjacency == Adjacency::AddRemove)
+    }
+}
+
 /// What is asked and folded.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Scheme {

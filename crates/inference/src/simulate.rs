@@ -52,8 +52,11 @@ impl Simulation<'_> {
         self.finish(&built, drive, observer)
     }
 
-    /// The method's parts for these sites.
+    /// The method's parts for these sites. Refused where it needs record ids that a site's rows do not have.
     pub fn build(&self) -> Result<Built, RunError> {
+        if self.method.needs_record_ids() {
+            self.sites.iter().try_for_each(|site| site.shard.keys().records().map(|_| ()))?;
+        }
         let rows: Vec<u64> = self.sites.iter().map(|s| s.shard.len() as u64).collect();
         build(self.method, &rows, self.model.clone(), self.test.width(), self.prior_precision)
     }

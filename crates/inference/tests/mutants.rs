@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{first_task, natural, private_methods, problem, rng, rows, simulation, sites};
+use common::{first_task, natural, private_methods, problem, rng, rows, simulation, site_of_records, sites};
 use inference::message::Direct;
 use inference::solve::{LocalSolve, Solved, Virtual};
-use inference::{Progress, Rows, Seat, Shard, Stage, Terms};
+use inference::{Progress, Rows, Seat, Stage, Terms};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::record::{Divergence, NoiseCall, Tape};
 use privacy::{
@@ -201,7 +201,7 @@ fn mutant_m16_dividing_by_the_realised_batch_is_caught() {
 
 /// One answer of virtual clients at a recorded gate, under add-remove of an example.
 fn answer_in_parts(rows: Rows, ids: Vec<u64>, tape: &Tape) {
-    let shard = Shard::new(rows, ids).unwrap();
+    let shard = site_of_records("a site", rows, &ids).shard;
     let problem = problem();
     let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0).unwrap() };
     let event = Event::new(mechanism, Adjacency::AddRemove, Unit::Example, Sampling::None, Steps::ONE).unwrap();

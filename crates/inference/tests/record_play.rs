@@ -5,12 +5,12 @@ mod common;
 
 use common::altered::{Altered, Reply};
 use common::variants::{refused, variants};
-use common::{model_of, private_methods, rng, rows, simulation, site};
+use common::{model_of, private_methods, rng, rows, simulation, site, site_of_records};
 use inference::algorithm::{Cavity, Protocol, Pvi};
 use inference::message::Direct;
 use inference::settings::{Method, Solver};
 use inference::solve::{Kept, Likelihood, LocalSolve, Problem, Solved, Task};
-use inference::{Built, Model, Progress, Row, Rows, RunError, Seat, Simulation, Site};
+use inference::{Built, Keys, Model, Progress, Row, Rows, RunError, Seat, Shard, Simulation, Site};
 use privacy::record::{Divergence, Tape};
 use privacy::{Adjacency, Bounded, Gate, Grant, Grid, PrivacyError, Released, Unit};
 use rand_core::Rng;
@@ -82,36 +82,51 @@ fn strange_rows(count: usize, rng: &mut impl Rng) -> Rows {
     out
 }
 
-/// The neighbouring rows of one site: a row replaced, the last row gone, or other rows, and another number of them. A
-/// client that joins or leaves keeps its rows, and says nothing.
-fn neighbour(rows: &Rows, method: &Method, rng: &mut impl Rng) -> Rows {
-    let promise = method.promise.unwrap();
+/// Rows, and which records they are.
+type Data = (Rows, Vec<u64>);
+
+/// A record that nobody else is.
+const NEW_RECORD: u64 = 1_000;
+
+/// The neighbouring rows of one site: a row replaced by one of another record, a row gone, or other rows, and another
+/// number of them. A client that joins or leaves keeps its rows, and says nothing.
+fn neighbour((rows, records): &Data, method: &Method, rng: &mut impl Rng) -> Data {
+    let (promise, n) = (method.promise.unwrap(), rows.len());
     match (promise.unit, promise.adjacency) {
-        (Unit::Client, Adjacency::AddRemove) => rows.clone(),
+        (Unit::Client, Adjacency::AddRemove) => (rows.clone(), records.clone()),
         (Unit::Client, Adjacency::Substitute) => {
             let count = 1 + (rng.next_u64() % 12) as usize;
-            strange_rows(if count == rows.len() { count + 1 } else { count }, rng)
+            let count = if count == n { count + 1 } else { count };
+            (strange_rows(count, rng), (0..count as u64).collect())
         }
         (Unit::Example, Adjacency::Substitute) => {
-            let at = (rng.next_u64() % rows.len() as u64) as usize;
-            replaced(rows, at, rng)
+            let at = (rng.next_u64() % n as u64) as usize;
+            let mut records = records.clone();
+            records[at] = NEW_RECORD;
+            (replaced(rows, at, rng), records)
         }
-        // Batches are drawn by position: only without the last row are the coins of all others the same.
-        (Unit::Example, Adjacency::AddRemove) => rows.select(&(0..rows.len() - 1).collect::<Vec<_>>()),
+        (Unit::Example, Adjacency::AddRemove) => {
+            // Batches are drawn by position: only without the last row are the coins of all others the same.
+            let drawn = !method.needs_record_ids();
+            let gone = if drawn { n - 1 } else { (rng.next_u64() % n as u64) as usize };
+            let rest: Vec<usize> = (0..n).filter(|row| *row != gone).collect();
+            (rows.select(&rest), rest.iter().map(|&row| records[row]).collect())
+        }
     }
 }
 
 fn worlds(method: &Method, pair: u64) -> Worlds {
     let mut rng = rng(pair);
     let sizes = [5, 9, 4];
-    let data: Vec<Rows> = sizes.iter().map(|&n| rows(n, rng.next_u64())).collect();
+    let data: Vec<Data> = sizes.iter().map(|&n| (rows(n, rng.next_u64()), (0..n as u64).collect())).collect();
     let changed = (rng.next_u64() % 3) as usize;
-    let second: Vec<Rows> = data
+    let second: Vec<Data> = data
         .iter()
         .enumerate()
-        .map(|(m, rows)| if m == changed { neighbour(rows, method, &mut rng) } else { rows.clone() })
+        .map(|(m, data)| if m == changed { neighbour(data, method, &mut rng) } else { data.clone() })
         .collect();
-    let sites = |data: Vec<Rows>| data.into_iter().map(|rows| site("a site", rows)).collect();
+    let sites =
+        |data: Vec<Data>| data.into_iter().map(|(rows, records)| site_of_records("a site", rows, &records)).collect();
     let promise = method.promise.unwrap();
     let leaves = (promise.unit, promise.adjacency) == (Unit::Client, Adjacency::AddRemove);
     Worlds { first: sites(data), second: sites(second), absent: leaves.then_some(changed) }
@@ -234,4 +249,34 @@ fn mutant_a_free_answer_from_private_rows_is_caught() {
     };
     assert!(agree(Box::new(Likelihood)));
     assert!(!agree(Box::new(KeepsPrivateStatistics(Likelihood))));
+}
+
+/// What records are for: where a record is a row's position, a row less moves the rows after it to other parts.
+#[test]
+fn mutant_records_by_position_are_caught() {
+    let method = private_methods().into_iter().find(Method::needs_record_ids).unwrap();
+    let built = build(&method, &model_of(&method), &[site("a site", rows(9, 1))]);
+    let caught = (0..50).any(|seed| {
+        let mut rng = rng(seed);
+        let whole = (0..9).fold(rows(9, seed), |rows, at| replaced(&rows, at, &mut rng));
+        let rest = whole.select(&(1..9).collect::<Vec<_>>());
+        let tape = Tape::record();
+        play(&method, &built, (&[site("a site", whole)], None), &tape);
+        let replay = tape.replay();
+        play(&method, &built, (&[site("a site", rest)], None), &replay);
+        matches!(replay.verdict(), Err(Divergence::Moved { .. }))
+    });
+    assert!(caught, "rows moved to other parts, and nobody noticed");
+}
+
+#[test]
+fn a_method_that_needs_record_ids_is_refused_without_them() {
+    let test = rows(2, 1);
+    let method = private_methods().into_iter().find(Method::needs_record_ids).unwrap();
+    let keys = Keys::of_slots((0..9).collect());
+    let bare = vec![Site { name: "bare".into(), shard: Shard::new(rows(9, 1), keys).unwrap(), own: Vec::new() }];
+    let error = simulation(&method, &bare, &test).build().err().unwrap();
+    assert!(error.to_string().contains("parts under add-remove of rows without record ids"), "{error}");
+    let with = vec![site("with ids", rows(9, 1))];
+    assert!(simulation(&method, &with, &test).build().is_ok());
 }

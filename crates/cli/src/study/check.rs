@@ -1,5 +1,6 @@
 //! `posterity check`: what a study would run, in plain words, with what its reader should know.
 
+use super::columns::{self, Columns};
 use super::forecast::{loose_delta, private_rows};
 use super::meant::Study;
 use super::sites::Sites;
@@ -8,16 +9,22 @@ use crate::failure::Failure;
 use inference::settings::{DeltaRule, Method};
 use privacy::Unit;
 use serde_json::json;
+use std::path::Path;
 
-/// The study in words, or as one object.
-pub(crate) fn text(study: &Study, as_json: bool) -> Result<String, Failure> {
-    let warnings: Vec<String> = study.methods.iter().flat_map(|method| warnings(study, method)).collect();
+/// The study in words, or as one object. Header and schema of its data are read, and no row.
+pub(crate) fn text(study: &Study, base: &Path, as_json: bool) -> Result<String, Failure> {
+    let columns = Columns::of(study, base)?;
+    let sites = Sites::declared(study, Some(&columns.schema)).ok().filter(|sites| sites.basis.has_rows());
+    let warnings = |method| private_rows(method).into_iter().chain(too_large(sites.as_ref(), method));
+    let warnings: Vec<String> =
+        columns::not_here(study).into_iter().chain(study.methods.iter().flat_map(warnings)).collect();
     if as_json {
-        return Ok(format!("{}\n", object(study, &warnings)));
+        return Ok(format!("{}\n", object(study, &columns, &warnings)));
     }
     let mut rows = vec![
         row("study", format!("{} is sound", study.name)),
         row("data", words::data(study)),
+        row("columns", columns.words(study.model.bias)),
         row("clients", words::partition(&study.partition)),
         row("model", words::model(&study.model)),
         row("seeds", study.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
@@ -42,7 +49,7 @@ fn described(method: &Method) -> Vec<String> {
     lines
 }
 
-fn object(study: &Study, warnings: &[String]) -> serde_json::Value {
+fn object(study: &Study, columns: &Columns, warnings: &[String]) -> serde_json::Value {
     let methods: Vec<_> = study
         .methods
         .iter()
@@ -57,22 +64,20 @@ fn object(study: &Study, warnings: &[String]) -> serde_json::Value {
             })
         })
         .collect();
-    json!({ "study": study.name, "seeds": study.seeds, "methods": methods, "warnings": warnings })
+    let inputs = columns.schema.inputs(study.model.bias);
+    json!({
+        "study": study.name, "seeds": study.seeds, "columns": columns.header, "inputs": inputs, "methods": methods,
+        "warnings": warnings,
+    })
 }
 
-/// What can be said without planning.
-fn warnings(study: &Study, method: &Method) -> impl Iterator<Item = String> {
-    private_rows(method).into_iter().chain(too_large(study, method))
-}
-
-/// A δ that is too large for the rows that are known to be there.
-fn too_large(study: &Study, method: &Method) -> Option<String> {
-    let sites = Sites::declared(study).ok().filter(|sites| sites.rows_known)?;
-    let promise = method.promise.as_ref()?;
+/// A δ that is too large for the rows that are known or declared to be there.
+fn too_large(sites: Option<&Sites>, method: &Method) -> Option<String> {
+    let (sites, promise) = (sites?, method.promise.as_ref()?);
     let DeltaRule::Fixed(delta) = promise.delta else { return None };
     let among = match promise.unit {
         Unit::Example => sites.rows.iter().copied().min()?,
         Unit::Client => sites.rows.len() as u64,
     };
-    loose_delta(&method.name, promise.unit, delta.get(), among)
+    loose_delta(&method.name, promise.unit, delta.get(), among, sites.basis)
 }

@@ -89,9 +89,11 @@ pub(crate) const ALL: &[Entry] = &[
     Entry {
         code: "S012",
         title: "a plan needs declared rows",
-        text: "`plan` touches no data, so it must be told how many rows and clients there are where noise, batches or δ\n\
-               depend on them: [data] declared_rows = N for all rows of the source, or a list with those of each client.\n\
-               For bundled data the public numbers are known. Exit code 2.",
+        text: "`plan` touches no row, so it must be told how many rows and clients there are where noise, batches or δ\n\
+               depend on them: [data] declared_rows = N for all rows of the source, or a list with those of each client,\n\
+               in the order of their names. Where clients are the values of a column, a total alone is enough for methods\n\
+               whose batches and δ do not go by rows. Of a source split by a column the training rows are declared. For\n\
+               bundled data the public numbers are known. Exit code 2.",
     },
     Entry {
         code: "S013",
@@ -106,6 +108,14 @@ pub(crate) const ALL: &[Entry] = &[
         text: "δ is the probability with which the promise may fail. A mechanism that publishes one random row in full has\n\
                δ = 1/n, so a δ of that size promises almost nothing. Take it well under 1/n. A warning does not change\n\
                the exit code. Exit code 0.",
+    },
+    Entry {
+        code: "S015",
+        title: "parts under add-remove need record ids",
+        text: "Local averaging and virtual clients deal rows to parts. If rows may come and go, a part must not follow from a\n\
+               row's place, because one row less would move all rows after it. It follows from a record id then: name the\n\
+               column in the schema, record_id = \"patient\". Ids are no inputs and stay at the site. Without ids promise\n\
+               substitution, where a row's place is enough. Exit code 2.",
     },
 ];
 
@@ -123,6 +133,7 @@ mod tests {
             include_str!("method.rs"),
             include_str!("promise.rs"),
             include_str!("sites.rs"),
+            include_str!("columns.rs"),
             include_str!("forecast.rs"),
             include_str!("store.rs"),
             include_str!("engine.rs"),

@@ -1,8 +1,9 @@
-//! `posterity plan`: what each method will cost every client, from declared numbers; no data are touched.
+//! `posterity plan`: what each method will cost every client, from declared numbers; no row is touched.
 
+use super::columns;
 use super::guidance::{Guidance, guidance};
 use super::meant::Study;
-use super::sites::Sites;
+use super::sites::{Basis, Sites, span};
 use super::words::{self, row};
 use crate::digits::{shortest, up};
 use crate::failure::Failure;
@@ -12,6 +13,7 @@ use inference::settings::{
 };
 use privacy::{Adjacency, Sampling, Unit};
 use serde::Serialize;
+use std::path::Path;
 
 /// Code of the warning about δ.
 const LOOSE_DELTA: &str = "S014";
@@ -30,8 +32,9 @@ pub(crate) struct Forecast<'a> {
 #[derive(Serialize)]
 struct Report<'a> {
     study: &'a str,
-    clients: usize,
+    clients: Option<usize>,
     rows: Option<&'a [u64]>,
+    rows_are: &'a str,
     parameters: Option<usize>,
     methods: Vec<MethodReport<'a>>,
     guidance: &'a Guidance,
@@ -74,15 +77,15 @@ struct ClientReport {
 }
 
 /// A warning where δ promises almost nothing to one of so many units.
-pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64) -> Option<String> {
-    let (units, named) = match unit {
-        Unit::Example => ("rows of a client", "rows"),
-        Unit::Client => ("clients", "clients"),
+pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64, basis: Basis) -> Option<String> {
+    let (units, named, about) = match unit {
+        Unit::Example => ("rows of a client", "rows", basis.about()),
+        Unit::Client => ("clients", "clients", ""),
     };
     (delta * among as f64 >= 1.0).then(|| {
         let delta = shortest(delta);
         format!(
-            "{LOOSE_DELTA}: {method}: δ = {delta} is not under 1 / {among}, the {units}; take it well under one over the {named}"
+            "{LOOSE_DELTA}: {method}: δ = {delta} is not under 1 / {about}{among}, the {units}; take it well under one over the {named}"
         )
     })
 }
@@ -106,16 +109,18 @@ pub(crate) fn private_rows(method: &Method) -> Option<String> {
 }
 
 impl<'a> Forecast<'a> {
-    /// Plans every method of the study.
-    pub(crate) fn of(study: &'a Study) -> Result<Self, Failure> {
-        let sites = Sites::declared(study)?;
+    /// Plans every method of the study. Of the data, only the schema is looked at; paths are relative to `base`.
+    pub(crate) fn of(study: &'a Study, base: &Path) -> Result<Self, Failure> {
+        let schema = columns::schema_if_there(study, base)?;
+        columns::record_ids(study, schema.as_ref())?;
+        let sites = Sites::declared(study, schema.as_ref())?;
         let parameters = sites.inputs.map(|inputs| inputs + usize::from(study.model.bias));
         let mut plans = Vec::new();
         for (index, method) in study.methods.iter().enumerate() {
             sites.check(study, index, method)?;
             plans.push((method, plan(method, &sites.rows, parameters.unwrap_or(1))?));
         }
-        let guidance = guidance(&study.methods, sites.rows_known.then_some(&sites.rows));
+        let guidance = guidance(&study.methods, &sites);
         Ok(Self { study, sites, parameters, plans, guidance })
     }
 
@@ -124,12 +129,14 @@ impl<'a> Forecast<'a> {
         for (method, plan) in &self.plans {
             let Some(promise) = &method.promise else { continue };
             let loose = plan.clients.iter().filter(|client| client.delta_is_loose()).min_by_key(|client| client.among);
-            let of = |client: &ClientPlan| loose_delta(&method.name, promise.unit, client.delta.get(), client.among);
+            let basis = self.sites.basis;
+            let of = |c: &ClientPlan| loose_delta(&method.name, promise.unit, c.delta.get(), c.among, basis);
             warnings.extend(private_rows(method));
-            warnings.extend(loose.filter(|_| self.sites.rows_known || promise.unit == Unit::Client).and_then(of));
+            warnings.extend(loose.filter(|_| basis.has_rows() || promise.unit == Unit::Client).and_then(of));
         }
-        if !self.sites.rows_known {
-            warnings.push("rows are not declared: δ was not compared with one over their number".to_owned());
+        if !self.sites.basis.has_rows() {
+            let text = "rows of each client are not declared: δ was not compared with one over their number";
+            warnings.push(text.to_owned());
         }
         if self.parameters.is_none() {
             warnings
@@ -140,7 +147,7 @@ impl<'a> Forecast<'a> {
 
     /// The plan in words.
     pub(crate) fn text(&self) -> String {
-        let mut rows = vec![row("study", self.study.name.clone()), row("clients", self.clients())];
+        let mut rows = vec![row("study", self.study.name.clone()), row("clients", self.sites.words())];
         if let Some(parameters) = self.parameters {
             rows.push(row("model", format!("{}: {parameters} parameters", words::model(&self.study.model))));
         }
@@ -153,23 +160,17 @@ impl<'a> Forecast<'a> {
             }
             let bytes = self.parameters.map(|_| format!(" of {} bytes", plan.bytes_per_message));
             let most = if method.promise.is_some() { "at most " } else { "" };
-            rows.push(row("messages", format!("{most}{}{}", plan.messages, bytes.unwrap_or_default())));
+            let whose = if self.sites.basis.has_clients() { "" } else { " of each client" };
+            rows.push(row("messages", format!("{most}{}{whose}{}", plan.messages, bytes.unwrap_or_default())));
         }
         rows.push(row("", ""));
-        let aggregator = if self.guidance.aggregator { " with an aggregator" } else { "" };
-        rows.push(row("suggested", format!("{}{aggregator}", self.guidance.solver)));
-        rows.push(row("", format!("because {} (Heikkilä et al. 2022, section 5)", self.guidance.why)));
+        rows.push(row("suggested", format!("{}: {}", self.guidance.algorithm, self.guidance.settings)));
+        let papers = &self.guidance.papers;
+        let aggregator = if papers.aggregator { " with an aggregator" } else { "" };
+        rows.push(row("the papers", format!("{}{aggregator}, because {}", papers.solver, papers.why)));
+        rows.push(row("", "(Heikkilä et al. 2022, section 5)"));
         rows.extend(self.warnings().into_iter().map(|text| row("warning", text)));
         words::table(&rows).lines().map(|line| format!("{}\n", line.trim_end())).collect()
-    }
-
-    fn clients(&self) -> String {
-        let all = self.sites.rows.len();
-        if !self.sites.rows_known {
-            return format!("{all}, rows not declared");
-        }
-        let total: u64 = self.sites.rows.iter().sum();
-        format!("{all} with {} training rows each, {total} together", span(self.sites.rows.iter().copied()))
     }
 
     /// The plan as one object.
@@ -177,8 +178,9 @@ impl<'a> Forecast<'a> {
         let methods = self.plans.iter().map(|(method, plan)| self.method(method, plan)).collect();
         let report = Report {
             study: &self.study.name,
-            clients: self.sites.rows.len(),
-            rows: self.sites.rows_known.then_some(&self.sites.rows),
+            clients: self.sites.basis.has_clients().then_some(self.sites.rows.len()),
+            rows: self.sites.basis.has_rows().then_some(&self.sites.rows),
+            rows_are: self.sites.basis.name(),
             parameters: self.parameters,
             methods,
             guidance: &self.guidance,
@@ -209,7 +211,7 @@ impl<'a> Forecast<'a> {
 
     fn client(&self, plan: &ClientPlan, rows: u64) -> ClientReport {
         ClientReport {
-            rows: self.sites.rows_known.then_some(rows),
+            rows: self.sites.basis.has_rows().then_some(rows),
             delta: plan.delta.get(),
             noise_multiplier: plan.noise_multiplier(),
             clip: plan.shape.bound().get(),
@@ -219,14 +221,6 @@ impl<'a> Forecast<'a> {
             epsilon_certified: plan.certified,
             epsilon_claimed: plan.claimed,
         }
-    }
-}
-
-/// One number, or the smallest and the largest.
-fn span(numbers: impl Iterator<Item = u64> + Clone) -> String {
-    match (numbers.clone().min(), numbers.max()) {
-        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
-        (least, _) => least.unwrap_or(0).to_string(),
     }
 }
 
@@ -255,10 +249,11 @@ fn cost(promise: &Promise, clients: &[ClientPlan]) -> Vec<(String, String)> {
         Claim::Moments => format!("; at most {} by moments", most(|client| client.claimed)),
     };
     let delta = largest(clients, |client| client.delta.get(), shortest);
+    let updates: Vec<u64> = clients.iter().map(|client| client.updates).collect();
     vec![
         row("promise", words::promise(promise)),
         row("noise", format!("multiplier {multiplier}{calibrated} on sums clipped at {clip}")),
-        row("updates", format!("{} of each client, {each} an update{drawn}", span(clients.iter().map(|c| c.updates)))),
+        row("updates", format!("{} of each client, {each} an update{drawn}", span(&updates))),
         row("cost", format!("{certified}{claimed}; δ {delta}")),
     ]
 }

@@ -2,11 +2,11 @@
 
 use super::fault::{Fault, Source};
 use super::hybrid;
-use super::promise;
 use super::typed::{
     AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, LocalAsTyped, MethodAsTyped,
     RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
 };
+use super::{noise_aware, promise};
 use inference::settings::{
     Aggregator, Batching, Chart, CommitteePrior, Covariance, Damping, FactorRule, Local, Method, Optimiser, Promise,
     Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
@@ -32,6 +32,16 @@ pub(super) struct At<'a> {
 }
 
 impl At<'_> {
+    /// Whether rows are drawn at a rate.
+    pub(super) fn local_rate(&self) -> bool {
+        self.typed.local.as_ref().is_some_and(|local| local.rate.is_some())
+    }
+
+    /// The other way in which rows are drawn.
+    pub(super) fn local_batch(&self) -> Option<BatchAsTyped> {
+        self.typed.local.as_ref().and_then(|local| local.batch)
+    }
+
     /// A fault at a key of this method; its name is in the message.
     pub(super) fn fault(&self, key: &str, code: &'static str, message: &str, hint: &str) -> Fault {
         let message = format!("method {:?}: {message}", self.typed.name);
@@ -46,8 +56,15 @@ pub(super) fn all(typed: &[MethodAsTyped], source: &Source<'_>) -> Result<Vec<Me
 
 fn method(at: &At<'_>) -> Result<Method, Fault> {
     let typed = at.typed;
-    let (scheme, solver) = (scheme(at)?, solver(at)?);
-    let local = local(at, &typed.local)?;
+    let scheme = scheme(at)?;
+    let (solver, local) = match (scheme, &typed.local) {
+        (Scheme::NoiseAware(_), _) => (noise_aware::solver(at)?, noise_aware::local()),
+        (_, Some(given)) => (solver(at)?, local(at, given)?),
+        (_, None) => {
+            let hint = "for example local = { steps = 10, rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }";
+            return Err(at.fault("algorithm", "S011", "local, the optimisation at a client, is missing", hint));
+        }
+    };
     let promise = promise::of(at, solver)?;
     let covariance = match typed.covariance {
         CovarianceWord::MeanField => Covariance::MeanField,
@@ -82,6 +99,13 @@ fn scheme(at: &At<'_>) -> Result<Scheme, Fault> {
             "a prior is chosen for a committee only",
             "leave it out; [model] has the prior",
         )),
+        AlgorithmWord::NoiseAware => Ok(Scheme::NoiseAware(noise_aware::settings(at)?)),
+        _ if at.typed.noise_aware.is_some() => Err(at.fault(
+            "noise_aware",
+            "S011",
+            "these are constants of noise-aware PVI",
+            "leave them out, or use algorithm = \"noise-aware\"",
+        )),
         AlgorithmWord::Pvi => Ok(Scheme::Pvi),
         AlgorithmWord::GlobalVi => Ok(Scheme::GlobalVi),
     }
@@ -93,7 +117,11 @@ fn solver(at: &At<'_>) -> Result<Solver, Fault> {
         Some(0) => Err(at.fault("parts", "S004", "parts is 0", "a client has at least one part, such as parts = 100")),
         None => Err(at.fault("solver", "S011", "this solver needs parts", "for example parts = 100")),
     };
-    match at.typed.solver {
+    let Some(solver) = at.typed.solver else {
+        let hint = "clear without privacy; dp-optimisation, perturb, average or virtual with it";
+        return Err(at.fault("algorithm", "S011", "solver, how a client solves, is missing", hint));
+    };
+    match solver {
         SolverWord::Average => Ok(Solver::Average { parts: parts()? }),
         SolverWord::Virtual => Ok(Solver::Virtual { parts: parts()? }),
         _ if at.typed.parts.is_some() => {
@@ -129,14 +157,14 @@ fn check_solver(at: &At<'_>, scheme: Scheme, solver: Solver, family: Covariance,
         return Err(at.fault("local.optimiser", "S009", why, "use optimiser = \"natural\""));
     }
     if natural && local.batch != Batching::All {
-        let key = if at.typed.local.rate.is_some() { "local.rate" } else { "local.batch" };
+        let key = if at.local_rate() { "local.rate" } else { "local.batch" };
         return Err(at.fault(key, "S009", "natural steps use all rows", "leave rate and batch out"));
     }
     if scheme == Scheme::GlobalVi && !matches!(solver, Solver::Clear | Solver::DpOptimisation) {
         let why = "global VI asks for one gradient a round";
         return Err(at.fault("solver", "S009", why, "use solver = \"clear\", or \"dp-optimisation\" with privacy"));
     }
-    if scheme == Scheme::GlobalVi && at.typed.local.steps != 1 {
+    if scheme == Scheme::GlobalVi && local.steps != 1 {
         let why = "global VI makes one step a round";
         return Err(at.fault("local.steps", "S009", why, "leave steps out, and set rounds"));
     }

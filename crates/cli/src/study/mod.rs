@@ -2,6 +2,7 @@
 
 mod check;
 pub(crate) mod codes;
+mod columns;
 mod engine;
 mod fault;
 mod forecast;
@@ -9,6 +10,7 @@ mod guidance;
 mod hybrid;
 mod meant;
 mod method;
+mod noise_aware;
 mod plain;
 mod posterior;
 mod predict;
@@ -37,13 +39,13 @@ use std::path::Path;
 
 /// `posterity check`
 pub(crate) fn check(path: &Path, json: bool) -> Result<String, Failure> {
-    check::text(&Study::open(path)?, json)
+    check::text(&Study::open(path)?, folder(path), json)
 }
 
 /// `posterity plan`
 pub(crate) fn plan(path: &Path, json: bool) -> Result<String, Failure> {
     let study = Study::open(path)?;
-    let forecast = forecast::Forecast::of(&study)?;
+    let forecast = forecast::Forecast::of(&study, folder(path))?;
     Ok(if json { forecast.json() } else { forecast.text() })
 }
 
@@ -59,8 +61,7 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
             format!("posterity reproduce {}", study.file),
         ));
     }
-    let base = arguments.study.parent().unwrap_or(Path::new("."));
-    let engine = open(&study, base)?;
+    let engine = open(&study, folder(&arguments.study))?;
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
     run::run(&study, engine.as_ref(), &out, json)
 }
@@ -71,6 +72,11 @@ fn open(study: &Study, base: &Path) -> Result<Box<dyn engine::Engine>, Failure> 
         Some(made) => Box::new(synthetic::Made::open(study, made)?),
         None => Box::new(simulator::Simulator::open(study, base)?),
     })
+}
+
+/// The folder of a study, which its paths are relative to.
+fn folder(study: &Path) -> &Path {
+    study.parent().unwrap_or(Path::new("."))
 }
 
 /// `posterity predict`

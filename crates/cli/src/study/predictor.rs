@@ -18,7 +18,8 @@ const FILE: &str = "the rows to predict";
 
 /// Predicts the rows of a CSV from a stored posterior.
 pub(crate) fn predict(posterior: &Posterior, csv: &[u8]) -> Result<Predictions, Failure> {
-    let schema = Schema::from_toml(&posterior.data_schema).map_err(|e| Failure::data("the schema", e))?;
+    let schema =
+        Schema::from_toml(&posterior.data_schema).map_err(|e| Failure::data("the schema", e))?.without_record_id();
     let inputs = inputs_only(csv, &schema).map_err(|error| Failure::data(FILE, error))?;
     let table = read(&inputs[..], &schema, posterior.bias, &[], Reading::Strict);
     let table = table.map_err(|error| Failure::data(FILE, error))?;
@@ -31,10 +32,11 @@ pub(crate) fn predict(posterior: &Posterior, csv: &[u8]) -> Result<Predictions, 
     let predictions = likelihood(posterior.model.likelihood()).predict(&table.rows, &q);
     let intervals = intervals(&predictions, &table.rows, &q);
     let (centre, scale) = scale_of(&schema);
-    let rows = table.ids.iter().zip(predictions.into_iter().zip(intervals)).map(|(id, (prediction, interval))| {
-        let (prediction, interval) = in_units(prediction, interval, centre, scale);
-        Predicted { row: id + 1, prediction, interval }
-    });
+    let rows =
+        table.keys.slots().iter().zip(predictions.into_iter().zip(intervals)).map(|(id, (prediction, interval))| {
+            let (prediction, interval) = in_units(prediction, interval, centre, scale);
+            Predicted { row: id + 1, prediction, interval }
+        });
     Ok(Predictions { of: predicted(&schema), rows: rows.collect() })
 }
 

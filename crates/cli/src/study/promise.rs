@@ -122,7 +122,7 @@ fn check_aggregator(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<()
     if promise.aggregator == Aggregator::None {
         return Ok(());
     }
-    let global = at.typed.algorithm == AlgorithmWord::GlobalVi;
+    let global = matches!(at.typed.algorithm, AlgorithmWord::GlobalVi | AlgorithmWord::NoiseAware);
     let why = match solver {
         _ if global => None,
         Solver::DpOptimisation => Some(
@@ -134,14 +134,15 @@ fn check_aggregator(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<()
         _ => None,
     };
     if let Some(why) = why {
-        let hint = "use aggregator = \"none\"; with an aggregator use average, virtual or perturb, or global-vi";
+        let hint =
+            "use aggregator = \"none\"; with an aggregator use average, virtual or perturb, global-vi or noise-aware";
         return Err(at.fault("privacy.aggregator", "S007", why, hint));
     }
     if at.typed.schedule != ScheduleWord::Synchronous {
         let why = "an aggregator adds up all clients at once";
         return Err(at.fault("schedule", "S007", why, "use schedule = \"synchronous\""));
     }
-    let sampled = at.typed.local.rate.is_some() || !matches!(at.typed.local.batch, None | Some(BatchAsTyped::Word(_)));
+    let sampled = at.local_rate() || !matches!(at.local_batch(), None | Some(BatchAsTyped::Word(_)));
     if matches!(promise.aggregator, Aggregator::Shares { .. }) && solver == Solver::DpOptimisation && sampled {
         let why = "noise shares are charged for all rows: no amplification by sampling is proved for them";
         return Err(at.fault("local", "S007", why, "use batch = \"all\", or aggregator = \"curator\""));
@@ -154,12 +155,12 @@ fn check_sampling(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<(), 
     if solver != Solver::DpOptimisation {
         return Ok(());
     }
-    let fixed = matches!(at.typed.local.batch, Some(BatchAsTyped::Fixed(_)));
+    let fixed = matches!(at.local_batch(), Some(BatchAsTyped::Fixed(_)));
     if fixed && promise.adjacency == Adjacency::AddRemove {
         let why = "a batch of fixed size changes its law for every row when one row is added or removed";
         return Err(at.fault("local.batch", "S009", why, "use adjacency = \"substitute\", or a rate"));
     }
-    let sampled = at.typed.local.rate.is_some() || matches!(at.typed.local.batch, Some(BatchAsTyped::Fraction(_)));
+    let sampled = at.local_rate() || matches!(at.local_batch(), Some(BatchAsTyped::Fraction(_)));
     if promise.accountant == Claim::Moments && (fixed || sampled && promise.adjacency == Adjacency::Substitute) {
         let why = "the moments accountant knows batches drawn at a rate under add-remove only";
         return Err(at.fault("privacy.accountant", "S009", why, "use accountant = \"certified\""));

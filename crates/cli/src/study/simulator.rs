@@ -1,5 +1,6 @@
 //! The engine of `run`: opened data, and the simulator of the inference room behind the frame's contract.
 
+use super::columns;
 use super::engine::{Engine, Work};
 use super::meant::{Likelihood, Study};
 use super::posterior::Marginals;
@@ -39,8 +40,8 @@ impl Simulator {
         let source = datasets::open(&study.data.source, study.data.schema.as_deref(), base)?;
         let (split, partition) = (study.data.split.clone(), study.partition.clone());
         let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
+        columns::check(study, &source.schema)?;
         let table = source.read(study.model.bias, &keep)?;
-        check_outcome(study, &source)?;
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
         let opened = Self {
             digest: digest.into(),
@@ -161,21 +162,6 @@ fn in_units(mut finished: Finished, scale: f64) -> Finished {
 
 fn marginals(q: &Gaussian) -> Marginals {
     Marginals { mean: q.mean().to_vec(), deviation: q.deviations(), precision: q.packed_precision() }
-}
-
-/// A logistic model wants two classes, a linear one a number.
-fn check_outcome(study: &Study, source: &datasets::Source) -> Result<(), Failure> {
-    match (study.model.kind, source.schema.classes()) {
-        (Likelihood::Logistic { .. }, Some(2)) | (Likelihood::Linear { .. }, None) => Ok(()),
-        (Likelihood::Logistic { .. }, _) => Err(Failure::usage(
-            format!("a logistic model needs an outcome of two levels, and that of {} is another", source.name),
-            "kind = \"linear\" for a number; more than two classes come later",
-        )),
-        (Likelihood::Linear { .. }, Some(_)) => Err(Failure::usage(
-            format!("a linear model needs an outcome that is a number, and that of {} has levels", source.name),
-            "kind = \"logistic\" for two levels",
-        )),
-    }
 }
 
 /// The model of a likelihood.

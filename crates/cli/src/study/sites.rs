@@ -2,135 +2,205 @@
 
 use super::fault::{Fault, Source};
 use super::meant::{DeclaredRows, Study};
-use inference::settings::{Batching, DeltaRule, Method};
-use inference::{Partition, Skew, Split};
-
-/// Public numbers of bundled data.
-struct Known {
-    name: &'static str,
-    rows: u64,
-    /// Inputs after encoding, without the bias, where the schema leaves no choice.
-    inputs: Option<usize>,
-    /// A column with the rows of its levels, in the order of their names.
-    column: Option<(&'static str, &'static [(&'static str, u64)])>,
-}
-
-/// Bundled data, as their attribution page counts them.
-const KNOWN: [Known; 5] = [
-    Known {
-        name: "adult",
-        rows: 48_842,
-        inputs: Some(108),
-        column: Some(("split", &[("test", 16_281), ("train", 32_561)])),
-    },
-    Known {
-        name: "heart",
-        rows: 920,
-        inputs: None,
-        column: Some((
-            "hospital",
-            &[("cleveland", 303), ("hungary", 294), ("switzerland", 123), ("va_long_beach", 200)],
-        )),
-    },
-    Known { name: "wine", rows: 6_497, inputs: None, column: Some(("colour", &[("red", 1_599), ("white", 4_898)])) },
-    Known { name: "abalone", rows: 4_177, inputs: None, column: None },
-    Known { name: "digits", rows: 1_797, inputs: Some(64), column: None },
-];
+use crate::registry::{self, Set};
+use inference::settings::{Aggregator, Batching, DeltaRule, Method, Schedule};
+use inference::{Partition, Schema, Skew, Split};
 
 /// Clients as declared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sites {
-    /// Training rows of each client; 1 where they are not known.
+    /// Training rows of each client; 1 where they are not known, and one client where their number is not.
     pub(crate) rows: Vec<u64>,
-    /// False if only the number of clients is known.
-    pub(crate) rows_known: bool,
+    pub(crate) basis: Basis,
     /// Inputs of an encoded row, without the bias.
     pub(crate) inputs: Option<usize>,
 }
 
-impl Sites {
-    /// From the study's own declaration, else from what is public about bundled data.
-    pub(crate) fn declared(study: &Study) -> Result<Self, Fault> {
-        let known = KNOWN.iter().find(|known| known.name == study.data.source);
-        let inputs = study.data.declared_inputs.or(known.and_then(|known| known.inputs));
-        if let (Some(made), Partition::Even { clients }) = (&study.data.synthetic, &study.partition) {
-            let rows = vec![made.rows_per_client as u64; *clients];
-            return Ok(Self { rows, rows_known: true, inputs: Some(made.inputs) });
-        }
-        match rows(study, known) {
-            Some(rows) if !rows.contains(&0) => Ok(Self { rows, rows_known: true, inputs }),
-            Some(_) => Err(fault(study, "partition", "a client would have no training rows")),
-            None => match study.partition {
-                Partition::Even { clients } | Partition::Skewed(Skew { clients, .. }) => {
-                    Ok(Self { rows: vec![1; clients], rows_known: false, inputs })
-                }
-                Partition::Column { .. } => {
-                    let why = "clients are the values of a column, and how many rows each of them has is not declared";
-                    let hint = "add declared_rows = [120, 80, 45], a list with the rows of each client, under [data]";
-                    Err(Fault { hint: hint.to_owned(), ..fault(study, "data", why) })
-                }
-            },
-        }
+/// Where the numbers come from, and so how they may be spoken of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// The rows of known data: exact, whatever the seed.
+    Known,
+    /// Known data of which some rows are left out, by a draw or for want of an outcome: about these.
+    Estimated,
+    /// The study says so.
+    Declared,
+    /// Only the number of clients is known.
+    Clients,
+    /// Only this is declared, and no more: training rows of all clients together.
+    Total(u64),
+}
+
+impl Basis {
+    /// True if the rows of each client are known or declared.
+    pub(crate) fn has_rows(self) -> bool {
+        matches!(self, Self::Known | Self::Estimated | Self::Declared)
     }
 
-    /// Refuses a method whose cost depends on rows that are not known.
-    pub(crate) fn check(&self, study: &Study, index: usize, method: &Method) -> Result<(), Fault> {
-        let by_rows = matches!(method.local.batch, Batching::PoissonOf { .. } | Batching::WithoutReplacement(_));
-        let delta_by_rows =
-            method.promise.as_ref().is_some_and(|promise| promise.delta == DeltaRule::PowerOfTenBelowRows);
-        if self.rows_known || method.promise.is_none() || !(by_rows || delta_by_rows) {
-            return Ok(());
+    /// True if it is known how many clients there are.
+    pub(crate) fn has_clients(self) -> bool {
+        !matches!(self, Self::Total(_))
+    }
+
+    /// The word before a number of rows.
+    pub(crate) fn about(self) -> &'static str {
+        if self == Self::Known { "" } else { "about " }
+    }
+
+    /// The name in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::Estimated => "estimated",
+            Self::Declared | Self::Total(_) => "declared",
+            Self::Clients => "not declared",
         }
-        Err(fault(study, &format!("method.{index}"), "its batch or δ depends on the rows, which are not declared"))
+    }
+}
+
+impl Sites {
+    /// From the study's own declaration, else from what is public about known data.
+    pub(crate) fn declared(study: &Study, schema: Option<&Schema>) -> Result<Self, Fault> {
+        if let (Some(made), Partition::Even { clients }) = (&study.data.synthetic, &study.partition) {
+            let rows = vec![made.rows_per_client as u64; *clients];
+            return Ok(Self { rows, basis: Basis::Known, inputs: Some(made.inputs) });
+        }
+        let inputs = study.data.declared_inputs.or_else(|| schema.map(|schema| schema.inputs(false).len()));
+        let (rows, basis) = counted(study, schema)?;
+        if rows.contains(&0) {
+            return Err(fault(study, "partition", "a client would have no training rows"));
+        }
+        Ok(Self { rows, basis, inputs })
+    }
+
+    /// Refuses a method whose cost depends on rows or clients that are not known.
+    pub(crate) fn check(&self, study: &Study, index: usize, method: &Method) -> Result<(), Fault> {
+        let Some(promise) = &method.promise else { return Ok(()) };
+        let by_rows = matches!(method.local.batch, Batching::PoissonOf { .. } | Batching::WithoutReplacement(_))
+            || promise.delta == DeltaRule::PowerOfTenBelowRows;
+        let by_clients = matches!(promise.aggregator, Aggregator::Shares { .. })
+            || matches!(method.schedule, Schedule::Asynchronous(_));
+        let at = format!("method.{index}");
+        if by_rows && !self.basis.has_rows() {
+            return Err(fault(study, &at, "its batch or δ depends on the rows of each client, which are not declared"));
+        }
+        if by_clients && !self.basis.has_clients() {
+            return Err(fault(study, &at, "its cost depends on the number of clients, which is not declared"));
+        }
+        Ok(())
+    }
+
+    /// In words: facts as facts, estimates as estimates.
+    pub(crate) fn words(&self) -> String {
+        let (all, about) = (self.rows.len(), self.basis.about());
+        match self.basis {
+            Basis::Clients => format!("{all}, rows not declared"),
+            Basis::Total(rows) => format!("a number not declared, about {rows} training rows together as declared"),
+            Basis::Known | Basis::Estimated | Basis::Declared => {
+                let total: u64 = self.rows.iter().sum();
+                let declared = if self.basis == Basis::Declared { ", as declared" } else { "" };
+                format!("{all} with {about}{} training rows each, {about}{total} together{declared}", span(&self.rows))
+            }
+        }
+    }
+}
+
+/// One number, or the smallest and the largest.
+pub(crate) fn span(numbers: &[u64]) -> String {
+    match (numbers.iter().min(), numbers.iter().max()) {
+        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
+        (least, _) => least.unwrap_or(&0).to_string(),
     }
 }
 
 fn fault(study: &Study, path: &str, message: &str) -> Fault {
-    let source = Source::new(study.file.clone(), &study.text);
-    let hint = "add declared_rows = N, or a list with the rows of each client, under [data]";
-    source.fault(path, "S012", message.to_owned(), hint)
-}
-
-/// Training rows of each client, where they follow from public numbers.
-fn rows(study: &Study, known: Option<&Known>) -> Option<Vec<u64>> {
-    if let Some(DeclaredRows::Each(each)) = &study.data.declared_rows {
-        return each.iter().map(|&rows| kept(&study.data.split, rows, None)).collect();
-    }
-    if let Partition::Column { column } = &study.partition {
-        let (_, levels) = known?.column.filter(|(name, _)| name == column)?;
-        return levels.iter().map(|(_, rows)| kept(&study.data.split, *rows, None)).collect();
-    }
-    let rows = match study.data.declared_rows {
-        Some(DeclaredRows::All(rows)) => rows,
-        _ => known?.rows,
+    let hint = match &study.partition {
+        Partition::Column { column } => format!(
+            "under [data] add declared_rows = [N, N]: the rows of each {column}, in the order of their names; a total, \
+             declared_rows = N, is enough for a method whose batch and δ do not go by rows"
+        ),
+        _ => {
+            "under [data] add declared_rows = N, the rows of all clients together, or a list with those of each".into()
+        }
     };
-    Some(dealt(&study.partition, kept(&study.data.split, rows, known)?))
+    Source::new(study.file.clone(), &study.text).fault(path, "S012", message.to_owned(), hint)
 }
 
-/// Rows that are left for training.
-fn kept(split: &Split, rows: u64, known: Option<&Known>) -> Option<u64> {
-    match split {
-        Split::Fraction { test } => Some(rows - (rows as f64 * test).floor() as u64),
-        Split::Half => Some(rows - rows / 2),
+/// Training rows of each client, and where they come from.
+fn counted(study: &Study, schema: Option<&Schema>) -> Result<(Vec<u64>, Basis), Fault> {
+    let set = registry::find(&study.data.source);
+    let split = &study.data.split;
+    match (&study.data.declared_rows, &study.partition) {
+        (Some(DeclaredRows::Each(each)), partition) => listed(study, each, clients(partition, set)),
+        (declared, Partition::Column { column }) => match (set.and_then(|set| set.levels_of(column)), declared) {
+            (Some(levels), _) => Ok(by_level(levels, split)),
+            (None, Some(DeclaredRows::All(rows))) => Ok((vec![1], Basis::Total(trained(split, *rows)))),
+            (None, _) => Err(fault(study, "data", &format!("how many rows each {column} has is not declared"))),
+        },
+        (Some(DeclaredRows::All(rows)), partition) => Ok((dealt(partition, trained(split, *rows)), Basis::Declared)),
+        (None, partition) => Ok(match set.and_then(|set| public(set, split, schema)) {
+            Some((rows, basis)) => (dealt(partition, rows), basis),
+            None => (vec![1; clients(partition, set).unwrap_or(1)], Basis::Clients),
+        }),
+    }
+}
+
+/// How many clients a partition has, where that is known without its rows.
+fn clients(partition: &Partition, set: Option<&Set>) -> Option<usize> {
+    match partition {
+        Partition::Even { clients } | Partition::Skewed(Skew { clients, .. }) => Some(*clients),
+        Partition::Column { column } => set?.levels_of(column).map(<[_]>::len),
+    }
+}
+
+/// A list of rows, one number for each client.
+fn listed(study: &Study, each: &[u64], clients: Option<usize>) -> Result<(Vec<u64>, Basis), Fault> {
+    if let Some(clients) = clients.filter(|clients| *clients != each.len()) {
+        let message =
+            format!("declared_rows is a list of {}, expected one number for each of {clients} clients", each.len());
+        let source = Source::new(study.file.clone(), &study.text);
+        return Err(source.fault(
+            "data.declared_rows",
+            "S012",
+            message,
+            "declare one number for each client, or the total",
+        ));
+    }
+    Ok((each.iter().map(|&rows| trained(&study.data.split, rows)).collect(), Basis::Declared))
+}
+
+/// The clients of a column whose values are known. A drawn split leaves about its share at each of them.
+fn by_level(levels: &[(&str, u64)], split: &Split) -> (Vec<u64>, Basis) {
+    match levels.iter().map(|(_, rows)| kept(split, *rows)).collect() {
+        Some(rows) => (rows, Basis::Estimated),
+        None => (vec![1; levels.len()], Basis::Clients),
+    }
+}
+
+/// Training rows of a known set, and whether that is exact.
+fn public(set: &Set, split: &Split, schema: Option<&Schema>) -> Option<(u64, Basis)> {
+    let rows = match split {
         Split::Column { column, test_level } => {
-            let (_, levels) = known?.column.filter(|(name, _)| name == column)?;
-            Some(levels.iter().filter(|(level, _)| level != test_level).map(|(_, rows)| rows).sum())
+            let levels = set.levels_of(column)?.iter();
+            levels.filter(|(level, _)| level != test_level).map(|(_, rows)| rows).sum()
         }
-    }
+        drawn => kept(drawn, set.rows)?,
+    };
+    let dropped = schema.is_none_or(|schema| schema.outcome().drop_missing);
+    Some((rows, if dropped { Basis::Estimated } else { Basis::Known }))
 }
 
-/// Rows of each client. Skewed: ⌊(1 − ρ)n/M⌋ for the first half, ⌊(1 + ρ)n/M⌋ for the others.
+/// Training rows of so many declared ones. Where a column marks the held-out rows, the training rows are declared.
+fn trained(split: &Split, rows: u64) -> u64 {
+    kept(split, rows).unwrap_or(rows)
+}
+
+fn kept(split: &Split, rows: u64) -> Option<u64> {
+    split.kept(usize::try_from(rows).ok()?).map(|rows| rows as u64)
+}
+
+/// The training rows of each client.
 fn dealt(partition: &Partition, rows: u64) -> Vec<u64> {
-    match *partition {
-        Partition::Even { clients } => {
-            let clients = clients as u64;
-            (0..clients).map(|at| rows / clients + u64::from(at < rows % clients)).collect()
-        }
-        Partition::Skewed(Skew { clients, rho, .. }) => {
-            let clients = clients as u64;
-            let share = |factor: f64| (factor * rows as f64 / clients as f64).floor() as u64;
-            (0..clients).map(|at| share(if at < clients / 2 { 1.0 - rho } else { 1.0 + rho })).collect()
-        }
-        Partition::Column { .. } => Vec::new(),
-    }
+    let sizes = usize::try_from(rows).ok().and_then(|rows| partition.sizes(rows));
+    sizes.unwrap_or_default().into_iter().map(|rows| rows as u64).collect()
 }

@@ -9,7 +9,7 @@ use super::typed::{DataAsTyped, ModelAsTyped, ModelKind};
 use crate::clock::cpu_seconds;
 use crate::failure::Failure;
 use inference::results::{ClientSummary, DataSummary};
-use inference::{Drawn, Linear, Observer, Partition, Simulation, Split, SyntheticLinear};
+use inference::{Drawn, Linear, Observer, Partition, Schema, Simulation, Split, SyntheticLinear};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -39,6 +39,23 @@ pub(crate) struct Synthetic {
     pub(crate) inputs: usize,
     effect_variance: f64,
     noise_deviation: (f64, f64),
+}
+
+impl Synthetic {
+    fn names(&self) -> Vec<String> {
+        (1..=self.inputs).map(|input| format!("x{input}")).collect()
+    }
+
+    /// Header and schema that a file of such rows would have.
+    pub(super) fn columns(&self) -> Result<(Vec<String>, Schema), Failure> {
+        let column = |name: &String| format!("{{ name = {name:?}, kind = \"numeric\", centre = 0, scale = 1 }}");
+        let columns: Vec<String> = self.names().iter().map(column).collect();
+        let outcome = "outcome = { column = \"y\", bounds = [-1e9, 1e9], centre = 0, scale = 1 }";
+        let text = format!("record_id = \"row\"\n{outcome}\ncolumn = [{}]\n", columns.join(", "));
+        let header = [&["row".to_owned(), "y".to_owned()], self.names().as_slice()].concat();
+        let schema = Schema::from_toml(&text).map_err(|error| Failure::data(SOURCE, error))?;
+        Ok((header, schema))
+    }
 }
 
 /// The law that a study names; none if its rows come from a file.
@@ -84,6 +101,7 @@ pub(super) fn of(
 /// Made-up data and what is to be done with them.
 pub(super) struct Made {
     law: SyntheticLinear,
+    inputs: Vec<String>,
     prior_precision: f64,
     first_seed: u64,
 }
@@ -106,7 +124,7 @@ impl Made {
         let held_out = (share / (1.0 - share) * (clients * rows) as f64).round() as usize;
         let law = SyntheticLinear { clients, rows, held_out, inputs, effect_variance, noise_deviation };
         let first_seed = study.seeds.first().copied().unwrap_or(1);
-        Ok(Self { law, prior_precision: study.model.prior_precision, first_seed })
+        Ok(Self { law, inputs: made.names(), prior_precision: study.model.prior_precision, first_seed })
     }
 
     fn digest(&self) -> [u8; 32] {
@@ -128,7 +146,7 @@ impl Engine for Made {
         let client = |name: &String| ClientSummary { name: name.clone(), rows: self.law.rows, test_rows: 0 };
         Ok(DataSummary {
             source: SOURCE.to_owned(),
-            inputs: (1..=self.law.inputs).map(|input| format!("x{input}")).collect(),
+            inputs: self.inputs.clone(),
             train_rows: self.law.clients * self.law.rows,
             test_rows: federation.test.len(),
             clients: federation.sites.iter().map(|site| client(&site.name)).collect(),

@@ -3,13 +3,13 @@
 use super::meant::{Likelihood, Model, Study};
 use crate::digits::shortest;
 use inference::settings::{
-    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, DeltaRule, FactorRule, Hybrid, Method, Noise,
-    Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, Curvature, DeltaRule, FactorRule, Hybrid, Method,
+    Noise, NoiseAware, Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use inference::{Expectation, Partition, Predictive, Skew, Split};
 use privacy::{Adjacency, Unit};
 
-/// `pvi`, `committee`, `global-vi`.
+/// `pvi`, `committee`, `global-vi`, `noise-aware`.
 pub(crate) fn algorithm(scheme: Scheme) -> &'static str {
     match scheme {
         Scheme::Pvi => "pvi",
@@ -64,9 +64,16 @@ pub(crate) fn method(method: &Method) -> String {
     let scheme = match method.scheme {
         Scheme::Committee(CommitteePrior::Same) => "committee with the same prior".to_owned(),
         Scheme::Committee(CommitteePrior::Split) => "committee with a split prior".to_owned(),
+        Scheme::NoiseAware(NoiseAware { curvature: Curvature::Moments { .. }, .. }) => {
+            "noise-aware by moments".to_owned()
+        }
+        Scheme::NoiseAware(NoiseAware { curvature: Curvature::EveryRound { .. }, .. }) => {
+            "noise-aware by curvature of every round".to_owned()
+        }
         other => algorithm(other).to_owned(),
     };
     let solver = match method.solver {
+        _ if matches!(method.scheme, Scheme::NoiseAware(_)) => "residuals of all rows".to_owned(),
         Solver::Average { parts } => format!("average of {parts} parts"),
         Solver::Virtual { parts } => format!("{parts} virtual clients"),
         Solver::Likelihood => "one likelihood, released once and reused".to_owned(),

@@ -150,7 +150,7 @@ impl<'a> Encoder<'a> {
 }
 
 /// Empty, `?` and `NA` are missing, unless they are a level.
-fn is_missing(cell: &str) -> bool {
+pub(crate) fn is_missing(cell: &str) -> bool {
     matches!(cell, "" | "?" | "NA")
 }
 

@@ -25,15 +25,14 @@ pub struct Federation {
 impl Federation {
     /// Splits a table and deals out its training rows. A function of its arguments alone.
     ///
-    /// A row's id at its site is its place in the file.
+    /// A row keeps its keys: its place in the file, and its record's id.
     pub fn new(table: &Encoded, split: &Split, partition: &Partition, seed: u64) -> Result<Self, DataError> {
         let (train, test) = split.rows(table, seed)?;
         let clients = partition.clients(table, &train, seed)?;
         let homes = partition.homes(table, &test)?;
         let site = |(name, rows): (String, Vec<usize>)| {
-            let ids = rows.iter().map(|row| table.ids[*row]).collect();
             let own = homes.get(&name).cloned().unwrap_or_default();
-            Ok(Site { name, shard: Shard::new(table.rows.select(&rows), ids)?, own })
+            Ok(Site { name, shard: Shard::new(table.rows.select(&rows), table.keys.select(&rows))?, own })
         };
         let sites = clients.into_iter().map(site).collect::<Result<_, DataError>>()?;
         Ok(Self { sites, test: table.rows.select(&test) })

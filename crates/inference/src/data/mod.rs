@@ -3,6 +3,8 @@
 mod draw;
 mod encode;
 mod federation;
+mod keys;
+mod line;
 mod nearest;
 mod partition;
 mod rows;
@@ -14,6 +16,7 @@ mod table;
 
 pub use encode::Reading;
 pub use federation::{Federation, Site};
+pub use keys::{Keys, RecordId};
 pub use nearest::nearest;
 pub use partition::{Dealt, Partition, Skew};
 pub use rows::{Row, Rows};
@@ -21,7 +24,7 @@ pub use schema::{Column, Kind, Missing, Numeric, Outcome, OutcomeKind, Schema};
 pub use shard::Shard;
 pub use split::Split;
 pub use synthetic::{Drawn, SyntheticLinear};
-pub use table::{Encoded, header, read};
+pub use table::{Encoded, agree, header, read};
 
 #[cfg(test)]
 mod tests {
@@ -35,6 +38,6 @@ mod tests {
         }
         let site = (0..n).map(|i| format!("s{}", i % 3)).collect();
         let columns = [("site".to_owned(), site)].into();
-        Encoded { rows, ids: (0..n as u64).collect(), inputs: vec!["x".into()], columns }
+        Encoded { rows, keys: Keys::of_slots((0..n as u64).collect()), inputs: vec!["x".into()], columns }
     }
 }

@@ -1,6 +1,7 @@
 //! Which rows go to which client.
 
 use crate::data::draw::{Purpose, shuffle, whole};
+use crate::data::encode::is_missing;
 use crate::{DataError, Encoded};
 use std::collections::BTreeMap;
 
@@ -48,11 +49,23 @@ impl Partition {
         }
     }
 
+    /// How many of n training rows each client has, where that follows from their number.
+    pub fn sizes(&self, n: usize) -> Option<Vec<usize>> {
+        match self {
+            Self::Even { clients } => Some(even_sizes(*clients, n).collect()),
+            Self::Column { .. } => None,
+            Self::Skewed(skew) => {
+                let ((small, large), half) = (skew.each(n), skew.clients / 2);
+                Some([vec![small; half], vec![large; half]].concat())
+            }
+        }
+    }
+
     /// The clients of these rows of the table. No client is empty, and no row is at two clients.
     pub fn clients(&self, table: &Encoded, train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
         match self {
             Self::Even { clients } => even(*clients, train, seed),
-            Self::Column { column } => by_value(column, table.column(column)?, train),
+            Self::Column { column } => by_value(column, table, train),
             Self::Skewed(skew) => skew.clients(table.rows.outcomes(), train, seed),
         }
     }
@@ -63,16 +76,11 @@ impl Partition {
         if let Self::Column { column } = self {
             let values = table.column(column)?;
             for (place, row) in held_out.iter().enumerate() {
-                homes.entry(client_of(&values[*row]).to_owned()).or_default().push(place);
+                homes.entry(values[*row].clone()).or_default().push(place);
             }
         }
         Ok(homes)
     }
-}
-
-/// The client of a value; an empty cell has a name too.
-fn client_of(value: &str) -> &str {
-    if value.is_empty() { "?" } else { value }
 }
 
 fn even(clients: usize, train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
@@ -81,14 +89,18 @@ fn even(clients: usize, train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataEr
     }
     let mut order = train.to_vec();
     shuffle(&mut order, seed, Purpose::Partition);
-    let (size, larger) = (train.len() / clients, train.len() % clients);
     let mut rest = order.as_slice();
-    let deal = |client: usize| {
-        let (own, after) = rest.split_at(size + usize::from(client < larger));
+    let deal = |(client, size): (usize, usize)| {
+        let (own, after) = rest.split_at(size);
         rest = after;
         ((client + 1).to_string(), sorted(own))
     };
-    Ok((0..clients).map(deal).collect())
+    Ok(even_sizes(clients, train.len()).enumerate().map(deal).collect())
+}
+
+/// n rows over so many clients; the first ones have one more where it does not come out even.
+fn even_sizes(clients: usize, n: usize) -> impl Iterator<Item = usize> {
+    (0..clients).map(move |client| n / clients + usize::from(client < n % clients))
 }
 
 fn too_many(clients: usize, rows: usize) -> DataError {
@@ -97,7 +109,19 @@ fn too_many(clients: usize, rows: usize) -> DataError {
 }
 
 /// One client for each value in the whole table, so that one whose rows are all held out is noticed.
-fn by_value(column: &str, values: &[String], train: &[usize]) -> Result<Vec<Dealt>, DataError> {
+///
+/// A row that does not say whose it is belongs to nobody: it is an error, not a client of its own.
+fn by_value(column: &str, table: &Encoded, train: &[usize]) -> Result<Vec<Dealt>, DataError> {
+    let values = table.column(column)?;
+    if let Some(row) = values.iter().position(|value| is_missing(value)) {
+        return Err(DataError::Cell {
+            line: table.line(row),
+            column: column.to_owned(),
+            found: if values[row].is_empty() { "nothing".to_owned() } else { values[row].clone() },
+            expected: "the name of the client that the row belongs to".to_owned(),
+            hint: "fill in the cell, or take the row out of the file".to_owned(),
+        });
+    }
     let mut clients: BTreeMap<&str, Vec<usize>> = values.iter().map(|value| (value.as_str(), Vec::new())).collect();
     for row in train {
         clients.entry(&values[*row]).or_default().push(*row);
@@ -106,7 +130,7 @@ fn by_value(column: &str, values: &[String], train: &[usize]) -> Result<Vec<Deal
         let what = format!("client `{name}` of column `{column}` has no training rows: all of its rows are held out");
         return Err(DataError::Partition { what, hint: "hold out fewer rows, or leave this client out".into() });
     }
-    Ok(clients.into_iter().map(|(value, rows)| (client_of(value).to_owned(), rows)).collect())
+    Ok(clients.into_iter().map(|(name, rows)| (name.to_owned(), rows)).collect())
 }
 
 fn sorted(rows: &[usize]) -> Vec<usize> {
@@ -154,6 +178,12 @@ impl Skew {
         Ok(clients)
     }
 
+    /// n_small and n_large.
+    fn each(&self, n: usize) -> (usize, usize) {
+        let per_client = n as f64 / self.clients as f64;
+        (whole(per_client * (1.0 - self.rho)), whole(per_client * (1.0 + self.rho)))
+    }
+
     /// Checks the scheme against the two classes' rows.
     fn sizes(&self, majority: usize, minority: usize) -> Result<Sizes, DataError> {
         let n = majority + minority;
@@ -166,8 +196,7 @@ impl Skew {
             let what = format!("ρ = {} and κ = {}", self.rho, self.kappa);
             return refuse(what, "ρ is at least 0 and under 1, κ a number".into());
         }
-        let per_client = n as f64 / self.clients as f64;
-        let (small, large) = (whole(per_client * (1.0 - self.rho)), whole(per_client * (1.0 + self.rho)));
+        let (small, large) = self.each(n);
         if small == 0 {
             let what = format!("with ρ = {} a small client has none of {n} rows", self.rho);
             let most = 1.0 - self.clients as f64 / n as f64;
@@ -233,7 +262,8 @@ mod tests {
             (0.6, -1.5, 1562, 0.60, 6251, 0.15),
         ] {
             let clients = skewed(10, rho, kappa).clients(&table, &train, 1).unwrap();
-            assert_eq!(clients.len(), 10);
+            let sizes: Vec<usize> = clients.iter().map(|(_, rows)| rows.len()).collect();
+            assert_eq!(skewed(10, rho, kappa).sizes(39_074), Some(sizes));
             for (n, ones) in shares(&table, &clients, "small") {
                 assert_eq!(n, small);
                 assert!((ones as f64 / n as f64 - positive).abs() < 0.006, "{rho} {kappa}: {ones} of {n}");
@@ -278,6 +308,12 @@ mod tests {
         assert_eq!(clients, expected.map(|(name, rows)| (name.to_owned(), rows)));
         let error = by_site.clients(&table, &[0, 1, 3, 4, 6], 0).unwrap_err();
         assert!(error.to_string().contains("client `s2`"), "{error}");
+        for (cell, found) in [("", "nothing"), ("?", "?")] {
+            let mut unnamed = table.clone();
+            unnamed.columns.get_mut("site").unwrap()[4] = cell.to_owned();
+            let error = by_site.clients(&unnamed, &[0, 1, 3, 5, 6], 0).unwrap_err();
+            assert!(error.to_string().starts_with(&format!("line 6, column `site`: found `{found}`")), "{error}");
+        }
         assert_eq!(Partition::Even { clients: 7 }.clients(&table, &[0, 1, 2, 3, 4, 5, 6], 0).unwrap().len(), 7);
     }
 
@@ -289,6 +325,8 @@ mod tests {
             prop_assume!(clients <= n);
             let train: Vec<usize> = (0..n).map(|row| row * 2).collect();
             let dealt = even(clients, &train, seed).unwrap();
+            let sizes: Vec<usize> = dealt.iter().map(|(_, rows)| rows.len()).collect();
+            prop_assert_eq!(Partition::Even { clients }.sizes(n), Some(sizes));
             prop_assert!(dealt.iter().all(|(_, rows)| rows.len() == n / clients || rows.len() == n / clients + 1));
             let mut all: Vec<usize> = dealt.into_iter().flat_map(|(_, rows)| rows).collect();
             all.sort_unstable();

@@ -32,6 +32,15 @@ impl Split {
         }
     }
 
+    /// How many of n rows are for training, where that follows from their number.
+    pub fn kept(&self, n: usize) -> Option<usize> {
+        match self {
+            Self::Fraction { test } => Some(n.saturating_sub(whole(test * n as f64))),
+            Self::Half => Some(n.saturating_sub(whole(0.5 * n as f64))),
+            Self::Column { .. } => None,
+        }
+    }
+
     /// Training rows and held-out rows, each in the order of the table. Neither is empty.
     pub fn rows(&self, table: &Encoded, seed: u64) -> Result<(Vec<usize>, Vec<usize>), DataError> {
         let n = table.rows.len();
@@ -88,7 +97,7 @@ mod tests {
         let table = table(101, 30);
         for (split, held_out) in [(Split::Fraction { test: 0.2 }, 20), (Split::Half, 50)] {
             let (train, test) = split.rows(&table, 7).unwrap();
-            assert_eq!(test.len(), held_out);
+            assert_eq!((test.len(), split.kept(101)), (held_out, Some(101 - held_out)));
             let mut all = [train, test].concat();
             all.sort_unstable();
             assert_eq!(all, (0..101).collect::<Vec<_>>());

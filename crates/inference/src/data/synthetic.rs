@@ -1,6 +1,6 @@
 //! Made-up data for linear regression, a function of a seed: what methods are compared on where the answer must be known.
 
-use super::{Federation, Row, Rows, Shard, Site};
+use super::{Federation, Keys, RecordId, Row, Rows, Shard, Site};
 use crate::DataError;
 use crate::draws::standard_normals;
 use chacha20::ChaCha20Rng;
@@ -51,7 +51,9 @@ impl SyntheticLinear {
         let mut rows = |count: usize| rows(count, &effects, deviation, &mut rng);
         let mut sites = Vec::with_capacity(self.clients);
         for client in 1..=self.clients {
-            let shard = Shard::new(rows(self.rows)?, (0..self.rows as u64).collect())?;
+            let records = (0..self.rows).map(|row| RecordId::of(&format!("{client} {row}"))).collect();
+            let keys = Keys::of_slots((0..self.rows as u64).collect()).with_records(records);
+            let shard = Shard::new(rows(self.rows)?, keys)?;
             sites.push(Site { name: format!("client {client}"), shard, own: Vec::new() });
         }
         let test = rows(self.held_out)?;

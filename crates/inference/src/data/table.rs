@@ -1,20 +1,27 @@
 //! Reading a table: comma-separated text with a header, gzipped or not, into encoded rows.
 
-use crate::data::encode::{Encoder, Reading};
+use crate::data::encode::{Encoder, Reading, is_missing};
+use crate::data::keys::{Keys, RecordId};
+use crate::data::line::Lines;
 use crate::data::nearest::nearest;
 use crate::data::schema::{Kind, Schema};
 use crate::{DataError, Rows};
-use flate2::read::MultiGzDecoder;
 use std::collections::BTreeMap;
-use std::io::{Cursor, Read};
+use std::io::Read;
+
+/// No header is longer.
+const MOST_HEADER: u64 = 1 << 20;
+
+/// The header's line, and the first after it.
+const FIRST_ROW: u64 = 2;
 
 /// A table after encoding.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoded {
     /// The rows.
     pub rows: Rows,
-    /// For each row, its place among the lines of the file, from 0.
-    pub ids: Vec<u64>,
+    /// For each row its slot, the number of its line after the header; and its record's id where the schema names one.
+    pub keys: Keys,
     /// Names of the inputs.
     pub inputs: Vec<String>,
     /// The columns that were to be kept as text, by name; one entry for each row.
@@ -30,6 +37,11 @@ impl Encoded {
             hint: "name it among the columns to keep".into(),
         })
     }
+
+    /// The line of the file that a row stands on, counted from one.
+    pub fn line(&self, row: usize) -> u64 {
+        FIRST_ROW + self.keys.slots()[row]
+    }
 }
 
 /// Reads a table by its schema; `keep` names columns that are wanted as text too, to split or partition by.
@@ -37,6 +49,9 @@ impl Encoded {
 /// Header and schema must agree: a column of the schema that is not in the file is an error (unless it is ignored), and
 /// in a strict reading so is a column of the file that the schema does not name: say `ignore`, so that nobody wonders
 /// whether it was used. Spaces around cells do not count.
+///
+/// One line is one slot, and nothing on it reaches another. A strict reading passes over blank lines and stops at broken
+/// ones; a lenient one makes a row of each, so that files which differ in one line become tables that differ in one row.
 pub fn read(
     reader: impl Read,
     schema: &Schema,
@@ -44,66 +59,68 @@ pub fn read(
     keep: &[&str],
     reading: Reading,
 ) -> Result<Encoded, DataError> {
-    let mut table = open(reader, reading == Reading::Lenient)?;
-    let header = names(&mut table)?;
+    let mut lines = Lines::open(reader)?;
+    let header = names(&mut lines)?;
     let places = Places::of(&header, schema, keep, reading)?;
     let (mut encoder, mut rows) = Encoder::new(schema, bias, reading)?;
     let mut kept: Vec<Vec<String>> = vec![Vec::new(); keep.len()];
-    let mut ids = Vec::new();
-    let mut record = csv::ByteRecord::new();
-    let mut slot = 0;
-    while table.read_byte_record(&mut record).map_err(|error| broken(&error))? {
-        let line = record.position().map_or(0, csv::Position::line);
-        let cells = texts(&record, line, reading)?;
+    let mut records = Records { reading, seen: BTreeMap::new(), ids: Vec::new() };
+    let mut slots = Vec::new();
+    while lines.advance()? {
+        if reading == Reading::Strict {
+            if lines.is_blank() {
+                continue;
+            }
+            check(&lines, header.len())?;
+        }
+        let line = lines.number();
+        let cells = texts(&lines, reading)?;
         let cell = |place: Option<usize>| place.and_then(|i| cells.get(i).copied()).unwrap_or("");
         let inputs: Vec<&str> = places.columns.iter().map(|place| cell(*place)).collect();
         if encoder.push(line, &inputs, cell(Some(places.outcome)), &mut rows)? {
-            ids.push(slot);
+            slots.push(line - FIRST_ROW);
+            if let (Some(column), Some(place)) = (schema.record_id(), places.record) {
+                records.push(line, column, cell(Some(place)))?;
+            }
             for (column, place) in kept.iter_mut().zip(&places.keep) {
                 column.push(cell(Some(*place)).to_owned());
             }
         }
-        slot += 1;
     }
     if rows.is_empty() {
         return Err(DataError::Table { line: None, what: "the table has no rows".into() });
     }
+    let keys = Keys::of_slots(slots);
+    let keys = if places.record.is_some() { keys.with_records(records.ids) } else { keys };
     let columns = keep.iter().map(|name| (*name).to_owned()).zip(kept).collect();
-    Ok(Encoded { rows, ids, inputs: schema.inputs(bias), columns })
+    Ok(Encoded { rows, keys, inputs: schema.inputs(bias), columns })
 }
 
 /// The names in a table's first line. Nothing else is looked at.
 pub fn header(reader: impl Read) -> Result<Vec<String>, DataError> {
-    names(&mut open(reader, false)?)
+    names(&mut Lines::open(reader)?.at_most(MOST_HEADER))
 }
 
-/// What some programs write in front of UTF-8.
-const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
-
-type Table<'a> = csv::Reader<Box<dyn Read + 'a>>;
-
-/// A reader of lines, unzipped if the first bytes say gzip.
-fn open<'a>(mut reader: impl Read + 'a, flexible: bool) -> Result<Table<'a>, DataError> {
-    let mut start = Vec::new();
-    let unreadable = |error: std::io::Error| DataError::Table { line: None, what: error.to_string() };
-    reader.by_ref().take(3).read_to_end(&mut start).map_err(unreadable)?;
-    if start.starts_with(b"PK") {
-        let what = "this is a zip archive or a spreadsheet; save the sheet as CSV".to_owned();
-        return Err(DataError::Table { line: None, what });
-    }
-    let zipped = start.starts_with(&[0x1f, 0x8b]);
-    if start == BYTE_ORDER_MARK {
-        start.clear();
-    }
-    let whole = Cursor::new(start).chain(reader);
-    let plain: Box<dyn Read + 'a> = if zipped { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) };
-    Ok(csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(flexible).from_reader(plain))
+/// Checks that a header has what a strict reading by this schema would ask of it.
+pub fn agree(header: &[String], schema: &Schema, keep: &[&str]) -> Result<(), DataError> {
+    Places::of(header, schema, keep, Reading::Strict).map(|_| ())
 }
 
-fn names(table: &mut Table<'_>) -> Result<Vec<String>, DataError> {
-    let header: Vec<String> = table.headers().map_err(|error| broken(&error))?.iter().map(str::to_owned).collect();
-    if header.iter().all(String::is_empty) {
-        return Err(DataError::Table { line: Some(1), what: "the header is empty".into() });
+fn names(lines: &mut Lines<'_>) -> Result<Vec<String>, DataError> {
+    let broken = |what: String| Err(DataError::Table { line: Some(1), what });
+    if !lines.advance()? || lines.is_blank() {
+        return broken("the header is empty".into());
+    }
+    if !lines.is_closed() {
+        return broken("a quote in the header is not closed".into());
+    }
+    let header: Vec<String> = texts(lines, Reading::Strict)?.into_iter().map(str::to_owned).collect();
+    if let [only] = header.as_slice()
+        && let Some((separator, word)) =
+            [(';', "`;`"), ('\t', "a tab"), ('|', "`|`")].into_iter().find(|(c, _)| only.contains(*c))
+    {
+        let first = only.split(separator).next().unwrap_or("");
+        return broken(format!("the columns are set apart by {word} (after `{first}`), expected commas"));
     }
     for (place, name) in header.iter().enumerate() {
         if header[..place].contains(name) {
@@ -118,6 +135,7 @@ fn names(table: &mut Table<'_>) -> Result<Vec<String>, DataError> {
 struct Places {
     columns: Vec<Option<usize>>,
     outcome: usize,
+    record: Option<usize>,
     keep: Vec<usize>,
 }
 
@@ -133,12 +151,14 @@ impl Places {
         let places = Self {
             columns,
             outcome: must(&schema.outcome().column)?,
+            record: schema.record_id().map(must).transpose()?,
             keep: keep.iter().map(|name| must(name)).collect::<Result<_, _>>()?,
         };
-        let known = |name: &String| {
-            *name == schema.outcome().column || schema.columns().iter().any(|column| column.name == *name)
-        };
-        match header.iter().find(|name| !known(name)) {
+        if let Some(id) = schema.record_id().filter(|id| keep.contains(id)) {
+            let hint = "ids stay in their file: split and partition by another column".to_owned();
+            return Err(DataError::Column { column: id.to_owned(), what: "is the record id", hint });
+        }
+        match header.iter().find(|name| !schema.names(name)) {
             Some(extra) if reading == Reading::Strict => Err(DataError::Column {
                 column: extra.clone(),
                 what: "is in the file and not in the schema",
@@ -151,11 +171,6 @@ impl Places {
 
 fn lacking(name: &str, header: &[String]) -> DataError {
     let close = nearest(name, header.iter().map(String::as_str));
-    let other = [(';', "semicolons"), ('\t', "tabs"), ('|', "bars")];
-    if let ([whole], Some((_, sign))) = (header, other.iter().find(|(sign, _)| header[0].contains(*sign))) {
-        let hint = format!("the header `{}` is one cell, with {sign} in it: expected commas between cells", cut(whole));
-        return DataError::Column { column: name.to_owned(), what: "is not in the file", hint };
-    }
     let hint = match close {
         Some(close) => format!("did you mean `{close}`? Header and schema must use the same names"),
         None => format!("the header has {}", cut(&header.join(", "))),
@@ -168,35 +183,59 @@ fn cut(text: &str) -> String {
     text.chars().take(300).collect()
 }
 
+/// The ids of the records. In a strict reading no two rows have one id, and none has none.
+///
+/// A lenient reading takes any cell: a row's part follows from its own cell in any case.
+struct Records {
+    reading: Reading,
+    /// Where each id was seen first.
+    seen: BTreeMap<String, u64>,
+    ids: Vec<RecordId>,
+}
+
+impl Records {
+    fn push(&mut self, line: u64, column: &str, cell: &str) -> Result<(), DataError> {
+        if self.reading == Reading::Strict {
+            let refuse = |what: String| Err(DataError::Record { line, column: column.to_owned(), what });
+            if is_missing(cell) {
+                return refuse("there is no record id".into());
+            }
+            if let Some(first) = self.seen.insert(cell.to_owned(), line) {
+                return refuse(format!("the record id is that of line {first}"));
+            }
+        }
+        self.ids.push(RecordId::of(cell));
+        Ok(())
+    }
+}
+
+/// Refuses a line that is not one row.
+fn check(lines: &Lines<'_>, expected: usize) -> Result<(), DataError> {
+    let broken = |what| Err(DataError::Table { line: Some(lines.number()), what });
+    match lines.cells().len() {
+        _ if !lines.is_closed() => broken("a quote is not closed before the line ends".to_owned()),
+        found if found != expected => broken(format!("found {found} cells, expected {expected} as in the header")),
+        _ => Ok(()),
+    }
+}
+
 /// The cells as text. Bytes that are no text are an error, or a missing cell where that is not allowed.
-fn texts(record: &csv::ByteRecord, line: u64, reading: Reading) -> Result<Vec<&str>, DataError> {
-    let text = |cell| match (std::str::from_utf8(cell), reading) {
+fn texts<'l>(lines: &'l Lines<'_>, reading: Reading) -> Result<Vec<&'l str>, DataError> {
+    let text = |cell: &'l [u8]| match (std::str::from_utf8(cell), reading) {
         (Ok(text), _) => Ok(text),
         (Err(_), Reading::Lenient) => Ok(""),
         (Err(_), Reading::Strict) => {
             let what = "a cell is not text in UTF-8; save the file with that encoding".to_owned();
-            Err(DataError::Table { line: Some(line), what })
+            Err(DataError::Table { line: Some(lines.number()), what })
         }
     };
-    record.iter().map(text).collect()
-}
-
-/// What the reader of lines stumbled over.
-fn broken(error: &csv::Error) -> DataError {
-    let line = error.position().map(csv::Position::line);
-    let what = match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("found {len} cells, expected {expected_len} as in the header")
-        }
-        csv::ErrorKind::Io(error) => error.to_string(),
-        _ => error.to_string(),
-    };
-    DataError::Table { line, what }
+    lines.cells().map(text).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::io::Write as _;
 
     const SCHEMA: &str = r#"
@@ -209,6 +248,11 @@ mod tests {
             { name = "sex", kind = "category", levels = ["0", "1"] },
             { name = "site", kind = "ignore" },
         ]
+    "#;
+    const WITH_IDS: &str = r#"
+        outcome = { column = "y", levels = ["no", "yes"] }
+        record_id = "patient"
+        column = [{ name = "x", kind = "numeric", centre = 0, scale = 1, missing = "flag" }]
     "#;
     const HEADER: &str = "site,age,ward,dose,pulse,sex,y\n";
     const LINE: &str = "a, 60 ,north,2,80,1.0,yes\n";
@@ -298,9 +342,8 @@ mod tests {
         let found = read(table.as_bytes(), &schema, true, &["site"], Reading::Strict).unwrap();
         assert_eq!(found, encoded(LINE, Reading::Strict).unwrap());
         let refused = |bytes: &[u8]| read(bytes, &schema, true, &[], Reading::Strict).unwrap_err();
-        assert!(
-            refused(format!("{HEADER}{LINE}").replace(',', ";").as_bytes()).hint().contains("with semicolons in it")
-        );
+        let semicolons = refused(format!("{HEADER}{LINE}").replace(',', ";").as_bytes()).to_string();
+        assert!(semicolons.contains("set apart by `;`"), "{semicolons}");
         assert!(refused(b"PK\x03\x04...").to_string().contains("spreadsheet"));
         let comma = encoded("a,\"60,5\",north,2,80,1,yes\n", Reading::Strict).unwrap_err();
         assert!(comma.hint().contains("decimal point"), "{}", comma.hint());
@@ -325,11 +368,105 @@ mod tests {
                     column = [{ name = \"x\", kind = \"numeric\", centre = 0, scale = 1 }]";
         let schema = Schema::from_toml(text).unwrap();
         let table = read(&b"x,y\n1,10\n2,\n3,0\n"[..], &schema, false, &["x"], Reading::Strict).unwrap();
-        assert_eq!((table.rows.outcomes(), table.ids.as_slice()), (&[1.0, -1.0][..], &[0, 2][..]));
+        assert_eq!((table.rows.outcomes(), table.keys.slots()), (&[1.0, -1.0][..], &[0, 2][..]));
         assert_eq!(table.column("x").unwrap(), ["1", "3"]);
         let outside = read(&b"x,y\n1,11\n"[..], &schema, false, &[], Reading::Strict).unwrap_err();
         assert!(outside.to_string().contains("between 0 and 10"), "{outside}");
         let lenient = read(&b"x,y\n1,11\n2,\n"[..], &schema, false, &[], Reading::Lenient).unwrap();
         assert_eq!(lenient.rows.outcomes(), [1.0, 0.0]);
+    }
+
+    fn small(text: &str, reading: Reading) -> Result<Encoded, DataError> {
+        read(text.as_bytes(), &Schema::from_toml(WITH_IDS)?, true, &[], reading)
+    }
+
+    #[test]
+    fn record_ids_are_read_and_doubtful_ones_named_with_their_line() {
+        let table = small("patient,x,y\np7,1,no\n\np8,2,yes\n", Reading::Strict).unwrap();
+        assert_eq!(table.inputs, ["x", "x missing", "bias"], "an id is no input");
+        let records = [RecordId::of("p7"), RecordId::of("p8")];
+        assert_eq!(table.keys, Keys::of_slots(vec![0, 2]).with_records(records.to_vec()));
+        for (rows, line, words) in [
+            ("p7,1,no\np8,2,yes\n\np7,3,no\n", 5, "that of line 2"),
+            ("p7,1,no\n,2,yes\n", 3, "no record id"),
+            ("NA,1,no\n", 2, "no record id"),
+        ] {
+            let text = format!("patient,x,y\n{rows}");
+            let error = small(&text, Reading::Strict).unwrap_err();
+            assert!(matches!(&error, DataError::Record { line: found, .. } if *found == line), "{error}");
+            assert!(error.to_string().contains(words) && !error.to_string().contains("p7"), "{error}");
+            assert!(small(&text, Reading::Lenient).unwrap().keys.has_records());
+        }
+        assert!(small("x,y\n1,no\n", Reading::Lenient).unwrap_err().to_string().contains("`patient` is not in"));
+        let schema = Schema::from_toml(&format!("record_id = \"site\"\n{SCHEMA}")).unwrap();
+        let kept = read(format!("{HEADER}{LINE}").as_bytes(), &schema, true, &["site"], Reading::Strict).unwrap_err();
+        assert!(kept.to_string().contains("is the record id"), "{kept}");
+    }
+
+    #[test]
+    fn an_unclosed_quote_costs_its_own_row_only() {
+        let lines = "a,60,\"north,2,80,1,yes\na,60,north,2,80,1,yes\n\nb,60,south,2,80,1,no\n";
+        let table = encoded(lines, Reading::Lenient).unwrap();
+        assert_eq!((table.rows.len(), table.keys.slots()), (4, &[0, 1, 2, 3][..]));
+        assert_eq!((dense(&table, 0), dense(&table, 2)), (vec![0.0; 10], vec![0.0; 10]));
+        assert_eq!((table.rows.row(1).outcome, table.rows.row(3).numbers[0]), (1.0, 1.0));
+        let error = encoded(lines, Reading::Strict).unwrap_err();
+        assert_eq!(error.to_string(), "line 2: a quote is not closed before the line ends");
+        let blank = encoded(&format!("{LINE}\n{LINE}"), Reading::Strict).unwrap();
+        assert_eq!((blank.keys.slots(), blank.line(1)), (&[0, 2][..], 4), "a blank line is passed over and counted");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped_and_other_separators_are_named() {
+        let schema = Schema::from_toml(SCHEMA).unwrap();
+        let marked = format!("\u{feff}{HEADER}{LINE}");
+        let table = read(marked.as_bytes(), &schema, true, &["site"], Reading::Strict).unwrap();
+        assert_eq!(table, encoded(LINE, Reading::Strict).unwrap());
+        for (separator, named) in [(";", "`;`"), ("\t", "a tab"), ("|", "`|`")] {
+            let error = header(HEADER.replace(',', separator).as_bytes()).unwrap_err();
+            assert!(error.to_string().contains(&format!("set apart by {named} (after `site`)")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_header_is_compared_without_its_rows() {
+        let schema = Schema::from_toml(SCHEMA).unwrap();
+        let names = header(HEADER.as_bytes()).unwrap();
+        assert_eq!(agree(&names, &schema, &["site"]), Ok(()));
+        assert!(agree(&names, &schema, &["sit"]).unwrap_err().hint().contains("`site`"));
+        assert!(agree(&names[..6], &schema, &[]).unwrap_err().to_string().contains("`y` is not in the file"));
+    }
+
+    /// A line that somebody might write, or a broken one.
+    fn any_line() -> impl Strategy<Value = Vec<u8>> {
+        let cell = prop_oneof!["[a-z0-9.]{0,4}", Just("\"".into()), Just("\"a\"".into()), Just("yes".into())];
+        let line = proptest::collection::vec(cell, 0..5).prop_map(|cells| cells.join(",").into_bytes());
+        let broken = proptest::collection::vec(prop_oneof![Just(b'"'), Just(b','), Just(b'\r'), any::<u8>()], 0..12);
+        let one_line = broken.prop_map(|bytes| bytes.into_iter().filter(|byte| *byte != b'\n').collect());
+        prop_oneof![Just(b"p1,2,yes".to_vec()), Just(Vec::new()), line, one_line]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(9), ..ProptestConfig::with_cases(500) })]
+
+        #[test]
+        fn one_changed_line_changes_at_most_one_row(
+            lines in proptest::collection::vec(any_line(), 1..8), at: proptest::sample::Index, other in any_line(),
+        ) {
+            let schema = Schema::from_toml(WITH_IDS).unwrap();
+            let table = |lines: &[Vec<u8>]| {
+                let text = [&b"patient,x,y\n"[..], &lines.join(&b'\n'), b"\n"].concat();
+                read(&text[..], &schema, true, &[], Reading::Lenient).unwrap()
+            };
+            let at = at.index(lines.len());
+            let mut changed = lines.clone();
+            changed[at] = other;
+            let (first, second) = (table(&lines), table(&changed));
+            prop_assert_eq!((first.rows.len(), second.rows.len()), (lines.len(), lines.len()));
+            let others: Vec<usize> = (0..lines.len()).filter(|row| *row != at).collect();
+            prop_assert_eq!(first.rows.select(&others), second.rows.select(&others));
+            prop_assert_eq!(first.keys.select(&others), second.keys.select(&others));
+            prop_assert_eq!(first.keys.slots(), second.keys.slots());
+        }
     }
 }

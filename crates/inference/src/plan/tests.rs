@@ -215,13 +215,11 @@ fn what_has_no_meaning_is_refused() {
 }
 
 #[test]
-fn parts_under_add_remove_rows_of_protected_clients_and_committees_under_a_curator_are_refused() {
+fn rows_of_protected_clients_and_committees_under_a_curator_are_refused() {
     let refused = |method: &Method| matches!(plan(method, &[500, 400], 5), Err(RunError::Settings { .. }));
     let base = workshop(Claim::Certified);
     let promise = base.promise.unwrap();
     let fixed = Promise { clip: Clip::Fixed(NormBound::new(1.0).unwrap()), ..promise };
-    let parts = Method { solver: Solver::Virtual { parts: 3 }, promise: Some(fixed), ..base.clone() };
-    assert!(refused(&parts), "a row's part would follow its place");
     let client = Promise { unit: Unit::Client, ..fixed };
     assert!(refused(&Method { solver: Solver::Perturb, promise: Some(client), ..base.clone() }), "δ follows rows");
     let curator = Promise { aggregator: Aggregator::Curator, adjacency: Adjacency::Substitute, ..fixed };
@@ -318,4 +316,15 @@ fn conjugate_solvers_refuse_what_they_cannot_do() {
     for (updates, share) in [(0, 0.5), (5, 0.5), (2, 0.0), (2, 1.0), (2, f64::NAN)] {
         assert!(refused(&method(hybrid(updates, share), 5, local(1, Batching::All), promise())), "{updates}, {share}");
     }
+}
+
+#[test]
+fn parts_under_add_remove_cost_what_they_cost_under_substitution() {
+    let multiplier = |adjacency| {
+        let promise = Promise { adjacency, ..promise() };
+        let method = method(Solver::Virtual { parts: 3 }, 5, local(3, Batching::All), promise);
+        assert_eq!(method.needs_record_ids(), adjacency == Adjacency::AddRemove);
+        plan(&method, &[500, 400], 5).unwrap().clients[0].noise_multiplier()
+    };
+    assert_eq!(multiplier(Adjacency::AddRemove), multiplier(Adjacency::Substitute), "one part moves by 2C in both");
 }

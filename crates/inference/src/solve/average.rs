@@ -28,8 +28,7 @@ impl LocalSolve for Average {
     ) -> Result<Solved, PrivacyError> {
         let (rows, weight) = (seat.shard.rows(), f64::from(self.parts));
         let changes: Vec<Vec<f64>> = seat
-            .shard
-            .parts(self.parts as usize, self.key)
+            .parts(self.parts, self.key)?
             .iter()
             .map(|part| optimum(problem, task.get(), rows, part, weight, &self.local))
             .collect();

@@ -32,8 +32,7 @@ impl LocalSolve for Virtual {
         let part_task = share_of(task.get(), f64::from(self.parts));
         let rows = seat.shard.rows();
         let changes: Vec<Vec<f64>> = seat
-            .shard
-            .parts(self.parts as usize, self.key)
+            .parts(self.parts, self.key)?
             .iter()
             .map(|part| optimum(problem, &part_task, rows, part, 1.0, &self.local))
             .collect();

@@ -11,7 +11,7 @@ use inference::settings::{
     Solver,
 };
 use inference::solve::{Prior, Problem, Task};
-use inference::{Family, Linear, Logistic, Model, Row, Rows, Shard, Simulation, Site};
+use inference::{Family, Keys, Linear, Logistic, Model, RecordId, Row, Rows, Shard, Simulation, Site};
 use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, Unit};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -39,10 +39,17 @@ pub(crate) fn rows(count: usize, seed: u64) -> Rows {
     rows
 }
 
-/// A site of its own rows.
+/// A site of its own rows, which are records 0, 1, 2 and so on.
 pub(crate) fn site(name: &str, rows: Rows) -> Site {
-    let ids = (0..rows.len() as u64).collect();
-    Site { name: name.into(), shard: Shard::new(rows, ids).unwrap(), own: Vec::new() }
+    let records: Vec<u64> = (0..rows.len() as u64).collect();
+    site_of_records(name, rows, &records)
+}
+
+/// A site whose rows are these records.
+pub(crate) fn site_of_records(name: &str, rows: Rows, records: &[u64]) -> Site {
+    let ids = records.iter().map(|record| RecordId::of(&record.to_string())).collect();
+    let keys = Keys::of_slots((0..rows.len() as u64).collect()).with_records(ids);
+    Site { name: name.into(), shard: Shard::new(rows, keys).unwrap(), own: Vec::new() }
 }
 
 /// Three sites of different sizes.
@@ -139,6 +146,7 @@ pub(crate) fn private_methods() -> Vec<Method> {
         base("average", Solver::Average { parts: 6 }, at_once, natural(2), nobody(2.0)),
         base("average, curator", Solver::Average { parts: 6 }, at_once, natural(2), curator(2.0)),
         base("virtual", parts(6), one_by_one, Local { batch: Batching::All, ..adam(4) }, nobody(1.0)),
+        base("virtual, add-remove", parts(4), one_by_one, natural(1), add_remove),
         base("virtual, curator", parts(6), at_once, natural(1), curator(1.0)),
         base("virtual, shares", parts(6), at_once, natural(1), shares(1.0)),
         base("by client, shares", Solver::Perturb, at_once, natural(2), by_client(shares(2.0))),

@@ -68,6 +68,14 @@ pub(crate) fn variants() -> Vec<(Method, Arc<dyn Model>)> {
         descent("a fraction of the rows, add-remove", FRACTION, add_remove(Aggregator::None)),
         descent("bound times rate", FRACTION, times_rate(nobody)),
         descent("bound times rate, fixed batches", Batching::WithoutReplacement(2), times_rate(nobody)),
+        at_once("average, add-remove", Solver::Average { parts: 5 }, natural(1), add_remove(Aggregator::None)),
+        at_once(
+            "average, add-remove, curator",
+            Solver::Average { parts: 5 },
+            natural(1),
+            add_remove(Aggregator::Curator),
+        ),
+        at_once("virtual, add-remove, shares", VIRTUAL, natural(1), add_remove(SHARES)),
         at_once("virtual, a colluder", VIRTUAL, natural(1), promise(1.0, COLLUDING)),
         at_once("by client, a colluder", perturb, natural(1), by_client(promise(1.0, COLLUDING))),
         full("full, perturb", perturb, nobody),
@@ -93,9 +101,6 @@ pub(crate) fn refused() -> Vec<(Method, &'static str)> {
     let crowd = promise(1.0, Aggregator::Shares { colluders: 1, dropouts: 1 });
     let by_rows = |p: Promise| of("by client, rates by rows", Solver::Perturb, RATES_BY_ROWS, natural(1), by_client(p));
     vec![
-        (at_once("parts, add-remove", VIRTUAL, natural(1), add_remove(Aggregator::None)), "R002"),
-        (at_once("parts, add-remove, curator", average, natural(1), add_remove(Aggregator::Curator)), "R002"),
-        (at_once("parts, add-remove, shares", VIRTUAL, natural(1), add_remove(SHARES)), "R002"),
         (
             at_once("by client, add-remove", Solver::Perturb, natural(1), by_client(add_remove(Aggregator::None))),
             "P002",

@@ -1,0 +1,95 @@
+//! What a study asks of the columns of its data, told from schema and header: no row is read.
+
+use super::fault::{Fault, Source};
+use super::meant::{Likelihood, Study};
+use crate::datasets;
+use crate::failure::Failure;
+use crate::registry;
+use inference::{Schema, agree};
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// Header and schema of a study's data, which agree with each other and with the study.
+pub(crate) struct Columns {
+    /// Names in the header.
+    pub(crate) header: usize,
+    /// What the columns mean.
+    pub(crate) schema: Schema,
+}
+
+impl Columns {
+    /// Reads both and compares; paths are relative to `base`.
+    pub(crate) fn of(study: &Study, base: &Path) -> Result<Self, Failure> {
+        let (header, schema) = match &study.data.synthetic {
+            Some(made) => made.columns()?,
+            None => {
+                let (_, schema) = datasets::schema_of(&study.data.source, study.data.schema.as_deref(), base)?;
+                (datasets::header_of(&study.data.source, base)?, schema)
+            }
+        };
+        let several = study.columns.iter().map(|column| &column.partition);
+        let partitions = std::iter::once(&study.partition).chain(several);
+        let mut keep: Vec<&str> = study.data.split.column().into_iter().collect();
+        keep.extend(partitions.filter_map(|partition| partition.column()));
+        agree(&header, &schema, &keep).map_err(|error| Failure::data(study.data.source.as_str(), error))?;
+        check(study, &schema)?;
+        Ok(Self { header: header.len(), schema })
+    }
+
+    /// In words.
+    pub(crate) fn words(&self, bias: bool) -> String {
+        let inputs = self.schema.inputs(bias).len();
+        format!("{} in the header, all in the schema, {inputs} inputs; no row was read", self.header)
+    }
+}
+
+/// The schema of a study's data, if it is there: a plan can do without.
+pub(crate) fn schema_if_there(study: &Study, base: &Path) -> Result<Option<Schema>, Failure> {
+    if let Some(made) = &study.data.synthetic {
+        return Ok(Some(made.columns()?.1));
+    }
+    match datasets::schema_of(&study.data.source, study.data.schema.as_deref(), base) {
+        Ok((_, schema)) => Ok(Some(schema)),
+        Err(Failure::File { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// A warning where the rows are yet to be fetched.
+pub(crate) fn not_here(study: &Study) -> Option<String> {
+    let set = registry::find(&study.data.source).filter(|set| !datasets::is_here(set))?;
+    Some(format!("{0} was not fetched yet: `posterity datasets fetch {0}`", set.name))
+}
+
+/// Checks that the outcome fits the model, and that rows have record ids where a method needs them.
+pub(crate) fn check(study: &Study, schema: &Schema) -> Result<(), Failure> {
+    outcome(study, schema)?;
+    Ok(record_ids(study, Some(schema))?)
+}
+
+/// A logistic model wants two classes, a linear one a number.
+fn outcome(study: &Study, schema: &Schema) -> Result<(), Failure> {
+    let source = &study.data.source;
+    match (study.model.kind, schema.classes()) {
+        (Likelihood::Logistic { .. }, Some(2)) | (Likelihood::Linear { .. }, None) => Ok(()),
+        (Likelihood::Logistic { .. }, _) => Err(Failure::usage(
+            format!("a logistic model needs an outcome of two levels, and that of {source} is another"),
+            "kind = \"linear\" for a number; more than two classes come later",
+        )),
+        (Likelihood::Linear { .. }, Some(_)) => Err(Failure::usage(
+            format!("a linear model needs an outcome that is a number, and that of {source} has levels"),
+            "kind = \"logistic\" for two levels",
+        )),
+    }
+}
+
+/// Parts of rows that may come and go follow from record ids, so the schema has to name them.
+pub(crate) fn record_ids(study: &Study, schema: Option<&Schema>) -> Result<(), Fault> {
+    let needs = study.methods.iter().position(|method| method.needs_record_ids());
+    let Some(at) = needs.filter(|_| schema.and_then(Schema::record_id).is_none()) else { return Ok(()) };
+    let found = if schema.is_some() { "the schema names none" } else { "the schema is not there" };
+    let message = format!("parts under add-remove need record ids, and {found}");
+    let hint = "name their column in the schema, record_id = \"patient\", or use adjacency = \"substitute\"";
+    let source = Source::new(study.file.clone(), &study.text);
+    Err(source.fault(&format!("method.{at}.privacy.adjacency"), "S015", message, hint))
+}

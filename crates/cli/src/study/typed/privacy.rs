@@ -1,0 +1,98 @@
+//! `privacy` as typed: the words for what is promised to whom, and for noise and trust.
+
+use serde::Deserialize;
+
+/// `privacy`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PrivacyAsTyped {
+    pub(crate) unit: privacy::Unit,
+    pub(crate) adjacency: privacy::Adjacency,
+    pub(crate) epsilon: f64,
+    pub(crate) delta: DeltaAsTyped,
+    pub(crate) clip: ClipAsTyped,
+    /// Noise deviation / sensitivity; found from ε where it is left out.
+    pub(crate) noise_multiplier: Option<f64>,
+    #[serde(default)]
+    pub(crate) aggregator: AggregatorAsTyped,
+    #[serde(default)]
+    pub(crate) accountant: AccountantWord,
+}
+
+/// `delta`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(untagged, expecting = "expected a number such as 1e-5, or \"power-of-ten\"")]
+pub(crate) enum DeltaAsTyped {
+    Number(f64),
+    Word(DeltaWord),
+}
+
+/// The largest power of ten that is not over one over the client's rows.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DeltaWord {
+    PowerOfTen,
+}
+
+/// `clip`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(untagged, expecting = "expected a bound such as 2.0, or { times_rate = 75.0 }")]
+pub(crate) enum ClipAsTyped {
+    Bound(f64),
+    TimesRate(TimesRateAsTyped),
+}
+
+/// `{ times_rate = 75.0 }`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TimesRateAsTyped {
+    pub(crate) times_rate: f64,
+}
+
+/// `aggregator`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(untagged, expecting = "expected \"none\", \"curator\" or { shares = { colluders = 0, dropouts = 0 } }")]
+pub(crate) enum AggregatorAsTyped {
+    Word(AggregatorWord),
+    Shares(SharesAsTyped),
+}
+
+impl Default for AggregatorAsTyped {
+    fn default() -> Self {
+        Self::Word(AggregatorWord::None)
+    }
+}
+
+/// Aggregators without numbers.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AggregatorWord {
+    None,
+    Curator,
+}
+
+/// `{ shares = { colluders = 1, dropouts = 1 } }`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SharesAsTyped {
+    pub(crate) shares: CohortAsTyped,
+}
+
+/// Clients that the noise must do without.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CohortAsTyped {
+    #[serde(default)]
+    pub(crate) colluders: u64,
+    #[serde(default)]
+    pub(crate) dropouts: u64,
+}
+
+/// Whose number is claimed.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AccountantWord {
+    #[default]
+    Certified,
+    Moments,
+}

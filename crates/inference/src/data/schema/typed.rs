@@ -1,0 +1,338 @@
+//! A schema as typed in TOML, and the checks that make it one as meant.
+
+use super::{Column, Kind, Missing, Numeric, Outcome, OutcomeKind, Schema};
+use crate::DataError;
+use crate::data::nearest::nearest;
+use serde::Deserialize;
+use toml::Spanned;
+
+/// Reads and checks a schema. Errors name the line.
+pub(super) fn read(text: &str) -> Result<Schema, DataError> {
+    let typed: SchemaAsTyped = toml::from_str(text).map_err(|error| {
+        let line = error.span().map(|span| line_of(text, span.start));
+        DataError::Schema { line, what: error.message().to_owned(), hint: hint_of(error.message()) }
+    })?;
+    let outcome_line = line_of(text, typed.outcome.span().start);
+    let outcome = typed.outcome.into_inner().meant().map_err(|wrong| wrong.at(outcome_line))?;
+    let mut columns: Vec<Column> = Vec::new();
+    for column in typed.column {
+        let line = line_of(text, column.span().start);
+        let column = column.into_inner().meant().map_err(|wrong| wrong.at(line))?;
+        if column.name == outcome.column || columns.iter().any(|other| other.name == column.name) {
+            let what = format!("column `{}` is named twice", column.name);
+            return Err(Wrong::new(what, "keep one of the two").at(line));
+        }
+        columns.push(column);
+    }
+    let record_id = typed.record_id.map(|name| record_id(name, text, &outcome, &columns)).transpose()?;
+    let schema = Schema { outcome, columns, record_id };
+    if schema.inputs(false).is_empty() {
+        let what = "no column is an input".to_owned();
+        let hint = "give at least one column the kind `numeric` or `category`".to_owned();
+        return Err(DataError::Schema { line: None, what, hint });
+    }
+    Ok(schema)
+}
+
+/// The column of record ids: one of its own, or an ignored one.
+fn record_id(name: Spanned<String>, text: &str, outcome: &Outcome, columns: &[Column]) -> Result<String, DataError> {
+    let line = line_of(text, name.span().start);
+    let name = name.into_inner();
+    let input = |column: &Column| column.name == name && column.kind != Kind::Ignore;
+    if name == outcome.column || columns.iter().any(input) {
+        let what = format!("record_id names `{name}`, which is learnt from");
+        let hint = "ids are never learnt from: name another column, or give this one the kind `ignore`";
+        return Err(Wrong::new(what, hint).at(line));
+    }
+    Ok(name)
+}
+
+/// The file as typed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SchemaAsTyped {
+    outcome: Spanned<OutcomeAsTyped>,
+    record_id: Option<Spanned<String>>,
+    #[serde(default)]
+    column: Vec<Spanned<ColumnAsTyped>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OutcomeAsTyped {
+    column: String,
+    levels: Option<Vec<String>>,
+    centre: Option<f64>,
+    scale: Option<f64>,
+    bounds: Option<[f64; 2]>,
+    missing: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ColumnAsTyped {
+    name: String,
+    kind: String,
+    levels: Option<Vec<String>>,
+    centre: Option<f64>,
+    scale: Option<f64>,
+    bounds: Option<[f64; 2]>,
+    log: Option<bool>,
+    missing: Option<MissingAsTyped>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum MissingAsTyped {
+    Rule(String),
+    Fill { fill: f64 },
+}
+
+/// Something wrong in a place that is not known yet.
+struct Wrong {
+    what: String,
+    hint: String,
+}
+
+impl Wrong {
+    fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: hint.into() }
+    }
+
+    fn at(self, line: usize) -> DataError {
+        DataError::Schema { line: Some(line), what: self.what, hint: self.hint }
+    }
+}
+
+impl OutcomeAsTyped {
+    fn meant(self) -> Result<Outcome, Wrong> {
+        let drop_missing = match self.missing.as_deref() {
+            None => false,
+            Some("drop") => true,
+            Some(other) => {
+                let what = format!("outcome: missing = \"{other}\"");
+                return Err(Wrong::new(what, "leave it out, or say \"drop\": rows without an outcome are left out"));
+            }
+        };
+        let numeric = self.centre.is_some() || self.scale.is_some() || self.bounds.is_some();
+        let kind = match (self.levels, self.bounds) {
+            (Some(levels), _) if !numeric => OutcomeKind::Classes(checked_levels(&self.column, levels, 2)?),
+            (None, Some(bounds)) => {
+                let (centre, scale) = (self.centre.unwrap_or(0.0), self.scale.unwrap_or(1.0));
+                let missing = Missing::Refused;
+                let numeric = Numeric { centre, scale, bounds: Some((bounds[0], bounds[1])), log: false, missing };
+                OutcomeKind::Number(checked_numeric(&self.column, numeric)?)
+            }
+            _ => {
+                let what = format!("outcome `{}` is neither classes nor a number", self.column);
+                return Err(Wrong::new(what, "give `levels = [...]`, or `bounds = [low, high]` for a number"));
+            }
+        };
+        Ok(Outcome { column: self.column, kind, drop_missing })
+    }
+}
+
+impl ColumnAsTyped {
+    fn meant(self) -> Result<Column, Wrong> {
+        let kind = match self.kind.as_str() {
+            "numeric" => self.numeric()?,
+            "category" => self.category()?,
+            "ignore" => self.ignored()?,
+            other => {
+                let close = nearest(other, ["numeric", "category", "ignore"]);
+                let hint = close.map_or_else(String::new, |kind| format!("did you mean `{kind}`? "));
+                let what = format!("column `{}` has the kind `{other}`", self.name);
+                return Err(Wrong::new(what, format!("{hint}kinds are numeric, category and ignore")));
+            }
+        };
+        Ok(Column { name: self.name, kind })
+    }
+
+    fn numeric(&self) -> Result<Kind, Wrong> {
+        self.refuse("levels", self.levels.is_some(), "only a category has levels")?;
+        let (Some(centre), Some(scale)) = (self.centre, self.scale) else {
+            let what = format!("column `{}` lacks its centre or its scale", self.name);
+            return Err(Wrong::new(what, "give public constants, such as centre = 55 and scale = 10; 0 and 1 keep it"));
+        };
+        let missing = match &self.missing {
+            None => Missing::Refused,
+            Some(MissingAsTyped::Rule(rule)) if rule == "flag" => Missing::Flag,
+            Some(MissingAsTyped::Fill { fill }) => Missing::Fill(*fill),
+            Some(MissingAsTyped::Rule(other)) => {
+                let what = format!("column `{}`: missing = \"{other}\"", self.name);
+                return Err(Wrong::new(what, "for a number it is \"flag\" or { fill = value }"));
+            }
+        };
+        let bounds = self.bounds.map(|[low, high]| (low, high));
+        let numeric = Numeric { centre, scale, bounds, log: self.log.unwrap_or(false), missing };
+        Ok(Kind::Numeric(checked_numeric(&self.name, numeric)?))
+    }
+
+    fn category(&self) -> Result<Kind, Wrong> {
+        let numeric = self.centre.is_some() || self.scale.is_some() || self.bounds.is_some() || self.log.is_some();
+        self.refuse("constants of a number", numeric, "a category has levels only")?;
+        let Some(levels) = self.levels.clone() else {
+            let what = format!("category `{}` lacks its levels", self.name);
+            return Err(Wrong::new(what, "list them from the code book: levels = [\"a\", \"b\"]"));
+        };
+        let levels = checked_levels(&self.name, levels, 1)?;
+        let missing_level = match &self.missing {
+            None => false,
+            Some(MissingAsTyped::Rule(rule)) if rule == "level" => true,
+            Some(_) => {
+                let what = format!("column `{}` has a rule for missing numbers", self.name);
+                return Err(Wrong::new(what, "for a category it is missing = \"level\", or nothing"));
+            }
+        };
+        Ok(Kind::Category { levels, missing_level })
+    }
+
+    fn ignored(&self) -> Result<Kind, Wrong> {
+        let any = self.levels.is_some() || self.centre.is_some() || self.scale.is_some() || self.bounds.is_some();
+        let any = any || self.log.is_some() || self.missing.is_some();
+        self.refuse("more than a name", any, "give it another kind, or leave the rest out")?;
+        Ok(Kind::Ignore)
+    }
+
+    fn refuse(&self, what: &str, present: bool, hint: &str) -> Result<(), Wrong> {
+        let what = format!("{} column `{}` has {what}", self.kind, self.name);
+        if present { Err(Wrong::new(what, hint)) } else { Ok(()) }
+    }
+}
+
+/// Levels that can be told apart.
+fn checked_levels(column: &str, levels: Vec<String>, least: usize) -> Result<Vec<String>, Wrong> {
+    if levels.len() < least {
+        let what = format!("column `{column}` has {} levels, expected at least {least}", levels.len());
+        return Err(Wrong::new(what, "list every level that may occur"));
+    }
+    for (place, level) in levels.iter().enumerate() {
+        if level.trim().is_empty() || level.trim() != level {
+            let what = format!("column `{column}` has the level \"{level}\"");
+            return Err(Wrong::new(what, "a level has no spaces around it; for empty cells say missing = \"level\""));
+        }
+        if levels[..place].contains(level) {
+            return Err(Wrong::new(format!("column `{column}` has the level `{level}` twice"), "keep one of the two"));
+        }
+    }
+    Ok(levels)
+}
+
+/// Constants with which every number becomes a finite input.
+fn checked_numeric(column: &str, numeric: Numeric) -> Result<Numeric, Wrong> {
+    let wrong = |what: String, hint: &str| Err(Wrong::new(format!("column `{column}`: {what}"), hint));
+    if !(numeric.centre.is_finite() && numeric.scale.is_finite() && numeric.scale > 0.0) {
+        let what = format!("centre {} and scale {}", numeric.centre, numeric.scale);
+        return wrong(what, "the centre is a number, the scale a number over 0");
+    }
+    if let Some((low, high)) = numeric.bounds
+        && !(low.is_finite() && high.is_finite() && low < high)
+    {
+        return wrong(format!("bounds [{low}, {high}]"), "the lower bound comes first and is less than the upper one");
+    }
+    if numeric.log && numeric.bounds.is_none_or(|(low, _)| low <= 0.0) {
+        return wrong("a logarithm without bounds over 0".into(), "give bounds = [low, high] with low over 0");
+    }
+    if let Missing::Fill(value) = numeric.missing
+        && !(value.is_finite() && numeric.encode(value).is_finite())
+    {
+        return wrong(format!("missing cells filled with {value}"), "fill with a number");
+    }
+    Ok(numeric)
+}
+
+/// What to do about the words of the reader of TOML.
+fn hint_of(words: &str) -> String {
+    let mut names = words.split('`').skip(1).step_by(2);
+    if let Some(found) = names.next().filter(|_| words.starts_with("unknown field"))
+        && let Some(close) = nearest(found, names)
+    {
+        return format!("did you mean `{close}`?");
+    }
+    if words.ends_with("expected a string") {
+        return "words and levels stand in double quotes, numbers among them too: levels = [\"0\", \"1\"]".into();
+    }
+    "a schema has `outcome` and a list of columns, each with `name` and `kind`".into()
+}
+
+/// The line, counted from one, of a place in a text.
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTCOME: &str = "outcome = { column = \"y\", levels = [\"0\", \"1\"] }\n";
+
+    fn refused(text: &str, line: usize, words: &str) {
+        let error = Schema::from_toml(text).unwrap_err();
+        let DataError::Schema { line: found, .. } = &error else { panic!("{error:?}") };
+        assert_eq!(*found, Some(line), "{text}\n{error}");
+        let all = format!("{error} {}", error.hint());
+        assert!(all.contains(words), "{text}\n{all}");
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        for (column, words) in [
+            ("{ name = \"a\", kind = \"numerik\", centre = 0, scale = 1 }", "did you mean `numeric`"),
+            ("{ name = \"a\", kind = \"numeric\", centre = 0 }", "scale"),
+            ("{ name = \"a\", kind = \"numeric\", centre = 0, scale = 0 }", "over 0"),
+            ("{ name = \"a\", kind = \"numeric\", centre = nan, scale = 1 }", "NaN"),
+            ("{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1, bounds = [2, 1] }", "bounds [2, 1]"),
+            ("{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1, log = true }", "low over 0"),
+            ("{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1, missing = \"level\" }", "flag"),
+            ("{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1, levels = [\"x\"] }", "levels"),
+            ("{ name = \"a\", kind = \"category\", levels = [\"x\", \"x\"] }", "twice"),
+            ("{ name = \"a\", kind = \"category\", levels = [\"x\", \"\"] }", "missing = \"level\""),
+            ("{ name = \"a\", kind = \"category\" }", "lacks its levels"),
+            ("{ name = \"a\", kind = \"category\", levels = [\"x\"], missing = { fill = 1 } }", "for a category"),
+            ("{ name = \"a\", kind = \"ignore\", centre = 1 }", "more than a name"),
+            ("{ name = \"y\", kind = \"ignore\" }", "named twice"),
+            ("{ name = \"a\", kind = \"numeric\", center = 0, scale = 1 }", "did you mean `centre`?"),
+            ("{ name = \"a\", kind = \"category\", levels = [0, 1] }", "in double quotes"),
+        ] {
+            refused(&format!("{OUTCOME}# a comment\ncolumn = [\n  {column},\n]\n"), 4, words);
+        }
+        refused("\noutcome = { column = \"y\" }", 2, "levels = [...]");
+        refused("\noutcome = { column = \"y\", levels = [\"1\"] }", 2, "at least 2");
+        refused("outcome = 3", 1, "outcome");
+        let input = "column = [{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1 }]\n";
+        for learnt in ["a", "y"] {
+            refused(&format!("{OUTCOME}{input}\nrecord_id = \"{learnt}\""), 4, "never learnt from");
+        }
+        refused("[outcome]\ncolumn = \"y\"\nlevels = [\"0\"\n", 3, "");
+    }
+
+    #[test]
+    fn a_record_id_is_no_input_and_rows_to_predict_may_lack_it() {
+        let columns =
+            "{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1 }, { name = \"b\", kind = \"ignore\" }";
+        for id in ["b", "patient"] {
+            let text = format!("{OUTCOME}record_id = \"{id}\"\ncolumn = [{columns}]");
+            let schema = Schema::from_toml(&text).unwrap();
+            assert_eq!((schema.record_id(), schema.inputs(false)), (Some(id), vec!["a".to_owned()]));
+            assert!(schema.names(id));
+            let forgotten = schema.without_record_id();
+            assert!(forgotten.record_id().is_none() && forgotten.names(id));
+            assert_eq!(forgotten.columns().iter().filter(|column| column.name == id).count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_schema_without_inputs_is_refused() {
+        let error = Schema::from_toml(OUTCOME).unwrap_err();
+        assert!(error.to_string().contains("no column is an input"), "{error}");
+    }
+
+    #[test]
+    fn numbers_are_clamped_then_logged_then_standardised() {
+        let plain =
+            Numeric { centre: 50.0, scale: 10.0, bounds: Some((0.0, 100.0)), log: false, missing: Missing::Flag };
+        assert_eq!((plain.encode(70.0), plain.encode(1e9), plain.encode(-1e9)), (2.0, 5.0, -5.0));
+        let log = Numeric { centre: 0.0, scale: 1.0, bounds: Some((1.0, 100.0)), log: true, missing: Missing::Flag };
+        assert_eq!((log.encode(-3.0), log.encode(100.0)), (0.0, libm::log(100.0)));
+    }
+}
