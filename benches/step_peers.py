@@ -3,7 +3,7 @@
 Run by `cargo xtask bench inference`, which installs torch and opacus into a virtual environment. The same step as ours:
 mean-field logistic regression of 108 inputs on a shard of 2,000 rows, Poisson batches of 100 expected rows, clipping to 2,
 Gaussian noise, Adam. One thread, single precision, CPU time of the thread, median over many steps; the data set sits in
-memory as one dense tensor and no loader is used. The noise is PyTorch's floating-point noise, not an exact one.
+memory as one dense tensor and no loader is used. Then the same for a network of 50 hidden units. The noise is PyTorch's floating-point noise, not an exact one.
 """
 
 import json
@@ -145,6 +145,73 @@ def by_opacus(x, y):
     return step
 
 
+HIDDEN = 50
+SIZES = [WIDTH * HIDDEN, HIDDEN, 1]  # weights to the hidden layer, from it, and the output's bias
+
+
+def vmapped_network(x, y):
+    """The papers' network of 50 ReLU units, one draw of its weights, by vmap of grad."""
+    mean, log_s = nn.Parameter(torch.full((sum(SIZES),), 0.1)), nn.Parameter(torch.full((sum(SIZES),), -0.7))
+    adam = torch.optim.Adam([mean, log_s], lr=LEARNING_RATE)
+
+    def loss(mean, log_s, draw, x, y):
+        first, second, bias = (mean + log_s.exp() * draw).split(SIZES)
+        a = torch.relu(x @ first.view(WIDTH, HIDDEN)) @ second + bias.squeeze()
+        return nn.functional.softplus(a) - y * a
+
+    per_example = vmap(grad(loss, argnums=(0, 1)), in_dims=(None, None, None, 0, 0))
+
+    def step():
+        gradients = per_example(mean.detach(), log_s.detach(), torch.randn(sum(SIZES)), *batch(x, y))
+        norms = sum(g.square().sum(1) for g in gradients).sqrt()
+        factors = (CLIP / norms.clamp(min=1e-12)).clamp(max=1)
+        for parameter, g in zip((mean, log_s), gradients):
+            parameter.grad = factors @ g + DEVIATION * torch.randn(sum(SIZES))
+        adam.step()
+
+    return step
+
+
+class MeanFieldLinear(nn.Module):
+    """A layer whose weights μ + s∘ε are drawn once for the whole batch; its last input may be a one."""
+
+    def __init__(self, inputs, outputs, bias):
+        super().__init__()
+        shape = (inputs + bias, outputs)
+        self.mean, self.log_s = nn.Parameter(torch.full(shape, 0.1)), nn.Parameter(torch.full(shape, -0.7))
+        self.draw, self.bias = torch.zeros(shape), bias
+
+    def inputs(self, x):
+        return torch.cat([x, torch.ones(len(x), 1)], 1) if self.bias else x
+
+    def forward(self, x):
+        return self.inputs(x) @ (self.mean + self.log_s.exp() * self.draw)
+
+
+@register_grad_sampler(MeanFieldLinear)
+def per_example_gradients_of_a_layer(layer, activations, backprops):
+    by_mean = torch.einsum("bi,bo->bio", layer.inputs(activations[0]), backprops)
+    return {layer.mean: by_mean, layer.log_s: by_mean * (layer.log_s.exp() * layer.draw)}
+
+
+def network_by_opacus(x, y):
+    """The same by Opacus, whose hooks form the gradients of every row."""
+    layers = [MeanFieldLinear(WIDTH, HIDDEN, False), MeanFieldLinear(HIDDEN, 1, True)]
+    model = GradSampleModule(nn.Sequential(layers[0], nn.ReLU(), layers[1]), batch_first=True, loss_reduction="sum")
+    adam = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    private = DPOptimizer(adam, noise_multiplier=DEVIATION / CLIP, max_grad_norm=CLIP, expected_batch_size=RATE * ROWS, loss_reduction="sum")
+
+    def step():
+        some, outcomes = batch(x, y)
+        for layer in layers:
+            layer.draw = torch.randn(layer.mean.shape)
+        private.zero_grad()
+        nn.functional.binary_cross_entropy_with_logits(model(some).squeeze(1), outcomes, reduction="sum").backward()
+        private.step()
+
+    return step
+
+
 def report(peer, variant, make):
     torch.manual_seed(1)
     try:
@@ -164,3 +231,5 @@ report("PyTorch, vmap", "one sample", vmapped)
 report("PyTorch, by hand", "one sample", by_hand)
 report("Opacus", "one sample", by_opacus)
 report("PyTorch, by hand", "closed form", by_hand_closed_form)
+report("PyTorch, vmap", "network", vmapped_network)
+report("Opacus", "network", network_by_opacus)

@@ -55,7 +55,7 @@ const ALL: &[Entry] = &[
         code: "C003",
         title: "a file cannot be read or written",
         text: "The operating system refused the path in the message, for the reason it gives. Nothing was accounted.\n\
-               Use - for standard input or output. Exit code 1.",
+               Exit code 1.",
     },
     Entry {
         code: "C020",

@@ -127,9 +127,7 @@ impl Failure {
             Self::File { action, .. } if action.ends_with("the schema") => {
                 "`posterity init` writes one from the header of a table; [data] schema names it in a study".into()
             }
-            Self::File { .. } => {
-                "check that the path exists and that you may use it; - is standard input or output".into()
-            }
+            Self::File { .. } => "check that the path exists and that you may use it".into(),
         }
     }
 

@@ -220,7 +220,10 @@ fn check_compares_header_schema_and_study_without_reading_rows() {
     );
     let check = ["check", "new/study.toml"];
     let said = answer(&at, &check);
-    assert!(said.contains("columns     4 in the header, all in the schema, 2 inputs; no row was read"), "{said}");
+    assert!(
+        said.contains("columns     4 in the header, all in the schema, 1 input and the bias; no row was read"),
+        "{said}"
+    );
     assert_eq!(object(&at, &check)["inputs"], serde_json::json!(["age", "bias"]));
     change(&study, "kind = \"even\" ", "kind = \"column\"\ncolumn = \"hospitl\" #");
     change(&study, "clients = 4\n", "");
@@ -298,7 +301,7 @@ privacy = { unit = "example", adjacency = "add-remove", epsilon = 4.0, delta = 1
     }
     assert!(!at.join("runs").exists(), "nothing is written");
     schema("record_id = \"patient\"");
-    assert!(answer(&at, &["check", "study.toml"]).contains("3 in the header, all in the schema, 2 inputs"));
+    assert!(answer(&at, &["check", "study.toml"]).contains("3 in the header, all in the schema, 1 input and the bias"));
     answer(&at, &["plan", "study.toml"]);
     answer(&at, &["run", "study.toml"]);
     let results = fs::read_to_string(at.join("runs/records/results.json")).unwrap();

@@ -290,6 +290,33 @@ fn a_number_is_predicted_and_scored_in_its_own_units() {
 }
 
 #[test]
+fn softmax_and_network_models_run_and_predict() {
+    let softmax = Folder::new("softmax");
+    softmax.write("study.toml", &STUDY.replace("\"logistic\"", "\"softmax\""));
+    assert!(softmax.run().status.success());
+    let results = json(&softmax.0.join("out/results.json"));
+    let names: Vec<&str> =
+        results["methods"][0]["posterior"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"no: age") && names.contains(&"yes: bias") && names.len() == 8, "{names:?}");
+    let predicted = softmax.posterity(&["predict", "out", "--method", "DP optimisation", "--data", "rows.csv"]);
+    let predicted = String::from_utf8(predicted.stdout).unwrap();
+    let mut lines = predicted.lines();
+    assert_eq!(lines.next(), Some("row,no,yes"));
+    let sum: f64 = lines.next().unwrap().split(',').skip(1).map(|p| p.parse::<f64>().unwrap()).sum();
+    assert!((sum - 1.0).abs() < 1e-6 && lines.count() == 29, "{predicted}");
+
+    let network = Folder::new("network");
+    let aligned = STUDY.replace("\"logistic\"", "\"network\"\nhidden = [3]");
+    network
+        .write("study.toml", &aligned.replace("learning_rate = 0.05", "learning_rate = 0.05, gradients = \"aligned\""));
+    assert!(network.run().status.success());
+    let predicted =
+        network.posterity(&["predict", "out", "--method", "DP optimisation", "--data", "rows.csv", "--json"]);
+    let predicted: Value = serde_json::from_slice(&predicted.stdout).unwrap();
+    assert!(predicted["predictions"][0]["probability"].as_f64().is_some_and(|p| p > 0.0 && p < 1.0));
+}
+
+#[test]
 fn a_typo_in_a_study_is_refused_with_the_nearest_key() {
     let folder = Folder::new("typo");
     folder.write("study.toml", &STUDY.replace("damping", "dampning")).refuses("S002", &["study.toml:19", "damping"]);

@@ -90,7 +90,7 @@ fn check_says_in_words_what_would_run() {
     let expected = "\
 study       adult-c is sound
 data        adult, 0.2 of the rows held out
-columns     16 in the header, all in the schema, 109 inputs; no row was read
+columns     16 in the header, all in the schema, 108 inputs and the bias; no row was read
 clients     10, skewed (rho 0.7, kappa -3)
 model       logistic, with bias, prior precision 1
 seeds       1, 2, 3, 4, 5
@@ -239,13 +239,11 @@ fn choices_that_exclude_each_other_are_refused() {
 
 #[test]
 fn what_comes_later_and_what_has_no_meaning_is_said() {
-    refused(
-        "network",
-        &changed("\"logistic\"", "\"network\""),
-        "S010",
-        "kind = \"network\"",
-        "one of linear, logistic\n",
-    );
+    let hidden = changed("\"logistic\"", "\"network\"\nhidden = [50, 0]");
+    refused("hidden", &hidden, "S004", "hidden = [50, 0]", "1 to 10000 units");
+    let layers = changed("\"logistic\"", "\"logistic\"\nhidden = [50]");
+    refused("layers", &layers, "S011", "hidden = [50]", "no meaning");
+    refused("mcmc", &changed("\"pvi\"", "\"dp-mcmc\""), "S010", "algorithm =", "not in this version");
     refused("hybrid", &changed("\"dp-optimisation\"", "\"hybrid\""), "S011", "solver =", "`opening` is missing");
     refused("parts", &changed("damping = 0.1", "parts = 7"), "S011", "parts = 7", "average and virtual");
     refused("rates", &changed("damping = 0.1", "rates = \"equal\""), "S011", "rates =", "asynchronous");
@@ -266,6 +264,12 @@ fn a_loose_delta_is_a_warning_and_not_an_error() {
     for command in ["check", "plan"] {
         let text = answer(&[command, file.path()]);
         assert!(text.contains("warning     S014: DP optimisation: δ = 0.001 is not under 1 / 1172"), "{text}");
+    }
+    // Loose for the large clients only.
+    let file = Temporary::new("loose for some", &changed("delta = 1e-5", "delta = 5e-4"));
+    for command in ["check", "plan"] {
+        let text = answer(&[command, file.path()]);
+        assert!(text.contains("warning     S014: DP optimisation: δ = 5e-4 is not under 1 / 6642"), "{text}");
     }
 }
 

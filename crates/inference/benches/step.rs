@@ -3,7 +3,7 @@
 
 use chacha20::ChaCha8Rng;
 use divan::Bencher;
-use inference::settings::{Batching, Chart, Local, Optimiser};
+use inference::settings::{Batching, Chart, Gradients, Local, Optimiser};
 use inference::{Descent, Expectation, Logistic, Model, Row, Rows, Scratch};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::{
@@ -27,6 +27,7 @@ const LOCAL: Local = Local {
     learning_rate: 1e-3,
     keep_state: false,
     chart: Chart::LogDeviation,
+    gradients: Gradients::Full,
 };
 
 fn main() {

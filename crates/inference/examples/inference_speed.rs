@@ -7,12 +7,12 @@
 use chacha20::ChaCha8Rng;
 use inference::message::Direct;
 use inference::settings::{
-    Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Local, Method, Noise,
-    Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Method,
+    Noise, Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use inference::{
-    Descent, Expectation, Federation, Keys, Logistic, Model as _, Partition, Reading, Row, Rows, RunError, Schema,
-    Scratch, Shard, Simulation, Site, Split, read,
+    Descent, Expectation, Federation, Keys, Logistic, Model, Network, Output, Partition, Reading, Row, Rows, RunError,
+    Schema, Scratch, Shard, Simulation, Site, Split, read,
 };
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::{
@@ -55,9 +55,11 @@ fn main() -> Outcome<()> {
     CASES.iter().filter(|case| case.starts_with(&named)).try_for_each(|case| in_its_own_process(case))
 }
 
-const CASES: [&str; 22] = [
+const CASES: [&str; 24] = [
     "step/closed form",
     "step/one sample",
+    "step/network",
+    "step/aligned",
     "run/sequential",
     "run/synchronous",
     "clients/10",
@@ -89,8 +91,13 @@ fn one_case(case: &str) -> Outcome<()> {
     let (kind, of) = case.split_once('/').ok_or("a case has two parts")?;
     let count = || of.parse::<usize>();
     match kind {
-        "step" if of == "closed form" => step(case, Expectation::Mixture),
-        "step" => step(case, Expectation::MonteCarlo { draws: 1 }),
+        "step" if of == "closed form" => step(case, &Logistic::default(), Gradients::Full),
+        "step" if of == "network" => step(case, &network(), Gradients::Full),
+        "step" if of == "aligned" => step(case, &network(), Gradients::Aligned),
+        "step" => {
+            let expectation = Expectation::MonteCarlo { draws: 1 };
+            step(case, &Logistic { expectation, ..Logistic::default() }, Gradients::Full)
+        }
         "run" if of == "sequential" => whole_run(case, Schedule::Sequential),
         "run" => whole_run(case, Schedule::Synchronous),
         "clients" => growing(case, Size { clients: count()?, ..SMALL }, &descent(3, 10, 10)?),
@@ -109,32 +116,46 @@ fn one_case(case: &str) -> Outcome<()> {
 }
 
 /// Microseconds of one step: batch, gradients, clipping, exact noise, Adam. The median over stretches of many steps.
-fn step(case: &str, expectation: Expectation) -> Outcome<()> {
+fn step(case: &str, model: &dyn Model, gradients: Gradients) -> Outcome<()> {
     const ROWS: usize = 2000;
-    const STRETCH: u32 = 5_000;
-    let model = Logistic { expectation, ..Logistic::default() };
+    let d = model.parameters(WIDTH);
+    let stretch_of: u32 = if d > WIDTH { 500 } else { 5_000 };
+    let numbers = if gradients == Gradients::Aligned { d } else { 2 * d };
     let (rows, local, bound) = (synthetic(ROWS, WIDTH, 1)?, adam(1, Batching::All), NormBound::new(CLIP)?);
-    let shape = Shape::new(2 * WIDTH, bound, Grain::Example, Grid::for_noise(bound, 2.0 * CLIP)?)?;
-    let (mut gate, mut q) = (gate(shape, 0.05)?, Descent::new(&[0.1; WIDTH], &[0.5; WIDTH], &local));
-    let (mut batch, mut released, mut scratch) = (Batch::default(), Released::zeros(2 * WIDTH), Scratch::default());
+    let shape = Shape::new(numbers, bound, Grain::Example, Grid::for_noise(bound, 2.0 * CLIP)?)?;
+    let (mut gate, mut q) = (gate(shape, 0.05)?, Descent::new(&vec![0.1; d], &vec![0.5; d], &local));
+    let (mut batch, mut released, mut scratch) = (Batch::default(), Released::zeros(numbers), Scratch::default());
+    let mut slope = vec![0.0; 2 * d];
     gate.batch(ROWS, &mut batch)?;
     let mut sum = Bounded::examples(shape, &batch)?;
     let mut stretches = Vec::new();
     for stretch in 0..9 {
         let watch = Watch::start();
-        for step in 0..STRETCH {
+        for step in 0..stretch_of {
             sum.begin(&batch)?;
-            let seed = u64::from(stretch * STRETCH + step);
+            let seed = u64::from(stretch * stretch_of + step);
             model.gradients(&rows, batch.rows(), q.point(), seed, &mut scratch, &mut sum)?;
             gate.release(&sum, &mut released)?;
-            q.step(released.get(), &local);
+            slope[..numbers].copy_from_slice(released.get());
+            if gradients == Gradients::Aligned {
+                // The draw of the step, s∘ε, times the noised gradients by the means.
+                let (by_mean, by_log) = slope.split_at_mut(d);
+                let shift = scratch.per_parameter.iter().zip(by_mean);
+                by_log.iter_mut().zip(shift).for_each(|(l, (shift, g))| *l = shift * *g);
+            }
+            q.step(&slope, &local);
             gate.batch(ROWS, &mut batch)?;
         }
-        stretches.push(watch.cpu_seconds() * 1e6 / f64::from(STRETCH));
+        stretches.push(watch.cpu_seconds() * 1e6 / f64::from(stretch_of));
     }
     stretches.sort_by(f64::total_cmp);
     println!(r#"{{"case":"{case}","microseconds":{:.2}}}"#, stretches[stretches.len() / 2]);
     Ok(())
+}
+
+/// The papers' network of 50 hidden units.
+fn network() -> Network {
+    Network { hidden: vec![50], output: Output::Binary, draws: 1, seed: 1 }
 }
 
 fn gate(shape: Shape, rate: f64) -> Outcome<LocalGate> {
@@ -237,7 +258,7 @@ fn in_parts(solver: Solver) -> Outcome<Method> {
 
 fn adam(steps: u64, batch: Batching) -> Local {
     let (optimiser, chart) = (Optimiser::Adam, Chart::LogDeviation);
-    Local { steps, batch, optimiser, learning_rate: 1e-3, keep_state: false, chart }
+    Local { steps, batch, optimiser, learning_rate: 1e-3, keep_state: false, chart, gradients: Gradients::Full }
 }
 
 fn method(rounds: u64, solver: Solver, local: Local) -> Outcome<Method> {

@@ -3,10 +3,14 @@
 use crate::record::{Record, Scores, SiteScores};
 use crate::results::CurvePoint;
 use crate::score::{calibration, scores, scores_at};
-use crate::settings::{Batching, Chart, Local, Optimiser};
+use crate::settings::{
+    Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, Method, Optimiser, Readout, Repair, Rounds,
+    Schedule, Scheme, Solver,
+};
 use crate::simulate::Simulation;
 use crate::solve::{Prior, Problem, Task, optimum};
-use crate::{DataError, Family, Gaussian, Prediction, Rows, RunError, Site};
+use crate::{DataError, Family, Gaussian, Keys, Prediction, Rows, RunError, Shard, Site};
+use privacy::SamplingRate;
 
 /// Natural gradients until nothing moves, on all rows. With a full covariance these are Newton steps; of a mean-field q
 /// they would be Jacobi steps, which diverge where inputs depend on each other as one-hot codes do.
@@ -17,7 +21,17 @@ const TO_THE_END: Local = Local {
     learning_rate: 0.8,
     keep_state: false,
     chart: Chart::LogDeviation,
+    gradients: Gradients::Full,
 };
+
+/// Most parameters of which a full covariance is kept: a Newton step takes as many operations as their cube.
+const MOST_CORRELATED: usize = 300;
+
+/// Adam on drawn rows, where a full covariance is too large or a model has no statistics in closed form.
+const BY_STEPS: Local = Local { steps: 1000, optimiser: Optimiser::Adam, learning_rate: 0.02, ..TO_THE_END };
+
+/// Rows of such a step, on average.
+const ROWS_OF_A_STEP: f64 = 250.0;
 
 impl Simulation<'_> {
     /// Each site fits its own rows and is scored on all held-out rows; scores are averaged over sites.
@@ -39,8 +53,8 @@ impl Simulation<'_> {
         self.record(q, &predictions, mean_of(&each), sites, kl)
     }
 
-    /// One answer for every row, without inputs: the share of ones, or mean and deviation, of all training outcomes. By
-    /// the share every row gets the majority class. The record's posterior is the prior, for want of any.
+    /// One answer for every row, without inputs: the share of each class, or mean and deviation, of all training outcomes.
+    /// By the shares every row gets the majority class. The record's posterior is the prior, for want of any.
     pub fn constant(&self) -> Result<Record, RunError> {
         let outcomes: Vec<f64> = self.sites.iter().flat_map(|site| site.shard.rows().outcomes()).copied().collect();
         let n = outcomes.len() as f64;
@@ -48,8 +62,10 @@ impl Simulation<'_> {
         let variance = outcomes.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / n;
         let family = Family::MeanField { dimension: self.model.parameters(self.test.width()) };
         let prior = family.gaussian(&family.prior(self.prior_precision)).ok_or_else(no_sites)?;
+        let share = |class: usize| outcomes.iter().filter(|y| **y == class as f64).count() as f64 / n;
         let answer = |prediction| match prediction {
             Prediction::Probability(_) => Prediction::Probability(mean),
+            Prediction::Classes(p) => Prediction::Classes((0..p.len()).map(share).collect()),
             Prediction::Normal { .. } => Prediction::Normal { mean, deviation: variance.sqrt().max(f64::EPSILON) },
         };
         let predictions: Vec<Prediction> = self.model.predict(self.test, &prior).into_iter().map(answer).collect();
@@ -83,6 +99,9 @@ impl Simulation<'_> {
     }
 
     fn fit(&self, rows: &Rows) -> Result<(Gaussian, Vec<Prediction>), RunError> {
+        if self.model.parameters(rows.width()) > MOST_CORRELATED || self.model.draws_once() {
+            return self.fit_by_steps(rows);
+        }
         let q = self.posterior(rows, &TO_THE_END)?;
         let predictions = self.model.predict(self.test, &q);
         Ok((q, predictions))
@@ -97,6 +116,29 @@ impl Simulation<'_> {
         let change = optimum(&problem, &task, rows, &which, 1.0, local);
         let eta: Vec<f64> = prior.iter().zip(&change).map(|(p, c)| p + c).collect();
         family.gaussian(&eta).ok_or_else(no_sites)
+    }
+
+    /// The mean-field optimum: PVI of one site, all rows in it, without privacy.
+    fn fit_by_steps(&self, rows: &Rows) -> Result<(Gaussian, Vec<Prediction>), RunError> {
+        let rate = SamplingRate::new((ROWS_OF_A_STEP / rows.len() as f64).min(1.0))?;
+        let method = Method {
+            name: "all rows in one place".into(),
+            scheme: Scheme::Pvi,
+            solver: Solver::Clear,
+            schedule: Schedule::Sequential,
+            rounds: Rounds::Count(1),
+            damping: Damping::NONE,
+            covariance: Covariance::MeanField,
+            factor: FactorRule::Free,
+            readout: Readout { repair: Repair::Project, average: 1 },
+            local: Local { batch: Batching::Poisson(rate), ..BY_STEPS },
+            promise: None,
+        };
+        let shard = Shard::new(rows.clone(), Keys::of_slots((0..rows.len() as u64).collect())).map_err(misfit)?;
+        let site = Site { name: method.name.clone(), shard, own: Vec::new() };
+        let run = Simulation { method: &method, sites: &[site], ..self.clone() }.run(&mut ())?;
+        let predictions = self.model.predict(self.test, &run.posterior);
+        Ok((run.posterior, predictions))
     }
 
     fn record(

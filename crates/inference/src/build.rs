@@ -4,8 +4,8 @@ use crate::algorithm::{Cavity, Committee, GlobalVi, NoiseAware, Protocol, Pvi, S
 use crate::client::Summing;
 use crate::plan::{MethodPlan, plan, sampling};
 use crate::settings::{
-    Aggregator, Covariance, Curvature, Damping, Local, Method, NoiseAware as NoiseAwareSettings, Optimiser, Rates,
-    Schedule, Scheme, Solver,
+    Aggregator, Covariance, Curvature, Damping, Gradients, Local, Method, NoiseAware as NoiseAwareSettings, Optimiser,
+    Rates, Schedule, Scheme, Solver,
 };
 use crate::solve::{Analytic, Average, Descend, Hybrid, Likelihood, LocalSolve, Perturb, Prior, Problem, Virtual};
 use crate::{Family, Model, Opening, RunError, Stage, Terms};
@@ -62,6 +62,10 @@ pub fn build(
     }
     if method.solver.is_conjugate() && problem.model.outcome_variance().is_none() {
         let what = "analytic, likelihood and hybrid solvers need a Gaussian likelihood: the model is linear";
+        return Err(RunError::Settings { what: what.into() });
+    }
+    if method.local.gradients == Gradients::Aligned && !problem.model.draws_once() {
+        let what = "aligned gradients are for models that draw their parameters once for a batch: networks";
         return Err(RunError::Settings { what: what.into() });
     }
     let plan = plan(method, rows, dimension)?;
@@ -130,7 +134,8 @@ fn openings(
 /// An event that promises nothing, and a shape whose bound no honest sum reaches.
 fn open(method: &Method, solver: Solver, rows: u64, family: Family) -> Result<(Event, Shape), PrivacyError> {
     let sampled = |steps| -> Result<_, PrivacyError> {
-        Ok((Grain::Example, sampling(method.local.batch, rows)?, steps, 2 * family.dimension()))
+        let numbers = method.local.gradients.numbers(family.dimension());
+        Ok((Grain::Example, sampling(method.local.batch, rows)?, steps, numbers))
     };
     let whole = |grain| (grain, Sampling::None, 1, family.len());
     let (grain, sampling, steps, dimension) = match (method.scheme, solver) {

@@ -61,6 +61,13 @@ impl<'a> Client<'a> {
         Self { opening, ..self }
     }
 
+    /// Another client that has answered nothing yet, with the grant of this one: its plan is not costed again.
+    pub fn alike<'b>(&self, index: usize, shard: &'b Shard, terms: Terms) -> Result<Client<'b>, PrivacyError> {
+        let mut journal = MemoryJournal::default();
+        let ledger = self.ledger.open_alike(&mut journal)?;
+        Ok(Client { index, shard, opening: None, terms, ledger, journal, memory: Vec::new(), draft: None })
+    }
+
     /// The client's number.
     pub fn index(&self) -> usize {
         self.index
@@ -68,9 +75,9 @@ impl<'a> Client<'a> {
 
     /// Whether its budget covers another answer, or the answer to this question is free.
     pub fn can_answer(&self, protocol: &dyn Protocol, query: &[u8]) -> Result<bool, RunError> {
-        let terms = self.next_terms();
-        let covered = self.ledger.fits(&terms.event)? >= terms.event.steps().get();
-        Ok(covered || protocol.answer_from_memory(query, self.remembered(), terms)?.is_some())
+        let seat = Seat { index: self.index, shard: self.shard, terms: self.next_terms() };
+        let covered = self.ledger.fits(&seat.terms.event)? >= seat.terms.event.steps().get();
+        Ok(covered || protocol.answer_from_memory(query, self.remembered(), &seat)?.is_some())
     }
 
     /// Checks, and answers from memory, which is free; or charges, opens the gate, answers.
@@ -81,7 +88,7 @@ impl<'a> Client<'a> {
         let terms = self.next_terms().clone();
         let seat = Seat { index: self.index, shard: self.shard, terms: &terms };
         protocol.check(&ask.query, self.remembered(), &seat)?;
-        let (outgoing, draft) = match protocol.answer_from_memory(&ask.query, self.remembered(), &terms)? {
+        let (outgoing, draft) = match protocol.answer_from_memory(&ask.query, self.remembered(), &seat)? {
             Some(answer) => answer,
             None => {
                 check_gate(&seat, workshop)?;
@@ -95,10 +102,12 @@ impl<'a> Client<'a> {
         Ok(outgoing)
     }
 
-    /// Remembers what the server says it applied. A second receipt for the same answer changes nothing.
+    /// Remembers what the server says it applied. A second receipt for the same answer changes nothing, and neither does
+    /// one that is refused: draft and memory stay for the right one.
     pub fn settle(&mut self, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {
-        if let Some(draft) = self.draft.take() {
-            self.memory = protocol.settle(&draft, &receipt.applied)?;
+        if let Some(draft) = &self.draft {
+            self.memory = protocol.settle(draft, &receipt.applied)?;
+            self.draft = None;
         }
         Ok(())
     }

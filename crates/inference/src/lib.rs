@@ -30,12 +30,15 @@ pub use build::{Built, build};
 pub use client::{Client, Summing, Workshop};
 pub use data::{
     Column, Dealt, Drawn, Encoded, Federation, Keys, Kind, Missing, Numeric, Outcome, OutcomeKind, Partition, Reading,
-    RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, agree, header, nearest, read,
+    RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, agree, header, nearest, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian, Projections};
-pub use model::{Expectation, Linear, Logistic, Model, Point, Prediction, Predictive, Scratch, Sink, credible};
+pub use model::{
+    Expectation, Linear, Logistic, Model, Network, Output, Pass, Point, Prediction, Predictive, Scratch, Sink, Softmax,
+    credible,
+};
 pub use optimiser::{Descent, Moments, kl_gradient};
 pub use record::{Observer, Record, Scores, SiteScores};
 pub use score::{calibration, scores};

@@ -148,6 +148,11 @@ impl Descent {
     }
 }
 
+/// Whether a descent can stand at this deviation; a few units in the last place beyond its limits count as within.
+pub(crate) fn is_within_limits(deviation: f64) -> bool {
+    libm::log(deviation).abs() <= MOST_LOG_DEVIATION + 1e-9
+}
+
 /// How far the chart's coordinate moves when log s moves by one.
 fn coordinates_per_log_deviation(chart: Chart) -> f64 {
     match chart {
@@ -174,11 +179,12 @@ pub fn kl_gradient(at: Point<'_>, cavity: &[f64], out: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Batching;
+    use crate::settings::{Batching, Gradients};
     use crate::{Family, Gaussian};
 
     fn local(optimiser: Optimiser, chart: Chart) -> Local {
-        Local { steps: 1, batch: Batching::All, optimiser, learning_rate: 0.1, keep_state: false, chart }
+        let gradients = Gradients::Full;
+        Local { steps: 1, batch: Batching::All, optimiser, learning_rate: 0.1, keep_state: false, chart, gradients }
     }
 
     fn close(a: &[f64], b: &[f64]) -> bool {

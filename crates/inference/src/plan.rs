@@ -6,8 +6,8 @@ pub use conjugate::PlannedOpening;
 
 use crate::RunError;
 use crate::settings::{
-    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Hybrid, Method, Noise, Optimiser, Promise, Rates, Rounds,
-    Schedule, Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Gradients, Hybrid, Method, Noise, Optimiser, Promise,
+    Rates, Rounds, Schedule, Scheme, Solver,
 };
 use privacy::accounting::moments::Moments;
 use privacy::accounting::zcdp::Zcdp;
@@ -99,7 +99,7 @@ pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<Method
     let numbers = numbers(method, dimension);
     let planned = match &method.promise {
         None => Vec::new(),
-        Some(promise) => Costing::new(method, promise, clients, numbers)?.clients(clients)?,
+        Some(promise) => Costing::new(method, promise, clients, summed(method, dimension))?.clients(clients)?,
     };
     let free = method.solver == Solver::Likelihood;
     let rounds = match (&method.promise, method.schedule) {
@@ -124,8 +124,16 @@ fn numbers(method: &Method, dimension: usize) -> usize {
     }
 }
 
+/// Length of a released sum: of natural parameters, or of gradients.
+fn summed(method: &Method, dimension: usize) -> usize {
+    match method.solver {
+        Solver::DpOptimisation if method.local.gradients == Gradients::Aligned => dimension,
+        _ => numbers(method, dimension),
+    }
+}
+
 /// Rounds after which the schedule ends in any case.
-fn most_rounds(method: &Method) -> u64 {
+pub(crate) fn most_rounds(method: &Method) -> u64 {
     match (method.scheme, method.rounds) {
         (Scheme::Committee(_), _) => 1,
         (_, Rounds::Count(rounds)) => rounds,
@@ -316,6 +324,9 @@ fn coherent(method: &Method) -> Result<(), RunError> {
     if matches!(method.scheme, Scheme::NoiseAware(_)) {
         noise_aware_is_possible(method)?;
     }
+    if method.local.gradients == Gradients::Aligned {
+        aligned_is_possible(method)?;
+    }
     Ok(())
 }
 
@@ -372,6 +383,15 @@ fn noise_aware_is_possible(method: &Method) -> Result<(), RunError> {
     }
     if matches!(method.schedule, Schedule::Asynchronous(_)) {
         return refuse("noise-aware PVI takes answers to its last question only: sequential or synchronous");
+    }
+    Ok(())
+}
+
+/// Aligned gradients are expanded where the steps are made.
+fn aligned_is_possible(method: &Method) -> Result<(), RunError> {
+    let local = matches!(method.scheme, Scheme::Pvi | Scheme::Committee(_));
+    if !local || method.solver != Solver::DpOptimisation {
+        return refuse("aligned gradients belong to local steps of DP optimisation: pvi or a committee");
     }
     Ok(())
 }

@@ -7,7 +7,8 @@ pub const SCHEMA: u32 = 1;
 
 /// Which of the numbers no ε covers.
 pub const OUTSIDE_EPSILON: &str = "Scores on the test rows, the baselines and the comparison of methods are computed on \
-     the data itself and are not covered by ε; in a federation only the posterior is released.";
+     the data itself and are not covered by ε; in a federation only the posterior is released. This is a simulation: its \
+     noise follows from the published seed, so that its own posterior is not protected, and numbers of rows are exact.";
 
 /// Everything that a run of a study found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -13,28 +13,40 @@ const BINS: usize = 10;
 
 /// Scores of predictions against outcomes, which stand in the same order. Of no rows the mean log-likelihood is 0.
 pub fn scores(predictions: &[Prediction], outcomes: &[f64]) -> Scores {
-    let binary = probabilities(predictions, outcomes);
-    let normal = normals(predictions, outcomes);
-    let likelihoods = predictions.iter().zip(outcomes).map(|(p, y)| log_likelihood(p, *y));
+    let (accuracy, log_likelihood, absolute_error) = on_the_way(predictions, outcomes);
     Scores {
-        accuracy: mean(binary.iter().map(|(p, y)| f64::from(u8::from((*p >= 0.5) == *y)))),
-        log_likelihood: mean(likelihoods).unwrap_or(0.0),
-        auc: area_under_roc(binary),
-        absolute_error: mean(normal.iter().map(|(m, y)| (m - y).abs())),
-        root_squared_error: mean(normal.iter().map(|(m, y)| (m - y) * (m - y))).map(f64::sqrt),
+        accuracy,
+        log_likelihood,
+        auc: area_under_roc(probabilities(predictions, outcomes).collect()),
+        absolute_error,
+        root_squared_error: mean(normals(predictions, outcomes).map(|(m, y)| (m - y) * (m - y))).map(f64::sqrt),
     }
 }
 
 /// Scores of predictions at these places alone.
 pub(crate) fn scores_at(places: &[usize], predictions: &[Prediction], outcomes: &[f64]) -> Scores {
-    let (predictions, outcomes): (Vec<_>, Vec<_>) = places.iter().map(|&i| (predictions[i], outcomes[i])).unzip();
+    let (predictions, outcomes): (Vec<_>, Vec<_>) =
+        places.iter().map(|&i| (predictions[i].clone(), outcomes[i])).unzip();
     scores(&predictions, &outcomes)
 }
 
+/// Accuracy, mean log-likelihood and mean absolute error alone, which a curve shows: they need no sorting.
+pub(crate) fn on_the_way(predictions: &[Prediction], outcomes: &[f64]) -> (Option<f64>, f64, Option<f64>) {
+    let hits = classed(predictions, outcomes).map(|(_, right)| f64::from(u8::from(right)));
+    let likelihoods = predictions.iter().zip(outcomes).map(|(p, y)| log_likelihood(p, *y));
+    let errors = normals(predictions, outcomes).map(|(m, y)| (m - y).abs());
+    (mean(hits), mean(likelihoods).unwrap_or(0.0), mean(errors))
+}
+
 /// Predicted against observed frequency in ten bins of equal width; bins without rows are left out.
+///
+/// Of two classes it is the frequency of class 1, of more of them that of the class that was predicted.
 pub fn calibration(predictions: &[Prediction], outcomes: &[f64]) -> Vec<CalibrationBin> {
     let mut bins = [(0.0, 0_usize, 0_usize); BINS];
-    for (p, y) in probabilities(predictions, outcomes) {
+    let several = predictions.iter().any(|p| matches!(p, Prediction::Classes(_)));
+    let classified: Vec<(f64, bool)> =
+        if several { classed(predictions, outcomes).collect() } else { probabilities(predictions, outcomes).collect() };
+    for (p, y) in classified {
         let bin = &mut bins[((p * BINS as f64) as usize).min(BINS - 1)];
         *bin = (bin.0 + p, bin.1 + usize::from(y), bin.2 + 1);
     }
@@ -47,22 +59,35 @@ pub fn calibration(predictions: &[Prediction], outcomes: &[f64]) -> Vec<Calibrat
     .collect()
 }
 
-/// P(y = 1) and whether y was 1, for rows that are classified.
-fn probabilities(predictions: &[Prediction], outcomes: &[f64]) -> Vec<(f64, bool)> {
-    let of = |(p, y): (&Prediction, &f64)| match p {
-        Prediction::Probability(p) => Some((*p, *y >= 0.5)),
+/// The probability of the predicted class and whether it was right, for rows that are classified.
+fn classed(predictions: &[Prediction], outcomes: &[f64]) -> impl Iterator<Item = (f64, bool)> {
+    let of = |(prediction, y): (&Prediction, &f64)| match prediction {
+        Prediction::Probability(p) => Some((p.max(1.0 - p), (*p >= 0.5) == (*y >= 0.5))),
+        Prediction::Classes(p) => {
+            let (class, most) = p.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+            Some((*most, class as f64 == *y))
+        }
         Prediction::Normal { .. } => None,
     };
-    predictions.iter().zip(outcomes).filter_map(of).collect()
+    predictions.iter().zip(outcomes).filter_map(of)
+}
+
+/// P(y = 1) and whether y was 1, where there are two classes.
+fn probabilities(predictions: &[Prediction], outcomes: &[f64]) -> impl Iterator<Item = (f64, bool)> {
+    let of = |(p, y): (&Prediction, &f64)| match p {
+        Prediction::Probability(p) => Some((*p, *y >= 0.5)),
+        Prediction::Classes(_) | Prediction::Normal { .. } => None,
+    };
+    predictions.iter().zip(outcomes).filter_map(of)
 }
 
 /// Predicted mean and outcome, for rows that are not.
-fn normals(predictions: &[Prediction], outcomes: &[f64]) -> Vec<(f64, f64)> {
+fn normals(predictions: &[Prediction], outcomes: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     let of = |(p, y): (&Prediction, &f64)| match p {
-        Prediction::Probability(_) => None,
+        Prediction::Probability(_) | Prediction::Classes(_) => None,
         Prediction::Normal { mean, .. } => Some((*mean, *y)),
     };
-    predictions.iter().zip(outcomes).filter_map(of).collect()
+    predictions.iter().zip(outcomes).filter_map(of)
 }
 
 /// The mean; none of no numbers.
@@ -73,11 +98,15 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// log p(y) under the predictive, in nats.
 fn log_likelihood(prediction: &Prediction, y: f64) -> f64 {
-    match *prediction {
-        Prediction::Probability(p) => libm::log(if y >= 0.5 { p } else { 1.0 - p }.max(LEAST_PROBABILITY)),
+    match prediction {
+        Prediction::Probability(p) => libm::log(if y >= 0.5 { *p } else { 1.0 - p }.max(LEAST_PROBABILITY)),
+        Prediction::Classes(p) => {
+            let own = p.iter().enumerate().find(|(k, _)| *k as f64 == y).map_or(0.0, |(_, p)| *p);
+            libm::log(own.max(LEAST_PROBABILITY))
+        }
         Prediction::Normal { mean, deviation } => {
             let z = (y - mean) / deviation;
-            -0.5 * (z * z + libm::log(2.0 * PI)) - libm::log(deviation)
+            -0.5 * (z * z + libm::log(2.0 * PI)) - libm::log(*deviation)
         }
     }
 }
@@ -131,6 +160,18 @@ mod tests {
         let auc = scores(&probable(&p), &y).auc.unwrap();
         assert!((auc - counted.0 / counted.1).abs() < 1e-12, "{auc} {counted:?}");
         assert_eq!(scores(&probable(&p), &[1.0; 60]).auc, None);
+    }
+
+    #[test]
+    fn more_classes_are_scored_by_hand() {
+        let three = [[0.7, 0.2, 0.1], [0.3, 0.3, 0.4], [0.1, 0.6, 0.3]].map(|p| Prediction::Classes(p.to_vec()));
+        let found = scores(&three, &[0.0, 1.0, 1.0]);
+        assert_eq!((found.accuracy, found.auc, found.absolute_error), (Some(2.0 / 3.0), None, None));
+        let expected = (0.7_f64.ln() + 0.3_f64.ln() + 0.6_f64.ln()) / 3.0;
+        assert!((found.log_likelihood - expected).abs() < 1e-15);
+        let bins = calibration(&three, &[0.0, 1.0, 1.0]);
+        let found: Vec<_> = bins.iter().map(|b| (b.predicted, b.observed, b.rows)).collect();
+        assert_eq!(found, [(0.4, 0.0, 1), (0.6, 1.0, 1), (0.7, 1.0, 1)]);
     }
 
     #[test]

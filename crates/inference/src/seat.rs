@@ -50,8 +50,10 @@ impl Terms {
     ///
     /// √2·C under substitution ([`privacy::Bounded::non_negative`]), C under add-remove.
     pub fn non_negative_bound(&self) -> f64 {
-        let factor = if self.event.adjacency() == Adjacency::Substitute { std::f64::consts::SQRT_2 } else { 1.0 };
-        factor * self.shape.bound().get()
+        match self.event.adjacency() {
+            Adjacency::Substitute => self.shape.non_negative_bound(),
+            Adjacency::AddRemove => self.shape.bound().get(),
+        }
     }
 
     /// 1/q: what turns the sum over a batch into an estimate of the sum over all rows.

@@ -31,6 +31,19 @@ pub struct Method {
 }
 
 impl Method {
+    /// True if a row more or less, which is private under add-remove, changes a rate, a weight or δ of this method.
+    pub fn goes_by_private_rows(&self) -> bool {
+        let Some(promise) = &self.promise else { return false };
+        let private = promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove;
+        let batch = matches!(self.local.batch, Batching::PoissonOf { .. }) && self.solver == Solver::DpOptimisation;
+        let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
+        let rates = self.schedule == Schedule::Asynchronous(Rates::InverseRows);
+        // Where only sums are opened, a client leaves out its share of the public total, by its rows.
+        let summed = promise.aggregator != Aggregator::None;
+        let weights = summed && self.scheme == Scheme::Pvi || matches!(self.scheme, Scheme::NoiseAware(_));
+        private && (batch || delta || rates || weights)
+    }
+
     /// True if rows are dealt to parts and may come and go, so that a part must follow from a row's record id.
     pub fn needs_record_ids(&self) -> bool {
         let by_parts = matches!(self.solver, Solver::Average { .. } | Solver::Virtual { .. });
@@ -262,6 +275,28 @@ pub struct Local {
     pub keep_state: bool,
     /// Coordinates of the spread.
     pub chart: Chart,
+    /// Which gradients are clipped, noised and released.
+    pub gradients: Gradients,
+}
+
+/// Which gradients DP optimisation clips, noises and releases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Gradients {
+    /// By the means and by the log deviations, clipped together.
+    Full,
+    /// By the means alone; those by the log deviations follow from the release, where a model draws its parameters once
+    /// for a batch (Jälkö et al. 2022, arXiv:2210.15961).
+    Aligned,
+}
+
+impl Gradients {
+    /// Numbers of a released sum for d parameters.
+    pub(crate) fn numbers(self, dimension: usize) -> usize {
+        match self {
+            Self::Full => dimension.saturating_mul(2),
+            Self::Aligned => dimension,
+        }
+    }
 }
 
 /// How a step's rows are drawn.

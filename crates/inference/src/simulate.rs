@@ -5,18 +5,19 @@ use crate::build::{Built, build};
 use crate::client::{Client, Workshop};
 use crate::drive::{Drive, Progress};
 use crate::message::{Direct, Link};
-use crate::record::{Observer, Record, Scores, SiteScores};
+use crate::plan::most_rounds;
+use crate::record::{Observer, Record, SiteScores};
 use crate::results::CurvePoint;
-use crate::score::{calibration, scores, scores_at};
-use crate::settings::{Method, Rounds, Scheme};
+use crate::score::{calibration, on_the_way, scores, scores_at};
+use crate::settings::Method;
 use crate::spending::Spending;
 use crate::{Gaussian, Model, Prediction, Rows, RunError, Site, Terms};
+use privacy::Grant;
 use privacy::noise::Digest;
 use privacy::record::Tape;
-use privacy::{Adjacency, Unit};
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Most points of a curve: scoring takes longer than many a round.
@@ -79,16 +80,31 @@ impl Simulation<'_> {
         link: &'b dyn Link,
         tape: Option<&Tape>,
     ) -> Result<Drive<'b>, RunError> {
-        let clients = self.sites.par_iter().zip(&built.terms).zip(&built.grants).enumerate();
-        // Every ledger checks its plan, which takes longer than many an answer.
-        let clients: Vec<_> = clients
-            .map(|(index, ((site, terms), grant))| Client::new(index, &site.shard, terms.clone(), grant.clone()))
-            .collect();
-        let opened = clients.into_iter().zip(&built.openings).map(|(c, opening)| Ok(c?.with_opening(opening.clone())));
-        let clients = opened.collect::<Result<_, RunError>>()?;
+        let clients = self.clients(built)?;
         let workshop =
             Workshop { seed: self.seed, run: self.run_id(built)?, summing: built.summing, tape: tape.cloned() };
         Drive::new(protocol, self.method.schedule, link, workshop, clients, &built.rates)
+    }
+
+    /// The clients, with their ledgers open. To cost a plan takes longer than many an answer: equal ones are costed once.
+    fn clients<'b>(&'b self, built: &'b Built) -> Result<Vec<Client<'b>>, RunError> {
+        let firsts = first_alike(&built.grants)?;
+        let all = self.sites.par_iter().zip(&built.terms).zip(&built.grants).zip(&firsts).enumerate();
+        let opened: Vec<_> = all
+            .map(|(m, (((site, terms), grant), &first))| {
+                let opened = (first == m).then(|| Client::new(m, &site.shard, terms.clone(), grant.clone()));
+                (site, terms, first, opened.transpose())
+            })
+            .collect();
+        let mut clients: Vec<Client<'b>> = Vec::with_capacity(opened.len());
+        for (m, (site, terms, first, opened)) in opened.into_iter().enumerate() {
+            clients.push(match opened? {
+                Some(client) => client,
+                None => clients[first].alike(m, &site.shard, terms.clone())?,
+            });
+        }
+        let opened = clients.into_iter().zip(&built.openings);
+        Ok(opened.map(|(client, opening)| client.with_opening(opening.clone())).collect())
     }
 
     /// Binds noise to everything that defines the run: settings, model, prior, the clients on their terms, the seed of
@@ -102,35 +118,27 @@ impl Simulation<'_> {
         Ok(std::array::from_fn(|i| digest[i]))
     }
 
-    fn most_rounds(&self) -> u64 {
-        match (self.method.scheme, self.method.rounds) {
-            (Scheme::Committee(_), _) => 1,
-            (_, Rounds::Count(rounds)) => rounds,
-            (_, Rounds::UntilSpent { at_most }) => at_most,
-        }
-    }
-
     fn finish(&self, built: &Built, mut drive: Drive<'_>, observer: &mut dyn Observer) -> Result<Record, RunError> {
         let mut spending = Spending::new(self.method, &built.plan);
-        let of = self.most_rounds();
+        let of = most_rounds(self.method);
         let every = of.div_ceil(MOST_POINTS).max(1);
         let exact = self.exact_posterior()?;
         let mut divergences = VecDeque::from_iter(divergence(built, &drive, exact.as_ref())?);
         let mut seen = self.look(built, &drive, exact.as_ref())?;
-        let mut curve = vec![point(&seen, &drive, &mut spending)?];
+        let mut curve = vec![self.point(&seen, &drive, &mut spending)?];
         while drive.rounds() < of && drive.round()? == Progress::Moved {
             divergences.extend(divergence(built, &drive, exact.as_ref())?);
             divergences.drain(..divergences.len().saturating_sub(LAST_ROUNDS));
             if drive.rounds().is_multiple_of(every) {
                 seen = self.look(built, &drive, exact.as_ref())?;
-                let point = point(&seen, &drive, &mut spending)?;
+                let point = self.point(&seen, &drive, &mut spending)?;
                 observer.round(&point, of, spending.left(&drive));
                 curve.push(point);
             }
         }
         if curve.last().is_some_and(|p| p.round != drive.rounds()) {
             seen = self.look(built, &drive, exact.as_ref())?;
-            curve.push(point(&seen, &drive, &mut spending)?);
+            curve.push(self.point(&seen, &drive, &mut spending)?);
         }
         let names: Vec<&str> = self.sites.iter().map(|s| s.name.as_str()).collect();
         Ok(Record {
@@ -139,7 +147,7 @@ impl Simulation<'_> {
             messages: drive.messages(),
             bytes: drive.bytes(),
             curve,
-            scores: seen.scores,
+            scores: scores(&seen.predictions, self.test.outcomes()),
             sites: self.at_sites(&seen.predictions),
             kl: mean(&divergences),
             calibration: calibration(&seen.predictions, self.test.outcomes()),
@@ -156,7 +164,13 @@ impl Simulation<'_> {
         let posterior = served(built, drive)?;
         let predictions = self.model.predict(self.test, &posterior);
         let kl = exact.map(|exact| posterior.kl(exact));
-        Ok(Seen { scores: scores(&predictions, self.test.outcomes()), predictions, posterior, kl })
+        Ok(Seen { posterior, predictions, kl })
+    }
+
+    fn point(&self, seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<CurvePoint, RunError> {
+        let (accuracy, log_likelihood, absolute_error) = on_the_way(&seen.predictions, self.test.outcomes());
+        let (round, messages, epsilon) = (drive.rounds(), drive.messages(), spending.so_far(drive)?);
+        Ok(CurvePoint { round, messages, epsilon, accuracy, log_likelihood, absolute_error, kl: seen.kl })
     }
 
     /// Scores of the predictions of all held-out rows at each site that owns some of them.
@@ -170,11 +184,10 @@ impl Simulation<'_> {
 
     fn warnings(&self, built: &Built) -> Vec<String> {
         let mut warnings = Vec::new();
-        let Some(promise) = self.method.promise else { return warnings };
-        if promise.adjacency == Adjacency::AddRemove && promise.unit == Unit::Example {
+        if self.method.goes_by_private_rows() {
             warnings.push(
-                "under add-remove the number of rows is private, but rates, δ and weights were set from it here: a real \
-                 study declares them"
+                "under add-remove the number of rows is private, but rates, weights or δ go by it: this promise holds for \
+                 declared numbers, and a simulation declares the true ones"
                     .into(),
             );
         }
@@ -186,24 +199,18 @@ impl Simulation<'_> {
     }
 }
 
-/// A served posterior, what it predicts for the held-out rows, and the scores of that.
+/// A served posterior, and what it predicts for the held-out rows.
 struct Seen {
     posterior: Gaussian,
     predictions: Vec<Prediction>,
-    scores: Scores,
     kl: Option<f64>,
 }
 
-fn point(seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<CurvePoint, RunError> {
-    Ok(CurvePoint {
-        round: drive.rounds(),
-        messages: drive.messages(),
-        epsilon: spending.so_far(drive)?,
-        accuracy: seen.scores.accuracy,
-        log_likelihood: seen.scores.log_likelihood,
-        absolute_error: seen.scores.absolute_error,
-        kl: seen.kl,
-    })
+/// For each grant, the number of the first that is equal.
+fn first_alike(grants: &[Grant]) -> Result<Vec<usize>, RunError> {
+    let mut known = BTreeMap::new();
+    let first = |(m, grant)| Ok(*known.entry(encode(grant, "a grant")?).or_insert(m));
+    grants.iter().enumerate().map(first).collect()
 }
 
 /// The proper Gaussian that is served.
@@ -225,4 +232,20 @@ fn mean(values: &VecDeque<f64>) -> Option<f64> {
 
 fn largest(numbers: impl Iterator<Item = f64>) -> Option<f64> {
     numbers.reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use privacy::{Delta, Epsilon, Filter};
+
+    #[test]
+    fn equal_grants_are_found_wherever_they_stand() {
+        let of = |epsilon: f64| {
+            let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(1e-5).unwrap());
+            Grant::Limited { epsilon, delta, filter: Filter::Zcdp }
+        };
+        let grants = [of(1.0), Grant::Unlimited, of(1.0), of(2.0), Grant::Unlimited, of(2.0)];
+        assert_eq!(first_alike(&grants).unwrap(), [0, 1, 0, 3, 1, 3]);
+    }
 }

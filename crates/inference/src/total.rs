@@ -49,6 +49,11 @@ impl Total {
         self.units.iter().map(|&u| libm::scalbn(u as f64, -self.exponent)).collect()
     }
 
+    /// True if the other has the same grid and dimension, so that their sum is one.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.exponent == other.exponent && self.units.len() == other.units.len()
+    }
+
     /// Number of coordinates.
     pub fn dimension(&self) -> usize {
         self.units.len()

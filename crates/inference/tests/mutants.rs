@@ -244,7 +244,7 @@ fn mutant_parts_by_position_under_add_remove_is_caught() {
 #[test]
 fn every_test_in_the_table_of_mutants_exists() {
     let sources = concat!(
-        include_str!("../../privacy/src/bounded.rs"),
+        include_str!("../../privacy/src/bounded/tests.rs"),
         include_str!("../../privacy/src/noise/source.rs"),
         include_str!("../../privacy/src/relation.rs"),
         include_str!("../../privacy/tests/gate.rs"),

@@ -8,7 +8,7 @@ use common::variants::{refused, variants};
 use common::{model_of, private_methods, rng, rows, simulation, site, site_of_records};
 use inference::algorithm::{Cavity, Protocol, Pvi};
 use inference::message::Direct;
-use inference::settings::{Method, Solver};
+use inference::settings::{Batching, Method, Solver};
 use inference::solve::{Kept, Likelihood, LocalSolve, Problem, Solved, Task};
 use inference::{Built, Keys, Model, Progress, Row, Rows, RunError, Seat, Shard, Simulation, Site};
 use privacy::record::{Divergence, Tape};
@@ -29,8 +29,8 @@ type Transcript = (Vec<u8>, u64, u64);
 struct Worlds {
     first: Vec<Site>,
     second: Vec<Site>,
-    /// The client that is not there in the second world: its change is 0, its noise stays.
-    absent: Option<usize>,
+    /// The client that is not there in one of the two worlds: its change is 0, its noise stays.
+    absent: [Option<usize>; 2],
 }
 
 /// Plays a method on these sites, with one client's change replaced by 0 if it is absent.
@@ -88,48 +88,54 @@ type Data = (Rows, Vec<u64>);
 /// A record that nobody else is.
 const NEW_RECORD: u64 = 1_000;
 
-/// The neighbouring rows of one site: a row replaced by one of another record, a row gone, or other rows, and another
-/// number of them. A client that joins or leaves keeps its rows, and says nothing.
-fn neighbour((rows, records): &Data, method: &Method, rng: &mut impl Rng) -> Data {
+/// One site in two worlds: with a row replaced by a strange one of another record, without a strange row, or with other
+/// rows and another number of them. A client that joins or leaves keeps its rows, and says nothing.
+fn neighbours((rows, records): &Data, method: &Method, rng: &mut impl Rng) -> [Data; 2] {
     let (promise, n) = (method.promise.unwrap(), rows.len());
+    let usual = (rows.clone(), records.clone());
     match (promise.unit, promise.adjacency) {
-        (Unit::Client, Adjacency::AddRemove) => (rows.clone(), records.clone()),
+        (Unit::Client, Adjacency::AddRemove) => [usual.clone(), usual],
         (Unit::Client, Adjacency::Substitute) => {
             let count = 1 + (rng.next_u64() % 12) as usize;
             let count = if count == n { count + 1 } else { count };
-            (strange_rows(count, rng), (0..count as u64).collect())
+            [usual, (strange_rows(count, rng), (0..count as u64).collect())]
         }
         (Unit::Example, Adjacency::Substitute) => {
             let at = (rng.next_u64() % n as u64) as usize;
             let mut records = records.clone();
             records[at] = NEW_RECORD;
-            (replaced(rows, at, rng), records)
+            [usual, (replaced(rows, at, rng), records)]
         }
         (Unit::Example, Adjacency::AddRemove) => {
             // Batches are drawn by position: only without the last row are the coins of all others the same.
-            let drawn = !method.needs_record_ids();
+            let drawn = method.local.batch != Batching::All;
             let gone = if drawn { n - 1 } else { (rng.next_u64() % n as u64) as usize };
             let rest: Vec<usize> = (0..n).filter(|row| *row != gone).collect();
-            (rows.select(&rest), rest.iter().map(|&row| records[row]).collect())
+            let with = replaced(rows, gone, rng);
+            let without = (with.select(&rest), rest.iter().map(|&row| records[row]).collect());
+            [(with, records.clone()), without]
         }
     }
 }
 
+/// A pair of neighbouring federations; every other pair the other way round.
 fn worlds(method: &Method, pair: u64) -> Worlds {
     let mut rng = rng(pair);
     let sizes = [5, 9, 4];
-    let data: Vec<Data> = sizes.iter().map(|&n| (rows(n, rng.next_u64()), (0..n as u64).collect())).collect();
+    let mut first: Vec<Data> = sizes.iter().map(|&n| (rows(n, rng.next_u64()), (0..n as u64).collect())).collect();
     let changed = (rng.next_u64() % 3) as usize;
-    let second: Vec<Data> = data
-        .iter()
-        .enumerate()
-        .map(|(m, data)| if m == changed { neighbour(data, method, &mut rng) } else { data.clone() })
-        .collect();
+    let mut second = first.clone();
+    [first[changed], second[changed]] = neighbours(&first[changed], method, &mut rng);
     let sites =
         |data: Vec<Data>| data.into_iter().map(|(rows, records)| site_of_records("a site", rows, &records)).collect();
     let promise = method.promise.unwrap();
     let leaves = (promise.unit, promise.adjacency) == (Unit::Client, Adjacency::AddRemove);
-    Worlds { first: sites(data), second: sites(second), absent: leaves.then_some(changed) }
+    let mut absent = [None, leaves.then_some(changed)];
+    if pair % 2 == 1 {
+        (first, second) = (second, first);
+        absent.reverse();
+    }
+    Worlds { first: sites(first), second: sites(second), absent }
 }
 
 /// The declared constants of a method, and ledgers without limit: what is spent is not the matter here.
@@ -147,9 +153,9 @@ fn stays_within_its_sensitivity(method: &Method, model: &Arc<dyn Model>, pairs: 
     for pair in 0..pairs {
         let worlds = worlds(method, pair);
         let tape = Tape::record();
-        let sent = play(method, &built, (&worlds.first, None), &tape);
+        let sent = play(method, &built, (&worlds.first, worlds.absent[0]), &tape);
         let replay = tape.replay();
-        let sent_again = play(method, &built, (&worlds.second, worlds.absent), &replay);
+        let sent_again = play(method, &built, (&worlds.second, worlds.absent[1]), &replay);
         assert_eq!(replay.verdict(), Ok(()), "{}, pair {pair}", method.name);
         assert!(sent == sent_again, "{}, pair {pair}: given the same releases, another transcript", method.name);
     }
@@ -196,7 +202,7 @@ fn own_constants_are_caught(method: &Method) -> bool {
 fn mutant_m17_rates_from_the_real_number_of_rows_are_caught() {
     let add_remove = |m: &Method| m.promise.unwrap().adjacency == Adjacency::AddRemove;
     let mut method = private_methods().into_iter().find(add_remove).unwrap();
-    method.local.batch = inference::settings::Batching::PoissonOf { fraction: 0.3, at_least: 1 };
+    method.local.batch = Batching::PoissonOf { fraction: 0.3, at_least: 1 };
     assert!(own_constants_are_caught(&method), "each world planned with its own row count, and nobody noticed");
 }
 
@@ -205,6 +211,10 @@ fn mutant_m17_rates_from_the_real_number_of_rows_are_caught() {
 struct KeepsPrivateStatistics(Likelihood);
 
 impl LocalSolve for KeepsPrivateStatistics {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        self.0.check(seat)
+    }
+
     fn solve(
         &self,
         problem: &Problem,

@@ -114,7 +114,7 @@ fn answer_of(built: &Built, shard: &Shard, terms: &Terms) -> (Vec<i64>, Vec<u8>,
     let mut gate = tainted(terms.shape, MARK);
     let (outgoing, draft) = built.protocol.answer(&query, &[], &seat, &mut gate).unwrap();
     let units = |outgoing: Outgoing| outgoing.released().unwrap().get().units().to_vec();
-    let free = built.protocol.answer_from_memory(&query, &draft, terms).unwrap();
+    let free = built.protocol.answer_from_memory(&query, &draft, &seat).unwrap();
     (units(outgoing), draft, free.map(|(outgoing, _)| units(outgoing)))
 }
 
@@ -139,6 +139,10 @@ fn what_every_method_sends_and_remembers_is_a_function_of_what_its_gate_made() {
 struct OneFieldUnnoised(Descend);
 
 impl LocalSolve for OneFieldUnnoised {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        self.0.check(seat)
+    }
+
     fn solve(
         &self,
         problem: &Problem,
@@ -176,6 +180,10 @@ fn mutant_m19_one_field_unnoised_is_caught() {
 struct PartFactorsInTheReply(Virtual);
 
 impl LocalSolve for PartFactorsInTheReply {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        self.0.check(seat)
+    }
+
     fn solve(
         &self,
         problem: &Problem,

@@ -96,18 +96,18 @@ impl GeometricGaps {
         let mantissa = libm::scalbn(fraction, 53) as u64;
         let scale = 53_i32.saturating_sub(exponent).unsigned_abs().into();
         let kept = (BigUint::from(1_u32) << scale) - mantissa;
-        let mut gaps = Self { thresholds: Vec::new(), kept, scale };
-        if rate.get() < 1.0 {
-            gaps.thresholds = (1..=MOST_SKIPPED).map(|k| gaps.digits(k, 0)).collect();
+        let (mut thresholds, mut power) = (Vec::new(), BigUint::from(1_u32));
+        let most = if rate.get() < 1.0 { MOST_SKIPPED as u64 } else { 0 };
+        for k in 1..=most {
+            power *= &kept;
+            thresholds.push(word(&power, scale * k, 0));
         }
-        gaps
+        Self { thresholds, kept, scale }
     }
 
     /// Bits 64·place to 64·place + 63 of (1−q)^k after the point.
     fn digits(&self, k: usize, place: u64) -> u64 {
-        let power = self.kept.pow(k as u32) << (64 * (place + 1));
-        let word = (power >> (self.scale * k as u64)) & BigUint::from(u64::MAX);
-        word.iter_u64_digits().next().unwrap_or(0)
+        word(&self.kept.pow(k as u32), self.scale * k as u64, place)
     }
 
     fn draw(&self, rng: &mut impl Rng, rows: usize, into: &mut Vec<usize>) {
@@ -149,6 +149,11 @@ impl GeometricGaps {
         }
         false
     }
+}
+
+/// Bits 64·place to 64·place + 63 of number/2^scale after the point.
+fn word(number: &BigUint, scale: u64, place: u64) -> u64 {
+    ((number << (64 * (place + 1))) >> scale).iter_u64_digits().next().unwrap_or(0)
 }
 
 /// A uniform subset of fixed size (Floyd's method), in increasing order.

@@ -97,6 +97,16 @@ impl Spending {
         Ok(Self { grant, meter, events: Vec::new() })
     }
 
+    /// The same grant with nothing spent of it.
+    pub(crate) fn unspent(&self) -> Self {
+        let meter = match self.meter {
+            Meter::Plan { .. } => Meter::Plan { entry: 0, used: 0 },
+            Meter::Sum { limit, .. } => Meter::Sum { spent: 0.0, limit },
+            Meter::Unlimited => Meter::Unlimited,
+        };
+        Self { grant: self.grant.clone(), meter, events: Vec::new() }
+    }
+
     /// Checks a charge against the grant.
     pub(crate) fn check(&mut self, event: &Event) -> Result<Approved<'_>, PrivacyError> {
         let after = match (&self.grant, self.meter) {

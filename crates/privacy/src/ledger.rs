@@ -51,8 +51,19 @@ impl Ledger {
     ///
     /// A fixed plan that does not fit the grant is refused here, before anything happens.
     pub fn open<J: Journal>(grant: Grant, journal: &mut J) -> Result<Self, PrivacyError> {
-        let record = Record { sequence: 0, previous: Digest::default(), entry: Entry::Opened(grant.clone()) };
-        let spending = Spending::new(grant)?;
+        Self::begin(Spending::new(grant)?, journal)
+    }
+
+    /// Opens another site's ledger with the grant of this one, of which nothing is spent there.
+    ///
+    /// It is the same as [`Ledger::open`] with that grant, but its plan is not costed again.
+    pub fn open_alike<J: Journal>(&self, journal: &mut J) -> Result<Self, PrivacyError> {
+        Self::begin(self.spending.unspent(), journal)
+    }
+
+    fn begin<J: Journal>(spending: Spending, journal: &mut J) -> Result<Self, PrivacyError> {
+        let entry = Entry::Opened(spending.grant().clone());
+        let record = Record { sequence: 0, previous: Digest::default(), entry };
         journal.append(&record).map_err(|why| PrivacyError::Journal { why })?;
         Ok(Self { spending, head: record.digest(), length: 1, closed: false })
     }

@@ -51,7 +51,7 @@ mod shape;
 
 pub use accounting::{Accountant, Bounds};
 pub use batch::Batch;
-pub use bounded::Bounded;
+pub use bounded::{Bounded, Inputs, Layer};
 pub use budget::{Filter, Grant};
 pub use error::PrivacyError;
 pub use event::{Adversary, Event, Mechanism};

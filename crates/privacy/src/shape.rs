@@ -55,8 +55,8 @@ impl Grid {
 }
 
 /// 2^exponent, for exponents of normal numbers: −1022 to 1023. Multiplying by it rounds only where f64 ends.
-pub(crate) fn power_of_two(exponent: i32) -> f64 {
-    f64::from_bits(u64::from((1023 + exponent).unsigned_abs()) << 52)
+pub(crate) const fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent).unsigned_abs() as u64) << 52)
 }
 
 impl TryFrom<i32> for Grid {
@@ -130,6 +130,18 @@ impl Shape {
     /// The grid of the sum.
     pub fn grid(&self) -> Grid {
         self.grid
+    }
+
+    /// √2·C: what vectors without negative coordinates are clipped to under substitution ([`crate::Bounded::non_negative`]).
+    /// A scale for those who push them; what is enforced is decided in integers.
+    pub fn non_negative_bound(&self) -> f64 {
+        std::f64::consts::SQRT_2 * self.bound.get()
+    }
+
+    /// ⌊√(2·⌊C·2^k⌋²)⌋: the same bound as it is enforced.
+    pub(crate) fn non_negative_bound_units(&self) -> u64 {
+        let bound = u128::from(self.bound_units());
+        (2 * bound * bound).isqrt() as u64
     }
 
     /// ⌊C·2^k⌋: the bound that is enforced in integers. Never above C.

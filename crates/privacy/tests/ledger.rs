@@ -47,6 +47,26 @@ fn pieces_cost_what_the_whole_costs() {
 }
 
 #[test]
+fn a_ledger_opened_alike_is_one_opened_with_the_grant() {
+    let grants = filters().into_iter().chain([Filter::Plan(vec![event(40.0, 3), event(30.0, 2)])]).map(grant);
+    for grant in grants.chain([Grant::Unlimited]) {
+        let journals: &mut [MemoryJournal; 3] = &mut Default::default();
+        let [of_first, of_alike, of_fresh] = journals;
+        let mut first = Ledger::open(grant.clone(), of_first).unwrap();
+        first.charge(&event(40.0, 2), of_first).unwrap();
+        let mut alike = first.open_alike(of_alike).unwrap();
+        let mut fresh = Ledger::open(grant, of_fresh).unwrap();
+        for steps in [1, 2] {
+            assert_eq!((alike.head(), alike.length(), alike.grant()), (fresh.head(), fresh.length(), fresh.grant()));
+            assert_eq!((alike.events(), of_alike.records()), (fresh.events(), of_fresh.records()));
+            assert_eq!(alike.fits(&event(40.0, 1)).unwrap(), fresh.fits(&event(40.0, 1)).unwrap());
+            alike.charge(&event(40.0, steps), of_alike).unwrap();
+            fresh.charge(&event(40.0, steps), of_fresh).unwrap();
+        }
+    }
+}
+
+#[test]
 fn a_fixed_plan_is_certified_as_a_whole_and_charged_in_order() {
     let plan = vec![event(30.0, 3), event(20.0, 2)];
     let mut journal = MemoryJournal::default();

@@ -35,7 +35,7 @@ pub(crate) fn section(standing: &Standing) -> String {
         "<div class=\"legend\">\n{legend}</div>\n<div class=\"figures single\">\n{}</div>\n{}{}",
         figure(&plot(&leading, &order).figure("posterior-plot", &described(&first.method.posterior, &order)), &caption),
         note(
-            "Points are posterior means, lines 95 % intervals of the first seed. The intervals are those of the fitted posterior; they need not count the noise that was added for privacy."
+            "Points are posterior means, lines 95 % intervals of the first seed. The intervals are those of the fitted posterior; they need not count the noise that was added for privacy. Baselines are fitted with a full covariance and most methods without correlations, which makes their intervals narrower: the two are not to be compared."
         ),
         folded(
             &format!("All {} coefficients, every method", order.len()),

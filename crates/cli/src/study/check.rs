@@ -76,7 +76,7 @@ fn too_large(sites: Option<&Sites>, method: &Method) -> Option<String> {
     let (sites, promise) = (sites?, method.promise.as_ref()?);
     let DeltaRule::Fixed(delta) = promise.delta else { return None };
     let among = match promise.unit {
-        Unit::Example => sites.rows.iter().copied().min()?,
+        Unit::Example => sites.rows.iter().copied().filter(|&rows| delta.get() * rows as f64 >= 1.0).min()?,
         Unit::Client => sites.rows.len() as u64,
     };
     loose_delta(&method.name, promise.unit, delta.get(), among, sites.basis)

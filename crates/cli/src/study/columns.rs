@@ -38,8 +38,9 @@ impl Columns {
 
     /// In words.
     pub(crate) fn words(&self, bias: bool) -> String {
-        let inputs = self.schema.inputs(bias).len();
-        format!("{} in the header, all in the schema, {inputs} inputs; no row was read", self.header)
+        let (inputs, and) = (self.schema.inputs(false).len(), if bias { " and the bias" } else { "" });
+        let plural = if inputs == 1 { "" } else { "s" };
+        format!("{} in the header, all in the schema, {inputs} input{plural}{and}; no row was read", self.header)
     }
 }
 
@@ -67,20 +68,30 @@ pub(crate) fn check(study: &Study, schema: &Schema) -> Result<(), Failure> {
     Ok(record_ids(study, Some(schema))?)
 }
 
-/// A logistic model wants two classes, a linear one a number.
+/// A logistic model wants two classes, softmax and a network two or more, a linear one a number.
 fn outcome(study: &Study, schema: &Schema) -> Result<(), Failure> {
     let source = &study.data.source;
-    match (study.model.kind, schema.classes()) {
+    match (&study.model.kind, schema.classes()) {
         (Likelihood::Logistic { .. }, Some(2)) | (Likelihood::Linear { .. }, None) => Ok(()),
+        (Likelihood::Softmax | Likelihood::Network { .. }, Some(2..)) => Ok(()),
+        (Likelihood::Softmax | Likelihood::Network { .. }, _) => Err(Failure::usage(
+            format!("softmax and network models need an outcome of levels, and that of {source} {}", found(schema)),
+            "kind = \"linear\" for a number",
+        )),
         (Likelihood::Logistic { .. }, _) => Err(Failure::usage(
-            format!("a logistic model needs an outcome of two levels, and that of {source} is another"),
-            "kind = \"linear\" for a number; more than two classes come later",
+            format!("a logistic model needs an outcome of two levels, and that of {source} {}", found(schema)),
+            "kind = \"linear\" for a number, \"softmax\" for more than two levels",
         )),
         (Likelihood::Linear { .. }, Some(_)) => Err(Failure::usage(
             format!("a linear model needs an outcome that is a number, and that of {source} has levels"),
             "kind = \"logistic\" for two levels",
         )),
     }
+}
+
+/// What an outcome is, in words.
+fn found(schema: &Schema) -> String {
+    schema.classes().map_or_else(|| "is a number".to_owned(), |levels| format!("has {levels}"))
 }
 
 /// Parts of rows that may come and go follow from record ids, so the schema has to name them.

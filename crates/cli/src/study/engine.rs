@@ -12,7 +12,7 @@ use inference::{Observer, Prediction};
 pub(crate) enum Work<'a> {
     /// A method of the study.
     Method(&'a Method),
-    /// The same answer for every row, beside this method: the majority class of two, or the mean of a number.
+    /// The same answer for every row, beside this method: the majority class, or the mean of a number.
     Constant { beside: &'a Method, classes: bool },
     /// Each client by itself, without privacy, beside this method.
     LocalOnly(&'a Method),
@@ -56,20 +56,21 @@ pub(crate) trait Engine {
 /// What a posterior says of new rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Predictions {
-    /// What is predicted: the outcome's column, with the level whose probability is given.
+    /// What is predicted: the outcome's column, with the level whose probability is given where it is that of one.
     pub(crate) of: String,
     /// One for each row.
     pub(crate) rows: Vec<Predicted>,
 }
 
 /// A prediction with its row.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Predicted {
     /// The row's number in the file, counted from one, the header apart.
     pub(crate) row: u64,
     pub(crate) prediction: Prediction,
-    /// Of a probability the 95 % interval of the posterior, of a number that of the predictive.
-    pub(crate) interval: (f64, f64),
+    /// Of a probability the 95 % interval of the posterior, of a number that of the predictive; none of several classes
+    /// and of networks.
+    pub(crate) interval: Option<(f64, f64)>,
 }
 
 /// Predicts the rows of a CSV from a stored posterior.

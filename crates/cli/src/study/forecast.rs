@@ -2,15 +2,15 @@
 
 use super::columns;
 use super::guidance::{Guidance, guidance};
+use super::likelihood;
 use super::meant::Study;
 use super::sites::{Basis, Sites, span};
 use super::words::{self, row};
 use crate::digits::{shortest, up};
 use crate::failure::Failure;
+use inference::Schema;
 use inference::plan::{ClientPlan, MethodPlan, plan};
-use inference::settings::{
-    Aggregator, Batching, Claim, DeltaRule, Method, Noise, Promise, Rates, Schedule, Scheme, Solver,
-};
+use inference::settings::{Claim, Method, Noise, Promise};
 use privacy::{Adjacency, Sampling, Unit};
 use serde::Serialize;
 use std::path::Path;
@@ -92,14 +92,7 @@ pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64, basi
 
 /// A warning where something public is computed from rows whose number the relation keeps private.
 pub(crate) fn private_rows(method: &Method) -> Option<String> {
-    let promise = method.promise.as_ref()?;
-    let private = promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove;
-    let batch = matches!(method.local.batch, Batching::PoissonOf { .. }) && method.solver == Solver::DpOptimisation;
-    let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
-    let rates = method.schedule == Schedule::Asynchronous(Rates::InverseRows);
-    // Where only sums are opened, a client leaves out its share of the public total, by its rows.
-    let weights = promise.aggregator != Aggregator::None && method.scheme == Scheme::Pvi;
-    (private && (batch || delta || rates || weights)).then(|| {
+    method.goes_by_private_rows().then(|| {
         let name = &method.name;
         format!(
             "{name}: under add-remove the number of rows is private, but rates, weights or δ go by it: this promise \
@@ -112,9 +105,14 @@ impl<'a> Forecast<'a> {
     /// Plans every method of the study. Of the data, only the schema is looked at; paths are relative to `base`.
     pub(crate) fn of(study: &'a Study, base: &Path) -> Result<Self, Failure> {
         let schema = columns::schema_if_there(study, base)?;
-        columns::record_ids(study, schema.as_ref())?;
+        match &schema {
+            Some(schema) => columns::check(study, schema)?,
+            None => columns::record_ids(study, None)?,
+        }
         let sites = Sites::declared(study, schema.as_ref())?;
-        let parameters = sites.inputs.map(|inputs| inputs + usize::from(study.model.bias));
+        let width = sites.inputs.map(|inputs| inputs + usize::from(study.model.bias));
+        let classes = schema.as_ref().and_then(Schema::classes);
+        let parameters = width.and_then(|width| likelihood::parameters(&study.model.kind, classes, width));
         let mut plans = Vec::new();
         for (index, method) in study.methods.iter().enumerate() {
             sites.check(study, index, method)?;
@@ -139,8 +137,8 @@ impl<'a> Forecast<'a> {
             warnings.push(text.to_owned());
         }
         if self.parameters.is_none() {
-            warnings
-                .push("inputs are not declared: bytes are not known, and noise shares are sized for one".to_owned());
+            let what = if self.sites.inputs.is_none() { "inputs are not declared" } else { "classes are not known" };
+            warnings.push(format!("{what}: bytes are not known, and noise shares are sized for one"));
         }
         warnings
     }

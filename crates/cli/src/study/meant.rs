@@ -78,10 +78,12 @@ pub(crate) struct Model {
 }
 
 /// The likelihoods.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Likelihood {
     Linear { noise_variance: f64 },
     Logistic { expectation: Expectation, predictive: Predictive },
+    Softmax,
+    Network { hidden: Vec<usize>, draws: u32 },
 }
 
 impl Study {
@@ -309,17 +311,68 @@ fn model(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Model, Fault> {
     let kind = match typed.kind {
         ModelKind::Linear => linear(typed, source)?,
         ModelKind::Logistic => logistic(typed, source)?,
+        ModelKind::Softmax => softmax(typed, source)?,
+        ModelKind::Network => network(typed, source)?,
     };
     Ok(Model { kind, bias: typed.bias, prior_precision: precision })
 }
 
-fn linear(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
-    for (key, given) in [("expectation", typed.expectation.is_some()), ("predictive", typed.predictive.is_some())] {
-        if given {
-            let message = format!("{key} has no meaning for a linear model");
-            return Err(source.fault(&format!("model.{key}"), "S011", message, "its answers are exact: leave it out"));
+/// Refuses keys that have no meaning for this kind of model.
+fn without(typed: &ModelAsTyped, source: &Source<'_>, kind: &str, keys: &[&str]) -> Result<(), Fault> {
+    let given = |key: &&&str| match **key {
+        "noise_variance" => typed.noise_variance.is_some(),
+        "expectation" => typed.expectation.is_some(),
+        "predictive" => typed.predictive.is_some(),
+        _ => typed.hidden.is_some(),
+    };
+    match keys.iter().find(given) {
+        Some(key) => {
+            let message = format!("{key} has no meaning for a {kind} model");
+            Err(source.fault(&format!("model.{key}"), "S011", message, "leave it out"))
         }
+        None => Ok(()),
     }
+}
+
+/// A number of draws, at least one.
+fn draws_of(source: &Source<'_>, key: &str, draws: u32) -> Result<u32, Fault> {
+    match draws {
+        0 => Err(source.fault(&format!("model.{key}"), "S004", "draws is 0".into(), "one draw is the least")),
+        draws => Ok(draws),
+    }
+}
+
+fn softmax(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
+    without(typed, source, "softmax", &["noise_variance", "expectation", "predictive", "hidden"])?;
+    Ok(Likelihood::Softmax)
+}
+
+/// Draws of a network's predictions where a study does not say.
+const NETWORK_DRAWS: u32 = 20;
+
+/// Most units of a hidden layer.
+const MOST_UNITS: usize = 10_000;
+
+fn network(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
+    without(typed, source, "network", &["noise_variance", "expectation"])?;
+    let hidden = typed.hidden.clone().unwrap_or_else(|| vec![50]);
+    if hidden.is_empty() || !hidden.iter().all(|size| (1..=MOST_UNITS).contains(size)) {
+        let message = format!("hidden is {hidden:?}, expected layers of 1 to {MOST_UNITS} units");
+        return Err(source.fault("model.hidden", "S004", message, "[50] is the papers' choice"));
+    }
+    let draws = match typed.predictive {
+        None => NETWORK_DRAWS,
+        Some(ByDrawsOr::Draws(by)) => draws_of(source, "predictive", by.draws)?,
+        Some(ByDrawsOr::Word(_)) => {
+            let message = "a network predicts by draws of its weights".to_owned();
+            return Err(source.fault("model.predictive", "S011", message, "for example { draws = 20 }"));
+        }
+    };
+    Ok(Likelihood::Network { hidden, draws })
+}
+
+fn linear(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
+    without(typed, source, "linear", &["expectation", "predictive", "hidden"])?;
     let noise_variance = typed.noise_variance.unwrap_or(1.0);
     if !(noise_variance.is_finite() && noise_variance > 0.0) {
         let message = format!("noise_variance is {noise_variance}, expected a finite number over 0");
@@ -334,14 +387,8 @@ fn linear(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault
 }
 
 fn logistic(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
-    if typed.noise_variance.is_some() {
-        let message = "noise_variance has no meaning for a logistic model".to_owned();
-        return Err(source.fault("model.noise_variance", "S011", message, "leave it out"));
-    }
-    let draws = |key: &str, draws: u32| match draws {
-        0 => Err(source.fault(&format!("model.{key}"), "S004", "draws is 0".into(), "one draw is the least")),
-        draws => Ok(draws),
-    };
+    without(typed, source, "logistic", &["noise_variance", "hidden"])?;
+    let draws = |key: &str, draws: u32| draws_of(source, key, draws);
     let expectation = match typed.expectation {
         None | Some(ByDrawsOr::Word(_)) => Expectation::Mixture,
         Some(ByDrawsOr::Draws(by)) => Expectation::MonteCarlo { draws: draws("expectation", by.draws)? },

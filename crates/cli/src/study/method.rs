@@ -3,13 +3,13 @@
 use super::fault::{Fault, Source};
 use super::hybrid;
 use super::typed::{
-    AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, LocalAsTyped, MethodAsTyped,
-    RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
+    AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, GradientsWord, LocalAsTyped,
+    MethodAsTyped, RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
 };
 use super::{noise_aware, promise};
 use inference::settings::{
-    Aggregator, Batching, Chart, CommitteePrior, Covariance, Damping, FactorRule, Local, Method, Optimiser, Promise,
-    Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Chart, CommitteePrior, Covariance, Damping, FactorRule, Gradients, Local, Method, Optimiser,
+    Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use privacy::SamplingRate;
 
@@ -283,8 +283,12 @@ fn local(at: &At<'_>, typed: &LocalAsTyped) -> Result<Local, Fault> {
         ChartWord::LogDeviation => Chart::LogDeviation,
         ChartWord::LogVariance => Chart::LogVariance,
     };
+    let gradients = match typed.gradients {
+        GradientsWord::Full => Gradients::Full,
+        GradientsWord::Aligned => Gradients::Aligned,
+    };
     let (steps, learning_rate, keep_state) = (typed.steps, typed.learning_rate, typed.keep_state);
-    Ok(Local { steps, batch: batch(at, typed)?, optimiser: *optimiser, learning_rate, keep_state, chart })
+    Ok(Local { steps, batch: batch(at, typed)?, optimiser: *optimiser, learning_rate, keep_state, chart, gradients })
 }
 
 fn batch(at: &At<'_>, typed: &LocalAsTyped) -> Result<Batching, Fault> {

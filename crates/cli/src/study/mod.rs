@@ -8,6 +8,7 @@ mod fault;
 mod forecast;
 mod guidance;
 mod hybrid;
+mod likelihood;
 mod meant;
 mod method;
 mod noise_aware;

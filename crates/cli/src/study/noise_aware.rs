@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::method::At;
 use super::typed::{CurvatureWord, NoiseAwareAsTyped};
-use inference::settings::{Batching, Chart, Curvature, Local, NoiseAware, Optimiser, Solver};
+use inference::settings::{Batching, Chart, Curvature, Gradients, Local, NoiseAware, Optimiser, Solver};
 
 /// Chosen on Adult, on other splits than those of the studies; used unchanged on every other data set
 /// (docs/maths/noise-aware.md).
@@ -62,6 +62,6 @@ pub(super) fn solver(at: &At<'_>) -> Result<Solver, Fault> {
 
 /// What stands where a local optimisation would: all rows, once.
 pub(super) fn local() -> Local {
-    let (optimiser, chart) = (Optimiser::Sgd, Chart::LogDeviation);
-    Local { steps: 1, batch: Batching::All, optimiser, learning_rate: 1.0, keep_state: false, chart }
+    let (optimiser, chart, gradients) = (Optimiser::Sgd, Chart::LogDeviation, Gradients::Full);
+    Local { steps: 1, batch: Batching::All, optimiser, learning_rate: 1.0, keep_state: false, chart, gradients }
 }

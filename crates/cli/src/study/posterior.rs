@@ -39,12 +39,15 @@ pub(crate) struct Posterior {
     pub(crate) inputs: Vec<String>,
     /// The schema by which rows were encoded, in TOML.
     pub(crate) data_schema: String,
+    /// What this file is not: a protected release. Empty in files of a program that did not say so yet.
+    #[serde(default)]
+    pub(crate) outside_epsilon: String,
     /// The numbers.
     pub(crate) posterior: Marginals,
 }
 
 /// What predictions need of a likelihood.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum StoredModel {
     /// y = xᵀθ + noise.
@@ -59,12 +62,23 @@ pub(crate) enum StoredModel {
         /// The probit closed form instead of the mixture's.
         probit: bool,
     },
+    /// P(y = k) ∝ exp xᵀθₖ.
+    Softmax,
+    /// ReLU layers.
+    Network {
+        /// Sizes of the hidden layers.
+        hidden: Vec<usize>,
+        /// Draws of the predictive.
+        draws: u32,
+    },
 }
 
 impl StoredModel {
     /// What a study's model predicts by.
     pub(crate) fn of(model: &Model) -> Self {
-        match model.kind {
+        match model.kind.clone() {
+            Likelihood::Softmax => Self::Softmax,
+            Likelihood::Network { hidden, draws } => Self::Network { hidden, draws },
             Likelihood::Linear { noise_variance } => Self::Linear { noise_variance },
             Likelihood::Logistic { predictive, .. } => match predictive {
                 Predictive::Mixture => Self::Logistic { draws: None, probit: false },
@@ -78,6 +92,8 @@ impl StoredModel {
     pub(crate) fn likelihood(self) -> Likelihood {
         match self {
             Self::Linear { noise_variance } => Likelihood::Linear { noise_variance },
+            Self::Softmax => Likelihood::Softmax,
+            Self::Network { hidden, draws } => Likelihood::Network { hidden, draws },
             Self::Logistic { draws, probit } => {
                 let predictive = match (draws, probit) {
                     (Some(draws), _) => Predictive::MonteCarlo { draws },
@@ -96,9 +112,11 @@ mod tests {
 
     #[test]
     fn a_model_comes_back_as_it_was_stored() {
-        for predictive in [Predictive::Mixture, Predictive::Probit, Predictive::MonteCarlo { draws: 9 }] {
-            let kind = Likelihood::Logistic { expectation: Expectation::Mixture, predictive };
-            let model = Model { kind, bias: true, prior_precision: 1.0 };
+        let logistic = |predictive| Likelihood::Logistic { expectation: Expectation::Mixture, predictive };
+        let predictives = [Predictive::Mixture, Predictive::Probit, Predictive::MonteCarlo { draws: 9 }];
+        let others = [Likelihood::Softmax, Likelihood::Network { hidden: vec![5, 4], draws: 3 }];
+        for kind in predictives.map(logistic).into_iter().chain(others) {
+            let model = Model { kind: kind.clone(), bias: true, prior_precision: 1.0 };
             let text = serde_json::to_string(&StoredModel::of(&model)).unwrap();
             assert_eq!(serde_json::from_str::<StoredModel>(&text).unwrap().likelihood(), kind);
         }

@@ -2,6 +2,7 @@
 
 use super::Fault;
 use super::engine::{Predicted, Predictions, Predictor};
+use super::likelihood;
 use super::posterior::{Posterior, SCHEMA};
 use crate::arguments::PredictArguments;
 use crate::digits::shortest;
@@ -27,17 +28,20 @@ pub(crate) fn text(arguments: &PredictArguments, predictor: &Predictor, json: bo
     }
     // What the numbers are goes to standard error, so that standard output is the table alone.
     let _ = writeln!(std::io::stderr(), "{}", about(&posterior, &predictions));
-    Ok(table(&predictions.rows))
+    Ok(table(&predictions, &likelihood::levels(&posterior.data_schema)))
 }
 
 /// Which posterior was asked, and what the columns are.
 fn about(posterior: &Posterior, predictions: &Predictions) -> String {
     let Posterior { study, method, seed, .. } = posterior;
-    let what = match predictions.rows.first().map(|first| first.prediction) {
+    let first = predictions.rows.first();
+    let what = match first.map(|first| &first.prediction) {
         Some(Prediction::Normal { .. }) => "mean and deviation of",
-        _ => "the probability of",
+        Some(Prediction::Classes(_)) => "the probability of each level of",
+        Some(Prediction::Probability(_)) | None => "the probability of",
     };
-    format!("from the posterior of {method} in {study}, seed {seed}: {what} {}, with a 95 % interval", predictions.of)
+    let interval = if first.is_some_and(|first| first.interval.is_some()) { ", with a 95 % interval" } else { "" };
+    format!("from the posterior of {method} in {study}, seed {seed}: {what} {}{interval}", predictions.of)
 }
 
 fn refuse(place: &Path, message: String, hint: String) -> Failure {
@@ -67,8 +71,13 @@ fn read(path: &Path) -> Result<Posterior, Failure> {
     let text = std::fs::read_to_string(path).map_err(|source| Failure::file("cannot read", path, source))?;
     let broken = |why: String| refuse(path, format!("not a posterior: {why}"), "run the study again".into());
     let posterior: Posterior = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
-    let width = posterior.inputs.len();
-    let fits = posterior.posterior.mean.len() == width && posterior.posterior.deviation.len() == width;
+    let classes = match likelihood::levels(&posterior.data_schema).len() {
+        0 => None,
+        classes => Some(classes),
+    };
+    let model = likelihood::model(&posterior.model.clone().likelihood(), classes, posterior.seed);
+    let numbers = model.parameters(posterior.inputs.len());
+    let fits = posterior.posterior.mean.len() == numbers && posterior.posterior.deviation.len() == numbers;
     match posterior.schema {
         SCHEMA if fits => Ok(posterior),
         SCHEMA => Err(broken("its numbers and its inputs differ in length".into())),
@@ -103,29 +112,59 @@ fn choose(mut all: Vec<Posterior>, method: Option<&str>, results: &Path) -> Resu
 }
 
 /// Header and one line for each row.
-fn table(predictions: &[Predicted]) -> String {
-    let mut text = match predictions.first().map(|predicted| predicted.prediction) {
-        Some(Prediction::Normal { .. }) => "row,mean,deviation,lower,upper\n".to_owned(),
-        _ => "row,probability,lower,upper\n".to_owned(),
-    };
-    for Predicted { row, prediction, interval: (lower, upper) } in predictions {
-        let (lower, upper) = (shortest(*lower), shortest(*upper));
-        text += &match prediction {
-            Prediction::Probability(p) => format!("{row},{},{lower},{upper}\n", shortest(*p)),
-            Prediction::Normal { mean, deviation } => {
-                format!("{row},{},{},{lower},{upper}\n", shortest(*mean), shortest(*deviation))
-            }
-        };
+fn table(predictions: &Predictions, levels: &[String]) -> String {
+    let Some(first) = predictions.rows.first() else { return "row\n".to_owned() };
+    let mut header: Vec<String> = vec!["row".into()];
+    match first.prediction {
+        Prediction::Normal { .. } => header.extend(["mean".into(), "deviation".into()]),
+        Prediction::Classes(_) => header.extend(levels.iter().map(|level| cell(level))),
+        Prediction::Probability(_) => header.push("probability".into()),
+    }
+    if first.interval.is_some() {
+        header.extend(["lower".into(), "upper".into()]);
+    }
+    let mut text = line(&header);
+    for Predicted { row, prediction, interval } in &predictions.rows {
+        let mut cells = vec![row.to_string()];
+        cells.extend(numbers(prediction).into_iter().chain(interval.iter().flat_map(|i| [i.0, i.1])).map(shortest));
+        text += &line(&cells);
     }
     text
 }
 
+/// A prediction's own columns.
+fn numbers(prediction: &Prediction) -> Vec<f64> {
+    match prediction {
+        Prediction::Probability(p) => vec![*p],
+        Prediction::Classes(p) => p.clone(),
+        Prediction::Normal { mean, deviation } => vec![*mean, *deviation],
+    }
+}
+/// Cells as one line.
+fn line(cells: &[String]) -> String {
+    format!("{}\n", cells.join(","))
+}
+
+/// A name as a cell, in quotes where it has to be.
+fn cell(name: &str) -> String {
+    if name.contains([',', '"']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
+}
+
 fn object(posterior: &Posterior, predictions: &Predictions) -> String {
-    let one = |Predicted { row, prediction, interval: (lower, upper) }: &Predicted| match prediction {
-        Prediction::Probability(p) => json!({ "row": row, "probability": p, "lower": lower, "upper": upper }),
-        Prediction::Normal { mean, deviation } => {
-            json!({ "row": row, "mean": mean, "deviation": deviation, "lower": lower, "upper": upper })
+    let levels = likelihood::levels(&posterior.data_schema);
+    let one = |Predicted { row, prediction, interval }: &Predicted| {
+        let mut object = match prediction {
+            Prediction::Probability(p) => json!({ "row": row, "probability": p }),
+            Prediction::Classes(p) => {
+                let each: serde_json::Map<_, _> = levels.iter().cloned().zip(p.iter().map(|p| json!(p))).collect();
+                json!({ "row": row, "probabilities": each })
+            }
+            Prediction::Normal { mean, deviation } => json!({ "row": row, "mean": mean, "deviation": deviation }),
+        };
+        if let Some((lower, upper)) = interval {
+            (object["lower"], object["upper"]) = (json!(lower), json!(upper));
         }
+        object
     };
     let object = json!({
         "study": posterior.study,
@@ -144,6 +183,7 @@ mod tests {
 
     fn posterior(method: &str) -> Posterior {
         Posterior {
+            outside_epsilon: String::new(),
             schema: SCHEMA,
             study: "s".into(),
             method: method.into(),
@@ -180,7 +220,10 @@ mod tests {
         let predictor = |posterior: &Posterior, csv: &[u8]| {
             assert_eq!((posterior.data_schema.as_str(), csv), ("stored", b"a\n1\n".as_slice()));
             let prediction = Prediction::Normal { mean: 1.0, deviation: 1.25 };
-            Ok(Predictions { of: "y".into(), rows: vec![Predicted { row: 1, prediction, interval: (-1.5, 3.5) }] })
+            Ok(Predictions {
+                of: "y".into(),
+                rows: vec![Predicted { row: 1, prediction, interval: Some((-1.5, 3.5)) }],
+            })
         };
         assert_eq!(text(&arguments, &predictor, false).unwrap(), "row,mean,deviation,lower,upper\n1,1,1.25,-1.5,3.5\n");
         let object: serde_json::Value = serde_json::from_str(&text(&arguments, &predictor, true).unwrap()).unwrap();

@@ -1,14 +1,11 @@
 //! From a stored posterior and the rows of a CSV to predictions in the units of the outcome.
 
 use super::engine::{Predicted, Predictions};
-use super::posterior::Posterior;
-use super::simulator::{likelihood, scale_of};
+use super::likelihood;
+use super::posterior::{Posterior, StoredModel};
+use super::simulator::scale_of;
 use crate::failure::Failure;
-use flate2::read::MultiGzDecoder;
-use inference::{
-    DataError, Gaussian, Kind, Numeric, OutcomeKind, Prediction, Reading, Rows, Schema, credible, header, nearest, read,
-};
-use std::io::Read;
+use inference::{Gaussian, Numeric, OutcomeKind, Prediction, Rows, Schema, credible, read_inputs};
 
 /// Two-sided 95 % quantile of the normal law.
 const REACH: f64 = 1.959_963_984_540_054;
@@ -18,26 +15,26 @@ const FILE: &str = "the rows to predict";
 
 /// Predicts the rows of a CSV from a stored posterior.
 pub(crate) fn predict(posterior: &Posterior, csv: &[u8]) -> Result<Predictions, Failure> {
-    let schema =
-        Schema::from_toml(&posterior.data_schema).map_err(|e| Failure::data("the schema", e))?.without_record_id();
-    let inputs = inputs_only(csv, &schema).map_err(|error| Failure::data(FILE, error))?;
-    let table = read(&inputs[..], &schema, posterior.bias, &[], Reading::Strict);
-    let table = table.map_err(|error| Failure::data(FILE, error))?;
+    let schema = Schema::from_toml(&posterior.data_schema).map_err(|e| Failure::data("the schema", e))?;
+    let table = read_inputs(csv, &schema, posterior.bias).map_err(|error| Failure::data(FILE, error))?;
     if table.inputs != posterior.inputs {
         let message = "the schema makes other inputs of a row than the posterior was learnt with";
         return Err(Failure::usage(message, "leave --schema out: the run stored the schema that fits"));
     }
     let improper = || Failure::usage("the stored posterior is not a proper distribution", "run the study again");
-    let q = gaussian(posterior).ok_or_else(improper)?;
-    let predictions = likelihood(posterior.model.likelihood()).predict(&table.rows, &q);
-    let intervals = intervals(&predictions, &table.rows, &q);
+    let model = likelihood::model(&posterior.model.clone().likelihood(), schema.classes(), posterior.seed);
+    let fits = |q: &Gaussian| q.dimension() == model.parameters(table.rows.width());
+    let q = gaussian(posterior).filter(fits).ok_or_else(improper)?;
+    let predictions = model.predict(&table.rows, &q);
+    let of = predicted(&schema, predictions.first());
+    let intervals = intervals(&posterior.model, &predictions, &table.rows, &q);
     let (centre, scale) = scale_of(&schema);
     let rows =
         table.keys.slots().iter().zip(predictions.into_iter().zip(intervals)).map(|(id, (prediction, interval))| {
             let (prediction, interval) = in_units(prediction, interval, centre, scale);
             Predicted { row: id + 1, prediction, interval }
         });
-    Ok(Predictions { of: predicted(&schema), rows: rows.collect() })
+    Ok(Predictions { of, rows: rows.collect() })
 }
 
 fn gaussian(posterior: &Posterior) -> Option<Gaussian> {
@@ -48,79 +45,43 @@ fn gaussian(posterior: &Posterior) -> Option<Gaussian> {
     }
 }
 
-/// Of a probability the interval of the posterior, of a number that of the predictive.
-fn intervals(predictions: &[Prediction], rows: &Rows, q: &Gaussian) -> Vec<(f64, f64)> {
-    let either = |(prediction, credible): (&Prediction, (f64, f64))| match *prediction {
-        Prediction::Probability(_) => credible,
-        Prediction::Normal { mean, deviation } => (mean - REACH * deviation, mean + REACH * deviation),
+/// Of a logistic probability the interval of the posterior, of a number that of the predictive, else none.
+fn intervals(model: &StoredModel, predictions: &[Prediction], rows: &Rows, q: &Gaussian) -> Vec<Option<(f64, f64)>> {
+    if let StoredModel::Logistic { .. } = model {
+        return credible(rows, q, REACH).into_iter().map(Some).collect();
+    }
+    let of = |prediction: &Prediction| match prediction {
+        Prediction::Normal { mean, deviation } => Some((mean - REACH * deviation, mean + REACH * deviation)),
+        Prediction::Probability(_) | Prediction::Classes(_) => None,
     };
-    predictions.iter().zip(credible(rows, q, REACH)).map(either).collect()
+    predictions.iter().map(of).collect()
 }
 
 /// Numbers in the units of the outcome; probabilities have none.
-fn in_units(prediction: Prediction, interval: (f64, f64), centre: f64, scale: f64) -> (Prediction, (f64, f64)) {
+fn in_units(
+    prediction: Prediction,
+    interval: Option<(f64, f64)>,
+    centre: f64,
+    scale: f64,
+) -> (Prediction, Option<(f64, f64)>) {
     match prediction {
         Prediction::Normal { mean, deviation } => (
             Prediction::Normal { mean: centre + scale * mean, deviation: scale * deviation },
-            (centre + scale * interval.0, centre + scale * interval.1),
+            interval.map(|(lower, upper)| (centre + scale * lower, centre + scale * upper)),
         ),
         probability => (probability, interval),
     }
 }
 
-/// The outcome, with the level whose probability is given.
-fn predicted(schema: &Schema) -> String {
+/// The outcome, with the level whose probability is given where it is that of one.
+fn predicted(schema: &Schema, first: Option<&Prediction>) -> String {
     let outcome = schema.outcome();
-    match &outcome.kind {
-        OutcomeKind::Classes(levels) => format!("{} = {}", outcome.column, levels.last().map_or("", String::as_str)),
-        OutcomeKind::Number(Numeric { .. }) => outcome.column.clone(),
-    }
-}
-
-/// The columns that are inputs, with an outcome that any row may have: predictions look at nothing else, so an id, a
-/// name of a site or an outcome may stand in the file or not.
-fn inputs_only(csv: &[u8], schema: &Schema) -> Result<Vec<u8>, DataError> {
-    let places = places(&header(csv)?, schema)?;
-    let plain: Box<dyn Read + '_> =
-        if csv.starts_with(&[0x1f, 0x8b]) { Box::new(MultiGzDecoder::new(csv)) } else { Box::new(csv) };
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(plain);
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let unwritten = |error: &dyn std::fmt::Display| DataError::Table { line: None, what: error.to_string() };
-    let (outcome, example) = (schema.outcome(), schema.outcome().example());
-    for (number, record) in reader.records().enumerate() {
-        let record = record.map_err(|error| broken(&error))?;
-        let cells = places.iter().map(|place| record.get(*place).unwrap_or_default());
-        let last = if number == 0 { &outcome.column } else { &example };
-        writer.write_record(cells.chain([last.as_str()])).map_err(|e| unwritten(&e))?;
-    }
-    writer.into_inner().map_err(|e| unwritten(&e))
-}
-
-/// Where the inputs stand in the file; one that does not is refused with the names of all.
-fn places(header: &[String], schema: &Schema) -> Result<Vec<usize>, DataError> {
-    let inputs = || schema.columns().iter().filter(|c| c.kind != Kind::Ignore).map(|c| c.name.as_str());
-    let found = |name: &str| header.iter().position(|other| other == name);
-    let Some(lacking) = inputs().find(|name| found(name).is_none()) else {
-        return Ok(inputs().filter_map(found).collect());
-    };
-    let needed = inputs().collect::<Vec<_>>().join(", ");
-    let unknown = header.iter().map(String::as_str).filter(|name| inputs().all(|other| other != *name));
-    let hint = match nearest(lacking, unknown) {
-        Some(close) => format!("is it `{close}` in the file? The columns needed are {needed}"),
-        None => format!("the columns needed are {needed}; others are not looked at"),
-    };
-    Err(DataError::Column { column: lacking.to_owned(), what: "is not in the file", hint })
-}
-
-/// What the reader of lines stumbled over.
-fn broken(error: &csv::Error) -> DataError {
-    let what = match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("found {len} cells, expected {expected_len} as in the header")
+    match (&outcome.kind, first) {
+        (OutcomeKind::Number(Numeric { .. }), _) | (_, Some(Prediction::Classes(_))) => outcome.column.clone(),
+        (OutcomeKind::Classes(levels), _) => {
+            format!("{} = {}", outcome.column, levels.last().map_or("", String::as_str))
         }
-        _ => error.to_string(),
-    };
-    DataError::Table { line: error.position().map(csv::Position::line), what }
+    }
 }
 
 #[cfg(test)]
@@ -133,6 +94,7 @@ mod tests {
 
     fn posterior(model: StoredModel, outcome: &str) -> Posterior {
         Posterior {
+            outside_epsilon: String::new(),
             schema: SCHEMA,
             study: "s".into(),
             method: "m".into(),
@@ -157,7 +119,7 @@ mod tests {
         let plain = predict(&logistic(), b"age\n60\n40\n").unwrap();
         assert_eq!((plain.of.as_str(), plain.rows.len(), plain.rows[1].row), ("ill = yes", 2, 2));
         let Prediction::Probability(p) = plain.rows[0].prediction else { panic!() };
-        assert!(plain.rows[0].interval.0 < p && p < plain.rows[0].interval.1);
+        assert!(plain.rows[0].interval.is_some_and(|(lower, upper)| lower < p && p < upper));
         for csv in ["patient,age,ill\n7, 60 ,\n8,40,perhaps\n", "site,age\nx,60\ny,40\n"] {
             assert_eq!(predict(&logistic(), csv.as_bytes()).unwrap(), plain, "{csv}");
         }
@@ -176,7 +138,24 @@ mod tests {
         // x = 1: mean 1, variance 0.25 + 0.75 = 1, in kilograms 80 and 10.
         assert_eq!(found.of, "kg");
         assert_eq!(found.rows[0].prediction, Prediction::Normal { mean: 80.0, deviation: 10.0 });
-        assert!((found.rows[0].interval.0 - (80.0 - 10.0 * REACH)).abs() < 1e-9);
+        assert!((found.rows[0].interval.unwrap().0 - (80.0 - 10.0 * REACH)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn several_classes_have_a_probability_each_and_networks_no_interval() {
+        let outcome = "{ column = \"stage\", levels = [\"I\", \"II\", \"III\"] }";
+        let mut softmax = posterior(StoredModel::Softmax, outcome);
+        softmax.posterior = Marginals { mean: vec![-1.0, 0.0, 2.0], deviation: vec![0.5; 3], precision: None };
+        let found = predict(&softmax, b"age\n60\n").unwrap();
+        let Prediction::Classes(p) = &found.rows[0].prediction else { panic!() };
+        assert!(p[0] < p[1] && p[1] < p[2] && (p.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{p:?}");
+        assert_eq!((found.of.as_str(), found.rows[0].interval), ("stage", None));
+        let model = StoredModel::Network { hidden: vec![2], draws: 3 };
+        let mut network = posterior(model, "{ column = \"ill\", levels = [\"no\", \"yes\"] }");
+        assert!(predict(&network, b"age\n60\n").is_err(), "one number for five weights");
+        network.posterior = Marginals { mean: vec![0.5; 5], deviation: vec![0.1; 5], precision: None };
+        let found = predict(&network, b"age\n60\n").unwrap();
+        assert_eq!((found.of.as_str(), found.rows[0].interval), ("ill = yes", None));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Studies that come with the program, and what they are.
-const TABLES: [(&str, &str, &str); 8] = [
+const TABLES: [(&str, &str, &str); 9] = [
     (
         "workshop-table5",
         "Sharma et al. 2019, Table 5: PVI, global VI and DP-PVI on three splits of Adult",
@@ -27,6 +27,11 @@ const TABLES: [(&str, &str, &str); 8] = [
         "tmlr-fig1",
         "Heikkilä et al. (TMLR), Figure 1: private methods at ε = 1 on three splits of Adult",
         include_str!("../../../../studies/tmlr-fig1.toml"),
+    ),
+    (
+        "tmlr-fig3",
+        "Heikkilä et al. (TMLR), Figure 3: 200 clients with a trusted aggregator at ε = 0.5 on three splits of Adult",
+        include_str!("../../../../studies/tmlr-fig3.toml"),
     ),
     (
         "thesis-fig4.4",

@@ -1,6 +1,7 @@
 //! `posterity run`: every method and seed that is not finished yet, then the results, the posteriors and the report.
 
 use super::engine::{Engine, Work};
+use super::likelihood;
 use super::meant::{Likelihood, Study};
 use super::posterior::{self, Posterior, StoredModel};
 use super::progress::Progress;
@@ -38,15 +39,17 @@ pub(crate) fn run(study: &Study, engine: &dyn Engine, out: &Path, json: bool) ->
 pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -> Result<Results, Failure> {
     let store = Store::open(out, &study.name, &study.text, &engine.data_digest())?;
     let data = engine.summary()?;
+    let schema = engine.data_schema();
+    let names = likelihood::names(&study.model.kind, &data.inputs, schema.as_deref().unwrap_or_default());
     let mut methods = Vec::new();
     for work in all(study) {
         let runs = seeds(study, work, engine, &store, json)?;
-        let of = runs.first().filter(|_| work.has_posterior()).zip(engine.data_schema());
+        let of = runs.first().filter(|_| work.has_posterior()).zip(schema.clone());
         if let Some((first, schema)) = of {
             let stored = stored(study, work, first, &data.inputs, schema);
             store.write(&format!("posterior/{}.json", file_name(work.name())), &stored)?;
         }
-        methods.push(summary::method(work, &runs, &data.inputs));
+        methods.push(summary::method(work, &runs, &names));
     }
     let results = Results {
         schema: SCHEMA,
@@ -64,7 +67,7 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
 
 /// The study's methods, then the three that every result is seen beside.
 fn all(study: &Study) -> impl Iterator<Item = Work<'_>> {
-    let classes = matches!(study.model.kind, Likelihood::Logistic { .. });
+    let classes = !matches!(study.model.kind, Likelihood::Linear { .. });
     let baselines = study.methods.first().into_iter().flat_map(move |method| {
         [Work::Constant { beside: method, classes }, Work::LocalOnly(method), Work::NonPrivate(method)]
     });
@@ -99,6 +102,7 @@ fn seeds(
 /// The posterior of the first seed, ready to predict from.
 fn stored(study: &Study, work: Work<'_>, run: &Finished, inputs: &[String], data_schema: String) -> Posterior {
     Posterior {
+        outside_epsilon: OUTSIDE_EPSILON.to_owned(),
         schema: posterior::SCHEMA,
         study: study.name.clone(),
         method: work.name().to_owned(),

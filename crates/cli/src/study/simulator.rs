@@ -2,7 +2,8 @@
 
 use super::columns;
 use super::engine::{Engine, Work};
-use super::meant::{Likelihood, Study};
+use super::likelihood;
+use super::meant::Study;
 use super::posterior::Marginals;
 use super::state::Finished;
 use crate::clock::cpu_seconds;
@@ -11,8 +12,7 @@ use crate::failure::Failure;
 use inference::results::{ClientSummary, DataSummary};
 use inference::settings::Method;
 use inference::{
-    Encoded, Federation, Gaussian, Linear, Logistic, Model, Observer, OutcomeKind, Partition, Record, Schema,
-    Simulation, Split,
+    Encoded, Federation, Gaussian, Model, Observer, OutcomeKind, Partition, Record, Schema, Simulation, Split,
 };
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -42,6 +42,7 @@ impl Simulator {
         let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
         columns::check(study, &source.schema)?;
         let table = source.read(study.model.bias, &keep)?;
+        let first_seed = study.seeds.first().copied().unwrap_or(1);
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
         let opened = Self {
             digest: digest.into(),
@@ -50,10 +51,10 @@ impl Simulator {
             table,
             split,
             partition,
-            model: likelihood(study.model.kind),
+            model: likelihood::model(&study.model.kind, source.schema.classes(), first_seed),
             prior_precision: study.model.prior_precision,
             unit: scale_of(&source.schema).1,
-            first_seed: study.seeds.first().copied().unwrap_or(1),
+            first_seed,
         };
         opened.federation(opened.first_seed)?;
         Ok(opened)
@@ -162,12 +163,4 @@ fn in_units(mut finished: Finished, scale: f64) -> Finished {
 
 fn marginals(q: &Gaussian) -> Marginals {
     Marginals { mean: q.mean().to_vec(), deviation: q.deviations(), precision: q.packed_precision() }
-}
-
-/// The model of a likelihood.
-pub(super) fn likelihood(kind: Likelihood) -> Arc<dyn Model> {
-    match kind {
-        Likelihood::Linear { noise_variance } => Arc::new(Linear { noise_variance }),
-        Likelihood::Logistic { expectation, predictive } => Arc::new(Logistic { expectation, predictive }),
-    }
 }

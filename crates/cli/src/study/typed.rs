@@ -132,8 +132,10 @@ pub(crate) struct ModelAsTyped {
     pub(crate) noise_variance: Option<f64>,
     /// logistic: how E_q of the likelihood is taken.
     pub(crate) expectation: Option<ByDrawsOr<ExpectationWord>>,
-    /// logistic: how predictions are made.
+    /// logistic: how predictions are made; network: by how many draws.
     pub(crate) predictive: Option<ByDrawsOr<PredictiveWord>>,
+    /// network: sizes of the hidden layers.
+    pub(crate) hidden: Option<Vec<usize>>,
 }
 
 fn yes() -> bool {
@@ -146,6 +148,8 @@ fn yes() -> bool {
 pub(crate) enum ModelKind {
     Linear,
     Logistic,
+    Softmax,
+    Network,
 }
 
 /// `prior`

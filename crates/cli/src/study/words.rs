@@ -3,8 +3,8 @@
 use super::meant::{Likelihood, Model, Study};
 use crate::digits::shortest;
 use inference::settings::{
-    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, Curvature, DeltaRule, FactorRule, Hybrid, Method,
-    Noise, NoiseAware, Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, Curvature, DeltaRule, FactorRule, Gradients, Hybrid,
+    Method, Noise, NoiseAware, Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use inference::{Expectation, Partition, Predictive, Skew, Split};
 use privacy::{Adjacency, Unit};
@@ -104,6 +104,9 @@ fn rounded(value: f64) -> String {
 
 /// The local optimisation.
 pub(crate) fn local(method: &Method) -> String {
+    if matches!(method.scheme, Scheme::NoiseAware(_)) {
+        return "all rows in every round".to_owned();
+    }
     let local = &method.local;
     let optimiser = match local.optimiser {
         Optimiser::Sgd => "sgd",
@@ -121,7 +124,8 @@ pub(crate) fn local(method: &Method) -> String {
     };
     let steps = if local.steps == 1 { "1 step".to_owned() } else { format!("{} steps", local.steps) };
     let kept = if local.keep_state { ", state kept" } else { "" };
-    format!("{steps} of {optimiser} at {}, {rows}{kept}", shortest(local.learning_rate))
+    let aligned = if local.gradients == Gradients::Aligned { ", aligned gradients" } else { "" };
+    format!("{steps} of {optimiser} at {}, {rows}{kept}{aligned}", shortest(local.learning_rate))
 }
 
 /// How the served posterior is read out, where that is not the usual way.
@@ -201,9 +205,14 @@ pub(crate) fn partition(partition: &Partition) -> String {
 
 /// The model and its prior.
 pub(crate) fn model(model: &Model) -> String {
-    let kind = match model.kind {
-        Likelihood::Linear { noise_variance } => format!("linear, noise variance {}", shortest(noise_variance)),
-        Likelihood::Logistic { expectation, predictive } => format!("logistic{}", draws(expectation, predictive)),
+    let kind = match &model.kind {
+        Likelihood::Linear { noise_variance } => format!("linear, noise variance {}", shortest(*noise_variance)),
+        Likelihood::Logistic { expectation, predictive } => format!("logistic{}", draws(*expectation, *predictive)),
+        Likelihood::Softmax => "softmax".to_owned(),
+        Likelihood::Network { hidden, draws } => {
+            let sizes: Vec<String> = hidden.iter().map(usize::to_string).collect();
+            format!("network of {} hidden units, predictions by {draws} draws", sizes.join(", "))
+        }
     };
     let bias = if model.bias { "with bias" } else { "without bias" };
     format!("{kind}, {bias}, prior precision {}", shortest(model.prior_precision))

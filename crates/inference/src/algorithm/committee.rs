@@ -26,17 +26,17 @@ pub struct Committee {
     pub sending: Grid,
 }
 
-/// Priors in natural parameters: of all, where members start to look, and of a member.
+/// Natural parameters: where members start to look, and of a member's prior.
 struct Priors {
-    all: Vec<f64>,
+    start: Vec<f64>,
     member: Vec<f64>,
 }
 
 impl StudyConstant for Priors {}
 
-/// From η at the end minus η of p to η at the end minus η of the member's prior.
+/// From η at the end minus η at the start to η at the end minus η of the member's prior.
 fn from_member_prior(mut change: Vec<f64>, priors: &Priors) -> Vec<f64> {
-    change.iter_mut().zip(priors.all.iter().zip(&priors.member)).for_each(|(c, (p, own))| *c += p - own);
+    change.iter_mut().zip(priors.start.iter().zip(&priors.member)).for_each(|(c, (start, own))| *c += start - own);
     change
 }
 
@@ -46,8 +46,8 @@ impl Committee {
             CommitteePrior::Same => 1.0,
             CommitteePrior::Split => 1.0 / self.members as f64,
         };
-        let all = self.problem.prior.0.clone();
-        Priors { member: all.iter().map(|p| p * share).collect(), all }
+        let member = self.problem.prior.0.iter().map(|p| p * share).collect();
+        Priors { member, start: self.problem.start().0 }
     }
 }
 
@@ -63,8 +63,9 @@ impl Algorithm for Committee {
     fn ask(&self, _: &Total) {}
 
     /// The question is empty.
-    fn check(&self, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
-        check_terms(self.problem.family.len(), seat)
+    fn check(&self, (): &(), (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_terms(self.solver.numbers(self.problem.family), seat)?;
+        self.solver.check(seat)
     }
 
     fn answer(
@@ -75,7 +76,7 @@ impl Algorithm for Committee {
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
         let priors = self.priors();
-        let task = query.clone().map(&priors, |(), p| Task { cavity: p.member.clone(), start: p.all.clone() });
+        let task = query.clone().map(&priors, |(), p| Task { cavity: p.member.clone(), start: p.start.clone() });
         let none = query.clone().map(&(), |(), ()| Kept::Nothing);
         let solved = self.solver.solve(&self.problem, &task, &none, seat, gate)?;
         let (change, _) = released(solved, self.solver.weight(), gate)?;
@@ -96,7 +97,9 @@ impl Algorithm for Committee {
         Ok(Step { state, applied })
     }
 
-    fn settle(&self, (): (), _: &Released<Total>) {}
+    fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
+        Ok(())
+    }
 
     fn posterior(&self, state: &Total) -> Vec<f64> {
         let prior = &self.problem.prior.0;

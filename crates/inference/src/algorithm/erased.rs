@@ -1,7 +1,7 @@
 //! Any algorithm as functions of bytes: what drivers use, so that all of them run the same code.
 
 use super::{Algorithm, Answers};
-use crate::{RunError, Seat, Terms, Total};
+use crate::{RunError, Seat, Total};
 use privacy::{Gate, Outgoing, Released};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,16 +22,17 @@ pub trait Protocol: Send + Sync {
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<(Outgoing, Vec<u8>), RunError>;
-    /// The answer that follows from a site's memory alone, and costs nothing; none where its rows are needed.
+    /// The answer that follows from a site's memory alone, and costs nothing; none where its rows are needed. What
+    /// [`Protocol::check`] refuses is refused here too; nothing but that check is given the seat's rows.
     fn answer_from_memory(
         &self,
         query: &[u8],
         memory: &[u8],
-        terms: &Terms,
+        seat: &Seat<'_>,
     ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError>;
     /// The state after some answers.
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError>;
-    /// The memory after a receipt, which is a [`Total`] in bytes.
+    /// The memory after a receipt, which is a [`Total`] in bytes; an error if no memory follows from it.
     fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError>;
     /// What is served.
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError>;
@@ -56,8 +57,7 @@ impl<A: Algorithm> Protocol for A {
     }
 
     fn check(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>) -> Result<(), RunError> {
-        let _: A::Memory = remembered(memory)?;
-        Ok(Algorithm::check(self, &decode(query, "a query")?, seat)?)
+        Ok(Algorithm::check(self, &decode(query, "a query")?, &remembered(memory)?, seat)?)
     }
 
     fn answer(
@@ -70,7 +70,7 @@ impl<A: Algorithm> Protocol for A {
         let query: Released<A::Query> = decode(query, "a query")?;
         let memory = remembered(memory)?;
         // Drivers have asked before; one that forgot to learns nothing either.
-        Algorithm::check(self, query.get(), seat)?;
+        Algorithm::check(self, query.get(), &memory, seat)?;
         let answer = Algorithm::answer(self, &query, &memory, seat, gate)?;
         Ok((answer.outgoing, encode(&answer.draft, "a memory")?))
     }
@@ -79,13 +79,15 @@ impl<A: Algorithm> Protocol for A {
         &self,
         query: &[u8],
         memory: &[u8],
-        terms: &Terms,
+        seat: &Seat<'_>,
     ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError> {
         if memory.is_empty() {
             return Ok(None);
         }
         let query: Released<A::Query> = decode(query, "a query")?;
-        let answer = Algorithm::answer_from_memory(self, &query, &decode(memory, "a memory")?, terms)?;
+        let memory = decode(memory, "a memory")?;
+        Algorithm::check(self, query.get(), &memory, seat)?;
+        let answer = Algorithm::answer_from_memory(self, &query, &memory, seat.terms)?;
         answer.map(|answer| Ok((answer.outgoing, encode(&answer.draft, "a memory")?))).transpose()
     }
 
@@ -95,7 +97,7 @@ impl<A: Algorithm> Protocol for A {
     }
 
     fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError> {
-        let settled = Algorithm::settle(self, decode(draft, "a memory")?, &decode(applied, "a receipt")?);
+        let settled = Algorithm::settle(self, decode(draft, "a memory")?, &decode(applied, "a receipt")?)?;
         encode(&settled, "a memory")
     }
 

@@ -1,12 +1,12 @@
 //! Global variational inference: clients send sums of clipped gradients, and the server moves q.
 
 use super::{Algorithm, Answer, Answers, Step, check_terms, unlike};
-use crate::model::{Point, Scratch};
-use crate::optimiser::{Descent, kl_gradient};
+use crate::model::{Point, Scratch, seed_of};
+use crate::optimiser::{Descent, is_within_limits, kl_gradient};
 use crate::settings::Local;
-use crate::solve::Problem;
+use crate::solve::{Problem, check_solver_terms};
 use crate::{Gaussian, RunError, Seat, Total};
-use privacy::{Batch, Bounded, Gate, PrivacyError, Released};
+use privacy::{Batch, Bounded, Gate, Grain, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
 /// The centralised baseline of Sharma et al. 2019 and Heikkilä et al. 2022 (after Jälkö et al. 2017).
@@ -62,8 +62,8 @@ impl Algorithm for GlobalVi {
 
     fn start(&self) -> Descent {
         let d = self.problem.family.dimension();
-        match self.problem.family.gaussian(&self.problem.prior.0) {
-            Some(prior) => Descent::new(prior.mean(), &prior.deviations(), &self.local),
+        match self.problem.family.gaussian(&self.problem.start().0) {
+            Some(q) => Descent::new(q.mean(), &q.deviations(), &self.local),
             None => Descent::new(&vec![0.0; d], &vec![1.0; d], &self.local),
         }
     }
@@ -73,12 +73,13 @@ impl Algorithm for GlobalVi {
         Standing { mean: point.mean.to_vec(), deviation: point.deviation.to_vec() }
     }
 
-    /// A finite mean and a finite, positive deviation for each parameter.
-    fn check(&self, query: &Standing, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    /// A finite mean and a deviation within the descent's limits for each parameter; sums of clipped examples.
+    fn check(&self, query: &Standing, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
         let d = self.problem.family.dimension();
         check_terms(self.problem.family.len(), seat)?;
+        check_solver_terms(seat, Grain::Example, 1)?;
         let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
-        let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
+        let spread = query.deviation.len() == d && query.deviation.iter().all(|s| is_within_limits(*s));
         (mean && spread).then_some(()).ok_or_else(|| unlike("a finite mean and a positive deviation of each parameter"))
     }
 
@@ -94,7 +95,7 @@ impl Algorithm for GlobalVi {
         gate.batch(rows.len(), &mut batch)?;
         let mut sum = Bounded::examples(*gate.shape(), &batch)?;
         let at = Point { mean: &query.get().mean, deviation: &query.get().deviation };
-        self.problem.model.gradients(rows, batch.rows(), at, 0, &mut Scratch::default(), &mut sum)?;
+        self.problem.model.gradients(rows, batch.rows(), at, seed_of(at.mean), &mut Scratch::default(), &mut sum)?;
         Ok(Answer { outgoing: gate.send(&sum)?, draft: () })
     }
 
@@ -108,7 +109,9 @@ impl Algorithm for GlobalVi {
         Ok(Step { state, applied: Vec::new() })
     }
 
-    fn settle(&self, (): (), _: &Released<Total>) {}
+    fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
+        Ok(())
+    }
 
     fn posterior(&self, state: &Descent) -> Vec<f64> {
         let point = state.point();

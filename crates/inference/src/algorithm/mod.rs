@@ -39,11 +39,12 @@ pub trait Algorithm: Send + Sync {
     /// What is asked now.
     fn ask(&self, state: &Self::State) -> Self::Query;
 
-    /// Refuses a question that this algorithm never asks, and terms that are not its own, by public numbers alone.
+    /// Refuses a question that this algorithm never asks, a memory that it never makes, and terms that are not its own,
+    /// by public numbers alone.
     ///
     /// A site asks this before it charges its ledger and before it looks at a row: a refused question costs nothing and
     /// learns nothing.
-    fn check(&self, query: &Self::Query, seat: &Seat<'_>) -> Result<(), PrivacyError>;
+    fn check(&self, query: &Self::Query, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError>;
 
     /// A site's answer, through its gate, and what it will remember if the server keeps the answer.
     fn answer(
@@ -70,8 +71,9 @@ pub trait Algorithm: Send + Sync {
     /// Takes in the answers to one query, and says what was applied of each.
     fn fold(&self, state: Self::State, answers: &Answers) -> Result<Step<Self::State>, RunError>;
 
-    /// What the site remembers after the server's receipt.
-    fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Self::Memory;
+    /// What the site remembers after the server's receipt. Refuses one that would make a memory which
+    /// [`Algorithm::check`] refuses.
+    fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Result<Self::Memory, PrivacyError>;
 
     /// The natural parameters that are served: always proper.
     fn posterior(&self, state: &Self::State) -> Vec<f64>;

@@ -1,12 +1,12 @@
 //! Noise-aware PVI: every release is read as an observation of a sum, with noise of known variance.
 
-use super::readout::{Scales, read_out, scales, shrunk};
+use super::readout::{Scales, keep_newest, mean_of, read_out, scales, shrunk};
 use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, unlike};
-use crate::model::{Point, Scratch, Sink};
+use crate::model::{Point, Scratch, Sink, seed_of};
 use crate::settings::{Curvature, NoiseAware as Settings};
-use crate::solve::Problem;
+use crate::solve::{Problem, check_solver_terms};
 use crate::{RunError, Seat, Total};
-use privacy::{Adjacency, Batch, Bounded, Gate, GridVector, PrivacyError, Released};
+use privacy::{Adjacency, Batch, Bounded, Gate, Grain, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
 /// Full-batch variational inference by clipped, whitened residuals (`docs/maths/noise-aware.md`).
@@ -41,7 +41,7 @@ pub struct SourceTerms {
     pub weight: f64,
     /// Deviation of the noise in each coordinate of a release.
     pub deviation: f64,
-    /// The bound of non-negative vectors in its sums ([`Terms::non_negative_bound`]).
+    /// The bound of non-negative vectors in its sums ([`crate::Terms::non_negative_bound`]).
     pub moment_bound: f64,
 }
 
@@ -187,9 +187,7 @@ impl NoiseAware {
         let first: Vec<f64> = residual.iter().zip(&pull).map(|(r, p)| r + p).collect();
         state.scales = scales(&precision, self.settings.whitening, self.settings.floor);
         let eta = read_out(&self.problem.prior.0, &first, &precision, &noise, self.settings.caution);
-        state.served.push(eta);
-        let surplus = state.served.len().saturating_sub(self.average.max(1));
-        state.served.drain(..surplus);
+        keep_newest(&mut state.served, eta, self.average);
     }
 }
 
@@ -220,9 +218,10 @@ impl Algorithm for NoiseAware {
     }
 
     /// A finite mean, a positive deviation and a scale for each parameter; moments where the rule has them.
-    fn check(&self, query: &Question, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    fn check(&self, query: &Question, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
         let d = self.dimension();
         check_terms(self.settings.numbers(d), seat)?;
+        check_solver_terms(seat, Grain::Example, 1)?;
         let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
         let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
         let about = query.about == About::Residuals || matches!(self.settings.curvature, Curvature::Moments { .. });
@@ -255,7 +254,8 @@ impl Algorithm for NoiseAware {
                 let mut sum = Bounded::examples(*gate.shape(), &batch)?;
                 let at = Point { mean: &question.mean, deviation: &question.deviation };
                 let mut sheared = Sheared::new(question, curvature, &mut sum);
-                self.problem.model.gradients(rows, batch.rows(), at, 0, &mut Scratch::default(), &mut sheared)?;
+                let seed = seed_of(at.mean);
+                self.problem.model.gradients(rows, batch.rows(), at, seed, &mut Scratch::default(), &mut sheared)?;
                 sum
             }
         };
@@ -282,15 +282,12 @@ impl Algorithm for NoiseAware {
         Ok(Step { state, applied: Vec::new() })
     }
 
-    fn settle(&self, (): (), _: &Released<Total>) {}
+    fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
+        Ok(())
+    }
 
     fn posterior(&self, state: &Sight) -> Vec<f64> {
-        let count = state.served.len() as f64;
-        let mut mean = vec![0.0; self.problem.family.len()];
-        for served in &state.served {
-            mean.iter_mut().zip(served).for_each(|(m, s)| *m += s / count);
-        }
-        mean
+        mean_of(&state.served, self.problem.family.len())
     }
 }
 
@@ -298,8 +295,10 @@ impl Algorithm for NoiseAware {
 /// −(∂/∂ log s)/s², on the way to the clipped sum.
 struct Sheared<'a> {
     sum: &'a mut Bounded,
-    /// What each position is multiplied by: as many as numbers are sent.
+    dimension: usize,
+    /// What each coordinate is multiplied by: as many as numbers are sent.
     factors: Vec<f64>,
+    places: Vec<u32>,
     scaled: Vec<f64>,
 }
 
@@ -309,17 +308,25 @@ impl<'a> Sheared<'a> {
         if let Curvature::EveryRound { weight } = curvature {
             factors.extend(question.deviation.iter().map(|s| -weight / (s * s)));
         }
-        Self { sum, factors, scaled: Vec::new() }
+        Self { sum, dimension: question.mean.len(), factors, places: Vec::new(), scaled: Vec::new() }
     }
 }
 
 impl Sink for Sheared<'_> {
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
-        let kept = positions.partition_point(|&p| (p as usize) < self.factors.len());
+        let (d, stored) = (self.dimension, values.len() / 2);
+        let dense = (stored - positions.len()) as u32;
+        self.places.clear();
+        self.places.extend((0..dense).chain(positions.iter().copied()));
         self.scaled.clear();
-        let of = |p: &u32| self.factors[*p as usize];
-        self.scaled.extend(positions[..kept].iter().zip(values).map(|(p, v)| of(p) * v));
-        self.sum.push_sparse(&positions[..kept], &self.scaled)
+        let halves = values.chunks(stored.max(1)).zip(self.factors.chunks(d.max(1)));
+        for (values, factors) in halves {
+            self.scaled.extend(self.places.iter().zip(values).map(|(p, v)| factors[*p as usize] * v));
+        }
+        match self.factors.len() == d {
+            true => self.sum.push_sparse(&self.places, &self.scaled),
+            false => self.sum.push_halves(positions, &self.scaled),
+        }
     }
 }
 
@@ -383,7 +390,7 @@ mod tests {
         }
         assert!(scales[2].of(1) > 1.0, "nothing was whitened");
         let weights = [0.25 * 0.75 * 0.75, 0.25 * 0.75, 0.25];
-        for j in 0..2 {
+        for j in [0, 1] {
             let mean: f64 = (0..3).map(|k| weights[k] * said[k][j] / scales[k].of(j)).sum();
             for (source, deviation) in state.sources.iter().zip([3.0_f64, 5.0]) {
                 let noise: f64 = (0..3).map(|k| (weights[k] * deviation / scales[k].of(j)).powi(2)).sum();

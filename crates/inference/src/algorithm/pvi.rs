@@ -1,9 +1,12 @@
 //! Partitioned variational inference: q(θ) ∝ p(θ) Π_m t_m(θ); a client refines its t_m.
 
+use super::readout::{keep_newest, mean_of};
 use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, released, unlike};
+use crate::family::MOST_NATURAL;
+use crate::optimiser::is_within_limits;
 use crate::settings::{Damping, FactorRule, Readout};
 use crate::solve::{Kept, LocalSolve, Prior, Problem, Solved, Task};
-use crate::{Family, RunError, Seat, Terms, Total};
+use crate::{Family, Gaussian, RunError, Seat, Terms, Total};
 use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +61,18 @@ pub struct Remembered {
 }
 
 impl Pvi {
+    /// A factor is on the grid of the total, and so small that the change which takes it back can be sent: 1/kept of it
+    /// where a rule asks for that change.
+    fn check_factor(&self, factor: &Total) -> Result<(), PrivacyError> {
+        let kept = if self.factor == FactorRule::Free { 1.0 } else { self.kept.get() };
+        let like = factor.is_like(&Total::zeros(self.problem.family.len(), self.finest));
+        let small = like && factor.values().iter().all(|v| v.abs() <= MOST_NATURAL * kept);
+        small.then_some(()).ok_or_else(|| PrivacyError::Shape {
+            found: "a receipt or a factor of other numbers, another grid, or too large a size".into(),
+            expected: "one number for each of q's natural parameters, on the grid of the total".into(),
+        })
+    }
+
     fn read_out(&self, total: &Total) -> Vec<f64> {
         let prior = &self.problem.prior.0;
         let raw: Vec<f64> = prior.iter().zip(total.values()).map(|(p, t)| p + t).collect();
@@ -68,7 +83,11 @@ impl Pvi {
     fn task(&self, q: &Released<Vec<f64>>, memory: &Released<Remembered>, terms: &Terms) -> Released<Task> {
         let mut task = q.clone().map(&(), |q, ()| Task { cavity: q.clone(), start: q });
         match self.cavity {
-            Cavity::OwnFactor => task.update(memory, &(), leave_out_factor),
+            Cavity::OwnFactor => {
+                task.update(memory, &(), leave_out_factor);
+                let outset = Outset { prior: self.problem.prior.clone(), start: self.problem.start() };
+                task = task.map(&outset, set_out);
+            }
             Cavity::ShareOfTotal => {
                 // cavity = q − w(q − p) = (1 − w)q + wp
                 task = task.map(terms, |task, terms| scale_cavity(task, 1.0 - terms.weight));
@@ -81,12 +100,18 @@ impl Pvi {
         task
     }
 
-    /// A change that was released, or follows from what was, on its way to the server.
+    /// A change that was released, or follows from what was, on its way to the server: counted from q, not from where the
+    /// search began.
     fn sent(
         &self,
         mut change: Released<Vec<f64>>,
+        q: &Released<Vec<f64>>,
+        task: &Released<Task>,
         memory: Released<Remembered>,
     ) -> Result<Answer<Option<Released<Remembered>>>, PrivacyError> {
+        let mut ahead = task.clone().map(&(), |task, ()| task.start);
+        ahead.update(q, &(), |start, q, ()| start.iter_mut().zip(q).for_each(|(s, q)| *s -= q));
+        change.update(&ahead, &(), |change, ahead, ()| change.iter_mut().zip(ahead).for_each(|(c, a)| *c += a));
         let holding = Holding { rule: self.factor, kept: self.kept, family: self.problem.family };
         change.update(&memory, &holding, hold);
         Ok(Answer { outgoing: Outgoing::post_processed(&change, self.sending)?, draft: Some(memory) })
@@ -107,11 +132,16 @@ impl Algorithm for Pvi {
         state.served.last().cloned().unwrap_or_else(|| self.read_out(&state.total))
     }
 
-    /// q is proper: finite, of the family's dimension, with a positive precision.
-    fn check(&self, query: &Vec<f64>, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    /// q is proper: finite, of the family's dimension, with a positive precision, and neither so large nor so flat that
+    /// the change from it could not be sent. The remembered factor is one that [`Pvi::settle`] makes.
+    fn check(&self, query: &Vec<f64>, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError> {
         let family = self.problem.family;
-        check_terms(family.len(), seat)?;
-        let proper = query.len() == family.len() && family.gaussian(query).is_some();
+        check_terms(self.solver.numbers(family), seat)?;
+        self.solver.check(seat)?;
+        memory.iter().filter_map(|memory| memory.get().factor.as_ref()).try_for_each(|t| self.check_factor(t))?;
+        let small = query.iter().all(|v| v.abs() <= MOST_NATURAL);
+        let spread = |q: Gaussian| q.deviations().into_iter().all(is_within_limits);
+        let proper = small && family.gaussian(query).is_some_and(spread);
         proper.then_some(()).ok_or_else(|| unlike("the natural parameters of a proper q, one for each of the family's"))
     }
 
@@ -135,7 +165,7 @@ impl Algorithm for Pvi {
         let (change, kept) = released(solved, self.solver.weight(), gate)?;
         let mut memory = memory;
         memory.update(&kept, &(), |m, kept, ()| m.kept.clone_from(kept));
-        self.sent(change, memory)
+        self.sent(change, query, &task, memory)
     }
 
     fn answer_from_memory(
@@ -148,7 +178,7 @@ impl Algorithm for Pvi {
         let task = self.task(query, memory, terms);
         let kept = memory.clone().map(&(), |m, ()| m.kept);
         let change = self.solver.solve_from_memory(&self.problem, &task, &kept);
-        change.map(|change| self.sent(change, memory.clone())).transpose()
+        change.map(|change| self.sent(change, query, &task, memory.clone())).transpose()
     }
 
     fn fold(&self, mut state: PviState, answers: &Answers) -> Result<Step<PviState>, RunError> {
@@ -158,31 +188,44 @@ impl Algorithm for Pvi {
             Answers::Sum(sum) => vec![damped(sum)?],
         };
         applied.iter().for_each(|a| state.total.add(a));
-        state.served.push(self.read_out(&state.total));
-        let surplus = state.served.len().saturating_sub(self.readout.average.max(1) as usize);
-        state.served.drain(..surplus);
+        let newest = self.read_out(&state.total);
+        keep_newest(&mut state.served, newest, self.readout.average as usize);
         Ok(Step { state, applied })
     }
 
-    fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Self::Memory {
-        let mut memory = draft?;
+    fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Result<Self::Memory, PrivacyError> {
+        let Some(mut memory) = draft else { return Ok(None) };
         if self.cavity == Cavity::OwnFactor {
+            self.check_factor(applied.get())?;
             memory.update(applied, &(), |memory, applied, ()| match &mut memory.factor {
                 Some(factor) => factor.add(applied),
                 None => memory.factor = Some(applied.clone()),
             });
+            memory.get().factor.iter().try_for_each(|t| self.check_factor(t))?;
         }
-        Some(memory)
+        Ok(Some(memory))
     }
 
     fn posterior(&self, state: &PviState) -> Vec<f64> {
-        let count = state.served.len() as f64;
-        let mut mean = vec![0.0; self.problem.family.len()];
-        for served in &state.served {
-            mean.iter_mut().zip(served).for_each(|(m, s)| *m += s / count);
-        }
-        mean
+        mean_of(&state.served, self.problem.family.len())
     }
+}
+
+/// Where learning begins.
+struct Outset {
+    prior: Prior,
+    start: Prior,
+}
+
+impl StudyConstant for Outset {}
+
+/// As long as nothing was learnt, the search begins where the model wants it. The first changes lead from the prior to
+/// where it ended: factors take up the way to the start too.
+fn set_out(mut task: Task, outset: &Outset) -> Task {
+    if task.start == outset.prior.0 {
+        task.start.clone_from(&outset.start.0);
+    }
+    task
 }
 
 /// Constants of the rule for factors.

@@ -1,4 +1,5 @@
-//! Wiener's readout: from a noised total with known noise to a proper q. Functions of released values only.
+//! Readouts: from a noised total with known noise to a proper q, and the mean of the last of them. Functions of released
+//! values only.
 
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,23 @@ pub(super) fn read_out(prior: &[f64], first: &[f64], precision: &[f64], noise: &
     let mean = (0..d).map(|j| prior[j] + weight(j) * first[j]);
     let half = (0..d).map(|j| prior[d + j] - 0.5 * weight(j) * precision[j]);
     mean.chain(half).collect()
+}
+
+/// Puts the newest readout behind the others, of which as many stay as are averaged, at least one.
+pub(super) fn keep_newest(served: &mut Vec<Vec<f64>>, newest: Vec<f64>, average: usize) {
+    served.push(newest);
+    let surplus = served.len().saturating_sub(average.max(1));
+    served.drain(..surplus);
+}
+
+/// The mean of the readouts that are kept, in natural parameters: proper, since each of them is.
+pub(super) fn mean_of(served: &[Vec<f64>], len: usize) -> Vec<f64> {
+    let count = served.len() as f64;
+    let mut mean = vec![0.0; len];
+    for one in served {
+        mean.iter_mut().zip(one).for_each(|(m, s)| *m += s / count);
+    }
+    mean
 }
 
 #[cfg(test)]

@@ -25,12 +25,16 @@ pub struct Federation {
 impl Federation {
     /// Splits a table and deals out its training rows. A function of its arguments alone.
     ///
-    /// A row keeps its keys: its place in the file, and its record's id.
+    /// A row keeps its keys: its place in the file, and its record's id. A simulated site without rows is refused: nobody
+    /// meant it.
     pub fn new(table: &Encoded, split: &Split, partition: &Partition, seed: u64) -> Result<Self, DataError> {
         let (train, test) = split.rows(table, seed)?;
         let clients = partition.clients(table, &train, seed)?;
         let homes = partition.homes(table, &test)?;
         let site = |(name, rows): (String, Vec<usize>)| {
+            if rows.is_empty() {
+                return Err(DataError::EmptyClient);
+            }
             let own = homes.get(&name).cloned().unwrap_or_default();
             Ok(Site { name, shard: Shard::new(table.rows.select(&rows), table.keys.select(&rows))?, own })
         };

@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader, Cursor, Read};
 
 /// A table's text, line by line; unzipped if its first bytes say gzip, without a byte-order mark.
 ///
-/// A line ends where it ends, also inside a quote: a broken line cannot reach into the next one, so that changing one
+/// Everything after the first line is rows: a terminator or a byte makes one, so that an empty line is a row and nothing
+/// after the last terminator is none. A line ends where it ends, also inside a quote: a broken line cannot reach into the next one, so that changing one
 /// line of a file changes one row. Cells are those of RFC 4180: set apart by commas, or in quotes, where a quote is
 /// written twice. Spaces around cells do not count.
 pub(crate) struct Lines<'a> {
@@ -23,12 +24,12 @@ impl<'a> Lines<'a> {
     /// Before the first line.
     pub(crate) fn open(mut reader: impl Read + 'a) -> Result<Self, DataError> {
         let mut start = Vec::new();
-        reader.by_ref().take(2).read_to_end(&mut start).map_err(unreadable)?;
-        if start == *b"PK" {
+        reader.by_ref().take(4).read_to_end(&mut start).map_err(unreadable)?;
+        if start == *b"PK\x03\x04" {
             let what = "this is a zip archive or a spreadsheet; save the sheet as CSV".to_owned();
             return Err(DataError::Table { line: None, what });
         }
-        let zipped = start == [0x1f, 0x8b];
+        let zipped = start.starts_with(&[0x1f, 0x8b]);
         let whole = BufReader::new(Cursor::new(start).chain(reader));
         let reader: Box<dyn BufRead + 'a> =
             if zipped { Box::new(BufReader::new(MultiGzDecoder::new(whole))) } else { Box::new(whole) };

@@ -3,6 +3,7 @@
 mod draw;
 mod encode;
 mod federation;
+mod inputs;
 mod keys;
 mod line;
 mod nearest;
@@ -16,6 +17,7 @@ mod table;
 
 pub use encode::Reading;
 pub use federation::{Federation, Site};
+pub use inputs::read_inputs;
 pub use keys::{Keys, RecordId};
 pub use nearest::nearest;
 pub use partition::{Dealt, Partition, Skew};

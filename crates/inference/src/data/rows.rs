@@ -89,6 +89,7 @@ impl Rows {
     }
 
     /// Row i.
+    #[inline(always)]
     pub fn row(&self, i: usize) -> Row<'_> {
         Row {
             numbers: &self.numbers[i * self.dense..(i + 1) * self.dense],

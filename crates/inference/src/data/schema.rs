@@ -139,16 +139,6 @@ impl Schema {
         self.record_id.as_deref()
     }
 
-    /// The same for rows that nobody learns from: their ids do not matter, and may be there or not.
-    pub fn without_record_id(mut self) -> Self {
-        if let Some(name) = self.record_id.take()
-            && !self.columns.iter().any(|column| column.name == name)
-        {
-            self.columns.push(Column { name, kind: Kind::Ignore });
-        }
-        self
-    }
-
     /// True if the schema says what the column of this name is.
     pub fn names(&self, name: &str) -> bool {
         let column = self.columns.iter().any(|column| column.name == name);

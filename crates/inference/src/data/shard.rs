@@ -12,11 +12,9 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// A site with these rows, at least one, and their keys.
+    /// A site with these rows and their keys. None is a number of rows like any other: under add-remove a site of one
+    /// row and its neighbour without it must not be told apart by an error.
     pub fn new(rows: Rows, keys: Keys) -> Result<Self, DataError> {
-        if rows.is_empty() {
-            return Err(DataError::EmptyClient);
-        }
         if !keys.fit(rows.len()) {
             return Err(DataError::Width { found: format!("{} slots for {} rows", keys.slots().len(), rows.len()) });
         }
@@ -38,7 +36,7 @@ impl Shard {
         self.rows.len()
     }
 
-    /// Never true: a site has rows.
+    /// True if there are no rows: as private as their number.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

@@ -37,8 +37,11 @@ pub struct Drawn {
 }
 
 impl SyntheticLinear {
-    /// Draws everything, θ and s included, from the seed.
+    /// Draws everything, θ and s included, from the seed. A simulated site without rows is refused: nobody meant it.
     pub fn draw(&self, seed: u64) -> Result<Drawn, DataError> {
+        if self.rows == 0 {
+            return Err(DataError::EmptyClient);
+        }
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..17].copy_from_slice(b"synthetic");

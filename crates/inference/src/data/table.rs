@@ -13,7 +13,7 @@ use std::io::Read;
 const MOST_HEADER: u64 = 1 << 20;
 
 /// The header's line, and the first after it.
-const FIRST_ROW: u64 = 2;
+pub(super) const FIRST_ROW: u64 = 2;
 
 /// A table after encoding.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +51,8 @@ impl Encoded {
 /// whether it was used. Spaces around cells do not count.
 ///
 /// One line is one slot, and nothing on it reaches another. A strict reading passes over blank lines and stops at broken
-/// ones; a lenient one makes a row of each, so that files which differ in one line become tables that differ in one row.
+/// ones, and wants one row at least; a lenient one makes a row of each line, of no line no row, so that files which differ
+/// in one line become tables that differ in one row.
 pub fn read(
     reader: impl Read,
     schema: &Schema,
@@ -87,7 +88,7 @@ pub fn read(
             }
         }
     }
-    if rows.is_empty() {
+    if rows.is_empty() && reading == Reading::Strict {
         return Err(DataError::Table { line: None, what: "the table has no rows".into() });
     }
     let keys = Keys::of_slots(slots);
@@ -106,7 +107,7 @@ pub fn agree(header: &[String], schema: &Schema, keep: &[&str]) -> Result<(), Da
     Places::of(header, schema, keep, Reading::Strict).map(|_| ())
 }
 
-fn names(lines: &mut Lines<'_>) -> Result<Vec<String>, DataError> {
+pub(super) fn names(lines: &mut Lines<'_>) -> Result<Vec<String>, DataError> {
     let broken = |what: String| Err(DataError::Table { line: Some(1), what });
     if !lines.advance()? || lines.is_blank() {
         return broken("the header is empty".into());
@@ -210,7 +211,7 @@ impl Records {
 }
 
 /// Refuses a line that is not one row.
-fn check(lines: &Lines<'_>, expected: usize) -> Result<(), DataError> {
+pub(super) fn check(lines: &Lines<'_>, expected: usize) -> Result<(), DataError> {
     let broken = |what| Err(DataError::Table { line: Some(lines.number()), what });
     match lines.cells().len() {
         _ if !lines.is_closed() => broken("a quote is not closed before the line ends".to_owned()),
@@ -220,7 +221,7 @@ fn check(lines: &Lines<'_>, expected: usize) -> Result<(), DataError> {
 }
 
 /// The cells as text. Bytes that are no text are an error, or a missing cell where that is not allowed.
-fn texts<'l>(lines: &'l Lines<'_>, reading: Reading) -> Result<Vec<&'l str>, DataError> {
+pub(super) fn texts<'l>(lines: &'l Lines<'_>, reading: Reading) -> Result<Vec<&'l str>, DataError> {
     let text = |cell: &'l [u8]| match (std::str::from_utf8(cell), reading) {
         (Ok(text), _) => Ok(text),
         (Err(_), Reading::Lenient) => Ok(""),
@@ -345,6 +346,8 @@ mod tests {
         let semicolons = refused(format!("{HEADER}{LINE}").replace(',', ";").as_bytes()).to_string();
         assert!(semicolons.contains("set apart by `;`"), "{semicolons}");
         assert!(refused(b"PK\x03\x04...").to_string().contains("spreadsheet"));
+        assert_eq!(header(&b"PKID,x\n"[..]).unwrap(), ["PKID", "x"], "found by review: a column is no archive");
+        assert_eq!(header(&b"PK"[..]).unwrap(), ["PK"]);
         let comma = encoded("a,\"60,5\",north,2,80,1,yes\n", Reading::Strict).unwrap_err();
         assert!(comma.hint().contains("decimal point"), "{}", comma.hint());
     }
@@ -450,23 +453,32 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(9), ..ProptestConfig::with_cases(500) })]
 
         #[test]
-        fn one_changed_line_changes_at_most_one_row(
+        fn one_changed_line_changes_at_most_one_row_and_one_line_less_is_one_row_less(
             lines in proptest::collection::vec(any_line(), 1..8), at: proptest::sample::Index, other in any_line(),
+            ended: [bool; 3],
         ) {
             let schema = Schema::from_toml(WITH_IDS).unwrap();
-            let table = |lines: &[Vec<u8>]| {
-                let text = [&b"patient,x,y\n"[..], &lines.join(&b'\n'), b"\n"].concat();
+            // The last line may end or not; one without a byte is a line only if it ends.
+            let table = |lines: &[Vec<u8>], ended: bool| {
+                let ended = ended || lines.last().is_some_and(Vec::is_empty);
+                let end: &[u8] = if ended && !lines.is_empty() { b"\n" } else { b"" };
+                let text = [&b"patient,x,y\n"[..], &lines.join(&b'\n'), end].concat();
                 read(&text[..], &schema, true, &[], Reading::Lenient).unwrap()
             };
             let at = at.index(lines.len());
             let mut changed = lines.clone();
             changed[at] = other;
-            let (first, second) = (table(&lines), table(&changed));
+            let (first, second) = (table(&lines, ended[0]), table(&changed, ended[1]));
             prop_assert_eq!((first.rows.len(), second.rows.len()), (lines.len(), lines.len()));
             let others: Vec<usize> = (0..lines.len()).filter(|row| *row != at).collect();
             prop_assert_eq!(first.rows.select(&others), second.rows.select(&others));
             prop_assert_eq!(first.keys.select(&others), second.keys.select(&others));
             prop_assert_eq!(first.keys.slots(), second.keys.slots());
+            let fewer: Vec<Vec<u8>> = others.iter().map(|&row| lines[row].clone()).collect();
+            let third = table(&fewer, ended[2]);
+            prop_assert_eq!(&third.rows, &first.rows.select(&others));
+            let kept = first.keys.select(&others);
+            prop_assert_eq!(third.keys.records(), kept.records());
         }
     }
 }

@@ -114,7 +114,7 @@ impl Gaussian {
     }
 
     /// Σ, packed.
-    fn covariance(&self) -> Vec<f64> {
+    pub(crate) fn covariance(&self) -> Vec<f64> {
         match &self.spread {
             Spread::Diagonal(variances) => packed_diagonal(variances.iter().copied()),
             Spread::Full(factor) => linalg::inverse(factor, self.dimension()),

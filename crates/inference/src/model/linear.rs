@@ -41,8 +41,8 @@ impl Model for Linear {
         for &i in which {
             let row = rows.row(i);
             let residual = (row.outcome - row.dot(at.mean)) * curvature;
-            let Scratch { positions, values, per_parameter, .. } = scratch;
-            hand_over(&row, residual, |j, x| -curvature * x * x * per_parameter[j], (positions, values), at, sink)?;
+            let Scratch { values, per_parameter, .. } = scratch;
+            hand_over(&row, residual, |j, x| -curvature * x * x * per_parameter[j], values, sink)?;
         }
         Ok(())
     }

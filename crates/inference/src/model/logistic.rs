@@ -2,10 +2,11 @@
 
 use super::factor::{Pull, factor};
 use super::hand_over::hand_over;
+use super::shift::shifts;
 use super::sigmoid::expectations;
 use super::{Model, Point, Prediction, Scratch, Sink};
 use crate::special::sigmoid;
-use crate::{Family, Gaussian, Rows, draws};
+use crate::{Family, Gaussian, Rows};
 use chacha20::ChaCha8Rng;
 use privacy::PrivacyError;
 use rand_core::SeedableRng;
@@ -129,7 +130,7 @@ fn by_mixture(
     scratch: &mut Scratch,
     sink: &mut dyn Sink,
 ) -> Result<(), PrivacyError> {
-    let Scratch { per_row: [value, slope, ..], positions, values, per_parameter } = scratch;
+    let Scratch { per_row: [value, slope, ..], values, per_parameter, .. } = scratch;
     per_parameter.clear();
     per_parameter.extend(at.deviation.iter().map(|s| s * s));
     value.resize(which.len(), 0.0);
@@ -142,7 +143,7 @@ fn by_mixture(
     for ((&i, value), slope) in which.iter().zip(value).zip(slope) {
         let row = rows.row(i);
         let by_log = |j: usize, x: f64| -*slope * x * x * per_parameter[j];
-        hand_over(&row, row.outcome - *value, by_log, (positions, values), at, sink)?;
+        hand_over(&row, row.outcome - *value, by_log, values, sink)?;
     }
     Ok(())
 }
@@ -156,9 +157,9 @@ fn by_draws(
     scratch: &mut Scratch,
     sink: &mut dyn Sink,
 ) -> Result<(), PrivacyError> {
-    let Scratch { per_row: [residual, theta, ..], positions, values, per_parameter: shift } = scratch;
-    let (d, draws) = (at.mean.len(), draws as usize);
-    draw_shifts(at, seed, draws, shift);
+    let Scratch { per_row: [residual, theta, ..], values, per_parameter: shift, .. } = scratch;
+    let (d, share, draws) = (at.mean.len(), 1.0 / f64::from(draws), draws as usize);
+    shifts(at, seed, draws, shift);
     theta.clear();
     theta.extend(shift.iter().zip(at.mean.iter().cycle()).map(|(shift, mean)| mean + shift));
     residual.clear();
@@ -169,17 +170,14 @@ fn by_draws(
     residual.iter_mut().for_each(|a| *a = sigmoid(*a));
     for (&i, residual) in which.iter().zip(residual.chunks_mut(draws)) {
         let row = rows.row(i);
-        residual.iter_mut().for_each(|r| *r = (row.outcome - *r) / draws as f64);
-        let by_log = |j: usize, x: f64| x * residual.iter().enumerate().map(|(k, r)| r * shift[k * d + j]).sum::<f64>();
-        hand_over(&row, residual.iter().sum(), by_log, (positions, values), at, sink)?;
+        residual.iter_mut().for_each(|r| *r = share * (row.outcome - *r));
+        match residual {
+            [r] => hand_over(&row, *r, |j, x| x * (*r * shift[j]), values, sink)?,
+            _ => {
+                let pull = |j| residual.iter().enumerate().map(|(k, r)| r * shift[k * d + j]).sum::<f64>();
+                hand_over(&row, residual.iter().sum(), |j, x| x * pull(j), values, sink)?;
+            }
+        }
     }
     Ok(())
-}
-
-/// sⱼεₖⱼ, draw by draw: as many normal numbers as there are draws and parameters, whatever the rows hold.
-fn draw_shifts(at: Point<'_>, seed: u64, draws: usize, shift: &mut Vec<f64>) {
-    shift.clear();
-    shift.resize(draws * at.mean.len(), 0.0);
-    draws::standard_normals(&mut ChaCha8Rng::seed_from_u64(seed), shift);
-    shift.iter_mut().zip(at.deviation.iter().cycle()).for_each(|(e, s)| *e *= s);
 }

@@ -2,17 +2,26 @@
 
 mod credible;
 mod factor;
+mod frame;
 mod hand_over;
 mod linear;
 mod logistic;
+mod network;
+mod pass;
+mod shift;
 mod sigmoid;
+mod softmax;
 
 pub use credible::credible;
 pub use linear::Linear;
 pub use logistic::{Expectation, Logistic, Predictive};
+pub use network::{Network, Output};
+pub use pass::Pass;
+pub(crate) use shift::{seed_of, shifts};
+pub use softmax::Softmax;
 
 use crate::{Family, Gaussian, Rows};
-use privacy::{Bounded, PrivacyError};
+use privacy::{Bounded, Layer, PrivacyError};
 use std::fmt;
 
 /// Where a mean-field q stands: θⱼ ~ N(meanⱼ, deviationⱼ²). Optimisers move (mean, log deviation).
@@ -24,23 +33,82 @@ pub struct Point<'a> {
     pub deviation: &'a [f64],
 }
 
-/// Takes one sparse vector for each row: positions, increasing within each half, and values.
+/// Takes one gradient for each row, by the means and by the log deviations.
 pub trait Sink {
-    /// Adds the gradient of one row.
+    /// Adds the gradient of one row. Half of the values are by the means: one for each dense input, one for each of these
+    /// positions; the other half likewise by the log deviations. All else is zero.
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError>;
+
+    /// Adds the gradients of all rows of a batch, given layer by layer; those by log s are those by μ times `shift`, one by
+    /// one.
+    ///
+    /// Unless a sink knows better, every row's gradient is formed and added by itself.
+    fn add_layers(&mut self, layers: &[Layer<'_>], shift: &[f64]) -> Result<(), PrivacyError> {
+        let rows = layers.first().map_or(0, |layer| layer.deltas.len() / layer.outputs.max(1));
+        let (mut positions, mut values) = (Vec::new(), Vec::new());
+        for i in 0..rows {
+            positions.clear();
+            values.clear();
+            entries(layers, i, |p, v| {
+                positions.push(p as u32);
+                values.push(v);
+            });
+            for (k, &p) in positions.iter().enumerate() {
+                values.push(values[k] * shift[p as usize]);
+            }
+            self.add(&positions, &values)?;
+        }
+        Ok(())
+    }
+}
+
+/// Hands over one row's gradient by μ: places and values, places increasing.
+fn entries(layers: &[Layer<'_>], row: usize, mut take: impl FnMut(usize, f64)) {
+    let mut at = 0;
+    for layer in layers {
+        for (j, a) in layer.inputs.row(row) {
+            for (k, d) in layer.deltas[row * layer.outputs..(row + 1) * layer.outputs].iter().enumerate() {
+                take(at + j * layer.outputs + k, a * d);
+            }
+        }
+        at += layer.inputs.width * layer.outputs;
+    }
 }
 
 /// The clipped sum, on its way to a gate.
 impl Sink for Bounded {
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
-        self.push_sparse(positions, values)
+        self.push_halves(positions, values)
+    }
+
+    /// A sum of as many numbers as there are weights takes the gradients by μ alone.
+    fn add_layers(&mut self, layers: &[Layer<'_>], shift: &[f64]) -> Result<(), PrivacyError> {
+        let aligned = self.shape().dimension() == shift.len();
+        self.push_layers(layers, (!aligned).then_some(shift))
     }
 }
 
 /// The plain sum, for what is solved in the clear.
 impl Sink for Vec<f64> {
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
-        positions.iter().zip(values).for_each(|(p, v)| self[*p as usize] += v);
+        let (d, stored) = (self.len() / 2, values.len() / 2);
+        let dense = 0..(stored - positions.len()) as u32;
+        for (half, values) in self.chunks_mut(d.max(1)).zip(values.chunks(stored.max(1))) {
+            let places = dense.clone().chain(positions.iter().copied());
+            places.zip(values).for_each(|(p, v)| half[p as usize] += v);
+        }
+        Ok(())
+    }
+
+    fn add_layers(&mut self, layers: &[Layer<'_>], shift: &[f64]) -> Result<(), PrivacyError> {
+        let rows = layers.first().map_or(0, |layer| layer.deltas.len() / layer.outputs.max(1));
+        let (by_mean, by_log) = self.split_at_mut(shift.len());
+        for i in 0..rows {
+            entries(layers, i, |p, v| {
+                by_mean[p] += v;
+                by_log[p] += v * shift[p];
+            });
+        }
         Ok(())
     }
 }
@@ -50,19 +118,23 @@ impl Sink for Vec<f64> {
 pub struct Scratch {
     /// Numbers for each row of a batch.
     pub per_row: [Vec<f64>; 6],
-    /// Positions of one row's gradient.
+    /// Positions of one row's gradient, where they are not the row's own.
     pub positions: Vec<u32>,
     /// Values of one row's gradient.
     pub values: Vec<f64>,
     /// One number for each parameter.
     pub per_parameter: Vec<f64>,
+    /// What passes through a network.
+    pub pass: Pass,
 }
 
 /// What a model says about a new row.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Prediction {
     /// P(y = 1).
     Probability(f64),
+    /// P(y = k) for every class k.
+    Classes(Vec<f64>),
     /// Mean and deviation of y.
     Normal {
         /// Mean.
@@ -101,6 +173,17 @@ pub trait Model: fmt::Debug + Send + Sync {
     /// arXiv:1703.04265). Layout as in [`Family`].
     fn statistics(&self, rows: &Rows, which: &[usize], q: &Gaussian, family: Family) -> Vec<f64>;
 
+    /// Where learning starts, if not at the prior: a constant of the study.
+    fn initial(&self, _dimension: usize) -> Option<Gaussian> {
+        None
+    }
+
+    /// Whether gradients are those at one draw θ = μ + s∘ε ([`shifts`] of the seed): by log s they are then s∘ε times those
+    /// by μ, and need not be released (aligned gradients).
+    fn draws_once(&self) -> bool {
+        false
+    }
+
     /// E h(a) for a ~ N(0, variance), where h is the curvature −∂² log p/∂a² of a likelihood of a = xᵀθ: the mean curvature
     /// of rows of which only second moments are known. None for models of another form.
     fn mean_curvature(&self, _variance: f64) -> Option<f64> {
@@ -112,8 +195,8 @@ pub trait Model: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Hands the sink scale·x² of each row of `which`, where parameter j is the coefficient of input j.
-    fn moments(&self, rows: &Rows, which: &[usize], scale: f64, sink: &mut dyn Sink) -> Result<(), PrivacyError> {
+    /// Adds scale·x² of each row of `which` to the sum, where parameter j is the coefficient of input j.
+    fn moments(&self, rows: &Rows, which: &[usize], scale: f64, sum: &mut Bounded) -> Result<(), PrivacyError> {
         let (mut positions, mut values) = (Vec::new(), Vec::new());
         for &i in which {
             positions.clear();
@@ -122,7 +205,7 @@ pub trait Model: fmt::Debug + Send + Sync {
                 positions.push(j as u32);
                 values.push(scale * x * x);
             }
-            sink.add(&positions, &values)?;
+            sum.push_sparse(&positions, &values)?;
         }
         Ok(())
     }

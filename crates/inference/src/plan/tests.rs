@@ -1,12 +1,13 @@
 //! Plans against published numbers, and against the ledgers that they open.
 
 use super::*;
-use crate::settings::{Chart, Damping, FactorRule, Local, Optimiser, Rates, Readout, Repair};
+use crate::settings::{Chart, Damping, FactorRule, Gradients, Local, Optimiser, Rates, Readout, Repair};
 use privacy::{Adjacency, Epsilon, Ledger, MemoryJournal};
 
 fn local(steps: u64, batch: Batching) -> Local {
     let (optimiser, chart) = (Optimiser::Adam, Chart::LogDeviation);
-    Local { steps, batch, optimiser, learning_rate: 0.05, keep_state: false, chart }
+    let gradients = Gradients::Full;
+    Local { steps, batch, optimiser, learning_rate: 0.05, keep_state: false, chart, gradients }
 }
 
 fn rate(q: f64) -> Batching {
@@ -316,6 +317,19 @@ fn conjugate_solvers_refuse_what_they_cannot_do() {
     for (updates, share) in [(0, 0.5), (5, 0.5), (2, 0.0), (2, 1.0), (2, f64::NAN)] {
         assert!(refused(&method(hybrid(updates, share), 5, local(1, Batching::All), promise())), "{updates}, {share}");
     }
+}
+
+#[test]
+fn aligned_gradients_are_half_as_many_numbers_and_messages_are_as_long_as_before() {
+    let full = local(3, rate(0.1));
+    let aligned = Local { gradients: Gradients::Aligned, ..full };
+    let of = |solver, local| plan(&method(solver, 2, local, promise()), &[100], 7);
+    let (full, halved) = (of(Solver::DpOptimisation, full).unwrap(), of(Solver::DpOptimisation, aligned).unwrap());
+    assert_eq!((full.clients[0].shape.dimension(), halved.clients[0].shape.dimension()), (14, 7));
+    assert_eq!(full.bytes_per_message, halved.bytes_per_message);
+    assert!(of(Solver::Perturb, aligned).is_err());
+    let global = Method { scheme: Scheme::GlobalVi, ..method(Solver::DpOptimisation, 2, aligned, promise()) };
+    assert!(plan(&global, &[100], 7).is_err());
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Analytic updates of linear regression: sufficient statistics of each row, clipped, released once an update.
 
 use super::statistics::{Reading, release, to_change};
-use super::{Kept, LocalSolve, Problem, Solved, Task};
+use super::{Kept, LocalSolve, Problem, Solved, Task, check_solver_terms};
 use crate::Seat;
-use privacy::{Gate, PrivacyError, Released};
+use privacy::{Gate, Grain, PrivacyError, Released};
 
 /// Section 4.2.2 of Sharma's thesis, for any number of inputs (`docs/maths/analytic-updates.md`).
 ///
@@ -14,6 +14,10 @@ use privacy::{Gate, PrivacyError, Released};
 pub struct Analytic;
 
 impl LocalSolve for Analytic {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_solver_terms(seat, Grain::Example, 1)
+    }
+
     fn solve(
         &self,
         problem: &Problem,

@@ -1,6 +1,6 @@
 //! Local averaging: the mean of the changes of K parts, each solved with the likelihood raised to the power K.
 
-use super::{Kept, LocalSolve, Problem, Solved, Task, optimum};
+use super::{Kept, LocalSolve, Problem, Solved, Task, check_part_terms, optimum};
 use crate::Seat;
 use crate::settings::Local;
 use privacy::{Bounded, Gate, PrivacyError, Released};
@@ -18,6 +18,10 @@ pub struct Average {
 }
 
 impl LocalSolve for Average {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_part_terms(seat, self.parts)
+    }
+
     fn solve(
         &self,
         problem: &Problem,

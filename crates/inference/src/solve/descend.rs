@@ -1,12 +1,12 @@
 //! DP optimisation: the gate stands inside the loop; the answer is post-processing.
 
 use super::clear::natural_of;
-use super::{Kept, LocalSolve, Problem, Solved, Task};
-use crate::model::Scratch;
+use super::{Kept, LocalSolve, Problem, Solved, Task, check_solver_terms};
+use crate::model::{Scratch, seed_of, shifts};
 use crate::optimiser::{Descent, kl_gradient};
-use crate::settings::Local;
+use crate::settings::{Gradients, Local};
 use crate::{Family, Seat};
-use privacy::{Batch, Bounded, Gate, PrivacyError, Released, StudyConstant};
+use privacy::{Batch, Bounded, Gate, Grain, PrivacyError, Released, StudyConstant};
 
 /// Section 3.1 of Heikkilä et al. 2022 and Algorithm 1 of Sharma et al. 2019: T steps of DP-SGD on the local free energy.
 ///
@@ -23,6 +23,8 @@ struct Stepping {
     local: Local,
     family: Family,
     inverse_rate: f64,
+    /// Of the step's draws.
+    seed: u64,
 }
 
 impl StudyConstant for Stepping {}
@@ -33,9 +35,18 @@ struct Walk {
     task: Task,
     descent: Descent,
     slope: Vec<f64>,
+    shift: Vec<f64>,
 }
 
 impl LocalSolve for Descend {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_solver_terms(seat, Grain::Example, self.local.steps)
+    }
+
+    fn numbers(&self, family: Family) -> usize {
+        self.local.gradients.numbers(family.dimension())
+    }
+
     fn solve(
         &self,
         problem: &Problem,
@@ -45,7 +56,8 @@ impl LocalSolve for Descend {
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
         let inverse_rate = seat.terms.inverse_rate();
-        let constants = Stepping { local: self.local, family: problem.family, inverse_rate };
+        let seed = seed_of(&task.get().start);
+        let mut constants = Stepping { local: self.local, family: problem.family, inverse_rate, seed };
         let mut walk = task.clone().map(&constants, set_out);
         walk.update(kept, &constants, take_up);
         let rows = seat.shard.rows();
@@ -59,9 +71,10 @@ impl LocalSolve for Descend {
                 sum.begin(&batch)?;
             }
             let point = walk.get().descent.point();
-            problem.model.gradients(rows, batch.rows(), point, step, &mut scratch, &mut sum)?;
+            problem.model.gradients(rows, batch.rows(), point, constants.seed, &mut scratch, &mut sum)?;
             gate.release(&sum, &mut noised)?;
             walk.update(&noised, &constants, one_step);
+            constants.seed = constants.seed.wrapping_add(1);
         }
         let kept = walk.clone().map(&constants, keep);
         Ok(Solved::Released { change: walk.map(&constants, change), kept })
@@ -74,7 +87,7 @@ fn set_out(task: Task, constants: &Stepping) -> Walk {
         Some(q) => Descent::new(q.mean(), &q.deviations(), &constants.local),
         None => Descent::new(&vec![f64::NAN; d], &vec![f64::NAN; d], &constants.local),
     };
-    Walk { task, descent, slope: vec![0.0; 2 * d] }
+    Walk { task, descent, slope: vec![0.0; 2 * d], shift: Vec::new() }
 }
 
 fn take_up(walk: &mut Walk, kept: &Kept, constants: &Stepping) {
@@ -87,10 +100,15 @@ fn keep(walk: Walk, constants: &Stepping) -> Kept {
     if constants.local.keep_state { Kept::Moments(walk.descent.into_moments()) } else { Kept::Nothing }
 }
 
-/// q moves along Σ̃/rate + ∇(−KL), where Σ̃ is the noised sum of clipped gradients.
+/// q moves along Σ̃/rate + ∇(−KL), where Σ̃ is the noised sum of clipped gradients. Aligned gradients by log s are s∘ε∘Σ̃.
 fn one_step(walk: &mut Walk, noised: &Vec<f64>, constants: &Stepping) {
     kl_gradient(walk.descent.point(), &walk.task.cavity, &mut walk.slope);
     walk.slope.iter_mut().zip(noised).for_each(|(s, g)| *s += constants.inverse_rate * g);
+    if constants.local.gradients == Gradients::Aligned {
+        shifts(walk.descent.point(), constants.seed, 1, &mut walk.shift);
+        let by_log = walk.slope[noised.len()..].iter_mut();
+        by_log.zip(&walk.shift).zip(noised).for_each(|((s, e), g)| *s += constants.inverse_rate * e * g);
+    }
     walk.descent.step(&walk.slope, &constants.local);
 }
 

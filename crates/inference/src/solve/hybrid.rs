@@ -13,6 +13,13 @@ pub struct Hybrid {
 }
 
 impl LocalSolve for Hybrid {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        match seat.terms.stage {
+            Stage::Opening => Analytic.check(seat),
+            Stage::Main => self.descend.check(seat),
+        }
+    }
+
     fn solve(
         &self,
         problem: &Problem,

@@ -1,9 +1,9 @@
 //! One private likelihood, reused: the first update releases sufficient statistics, all later ones follow from them.
 
 use super::statistics::{Reading, release, to_change};
-use super::{Kept, LocalSolve, Problem, Solved, Task};
+use super::{Kept, LocalSolve, Problem, Solved, Task, check_solver_terms};
 use crate::Seat;
-use privacy::{Gate, PrivacyError, Released};
+use privacy::{Gate, Grain, PrivacyError, Released};
 
 /// Section 5.1 of Sharma's thesis: a private estimate of a client's likelihood is made once and used with exact updates.
 ///
@@ -13,6 +13,10 @@ use privacy::{Gate, PrivacyError, Released};
 pub struct Likelihood;
 
 impl LocalSolve for Likelihood {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_solver_terms(seat, Grain::Example, 1)
+    }
+
     fn solve(
         &self,
         problem: &Problem,
@@ -34,7 +38,9 @@ impl LocalSolve for Likelihood {
         task: &Released<Task>,
         kept: &Released<Kept>,
     ) -> Option<Released<Vec<f64>>> {
-        let reading = Reading::of(problem).ok().filter(|_| matches!(kept.get(), Kept::Statistics(_)))?;
+        let numbers = problem.family.len();
+        let whole = matches!(kept.get(), Kept::Statistics(sum) if sum.len() == numbers);
+        let reading = Reading::of(problem).ok().filter(|_| whole)?;
         let mut change = kept.clone().map(&(), statistics);
         change.update(task, &reading, to_change);
         Some(change)

@@ -22,7 +22,7 @@ pub(crate) use clear::optimum;
 
 use crate::optimiser::Moments;
 use crate::{Family, Model, Seat};
-use privacy::{Bounded, Gate, PrivacyError, Released, StudyConstant};
+use privacy::{Adjacency, Bounded, Gate, Grain, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -36,6 +36,14 @@ pub struct Problem {
     pub family: Family,
     /// η of p(θ).
     pub prior: Prior,
+}
+
+impl Problem {
+    /// Natural parameters that learning starts from: the model's own choice, or the prior.
+    pub fn start(&self) -> Prior {
+        let natural = self.model.initial(self.family.dimension()).map(|q| self.family.natural(&q));
+        natural.map_or_else(|| self.prior.clone(), Prior)
+    }
 }
 
 /// Natural parameters of p(θ), a constant of the study.
@@ -98,8 +106,45 @@ pub trait LocalSolve: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Refuses terms on which [`LocalSolve::solve`] would fail, by public numbers alone: before anything is charged.
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError>;
+
+    /// How many numbers a released sum has: those of a change, unless the solver releases something else.
+    fn numbers(&self, family: Family) -> usize {
+        family.len()
+    }
+
     /// What one change is of the sum: 1, or 1/K where the sum of K changes stands for their mean.
     fn weight(&self) -> f64 {
         1.0
+    }
+}
+
+/// Refuses sums of another grain than a solver makes, and a charge of fewer releases.
+pub(crate) fn check_solver_terms(seat: &Seat<'_>, grain: Grain, releases: u64) -> Result<(), PrivacyError> {
+    let (found, covered) = (seat.terms.shape.grain(), seat.terms.event.steps().get());
+    if found == grain && covered >= releases {
+        return Ok(());
+    }
+    Err(PrivacyError::Shape {
+        found: format!("{} in {covered} agreed releases", in_words(found)),
+        expected: format!("{} in {releases}", in_words(grain)),
+    })
+}
+
+fn in_words(grain: Grain) -> String {
+    match grain {
+        Grain::Example => "clipped examples".into(),
+        Grain::Whole => "one whole change".into(),
+        Grain::Part { count } => format!("changes of {count} parts"),
+    }
+}
+
+/// The same for sums over parts, which under add-remove need the records' ids.
+fn check_part_terms(seat: &Seat<'_>, parts: u32) -> Result<(), PrivacyError> {
+    check_solver_terms(seat, Grain::Part { count: u64::from(parts) }, 1)?;
+    match seat.terms.event.adjacency() {
+        Adjacency::Substitute => Ok(()),
+        Adjacency::AddRemove => seat.shard.keys().records().map(|_| ()),
     }
 }

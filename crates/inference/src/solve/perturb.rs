@@ -1,9 +1,9 @@
 //! Parameter perturbation: solve in the clear and clip the change, which passes the gate once.
 
-use super::{Kept, LocalSolve, Problem, Solved, Task, optimum};
+use super::{Kept, LocalSolve, Problem, Solved, Task, check_solver_terms, optimum};
 use crate::Seat;
 use crate::settings::Local;
-use privacy::{Bounded, Gate, PrivacyError, Released};
+use privacy::{Bounded, Gate, Grain, PrivacyError, Released};
 
 /// Section 3.2 of Heikkilä et al. 2022; with a unit of one client, Algorithm 3 of Sharma's thesis without its clipping of
 /// shares. With an open gate it is PVI itself (Algorithm 1).
@@ -14,6 +14,10 @@ pub struct Perturb {
 }
 
 impl LocalSolve for Perturb {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_solver_terms(seat, Grain::Whole, 1)
+    }
+
     fn solve(
         &self,
         problem: &Problem,

@@ -2,7 +2,7 @@
 
 use super::{Problem, Task};
 use crate::data::Row;
-use crate::family::as_natural;
+use crate::family::{MOST_NATURAL, as_natural};
 use crate::{Family, Seat, linalg};
 use privacy::{Batch, Bounded, Gate, PrivacyError, Released, StudyConstant};
 use std::f64::consts::SQRT_2;
@@ -97,10 +97,13 @@ fn of_row(row: &Row<'_>, mean: &[f64], family: Family, positions: &mut Vec<u32>,
     }
 }
 
-/// From a released sum to the change of η: cavity + factor − start.
+/// From a released sum to the change of η: cavity + factor − start. The new η is held within what can be sent, which a
+/// factor that was read at the mean of a huge q need not be.
 pub(super) fn to_change(sum: &mut Vec<f64>, task: &Task, reading: &Reading) {
     let mut change = reading.factor(sum, &mean_of(task, reading.family));
-    change.iter_mut().zip(task.cavity.iter().zip(&task.start)).for_each(|(c, (cavity, start))| *c += cavity - start);
+    for (c, (cavity, start)) in change.iter_mut().zip(task.cavity.iter().zip(&task.start)) {
+        *c = (*c + cavity).clamp(-MOST_NATURAL, MOST_NATURAL) - start;
+    }
     *sum = change;
 }
 

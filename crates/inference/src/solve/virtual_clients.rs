@@ -1,6 +1,6 @@
 //! Virtual clients: every part of a site's rows is a client of its own, and only the sum of their changes leaves.
 
-use super::{Kept, LocalSolve, Problem, Solved, Task, optimum};
+use super::{Kept, LocalSolve, Problem, Solved, Task, check_part_terms, optimum};
 use crate::Seat;
 use crate::settings::Local;
 use privacy::{Bounded, Gate, PrivacyError, Released};
@@ -21,6 +21,10 @@ pub struct Virtual {
 }
 
 impl LocalSolve for Virtual {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_part_terms(seat, self.parts)
+    }
+
     fn solve(
         &self,
         problem: &Problem,

@@ -1,7 +1,7 @@
 //! Protocols that differ from another one in how clients answer or how answers are folded, and a gate that shuts.
 
 use inference::algorithm::{Answers, Folded, Protocol};
-use inference::{RunError, Seat, Terms};
+use inference::{RunError, Seat};
 use privacy::{Batch, Bounded, Gate, Outgoing, PrivacyError, Released, Shape};
 
 /// What a client answers, and its drafted memory.
@@ -50,9 +50,9 @@ impl Protocol for Altered<'_> {
         &self,
         query: &[u8],
         memory: &[u8],
-        terms: &Terms,
+        seat: &Seat<'_>,
     ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError> {
-        self.inner.answer_from_memory(query, memory, terms)
+        self.inner.answer_from_memory(query, memory, seat)
     }
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError> {
         (self.folding)(self.inner, state, answers)

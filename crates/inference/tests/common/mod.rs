@@ -7,11 +7,13 @@ pub(crate) mod variants;
 use chacha20::ChaCha20Rng;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Curvature, Damping, DeltaRule, FactorRule,
-    Hybrid, Local, Method, Noise, NoiseAware, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme,
-    Solver,
+    Gradients, Hybrid, Local, Method, Noise, NoiseAware, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule,
+    Scheme, Solver,
 };
 use inference::solve::{Prior, Problem, Task};
-use inference::{Family, Keys, Linear, Logistic, Model, RecordId, Row, Rows, Shard, Simulation, Site};
+use inference::{
+    Family, Keys, Linear, Logistic, Model, Network, Output, RecordId, Row, Rows, Shard, Simulation, Site, Softmax,
+};
 use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, Unit};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -62,6 +64,20 @@ pub(crate) fn logistic() -> Arc<dyn Model> {
     Arc::new(Logistic::default())
 }
 
+/// The model of a method's laws: linear where its solver rests on a Gaussian likelihood, elsewhere by its name.
+pub(crate) fn model_of(method: &Method) -> Arc<dyn Model> {
+    if matches!(method.solver, Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_)) {
+        return Arc::new(Linear { noise_variance: 0.25 });
+    }
+    let network = |output| Network { hidden: vec![3], output, draws: 2, seed: 5 };
+    match method.name.split(',').next() {
+        Some("softmax") => Arc::new(Softmax { classes: 3 }),
+        Some("network") => Arc::new(network(Output::Binary)),
+        Some("network of classes") => Arc::new(network(Output::Classes(3))),
+        _ => logistic(),
+    }
+}
+
 /// A local optimisation by Adam with Poisson batches.
 pub(crate) fn adam(steps: u64) -> Local {
     Local {
@@ -71,6 +87,7 @@ pub(crate) fn adam(steps: u64) -> Local {
         learning_rate: 0.05,
         keep_state: false,
         chart: Chart::LogDeviation,
+        gradients: Gradients::Full,
     }
 }
 
@@ -132,6 +149,7 @@ pub(crate) fn private_methods() -> Vec<Method> {
     let by_client = |p: Promise| Promise { unit: Unit::Client, ..p };
     let parts = |n: u32| Solver::Virtual { parts: n };
     let kept = Local { keep_state: true, optimiser: Optimiser::Adagrad, chart: Chart::LogVariance, ..adam(5) };
+    let aligned = Local { gradients: Gradients::Aligned, ..adam(3) };
     let (moments, every_round) = (Curvature::Moments { looks: 1, bound: 2.0 }, Curvature::EveryRound { weight: 1.0 });
     let add_remove = Promise { adjacency: Adjacency::AddRemove, ..nobody(1.0) };
     vec![
@@ -169,6 +187,18 @@ pub(crate) fn private_methods() -> Vec<Method> {
         noise_aware("noise-aware, moments, curator", moments, at_once, curator(1.0)),
         noise_aware("noise-aware, every round", every_round, at_once, nobody(1.0)),
         noise_aware("noise-aware, every round, shares", every_round, at_once, shares(1.0)),
+        base("softmax, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0)),
+        noise_aware("softmax, noise-aware", every_round, at_once, curator(1.0)),
+        base("network, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0)),
+        base("network of classes, aligned", Solver::DpOptimisation, came, aligned, add_remove),
+        Method {
+            scheme: Scheme::Committee(CommitteePrior::Split),
+            ..base("network, aligned committee", Solver::DpOptimisation, at_once, aligned, nobody(1.0))
+        },
+        Method {
+            scheme: Scheme::GlobalVi,
+            ..base("network, global vi", Solver::DpOptimisation, at_once, adam(1), curator(1.0))
+        },
     ]
     .into_iter()
     .chain(conjugate_methods())
@@ -197,14 +227,6 @@ pub(crate) fn conjugate_methods() -> Vec<Method> {
         base("likelihood, as they come", Solver::Likelihood, came, full, add_remove),
         Method { local: adam(3), ..base("hybrid", hybrid, Schedule::Sequential, mean_field, promise) },
     ]
-}
-
-/// The model of a method's laws: linear where its solver rests on a Gaussian likelihood.
-pub(crate) fn model_of(method: &Method) -> Arc<dyn Model> {
-    match method.solver {
-        Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_) => Arc::new(Linear { noise_variance: 0.25 }),
-        _ => logistic(),
-    }
 }
 
 /// Noise-aware PVI by a rule, with privacy.

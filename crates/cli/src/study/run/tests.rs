@@ -102,6 +102,10 @@ fn a_stopped_run_goes_on_where_it_stopped_and_writes_no_results_before_its_end()
     assert_eq!(results.methods[0].accuracy.as_ref().unwrap().per_seed.len(), 5);
     assert_eq!(results.methods[0].warnings, ["said once"]);
     assert!(results.outside_epsilon.contains("are not covered by ε; in a federation only the posterior is released"));
+    for file in ["results.json", "report.html"].map(|name| out.join(name)).into_iter().chain(posteriors(&out)) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains("This is a simulation: its noise follows from the published seed"), "{}", file.display());
+    }
     assert!(results.methods[0].privacy.is_some() && results.methods.last().unwrap().privacy.is_none());
 
     let again = Fake::default();
@@ -137,4 +141,12 @@ fn other_peoples_directories_are_left_alone() {
     assert_eq!(refused.code(), "S013");
     assert_eq!(std::fs::read_dir(&out).unwrap().count(), 1);
     std::fs::remove_dir_all(out).unwrap();
+}
+
+/// The files of all posteriors, of which there are some.
+fn posteriors(out: &Path) -> Vec<PathBuf> {
+    let files: Vec<PathBuf> =
+        std::fs::read_dir(out.join("posterior")).unwrap().map(|file| file.unwrap().path()).collect();
+    assert!(!files.is_empty());
+    files
 }

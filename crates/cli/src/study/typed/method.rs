@@ -196,6 +196,8 @@ pub(crate) struct LocalAsTyped {
     pub(crate) keep_state: bool,
     #[serde(default)]
     pub(crate) chart: ChartWord,
+    #[serde(default)]
+    pub(crate) gradients: GradientsWord,
 }
 
 fn one() -> u64 {
@@ -249,4 +251,13 @@ pub(crate) enum ChartWord {
     #[default]
     LogDeviation,
     LogVariance,
+}
+
+/// Which gradients are clipped and noised.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum GradientsWord {
+    #[default]
+    Full,
+    Aligned,
 }

@@ -315,9 +315,8 @@ mod tests {
             let schema = Schema::from_toml(&text).unwrap();
             assert_eq!((schema.record_id(), schema.inputs(false)), (Some(id), vec!["a".to_owned()]));
             assert!(schema.names(id));
-            let forgotten = schema.without_record_id();
-            assert!(forgotten.record_id().is_none() && forgotten.names(id));
-            assert_eq!(forgotten.columns().iter().filter(|column| column.name == id).count(), 1);
+            let rows = crate::data::read_inputs(&b"a\n2\n"[..], &schema, false).unwrap().rows;
+            assert_eq!(rows.row(0).numbers, [2.0]);
         }
     }
 
