@@ -2,7 +2,7 @@
 
 mod conjugate;
 
-pub use conjugate::PlannedOpening;
+pub use conjugate::PlannedStage;
 
 use crate::RunError;
 use crate::settings::{
@@ -37,7 +37,7 @@ pub struct MethodPlan {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientPlan {
     /// Updates before all others, where these are charged otherwise.
-    pub opening: Option<PlannedOpening>,
+    pub opening: Option<PlannedStage>,
     /// One update, after the opening if there is one.
     pub event: Event,
     /// Shape of each sum that is released in it.
@@ -58,6 +58,12 @@ impl ClientPlan {
     /// Updates that are charged, the opening's included.
     pub fn charges(&self) -> u64 {
         self.opening.as_ref().map_or(0, |opening| opening.updates).saturating_add(self.updates)
+    }
+
+    /// All updates in order, stage by stage: the opening if there is one, and what comes after it.
+    pub fn stages(&self) -> Vec<PlannedStage> {
+        let after = PlannedStage { updates: self.updates, event: self.event.clone(), shape: self.shape };
+        self.opening.iter().cloned().chain([after]).collect()
     }
 
     /// The first so many updates as events, one for each stage of the plan.
@@ -245,7 +251,7 @@ impl<'a> Costing<'a> {
     /// The plan of one client on these terms.
     fn client(&self, terms: &Terms) -> Result<ClientPlan, RunError> {
         let opening = self.opening.map(|opening| self.opened(&opening, terms)).transpose()?;
-        let before: Vec<Event> = opening.iter().map(PlannedOpening::whole).collect::<Result<_, _>>()?;
+        let before: Vec<Event> = opening.iter().map(PlannedStage::whole).collect::<Result<_, _>>()?;
         let multiplier = match self.promise.noise {
             Noise::Multiplier(z) => z,
             Noise::Calibrated => self.calibrated(terms, &before)?,

@@ -1,13 +1,15 @@
 //! A published table beside ours, as one page that leads to the reports of its columns.
 
+use super::figures::figures;
+use super::numbers::divergence;
 use super::page;
-use crate::study::Cell;
+use crate::study::{Cell, Figure};
 use crate::svg::escape;
 use std::path::PathBuf;
 
-/// The page: one table for each metric, and links to the reports.
-pub(crate) fn beside(name: &str, cells: &[Cell], reports: &[(String, PathBuf)]) -> String {
-    let mut body = String::from("<section><h2>Ours beside the paper</h2>");
+/// The page: the figures, one table for each metric, and links to the reports.
+pub(crate) fn beside(name: &str, cells: &[Cell], asked: &[Figure], reports: &[(String, PathBuf)]) -> String {
+    let mut body = format!("<section><h2>Ours beside the paper</h2>{}", figures(asked, cells));
     for (metric, title) in [("accuracy", "Accuracy"), ("log_likelihood", "Mean held-out log-likelihood")] {
         body += &format!("<h3>{title}</h3>{}", table(metric, cells));
     }
@@ -50,7 +52,8 @@ fn table(metric: &str, cells: &[Cell]) -> String {
                 Some(c) => format!(
                     "<td>{}</td><td>{}</td>",
                     if metric == "kl" {
-                        format!("{:.3} ({:.3} to {:.3})", c.median, c.low, c.high)
+                        let [median, low, high] = [c.median, c.low, c.high].map(divergence);
+                        format!("{median} ({low} to {high})")
                     } else {
                         format!("{:.4} ± {:.4}", c.ours, c.sd)
                     },

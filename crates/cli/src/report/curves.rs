@@ -77,6 +77,7 @@ const DIVERGENCE: Score = Score {
     band: |summary| (summary.quantile(0.5), summary.quantile(0.1), summary.quantile(0.9)),
     scale: Scale::Log,
 };
+const ROUNDS: Along = Along { name: "rounds", axis: "rounds", of: |point| Some(point.round as f64) };
 const MESSAGES: Along = Along { name: "messages", axis: "messages", of: |point| Some(point.messages as f64) };
 const EPSILON: Along = Along { name: "ε", axis: "certified ε, largest over sites", of: |point| point.epsilon };
 
@@ -88,10 +89,11 @@ pub(crate) fn section(standing: &Standing) -> String {
             figures += &one(standing, score, along).unwrap_or_default();
         }
     }
+    figures += &one(standing, DIVERGENCE, ROUNDS).unwrap_or_default();
     let body = if figures.is_empty() {
         note("No scores were recorded along the way.")
     } else {
-        let spread = match (standing.seeds() > 1, standing.methods().any(|m| m.method.kl.is_some())) {
+        let spread = match (standing.seeds() > 1, standing.divergences()) {
             (true, false) => "Bands: mean ± deviation between seeds. ",
             (true, true) => "Bands: mean ± deviation between seeds; of a divergence all but a tenth on either side. ",
             (false, _) => "",

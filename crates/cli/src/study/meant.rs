@@ -1,6 +1,7 @@
 //! A study as meant: data, partition, model and methods, checked, with nothing left to be looked up by name.
 
 use super::fault::{Fault, Source};
+use super::figure::{self, Figure};
 use super::method;
 use super::synthetic::{self, Synthetic};
 use super::typed::{
@@ -30,6 +31,8 @@ pub(crate) struct Study {
     pub(crate) columns: Vec<Column>,
     /// Published numbers.
     pub(crate) paper: Paper,
+    /// Figures of a table.
+    pub(crate) figures: Vec<Figure>,
     pub(crate) model: Model,
     pub(crate) methods: Vec<Method>,
     /// The file's name, and its text as it was read.
@@ -104,6 +107,7 @@ impl Study {
             data: data(&typed, &source, &first, &columns)?,
             partition: first,
             columns,
+            figures: figure::all(&typed, &source)?,
             paper: typed.paper,
             model: model(&typed.model, &source)?,
             methods: method::all(&typed.methods, &source)?,

@@ -5,6 +5,7 @@ pub(crate) mod codes;
 mod columns;
 mod engine;
 mod fault;
+mod figure;
 mod forecast;
 mod guidance;
 mod hybrid;
@@ -30,6 +31,7 @@ mod typed;
 mod words;
 
 pub(crate) use fault::Fault;
+pub(crate) use figure::{Figure, Line, Point};
 pub(crate) use reproduce::Cell;
 pub(crate) use store::unfinished;
 

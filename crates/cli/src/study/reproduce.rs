@@ -81,6 +81,10 @@ pub(crate) struct Cell {
     pub(crate) low: f64,
     /// The value over which a tenth of the seeds lies.
     pub(crate) high: f64,
+    /// The value under which a quarter of the seeds lies.
+    pub(crate) quarter: f64,
+    /// The value over which a quarter of the seeds lies.
+    pub(crate) three_quarters: f64,
     /// Largest certified ε of a client; none without privacy.
     pub(crate) epsilon: Option<f64>,
     /// Server-client exchanges.
@@ -111,7 +115,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     let page = out.join("index.html");
     let links: Vec<(String, PathBuf)> =
         reports.iter().map(|(c, p)| (c.clone(), p.strip_prefix(&out).unwrap_or(p).to_owned())).collect();
-    let html = report::beside(&study.name, &cells, &links);
+    let html = report::beside(&study.name, &cells, &study.figures, &links);
     write_whole(&page, html.as_bytes()).map_err(|source| Failure::file("cannot write", &page, source))?;
     if json {
         return Ok(format!("{}\n", serde_json::json!({ "cells": cells, "cpu_seconds": cpu_seconds })));
@@ -180,6 +184,8 @@ fn cell(method: &MethodResult, column: &str, metric: &'static str, ours: &Summar
         median: ours.quantile(0.5),
         low: ours.quantile(0.1),
         high: ours.quantile(0.9),
+        quarter: ours.quantile(0.25),
+        three_quarters: ours.quantile(0.75),
         epsilon: spent,
         messages: method.messages,
     }
@@ -229,8 +235,7 @@ fn table(cells: &[Cell]) -> String {
 
 /// The line of a method whose divergence from the exact posterior is known.
 fn divergence(kl: &Cell, width: usize) -> String {
-    let number = |value: f64| if value >= 1e4 { format!("{value:.1e}") } else { format!("{value:.3}") };
-    let (median, low, high) = (number(kl.median), number(kl.low), number(kl.high));
+    let [median, low, high] = [kl.median, kl.low, kl.high].map(report::divergence);
     let paper = kl.paper.map_or_else(|| "–".to_owned(), |p| format!("{p:.1}"));
     let epsilon = kl.epsilon.map_or_else(|| "none".to_owned(), |e| format!("{e:.4}"));
     let (row, messages) = (&kl.row, kl.messages);

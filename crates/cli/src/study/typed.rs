@@ -6,6 +6,7 @@ mod privacy;
 pub(crate) use self::method::*;
 pub(crate) use self::privacy::*;
 
+use super::figure::FigureAsTyped;
 use super::synthetic::SyntheticAsTyped;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -30,6 +31,9 @@ pub(crate) struct StudyAsTyped {
     /// Published numbers, to be shown beside.
     #[serde(default)]
     pub(crate) paper: Paper,
+    /// What of a table is drawn.
+    #[serde(rename = "figure", default)]
+    pub(crate) figures: Vec<FigureAsTyped>,
 }
 
 /// `[[column]]`

@@ -8,9 +8,9 @@ use crate::settings::{
 use privacy::accounting::calibrate;
 use privacy::{Delta, Epsilon, Event, NoiseMultiplier, PrivacyError, Sampling, Shape, Steps};
 
-/// Updates that come before all others.
+/// Updates of one kind, one after the other.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PlannedOpening {
+pub struct PlannedStage {
     /// How many.
     pub updates: u64,
     /// One of them.
@@ -19,7 +19,12 @@ pub struct PlannedOpening {
     pub shape: Shape,
 }
 
-impl PlannedOpening {
+impl PlannedStage {
+    /// Noise deviation divided by sensitivity.
+    pub fn noise_multiplier(&self) -> f64 {
+        self.event.noise_multiplier().map_or(0.0, NoiseMultiplier::get)
+    }
+
     /// All of them as one event.
     pub(super) fn whole(&self) -> Result<Event, PrivacyError> {
         times(&self.event, self.updates)
@@ -85,7 +90,7 @@ fn hybrid_is_possible(method: &Method, hybrid: &Hybrid) -> Result<(), RunError> 
 impl Costing<'_> {
     /// The opening on these terms. With a calibrated noise it costs at most its share of ε at its share of δ by itself, so
     /// that by simple composition the rest is left for what follows; the whole plan is then costed together.
-    pub(super) fn opened(&self, opening: &Hybrid, terms: &Terms) -> Result<PlannedOpening, RunError> {
+    pub(super) fn opened(&self, opening: &Hybrid, terms: &Terms) -> Result<PlannedStage, RunError> {
         let terms = Terms { sampling: Sampling::None, bound: opening.clip, ..*terms };
         let update = |z: NoiseMultiplier| self.update(&terms, z, Steps::ONE);
         let z = match self.promise.noise {
@@ -99,6 +104,6 @@ impl Costing<'_> {
             }
         };
         let (event, shape) = update(z)?;
-        Ok(PlannedOpening { updates: opening.updates, event, shape })
+        Ok(PlannedStage { updates: opening.updates, event, shape })
     }
 }
