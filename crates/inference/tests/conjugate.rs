@@ -2,11 +2,13 @@
 
 mod common;
 
-use common::{conjugate_methods, open_pvi, private_methods, promise, rows, simulation, sites};
+use common::{conjugate_methods, open_pvi, private_methods, promise, rows, simulation, site, sites};
 use inference::algorithm::{Protocol, PviState, Remembered};
 use inference::message::{Ask, Delivery, Direct, Link, Receipt};
-use inference::settings::{Aggregator, Damping, Hybrid, Local, Method, Optimiser, Promise, Rounds, Schedule, Solver};
-use inference::{Client, Family, Progress, RunError, Simulation, Total, Workshop};
+use inference::settings::{
+    Aggregator, Covariance, Damping, Hybrid, Local, Method, Optimiser, Promise, Rounds, Schedule, Solver,
+};
+use inference::{Client, Family, Progress, Row, Rows, RunError, Simulation, Site, SyntheticLinear, Total, Workshop};
 use privacy::record::Tape;
 use privacy::{Adjacency, NormBound, Released};
 
@@ -56,6 +58,88 @@ fn without_noise_a_hybrid_ends_where_its_opening_led() {
     let simulation = Simulation { prior_precision: PRIOR, ..simulation(&method, &sites, &test) };
     let kl = simulation.run(&mut ()).unwrap().posterior.kl(&best_mean_field(&simulation));
     assert!(kl < 1e-6, "KL {kl}");
+}
+
+/// Sixteen rows of five inputs ±1, of a design in which every two inputs are orthogonal over all sites, and over none of
+/// them: the exact posterior is mean-field, and no site's own is.
+fn orthogonal() -> Vec<Site> {
+    let sign = |row: usize, mask: usize| if (row & mask).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
+    let effects = [1.5, -0.5, 0.25, 2.0, -1.0];
+    let of = |range: std::ops::Range<usize>| {
+        let mut rows = Rows::new(5, 5).unwrap();
+        for row in range {
+            let x = [1, 2, 4, 8, 15].map(|mask| sign(row, mask));
+            let mean: f64 = x.iter().zip(effects).map(|(x, e)| x * e).sum();
+            rows.push(Row { numbers: &x, ones: &[], outcome: mean + 0.3 * (row as f64).sin() }).unwrap();
+        }
+        site("a site", rows)
+    };
+    vec![of(0..5), of(5..11), of(11..16)]
+}
+
+/// Made-up rows of so many inputs at three sites.
+fn drawn(inputs: usize) -> Vec<Site> {
+    let (effect_variance, noise_deviation) = (5.0, (0.5, 0.5));
+    let law = SyntheticLinear { clients: 3, rows: 15, held_out: 1, inputs, effect_variance, noise_deviation };
+    law.draw(7).unwrap().federation.sites
+}
+
+/// KL of what a method without privacy serves from the posterior in closed form.
+fn divergence_without_noise(method: &Method, sites: &[Site], width: usize) -> f64 {
+    let test = Rows::new(width, width).unwrap();
+    let simulation = Simulation { prior_precision: 0.2, ..simulation(method, sites, &test) };
+    let exact = simulation.exact_posterior().unwrap().unwrap();
+    let built = simulation.build().unwrap();
+    let mut drive = simulation.start(&built, &Direct, None).unwrap();
+    let Rounds::Count(rounds) = method.rounds else { panic!("{}", method.name) };
+    (0..rounds).for_each(|_| assert_eq!(drive.round().unwrap(), Progress::Moved));
+    built.problem.family.gaussian(&drive.posterior().unwrap()).unwrap().kl(&exact)
+}
+
+#[test]
+fn without_noise_analytic_updates_reach_the_exact_posterior_of_one_input_and_of_five() {
+    for schedule in [Schedule::Sequential, Schedule::Synchronous] {
+        let full = Method {
+            solver: Solver::Analytic,
+            covariance: Covariance::Full,
+            rounds: Rounds::Count(150),
+            damping: Damping::new(0.2).unwrap(),
+            local: common::whole_step(),
+            ..open_pvi(schedule)
+        };
+        let mean_field = Method { covariance: Covariance::MeanField, rounds: Rounds::Count(400), ..full.clone() };
+        let cases =
+            [(&full, drawn(1), 1), (&full, drawn(5), 5), (&mean_field, drawn(1), 1), (&mean_field, orthogonal(), 5)];
+        for (method, sites, width) in cases {
+            let kl = divergence_without_noise(method, &sites, width);
+            assert!(kl < 1e-6, "{schedule:?}, {:?}, {width}: KL {kl}", method.covariance);
+        }
+    }
+}
+
+#[test]
+fn without_noise_a_hybrid_reaches_the_exact_posterior_of_one_input_and_of_five() {
+    let hybrid = Hybrid { updates: 400, share: 0.5, clip: NormBound::new(1.0).unwrap() };
+    let method = Method {
+        solver: Solver::Hybrid(hybrid),
+        rounds: Rounds::Count(430),
+        damping: Damping::new(0.2).unwrap(),
+        local: Local { optimiser: Optimiser::Sgd, learning_rate: 1e-4, ..common::natural(5) },
+        ..open_pvi(Schedule::Synchronous)
+    };
+    for (sites, width) in [(drawn(1), 1), (orthogonal(), 5)] {
+        let kl = divergence_without_noise(&method, &sites, width);
+        assert!(kl < 1e-6, "{width} inputs: KL {kl}");
+    }
+    // The second stage does something: from an opening that is cut short it comes closer.
+    let short = |rounds| {
+        let solver = Solver::Hybrid(Hybrid { updates: 5, ..hybrid });
+        let local = Local { learning_rate: 2e-3, ..method.local };
+        let method = Method { solver, local, rounds: Rounds::Count(rounds), ..method.clone() };
+        divergence_without_noise(&method, &orthogonal(), 5)
+    };
+    let (early, late) = (short(6), short(300));
+    assert!(late < 0.1 * early, "from KL {early} to {late}");
 }
 
 #[test]
@@ -178,6 +262,27 @@ fn noise_of_a_damped_sum_of_shares_has_the_variance_that_is_accounted() {
         // 1490 degrees of freedom: five standard errors of a variance.
         assert!((found / expected - 1.0).abs() < 0.19, "{name}: {found} against {expected}");
     }
+}
+
+/// Section 4.3 of the thesis clips each client's noisy share of the precision at 0, and its ε does not hold then. Here a share
+/// is what the mechanism made of it: the opened total is the sum of the clipped changes, and neither larger nor smaller.
+#[test]
+fn mutant_noisy_shares_clipped_at_zero_are_caught_as_a_bias_of_the_opened_sum() {
+    let of = |epsilon: f64| {
+        let mut method = private_methods().into_iter().find(|m| m.name == "by client, shares").unwrap();
+        let promise = method.promise.unwrap();
+        method.promise = Some(Promise { epsilon: privacy::Epsilon::new(epsilon).unwrap(), ..promise });
+        method
+    };
+    let (seeds, noisy) = (300, of(0.5));
+    let (all, exact) = (totals(&noisy, seeds, Damping::NONE), &totals(&of(1e5), 1, Damping::NONE)[0]);
+    let unbiased = |value: &dyn Fn(&[f64], usize) -> f64, k: usize| {
+        let (mean, variance) = mean_and_variance(all.iter().map(|total| value(total, k)));
+        (mean - exact[k]).abs() < 5.0 * (variance / seeds as f64).sqrt()
+    };
+    assert!((0..10).all(|k| unbiased(&|total, k| total[k], k)));
+    // −½Λ: a precision that is held at 0 or more is a number that is held at 0 or less.
+    assert!(!(5..10).any(|k| unbiased(&|total, k| total[k].min(0.0), k)), "clipped shares went unnoticed");
 }
 
 /// Equation 4.21 clips each client's noisy precision at 0, which moves the sum upwards. Here the total is unbiased.
