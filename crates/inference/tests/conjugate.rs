@@ -131,15 +131,16 @@ fn without_noise_a_hybrid_reaches_the_exact_posterior_of_one_input_and_of_five()
         let kl = divergence_without_noise(&method, &sites, width);
         assert!(kl < 1e-6, "{width} inputs: KL {kl}");
     }
-    // The second stage does something: from an opening that is cut short it comes closer.
-    let short = |rounds| {
+    // From an opening that is cut short the second stage comes closer, by steps of its own size.
+    let short = |rounds, learning_rate| {
         let solver = Solver::Hybrid(Hybrid { updates: 5, ..hybrid });
-        let local = Local { learning_rate: 2e-3, ..method.local };
+        let local = Local { learning_rate, ..method.local };
         let method = Method { solver, local, rounds: Rounds::Count(rounds), ..method.clone() };
         divergence_without_noise(&method, &orthogonal(), 5)
     };
-    let (early, late) = (short(6), short(300));
+    let (early, late, still) = (short(6, 2e-3), short(300, 2e-3), short(300, 1e-12));
     assert!(late < 0.1 * early, "from KL {early} to {late}");
+    assert!(still > 0.9 * early, "from KL {early} to {still} without steps: another solver made the second stage");
 }
 
 #[test]
