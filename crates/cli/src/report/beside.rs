@@ -11,7 +11,9 @@ use std::path::PathBuf;
 pub(crate) fn beside(name: &str, cells: &[Cell], asked: &[Figure], reports: &[(String, PathBuf)]) -> String {
     let mut body = format!("<section><h2>Ours beside the paper</h2>{}", figures(asked, cells));
     for (metric, title) in [("accuracy", "Accuracy"), ("log_likelihood", "Mean held-out log-likelihood")] {
-        body += &format!("<h3>{title}</h3>{}", table(metric, cells));
+        if cells.iter().any(|c| c.metric == metric) {
+            body += &format!("<h3>{title}</h3>{}", table(metric, cells));
+        }
     }
     if cells.iter().any(|c| c.metric == "kl") {
         body += &format!(

@@ -28,7 +28,7 @@ fn one(index: usize, asked: &Figure, cells: &[Cell]) -> String {
     let described = described(&series);
     let plot = Plot { title: title.clone(), x: Axis::new(&asked.along, scale(asked)), y, series };
     let svg = plot.figure(&format!("figure-{index}"), &described);
-    figure(&format!("<div class=\"legend\">{legend}</div>\n{svg}"), &title)
+    format!("<div>\n{}<div class=\"legend\">{legend}</div>\n</div>\n", figure(&svg, &title))
 }
 
 /// Two shades around the medians: the outer one has the name and the line.
