@@ -174,6 +174,13 @@ fn keys_of_made_up_data_and_hybrids_that_do_not_fit_are_refused_with_a_code() {
         ("noise", "[0.5, 2.0]", "[2.0, 0.5]", "S004", "noise_deviation"),
         ("bias", "bias = false", "bias = true", "S011", "bias = false"),
         ("share", "share = 0.7", "share = 1.0", "S004", "share"),
+        (
+            "batch",
+            "local = { optimiser = \"adam\", steps = 5, learning_rate = 0.02 }",
+            "local = { optimiser = \"adam\", batch = { rows = 3, without_replacement = true }, learning_rate = 0.02 }",
+            "S009",
+            "fixed size",
+        ),
         ("opening", "opening = { updates = 10, share = 0.7, clip = 2.0 }\n", "", "S011", "opening"),
         ("family", "solver = \"likelihood\"\ncovariance = \"full\"", "solver = \"likelihood\"", "R002", "full"),
         (

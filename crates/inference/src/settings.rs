@@ -35,7 +35,8 @@ impl Method {
     pub fn goes_by_private_rows(&self) -> bool {
         let Some(promise) = &self.promise else { return false };
         let private = promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove;
-        let batch = matches!(self.local.batch, Batching::PoissonOf { .. }) && self.solver == Solver::DpOptimisation;
+        let steps = matches!(self.solver, Solver::DpOptimisation | Solver::Hybrid(_));
+        let batch = steps && matches!(self.local.batch, Batching::PoissonOf { .. });
         let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
         let rates = self.schedule == Schedule::Asynchronous(Rates::InverseRows);
         // Where only sums are opened, a client leaves out its share of the public total, by its rows.

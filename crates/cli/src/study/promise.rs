@@ -152,7 +152,7 @@ fn check_aggregator(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<()
 
 /// Ways to draw rows that the relation or the accountant does not know.
 fn check_sampling(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<(), Fault> {
-    if solver != Solver::DpOptimisation {
+    if !matches!(solver, Solver::DpOptimisation | Solver::Hybrid(_)) {
         return Ok(());
     }
     let fixed = matches!(at.local_batch(), Some(BatchAsTyped::Fixed(_)));

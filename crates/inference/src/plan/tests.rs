@@ -292,6 +292,16 @@ fn a_likelihood_is_planned_for_one_charge_and_all_rounds() {
     assert_eq!(found.clients, once.clients);
 }
 
+/// Found at a merge: the warning was given for DP optimisation only, and a hybrid's steps draw rows at the same rates.
+#[test]
+fn rates_of_a_hybrid_that_follow_private_rows_are_told() {
+    let drawn = local(2, Batching::PoissonOf { fraction: 0.1, at_least: 1 });
+    let of = |adjacency, local| method(hybrid(2, 0.5), 5, local, Promise { adjacency, ..promise() });
+    assert!(of(Adjacency::AddRemove, drawn).goes_by_private_rows());
+    assert!(!of(Adjacency::Substitute, drawn).goes_by_private_rows());
+    assert!(!of(Adjacency::AddRemove, local(2, rate(0.1))).goes_by_private_rows());
+}
+
 #[test]
 fn conjugate_solvers_refuse_what_they_cannot_do() {
     let curated = Promise { aggregator: Aggregator::Curator, ..promise() };
