@@ -243,7 +243,8 @@ fn what_comes_later_and_what_has_no_meaning_is_said() {
     refused("hidden", &hidden, "S004", "hidden = [50, 0]", "1 to 10000 units");
     let layers = changed("\"logistic\"", "\"logistic\"\nhidden = [50]");
     refused("layers", &layers, "S011", "hidden = [50]", "no meaning");
-    refused("hybrid", &changed("\"dp-optimisation\"", "\"hybrid\""), "S010", "solver =", "not in this version");
+    refused("mcmc", &changed("\"pvi\"", "\"dp-mcmc\""), "S010", "algorithm =", "not in this version");
+    refused("hybrid", &changed("\"dp-optimisation\"", "\"hybrid\""), "S011", "solver =", "`opening` is missing");
     refused("parts", &changed("damping = 0.1", "parts = 7"), "S011", "parts = 7", "average and virtual");
     refused("rates", &changed("damping = 0.1", "rates = \"equal\""), "S011", "rates =", "asynchronous");
     refused(

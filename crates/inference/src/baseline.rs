@@ -46,8 +46,11 @@ impl Simulation<'_> {
             (!owned || !site.own.is_empty()).then(|| SiteScores { site: site.name.clone(), scores })
         };
         let sites = self.sites.iter().zip(each.iter().zip(&fits)).filter_map(at_home).collect();
+        let exact = self.exact_posterior()?;
+        let divergence = |exact: &Gaussian| fits.iter().map(|(q, _)| q.kl(exact)).sum::<f64>() / fits.len() as f64;
+        let kl = exact.as_ref().map(divergence);
         let (q, predictions) = fits.into_iter().next().ok_or_else(no_sites)?;
-        self.record(q, &predictions, mean_of(&each), sites)
+        self.record(q, &predictions, mean_of(&each), sites, kl)
     }
 
     /// One answer for every row, without inputs: the share of each class, or mean and deviation, of all training outcomes.
@@ -67,35 +70,52 @@ impl Simulation<'_> {
         };
         let predictions: Vec<Prediction> = self.model.predict(self.test, &prior).into_iter().map(answer).collect();
         let scores = scores(&predictions, self.test.outcomes());
-        self.record(prior, &predictions, scores, self.at_sites(&predictions))
+        self.record(prior, &predictions, scores, self.at_sites(&predictions), None)
     }
 
     /// All rows in one place.
     pub fn non_private(&self) -> Result<Record, RunError> {
+        let (q, predictions) = self.fit(&self.pooled()?)?;
+        let scores = scores(&predictions, self.test.outcomes());
+        let kl = self.exact_posterior()?.map(|exact| q.kl(&exact));
+        self.record(q, &predictions, scores, self.at_sites(&predictions), kl)
+    }
+
+    /// The posterior of all rows in closed form, where the likelihood is Gaussian: η = η₀ + Σ (xy, −½xxᵀ)/s².
+    pub fn exact_posterior(&self) -> Result<Option<Gaussian>, RunError> {
+        if self.model.outcome_variance().is_none() {
+            return Ok(None);
+        }
+        let one_step = Local { steps: 1, learning_rate: 1.0, ..TO_THE_END };
+        self.posterior(&self.pooled()?, &one_step).map(Some)
+    }
+
+    fn pooled(&self) -> Result<Rows, RunError> {
         let mut pooled = Rows::new(self.test.width(), self.test.dense()).map_err(misfit)?;
         for site in self.sites {
             site.shard.rows().iter().try_for_each(|row| pooled.push(row)).map_err(misfit)?;
         }
-        let (q, predictions) = self.fit(&pooled)?;
-        let scores = scores(&predictions, self.test.outcomes());
-        self.record(q, &predictions, scores, self.at_sites(&predictions))
+        Ok(pooled)
     }
 
     fn fit(&self, rows: &Rows) -> Result<(Gaussian, Vec<Prediction>), RunError> {
-        let dimension = self.model.parameters(rows.width());
-        if dimension > MOST_CORRELATED || self.model.draws_once() {
+        if self.model.parameters(rows.width()) > MOST_CORRELATED || self.model.draws_once() {
             return self.fit_by_steps(rows);
         }
-        let family = Family::Full { dimension };
+        let q = self.posterior(rows, &TO_THE_END)?;
+        let predictions = self.model.predict(self.test, &q);
+        Ok((q, predictions))
+    }
+
+    fn posterior(&self, rows: &Rows, local: &Local) -> Result<Gaussian, RunError> {
+        let family = Family::Full { dimension: self.model.parameters(rows.width()) };
         let prior = family.prior(self.prior_precision);
         let problem = Problem { model: self.model.clone(), family, prior: Prior(prior.clone()) };
         let task = Task { cavity: prior.clone(), start: prior.clone() };
         let which: Vec<usize> = (0..rows.len()).collect();
-        let change = optimum(&problem, &task, rows, &which, 1.0, &TO_THE_END);
+        let change = optimum(&problem, &task, rows, &which, 1.0, local);
         let eta: Vec<f64> = prior.iter().zip(&change).map(|(p, c)| p + c).collect();
-        let q = family.gaussian(&eta).ok_or_else(no_sites)?;
-        let predictions = self.model.predict(self.test, &q);
-        Ok((q, predictions))
+        family.gaussian(&eta).ok_or_else(no_sites)
     }
 
     /// The mean-field optimum: PVI of one site, all rows in it, without privacy.
@@ -128,9 +148,10 @@ impl Simulation<'_> {
         predictions: &[Prediction],
         scores: Scores,
         sites: Vec<SiteScores>,
+        kl: Option<f64>,
     ) -> Result<Record, RunError> {
         let Scores { accuracy, log_likelihood, absolute_error, .. } = scores;
-        let point = CurvePoint { round: 1, messages: 0, epsilon: None, accuracy, log_likelihood, absolute_error };
+        let point = CurvePoint { round: 1, messages: 0, epsilon: None, accuracy, log_likelihood, absolute_error, kl };
         Ok(Record {
             seed: self.seed,
             rounds: 1,
@@ -139,6 +160,7 @@ impl Simulation<'_> {
             curve: vec![point],
             scores,
             sites,
+            kl,
             posterior,
             intercepts: Vec::new(),
             calibration: calibration(predictions, self.test.outcomes()),

@@ -7,8 +7,8 @@ use crate::settings::{
     Aggregator, Covariance, Curvature, Damping, Gradients, Local, Method, NoiseAware as NoiseAwareSettings, Optimiser,
     Rates, Schedule, Scheme, Solver,
 };
-use crate::solve::{Average, Descend, LocalSolve, Perturb, Prior, Problem, Virtual};
-use crate::{Family, Model, RunError, Terms};
+use crate::solve::{Analytic, Average, Descend, Hybrid, Likelihood, LocalSolve, Perturb, Prior, Problem, Virtual};
+use crate::{Family, Model, Opening, RunError, Stage, Terms};
 use privacy::{
     Adjacency, Cohort, Event, Grain, Grant, Grid, Mechanism, NormBound, PrivacyError, Sampling, Shape, Steps, Unit,
 };
@@ -30,6 +30,8 @@ pub struct Built {
     pub home: Option<Home>,
     /// What was agreed for each client.
     pub terms: Vec<Terms>,
+    /// What was agreed for the first answers of each client, where that differs.
+    pub openings: Vec<Option<Opening>>,
     /// What each client may spend.
     pub grants: Vec<Grant>,
     /// Who adds up.
@@ -60,6 +62,10 @@ pub fn build(
         let what = "the rule of second moments is for models of xᵀθ, linear and logistic: release the curvature";
         return Err(RunError::Settings { what: what.into() });
     }
+    if method.solver.is_conjugate() && problem.model.outcome_variance().is_none() {
+        let what = "analytic, likelihood and hybrid solvers need a Gaussian likelihood: the model is linear";
+        return Err(RunError::Settings { what: what.into() });
+    }
     if method.local.gradients == Gradients::Aligned && !problem.model.draws_once() {
         let what = "aligned gradients are for models that draw their parameters once for a batch: networks";
         return Err(RunError::Settings { what: what.into() });
@@ -67,6 +73,7 @@ pub fn build(
     let home = home(method, &problem)?;
     let plan = plan(method, rows, dimension)?;
     let terms = terms(method, &plan, rows, home.as_ref().map_or(family, |home| home.problem.family))?;
+    let openings = openings(method, &plan, &terms, family)?;
     let grants = match &method.promise {
         None => vec![Grant::Unlimited; rows.len()],
         Some(promise) => plan.clients.iter().map(|c| c.grant(promise)).collect::<Result<_, _>>()?,
@@ -80,7 +87,7 @@ pub fn build(
     };
     let protocol = protocol(method, (&problem, &home), &terms, rows, summing)?;
     let rates = rows.iter().map(|&n| rate(method.schedule, n)).collect();
-    Ok(Built { protocol, problem, home, terms, grants, summing, rates, plan })
+    Ok(Built { protocol, problem, home, terms, openings, grants, summing, rates, plan })
 }
 
 /// The problem with an intercept of the site's own as its last parameter.
@@ -115,30 +122,54 @@ fn terms(method: &Method, plan: &MethodPlan, rows: &[u64], family: Family) -> Re
             let weight = if by_client { 1.0 } else { n as f64 } / all;
             let (event, shape) = match plan.clients.get(m) {
                 Some(client) => (client.event.clone(), client.shape),
-                None => open(method, n, family)?,
+                None => open(method, method.solver, n, family)?,
             };
-            Ok(Terms { event, shape, weight })
+            Ok(Terms { stage: Stage::Main, event, shape, weight })
         })
         .collect()
 }
 
+/// The first answers of each client, where a method opens otherwise than it goes on.
+fn openings(
+    method: &Method,
+    plan: &MethodPlan,
+    terms: &[Terms],
+    family: Family,
+) -> Result<Vec<Option<Opening>>, RunError> {
+    let Solver::Hybrid(hybrid) = method.solver else { return Ok(vec![None; terms.len()]) };
+    let of = |(m, terms): (usize, &Terms)| {
+        let (event, shape) = match plan.clients.get(m).and_then(|client| client.opening.as_ref()) {
+            Some(opening) => (opening.event.clone(), opening.shape),
+            None => open(method, Solver::Analytic, 0, family)?,
+        };
+        let terms = Terms { stage: Stage::Opening, event, shape, weight: terms.weight };
+        Ok(Some(Opening { answers: hybrid.updates, terms }))
+    };
+    terms.iter().enumerate().map(of).collect()
+}
+
 /// An event that promises nothing, and a shape whose bound no honest sum reaches.
-fn open(method: &Method, rows: u64, family: Family) -> Result<(Event, Shape), PrivacyError> {
+fn open(method: &Method, solver: Solver, rows: u64, family: Family) -> Result<(Event, Shape), PrivacyError> {
     let sampled = |steps| -> Result<_, PrivacyError> {
         let numbers = method.local.gradients.numbers(family.dimension());
         Ok((Grain::Example, sampling(method.local.batch, rows)?, steps, numbers))
     };
     let whole = |grain| (grain, Sampling::None, 1, family.len());
-    let (grain, sampling, steps, dimension) = match (method.scheme, method.solver) {
+    let (grain, sampling, steps, dimension) = match (method.scheme, solver) {
         (Scheme::GlobalVi, _) => sampled(1)?,
         (Scheme::NoiseAware(settings), _) => (Grain::Example, Sampling::None, 1, settings.numbers(family.dimension())),
-        (_, Solver::DpOptimisation) => sampled(method.local.steps)?,
+        (_, Solver::DpOptimisation | Solver::Hybrid(_)) => sampled(method.local.steps)?,
         (_, Solver::Clear) if method.local.optimiser != Optimiser::Natural => sampled(method.local.steps)?,
+        (_, Solver::Analytic | Solver::Likelihood) => whole(Grain::Example),
         (_, Solver::Clear | Solver::Perturb) => whole(Grain::Whole),
         (_, Solver::Average { parts } | Solver::Virtual { parts }) => whole(Grain::Part { count: u64::from(parts) }),
     };
     // 2^40 units: the finest grid that holds the bound.
-    let (bound, exponent) = if grain == Grain::Example { (2_f64.powi(10), 30) } else { (2_f64.powi(24), 16) };
+    let (bound, exponent) = match grain {
+        Grain::Example if matches!(solver, Solver::Analytic | Solver::Likelihood) => (2_f64.powi(16), 24),
+        Grain::Example => (2_f64.powi(10), 30),
+        Grain::Whole | Grain::Part { .. } => (2_f64.powi(24), 16),
+    };
     let event = Event::new(Mechanism::Open, Adjacency::Substitute, Unit::Example, sampling, Steps::new(steps)?)?;
     Ok((event, Shape::new(dimension, NormBound::new(bound)?, grain, Grid::new(exponent)?)?))
 }
@@ -149,6 +180,9 @@ fn solver(solver: Solver, local: Local) -> Box<dyn LocalSolve> {
         Solver::Clear | Solver::DpOptimisation => Box::new(Descend { local }),
         Solver::Perturb => Box::new(Perturb { local }),
         Solver::Average { parts } => Box::new(Average { parts, key: PARTS_KEY, local }),
+        Solver::Analytic => Box::new(Analytic),
+        Solver::Likelihood => Box::new(Likelihood),
+        Solver::Hybrid(_) => Box::new(Hybrid { descend: Descend { local } }),
         Solver::Virtual { parts } => Box::new(Virtual { parts, key: PARTS_KEY, local }),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::algorithm::Protocol;
 use crate::message::{Ask, Receipt};
-use crate::{RunError, Seat, Shard, Terms};
+use crate::{Opening, RunError, Seat, Shard, Terms};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::record::Tape;
 use privacy::{
@@ -39,6 +39,7 @@ pub struct Workshop {
 pub struct Client<'a> {
     index: usize,
     shard: &'a Shard,
+    opening: Option<Opening>,
     terms: Terms,
     ledger: Ledger,
     journal: MemoryJournal,
@@ -51,14 +52,20 @@ impl<'a> Client<'a> {
     pub fn new(index: usize, shard: &'a Shard, terms: Terms, grant: Grant) -> Result<Self, PrivacyError> {
         let mut journal = MemoryJournal::default();
         let ledger = Ledger::open(grant, &mut journal)?;
-        Ok(Self { index, shard, terms, ledger, journal, memory: Vec::new(), draft: None })
+        Ok(Self { index, shard, opening: None, terms, ledger, journal, memory: Vec::new(), draft: None })
+    }
+
+    /// The same client, with other terms for its first answers.
+    #[must_use]
+    pub fn with_opening(self, opening: Option<Opening>) -> Self {
+        Self { opening, ..self }
     }
 
     /// Another client that has answered nothing yet, with the grant of this one: its plan is not costed again.
     pub fn alike<'b>(&self, index: usize, shard: &'b Shard, terms: Terms) -> Result<Client<'b>, PrivacyError> {
         let mut journal = MemoryJournal::default();
         let ledger = self.ledger.open_alike(&mut journal)?;
-        Ok(Client { index, shard, terms, ledger, journal, memory: Vec::new(), draft: None })
+        Ok(Client { index, shard, opening: None, terms, ledger, journal, memory: Vec::new(), draft: None })
     }
 
     /// The client's number.
@@ -66,23 +73,31 @@ impl<'a> Client<'a> {
         self.index
     }
 
-    /// Whether its budget covers another answer.
-    pub fn can_answer(&self) -> Result<bool, PrivacyError> {
-        Ok(self.ledger.fits(&self.terms.event)? >= self.terms.event.steps().get())
+    /// Whether its budget covers another answer, or the answer to this question is free.
+    pub fn can_answer(&self, protocol: &dyn Protocol, query: &[u8]) -> Result<bool, RunError> {
+        let seat = Seat { index: self.index, shard: self.shard, terms: self.next_terms() };
+        let covered = self.ledger.fits(&seat.terms.event)? >= seat.terms.event.steps().get();
+        Ok(covered || protocol.answer_from_memory(query, self.remembered(), &seat)?.is_some())
     }
 
-    /// Checks, charges, opens the gate, answers.
+    /// Checks, and answers from memory, which is free; or charges, opens the gate, answers.
     ///
     /// What is wrong with the question or the terms is found before the charge, which leaves the ledger as it was. What
     /// was charged stays charged, whatever happens then.
     pub fn answer(&mut self, protocol: &dyn Protocol, ask: &Ask, workshop: &Workshop) -> Result<Outgoing, RunError> {
-        let seat = Seat { index: self.index, shard: self.shard, terms: &self.terms };
-        protocol.check(&ask.query, &self.memory, &seat)?;
-        self.check_gate(workshop)?;
-        let context = ask.context(workshop.run, self.index as u64, self.ledger.head());
-        let receipt = self.ledger.charge(&self.terms.event, &mut self.journal)?;
-        let mut gate = self.gate(receipt, workshop, &context)?;
-        let (outgoing, draft) = protocol.answer(&ask.query, &self.memory, &seat, gate.as_mut())?;
+        let terms = self.next_terms().clone();
+        let seat = Seat { index: self.index, shard: self.shard, terms: &terms };
+        protocol.check(&ask.query, self.remembered(), &seat)?;
+        let (outgoing, draft) = match protocol.answer_from_memory(&ask.query, self.remembered(), &seat)? {
+            Some(answer) => answer,
+            None => {
+                check_gate(&seat, workshop)?;
+                let context = ask.context(workshop.run, self.index as u64, self.ledger.head());
+                let receipt = self.ledger.charge(&terms.event, &mut self.journal)?;
+                let mut gate = gate(&terms, receipt, workshop, &context)?;
+                protocol.answer(&ask.query, self.remembered(), &seat, gate.as_mut())?
+            }
+        };
         self.draft = Some(draft);
         Ok(outgoing)
     }
@@ -102,49 +117,63 @@ impl<'a> Client<'a> {
         &self.memory
     }
 
+    /// What it answers from: its memory, or the draft of an answer of which it was never told that it arrived. Nothing
+    /// of that answer is applied in a draft, but what was released for it is not lost.
+    fn remembered(&self) -> &[u8] {
+        self.draft.as_deref().unwrap_or(&self.memory)
+    }
+
+    /// What the next answer is charged as: the ledger says how many there were.
+    fn next_terms(&self) -> &Terms {
+        match &self.opening {
+            Some(opening) if (self.ledger.events().len() as u64) < opening.answers => &opening.terms,
+            _ => &self.terms,
+        }
+    }
+
     /// Its account.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// What was agreed for it.
+    /// What was agreed for it, after its opening if it has one.
     pub fn terms(&self) -> &Terms {
         &self.terms
     }
+}
 
-    /// Whether a gate can be opened on the agreed terms, and the rows are as many as fixed batches are drawn from.
-    fn check_gate(&self, workshop: &Workshop) -> Result<(), PrivacyError> {
-        let Terms { event, shape, .. } = &self.terms;
-        match workshop.summing {
-            _ if *event.mechanism() == Mechanism::Open => OpenGate::check(event)?,
-            Summing::Nobody => LocalGate::check(event, shape)?,
-            Summing::Curator => CuratorGate::check(event, shape)?,
-            Summing::Shares(cohort) => ShareGate::check(event, shape, &cohort)?,
-        }
-        match *event.sampling() {
-            // Fixed batches go with substitution, under which the number of rows is public.
-            Sampling::WithoutReplacement { of, .. } if of != self.shard.len() as u64 => Err(PrivacyError::Shape {
-                found: format!("{} rows", self.shard.len()),
-                expected: format!("the {of} rows of the declared sampling"),
-            }),
-            _ => Ok(()),
-        }
+/// Whether a gate can be opened on the agreed terms, and the rows are as many as fixed batches are drawn from.
+fn check_gate(seat: &Seat<'_>, workshop: &Workshop) -> Result<(), PrivacyError> {
+    let Terms { event, shape, .. } = seat.terms;
+    match workshop.summing {
+        _ if *event.mechanism() == Mechanism::Open => OpenGate::check(event)?,
+        Summing::Nobody => LocalGate::check(event, shape)?,
+        Summing::Curator => CuratorGate::check(event, shape)?,
+        Summing::Shares(cohort) => ShareGate::check(event, shape, &cohort)?,
     }
+    match *event.sampling() {
+        // Fixed batches go with substitution, under which the number of rows is public.
+        Sampling::WithoutReplacement { of, .. } if of != seat.shard.len() as u64 => Err(PrivacyError::Shape {
+            found: format!("{} rows", seat.shard.len()),
+            expected: format!("the {of} rows of the declared sampling"),
+        }),
+        _ => Ok(()),
+    }
+}
 
-    fn gate(
-        &self,
-        receipt: ChargeReceipt<InMemory>,
-        workshop: &Workshop,
-        context: &NoiseContext,
-    ) -> Result<Box<dyn Gate>, PrivacyError> {
-        let (shape, source) = (self.terms.shape, &mut Seeded::new(workshop.seed));
-        let open = *self.terms.event.mechanism() == Mechanism::Open;
-        Ok(match (workshop.summing, &workshop.tape) {
-            _ if open => Box::new(OpenGate::new(receipt, shape, source, context)?),
-            (Summing::Nobody, None) => Box::new(LocalGate::simulated(receipt, shape, source, context)?),
-            (Summing::Nobody, Some(tape)) => Box::new(LocalGate::recorded(receipt, shape, source, context, tape)?),
-            (Summing::Curator, _) => Box::new(CuratorGate::new(receipt, shape, source, context)?),
-            (Summing::Shares(cohort), _) => Box::new(ShareGate::new(receipt, shape, &cohort, source, context)?),
-        })
-    }
+fn gate(
+    terms: &Terms,
+    receipt: ChargeReceipt<InMemory>,
+    workshop: &Workshop,
+    context: &NoiseContext,
+) -> Result<Box<dyn Gate>, PrivacyError> {
+    let (shape, source) = (terms.shape, &mut Seeded::new(workshop.seed));
+    let open = *terms.event.mechanism() == Mechanism::Open;
+    Ok(match (workshop.summing, &workshop.tape) {
+        _ if open => Box::new(OpenGate::new(receipt, shape, source, context)?),
+        (Summing::Nobody, None) => Box::new(LocalGate::simulated(receipt, shape, source, context)?),
+        (Summing::Nobody, Some(tape)) => Box::new(LocalGate::recorded(receipt, shape, source, context, tape)?),
+        (Summing::Curator, _) => Box::new(CuratorGate::new(receipt, shape, source, context)?),
+        (Summing::Shares(cohort), _) => Box::new(ShareGate::new(receipt, shape, &cohort, source, context)?),
+    })
 }

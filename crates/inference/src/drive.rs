@@ -88,9 +88,9 @@ impl<'a> Drive<'a> {
     ///
     /// An error ends the round with its message. What was charged stays charged.
     pub fn round(&mut self) -> Result<Progress, RunError> {
-        let mut able = Vec::new();
+        let (mut able, query) = (Vec::new(), self.protocol.ask(&self.state)?);
         for client in &self.clients {
-            if client.can_answer()? {
+            if client.can_answer(self.protocol, &query)? {
                 able.push(client.index());
             }
         }
@@ -182,12 +182,12 @@ impl<'a> Drive<'a> {
         }
         for _ in 0..self.clients.len() {
             let client = self.order.next();
-            if !self.clients[client].can_answer()? {
+            let Some(ask) = self.order.taken[client].take() else { continue };
+            if !self.clients[client].can_answer(self.protocol, &ask.query)? {
+                self.order.taken[client] = Some(ask);
                 continue;
             }
-            if let Some(ask) = self.order.taken[client].take() {
-                self.exchange(client, &ask)?;
-            }
+            self.exchange(client, &ask)?;
             self.order.taken[client] = Some(self.ask_now(client)?);
         }
         Ok(())

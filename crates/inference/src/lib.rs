@@ -29,8 +29,8 @@ mod total;
 pub use build::{Built, build};
 pub use client::{Client, Summing, Workshop};
 pub use data::{
-    Column, Dealt, Encoded, Federation, Keys, Kind, Missing, Numeric, Outcome, OutcomeKind, Partition, Reading,
-    RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, agree, header, nearest, read, read_inputs,
+    Column, Dealt, Drawn, Encoded, Federation, Keys, Kind, Missing, Numeric, Outcome, OutcomeKind, Partition, Reading,
+    RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, agree, header, nearest, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
@@ -42,6 +42,6 @@ pub use model::{
 pub use optimiser::{Descent, Moments, kl_gradient};
 pub use record::{Observer, Record, Scores, SiteIntercept, SiteScores};
 pub use score::{calibration, scores};
-pub use seat::{Seat, Terms};
+pub use seat::{Opening, Seat, Stage, Terms};
 pub use simulate::Simulation;
 pub use total::Total;

@@ -1,9 +1,13 @@
 //! What a method will cost each client, known before any row is read: the event of an update, its shape, how many fit.
 
+mod conjugate;
+
+pub use conjugate::PlannedStage;
+
 use crate::RunError;
 use crate::settings::{
-    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Gradients, Method, Noise, Optimiser, Promise, Rates,
-    Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Gradients, Hybrid, Method, Noise, Optimiser, Promise,
+    Rates, Rounds, Schedule, Scheme, Solver,
 };
 use privacy::accounting::moments::Moments;
 use privacy::accounting::zcdp::Zcdp;
@@ -32,11 +36,13 @@ pub struct MethodPlan {
 /// What one client will be charged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientPlan {
-    /// One update.
+    /// Updates before all others, where these are charged otherwise.
+    pub opening: Option<PlannedStage>,
+    /// One update, after the opening if there is one.
     pub event: Event,
     /// Shape of each sum that is released in it.
     pub shape: Shape,
-    /// Updates that are planned: all of them together cost at most what is granted.
+    /// Updates that are planned after the opening: all of them together cost at most what is granted.
     pub updates: u64,
     /// δ of this client.
     pub delta: Delta,
@@ -49,16 +55,30 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// All updates as one event.
-    pub fn whole(&self) -> Result<Event, PrivacyError> {
-        times(&self.event, self.updates)
+    /// Updates that are charged, the opening's included.
+    pub fn charges(&self) -> u64 {
+        self.opening.as_ref().map_or(0, |opening| opening.updates).saturating_add(self.updates)
+    }
+
+    /// All updates in order, stage by stage: the opening if there is one, and what comes after it.
+    pub fn stages(&self) -> Vec<PlannedStage> {
+        let after = PlannedStage { updates: self.updates, event: self.event.clone(), shape: self.shape };
+        self.opening.iter().cloned().chain([after]).collect()
+    }
+
+    /// The first so many updates as events, one for each stage of the plan.
+    pub fn first(&self, charges: u64) -> Result<Vec<Event>, PrivacyError> {
+        let opened = self.opening.as_ref().map(|opening| (&opening.event, opening.updates.min(charges)));
+        let after = charges - opened.map_or(0, |(_, updates)| updates);
+        let stages = opened.into_iter().chain([(&self.event, after)]);
+        stages.filter(|(_, updates)| *updates > 0).map(|(event, updates)| times(event, updates)).collect()
     }
 
     /// The grant with which the client's ledger is opened.
     ///
     /// Noise shares have no certified loss distribution: their ledger adds up ρ of zCDP, which holds for any order.
     pub fn grant(&self, promise: &Promise) -> Result<Grant, PrivacyError> {
-        let filter = if is_shares(&self.event) { Filter::Zcdp } else { Filter::Plan(vec![self.whole()?]) };
+        let filter = if is_shares(&self.event) { Filter::Zcdp } else { Filter::Plan(self.first(self.charges())?) };
         Ok(Grant::Limited { epsilon: promise.epsilon, delta: self.delta, filter })
     }
 
@@ -81,19 +101,24 @@ impl ClientPlan {
 /// ids, rows are taken to have them; a run looks whether they do.
 pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
     coherent(method)?;
+    conjugate::is_possible(method)?;
     let numbers = numbers(method, dimension);
     let planned = match &method.promise {
         None => Vec::new(),
         Some(promise) => Costing::new(method, promise, clients, summed(method, dimension + method.own_parameters()))?
             .clients(clients)?,
     };
+    let free = method.solver == Solver::Likelihood;
     let rounds = match (&method.promise, method.schedule) {
-        (Some(_), Schedule::Sequential | Schedule::Synchronous) => planned.iter().map(|c| c.updates).max().unwrap_or(0),
+        _ if free => most_rounds(method),
+        (Some(_), Schedule::Sequential | Schedule::Synchronous) => {
+            planned.iter().map(ClientPlan::charges).max().unwrap_or(0)
+        }
         _ => most_rounds(method),
     };
     let asked = most_rounds(method).saturating_mul(clients.len() as u64);
-    let paid = planned.iter().fold(0_u64, |sum, client| sum.saturating_add(client.updates));
-    let messages = if method.promise.is_some() { asked.min(paid) } else { asked };
+    let paid = planned.iter().fold(0_u64, |sum, client| sum.saturating_add(client.charges()));
+    let messages = if method.promise.is_some() && !free { asked.min(paid) } else { asked };
     Ok(MethodPlan { clients: planned, rounds, messages, bytes_per_message: BYTES_OF_A_NUMBER * numbers as u64 })
 }
 
@@ -128,6 +153,11 @@ fn times(event: &Event, updates: u64) -> Result<Event, PrivacyError> {
     Ok(event.repeated(Steps::new(event.steps().get().saturating_mul(updates))?))
 }
 
+/// A plan with one more event at its end.
+fn after(before: &[Event], last: Event) -> Vec<Event> {
+    before.iter().cloned().chain([last]).collect()
+}
+
 fn is_shares(event: &Event) -> bool {
     matches!(event.mechanism(), Mechanism::DiscreteGaussianSum { .. })
 }
@@ -154,7 +184,8 @@ struct Costing<'a> {
     releases: Steps,
     trust: Trust,
     cohort: Option<Cohort>,
-    /// Most updates that a client is asked for.
+    opening: Option<Hybrid>,
+    /// Most updates that a client is asked for, after the opening.
     asked: u64,
     numbers: usize,
 }
@@ -176,8 +207,9 @@ impl<'a> Costing<'a> {
             Aggregator::None | Aggregator::Curator => None,
         };
         let trust = if promise.aggregator == Aggregator::None { Trust::Local } else { Trust::Aggregate };
-        let asked = asked(method, promise, clients.len() as u64);
-        Ok(Self { promise, batch: method.local.batch, grain, releases, trust, cohort, asked, numbers })
+        let opening = conjugate::opening(method);
+        let asked = asked(method, promise, clients.len() as u64) - opening.map_or(0, |opening| opening.updates);
+        Ok(Self { promise, batch: method.local.batch, grain, releases, trust, cohort, opening, asked, numbers })
     }
 
     /// The plan of every client. Clients on equal terms are costed once.
@@ -219,54 +251,60 @@ impl<'a> Costing<'a> {
 
     /// The plan of one client on these terms.
     fn client(&self, terms: &Terms) -> Result<ClientPlan, RunError> {
+        let opening = self.opening.map(|opening| self.opened(&opening, terms)).transpose()?;
+        let before: Vec<Event> = opening.iter().map(PlannedStage::whole).collect::<Result<_, _>>()?;
         let multiplier = match self.promise.noise {
             Noise::Multiplier(z) => z,
-            Noise::Calibrated => self.calibrated(terms)?,
+            Noise::Calibrated => self.calibrated(terms, &before)?,
         };
-        let (event, shape) = self.update(terms, multiplier)?;
+        let (event, shape) = self.update(terms, multiplier, self.releases)?;
         let updates = match self.promise.noise {
-            Noise::Multiplier(_) => self.fitting(&event, terms.delta)?,
+            Noise::Multiplier(_) => self.fitting(&event, terms.delta, &before)?,
             Noise::Calibrated => self.asked,
         };
-        let whole = [times(&event, updates)?];
-        let certified = certifier(&event).epsilon(&whole, terms.delta)?.upper;
-        let claimed = self.claimant(&event).epsilon(&whole, terms.delta)?.upper;
-        Ok(ClientPlan { event, shape, updates, delta: terms.delta, certified, claimed, among: 0 })
+        let mut plan =
+            ClientPlan { opening, event, shape, updates, delta: terms.delta, certified: 0.0, claimed: 0.0, among: 0 };
+        let whole = plan.first(plan.charges())?;
+        plan.certified = certifier(&plan.event).epsilon(&whole, terms.delta)?.upper;
+        plan.claimed = self.claimant(&plan.event).epsilon(&whole, terms.delta)?.upper;
+        Ok(plan)
     }
 
-    /// One update with this noise, and the shape of its sums.
-    fn update(&self, terms: &Terms, z: NoiseMultiplier) -> Result<(Event, Shape), PrivacyError> {
+    /// One update of so many releases with this noise, and the shape of its sums.
+    fn update(&self, terms: &Terms, z: NoiseMultiplier, releases: Steps) -> Result<(Event, Shape), PrivacyError> {
         let (unit, adjacency) = (self.promise.unit, self.promise.adjacency);
         let factor = sensitivity_factor(self.grain, unit, adjacency, self.trust)?;
         let deviation = z.get() * factor as f64 * terms.bound.get();
         let shape = Shape::new(self.numbers, terms.bound, self.grain, Grid::for_noise(terms.bound, deviation)?)?;
         let event = match &self.cohort {
-            Some(cohort) => cohort.event(&shape, z, adjacency, unit, self.releases)?,
+            Some(cohort) => cohort.event(&shape, z, adjacency, unit, releases)?,
             None => {
                 let gaussian = Mechanism::Gaussian { noise_multiplier: z };
-                Event::new(gaussian, adjacency, unit, terms.sampling, self.releases)?
+                Event::new(gaussian, adjacency, unit, terms.sampling, releases)?
             }
         };
         Ok((event, shape))
     }
 
-    /// The least multiplier with which all updates fit.
+    /// The least multiplier with which all updates fit after what came before.
     ///
     /// A ledger of shares adds up ρ charge by charge, rounding up each time: a billionth more noise covers that.
-    fn calibrated(&self, terms: &Terms) -> Result<NoiseMultiplier, PrivacyError> {
-        let plan_of = |z| Ok(vec![times(&self.update(terms, z)?.0, self.asked)?]);
-        let (event, _) = self.update(terms, NoiseMultiplier::new(1.0)?)?;
+    fn calibrated(&self, terms: &Terms, before: &[Event]) -> Result<NoiseMultiplier, PrivacyError> {
+        let update = |z| self.update(terms, z, self.releases);
+        let plan_of = |z| Ok(after(before, times(&update(z)?.0, self.asked)?));
+        let (event, _) = update(NoiseMultiplier::new(1.0)?)?;
         let z = calibrate::calibrate(self.claimant(&event), &plan_of, self.promise.epsilon, terms.delta)?;
         if self.cohort.is_some() { NoiseMultiplier::new(z.get() * (1.0 + 1e-9)) } else { Ok(z) }
     }
 
-    /// How many updates fit, up to what is asked.
-    fn fitting(&self, event: &Event, delta: Delta) -> Result<u64, PrivacyError> {
+    /// How many updates fit after what came before, up to what is asked.
+    fn fitting(&self, event: &Event, delta: Delta, before: &[Event]) -> Result<u64, PrivacyError> {
         let (accountant, epsilon) = (self.claimant(event), self.promise.epsilon);
-        if steps::is_within(accountant, &[times(event, self.asked)?], epsilon, delta)? {
+        if steps::is_within(accountant, &after(before, times(event, self.asked)?), epsilon, delta)? {
             return Ok(self.asked);
         }
-        let most = steps::steps(accountant, &|updates| Ok(vec![times(event, updates.get())?]), epsilon, delta)?;
+        let most =
+            steps::steps(accountant, &|updates| Ok(after(before, times(event, updates.get())?)), epsilon, delta)?;
         Ok(most.get().min(self.asked))
     }
 
@@ -282,7 +320,8 @@ fn refuse<T>(what: &str) -> Result<T, RunError> {
 /// Refuses solvers with families and optimisers that they cannot have, private or not.
 fn coherent(method: &Method) -> Result<(), RunError> {
     let natural = method.local.optimiser == Optimiser::Natural;
-    let by_gradient = method.solver == Solver::DpOptimisation || method.scheme == Scheme::GlobalVi;
+    let stepwise = matches!(method.solver, Solver::DpOptimisation | Solver::Hybrid(_));
+    let by_gradient = stepwise || method.scheme == Scheme::GlobalVi;
     if natural && by_gradient {
         return refuse("natural steps are taken in the clear, not where every step's gradient is clipped and noised");
     }
@@ -305,7 +344,7 @@ fn coherent(method: &Method) -> Result<(), RunError> {
 fn possible(method: &Method, promise: &Promise) -> Result<(), RunError> {
     let aggregated = promise.aggregator != Aggregator::None;
     let sampled = method.local.batch != Batching::All;
-    let by_example = matches!(method.solver, Solver::DpOptimisation);
+    let by_example = matches!(method.solver, Solver::DpOptimisation | Solver::Hybrid(_));
     let zero_delta = matches!(promise.delta, DeltaRule::Fixed(delta) if delta.get() == 0.0);
     if promise.epsilon.get() == 0.0 || zero_delta {
         return refuse("ε and δ are over 0: Gaussian noise cannot promise 0 of either");
@@ -366,6 +405,9 @@ fn site_intercept_is_possible(method: &Method) -> Result<(), RunError> {
     if method.covariance == Covariance::Full {
         return refuse("with an intercept of each site's own q is mean-field");
     }
+    if method.solver.is_conjugate() {
+        return refuse("analytic, likelihood and hybrid solvers have no intercept of each site's own");
+    }
     if !matches!(method.scheme, Scheme::Pvi | Scheme::NoiseAware(_)) {
         return refuse("an intercept of each site's own goes with PVI and noise-aware PVI, where sites have a memory");
     }
@@ -396,7 +438,8 @@ fn released(method: &Method) -> Result<(Grain, Steps), RunError> {
         (Scheme::GlobalVi, _) => {
             refuse("global VI clips each example's gradient: its private solver is DP optimisation")
         }
-        (_, Solver::DpOptimisation) => Ok((Grain::Example, Steps::new(method.local.steps)?)),
+        (_, Solver::DpOptimisation | Solver::Hybrid(_)) => Ok((Grain::Example, Steps::new(method.local.steps)?)),
+        (_, Solver::Analytic | Solver::Likelihood) => Ok((Grain::Example, Steps::ONE)),
         (_, Solver::Perturb) => Ok((Grain::Whole, Steps::ONE)),
         (_, Solver::Average { parts } | Solver::Virtual { parts }) => Ok(part(parts)),
     }
@@ -404,10 +447,11 @@ fn released(method: &Method) -> Result<(Grain, Steps), RunError> {
 
 /// Most updates that one client is asked for.
 ///
-/// An asynchronous client may be drawn at every tick. With a calibrated noise it is planned for one update a round all
+/// A likelihood is released once. An asynchronous client may be drawn at every tick. With a calibrated noise it is planned for one update a round all
 /// the same, and refuses what comes after.
 fn asked(method: &Method, promise: &Promise, clients: u64) -> u64 {
     match (method.schedule, promise.noise) {
+        _ if method.solver == Solver::Likelihood => 1,
         (Schedule::Asynchronous(_), Noise::Multiplier(_)) => most_rounds(method).saturating_mul(clients),
         _ => most_rounds(method),
     }

@@ -56,6 +56,8 @@ pub struct Record {
     /// Scores at the end on each site's own held-out rows, of sites that have any. Of "local only" those of each site's
     /// own fit, on all held-out rows where these belong to no site.
     pub sites: Vec<SiteScores>,
+    /// KL(q ‖ exact posterior), the mean of the last ten rounds; none where the posterior has no closed form.
+    pub kl: Option<f64>,
     /// The served posterior.
     pub posterior: Gaussian,
     /// Each site's own intercept, where the method has one. In a study each stays at its site.

@@ -85,6 +85,10 @@ pub struct MethodResult {
     /// client's own fit, else on all held-out rows.
     #[serde(default)]
     pub sites: Vec<SiteResult>,
+    /// KL(q ‖ exact posterior of all rows), in nats, the mean of the last ten rounds of each seed. None where the posterior
+    /// has no closed form.
+    #[serde(default)]
+    pub kl: Option<Summary>,
     /// Rounds of the schedule (mean over seeds).
     pub rounds: f64,
     /// Server-client exchanges, all clients together (mean over seeds).
@@ -137,6 +141,19 @@ impl Summary {
         let squares: f64 = per_seed.iter().map(|v| (v - mean) * (v - mean)).sum();
         let sd = if per_seed.len() > 1 { (squares / (n - 1.0)).sqrt() } else { 0.0 };
         Self { mean, sd, per_seed }
+    }
+
+    /// The value under which this share of the seeds lies, between neighbours in proportion; NaN of no seeds.
+    pub fn quantile(&self, share: f64) -> f64 {
+        let mut sorted = self.per_seed.clone();
+        sorted.sort_by(f64::total_cmp);
+        let place = share.clamp(0.0, 1.0) * sorted.len().saturating_sub(1) as f64;
+        let (low, part) = (place.floor() as usize, place.fract());
+        match (sorted.get(low), sorted.get(low + 1)) {
+            (Some(a), Some(b)) if part > 0.0 => a + part * (b - a),
+            (Some(a), _) => *a,
+            (None, _) => f64::NAN,
+        }
     }
 }
 
@@ -211,6 +228,9 @@ pub struct CurvePoint {
     /// Mean absolute error; none for classification.
     #[serde(default)]
     pub absolute_error: Option<f64>,
+    /// KL(q ‖ exact posterior), in nats; none where the posterior has no closed form.
+    #[serde(default)]
+    pub kl: Option<f64>,
 }
 
 /// One parameter of the posterior.
@@ -233,4 +253,16 @@ pub struct CalibrationBin {
     pub observed: f64,
     /// Rows.
     pub rows: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_lie_between_neighbours() {
+        let summary = Summary::of(vec![4.0, 1.0, 3.0, 2.0, 10.0]);
+        assert_eq!([0.0, 0.5, 0.625, 1.0].map(|share| summary.quantile(share)), [1.0, 3.0, 3.5, 10.0]);
+        assert!(Summary::of(Vec::new()).quantile(0.5).is_nan());
+    }
 }

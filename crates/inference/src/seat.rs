@@ -4,9 +4,29 @@ use crate::Shard;
 use privacy::{Adjacency, Event, NoiseMultiplier, PrivacyError, Shape, StudyConstant, Trust, sensitivity_factor};
 use serde::Serialize;
 
+/// Where in a client's plan an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Stage {
+    /// Among the first answers, where these have terms of their own.
+    Opening,
+    /// After them. Most methods have no other.
+    Main,
+}
+
+/// The first answers of a client, on terms of their own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Opening {
+    /// How many.
+    pub answers: u64,
+    /// What was agreed for each.
+    pub terms: Terms,
+}
+
 /// What one answer of a client costs and how its sums are clipped: constants of the study, fixed before the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Terms {
+    /// Which answers these terms are for.
+    pub stage: Stage,
     /// What one answer is charged as.
     pub event: Event,
     /// The shape of the sums that its gate takes.

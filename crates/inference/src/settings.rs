@@ -42,7 +42,8 @@ impl Method {
     pub fn goes_by_private_rows(&self) -> bool {
         let Some(promise) = &self.promise else { return false };
         let private = promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove;
-        let batch = matches!(self.local.batch, Batching::PoissonOf { .. }) && self.solver == Solver::DpOptimisation;
+        let steps = matches!(self.solver, Solver::DpOptimisation | Solver::Hybrid(_));
+        let batch = steps && matches!(self.local.batch, Batching::PoissonOf { .. });
         let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
         let rates = self.schedule == Schedule::Asynchronous(Rates::InverseRows);
         // Where only sums are opened, a client leaves out its share of the public total, by its rows.
@@ -121,7 +122,7 @@ pub enum CommitteePrior {
 }
 
 /// The local objective, and how it is solved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Solver {
     /// In the clear; the change passes an open gate.
     Clear,
@@ -139,6 +140,30 @@ pub enum Solver {
         /// K.
         parts: u32,
     },
+    /// Linear regression: each row's sufficient statistics are clipped; their sum passes the gate in every update.
+    Analytic,
+    /// Linear regression: the same sum passes the gate once, and every later update is a function of what was released.
+    Likelihood,
+    /// Linear regression: analytic updates first, then DP optimisation from where they led.
+    Hybrid(Hybrid),
+}
+
+impl Solver {
+    /// True for solvers that rest on a Gaussian likelihood.
+    pub(crate) fn is_conjugate(self) -> bool {
+        matches!(self, Self::Analytic | Self::Likelihood | Self::Hybrid(_))
+    }
+}
+
+/// The analytic updates that come before DP optimisation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Hybrid {
+    /// How many updates of each client.
+    pub updates: u64,
+    /// The share of ε and δ that they may cost by themselves, between 0 and 1; DP optimisation gets what is left then.
+    pub share: f64,
+    /// C of a row's sufficient statistics. The promise's bound is that of gradients.
+    pub clip: NormBound,
 }
 
 /// Who is asked when.

@@ -17,11 +17,14 @@ use privacy::noise::Digest;
 use privacy::record::Tape;
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Most points of a curve: scoring takes longer than many a round.
 const MOST_POINTS: u64 = 60;
+
+/// Rounds over which the divergence from the exact posterior is averaged: noise moves q about from round to round.
+const LAST_ROUNDS: usize = 10;
 
 /// One method, the sites, and what to score on.
 #[derive(Clone)]
@@ -102,7 +105,8 @@ impl Simulation<'_> {
                 None => clients[first].alike(m, &site.shard, terms.clone())?,
             });
         }
-        Ok(clients)
+        let opened = clients.into_iter().zip(&built.openings);
+        Ok(opened.map(|(client, opening)| client.with_opening(opening.clone())).collect())
     }
 
     /// Binds noise to everything that defines the run: settings, model, prior, the clients on their terms, the seed of
@@ -110,7 +114,8 @@ impl Simulation<'_> {
     fn run_id(&self, built: &Built) -> Result<[u8; 16], RunError> {
         let model = format!("{:?}", self.model);
         let clients: Vec<(&str, &Terms)> = self.sites.iter().map(|s| s.name.as_str()).zip(&built.terms).collect();
-        let manifest = (self.method, model, self.prior_precision, clients, ("seeded", self.seed), self.data);
+        let manifest =
+            (self.method, model, self.prior_precision, (clients, &built.openings), ("seeded", self.seed), self.data);
         let digest = Sha256::digest(encode(&manifest, "a manifest")?);
         Ok(std::array::from_fn(|i| digest[i]))
     }
@@ -119,18 +124,22 @@ impl Simulation<'_> {
         let mut spending = Spending::new(self.method, &built.plan);
         let of = most_rounds(self.method);
         let every = of.div_ceil(MOST_POINTS).max(1);
-        let mut seen = self.look(built, &drive)?;
+        let exact = self.exact_posterior()?;
+        let mut divergences = VecDeque::from_iter(divergence(built, &drive, exact.as_ref())?);
+        let mut seen = self.look(built, &drive, exact.as_ref())?;
         let mut curve = vec![self.point(&seen, &drive, &mut spending)?];
         while drive.rounds() < of && drive.round()? == Progress::Moved {
+            divergences.extend(divergence(built, &drive, exact.as_ref())?);
+            divergences.drain(..divergences.len().saturating_sub(LAST_ROUNDS));
             if drive.rounds().is_multiple_of(every) {
-                seen = self.look(built, &drive)?;
+                seen = self.look(built, &drive, exact.as_ref())?;
                 let point = self.point(&seen, &drive, &mut spending)?;
                 observer.round(&point, of, spending.left(&drive));
                 curve.push(point);
             }
         }
         if curve.last().is_some_and(|p| p.round != drive.rounds()) {
-            seen = self.look(built, &drive)?;
+            seen = self.look(built, &drive, exact.as_ref())?;
             curve.push(self.point(&seen, &drive, &mut spending)?);
         }
         let names: Vec<&str> = self.sites.iter().map(|s| s.name.as_str()).collect();
@@ -142,6 +151,7 @@ impl Simulation<'_> {
             curve,
             scores: scores(&seen.predictions, self.test.outcomes()),
             sites: self.at_sites(&seen.predictions),
+            kl: mean(&divergences),
             calibration: calibration(&seen.predictions, self.test.outcomes()),
             posterior: seen.posterior,
             intercepts: seen.intercepts,
@@ -153,11 +163,12 @@ impl Simulation<'_> {
     }
 
     /// What is served now, and how it does.
-    fn look(&self, built: &Built, drive: &Drive<'_>) -> Result<Seen, RunError> {
+    fn look(&self, built: &Built, drive: &Drive<'_>, exact: Option<&Gaussian>) -> Result<Seen, RunError> {
         let posterior = served(built, drive)?;
+        let kl = exact.map(|exact| posterior.kl(exact));
         let Some(home) = &built.home else {
             let predictions = self.model.predict(self.test, &posterior);
-            return Ok(Seen { posterior, predictions, intercepts: Vec::new() });
+            return Ok(Seen { posterior, predictions, intercepts: Vec::new(), kl });
         };
         // A row of no site, or of one that nobody knows, has an intercept from the prior.
         let mut predictions = self.model.predict(self.test, &at_home(&posterior, home.prior())?.0);
@@ -169,13 +180,13 @@ impl Simulation<'_> {
             site.own.iter().zip(here).for_each(|(&row, prediction)| predictions[row] = prediction);
             intercepts.push(SiteIntercept { site: site.name.clone(), mean, deviation });
         }
-        Ok(Seen { posterior, predictions, intercepts })
+        Ok(Seen { posterior, predictions, intercepts, kl })
     }
 
     fn point(&self, seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<CurvePoint, RunError> {
         let (accuracy, log_likelihood, absolute_error) = on_the_way(&seen.predictions, self.test.outcomes());
         let (round, messages, epsilon) = (drive.rounds(), drive.messages(), spending.so_far(drive)?);
-        Ok(CurvePoint { round, messages, epsilon, accuracy, log_likelihood, absolute_error })
+        Ok(CurvePoint { round, messages, epsilon, accuracy, log_likelihood, absolute_error, kl: seen.kl })
     }
 
     /// Scores of the predictions of all held-out rows at each site that owns some of them.
@@ -209,6 +220,7 @@ struct Seen {
     posterior: Gaussian,
     predictions: Vec<Prediction>,
     intercepts: Vec<SiteIntercept>,
+    kl: Option<f64>,
 }
 
 /// The shared posterior with a site's own intercept behind it, and that one's mean and deviation.
@@ -235,6 +247,15 @@ fn served(built: &Built, drive: &Drive<'_>) -> Result<Gaussian, RunError> {
 fn diverged() -> RunError {
     let what = "the optimisation diverged: q is not a proper distribution any more; lower the learning rate";
     RunError::Settings { what: what.into() }
+}
+
+/// KL(what is served ‖ exact posterior).
+fn divergence(built: &Built, drive: &Drive<'_>, exact: Option<&Gaussian>) -> Result<Option<f64>, RunError> {
+    exact.map(|exact| Ok(served(built, drive)?.kl(exact))).transpose()
+}
+
+fn mean(values: &VecDeque<f64>) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 fn largest(numbers: impl Iterator<Item = f64>) -> Option<f64> {

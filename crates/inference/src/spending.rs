@@ -5,14 +5,14 @@ use crate::drive::Drive;
 use crate::plan::{ClientPlan, MethodPlan, certifier, claimant};
 use crate::results::ClientSpending;
 use crate::settings::Method;
-use privacy::{Delta, Event, Ledger, PrivacyError, Steps};
+use privacy::{Delta, Event, Ledger, PrivacyError};
 use std::collections::BTreeMap;
 
 /// Costs the ledgers of a run. Clients on equal terms are costed once.
 pub(crate) struct Spending<'a> {
     method: &'a Method,
     plan: &'a MethodPlan,
-    /// (client's first equal, steps) → (claimed, certified).
+    /// (client's first equal, charges) → (claimed, certified).
     known: BTreeMap<(usize, u64), (f64, f64)>,
     /// The first client on the same terms as each.
     alike: Vec<usize>,
@@ -20,7 +20,7 @@ pub(crate) struct Spending<'a> {
 
 impl<'a> Spending<'a> {
     pub(crate) fn new(method: &'a Method, plan: &'a MethodPlan) -> Self {
-        let same = |a: &ClientPlan, b: &ClientPlan| a.event == b.event && a.delta == b.delta;
+        let same = |a: &ClientPlan, b: &ClientPlan| a.opening == b.opening && a.event == b.event && a.delta == b.delta;
         let mut firsts: Vec<usize> = Vec::new();
         let alike = plan.clients.iter().enumerate().map(|(m, client)| {
             match firsts.iter().find(|&&f| same(&plan.clients[f], client)) {
@@ -39,7 +39,7 @@ impl<'a> Spending<'a> {
     pub(crate) fn so_far(&mut self, drive: &Drive<'_>) -> Result<Option<f64>, RunError> {
         let mut most = None;
         for client in 0..self.plan.clients.len() {
-            let spent = self.cost(client, steps_of(drive.clients()[client].ledger()))?.1;
+            let spent = self.cost(client, charges_of(drive.clients()[client].ledger()))?.1;
             most = Some(most.map_or(spent, |m: f64| m.max(spent)));
         }
         Ok(most)
@@ -47,7 +47,7 @@ impl<'a> Spending<'a> {
 
     /// The share of planned updates that is left, all clients together; 1 without privacy.
     pub(crate) fn left(&self, drive: &Drive<'_>) -> f64 {
-        let planned: f64 = self.plan.clients.iter().map(|c| c.updates as f64).sum();
+        let planned: f64 = self.plan.clients.iter().map(|c| c.charges() as f64).sum();
         let made: f64 = drive.clients().iter().map(|c| c.ledger().events().len() as f64).sum();
         if self.plan.clients.is_empty() || planned == 0.0 { 1.0 } else { 1.0 - made / planned }
     }
@@ -57,13 +57,11 @@ impl<'a> Spending<'a> {
         let mut all = Vec::with_capacity(self.plan.clients.len());
         for (m, name) in names.iter().enumerate().take(self.plan.clients.len()) {
             let ledger = drive.clients()[m].ledger();
-            let steps = steps_of(ledger);
-            let (claimed, certified) = self.cost(m, steps)?;
-            let charges = ledger.events().len() as u64;
-            let events = match ledger.events().first() {
-                Some(event) => vec![format!("{charges} × {event}")],
-                None => Vec::new(),
-            };
+            let charges = charges_of(ledger);
+            let (claimed, certified) = self.cost(m, charges)?;
+            let steps = ledger.events().iter().map(|e| e.steps().get()).sum();
+            let alike = ledger.events().chunk_by(|a, b| a == b);
+            let events = alike.map(|events| format!("{} × {}", events.len(), events[0])).collect();
             let head = ledger.head().iter().map(|b| format!("{b:02x}")).collect();
             let delta = self.plan.clients[m].delta.get();
             all.push(ClientSpending { name: (*name).into(), claimed, certified, delta, charges, steps, events, head });
@@ -71,23 +69,22 @@ impl<'a> Spending<'a> {
         Ok(all)
     }
 
-    fn cost(&mut self, client: usize, steps: u64) -> Result<(f64, f64), PrivacyError> {
-        if steps == 0 {
+    fn cost(&mut self, client: usize, charges: u64) -> Result<(f64, f64), PrivacyError> {
+        if charges == 0 {
             return Ok((0.0, 0.0));
         }
-        let key = (self.alike[client], steps);
+        let key = (self.alike[client], charges);
         if let Some(&cost) = self.known.get(&key) {
             return Ok(cost);
         }
         let plan = &self.plan.clients[client];
-        let cost = cost_of(self.method, &plan.event.repeated(Steps::new(steps)?), plan.delta)?;
+        let cost = cost_of(self.method, &plan.first(charges)?, plan.delta)?;
         self.known.insert(key, cost);
         Ok(cost)
     }
 }
 
-fn cost_of(method: &Method, whole: &Event, delta: Delta) -> Result<(f64, f64), PrivacyError> {
-    let whole = std::slice::from_ref(whole);
+fn cost_of(method: &Method, whole: &[Event], delta: Delta) -> Result<(f64, f64), PrivacyError> {
     let certified = certifier(&whole[0]).epsilon(whole, delta)?.upper;
     let claimed = match &method.promise {
         Some(promise) => claimant(promise.accountant, &whole[0]).epsilon(whole, delta)?.upper,
@@ -96,6 +93,6 @@ fn cost_of(method: &Method, whole: &Event, delta: Delta) -> Result<(f64, f64), P
     Ok((claimed, certified))
 }
 
-fn steps_of(ledger: &Ledger) -> u64 {
-    ledger.events().iter().map(|e| e.steps().get()).sum()
+fn charges_of(ledger: &Ledger) -> u64 {
+    ledger.events().len() as u64
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::altered::{Altered, Reply, Shutting};
 use common::{methods, open_pvi, private_methods, rows, simulation, site, sites};
-use inference::algorithm::{Answers, Kept, Protocol, PviState, Remembered};
+use inference::algorithm::{Answers, AtSite, Protocol, PviState, Remembered};
 use inference::message::{Ask, Delivery, Direct, Link, Loopback, Receipt};
 use inference::settings::{Aggregator, Covariance, Damping, Method, Rates, Repair, Schedule, Scheme, Solver};
 use inference::{Built, Client, Drive, Expectation, Logistic, Progress, RunError, Seat, Simulation, Total, Workshop};
@@ -162,10 +162,8 @@ fn under_an_aggregator_no_client_has_a_factor_and_the_posterior_is_made_of_opene
         drive.round().unwrap();
         for client in drive.clients() {
             let nothing = match method.scheme {
-                Scheme::Pvi => {
-                    postcard::to_allocvec(&Some(Remembered { factor: None, moments: None, own: [0.0; 2] })).unwrap()
-                }
-                Scheme::NoiseAware(_) => postcard::to_allocvec(&Kept::default()).unwrap(),
+                Scheme::Pvi => postcard::to_allocvec(&Some(Remembered::default())).unwrap(),
+                Scheme::NoiseAware(_) => postcard::to_allocvec(&AtSite::default()).unwrap(),
                 Scheme::GlobalVi | Scheme::Committee(_) => Vec::new(),
             };
             assert_eq!(client.memory(), nothing, "{}: something is remembered", method.name);
@@ -189,7 +187,8 @@ fn under_an_aggregator_no_client_has_a_factor_and_the_posterior_is_made_of_opene
 #[test]
 fn a_spent_budget_ends_the_rounds_and_nothing_moves_any_more() {
     let (sites, test) = (sites(), rows(30, 9));
-    for method in private_methods() {
+    // A likelihood that was paid for answers for ever (tests/conjugate.rs).
+    for method in private_methods().into_iter().filter(|m| m.solver != Solver::Likelihood) {
         let simulation = simulation(&method, &sites, &test);
         let built = simulation.build().unwrap();
         let mut drive = simulation.start(&built, &Direct, None).unwrap();
@@ -203,7 +202,7 @@ fn a_spent_budget_ends_the_rounds_and_nothing_moves_any_more() {
         assert_eq!(drive.state(), state, "{}", method.name);
         for (client, plan) in drive.clients().iter().zip(&built.plan.clients) {
             assert!(plan.certified <= 2.0, "{}", method.name);
-            assert_eq!(client.ledger().events().len() as u64, plan.updates, "{}", method.name);
+            assert_eq!(client.ledger().events().len() as u64, plan.charges(), "{}", method.name);
         }
     }
 }
@@ -244,7 +243,9 @@ fn terms_one_release_short_end_the_round_before_the_charge_with_a_message_and_a_
         let (error, before, rounds) = until_refused(&mut drive);
         assert!(error.to_string().contains(&format!("in {} agreed releases", releases - 1)), "{error}");
         is_consistent(&drive, &built, &method, &before, rounds);
-        assert!(drive.clients()[last].ledger().events().is_empty(), "{}: charged", method.name);
+        let charges = drive.clients()[last].ledger().events().len() as u64;
+        let opened = built.openings[last].as_ref().map_or(0, |opening| opening.answers);
+        assert_eq!(charges, opened, "{}: charged", method.name);
         tried += 1;
     }
     assert!(tried >= 5, "{tried} methods only");
@@ -256,12 +257,13 @@ fn a_gate_that_shuts_before_the_last_release_ends_the_round_and_the_next_one_goe
     for method in private_methods() {
         let simulation = simulation(&method, &sites, &test);
         let built = unlimited(&simulation);
-        let (open, left) = (AtomicBool::new(false), built.terms[0].event.steps().get() - 1);
+        let open = AtomicBool::new(false);
         let shut_once =
             |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &Seat<'_>, gate: &mut dyn Gate| -> Reply {
                 if seat.index != 1 || open.swap(true, Ordering::SeqCst) {
                     return inner.answer(query, memory, seat, gate);
                 }
+                let left = seat.terms.event.steps().get() - 1;
                 inner.answer(query, memory, seat, &mut Shutting { inner: gate, left })
             };
         let protocol = Altered::answering(built.protocol.as_ref(), &shut_once);
@@ -361,8 +363,14 @@ fn a_round_that_failed_is_asked_again_with_other_noise() {
 #[test]
 fn with_an_open_gate_every_schedule_reaches_the_exact_posterior_of_conjugate_regression() {
     let schedules = [Schedule::Sequential, Schedule::Synchronous, Schedule::Asynchronous(Rates::InverseRows)];
-    let solvers =
-        [Solver::Clear, Solver::Average { parts: 1 }, Solver::Average { parts: 7 }, Solver::Virtual { parts: 7 }];
+    let solvers = [
+        Solver::Clear,
+        Solver::Average { parts: 1 },
+        Solver::Average { parts: 7 },
+        Solver::Virtual { parts: 7 },
+        Solver::Analytic,
+        Solver::Likelihood,
+    ];
     for schedule in schedules {
         for solver in solvers {
             let method = Method {

@@ -5,7 +5,7 @@ mod common;
 use common::{first_task, natural, private_methods, problem, rng, rows, simulation, site_of_records, sites};
 use inference::message::Direct;
 use inference::solve::{LocalSolve, Solved, Virtual};
-use inference::{Progress, Rows, Seat, Terms};
+use inference::{Progress, Rows, Seat, Stage, Terms};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::record::{Divergence, NoiseCall, Tape};
 use privacy::{
@@ -212,9 +212,9 @@ fn answer_in_parts(rows: Rows, ids: Vec<u64>, tape: &Tape) {
     let receipt = Ledger::open(Grant::Unlimited, &mut journal).unwrap().charge(&event, &mut journal).unwrap();
     let context = NoiseContext::default();
     let mut gate = LocalGate::recorded(receipt, shape, &mut Seeded::new(3), &context, tape).unwrap();
-    let terms = Terms { event, shape, weight: 1.0 };
+    let terms = Terms { stage: Stage::Main, event, shape, weight: 1.0 };
     let seat = Seat { index: 0, shard: &shard, terms: &terms };
-    let none = serde_json::from_str("null").unwrap();
+    let none = serde_json::from_str("\"Nothing\"").unwrap();
     let solver = Virtual { parts: PARTS as u32, key: 1, local: natural(1) };
     match solver.solve(&problem, &first_task(&problem), &none, &seat, &mut gate).unwrap() {
         Solved::Sum(sum) => gate.send(&sum).map(drop).unwrap(),
@@ -250,6 +250,7 @@ fn every_test_in_the_table_of_mutants_exists() {
         include_str!("../../privacy/tests/gate.rs"),
         include_str!("../../privacy/tests/pld.rs"),
         include_str!("../../privacy/tests/record_play.rs"),
+        include_str!("conjugate.rs"),
         include_str!("laws.rs"),
         include_str!("mutants.rs"),
         include_str!("questions.rs"),
@@ -263,5 +264,5 @@ fn every_test_in_the_table_of_mutants_exists() {
         assert!(!tests.is_empty(), "{row}");
         tests.iter().for_each(|test| assert!(sources.contains(&format!("fn {test}(")), "{test}"));
     }
-    assert!(rows.len() >= 22, "{} rows", rows.len());
+    assert!(rows.len() >= 30, "{} rows", rows.len());
 }

@@ -7,8 +7,8 @@ use common::variants::variants;
 use common::{methods, private_methods, rows, simulation, site, sites};
 use inference::algorithm::{About, PviState, Question};
 use inference::message::{Ask, Receipt};
-use inference::settings::{Batching, Curvature, Method, Scheme};
-use inference::{Built, Client, Keys, Row, Rows, Seat, Shard, Site, Summing, Terms, Workshop};
+use inference::settings::{Batching, Curvature, Method, Scheme, Solver};
+use inference::{Built, Client, Keys, Row, Rows, Seat, Shard, Site, Stage, Summing, Terms, Workshop};
 use privacy::{Adjacency, Cohort, Grain, Grant, Shape, Steps};
 use std::collections::BTreeSet;
 
@@ -137,6 +137,52 @@ fn the_largest_question_is_answered() {
             assert_eq!(refused, None, "{}, {number} at {at}", method.name);
         }
     }
+}
+
+/// A likelihood that was paid for answers for free, and refuses what it would refuse to be charged for.
+#[test]
+fn a_wrong_question_gets_no_free_answer_either() {
+    let (sites, test) = (sites(), rows(2, 1));
+    let mut tried = 0;
+    for method in private_methods().iter().filter(|m| m.solver == Solver::Likelihood) {
+        let built = simulation(method, &sites, &test).build().unwrap();
+        let (protocol, right) = (built.protocol.as_ref(), right_question(&built));
+        let workshop = Workshop { seed: 1, run: [0; 16], summing: built.summing, tape: None };
+        let ask = |query: &[u8]| Ask { round: 0, attempt: 0, query: query.to_vec() };
+        let mut client = Client::new(0, &sites[0].shard, built.terms[0].clone(), built.grants[0].clone()).unwrap();
+        client.answer(protocol, &ask(&right), &workshop).unwrap();
+        let paid = format!("{client:?}");
+        for (what, query) in wrong_questions(method, &right) {
+            assert!(client.answer(protocol, &ask(&query), &workshop).is_err(), "{}, {what}", method.name);
+            assert!(client.can_answer(protocol, &query).is_err(), "{}, {what}", method.name);
+            assert_eq!(format!("{client:?}"), paid, "{}, {what}", method.name);
+            tried += 1;
+        }
+        assert!(
+            client.can_answer(protocol, &right).unwrap() && client.answer(protocol, &ask(&right), &workshop).is_ok()
+        );
+        assert_eq!(client.ledger().events().len(), 1, "{}", method.name);
+    }
+    assert!(tried > 20, "{tried} questions only");
+}
+
+/// The first answers of a hybrid have terms of their own, which are checked like the others.
+#[test]
+fn wrong_terms_of_an_opening_are_refused_before_the_charge() {
+    let (sites, test) = (sites(), rows(2, 1));
+    let method = private_methods().into_iter().find(|m| matches!(m.solver, Solver::Hybrid(_))).unwrap();
+    let built = simulation(&method, &sites, &test).build().unwrap();
+    let (right, terms) = (right_question(&built), built.openings[0].clone().unwrap().terms);
+    let reply = |terms: &Terms| reply(&built, terms, built.summing, &sites[0], &right);
+    assert_eq!(reply(&terms).0, None);
+    let shape = |dimension, grain| Shape::new(dimension, terms.shape.bound(), grain, terms.shape.grid()).unwrap();
+    for shape in [shape(1, Grain::Example), shape(terms.shape.dimension(), Grain::Whole)] {
+        let (refused, unchanged) = reply(&Terms { shape, ..terms.clone() });
+        assert!(refused.is_some() && unchanged, "{refused:?}");
+    }
+    // One release is what an analytic update takes, and not what DP optimisation does.
+    let (refused, unchanged) = reply(&Terms { stage: Stage::Main, ..terms });
+    assert!(refused.is_some_and(|text| text.contains("in 1 agreed releases")) && unchanged);
 }
 
 /// A total as its bytes have it: exponent and units.

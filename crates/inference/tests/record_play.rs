@@ -5,13 +5,14 @@ mod common;
 
 use common::altered::{Altered, Reply};
 use common::variants::{refused, variants};
-use common::{logistic, model_of, private_methods, rng, rows, simulation, site, site_of_records};
-use inference::algorithm::Protocol;
+use common::{model_of, private_methods, rng, rows, simulation, site, site_of_records};
+use inference::algorithm::{Cavity, Protocol, Pvi};
 use inference::message::Direct;
-use inference::settings::{Batching, Method};
+use inference::settings::{Batching, Method, Solver};
+use inference::solve::{Kept, Likelihood, LocalSolve, Problem, Solved, Task};
 use inference::{Built, Keys, Model, Progress, Row, Rows, RunError, Seat, Shard, Simulation, Site};
 use privacy::record::{Divergence, Tape};
-use privacy::{Adjacency, Bounded, Gate, Grant, Unit};
+use privacy::{Adjacency, Bounded, Gate, Grant, Grid, PrivacyError, Released, Unit};
 use rand_core::Rng;
 use std::sync::Arc;
 
@@ -187,7 +188,8 @@ fn what_is_not_played_is_refused_with_its_code() {
 fn own_constants_are_caught(method: &Method) -> bool {
     (0..20).any(|pair| {
         let worlds = worlds(method, pair);
-        let of = |sites: &[Site], tape: &Tape| play(method, &build(method, &logistic(), sites), (sites, None), tape);
+        let of =
+            |sites: &[Site], tape: &Tape| play(method, &build(method, &model_of(method), sites), (sites, None), tape);
         let tape = Tape::record();
         of(&worlds.first, &tape);
         let replay = tape.replay();
@@ -204,11 +206,67 @@ fn mutant_m17_rates_from_the_real_number_of_rows_are_caught() {
     assert!(own_constants_are_caught(&method), "each world planned with its own row count, and nobody noticed");
 }
 
+/// A mutant: what is kept for free answers is computed from the rows, past the gate, and read back as released.
+#[derive(Debug)]
+struct KeepsPrivateStatistics(Likelihood);
+
+impl LocalSolve for KeepsPrivateStatistics {
+    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        self.0.check(seat)
+    }
+
+    fn solve(
+        &self,
+        problem: &Problem,
+        task: &Released<Task>,
+        kept: &Released<Kept>,
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Solved, PrivacyError> {
+        let solved = self.0.solve(problem, task, kept, seat, gate)?;
+        let Solved::Released { change, .. } = solved else { return Ok(solved) };
+        let private = Kept::Statistics(vec![seat.shard.len() as f64; change.get().len()]);
+        let kept = serde_json::from_value(serde_json::to_value(private).unwrap()).unwrap();
+        Ok(Solved::Released { change, kept })
+    }
+
+    fn solve_from_memory(
+        &self,
+        problem: &Problem,
+        task: &Released<Task>,
+        kept: &Released<Kept>,
+    ) -> Option<Released<Vec<f64>>> {
+        self.0.solve_from_memory(problem, task, kept)
+    }
+}
+
+#[test]
+fn mutant_a_free_answer_from_private_rows_is_caught() {
+    let reused = |m: &Method| m.solver == Solver::Likelihood && m.promise.unwrap().adjacency == Adjacency::AddRemove;
+    let method = private_methods().into_iter().find(reused).unwrap();
+    let agree = |solver: Box<dyn LocalSolve>| {
+        let mut built = build(&method, &model_of(&method), &worlds(&method, 0).first);
+        let (kept, readout, factor) = (method.damping, method.readout, method.factor);
+        let (problem, sending, cavity) = (built.problem.clone(), Grid::new(24).unwrap(), Cavity::OwnFactor);
+        built.protocol =
+            Box::new(Pvi { problem, home: None, solver, cavity, factor, kept, readout, finest: sending, sending });
+        (0..20).all(|pair| {
+            let worlds = worlds(&method, pair);
+            let tape = Tape::record();
+            let sent = play(&method, &built, (&worlds.first, None), &tape);
+            let replay = tape.replay();
+            sent == play(&method, &built, (&worlds.second, None), &replay) && replay.verdict().is_ok()
+        })
+    };
+    assert!(agree(Box::new(Likelihood)));
+    assert!(!agree(Box::new(KeepsPrivateStatistics(Likelihood))));
+}
+
 /// What records are for: where a record is a row's position, a row less moves the rows after it to other parts.
 #[test]
 fn mutant_records_by_position_are_caught() {
     let method = private_methods().into_iter().find(Method::needs_record_ids).unwrap();
-    let built = build(&method, &logistic(), &[site("a site", rows(9, 1))]);
+    let built = build(&method, &model_of(&method), &[site("a site", rows(9, 1))]);
     let caught = (0..50).any(|seed| {
         let mut rng = rng(seed);
         let whole = (0..9).fold(rows(9, seed), |rows, at| replaced(&rows, at, &mut rng));

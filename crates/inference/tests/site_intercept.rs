@@ -4,7 +4,7 @@
 mod common;
 
 use common::{adam, natural, open_pvi, own, private_methods, rows, simulation, sites};
-use inference::algorithm::Kept;
+use inference::algorithm::AtSite;
 use inference::message::Direct;
 use inference::settings::{Batching, Curvature, Damping, Local, Method, NoiseAware, Rounds, Schedule, Scheme};
 use inference::{Family, Gaussian, Linear, Model, Progress, Record, Row, Rows, Seat, Simulation, Site, SiteIntercept};
@@ -105,7 +105,7 @@ fn it_never_leaves_its_site() {
             let kept = built.protocol.at_home(client.index(), client.memory()).unwrap().unwrap();
             assert_ne!(kept, home.prior(), "{}: nothing was learnt", method.name);
             if let Scheme::NoiseAware(_) = method.scheme {
-                let kept: Kept = postcard::from_bytes(client.memory()).unwrap();
+                let kept: AtSite = postcard::from_bytes(client.memory()).unwrap();
                 assert!(kept.own.is_some());
             }
         }
@@ -127,7 +127,7 @@ fn a_spoilt_memory_of_it_is_refused() {
     let query = built.protocol.ask(drive.state()).unwrap();
     let seat = Seat { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
     assert!(built.protocol.check(&query, client.memory(), &seat).is_ok());
-    let kept = serde_json::to_value(postcard::from_bytes::<Kept>(client.memory()).unwrap()).unwrap();
+    let kept = serde_json::to_value(postcard::from_bytes::<AtSite>(client.memory()).unwrap()).unwrap();
     for key in ["residual", "noise", "pull", "curvature"] {
         for wrong in [serde_json::json!([]), serde_json::json!([1.0, 1.0]), serde_json::json!([-1e308])] {
             let mut spoilt = kept.clone();
@@ -135,7 +135,7 @@ fn a_spoilt_memory_of_it_is_refused() {
                 continue; // a number like any other
             }
             spoilt["own"]["source"][key] = wrong.clone();
-            let memory = postcard::to_allocvec(&serde_json::from_value::<Kept>(spoilt).unwrap()).unwrap();
+            let memory = postcard::to_allocvec(&serde_json::from_value::<AtSite>(spoilt).unwrap()).unwrap();
             assert!(built.protocol.check(&query, &memory, &seat).is_err(), "{key} {wrong}");
         }
     }

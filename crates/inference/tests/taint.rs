@@ -4,9 +4,9 @@
 mod common;
 
 use common::{adam, first_task, natural, private_methods, problem, rows, simulation, sites};
-use inference::settings::{Local, Method, Optimiser};
-use inference::solve::{Descend, LocalSolve, Problem, Solved, Task, Virtual};
-use inference::{Built, Seat, Site};
+use inference::settings::{Local, Method, Optimiser, Solver};
+use inference::solve::{Descend, Kept, LocalSolve, Problem, Solved, Task, Virtual};
+use inference::{Built, Seat, Shard, Terms};
 use privacy::{Batch, Bounded, Gate, Grid, Mechanism, OpenGate, Outgoing, PrivacyError, Released, Shape};
 
 /// A number that only the tainted gate makes.
@@ -74,12 +74,12 @@ fn all_tainted(solver: &dyn LocalSolve, shape: Shape, method: &Method) -> bool {
     let built = simulation(method, &sites, &test).build().unwrap();
     let seat = Seat { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
     let problem = problem();
-    let none = serde_json::from_str("null").unwrap();
+    let none = Released::zeros(0).map(&(), |_, ()| Kept::Nothing);
     let mut gate = tainted(shape, f64::NAN);
     match solver.solve(&problem, &first_task(&problem), &none, &seat, &mut gate).unwrap() {
-        Solved::Released { change, moments } => {
-            let moments = serde_json::to_value(&moments).unwrap();
-            change.get().iter().all(|v| v.is_nan()) && !holds_a_number(&moments)
+        Solved::Released { change, kept } => {
+            let kept = serde_json::to_value(&kept).unwrap();
+            change.get().iter().all(|v| v.is_nan()) && !holds_a_number(&kept)
         }
         Solved::Sum(_) => true, // it has not left
     }
@@ -106,14 +106,16 @@ fn dp_optimisation_lets_out_nothing_but_what_the_gate_released() {
     }
 }
 
-/// What a client sends and drafts to remember in its first answer, at a gate that makes marks of everything.
-fn answer_of(built: &Built, sites: &[Site], client: usize) -> (Vec<i64>, Vec<u8>) {
-    // The terms of one client for both: only the rows differ.
-    let seat = Seat { index: 0, shard: &sites[client].shard, terms: &built.terms[0] };
+/// What a client sends and drafts to remember in its first answer, at a gate that makes marks of everything; and what it
+/// sends for free after that, if it does.
+fn answer_of(built: &Built, shard: &Shard, terms: &Terms) -> (Vec<i64>, Vec<u8>, Option<Vec<i64>>) {
+    let seat = Seat { index: 0, shard, terms };
     let query = built.protocol.ask(&built.protocol.start().unwrap()).unwrap();
-    let mut gate = tainted(built.terms[0].shape, MARK);
+    let mut gate = tainted(terms.shape, MARK);
     let (outgoing, draft) = built.protocol.answer(&query, &[], &seat, &mut gate).unwrap();
-    (outgoing.released().unwrap().get().units().to_vec(), draft)
+    let units = |outgoing: Outgoing| outgoing.released().unwrap().get().units().to_vec();
+    let free = built.protocol.answer_from_memory(&query, &draft, &seat).unwrap();
+    (units(outgoing), draft, free.map(|(outgoing, _)| units(outgoing)))
 }
 
 #[test]
@@ -121,9 +123,14 @@ fn what_every_method_sends_and_remembers_is_a_function_of_what_its_gate_made() {
     let (sites, test) = (sites(), rows(2, 1));
     for method in private_methods() {
         let built = simulation(&method, &sites, &test).build().unwrap();
-        let first = answer_of(&built, &sites, 0);
-        assert!(first.0.iter().any(|&u| u != 0), "{}: nothing was sent", method.name);
-        assert!(first == answer_of(&built, &sites, 1), "{}: other rows, other answer", method.name);
+        let opening = built.openings[0].as_ref().map(|opening| &opening.terms);
+        // The terms of one client for both: only the rows differ.
+        for terms in opening.into_iter().chain([&built.terms[0]]) {
+            let first = answer_of(&built, &sites[0].shard, terms);
+            assert!(first.0.iter().any(|&u| u != 0), "{}: nothing was sent", method.name);
+            assert!(first == answer_of(&built, &sites[1].shard, terms), "{}: other rows, other answer", method.name);
+            assert_eq!(first.2.is_some(), method.solver == Solver::Likelihood, "{}", method.name);
+        }
     }
 }
 
@@ -140,12 +147,12 @@ impl LocalSolve for OneFieldUnnoised {
         &self,
         problem: &Problem,
         task: &Released<Task>,
-        moments: &Released<Option<inference::Moments>>,
+        kept: &Released<Kept>,
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
-        match self.0.solve(problem, task, moments, seat, gate)? {
-            Solved::Released { change, moments } => {
+        match self.0.solve(problem, task, kept, seat, gate)? {
+            Solved::Released { change, kept } => {
                 let mut values = change.into_inner();
                 values[3] = seat.shard.len() as f64;
                 // Read back as released: the forgery that an auditor looks for.
@@ -153,7 +160,7 @@ impl LocalSolve for OneFieldUnnoised {
                 let forged: Released<Vec<Option<f64>>> =
                     serde_json::from_value(serde_json::to_value(written).unwrap()).unwrap();
                 let change = forged.map(&(), |v, ()| v.into_iter().map(|x| x.unwrap_or(f64::NAN)).collect());
-                Ok(Solved::Released { change, moments })
+                Ok(Solved::Released { change, kept })
             }
             sum => Ok(sum),
         }
@@ -181,16 +188,16 @@ impl LocalSolve for PartFactorsInTheReply {
         &self,
         problem: &Problem,
         task: &Released<Task>,
-        moments: &Released<Option<inference::Moments>>,
+        kept: &Released<Kept>,
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
-        let Solved::Sum(parts) = self.0.solve(problem, task, moments, seat, gate)? else {
+        let Solved::Sum(parts) = self.0.solve(problem, task, kept, seat, gate)? else {
             return Err(PrivacyError::Diverged);
         };
         let mut change = Released::zeros(0);
         open_gate(*gate.shape()).release(&parts, &mut change)?;
-        Ok(Solved::Released { change, moments: moments.clone() })
+        Ok(Solved::Released { change, kept: kept.clone() })
     }
 }
 

@@ -1,15 +1,26 @@
 //! A published table beside ours, as one page that leads to the reports of its columns.
 
+use super::figures::figures;
+use super::numbers::divergence;
 use super::page;
-use crate::study::Cell;
+use crate::study::{Cell, Figure};
 use crate::svg::escape;
 use std::path::PathBuf;
 
-/// The page: one table for each metric, and links to the reports.
-pub(crate) fn beside(name: &str, cells: &[Cell], reports: &[(String, PathBuf)]) -> String {
-    let mut body = String::from("<section><h2>Ours beside the paper</h2>");
+/// The page: the figures, one table for each metric, and links to the reports.
+pub(crate) fn beside(name: &str, cells: &[Cell], asked: &[Figure], reports: &[(String, PathBuf)]) -> String {
+    let mut body = format!("<section><h2>Ours beside the paper</h2>{}", figures(asked, cells));
     for (metric, title) in [("accuracy", "Accuracy"), ("log_likelihood", "Mean held-out log-likelihood")] {
-        body += &format!("<h3>{title}</h3>{}", table(metric, cells));
+        if cells.iter().any(|c| c.metric == metric) {
+            body += &format!("<h3>{title}</h3>{}", table(metric, cells));
+        }
+    }
+    if cells.iter().any(|c| c.metric == "kl") {
+        body += &format!(
+            "<h3>KL(q ‖ exact posterior)</h3>{}<p>Medians over seeds, with the values under and over which a tenth of \
+             them lies; of each seed the mean of its last ten rounds.</p>",
+            table("kl", cells)
+        );
     }
     body += "<p>Means over seeds, with the deviation over seeds. A dash: the paper has no such number.</p></section>";
     body += "<section><h2>Reports of the columns</h2><ul>";
@@ -41,9 +52,13 @@ fn table(metric: &str, cells: &[Cell]) -> String {
         for column in &columns {
             html += &match chosen.iter().find(|c| c.row == *row && c.column == **column) {
                 Some(c) => format!(
-                    "<td>{:.4} ± {:.4}</td><td>{}</td>",
-                    c.ours,
-                    c.sd,
+                    "<td>{}</td><td>{}</td>",
+                    if metric == "kl" {
+                        let [median, low, high] = [c.median, c.low, c.high].map(divergence);
+                        format!("{median} ({low} to {high})")
+                    } else {
+                        format!("{:.4} ± {:.4}", c.ours, c.sd)
+                    },
                     c.paper.map_or_else(|| "–".to_owned(), |p| format!("{p:.4}"))
                 ),
                 None => "<td>–</td><td>–</td>".to_owned(),

@@ -1,20 +1,21 @@
-//! Scores along the way: mean and deviation over seeds against messages and against ε.
+//! Scores along the way: the middle and the spread of the seeds against messages and against ε.
 
 use super::page::{figure, note, section as titled};
 use super::standing::{Placed, Role, Standing};
 use crate::svg::{Axis, Plot, Scale, Series, escape};
-use inference::results::{Curve, CurvePoint};
+use inference::results::{Curve, CurvePoint, Summary};
 use std::fmt::Write;
 
 /// Most places at which a curve is drawn.
 const PLACES: usize = 160;
 
-/// Mean and deviation over seeds at one place.
+/// The middle of the seeds at one place, and the band around it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Level {
     at: f64,
-    mean: f64,
-    deviation: f64,
+    middle: f64,
+    low: f64,
+    high: f64,
 }
 
 /// A score that is drawn.
@@ -26,6 +27,9 @@ struct Score {
     last: fn(Placed) -> Option<f64>,
     /// Whether less is better.
     loss: bool,
+    /// Middle, low and high of the seeds.
+    band: fn(&Summary) -> (f64, f64, f64),
+    scale: Scale,
 }
 
 /// What a score is drawn against.
@@ -42,6 +46,8 @@ const ACCURACY: Score = Score {
     of: |point| point.accuracy.map(|share| 100.0 * share),
     last: |placed| placed.method.accuracy.as_ref().map(|summary| 100.0 * summary.mean),
     loss: false,
+    band: mean_and_deviation,
+    scale: Scale::Linear,
 };
 const ERROR: Score = Score {
     name: "Mean absolute error",
@@ -49,6 +55,8 @@ const ERROR: Score = Score {
     of: |point| point.absolute_error,
     last: |placed| placed.method.absolute_error.as_ref().map(|summary| summary.mean),
     loss: true,
+    band: mean_and_deviation,
+    scale: Scale::Linear,
 };
 const LIKELIHOOD: Score = Score {
     name: "Log-likelihood",
@@ -56,22 +64,40 @@ const LIKELIHOOD: Score = Score {
     of: |point| Some(point.log_likelihood),
     last: |placed| Some(placed.method.log_likelihood.mean),
     loss: false,
+    band: mean_and_deviation,
+    scale: Scale::Linear,
 };
+/// Of a simulation whose exact posterior is known.
+const DIVERGENCE: Score = Score {
+    name: "Divergence",
+    axis: "KL(q ‖ exact posterior), nats: median",
+    of: |point| point.kl,
+    last: |placed| placed.method.kl.as_ref().map(|summary| summary.quantile(0.5)).filter(|kl| *kl > 1e-9),
+    loss: true,
+    band: |summary| (summary.quantile(0.5), summary.quantile(0.1), summary.quantile(0.9)),
+    scale: Scale::Log,
+};
+const ROUNDS: Along = Along { name: "rounds", axis: "rounds", of: |point| Some(point.round as f64) };
 const MESSAGES: Along = Along { name: "messages", axis: "messages", of: |point| Some(point.messages as f64) };
 const EPSILON: Along = Along { name: "ε", axis: "certified ε, largest over sites", of: |point| point.epsilon };
 
 /// A figure for each score and what it is drawn against, and the legend that hides and shows methods.
 pub(crate) fn section(standing: &Standing) -> String {
     let mut figures = String::new();
-    for score in [ACCURACY, ERROR, LIKELIHOOD] {
+    for score in [ACCURACY, ERROR, LIKELIHOOD, DIVERGENCE] {
         for along in [MESSAGES, EPSILON] {
             figures += &one(standing, score, along).unwrap_or_default();
         }
     }
+    figures += &one(standing, DIVERGENCE, ROUNDS).unwrap_or_default();
     let body = if figures.is_empty() {
         note("No scores were recorded along the way.")
     } else {
-        let spread = if standing.seeds() > 1 { "Bands: mean ± deviation between seeds. " } else { "" };
+        let spread = match (standing.seeds() > 1, standing.divergences()) {
+            (true, false) => "Bands: mean ± deviation between seeds. ",
+            (true, true) => "Bands: mean ± deviation between seeds; of a divergence all but a tenth on either side. ",
+            (false, _) => "",
+        };
         let words = "A line across a figure is where a method ends that has no curve there. An axis spans what nearly \
                      all of the curves reach; an arrow marks where a curve leaves the frame.";
         format!("{}<div class=\"figures\">\n{figures}</div>\n{}", legend(standing), note(&format!("{spread}{words}")))
@@ -131,9 +157,9 @@ fn one(standing: &Standing, score: Score, along: Along) -> Option<String> {
         score.name.to_lowercase().replace(' ', "-"),
         if along.name == "ε" { "epsilon" } else { along.name }
     );
-    let y = match visible(&series, score.loss) {
+    let y = match visible(&series, score.loss).filter(|_| score.scale == Scale::Linear) {
         Some((low, high)) => Axis::between(score.axis, low, high),
-        None => Axis::new(score.axis, Scale::Linear),
+        None => Axis::new(score.axis, score.scale),
     };
     let plot = Plot { title: title.clone(), x: Axis::between(along.axis, first, last), y, series };
     Some(figure(&plot.figure(&id, &described), &title))
@@ -141,27 +167,24 @@ fn one(standing: &Standing, score: Score, along: Along) -> Option<String> {
 
 /// The levels of a method that is drawn as a curve; the two references are not.
 fn levels_of(standing: &Standing, placed: Placed, score: Score, along: Along) -> Vec<Level> {
-    if standing.reference(placed.number) { Vec::new() } else { levels(&placed.method.curves, score.of, along.of) }
+    if standing.reference(placed.number) { Vec::new() } else { levels(&placed.method.curves, score, along.of) }
 }
 
-/// Mean and deviation over seeds on a common grid. Between its points a seed keeps its last score, and a place counts
+/// Middle and spread of the seeds on a common grid. Between its points a seed keeps its last score, and a place counts
 /// only if every seed has come so far.
-fn levels(
-    curves: &[Curve],
-    score: fn(&CurvePoint) -> Option<f64>,
-    along: fn(&CurvePoint) -> Option<f64>,
-) -> Vec<Level> {
+fn levels(curves: &[Curve], score: Score, along: fn(&CurvePoint) -> Option<f64>) -> Vec<Level> {
     let steps: Vec<Vec<(f64, f64)>> = curves
         .iter()
         .map(|curve| {
-            curve.points.iter().filter_map(|p| Some((along(p)?, score(p)?))).filter(|p| p.0.is_finite()).collect()
+            curve.points.iter().filter_map(|p| Some((along(p)?, (score.of)(p)?))).filter(|p| p.0.is_finite()).collect()
         })
         .collect();
     let at = |place: f64, steps: &[(f64, f64)]| steps.iter().rev().find(|step| step.0 <= place).map(|step| step.1);
     let level = |place: f64| {
         let values: Option<Vec<f64>> = steps.iter().map(|steps| at(place, steps)).collect();
-        let summary = inference::results::Summary::of(values.filter(|values| !values.is_empty())?);
-        summary.mean.is_finite().then_some(Level { at: place, mean: summary.mean, deviation: summary.sd })
+        let summary = Summary::of(values.filter(|values| !values.is_empty())?);
+        let (middle, low, high) = (score.band)(&summary);
+        middle.is_finite().then_some(Level { at: place, middle, low, high })
     };
     grid(&steps).into_iter().filter_map(level).collect()
 }
@@ -180,12 +203,15 @@ fn grid(steps: &[Vec<(f64, f64)>]) -> Vec<f64> {
     }
 }
 
+fn mean_and_deviation(summary: &Summary) -> (f64, f64, f64) {
+    (summary.mean, summary.mean - summary.sd, summary.mean + summary.sd)
+}
+
 fn curve(placed: Placed, levels: &[Level]) -> Series {
-    let points = levels.iter().map(|level| (level.at, level.mean)).collect();
+    let points = levels.iter().map(|level| (level.at, level.middle)).collect();
     let mut series = Series::line(&placed.method.name, points, placed.mark);
-    if levels.iter().any(|level| level.deviation > 0.0) {
-        let ends = |level: &Level| (level.at, level.mean - level.deviation, level.mean + level.deviation);
-        series.band = levels.iter().map(ends).collect();
+    if levels.iter().any(|level| level.high > level.low) {
+        series.band = levels.iter().map(|level| (level.at, level.low, level.high)).collect();
     }
     series.class = format!("m{}", placed.number);
     series
@@ -228,7 +254,7 @@ fn turned(series: &Series) -> Series {
 fn described(levels: &[(Placed, Vec<Level>)]) -> String {
     let one = |(placed, levels): &(Placed, Vec<Level>)| {
         let (first, last) = (levels.first()?, levels.last()?);
-        Some(format!("{} goes from {:.3} to {:.3}", placed.method.name, first.mean, last.mean))
+        Some(format!("{} goes from {:.3} to {:.3}", placed.method.name, first.middle, last.middle))
     };
     levels.iter().filter_map(one).collect::<Vec<_>>().join("; ") + "."
 }
@@ -245,6 +271,7 @@ mod tests {
             accuracy: None,
             log_likelihood,
             absolute_error: None,
+            kl: None,
         };
         Curve { seed: 1, points: points.iter().map(point).collect() }
     }
@@ -252,10 +279,10 @@ mod tests {
     #[test]
     fn seeds_keep_their_last_score_and_no_place_is_without_a_seed() {
         let curves = [seed(&[(1, 1.0), (4, 3.0)]), seed(&[(2, 5.0)])];
-        let found = levels(&curves, LIKELIHOOD.of, MESSAGES.of);
+        let found = levels(&curves, LIKELIHOOD, MESSAGES.of);
         let deviation = |a: f64, b: f64| (a - b).abs() / 2_f64.sqrt();
-        assert_eq!(found.iter().map(|l| (l.at, l.mean)).collect::<Vec<_>>(), [(2.0, 3.0), (4.0, 4.0)]);
-        assert!((found[0].deviation - deviation(1.0, 5.0)).abs() < 1e-12);
+        assert_eq!(found.iter().map(|l| (l.at, l.middle)).collect::<Vec<_>>(), [(2.0, 3.0), (4.0, 4.0)]);
+        assert!((found[0].high - found[0].middle - deviation(1.0, 5.0)).abs() < 1e-12);
     }
 
     #[test]
@@ -273,9 +300,9 @@ mod tests {
 
     #[test]
     fn nothing_comes_of_nothing_and_many_places_are_thinned() {
-        assert!(levels(&[], LIKELIHOOD.of, MESSAGES.of).is_empty());
-        assert!(levels(&[seed(&[]), seed(&[(1, 1.0)])], LIKELIHOOD.of, MESSAGES.of).is_empty());
+        assert!(levels(&[], LIKELIHOOD, MESSAGES.of).is_empty());
+        assert!(levels(&[seed(&[]), seed(&[(1, 1.0)])], LIKELIHOOD, MESSAGES.of).is_empty());
         let long: Vec<_> = (1..2000).map(|at| (at, at as f64)).collect();
-        assert_eq!(levels(&[seed(&long)], LIKELIHOOD.of, MESSAGES.of).len(), PLACES);
+        assert_eq!(levels(&[seed(&long)], LIKELIHOOD, MESSAGES.of).len(), PLACES);
     }
 }

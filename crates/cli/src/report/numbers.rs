@@ -40,6 +40,14 @@ pub(crate) fn spread(summary: &Summary, scale: f64, places: usize) -> String {
     }
 }
 
+/// A divergence: three digits after the point, or its order of magnitude where these would say nothing.
+pub(crate) fn divergence(value: f64) -> String {
+    match value.abs() {
+        v if v.is_finite() && v > 0.0 && !(5e-4..1e4).contains(&v) => format!("{value:.1e}").replace('-', "−"),
+        _ => fixed(value, 3),
+    }
+}
+
 /// An upper bound in four significant digits.
 pub(crate) fn bound(value: f64) -> String {
     if value == f64::INFINITY { "∞".into() } else { up_to(value, 4) }
@@ -104,6 +112,10 @@ mod tests {
             ("34 ms".into(), "61.0 s".into(), "10.0 min".into())
         );
         assert_eq!((fixed(f64::NAN, 2), bound(f64::INFINITY), count(f64::NAN)), ("–".into(), "∞".into(), "–".into()));
+        assert_eq!(
+            [22.3456, 0.0, 3.2e-15, 123_456.0, f64::NAN].map(divergence),
+            ["22.346", "0.000", "3.2e−15", "1.2e5", "–"].map(String::from)
+        );
         assert_eq!((points(-0.0101), points(0.034)), ("1.0 point".into(), "3.4 points".into()));
     }
 

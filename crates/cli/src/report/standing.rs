@@ -65,6 +65,11 @@ impl<'a> Standing<'a> {
         granted.into_iter().filter_map(at).collect()
     }
 
+    /// Whether the exact posterior is known, so that methods have a divergence from it.
+    pub(crate) fn divergences(&self) -> bool {
+        self.results.methods.iter().any(|method| method.kl.is_some())
+    }
+
     /// All methods with their numbers.
     pub(crate) fn methods(&self) -> impl Iterator<Item = Placed<'a>> + '_ {
         (0..self.results.methods.len()).map(|number| self.placed(number))

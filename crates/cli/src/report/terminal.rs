@@ -1,6 +1,6 @@
 //! The table at the end of a run, for a terminal: as many columns as fit, the best private method and the baselines marked.
 
-use super::numbers::{NOTHING, bound, bytes, count, seconds, spread};
+use super::numbers::{NOTHING, bound, bytes, count, divergence, seconds, spread};
 use super::standing::{Placed, Role, Standing, spent};
 use super::summary;
 use crate::table::{Rows, lines};
@@ -36,7 +36,7 @@ type Column = (&'static str, Vec<String>);
 /// The table, then the summary in plain words.
 pub(crate) fn table(results: &Results, terminal: Terminal) -> String {
     let standing = Standing::of(results);
-    let columns = fitting(columns(&standing), terminal.width);
+    let columns = fitting(columns(&standing), terminal.width, usize::from(standing.divergences()));
     let widths: Vec<usize> = columns.iter().map(width).collect();
     let mut text = line(columns.iter().map(|(heading, _)| *heading), &widths) + "\n";
     for placed in standing.methods() {
@@ -70,6 +70,9 @@ fn legend(standing: &Standing) -> String {
     } else {
         "MAE, RMSE mean absolute and root mean squared error on held-out rows"
     });
+    if standing.divergences() {
+        signs.push("KL of q from the exact posterior in nats, median over seeds");
+    }
     signs.join("; ")
 }
 
@@ -89,6 +92,10 @@ fn columns(standing: &Standing) -> Vec<Column> {
             |m: Placed| m.method.root_squared_error.as_ref().map_or(NOTHING.to_owned(), |s| spread(s, 1.0, 3));
         columns.push(("MAE", cells(&error)));
         columns.push(("RMSE", cells(&squared)));
+    }
+    if standing.divergences() {
+        let middle = |m: Placed| m.method.kl.as_ref().map_or(NOTHING.to_owned(), |s| divergence(s.quantile(0.5)));
+        columns.push(("KL", cells(&middle)));
     }
     columns.push(("log-lik.", cells(&|m| spread(&m.method.log_likelihood, 1.0, 4))));
     if standing.private() {
@@ -114,14 +121,15 @@ fn name(standing: &Standing, placed: Placed) -> String {
     format!("{sign} {}", placed.method.name.chars().map(plain).collect::<String>())
 }
 
-/// Leaves out the last columns and shortens names, in steps, until the rest fits.
-fn fitting(mut columns: Vec<Column>, most: usize) -> Vec<Column> {
+/// Leaves out the last columns and shortens names, in steps, until the rest fits. A divergence, if there is one, is kept
+/// beside the others.
+fn fitting(mut columns: Vec<Column>, most: usize, divergence: usize) -> Vec<Column> {
     let wide = |columns: &[Column]| columns.iter().map(|column| width(column) + 2).sum::<usize>() > most + 2;
     for (letters, at_least) in [(NAME, 5), (SHORT_NAME, 4)] {
         if wide(&columns) {
             shorten(&mut columns, letters);
         }
-        while columns.len() > at_least && wide(&columns) {
+        while columns.len() > at_least + divergence && wide(&columns) {
             columns.pop();
         }
     }

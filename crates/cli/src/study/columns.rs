@@ -20,9 +20,14 @@ pub(crate) struct Columns {
 impl Columns {
     /// Reads both and compares; paths are relative to `base`.
     pub(crate) fn of(study: &Study, base: &Path) -> Result<Self, Failure> {
-        let header = datasets::header_of(&study.data.source, base)?;
-        let (_, schema) = datasets::schema_of(&study.data.source, study.data.schema.as_deref(), base)?;
-        let several = study.columns.iter().map(|(_, partition)| partition);
+        let (header, schema) = match &study.data.synthetic {
+            Some(made) => made.columns()?,
+            None => {
+                let (_, schema) = datasets::schema_of(&study.data.source, study.data.schema.as_deref(), base)?;
+                (datasets::header_of(&study.data.source, base)?, schema)
+            }
+        };
+        let several = study.columns.iter().map(|column| &column.partition);
         let partitions = std::iter::once(&study.partition).chain(several);
         let mut keep: Vec<&str> = study.data.split.column().into_iter().collect();
         keep.extend(partitions.filter_map(|partition| partition.column()));
@@ -41,6 +46,9 @@ impl Columns {
 
 /// The schema of a study's data, if it is there: a plan can do without.
 pub(crate) fn schema_if_there(study: &Study, base: &Path) -> Result<Option<Schema>, Failure> {
+    if let Some(made) = &study.data.synthetic {
+        return Ok(Some(made.columns()?.1));
+    }
     match datasets::schema_of(&study.data.source, study.data.schema.as_deref(), base) {
         Ok((_, schema)) => Ok(Some(schema)),
         Err(Failure::File { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),

@@ -46,8 +46,8 @@ pub(crate) trait Engine {
     /// The data in public numbers.
     fn summary(&self) -> Result<DataSummary, Failure>;
 
-    /// The schema of the rows, in TOML.
-    fn data_schema(&self) -> String;
+    /// The schema of the rows, in TOML; none where there are no others to predict.
+    fn data_schema(&self) -> Option<String>;
 
     /// Runs one piece of work with one seed.
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure>;

@@ -9,7 +9,7 @@ use super::words::{self, row};
 use crate::digits::{shortest, up};
 use crate::failure::Failure;
 use inference::Schema;
-use inference::plan::{ClientPlan, MethodPlan, plan};
+use inference::plan::{ClientPlan, MethodPlan, PlannedStage, plan};
 use inference::settings::{Claim, Method, Noise, Promise};
 use privacy::{Adjacency, Sampling, Unit};
 use serde::Serialize;
@@ -74,6 +74,18 @@ struct ClientReport {
     updates: u64,
     epsilon_certified: f64,
     epsilon_claimed: f64,
+    /// All updates in order; the numbers above are those of the last stage.
+    stages: Vec<StageReport>,
+}
+
+#[derive(Serialize)]
+struct StageReport {
+    updates: u64,
+    releases_per_update: u64,
+    noise_multiplier: f64,
+    clip: f64,
+    rate: f64,
+    event: String,
 }
 
 /// A warning where δ promises almost nothing to one of so many units.
@@ -218,28 +230,51 @@ impl<'a> Forecast<'a> {
             updates: plan.updates,
             epsilon_certified: plan.certified,
             epsilon_claimed: plan.claimed,
+            stages: plan.stages().iter().map(stage).collect(),
         }
     }
 }
 
+fn stage(stage: &PlannedStage) -> StageReport {
+    StageReport {
+        updates: stage.updates,
+        releases_per_update: stage.event.steps().get(),
+        noise_multiplier: stage.noise_multiplier(),
+        clip: stage.shape.bound().get(),
+        rate: stage.event.sampling().rate(),
+        event: stage.event.to_string(),
+    }
+}
+
 /// The number that all share, as `shown`, or the largest with a word that says so.
-fn largest(clients: &[ClientPlan], of: impl Fn(&ClientPlan) -> f64, shown: fn(f64) -> String) -> String {
+fn largest<T>(clients: &[T], of: impl Fn(&T) -> f64, shown: fn(f64) -> String) -> String {
     let most = clients.iter().map(&of).fold(0.0, f64::max);
     let same = clients.iter().all(|client| of(client) == most);
     if same { shown(most) } else { format!("up to {}", up(most)) }
 }
 
-/// Noise, updates and cost of the clients.
-fn cost(promise: &Promise, clients: &[ClientPlan]) -> Vec<(String, String)> {
+/// Noise and updates of one stage of every client's plan.
+fn stage_words(promise: &Promise, stages: &[PlannedStage]) -> [String; 2] {
     let calibrated = if promise.noise == Noise::Calibrated { " (calibrated)" } else { "" };
-    let multiplier = largest(clients, ClientPlan::noise_multiplier, up);
-    let clip = largest(clients, |client| client.shape.bound().get(), shortest);
-    let releases = clients.first().map_or(0, |client| client.event.steps().get());
+    let multiplier = largest(stages, PlannedStage::noise_multiplier, up);
+    let clip = largest(stages, |stage| stage.shape.bound().get(), shortest);
+    let releases = stages.first().map_or(0, |stage| stage.event.steps().get());
     let each = if releases == 1 { "one release".to_owned() } else { format!("{releases} releases") };
-    let drawn = match clients.first().map(|client| *client.event.sampling()) {
+    let drawn = match stages.first().map(|stage| *stage.event.sampling()) {
         None | Some(Sampling::None) => String::new(),
-        Some(_) => format!(" on {} of the rows", largest(clients, |client| client.event.sampling().rate(), shortest)),
+        Some(_) => format!(" on {} of the rows", largest(stages, |stage| stage.event.sampling().rate(), shortest)),
     };
+    let updates: Vec<u64> = stages.iter().map(|stage| stage.updates).collect();
+    [
+        format!("multiplier {multiplier}{calibrated} on sums clipped at {clip}"),
+        format!("{} of each client, {each} an update{drawn}", span(&updates)),
+    ]
+}
+
+/// Noise, updates and cost of the clients; of a method with an opening, that first.
+fn cost(promise: &Promise, clients: &[ClientPlan]) -> Vec<(String, String)> {
+    let openings: Vec<PlannedStage> = clients.iter().filter_map(|client| client.opening.clone()).collect();
+    let stages: Vec<PlannedStage> = clients.iter().filter_map(|client| client.stages().pop()).collect();
     let most = |of: fn(&ClientPlan) -> f64| up(clients.iter().map(of).fold(0.0, f64::max));
     let certified = format!("ε at most {}, certified", most(|client| client.certified));
     let claimed = match promise.accountant {
@@ -247,11 +282,14 @@ fn cost(promise: &Promise, clients: &[ClientPlan]) -> Vec<(String, String)> {
         Claim::Moments => format!("; at most {} by moments", most(|client| client.claimed)),
     };
     let delta = largest(clients, |client| client.delta.get(), shortest);
-    let updates: Vec<u64> = clients.iter().map(|client| client.updates).collect();
-    vec![
-        row("promise", words::promise(promise)),
-        row("noise", format!("multiplier {multiplier}{calibrated} on sums clipped at {clip}")),
-        row("updates", format!("{} of each client, {each} an update{drawn}", span(&updates))),
-        row("cost", format!("{certified}{claimed}; δ {delta}")),
-    ]
+    let mut rows = vec![row("promise", words::promise(promise))];
+    if !openings.is_empty() {
+        let [noise, updates] = stage_words(promise, &openings);
+        rows.extend([row("opening", noise), row("", updates)]);
+    }
+    let [noise, updates] = stage_words(promise, &stages);
+    let label = if openings.is_empty() { "noise" } else { "then" };
+    let next = if openings.is_empty() { "updates" } else { "" };
+    rows.extend([row(label, noise), row(next, updates), row("cost", format!("{certified}{claimed}; δ {delta}"))]);
+    rows
 }

@@ -1,9 +1,11 @@
 //! A study as meant: data, partition, model and methods, checked, with nothing left to be looked up by name.
 
 use super::fault::{Fault, Source};
+use super::figure::{self, Figure};
 use super::method;
+use super::synthetic::{self, Synthetic};
 use super::typed::{
-    ByDrawsOr, DataAsTyped, ModelAsTyped, ModelKind, Paper, PartitionAsTyped, PartitionKind, PredictiveWord,
+    ByDrawsOr, ColumnAsTyped, ModelAsTyped, ModelKind, Paper, PartitionAsTyped, PartitionKind, PredictiveWord,
     RowsAsTyped, SplitAsTyped, StudyAsTyped,
 };
 use crate::failure::Failure;
@@ -26,9 +28,11 @@ pub(crate) struct Study {
     /// That of the first column, in a table with several.
     pub(crate) partition: Partition,
     /// The columns of a table; empty for a study with one partition.
-    pub(crate) columns: Vec<(String, Partition)>,
+    pub(crate) columns: Vec<Column>,
     /// Published numbers.
     pub(crate) paper: Paper,
+    /// Figures of a table.
+    pub(crate) figures: Vec<Figure>,
     pub(crate) model: Model,
     pub(crate) methods: Vec<Method>,
     /// The file's name, and its text as it was read.
@@ -48,6 +52,17 @@ pub(crate) struct Data {
     /// Rows of the source: declared, never counted.
     pub(crate) declared_rows: Option<DeclaredRows>,
     pub(crate) declared_inputs: Option<usize>,
+    /// The law of made-up rows.
+    pub(crate) synthetic: Option<Synthetic>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) partition: Partition,
+    /// Of made-up data, in place of the study's number.
+    pub(crate) rows_per_client: Option<usize>,
 }
 
 /// Declared numbers of rows.
@@ -91,9 +106,10 @@ impl Study {
         check_names(&typed, &source)?;
         let (first, columns) = partitions(&typed, &source)?;
         Ok(Self {
-            data: data(&typed.data, &source)?,
+            data: data(&typed, &source, &first, &columns)?,
             partition: first,
             columns,
+            figures: figure::all(&typed, &source)?,
             paper: typed.paper,
             model: model(&typed.model, &source)?,
             methods: method::all(&typed.methods, &source)?,
@@ -166,7 +182,9 @@ fn repeated<T: PartialEq>(list: &[T]) -> Option<&T> {
     list.iter().enumerate().find(|(at, item)| list[..*at].contains(item)).map(|(_, item)| item)
 }
 
-fn data(typed: &DataAsTyped, source: &Source<'_>) -> Result<Data, Fault> {
+fn data(study: &StudyAsTyped, source: &Source<'_>, first: &Partition, columns: &[Column]) -> Result<Data, Fault> {
+    let typed = &study.data;
+    let partitions: Vec<&Partition> = columns.iter().map(|column| &column.partition).chain([first]).collect();
     let declared_rows = match &typed.declared_rows {
         None => None,
         Some(RowsAsTyped::All(rows)) => Some(DeclaredRows::All(*rows)),
@@ -188,6 +206,7 @@ fn data(typed: &DataAsTyped, source: &Source<'_>) -> Result<Data, Fault> {
         split_seed: split_seed(&typed.split, source)?,
         declared_rows,
         declared_inputs: typed.declared_inputs,
+        synthetic: synthetic::of(typed, &study.model, &partitions, source)?,
     })
 }
 
@@ -221,21 +240,24 @@ fn split(typed: &SplitAsTyped, source: &Source<'_>) -> Result<Split, Fault> {
 }
 
 /// One partition, or those of the columns.
-fn partitions(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(Partition, Vec<(String, Partition)>), Fault> {
-    let columns: Vec<(String, Partition)> = typed
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(at, c)| Ok((c.name.clone(), partition(&c.partition, source, &format!("column.{at}.partition"))?)))
-        .collect::<Result<_, Fault>>()?;
-    let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+fn partitions(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(Partition, Vec<Column>), Fault> {
+    let column = |(at, c): (usize, &ColumnAsTyped)| {
+        let partition = partition(&c.partition, source, &format!("column.{at}.partition"))?;
+        if c.rows_per_client == Some(0) || c.rows_per_client.is_some() && typed.data.synthetic.is_none() {
+            let message = "rows_per_client is over 0, and belongs to made-up data".to_owned();
+            return Err(source.fault(&format!("column.{at}.rows_per_client"), "S011", message, "leave it out"));
+        }
+        Ok(Column { name: c.name.clone(), partition, rows_per_client: c.rows_per_client })
+    };
+    let columns: Vec<Column> = typed.columns.iter().enumerate().map(column).collect::<Result<_, Fault>>()?;
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     if let Some(twice) = repeated(&names) {
         let message = format!("two columns are named {twice:?}");
         return Err(source.fault("column", "S005", message, "results are told apart by their names"));
     }
     match (&typed.partition, columns.first()) {
         (Some(one), None) => Ok((partition(one, source, "partition")?, columns)),
-        (None, Some((_, first))) => Ok((first.clone(), columns)),
+        (None, Some(first)) => Ok((first.partition.clone(), columns)),
         (Some(_), Some(_)) => {
             let message = "a study has one [partition], or several [[column]]s".to_owned();
             Err(source.fault("partition", "S011", message, "leave one of them out"))

@@ -1,6 +1,7 @@
 //! A method as meant: from its keys to the settings of the inference room, one refusal for each thing that cannot be.
 
 use super::fault::{Fault, Source};
+use super::hybrid;
 use super::typed::{
     AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, GradientsWord, LocalAsTyped,
     MethodAsTyped, RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
@@ -127,6 +128,12 @@ fn solver(at: &At<'_>) -> Result<Solver, Fault> {
         _ if at.typed.parts.is_some() => {
             Err(at.fault("parts", "S011", "only average and virtual solvers have parts", "leave parts out"))
         }
+        SolverWord::Hybrid => hybrid::solver(at),
+        _ if at.typed.opening.is_some() => {
+            Err(at.fault("opening", "S011", "only a hybrid solver has an opening", "leave opening out"))
+        }
+        SolverWord::Analytic => Ok(Solver::Analytic),
+        SolverWord::Likelihood => Ok(Solver::Likelihood),
         SolverWord::Clear => Ok(Solver::Clear),
         SolverWord::DpOptimisation => Ok(Solver::DpOptimisation),
         SolverWord::Perturb => Ok(Solver::Perturb),
@@ -136,7 +143,8 @@ fn solver(at: &At<'_>) -> Result<Solver, Fault> {
 /// Solvers with the optimisers, families and algorithms that they cannot have.
 fn check_solver(at: &At<'_>, scheme: Scheme, solver: Solver, family: Covariance, local: &Local) -> Result<(), Fault> {
     let natural = local.optimiser == Optimiser::Natural;
-    let by_gradient = solver == Solver::DpOptimisation || scheme == Scheme::GlobalVi;
+    let stepwise = matches!(solver, Solver::DpOptimisation | Solver::Hybrid(_));
+    let by_gradient = stepwise || scheme == Scheme::GlobalVi;
     if natural && by_gradient {
         let why = "natural steps are taken in the clear, but here every step's gradient is clipped and noised";
         return Err(at.fault("local.optimiser", "S009", why, "use sgd, adagrad or adam"));

@@ -5,8 +5,10 @@ pub(crate) mod codes;
 mod columns;
 mod engine;
 mod fault;
+mod figure;
 mod forecast;
 mod guidance;
+mod hybrid;
 mod likelihood;
 mod meant;
 mod method;
@@ -24,10 +26,12 @@ mod sites;
 mod state;
 mod store;
 mod summary;
+mod synthetic;
 mod typed;
 mod words;
 
 pub(crate) use fault::Fault;
+pub(crate) use figure::{Figure, Line, Point};
 pub(crate) use reproduce::Cell;
 pub(crate) use store::unfinished;
 
@@ -60,9 +64,17 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
             format!("posterity reproduce {}", study.file),
         ));
     }
-    let engine = simulator::Simulator::open(&study, folder(&arguments.study))?;
+    let engine = open(&study, folder(&arguments.study))?;
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
-    run::run(&study, &engine, &out, json)
+    run::run(&study, engine.as_ref(), &out, json)
+}
+
+/// The engine of a study: on rows of a file, or on made-up ones.
+fn open(study: &Study, base: &Path) -> Result<Box<dyn engine::Engine>, Failure> {
+    Ok(match &study.data.synthetic {
+        Some(made) => Box::new(synthetic::Made::open(study, made)?),
+        None => Box::new(simulator::Simulator::open(study, base)?),
+    })
 }
 
 /// The folder of a study, which its paths are relative to.

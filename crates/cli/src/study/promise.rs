@@ -75,7 +75,7 @@ fn clip(at: &At<'_>, typed: &PrivacyAsTyped, solver: Solver) -> Result<Clip, Fau
     let hint = "for example clip = 2.0";
     match typed.clip {
         ClipAsTyped::Bound(bound) => Ok(Clip::Fixed(checked(at, "clip", hint, NormBound::new(bound))?)),
-        ClipAsTyped::TimesRate(_) if solver != Solver::DpOptimisation => {
+        ClipAsTyped::TimesRate(_) if !matches!(solver, Solver::DpOptimisation | Solver::Hybrid(_)) => {
             let why = "times_rate bounds gradients that are scaled by rows / batch, and this solver clips changes";
             Err(at.fault("privacy.clip", "S009", why, hint))
         }
@@ -123,9 +123,17 @@ fn check_aggregator(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<()
         return Ok(());
     }
     let global = matches!(at.typed.algorithm, AlgorithmWord::GlobalVi | AlgorithmWord::NoiseAware);
-    if solver == Solver::DpOptimisation && !global {
-        let why =
-            "DP optimisation releases every local step at the client, so there is no sum for an aggregator to noise";
+    let why = match solver {
+        _ if global => None,
+        Solver::DpOptimisation => Some(
+            "DP optimisation releases every local step at the client, so there is no sum for an aggregator to noise",
+        ),
+        Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_) => {
+            Some("this solver releases its sums at the client, which reads its factor off them")
+        }
+        _ => None,
+    };
+    if let Some(why) = why {
         let hint =
             "use aggregator = \"none\"; with an aggregator use average, virtual or perturb, global-vi or noise-aware";
         return Err(at.fault("privacy.aggregator", "S007", why, hint));
@@ -144,7 +152,7 @@ fn check_aggregator(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<()
 
 /// Ways to draw rows that the relation or the accountant does not know.
 fn check_sampling(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<(), Fault> {
-    if solver != Solver::DpOptimisation {
+    if !matches!(solver, Solver::DpOptimisation | Solver::Hybrid(_)) {
         return Ok(());
     }
     let fixed = matches!(at.local_batch(), Some(BatchAsTyped::Fixed(_)));

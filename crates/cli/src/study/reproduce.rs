@@ -1,8 +1,7 @@
 //! `posterity reproduce`: a published table run again, cell by cell, beside the paper's numbers.
 
-use super::meant::Study;
+use super::meant::{Column, Study};
 use super::run;
-use super::simulator::Simulator;
 use super::store::write_whole;
 use crate::arguments::ReproduceArguments;
 use crate::failure::Failure;
@@ -13,7 +12,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Studies that come with the program, and what they are.
-const TABLES: [(&str, &str, &str); 4] = [
+const TABLES: [(&str, &str, &str); 9] = [
     (
         "workshop-table5",
         "Sharma et al. 2019, Table 5: PVI, global VI and DP-PVI on three splits of Adult",
@@ -34,6 +33,31 @@ const TABLES: [(&str, &str, &str); 4] = [
         "Heikkilä et al. (TMLR), Figure 3: 200 clients with a trusted aggregator at ε = 0.5 on three splits of Adult",
         include_str!("../../../../studies/tmlr-fig3.toml"),
     ),
+    (
+        "thesis-fig4.4",
+        "Sharma's thesis, Figure 4.4: clipped analytic updates of each row at ε = 10, by clipping bound",
+        include_str!("../../../../studies/thesis-fig4.4.toml"),
+    ),
+    (
+        "thesis-fig4.8",
+        "Sharma's thesis, Figure 4.8: client-level DP-PVI at ε = 10, by clipping bound and damping",
+        include_str!("../../../../studies/thesis-fig4.8.toml"),
+    ),
+    (
+        "thesis-fig4.13",
+        "Sharma's thesis, Figure 4.13: client-level DP-PVI at ε = 10, by clients and by rows of each",
+        include_str!("../../../../studies/thesis-fig4.13.toml"),
+    ),
+    (
+        "thesis-fig4.17",
+        "Sharma's thesis, Figure 4.17: client-level against row-level DP-PVI at ε = 10",
+        include_str!("../../../../studies/thesis-fig4.17.toml"),
+    ),
+    (
+        "thesis-hybrid",
+        "Sharma's thesis, 4.2.3 and 5.1: a hybrid and a reused likelihood beside their parts at ε = 10",
+        include_str!("../../../../studies/thesis-hybrid.toml"),
+    ),
 ];
 
 /// One number of a table.
@@ -43,14 +67,24 @@ pub(crate) struct Cell {
     pub(crate) row: String,
     /// The split.
     pub(crate) column: String,
-    /// `accuracy` or `log_likelihood`.
+    /// `accuracy`, `log_likelihood` or `kl`.
     pub(crate) metric: &'static str,
-    /// As published; none where the paper has no such cell.
+    /// As published; none where the paper has no such cell. Of `kl` a median, to be seen beside ours.
     pub(crate) paper: Option<f64>,
     /// Mean over seeds.
     pub(crate) ours: f64,
     /// Deviation over seeds.
     pub(crate) sd: f64,
+    /// Median over seeds.
+    pub(crate) median: f64,
+    /// The value under which a tenth of the seeds lies.
+    pub(crate) low: f64,
+    /// The value over which a tenth of the seeds lies.
+    pub(crate) high: f64,
+    /// The value under which a quarter of the seeds lies.
+    pub(crate) quarter: f64,
+    /// The value over which a quarter of the seeds lies.
+    pub(crate) three_quarters: f64,
     /// Largest certified ε of a client; none without privacy.
     pub(crate) epsilon: Option<f64>,
     /// Server-client exchanges.
@@ -67,10 +101,13 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
     let mut cells = Vec::new();
     let (mut cpu_seconds, mut reports) = (0.0, Vec::new());
-    for (column, partition) in columns(&study) {
+    for Column { name: column, partition, rows_per_client } in columns(&study) {
         let folder = out.join(super::store::file_name(&column));
-        let one = Study { name: format!("{}, {column}", study.name), partition, ..study.clone() };
-        let results = run::into(&one, &Simulator::open(&one, Path::new("."))?, &folder, json)?;
+        let mut one = Study { name: format!("{}, {column}", study.name), partition, ..study.clone() };
+        if let (Some(made), Some(rows)) = (&mut one.data.synthetic, rows_per_client) {
+            made.rows_per_client = rows;
+        }
+        let results = run::into(&one, super::open(&one, Path::new("."))?.as_ref(), &folder, json)?;
         cpu_seconds += results.methods.iter().map(|m| m.cpu_seconds).sum::<f64>();
         cells.extend(cells_of(&study, &column, &results));
         reports.push((column, folder.join("report.html")));
@@ -78,7 +115,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     let page = out.join("index.html");
     let links: Vec<(String, PathBuf)> =
         reports.iter().map(|(c, p)| (c.clone(), p.strip_prefix(&out).unwrap_or(p).to_owned())).collect();
-    let html = report::beside(&study.name, &cells, &links);
+    let html = report::beside(&study.name, &cells, &study.figures, &links);
     write_whole(&page, html.as_bytes()).map_err(|source| Failure::file("cannot write", &page, source))?;
     if json {
         return Ok(format!("{}\n", serde_json::json!({ "cells": cells, "cpu_seconds": cpu_seconds })));
@@ -111,9 +148,10 @@ fn open(name: &str) -> Result<Study, Failure> {
 }
 
 /// The columns, or the one partition under the study's own name.
-fn columns(study: &Study) -> Vec<(String, inference::Partition)> {
+fn columns(study: &Study) -> Vec<Column> {
     if study.columns.is_empty() {
-        return vec![(study.name.clone(), study.partition.clone())];
+        let (name, partition) = (study.name.clone(), study.partition.clone());
+        return vec![Column { name, partition, rows_per_client: None }];
     }
     study.columns.clone()
 }
@@ -126,7 +164,8 @@ fn cells_of(study: &Study, column: &str, results: &Results) -> Vec<Cell> {
             method.accuracy.as_ref().map(|a| ("accuracy", a, published(&study.paper.accuracy, &method.name)));
         let likelihood =
             ("log_likelihood", &method.log_likelihood, published(&study.paper.log_likelihood, &method.name));
-        for (metric, ours, paper) in accuracy.into_iter().chain([likelihood]) {
+        let divergence = method.kl.as_ref().map(|kl| ("kl", kl, published(&study.paper.kl, &method.name)));
+        for (metric, ours, paper) in accuracy.into_iter().chain([likelihood]).chain(divergence) {
             cells.push(cell(method, column, metric, ours, paper));
         }
     }
@@ -142,6 +181,11 @@ fn cell(method: &MethodResult, column: &str, metric: &'static str, ours: &Summar
         paper,
         ours: ours.mean,
         sd: ours.sd,
+        median: ours.quantile(0.5),
+        low: ours.quantile(0.1),
+        high: ours.quantile(0.9),
+        quarter: ours.quantile(0.25),
+        three_quarters: ours.quantile(0.75),
         epsilon: spent,
         messages: method.messages,
     }
@@ -156,19 +200,23 @@ fn table(cells: &[Cell]) -> String {
         let first = &pair[0];
         if first.column != column {
             column = &first.column;
-            text += &format!(
-                "{}{column}\n{:width$}  {:>8} {:>8}  {:>8} {:>8}  {:>7}  {:>8}\n",
-                if text.is_empty() { "" } else { "\n" },
-                "method",
-                "accuracy",
-                "paper",
-                "log-lik.",
-                "paper",
-                "ε",
-                "messages"
-            );
+            let heads = if pair.iter().any(|c| c.metric == "kl") {
+                ["KL median", "10 %", "90 %", "paper", "ε", "messages"]
+            } else {
+                ["accuracy", "paper", "log-lik.", "paper", "ε", "messages"]
+            };
+            let gap = if text.is_empty() { "" } else { "\n" };
+            let [a, b, c, d, e, f] = heads;
+            text += &format!("{gap}{column}\n{:width$}  {a:>8} {b:>8}  {c:>8} {d:>8}  {e:>7}  {f:>8}\n", "method");
         }
         let of = |metric: &str| pair.iter().find(|c| c.metric == metric);
+        if let Some(kl) = of("kl") {
+            text += &divergence(kl, width);
+            continue;
+        }
+        if cells.iter().any(|c| c.metric == "kl" && c.column == first.column) {
+            continue; // a constant answer has no posterior to compare
+        }
         let ours = |metric| of(metric).map_or_else(|| "–".to_owned(), |c| format!("{:.4}", c.ours));
         let paper = |metric| of(metric).and_then(|c| c.paper).map_or_else(|| "–".to_owned(), |p| format!("{p:.4}"));
         let epsilon = first.epsilon.map_or_else(|| "none".to_owned(), |e| format!("{e:.4}"));
@@ -183,4 +231,13 @@ fn table(cells: &[Cell]) -> String {
         );
     }
     text
+}
+
+/// The line of a method whose divergence from the exact posterior is known.
+fn divergence(kl: &Cell, width: usize) -> String {
+    let [median, low, high] = [kl.median, kl.low, kl.high].map(report::divergence);
+    let paper = kl.paper.map_or_else(|| "–".to_owned(), |p| format!("{p:.1}"));
+    let epsilon = kl.epsilon.map_or_else(|| "none".to_owned(), |e| format!("{e:.4}"));
+    let (row, messages) = (&kl.row, kl.messages);
+    format!("{row:width$}  {median:>9} {low:>8}  {high:>8} {paper:>8}  {epsilon:>7}  {messages:>8.0}\n")
 }

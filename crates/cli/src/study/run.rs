@@ -39,12 +39,14 @@ pub(crate) fn run(study: &Study, engine: &dyn Engine, out: &Path, json: bool) ->
 pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -> Result<Results, Failure> {
     let store = Store::open(out, &study.name, &study.text, &engine.data_digest())?;
     let data = engine.summary()?;
-    let names = likelihood::names(&study.model.kind, &data.inputs, &engine.data_schema());
+    let schema = engine.data_schema();
+    let names = likelihood::names(&study.model.kind, &data.inputs, schema.as_deref().unwrap_or_default());
     let mut methods = Vec::new();
     for work in all(study) {
         let runs = seeds(study, work, engine, &store, json)?;
-        if let Some(first) = runs.first().filter(|_| work.has_posterior()) {
-            let stored = stored(study, work, first, &data.inputs, engine.data_schema());
+        let of = runs.first().filter(|_| work.has_posterior()).zip(schema.clone());
+        if let Some((first, schema)) = of {
+            let stored = stored(study, work, first, &data.inputs, schema);
             store.write(&format!("posterior/{}.json", file_name(work.name())), &stored)?;
         }
         methods.push(summary::method(work, &runs, &names));

@@ -10,7 +10,10 @@ use crate::clock::cpu_seconds;
 use crate::datasets;
 use crate::failure::Failure;
 use inference::results::{ClientSummary, DataSummary};
-use inference::{Encoded, Federation, Gaussian, Model, Observer, OutcomeKind, Partition, Schema, Simulation, Split};
+use inference::settings::Method;
+use inference::{
+    Encoded, Federation, Gaussian, Model, Observer, OutcomeKind, Partition, Record, Schema, Simulation, Split,
+};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::Arc;
@@ -92,14 +95,14 @@ impl Engine for Simulator {
         })
     }
 
-    fn data_schema(&self) -> String {
-        self.schema.clone()
+    fn data_schema(&self) -> Option<String> {
+        Some(self.schema.clone())
     }
 
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure> {
         let federation = self.federation(seed)?;
         let start = cpu_seconds();
-        let simulation = |method| Simulation {
+        let record = worked(work, observer, |method| Simulation {
             method,
             sites: &federation.sites,
             test: &federation.test,
@@ -107,16 +110,32 @@ impl Engine for Simulator {
             prior_precision: self.prior_precision,
             seed,
             data: self.dealt(),
-        };
-        let record = match work {
-            Work::Method(method) => simulation(method).run(observer)?,
-            Work::Constant { beside, .. } => simulation(beside).constant()?,
-            Work::LocalOnly(method) => simulation(method).local_only()?,
-            Work::NonPrivate(method) => simulation(method).non_private()?,
-        };
-        let posterior = marginals(&record.posterior);
-        Ok(in_units(Finished::of(record, posterior, cpu_seconds() - start), self.unit))
+        })?;
+        Ok(in_units(finished(record, cpu_seconds() - start), self.unit))
     }
+}
+
+/// Does one piece of work on the simulation of its method.
+pub(super) fn worked<'a, 'b>(
+    work: Work<'a>,
+    observer: &mut dyn Observer,
+    simulation: impl Fn(&'a Method) -> Simulation<'b>,
+) -> Result<Record, Failure>
+where
+    'a: 'b,
+{
+    Ok(match work {
+        Work::Method(method) => simulation(method).run(observer)?,
+        Work::Constant { beside, .. } => simulation(beside).constant()?,
+        Work::LocalOnly(method) => simulation(method).local_only()?,
+        Work::NonPrivate(method) => simulation(method).non_private()?,
+    })
+}
+
+/// A record as it is kept.
+pub(super) fn finished(record: Record, cpu_seconds: f64) -> Finished {
+    let posterior = marginals(&record.posterior);
+    Finished::of(record, posterior, cpu_seconds)
 }
 
 /// Centre and scale of an outcome that is a number, 0 and 1 otherwise. Of a logarithm, they are the logarithm's.

@@ -61,6 +61,10 @@ impl Basis {
 impl Sites {
     /// From the study's own declaration, else from what is public about known data.
     pub(crate) fn declared(study: &Study, schema: Option<&Schema>) -> Result<Self, Fault> {
+        if let (Some(made), Partition::Even { clients }) = (&study.data.synthetic, &study.partition) {
+            let rows = vec![made.rows_per_client as u64; *clients];
+            return Ok(Self { rows, basis: Basis::Known, inputs: Some(made.inputs) });
+        }
         let inputs = study.data.declared_inputs.or_else(|| schema.map(|schema| schema.inputs(false).len()));
         let (rows, basis) = counted(study, schema)?;
         if rows.contains(&0) {

@@ -33,6 +33,7 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
         auc: each(&|run| run.auc),
         absolute_error: each(&|run| run.absolute_error),
         root_squared_error: each(&|run| run.root_squared_error),
+        kl: each(&|run| run.kl),
         sites: sites(runs),
         rounds: mean(&|run| run.rounds as f64),
         messages: mean(&|run| run.messages as f64),

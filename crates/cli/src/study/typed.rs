@@ -6,6 +6,8 @@ mod privacy;
 pub(crate) use self::method::*;
 pub(crate) use self::privacy::*;
 
+use super::figure::FigureAsTyped;
+use super::synthetic::SyntheticAsTyped;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,6 +31,9 @@ pub(crate) struct StudyAsTyped {
     /// Published numbers, to be shown beside.
     #[serde(default)]
     pub(crate) paper: Paper,
+    /// What of a table is drawn.
+    #[serde(rename = "figure", default)]
+    pub(crate) figures: Vec<FigureAsTyped>,
 }
 
 /// `[[column]]`
@@ -37,6 +42,8 @@ pub(crate) struct StudyAsTyped {
 pub(crate) struct ColumnAsTyped {
     pub(crate) name: String,
     pub(crate) partition: PartitionAsTyped,
+    /// Of made-up data, in place of the study's number.
+    pub(crate) rows_per_client: Option<usize>,
 }
 
 /// `[paper]`: published numbers by method and column.
@@ -47,6 +54,8 @@ pub(crate) struct Paper {
     pub(crate) accuracy: Cells,
     #[serde(default)]
     pub(crate) log_likelihood: Cells,
+    #[serde(default)]
+    pub(crate) kl: Cells,
 }
 
 /// Method, then column.
@@ -73,6 +82,7 @@ pub(crate) struct DataAsTyped {
     pub(crate) declared_rows: Option<RowsAsTyped>,
     /// Inputs of a row after encoding, declared.
     pub(crate) declared_inputs: Option<usize>,
+    pub(crate) synthetic: Option<SyntheticAsTyped>,
 }
 
 /// `declared_rows`

@@ -3,8 +3,8 @@
 use super::meant::{Likelihood, Model, Study};
 use crate::digits::shortest;
 use inference::settings::{
-    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, Curvature, DeltaRule, FactorRule, Gradients, Method,
-    Noise, NoiseAware, Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, Curvature, DeltaRule, FactorRule, Gradients, Hybrid,
+    Method, Noise, NoiseAware, Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use inference::{Expectation, Partition, Predictive, Skew, Split};
 use privacy::{Adjacency, Unit};
@@ -27,6 +27,9 @@ pub(crate) fn solver(solver: Solver) -> &'static str {
         Solver::Perturb => "perturb",
         Solver::Average { .. } => "average",
         Solver::Virtual { .. } => "virtual",
+        Solver::Analytic => "analytic",
+        Solver::Likelihood => "likelihood",
+        Solver::Hybrid(_) => "hybrid",
     }
 }
 
@@ -73,6 +76,11 @@ pub(crate) fn method(method: &Method) -> String {
         _ if matches!(method.scheme, Scheme::NoiseAware(_)) => "residuals of all rows".to_owned(),
         Solver::Average { parts } => format!("average of {parts} parts"),
         Solver::Virtual { parts } => format!("{parts} virtual clients"),
+        Solver::Likelihood => "one likelihood, released once and reused".to_owned(),
+        Solver::Hybrid(Hybrid { updates, share, clip }) => format!(
+            "hybrid of {updates} analytic updates (clipped to {clip}, {} of the budget) and dp-optimisation",
+            shortest(share)
+        ),
         other => solver(other).to_owned(),
     };
     let schedule = match method.schedule {

@@ -2,7 +2,7 @@
 
 use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, released};
 use crate::settings::{CommitteePrior, Damping, Repair};
-use crate::solve::{LocalSolve, Problem, Task};
+use crate::solve::{Kept, LocalSolve, Problem, Task};
 use crate::{RunError, Seat, Total};
 use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
 
@@ -77,7 +77,7 @@ impl Algorithm for Committee {
     ) -> Result<Answer<()>, PrivacyError> {
         let priors = self.priors();
         let task = query.clone().map(&priors, |(), p| Task { cavity: p.member.clone(), start: p.start.clone() });
-        let none = query.clone().map(&(), |(), ()| None);
+        let none = query.clone().map(&(), |(), ()| Kept::Nothing);
         let solved = self.solver.solve(&self.problem, &task, &none, seat, gate)?;
         let (change, _) = released(solved, self.solver.weight(), gate)?;
         let added = change.map(&priors, from_member_prior);

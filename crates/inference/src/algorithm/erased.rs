@@ -22,6 +22,14 @@ pub trait Protocol: Send + Sync {
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<(Outgoing, Vec<u8>), RunError>;
+    /// The answer that follows from a site's memory alone, and costs nothing; none where its rows are needed. What
+    /// [`Protocol::check`] refuses is refused here too; nothing but that check is given the seat's rows.
+    fn answer_from_memory(
+        &self,
+        query: &[u8],
+        memory: &[u8],
+        seat: &Seat<'_>,
+    ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError>;
     /// The state after some answers.
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError>;
     /// The memory after a receipt, which is a [`Total`] in bytes; an error if no memory follows from it.
@@ -67,6 +75,22 @@ impl<A: Algorithm> Protocol for A {
         Algorithm::check(self, query.get(), &memory, seat)?;
         let answer = Algorithm::answer(self, &query, &memory, seat, gate)?;
         Ok((answer.outgoing, encode(&answer.draft, "a memory")?))
+    }
+
+    fn answer_from_memory(
+        &self,
+        query: &[u8],
+        memory: &[u8],
+        seat: &Seat<'_>,
+    ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError> {
+        if memory.is_empty() {
+            return Ok(None);
+        }
+        let query: Released<A::Query> = decode(query, "a query")?;
+        let memory = decode(memory, "a memory")?;
+        Algorithm::check(self, query.get(), &memory, seat)?;
+        let answer = Algorithm::answer_from_memory(self, &query, &memory, seat.terms)?;
+        answer.map(|answer| Ok((answer.outgoing, encode(&answer.draft, "a memory")?))).transpose()
     }
 
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError> {

@@ -16,14 +16,14 @@ pub use erased::{Folded, Protocol};
 pub(crate) use erased::{decode, encode};
 pub use global_vi::GlobalVi;
 pub use home::{Home, Natural};
-pub use noise_aware::{About, Kept, NoiseAware, Question, Sight};
+pub use noise_aware::{About, AtSite, NoiseAware, Question, Sight};
 pub use own::Own;
 pub use pvi::{Cavity, Pvi, PviState, Remembered};
 pub use readout::Scales;
 pub use source::{Source, SourceTerms};
 
-use crate::solve::Solved;
-use crate::{Moments, RunError, Seat, Total};
+use crate::solve::{Kept, Solved};
+use crate::{RunError, Seat, Terms, Total};
 use privacy::{Gate, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -62,6 +62,19 @@ pub trait Algorithm: Send + Sync {
         gate: &mut dyn Gate,
     ) -> Result<Answer<Self::Memory>, PrivacyError>;
 
+    /// The answer that follows from what the site remembers alone; none where its rows are needed.
+    ///
+    /// Such an answer is free. It is given neither rows nor a gate, and without a gate the only way to an [`Outgoing`] is
+    /// from a [`Released`] value: a free answer is post-processing by its types.
+    fn answer_from_memory(
+        &self,
+        _query: &Released<Self::Query>,
+        _memory: &Self::Memory,
+        _terms: &Terms,
+    ) -> Result<Option<Answer<Self::Memory>>, PrivacyError> {
+        Ok(None)
+    }
+
     /// Takes in the answers to one query, and says what was applied of each.
     fn fold(&self, state: Self::State, answers: &Answers) -> Result<Step<Self::State>, RunError>;
 
@@ -83,7 +96,7 @@ pub trait Algorithm: Send + Sync {
 pub struct Answer<M> {
     /// Goes out.
     pub outgoing: Outgoing,
-    /// Stays.
+    /// Stays. A memory in which nothing of this answer was applied yet: what remains if it never arrives.
     pub draft: M,
 }
 
@@ -130,17 +143,17 @@ struct Weight(f64);
 
 impl StudyConstant for Weight {}
 
-/// A released change, and the moments of the optimiser that made it.
-type ChangeAndMoments = (Released<Vec<f64>>, Released<Option<Moments>>);
+/// A released change, and what the solver keeps.
+type ChangeAndKept = (Released<Vec<f64>>, Released<Kept>);
 
 /// A solver's change as a released one: as it is, or after the gate.
-fn released(solved: Solved, weight: f64, gate: &mut dyn Gate) -> Result<ChangeAndMoments, PrivacyError> {
+fn released(solved: Solved, weight: f64, gate: &mut dyn Gate) -> Result<ChangeAndKept, PrivacyError> {
     match solved {
-        Solved::Released { change, moments } => Ok((change, moments)),
+        Solved::Released { change, kept } => Ok((change, kept)),
         Solved::Sum(sum) => {
             let mut change = Released::zeros(0);
             gate.release(&sum, &mut change)?;
-            let none = Released::zeros(0).map(&(), |_, ()| None);
+            let none = Released::zeros(0).map(&(), |_, ()| Kept::Nothing);
             Ok((change.map(&Weight(weight), |sum, weight| sum.iter().map(|s| s * weight.0).collect()), none))
         }
     }

@@ -69,7 +69,7 @@ pub struct Question {
 
 /// What a site keeps: public, by its type.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct AtSite {
     /// What it heard of its own intercept.
     pub own: Option<Released<Own>>,
 }
@@ -202,7 +202,7 @@ impl NoiseAware {
 impl Algorithm for NoiseAware {
     type State = Sight;
     type Query = Question;
-    type Memory = Kept;
+    type Memory = AtSite;
 
     fn start(&self) -> Sight {
         Sight {
@@ -224,7 +224,7 @@ impl Algorithm for NoiseAware {
     }
 
     /// A finite mean, a positive deviation and a scale for each parameter; moments where the rule has them.
-    fn check(&self, query: &Question, memory: &Kept, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    fn check(&self, query: &Question, memory: &AtSite, seat: &Seat<'_>) -> Result<(), PrivacyError> {
         let d = self.dimension();
         let own = self.home.iter().len();
         check_terms(self.settings.numbers(d + own), seat)?;
@@ -244,13 +244,13 @@ impl Algorithm for NoiseAware {
     fn answer(
         &self,
         query: &Released<Question>,
-        memory: &Kept,
+        memory: &AtSite,
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
-    ) -> Result<Answer<Kept>, PrivacyError> {
+    ) -> Result<Answer<AtSite>, PrivacyError> {
         let Some(home) = self.at_home_of(seat.index, seat.terms.weight) else {
             let sum = self.sum(&self.problem, query.get(), seat, gate)?;
-            return Ok(Answer { outgoing: gate.send(&sum)?, draft: Kept::default() });
+            return Ok(Answer { outgoing: gate.send(&sum)?, draft: AtSite::default() });
         };
         let mut own = memory.own.clone().unwrap_or_else(|| Released::zeros(0).map(&(), |_, ()| Own::new()));
         own.update(query, &(), Own::hear_question);
@@ -262,7 +262,7 @@ impl Algorithm for NoiseAware {
         own.update(&release, &home, Own::hear);
         let shared = release.map(&home, |release, home| home.shared(release));
         let outgoing = Outgoing::post_processed(&shared, seat.terms.shape.grid())?;
-        Ok(Answer { outgoing, draft: Kept { own: Some(own) } })
+        Ok(Answer { outgoing, draft: AtSite { own: Some(own) } })
     }
 
     fn fold(&self, mut state: Sight, answers: &Answers) -> Result<Step<Sight>, RunError> {
@@ -283,7 +283,7 @@ impl Algorithm for NoiseAware {
         Ok(Step { state, applied })
     }
 
-    fn settle(&self, draft: Kept, _: &Released<Total>) -> Result<Kept, PrivacyError> {
+    fn settle(&self, draft: AtSite, _: &Released<Total>) -> Result<AtSite, PrivacyError> {
         Ok(draft)
     }
 
@@ -291,7 +291,7 @@ impl Algorithm for NoiseAware {
         mean_of(&state.served, self.problem.family.len())
     }
 
-    fn at_home(&self, client: usize, memory: &Kept) -> Option<Natural> {
+    fn at_home(&self, client: usize, memory: &AtSite) -> Option<Natural> {
         let home = self.at_home_of(client, 1.0)?;
         Some(memory.own.as_ref().map_or_else(|| home.home.prior(), |own| own.get().natural(&home)))
     }

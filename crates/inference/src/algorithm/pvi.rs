@@ -3,15 +3,13 @@
 use super::home::{Home, Natural, join, part};
 use super::readout::{keep_newest, mean_of};
 use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, released, unlike};
-use crate::optimiser::{Moments, is_within_limits};
+use crate::family::MOST_NATURAL;
+use crate::optimiser::is_within_limits;
 use crate::settings::{Damping, FactorRule, Readout};
-use crate::solve::{LocalSolve, Prior, Problem, Solved, Task};
-use crate::{Family, Gaussian, RunError, Seat, Total};
+use crate::solve::{Kept, LocalSolve, Prior, Problem, Solved, Task};
+use crate::{Family, Gaussian, RunError, Seat, Terms, Total};
 use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
-
-/// No |η| of an honest q or factor is larger. A change between two of these is on the sending grid, which holds 2^38.
-const MOST_NATURAL: f64 = (1_u64 << 36) as f64;
 
 /// Algorithm 1 of Ashman et al. 2022 (arXiv:2202.12275), once for all its private forms: they differ in the solver, the
 /// gate and the cavity.
@@ -57,12 +55,12 @@ pub struct PviState {
 }
 
 /// What a client keeps: public, by its type.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
     /// t_m: the sum of what was applied of this client's changes.
     pub factor: Option<Total>,
-    /// The optimiser's moments.
-    pub moments: Option<Moments>,
+    /// What its solver keeps.
+    pub kept: Kept,
     /// The factor of the site's own intercept; zero where it has none.
     pub own: Natural,
 }
@@ -92,21 +90,41 @@ impl Pvi {
     }
 
     /// The local task, of released values: start at q, leave out the client's own factor.
-    fn task(&self, q: &Released<Vec<f64>>, memory: &Option<Released<Remembered>>, seat: &Seat<'_>) -> Released<Task> {
+    fn task(&self, q: &Released<Vec<f64>>, memory: &Released<Remembered>, terms: &Terms) -> Released<Task> {
         let mut task = q.clone().map(&(), |q, ()| Task { cavity: q.clone(), start: q });
-        match (self.cavity, memory) {
-            (Cavity::OwnFactor, Some(memory)) => task.update(memory, &(), leave_out_factor),
-            (Cavity::OwnFactor, None) => {}
-            (Cavity::ShareOfTotal, _) => {
+        match self.cavity {
+            Cavity::OwnFactor => {
+                task.update(memory, &(), leave_out_factor);
+                let outset = Outset { prior: self.problem.prior.clone(), start: self.problem.start() };
+                task = task.map(&outset, set_out);
+            }
+            Cavity::ShareOfTotal => {
                 // cavity = q − w(q − p) = (1 − w)q + wp
-                task = task.map(seat.terms, |task, terms| scale_cavity(task, 1.0 - terms.weight));
+                task = task.map(terms, |task, terms| scale_cavity(task, 1.0 - terms.weight));
                 let prior = Released::zeros(0).map(&self.problem.prior, |_, prior: &Prior| prior.0.clone());
-                task.update(&prior, seat.terms, |task, prior, terms| {
+                task.update(&prior, terms, |task, prior, terms| {
                     task.cavity.iter_mut().zip(prior).for_each(|(c, p)| *c += terms.weight * p);
                 });
             }
         }
         task
+    }
+
+    /// A change that was released, or follows from what was, on its way to the server: counted from q, not from where the
+    /// search began.
+    fn sent(
+        &self,
+        mut change: Released<Vec<f64>>,
+        q: &Released<Vec<f64>>,
+        task: &Released<Task>,
+        memory: Released<Remembered>,
+    ) -> Result<Answer<Option<Released<Remembered>>>, PrivacyError> {
+        let mut ahead = task.clone().map(&(), |task, ()| task.start);
+        ahead.update(q, &(), |start, q, ()| start.iter_mut().zip(q).for_each(|(s, q)| *s -= q));
+        change.update(&ahead, &(), |change, ahead, ()| change.iter_mut().zip(ahead).for_each(|(c, a)| *c += a));
+        let holding = Holding { rule: self.factor, kept: self.kept, family: self.problem.family };
+        change.update(&memory, &holding, hold);
+        Ok(Answer { outgoing: Outgoing::post_processed(&change, self.sending)?, draft: Some(memory) })
     }
 }
 
@@ -147,37 +165,43 @@ impl Algorithm for Pvi {
     ) -> Result<Answer<Self::Memory>, PrivacyError> {
         let memory = match memory {
             Some(memory) => memory.clone(),
-            None => Released::zeros(0).map(&(), |_, ()| Remembered { factor: None, moments: None, own: [0.0; 2] }),
+            None => Released::zeros(0).map(&(), |_, ()| Remembered::default()),
         };
-        let mut task = self.task(query, &Some(memory.clone()), seat);
-        if self.cavity == Cavity::OwnFactor {
-            task = task.map(&Opening { prior: self.problem.prior.clone(), start: self.problem.start() }, open);
-        }
-        let mut ahead = task.clone().map(&(), |task, ()| task.start);
-        ahead.update(query, &(), |start, q, ()| start.iter_mut().zip(q).for_each(|(s, q)| *s -= q));
-        if let Some(home) = &self.home {
-            task.update(&memory, home, come_home);
-        }
-        let moments = memory.clone().map(&(), |m, ()| m.moments);
-        let solved = self.solver.solve(self.local(), &task, &moments, seat, gate)?;
+        let task = self.task(query, &memory, seat.terms);
+        let kept = memory.clone().map(&(), |m, ()| m.kept);
+        let solved = match &self.home {
+            None => self.solver.solve(&self.problem, &task, &kept, seat, gate)?,
+            Some(home) => {
+                let mut task = task.clone();
+                task.update(&memory, home, come_home);
+                self.solver.solve(&home.problem, &task, &kept, seat, gate)?
+            }
+        };
         if let (Cavity::ShareOfTotal, Solved::Sum(sum)) = (self.cavity, &solved) {
             return Ok(Answer { outgoing: gate.send(sum)?, draft: Some(memory) });
         }
-        let (mut change, moments) = released(solved, self.solver.weight(), gate)?;
-        let mut draft = memory.clone();
+        let (mut change, kept) = released(solved, self.solver.weight(), gate)?;
+        let mut memory = memory;
+        memory.update(&kept, &(), |m, kept, ()| m.kept.clone_from(kept));
         if self.home.is_some() {
-            draft.update(&change, &self.kept, keep_own);
-            check_own(draft.get().own)?;
-            change = change.map(&(), |mut change, ()| {
-                part(&mut change);
-                change
-            });
+            memory.update(&change, &self.kept, keep_own);
+            check_own(memory.get().own)?;
+            change = change.map(&(), without_own);
         }
-        change.update(&ahead, &(), |change, ahead, ()| change.iter_mut().zip(ahead).for_each(|(c, a)| *c += a));
-        let holding = Holding { rule: self.factor, kept: self.kept, family: self.problem.family };
-        change.update(&memory, &holding, hold);
-        draft.update(&moments, &(), |m, moments, ()| m.moments.clone_from(moments));
-        Ok(Answer { outgoing: Outgoing::post_processed(&change, self.sending)?, draft: Some(draft) })
+        self.sent(change, query, &task, memory)
+    }
+
+    fn answer_from_memory(
+        &self,
+        query: &Released<Vec<f64>>,
+        memory: &Self::Memory,
+        terms: &Terms,
+    ) -> Result<Option<Answer<Self::Memory>>, PrivacyError> {
+        let (Cavity::OwnFactor, Some(memory)) = (self.cavity, memory) else { return Ok(None) };
+        let task = self.task(query, memory, terms);
+        let kept = memory.clone().map(&(), |m, ()| m.kept);
+        let change = self.solver.solve_from_memory(&self.problem, &task, &kept);
+        change.map(|change| self.sent(change, query, &task, memory.clone())).transpose()
     }
 
     fn fold(&self, mut state: PviState, answers: &Answers) -> Result<Step<PviState>, RunError> {
@@ -235,6 +259,12 @@ fn keep_own(memory: &mut Remembered, change: &Vec<f64>, kept: &Damping) {
     memory.own = [first + kept.get() * change[0], (second + kept.get() * change[1]).min(0.0)];
 }
 
+/// A change of the shared coordinates alone.
+fn without_own(mut change: Vec<f64>, (): &()) -> Vec<f64> {
+    part(&mut change);
+    change
+}
+
 /// A factor of the site's own intercept is one that [`keep_own`] makes.
 fn check_own([first, second]: Natural) -> Result<(), PrivacyError> {
     let sound = first.abs() <= MOST_NATURAL && (-MOST_NATURAL..=0.0).contains(&second);
@@ -242,18 +272,18 @@ fn check_own([first, second]: Natural) -> Result<(), PrivacyError> {
 }
 
 /// Where learning begins.
-struct Opening {
+struct Outset {
     prior: Prior,
     start: Prior,
 }
 
-impl StudyConstant for Opening {}
+impl StudyConstant for Outset {}
 
 /// As long as nothing was learnt, the search begins where the model wants it. The first changes lead from the prior to
 /// where it ended: factors take up the way to the start too.
-fn open(mut task: Task, opening: &Opening) -> Task {
-    if task.start == opening.prior.0 {
-        task.start.clone_from(&opening.start.0);
+fn set_out(mut task: Task, outset: &Outset) -> Task {
+    if task.start == outset.prior.0 {
+        task.start.clone_from(&outset.start.0);
     }
     task
 }

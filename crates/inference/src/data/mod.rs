@@ -12,6 +12,7 @@ mod rows;
 mod schema;
 mod shard;
 mod split;
+mod synthetic;
 mod table;
 
 pub use encode::Reading;
@@ -24,6 +25,7 @@ pub use rows::{Row, Rows};
 pub use schema::{Column, Kind, Missing, Numeric, Outcome, OutcomeKind, Schema};
 pub use shard::Shard;
 pub use split::Split;
+pub use synthetic::{Drawn, SyntheticLinear};
 pub use table::{Encoded, agree, header, read};
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use crate::linalg;
 use crate::settings::Repair;
 use serde::{Deserialize, Serialize};
 
+/// No |η| of an honest q or factor is larger. A change between two of these is on the sending grid, which holds 2^38.
+pub(crate) const MOST_NATURAL: f64 = (1_u64 << 36) as f64;
+
 /// Which Gaussians over d parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Family {

@@ -63,6 +63,10 @@ impl Model for Linear {
         factor(rows, which, pulls, mean, family)
     }
 
+    fn outcome_variance(&self) -> Option<f64> {
+        Some(self.noise_variance)
+    }
+
     fn mean_curvature(&self, _: f64) -> Option<f64> {
         Some(1.0 / self.noise_variance)
     }

@@ -190,6 +190,11 @@ pub trait Model: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The variance of y around xᵀθ where the likelihood is Gaussian, hence conjugate; none elsewhere.
+    fn outcome_variance(&self) -> Option<f64> {
+        None
+    }
+
     /// Adds scale·x² of each row of `which` to the sum, where parameter j is the coefficient of input j.
     fn moments(&self, rows: &Rows, which: &[usize], scale: f64, sum: &mut Bounded) -> Result<(), PrivacyError> {
         let (mut positions, mut values) = (Vec::new(), Vec::new());

@@ -235,6 +235,101 @@ fn rows_of_protected_clients_and_committees_under_a_curator_are_refused() {
     assert!(refused(&committee), "members send their own posteriors");
 }
 
+/// One whole natural step.
+fn natural() -> Local {
+    Local { optimiser: Optimiser::Natural, learning_rate: 1.0, ..local(1, Batching::All) }
+}
+
+fn hybrid(updates: u64, share: f64) -> Solver {
+    Solver::Hybrid(Hybrid { updates, share, clip: NormBound::new(3.0).unwrap() })
+}
+
+#[test]
+fn a_hybrid_keeps_its_promise_as_a_whole_and_its_opening_keeps_to_its_share() {
+    let base = method(hybrid(2, 0.3), 7, local(5, rate(0.1)), promise());
+    let found = plan(&base, &[500], 4).unwrap();
+    let client = &found.clients[0];
+    let opening = client.opening.as_ref().unwrap();
+    assert_eq!((opening.updates, client.updates, client.charges(), found.rounds), (2, 5, 7, 7));
+    assert_eq!((opening.shape.bound().get(), client.shape.bound().get()), (3.0, 2.0));
+    assert_eq!((opening.event.steps().get(), client.event.steps().get()), (1, 5));
+    let alone = Pld.epsilon(&client.first(2).unwrap(), Delta::new(0.3e-5).unwrap()).unwrap().upper;
+    assert!(alone <= 0.3 && alone > 0.299, "{alone}");
+    assert!(client.certified <= 1.0 && client.certified > 0.999, "{}", client.certified);
+    // What is left is more than simple composition would leave.
+    let parts = Promise { epsilon: Epsilon::new(0.7).unwrap(), ..promise() };
+    let rest = plan(&method(Solver::DpOptimisation, 5, local(5, rate(0.1)), parts), &[500], 4).unwrap();
+    assert!(client.noise_multiplier() < rest.clients[0].noise_multiplier());
+    // The ledger takes the stages in this order and no other.
+    let mut journal = MemoryJournal::default();
+    let mut ledger = Ledger::open(client.grant(&promise()).unwrap(), &mut journal).unwrap();
+    assert!(ledger.charge(&client.event, &mut journal).is_err());
+    for event in [&opening.event, &opening.event, &client.event] {
+        ledger.charge(event, &mut journal).unwrap();
+    }
+    assert!(ledger.charge(&opening.event, &mut journal).is_err());
+}
+
+#[test]
+fn a_given_noise_is_that_of_both_stages_of_a_hybrid() {
+    let z = NoiseMultiplier::new(10.0).unwrap();
+    let given = Promise { noise: Noise::Multiplier(z), epsilon: Epsilon::new(3.0).unwrap(), ..promise() };
+    let rounds = Rounds::UntilSpent { at_most: 1000 };
+    let base = Method { rounds, ..method(hybrid(2, 0.3), 1, local(5, Batching::All), given) };
+    let client = plan(&base, &[500], 4).unwrap().clients.remove(0);
+    let more = client.first(client.charges() + 1).unwrap();
+    assert_eq!(client.opening.as_ref().unwrap().event.noise_multiplier(), Some(z));
+    assert!(client.updates > 1 && client.certified <= 3.0);
+    assert!(Pld.epsilon(&more, client.delta).unwrap().upper > 3.0);
+}
+
+#[test]
+fn a_likelihood_is_planned_for_one_charge_and_all_rounds() {
+    let base = method(Solver::Likelihood, 50, natural(), promise());
+    let base = Method { covariance: Covariance::Full, ..base };
+    let found = plan(&base, &[500, 300], 4).unwrap();
+    assert_eq!((found.rounds, found.messages, found.clients[0].charges()), (50, 100, 1));
+    let once = plan(&Method { rounds: Rounds::Count(1), ..base }, &[500, 300], 4).unwrap();
+    assert_eq!(found.clients, once.clients);
+}
+
+/// Found at a merge: the warning was given for DP optimisation only, and a hybrid's steps draw rows at the same rates.
+#[test]
+fn rates_of_a_hybrid_that_follow_private_rows_are_told() {
+    let drawn = local(2, Batching::PoissonOf { fraction: 0.1, at_least: 1 });
+    let of = |adjacency, local| method(hybrid(2, 0.5), 5, local, Promise { adjacency, ..promise() });
+    assert!(of(Adjacency::AddRemove, drawn).goes_by_private_rows());
+    assert!(!of(Adjacency::Substitute, drawn).goes_by_private_rows());
+    assert!(!of(Adjacency::AddRemove, local(2, rate(0.1))).goes_by_private_rows());
+}
+
+#[test]
+fn conjugate_solvers_refuse_what_they_cannot_do() {
+    let curated = Promise { aggregator: Aggregator::Curator, ..promise() };
+    let full = |solver| Method { covariance: Covariance::Full, ..method(solver, 5, natural(), promise()) };
+    let refused = |method: &Method| plan(method, &[500], 4).is_err();
+    for solver in [Solver::Analytic, Solver::Likelihood] {
+        assert!(!refused(&full(solver)), "{solver:?}");
+        assert!(refused(&Method { promise: Some(curated), ..full(solver) }), "an aggregator");
+        assert!(refused(&Method { scheme: Scheme::GlobalVi, ..full(solver) }), "another algorithm");
+        let with = |change: &dyn Fn(&mut Local)| {
+            let mut local = natural();
+            change(&mut local);
+            refused(&Method { local, ..full(solver) })
+        };
+        assert!(with(&|l| l.batch = rate(0.1)) && with(&|l| l.steps = 2) && with(&|l| l.learning_rate = 0.5));
+        let by_client = Promise { unit: Unit::Client, ..promise() };
+        assert!(refused(&Method { promise: Some(by_client), ..full(solver) }), "rows clipped, clients protected");
+    }
+    assert!(!refused(&Method { covariance: Covariance::MeanField, ..full(Solver::Analytic) }));
+    assert!(refused(&Method { covariance: Covariance::MeanField, ..full(Solver::Likelihood) }));
+    assert!(refused(&Method { rounds: Rounds::UntilSpent { at_most: 9 }, ..full(Solver::Likelihood) }));
+    assert!(refused(&full(hybrid(2, 0.5))), "a full covariance is not for gradients");
+    for (updates, share) in [(0, 0.5), (5, 0.5), (2, 0.0), (2, 1.0), (2, f64::NAN)] {
+        assert!(refused(&method(hybrid(updates, share), 5, local(1, Batching::All), promise())), "{updates}, {share}");
+    }
+}
+
 #[test]
 fn aligned_gradients_are_half_as_many_numbers_and_messages_are_as_long_as_before() {
     let full = local(3, rate(0.1));

@@ -1,8 +1,7 @@
 //! Local averaging: the mean of the changes of K parts, each solved with the likelihood raised to the power K.
 
-use super::{LocalSolve, Problem, Solved, Task, check_part_terms, optimum};
+use super::{Kept, LocalSolve, Problem, Solved, Task, check_part_terms, optimum};
 use crate::Seat;
-use crate::optimiser::Moments;
 use crate::settings::Local;
 use privacy::{Bounded, Gate, PrivacyError, Released};
 
@@ -27,7 +26,7 @@ impl LocalSolve for Average {
         &self,
         problem: &Problem,
         task: &Released<Task>,
-        _: &Released<Option<Moments>>,
+        _: &Released<Kept>,
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {

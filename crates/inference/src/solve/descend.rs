@@ -1,9 +1,9 @@
 //! DP optimisation: the gate stands inside the loop; the answer is post-processing.
 
 use super::clear::natural_of;
-use super::{LocalSolve, Problem, Solved, Task, check_solver_terms};
+use super::{Kept, LocalSolve, Problem, Solved, Task, check_solver_terms};
 use crate::model::{Scratch, seed_of, shifts};
-use crate::optimiser::{Descent, Moments, kl_gradient};
+use crate::optimiser::{Descent, kl_gradient};
 use crate::settings::{Gradients, Local};
 use crate::{Family, Seat};
 use privacy::{Batch, Bounded, Gate, Grain, PrivacyError, Released, StudyConstant};
@@ -51,7 +51,7 @@ impl LocalSolve for Descend {
         &self,
         problem: &Problem,
         task: &Released<Task>,
-        moments: &Released<Option<Moments>>,
+        kept: &Released<Kept>,
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
@@ -59,7 +59,7 @@ impl LocalSolve for Descend {
         let seed = seed_of(&task.get().start);
         let mut constants = Stepping { local: self.local, family: problem.family, inverse_rate, seed };
         let mut walk = task.clone().map(&constants, set_out);
-        walk.update(moments, &constants, take_up);
+        walk.update(kept, &constants, take_up);
         let rows = seat.shard.rows();
         let (mut batch, mut scratch) = (Batch::default(), Scratch::default());
         let mut noised = Released::zeros(gate.shape().dimension());
@@ -76,10 +76,8 @@ impl LocalSolve for Descend {
             walk.update(&noised, &constants, one_step);
             constants.seed = constants.seed.wrapping_add(1);
         }
-        let moments = walk
-            .clone()
-            .map(&constants, |walk, stepping| stepping.local.keep_state.then(|| walk.descent.into_moments()));
-        Ok(Solved::Released { change: walk.map(&constants, change), moments })
+        let kept = walk.clone().map(&constants, keep);
+        Ok(Solved::Released { change: walk.map(&constants, change), kept })
     }
 }
 
@@ -92,10 +90,14 @@ fn set_out(task: Task, constants: &Stepping) -> Walk {
     Walk { task, descent, slope: vec![0.0; 2 * d], shift: Vec::new() }
 }
 
-fn take_up(walk: &mut Walk, moments: &Option<Moments>, constants: &Stepping) {
-    if let Some(moments) = moments {
+fn take_up(walk: &mut Walk, kept: &Kept, constants: &Stepping) {
+    if let Kept::Moments(moments) = kept {
         walk.descent.take_up(moments, &constants.local);
     }
+}
+
+fn keep(walk: Walk, constants: &Stepping) -> Kept {
+    if constants.local.keep_state { Kept::Moments(walk.descent.into_moments()) } else { Kept::Nothing }
 }
 
 /// q moves along Σ̃/rate + ∇(−KL), where Σ̃ is the noised sum of clipped gradients. Aligned gradients by log s are s∘ε∘Σ̃.

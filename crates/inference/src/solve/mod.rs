@@ -1,13 +1,20 @@
 //! Local solvers: how a site moves its factor, and where the gate stands.
 
+mod analytic;
 mod average;
 mod clear;
 mod descend;
+mod hybrid;
+mod likelihood;
 mod perturb;
+mod statistics;
 mod virtual_clients;
 
+pub use analytic::Analytic;
 pub use average::Average;
 pub use descend::Descend;
+pub use hybrid::Hybrid;
+pub use likelihood::Likelihood;
 pub use perturb::Perturb;
 pub use virtual_clients::Virtual;
 
@@ -54,15 +61,27 @@ pub struct Task {
     pub start: Vec<f64>,
 }
 
+/// What a solver keeps from one update of a client to its next.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub enum Kept {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The optimiser's moments.
+    Moments(Moments),
+    /// Sufficient statistics of the rows, as released.
+    Statistics(Vec<f64>),
+}
+
 /// What a solver found.
 #[derive(Debug)]
 pub enum Solved {
-    /// A change computed from released values only, and the optimiser's moments.
+    /// A change computed from released values only.
     Released {
         /// η at the end minus η at the start.
         change: Released<Vec<f64>>,
-        /// What the optimiser may keep for the client's next update.
-        moments: Released<Option<Moments>>,
+        /// What the solver keeps for the client's next update.
+        kept: Released<Kept>,
     },
     /// A clipped sum of changes, which has yet to pass the gate.
     Sum(Bounded),
@@ -75,10 +94,17 @@ pub trait LocalSolve: fmt::Debug + Send + Sync {
         &self,
         problem: &Problem,
         task: &Released<Task>,
-        moments: &Released<Option<Moments>>,
+        kept: &Released<Kept>,
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError>;
+
+    /// The change that follows from what was kept alone; none where the rows are needed.
+    ///
+    /// It is given no rows and no gate, so that it is a function of released values by its signature, and costs nothing.
+    fn solve_from_memory(&self, _: &Problem, _: &Released<Task>, _: &Released<Kept>) -> Option<Released<Vec<f64>>> {
+        None
+    }
 
     /// Refuses terms on which [`LocalSolve::solve`] would fail, by public numbers alone: before anything is charged.
     fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError>;

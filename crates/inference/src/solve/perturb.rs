@@ -1,8 +1,7 @@
 //! Parameter perturbation: solve in the clear and clip the change, which passes the gate once.
 
-use super::{LocalSolve, Problem, Solved, Task, check_solver_terms, optimum};
+use super::{Kept, LocalSolve, Problem, Solved, Task, check_solver_terms, optimum};
 use crate::Seat;
-use crate::optimiser::Moments;
 use crate::settings::Local;
 use privacy::{Bounded, Gate, Grain, PrivacyError, Released};
 
@@ -23,7 +22,7 @@ impl LocalSolve for Perturb {
         &self,
         problem: &Problem,
         task: &Released<Task>,
-        _: &Released<Option<Moments>>,
+        _: &Released<Kept>,
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {

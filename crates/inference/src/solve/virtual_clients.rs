@@ -1,8 +1,7 @@
 //! Virtual clients: every part of a site's rows is a client of its own, and only the sum of their changes leaves.
 
-use super::{LocalSolve, Problem, Solved, Task, check_part_terms, optimum};
+use super::{Kept, LocalSolve, Problem, Solved, Task, check_part_terms, optimum};
 use crate::Seat;
-use crate::optimiser::Moments;
 use crate::settings::Local;
 use privacy::{Bounded, Gate, PrivacyError, Released};
 
@@ -30,7 +29,7 @@ impl LocalSolve for Virtual {
         &self,
         problem: &Problem,
         task: &Released<Task>,
-        _: &Released<Option<Moments>>,
+        _: &Released<Kept>,
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {

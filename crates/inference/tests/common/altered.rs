@@ -46,6 +46,14 @@ impl Protocol for Altered<'_> {
     fn answer(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>, gate: &mut dyn Gate) -> Reply {
         (self.answering)(self.inner, query, memory, seat, gate)
     }
+    fn answer_from_memory(
+        &self,
+        query: &[u8],
+        memory: &[u8],
+        seat: &Seat<'_>,
+    ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError> {
+        self.inner.answer_from_memory(query, memory, seat)
+    }
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError> {
         (self.folding)(self.inner, state, answers)
     }

@@ -7,8 +7,8 @@ pub(crate) mod variants;
 use chacha20::ChaCha20Rng;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Curvature, Damping, DeltaRule, FactorRule,
-    Gradients, Local, Method, Noise, NoiseAware, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme,
-    Solver,
+    Gradients, Hybrid, Local, Method, Noise, NoiseAware, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule,
+    Scheme, Solver,
 };
 use inference::solve::{Prior, Problem, Task};
 use inference::{
@@ -64,8 +64,11 @@ pub(crate) fn logistic() -> Arc<dyn Model> {
     Arc::new(Logistic::default())
 }
 
-/// The model of a method's laws, by its name.
+/// The model of a method's laws: linear where its solver rests on a Gaussian likelihood, elsewhere by its name.
 pub(crate) fn model_of(method: &Method) -> Arc<dyn Model> {
+    if matches!(method.solver, Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_)) {
+        return Arc::new(Linear { noise_variance: 0.25 });
+    }
     let network = |output| Network { hidden: vec![3], output, draws: 2, seed: 5 };
     match method.name.split(',').next() {
         Some("softmax") => Arc::new(Softmax { classes: 3 }),
@@ -91,6 +94,11 @@ pub(crate) fn adam(steps: u64) -> Local {
 /// A local optimisation in closed form.
 pub(crate) fn natural(steps: u64) -> Local {
     Local { batch: Batching::All, optimiser: Optimiser::Natural, learning_rate: 0.7, ..adam(steps) }
+}
+
+/// One whole natural step.
+pub(crate) fn whole_step() -> Local {
+    Local { learning_rate: 1.0, ..natural(1) }
 }
 
 /// ε = 2 under substitution of an example.
@@ -198,6 +206,33 @@ pub(crate) fn private_methods() -> Vec<Method> {
             ..base("network, global vi", Solver::DpOptimisation, at_once, adam(1), curator(1.0))
         },
     ]
+    .into_iter()
+    .chain(conjugate_methods())
+    .collect()
+}
+
+/// One method of each kind for linear regression.
+pub(crate) fn conjugate_methods() -> Vec<Method> {
+    let base = |name: &str, solver, schedule, covariance, promise| Method {
+        name: name.into(),
+        solver,
+        covariance,
+        local: whole_step(),
+        promise: Some(promise),
+        ..open_pvi(schedule)
+    };
+    let promise = promise(1.0, Aggregator::None);
+    let add_remove = Promise { adjacency: Adjacency::AddRemove, ..promise };
+    let (full, mean_field) = (Covariance::Full, Covariance::MeanField);
+    let came = Schedule::Asynchronous(Rates::InverseRows);
+    let hybrid = Solver::Hybrid(Hybrid { updates: 2, share: 0.4, clip: NormBound::new(2.0).unwrap() });
+    vec![
+        base("analytic", Solver::Analytic, Schedule::Synchronous, full, promise),
+        base("analytic, mean-field", Solver::Analytic, came, mean_field, add_remove),
+        base("likelihood", Solver::Likelihood, Schedule::Sequential, full, promise),
+        base("likelihood, as they come", Solver::Likelihood, came, full, add_remove),
+        Method { local: adam(3), ..base("hybrid", hybrid, Schedule::Sequential, mean_field, promise) },
+    ]
 }
 
 /// The same with an intercept of each site's own.
@@ -243,18 +278,11 @@ pub(crate) fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Ro
 
 /// Runs a method on a conjugate problem and compares what it serves with the posterior in closed form.
 pub(crate) fn reaches_the_exact_posterior(method: &Method) {
-    let model: Arc<dyn Model> = Arc::new(Linear { noise_variance: 0.25 });
     let (sites, test) = (sites(), rows(3, 9));
-    let method = Method { local: Local { learning_rate: 1.0, ..natural(1) }, ..method.clone() };
-    let simulation = Simulation { model: model.clone(), ..simulation(&method, &sites, &test) };
-    let mut all = Rows::new(5, 2).unwrap();
-    [40, 25, 60].iter().zip(1..).for_each(|(&n, seed)| rows(n, seed).iter().for_each(|r| all.push(r).unwrap()));
-    let family = Family::Full { dimension: 5 };
-    let prior = family.prior(1.0);
-    let which: Vec<usize> = (0..all.len()).collect();
-    let statistics = model.statistics(&all, &which, &family.gaussian(&prior).unwrap(), family);
-    let exact: Vec<f64> = prior.iter().zip(&statistics).map(|(p, s)| p + s).collect();
-    let record = simulation.run(&mut ()).unwrap();
-    let kl = record.posterior.kl(&family.gaussian(&exact).unwrap());
+    let method = Method { local: whole_step(), ..method.clone() };
+    let model = Arc::new(Linear { noise_variance: 0.25 });
+    let simulation = Simulation { model, ..simulation(&method, &sites, &test) };
+    let exact = simulation.exact_posterior().unwrap().unwrap();
+    let kl = simulation.run(&mut ()).unwrap().posterior.kl(&exact);
     assert!(kl < 1e-6, "{}: KL {kl}", method.name);
 }

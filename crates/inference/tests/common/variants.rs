@@ -1,7 +1,7 @@
 //! Further variants of the methods: relations, batches, bounds, families and models that the first list leaves out; and
 //! the ones that no plan permits.
 
-use super::{adam, logistic, natural, open_pvi, promise};
+use super::{adam, logistic, natural, open_pvi, promise, whole_step};
 use inference::settings::{
     Aggregator, Batching, Clip, Covariance, Local, Method, Promise, Rates, Schedule, Scheme, Solver,
 };
@@ -117,5 +117,8 @@ pub(crate) fn refused() -> Vec<(Method, &'static str)> {
         (Method { covariance: Covariance::Full, ..global("full, global vi", rate, nobody) }, "R002"),
         (Method { covariance: Covariance::Full, ..at_once("full, by gradients", VIRTUAL, adam(2), nobody) }, "R002"),
         (Method { local: natural(1), ..descent("natural, dp optimisation", rate, nobody) }, "R002"),
+        (at_once("likelihood, mean-field", Solver::Likelihood, natural(1), nobody), "R002"),
+        (full("analytic, curator", Solver::Analytic, promise(1.0, Aggregator::Curator)), "R002"),
+        (Method { local: whole_step(), ..full("analytic, by client", Solver::Analytic, by_client(nobody)) }, "P002"),
     ]
 }

@@ -27,8 +27,8 @@ impl Engine for Fake {
         Ok(DataSummary { source: "fake".into(), inputs: vec!["a".into()], train_rows: 9, test_rows: 1, clients })
     }
 
-    fn data_schema(&self) -> String {
-        "outcome = 'y'".to_owned()
+    fn data_schema(&self) -> Option<String> {
+        Some("outcome = 'y'".to_owned())
     }
 
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure> {
@@ -37,8 +37,15 @@ impl Engine for Fake {
             return Err(Failure::usage("the power went out", "try again"));
         }
         let (accuracy, log_likelihood) = (Some(0.8), -0.4);
-        let point =
-            CurvePoint { round: 1, messages: 10, epsilon: None, accuracy, log_likelihood, absolute_error: None };
+        let point = CurvePoint {
+            round: 1,
+            messages: 10,
+            epsilon: None,
+            accuracy,
+            log_likelihood,
+            absolute_error: None,
+            kl: None,
+        };
         observer.round(&point, 1, 1.0);
         Ok(Finished {
             seed,
@@ -51,6 +58,7 @@ impl Engine for Fake {
             auc: None,
             absolute_error: None,
             root_squared_error: None,
+            kl: None,
             sites: Vec::new(),
             curve: vec![point],
             posterior: Marginals { mean: vec![1.5], deviation: vec![0.1], precision: None },

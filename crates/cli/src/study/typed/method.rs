@@ -1,6 +1,7 @@
 //! `[[method]]` as typed: the words for what is asked, how it is solved and when it ends.
 
 use super::PrivacyAsTyped;
+use crate::study::hybrid::OpeningAsTyped;
 use serde::Deserialize;
 
 /// `[[method]]`
@@ -15,6 +16,8 @@ pub(crate) struct MethodAsTyped {
     pub(crate) solver: Option<SolverWord>,
     /// average, virtual: K.
     pub(crate) parts: Option<u32>,
+    /// hybrid: its analytic updates.
+    pub(crate) opening: Option<OpeningAsTyped>,
     #[serde(default)]
     pub(crate) schedule: ScheduleWord,
     /// asynchronous: how often clients come back.
@@ -88,6 +91,9 @@ pub(crate) enum SolverWord {
     Perturb,
     Average,
     Virtual,
+    Analytic,
+    Likelihood,
+    Hybrid,
 }
 
 /// Who is asked when.
