@@ -146,6 +146,9 @@ pub(crate) struct PredictArguments {
     /// Which method's posterior; not needed if the study has one
     #[arg(long, value_name = "NAME")]
     pub(crate) method: Option<String>,
+    /// The site that the rows are of, where the method has an intercept of each site's own; without it, an unknown one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) site: Option<String>,
 }
 
 /// What is asked about data sets.

@@ -32,6 +32,11 @@ impl Work<'_> {
         }
     }
 
+    /// Prior precision of an intercept of each site's own, where the work has one.
+    pub(crate) fn site_intercept(&self) -> Option<f64> {
+        if let Self::Method(method) = self { method.site_intercept } else { None }
+    }
+
     /// Whether what is left is one posterior: sites' own fits are many, and a constant has none.
     pub(crate) fn has_posterior(&self) -> bool {
         matches!(self, Self::Method(_) | Self::NonPrivate(_))

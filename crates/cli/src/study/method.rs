@@ -82,7 +82,7 @@ fn method(at: &At<'_>) -> Result<Method, Fault> {
         factor: factor(at, promise.as_ref())?,
         readout: readout(at)?,
         local,
-        site_intercept: None,
+        site_intercept: site_intercept(at, (scheme, solver, covariance), promise.as_ref())?,
         promise,
     })
 }
@@ -170,6 +170,34 @@ fn check_solver(at: &At<'_>, scheme: Scheme, solver: Solver, family: Covariance,
         return Err(at.fault("local.steps", "S009", why, "leave steps out, and set rounds"));
     }
     Ok(())
+}
+
+/// An intercept of each site's own, with what it cannot be combined with.
+fn site_intercept(
+    at: &At<'_>,
+    (scheme, solver, family): (Scheme, Solver, Covariance),
+    promise: Option<&Promise>,
+) -> Result<Option<f64>, Fault> {
+    let Some(typed) = at.typed.site_intercept else { return Ok(None) };
+    if !(typed.precision.is_finite() && typed.precision > 0.0) {
+        let why = format!("site_intercept.precision is {}, expected a finite number over 0", typed.precision);
+        return Err(at.fault("site_intercept", "S004", &why, "for example site_intercept = { precision = 1.0 }"));
+    }
+    let (why, hint) = if promise.is_some_and(|p| p.aggregator != Aggregator::None) {
+        (
+            "a site's own intercept passes its own gate and never leaves it, so there is no sum to add it to",
+            "no aggregator",
+        )
+    } else if !matches!(scheme, Scheme::Pvi | Scheme::NoiseAware(_)) {
+        ("sites keep an intercept of their own in PVI and noise-aware PVI only", "use one of these")
+    } else if matches!(solver, Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_)) {
+        ("this solver has no intercept of each site's own", "use dp-optimisation, perturb, average or virtual")
+    } else if family == Covariance::Full {
+        ("with an intercept of each site's own q is mean-field", "use covariance = \"mean-field\"")
+    } else {
+        return Ok(Some(typed.precision));
+    };
+    Err(at.fault("site_intercept", "S009", why, &format!("{hint}, or leave site_intercept out")))
 }
 
 fn schedule(at: &At<'_>) -> Result<Schedule, Fault> {

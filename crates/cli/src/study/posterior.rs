@@ -17,6 +17,28 @@ pub(crate) struct Marginals {
     pub(crate) deviation: Vec<f64>,
     /// Lower triangle of the precision, row by row, for a full covariance; none for independent coordinates.
     pub(crate) precision: Option<Vec<f64>>,
+    /// Intercepts of the sites' own, where the method has them. In a study each stays at its site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) intercepts: Option<Intercepts>,
+}
+
+/// What each site learnt for itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Intercepts {
+    /// Deviation of the prior: what is known of a site that was not in the study.
+    pub(crate) prior_deviation: f64,
+    /// Of each site.
+    pub(crate) sites: Vec<OwnIntercept>,
+}
+
+/// One site's own intercept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OwnIntercept {
+    pub(crate) site: String,
+    pub(crate) mean: f64,
+    pub(crate) deviation: f64,
 }
 
 /// The file.

@@ -22,6 +22,7 @@ pub(crate) fn text(arguments: &PredictArguments, predictor: &Predictor, json: bo
     if let Some(schema) = &arguments.schema {
         posterior.data_schema = String::from_utf8_lossy(&read(schema)?).into_owned();
     }
+    join(&mut posterior, arguments.site.as_deref())?;
     let predictions = predictor(&posterior, &read(&arguments.data)?)?;
     if json {
         return Ok(object(&posterior, &predictions));
@@ -29,6 +30,35 @@ pub(crate) fn text(arguments: &PredictArguments, predictor: &Predictor, json: bo
     // What the numbers are goes to standard error, so that standard output is the table alone.
     let _ = writeln!(std::io::stderr(), "{}", about(&posterior, &predictions));
     Ok(table(&predictions, &likelihood::levels(&posterior.data_schema)))
+}
+
+/// Puts the intercept of the site that the rows are of behind the shared numbers: its own, or an unknown site's.
+fn join(posterior: &mut Posterior, site: Option<&str>) -> Result<(), Failure> {
+    let Some(intercepts) = &posterior.posterior.intercepts else {
+        return match site {
+            None => Ok(()),
+            Some(_) => {
+                let message = format!("{:?} has no intercept of each site's own", posterior.method);
+                Err(Failure::usage(message, "leave --site out: all sites are predicted alike"))
+            }
+        };
+    };
+    let names = || intercepts.sites.iter().map(|own| own.site.as_str());
+    let (mean, deviation) = match site {
+        None => (0.0, intercepts.prior_deviation),
+        Some(site) => match intercepts.sites.iter().find(|own| own.site == site) {
+            Some(own) => (own.mean, own.deviation),
+            None => {
+                let close = nearest(site, names()).map_or_else(String::new, |name| format!("did you mean {name:?}? "));
+                let listed = names().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+                let message = format!("no site {site:?} took part in {:?}", posterior.study);
+                return Err(Failure::usage(message, format!("{close}--site is one of {listed}")));
+            }
+        },
+    };
+    posterior.posterior.mean.push(mean);
+    posterior.posterior.deviation.push(deviation);
+    Ok(())
 }
 
 /// Which posterior was asked, and what the columns are.
@@ -178,7 +208,7 @@ fn object(posterior: &Posterior, predictions: &Predictions) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::posterior::{Marginals, StoredModel};
+    use super::super::posterior::{Intercepts, Marginals, OwnIntercept, StoredModel};
     use super::*;
 
     fn posterior(method: &str) -> Posterior {
@@ -192,7 +222,7 @@ mod tests {
             bias: false,
             inputs: vec!["a".into()],
             data_schema: "stored".into(),
-            posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None },
+            posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, intercepts: None },
         }
     }
 
@@ -210,13 +240,30 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_a_site_have_its_own_intercept_and_others_the_priors() {
+        let mut own = posterior("own");
+        let site = |site: &str, mean| OwnIntercept { site: site.into(), mean, deviation: 0.25 };
+        let sites = vec![site("north", -1.0), site("south", 2.0)];
+        own.posterior.intercepts = Some(Intercepts { prior_deviation: 0.5, sites });
+        let joined = |site| {
+            let mut joined = own.clone();
+            join(&mut joined, site).map(|()| (joined.posterior.mean[1], joined.posterior.deviation[1]))
+        };
+        assert_eq!(joined(Some("south")).unwrap(), (2.0, 0.25));
+        assert_eq!(joined(None).unwrap(), (0.0, 0.5));
+        let refused = joined(Some("sout")).unwrap_err();
+        assert_eq!(refused.hint(), "did you mean \"south\"? --site is one of \"north\", \"south\"");
+        assert_eq!(join(&mut posterior("shared"), Some("north")).unwrap_err().code(), "C001");
+    }
+
+    #[test]
     fn a_stored_posterior_and_a_csv_reach_the_predictor() {
         let root = std::env::temp_dir().join(format!("posterity-predict-{}", std::process::id()));
         std::fs::create_dir_all(root.join("posterior")).unwrap();
         std::fs::write(root.join("posterior/a.json"), serde_json::to_string(&posterior("a")).unwrap()).unwrap();
         std::fs::write(root.join("rows.csv"), "a\n1\n").unwrap();
         let data = root.join("rows.csv");
-        let arguments = PredictArguments { results: root.clone(), data, schema: None, method: None };
+        let arguments = PredictArguments { results: root.clone(), data, schema: None, method: None, site: None };
         let predictor = |posterior: &Posterior, csv: &[u8]| {
             assert_eq!((posterior.data_schema.as_str(), csv), ("stored", b"a\n1\n".as_slice()));
             let prediction = Prediction::Normal { mean: 1.0, deviation: 1.25 };

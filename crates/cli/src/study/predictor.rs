@@ -21,13 +21,15 @@ pub(crate) fn predict(posterior: &Posterior, csv: &[u8]) -> Result<Predictions, 
         let message = "the schema makes other inputs of a row than the posterior was learnt with";
         return Err(Failure::usage(message, "leave --schema out: the run stored the schema that fits"));
     }
+    let own = posterior.posterior.intercepts.is_some();
+    let rows = if own { table.rows.with_a_one() } else { table.rows };
     let improper = || Failure::usage("the stored posterior is not a proper distribution", "run the study again");
     let model = likelihood::model(&posterior.model.clone().likelihood(), schema.classes(), posterior.seed);
-    let fits = |q: &Gaussian| q.dimension() == model.parameters(table.rows.width());
+    let fits = |q: &Gaussian| q.dimension() == model.parameters(rows.width());
     let q = gaussian(posterior).filter(fits).ok_or_else(improper)?;
-    let predictions = model.predict(&table.rows, &q);
+    let predictions = model.predict(&rows, &q);
     let of = predicted(&schema, predictions.first());
-    let intervals = intervals(&posterior.model, &predictions, &table.rows, &q);
+    let intervals = intervals(&posterior.model, &predictions, &rows, &q);
     let (centre, scale) = scale_of(&schema);
     let rows =
         table.keys.slots().iter().zip(predictions.into_iter().zip(intervals)).map(|(id, (prediction, interval))| {
@@ -103,7 +105,7 @@ mod tests {
             bias: false,
             inputs: vec!["age".into()],
             data_schema: format!("outcome = {outcome}\n{COLUMNS}"),
-            posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None },
+            posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, intercepts: None },
         }
     }
 
@@ -145,7 +147,8 @@ mod tests {
     fn several_classes_have_a_probability_each_and_networks_no_interval() {
         let outcome = "{ column = \"stage\", levels = [\"I\", \"II\", \"III\"] }";
         let mut softmax = posterior(StoredModel::Softmax, outcome);
-        softmax.posterior = Marginals { mean: vec![-1.0, 0.0, 2.0], deviation: vec![0.5; 3], precision: None };
+        softmax.posterior =
+            Marginals { mean: vec![-1.0, 0.0, 2.0], deviation: vec![0.5; 3], precision: None, intercepts: None };
         let found = predict(&softmax, b"age\n60\n").unwrap();
         let Prediction::Classes(p) = &found.rows[0].prediction else { panic!() };
         assert!(p[0] < p[1] && p[1] < p[2] && (p.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{p:?}");
@@ -153,7 +156,8 @@ mod tests {
         let model = StoredModel::Network { hidden: vec![2], draws: 3 };
         let mut network = posterior(model, "{ column = \"ill\", levels = [\"no\", \"yes\"] }");
         assert!(predict(&network, b"age\n60\n").is_err(), "one number for five weights");
-        network.posterior = Marginals { mean: vec![0.5; 5], deviation: vec![0.1; 5], precision: None };
+        network.posterior =
+            Marginals { mean: vec![0.5; 5], deviation: vec![0.1; 5], precision: None, intercepts: None };
         let found = predict(&network, b"age\n60\n").unwrap();
         assert_eq!((found.of.as_str(), found.rows[0].interval), ("ill = yes", None));
     }

@@ -4,7 +4,7 @@ use super::columns;
 use super::engine::{Engine, Work};
 use super::likelihood;
 use super::meant::Study;
-use super::posterior::Marginals;
+use super::posterior::{Intercepts, Marginals, OwnIntercept};
 use super::state::Finished;
 use crate::clock::cpu_seconds;
 use crate::datasets;
@@ -12,7 +12,8 @@ use crate::failure::Failure;
 use inference::results::{ClientSummary, DataSummary};
 use inference::settings::Method;
 use inference::{
-    Encoded, Federation, Gaussian, Model, Observer, OutcomeKind, Partition, Record, Schema, Simulation, Split,
+    Encoded, Federation, Gaussian, Model, Observer, OutcomeKind, Partition, Record, Schema, Simulation, SiteIntercept,
+    Split,
 };
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -100,8 +101,11 @@ impl Engine for Simulator {
     }
 
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure> {
-        let federation = self.federation(seed)?;
+        let mut federation = self.federation(seed)?;
         let start = cpu_seconds();
+        if work.site_intercept().is_some() {
+            federation = federation.with_own_input();
+        }
         let record = worked(work, observer, |method| Simulation {
             method,
             sites: &federation.sites,
@@ -111,7 +115,7 @@ impl Engine for Simulator {
             seed,
             data: self.dealt(),
         })?;
-        Ok(in_units(finished(record, cpu_seconds() - start), self.unit))
+        Ok(in_units(finished(record, work.site_intercept(), cpu_seconds() - start), self.unit))
     }
 }
 
@@ -133,8 +137,11 @@ where
 }
 
 /// A record as it is kept.
-pub(super) fn finished(record: Record, cpu_seconds: f64) -> Finished {
-    let posterior = marginals(&record.posterior);
+pub(super) fn finished(record: Record, site_intercept: Option<f64>, cpu_seconds: f64) -> Finished {
+    let own = |own: &SiteIntercept| OwnIntercept { site: own.site.clone(), mean: own.mean, deviation: own.deviation };
+    let sites = record.intercepts.iter().map(own).collect();
+    let intercepts = site_intercept.map(|precision| Intercepts { prior_deviation: precision.sqrt().recip(), sites });
+    let posterior = Marginals { intercepts, ..marginals(&record.posterior) };
     Finished::of(record, posterior, cpu_seconds)
 }
 
@@ -165,5 +172,5 @@ fn in_units(mut finished: Finished, scale: f64) -> Finished {
 }
 
 fn marginals(q: &Gaussian) -> Marginals {
-    Marginals { mean: q.mean().to_vec(), deviation: q.deviations(), precision: q.packed_precision() }
+    Marginals { mean: q.mean().to_vec(), deviation: q.deviations(), precision: q.packed_precision(), intercepts: None }
 }

@@ -158,8 +158,11 @@ impl Engine for Made {
     }
 
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure> {
-        let drawn = self.draw(seed)?;
+        let mut drawn = self.draw(seed)?;
         let start = cpu_seconds();
+        if work.site_intercept().is_some() {
+            drawn.federation = drawn.federation.with_own_input();
+        }
         let record = worked(work, observer, |method| Simulation {
             method,
             sites: &drawn.federation.sites,
@@ -169,6 +172,6 @@ impl Engine for Made {
             seed,
             data: self.digest(),
         })?;
-        Ok(finished(record, cpu_seconds() - start))
+        Ok(finished(record, work.site_intercept(), cpu_seconds() - start))
     }
 }

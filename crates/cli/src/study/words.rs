@@ -94,7 +94,11 @@ pub(crate) fn method(method: &Method) -> String {
     };
     let covariance = if method.covariance == Covariance::Full { ", full covariance" } else { "" };
     let damping = rounded(method.damping.get());
-    format!("{scheme}, {solver}, {schedule}, {rounds}, damping {damping}{covariance}")
+    let own = match method.site_intercept {
+        Some(precision) => format!(", an intercept of each site's own with prior precision {}", shortest(precision)),
+        None => String::new(),
+    };
+    format!("{scheme}, {solver}, {schedule}, {rounds}, damping {damping}{covariance}{own}")
 }
 
 /// A damping without the digits that its grid adds.

@@ -35,7 +35,17 @@ pub(crate) struct MethodAsTyped {
     pub(crate) local: Option<LocalAsTyped>,
     /// noise-aware: its rule and constants.
     pub(crate) noise_aware: Option<NoiseAwareAsTyped>,
+    /// An intercept of each site's own.
+    pub(crate) site_intercept: Option<SiteInterceptAsTyped>,
     pub(crate) privacy: Option<PrivacyAsTyped>,
+}
+
+/// `site_intercept`
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SiteInterceptAsTyped {
+    /// Of its prior.
+    pub(crate) precision: f64,
 }
 
 /// What is asked and folded.
