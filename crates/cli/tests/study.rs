@@ -229,6 +229,15 @@ fn choices_that_exclude_each_other_are_refused() {
     refused("natural", &changed("\"adam\"", "\"natural\""), "S009", "local =", "natural steps");
     let full = changed("damping = 0.1", "damping = 0.1\ncovariance = \"full\"");
     refused("full", &full, "S009", "covariance", "full covariance");
+    let aligned = changed("learning_rate = 0.05", "learning_rate = 0.05, gradients = \"aligned\"");
+    refused("aligned", &aligned, "S009", "local =", "aligned gradients are for networks");
+    let global = aligned.replacen("\"pvi\"", "\"global-vi\"", 1).replace("kind = \"logistic\"", "kind = \"network\"");
+    refused("aligned-global", &global, "S009", "local =", "local steps of DP optimisation");
+    let first = "algorithm = \"pvi\"\nsolver = \"dp-optimisation\"\n";
+    let steps = "local = { steps = 10, rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }\n";
+    let curved = changed(first, "algorithm = \"noise-aware\"\n").replacen(steps, "", 1);
+    let curved = curved.replace("kind = \"logistic\"", "kind = \"network\"");
+    refused("second moments", &curved, "S009", "algorithm = \"noise-aware\"", "linear and logistic models");
     refused("committee", &changed("\"pvi\"", "\"committee\""), "S009", "rounds = 20", "one round");
     let moments = changed("aggregator = \"none\"", "accountant = \"moments\"");
     refused("moments", &moments, "S009", "privacy =", "add-remove only");

@@ -72,6 +72,8 @@ pub(crate) const ALL: &[Entry] = &[
         title: "two choices of a method exclude each other",
         text: "Natural steps and full covariances are computed in the clear, so they do not go with a solver that noises\n\
                every step; a committee has one round; rounds until the budget is spent need a given noise multiplier.\n\
+               Aligned gradients are for local steps of DP optimisation on a network, second moments for linear and logistic\n\
+               models.\n\
                The message says which two meet. Exit code 2.",
     },
     Entry {

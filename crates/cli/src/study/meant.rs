@@ -105,14 +105,16 @@ impl Study {
         let typed: StudyAsTyped = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
         check_names(&typed, &source)?;
         let (first, columns) = partitions(&typed, &source)?;
+        let (model, methods) = (model(&typed.model, &source)?, method::all(&typed.methods, &source)?);
+        method::check_model(&methods, &model.kind, &source)?;
         Ok(Self {
             data: data(&typed, &source, &first, &columns)?,
             partition: first,
             columns,
             figures: figure::all(&typed, &source)?,
             paper: typed.paper,
-            model: model(&typed.model, &source)?,
-            methods: method::all(&typed.methods, &source)?,
+            model,
+            methods,
             name: typed.study.name,
             seeds: typed.study.seeds,
             file,

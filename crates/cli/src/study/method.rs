@@ -2,14 +2,15 @@
 
 use super::fault::{Fault, Source};
 use super::hybrid;
+use super::meant::Likelihood;
 use super::typed::{
     AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, GradientsWord, LocalAsTyped,
     MethodAsTyped, RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
 };
 use super::{noise_aware, promise};
 use inference::settings::{
-    Aggregator, Batching, Chart, CommitteePrior, Covariance, Damping, FactorRule, Gradients, Local, Method, Optimiser,
-    Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Chart, CommitteePrior, Covariance, Curvature, Damping, FactorRule, Gradients, Local, Method,
+    Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use privacy::SamplingRate;
 
@@ -140,6 +141,40 @@ fn solver(at: &At<'_>) -> Result<Solver, Fault> {
     }
 }
 
+/// Methods with the models that they are not for; the library refuses these too, but without a line.
+pub(super) fn check_model(methods: &[Method], kind: &Likelihood, source: &Source<'_>) -> Result<(), Fault> {
+    let of_lines = matches!(kind, Likelihood::Linear { .. } | Likelihood::Logistic { .. });
+    let by_draws = matches!(kind, Likelihood::Network { .. });
+    for (index, method) in methods.iter().enumerate() {
+        let moments =
+            matches!(method.scheme, Scheme::NoiseAware(n) if matches!(n.curvature, Curvature::Moments { .. }));
+        let (key, why, hint) = if method.local.gradients == Gradients::Aligned && !by_draws {
+            (
+                "local.gradients",
+                "aligned gradients are for networks, which draw their parameters once for a batch",
+                "use gradients = \"full\"",
+            )
+        } else if moments && !of_lines {
+            (
+                "algorithm",
+                "the rule of second moments is for linear and logistic models",
+                "use noise_aware = { curvature = \"every-round\" }",
+            )
+        } else if method.site_intercept.is_some() && !of_lines {
+            (
+                "site_intercept",
+                "an intercept of each site's own is for linear and logistic models",
+                "leave site_intercept out",
+            )
+        } else {
+            continue;
+        };
+        let message = format!("method {:?}: {why}", method.name);
+        return Err(source.fault(&format!("method.{index}.{key}"), "S009", message, hint));
+    }
+    Ok(())
+}
+
 /// Solvers with the optimisers, families and algorithms that they cannot have.
 fn check_solver(at: &At<'_>, scheme: Scheme, solver: Solver, family: Covariance, local: &Local) -> Result<(), Fault> {
     let natural = local.optimiser == Optimiser::Natural;
@@ -148,6 +183,11 @@ fn check_solver(at: &At<'_>, scheme: Scheme, solver: Solver, family: Covariance,
     if natural && by_gradient {
         let why = "natural steps are taken in the clear, but here every step's gradient is clipped and noised";
         return Err(at.fault("local.optimiser", "S009", why, "use sgd, adagrad or adam"));
+    }
+    let local_steps = solver == Solver::DpOptimisation && matches!(scheme, Scheme::Pvi | Scheme::Committee(_));
+    if local.gradients == Gradients::Aligned && !local_steps {
+        let why = "aligned gradients belong to local steps of DP optimisation, of pvi or a committee";
+        return Err(at.fault("local.gradients", "S009", why, "use gradients = \"full\""));
     }
     if family == Covariance::Full && by_gradient {
         let why = "a full covariance is solved in the clear, but here every step's gradient is clipped and noised";

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Studies that come with the program, and what they are.
-const TABLES: [(&str, &str, &str); 9] = [
+const TABLES: [(&str, &str, &str); 10] = [
     (
         "workshop-table5",
         "Sharma et al. 2019, Table 5: PVI, global VI and DP-PVI on three splits of Adult",
@@ -32,6 +32,11 @@ const TABLES: [(&str, &str, &str); 9] = [
         "tmlr-fig3",
         "Heikkilä et al. (TMLR), Figure 3: 200 clients with a trusted aggregator at ε = 0.5 on three splits of Adult",
         include_str!("../../../../studies/tmlr-fig3.toml"),
+    ),
+    (
+        "tmlr-fig4",
+        "Heikkilä et al. (TMLR), Figure 4: a Bayesian network at ε = 2 on the balanced split of Adult",
+        include_str!("../../../../studies/tmlr-fig4.toml"),
     ),
     (
         "thesis-fig4.4",
