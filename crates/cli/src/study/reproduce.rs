@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Studies that come with the program, and what they are.
-const TABLES: [(&str, &str, &str); 10] = [
+const TABLES: [(&str, &str, &str); 11] = [
     (
         "workshop-table5",
         "Sharma et al. 2019, Table 5: PVI, global VI and DP-PVI on three splits of Adult",
@@ -37,6 +37,11 @@ const TABLES: [(&str, &str, &str); 10] = [
         "tmlr-fig4",
         "Heikkilä et al. (TMLR), Figure 4: a Bayesian network at ε = 2 on the balanced split of Adult",
         include_str!("../../../../studies/tmlr-fig4.toml"),
+    ),
+    (
+        "heart-sites",
+        "What federation buys each of four hospitals, with an intercept of its own, and one that has 20 patients",
+        include_str!("../../../../studies/heart-sites.toml"),
     ),
     (
         "thesis-fig4.4",

@@ -201,7 +201,10 @@ pub(crate) fn data(study: &Study) -> String {
 pub(crate) fn partition(partition: &Partition) -> String {
     match partition {
         Partition::Even { clients } => format!("{clients}, of the same size"),
-        Partition::Column { column } => format!("one for each {column}"),
+        Partition::Column { column, at_most } => {
+            let cut = at_most.iter().map(|(name, most)| format!(", at most {most} training rows at {name}"));
+            format!("one for each {column}{}", cut.collect::<String>())
+        }
         Partition::Skewed(Skew { clients, rho, kappa }) => {
             format!("{clients}, skewed (rho {}, kappa {})", shortest(*rho), kappa)
         }
