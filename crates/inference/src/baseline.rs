@@ -4,8 +4,8 @@ use crate::record::{Record, Scores, SiteScores};
 use crate::results::CurvePoint;
 use crate::score::{calibration, scores, scores_at};
 use crate::settings::{
-    Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, Method, Optimiser, Readout, Repair, Rounds,
-    Schedule, Scheme, Solver,
+    Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, Method, NoiseReading, Optimiser, Readout,
+    Repair, Rounds, Schedule, Scheme, Solver,
 };
 use crate::simulate::Simulation;
 use crate::solve::{Prior, Problem, Task, optimum};
@@ -130,7 +130,7 @@ impl Simulation<'_> {
             damping: Damping::NONE,
             covariance: Covariance::MeanField,
             factor: FactorRule::Free,
-            readout: Readout { repair: Repair::Project, average: 1 },
+            readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
             local: Local { batch: Batching::Poisson(rate), ..BY_STEPS },
             site_intercept: None,
             promise: None,

@@ -6,8 +6,8 @@ pub use conjugate::PlannedStage;
 
 use crate::RunError;
 use crate::settings::{
-    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Gradients, Hybrid, Method, Noise, Optimiser, Promise,
-    Rates, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Gradients, Hybrid, Method, Noise, NoiseReading,
+    Optimiser, Promise, Rates, Rounds, Schedule, Scheme, Solver,
 };
 use privacy::accounting::moments::Moments;
 use privacy::accounting::zcdp::Zcdp;
@@ -336,6 +336,10 @@ fn coherent(method: &Method) -> Result<(), RunError> {
     }
     if method.site_intercept.is_some() {
         site_intercept_is_possible(method)?;
+    }
+    let by_adam = method.solver == Solver::DpOptimisation && method.local.optimiser == Optimiser::Adam;
+    if method.readout.noise == NoiseReading::Aware && !(method.scheme == Scheme::Pvi && by_adam) {
+        return refuse("the noise-aware readout is for PVI by DP optimisation with Adam, whose noise it knows");
     }
     Ok(())
 }

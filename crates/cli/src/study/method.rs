@@ -5,12 +5,12 @@ use super::hybrid;
 use super::meant::Likelihood;
 use super::typed::{
     AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, GradientsWord, LocalAsTyped,
-    MethodAsTyped, RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
+    MethodAsTyped, NoiseWord, RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
 };
 use super::{noise_aware, promise};
 use inference::settings::{
     Aggregator, Batching, Chart, CommitteePrior, Covariance, Curvature, Damping, FactorRule, Gradients, Local, Method,
-    Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use privacy::SamplingRate;
 
@@ -189,6 +189,11 @@ fn check_solver(at: &At<'_>, scheme: Scheme, solver: Solver, family: Covariance,
         let why = "aligned gradients belong to local steps of DP optimisation, of pvi or a committee";
         return Err(at.fault("local.gradients", "S009", why, "use gradients = \"full\""));
     }
+    let adam = solver == Solver::DpOptimisation && local.optimiser == Optimiser::Adam && scheme == Scheme::Pvi;
+    if at.typed.readout.noise == NoiseWord::Aware && !adam {
+        let why = "the noise-aware readout is for PVI by DP optimisation with Adam, whose noise it knows";
+        return Err(at.fault("readout.noise", "S009", why, "leave noise out of the readout"));
+    }
     if family == Covariance::Full && by_gradient {
         let why = "a full covariance is solved in the clear, but here every step's gradient is clipped and noised";
         return Err(at.fault("covariance", "S009", why, "use covariance = \"mean-field\", or another solver"));
@@ -326,9 +331,13 @@ fn readout(at: &At<'_>) -> Result<Readout, Fault> {
         }
     };
     let usual = if at.typed.algorithm == AlgorithmWord::NoiseAware { noise_aware::average() } else { 1 };
+    let noise = match typed.noise {
+        NoiseWord::Plain => NoiseReading::Plain,
+        NoiseWord::Aware => NoiseReading::Aware,
+    };
     match typed.average {
         Some(0) => Err(at.fault("readout.average", "S004", "average is 0", "1 serves the last round")),
-        average => Ok(Readout { repair, average: average.unwrap_or(usual) }),
+        average => Ok(Readout { repair, average: average.unwrap_or(usual), noise }),
     }
 }
 

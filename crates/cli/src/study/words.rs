@@ -4,7 +4,7 @@ use super::meant::{Likelihood, Model, Study};
 use crate::digits::shortest;
 use inference::settings::{
     Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, Curvature, DeltaRule, FactorRule, Gradients, Hybrid,
-    Method, Noise, NoiseAware, Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
+    Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use inference::{Expectation, Partition, Predictive, Skew, Split};
 use privacy::{Adjacency, Unit};
@@ -144,7 +144,8 @@ pub(crate) fn readout(method: &Method) -> Option<String> {
         FactorRule::Reset => Some("clients give up a factor's coordinate where its precision is negative".to_owned()),
     };
     let average = (method.readout.average > 1).then(|| format!("mean of the last {} rounds", method.readout.average));
-    let parts: Vec<String> = factor.into_iter().chain(repair).chain(average).collect();
+    let noise = (method.readout.noise == NoiseReading::Aware).then(|| "noise-aware readout".to_owned());
+    let parts: Vec<String> = factor.into_iter().chain(repair).chain(average).chain(noise).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 

@@ -38,7 +38,7 @@ fn method(solver: Solver, rounds: u64, local: Local, promise: Promise) -> Method
         damping: Damping::NONE,
         covariance: Covariance::MeanField,
         factor: FactorRule::Free,
-        readout: Readout { repair: Repair::Project, average: 1 },
+        readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
         local,
         site_intercept: None,
         promise: Some(promise),
