@@ -1,7 +1,7 @@
 //! Plans against published numbers, and against the ledgers that they open.
 
 use super::*;
-use crate::settings::{Chart, Damping, FactorRule, Gradients, Local, Optimiser, Rates, Readout, Repair};
+use crate::settings::{Chart, Damping, FactorRule, Gradients, Local, NoiseReading, Optimiser, Rates, Readout, Repair};
 use privacy::{Adjacency, Epsilon, Ledger, MemoryJournal};
 
 fn local(steps: u64, batch: Batching) -> Local {
