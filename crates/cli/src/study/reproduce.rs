@@ -1,5 +1,6 @@
 //! `posterity reproduce`: a published table run again, cell by cell, beside the paper's numbers.
 
+use super::at_sites;
 use super::meant::{Column, Study};
 use super::run;
 use super::store::write_whole;
@@ -110,7 +111,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
     let mut cells = Vec::new();
-    let (mut cpu_seconds, mut reports) = (0.0, Vec::new());
+    let (mut cpu_seconds, mut reports, mut at_sites) = (0.0, Vec::new(), String::new());
     for Column { name: column, partition, rows_per_client } in columns(&study) {
         let folder = out.join(super::store::file_name(&column));
         let mut one = Study { name: format!("{}, {column}", study.name), partition, ..study.clone() };
@@ -120,6 +121,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         let results = run::into(&one, super::open(&one, Path::new("."))?.as_ref(), &folder, json)?;
         cpu_seconds += results.methods.iter().map(|m| m.cpu_seconds).sum::<f64>();
         cells.extend(cells_of(&study, &column, &results));
+        at_sites += &at_sites::table(&column, &results);
         reports.push((column, folder.join("report.html")));
     }
     let page = out.join("index.html");
@@ -130,7 +132,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     if json {
         return Ok(format!("{}\n", serde_json::json!({ "cells": cells, "cpu_seconds": cpu_seconds })));
     }
-    Ok(format!("{}\ncpu seconds {cpu_seconds:.1}\nreport      {}\n", table(&cells), page.display()))
+    Ok(format!("{}\n{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n", table(&cells), page.display()))
 }
 
 fn list(json: bool) -> String {
