@@ -151,7 +151,13 @@ fn unknown_keys_and_words_are_answered_with_the_nearest() {
     refused("word", &changed("\"dp-optimisation\"", "\"dp-optimization\""), "S002", "dp-optim", "`dp-optimisation`?");
     refused("optimiser", &changed("\"adam\"", "\"adm\""), "S004", "\"adm\"", "did you mean \"adam\"?");
     refused("toml", &changed("clients = 10", "clients = = 10"), "S001", "clients =", "hint");
-    refused("loose", &changed("epsilon = 1.0", "epsilon = \"1\""), "S001", "privacy =", "expected a number\nhint");
+    refused(
+        "loose",
+        &changed("epsilon = 1.0", "epsilon = \"1\""),
+        "S001",
+        "privacy =",
+        "expected a number such as 1.0",
+    );
     refused("kind", &changed("rounds = 20", "rounds = \"many\""), "S001", "rounds =", "until-spent");
     refused("missing", &changed("clip = 2.0, ", ""), "S001", "privacy =", "clip");
 }
