@@ -129,8 +129,9 @@ method      PVI
 does        pvi, clear, sequential, 10 rounds, damping 0.4
 messages    100 of 1744 bytes
 
-suggested   noise-aware: schedule = \"synchronous\", rounds = 15, clip = the root of the number of inputs that are not 0 \
-in a row, all rows, an aggregator if there is one; the rest has usual values
+suggested   noise-aware: schedule = \"synchronous\", rounds = 15, clip = the root of k, the number of inputs that are not \
+0 in a row (half of it where rows times ε is under 1500, the rows over the root of the clients where there is no \
+aggregator), damping at most 4 / k, all rows, an aggregator if there is one; the rest has usual values
 the papers  dp-optimisation, because a typical client has 1172 training rows, which is enough; then DP optimisation does \
 well, whatever the number of clients and the model
             (Heikkilä et al. 2022, section 5)
