@@ -129,8 +129,9 @@ method      PVI
 does        pvi, clear, sequential, 10 rounds, damping 0.4
 messages    100 of 1744 bytes
 
-suggested   noise-aware: schedule = \"synchronous\", rounds = 15, clip = the root of the number of inputs that are not 0 \
-in a row, all rows, an aggregator if there is one; the rest has usual values
+suggested   noise-aware: schedule = \"synchronous\", rounds = 15, clip = the root of k, the number of inputs that are not \
+0 in a row (half of it where rows times ε is under 1500, the rows over the root of the clients where there is no \
+aggregator), damping at most 4 / k, all rows, an aggregator if there is one; the rest has usual values
 the papers  dp-optimisation, because a typical client has 1172 training rows, which is enough; then DP optimisation does \
 well, whatever the number of clients and the model
             (Heikkilä et al. 2022, section 5)
@@ -151,7 +152,13 @@ fn unknown_keys_and_words_are_answered_with_the_nearest() {
     refused("word", &changed("\"dp-optimisation\"", "\"dp-optimization\""), "S002", "dp-optim", "`dp-optimisation`?");
     refused("optimiser", &changed("\"adam\"", "\"adm\""), "S004", "\"adm\"", "did you mean \"adam\"?");
     refused("toml", &changed("clients = 10", "clients = = 10"), "S001", "clients =", "hint");
-    refused("loose", &changed("epsilon = 1.0", "epsilon = \"1\""), "S001", "privacy =", "expected a number\nhint");
+    refused(
+        "loose",
+        &changed("epsilon = 1.0", "epsilon = \"1\""),
+        "S001",
+        "privacy =",
+        "expected a number such as 1.0",
+    );
     refused("kind", &changed("rounds = 20", "rounds = \"many\""), "S001", "rounds =", "until-spent");
     refused("missing", &changed("clip = 2.0, ", ""), "S001", "privacy =", "clip");
 }

@@ -1,11 +1,14 @@
-//! Figures of a published table: the median and the spread of the seeds against a number that methods or columns differ in.
+//! Figures of a table: a score's middle and spread over the seeds against a number that methods or columns differ in.
 
 use super::page::{figure, note};
-use crate::study::{Cell, Figure, Line, Point};
+use crate::study::{Cell, Figure, Line, Point, Score};
 use crate::svg::{Axis, Mark, Plot, Scale, Series, escape};
 
 /// From how many times the least place on the places are laid out by their logarithm.
 const WIDE: f64 = 20.0;
+
+/// Figures of more lines than this have no shades: they would hide one another.
+const CROWDED: usize = 6;
 
 /// All figures, each with its legend; nothing without one.
 pub(crate) fn figures(asked: &[Figure], cells: &[Cell]) -> String {
@@ -13,45 +16,76 @@ pub(crate) fn figures(asked: &[Figure], cells: &[Cell]) -> String {
     if drawn.is_empty() {
         return drawn;
     }
-    let words = "Medians over seeds; light: all but a tenth of the seeds on either side, dark: the half in the middle. Of \
-                 each seed the mean of its last ten rounds.";
-    format!("<div class=\"figures\">\n{drawn}</div>\n{}", note(words))
+    let mut notes = String::new();
+    if asked.iter().any(|figure| figure.score == Score::Kl) {
+        notes += &note(MEDIANS);
+    }
+    if asked.iter().any(|figure| figure.score != Score::Kl) {
+        notes += &note(MEANS);
+    }
+    format!("<div class=\"figures\">\n{drawn}</div>\n{notes}")
+}
+
+const MEDIANS: &str = "KL: medians over seeds; light: all but a tenth of the seeds on either side, dark: the half in the \
+                       middle. Of each seed the mean of its last ten rounds.";
+const MEANS: &str = "Accuracy and log-likelihood: means over seeds; shaded, where there are few lines: one deviation over seeds \
+                     on either side. An arrow at the frame: the line goes on outside.";
+
+/// How a score is called: in a title, along its axis, in a cell.
+fn words(score: Score) -> (&'static str, &'static str, &'static str) {
+    match score {
+        Score::Kl => ("KL(q ‖ exact posterior)", "KL(q ‖ exact posterior), nats: median", "kl"),
+        Score::LogLikelihood => ("Held-out log-likelihood", "log-likelihood, nats per row: mean", "log_likelihood"),
+        Score::Accuracy => ("Held-out accuracy", "accuracy: mean", "accuracy"),
+    }
 }
 
 fn one(index: usize, asked: &Figure, cells: &[Cell]) -> String {
     let mut series: Vec<Series> =
-        asked.lines.iter().enumerate().flat_map(|(at, line)| drawn(at, line, cells)).collect();
+        asked.lines.iter().enumerate().flat_map(|(at, line)| drawn(at, line, asked.score, cells)).collect();
+    if asked.lines.len() > CROWDED {
+        series.iter_mut().for_each(|series| series.band.clear());
+    }
     series.extend(published(asked, cells));
     let legend: String = series.iter().filter(|s| !s.name.is_empty()).map(named).collect();
-    let title = format!("KL(q ‖ exact posterior) by {}", asked.along);
-    let y = Axis::new("KL(q ‖ exact posterior), nats: median", Scale::Log);
+    let (name, label, _) = words(asked.score);
+    let title = format!("{name} by {}", asked.along);
+    let upright = if asked.score == Score::Kl { Scale::Log } else { Scale::Linear };
+    let y = Axis { range: asked.range, ..Axis::new(label, upright) };
     let described = described(&series);
     let plot = Plot { title: title.clone(), x: Axis::new(&asked.along, scale(asked)), y, series };
     let svg = plot.figure(&format!("figure-{index}"), &described);
     format!("<div>\n{}<div class=\"legend\">{legend}</div>\n</div>\n", figure(&svg, &title))
 }
 
-/// Two shades around the medians: the outer one has the name and the line.
-fn drawn(number: usize, line: &Line, cells: &[Cell]) -> [Series; 2] {
-    let found: Vec<(f64, &Cell)> = line.points.iter().filter_map(|p| Some((p.at, cell(p, cells)?))).collect();
-    let mark = Mark::of(number);
+/// The shades around a line: the outer one has the name and the line.
+fn drawn(number: usize, line: &Line, score: Score, cells: &[Cell]) -> Vec<Series> {
+    let found: Vec<(f64, &Cell)> = line.points.iter().filter_map(|p| Some((p.at, cell(p, score, cells)?))).collect();
+    let mark = if line.level { Mark::reference(number).level() } else { Mark::of(number) };
+    if score != Score::Kl {
+        let means = found.iter().map(|(at, cell)| (*at, cell.ours)).collect();
+        let mut drawn = Series::line(&line.name, means, mark);
+        drawn.band = found.iter().map(|(at, cell)| (*at, cell.ours - cell.sd, cell.ours + cell.sd)).collect();
+        return vec![drawn];
+    }
     let medians = found.iter().map(|(at, cell)| (*at, cell.median)).collect();
     let mut outer = Series::line(&line.name, medians, mark);
     outer.band = found.iter().map(|(at, cell)| (*at, cell.low, cell.high)).collect();
     let mut inner = Series::line("", Vec::new(), mark);
     inner.band = found.iter().map(|(at, cell)| (*at, cell.quarter, cell.three_quarters)).collect();
-    [outer, inner]
+    vec![outer, inner]
 }
 
 /// The paper's numbers, where it has some.
 fn published(asked: &Figure, cells: &[Cell]) -> Option<Series> {
     let points = asked.lines.iter().flat_map(|line| &line.points);
-    let points: Vec<(f64, f64)> = points.filter_map(|p| Some((p.at, cell(p, cells)?.paper?))).collect();
+    let points: Vec<(f64, f64)> = points.filter_map(|p| Some((p.at, cell(p, asked.score, cells)?.paper?))).collect();
     (!points.is_empty()).then(|| Series::line("published", points, Mark::reference(0)))
 }
 
-fn cell<'a>(point: &Point, cells: &'a [Cell]) -> Option<&'a Cell> {
-    cells.iter().find(|cell| cell.metric == "kl" && cell.row == point.row && cell.column == point.column)
+fn cell<'a>(point: &Point, score: Score, cells: &'a [Cell]) -> Option<&'a Cell> {
+    let (_, _, metric) = words(score);
+    cells.iter().find(|cell| cell.metric == metric && cell.row == point.row && cell.column == point.column)
 }
 
 fn scale(asked: &Figure) -> Scale {
@@ -64,10 +98,10 @@ fn named(series: &Series) -> String {
     format!("<span>{} {}</span>", series.mark.swatch(), escape(&series.name))
 }
 
-/// Every median in words.
+/// Every median or mean in words.
 fn described(series: &[Series]) -> String {
     let one = |series: &Series| {
-        let points: Vec<String> = series.points.iter().map(|(at, kl)| format!("{kl:.3} at {at}")).collect();
+        let points: Vec<String> = series.points.iter().map(|(at, score)| format!("{score:.3} at {at}")).collect();
         (!series.name.is_empty()).then(|| format!("{}: {}", series.name, points.join(", ")))
     };
     series.iter().filter_map(one).collect::<Vec<_>>().join("; ") + "."
@@ -98,7 +132,8 @@ mod tests {
     fn asked(places: [f64; 2]) -> Figure {
         let point = |(at, row): (f64, &str)| Point { at, row: row.into(), column: "all".into() };
         let points = places.into_iter().zip(["a", "b"]).map(point).collect();
-        Figure { along: "clipping bound".into(), lines: vec![Line { name: "damping < 1".into(), points }] }
+        let lines = vec![Line { name: "damping < 1".into(), level: false, points }];
+        Figure { along: "clipping bound".into(), score: Score::Kl, range: None, lines }
     }
 
     #[test]
@@ -112,10 +147,30 @@ mod tests {
 
     #[test]
     fn the_bands_are_the_percentiles_of_the_seeds() {
-        let [outer, inner] = drawn(0, &asked([1.0, 2.0]).lines[0], &[cell("a", 4.0, None), cell("b", 8.0, None)]);
+        let cells = [cell("a", 4.0, None), cell("b", 8.0, None)];
+        let both = drawn(0, &asked([1.0, 2.0]).lines[0], Score::Kl, &cells);
+        let (outer, inner) = (&both[0], &both[1]);
         assert_eq!(outer.points, [(1.0, 4.0), (2.0, 8.0)]);
         assert_eq!(outer.band, [(1.0, 0.4, 40.0), (2.0, 0.8, 80.0)]);
         assert_eq!(inner.band, [(1.0, 2.0, 8.0), (2.0, 4.0, 16.0)]);
+    }
+
+    #[test]
+    fn a_score_that_is_no_divergence_is_drawn_by_its_mean_and_baselines_are_levels() {
+        let likelihood = |row, mean| Cell { metric: "log_likelihood", ours: mean, sd: 0.1, ..cell(row, 4.0, None) };
+        let cells = [likelihood("a", -0.5), likelihood("b", -0.25), cell("a", 9.0, None)];
+        let mut wanted = Figure { score: Score::LogLikelihood, range: Some((-0.4, -0.2)), ..asked([0.1, 8.0]) };
+        let line = drawn(0, &wanted.lines[0], wanted.score, &cells);
+        assert_eq!((line.len(), line[0].points.as_slice()), (1, [(0.1, -0.5), (8.0, -0.25)].as_slice()));
+        assert_eq!(line[0].band[1], (8.0, -0.35, -0.15));
+        wanted.lines.push(Line { name: "non-private".into(), level: true, ..wanted.lines[0].clone() });
+        let html = figures(&[wanted], &cells);
+        assert!(html.contains("Held-out log-likelihood by clipping bound") && html.contains("per row: mean"), "{html}");
+        assert!(html.contains("class=\"off\"") && html.contains("means over seeds") && !html.contains("medians"));
+        assert_eq!(html.matches("<span>").count(), 2, "a legend of both: {html}");
+        assert_eq!(html.matches("fill-opacity").count(), 2, "a shade of each: {html}");
+        let crowd = Figure { lines: vec![asked([0.1, 8.0]).lines[0].clone(); 7], ..asked([0.1, 8.0]) };
+        assert!(!figures(&[crowd], &cells).contains("fill-opacity"), "many lines, no shades");
     }
 
     #[test]

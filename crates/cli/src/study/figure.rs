@@ -1,7 +1,9 @@
 //! `[[figure]]`: which cells of a table are drawn against which number.
 
 use super::fault::{Fault, Source};
+use super::meant::BASELINES;
 use super::typed::StudyAsTyped;
+use super::unroll::Named;
 use serde::Deserialize;
 
 /// `[[figure]]`
@@ -9,6 +11,15 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(crate) struct FigureAsTyped {
     along: String,
+    #[serde(default)]
+    score: Score,
+    /// Least and largest score that is drawn.
+    range: Option<[f64; 2]>,
+    /// Methods with a list of ε, a line each; and baselines, which are levels.
+    #[serde(default)]
+    methods: Vec<String>,
+    /// The column of `methods`, where there are several.
+    column: Option<String>,
     #[serde(rename = "line", default)]
     lines: Vec<LineAsTyped>,
 }
@@ -30,11 +41,27 @@ struct PointAsTyped {
     column: Option<String>,
 }
 
-/// A figure of divergences.
+/// What is drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Score {
+    /// KL(q ‖ exact posterior), its median over seeds.
+    #[default]
+    Kl,
+    /// Mean over seeds.
+    LogLikelihood,
+    /// Mean over seeds.
+    Accuracy,
+}
+
+/// A figure of one score.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Figure {
     /// What is on its horizontal axis.
     pub(crate) along: String,
+    pub(crate) score: Score,
+    /// First and last value of its vertical axis; everything fits without it.
+    pub(crate) range: Option<(f64, f64)>,
     pub(crate) lines: Vec<Line>,
 }
 
@@ -42,6 +69,8 @@ pub(crate) struct Figure {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
     pub(crate) name: String,
+    /// Something that methods are measured against, the same at every place.
+    pub(crate) level: bool,
     /// In the order of their places.
     pub(crate) points: Vec<Point>,
 }
@@ -55,39 +84,76 @@ pub(crate) struct Point {
 }
 
 /// The figures of a study: every point is a cell that the table will have.
-pub(super) fn all(typed: &StudyAsTyped, source: &Source<'_>) -> Result<Vec<Figure>, Fault> {
+pub(super) fn all(typed: &StudyAsTyped, names: &[Named], source: &Source<'_>) -> Result<Vec<Figure>, Fault> {
     let figure = |(at, figure): (usize, &FigureAsTyped)| {
         let path = format!("figure.{at}");
-        let hint =
-            "points = [{ at = 0.25, method = \"C = 0.25\" }, { at = 0.5, method = \"C = 0.5\" }] in [[figure.line]]";
+        let hint = "points = [{ at = 0.25, method = \"C = 0.25\" }, { at = 0.5, method = \"C = 0.5\" }] in \
+                    [[figure.line]]; or methods = [\"NAME\"], of methods with a list of ε";
         let fault = |message: String| source.fault(&path, "S004", message, hint);
-        if figure.lines.iter().all(|line| line.points.is_empty()) {
+        if figure.methods.is_empty() && figure.lines.iter().all(|line| line.points.is_empty()) {
             return Err(fault("a figure without points".into()));
         }
-        let lines = figure.lines.iter().map(|line| self::line(line, typed).map_err(fault));
-        Ok(Figure { along: figure.along.clone(), lines: lines.collect::<Result<_, _>>()? })
+        let range = figure.range.map(|[low, high]| (low, high));
+        if range.is_some_and(|(low, high)| !(low.is_finite() && high.is_finite() && low < high)) {
+            let message = format!("range is {:?}, expected two numbers in order", figure.range.unwrap_or_default());
+            return Err(source.fault(&format!("{path}.range"), "S004", message, "for example range = [-0.45, -0.31]"));
+        }
+        let mut lines = by_epsilon(figure, typed, names).map_err(fault)?;
+        for line in &figure.lines {
+            lines.push(self::line(line, typed, names).map_err(fault)?);
+        }
+        Ok(Figure { along: figure.along.clone(), score: figure.score, range, lines })
     };
     typed.figures.iter().enumerate().map(figure).collect()
 }
 
-fn line(line: &LineAsTyped, typed: &StudyAsTyped) -> Result<Line, String> {
-    let points = line.points.iter().map(|point| self::point(point, typed)).collect::<Result<Vec<_>, _>>()?;
+/// A line for each of `methods`, at every ε of its list; a baseline is a level from the least ε to the largest.
+fn by_epsilon(figure: &FigureAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result<Vec<Line>, String> {
+    let column = |of: &str| column(figure.column.as_ref(), typed).map_err(|why| format!("{why} for {of:?}"));
+    let listed = |name: &str| -> Vec<(f64, &str)> {
+        let of = names.iter().filter(|named| named.listed && typed.methods[named.index].name == name);
+        let mut points: Vec<(f64, &str)> = of.filter_map(|named| Some((named.epsilon?, named.name.as_str()))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points
+    };
+    let places: Vec<f64> = figure.methods.iter().flat_map(|name| listed(name)).map(|(at, _)| at).collect();
+    let ends = [places.iter().copied().fold(f64::INFINITY, f64::min), places.iter().copied().fold(0.0, f64::max)];
+    let line = |name: &String| {
+        let level = BASELINES.contains(&name.as_str());
+        let points = if level { ends.map(|at| (at, name.as_str())).to_vec() } else { listed(name) };
+        if points.is_empty() || places.is_empty() {
+            return Err(format!("there is no method {name:?} with a list of ε"));
+        }
+        let column = column(name)?;
+        let point = |(at, row): (f64, &str)| Point { at, row: row.to_owned(), column: column.clone() };
+        Ok(Line { name: name.clone(), level, points: points.into_iter().map(point).collect() })
+    };
+    figure.methods.iter().map(line).collect()
+}
+
+fn line(line: &LineAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result<Line, String> {
+    let points = line.points.iter().map(|point| self::point(point, typed, names)).collect::<Result<Vec<_>, _>>()?;
     if !points.iter().all(|p| p.at.is_finite()) || !points.windows(2).all(|pair| pair[0].at < pair[1].at) {
         return Err(format!("the places of {:?} are not finite, or not one after the other", line.name));
     }
-    Ok(Line { name: line.name.clone(), points })
+    Ok(Line { name: line.name.clone(), level: false, points })
+}
+
+fn point(point: &PointAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result<Point, String> {
+    if !names.iter().any(|method| method.name == point.method) {
+        return Err(format!("there is no method {:?}", point.method));
+    }
+    let column =
+        column(point.column.as_ref(), typed).map_err(|why| format!("{why} for {:?} at {}", point.method, point.at))?;
+    Ok(Point { at: point.at, row: point.method.clone(), column })
 }
 
 /// A study of one partition has one column, under its own name.
-fn point(point: &PointAsTyped, typed: &StudyAsTyped) -> Result<Point, String> {
-    if !typed.methods.iter().any(|method| method.name == point.method) {
-        return Err(format!("there is no method {:?}", point.method));
+fn column(named: Option<&String>, typed: &StudyAsTyped) -> Result<String, String> {
+    match named {
+        None if typed.columns.is_empty() => Ok(typed.study.name.clone()),
+        None => Err("a column is missing".into()),
+        Some(name) if typed.columns.iter().any(|column| column.name == *name) => Ok(name.clone()),
+        Some(name) => Err(format!("there is no column {name:?}")),
     }
-    let column = match &point.column {
-        None if typed.columns.is_empty() => &typed.study.name,
-        None => return Err(format!("the column of {:?} at {} is missing", point.method, point.at)),
-        Some(name) if typed.columns.iter().any(|column| column.name == *name) => name,
-        Some(name) => return Err(format!("there is no column {name:?}")),
-    };
-    Ok(Point { at: point.at, row: point.method.clone(), column: column.clone() })
 }

@@ -32,12 +32,14 @@ pub(crate) struct Papers {
 }
 
 /// Noise-aware PVI, for every model of xᵀθ: on Adult it beats the papers' methods on every split, with and without an
-/// aggregator, by settings that were not tuned for the data at hand (docs/maths/noise-aware.md).
+/// aggregator; docs/maths/noise-aware.md says where its settings come from, how far they carry, and what the rule rests on.
 pub(crate) fn guidance(methods: &[Method], sites: &Sites) -> Guidance {
     Guidance {
         algorithm: "noise-aware",
-        settings: "schedule = \"synchronous\", rounds = 15, clip = the root of the number of inputs that are not 0 in a \
-                   row, all rows, an aggregator if there is one; the rest has usual values",
+        settings: "schedule = \"synchronous\", rounds = 15, clip = the root of k, the number of inputs that are not 0 in a \
+                   row (half of it where rows times ε is under 1500, the rows over the root of the clients where there \
+                   is no aggregator), damping at most 4 / k, all rows, an aggregator if there is one; the rest has usual \
+                   values",
         papers: papers(methods, sites),
     }
 }

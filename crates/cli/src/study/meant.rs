@@ -8,6 +8,7 @@ use super::typed::{
     ByDrawsOr, ColumnAsTyped, ModelAsTyped, ModelKind, Paper, PartitionAsTyped, PartitionKind, PredictiveWord,
     RowsAsTyped, SplitAsTyped, StudyAsTyped,
 };
+use super::unroll::{self, Named};
 use crate::failure::Failure;
 use inference::settings::Method;
 use inference::{Expectation, Partition, Predictive, Skew, Split};
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 const SCHEMA: i64 = 1;
 
 /// Names of the baselines that every run adds.
-const BASELINES: [&str; 4] = ["majority class", "mean of the target", "local only", "non-private"];
+pub(super) const BASELINES: [&str; 4] = ["majority class", "mean of the target", "local only", "non-private"];
 
 /// Everything that a study chose.
 #[derive(Debug, Clone)]
@@ -103,15 +104,16 @@ impl Study {
         let source = Source::new(file.clone(), text);
         check_version(&source)?;
         let typed: StudyAsTyped = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
-        check_names(&typed, &source)?;
+        let names = unroll::all(&typed.methods, &source)?;
+        check_names(&typed, &names, &source)?;
         let (first, columns) = partitions(&typed, &source)?;
-        let (model, methods) = (model(&typed.model, &source)?, method::all(&typed.methods, &source)?);
-        method::check_model(&methods, &model.kind, &source)?;
+        let (model, methods) = (model(&typed.model, &source)?, method::all(&typed.methods, &names, &source)?);
+        method::check_model((&names, &methods), &model.kind, &source)?;
         Ok(Self {
             data: data(&typed, &source, &first, &columns)?,
             partition: first,
             columns,
-            figures: figure::all(&typed, &source)?,
+            figures: figure::all(&typed, &names, &source)?,
             paper: typed.paper,
             model,
             methods,
@@ -143,7 +145,7 @@ fn check_version(source: &Source<'_>) -> Result<(), Fault> {
 }
 
 /// Names and seeds: something to run, each thing once, and a name that can be a directory.
-fn check_names(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(), Fault> {
+fn check_names(typed: &StudyAsTyped, methods: &[Named], source: &Source<'_>) -> Result<(), Fault> {
     let name = &typed.study.name;
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
@@ -161,17 +163,17 @@ fn check_names(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(), Fault> {
     if typed.methods.is_empty() {
         return Err(source.fault("method", "S005", "there is no method".into(), "add a [[method]] to compare"));
     }
-    let names: Vec<&str> = typed.methods.iter().map(|method| method.name.as_str()).collect();
+    let names: Vec<&str> = methods.iter().map(|method| method.name.as_str()).collect();
     let taken = |name: &str| name.trim().is_empty() || BASELINES.contains(&name.trim().to_lowercase().as_str());
     if let Some(at) = names.iter().position(|name| taken(name)) {
         let message = format!("a method is named {:?}", names[at]);
         let hint =
             format!("results are told apart by their names, and the baselines have theirs: {}", BASELINES.join(", "));
-        return Err(source.fault(&format!("method.{at}.name"), "S005", message, hint));
+        return Err(source.fault(&format!("method.{}.name", methods[at].index), "S005", message, hint));
     }
     match repeated(&names) {
         Some(twice) => {
-            let last = names.iter().rposition(|name| name == twice).unwrap_or(0);
+            let last = names.iter().rposition(|name| name == twice).map_or(0, |at| methods[at].index);
             let message = format!("two methods are named {twice:?}");
             Err(source.fault(&format!("method.{last}.name"), "S005", message, "results are told apart by their names"))
         }

@@ -7,6 +7,7 @@ use super::typed::{
     AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, GradientsWord, LocalAsTyped,
     MethodAsTyped, NoiseWord, RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
 };
+use super::unroll::Named;
 use super::{noise_aware, promise};
 use inference::settings::{
     Aggregator, Batching, Chart, CommitteePrior, Covariance, Curvature, Damping, FactorRule, Gradients, Local, Method,
@@ -28,7 +29,7 @@ const OPTIMISERS: [(&str, Optimiser); 4] = [
 /// One method with its place in the file.
 pub(super) struct At<'a> {
     source: &'a Source<'a>,
-    index: usize,
+    pub(super) named: &'a Named,
     pub(super) typed: &'a MethodAsTyped,
 }
 
@@ -45,14 +46,14 @@ impl At<'_> {
 
     /// A fault at a key of this method; its name is in the message.
     pub(super) fn fault(&self, key: &str, code: &'static str, message: &str, hint: &str) -> Fault {
-        let message = format!("method {:?}: {message}", self.typed.name);
-        self.source.fault(&format!("method.{}.{key}", self.index), code, message, hint)
+        let message = format!("method {:?}: {message}", self.named.name);
+        self.source.fault(&format!("method.{}.{key}", self.named.index), code, message, hint)
     }
 }
 
 /// All methods, in order.
-pub(super) fn all(typed: &[MethodAsTyped], source: &Source<'_>) -> Result<Vec<Method>, Fault> {
-    typed.iter().enumerate().map(|(index, typed)| method(&At { source, index, typed })).collect()
+pub(super) fn all(typed: &[MethodAsTyped], names: &[Named], source: &Source<'_>) -> Result<Vec<Method>, Fault> {
+    names.iter().map(|named| method(&At { source, named, typed: &typed[named.index] })).collect()
 }
 
 fn method(at: &At<'_>) -> Result<Method, Fault> {
@@ -73,7 +74,7 @@ fn method(at: &At<'_>) -> Result<Method, Fault> {
     };
     check_solver(at, scheme, solver, covariance, &local)?;
     Ok(Method {
-        name: typed.name.clone(),
+        name: at.named.name.clone(),
         scheme,
         solver,
         schedule: schedule(at)?,
@@ -142,10 +143,14 @@ fn solver(at: &At<'_>) -> Result<Solver, Fault> {
 }
 
 /// Methods with the models that they are not for; the library refuses these too, but without a line.
-pub(super) fn check_model(methods: &[Method], kind: &Likelihood, source: &Source<'_>) -> Result<(), Fault> {
+pub(super) fn check_model(
+    (names, methods): (&[Named], &[Method]),
+    kind: &Likelihood,
+    source: &Source<'_>,
+) -> Result<(), Fault> {
     let of_lines = matches!(kind, Likelihood::Linear { .. } | Likelihood::Logistic { .. });
     let by_draws = matches!(kind, Likelihood::Network { .. });
-    for (index, method) in methods.iter().enumerate() {
+    for (named, method) in names.iter().zip(methods) {
         let moments =
             matches!(method.scheme, Scheme::NoiseAware(n) if matches!(n.curvature, Curvature::Moments { .. }));
         let (key, why, hint) = if method.local.gradients == Gradients::Aligned && !by_draws {
@@ -170,7 +175,7 @@ pub(super) fn check_model(methods: &[Method], kind: &Likelihood, source: &Source
             continue;
         };
         let message = format!("method {:?}: {why}", method.name);
-        return Err(source.fault(&format!("method.{index}.{key}"), "S009", message, hint));
+        return Err(source.fault(&format!("method.{}.{key}", named.index), "S009", message, hint));
     }
     Ok(())
 }

@@ -29,10 +29,11 @@ mod store;
 mod summary;
 mod synthetic;
 mod typed;
+mod unroll;
 mod words;
 
 pub(crate) use fault::Fault;
-pub(crate) use figure::{Figure, Line, Point};
+pub(crate) use figure::{Figure, Line, Point, Score};
 pub(crate) use reproduce::Cell;
 pub(crate) use store::unfinished;
 

@@ -147,7 +147,12 @@ fn found(text: &str, span: std::ops::Range<usize>) -> String {
     let value = text.get(span).unwrap_or_default().trim();
     match value.lines().next().unwrap_or_default() {
         "" => "nothing".to_owned(),
-        table if table.starts_with('[') && table.trim_end().ends_with(']') && table.contains(char::is_alphabetic) => {
+        table
+            if table.starts_with('[')
+                && table.trim_end().ends_with(']')
+                && table.contains(char::is_alphabetic)
+                && !table.contains(['"', '\'']) =>
+        {
             format!("the table {}", table.trim_end())
         }
         line if line.chars().count() > 40 => line.chars().take(39).chain(['…']).collect(),

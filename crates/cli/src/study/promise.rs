@@ -26,7 +26,7 @@ pub(super) fn of(at: &At<'_>, solver: Solver) -> Result<Option<Promise>, Fault> 
     let promise = Promise {
         unit: typed.unit,
         adjacency: typed.adjacency,
-        epsilon: epsilon(at, typed)?,
+        epsilon: epsilon(at)?,
         delta: delta(at, typed)?,
         clip: clip(at, typed, solver)?,
         noise: noise(at, typed)?,
@@ -47,13 +47,14 @@ fn checked<T>(at: &At<'_>, key: &str, hint: &str, found: Result<T, PrivacyError>
     found.map_err(|error| at.fault(&format!("privacy.{key}"), "S004", &error.to_string(), hint))
 }
 
-fn epsilon(at: &At<'_>, typed: &PrivacyAsTyped) -> Result<Epsilon, Fault> {
+fn epsilon(at: &At<'_>) -> Result<Epsilon, Fault> {
+    let epsilon = at.named.epsilon.unwrap_or(f64::NAN);
     let hint = "ε is usually between 0.1 and 10; for no noise at all use solver = \"clear\" without privacy";
-    if typed.epsilon == 0.0 {
+    if epsilon == 0.0 {
         let why = "epsilon is 0: that promises that nothing at all is learnt from the data";
         return Err(at.fault("privacy.epsilon", "S004", why, hint));
     }
-    checked(at, "epsilon", hint, Epsilon::new(typed.epsilon))
+    checked(at, "epsilon", hint, Epsilon::new(epsilon))
 }
 
 fn delta(at: &At<'_>, typed: &PrivacyAsTyped) -> Result<DeltaRule, Fault> {

@@ -87,6 +87,7 @@ impl Ruler {
                 let places = (-step.log10().floor()).max(0.0) as usize;
                 (at, format!("{at:.places$}"))
             }
+            Scale::Log if (-2.0..=3.0).contains(&at) => (10_f64.powf(at), format!("{}", 10_f64.powf(at))),
             Scale::Log => (10_f64.powf(at), format!("1e{at:.0}")),
         }
     }
@@ -114,6 +115,13 @@ mod tests {
         for (at_least, step) in [(0.3, 0.5), (1.0, 1.0), (0.11, 0.2), (7.0, 10.0), (30.0, 50.0)] {
             assert!((round_step(at_least) / step - 1.0_f64).abs() < 1e-12, "{at_least}");
         }
+    }
+
+    #[test]
+    fn powers_of_ten_near_one_are_written_out() {
+        let ruler = Axis::new("x", Scale::Log).ruler([2e-4, 8.0].into_iter(), 0.0, 50.0);
+        let labels: Vec<String> = ruler.ticks(5.0).into_iter().map(|(_, label)| label).collect();
+        assert_eq!(labels, ["1e-4", "1e-3", "0.01", "0.1", "1", "10"]);
     }
 
     #[test]

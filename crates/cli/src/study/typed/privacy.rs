@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub(crate) struct PrivacyAsTyped {
     pub(crate) unit: privacy::Unit,
     pub(crate) adjacency: privacy::Adjacency,
-    pub(crate) epsilon: f64,
+    pub(crate) epsilon: EpsilonAsTyped,
     pub(crate) delta: DeltaAsTyped,
     pub(crate) clip: ClipAsTyped,
     /// Noise deviation / sensitivity; found from ε where it is left out.
@@ -17,6 +17,15 @@ pub(crate) struct PrivacyAsTyped {
     pub(crate) aggregator: AggregatorAsTyped,
     #[serde(default)]
     pub(crate) accountant: AccountantWord,
+}
+
+/// `epsilon`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged, expecting = "expected a number such as 1.0, or a list such as [0.1, 1.0, 8.0]")]
+pub(crate) enum EpsilonAsTyped {
+    One(f64),
+    /// A method for each.
+    Each(Vec<f64>),
 }
 
 /// `delta`
