@@ -125,6 +125,15 @@ pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<Method
     Ok(MethodPlan { clients: planned, rounds, messages, bytes_per_message: BYTES_OF_A_NUMBER * numbers as u64 })
 }
 
+/// Refuses a method that no clients and no data could carry out: what [`plan`] refuses before it counts.
+pub fn check(method: &Method) -> Result<(), RunError> {
+    coherent(method)?;
+    match &method.promise {
+        Some(promise) => possible(method, promise).and_then(|()| released(method).map(|_| ())),
+        None => Ok(()),
+    }
+}
+
 /// Length of a vector of natural parameters: d of Λμ, and the precision's.
 fn numbers(method: &Method, dimension: usize) -> usize {
     match (method.scheme, method.covariance) {

@@ -69,8 +69,7 @@ fn owned(standing: &Standing) -> bool {
 
 fn explained(standing: &Standing) -> String {
     let rows = if owned(standing) {
-        "On each site's own held-out rows. Local only is the site's own fit; in the table of methods it is scored on all \
-         held-out rows instead. "
+        "On each site's own held-out rows. Local only is the site's own fit. "
     } else {
         "Every site's own fit, on all held-out rows, since these belong to no site. "
     };

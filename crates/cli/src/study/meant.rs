@@ -296,6 +296,15 @@ fn partition(typed: &PartitionAsTyped, source: &Source<'_>, at: &str) -> Result<
         PartitionKind::Even => Ok(Partition::Even { clients: clients()? }),
         PartitionKind::Column => match &typed.column {
             Some(column) => {
+                if let Some(name) = typed.at_most.iter().flatten().find(|(_, rows)| **rows == 0).map(|(name, _)| name) {
+                    let message = format!("at_most leaves {name} without training rows");
+                    return Err(source.fault(
+                        &format!("{at}.at_most.{name}"),
+                        "S004",
+                        message,
+                        "leave it at least one",
+                    ));
+                }
                 let at_most = typed.at_most.iter().flatten();
                 let at_most = at_most.map(|(name, rows)| (name.clone(), usize::try_from(*rows).unwrap_or(usize::MAX)));
                 Ok(Partition::Column { column: column.clone(), at_most: at_most.collect() })

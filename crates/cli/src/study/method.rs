@@ -150,6 +150,7 @@ pub(super) fn check_model(
 ) -> Result<(), Fault> {
     let of_lines = matches!(kind, Likelihood::Linear { .. } | Likelihood::Logistic { .. });
     let by_draws = matches!(kind, Likelihood::Network { .. });
+    let gaussian = matches!(kind, Likelihood::Linear { .. });
     for (named, method) in names.iter().zip(methods) {
         let moments =
             matches!(method.scheme, Scheme::NoiseAware(n) if matches!(n.curvature, Curvature::Moments { .. }));
@@ -165,12 +166,18 @@ pub(super) fn check_model(
                 "the rule of second moments is for linear and logistic models",
                 "use noise_aware = { curvature = \"every-round\" }",
             )
+        } else if matches!(method.solver, Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_)) && !gaussian {
+            ("solver", "this solver rests on a Gaussian likelihood, which linear models have", "use dp-optimisation")
         } else if method.site_intercept.is_some() && !of_lines {
             (
                 "site_intercept",
                 "an intercept of each site's own is for linear and logistic models",
                 "leave site_intercept out",
             )
+        } else if let Err(error) = inference::plan::check(method) {
+            let message = format!("method {:?}: {error}", method.name);
+            let hint = "docs/guide/studies.md says what goes with what";
+            return Err(source.fault(&format!("method.{}", named.index), "S009", message, hint));
         } else {
             continue;
         };
@@ -229,9 +236,14 @@ fn site_intercept(
     promise: Option<&Promise>,
 ) -> Result<Option<f64>, Fault> {
     let Some(typed) = at.typed.site_intercept else { return Ok(None) };
-    if !(typed.precision.is_finite() && typed.precision > 0.0) {
-        let why = format!("site_intercept.precision is {}, expected a finite number over 0", typed.precision);
-        return Err(at.fault("site_intercept", "S004", &why, "for example site_intercept = { precision = 1.0 }"));
+    if !(1e-6..=1e6).contains(&typed.precision) {
+        let why = format!("site_intercept.precision is {}, expected a number from 1e-6 to 1e6", typed.precision);
+        return Err(at.fault(
+            "site_intercept.precision",
+            "S004",
+            &why,
+            "for example site_intercept = { precision = 1.0 }",
+        ));
     }
     let (why, hint) = if promise.is_some_and(|p| p.aggregator != Aggregator::None) {
         (

@@ -33,6 +33,13 @@ pub(crate) fn solver(solver: Solver) -> &'static str {
     }
 }
 
+/// The solver's name, or what noise-aware PVI has in its place; with what sites have of their own.
+pub(crate) fn does(method: &Method) -> String {
+    let solver = if matches!(method.scheme, Scheme::NoiseAware(_)) { "residuals" } else { solver(method.solver) };
+    let own = if method.site_intercept.is_some() { ", site intercept" } else { "" };
+    format!("{solver}{own}")
+}
+
 /// The schedule's name.
 pub(crate) fn schedule(schedule: Schedule) -> &'static str {
     match schedule {

@@ -3,8 +3,8 @@
 use super::{most_rounds, refuse};
 use crate::RunError;
 use crate::settings::{
-    Aggregator, Batching, Clip, Covariance, DeltaRule, Gradients, Method, Noise, NoiseReading, Optimiser, Promise,
-    Rates, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Clip, Covariance, Curvature, DeltaRule, Gradients, Method, Noise, NoiseAware, NoiseReading,
+    Optimiser, Promise, Rates, Rounds, Schedule, Scheme, Solver,
 };
 use privacy::Unit;
 
@@ -85,6 +85,13 @@ fn noise_aware_is_possible(method: &Method) -> Result<(), RunError> {
     }
     if method.local.batch != Batching::All {
         return refuse("noise-aware PVI asks every row in every round: no rate and no batch");
+    }
+    if let Scheme::NoiseAware(NoiseAware { curvature: Curvature::Moments { looks, .. }, .. }) = method.scheme
+        && u64::from(looks) >= most_rounds(method)
+    {
+        return refuse(
+            "every round asks for second moments, and none is left for residuals: more rounds, or fewer looks",
+        );
     }
     if matches!(method.schedule, Schedule::Asynchronous(_)) {
         return refuse("noise-aware PVI takes answers to its last question only: sequential or synchronous");
