@@ -244,17 +244,24 @@ fn mutant_parts_by_position_under_add_remove_is_caught() {
 #[test]
 fn every_test_in_the_table_of_mutants_exists() {
     let sources = concat!(
+        include_str!("../../privacy/src/bounded/layers.rs"),
         include_str!("../../privacy/src/bounded/tests.rs"),
         include_str!("../../privacy/src/noise/source.rs"),
         include_str!("../../privacy/src/relation.rs"),
         include_str!("../../privacy/tests/gate.rs"),
+        include_str!("../../privacy/tests/orthant.rs"),
         include_str!("../../privacy/tests/pld.rs"),
         include_str!("../../privacy/tests/record_play.rs"),
+        include_str!("../src/algorithm/noise_aware.rs"),
+        include_str!("../src/algorithm/wander.rs"),
         include_str!("conjugate.rs"),
+        include_str!("findings.rs"),
         include_str!("laws.rs"),
         include_str!("mutants.rs"),
+        include_str!("noise_aware.rs"),
         include_str!("questions.rs"),
         include_str!("record_play.rs"),
+        include_str!("site_intercept.rs"),
         include_str!("taint.rs"),
     );
     let table = include_str!("../../../docs/mutants.md");

@@ -66,7 +66,7 @@ impl Bounded {
     ///
     /// For a, b ≥ 0 the inner product is not negative, so ‖a − b‖² ≤ ‖a‖² + ‖b‖² ≤ 2·(√2·C)² = (2C)²: to replace one
     /// such vector moves the sum no further than to replace one of length C of any sign. Gates take it for
-    /// substitution only; to add or remove one would move it by √2·C.
+    /// substitution only, and not for Poisson batches: to add or remove one, or to draw it or not, moves it by √2·C.
     pub fn non_negative(shape: Shape, batch: &Batch) -> Result<Self, PrivacyError> {
         let mut sum = Self::examples(shape, batch)?;
         sum.clip = Clip::in_orthant(&shape);

@@ -98,7 +98,8 @@ pub trait Algorithm: Send + Sync {
 pub struct Answer<M> {
     /// Goes out.
     pub outgoing: Outgoing,
-    /// Stays. A memory in which nothing of this answer was applied yet: what remains if it never arrives.
+    /// Stays. A memory in which nothing of what was sent is applied yet, only what concerns the site alone: what remains if it
+    /// never arrives.
     pub draft: M,
 }
 

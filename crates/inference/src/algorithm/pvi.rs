@@ -179,6 +179,9 @@ impl Algorithm for Pvi {
         check_terms(self.solver.numbers(self.local().family), seat)?;
         self.solver.check(seat)?;
         memory.iter().try_for_each(|memory| check_own(memory.get().own))?;
+        if self.home.is_some() && self.cavity == Cavity::ShareOfTotal {
+            return Err(unlike("answers at a local gate, where a site has an intercept of its own"));
+        }
         memory.iter().filter_map(|memory| memory.get().factor.as_ref()).try_for_each(|t| self.check_factor(t))?;
         let small = query.iter().all(|v| v.abs() <= MOST_NATURAL);
         let spread = |q: Gaussian| q.deviations().into_iter().all(is_within_limits);

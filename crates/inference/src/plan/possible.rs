@@ -113,8 +113,8 @@ fn site_intercept_is_possible(method: &Method) -> Result<(), RunError> {
     if !matches!(method.scheme, Scheme::Pvi | Scheme::NoiseAware(_)) {
         return refuse("an intercept of each site's own goes with PVI and noise-aware PVI, where sites have a memory");
     }
-    if !method.site_intercept.is_some_and(|precision| precision.is_finite() && precision > 0.0) {
-        return refuse("the precision of a site's own intercept is a finite number over 0");
+    if !method.site_intercept.is_some_and(|precision| (1e-6..=1e6).contains(&precision)) {
+        return refuse("the precision of a site's own intercept is a number from 1e-6 to 1e6");
     }
     Ok(())
 }

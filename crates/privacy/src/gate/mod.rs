@@ -88,11 +88,13 @@ fn gaussian_multiplier(event: &Event) -> Result<f64, PrivacyError> {
 ///
 /// A sum of non-negative vectors is declared at the bound of any sign, which holds for substitution only.
 fn check_sum(sum: &Bounded, shape: &Shape, event: &Event, ticket: Option<u64>) -> Result<(), PrivacyError> {
-    if sum.reach() == Reach::Orthant && event.adjacency() != Adjacency::Substitute {
+    let for_orthant =
+        event.adjacency() == Adjacency::Substitute && !matches!(event.sampling(), Sampling::Poisson { .. });
+    if sum.reach() == Reach::Orthant && !for_orthant {
         return Err(PrivacyError::NoTheorem {
             what: "a sum of non-negative vectors clipped to √2 times the bound".into(),
-            why: "to add or remove one moves the sum by more than the bound",
-            hint: "promise substitution, or clip to the bound",
+            why: "to add or remove one, or to draw it or not, moves the sum by more than the bound",
+            hint: "promise substitution and take all rows, or clip to the bound",
         });
     }
     if sum.shape() != shape {
