@@ -283,7 +283,7 @@ mod tests {
         let set = find("heart").unwrap();
         let schema = Schema::from_toml(set.schema).unwrap();
         let table = read(bundled(set).unwrap(), &schema, true, &["hospital"], Reading::Strict).unwrap();
-        let partition = Partition::Column { column: "hospital".into() };
+        let partition = Partition::Column { column: "hospital".into(), at_most: Default::default() };
         let all: Vec<usize> = (0..table.rows.len()).collect();
         let clients = partition.clients(&table, &all, 0).unwrap();
         let sizes: Vec<(&str, usize)> = clients.iter().map(|(name, rows)| (name.as_str(), rows.len())).collect();

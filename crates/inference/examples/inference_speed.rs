@@ -8,7 +8,7 @@ use chacha20::ChaCha8Rng;
 use inference::message::Direct;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, Covariance, Curvature, Damping, DeltaRule, FactorRule, Gradients, Local,
-    Method, Noise, NoiseAware, Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use inference::{
     Descent, Expectation, Federation, Keys, Logistic, Model, Network, Output, Partition, Reading, Row, Rows, RunError,
@@ -299,7 +299,7 @@ fn method(rounds: u64, solver: Solver, local: Local) -> Outcome<Method> {
         damping: Damping::new(0.1).ok_or("a damping")?,
         covariance: Covariance::MeanField,
         factor: FactorRule::Free,
-        readout: Readout { repair: Repair::Project, average: 1 },
+        readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
         local,
         site_intercept: None,
         promise: Some(promise),

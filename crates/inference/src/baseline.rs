@@ -2,10 +2,10 @@
 
 use crate::record::{Record, Scores, SiteScores};
 use crate::results::CurvePoint;
-use crate::score::{calibration, scores, scores_at};
+use crate::score::{calibration, scores};
 use crate::settings::{
-    Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, Method, Optimiser, Readout, Repair, Rounds,
-    Schedule, Scheme, Solver,
+    Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, Method, NoiseReading, Optimiser, Readout,
+    Repair, Rounds, Schedule, Scheme, Solver,
 };
 use crate::simulate::Simulation;
 use crate::solve::{Prior, Problem, Task, optimum};
@@ -34,22 +34,26 @@ const BY_STEPS: Local = Local { steps: 1000, optimiser: Optimiser::Adam, learnin
 const ROWS_OF_A_STEP: f64 = 250.0;
 
 impl Simulation<'_> {
-    /// Each site fits its own rows and is scored on all held-out rows; scores are averaged over sites.
+    /// Each site fits its own rows. Where held-out rows belong to sites, each is predicted by its own site's fit; else every
+    /// fit is scored on all of them, and scores are averaged over sites.
     pub fn local_only(&self) -> Result<Record, RunError> {
         let fits: Vec<(Gaussian, Vec<Prediction>)> =
             self.sites.iter().map(|site| self.fit(site.shard.rows())).collect::<Result<_, _>>()?;
         let outcomes = self.test.outcomes();
-        let each: Vec<Scores> = fits.iter().map(|(_, p)| scores(p, outcomes)).collect();
-        let owned = self.sites.iter().any(|site| !site.own.is_empty());
-        let at_home = |(site, (scores, (_, p))): (&Site, (&Scores, &(Gaussian, Vec<Prediction>)))| {
-            let scores = if owned { scores_at(&site.own, p, outcomes) } else { *scores };
-            (!owned || !site.own.is_empty()).then(|| SiteScores { site: site.name.clone(), scores })
-        };
-        let sites = self.sites.iter().zip(each.iter().zip(&fits)).filter_map(at_home).collect();
         let exact = self.exact_posterior()?;
         let divergence = |exact: &Gaussian| fits.iter().map(|(q, _)| q.kl(exact)).sum::<f64>() / fits.len() as f64;
         let kl = exact.as_ref().map(divergence);
-        let (q, predictions) = fits.into_iter().next().ok_or_else(no_sites)?;
+        let (q, mut predictions) = fits.first().cloned().ok_or_else(no_sites)?;
+        if self.sites.iter().any(|site| !site.own.is_empty()) {
+            for (site, (_, fit)) in self.sites.iter().zip(&fits) {
+                site.own.iter().for_each(|&row| predictions[row] = fit[row].clone());
+            }
+            let (scores, sites) = (scores(&predictions, outcomes), self.at_sites(&predictions));
+            return self.record(q, &predictions, scores, sites, kl);
+        }
+        let each: Vec<Scores> = fits.iter().map(|(_, fit)| scores(fit, outcomes)).collect();
+        let alone = |(site, scores): (&Site, &Scores)| SiteScores { site: site.name.clone(), scores: *scores };
+        let sites = self.sites.iter().zip(&each).map(alone).collect();
         self.record(q, &predictions, mean_of(&each), sites, kl)
     }
 
@@ -130,7 +134,7 @@ impl Simulation<'_> {
             damping: Damping::NONE,
             covariance: Covariance::MeanField,
             factor: FactorRule::Free,
-            readout: Readout { repair: Repair::Project, average: 1 },
+            readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
             local: Local { batch: Batching::Poisson(rate), ..BY_STEPS },
             site_intercept: None,
             promise: None,

@@ -1,11 +1,11 @@
 //! From a method as meant to the parts that carry it out. The only place where choices are looked at by name.
 
-use crate::algorithm::{Cavity, Committee, GlobalVi, Home, NoiseAware, Protocol, Pvi, SourceTerms};
+use crate::algorithm::{Cavity, Committee, GlobalVi, Home, NoiseAware, Protocol, Pvi, SourceTerms, Wander};
 use crate::client::Summing;
 use crate::plan::{MethodPlan, plan, sampling};
 use crate::settings::{
-    Aggregator, Covariance, Curvature, Damping, Gradients, Local, Method, NoiseAware as NoiseAwareSettings, Optimiser,
-    Rates, Schedule, Scheme, Solver,
+    Aggregator, Covariance, Curvature, Damping, Gradients, Local, Method, NoiseAware as NoiseAwareSettings,
+    NoiseReading, Optimiser, Rates, Schedule, Scheme, Solver,
 };
 use crate::solve::{Analytic, Average, Descend, Hybrid, Likelihood, LocalSolve, Perturb, Prior, Problem, Virtual};
 use crate::{Family, Model, Opening, RunError, Stage, Terms};
@@ -224,7 +224,11 @@ fn protocol(
                     .into(),
             })?;
             let (factor, readout) = (method.factor, method.readout);
-            Box::new(Pvi { problem, home, solver, cavity, factor, kept, readout, finest, sending })
+            let wander = match readout.noise {
+                NoiseReading::Plain => Vec::new(),
+                NoiseReading::Aware => terms.iter().map(|t| Wander::of(t, &method.local)).collect(),
+            };
+            Box::new(Pvi { problem, home, solver, cavity, factor, kept, readout, wander, finest, sending })
         }
         Scheme::Committee(prior) => {
             let (members, repair) = (terms.len(), method.readout.repair);

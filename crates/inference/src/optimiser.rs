@@ -79,6 +79,24 @@ impl Moments {
     }
 }
 
+/// Σ_k w_k², where w_k = Σ_{t ≥ k} (1 − β₁)β₁^(t−k)/(1 − β₁^t) is how far a gradient of step k moves Adam over T steps of size
+/// one, in units of √v̂: the variance of the way that T gradients of pure noise make.
+///
+/// Where moments are kept, no step is a first one and every gradient moves by one in all: T.
+pub(crate) fn adam_noise(steps: u64, kept: bool) -> f64 {
+    if kept {
+        return steps as f64;
+    }
+    let (mut sum, mut weight) = (0.0, 0.0);
+    // From the last step back: w_k = (1 − β₁)/(1 − β₁^k) + the later terms, which decay by β₁ from one k to the one before.
+    for k in (1..=steps).rev() {
+        let own = (1.0 - DECAY[0]) / (1.0 - libm::pow(DECAY[0], k as f64));
+        weight = own + DECAY[0] * weight;
+        sum += weight * weight;
+    }
+    sum
+}
+
 /// A mean-field q on its way uphill.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Descent {
@@ -219,6 +237,15 @@ mod tests {
         q.step(&[4.0, 0.0], &with);
         let second = 0.1 * (0.67 / 0.19) / f64::sqrt(0.024_991 / 0.001_999);
         assert!((q.point().mean[0] - (0.1 + second)).abs() < 1e-8, "{:?}", q.point());
+    }
+
+    #[test]
+    fn the_way_of_pure_noise_is_that_of_adams_weights() {
+        // By hand for two steps: w₂ = 0.1/0.19, w₁ = 0.1/0.1 + 0.09/0.19.
+        let (w1, w2) = (1.0 + 0.09 / 0.19, 0.1 / 0.19);
+        assert!((adam_noise(2, false) - (w1 * w1 + w2 * w2)).abs() < 1e-12);
+        assert!((adam_noise(10, false) - 14.997_330_810_939_33).abs() < 1e-9);
+        assert_eq!(adam_noise(10, true), 10.0);
     }
 
     #[test]

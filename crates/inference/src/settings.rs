@@ -257,6 +257,17 @@ pub struct Readout {
     pub repair: Repair,
     /// Serve the mean of the natural parameters of the last so many rounds. 1 serves the last.
     pub average: u32,
+    /// What becomes of the noise in it.
+    pub noise: NoiseReading,
+}
+
+/// What a readout makes of the noise that a total is known to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum NoiseReading {
+    /// Nothing: the total is taken at its word.
+    Plain,
+    /// The total is an observation with noise of known variance: Wiener's weights. For PVI by DP optimisation with Adam.
+    Aware,
 }
 
 /// The one post-processing that makes a total proper.

@@ -1,10 +1,13 @@
-//! Noise-aware PVI without noise finds the best mean-field approximation of a conjugate posterior, by both rules.
+//! Noise-aware PVI without noise finds the best mean-field approximation of a conjugate posterior, by both rules; the noise
+//! that the readout of DP optimisation counts on is the noise that there is.
 
 mod common;
 
-use common::{open_pvi, rows, simulation, sites};
+use common::{adam, open_pvi, private_methods, rows, simulation, site, sites};
+use inference::algorithm::PviState;
+use inference::message::Direct;
 use inference::settings::{Batching, Curvature, Damping, Local, Method, NoiseAware, Rounds, Schedule, Scheme};
-use inference::{Family, Linear, Model, Rows, Simulation};
+use inference::{Family, Linear, Model, Progress, Row, Rows, Simulation};
 use std::sync::Arc;
 
 /// Levels and bias are collinear: the prior alone tells them apart, and the damped iteration goes as slowly as it is weak.
@@ -45,4 +48,60 @@ fn without_noise_both_rules_reach_the_best_mean_field_posterior() {
             assert!(kl < 1e-6, "{}: KL {kl}", method.name);
         }
     }
+}
+
+/// Rows without inputs have no gradient: what an update moves is noise, and its variance is the one that is tracked.
+#[test]
+fn the_variance_that_the_readout_of_dp_optimisation_tracks_is_that_of_its_noise() {
+    let width = 400;
+    let mut nothing = Rows::new(width, width).unwrap();
+    for i in 0..50 {
+        nothing.push(Row { numbers: &vec![0.0; width], ones: &[], outcome: f64::from(i % 2) }).unwrap();
+    }
+    let sites = [site("one", nothing.clone())];
+    for (keep_state, steps) in [(false, 1), (false, 12), (true, 12)] {
+        let base = private_methods().into_iter().find(|m| m.name == "dp optimisation, noise-aware readout").unwrap();
+        let local = Local { keep_state, learning_rate: 0.01, ..adam(steps) };
+        let method = Method { local, damping: Damping::NONE, ..base };
+        let simulation = simulation(&method, &sites, &nothing);
+        let built = simulation.build().unwrap();
+        let mut drive = simulation.start(&built, &Direct, None).unwrap();
+        assert_eq!(drive.round().unwrap(), Progress::Moved);
+        let state: PviState = postcard::from_bytes(drive.state()).unwrap();
+        let tracked = state.noise[0][0];
+        let served = built.problem.family.gaussian(state.served.last().unwrap()).unwrap();
+        let found = served.mean().iter().map(|m| m * m).sum::<f64>() / width as f64;
+        // Adam's first steps all have the size η, also where moments will be kept: there the first update moves a little more.
+        let ratio = found / tracked;
+        assert!((0.35..1.4).contains(&ratio), "kept {keep_state}, {steps} steps: {found} of {tracked}");
+    }
+}
+
+/// Without noise the readout serves what is there, and where noise is all there is, the prior.
+#[test]
+fn the_readout_of_dp_optimisation_trusts_a_coordinate_as_far_as_its_noise_allows() {
+    let (sites, test) = (sites(), rows(3, 9));
+    let method = private_methods().into_iter().find(|m| m.name == "dp optimisation, noise-aware readout").unwrap();
+    let simulation = simulation(&method, &sites, &test);
+    let built = simulation.build().unwrap();
+    let mut drive = simulation.start(&built, &Direct, None).unwrap();
+    (0..2).for_each(|_| assert_eq!(drive.round().unwrap(), Progress::Moved));
+    let state: PviState = postcard::from_bytes(drive.state()).unwrap();
+    assert_eq!((state.noise.len(), state.served.len()), (3, 2));
+    assert!(state.noise.iter().flatten().all(|v| *v > 0.0));
+    let posterior = |noise: f64| {
+        let state = PviState { noise: vec![vec![noise; 5]; 3], ..state.clone() };
+        built.protocol.posterior(&postcard::to_allocvec(&state).unwrap()).unwrap()
+    };
+    let plain: Vec<f64> = (0..10).map(|j| (state.served[0][j] + state.served[1][j]) / 2.0).collect();
+    let prior = &built.problem.prior.0;
+    // Where the data's precision is 0 there is nothing to weigh: the prior.
+    let learnt = |j: usize| prior[5 + j % 5] - plain[5 + j % 5] > 0.0;
+    let whole: Vec<f64> = (0..10).map(|j| if learnt(j) { plain[j] } else { prior[j] }).collect();
+    assert!(posterior(0.0).iter().zip(&whole).all(|(found, whole)| (found - whole).abs() < 1e-12));
+    assert!(posterior(1e12).iter().zip(prior).all(|(found, prior)| (found - prior).abs() < 1e-6));
+    // W = Λ/(Λ + Λ²v): half of a coordinate whose noise has the variance of its posterior, 1/Λ.
+    let j = (0..5).find(|j| learnt(*j)).expect("no coordinate has learnt anything");
+    let half = posterior(1.0 / (3.0 * 2.0 * (prior[5 + j] - plain[5 + j])));
+    assert!((half[j] - (prior[j] + 0.5 * (plain[j] - prior[j]))).abs() < 1e-9);
 }

@@ -248,8 +248,18 @@ fn mutant_a_free_answer_from_private_rows_is_caught() {
         let mut built = build(&method, &model_of(&method), &worlds(&method, 0).first);
         let (kept, readout, factor) = (method.damping, method.readout, method.factor);
         let (problem, sending, cavity) = (built.problem.clone(), Grid::new(24).unwrap(), Cavity::OwnFactor);
-        built.protocol =
-            Box::new(Pvi { problem, home: None, solver, cavity, factor, kept, readout, finest: sending, sending });
+        built.protocol = Box::new(Pvi {
+            problem,
+            home: None,
+            solver,
+            cavity,
+            factor,
+            kept,
+            readout,
+            wander: Vec::new(),
+            finest: sending,
+            sending,
+        });
         (0..20).all(|pair| {
             let worlds = worlds(&method, pair);
             let tape = Tape::record();

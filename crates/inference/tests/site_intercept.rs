@@ -7,7 +7,9 @@ use common::{adam, natural, open_pvi, own, private_methods, rows, simulation, si
 use inference::algorithm::AtSite;
 use inference::message::Direct;
 use inference::settings::{Batching, Curvature, Damping, Local, Method, NoiseAware, Rounds, Schedule, Scheme};
-use inference::{Family, Gaussian, Linear, Model, Progress, Record, Row, Rows, Seat, Simulation, Site, SiteIntercept};
+use inference::{
+    Client, Family, Gaussian, Linear, Model, Progress, Record, Row, Rows, Seat, Simulation, Site, SiteIntercept,
+};
 use std::sync::Arc;
 
 /// Levels and intercepts are collinear: priors alone tell them apart, and the damped iteration goes as slowly as they are
@@ -101,9 +103,10 @@ fn it_never_leaves_its_site() {
         assert_eq!(drive.round().unwrap(), Progress::Moved);
         assert_eq!(drive.posterior().unwrap().len(), 8, "{}", method.name);
         let home = built.home.as_ref().unwrap();
+        let at_home = |client: &Client<'_>| built.protocol.at_home(client.index(), client.memory()).unwrap().unwrap();
+        let learnt = drive.clients().iter().any(|client| at_home(client) != home.prior());
+        assert!(learnt, "{}: nothing was learnt", method.name);
         for client in drive.clients() {
-            let kept = built.protocol.at_home(client.index(), client.memory()).unwrap().unwrap();
-            assert_ne!(kept, home.prior(), "{}: nothing was learnt", method.name);
             if let Scheme::NoiseAware(_) = method.scheme {
                 let kept: AtSite = postcard::from_bytes(client.memory()).unwrap();
                 assert!(kept.own.is_some());

@@ -15,7 +15,11 @@ pub(crate) fn section(standing: &Standing) -> String {
     if methods.is_empty() {
         return String::new();
     }
-    let table = table(standing, &methods);
+    let score = if standing.classes() { "Accuracy in per cent" } else { "Mean absolute error" };
+    let mut table = table(standing, &methods, score, cell);
+    if standing.classes() {
+        table += &self::table(standing, &methods, "Log-likelihood in nats for a row", likelihood);
+    }
     let sites = standing.results.data.clients.len();
     let shown = if sites > SHOWN { folded(&format!("All {sites} sites"), &table) } else { table };
     titled("sites", "Scores at each site", &(shown + &note(&explained(standing))))
@@ -28,8 +32,7 @@ fn ordered<'a>(standing: &Standing<'a>) -> Vec<Placed<'a>> {
     alone.chain(of(|role| !matches!(role, Role::LocalOnly | Role::Constant))).collect()
 }
 
-fn table(standing: &Standing, methods: &[Placed]) -> String {
-    let score = if standing.classes() { "Accuracy in per cent" } else { "Mean absolute error" };
+fn table(standing: &Standing, methods: &[Placed], score: &str, cell: fn(&Placed, &ClientSummary) -> String) -> String {
     let owned = owned(standing);
     let mut head = vec!["site".to_owned(), "training rows".to_owned()];
     head.extend(owned.then(|| "held out".to_owned()));
@@ -42,6 +45,11 @@ fn table(standing: &Standing, methods: &[Placed]) -> String {
         table.push("", cells);
     }
     table.html()
+}
+
+fn likelihood(placed: &Placed, client: &ClientSummary) -> String {
+    let found = placed.method.sites.iter().find(|site| site.name == client.name);
+    found.map_or_else(|| NOTHING.into(), |site| spread(&site.log_likelihood, 1.0, 3))
 }
 
 fn cell(placed: &Placed, client: &ClientSummary) -> String {
@@ -61,8 +69,7 @@ fn owned(standing: &Standing) -> bool {
 
 fn explained(standing: &Standing) -> String {
     let rows = if owned(standing) {
-        "On each site's own held-out rows. Local only is the site's own fit; in the table of methods it is scored on all \
-         held-out rows instead. "
+        "On each site's own held-out rows. Local only is the site's own fit. "
     } else {
         "Every site's own fit, on all held-out rows, since these belong to no site. "
     };

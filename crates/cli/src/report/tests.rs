@@ -185,6 +185,7 @@ fn sites_have_a_table_where_scores_are_their_own() {
     let page = sound(&results);
     assert!(page.contains("own held-out rows") && page.contains("<td>7</td><td>62.5</td><td>87.5</td>"));
     assert!(page.contains("<td>7</td><td>62.5</td><td>–</td>"), "a site without a score of this method");
+    assert!(page.contains("Log-likelihood in nats for a row, by site") && page.contains("<td>7</td><td>−0.500</td>"));
 }
 
 #[test]

@@ -291,10 +291,24 @@ fn partition(typed: &PartitionAsTyped, source: &Source<'_>, at: &str) -> Result<
     match typed.kind {
         PartitionKind::Even | PartitionKind::Skewed if typed.column.is_some() => stray("column"),
         PartitionKind::Even | PartitionKind::Column if skew => stray(if typed.rho.is_some() { "rho" } else { "kappa" }),
+        PartitionKind::Even | PartitionKind::Skewed if typed.at_most.is_some() => stray("at_most"),
         PartitionKind::Column if typed.clients.is_some() => stray("clients"),
         PartitionKind::Even => Ok(Partition::Even { clients: clients()? }),
         PartitionKind::Column => match &typed.column {
-            Some(column) => Ok(Partition::Column { column: column.clone() }),
+            Some(column) => {
+                if let Some(name) = typed.at_most.iter().flatten().find(|(_, rows)| **rows == 0).map(|(name, _)| name) {
+                    let message = format!("at_most leaves {name} without training rows");
+                    return Err(source.fault(
+                        &format!("{at}.at_most.{name}"),
+                        "S004",
+                        message,
+                        "leave it at least one",
+                    ));
+                }
+                let at_most = typed.at_most.iter().flatten();
+                let at_most = at_most.map(|(name, rows)| (name.clone(), usize::try_from(*rows).unwrap_or(usize::MAX)));
+                Ok(Partition::Column { column: column.clone(), at_most: at_most.collect() })
+            }
             None => {
                 let hint = "for example column = \"hospital\"";
                 Err(source.fault(&format!("{at}.column"), "S011", "column is missing".into(), hint))

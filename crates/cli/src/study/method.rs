@@ -5,13 +5,13 @@ use super::hybrid;
 use super::meant::Likelihood;
 use super::typed::{
     AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, GradientsWord, LocalAsTyped,
-    MethodAsTyped, RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
+    MethodAsTyped, NoiseWord, RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
 };
 use super::unroll::Named;
 use super::{noise_aware, promise};
 use inference::settings::{
     Aggregator, Batching, Chart, CommitteePrior, Covariance, Curvature, Damping, FactorRule, Gradients, Local, Method,
-    Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use privacy::SamplingRate;
 
@@ -150,6 +150,7 @@ pub(super) fn check_model(
 ) -> Result<(), Fault> {
     let of_lines = matches!(kind, Likelihood::Linear { .. } | Likelihood::Logistic { .. });
     let by_draws = matches!(kind, Likelihood::Network { .. });
+    let gaussian = matches!(kind, Likelihood::Linear { .. });
     for (named, method) in names.iter().zip(methods) {
         let moments =
             matches!(method.scheme, Scheme::NoiseAware(n) if matches!(n.curvature, Curvature::Moments { .. }));
@@ -165,12 +166,18 @@ pub(super) fn check_model(
                 "the rule of second moments is for linear and logistic models",
                 "use noise_aware = { curvature = \"every-round\" }",
             )
+        } else if matches!(method.solver, Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_)) && !gaussian {
+            ("solver", "this solver rests on a Gaussian likelihood, which linear models have", "use dp-optimisation")
         } else if method.site_intercept.is_some() && !of_lines {
             (
                 "site_intercept",
                 "an intercept of each site's own is for linear and logistic models",
                 "leave site_intercept out",
             )
+        } else if let Err(error) = inference::plan::check(method) {
+            let message = format!("method {:?}: {error}", method.name);
+            let hint = "docs/guide/studies.md says what goes with what";
+            return Err(source.fault(&format!("method.{}", named.index), "S009", message, hint));
         } else {
             continue;
         };
@@ -193,6 +200,11 @@ fn check_solver(at: &At<'_>, scheme: Scheme, solver: Solver, family: Covariance,
     if local.gradients == Gradients::Aligned && !local_steps {
         let why = "aligned gradients belong to local steps of DP optimisation, of pvi or a committee";
         return Err(at.fault("local.gradients", "S009", why, "use gradients = \"full\""));
+    }
+    let adam = solver == Solver::DpOptimisation && local.optimiser == Optimiser::Adam && scheme == Scheme::Pvi;
+    if at.typed.readout.noise == NoiseWord::Aware && !adam {
+        let why = "the noise-aware readout is for PVI by DP optimisation with Adam, whose noise it knows";
+        return Err(at.fault("readout.noise", "S009", why, "leave noise out of the readout"));
     }
     if family == Covariance::Full && by_gradient {
         let why = "a full covariance is solved in the clear, but here every step's gradient is clipped and noised";
@@ -224,9 +236,14 @@ fn site_intercept(
     promise: Option<&Promise>,
 ) -> Result<Option<f64>, Fault> {
     let Some(typed) = at.typed.site_intercept else { return Ok(None) };
-    if !(typed.precision.is_finite() && typed.precision > 0.0) {
-        let why = format!("site_intercept.precision is {}, expected a finite number over 0", typed.precision);
-        return Err(at.fault("site_intercept", "S004", &why, "for example site_intercept = { precision = 1.0 }"));
+    if !(1e-6..=1e6).contains(&typed.precision) {
+        let why = format!("site_intercept.precision is {}, expected a number from 1e-6 to 1e6", typed.precision);
+        return Err(at.fault(
+            "site_intercept.precision",
+            "S004",
+            &why,
+            "for example site_intercept = { precision = 1.0 }",
+        ));
     }
     let (why, hint) = if promise.is_some_and(|p| p.aggregator != Aggregator::None) {
         (
@@ -331,9 +348,13 @@ fn readout(at: &At<'_>) -> Result<Readout, Fault> {
         }
     };
     let usual = if at.typed.algorithm == AlgorithmWord::NoiseAware { noise_aware::average() } else { 1 };
+    let noise = match typed.noise {
+        NoiseWord::Plain => NoiseReading::Plain,
+        NoiseWord::Aware => NoiseReading::Aware,
+    };
     match typed.average {
         Some(0) => Err(at.fault("readout.average", "S004", "average is 0", "1 serves the last round")),
-        average => Ok(Readout { repair, average: average.unwrap_or(usual) }),
+        average => Ok(Readout { repair, average: average.unwrap_or(usual), noise }),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Studies: the file as typed and as meant, and the commands `check`, `plan`, `run` and `predict` around it.
 
+mod at_sites;
 mod check;
 pub(crate) mod codes;
 mod columns;

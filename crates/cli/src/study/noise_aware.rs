@@ -15,6 +15,8 @@ const CAUTION: f64 = 3.0;
 const WEIGHT: f64 = 2.0;
 /// Usual bound of second moments, as a share of the clip.
 const MOMENTS_OF_CLIP: f64 = 0.7;
+/// Bound of second moments where nothing is clipped.
+const UNBOUNDED: f64 = 1000.0;
 /// ρ where each client noises its own sums.
 const DAMPING_ALONE: f64 = 0.15;
 /// ρ where clients share one noise, or there is none.
@@ -35,7 +37,8 @@ pub(super) fn settings(at: &At<'_>) -> Result<NoiseAware, Fault> {
     };
     let curvature = match curvature {
         CurvatureWord::Moments => {
-            let bound = positive("moment_bound", moment_bound, MOMENTS_OF_CLIP * clip(at).unwrap_or(1.0))?;
+            let bound =
+                positive("moment_bound", moment_bound, clip(at).map_or(UNBOUNDED, |clip| MOMENTS_OF_CLIP * clip))?;
             Curvature::Moments { looks: looks.unwrap_or(1).max(1), bound }
         }
         CurvatureWord::EveryRound => Curvature::EveryRound { weight: positive("weight", weight, WEIGHT)? },

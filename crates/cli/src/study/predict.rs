@@ -22,13 +22,14 @@ pub(crate) fn text(arguments: &PredictArguments, predictor: &Predictor, json: bo
     if let Some(schema) = &arguments.schema {
         posterior.data_schema = String::from_utf8_lossy(&read(schema)?).into_owned();
     }
-    join(&mut posterior, arguments.site.as_deref())?;
+    let site = arguments.site.as_deref();
+    join(&mut posterior, site)?;
     let predictions = predictor(&posterior, &read(&arguments.data)?)?;
     if json {
-        return Ok(object(&posterior, &predictions));
+        return Ok(object(&posterior, site, &predictions));
     }
     // What the numbers are goes to standard error, so that standard output is the table alone.
-    let _ = writeln!(std::io::stderr(), "{}", about(&posterior, &predictions));
+    let _ = writeln!(std::io::stderr(), "{}", about(&posterior, site, &predictions));
     Ok(table(&predictions, &likelihood::levels(&posterior.data_schema)))
 }
 
@@ -62,7 +63,7 @@ fn join(posterior: &mut Posterior, site: Option<&str>) -> Result<(), Failure> {
 }
 
 /// Which posterior was asked, and what the columns are.
-fn about(posterior: &Posterior, predictions: &Predictions) -> String {
+fn about(posterior: &Posterior, site: Option<&str>, predictions: &Predictions) -> String {
     let Posterior { study, method, seed, .. } = posterior;
     let first = predictions.rows.first();
     let what = match first.map(|first| &first.prediction) {
@@ -71,7 +72,12 @@ fn about(posterior: &Posterior, predictions: &Predictions) -> String {
         Some(Prediction::Probability(_)) | None => "the probability of",
     };
     let interval = if first.is_some_and(|first| first.interval.is_some()) { ", with a 95 % interval" } else { "" };
-    format!("from the posterior of {method} in {study}, seed {seed}: {what} {}{interval}", predictions.of)
+    let at = match (site, &posterior.posterior.intercepts) {
+        (Some(site), _) => format!(" at {site}"),
+        (None, Some(_)) => " at a site that is not known (--site names one)".to_owned(),
+        (None, None) => String::new(),
+    };
+    format!("from the posterior of {method} in {study}, seed {seed}: {what} {}{interval}{at}", predictions.of)
 }
 
 fn refuse(place: &Path, message: String, hint: String) -> Failure {
@@ -180,7 +186,7 @@ fn cell(name: &str) -> String {
     if name.contains([',', '"']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
 }
 
-fn object(posterior: &Posterior, predictions: &Predictions) -> String {
+fn object(posterior: &Posterior, site: Option<&str>, predictions: &Predictions) -> String {
     let levels = likelihood::levels(&posterior.data_schema);
     let one = |Predicted { row, prediction, interval }: &Predicted| {
         let mut object = match prediction {
@@ -200,6 +206,7 @@ fn object(posterior: &Posterior, predictions: &Predictions) -> String {
         "study": posterior.study,
         "method": posterior.method,
         "seed": posterior.seed,
+        "site": site,
         "of": predictions.of,
         "predictions": predictions.rows.iter().map(one).collect::<Vec<_>>(),
     });

@@ -1,5 +1,6 @@
 //! `posterity reproduce`: a published table run again, cell by cell, beside the paper's numbers.
 
+use super::at_sites;
 use super::meant::{Column, Study};
 use super::run;
 use super::store::write_whole;
@@ -12,7 +13,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Studies that come with the program, and what they are.
-const TABLES: [(&str, &str, &str); 12] = [
+const TABLES: [(&str, &str, &str); 13] = [
     (
         "workshop-table5",
         "Sharma et al. 2019, Table 5: PVI, global VI and DP-PVI on three splits of Adult",
@@ -42,6 +43,11 @@ const TABLES: [(&str, &str, &str); 12] = [
         "tmlr-fig4",
         "Heikkilä et al. (TMLR), Figure 4: a Bayesian network at ε = 2 on the balanced split of Adult",
         include_str!("../../../../studies/tmlr-fig4.toml"),
+    ),
+    (
+        "heart-sites",
+        "What federation buys each of four hospitals, with an intercept of its own, and one that has 20 patients",
+        include_str!("../../../../studies/heart-sites.toml"),
     ),
     (
         "thesis-fig4.4",
@@ -115,7 +121,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
     let mut cells = Vec::new();
-    let (mut cpu_seconds, mut reports) = (0.0, Vec::new());
+    let (mut cpu_seconds, mut reports, mut at_sites) = (0.0, Vec::new(), String::new());
     for Column { name: column, partition, rows_per_client } in columns(&study) {
         let folder = out.join(super::store::file_name(&column));
         let mut one = Study { name: format!("{}, {column}", study.name), partition, ..study.clone() };
@@ -125,6 +131,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         let results = run::into(&one, super::open(&one, Path::new("."))?.as_ref(), &folder, json)?;
         cpu_seconds += results.methods.iter().map(|m| m.cpu_seconds).sum::<f64>();
         cells.extend(cells_of(&study, &column, &results));
+        at_sites += &at_sites::table(&column, &results);
         reports.push((column, folder.join("report.html")));
     }
     let page = out.join("index.html");
@@ -135,7 +142,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     if json {
         return Ok(format!("{}\n", serde_json::json!({ "cells": cells, "cpu_seconds": cpu_seconds })));
     }
-    Ok(format!("{}\ncpu seconds {cpu_seconds:.1}\nreport      {}\n", table(&cells), page.display()))
+    Ok(format!("{}\n{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n", table(&cells), page.display()))
 }
 
 fn list(json: bool) -> String {

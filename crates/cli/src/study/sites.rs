@@ -115,7 +115,7 @@ pub(crate) fn span(numbers: &[u64]) -> String {
 
 fn fault(study: &Study, path: &str, message: &str) -> Fault {
     let hint = match &study.partition {
-        Partition::Column { column } => format!(
+        Partition::Column { column, .. } => format!(
             "under [data] add declared_rows = [N, N]: the rows of each {column}, in the order of their names; a total, \
              declared_rows = N, is enough for a method whose batch and δ do not go by rows"
         ),
@@ -125,6 +125,7 @@ fn fault(study: &Study, path: &str, message: &str) -> Fault {
     };
     Source::new(study.file.clone(), &study.text).fault(path, "S012", message.to_owned(), hint)
 }
+use std::collections::BTreeMap;
 
 /// Training rows of each client, and where they come from.
 fn counted(study: &Study, schema: Option<&Schema>) -> Result<(Vec<u64>, Basis), Fault> {
@@ -132,11 +133,13 @@ fn counted(study: &Study, schema: Option<&Schema>) -> Result<(Vec<u64>, Basis), 
     let split = &study.data.split;
     match (&study.data.declared_rows, &study.partition) {
         (Some(DeclaredRows::Each(each)), partition) => listed(study, each, clients(partition, set)),
-        (declared, Partition::Column { column }) => match (set.and_then(|set| set.levels_of(column)), declared) {
-            (Some(levels), _) => Ok(by_level(levels, split)),
-            (None, Some(DeclaredRows::All(rows))) => Ok((vec![1], Basis::Total(trained(split, *rows)))),
-            (None, _) => Err(fault(study, "data", &format!("how many rows each {column} has is not declared"))),
-        },
+        (declared, Partition::Column { column, at_most }) => {
+            match (set.and_then(|set| set.levels_of(column)), declared) {
+                (Some(levels), _) => Ok(by_level(levels, split, at_most)),
+                (None, Some(DeclaredRows::All(rows))) => Ok((vec![1], Basis::Total(trained(split, *rows)))),
+                (None, _) => Err(fault(study, "data", &format!("how many rows each {column} has is not declared"))),
+            }
+        }
         (Some(DeclaredRows::All(rows)), partition) => Ok((dealt(partition, trained(split, *rows)), Basis::Declared)),
         (None, partition) => Ok(match set.and_then(|set| public(set, split, schema)) {
             Some((rows, basis)) => (dealt(partition, rows), basis),
@@ -149,7 +152,7 @@ fn counted(study: &Study, schema: Option<&Schema>) -> Result<(Vec<u64>, Basis), 
 fn clients(partition: &Partition, set: Option<&Set>) -> Option<usize> {
     match partition {
         Partition::Even { clients } | Partition::Skewed(Skew { clients, .. }) => Some(*clients),
-        Partition::Column { column } => set?.levels_of(column).map(<[_]>::len),
+        Partition::Column { column, .. } => set?.levels_of(column).map(<[_]>::len),
     }
 }
 
@@ -170,8 +173,9 @@ fn listed(study: &Study, each: &[u64], clients: Option<usize>) -> Result<(Vec<u6
 }
 
 /// The clients of a column whose values are known. A drawn split leaves about its share at each of them.
-fn by_level(levels: &[(&str, u64)], split: &Split) -> (Vec<u64>, Basis) {
-    match levels.iter().map(|(_, rows)| kept(split, *rows)).collect() {
+fn by_level(levels: &[(&str, u64)], split: &Split, at_most: &BTreeMap<String, usize>) -> (Vec<u64>, Basis) {
+    let most = |name: &str| at_most.get(name).map_or(u64::MAX, |most| *most as u64);
+    match levels.iter().map(|(name, rows)| Some(kept(split, *rows)?.min(most(name)))).collect() {
         Some(rows) => (rows, Basis::Estimated),
         None => (vec![1; levels.len()], Basis::Clients),
     }

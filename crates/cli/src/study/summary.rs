@@ -25,7 +25,7 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
     MethodResult {
         name: work.name().to_owned(),
         algorithm: algorithm.to_owned(),
-        solver: solver.to_owned(),
+        solver,
         schedule: schedule.to_owned(),
         baseline: !matches!(work, Work::Method(_)),
         accuracy: each(&|run| run.accuracy),
@@ -73,14 +73,15 @@ fn site(name: &str, seeds: &[&AtSite]) -> SiteResult {
     }
 }
 
-fn names(work: Work<'_>) -> (&'static str, &'static str, &'static str) {
+fn names(work: Work<'_>) -> (&'static str, String, &'static str) {
+    let baseline = |name| (name, "clear".to_owned(), "sequential");
     match work {
         Work::Method(method) => {
-            (words::algorithm(method.scheme), words::solver(method.solver), words::schedule(method.schedule))
+            (words::algorithm(method.scheme), words::does(method), words::schedule(method.schedule))
         }
-        Work::Constant { .. } => ("constant", "clear", "sequential"),
-        Work::LocalOnly(_) => ("local-only", "clear", "sequential"),
-        Work::NonPrivate(_) => ("non-private", "clear", "sequential"),
+        Work::Constant { .. } => baseline("constant"),
+        Work::LocalOnly(_) => baseline("local-only"),
+        Work::NonPrivate(_) => baseline("non-private"),
     }
 }
 

@@ -115,6 +115,8 @@ pub(crate) struct PartitionAsTyped {
     pub(crate) rho: Option<f64>,
     pub(crate) kappa: Option<f64>,
     pub(crate) column: Option<String>,
+    /// column: training rows that some clients have at most.
+    pub(crate) at_most: Option<BTreeMap<String, u64>>,
 }
 
 /// How rows are dealt to clients.

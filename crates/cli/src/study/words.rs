@@ -4,7 +4,7 @@ use super::meant::{Likelihood, Model, Study};
 use crate::digits::shortest;
 use inference::settings::{
     Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, Curvature, DeltaRule, FactorRule, Gradients, Hybrid,
-    Method, Noise, NoiseAware, Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
+    Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use inference::{Expectation, Partition, Predictive, Skew, Split};
 use privacy::{Adjacency, Unit};
@@ -31,6 +31,13 @@ pub(crate) fn solver(solver: Solver) -> &'static str {
         Solver::Likelihood => "likelihood",
         Solver::Hybrid(_) => "hybrid",
     }
+}
+
+/// The solver's name, or what noise-aware PVI has in its place; with what sites have of their own.
+pub(crate) fn does(method: &Method) -> String {
+    let solver = if matches!(method.scheme, Scheme::NoiseAware(_)) { "residuals" } else { solver(method.solver) };
+    let own = if method.site_intercept.is_some() { ", site intercept" } else { "" };
+    format!("{solver}{own}")
 }
 
 /// The schedule's name.
@@ -144,7 +151,8 @@ pub(crate) fn readout(method: &Method) -> Option<String> {
         FactorRule::Reset => Some("clients give up a factor's coordinate where its precision is negative".to_owned()),
     };
     let average = (method.readout.average > 1).then(|| format!("mean of the last {} rounds", method.readout.average));
-    let parts: Vec<String> = factor.into_iter().chain(repair).chain(average).collect();
+    let noise = (method.readout.noise == NoiseReading::Aware).then(|| "noise-aware readout".to_owned());
+    let parts: Vec<String> = factor.into_iter().chain(repair).chain(average).chain(noise).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
@@ -201,7 +209,10 @@ pub(crate) fn data(study: &Study) -> String {
 pub(crate) fn partition(partition: &Partition) -> String {
     match partition {
         Partition::Even { clients } => format!("{clients}, of the same size"),
-        Partition::Column { column } => format!("one for each {column}"),
+        Partition::Column { column, at_most } => {
+            let cut = at_most.iter().map(|(name, most)| format!(", at most {most} training rows at {name}"));
+            format!("one for each {column}{}", cut.collect::<String>())
+        }
         Partition::Skewed(Skew { clients, rho, kappa }) => {
             format!("{clients}, skewed (rho {}, kappa {})", shortest(*rho), kappa)
         }

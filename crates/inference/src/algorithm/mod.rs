@@ -10,6 +10,7 @@ mod pvi;
 mod readout;
 mod sheared;
 mod source;
+mod wander;
 
 pub use committee::Committee;
 pub use erased::{Folded, Protocol};
@@ -21,6 +22,7 @@ pub use own::Own;
 pub use pvi::{Cavity, Pvi, PviState, Remembered};
 pub use readout::Scales;
 pub use source::{Source, SourceTerms};
+pub use wander::Wander;
 
 use crate::solve::{Kept, Solved};
 use crate::{RunError, Seat, Terms, Total};

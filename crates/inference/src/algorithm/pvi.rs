@@ -1,8 +1,8 @@
 //! Partitioned variational inference: q(θ) ∝ p(θ) Π_m t_m(θ); a client refines its t_m.
 
 use super::home::{Home, Natural, join, part};
-use super::readout::{keep_newest, mean_of};
-use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, released, unlike};
+use super::readout::{keep_newest, mean_of, read_out};
+use super::{Algorithm, Answer, Answers, Step, Wander, check_terms, misfit, released, unlike};
 use crate::family::MOST_NATURAL;
 use crate::optimiser::is_within_limits;
 use crate::settings::{Damping, FactorRule, Readout};
@@ -29,6 +29,8 @@ pub struct Pvi {
     pub kept: Damping,
     /// From total to served q.
     pub readout: Readout,
+    /// The noise that each client's updates add, where the readout minds it; none otherwise.
+    pub wander: Vec<Wander>,
     /// The finest grid of an answer.
     pub finest: Grid,
     /// The grid on which changes computed from released values travel.
@@ -52,6 +54,8 @@ pub struct PviState {
     pub total: Total,
     /// Served natural parameters, the newest last.
     pub served: Vec<Vec<f64>>,
+    /// Of each client that the readout minds: the variance of the noise in the means, by its factor.
+    pub noise: Vec<Vec<f64>>,
 }
 
 /// What a client keeps: public, by its type.
@@ -87,6 +91,28 @@ impl Pvi {
         let prior = &self.problem.prior.0;
         let raw: Vec<f64> = prior.iter().zip(total.values()).map(|(p, t)| p + t).collect();
         self.problem.family.repair(&raw, prior, self.readout.repair)
+    }
+
+    /// Each answer leaves its noise in its client's factor, at the precisions of the q that was served.
+    fn mind(&self, state: &mut PviState, answers: &Answers) {
+        let Answers::Each(each) = answers else { return };
+        let q = self.problem.family.gaussian(&self.ask(state));
+        let precision: Vec<f64> = q.map_or_else(Vec::new, |q| q.deviations().iter().map(|s| 1.0 / (s * s)).collect());
+        for (client, _) in each {
+            if let (Some(noise), Some(wander)) = (state.noise.get_mut(*client), self.wander.get(*client)) {
+                wander.add(noise, &precision, self.kept.get());
+            }
+        }
+    }
+
+    /// q as an observation: its means have noise of variance v, so its Λμ has ν = Λ²v, Λ the data's precision.
+    fn read_noise(&self, eta: Vec<f64>, noise: &[Vec<f64>]) -> Vec<f64> {
+        let (prior, d) = (&self.problem.prior.0, self.problem.family.dimension());
+        let first: Vec<f64> = (0..d).map(|j| eta[j] - prior[j]).collect();
+        let precision: Vec<f64> = (0..d).map(|j| (2.0 * (prior[d + j] - eta[d + j])).max(0.0)).collect();
+        let of_means = |j: usize| noise.iter().map(|v| v[j]).sum::<f64>();
+        let variance: Vec<f64> = precision.iter().enumerate().map(|(j, l)| l * l * of_means(j)).collect();
+        read_out(prior, &first, &precision, &variance, 1.0)
     }
 
     /// The local task, of released values: start at q, leave out the client's own factor.
@@ -135,7 +161,11 @@ impl Algorithm for Pvi {
 
     fn start(&self) -> PviState {
         let total = Total::zeros(self.problem.family.len(), self.finest);
-        PviState { served: vec![self.read_out(&total)], total }
+        PviState {
+            served: vec![self.read_out(&total)],
+            noise: vec![vec![0.0; self.problem.family.dimension()]; self.wander.len()],
+            total,
+        }
     }
 
     fn ask(&self, state: &PviState) -> Vec<f64> {
@@ -211,6 +241,7 @@ impl Algorithm for Pvi {
             Answers::Sum(sum) => vec![damped(sum)?],
         };
         applied.iter().for_each(|a| state.total.add(a));
+        self.mind(&mut state, answers);
         let newest = self.read_out(&state.total);
         keep_newest(&mut state.served, newest, self.readout.average as usize);
         Ok(Step { state, applied })
@@ -230,7 +261,8 @@ impl Algorithm for Pvi {
     }
 
     fn posterior(&self, state: &PviState) -> Vec<f64> {
-        mean_of(&state.served, self.problem.family.len())
+        let mean = mean_of(&state.served, self.problem.family.len());
+        if state.noise.is_empty() { mean } else { self.read_noise(mean, &state.noise) }
     }
 
     fn at_home(&self, _: usize, memory: &Self::Memory) -> Option<Natural> {

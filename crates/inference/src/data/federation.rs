@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn held_out_rows_stay_with_the_site_of_their_column() {
         let table = table(30, 5);
-        let partition = Partition::Column { column: "site".into() };
+        let partition = Partition::Column { column: "site".into(), at_most: Default::default() };
         let federation = Federation::new(&table, &Split::Fraction { test: 0.3 }, &partition, 4).unwrap();
         let mut all: Vec<usize> = Vec::new();
         for (place, site) in federation.sites.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use crate::data::draw::{Purpose, shuffle, whole};
 use crate::data::encode::is_missing;
+use crate::data::nearest::nearest;
 use crate::{DataError, Encoded};
 use std::collections::BTreeMap;
 
@@ -17,6 +18,8 @@ pub enum Partition {
     Column {
         /// The column.
         column: String,
+        /// Training rows that these clients have at most, drawn by the seed: what if a site were small?
+        at_most: BTreeMap<String, usize>,
     },
     /// Half of the clients are small and half are large, and the classes are shared out unevenly.
     Skewed(Skew),
@@ -44,7 +47,7 @@ impl Partition {
     /// The column that must be kept when the table is read.
     pub fn column(&self) -> Option<&str> {
         match self {
-            Self::Column { column } => Some(column),
+            Self::Column { column, .. } => Some(column),
             Self::Even { .. } | Self::Skewed(_) => None,
         }
     }
@@ -65,7 +68,11 @@ impl Partition {
     pub fn clients(&self, table: &Encoded, train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
         match self {
             Self::Even { clients } => even(*clients, train, seed),
-            Self::Column { column } => by_value(column, table, train),
+            Self::Column { column, at_most } => {
+                let mut clients = by_value(column, table, train)?;
+                cut(&mut clients, column, at_most, seed)?;
+                Ok(clients)
+            }
             Self::Skewed(skew) => skew.clients(table.rows.outcomes(), train, seed),
         }
     }
@@ -73,7 +80,7 @@ impl Partition {
     /// For each client the places of its own rows in a list of held-out rows, where a column says whose they are.
     pub fn homes(&self, table: &Encoded, held_out: &[usize]) -> Result<BTreeMap<String, Vec<usize>>, DataError> {
         let mut homes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        if let Self::Column { column } = self {
+        if let Self::Column { column, .. } = self {
             let values = table.column(column)?;
             for (place, row) in held_out.iter().enumerate() {
                 homes.entry(values[*row].clone()).or_default().push(place);
@@ -131,6 +138,30 @@ fn by_value(column: &str, table: &Encoded, train: &[usize]) -> Result<Vec<Dealt>
         return Err(DataError::Partition { what, hint: "hold out fewer rows, or leave this client out".into() });
     }
     Ok(clients.into_iter().map(|(name, rows)| (name.to_owned(), rows)).collect())
+}
+
+/// Leaves these clients at most so many of their rows. A name that no client has is an error, and so is a client left
+/// without rows.
+fn cut(clients: &mut [Dealt], column: &str, at_most: &BTreeMap<String, usize>, seed: u64) -> Result<(), DataError> {
+    for (name, &most) in at_most {
+        let names: Vec<String> = clients.iter().map(|(name, _)| name.clone()).collect();
+        let Some((_, rows)) = clients.iter_mut().find(|(client, _)| client == name) else {
+            let what = format!("at_most names `{name}`, which is no value of column `{column}`");
+            let hint = match nearest(name, names.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("its values are {}", names.join(", ")),
+            };
+            return Err(DataError::Partition { what, hint });
+        };
+        if most == 0 {
+            let what = format!("at_most leaves client `{name}` without training rows");
+            return Err(DataError::Partition { what, hint: "leave it at least one".into() });
+        }
+        shuffle(rows, seed, Purpose::Rest);
+        rows.truncate(most);
+        rows.sort_unstable();
+    }
+    Ok(())
 }
 
 fn sorted(rows: &[usize]) -> Vec<usize> {
@@ -302,7 +333,7 @@ mod tests {
     #[test]
     fn a_column_names_the_clients_and_a_lone_row_is_enough() {
         let table = table(7, 2);
-        let by_site = Partition::Column { column: "site".into() };
+        let by_site = Partition::Column { column: "site".into(), at_most: BTreeMap::new() };
         let clients = by_site.clients(&table, &[0, 1, 3, 5, 6], 0).unwrap();
         let expected = [("s0", vec![0, 3, 6]), ("s1", vec![1]), ("s2", vec![5])];
         assert_eq!(clients, expected.map(|(name, rows)| (name.to_owned(), rows)));
@@ -315,6 +346,24 @@ mod tests {
             assert!(error.to_string().starts_with(&format!("line 6, column `site`: found `{found}`")), "{error}");
         }
         assert_eq!(Partition::Even { clients: 7 }.clients(&table, &[0, 1, 2, 3, 4, 5, 6], 0).unwrap().len(), 7);
+    }
+
+    #[test]
+    fn a_client_may_be_left_with_few_of_its_rows() {
+        let (table, train) = (table(60, 2), (0..60).collect::<Vec<_>>());
+        let by_site = |name: &str, most| Partition::Column {
+            column: "site".into(),
+            at_most: BTreeMap::from([(name.to_owned(), most)]),
+        };
+        let of = |seed| by_site("s1", 4).clients(&table, &train, seed).unwrap();
+        let sizes: Vec<usize> = of(1).iter().map(|(_, rows)| rows.len()).collect();
+        assert_eq!(sizes, [20, 4, 20]);
+        assert!(of(1)[1].1.iter().all(|row| row % 3 == 1) && of(1)[1].1.is_sorted());
+        assert_ne!(of(1)[1], of(2)[1]);
+        assert_eq!(by_site("s1", 400).clients(&table, &train, 1).unwrap()[1].1.len(), 20);
+        let unknown = by_site("s_1", 4).clients(&table, &train, 1).unwrap_err();
+        assert_eq!(unknown.hint(), "did you mean `s1`?");
+        assert!(by_site("s1", 0).clients(&table, &train, 1).is_err());
     }
 
     proptest! {

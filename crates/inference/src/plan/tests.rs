@@ -1,7 +1,7 @@
 //! Plans against published numbers, and against the ledgers that they open.
 
 use super::*;
-use crate::settings::{Chart, Damping, FactorRule, Gradients, Local, Optimiser, Rates, Readout, Repair};
+use crate::settings::{Chart, Damping, FactorRule, Gradients, Local, NoiseReading, Optimiser, Rates, Readout, Repair};
 use privacy::{Adjacency, Epsilon, Ledger, MemoryJournal};
 
 fn local(steps: u64, batch: Batching) -> Local {
@@ -38,7 +38,7 @@ fn method(solver: Solver, rounds: u64, local: Local, promise: Promise) -> Method
         damping: Damping::NONE,
         covariance: Covariance::MeanField,
         factor: FactorRule::Free,
-        readout: Readout { repair: Repair::Project, average: 1 },
+        readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
         local,
         site_intercept: None,
         promise: Some(promise),

@@ -7,8 +7,8 @@ pub(crate) mod variants;
 use chacha20::ChaCha20Rng;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Curvature, Damping, DeltaRule, FactorRule,
-    Gradients, Hybrid, Local, Method, Noise, NoiseAware, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule,
-    Scheme, Solver,
+    Gradients, Hybrid, Local, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Readout, Repair,
+    Rounds, Schedule, Scheme, Solver,
 };
 use inference::solve::{Prior, Problem, Task};
 use inference::{
@@ -126,7 +126,7 @@ pub(crate) fn open_pvi(schedule: Schedule) -> Method {
         damping: Damping::new(0.3).unwrap(),
         covariance: Covariance::MeanField,
         factor: FactorRule::Free,
-        readout: Readout { repair: Repair::Project, average: 1 },
+        readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
         local: natural(2),
         site_intercept: None,
         promise: None,
@@ -135,13 +135,7 @@ pub(crate) fn open_pvi(schedule: Schedule) -> Method {
 
 /// One method of each kind with privacy, at every place where noise can enter.
 pub(crate) fn private_methods() -> Vec<Method> {
-    let base = |name: &str, solver, schedule, local, promise| Method {
-        name: name.into(),
-        solver,
-        local,
-        promise: Some(promise),
-        ..open_pvi(schedule)
-    };
+    let base = private;
     let (one_by_one, at_once) = (Schedule::Sequential, Schedule::Synchronous);
     let came = Schedule::Asynchronous(Rates::InverseRows);
     let nobody = |clip| promise(clip, Aggregator::None);
@@ -150,7 +144,6 @@ pub(crate) fn private_methods() -> Vec<Method> {
     let by_client = |p: Promise| Promise { unit: Unit::Client, ..p };
     let parts = |n: u32| Solver::Virtual { parts: n };
     let kept = Local { keep_state: true, optimiser: Optimiser::Adagrad, chart: Chart::LogVariance, ..adam(5) };
-    let aligned = Local { gradients: Gradients::Aligned, ..adam(3) };
     let (moments, every_round) = (Curvature::Moments { looks: 1, bound: 2.0 }, Curvature::EveryRound { weight: 1.0 });
     let add_remove = Promise { adjacency: Adjacency::AddRemove, ..nobody(1.0) };
     vec![
@@ -161,6 +154,10 @@ pub(crate) fn private_methods() -> Vec<Method> {
             ..base("dp optimisation, reset", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0))
         },
         Method { factor: FactorRule::Project, ..base("virtual, projected", parts(4), came, natural(1), nobody(1.0)) },
+        Method {
+            readout: Readout { repair: Repair::Project, average: 2, noise: NoiseReading::Aware },
+            ..base("dp optimisation, noise-aware readout", Solver::DpOptimisation, one_by_one, adam(4), nobody(1.0))
+        },
         base("perturb", Solver::Perturb, one_by_one, natural(2), nobody(2.0)),
         base("average", Solver::Average { parts: 6 }, at_once, natural(2), nobody(2.0)),
         base("average, curator", Solver::Average { parts: 6 }, at_once, natural(2), curator(2.0)),
@@ -188,27 +185,56 @@ pub(crate) fn private_methods() -> Vec<Method> {
         noise_aware("noise-aware, moments, curator", moments, at_once, curator(1.0)),
         noise_aware("noise-aware, every round", every_round, at_once, nobody(1.0)),
         noise_aware("noise-aware, every round, shares", every_round, at_once, shares(1.0)),
-        // The last input, a bias, is then each site's own.
-        own(base("site intercept, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0))),
-        own(base("site intercept, average", Solver::Average { parts: 6 }, at_once, natural(2), nobody(2.0))),
-        own(noise_aware("site intercept, moments", moments, one_by_one, nobody(1.0))),
-        own(noise_aware("site intercept, every round", every_round, at_once, add_remove)),
-        base("softmax, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0)),
-        noise_aware("softmax, noise-aware", every_round, at_once, curator(1.0)),
-        base("network, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0)),
-        base("network of classes, aligned", Solver::DpOptimisation, came, aligned, add_remove),
+    ]
+    .into_iter()
+    .chain(own_methods())
+    .chain(model_methods())
+    .chain(conjugate_methods())
+    .collect()
+}
+
+/// A method as most laws have it.
+fn private(name: &str, solver: Solver, schedule: Schedule, local: Local, promise: Promise) -> Method {
+    Method { name: name.into(), solver, local, promise: Some(promise), ..open_pvi(schedule) }
+}
+
+/// Methods with an intercept of each site's own, which is the coefficient of the last input, a bias.
+fn own_methods() -> [Method; 4] {
+    let (one_by_one, at_once) = (Schedule::Sequential, Schedule::Synchronous);
+    let nobody = |clip| promise(clip, Aggregator::None);
+    let add_remove = Promise { adjacency: Adjacency::AddRemove, ..nobody(1.0) };
+    let (moments, every_round) = (Curvature::Moments { looks: 1, bound: 2.0 }, Curvature::EveryRound { weight: 1.0 });
+    [
+        private("site intercept, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody(1.0)),
+        private("site intercept, average", Solver::Average { parts: 6 }, at_once, natural(2), nobody(2.0)),
+        noise_aware("site intercept, moments", moments, one_by_one, nobody(1.0)),
+        noise_aware("site intercept, every round", every_round, at_once, add_remove),
+    ]
+    .map(own)
+}
+
+/// Methods on other models than logistic regression.
+fn model_methods() -> Vec<Method> {
+    let (one_by_one, at_once) = (Schedule::Sequential, Schedule::Synchronous);
+    let came = Schedule::Asynchronous(Rates::InverseRows);
+    let (nobody, curator) = (promise(1.0, Aggregator::None), promise(1.0, Aggregator::Curator));
+    let add_remove = Promise { adjacency: Adjacency::AddRemove, ..nobody };
+    let aligned = Local { gradients: Gradients::Aligned, ..adam(3) };
+    let every_round = Curvature::EveryRound { weight: 1.0 };
+    vec![
+        private("softmax, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody),
+        noise_aware("softmax, noise-aware", every_round, at_once, curator),
+        private("network, dp optimisation", Solver::DpOptimisation, one_by_one, adam(3), nobody),
+        private("network of classes, aligned", Solver::DpOptimisation, came, aligned, add_remove),
         Method {
             scheme: Scheme::Committee(CommitteePrior::Split),
-            ..base("network, aligned committee", Solver::DpOptimisation, at_once, aligned, nobody(1.0))
+            ..private("network, aligned committee", Solver::DpOptimisation, at_once, aligned, nobody)
         },
         Method {
             scheme: Scheme::GlobalVi,
-            ..base("network, global vi", Solver::DpOptimisation, at_once, adam(1), curator(1.0))
+            ..private("network, global vi", Solver::DpOptimisation, at_once, adam(1), curator)
         },
     ]
-    .into_iter()
-    .chain(conjugate_methods())
-    .collect()
 }
 
 /// One method of each kind for linear regression.

@@ -164,6 +164,17 @@ pub(crate) enum FactorWord {
 pub(crate) struct ReadoutAsTyped {
     pub(crate) repair: Option<RepairAsTyped>,
     pub(crate) average: Option<u32>,
+    #[serde(default)]
+    pub(crate) noise: NoiseWord,
+}
+
+/// `noise` of a readout.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum NoiseWord {
+    #[default]
+    Plain,
+    Aware,
 }
 
 /// `repair`
