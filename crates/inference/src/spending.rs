@@ -4,7 +4,7 @@ use crate::RunError;
 use crate::drive::Drive;
 use crate::plan::{ClientPlan, MethodPlan, certifier, claimant};
 use crate::results::ClientSpending;
-use crate::settings::Method;
+use crate::settings::{Claim, Method};
 use privacy::{Delta, Event, Ledger, PrivacyError};
 use std::collections::BTreeMap;
 
@@ -86,9 +86,9 @@ impl<'a> Spending<'a> {
 
 fn cost_of(method: &Method, whole: &[Event], delta: Delta) -> Result<(f64, f64), PrivacyError> {
     let certified = certifier(&whole[0]).epsilon(whole, delta)?.upper;
-    let claimed = match &method.promise {
-        Some(promise) => claimant(promise.accountant, &whole[0]).epsilon(whole, delta)?.upper,
-        None => certified,
+    let claimed = match method.promise.as_ref().map(|promise| promise.accountant) {
+        Some(claim @ Claim::Moments) => claimant(claim, &whole[0]).epsilon(whole, delta)?.upper,
+        Some(Claim::Certified) | None => certified,
     };
     Ok((claimed, certified))
 }

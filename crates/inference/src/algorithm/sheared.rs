@@ -12,6 +12,8 @@ pub(super) struct Sheared<'a> {
     dimension: usize,
     /// What each coordinate is multiplied by: as many as numbers are sent.
     factors: Vec<f64>,
+    /// Dense inputs of a row, whose places come first and stay.
+    dense: usize,
     places: Vec<u32>,
     scaled: Vec<f64>,
 }
@@ -22,24 +24,37 @@ impl<'a> Sheared<'a> {
         if let Curvature::EveryRound { weight } = curvature {
             factors.extend(question.deviation.iter().map(|s| -weight / (s * s)));
         }
-        Self { sum, dimension: question.mean.len(), factors, places: Vec::new(), scaled: Vec::new() }
+        Self { sum, dimension: question.mean.len(), factors, dense: 0, places: Vec::new(), scaled: Vec::new() }
     }
 }
 
 impl Sink for Sheared<'_> {
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
         let (d, stored) = (self.dimension, values.len() / 2);
-        let dense = (stored - positions.len()) as u32;
-        self.places.clear();
-        self.places.extend((0..dense).chain(positions.iter().copied()));
-        self.scaled.clear();
-        let halves = values.chunks(stored.max(1)).zip(self.factors.chunks(d.max(1)));
-        for (values, factors) in halves {
-            self.scaled.extend(self.places.iter().zip(values).map(|(p, v)| factors[*p as usize] * v));
+        let dense = stored - positions.len();
+        if self.dense != dense {
+            self.places.clear();
+            self.places.extend(0..dense as u32);
+            self.dense = dense;
         }
-        match self.factors.len() == d {
-            true => self.sum.push_sparse(&self.places, &self.scaled),
-            false => self.sum.push_halves(positions, &self.scaled),
+        self.places.truncate(dense);
+        self.places.extend_from_slice(positions);
+        let halves = if self.by_deviations() { 2 } else { 1 };
+        self.scaled.resize(halves * stored, 0.0);
+        let scaled = self.scaled.chunks_mut(stored.max(1)).zip(values.chunks(stored.max(1)));
+        for ((scaled, values), factors) in scaled.zip(self.factors.chunks(d.max(1))) {
+            for ((scaled, v), p) in scaled.iter_mut().zip(values).zip(&self.places) {
+                *scaled = factors[*p as usize] * v;
+            }
         }
+        match halves {
+            2 => self.sum.push_halves(positions, &self.scaled),
+            _ => self.sum.push_sparse(&self.places, &self.scaled),
+        }
+    }
+
+    /// The rule of second moments sends residuals alone.
+    fn by_deviations(&self) -> bool {
+        self.factors.len() > self.dimension
     }
 }

@@ -16,6 +16,11 @@ pub(super) fn hand_over(
     values.resize(2 * stored, 0.0);
     let (by_mean, by_spread) = values.split_at_mut(stored);
     let (by_mean, by_mean_of_ones) = by_mean.split_at_mut(dense);
+    if !sink.by_deviations() {
+        by_mean.iter_mut().zip(row.numbers).for_each(|(m, x)| *m = residual * x);
+        by_mean_of_ones.fill(residual);
+        return sink.add(row.ones, values);
+    }
     let (by_spread, by_spread_of_ones) = by_spread.split_at_mut(dense);
     for (j, ((m, s), x)) in by_mean.iter_mut().zip(by_spread).zip(row.numbers).enumerate() {
         (*m, *s) = (residual * x, by_log(j, *x));

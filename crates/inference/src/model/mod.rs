@@ -39,6 +39,11 @@ pub trait Sink {
     /// positions; the other half likewise by the log deviations. All else is zero.
     fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError>;
 
+    /// Whether gradients by the log deviations are looked at. Where they are not, the second half may hold anything.
+    fn by_deviations(&self) -> bool {
+        true
+    }
+
     /// Adds the gradients of all rows of a batch, given layer by layer; those by log s are those by μ times `shift`, one by
     /// one.
     ///
