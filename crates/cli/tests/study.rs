@@ -245,6 +245,8 @@ fn choices_that_exclude_each_other_are_refused() {
     let curved = changed(first, "algorithm = \"noise-aware\"\n").replacen(steps, "", 1);
     let curved = curved.replace("kind = \"logistic\"", "kind = \"network\"");
     refused("second moments", &curved, "S009", "algorithm = \"noise-aware\"", "linear and logistic models");
+    let analytic = changed("\"dp-optimisation\"", "\"analytic\"");
+    refused("analytic", &analytic, "S009", "solver =", "rests on a Gaussian likelihood");
     refused("committee", &changed("\"pvi\"", "\"committee\""), "S009", "rounds = 20", "one round");
     let moments = changed("aggregator = \"none\"", "accountant = \"moments\"");
     refused("moments", &moments, "S009", "privacy =", "add-remove only");
