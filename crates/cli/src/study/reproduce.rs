@@ -213,9 +213,10 @@ fn cell(method: &MethodResult, column: &str, metric: &'static str, ours: &Summar
     }
 }
 
-/// Rows are methods; every column has ours and the paper's, accuracy and log-likelihood.
+/// Rows are methods; every column has ours and, where there is a paper, the paper's, accuracy and log-likelihood.
 fn table(cells: &[Cell]) -> String {
     let width = cells.iter().map(|c| c.row.chars().count()).max().unwrap_or(0).max(6);
+    let published = cells.iter().any(|c| c.paper.is_some());
     let mut text = String::new();
     let mut column = "";
     for pair in cells.chunk_by(|a, b| (&a.row, &a.column) == (&b.row, &b.column)) {
@@ -228,8 +229,15 @@ fn table(cells: &[Cell]) -> String {
                 ["accuracy", "paper", "log-lik.", "paper", "ε", "messages"]
             };
             let gap = if text.is_empty() { "" } else { "\n" };
-            let [a, b, c, d, e, f] = heads;
-            text += &format!("{gap}{column}\n{:width$}  {a:>8} {b:>8}  {c:>8} {d:>8}  {e:>7}  {f:>8}\n", "method");
+            if !published && !pair.iter().any(|c| c.metric == "kl") {
+                text += &format!(
+                    "{gap}{column}\n{:width$}  {:>8}  {:>8}  {:>7}  {:>8}\n",
+                    "method", "accuracy", "log-lik.", "ε", "messages"
+                );
+            } else {
+                let [a, b, c, d, e, f] = heads;
+                text += &format!("{gap}{column}\n{:width$}  {a:>8} {b:>8}  {c:>8} {d:>8}  {e:>7}  {f:>8}\n", "method");
+            }
         }
         let of = |metric: &str| pair.iter().find(|c| c.metric == metric);
         if let Some(kl) = of("kl") {
@@ -242,6 +250,16 @@ fn table(cells: &[Cell]) -> String {
         let ours = |metric| of(metric).map_or_else(|| "–".to_owned(), |c| format!("{:.4}", c.ours));
         let paper = |metric| of(metric).and_then(|c| c.paper).map_or_else(|| "–".to_owned(), |p| format!("{p:.4}"));
         let epsilon = first.epsilon.map_or_else(|| "none".to_owned(), |e| format!("{e:.4}"));
+        if !published {
+            text += &format!(
+                "{:width$}  {:>8}  {:>8}  {epsilon:>7}  {:>8.0}\n",
+                first.row,
+                ours("accuracy"),
+                ours("log_likelihood"),
+                first.messages
+            );
+            continue;
+        }
         text += &format!(
             "{:width$}  {:>8} {:>8}  {:>8} {:>8}  {epsilon:>7}  {:>8.0}\n",
             first.row,
