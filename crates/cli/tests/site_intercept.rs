@@ -53,6 +53,9 @@ fn every_hospital_is_shown_and_predicted_by_its_own_intercept() {
     {
         assert!(told.contains(words), "{told}");
     }
+    let page = std::fs::read_to_string(room.0.join("out/index.html")).unwrap();
+    assert!(page.contains("Methods compared") && !page.contains("<th>paper</th>"), "nobody published these numbers");
+    assert!(!told.contains("paper"), "{told}");
     let folders: Vec<PathBuf> = std::fs::read_dir(room.0.join("out")).unwrap().map(|f| f.unwrap().path()).collect();
     let results = folders.iter().find(|f| f.display().to_string().contains("all-patients")).unwrap();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/new-patients.csv");

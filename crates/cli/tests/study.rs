@@ -111,6 +111,22 @@ always      for comparison: a constant answer, local only (each client by itself
 }
 
 #[test]
+fn a_plan_suggests_what_is_best_for_its_model() {
+    let study = std::fs::read_to_string(root().join("studies/adult-c.toml")).unwrap();
+    let suggested = |kind: &str, clip: &str| {
+        let text = study.replace("kind = \"logistic\"", kind).replace("clip = 2.0", clip);
+        let name = format!("suggested-{}.toml", kind.len() + clip.len());
+        let path = std::env::temp_dir().join(format!("posterity-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        let told = answer(&["plan", path.to_str().unwrap(), "--json"]);
+        std::fs::remove_file(path).unwrap();
+        serde_json::from_str::<Value>(&told).unwrap()["guidance"]["algorithm"].clone()
+    };
+    assert_eq!(suggested("kind = \"logistic\"", "clip = 2.0"), "noise-aware");
+    assert_eq!(suggested("kind = \"network\"", "clip = 2.0"), "pvi");
+}
+
+#[test]
 fn plan_says_what_each_client_pays() {
     let expected = "\
 study       adult-c

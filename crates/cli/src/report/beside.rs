@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 /// The page: the figures, one table for each metric, and links to the reports.
 pub(crate) fn beside(name: &str, cells: &[Cell], asked: &[Figure], reports: &[(String, PathBuf)]) -> String {
-    let mut body = format!("<section><h2>Ours beside the paper</h2>{}", figures(asked, cells));
+    let published = cells.iter().any(|c| c.paper.is_some());
+    let heading = if published { "Ours beside the paper" } else { "Methods compared" };
+    let mut body = format!("<section><h2>{heading}</h2>{}", figures(asked, cells));
     for (metric, title) in [("accuracy", "Accuracy"), ("log_likelihood", "Mean held-out log-likelihood")] {
         if cells.iter().any(|c| c.metric == metric) {
             body += &format!("<h3>{title}</h3>{}", table(metric, cells));
@@ -22,7 +24,8 @@ pub(crate) fn beside(name: &str, cells: &[Cell], asked: &[Figure], reports: &[(S
             table("kl", cells)
         );
     }
-    body += "<p>Means over seeds, with the deviation over seeds. A dash: the paper has no such number.</p></section>";
+    body += "<p>Accuracy and log-likelihood: means over seeds, with the deviation over seeds.";
+    body += if published { " A dash: the paper has no such number.</p></section>" } else { "</p></section>" };
     body += "<section><h2>Reports of the columns</h2><ul>";
     for (column, path) in reports {
         let path = path.display().to_string();
@@ -45,26 +48,30 @@ fn table(metric: &str, cells: &[Cell]) -> String {
     };
     let (rows, columns) = (distinct(|c| &c.row), distinct(|c| &c.column));
     let mut html = String::from("<div class=\"wide\"><table><thead><tr><th>method</th>");
-    columns.iter().for_each(|c| html += &format!("<th>{}</th><th>paper</th>", escape(c)));
+    let published = cells.iter().any(|c| c.paper.is_some());
+    let paper = if published { "<th>paper</th>" } else { "" };
+    columns.iter().for_each(|c| html += &format!("<th>{}</th>{paper}", escape(c)));
     html += "</tr></thead><tbody>";
     for row in rows {
         html += &format!("<tr><th>{}</th>", escape(row));
         for column in &columns {
-            html += &match chosen.iter().find(|c| c.row == *row && c.column == **column) {
-                Some(c) => format!(
-                    "<td>{}</td><td>{}</td>",
-                    if metric == "kl" {
-                        let [median, low, high] = [c.median, c.low, c.high].map(divergence);
-                        format!("{median} ({low} to {high})")
-                    } else {
-                        format!("{:.4} ± {:.4}", c.ours, c.sd)
-                    },
-                    c.paper.map_or_else(|| "–".to_owned(), |p| format!("{p:.4}"))
-                ),
-                None => "<td>–</td><td>–</td>".to_owned(),
-            };
+            let found = chosen.iter().find(|c| c.row == *row && c.column == **column);
+            let ours = found.map_or_else(|| "–".to_owned(), |c| ours(c));
+            html += &format!("<td>{ours}</td>");
+            if published {
+                let paper = found.and_then(|c| c.paper).map_or_else(|| "–".to_owned(), |p| format!("{p:.4}"));
+                html += &format!("<td>{paper}</td>");
+            }
         }
         html += "</tr>";
     }
     html + "</tbody></table></div>"
+}
+
+fn ours(cell: &Cell) -> String {
+    if cell.metric == "kl" {
+        let [median, low, high] = [cell.median, cell.low, cell.high].map(divergence);
+        return format!("{median} ({low} to {high})");
+    }
+    format!("{:.4} ± {:.4}", cell.ours, cell.sd)
 }

@@ -130,7 +130,7 @@ impl<'a> Forecast<'a> {
             sites.check(study, index, method)?;
             plans.push((method, plan(method, &sites.rows, parameters.unwrap_or(1))?));
         }
-        let guidance = guidance(&study.methods, &sites);
+        let guidance = guidance(&study.model.kind, &study.methods, &sites);
         Ok(Self { study, sites, parameters, plans, guidance })
     }
 

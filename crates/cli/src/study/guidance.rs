@@ -1,5 +1,6 @@
 //! Which method to try first for such clients, which one the papers would, and why.
 
+use super::meant::Likelihood;
 use super::sites::Sites;
 use inference::settings::{Aggregator, Method};
 
@@ -29,26 +30,42 @@ pub(crate) struct Papers {
     pub(crate) aggregator: bool,
     /// In a sentence.
     pub(crate) why: String,
+    /// Whether some method of the study has an aggregator.
+    #[serde(skip)]
+    trusted: bool,
 }
 
-/// Noise-aware PVI, for every model of xᵀθ: on Adult it beats the papers' methods on every split, with and without an
+/// For models of xᵀθ noise-aware PVI: on Adult it beats the papers' methods on every split, with and without an
 /// aggregator; docs/maths/noise-aware.md says where its settings come from, how far they carry, and what the rule rests on.
-pub(crate) fn guidance(methods: &[Method], sites: &Sites) -> Guidance {
-    Guidance {
-        algorithm: "noise-aware",
-        settings: "schedule = \"synchronous\", rounds = 15, clip = the root of k, the number of inputs that are not 0 in a \
-                   row (half of it where rows times ε is under 1500, the rows over the root of the clients where there \
-                   is no aggregator), damping at most 4 / k, all rows, an aggregator if there is one; the rest has usual \
-                   values",
-        papers: papers(methods, sites),
-    }
+///
+/// On the digits (studies/digits-softmax.toml) and with a network on Adult (tmlr-fig4) it is behind DP optimisation without an
+/// aggregator, and behind global VI with one.
+pub(crate) fn guidance(kind: &Likelihood, methods: &[Method], sites: &Sites) -> Guidance {
+    let papers = papers(methods, sites);
+    let (algorithm, settings) = match kind {
+        Likelihood::Linear { .. } | Likelihood::Logistic { .. } => ("noise-aware", NOISE_AWARE),
+        Likelihood::Softmax | Likelihood::Network { .. } if papers.trusted => ("global-vi", GLOBAL_VI),
+        Likelihood::Softmax | Likelihood::Network { .. } => ("pvi", DP_OPTIMISATION),
+    };
+    Guidance { algorithm, settings, papers }
 }
+
+/// Settings of noise-aware PVI.
+const NOISE_AWARE: &str = "schedule = \"synchronous\", rounds = 15, clip = the root of k, the number of inputs that are not 0 in a \
+     row (half of it where rows times ε is under 1500, the rows over the root of the clients where there is no aggregator), \
+     damping at most 4 / k, all rows, an aggregator if there is one; the rest has usual values";
+
+/// Settings of DP optimisation.
+const DP_OPTIMISATION: &str = "solver = \"dp-optimisation\", few long updates of adam with keep_state = true, the mean of the \
+     last rounds, and a clip that few rows reach; noise-aware PVI is for linear and logistic models";
+
+/// Settings of global VI.
+const GLOBAL_VI: &str = "solver = \"dp-optimisation\", schedule = \"synchronous\", many rounds of one small step each, an \
+     aggregator; noise-aware PVI is for linear and logistic models";
 
 /// Heikkilä et al. 2022, section 5: DP optimisation with simple or complex models and any number of clients, as long as
 /// these have enough local data; local averaging and virtual clients for simple models, above all with an aggregator;
 /// of the two, virtual clients are the more robust.
-///
-/// All models of this version are simple ones.
 fn papers(methods: &[Method], sites: &Sites) -> Papers {
     let trusted = |m: &Method| m.promise.as_ref().is_some_and(|p| p.aggregator != Aggregator::None);
     let aggregator = methods.iter().any(trusted);
@@ -74,7 +91,7 @@ fn papers(methods: &[Method], sites: &Sites) -> Papers {
         }
     };
     let solver = if !aggregator && enough { "dp-optimisation" } else { "virtual" };
-    Papers { solver, aggregator: solver == "virtual", why: format!("{local}; {why}") }
+    Papers { trusted: aggregator, solver, aggregator: solver == "virtual", why: format!("{local}; {why}") }
 }
 
 /// The middle one, or the smaller of the two in the middle.
