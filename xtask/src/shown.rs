@@ -21,6 +21,8 @@ struct Block {
 /// Runs all documents.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     check_readme_starts_with_two_commands(root)?;
+    // A run goes on where it stopped: what another build left here would be shown as this one's.
+    let _ = fs::remove_dir_all(root.join("target/shown"));
     let mut commands = 0;
     for path in documents(root)? {
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
