@@ -1,9 +1,9 @@
 //! Curves against ε: a list of ε in one method, drawn as one line of a figure.
 
-use assert_cmd::Command;
-use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::Output;
+mod common;
+
+use common::room::Room;
+use std::path::Path;
 
 const STUDY: &str = r#"
 schema = 1
@@ -40,34 +40,6 @@ range = [0.5, 0.9]
 name = "one by one"
 points = [{ at = 0.1, method = "noise-aware, ε 0.1" }, { at = 1, method = "noise-aware, ε 1" }]
 "#;
-
-/// A directory of this test's own, gone when it goes.
-struct Room(PathBuf);
-
-impl Room {
-    fn new(name: &str, study: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("posterity-curves-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        std::fs::write(path.join("study.toml"), study).unwrap();
-        Self(path)
-    }
-
-    fn posterity(&self, words: &[&str]) -> Output {
-        Command::cargo_bin("posterity").unwrap().current_dir(&self.0).args(words).output().unwrap()
-    }
-
-    fn answer(&self, words: &[&str]) -> Value {
-        let output = self.posterity(words);
-        assert_eq!(output.status.code(), Some(0), "{words:?}\n{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 #[test]
 fn a_list_of_epsilon_is_run_one_by_one_and_drawn_as_one_line_beside_the_level_without_privacy() {

@@ -1,53 +1,22 @@
 //! An intercept of each site's own, from a study to predictions, and what it cannot be combined with.
 
-use assert_cmd::Command;
+mod common;
+
+use common::room::{Room, study};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
 /// The study of four hospitals with two seeds, its last methods left out.
 fn small() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/heart-sites.toml");
-    let text = std::fs::read_to_string(path).unwrap();
-    let (head, rest) = text.split_once("seeds = [").unwrap();
-    let rest = rest.split_once(']').unwrap().1;
-    let text = format!("{head}seeds = [1, 2]{rest}");
+    let text = study("heart-sites");
     let methods: Vec<&str> = text.split("[[method]]").collect();
     methods[..4].join("[[method]]")
-}
-
-/// A directory of this test's own, gone when it goes.
-struct Room(PathBuf);
-
-impl Room {
-    fn new(name: &str, study: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("posterity-own-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        std::fs::write(path.join("study.toml"), study).unwrap();
-        Self(path)
-    }
-
-    fn posterity(&self, words: &[&str]) -> Output {
-        Command::cargo_bin("posterity").unwrap().current_dir(&self.0).args(words).output().unwrap()
-    }
-
-    fn answer(&self, words: &[&str]) -> String {
-        let output = self.posterity(words);
-        assert_eq!(output.status.code(), Some(0), "{words:?}\n{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 #[test]
 fn every_hospital_is_shown_and_predicted_by_its_own_intercept() {
     let room = Room::new("run", &small());
-    let told = room.answer(&["reproduce", "study.toml", "--out", "out"]);
+    let told = room.told(&["reproduce", "study.toml", "--out", "out"]);
     for words in
         ["all patients, log-likelihood at each site", "20 at Long Beach, log-likelihood at each site", "va_long_beach"]
     {

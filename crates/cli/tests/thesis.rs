@@ -1,50 +1,14 @@
 //! Studies on made-up data: divergences from the exact posterior in results and cells, and faults of their keys.
 
-use assert_cmd::Command;
+mod common;
+
+use common::room::{Room, study};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::path::Path;
 
 /// The hybrid's study with two seeds and four clients.
 fn small() -> String {
     study("thesis-hybrid").replace("clients = 20", "clients = 4")
-}
-
-/// A study of the program with two seeds.
-fn study(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../studies/{name}.toml"));
-    let text = std::fs::read_to_string(path).unwrap();
-    let (head, rest) = text.split_once("seeds = [").unwrap();
-    let rest = rest.split_once(']').unwrap().1;
-    format!("{head}seeds = [1, 2]{rest}")
-}
-
-/// A directory of this test's own, gone when it goes.
-struct Room(PathBuf);
-
-impl Room {
-    fn new(name: &str, study: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("posterity-thesis-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        std::fs::write(path.join("study.toml"), study).unwrap();
-        Self(path)
-    }
-
-    fn posterity(&self, words: &[&str]) -> Output {
-        Command::cargo_bin("posterity").unwrap().current_dir(&self.0).args(words).output().unwrap()
-    }
-
-    fn answer(&self, words: &[&str]) -> Value {
-        let output = self.posterity(words);
-        assert_eq!(output.status.code(), Some(0), "{words:?}\n{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 fn named<'a>(items: &'a Value, key: &str, name: &str) -> &'a Value {

@@ -118,7 +118,7 @@ impl<'a> Client<'a> {
     }
 
     /// What it answers from: its memory, or the draft of an answer of which it was never told that it arrived. Nothing
-    /// of that answer is applied in a draft, but what was released for it is not lost.
+    /// of what was sent is applied in a draft, but what was released for it is not lost.
     fn remembered(&self) -> &[u8] {
         self.draft.as_deref().unwrap_or(&self.memory)
     }

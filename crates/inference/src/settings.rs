@@ -150,7 +150,7 @@ pub enum Solver {
 
 impl Solver {
     /// True for solvers that rest on a Gaussian likelihood.
-    pub(crate) fn is_conjugate(self) -> bool {
+    pub fn is_conjugate(self) -> bool {
         matches!(self, Self::Analytic | Self::Likelihood | Self::Hybrid(_))
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::altered::{Altered, Reply, Shutting};
 use common::{methods, open_pvi, private_methods, rows, simulation, site, sites};
-use inference::algorithm::{Answers, AtSite, Protocol, PviState, Remembered};
+use inference::algorithm::{Answers, Own, Protocol, PviState, Remembered};
 use inference::message::{Ask, Delivery, Direct, Link, Loopback, Receipt};
 use inference::settings::{Aggregator, Covariance, Damping, Method, Rates, Repair, Schedule, Scheme, Solver};
 use inference::{Built, Client, Drive, Expectation, Logistic, Progress, RunError, Seat, Simulation, Total, Workshop};
@@ -163,7 +163,7 @@ fn under_an_aggregator_no_client_has_a_factor_and_the_posterior_is_made_of_opene
         for client in drive.clients() {
             let nothing = match method.scheme {
                 Scheme::Pvi => postcard::to_allocvec(&Some(Remembered::default())).unwrap(),
-                Scheme::NoiseAware(_) => postcard::to_allocvec(&AtSite::default()).unwrap(),
+                Scheme::NoiseAware(_) => postcard::to_allocvec(&None::<Own>).unwrap(),
                 Scheme::GlobalVi | Scheme::Committee(_) => Vec::new(),
             };
             assert_eq!(client.memory(), nothing, "{}: something is remembered", method.name);

@@ -4,12 +4,13 @@
 mod common;
 
 use common::{adam, natural, open_pvi, own, private_methods, rows, simulation, sites};
-use inference::algorithm::AtSite;
+use inference::algorithm::Own;
 use inference::message::Direct;
 use inference::settings::{Batching, Curvature, Damping, Local, Method, NoiseAware, Rounds, Schedule, Scheme};
 use inference::{
     Client, Family, Gaussian, Linear, Model, Progress, Record, Row, Rows, Seat, Simulation, Site, SiteIntercept,
 };
+use privacy::Released;
 use std::sync::Arc;
 
 /// Levels and intercepts are collinear: priors alone tell them apart, and the damped iteration goes as slowly as they are
@@ -108,8 +109,8 @@ fn it_never_leaves_its_site() {
         assert!(learnt, "{}: nothing was learnt", method.name);
         for client in drive.clients() {
             if let Scheme::NoiseAware(_) = method.scheme {
-                let kept: AtSite = postcard::from_bytes(client.memory()).unwrap();
-                assert!(kept.own.is_some());
+                let kept: Option<Released<Own>> = postcard::from_bytes(client.memory()).unwrap();
+                assert!(kept.is_some());
             }
         }
         tried += 1;
@@ -130,15 +131,16 @@ fn a_spoilt_memory_of_it_is_refused() {
     let query = built.protocol.ask(drive.state()).unwrap();
     let seat = Seat { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
     assert!(built.protocol.check(&query, client.memory(), &seat).is_ok());
-    let kept = serde_json::to_value(postcard::from_bytes::<AtSite>(client.memory()).unwrap()).unwrap();
+    let kept = serde_json::to_value(postcard::from_bytes::<Option<Released<Own>>>(client.memory()).unwrap()).unwrap();
     for key in ["residual", "noise", "pull", "curvature"] {
         for wrong in [serde_json::json!([]), serde_json::json!([1.0, 1.0]), serde_json::json!([-1e308])] {
             let mut spoilt = kept.clone();
             if key != "noise" && wrong[0] == -1e308 {
                 continue; // a number like any other
             }
-            spoilt["own"]["source"][key] = wrong.clone();
-            let memory = postcard::to_allocvec(&serde_json::from_value::<AtSite>(spoilt).unwrap()).unwrap();
+            spoilt["source"][key] = wrong.clone();
+            let memory =
+                postcard::to_allocvec(&serde_json::from_value::<Option<Released<Own>>>(spoilt).unwrap()).unwrap();
             assert!(built.protocol.check(&query, &memory, &seat).is_err(), "{key} {wrong}");
         }
     }

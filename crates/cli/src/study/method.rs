@@ -166,7 +166,7 @@ pub(super) fn check_model(
                 "the rule of second moments is for linear and logistic models",
                 "use noise_aware = { curvature = \"every-round\" }",
             )
-        } else if matches!(method.solver, Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_)) && !gaussian {
+        } else if method.solver.is_conjugate() && !gaussian {
             ("solver", "this solver rests on a Gaussian likelihood, which linear models have", "use dp-optimisation")
         } else if method.site_intercept.is_some() && !of_lines {
             (
@@ -252,7 +252,7 @@ fn site_intercept(
         )
     } else if !matches!(scheme, Scheme::Pvi | Scheme::NoiseAware(_)) {
         ("sites keep an intercept of their own in PVI and noise-aware PVI only", "use one of these")
-    } else if matches!(solver, Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_)) {
+    } else if solver.is_conjugate() {
         ("this solver has no intercept of each site's own", "use dp-optimisation, perturb, average or virtual")
     } else if family == Covariance::Full {
         ("with an intercept of each site's own q is mean-field", "use covariance = \"mean-field\"")

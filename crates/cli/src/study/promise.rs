@@ -129,7 +129,7 @@ fn check_aggregator(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<()
         Solver::DpOptimisation => Some(
             "DP optimisation releases every local step at the client, so there is no sum for an aggregator to noise",
         ),
-        Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_) => {
+        _ if solver.is_conjugate() => {
             Some("this solver releases its sums at the client, which reads its factor off them")
         }
         _ => None,

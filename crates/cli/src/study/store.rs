@@ -19,10 +19,17 @@ pub(crate) struct Store {
     key: String,
 }
 
+/// Which build this is: its version, and size and time of its file. Another build may draw other noise for the same study.
+fn program() -> String {
+    let file = std::env::current_exe().and_then(fs::metadata);
+    let built = file.and_then(|file| Ok((file.len(), file.modified()?))).ok();
+    format!("{} {built:?}", env!("CARGO_PKG_VERSION"))
+}
+
 impl Store {
     /// A new directory, an empty one, or one that an earlier run made.
     ///
-    /// The key is a digest of the study, the data and the program's version: what was finished under another key is
+    /// The key is a digest of the study, the data and the program as it was built: what was finished under another key is
     /// left alone and not used.
     pub(crate) fn open(root: &Path, name: &str, study: &str, data_digest: &str) -> Result<Self, Failure> {
         let ours = root.join(STATE).is_dir();
@@ -48,7 +55,7 @@ impl Store {
         let state = root.join(STATE);
         fs::create_dir_all(&state).map_err(|source| Failure::file("cannot make", &state, source))?;
         let digest = Sha256::new()
-            .chain_update(env!("CARGO_PKG_VERSION"))
+            .chain_update(program())
             .chain_update([0])
             .chain_update(study)
             .chain_update([0])

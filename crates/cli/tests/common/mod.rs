@@ -1,6 +1,8 @@
 //! How tests of `posterity account` ask and look at answers.
 #![allow(dead_code)] // each test file uses its own part
 
+pub(crate) mod room;
+
 use assert_cmd::Command;
 use serde_json::Value;
 use std::process::Output;

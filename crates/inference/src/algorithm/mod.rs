@@ -17,7 +17,7 @@ pub use erased::{Folded, Protocol};
 pub(crate) use erased::{decode, encode};
 pub use global_vi::GlobalVi;
 pub use home::{Home, Natural};
-pub use noise_aware::{About, AtSite, NoiseAware, Question, Sight};
+pub use noise_aware::{About, NoiseAware, Question, Sight};
 pub use own::Own;
 pub use pvi::{Cavity, Pvi, PviState, Remembered};
 pub use readout::Scales;

@@ -67,13 +67,6 @@ pub struct Question {
     pub curvature: f64,
 }
 
-/// What a site keeps: public, by its type.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct AtSite {
-    /// What it heard of its own intercept.
-    pub own: Option<Released<Own>>,
-}
-
 /// No mean curvature of an honest server is larger.
 pub(super) const MOST_CURVATURE: f64 = 1e9;
 
@@ -148,15 +141,9 @@ impl NoiseAware {
     }
 
     /// What a site needs to know of its own intercept.
-    fn at_home_of(&self, client: usize, weight: f64) -> Option<AtHome> {
+    fn at_home_of(&self, client: usize) -> Option<AtHome> {
         let (home, terms) = (self.home.clone()?, *self.sources.get(client)?);
-        Some(AtHome {
-            home,
-            settings: self.settings,
-            kept: self.kept,
-            terms: SourceTerms { weight: 1.0, ..terms },
-            weight,
-        })
+        Some(AtHome { home, settings: self.settings, kept: self.kept, terms })
     }
 
     /// The clipped sum over all rows that a question asks for.
@@ -202,7 +189,8 @@ impl NoiseAware {
 impl Algorithm for NoiseAware {
     type State = Sight;
     type Query = Question;
-    type Memory = AtSite;
+    /// What a site heard of its own intercept: public, by its type.
+    type Memory = Option<Released<Own>>;
 
     fn start(&self) -> Sight {
         Sight {
@@ -224,7 +212,7 @@ impl Algorithm for NoiseAware {
     }
 
     /// A finite mean, a positive deviation and a scale for each parameter; moments where the rule has them.
-    fn check(&self, query: &Question, memory: &AtSite, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    fn check(&self, query: &Question, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError> {
         let d = self.dimension();
         let own = self.home.iter().len();
         check_terms(self.settings.numbers(d + own), seat)?;
@@ -233,7 +221,7 @@ impl Algorithm for NoiseAware {
         let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
         let about = query.about == About::Residuals || matches!(self.settings.curvature, Curvature::Moments { .. });
         let curved = (0.0..=MOST_CURVATURE).contains(&query.curvature);
-        if memory.own.as_ref().is_some_and(|own| !own.get().is_sound()) {
+        if memory.as_ref().is_some_and(|own| !own.get().is_sound()) {
             return Err(PrivacyError::Diverged);
         }
         (mean && spread && about && curved && query.scales.len() == d)
@@ -244,15 +232,15 @@ impl Algorithm for NoiseAware {
     fn answer(
         &self,
         query: &Released<Question>,
-        memory: &AtSite,
+        memory: &Self::Memory,
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
-    ) -> Result<Answer<AtSite>, PrivacyError> {
-        let Some(home) = self.at_home_of(seat.index, seat.terms.weight) else {
+    ) -> Result<Answer<Self::Memory>, PrivacyError> {
+        let Some(home) = self.at_home_of(seat.index) else {
             let sum = self.sum(&self.problem, query.get(), seat, gate)?;
-            return Ok(Answer { outgoing: gate.send(&sum)?, draft: AtSite::default() });
+            return Ok(Answer { outgoing: gate.send(&sum)?, draft: None });
         };
-        let mut own = memory.own.clone().unwrap_or_else(|| Released::zeros(0).map(&(), |_, ()| Own::new()));
+        let mut own = memory.clone().unwrap_or_else(|| Released::zeros(0).map(&(), |_, ()| Own::new()));
         own.update(query, &(), Own::hear_question);
         let mut question = query.clone();
         question.update(&own, &home, Own::join);
@@ -262,7 +250,7 @@ impl Algorithm for NoiseAware {
         own.update(&release, &home, Own::hear);
         let shared = release.map(&home, |release, home| home.shared(release));
         let outgoing = Outgoing::post_processed(&shared, seat.terms.shape.grid())?;
-        Ok(Answer { outgoing, draft: AtSite { own: Some(own) } })
+        Ok(Answer { outgoing, draft: Some(own) })
     }
 
     fn fold(&self, mut state: Sight, answers: &Answers) -> Result<Step<Sight>, RunError> {
@@ -283,7 +271,7 @@ impl Algorithm for NoiseAware {
         Ok(Step { state, applied })
     }
 
-    fn settle(&self, draft: AtSite, _: &Released<Total>) -> Result<AtSite, PrivacyError> {
+    fn settle(&self, draft: Self::Memory, _: &Released<Total>) -> Result<Self::Memory, PrivacyError> {
         Ok(draft)
     }
 
@@ -291,9 +279,9 @@ impl Algorithm for NoiseAware {
         mean_of(&state.served, self.problem.family.len())
     }
 
-    fn at_home(&self, client: usize, memory: &AtSite) -> Option<Natural> {
-        let home = self.at_home_of(client, 1.0)?;
-        Some(memory.own.as_ref().map_or_else(|| home.home.prior(), |own| own.get().natural(&home)))
+    fn at_home(&self, client: usize, memory: &Self::Memory) -> Option<Natural> {
+        let home = self.at_home_of(client)?;
+        Some(memory.as_ref().map_or_else(|| home.home.prior(), |own| own.get().natural(&home)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::home::{Home, Natural};
 use super::noise_aware::{About, MOST_CURVATURE, Question};
-use super::readout::{read_out, scales};
+use super::readout::{Scales, read_out, scales};
 use super::source::{Hearing, Source, SourceTerms, precision, told};
 use crate::settings::{Curvature, NoiseAware as Settings};
 use privacy::StudyConstant;
@@ -24,14 +24,19 @@ pub(super) struct AtHome {
     pub(super) settings: Settings,
     /// ρ.
     pub(super) kept: f64,
+    /// As the server knows the site's releases.
     pub(super) terms: SourceTerms,
-    /// The site's declared share of all rows.
-    pub(super) weight: f64,
 }
 
 impl StudyConstant for AtHome {}
 
 impl AtHome {
+    /// The scale of the own coordinate: by the site's share of the rows, which is what it has of the precision of an
+    /// intercept that all share.
+    fn scale(&self) -> Scales {
+        scales(&[1.0, self.terms.weight], self.settings.whitening, self.settings.floor).after(1)
+    }
+
     /// A release without the own coordinate: the last of the residuals or moments, and the last of the precisions.
     pub(super) fn shared(&self, mut release: Vec<f64>) -> Vec<f64> {
         if let Curvature::EveryRound { .. } = self.settings.curvature {
@@ -61,14 +66,13 @@ impl Own {
         (self.about, self.curvature) = (question.about, question.curvature);
     }
 
-    /// The question as the site asks it of its rows: with its own coordinate, the last. Its scale goes by the site's share
-    /// of the rows, which is what it has of the precision of an intercept that all share.
+    /// The question as the site asks it of its rows: with its own coordinate, the last.
     pub(super) fn join(question: &mut Question, own: &Self, home: &AtHome) {
         let [first, second] = own.natural(home);
         let variance = 1.0 / (-2.0 * second);
         question.mean.push(first * variance);
         question.deviation.push(variance.sqrt());
-        question.scales.push(&scales(&[1.0, home.weight], home.settings.whitening, home.settings.floor), 1);
+        question.scales.extend(home.scale());
     }
 
     /// Takes the own coordinate of a release in.
@@ -81,9 +85,9 @@ impl Own {
             Curvature::Moments { .. } => 1,
         };
         let values: Vec<f64> = release.chunks(release.len() / halves).filter_map(|half| half.last().copied()).collect();
-        let scales = scales(&[1.0, home.weight], home.settings.whitening, home.settings.floor).only(1);
-        let AtHome { settings, kept, terms, .. } = home;
-        let by = Hearing { settings, kept: *kept, terms, about: self.about, scales: &scales, pull: &pull };
+        // Of its own intercept the site has all rows.
+        let (scales, terms) = (&home.scale(), &SourceTerms { weight: 1.0, ..home.terms });
+        let by = Hearing { settings: &home.settings, kept: home.kept, terms, about: self.about, scales, pull: &pull };
         self.source.hear(&values, &by);
     }
 

@@ -20,14 +20,14 @@ impl Scales {
         libm::exp2(f64::from(self.0[j]))
     }
 
-    /// The j-th alone.
-    pub(super) fn only(&self, j: usize) -> Self {
-        Self(vec![self.0[j]])
+    /// Those after the first j.
+    pub(super) fn after(self, j: usize) -> Self {
+        Self(self.0.into_iter().skip(j).collect())
     }
 
-    /// Puts the j-th of other scales behind these.
-    pub(super) fn push(&mut self, other: &Self, j: usize) {
-        self.0.push(other.0[j]);
+    /// Puts other scales behind these.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
     }
 
     /// How many there are.

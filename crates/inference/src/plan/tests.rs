@@ -1,7 +1,10 @@
 //! Plans against published numbers, and against the ledgers that they open.
 
 use super::*;
-use crate::settings::{Chart, Damping, FactorRule, Gradients, Local, NoiseReading, Optimiser, Rates, Readout, Repair};
+use crate::settings::{
+    Chart, Curvature, Damping, FactorRule, Gradients, Local, NoiseAware, NoiseReading, Optimiser, Rates, Readout,
+    Repair,
+};
 use privacy::{Adjacency, Epsilon, Ledger, MemoryJournal};
 
 fn local(steps: u64, batch: Batching) -> Local {
@@ -291,6 +294,18 @@ fn a_likelihood_is_planned_for_one_charge_and_all_rounds() {
     assert_eq!((found.rounds, found.messages, found.clients[0].charges()), (50, 100, 1));
     let once = plan(&Method { rounds: Rounds::Count(1), ..base }, &[500, 300], 4).unwrap();
     assert_eq!(found.clients, once.clients);
+}
+
+/// Weights and scales of noise-aware PVI go by the rows of a client, at every gate.
+#[test]
+fn weights_of_noise_aware_pvi_that_follow_private_rows_are_told() {
+    let curvature = Curvature::Moments { looks: 1, bound: 1.0 };
+    let scheme = Scheme::NoiseAware(NoiseAware { curvature, whitening: 0.5, floor: 0.05, caution: 3.0 });
+    let of = |adjacency| {
+        let promise = Promise { adjacency, ..promise() };
+        Method { scheme, ..method(Solver::DpOptimisation, 5, local(1, Batching::All), promise) }
+    };
+    assert!(of(Adjacency::AddRemove).goes_by_private_rows() && !of(Adjacency::Substitute).goes_by_private_rows());
 }
 
 /// Found at a merge: the warning was given for DP optimisation only, and a hybrid's steps draw rows at the same rates.

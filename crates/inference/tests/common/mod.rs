@@ -66,7 +66,7 @@ pub(crate) fn logistic() -> Arc<dyn Model> {
 
 /// The model of a method's laws: linear where its solver rests on a Gaussian likelihood, elsewhere by its name.
 pub(crate) fn model_of(method: &Method) -> Arc<dyn Model> {
-    if matches!(method.solver, Solver::Analytic | Solver::Likelihood | Solver::Hybrid(_)) {
+    if method.solver.is_conjugate() {
         return Arc::new(Linear { noise_variance: 0.25 });
     }
     let network = |output| Network { hidden: vec![3], output, draws: 2, seed: 5 };

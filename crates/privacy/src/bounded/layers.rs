@@ -531,11 +531,30 @@ mod tests {
         let mut sum = Bounded::empty(good, 4);
         sum.push_layers(&layers, None).unwrap();
         assert!(sum.push_layers(&layers, None).is_err(), "a second call");
+        let mut orthant = Bounded::empty(good, 2);
+        orthant.reach = Reach::Orthant;
+        assert!(orthant.push_layers(&layers, None).is_err(), "gradients have any sign");
         // A position named twice would count twice in the sum and once in each norm.
         for ones in [vec![2, 2], vec![3, 2], vec![1, 2], vec![2, 4]] {
             let stored = Stored::of(&[Example { ones, ..plain() }]);
             assert!(refused(good, 1, &stored.layers(), None));
         }
+    }
+
+    /// The mutant without the check of [`MOST_SUM`]: weights would be multiplied by a sum that has wrapped.
+    #[test]
+    fn a_batch_whose_weighted_sum_could_wrap_is_refused() {
+        // 2^40 units a row: 2^22 rows reach 2^62, one more is over it.
+        let bound = 2_f64.powi(40);
+        let refused = |rows: usize, second: bool| {
+            let (zeros, starts) = (vec![0.0; rows], vec![0; rows + 1]);
+            let inputs = Inputs { width: 1, dense: 1, numbers: &zeros, ones: &[], starts: &starts };
+            let layer = Layer { inputs, outputs: 1, deltas: &zeros };
+            let mut sum = Bounded::empty(shape(if second { 2 } else { 1 }, bound, 0), rows as u64);
+            sum.push_layers(&[layer], second.then_some(&[0.5][..])).is_err()
+        };
+        assert!(!refused(1 << 22, true) && refused((1 << 22) + 1, true));
+        assert!(!refused((1 << 22) + 1, false), "without weights a sum may wrap");
     }
 
     /// The sum with something forgotten: a layer in the norms, or what is taken off the bound.
