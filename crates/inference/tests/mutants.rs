@@ -245,6 +245,7 @@ fn mutant_parts_by_position_under_add_remove_is_caught() {
 fn every_test_in_the_table_of_mutants_exists() {
     let sources = concat!(
         include_str!("../../privacy/src/bounded/layers.rs"),
+        include_str!("../../privacy/src/bounded/outer/tests.rs"),
         include_str!("../../privacy/src/bounded/tests.rs"),
         include_str!("../../privacy/src/noise/source.rs"),
         include_str!("../../privacy/src/relation.rs"),

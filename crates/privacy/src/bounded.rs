@@ -1,6 +1,7 @@
 //! Sums of clipped vectors on an integer grid, which can be added to and released but not read.
 
 mod layers;
+mod outer;
 
 pub use layers::{Inputs, Layer};
 
@@ -12,8 +13,8 @@ use std::fmt;
 /// A sum of vectors, each clipped to the shape's bound.
 ///
 /// It has no accessor, no serialiser, and its `Debug` shows the public shape only: the one way to its contents is a
-/// gate. Private data reach it through [`Bounded::push`], [`Bounded::push_halves`], [`Bounded::push_sparse`] and
-/// [`Bounded::push_layers`] alone.
+/// gate. Private data reach it through [`Bounded::push`], [`Bounded::push_halves`], [`Bounded::push_sparse`],
+/// [`Bounded::push_layers`] and [`Bounded::push_outer`] alone.
 pub struct Bounded {
     shape: Shape,
     /// Sum in grid units, modulo 2^64. Wrapping keeps privacy whatever happens: (sum + noise) mod 2^64 is
@@ -27,6 +28,8 @@ pub struct Bounded {
     drawn_by: Option<u64>,
     reach: Reach,
     ghost: layers::Ghost,
+    /// One row's outer product, where these are summed.
+    products: Vec<f64>,
 }
 
 /// Where the vectors of a sum lie.
@@ -36,6 +39,8 @@ pub(crate) enum Reach {
     Ball,
     /// In the part of the ball of √2 times the bound without negative coordinates.
     Orthant,
+    /// Among the multiples of outer products in the ball of √2 times the bound, but for roundings.
+    Cone,
 }
 
 impl Reach {
@@ -44,6 +49,16 @@ impl Reach {
         if self == Self::Orthant {
             units.iter_mut().for_each(|q| *q = (*q).max(0));
         }
+    }
+}
+
+impl fmt::Display for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ball => "vectors of any sign",
+            Self::Orthant => "non-negative vectors",
+            Self::Cone => "outer products",
+        })
     }
 }
 
@@ -101,8 +116,8 @@ impl Bounded {
     fn empty(shape: Shape, room: u64) -> Self {
         let d = shape.dimension();
         let (units, scratch, clip) = (vec![0; d], vec![0; d], Clip::to(&shape));
-        let (reach, ghost) = (Reach::Ball, layers::Ghost::default());
-        Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None, reach, ghost }
+        let (reach, ghost, products) = (Reach::Ball, layers::Ghost::default(), Vec::new());
+        Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None, reach, ghost, products }
     }
 
     /// Starts the sum again at zero for the rows of the next batch, keeping its buffers.
@@ -127,6 +142,7 @@ impl Bounded {
                 expected: self.shape.to_string(),
             });
         }
+        self.takes_vectors()?;
         self.count_one()?;
         self.clip.vector(vector, &mut self.scratch);
         self.reach.hold(&mut self.scratch);
@@ -153,6 +169,7 @@ impl Bounded {
                 expected: self.shape.to_string(),
             });
         }
+        self.takes_vectors()?;
         self.count_one()?;
         // Dense coordinates and increasing positions after them are at most as many as there are coordinates.
         let parts = &mut self.scratch[..values.len()];
@@ -181,6 +198,7 @@ impl Bounded {
                 expected: self.shape.to_string(),
             });
         }
+        self.takes_vectors()?;
         self.count_one()?;
         // Increasing positions in range are at most as many as there are coordinates.
         let parts = &mut self.scratch[..values.len()];
@@ -191,6 +209,17 @@ impl Bounded {
             *total = total.wrapping_add(part);
         }
         Ok(())
+    }
+
+    /// Refuses a vector that need not be an outer product where these are summed: nothing would hold its sign.
+    fn takes_vectors(&self) -> Result<(), PrivacyError> {
+        match self.reach {
+            Reach::Ball | Reach::Orthant => Ok(()),
+            Reach::Cone => Err(PrivacyError::Shape {
+                found: "a vector".into(),
+                expected: format!("{}, {}", self.reach, self.shape),
+            }),
+        }
     }
 
     /// Counts a vector, or refuses it where there is no room for another.

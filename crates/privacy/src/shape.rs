@@ -132,8 +132,9 @@ impl Shape {
         self.grid
     }
 
-    /// √2·C: what vectors without negative coordinates are clipped to under substitution ([`crate::Bounded::non_negative`]).
-    /// A scale for those who push them; what is enforced is decided in integers.
+    /// √2·C: what vectors without negative coordinates are clipped to under substitution ([`crate::Bounded::non_negative`]),
+    /// and outer products nearly ([`crate::Bounded::outer_products`]). A scale for those who push them; what is
+    /// enforced is decided in integers.
     pub fn non_negative_bound(&self) -> f64 {
         std::f64::consts::SQRT_2 * self.bound.get()
     }

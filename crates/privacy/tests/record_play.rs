@@ -92,6 +92,39 @@ fn dp_sgd_stays_within_its_sensitivity_under_substitution() {
     }
 }
 
+/// Releases Σ zzᵀ over all rows, twice, as a local gate does for sufficient statistics.
+fn release_products(rows: &Rows, push: fn(&mut Bounded, &[f64]), tape: &Tape) {
+    let event = gaussian_event(Z, Adjacency::Substitute, Sampling::None, 2);
+    let shape = shape_for(D * (D + 1) / 2, C, Grain::Example, Z);
+    let mut gate = LocalGate::recorded(charge(&event), shape, &mut Seeded::new(11), &context(0, 0), tape).unwrap();
+    let (mut batch, mut total) = (Batch::default(), Released::zeros(shape.dimension()));
+    for _ in 0..2 {
+        gate.batch(rows.len(), &mut batch).unwrap();
+        let mut sum = Bounded::outer_products(shape, &batch).unwrap();
+        batch.rows().iter().for_each(|&i| push(&mut sum, &rows[i]));
+        gate.release(&sum, &mut total).unwrap();
+    }
+}
+
+fn play_products(pair: u8, push: fn(&mut Bounded, &[f64])) -> Result<(), Divergence> {
+    let (first, second) = substituted(pair, usize::from(pair));
+    let tape = Tape::record();
+    release_products(&first, push, &tape);
+    let replay = tape.replay();
+    release_products(&second, push, &replay);
+    replay.verdict()
+}
+
+#[test]
+fn sums_of_outer_products_stay_within_their_sensitivity() {
+    for pair in 0..200 {
+        assert_eq!(play_products(pair, |sum, z| sum.push_outer(z).unwrap()), Ok(()), "pair {pair}");
+    }
+    // A row that is counted twice moves the sum twice as far.
+    let twice = |sum: &mut Bounded, z: &[f64]| drop(sum.push_outer(z).and_then(|()| sum.push_outer(z)));
+    assert!((0..20).any(|pair| matches!(play_products(pair, twice), Err(Divergence::Moved { .. }))));
+}
+
 #[test]
 fn dp_sgd_stays_within_its_sensitivity_under_add_remove() {
     for pair in 0..200 {

@@ -149,7 +149,7 @@ impl Bounded {
             return refuse("layers with another number of weights");
         }
         if self.reach != Reach::Ball {
-            return refuse("layers for a sum of non-negative vectors");
+            return refuse("layers, whose gradients have any sign, for a sum that holds signs");
         }
         if second.is_some() && u128::from(self.shape.bound_units()) * rows as u128 > MOST_SUM {
             return refuse("layers of so many rows that their sum may leave 64 bits");
@@ -531,9 +531,11 @@ mod tests {
         let mut sum = Bounded::empty(good, 4);
         sum.push_layers(&layers, None).unwrap();
         assert!(sum.push_layers(&layers, None).is_err(), "a second call");
-        let mut orthant = Bounded::empty(good, 2);
-        orthant.reach = Reach::Orthant;
-        assert!(orthant.push_layers(&layers, None).is_err(), "gradients have any sign");
+        for reach in [Reach::Orthant, Reach::Cone] {
+            let mut signed = Bounded::empty(good, 2);
+            signed.reach = reach;
+            assert!(signed.push_layers(&layers, None).is_err(), "gradients have any sign");
+        }
         // A position named twice would count twice in the sum and once in each norm.
         for ones in [vec![2, 2], vec![3, 2], vec![1, 2], vec![2, 4]] {
             let stored = Stored::of(&[Example { ones, ..plain() }]);

@@ -86,13 +86,13 @@ fn gaussian_multiplier(event: &Event) -> Result<f64, PrivacyError> {
 
 /// Checks that a sum has the gate's shape and, where rows are clipped, was made from the gate's last batch.
 ///
-/// A sum of non-negative vectors is declared at the bound of any sign, which holds for substitution only.
+/// A sum of vectors whose inner products are not negative is declared at the bound of any sign, which holds for
+/// substitution only.
 fn check_sum(sum: &Bounded, shape: &Shape, event: &Event, ticket: Option<u64>) -> Result<(), PrivacyError> {
-    let for_orthant =
-        event.adjacency() == Adjacency::Substitute && !matches!(event.sampling(), Sampling::Poisson { .. });
-    if sum.reach() == Reach::Orthant && !for_orthant {
+    let replaced = event.adjacency() == Adjacency::Substitute && !matches!(event.sampling(), Sampling::Poisson { .. });
+    if sum.reach() != Reach::Ball && !replaced {
         return Err(PrivacyError::NoTheorem {
-            what: "a sum of non-negative vectors clipped to √2 times the bound".into(),
+            what: format!("a sum of {} clipped to √2 times the bound", sum.reach()),
             why: "to add or remove one, or to draw it or not, moves the sum by more than the bound",
             hint: "promise substitution and take all rows, or clip to the bound",
         });

@@ -1,0 +1,90 @@
+//! Sums of outer products zzᵀ, whose inner products are never negative.
+//!
+//! **Packing.** A symmetric matrix of d rows is the vector of its p = d(d+1)/2 entries Aᵢⱼ, j ≤ i, row by row, those off the
+//! diagonal times √2: the inner product of two packed matrices is that of the matrices.
+//!
+//! **Theorem.** With B = ⌊C·2^k⌋, let q and q' be integer vectors of length ⌊√2·B⌋ − S at most, each within S of
+//! a multiple, not negative, of a packed outer product. Then ‖q − q'‖ ≤ 2B.
+//!
+//! Proof. Write q = M + e and q' = M' + e' with ‖e‖, ‖e'‖ ≤ S and ⟨M, M'⟩ ≥ 0, which is a multiple of
+//! ⟨zzᵀ, z'z'ᵀ⟩ = (zᵀz')². For T = ⌊√2·B⌋ − S,
+//! ⟨q, q'⟩ = ⟨M, M'⟩ + ⟨e, q'⟩ + ⟨q, e'⟩ − ⟨e, e'⟩ ≥ −2ST − S², so ‖q − q'‖² ≤ 2T² + 4ST + 2S² = 2(T + S)² ≤ 4B².
+//!
+//! ‖q‖ ≤ T is checked in integers, for each row. That S is ⌈3√p/2⌉ + 1 is shown at [`slack`].
+
+use super::{Bounded, Clip, Reach, add};
+use crate::batch::Batch;
+use crate::{PrivacyError, Shape};
+use std::f64::consts::SQRT_2;
+
+impl Bounded {
+    /// An empty sum over the rows of a batch, of outer products, each clipped to √2 times the bound less a few grid units.
+    ///
+    /// To replace one moves the sum no further than to replace a vector of length C of any sign. Gates take it as they
+    /// take a sum of [`Bounded::non_negative`]: for substitution only, and not for Poisson batches.
+    /// The shape has d(d+1)/2 coordinates for rows of d entries, and a bound of more units than rounding can take.
+    pub fn outer_products(shape: Shape, batch: &Batch) -> Result<Self, PrivacyError> {
+        let bound = shape.non_negative_bound_units().saturating_sub(slack(shape.dimension()));
+        if entries(rows_of(shape.dimension())) != shape.dimension() || bound == 0 {
+            return Err(PrivacyError::Shape {
+                found: shape.to_string(),
+                expected: "d(d+1)/2 coordinates, and a bound of more grid units than their roundings can take".into(),
+            });
+        }
+        let mut sum = Self::examples(shape, batch)?;
+        sum.clip = Clip::new(bound, shape.grid().in_units(1.0), shape.grid().unit());
+        sum.reach = Reach::Cone;
+        sum.products = vec![0.0; shape.dimension()];
+        Ok(sum)
+    }
+
+    /// Adds zzᵀ, packed by rows of its lower triangle, entries off the diagonal times √2.
+    ///
+    /// A product over the bound is shrunk as a whole, as if z had been: a linear relation between the entries of z stays.
+    /// A row with an entry that is not finite, or so large that a product is not, contributes exactly zero, silently.
+    pub fn push_outer(&mut self, z: &[f64]) -> Result<(), PrivacyError> {
+        if self.reach != Reach::Cone || entries(z.len()) != self.products.len() {
+            return Err(PrivacyError::Shape {
+                found: format!("the outer product of a row of {} entries", z.len()),
+                expected: format!("{}, {}", self.reach, self.shape),
+            });
+        }
+        self.count_one()?;
+        let mut rest = &mut self.products[..];
+        for (i, &row) in z.iter().enumerate() {
+            let (products, later) = rest.split_at_mut(i + 1);
+            let off_diagonal = SQRT_2 * row;
+            products.iter_mut().zip(z).for_each(|(product, other)| *product = off_diagonal * other);
+            products[i] = row * row;
+            rest = later;
+        }
+        self.clip.vector(&self.products, &mut self.scratch);
+        add(&mut self.units, &self.scratch);
+        Ok(())
+    }
+}
+
+/// S = ⌈3√p/2⌉ + 1: units that rounding moves a clipped product of p entries by, at most.
+///
+/// [`Clip::vector`] rounds an entry to the nearest integer (½), and where it shrinks, by one factor under 1 for all
+/// entries, rounds toward zero after (1). Beside these are relative errors of under 2^−50 in all: 2^−53 each for √2, the two
+/// products, the factor's product and the half unit taken off; of entries whose length is under 2^41 that is
+/// 2^−9 units; and products under the range of f64, 2^−1074 each, which are under 2^−170 units on any grid.
+fn slack(p: usize) -> u64 {
+    let squared = 9 * p as u64; // of 3√p
+    let root = squared.isqrt();
+    (root + u64::from(root * root < squared)).div_ceil(2) + 1
+}
+
+/// d(d+1)/2.
+fn entries(d: usize) -> usize {
+    d.saturating_mul(d.saturating_add(1)) / 2
+}
+
+/// The largest d of which [`entries`] are not more than p.
+fn rows_of(p: usize) -> usize {
+    ((8 * p + 1).isqrt() - 1) / 2
+}
+
+#[cfg(test)]
+mod tests;
