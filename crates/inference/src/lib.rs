@@ -16,6 +16,7 @@ mod model;
 mod optimiser;
 pub mod plan;
 mod record;
+pub mod regression;
 pub mod results;
 mod score;
 mod seat;

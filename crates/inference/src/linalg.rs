@@ -78,6 +78,12 @@ pub(crate) fn product(l: &[f64], d: usize) -> Vec<f64> {
     a
 }
 
+/// L⁻¹, packed; of L the first d rows are read.
+pub(crate) fn inverse_factor(l: &[f64], d: usize) -> Vec<f64> {
+    let columns: Vec<Vec<f64>> = (0..d).map(|j| unit_solved(l, d, j)).collect();
+    (0..d).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|(i, j)| columns[j][i]).collect()
+}
+
 /// (L Lᵀ)⁻¹, packed.
 pub(crate) fn inverse(l: &[f64], d: usize) -> Vec<f64> {
     // Column j of M = L⁻¹ is zero above j; the inverse is Σₖ Mₖᵢ Mₖⱼ.
@@ -132,6 +138,27 @@ impl Eigen {
             sweep(&mut full, &mut vectors, d);
         }
         Self { values: (0..d).map(|i| full[i * d + i]).collect(), vectors }
+    }
+
+    /// Entry j of eigenvector k.
+    pub(crate) fn entry(&self, k: usize, j: usize) -> f64 {
+        self.vectors[k * self.values.len() + j]
+    }
+
+    /// Vᵀb: the coordinates of b along the eigenvectors.
+    pub(crate) fn coordinates(&self, b: &[f64]) -> Vec<f64> {
+        self.vectors.chunks(b.len().max(1)).map(|v| dot(v, b)).collect()
+    }
+
+    /// VᵀBV for a packed symmetric B, packed: B as seen along the eigenvectors.
+    pub(crate) fn seen_along(&self, b: &[f64]) -> Vec<f64> {
+        let d = self.values.len();
+        let mut seen = Vec::with_capacity(packed(d));
+        for (k, v) in self.vectors.chunks(d.max(1)).enumerate() {
+            let image = symmetric_times(b, v);
+            seen.extend((0..=k).map(|l| dot(&self.vectors[l * d..(l + 1) * d], &image)));
+        }
+        seen
     }
 
     /// V diag(f(λ)) Vᵀ, packed.
@@ -213,6 +240,8 @@ mod tests {
             assert!((dense(&product(&l, d), d) - &full).amax() < 1e-12);
             let expected = full.clone().try_inverse().unwrap();
             assert!((dense(&inverse(&l, d), d) - &expected).amax() < 1e-13);
+            let undone = lower(&inverse_factor(&l, d), d) * lower(&l, d);
+            assert!((undone - DMatrix::identity(d, d)).amax() < 1e-13);
             let mut b = x.as_slice().to_vec();
             solve_lower(&l, &mut b);
             solve_upper(&l, &mut b);
@@ -239,6 +268,22 @@ mod tests {
             theirs.sort_by(f64::total_cmp);
             assert!(ours.iter().zip(&theirs).all(|(x, y)| (x - y).abs() < 1e-12), "{ours:?} {theirs:?}");
             assert!(eigen.map(|v| v).iter().zip(&a).all(|(x, y)| (x - y).abs() < 1e-12));
+        }
+    }
+
+    #[test]
+    fn matrices_and_vectors_are_seen_along_the_eigenvectors() {
+        for d in [1, 2, 7] {
+            let a = symmetric(d);
+            let eigen = Eigen::of(&a, d);
+            let basis = DMatrix::from_fn(d, d, |j, k| eigen.entry(k, j));
+            assert!((basis.transpose() * &basis - DMatrix::identity(d, d)).amax() < 1e-14);
+            let other: Vec<f64> = a.iter().map(|v| v * v - 0.3).collect();
+            let expected = basis.transpose() * dense(&other, d) * &basis;
+            assert!((dense(&eigen.seen_along(&other), d) - expected).amax() < 1e-13);
+            let b = DVector::from_fn(d, |i, _| 0.4 * i as f64 - 1.0);
+            let seen = DVector::from_vec(eigen.coordinates(b.as_slice()));
+            assert!((seen - basis.transpose() * b).amax() < 1e-14);
         }
     }
 }
