@@ -249,6 +249,14 @@ const ALL: &[Entry] = &[
                released values, so saying so tells nothing about a row. Lower the learning rate, or keep less of each change\n\
                (damping). Exit code 3.",
     },
+    Entry {
+        code: "P016",
+        title: "a secure sum refused a message, or an attempt at it failed",
+        text: "The message names who and what: a party with other terms, a message of another round or attempt, a second one\n\
+               that differs from the first, a node that is down, went down, or confirmed another set of clients than the others.\n\
+               A refused message changes nothing. A failed attempt opens nothing, and another attempt of the round may be\n\
+               made; once a node has published for a round, no other sum of that round is opened. Exit code 3.",
+    },
 ];
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The one error type of this crate: a code, what was found, what was expected, and a hint.
 
+use crate::SumError;
+
 /// Everything that can be refused in this room.
 ///
 /// No variant carries a number that depends on private rows: parameters, plans and budgets are public.
@@ -118,12 +120,25 @@ pub enum PrivacyError {
         /// The least that the noise was sized for.
         expected: u64,
     },
+    /// A secure sum refused a message, or an attempt at it failed.
+    #[error(transparent)]
+    Sum(SumError),
     /// The operating system gave no random bytes.
     #[error("the operating system gave no random bytes")]
     Randomness,
     /// Post-processing of released values gave a change that cannot be sent.
     #[error("the optimisation diverged: its change is not finite, or too large to send")]
     Diverged,
+}
+
+impl From<SumError> for PrivacyError {
+    /// Too few contributions have one name, in whatever way they are added up.
+    fn from(error: SumError) -> Self {
+        match error {
+            SumError::TooFew { found, expected } => Self::Quorum { found, expected },
+            other => Self::Sum(other),
+        }
+    }
 }
 
 impl PrivacyError {
@@ -145,12 +160,14 @@ impl PrivacyError {
             Self::Quorum { .. } => "P013",
             Self::Randomness => "P014",
             Self::Diverged => "P015",
+            Self::Sum(_) => "P016",
         }
     }
 
     /// What to do next.
     pub fn hint(&self) -> Option<String> {
         let text = match self {
+            Self::Sum(error) => error.hint(),
             Self::Parameter { .. } | Self::Randomness => return None,
             Self::NoTheorem { hint, .. }
             | Self::Unsupported { hint, .. }

@@ -3,7 +3,8 @@
 //! What may leave a site, and at what cost.
 //!
 //! Read in this order: [`relation`](sensitivity_factor) (who is protected from what), [`Bounded`] (private sums that
-//! cannot be read), [`Ledger`] (charges), [`Gate`] (the only way out), [`noise`] (exact samplers), [`accounting`]
+//! cannot be read), [`Ledger`] (charges), [`Gate`] (the only way out), [`secure_sum`] (totals that nobody but
+//! all nodes together could take apart), [`noise`] (exact samplers), [`accounting`]
 //! (what events cost).
 //!
 //! ```text
@@ -47,6 +48,7 @@ mod parameters;
 pub mod record;
 mod relation;
 mod released;
+pub mod secure_sum;
 mod shape;
 
 pub use accounting::{Accountant, Bounds};
@@ -65,4 +67,5 @@ pub use parameters::{
 };
 pub use relation::{Adjacency, Grain, Sampling, Trust, Unit, sensitivity_factor};
 pub use released::{Released, StudyConstant};
+pub use secure_sum::{Assembly, SecureSum, SumError, SumNoise};
 pub use shape::{Grid, Shape};

@@ -73,6 +73,16 @@ impl Place {
         Self { run: context.run, round: context.round, site: context.site }
     }
 
+    /// The site.
+    pub(crate) fn site(&self) -> u64 {
+        self.site
+    }
+
+    /// True if it is of this round of this run.
+    pub(crate) fn is_of(&self, run: &[u8; 16], round: u64) -> bool {
+        (&self.run, self.round) == (run, round)
+    }
+
     /// True if both are of one round of one run.
     pub(crate) fn same_round(&self, other: &Self) -> bool {
         (self.run, self.round) == (other.run, other.round)

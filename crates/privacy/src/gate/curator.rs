@@ -145,7 +145,7 @@ pub(super) fn check_place(one: &Contribution, round: &Place, sites: &mut Vec<Pla
 }
 
 /// A contribution must be charged for the very event, and have the very shape, that the sum was announced with.
-pub(super) fn check_match(one: &Contribution, event: &Event, shape: &Shape) -> Result<(), PrivacyError> {
+pub(crate) fn check_match(one: &Contribution, event: &Event, shape: &Shape) -> Result<(), PrivacyError> {
     if one.shape != *shape || one.event.repeated(event.steps()) != *event {
         return Err(PrivacyError::Shape {
             found: format!("{} for {}", one.shape, one.event),

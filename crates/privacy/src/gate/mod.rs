@@ -5,6 +5,7 @@ mod local;
 mod open;
 mod share;
 
+pub(crate) use curator::check_match;
 pub use curator::{Curator, CuratorGate};
 pub use local::{AgentGate, LocalGate};
 pub use open::OpenGate;
@@ -44,7 +45,7 @@ pub trait Gate {
 ///
 /// A whole change, or a part of one, is computed from all rows: to charge it at a sampling rate would claim an
 /// amplification that is not there.
-fn sensitivity_units(shape: &Shape, event: &Event, trust: Trust) -> Result<u64, PrivacyError> {
+pub(crate) fn sensitivity_units(shape: &Shape, event: &Event, trust: Trust) -> Result<u64, PrivacyError> {
     if shape.grain() != Grain::Example && *event.sampling() != Sampling::None {
         return Err(PrivacyError::NoTheorem {
             what: format!("{} for a sum in which {shape}", event.sampling()),
@@ -57,14 +58,14 @@ fn sensitivity_units(shape: &Shape, event: &Event, trust: Trust) -> Result<u64, 
 }
 
 /// Noise of z·sensitivity, rounded up, for a Gaussian event on sums of one shape, in grid units.
-struct Calibrated {
+pub(crate) struct Calibrated {
     sensitivity: u64,
     deviation: f64,
-    gaussian: RoundedGaussian,
+    pub(crate) gaussian: RoundedGaussian,
 }
 
 impl Calibrated {
-    fn new(shape: &Shape, event: &Event, trust: Trust) -> Result<Self, PrivacyError> {
+    pub(crate) fn new(shape: &Shape, event: &Event, trust: Trust) -> Result<Self, PrivacyError> {
         let multiplier = gaussian_multiplier(event)?;
         let sensitivity = sensitivity_units(shape, event, trust)?;
         let deviation = (multiplier * sensitivity as f64).next_up();

@@ -13,9 +13,10 @@ use crate::{
     Shape, Steps, Trust, Unit, sensitivity_factor,
 };
 use rand_core::Rng;
+use serde::Serialize;
 
 /// Who takes part in a sum, and how many of them the noise must do without.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Cohort {
     clients: u64,
     colluders: u64,
@@ -35,6 +36,11 @@ impl Cohort {
                 expected: "at least two clients more than colluders and drop-outs together",
             }),
         }
+    }
+
+    /// N: how many clients there are.
+    pub fn clients(&self) -> u64 {
+        self.clients
     }
 
     /// N − T_c − T_d − 1: the noise shares that an adversary who is a client too cannot subtract.

@@ -1,0 +1,162 @@
+//! A client's side: seeds first, and the vector only when every seed is held.
+
+use super::mask::{Masks, Seed};
+use super::message::{Body, Effect, Message, Party, Words};
+use super::{Assembly, Session, SumError, SumNoise};
+use crate::gate::check_match;
+use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
+use crate::outgoing::Contribution;
+use crate::{Outgoing, PrivacyError};
+use zeroize::Zeroizing;
+
+/// Splits one contribution into K shares: the vector less K − 1 masks, and the masks as seeds.
+///
+/// Any K − 1 of them are uniform and independent of the vector; all K add up to it. A node adds a vector to its total as
+/// it comes and cannot take it out again, so the vector is sent when the K − 1 seeds are held: a client that drops out
+/// before that leaves nothing behind that must be undone.
+pub struct Contributor {
+    session: Session,
+    client: u64,
+    vector_node: u32,
+    /// Input and noise share, modulo 2^64: wiped when the vector is held.
+    value: Zeroizing<Vec<u64>>,
+    seeds: Vec<Sealed>,
+    done: bool,
+}
+
+/// A seed and whether its node has it.
+struct Sealed {
+    node: u32,
+    seed: Seed,
+    held: bool,
+}
+
+impl Contributor {
+    /// A client that takes part in a session on its own terms.
+    ///
+    /// Other terms than the session's (a server that claims more clients, say), a contribution for other terms, another
+    /// round or a site that is no client: refused before anything is split.
+    pub fn new(
+        assembly: &Assembly,
+        session: &Session,
+        outgoing: Outgoing,
+        source: &mut dyn NoiseSource,
+        context: &NoiseContext,
+    ) -> Result<Self, PrivacyError> {
+        assembly.check(session)?;
+        let one = outgoing.into_contribution()?;
+        let mut stream = source.stream(&session.context("seeds", one.place.site(), context))?;
+        Self::split(assembly, session, &one, &mut stream)
+    }
+
+    /// Splits a contribution whose terms are this assembly's.
+    pub(super) fn split(
+        assembly: &Assembly,
+        session: &Session,
+        one: &Contribution,
+        stream: &mut NoiseStream,
+    ) -> Result<Self, PrivacyError> {
+        check_terms(assembly, one)?;
+        let client = one.place.site();
+        if !one.place.is_of(&session.run, session.round) || client >= assembly.cohort().clients() {
+            return Err(PrivacyError::Shape {
+                found: format!("a contribution of site {client}, or of another round"),
+                expected: format!("one of {} clients, for round {}", assembly.cohort().clients(), session.round),
+            });
+        }
+        let mut value = Zeroizing::new(one.input.iter().map(|&unit| unit as u64).collect::<Vec<_>>());
+        value.iter_mut().zip(&one.noise).for_each(|(v, &noise)| *v = v.wrapping_add(noise as u64));
+        let vector_node = assembly.vector_node(client);
+        let sealed = |node| Sealed { node, seed: Seed::draw(stream), held: false };
+        let seeds = assembly.nodes_but(vector_node).map(sealed).collect();
+        Ok(Self { session: *session, client, vector_node, value, seeds, done: false })
+    }
+
+    /// What is not known to be held: at first all seeds. To be sent at the beginning, and again after a silence; the
+    /// bytes are always the same.
+    pub fn unconfirmed(&self) -> Vec<Effect> {
+        if self.done {
+            return Vec::new();
+        }
+        if self.seeds.iter().all(|s| s.held) {
+            return vec![self.vector()];
+        }
+        let missing = self.seeds.iter().filter(|s| !s.held);
+        missing.map(|s| self.seed(s)).collect()
+    }
+
+    /// Takes a node's answer.
+    pub fn handle(&mut self, message: &Message) -> Result<Vec<Effect>, SumError> {
+        self.session.check(&message.session)?;
+        match message.body {
+            Body::SeedHeld { client, node } if client == self.client => self.seed_held(node),
+            Body::VectorHeld { client, node } if client == self.client && node == self.vector_node => {
+                // A node that claims to hold what it was not sent is no reason to forget it.
+                if self.seeds.iter().all(|s| s.held) {
+                    self.value = Zeroizing::default();
+                    self.done = true;
+                }
+                Ok(Vec::new())
+            }
+            _ => Err(SumError::Misdirected {
+                what: "a message",
+                found: "another party".into(),
+                expected: format!("client {}, by its own nodes", self.client),
+            }),
+        }
+    }
+
+    /// True when the vector is held: the contribution is complete.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn seed_held(&mut self, node: u32) -> Result<Vec<Effect>, SumError> {
+        let Some(sealed) = self.seeds.iter_mut().find(|s| s.node == node) else {
+            return Err(SumError::Misdirected {
+                what: "a confirmation of a seed",
+                found: format!("node {node}"),
+                expected: "a node that was sent one".into(),
+            });
+        };
+        let first = !std::mem::replace(&mut sealed.held, true);
+        let complete = first && self.seeds.iter().all(|s| s.held);
+        Ok(if complete { vec![self.vector()] } else { Vec::new() })
+    }
+
+    fn seed(&self, sealed: &Sealed) -> Effect {
+        let (client, node) = (self.client, sealed.node);
+        self.send(node, Body::Seed { client, node, seed: sealed.seed.clone() })
+    }
+
+    /// value − Σ masks: made again from the same seeds whenever it is sent.
+    fn vector(&self) -> Effect {
+        let mut words = self.value.to_vec();
+        let mut masks = Masks::of(&self.session);
+        for sealed in &self.seeds {
+            masks.subtract(&sealed.seed, self.client, sealed.node, &mut words);
+        }
+        self.send(self.vector_node, Body::Vector { client: self.client, words: Words::new(words) })
+    }
+
+    fn send(&self, node: u32, body: Body) -> Effect {
+        Effect::Send { to: Party::Node(node), message: Message { session: self.session, body } }
+    }
+}
+
+/// A contribution must be charged for the event, have the shape, and carry the noise that the terms name.
+fn check_terms(assembly: &Assembly, one: &Contribution) -> Result<(), PrivacyError> {
+    check_match(one, assembly.event(), assembly.shape())?;
+    let cohort = match assembly.noise() {
+        SumNoise::Nodes => None,
+        SumNoise::Clients => Some(*assembly.cohort()),
+    };
+    if one.cohort == cohort {
+        return Ok(());
+    }
+    Err(PrivacyError::WrongGate {
+        what: "a contribution with other noise than the sum's, or sized for another cohort",
+        gate: "secure sum",
+        hint: "curator gates for noise of the nodes, share gates of the very cohort for noise of the clients",
+    })
+}

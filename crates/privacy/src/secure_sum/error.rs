@@ -1,0 +1,169 @@
+//! Why a secure sum refuses a message or an attempt fails, each by a name of its own.
+
+use super::Party;
+
+/// What a machine refused, or why an attempt failed. Clients and nodes are named; no variant carries a word of a vector.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SumError {
+    /// The message belongs to another run, round or attempt, or its sender has other terms.
+    #[error("a message of another session: its {what} is {found}, expected {expected}")]
+    OtherSession {
+        /// In what it differs.
+        what: &'static str,
+        /// What it says.
+        found: String,
+        /// What this party knows.
+        expected: String,
+    },
+    /// The message is not for this party, or names a party that does not exist.
+    #[error("{what} is not for this party: it names {found}, expected {expected}")]
+    Misdirected {
+        /// The kind of message.
+        what: &'static str,
+        /// Whom it names.
+        found: String,
+        /// Whom it should name.
+        expected: String,
+    },
+    /// Bytes that are no message of this sum.
+    #[error("{found} bytes that are no message of this sum: {why}")]
+    Malformed {
+        /// How many bytes.
+        found: u64,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// A vector or a set of another length.
+    #[error("{what} has {found} entries, expected {expected}")]
+    Size {
+        /// What was measured.
+        what: &'static str,
+        /// Its length.
+        found: u64,
+        /// What the terms say.
+        expected: u64,
+    },
+    /// Another message in the place of an earlier one. The earlier one stays.
+    #[error("{from} sent another {what} than before")]
+    Conflict {
+        /// The kind of message.
+        what: &'static str,
+        /// The sender.
+        from: Party,
+    },
+    /// It came after the node had told the others what it holds.
+    #[error("the {what} of {from} came after the node had closed")]
+    Late {
+        /// The kind of message.
+        what: &'static str,
+        /// The sender.
+        from: Party,
+    },
+    /// Too few clients are in the set that the nodes share.
+    #[error("{found} of at least {expected} contributions: {} are missing", expected.saturating_sub(*found))]
+    TooFew {
+        /// Contributions that all nodes hold.
+        found: u64,
+        /// N − T_d.
+        expected: u64,
+    },
+    /// A vector is in a total, and a mask that it needs is not there.
+    #[error("the vector of client {client} was added, and node {node} does not hold its seed")]
+    Incomplete {
+        /// The client.
+        client: u64,
+        /// The node without its seed.
+        node: u32,
+    },
+    /// Two nodes confirmed different sets, or heard different things from a third.
+    #[error("node {other} confirmed another set, or heard other holdings, than node {node}")]
+    Disagreement {
+        /// The node that is believed.
+        node: u32,
+        /// The node that differs.
+        other: u32,
+    },
+    /// The machine waits for something that has not come.
+    #[error("{what} missing from {}", list(.nodes))]
+    Missing {
+        /// What is missing.
+        what: &'static str,
+        /// From which nodes.
+        nodes: Vec<u32>,
+    },
+    /// The node gathers contributions and was not told to close.
+    #[error("the node still gathers contributions: it was not told to close")]
+    Gathering,
+    /// The node went down after it had begun this attempt, and what it held is gone.
+    #[error("node {node} went down in attempt {attempt} of round {round}, and what it held is gone")]
+    Lost {
+        /// The node.
+        node: u32,
+        /// The round.
+        round: u64,
+        /// The attempt.
+        attempt: u64,
+    },
+    /// The node has published for this round, or for a later one.
+    #[error("node {node} has published for attempt {attempt} of round {round}: no other sum of it is opened")]
+    Published {
+        /// The node.
+        node: u32,
+        /// The round.
+        round: u64,
+        /// The attempt that it has published for.
+        attempt: u64,
+    },
+    /// The node's record is of a later session than the one that it is asked for.
+    #[error("node {node} is already at attempt {attempt} of round {round}")]
+    Past {
+        /// The node.
+        node: u32,
+        /// The round of its record.
+        round: u64,
+        /// The attempt of its record.
+        attempt: u64,
+    },
+}
+
+fn list(nodes: &[u32]) -> String {
+    let names: Vec<String> = nodes.iter().map(|n| format!("node {n}")).collect();
+    names.join(", ")
+}
+
+impl SumError {
+    /// True if the attempt is over; false if one message was refused and nothing has changed.
+    pub fn ends_the_attempt(&self) -> bool {
+        matches!(
+            self,
+            Self::TooFew { .. }
+                | Self::Incomplete { .. }
+                | Self::Disagreement { .. }
+                | Self::Lost { .. }
+                | Self::Published { .. }
+                | Self::Past { .. }
+        )
+    }
+
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::OtherSession { what: "terms", .. } => {
+                "compare the manifests: every party takes part on its own terms only"
+            }
+            Self::OtherSession { .. } | Self::Past { .. } => "send what belongs to the session that is open now",
+            Self::Misdirected { .. } | Self::Malformed { .. } | Self::Size { .. } => {
+                "check that all parties run one version"
+            }
+            Self::Conflict { .. } => "a message is repeated with the very same bytes, or not at all",
+            Self::Late { .. } => "the client is a drop-out of this round",
+            Self::TooFew { .. } => "try again with more clients; the number of drop-outs is fixed by the manifest",
+            Self::Incomplete { .. } | Self::Lost { .. } => "start another attempt of the round",
+            Self::Disagreement { .. } => "a node says different things to different nodes: compare their logs",
+            Self::Missing { .. } => "ask these nodes to send again, or start another attempt",
+            Self::Gathering => "close the node",
+            Self::Published { .. } => "go on with the next round: a second opening would undo the noise",
+        }
+    }
+}

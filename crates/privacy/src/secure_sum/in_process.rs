@@ -1,0 +1,164 @@
+//! The secure sum of one round in one process: the same machines, with messages handed over by hand.
+
+use super::contributor::Contributor;
+use super::message::{Body, Effect, Message, Party};
+use super::{Assembly, Members, Node, Opener, Session, SumError, SumNoise, node_noise};
+use crate::gate::{check_match, sensitivity_units};
+use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
+use crate::outgoing::Contribution;
+use crate::record::{NoiseCall, Tape};
+use crate::{GridVector, NoiseMultiplier, Outgoing, PrivacyError, Released, Trust};
+use std::collections::VecDeque;
+
+/// Adds up sealed contributions by way of K nodes. Used as [`crate::ShareSum`] and [`crate::Curator`] are.
+///
+/// A client's number is its site. Shares go to the nodes as contributions come, so that memory does not hold them; with a
+/// tape, which may change the noise of all, everything is held until the sum is opened.
+pub struct SecureSum {
+    assembly: Assembly,
+    session: Session,
+    arrived: Members,
+    seeds: NoiseStream,
+    nodes: Vec<Node>,
+    taped: Option<Taped>,
+}
+
+/// What waits for a tape's verdict on the noise.
+struct Taped {
+    tape: Tape,
+    contributions: Vec<Contribution>,
+    node_noise: Vec<Vec<i64>>,
+}
+
+impl SecureSum {
+    /// An empty sum for the round and attempt of the context.
+    pub fn new(
+        assembly: &Assembly,
+        context: &NoiseContext,
+        source: &mut dyn NoiseSource,
+        tape: Option<&Tape>,
+    ) -> Result<Self, PrivacyError> {
+        let session = assembly.session(context.run, context.round, context.attempt);
+        let numbers = 0..assembly.nodes();
+        let noise = numbers.map(|node| node_noise(assembly, &session, node, source, context));
+        let node_noise = noise.collect::<Result<Vec<_>, _>>()?;
+        let seeds = source.stream(&session.context("seeds", context.site, context))?;
+        let mut sum = Self {
+            assembly: assembly.clone(),
+            session,
+            arrived: Members::none(assembly.cohort().clients()),
+            seeds,
+            nodes: Vec::new(),
+            taped: None,
+        };
+        match tape.cloned() {
+            Some(tape) => sum.taped = Some(Taped { tape, contributions: Vec::new(), node_noise }),
+            None => sum.start(&node_noise),
+        }
+        Ok(sum)
+    }
+
+    /// Adds one client's contribution: one of each site, on these very terms, for this round.
+    pub fn add(&mut self, outgoing: Outgoing) -> Result<(), PrivacyError> {
+        let one = outgoing.into_contribution()?;
+        check_match(&one, self.assembly.event(), self.assembly.shape())?;
+        if self.arrived.contains(one.place.site()) {
+            return Err(PrivacyError::Shape {
+                found: "a second contribution of the same site".into(),
+                expected: "one contribution of each site for this round".into(),
+            });
+        }
+        let client = one.place.site();
+        let contributor = Contributor::split(&self.assembly, &self.session, &one, &mut self.seeds)?;
+        match &mut self.taped {
+            Some(taped) => taped.contributions.push(one),
+            None => self.hand_over(client, contributor)?,
+        }
+        self.arrived.insert(client);
+        Ok(())
+    }
+
+    /// Closes the nodes, and opens the total if enough clients are in it.
+    pub fn open(mut self) -> Result<Released<GridVector>, PrivacyError> {
+        if let Some(taped) = self.taped.take() {
+            self.replay(taped)?;
+        }
+        let mut opener = Opener::new(&self.assembly, &self.session)?;
+        let close = Message { session: self.session, body: Body::Close };
+        let mut letters: VecDeque<(Party, Message)> =
+            (0..self.assembly.nodes()).map(|node| (Party::Node(node), close.clone())).collect();
+        while let Some((to, message)) = letters.pop_front() {
+            let effects = match to {
+                Party::Node(node) => self.node(node)?.handle(message)?,
+                Party::Opener => opener.handle(&message)?,
+                Party::Client(_) => continue,
+            };
+            for effect in effects {
+                match effect {
+                    Effect::Send { to, message } => letters.push_back((to, message)),
+                    Effect::Opened { total, .. } => return Ok(total),
+                    Effect::Persist(_) => {} // nothing outlives this process
+                }
+            }
+        }
+        Err(opener.missing().unwrap_or(SumError::Gathering).into())
+    }
+
+    /// A client's whole dialogue with the nodes: seeds, and the vector when they are held.
+    fn hand_over(&mut self, client: u64, mut contributor: Contributor) -> Result<(), SumError> {
+        let mut letters = contributor.unconfirmed();
+        while let Some(effect) = letters.pop() {
+            let Effect::Send { to: Party::Node(node), message } = effect else { continue };
+            for answer in self.node(node)?.handle(message)? {
+                if let Effect::Send { to: Party::Client(to), message } = answer
+                    && to == client
+                {
+                    letters.extend(contributor.handle(&message)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the one noise call of the round, and splits what was held back with the noise that the tape gives.
+    fn replay(&mut self, taped: Taped) -> Result<(), PrivacyError> {
+        let Taped { tape, mut contributions, mut node_noise } = taped;
+        let mut input = vec![0_i64; self.assembly.shape().dimension()];
+        for one in &contributions {
+            input.iter_mut().zip(&one.input).for_each(|(sum, unit)| *sum = sum.wrapping_add(*unit));
+        }
+        let sensitivity = sensitivity_units(self.assembly.shape(), self.assembly.event(), Trust::Aggregate)?;
+        let multiplier = self.assembly.event().noise_multiplier().map_or(0.0, NoiseMultiplier::get);
+        let by_clients = self.assembly.noise() == SumNoise::Clients;
+        let noise = match by_clients {
+            true => contributions.iter_mut().map(|one| std::mem::take(&mut one.noise)).collect(),
+            false => std::mem::take(&mut node_noise),
+        };
+        let (deviation, event) = (multiplier * sensitivity as f64, self.assembly.event().clone());
+        let noise = tape.note(NoiseCall { input, noise, sensitivity, deviation, event });
+        match by_clients {
+            true => contributions.iter_mut().zip(noise).for_each(|(one, noise)| one.noise = noise),
+            false => node_noise = noise,
+        }
+        self.start(&node_noise);
+        for one in &contributions {
+            let contributor = Contributor::split(&self.assembly, &self.session, one, &mut self.seeds)?;
+            self.hand_over(one.place.site(), contributor)?;
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, noise: &[Vec<i64>]) {
+        let (assembly, session) = (&self.assembly, &self.session);
+        self.nodes = (0..).zip(noise).map(|(number, noise)| Node::fresh(assembly, session, number, noise)).collect();
+    }
+
+    fn node(&mut self, number: u32) -> Result<&mut Node, SumError> {
+        let expected = format!("one of {} nodes", self.assembly.nodes());
+        self.nodes.get_mut(number as usize).ok_or_else(|| SumError::Misdirected {
+            what: "a message",
+            found: format!("node {number}"),
+            expected,
+        })
+    }
+}

@@ -1,0 +1,226 @@
+//! What the parties of a secure sum say to each other, and what a machine asks its driver to do.
+
+use super::{Members, NodeRecord, Partial, Seed, Session, SumError};
+use crate::noise::Digest;
+use crate::{GridVector, Released};
+use serde::de::{Error as _, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use zeroize::Zeroize;
+
+/// A message, bound to its session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// The session that it belongs to.
+    pub session: Session,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a message says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Body {
+    /// Client to node: the seed of this node's share.
+    Seed {
+        /// The client.
+        client: u64,
+        /// The node that the seed is for.
+        node: u32,
+        /// Sixteen fresh bytes.
+        seed: Seed,
+    },
+    /// Node to client: the seed is held.
+    SeedHeld {
+        /// The client.
+        client: u64,
+        /// The node.
+        node: u32,
+    },
+    /// Client to the one node without a seed: the vector less all masks.
+    Vector {
+        /// The client.
+        client: u64,
+        /// One word for each coordinate.
+        words: Words,
+    },
+    /// Node to client: the vector is in the total.
+    VectorHeld {
+        /// The client.
+        client: u64,
+        /// The node.
+        node: u32,
+    },
+    /// To every node: no more contributions.
+    Close,
+    /// Node to node: whose seed or vector this node holds.
+    Holdings {
+        /// The node.
+        node: u32,
+        /// The clients.
+        held: Members,
+    },
+    /// Node to node: digest of the set, and of everything that was heard of it.
+    Confirmation {
+        /// The node.
+        node: u32,
+        /// The digest.
+        digest: Digest,
+    },
+    /// Node to opener: the node's part of the total.
+    Partial(Partial),
+}
+
+impl Message {
+    /// Canonical bytes.
+    pub fn encode(&self) -> Result<Vec<u8>, SumError> {
+        postcard::to_allocvec(self).map_err(|_| SumError::Malformed { found: 0, why: "it cannot be written" })
+    }
+
+    /// Reads canonical bytes of a sum of `dimension` words and `clients` clients; longer ones are not looked at.
+    pub fn decode(bytes: &[u8], dimension: usize, clients: u64) -> Result<Self, SumError> {
+        let malformed = |why| SumError::Malformed { found: bytes.len() as u64, why };
+        // Session, digests and numbers take less than 256 bytes.
+        let most = 256 + (8 * dimension as u64).max(8 * clients.div_ceil(64));
+        if bytes.len() as u64 > most {
+            return Err(malformed("it is longer than any"));
+        }
+        let message: Self = postcard::from_bytes(bytes).map_err(|_| malformed("it does not parse"))?;
+        // A second spelling of a number would let two byte strings pass for one message.
+        if message.encode()? != bytes {
+            return Err(malformed("its bytes are not canonical"));
+        }
+        Ok(message)
+    }
+}
+
+/// Who sends and receives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Party {
+    /// A client, by its number.
+    Client(u64),
+    /// A compute node, by its number.
+    Node(u32),
+    /// Whoever adds up the partial sums.
+    Opener,
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client(client) => write!(f, "client {client}"),
+            Self::Node(node) => write!(f, "node {node}"),
+            Self::Opener => f.write_str("the opener"),
+        }
+    }
+}
+
+/// What a machine asks its driver to do. A list is carried out in its order: what stands after a `Persist` is not done
+/// before that record is durable.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Keep this record in the place of the node's last one of the run.
+    Persist(NodeRecord),
+    /// Send a message.
+    Send {
+        /// The receiver.
+        to: Party,
+        /// The message.
+        message: Message,
+    },
+    /// The total is open.
+    Opened {
+        /// The sum of what went in, and of the noise, modulo 2^64.
+        total: Released<GridVector>,
+        /// n: how many clients are in it.
+        contributors: u64,
+    },
+}
+
+/// 64-bit words that travel as eight bytes each. Wiped when dropped, and not printed.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Words(Vec<u64>);
+
+impl Words {
+    pub(super) fn new(words: Vec<u64>) -> Self {
+        Self(words)
+    }
+
+    pub(super) fn zeros(count: usize) -> Self {
+        Self(vec![0; count])
+    }
+
+    pub(super) fn get(&self) -> &[u64] {
+        &self.0
+    }
+
+    pub(super) fn get_mut(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
+
+    /// Adds another vector, modulo 2^64.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a = a.wrapping_add(*b));
+    }
+
+    /// Refuses another number of words.
+    pub(super) fn check(&self, what: &'static str, dimension: usize) -> Result<(), SumError> {
+        if self.0.len() == dimension {
+            return Ok(());
+        }
+        Err(SumError::Size { what, found: self.0.len() as u64, expected: dimension as u64 })
+    }
+
+    /// Tells a repeated vector from a different one. Against mistakes only: who forges a repetition gains nothing, for
+    /// the first one stays.
+    pub(super) fn fingerprint(&self) -> u64 {
+        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+        let mut lanes = [0_u64, 1, 2, 3];
+        for chunk in self.0.chunks(4) {
+            for (lane, word) in lanes.iter_mut().zip(chunk) {
+                *lane = (*lane ^ word).wrapping_mul(ODD).rotate_left(29);
+            }
+        }
+        lanes.iter().fold(0, |all: u64, lane| (all ^ lane).wrapping_mul(ODD).rotate_left(29))
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} words", self.0.len())
+    }
+}
+
+impl Serialize for Words {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes: Vec<u8> = self.0.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let done = serializer.serialize_bytes(&bytes);
+        bytes.zeroize();
+        done
+    }
+}
+
+impl<'de> Deserialize<'de> for Words {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Eights;
+        impl Visitor<'_> for Eights {
+            type Value = Words;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a multiple of eight bytes")
+            }
+            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Words, E> {
+                let (eights, rest) = bytes.as_chunks::<8>();
+                if !rest.is_empty() {
+                    return Err(E::invalid_length(bytes.len(), &self));
+                }
+                Ok(Words(eights.iter().map(|eight| u64::from_le_bytes(*eight)).collect()))
+            }
+        }
+        deserializer.deserialize_bytes(Eights).map_err(D::Error::custom)
+    }
+}

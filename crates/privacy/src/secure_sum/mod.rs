@@ -1,0 +1,34 @@
+//! The secure sum: additive shares to K compute nodes, which open the noised total of enough clients and nothing else.
+//!
+//! ```text
+//! Contributor ──seeds──► every node but one ──held──► Contributor ──vector──► the remaining node
+//! Node ──holdings──► all nodes ──confirmation of one set──► all nodes ──partial sum──► Opener ──► Released
+//! ```
+//!
+//! Three state machines without I/O ([`Contributor`], [`Node`], [`Opener`]) take a [`Message`] and give [`Effect`]s back:
+//! what to keep durably and what to send, in this order. [`SecureSum`] runs them in one process. Who learns what, and why
+//! the noise suffices, is in `docs/maths/secure-sum.md`.
+//!
+//! Not promised: integrity. A client or a node that sends made-up words changes the total, unnoticed.
+
+mod assembly;
+mod contributor;
+mod error;
+mod in_process;
+mod mask;
+mod members;
+mod message;
+mod node;
+mod opener;
+mod record;
+
+pub use assembly::{Assembly, Session, SumNoise};
+pub use contributor::Contributor;
+pub use error::SumError;
+pub use in_process::SecureSum;
+pub use mask::Seed;
+pub use members::Members;
+pub use message::{Body, Effect, Message, Party, Words};
+pub use node::{Node, node_noise};
+pub use opener::Opener;
+pub use record::{NodeRecord, Partial, Progress};

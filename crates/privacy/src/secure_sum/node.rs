@@ -1,0 +1,391 @@
+//! A compute node: gathers shares, agrees with the other nodes on one set of clients, and publishes once.
+
+use super::assembly::digest_of;
+use super::mask::{Masks, Seed};
+use super::message::{Body, Effect, Message, Party, Words};
+use super::record::{NodeRecord, Partial, Progress};
+use super::{Assembly, Members, Session, SumError, SumNoise};
+use crate::gate::Calibrated;
+use crate::noise::{Digest, NoiseContext, NoiseSource};
+use crate::{PrivacyError, Trust};
+
+/// One of the K nodes, in one session.
+///
+/// Memory: one word for each coordinate, 16 bytes for each client, and 8 for each whose vector it gets.
+pub struct Node {
+    assembly: Assembly,
+    session: Session,
+    number: u32,
+    /// The node's noise, and the vectors that came: shares are added to it as they come.
+    total: Words,
+    seeds: Vec<Seed>,
+    fingerprints: Vec<u64>,
+    held: Members,
+    heard: Vec<Option<Members>>,
+    confirmed: Vec<Option<Digest>>,
+    phase: Phase,
+}
+
+enum Phase {
+    Gathering,
+    Comparing,
+    Prepared(Partial),
+    Published(Partial),
+    Failed(SumError),
+}
+
+/// What a node adds to its partial sum: rounded Gaussian noise of the full deviation z·sensitivity, or nothing where the
+/// clients add shares.
+///
+/// The partial sum of one honest node then is round(x + Z), x an integer vector: post-processing of the continuous
+/// Gaussian mechanism, whatever the other nodes do (`docs/maths/secure-sum.md`). A node draws it when it starts, before it
+/// has seen a share; this function is public so that a test can draw a seeded node's noise again.
+pub fn node_noise(
+    assembly: &Assembly,
+    session: &Session,
+    node: u32,
+    source: &mut dyn NoiseSource,
+    context: &NoiseContext,
+) -> Result<Vec<i64>, PrivacyError> {
+    let mut noise = vec![0; assembly.shape().dimension()];
+    if assembly.noise() == SumNoise::Nodes {
+        let Calibrated { gaussian, .. } = Calibrated::new(assembly.shape(), assembly.event(), Trust::Aggregate)?;
+        let context = session.context("node noise", u64::from(node), context);
+        gaussian.fill(&mut source.stream(&context)?, &mut noise);
+    }
+    Ok(noise)
+}
+
+impl Node {
+    /// Starts a node in a session, or takes up what it had kept of it (`last`: its last record of this run).
+    ///
+    /// - No record, or one of an earlier session: noise is drawn, and the start is to be kept before anything is taken.
+    /// - Started in this session: what it held is gone, the attempt fails ([`SumError::Lost`]); noise is not drawn again.
+    /// - Prepared or published in this session: it goes on with the very bytes that were kept.
+    /// - Published for this round in another attempt ([`SumError::Published`]), or at a later session already
+    ///   ([`SumError::Past`]): refused.
+    pub fn start(
+        assembly: &Assembly,
+        session: &Session,
+        number: u32,
+        last: Option<&NodeRecord>,
+        source: &mut dyn NoiseSource,
+        context: &NoiseContext,
+    ) -> Result<(Self, Vec<Effect>), PrivacyError> {
+        assembly.check(session)?;
+        if number >= assembly.nodes() || last.is_some_and(|record| record.node != number) {
+            Err(misdirected("a start or a record", number, assembly.nodes()))?;
+        }
+        if let Some(record) = last
+            && let Some(kept) = resumable(record, session)?
+        {
+            let node = Self { phase: kept, ..Self::fresh(assembly, session, number, &[]) }.with_own_confirmation();
+            let effects = node.unconfirmed();
+            return Ok((node, effects));
+        }
+        let noise = node_noise(assembly, session, number, source, context)?;
+        let node = Self::fresh(assembly, session, number, &noise);
+        let effects = vec![node.persist(Progress::Started)];
+        Ok((node, effects))
+    }
+
+    /// A node that has drawn its noise and holds nothing else.
+    pub(super) fn fresh(assembly: &Assembly, session: &Session, number: u32, noise: &[i64]) -> Self {
+        let (clients, nodes) = (assembly.cohort().clients(), assembly.nodes() as usize);
+        Self {
+            assembly: assembly.clone(),
+            session: *session,
+            number,
+            total: Words::new(noise.iter().map(|&n| n as u64).collect()),
+            seeds: Vec::new(),
+            fingerprints: Vec::new(),
+            held: Members::none(clients),
+            heard: vec![None; nodes],
+            confirmed: vec![None; nodes],
+            phase: Phase::Gathering,
+        }
+    }
+
+    /// Takes a message. An error that does not end the attempt changes nothing.
+    pub fn handle(&mut self, message: Message) -> Result<Vec<Effect>, SumError> {
+        self.session.check(&message.session)?;
+        if let Phase::Failed(error) = &self.phase {
+            return Err(error.clone());
+        }
+        match message.body {
+            Body::Seed { client, node, seed } => self.take_seed(client, node, seed),
+            Body::Vector { client, words } => self.take_vector(client, &words),
+            Body::Close => self.close(),
+            Body::Holdings { node, held } => self.hear(node, held),
+            Body::Confirmation { node, digest } => self.take_confirmation(node, digest),
+            Body::SeedHeld { .. } | Body::VectorHeld { .. } | Body::Partial(_) => {
+                Err(misdirected("a message", self.number, self.assembly.nodes()))
+            }
+        }
+    }
+
+    /// What the others may not have got yet: to be sent again after a silence. The bytes are always the same.
+    pub fn unconfirmed(&self) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if let Some(held) = self.heard.get(self.number as usize).cloned().flatten() {
+            effects.extend(self.to_others(&Body::Holdings { node: self.number, held }));
+        }
+        match &self.phase {
+            Phase::Prepared(partial) => effects.extend(self.confirmation(partial)),
+            Phase::Published(partial) => {
+                effects.extend(self.confirmation(partial));
+                effects.push(self.send(Party::Opener, Body::Partial(partial.clone())));
+            }
+            Phase::Gathering | Phase::Comparing | Phase::Failed(_) => {}
+        }
+        effects
+    }
+
+    /// Why nothing is published yet, or never will be; none if it is.
+    pub fn missing(&self) -> Option<SumError> {
+        let absent = |here: Vec<bool>| (0..).zip(here).filter(|(_, here)| !here).map(|(node, _)| node).collect();
+        match &self.phase {
+            Phase::Gathering => Some(SumError::Gathering),
+            Phase::Comparing => {
+                let nodes = absent(self.heard.iter().map(Option::is_some).collect());
+                Some(SumError::Missing { what: "the list of clients is", nodes })
+            }
+            Phase::Prepared(_) => {
+                let nodes = absent(self.confirmed.iter().map(Option::is_some).collect());
+                Some(SumError::Missing { what: "the confirmation of the set is", nodes })
+            }
+            Phase::Published(_) => None,
+            Phase::Failed(error) => Some(error.clone()),
+        }
+    }
+
+    fn take_seed(&mut self, client: u64, node: u32, seed: Seed) -> Result<Vec<Effect>, SumError> {
+        self.check_client("a seed", client, node, self.assembly.vector_node(client) != self.number)?;
+        if self.held.contains(client) {
+            if self.seeds.get(client as usize).is_some_and(|known| *known != seed) {
+                return Err(SumError::Conflict { what: "seed", from: Party::Client(client) });
+            }
+        } else {
+            self.check_open("seed", client)?;
+            if self.seeds.is_empty() {
+                self.seeds = vec![Seed::default(); self.assembly.cohort().clients() as usize];
+            }
+            self.seeds[client as usize] = seed;
+            self.held.insert(client);
+        }
+        Ok(vec![self.send(Party::Client(client), Body::SeedHeld { client, node })])
+    }
+
+    fn take_vector(&mut self, client: u64, words: &Words) -> Result<Vec<Effect>, SumError> {
+        self.check_client("a vector", client, self.number, self.assembly.vector_node(client) == self.number)?;
+        words.check("a vector", self.assembly.shape().dimension())?;
+        let place = (client / u64::from(self.assembly.nodes())) as usize;
+        if self.held.contains(client) {
+            if self.fingerprints.get(place).is_some_and(|known| *known != words.fingerprint()) {
+                return Err(SumError::Conflict { what: "vector", from: Party::Client(client) });
+            }
+        } else {
+            self.check_open("vector", client)?;
+            if self.fingerprints.is_empty() {
+                let most = self.assembly.cohort().clients().div_ceil(u64::from(self.assembly.nodes()));
+                self.fingerprints = vec![0; most as usize];
+            }
+            self.fingerprints[place] = words.fingerprint();
+            self.total.add(words);
+            self.held.insert(client);
+        }
+        Ok(vec![self.send(Party::Client(client), Body::VectorHeld { client, node: self.number })])
+    }
+
+    /// Tells the others what this node holds. From here on it takes no more.
+    fn close(&mut self) -> Result<Vec<Effect>, SumError> {
+        if !matches!(self.phase, Phase::Gathering) {
+            return Ok(Vec::new());
+        }
+        self.phase = Phase::Comparing;
+        self.heard[self.number as usize] = Some(self.held.clone());
+        let mut effects = self.unconfirmed();
+        effects.extend(self.compare()?);
+        Ok(effects)
+    }
+
+    fn hear(&mut self, node: u32, held: Members) -> Result<Vec<Effect>, SumError> {
+        held.check(self.assembly.cohort().clients())?;
+        let place = self.other(node)?;
+        match &self.heard[place] {
+            Some(known) if *known != held => {
+                Err(SumError::Conflict { what: "list of clients", from: Party::Node(node) })
+            }
+            None if matches!(self.phase, Phase::Gathering | Phase::Comparing) => {
+                self.heard[place] = Some(held);
+                self.compare()
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn take_confirmation(&mut self, node: u32, digest: Digest) -> Result<Vec<Effect>, SumError> {
+        let place = self.other(node)?;
+        match self.confirmed[place] {
+            Some(known) if known != digest => Err(SumError::Conflict { what: "confirmation", from: Party::Node(node) }),
+            Some(_) => Ok(Vec::new()),
+            None => {
+                self.confirmed[place] = Some(digest);
+                self.publish()
+            }
+        }
+    }
+
+    /// With all lists at hand: the set is fixed, and with it the partial sum, which is kept before the set is confirmed.
+    fn compare(&mut self) -> Result<Vec<Effect>, SumError> {
+        if !matches!(self.phase, Phase::Comparing) {
+            return Ok(Vec::new());
+        }
+        let Some(lists) = self.heard.iter().cloned().collect::<Option<Vec<Members>>>() else {
+            return Ok(Vec::new());
+        };
+        let set = match common_set(&self.assembly, &lists) {
+            Ok(set) => set,
+            Err(error) => return self.fail(error),
+        };
+        let Ok(digest) = digest_of("secure sum: set", &(self.session, &set, &lists)) else {
+            return Err(SumError::Malformed { found: 0, why: "it cannot be written" });
+        };
+        let partial = Partial { node: self.number, digest, contributors: set.count(), words: self.add_masks(&set) };
+        let mut effects = vec![self.persist(Progress::Prepared(partial.clone()))];
+        effects.extend(self.confirmation(&partial));
+        self.phase = Phase::Prepared(partial);
+        self.confirmed[self.number as usize] = Some(digest);
+        effects.extend(self.publish()?);
+        Ok(effects)
+    }
+
+    /// With all confirmations at hand: equal ones open the partial sum, others end the attempt.
+    fn publish(&mut self) -> Result<Vec<Effect>, SumError> {
+        let Phase::Prepared(partial) = &self.phase else { return Ok(Vec::new()) };
+        let differs = |confirmed: &Option<Digest>| confirmed.is_some_and(|digest| digest != partial.digest);
+        if let Some(other) = self.confirmed.iter().position(differs) {
+            return self.fail(SumError::Disagreement { node: self.number, other: other as u32 });
+        }
+        if self.confirmed.iter().any(Option::is_none) {
+            return Ok(Vec::new());
+        }
+        let partial = partial.clone();
+        self.phase = Phase::Published(partial.clone());
+        Ok(vec![self.persist(Progress::Published(partial.clone())), self.send(Party::Opener, Body::Partial(partial))])
+    }
+
+    /// The total and the masks of the set's clients. Seeds are expanded here, one after the other, and then wiped.
+    fn add_masks(&mut self, set: &Members) -> Words {
+        let mut total = std::mem::take(&mut self.total);
+        let seeds = std::mem::take(&mut self.seeds);
+        let mut masks = Masks::of(&self.session);
+        for client in set.iter().filter(|client| self.assembly.vector_node(*client) != self.number) {
+            masks.add(&seeds[client as usize], client, self.number, total.get_mut());
+        }
+        total
+    }
+
+    /// The attempt is over for this node; shares are wiped.
+    fn fail(&mut self, error: SumError) -> Result<Vec<Effect>, SumError> {
+        (self.total, self.seeds) = (Words::default(), Vec::new());
+        self.phase = Phase::Failed(error.clone());
+        Err(error)
+    }
+
+    fn with_own_confirmation(mut self) -> Self {
+        if let Phase::Prepared(partial) | Phase::Published(partial) = &self.phase {
+            self.confirmed[self.number as usize] = Some(partial.digest);
+        }
+        self
+    }
+
+    fn check_client(&self, what: &'static str, client: u64, node: u32, right: bool) -> Result<(), SumError> {
+        if client < self.assembly.cohort().clients() && node == self.number && right {
+            return Ok(());
+        }
+        Err(SumError::Misdirected {
+            what,
+            found: format!("client {client} and node {node}"),
+            expected: format!("node {}, and a client that sends it such a share", self.number),
+        })
+    }
+
+    fn check_open(&self, what: &'static str, client: u64) -> Result<(), SumError> {
+        match self.phase {
+            Phase::Gathering => Ok(()),
+            _ => Err(SumError::Late { what, from: Party::Client(client) }),
+        }
+    }
+
+    /// The place of another node in the lists.
+    fn other(&self, node: u32) -> Result<usize, SumError> {
+        if node < self.assembly.nodes() && node != self.number {
+            Ok(node as usize)
+        } else {
+            Err(misdirected("a node's message", node, self.assembly.nodes()))
+        }
+    }
+
+    fn confirmation(&self, partial: &Partial) -> Vec<Effect> {
+        self.to_others(&Body::Confirmation { node: self.number, digest: partial.digest })
+    }
+
+    fn to_others(&self, body: &Body) -> Vec<Effect> {
+        self.assembly.nodes_but(self.number).map(|node| self.send(Party::Node(node), body.clone())).collect()
+    }
+
+    fn send(&self, to: Party, body: Body) -> Effect {
+        Effect::Send { to, message: Message { session: self.session, body } }
+    }
+
+    fn persist(&self, progress: Progress) -> Effect {
+        Effect::Persist(NodeRecord { session: self.session, node: self.number, progress })
+    }
+}
+
+/// The clients whose shares are at all nodes: at least N − T_d, and with them everyone whose vector is in a total.
+fn common_set(assembly: &Assembly, lists: &[Members]) -> Result<Members, SumError> {
+    let mut set = lists[0].clone();
+    lists.iter().for_each(|list| set.keep_common(list));
+    for (vector_node, list) in (0_u32..).zip(lists) {
+        let mut added = list.iter().filter(|client| assembly.vector_node(*client) == vector_node);
+        if let Some(client) = added.find(|client| !set.contains(*client)) {
+            let node = lists.iter().position(|list| !list.contains(client)).unwrap_or_default();
+            return Err(SumError::Incomplete { client, node: node as u32 });
+        }
+    }
+    let (found, expected) = (set.count(), assembly.cohort().quorum());
+    if found < expected {
+        return Err(SumError::TooFew { found, expected });
+    }
+    Ok(set)
+}
+
+/// What a node goes on with after a restart: none if the session is new to it.
+fn resumable(record: &NodeRecord, session: &Session) -> Result<Option<Phase>, SumError> {
+    let (node, kept) = (record.node, record.session);
+    let (round, attempt) = (kept.round, kept.attempt);
+    if kept.run != session.run {
+        kept.check(session)?;
+    }
+    match (round, attempt).cmp(&(session.round, session.attempt)) {
+        std::cmp::Ordering::Greater => Err(SumError::Past { node, round, attempt }),
+        std::cmp::Ordering::Less => match record.progress {
+            Progress::Published(_) if round == session.round => Err(SumError::Published { node, round, attempt }),
+            _ => Ok(None),
+        },
+        std::cmp::Ordering::Equal => {
+            kept.check(session)?;
+            match &record.progress {
+                Progress::Started => Err(SumError::Lost { node, round, attempt }),
+                Progress::Prepared(partial) => Ok(Some(Phase::Prepared(partial.clone()))),
+                Progress::Published(partial) => Ok(Some(Phase::Published(partial.clone()))),
+            }
+        }
+    }
+}
+
+fn misdirected(what: &'static str, node: u32, nodes: u32) -> SumError {
+    SumError::Misdirected { what, found: format!("node {node}"), expected: format!("another of {nodes} nodes") }
+}

@@ -1,0 +1,99 @@
+//! The opener: adds up the partial sums of all nodes, once.
+
+use super::message::{Body, Effect, Message, Party, Words};
+use super::{Assembly, Partial, Session, SumError};
+use crate::noise::Digest;
+use crate::{GridVector, PrivacyError, Released};
+
+/// Whoever learns the total: the server, a node, anybody. It needs the partial sums of all K nodes over one set.
+pub struct Opener {
+    assembly: Assembly,
+    session: Session,
+    total: Words,
+    seen: Vec<Option<Seen>>,
+    failed: Option<SumError>,
+}
+
+/// What is kept of a partial sum that is in the total.
+#[derive(Clone, Copy, PartialEq)]
+struct Seen {
+    digest: Digest,
+    contributors: u64,
+    fingerprint: u64,
+}
+
+impl Opener {
+    /// An opener for one session on its own terms.
+    pub fn new(assembly: &Assembly, session: &Session) -> Result<Self, PrivacyError> {
+        assembly.check(session)?;
+        let total = Words::zeros(assembly.shape().dimension());
+        let seen = vec![None; assembly.nodes() as usize];
+        Ok(Self { assembly: assembly.clone(), session: *session, total, seen, failed: None })
+    }
+
+    /// Takes a partial sum; the last one opens the total.
+    pub fn handle(&mut self, message: &Message) -> Result<Vec<Effect>, SumError> {
+        self.session.check(&message.session)?;
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let Body::Partial(partial) = &message.body else {
+            let (found, expected) = ("another kind".into(), "a partial sum".into());
+            return Err(SumError::Misdirected { what: "a message", found, expected });
+        };
+        partial.words.check("a partial sum", self.assembly.shape().dimension())?;
+        let seen = Seen {
+            digest: partial.digest,
+            contributors: partial.contributors,
+            fingerprint: partial.words.fingerprint(),
+        };
+        match self.seen.get(partial.node as usize).copied() {
+            None => Err(SumError::Misdirected {
+                what: "a partial sum",
+                found: format!("node {}", partial.node),
+                expected: format!("one of {} nodes", self.assembly.nodes()),
+            }),
+            Some(Some(known)) if known != seen => {
+                Err(SumError::Conflict { what: "partial sum", from: Party::Node(partial.node) })
+            }
+            Some(Some(_)) => Ok(Vec::new()),
+            Some(None) => self.add(partial, seen),
+        }
+    }
+
+    fn add(&mut self, partial: &Partial, new: Seen) -> Result<Vec<Effect>, SumError> {
+        let differs = |seen: &Option<Seen>| {
+            seen.is_some_and(|seen| (seen.digest, seen.contributors) != (new.digest, new.contributors))
+        };
+        if let Some(node) = self.seen.iter().position(differs) {
+            return self.fail(SumError::Disagreement { node: node as u32, other: partial.node });
+        }
+        let (found, expected) = (new.contributors, self.assembly.cohort().quorum());
+        if found < expected {
+            return self.fail(SumError::TooFew { found, expected });
+        }
+        self.total.add(&partial.words);
+        self.seen[partial.node as usize] = Some(new);
+        if self.missing().is_some() {
+            return Ok(Vec::new());
+        }
+        let units = self.total.get().iter().map(|&word| word as i64).collect();
+        let total = Released::by_gate(GridVector::new(self.assembly.shape().grid(), units));
+        Ok(vec![Effect::Opened { total, contributors: new.contributors }])
+    }
+
+    /// Why the total is not open; none if it is.
+    pub fn missing(&self) -> Option<SumError> {
+        if let Some(error) = &self.failed {
+            return Some(error.clone());
+        }
+        let absent = (0..).zip(&self.seen).filter(|(_, seen)| seen.is_none()).map(|(node, _)| node);
+        let nodes: Vec<u32> = absent.collect();
+        (!nodes.is_empty()).then_some(SumError::Missing { what: "the partial sum is", nodes })
+    }
+
+    fn fail(&mut self, error: SumError) -> Result<Vec<Effect>, SumError> {
+        self.failed = Some(error.clone());
+        Err(error)
+    }
+}
