@@ -17,7 +17,7 @@ use privacy::accounting::zcdp::Zcdp;
 use privacy::accounting::{Pld, calibrate, steps};
 use privacy::{
     Accountant, Cohort, Delta, Event, Filter, Grain, Grant, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError,
-    Sampling, SamplingRate, Shape, Steps, Trust, Unit, sensitivity_factor,
+    Sampling, SamplingRate, Shape, ShareNoise, Steps, Trust, Unit, sensitivity_factor,
 };
 
 /// Bytes of one number in a message, without its envelope.
@@ -289,7 +289,7 @@ impl<'a> Costing<'a> {
         let deviation = z.get() * factor as f64 * terms.bound.get();
         let shape = Shape::new(self.numbers, terms.bound, self.grain, Grid::for_noise(terms.bound, deviation)?)?;
         let event = match &self.cohort {
-            Some(cohort) => cohort.event(&shape, z, adjacency, unit, releases)?,
+            Some(cohort) => cohort.event(ShareNoise::DiscreteGaussian, &shape, z, adjacency, unit, releases)?,
             None => {
                 let gaussian = Mechanism::Gaussian { noise_multiplier: z };
                 Event::new(gaussian, adjacency, unit, terms.sampling, releases)?

@@ -27,7 +27,7 @@ pub struct Bounded {
     room: u64,
     drawn_by: Option<u64>,
     reach: Reach,
-    ghost: layers::Ghost,
+    ghost: Box<layers::Ghost>,
     /// One row's outer product, where these are summed.
     products: Vec<f64>,
 }
@@ -116,7 +116,7 @@ impl Bounded {
     fn empty(shape: Shape, room: u64) -> Self {
         let d = shape.dimension();
         let (units, scratch, clip) = (vec![0; d], vec![0; d], Clip::to(&shape));
-        let (reach, ghost, products) = (Reach::Ball, layers::Ghost::default(), Vec::new());
+        let (reach, ghost, products) = (Reach::Ball, Box::default(), Vec::new());
         Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None, reach, ghost, products }
     }
 

@@ -74,6 +74,18 @@ pub enum Mechanism {
     },
     /// No noise at all: infinite cost, chosen by name.
     Open,
+    /// The sum of Skellam shares: Skellam noise of variance shares · deviation², exactly. (A ledger's bytes count
+    /// variants: new ones come last.)
+    SkellamSum {
+        /// z of the total: √shares · deviation of a share / Δ₂.
+        noise_multiplier: NoiseMultiplier,
+        /// n: the fewest honest shares in the sum.
+        shares: Steps,
+        /// Deviation of one share, in grid units.
+        share_deviation: Deviation,
+        /// d: coordinates of the vector.
+        dimension: Steps,
+    },
 }
 
 /// What an adversary of the shuffle model knows beside the shuffled answers and the true categories of all other users.
@@ -174,7 +186,8 @@ impl Event {
             Mechanism::Gaussian { noise_multiplier }
             | Mechanism::Laplace { noise_multiplier }
             | Mechanism::DiscreteGaussian { noise_multiplier }
-            | Mechanism::DiscreteGaussianSum { noise_multiplier, .. } => Some(*noise_multiplier),
+            | Mechanism::DiscreteGaussianSum { noise_multiplier, .. }
+            | Mechanism::SkellamSum { noise_multiplier, .. } => Some(*noise_multiplier),
             _ => None,
         }
     }
@@ -233,6 +246,9 @@ impl fmt::Display for Mechanism {
             }
             Self::DiscreteGaussianSum { noise_multiplier, shares, .. } => {
                 write!(f, "{shares} discrete Gaussian shares of joint multiplier {noise_multiplier}")
+            }
+            Self::SkellamSum { noise_multiplier, shares, .. } => {
+                write!(f, "{shares} Skellam shares of joint multiplier {noise_multiplier}")
             }
             Self::RandomisedResponse { categories, gamma } => {
                 write!(f, "randomised response over {categories} categories with gamma {gamma}")
@@ -317,6 +333,22 @@ mod tests {
         assert!(event(response.clone(), Adjacency::Substitute, Sampling::None).is_ok());
         assert!(event(response.clone(), Adjacency::Substitute, of_users).is_err());
         assert!(response.to_string().ends_with("against the weak adversary"));
+    }
+
+    /// A ledger keeps hashes of bytes in which a mechanism is its place in the list.
+    #[test]
+    fn mechanisms_keep_their_places_in_a_ledgers_bytes() {
+        let z = NoiseMultiplier::new(1.0).unwrap();
+        let (shares, share_deviation, dimension) = (Steps::ONE, Deviation::new(1.0).unwrap(), Steps::ONE);
+        let places = [
+            (0, Mechanism::Gaussian { noise_multiplier: z }),
+            (3, Mechanism::DiscreteGaussianSum { noise_multiplier: z, shares, share_deviation, dimension }),
+            (9, Mechanism::Open),
+            (10, Mechanism::SkellamSum { noise_multiplier: z, shares, share_deviation, dimension }),
+        ];
+        for (place, mechanism) in places {
+            assert_eq!(postcard::to_allocvec(&mechanism).unwrap()[0], place, "{mechanism}");
+        }
     }
 
     #[test]

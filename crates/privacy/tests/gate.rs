@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{charge, context, gaussian_event, relative_error_of_deviation, shape_for};
+use common::{bound, charge, context, gaussian_event, relative_error_of_deviation, shape_for};
 use privacy::noise::{DiscreteGaussian, NoiseContext, NoiseSource, Seeded};
 use privacy::record::Tape;
 use privacy::{
-    Adjacency, Batch, Bounded, Cohort, Curator, CuratorGate, Event, Gate, Grain, Grant, Ledger, LocalGate, Mechanism,
-    MemoryJournal, NoiseMultiplier, OpenGate, PrivacyError, Released, Sampling, SamplingRate, Shape, ShareGate,
-    ShareSum, Steps, Unit,
+    Adjacency, Batch, Bounded, Cohort, Curator, CuratorGate, Event, Gate, Grain, Grant, Grid, Ledger, LocalGate,
+    Mechanism, MemoryJournal, NoiseMultiplier, OpenGate, PrivacyError, Released, Sampling, SamplingRate, Shape,
+    ShareGate, ShareNoise, ShareSum, Steps, Unit,
 };
 
 const C: f64 = 2.0;
@@ -199,18 +199,62 @@ fn share_round(
 }
 
 fn share_event(cohort: &Cohort, shape: &Shape) -> Event {
+    share_event_of(ShareNoise::DiscreteGaussian, cohort, shape)
+}
+
+fn share_event_of(noise: ShareNoise, cohort: &Cohort, shape: &Shape) -> Event {
     let z = NoiseMultiplier::new(Z).unwrap();
-    cohort.event(shape, z, Adjacency::Substitute, Unit::Example, Steps::ONE).unwrap()
+    cohort.event(noise, shape, z, Adjacency::Substitute, Unit::Example, Steps::ONE).unwrap()
 }
 
 #[test]
 fn shares_add_up_to_the_promise_even_without_colluders_and_dropouts() {
     let cohort = Cohort::new(10, 2, 3).unwrap();
     let shape = shape_for(300, C, Grain::Whole, Z);
-    let event = share_event(&cohort, &shape);
-    let numbers: Vec<f64> = (0..170).flat_map(|r| share_round(&cohort, shape, &event, 7, r).unwrap()).collect();
-    // Seven shares arrive, sized so that four suffice.
-    assert!(noise_is_as_promised(&numbers, Z * 2.0 * C * (7.0_f64 / 4.0).sqrt()));
+    for noise in [ShareNoise::DiscreteGaussian, ShareNoise::Skellam] {
+        let event = share_event_of(noise, &cohort, &shape);
+        let numbers: Vec<f64> = (0..170).flat_map(|r| share_round(&cohort, shape, &event, 7, r).unwrap()).collect();
+        // Seven shares arrive, sized so that four suffice.
+        assert!(noise_is_as_promised(&numbers, Z * 2.0 * C * (7.0_f64 / 4.0).sqrt()), "{noise:?}");
+    }
+}
+
+#[test]
+fn a_share_is_drawn_from_the_distribution_that_was_charged() {
+    // One unit of deviation: zero has probability e^{−1}I₀(1) = 0.4658 in one law and 0.3989 in the other.
+    let cohort = Cohort::new(10, 0, 0).unwrap();
+    let shape = Shape::new(2000, bound(1.0), Grain::Whole, Grid::new(0).unwrap()).unwrap();
+    let z = NoiseMultiplier::new(1.5).unwrap();
+    for (noise, zero) in [(ShareNoise::DiscreteGaussian, 0.3989), (ShareNoise::Skellam, 0.4658)] {
+        let event = cohort.event(noise, &shape, z, Adjacency::Substitute, Unit::Example, Steps::ONE).unwrap();
+        let tape = Tape::record();
+        let mut sum = ShareSum::new(&event, shape, &cohort, &context(0, 0), Some(&tape)).unwrap();
+        for site in 0..10 {
+            let mut source = Seeded::new(3);
+            let mut gate = ShareGate::new(charge(&event), shape, &cohort, &mut source, &context(site, 0)).unwrap();
+            sum.add(gate.send(&Bounded::whole(shape, &vec![0.0; 2000]).unwrap()).unwrap()).unwrap();
+        }
+        sum.open().unwrap();
+        let draws: Vec<i64> = tape.calls()[0].noise.concat();
+        let found = draws.iter().filter(|n| **n == 0).count() as f64 / draws.len() as f64;
+        assert!((found - zero).abs() < 0.015, "{noise:?}: {found} of 20,000 are zero, expected {zero}");
+    }
+}
+
+#[test]
+fn shares_of_one_kind_do_not_enter_a_sum_of_the_other() {
+    let cohort = Cohort::new(3, 0, 0).unwrap();
+    let shape = shape_for(3, C, Grain::Whole, Z);
+    let [gaussian, skellam] =
+        [ShareNoise::DiscreteGaussian, ShareNoise::Skellam].map(|noise| share_event_of(noise, &cohort, &shape));
+    assert_ne!(gaussian, skellam);
+    for (charged, opened) in [(&gaussian, &skellam), (&skellam, &gaussian)] {
+        let mut gate = ShareGate::new(charge(charged), shape, &cohort, &mut Seeded::new(1), &context(0, 0)).unwrap();
+        let mut sum = ShareSum::new(opened, shape, &cohort, &context(0, 0), None).unwrap();
+        assert!(sum.add(gate.send(&Bounded::whole(shape, &[0.0; 3]).unwrap()).unwrap()).is_err());
+    }
+    let plain = gaussian_event(Z, Adjacency::Substitute, Sampling::None, 1);
+    assert_eq!(ShareGate::check(&plain, &shape, &cohort).unwrap_err().code(), "P012");
 }
 
 #[test]

@@ -52,6 +52,17 @@ fn shares(m: f64, steps: u64) -> Event {
     of(mechanism, Adjacency::Substitute, Sampling::None, steps)
 }
 
+/// Shares of deviation 2 on 100 coordinates: μ = 40.
+fn skellam(m: f64, steps: u64) -> Event {
+    let mechanism = Mechanism::SkellamSum {
+        noise_multiplier: z(m),
+        shares: Steps::new(10).unwrap(),
+        share_deviation: Deviation::new(2.0).unwrap(),
+        dimension: Steps::new(100).unwrap(),
+    };
+    of(mechanism, Adjacency::Substitute, Sampling::None, steps)
+}
+
 fn response(gamma: f64, steps: u64) -> Event {
     let (categories, gamma) = (Categories::new(4).unwrap(), Gamma::new(gamma).unwrap());
     of(Mechanism::RandomisedResponse { categories, gamma }, Adjacency::Substitute, Sampling::None, steps)
@@ -156,6 +167,12 @@ fn more_never_costs_less(accountant: &dyn Accountant, event: &Event) {
 fn with_noise(event: &Event, factor: f64) -> Option<Event> {
     let more = z(event.noise_multiplier()?.get() * factor);
     let mechanism = match event.mechanism() {
+        Mechanism::SkellamSum { shares, share_deviation, dimension, .. } => Mechanism::SkellamSum {
+            noise_multiplier: more,
+            shares: *shares,
+            share_deviation: *share_deviation,
+            dimension: *dimension,
+        },
         Mechanism::Gaussian { .. } => Mechanism::Gaussian { noise_multiplier: more },
         Mechanism::Laplace { .. } => Mechanism::Laplace { noise_multiplier: more },
         Mechanism::DiscreteGaussian { .. } => Mechanism::DiscreteGaussian { noise_multiplier: more },
@@ -202,7 +219,7 @@ fn pld() {
         response(0.5, 3),
         approximate(0.3, 0.0, 5),
     ];
-    laws("pld", &supported, &[open(), discrete(2.0, 2), shares(2.0, 2)]);
+    laws("pld", &supported, &[open(), discrete(2.0, 2), shares(2.0, 2), skellam(2.0, 2)]);
 }
 
 #[test]
@@ -222,6 +239,8 @@ fn rdp() {
         laplace(3.0, 4),
         discrete(2.0, 2),
         shares(2.0, 2),
+        skellam(2.0, 2),
+        skellam(8.0, 30),
         response(0.5, 3),
         finite(6),
         approximate(0.3, 0.0, 5),
@@ -248,7 +267,30 @@ fn zcdp() {
         finite(6),
         approximate(0.3, 0.0, 5),
     ];
-    laws("zcdp", &supported, &[open(), sampled(1.0, 0.1, Adjacency::AddRemove, 1), approximate(0.3, 1e-6, 1)]);
+    let unsupported = [open(), sampled(1.0, 0.1, Adjacency::AddRemove, 1), approximate(0.3, 1e-6, 1), skellam(2.0, 2)];
+    laws("zcdp", &supported, &unsupported);
+    let refused = by_name("zcdp").unwrap().epsilon(&[skellam(2.0, 2)], delta()).unwrap_err();
+    assert!(refused.hint().unwrap().contains("integer orders"));
+}
+
+/// On the grid of a study a share has far more than a thousand units.
+#[test]
+fn skellam_shares_on_a_fine_grid_cost_what_discrete_gaussian_shares_cost() {
+    let shares = |skellam: bool, m: f64, steps: u64| {
+        let (noise_multiplier, shares, dimension) = (z(m), Steps::new(10).unwrap(), Steps::new(5000).unwrap());
+        let share_deviation = Deviation::new(1000.0).unwrap();
+        let mechanism = if skellam {
+            Mechanism::SkellamSum { noise_multiplier, shares, share_deviation, dimension }
+        } else {
+            Mechanism::DiscreteGaussianSum { noise_multiplier, shares, share_deviation, dimension }
+        };
+        [of(mechanism, Adjacency::Substitute, Sampling::None, steps)]
+    };
+    for (m, steps) in [(5.0, 1), (5.0, 10), (50.0, 200), (200.0, 1000)] {
+        let of = |skellam| by_name("rdp").unwrap().epsilon(&shares(skellam, m, steps), delta()).unwrap().upper;
+        let (skellam, gaussian) = (of(true), of(false));
+        assert!(skellam >= gaussian && skellam < 1.001 * gaussian, "z {m}, T {steps}: {skellam} against {gaussian}");
+    }
 }
 
 #[test]
@@ -259,6 +301,7 @@ fn gdp() {
         sampled(1.0, 0.1, Adjacency::AddRemove, 1),
         fixed(1.0, 1, 10, 1),
         discrete(1.0, 1),
+        skellam(1.0, 1),
         approximate(0.1, 1e-6, 1),
     ];
     laws("gdp", &supported, &unsupported);

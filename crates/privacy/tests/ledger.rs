@@ -1,8 +1,8 @@
 //! The ledger: refuses before it would exceed, says what fits, survives a restart, and notices tampering.
 
 use privacy::{
-    Adjacency, Delta, Durable, Entry, Epsilon, Event, Filter, Grant, Journal, Ledger, Mechanism, MemoryJournal,
-    NoiseMultiplier, Order, PrivacyError, Record, Sampling, Steps, Unit,
+    Adjacency, Delta, Deviation, Durable, Entry, Epsilon, Event, Filter, Grant, Journal, Ledger, Mechanism,
+    MemoryJournal, NoiseMultiplier, Order, PrivacyError, Record, Sampling, Steps, Unit,
 };
 
 fn event(z: f64, steps: u64) -> Event {
@@ -33,6 +33,31 @@ fn every_filter_refuses_before_it_would_exceed_and_says_what_fits() {
         assert_eq!(error.code(), "P006");
         assert_eq!(error.hint().unwrap(), "0 steps of it still fit");
     }
+}
+
+#[test]
+fn skellam_shares_are_added_up_at_an_order_and_have_no_rho() {
+    let shares = Event::new(
+        Mechanism::SkellamSum {
+            noise_multiplier: NoiseMultiplier::new(40.0).unwrap(),
+            shares: Steps::new(4).unwrap(),
+            share_deviation: Deviation::new(1e6).unwrap(),
+            dimension: Steps::new(78).unwrap(),
+        },
+        Adjacency::Substitute,
+        Unit::Example,
+        Sampling::None,
+        Steps::ONE,
+    )
+    .unwrap();
+    let mut journal = MemoryJournal::default();
+    let mut ledger = Ledger::open(grant(Filter::Renyi { order: Order::new(20.0).unwrap() }), &mut journal).unwrap();
+    let (fits, of_gaussian) = (ledger.fits(&shares).unwrap(), ledger.fits(&event(40.0, 1)).unwrap());
+    assert!(fits > 10 && (fits == of_gaussian || fits + 1 == of_gaussian), "{fits} and {of_gaussian}");
+    ledger.charge(&shares, &mut journal).unwrap();
+    let mut journal = MemoryJournal::default();
+    let mut by_rho = Ledger::open(grant(Filter::Zcdp), &mut journal).unwrap();
+    assert_eq!(by_rho.charge(&shares, &mut journal).unwrap_err().code(), "P003");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use privacy::noise::Seeded;
 use privacy::record::{Divergence, Tape};
 use privacy::{
     Adjacency, Batch, Bounded, Cohort, Gate, Grain, LocalGate, NoiseMultiplier, Released, Sampling, SamplingRate,
-    Shape, ShareGate, ShareSum, Steps, Unit,
+    Shape, ShareGate, ShareNoise, ShareSum, Steps, Unit,
 };
 use rand_core::{Rng, SeedableRng};
 
@@ -194,7 +194,9 @@ fn share_rounds(data: &Rows, memory: Memory, tape: &Tape) {
     let cohort = Cohort::new(clients as u64, 0, 0).unwrap();
     let shape: Shape = shape_for(D, C, Grain::Whole, Z);
     let z = NoiseMultiplier::new(Z).unwrap();
-    let event = cohort.event(&shape, z, Adjacency::Substitute, Unit::Example, Steps::ONE).unwrap();
+    let event = cohort
+        .event(ShareNoise::DiscreteGaussian, &shape, z, Adjacency::Substitute, Unit::Example, Steps::ONE)
+        .unwrap();
     let mut memories = vec![vec![0.0; D]; clients];
     for round in 0..3 {
         let mut sum = ShareSum::new(&event, shape, &cohort, &context(0, round), Some(tape)).unwrap();

@@ -229,7 +229,7 @@ fn pairs(accountant: &'static str, event: &Event) -> Result<(Pair, Option<Pair>)
             return Err(PrivacyError::Unsupported {
                 accountant,
                 event: event.to_string(),
-                hint: "noise that is discrete in many dimensions is accounted by `zcdp` or `rdp`",
+                hint: "noise that is discrete in many dimensions is accounted by `rdp`, discrete Gaussian noise also by `zcdp`",
             });
         }
     })

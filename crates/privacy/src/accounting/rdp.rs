@@ -6,6 +6,7 @@ mod fixed_pair;
 pub(crate) mod gaussian;
 mod mixture;
 pub(crate) mod poisson;
+mod skellam;
 pub mod without_replacement;
 
 pub use convert::Conversion;
@@ -19,7 +20,7 @@ use curve::Curve;
 ///
 /// Supports Gaussian noise without sampling, with Poisson batches under both relations (quadrature of the dominating
 /// pair, with its error added) and with batches of fixed size (the same, or Wang et al. 2019 where less); discrete Gaussian noise and its sums;
-/// Laplace noise, randomised response, finite pairs and pure (ε, 0) mechanisms.
+/// sums of Skellam shares (at integer orders, with chords between them); Laplace noise, randomised response, finite pairs and pure (ε, 0) mechanisms.
 /// Does not support: sampled Laplace noise; (ε, δ) mechanisms and finite pairs with impossible outcomes, whose
 /// divergence is infinite; δ = 0; an answer without noise.
 ///

@@ -3,13 +3,14 @@
 use super::composition::pure_epsilon;
 use super::rdp::{Conversion, Orders, answered, gaussian::concentration, positive_delta};
 use super::{Accountant, Bounds, Interval, check_one_relation};
-use crate::{Delta, Epsilon, Event, PrivacyError, Rho};
+use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError, Rho};
 
 /// ρ-zCDP (Bun, Steinke 2016, Definition 1.1): D_α ≤ ρα for all α > 1; ρ adds up (their Lemma 1.7).
 ///
 /// Supports Gaussian and discrete Gaussian noise and sums of discrete Gaussian shares, unsampled, and mechanisms with a
 /// pure ε at ρ = ½ε² (their Proposition 1.4): Laplace noise, randomised response, finite pairs, (ε, 0) mechanisms.
-/// Does not support: sampling, which zCDP does not amplify; (ε, δ) mechanisms; δ = 0; an answer without noise.
+/// Does not support: sums of Skellam shares, whose bound is one of integer orders and no line in α; sampling, which zCDP
+/// does not amplify; (ε, δ) mechanisms; δ = 0; an answer without noise.
 ///
 /// Converted to (ε, δ) at the best real order (Canonne, Kamath, Steinke 2020, Proposition 12). ρ may be spent
 /// adaptively up to a fixed total (Feldman, Zrnic 2021). Only the upper end is certified: the lower end is 0.
@@ -34,11 +35,13 @@ fn step(event: &Event) -> Result<f64, PrivacyError> {
     if let (Some(epsilon), true) = (pure_epsilon(event)?, event.sampling().rate() >= 1.0) {
         return Ok((Interval::exact(epsilon) * Interval::exact(epsilon) * Interval::exact(0.5)).hi);
     }
-    Err(PrivacyError::Unsupported {
-        accountant: "zcdp",
-        event: event.to_string(),
-        hint: "sampled batches and (ε, δ) mechanisms are accounted by `pld`, sampled Gaussian noise also by `rdp`",
-    })
+    let hint = match event.mechanism() {
+        Mechanism::SkellamSum { .. } => {
+            "the theorem on Skellam noise is one of integer orders, and its bound no line: use `rdp`"
+        }
+        _ => "sampled batches and (ε, δ) mechanisms are accounted by `pld`, sampled Gaussian noise also by `rdp`",
+    };
+    Err(PrivacyError::Unsupported { accountant: "zcdp", event: event.to_string(), hint })
 }
 
 /// ε of ρ-zCDP at δ > 0, from above: the best real order of Canonne, Kamath, Steinke 2020, Proposition 12.

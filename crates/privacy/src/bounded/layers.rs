@@ -114,7 +114,7 @@ impl Bounded {
         self.ghost.prepare(rows, second)?;
         self.pushed = rows as u64;
         let scale = self.shape.grid().in_units(1.0);
-        let Ghost { squared, weights, lengths, delta, whole } = &mut self.ghost;
+        let Ghost { squared, weights, lengths, delta, whole } = &mut *self.ghost;
         let mut at = 0;
         for layer in layers {
             let own = if second.is_some() { &lengths[at..at + layer.len()] } else { &[] };

@@ -5,7 +5,7 @@ use super::{Gate, Tickets, check_sum, sensitivity_units};
 use crate::batch::{Batch, Sampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
-use crate::noise::{DiscreteGaussian, NoiseContext, NoiseSource, NoiseStream};
+use crate::noise::{DiscreteGaussian, NoiseContext, NoiseSource, NoiseStream, Skellam};
 use crate::outgoing::{Contribution, GridVector, Place};
 use crate::record::{NoiseCall, Tape};
 use crate::{
@@ -14,6 +14,15 @@ use crate::{
 };
 use rand_core::Rng;
 use serde::Serialize;
+
+/// How each client's share of the noise is distributed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShareNoise {
+    /// Discrete Gaussian: the sum is nearly one, and zCDP with a term for the difference adds it up.
+    DiscreteGaussian,
+    /// Skellam: the sum is Skellam exactly, and Rényi divergences of integer orders add up.
+    Skellam,
+}
 
 /// Who takes part in a sum, and how many of them the noise must do without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -53,11 +62,12 @@ impl Cohort {
         self.clients - self.dropouts
     }
 
-    /// The event of T rounds in which every client adds a discrete Gaussian share of variance σ²/(N − T_c − T_d − 1).
+    /// The event of T rounds in which every client adds a share of noise of variance σ²/(N − T_c − T_d − 1).
     ///
     /// `multiplier` is σ / sensitivity of the sum. Full batch only: no amplification is claimed for shares.
     pub fn event(
         &self,
+        noise: ShareNoise,
         shape: &Shape,
         multiplier: NoiseMultiplier,
         adjacency: Adjacency,
@@ -67,11 +77,14 @@ impl Cohort {
         let factor = sensitivity_factor(shape.grain(), unit, adjacency, Trust::Aggregate)?;
         let sensitivity = (factor * shape.bound_units()) as f64;
         let share = multiplier.get() * sensitivity / (self.honest_shares() as f64).sqrt();
-        let mechanism = Mechanism::DiscreteGaussianSum {
-            noise_multiplier: multiplier,
-            shares: Steps::new(self.honest_shares())?,
-            share_deviation: Deviation::new(share * (1.0 + 4.0 * f64::EPSILON))?,
-            dimension: Steps::new(shape.dimension() as u64)?,
+        let shares = Steps::new(self.honest_shares())?;
+        let share_deviation = Deviation::new(share * (1.0 + 4.0 * f64::EPSILON))?;
+        let (noise_multiplier, dimension) = (multiplier, Steps::new(shape.dimension() as u64)?);
+        let mechanism = match noise {
+            ShareNoise::DiscreteGaussian => {
+                Mechanism::DiscreteGaussianSum { noise_multiplier, shares, share_deviation, dimension }
+            }
+            ShareNoise::Skellam => Mechanism::SkellamSum { noise_multiplier, shares, share_deviation, dimension },
         };
         Event::new(mechanism, adjacency, unit, Sampling::None, steps)
     }
@@ -81,7 +94,7 @@ impl Cohort {
 pub struct ShareGate {
     shape: Shape,
     allowance: Allowance,
-    gaussian: DiscreteGaussian,
+    sampler: Sampled,
     stream: NoiseStream,
     tickets: Tickets,
     noise: Vec<i64>,
@@ -104,30 +117,54 @@ impl ShareGate {
         context: &NoiseContext,
     ) -> Result<Self, PrivacyError> {
         let allowance = receipt.into_allowance();
-        let gaussian = share_noise(&allowance.event, &shape, cohort)?;
+        let sampler = share_noise(&allowance.event, &shape, cohort)?;
         let mut stream = source.stream(context)?;
         let tickets = Tickets::starting_at(stream.next_u64());
         let mut noise = vec![0; shape.dimension()];
-        gaussian.fill(&mut stream, &mut noise);
-        Ok(Self { shape, allowance, gaussian, stream, tickets, noise, place: Place::of(context), cohort: *cohort })
+        sampler.fill(&mut stream, &mut noise);
+        Ok(Self { shape, allowance, sampler, stream, tickets, noise, place: Place::of(context), cohort: *cohort })
+    }
+}
+
+/// The sampler of one share.
+enum Sampled {
+    DiscreteGaussian(DiscreteGaussian),
+    Skellam(Skellam),
+}
+
+impl Sampled {
+    fn fill(&self, stream: &mut NoiseStream, noise: &mut [i64]) {
+        match self {
+            Self::DiscreteGaussian(gaussian) => gaussian.fill(stream, noise),
+            Self::Skellam(skellam) => skellam.fill(stream, noise),
+        }
     }
 }
 
 /// The noise of one share, after checking that the event is the cohort's own for this shape.
-fn share_noise(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<DiscreteGaussian, PrivacyError> {
+fn share_noise(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<Sampled, PrivacyError> {
     let mismatch = PrivacyError::WrongGate {
         what: "an event that is not this cohort's",
         gate: "share",
         hint: "charge the event that `Cohort::event` gives for the shape",
     };
-    let Mechanism::DiscreteGaussianSum { noise_multiplier, share_deviation, .. } = event.mechanism() else {
-        return Err(mismatch);
+    let (noise, z, deviation) = match event.mechanism() {
+        Mechanism::DiscreteGaussianSum { noise_multiplier, share_deviation, .. } => {
+            (ShareNoise::DiscreteGaussian, noise_multiplier, share_deviation.get())
+        }
+        Mechanism::SkellamSum { noise_multiplier, share_deviation, .. } => {
+            (ShareNoise::Skellam, noise_multiplier, share_deviation.get())
+        }
+        _ => return Err(mismatch),
     };
-    let own = cohort.event(shape, *noise_multiplier, event.adjacency(), event.unit(), event.steps())?;
-    if own != *event {
+    if cohort.event(noise, shape, *z, event.adjacency(), event.unit(), event.steps())? != *event {
         return Err(mismatch);
     }
-    DiscreteGaussian::new((share_deviation.get() * share_deviation.get()).next_up())
+    let variance = (deviation * deviation).next_up();
+    Ok(match noise {
+        ShareNoise::DiscreteGaussian => Sampled::DiscreteGaussian(DiscreteGaussian::new(variance)?),
+        ShareNoise::Skellam => Sampled::Skellam(Skellam::new(variance)?),
+    })
 }
 
 impl Gate for ShareGate {
@@ -160,7 +197,7 @@ impl Gate for ShareGate {
             place: self.place,
             cohort: Some(self.cohort),
         };
-        self.gaussian.fill(&mut self.stream, &mut self.noise);
+        self.sampler.fill(&mut self.stream, &mut self.noise);
         Ok(Outgoing::contribution(contribution))
     }
 }

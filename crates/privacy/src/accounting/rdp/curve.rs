@@ -3,6 +3,7 @@
 use super::fixed_pair::FixedPair;
 use super::gaussian::{concentration, laplace};
 use super::mixture::Mixture;
+use super::skellam::Skellam;
 use super::without_replacement::FixedBatch;
 use crate::accounting::Interval;
 use crate::accounting::pair::{Atoms, Pair, directions};
@@ -21,6 +22,8 @@ pub(super) enum Curve {
     Mixture(Mixture),
     /// Batches of fixed size: two upper bounds.
     Fixed(FixedPair, FixedBatch),
+    /// A sum of Skellam shares.
+    Skellam(Skellam),
     /// (loss, log P-probability) of finitely many outcomes.
     Finite(Vec<(Interval, Interval)>),
 }
@@ -30,6 +33,11 @@ impl Curve {
     pub(super) fn both(event: &Event) -> Result<(Self, Option<Self>), PrivacyError> {
         if let Some(rho) = concentration(event) {
             return Ok((Self::Line { rho }, None));
+        }
+        if let Mechanism::SkellamSum { noise_multiplier, shares, share_deviation, dimension } = event.mechanism() {
+            // Symmetric noise: both directions are the same.
+            let skellam = Skellam::new(*noise_multiplier, *shares, *share_deviation, *dimension);
+            return Ok((Self::Skellam(skellam), None));
         }
         let mut pairs = directions("rdp", std::slice::from_ref(event))?.into_iter().flatten().map(|(pair, _)| pair);
         let first = Self::of(event, pairs.next())?;
@@ -62,6 +70,7 @@ impl Curve {
             Self::Laplace { s } => laplace(*s, order),
             Self::Mixture(pair) => pair.cumulant(order),
             Self::Fixed(pair, batch) => pair.cumulant(order).min(batch.cumulant(order)),
+            Self::Skellam(noise) => noise.cumulant(order),
             Self::Finite(outcomes) => {
                 let less = Interval::exact(order - 1.0);
                 let nothing = Interval::exact(f64::NEG_INFINITY);
@@ -69,6 +78,19 @@ impl Curve {
             }
         }
     }
+}
+
+/// (α−1)·D_α from above at any order, from a bound of it at integers from two on.
+///
+/// It is convex in α (van Erven, Harremoës 2014, Corollary 2), so between integers a chord bounds it; at α = 1 it is 0.
+pub(super) fn between_integers(order: f64, at: impl Fn(f64) -> f64) -> f64 {
+    let (floor, part) = (order.floor(), order - order.floor());
+    let below = if floor < 2.0 { 0.0 } else { at(floor) };
+    if part == 0.0 {
+        return below;
+    }
+    let exact = Interval::exact;
+    (exact(1.0 - part) * exact(below) + exact(part) * exact(at(floor + 1.0))).hi
 }
 
 /// Outcomes with their rounding made good: probabilities within 2^-50 of the meant ones, a loss the difference of two

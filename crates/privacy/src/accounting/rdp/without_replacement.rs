@@ -6,6 +6,7 @@
 //! Theorem 9: b_j = 2e^{(j−1)ε(j)}. Theorem 27: b_j = 4 √(B(2⌊j/2⌋) B(2⌈j/2⌉)), B(l) = E_Q[(P/Q − 1)^l] for even l.
 //! Both hold for every j by itself, so the smaller b_j may be taken term by term.
 
+use super::curve::between_integers;
 use super::poisson::ln_exp_m1;
 use crate::accounting::Interval;
 use crate::accounting::special::{PHI_AT_ZERO, ln_1p_sum_exp, ln_binomial};
@@ -52,19 +53,12 @@ impl FixedBatch {
         (Interval::exact(self.at_integer(order, theorem)) / Interval::exact((order - 1) as f64)).hi
     }
 
-    /// (α−1) D_α from above at any order up to 1024: it is convex in α (van Erven, Harremoës 2014, Corollary 2), so
-    /// between integers a chord bounds it; at α = 1 it is 0.
+    /// (α−1) D_α from above at any order up to 1024.
     pub(super) fn cumulant(&self, order: f64) -> f64 {
         if order > LARGEST_ORDER {
             return f64::INFINITY;
         }
-        let (floor, part) = (order.floor(), order - order.floor());
-        let at = |x: f64| if x < 2.0 { 0.0 } else { self.at_integer(x as u64, Theorem::TwentySeven) };
-        if part == 0.0 {
-            return at(floor);
-        }
-        let exact = Interval::exact;
-        (exact(1.0 - part) * exact(at(floor)) + exact(part) * exact(at(floor + 1.0))).hi
+        between_integers(order, |integer| self.at_integer(integer as u64, Theorem::TwentySeven))
     }
 
     /// (α−1) D_α from above.
