@@ -1,6 +1,6 @@
 //! A client's side: seeds first, and the vector only when every seed is held.
 
-use super::mask::{Masks, Seed};
+use super::mask::{Mask, Masks, Nonce, Seed};
 use super::message::{Body, Effect, Message, Party, Words};
 use super::{Assembly, Session, SumError, SumNoise};
 use crate::gate::check_match;
@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 /// before that leaves nothing behind that must be undone.
 pub struct Contributor {
     session: Session,
+    nonce: Nonce,
     client: u64,
     vector_node: u32,
     /// Input and noise share, modulo 2^64: wiped when the vector is held.
@@ -46,13 +47,14 @@ impl Contributor {
         assembly.check(session)?;
         let one = outgoing.into_contribution()?;
         let mut stream = source.stream(&session.context("seeds", one.place.site(), context))?;
-        Self::split(assembly, session, &one, &mut stream)
+        Self::split(assembly, session, Nonce::of(session), &one, &mut stream)
     }
 
     /// Splits a contribution whose terms are this assembly's.
     pub(super) fn split(
         assembly: &Assembly,
         session: &Session,
+        nonce: Nonce,
         one: &Contribution,
         stream: &mut NoiseStream,
     ) -> Result<Self, PrivacyError> {
@@ -69,7 +71,7 @@ impl Contributor {
         let vector_node = assembly.vector_node(client);
         let sealed = |node| Sealed { node, seed: Seed::draw(stream), held: false };
         let seeds = assembly.nodes_but(vector_node).map(sealed).collect();
-        Ok(Self { session: *session, client, vector_node, value, seeds, done: false })
+        Ok(Self { session: *session, nonce, client, vector_node, value, seeds, done: false })
     }
 
     /// What is not known to be held: at first all seeds. To be sent at the beginning, and again after a silence; the
@@ -132,10 +134,8 @@ impl Contributor {
     /// value − Σ masks: made again from the same seeds whenever it is sent.
     fn vector(&self) -> Effect {
         let mut words = self.value.to_vec();
-        let mut masks = Masks::of(&self.session);
-        for sealed in &self.seeds {
-            masks.subtract(&sealed.seed, self.client, sealed.node, &mut words);
-        }
+        let masks = self.seeds.iter().map(|s| Mask { client: self.client, node: s.node, seed: &s.seed });
+        Masks::new(self.nonce).subtract(masks, &mut words);
         self.send(self.vector_node, Body::Vector { client: self.client, words: Words::new(words) })
     }
 

@@ -1,6 +1,7 @@
 //! The secure sum of one round in one process: the same machines, with messages handed over by hand.
 
 use super::contributor::Contributor;
+use super::mask::Nonce;
 use super::message::{Body, Effect, Message, Party};
 use super::{Assembly, Members, Node, Opener, Session, SumError, SumNoise, node_noise};
 use crate::gate::{check_match, sensitivity_units};
@@ -17,6 +18,7 @@ use std::collections::VecDeque;
 pub struct SecureSum {
     assembly: Assembly,
     session: Session,
+    nonce: Nonce,
     arrived: Members,
     seeds: NoiseStream,
     nodes: Vec<Node>,
@@ -46,6 +48,7 @@ impl SecureSum {
         let mut sum = Self {
             assembly: assembly.clone(),
             session,
+            nonce: Nonce::of(&session),
             arrived: Members::none(assembly.cohort().clients()),
             seeds,
             nodes: Vec::new(),
@@ -69,7 +72,7 @@ impl SecureSum {
             });
         }
         let client = one.place.site();
-        let contributor = Contributor::split(&self.assembly, &self.session, &one, &mut self.seeds)?;
+        let contributor = Contributor::split(&self.assembly, &self.session, self.nonce, &one, &mut self.seeds)?;
         match &mut self.taped {
             Some(taped) => taped.contributions.push(one),
             None => self.hand_over(client, contributor)?,
@@ -142,7 +145,7 @@ impl SecureSum {
         }
         self.start(&node_noise);
         for one in &contributions {
-            let contributor = Contributor::split(&self.assembly, &self.session, one, &mut self.seeds)?;
+            let contributor = Contributor::split(&self.assembly, &self.session, self.nonce, one, &mut self.seeds)?;
             self.hand_over(one.place.site(), contributor)?;
         }
         Ok(())

@@ -12,7 +12,7 @@ pub struct Members {
 
 impl Members {
     /// None of so many clients.
-    pub(super) fn none(clients: u64) -> Self {
+    pub fn none(clients: u64) -> Self {
         Self { clients, bits: Words::zeros(clients.div_ceil(64) as usize) }
     }
 
@@ -30,7 +30,7 @@ impl Members {
     }
 
     /// Takes a client in; false if it was in, or if there is no such client.
-    pub(super) fn insert(&mut self, client: u64) -> bool {
+    pub fn insert(&mut self, client: u64) -> bool {
         let fresh = client < self.clients && !self.contains(client);
         if fresh {
             self.bits.get_mut()[(client / 64) as usize] |= 1 << (client % 64);

@@ -1,7 +1,7 @@
 //! A compute node: gathers shares, agrees with the other nodes on one set of clients, and publishes once.
 
 use super::assembly::digest_of;
-use super::mask::{Masks, Seed};
+use super::mask::{Mask, Masks, Nonce, Seed};
 use super::message::{Body, Effect, Message, Party, Words};
 use super::record::{NodeRecord, Partial, Progress};
 use super::{Assembly, Members, Session, SumError, SumNoise};
@@ -279,10 +279,9 @@ impl Node {
     fn add_masks(&mut self, set: &Members) -> Words {
         let mut total = std::mem::take(&mut self.total);
         let seeds = std::mem::take(&mut self.seeds);
-        let mut masks = Masks::of(&self.session);
-        for client in set.iter().filter(|client| self.assembly.vector_node(*client) != self.number) {
-            masks.add(&seeds[client as usize], client, self.number, total.get_mut());
-        }
+        let seeded = set.iter().filter(|client| self.assembly.vector_node(*client) != self.number);
+        let masks = seeded.map(|client| Mask { client, node: self.number, seed: &seeds[client as usize] });
+        Masks::new(Nonce::of(&self.session)).add(masks, total.get_mut());
         total
     }
 
