@@ -167,6 +167,7 @@ impl Simulation<'_> {
             kl,
             posterior,
             intercepts: Vec::new(),
+            outcome_variance: None,
             calibration: calibration(predictions, self.test.outcomes()),
             noise_multiplier: None,
             clip: None,

@@ -1,11 +1,11 @@
 //! From a method as meant to the parts that carry it out. The only place where choices are looked at by name.
 
-use crate::algorithm::{Cavity, Committee, GlobalVi, Home, NoiseAware, Protocol, Pvi, SourceTerms, Wander};
+use crate::algorithm::{Cavity, Committee, GlobalVi, Home, NoiseAware, Protocol, Pvi, SourceTerms, Statistics, Wander};
 use crate::client::Summing;
 use crate::plan::{MethodPlan, plan, sampling};
 use crate::settings::{
     Aggregator, Covariance, Curvature, Damping, Gradients, Local, Method, NoiseAware as NoiseAwareSettings,
-    NoiseReading, Optimiser, Rates, Schedule, Scheme, Solver,
+    NoiseReading, Optimiser, Rates, Schedule, Scheme, SecureSum, Solver,
 };
 use crate::solve::{Analytic, Average, Descend, Hybrid, Likelihood, LocalSolve, Perturb, Prior, Problem, Virtual};
 use crate::{Family, Model, Opening, RunError, Stage, Terms};
@@ -81,11 +81,12 @@ pub fn build(
     let summing = match method.promise.map(|p| p.aggregator) {
         None | Some(Aggregator::None) => Summing::Nobody,
         Some(Aggregator::Curator) => Summing::Curator,
-        Some(Aggregator::Shares { colluders, dropouts }) => {
-            Summing::Shares(Cohort::new(rows.len() as u64, colluders, dropouts)?)
+        Some(Aggregator::SecureSum(SecureSum { nodes, noise, colluders, dropouts })) => {
+            let cohort = Cohort::new(rows.len() as u64, colluders, dropouts)?;
+            Summing::Secure { cohort, nodes, noise }
         }
     };
-    let protocol = protocol(method, (&problem, &home), &terms, rows, summing)?;
+    let protocol = protocol(method, (&problem, &home), (&terms, &openings), rows, summing)?;
     let rates = rows.iter().map(|&n| rate(method.schedule, n)).collect();
     Ok(Built { protocol, problem, home, terms, openings, grants, summing, rates, plan })
 }
@@ -136,14 +137,17 @@ fn openings(
     terms: &[Terms],
     family: Family,
 ) -> Result<Vec<Option<Opening>>, RunError> {
-    let Solver::Hybrid(hybrid) = method.solver else { return Ok(vec![None; terms.len()]) };
     let of = |(m, terms): (usize, &Terms)| {
-        let (event, shape) = match plan.clients.get(m).and_then(|client| client.opening.as_ref()) {
-            Some(opening) => (opening.event.clone(), opening.shape),
-            None => open(method, Solver::Analytic, 0, family)?,
+        let (answers, event, shape) = match (plan.clients.get(m).map(|client| &client.opening), method.solver) {
+            (Some(Some(opening)), _) => (opening.updates, opening.event.clone(), opening.shape),
+            (None, Solver::Hybrid(hybrid)) => {
+                let (event, shape) = open(method, Solver::Analytic, 0, family)?;
+                (hybrid.updates, event, shape)
+            }
+            _ => return Ok(None),
         };
         let terms = Terms { stage: Stage::Opening, event, shape, weight: terms.weight };
-        Ok(Some(Opening { answers: hybrid.updates, terms }))
+        Ok(Some(Opening { answers, terms }))
     };
     terms.iter().enumerate().map(of).collect()
 }
@@ -196,17 +200,14 @@ fn sources(terms: &[Terms], summing: Summing) -> Vec<SourceTerms> {
     match (summing, terms.first()) {
         (Summing::Nobody, _) => terms.iter().map(|t| one(t, t.weight, 1.0)).collect(),
         (_, None) => Vec::new(),
-        (Summing::Curator, Some(first)) => vec![one(first, 1.0, 1.0)],
-        (Summing::Shares(cohort), Some(first)) => {
-            vec![one(first, 1.0, (terms.len() as f64 / cohort.honest_shares() as f64).sqrt())]
-        }
+        (_, Some(first)) => vec![one(first, 1.0, summing.times(terms.len()).sqrt())],
     }
 }
 
 fn protocol(
     method: &Method,
     (problem, home): (&Problem, &Option<Home>),
-    terms: &[Terms],
+    (terms, openings): (&[Terms], &[Option<Opening>]),
     rows: &[u64],
     summing: Summing,
 ) -> Result<Box<dyn Protocol>, RunError> {
@@ -239,6 +240,12 @@ fn protocol(
             let sources = sources(terms, summing);
             let rows = rows.iter().sum::<u64>() as f64;
             Box::new(NoiseAware { problem, home, settings, kept, average, sources, rows })
+        }
+        Scheme::Statistics(settings) => {
+            let opening = openings.iter().flatten().map(|opening| opening.terms.clone()).collect();
+            let (terms, rows) = ([opening, terms.to_vec()], rows.to_vec());
+            let adjacency = method.promise.map_or(Adjacency::Substitute, |promise| promise.adjacency);
+            Box::new(Statistics { problem, settings, adjacency, terms, summing, rows, thresholds: [1.0; 2] })
         }
         Scheme::GlobalVi => {
             let inverse_rates = terms.iter().map(Terms::inverse_rate).collect();

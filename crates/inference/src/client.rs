@@ -2,7 +2,8 @@
 
 use crate::algorithm::Protocol;
 use crate::message::{Ask, Receipt};
-use crate::{Opening, RunError, Seat, Shard, Terms};
+use crate::settings::SecureNoise;
+use crate::{Opening, RunError, Seat, Shard, Stage, Terms};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::record::Tape;
 use privacy::{
@@ -17,8 +18,28 @@ pub enum Summing {
     Nobody,
     /// A curator.
     Curator,
-    /// A sum of shares, sized for this cohort.
-    Shares(Cohort),
+    /// A secure sum.
+    Secure {
+        /// The clients, and how many of them it must do without.
+        cohort: Cohort,
+        /// Compute nodes.
+        nodes: u32,
+        /// Who adds the noise.
+        noise: SecureNoise,
+    },
+}
+
+impl Summing {
+    /// The variance of the noise in a sum of so many contributions, in units of what the event promises.
+    pub fn times(&self, contributions: usize) -> f64 {
+        match self {
+            Self::Nobody | Self::Curator => 1.0,
+            Self::Secure { nodes, noise: SecureNoise::Nodes, .. } => f64::from(*nodes),
+            Self::Secure { cohort, noise: SecureNoise::Clients(_), .. } => {
+                contributions as f64 / cohort.honest_shares() as f64
+            }
+        }
+    }
 }
 
 /// What simulated gates share.
@@ -75,7 +96,7 @@ impl<'a> Client<'a> {
 
     /// Whether its budget covers another answer, or the answer to this question is free.
     pub fn can_answer(&self, protocol: &dyn Protocol, query: &[u8]) -> Result<bool, RunError> {
-        let seat = Seat { index: self.index, shard: self.shard, terms: self.next_terms() };
+        let seat = Seat { index: self.index, shard: self.shard, terms: self.terms_for(protocol, query)? };
         let covered = self.ledger.fits(&seat.terms.event)? >= seat.terms.event.steps().get();
         Ok(covered || protocol.answer_from_memory(query, self.remembered(), &seat)?.is_some())
     }
@@ -85,7 +106,7 @@ impl<'a> Client<'a> {
     /// What is wrong with the question or the terms is found before the charge, which leaves the ledger as it was. What
     /// was charged stays charged, whatever happens then.
     pub fn answer(&mut self, protocol: &dyn Protocol, ask: &Ask, workshop: &Workshop) -> Result<Outgoing, RunError> {
-        let terms = self.next_terms().clone();
+        let terms = self.terms_for(protocol, &ask.query)?.clone();
         let seat = Seat { index: self.index, shard: self.shard, terms: &terms };
         protocol.check(&ask.query, self.remembered(), &seat)?;
         let (outgoing, draft) = match protocol.answer_from_memory(&ask.query, self.remembered(), &seat)? {
@@ -123,12 +144,15 @@ impl<'a> Client<'a> {
         self.draft.as_deref().unwrap_or(&self.memory)
     }
 
-    /// What the next answer is charged as: the ledger says how many there were.
-    fn next_terms(&self) -> &Terms {
-        match &self.opening {
-            Some(opening) if (self.ledger.events().len() as u64) < opening.answers => &opening.terms,
-            _ => &self.terms,
-        }
+    /// What the answer to a question is charged as: the question says it, or the ledger by the answers that there were.
+    pub(crate) fn terms_for(&self, protocol: &dyn Protocol, query: &[u8]) -> Result<&Terms, RunError> {
+        let Some(opening) = &self.opening else { return Ok(&self.terms) };
+        let early = (self.ledger.events().len() as u64) < opening.answers;
+        Ok(match protocol.stage(query)? {
+            Some(Stage::Opening) => &opening.terms,
+            None if early => &opening.terms,
+            Some(Stage::Main) | None => &self.terms,
+        })
     }
 
     /// Its account.
@@ -148,8 +172,8 @@ fn check_gate(seat: &Seat<'_>, workshop: &Workshop) -> Result<(), PrivacyError> 
     match workshop.summing {
         _ if *event.mechanism() == Mechanism::Open => OpenGate::check(event)?,
         Summing::Nobody => LocalGate::check(event, shape)?,
-        Summing::Curator => CuratorGate::check(event, shape)?,
-        Summing::Shares(cohort) => ShareGate::check(event, shape, &cohort)?,
+        Summing::Curator | Summing::Secure { noise: SecureNoise::Nodes, .. } => CuratorGate::check(event, shape)?,
+        Summing::Secure { cohort, noise: SecureNoise::Clients(_), .. } => ShareGate::check(event, shape, &cohort)?,
     }
     match *event.sampling() {
         // Fixed batches go with substitution, under which the number of rows is public.
@@ -173,7 +197,11 @@ fn gate(
         _ if open => Box::new(OpenGate::new(receipt, shape, source, context)?),
         (Summing::Nobody, None) => Box::new(LocalGate::simulated(receipt, shape, source, context)?),
         (Summing::Nobody, Some(tape)) => Box::new(LocalGate::recorded(receipt, shape, source, context, tape)?),
-        (Summing::Curator, _) => Box::new(CuratorGate::new(receipt, shape, source, context)?),
-        (Summing::Shares(cohort), _) => Box::new(ShareGate::new(receipt, shape, &cohort, source, context)?),
+        (Summing::Curator | Summing::Secure { noise: SecureNoise::Nodes, .. }, _) => {
+            Box::new(CuratorGate::new(receipt, shape, source, context)?)
+        }
+        (Summing::Secure { cohort, noise: SecureNoise::Clients(_), .. }, _) => {
+            Box::new(ShareGate::new(receipt, shape, &cohort, source, context)?)
+        }
     })
 }

@@ -1,16 +1,20 @@
 //! The round loop: who is asked when, and how answers are brought together.
 
-use crate::RunError;
 use crate::algorithm::{Answers, Natural, Protocol};
 use crate::client::{Client, Summing, Workshop};
 use crate::message::{Ask, Delivery, Link, Receipt};
-use crate::settings::Schedule;
+use crate::settings::{Schedule, SecureNoise};
+use crate::{RunError, Terms};
 use chacha20::ChaCha20Rng;
 use privacy::noise::NoiseContext;
 use privacy::noise::Seeded;
-use privacy::{Curator, GridVector, Outgoing, ShareSum};
+use privacy::secure_sum::{Assembly, SecureSum, SumNoise};
+use privacy::{Curator, GridVector, Outgoing};
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
+
+/// A compute node that gets no vector gets a seed.
+const BYTES_OF_A_SEED: u64 = 16;
 
 /// A run under way.
 pub struct Drive<'a> {
@@ -124,6 +128,7 @@ impl<'a> Drive<'a> {
     /// One client answers, and its answer is folded by itself.
     fn exchange(&mut self, client: usize, ask: &Ask) -> Result<(), RunError> {
         self.attempts[client] += 1;
+        let terms = self.clients[client].terms_for(self.protocol, &ask.query)?.clone();
         let delivery = self.link.ask(&mut self.clients[client], self.protocol, ask, &self.workshop)?;
         self.messages += 1;
         match delivery {
@@ -132,8 +137,8 @@ impl<'a> Drive<'a> {
                 self.fold(&Answers::Each(vec![(client, answer)]), &[client])
             }
             Delivery::Sealed(sealed) => {
-                let total = self.open(ask, vec![sealed])?;
-                self.fold(&Answers::Sum(total), &[])
+                let total = self.open(ask, &terms, vec![sealed])?;
+                self.fold(&Answers::Sum { total, from: vec![client] }, &[])
             }
             Delivery::Lost => Ok(()),
         }
@@ -142,6 +147,8 @@ impl<'a> Drive<'a> {
     /// All answer the same question, in parallel; results do not depend on how many threads there are.
     fn all_at_once(&mut self, able: &[usize]) -> Result<(), RunError> {
         let ask = self.ask_now(0)?;
+        let Some(&first) = able.first() else { return Ok(()) };
+        let terms = self.clients[first].terms_for(self.protocol, &ask.query)?.clone();
         self.attempts.iter_mut().for_each(|attempt| *attempt += 1);
         let (protocol, link, workshop) = (self.protocol, self.link, &self.workshop);
         let answer = |client: &mut Client<'a>| link.ask(client, protocol, &ask, workshop);
@@ -153,7 +160,7 @@ impl<'a> Drive<'a> {
         } else {
             asked.collect::<Vec<_>>().into_par_iter().map(answer).collect()
         };
-        let (mut each, mut sealed) = (Vec::new(), Vec::new());
+        let (mut each, mut sealed, mut from) = (Vec::new(), Vec::new(), Vec::new());
         for (&client, delivery) in able.iter().zip(deliveries) {
             self.messages += 1;
             match delivery? {
@@ -161,13 +168,16 @@ impl<'a> Drive<'a> {
                     self.bytes += bytes;
                     each.push((client, answer));
                 }
-                Delivery::Sealed(outgoing) => sealed.push(outgoing),
+                Delivery::Sealed(outgoing) => {
+                    sealed.push(outgoing);
+                    from.push(client);
+                }
                 Delivery::Lost => {}
             }
         }
         if self.workshop.summing != Summing::Nobody {
-            let total = self.open(&ask, sealed)?;
-            return self.fold(&Answers::Sum(total), &[]);
+            let total = self.open(&ask, &terms, sealed)?;
+            return self.fold(&Answers::Sum { total, from }, &[]);
         }
         let from: Vec<usize> = each.iter().map(|(client, _)| *client).collect();
         self.fold(&Answers::Each(each), &from)
@@ -193,22 +203,30 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
-    /// Opens the sum of sealed answers.
-    fn open(&mut self, ask: &Ask, sealed: Vec<Outgoing>) -> Result<GridVector, RunError> {
-        let terms = self.clients[0].terms();
+    /// Opens the sum of sealed answers that were given on these terms.
+    fn open(&mut self, ask: &Ask, terms: &Terms, sealed: Vec<Outgoing>) -> Result<GridVector, RunError> {
         let run = self.workshop.run;
         let context = NoiseContext { site: u64::MAX, ..ask.context(run, u64::MAX, [0; 32]) };
         let tape = self.workshop.tape.as_ref();
         let dimension = terms.shape.dimension() as u64;
-        self.bytes += 8 * dimension * sealed.len() as u64;
+        let seeds = match self.workshop.summing {
+            Summing::Secure { nodes, .. } => BYTES_OF_A_SEED * u64::from(nodes - 1),
+            Summing::Nobody | Summing::Curator => 0,
+        };
+        self.bytes += (8 * dimension + seeds) * sealed.len() as u64;
+        let source = &mut Seeded::new(self.workshop.seed);
         let total = match self.workshop.summing {
-            Summing::Shares(cohort) => {
-                let mut sum = ShareSum::new(&terms.event, terms.shape, &cohort, &context, tape)?;
+            Summing::Secure { cohort, nodes, noise } => {
+                let noise = match noise {
+                    SecureNoise::Nodes => SumNoise::Nodes,
+                    SecureNoise::Clients(_) => SumNoise::Clients,
+                };
+                let assembly = Assembly::new(cohort, nodes, noise, &terms.event, terms.shape)?;
+                let mut sum = SecureSum::new(&assembly, &context, source, tape)?;
                 sealed.into_iter().try_for_each(|one| sum.add(one))?;
                 sum.open()?
             }
             Summing::Curator | Summing::Nobody => {
-                let source = &mut Seeded::new(self.workshop.seed);
                 let mut curator = Curator::new(&terms.event, terms.shape, source, &context, tape)?;
                 sealed.into_iter().try_for_each(|one| curator.add(one))?;
                 curator.open()
@@ -234,6 +252,11 @@ impl<'a> Drive<'a> {
     /// The natural parameters that are served.
     pub fn posterior(&self) -> Result<Vec<f64>, RunError> {
         self.protocol.posterior(&self.state)
+    }
+
+    /// The variance of the outcome around its mean, where the method learns it.
+    pub(crate) fn outcome_variance(&self) -> Result<Option<f64>, RunError> {
+        self.protocol.outcome_variance(&self.state)
     }
 
     /// What a client has learnt for itself: it stays with it, but a simulation scores it.

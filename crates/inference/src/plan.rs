@@ -1,16 +1,20 @@
 //! What a method will cost each client, known before any row is read: the event of an update, its shape, how many fit.
 
 mod conjugate;
+mod opening;
 mod possible;
+mod shares;
 
-pub use conjugate::PlannedStage;
+pub use conjugate::statistics_rounds;
+pub use opening::PlannedStage;
 
+use opening::Opening;
 use possible::{coherent, possible};
 
 use crate::RunError;
 use crate::settings::{
-    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Gradients, Hybrid, Method, Noise, Promise, Rounds,
-    Schedule, Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Gradients, Method, Noise, Promise, Rounds, Schedule,
+    Scheme, SecureNoise, SecureSum, Solver, Statistics, StatisticsRule,
 };
 use privacy::accounting::moments::Moments;
 use privacy::accounting::zcdp::Zcdp;
@@ -79,9 +83,15 @@ impl ClientPlan {
 
     /// The grant with which the client's ledger is opened.
     ///
-    /// Noise shares have no certified loss distribution: their ledger adds up ρ of zCDP, which holds for any order.
+    /// Noise shares have no certified loss distribution: their ledger adds up ρ of zCDP, which holds for any order of charges,
+    /// or divergences of one Rényi order.
     pub fn grant(&self, promise: &Promise) -> Result<Grant, PrivacyError> {
-        let filter = if is_shares(&self.event) { Filter::Zcdp } else { Filter::Plan(self.first(self.charges())?) };
+        let plan = self.first(self.charges())?;
+        let filter = match self.event.mechanism() {
+            Mechanism::DiscreteGaussianSum { .. } => Filter::Zcdp,
+            Mechanism::SkellamSum { .. } => Filter::Renyi { order: shares::best_order(&plan, self.delta)? },
+            _ => Filter::Plan(plan),
+        };
         Ok(Grant::Limited { epsilon: promise.epsilon, delta: self.delta, filter })
     }
 
@@ -108,10 +118,11 @@ pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<Method
     let numbers = numbers(method, dimension);
     let planned = match &method.promise {
         None => Vec::new(),
-        Some(promise) => Costing::new(method, promise, clients, summed(method, dimension + method.own_parameters()))?
-            .clients(clients)?,
+        Some(promise) => {
+            Costing::new(method, promise, clients, dimension + method.own_parameters())?.clients(clients)?
+        }
     };
-    let free = method.solver == Solver::Likelihood;
+    let free = method.scheme == Scheme::Pvi && method.solver == Solver::Likelihood;
     let rounds = match (&method.promise, method.schedule) {
         _ if free => most_rounds(method),
         (Some(_), Schedule::Sequential | Schedule::Synchronous) => {
@@ -128,6 +139,7 @@ pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<Method
 /// Refuses a method that no clients and no data could carry out: what [`plan`] refuses before it counts.
 pub fn check(method: &Method) -> Result<(), RunError> {
     coherent(method)?;
+    conjugate::is_possible(method)?;
     match &method.promise {
         Some(promise) => possible(method, promise).and_then(|()| released(method).map(|_| ())),
         None => Ok(()),
@@ -136,18 +148,25 @@ pub fn check(method: &Method) -> Result<(), RunError> {
 
 /// Length of a vector of natural parameters: d of Λμ, and the precision's.
 fn numbers(method: &Method, dimension: usize) -> usize {
+    let triangle = |d: usize| d.saturating_mul(d.saturating_add(1)) / 2;
     match (method.scheme, method.covariance) {
         (Scheme::NoiseAware(settings), _) => settings.numbers(dimension),
+        (Scheme::Statistics(Statistics { rule: StatisticsRule::RowNorm { .. }, .. }), _) => {
+            triangle(dimension.saturating_add(1))
+        }
         (_, Covariance::MeanField) => dimension.saturating_mul(2),
-        (_, Covariance::Full) => dimension.saturating_add(dimension.saturating_mul(dimension.saturating_add(1)) / 2),
+        (_, Covariance::Full) => dimension.saturating_add(triangle(dimension)),
     }
 }
 
 /// Length of a released sum: of natural parameters, or of gradients.
-fn summed(method: &Method, dimension: usize) -> usize {
-    match method.solver {
-        Solver::DpOptimisation if method.local.gradients == Gradients::Aligned => dimension,
-        _ => numbers(method, dimension),
+fn summed(method: &Method, dimension: usize) -> Numbers {
+    match (method.scheme, method.solver) {
+        (Scheme::Statistics(Statistics { rule: StatisticsRule::Inputs { .. }, .. }), _) => {
+            Numbers::PerRow(dimension.saturating_add(1))
+        }
+        (_, Solver::DpOptimisation) if method.local.gradients == Gradients::Aligned => Numbers::Fixed(dimension),
+        _ => Numbers::Fixed(numbers(method, dimension)),
     }
 }
 
@@ -170,13 +189,13 @@ fn after(before: &[Event], last: Event) -> Vec<Event> {
     before.iter().cloned().chain([last]).collect()
 }
 
-fn is_shares(event: &Event) -> bool {
-    matches!(event.mechanism(), Mechanism::DiscreteGaussianSum { .. })
-}
-
 /// Whose upper bound is certified for this event.
 pub(crate) fn certifier(event: &Event) -> &'static dyn Accountant {
-    if is_shares(event) { &Zcdp } else { &Pld }
+    match event.mechanism() {
+        Mechanism::DiscreteGaussianSum { .. } => &Zcdp,
+        Mechanism::SkellamSum { .. } => shares::renyi(),
+        _ => &Pld,
+    }
 }
 
 /// Who says what an event costs.
@@ -195,11 +214,21 @@ struct Costing<'a> {
     grain: Grain,
     releases: Steps,
     trust: Trust,
-    cohort: Option<Cohort>,
-    opening: Option<Hybrid>,
+    /// The cohort whose clients noise their shares, and the law of these.
+    cohort: Option<(Cohort, ShareNoise)>,
+    opening: Option<Opening>,
     /// Most updates that a client is asked for, after the opening.
     asked: u64,
-    numbers: usize,
+    numbers: Numbers,
+}
+
+/// Length of a released sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// The same for all clients.
+    Fixed(usize),
+    /// So many for each row of a client.
+    PerRow(usize),
 }
 
 /// What may differ from client to client.
@@ -208,19 +237,33 @@ struct Terms {
     sampling: Sampling,
     bound: NormBound,
     delta: Delta,
+    /// Length of a released sum.
+    numbers: usize,
 }
 
 impl<'a> Costing<'a> {
-    fn new(method: &Method, promise: &'a Promise, clients: &[u64], numbers: usize) -> Result<Self, RunError> {
+    fn new(method: &Method, promise: &'a Promise, clients: &[u64], dimension: usize) -> Result<Self, RunError> {
         possible(method, promise)?;
         let (grain, releases) = released(method)?;
         let cohort = match promise.aggregator {
-            Aggregator::Shares { colluders, dropouts } => Some(Cohort::new(clients.len() as u64, colluders, dropouts)?),
+            Aggregator::SecureSum(SecureSum { noise: SecureNoise::Clients(share), colluders, dropouts, .. }) => {
+                Some((Cohort::new(clients.len() as u64, colluders, dropouts)?, share))
+            }
+            Aggregator::SecureSum(SecureSum { colluders, dropouts, .. }) => {
+                Cohort::new(clients.len() as u64, colluders, dropouts)?;
+                None
+            }
             Aggregator::None | Aggregator::Curator => None,
         };
         let trust = if promise.aggregator == Aggregator::None { Trust::Local } else { Trust::Aggregate };
-        let opening = conjugate::opening(method);
-        let asked = asked(method, promise, clients.len() as u64) - opening.map_or(0, |opening| opening.updates);
+        let numbers = summed(method, dimension);
+        let opening = match numbers {
+            Numbers::Fixed(numbers) => Opening::of(method, promise, dimension, numbers)?,
+            Numbers::PerRow(_) => None,
+        };
+        let asked = asked(method, promise, clients.len() as u64)
+            .saturating_sub(opening.map_or(0, |opening| opening.updates))
+            .max(1);
         Ok(Self { promise, batch: method.local.batch, grain, releases, trust, cohort, opening, asked, numbers })
     }
 
@@ -258,17 +301,17 @@ impl<'a> Costing<'a> {
             DeltaRule::Fixed(delta) => delta,
             DeltaRule::PowerOfTenBelowRows => power_of_ten_below(rows)?,
         };
-        Ok(Terms { sampling, bound, delta })
+        let numbers = match self.numbers {
+            Numbers::Fixed(numbers) => numbers,
+            Numbers::PerRow(numbers) => numbers.saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX)),
+        };
+        Ok(Terms { sampling, bound, delta, numbers })
     }
 
     /// The plan of one client on these terms.
     fn client(&self, terms: &Terms) -> Result<ClientPlan, RunError> {
-        let opening = self.opening.map(|opening| self.opened(&opening, terms)).transpose()?;
+        let (opening, multiplier) = self.noise(terms)?;
         let before: Vec<Event> = opening.iter().map(PlannedStage::whole).collect::<Result<_, _>>()?;
-        let multiplier = match self.promise.noise {
-            Noise::Multiplier(z) => z,
-            Noise::Calibrated => self.calibrated(terms, &before)?,
-        };
         let (event, shape) = self.update(terms, multiplier, self.releases)?;
         let updates = match self.promise.noise {
             Noise::Multiplier(_) => self.fitting(&event, terms.delta, &before)?,
@@ -287,9 +330,9 @@ impl<'a> Costing<'a> {
         let (unit, adjacency) = (self.promise.unit, self.promise.adjacency);
         let factor = sensitivity_factor(self.grain, unit, adjacency, self.trust)?;
         let deviation = z.get() * factor as f64 * terms.bound.get();
-        let shape = Shape::new(self.numbers, terms.bound, self.grain, Grid::for_noise(terms.bound, deviation)?)?;
+        let shape = Shape::new(terms.numbers, terms.bound, self.grain, Grid::for_noise(terms.bound, deviation)?)?;
         let event = match &self.cohort {
-            Some(cohort) => cohort.event(ShareNoise::DiscreteGaussian, &shape, z, adjacency, unit, releases)?,
+            Some((cohort, share)) => cohort.event(*share, &shape, z, adjacency, unit, releases)?,
             None => {
                 let gaussian = Mechanism::Gaussian { noise_multiplier: z };
                 Event::new(gaussian, adjacency, unit, terms.sampling, releases)?
@@ -298,14 +341,17 @@ impl<'a> Costing<'a> {
         Ok((event, shape))
     }
 
-    /// The least multiplier with which all updates fit after what came before.
+    /// The least multiplier with which a plan fits.
     ///
     /// A ledger of shares adds up ρ charge by charge, rounding up each time: a billionth more noise covers that.
-    fn calibrated(&self, terms: &Terms, before: &[Event]) -> Result<NoiseMultiplier, PrivacyError> {
-        let update = |z| self.update(terms, z, self.releases);
-        let plan_of = |z| Ok(after(before, times(&update(z)?.0, self.asked)?));
-        let (event, _) = update(NoiseMultiplier::new(1.0)?)?;
-        let z = calibrate::calibrate(self.claimant(&event), &plan_of, self.promise.epsilon, terms.delta)?;
+    fn calibrated(
+        &self,
+        plan_of: &dyn Fn(NoiseMultiplier) -> Result<Vec<Event>, PrivacyError>,
+        delta: Delta,
+    ) -> Result<NoiseMultiplier, PrivacyError> {
+        let plan = plan_of(NoiseMultiplier::new(1.0)?)?;
+        let Some(last) = plan.last() else { return NoiseMultiplier::new(1.0) };
+        let z = calibrate::calibrate(self.claimant(last), plan_of, self.promise.epsilon, delta)?;
         if self.cohort.is_some() { NoiseMultiplier::new(z.get() * (1.0 + 1e-9)) } else { Ok(z) }
     }
 
@@ -354,7 +400,7 @@ fn released(method: &Method) -> Result<(Grain, Steps), RunError> {
 /// the same, and refuses what comes after.
 fn asked(method: &Method, promise: &Promise, clients: u64) -> u64 {
     match (method.schedule, promise.noise) {
-        _ if method.solver == Solver::Likelihood => 1,
+        _ if method.scheme == Scheme::Pvi && method.solver == Solver::Likelihood => 1,
         (Schedule::Asynchronous(_), Noise::Multiplier(_)) => most_rounds(method).saturating_mul(clients),
         _ => most_rounds(method),
     }

@@ -60,6 +60,8 @@ pub struct Record {
     pub kl: Option<f64>,
     /// The served posterior.
     pub posterior: Gaussian,
+    /// The variance of the outcome around its mean, where the method learnt it.
+    pub outcome_variance: Option<f64>,
     /// Each site's own intercept, where the method has one. In a study each stays at its site.
     pub intercepts: Vec<SiteIntercept>,
     /// Predicted against observed frequency.

@@ -1,6 +1,6 @@
 //! A method as meant: every choice that a study makes for it, checked, with nothing left to be looked up by name.
 
-use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, SamplingRate, StudyConstant, Unit};
+use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, SamplingRate, ShareNoise, StudyConstant, Unit};
 use serde::Serialize;
 
 /// One method of a study.
@@ -48,7 +48,8 @@ impl Method {
         let rates = self.schedule == Schedule::Asynchronous(Rates::InverseRows);
         // Where only sums are opened, a client leaves out its share of the public total, by its rows.
         let summed = promise.aggregator != Aggregator::None;
-        let weights = summed && self.scheme == Scheme::Pvi || matches!(self.scheme, Scheme::NoiseAware(_));
+        let weights = summed && self.scheme == Scheme::Pvi
+            || matches!(self.scheme, Scheme::NoiseAware(_) | Scheme::Statistics(_));
         private && (batch || delta || rates || weights)
     }
 
@@ -70,6 +71,71 @@ pub enum Scheme {
     GlobalVi,
     /// Releases are read as observations with noise of known variance.
     NoiseAware(NoiseAware),
+    /// Linear regression from one sum of sufficient statistics over all clients.
+    Statistics(Statistics),
+}
+
+/// Constants of regression by sufficient statistics.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Statistics {
+    /// What of a row is released, and how it is bounded.
+    pub rule: StatisticsRule,
+    /// How noisy statistics are read.
+    pub reading: StatisticsReading,
+}
+
+/// What of a row is released, and how it is bounded. Bounds are those of the encoded inputs and the outcome alike.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub enum StatisticsRule {
+    /// Every product once, of values projected to ±bound (Heikkilä et al. 2017, section 3.2.1, without projection).
+    Plain {
+        /// c.
+        bound: f64,
+    },
+    /// The same after projection to fractions of deviations that a first round asks for (their Algorithm 2).
+    Projected {
+        /// Assumed bounds ±c, for the deviations.
+        bound: f64,
+        /// The share of ε and δ that the deviations may cost by themselves, between 0 and 1.
+        share: f64,
+    },
+    /// Outer products of whole rows, in deviation units, clipped by their norm.
+    RowNorm {
+        /// Where the deviations come from.
+        deviations: Deviations,
+        /// R: the norm of a row to which it is scaled down, times √(d + 1).
+        radius: f64,
+    },
+    /// Each row by itself, projected to ±bound and noised: local privacy, the baseline of all of them.
+    Inputs {
+        /// c.
+        bound: f64,
+    },
+}
+
+/// Where the deviations of inputs and outcome come from.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub enum Deviations {
+    /// From the study: all values are in units of their deviations, more or less.
+    Known,
+    /// From a first round.
+    Asked {
+        /// Assumed bounds ±c.
+        bound: f64,
+        /// The share of μ² (Gaussian differential privacy), between 0 and 1.
+        share: f64,
+    },
+}
+
+/// How noisy statistics are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum StatisticsReading {
+    /// The posterior given the *noisy* statistics (Bernstein and Sheldon 2019). For sums of clipped rows.
+    NoiseAware,
+    /// Eigenvalues clipped at 0 and a ridge as large as the noise.
+    Ridge,
+    /// The statistics taken at their word, with no more than a repair.
+    Naive,
 }
 
 /// Constants of noise-aware PVI.
@@ -413,13 +479,37 @@ pub enum Aggregator {
     None,
     /// One trusted party adds up and noises the total.
     Curator,
-    /// Each client noises its share; only sums are opened.
-    Shares {
-        /// Clients that may tell the adversary their noise.
-        colluders: u64,
-        /// Clients that may never arrive.
-        dropouts: u64,
-    },
+    /// Clients hand shares of their sums to compute nodes; only the noised total is opened.
+    SecureSum(SecureSum),
+}
+
+/// Who takes part in a secure sum, and where its noise comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SecureSum {
+    /// K: compute nodes, of which one is honest.
+    pub nodes: u32,
+    /// Where the noise comes from.
+    pub noise: SecureNoise,
+    /// T_c: clients that may tell the adversary their noise.
+    pub colluders: u64,
+    /// T_d: clients that may never arrive.
+    pub dropouts: u64,
+}
+
+/// Where the noise of a secure sum comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum SecureNoise {
+    /// Each node adds all of it.
+    Nodes,
+    /// Each client adds a share.
+    Clients(ShareNoise),
+}
+
+impl Aggregator {
+    /// True where clients noise their shares, which are charged for all rows.
+    pub fn by_shares(&self) -> bool {
+        matches!(self, Self::SecureSum(SecureSum { noise: SecureNoise::Clients(_), .. }))
+    }
 }
 
 /// Whose number is claimed. The certified bound is always shown beside it, and never above it.

@@ -11,7 +11,7 @@ use crate::results::CurvePoint;
 use crate::score::{calibration, on_the_way, scores, scores_at};
 use crate::settings::Method;
 use crate::spending::Spending;
-use crate::{Gaussian, Model, Prediction, Rows, RunError, Site, Terms};
+use crate::{Gaussian, Linear, Model, Prediction, Rows, RunError, Site, Terms};
 use privacy::Grant;
 use privacy::noise::Digest;
 use privacy::record::Tape;
@@ -155,6 +155,7 @@ impl Simulation<'_> {
             calibration: calibration(&seen.predictions, self.test.outcomes()),
             posterior: seen.posterior,
             intercepts: seen.intercepts,
+            outcome_variance: seen.outcome_variance,
             noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
             clip: largest(built.plan.clients.iter().map(|c| c.shape.bound().get())),
             spending: spending.of_clients(&names, &drive)?,
@@ -166,9 +167,13 @@ impl Simulation<'_> {
     fn look(&self, built: &Built, drive: &Drive<'_>, exact: Option<&Gaussian>) -> Result<Seen, RunError> {
         let posterior = served(built, drive)?;
         let kl = exact.map(|exact| posterior.kl(exact));
+        let outcome_variance = drive.outcome_variance()?;
         let Some(home) = &built.home else {
-            let predictions = self.model.predict(self.test, &posterior);
-            return Ok(Seen { posterior, predictions, intercepts: Vec::new(), kl });
+            let predictions = match outcome_variance {
+                Some(noise_variance) => Linear { noise_variance }.predict(self.test, &posterior),
+                None => self.model.predict(self.test, &posterior),
+            };
+            return Ok(Seen { posterior, predictions, intercepts: Vec::new(), kl, outcome_variance });
         };
         // A row of no site, or of one that nobody knows, has an intercept from the prior.
         let mut predictions = self.model.predict(self.test, &at_home(&posterior, home.prior())?.0);
@@ -180,7 +185,7 @@ impl Simulation<'_> {
             site.own.iter().zip(here).for_each(|(&row, prediction)| predictions[row] = prediction);
             intercepts.push(SiteIntercept { site: site.name.clone(), mean, deviation });
         }
-        Ok(Seen { posterior, predictions, intercepts, kl })
+        Ok(Seen { posterior, predictions, intercepts, kl, outcome_variance })
     }
 
     fn point(&self, seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<CurvePoint, RunError> {
@@ -221,6 +226,7 @@ struct Seen {
     predictions: Vec<Prediction>,
     intercepts: Vec<SiteIntercept>,
     kl: Option<f64>,
+    outcome_variance: Option<f64>,
 }
 
 /// The shared posterior with a site's own intercept behind it, and that one's mean and deviation.

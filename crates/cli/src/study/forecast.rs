@@ -9,8 +9,9 @@ use super::words::{self, row};
 use crate::digits::{shortest, up};
 use crate::failure::Failure;
 use inference::Schema;
+use inference::algorithm::sensitivities;
 use inference::plan::{ClientPlan, MethodPlan, PlannedStage, plan};
-use inference::settings::{Claim, Method, Noise, Promise};
+use inference::settings::{Claim, Method, Noise, Promise, Scheme};
 use privacy::{Adjacency, Sampling, Unit};
 use serde::Serialize;
 use std::path::Path;
@@ -167,6 +168,7 @@ impl<'a> Forecast<'a> {
             rows.push(row("does", words::method(method)));
             if let Some(promise) = &method.promise {
                 rows.extend(cost(promise, &plan.clients));
+                rows.extend(self.parameters.and_then(|d| sensitivity(method, promise, d)));
             }
             let bytes = self.parameters.map(|_| format!(" of {} bytes", plan.bytes_per_message));
             let most = if method.promise.is_some() { "at most " } else { "" };
@@ -244,6 +246,14 @@ fn stage(stage: &PlannedStage) -> StageReport {
         rate: stage.event.sampling().rate(),
         event: stage.event.to_string(),
     }
+}
+
+/// How far one unit moves each sum of sufficient statistics.
+fn sensitivity(method: &Method, promise: &Promise, d: usize) -> Option<(String, String)> {
+    let Scheme::Statistics(statistics) = &method.scheme else { return None };
+    let of = sensitivities(&statistics.rule, d, promise.adjacency);
+    let words: Vec<String> = of.iter().map(|(what, value)| format!("{} for {what}", up(*value))).collect();
+    Some(row("sensitivity", words.join(", then ")))
 }
 
 /// The number that all share, as `shown`, or the largest with a word that says so.

@@ -8,7 +8,7 @@ use super::typed::{
     MethodAsTyped, NoiseWord, RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
 };
 use super::unroll::Named;
-use super::{noise_aware, promise};
+use super::{noise_aware, promise, statistics};
 use inference::settings::{
     Aggregator, Batching, Chart, CommitteePrior, Covariance, Curvature, Damping, FactorRule, Gradients, Local, Method,
     NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
@@ -34,6 +34,15 @@ pub(super) struct At<'a> {
 }
 
 impl At<'_> {
+    /// Who is asked when.
+    pub(super) fn schedule(&self) -> ScheduleWord {
+        let usual = match self.typed.algorithm {
+            AlgorithmWord::Statistics => ScheduleWord::Synchronous,
+            _ => ScheduleWord::Sequential,
+        };
+        self.typed.schedule.unwrap_or(usual)
+    }
+
     /// Whether rows are drawn at a rate.
     pub(super) fn local_rate(&self) -> bool {
         self.typed.local.as_ref().is_some_and(|local| local.rate.is_some())
@@ -61,6 +70,7 @@ fn method(at: &At<'_>) -> Result<Method, Fault> {
     let scheme = scheme(at)?;
     let (solver, local) = match (scheme, &typed.local) {
         (Scheme::NoiseAware(_), _) => (noise_aware::solver(at)?, noise_aware::local()),
+        (Scheme::Statistics(_), _) => (Solver::Likelihood, statistics::local().0),
         (_, Some(given)) => (solver(at)?, local(at, given)?),
         (_, None) => {
             let hint = "for example local = { steps = 10, rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }";
@@ -69,6 +79,7 @@ fn method(at: &At<'_>) -> Result<Method, Fault> {
     };
     let promise = promise::of(at, solver)?;
     let covariance = match typed.covariance {
+        _ if matches!(scheme, Scheme::Statistics(_)) => statistics::local().1,
         CovarianceWord::MeanField => Covariance::MeanField,
         CovarianceWord::Full => Covariance::Full,
     };
@@ -108,6 +119,13 @@ fn scheme(at: &At<'_>) -> Result<Scheme, Fault> {
             "S011",
             "these are constants of noise-aware PVI",
             "leave them out, or use algorithm = \"noise-aware\"",
+        )),
+        AlgorithmWord::Statistics => Ok(Scheme::Statistics(statistics::settings(at)?)),
+        _ if at.typed.statistics.is_some() => Err(at.fault(
+            "statistics",
+            "S011",
+            "these are constants of sufficient statistics",
+            "leave them out, or use algorithm = \"statistics\"",
         )),
         AlgorithmWord::Pvi => Ok(Scheme::Pvi),
         AlgorithmWord::GlobalVi => Ok(Scheme::GlobalVi),
@@ -267,7 +285,7 @@ fn schedule(at: &At<'_>) -> Result<Schedule, Fault> {
         Some(RatesWord::InverseRows) => Rates::InverseRows,
         Some(RatesWord::Equal) | None => Rates::Equal,
     };
-    match at.typed.schedule {
+    match at.schedule() {
         ScheduleWord::Asynchronous => Ok(Schedule::Asynchronous(rates)),
         _ if at.typed.rates.is_some() => {
             Err(at.fault("rates", "S011", "only an asynchronous schedule has rates", "leave rates out"))
@@ -278,6 +296,9 @@ fn schedule(at: &At<'_>) -> Result<Schedule, Fault> {
 }
 
 fn rounds(at: &At<'_>, scheme: Scheme, promise: Option<&Promise>) -> Result<Rounds, Fault> {
+    if let Scheme::Statistics(statistics) = scheme {
+        return Ok(Rounds::Count(inference::plan::statistics_rounds(&statistics.rule)));
+    }
     let counted = match at.typed.rounds {
         Some(RoundsAsTyped::Word(_)) => return until_spent(at, scheme, promise),
         Some(RoundsAsTyped::Count(rounds)) => Some(rounds),

@@ -25,6 +25,7 @@ mod run;
 mod simulator;
 mod sites;
 mod state;
+mod statistics;
 mod store;
 mod summary;
 mod synthetic;

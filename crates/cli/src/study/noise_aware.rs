@@ -67,7 +67,7 @@ pub(super) fn average() -> u32 {
 
 /// The bound of residuals.
 fn clip(at: &At<'_>) -> Option<f64> {
-    match at.typed.privacy.as_ref()?.clip {
+    match at.typed.privacy.as_ref()?.clip? {
         super::typed::ClipAsTyped::Bound(bound) => Some(bound),
         super::typed::ClipAsTyped::TimesRate(_) => None,
     }

@@ -26,7 +26,7 @@ const EXAMPLES: [(&str, &str); 24] = [
     ("predictive", "predictive = \"mixture\", \"probit\" or { draws = 100 }"),
     ("method", "every method begins with [[method]], in two pairs of brackets"),
     ("column", "every column of a table begins with [[column]], in two pairs of brackets"),
-    ("algorithm", "algorithm = \"pvi\", \"committee\" or \"global-vi\""),
+    ("algorithm", "algorithm = \"pvi\", \"committee\", \"global-vi\", \"noise-aware\" or \"statistics\""),
     (
         "solver",
         "solver = \"dp-optimisation\" noises every step (DP-SGD); perturb, average, virtual noise a change; clear nothing",
@@ -40,7 +40,7 @@ const EXAMPLES: [(&str, &str); 24] = [
     ("epsilon", "epsilon = 1.0"),
     ("delta", "delta = 1e-5, well under one over the number of rows"),
     ("clip", "clip = 2.0, the largest norm of one row's gradient, or of a change"),
-    ("aggregator", "aggregator = \"none\", \"curator\" or { shares = { colluders = 0, dropouts = 0 } }"),
+    ("aggregator", "aggregator = \"none\", \"curator\", or \"secure-sum\" with nodes = 2, colluders = 0, dropouts = 0"),
     ("accountant", "accountant = \"certified\" or \"moments\""),
 ];
 

@@ -3,11 +3,11 @@
 use super::fault::Fault;
 use super::method::At;
 use super::typed::{
-    AccountantWord, AggregatorAsTyped, AggregatorWord, AlgorithmWord, BatchAsTyped, ClipAsTyped, DeltaAsTyped,
-    PrivacyAsTyped, ScheduleWord,
+    AccountantWord, AggregatorWord, AlgorithmWord, BatchAsTyped, ClipAsTyped, DeltaAsTyped, PrivacyAsTyped,
+    ScheduleWord, SumNoiseWord,
 };
-use inference::settings::{Aggregator, Claim, Clip, DeltaRule, Noise, Promise, Solver};
-use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, PrivacyError, Unit};
+use inference::settings::{Aggregator, Claim, Clip, DeltaRule, Noise, Promise, SecureNoise, SecureSum, Solver};
+use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, PrivacyError, ShareNoise, Unit};
 
 /// The promise of a method; none for one that solves in the clear and says nothing of privacy.
 pub(super) fn of(at: &At<'_>, solver: Solver) -> Result<Option<Promise>, Fault> {
@@ -30,7 +30,7 @@ pub(super) fn of(at: &At<'_>, solver: Solver) -> Result<Option<Promise>, Fault> 
         delta: delta(at, typed)?,
         clip: clip(at, typed, solver)?,
         noise: noise(at, typed)?,
-        aggregator: aggregator(typed),
+        aggregator: aggregator(at, typed)?,
         accountant: match typed.accountant {
             AccountantWord::Certified => Claim::Certified,
             AccountantWord::Moments => Claim::Moments,
@@ -74,7 +74,22 @@ fn delta(at: &At<'_>, typed: &PrivacyAsTyped) -> Result<DeltaRule, Fault> {
 
 fn clip(at: &At<'_>, typed: &PrivacyAsTyped, solver: Solver) -> Result<Clip, Fault> {
     let hint = "for example clip = 2.0";
-    match typed.clip {
+    let Some(clip) = typed.clip else {
+        if at.typed.algorithm == AlgorithmWord::Statistics {
+            return Ok(Clip::Fixed(checked(at, "clip", hint, NormBound::new(1.0))?));
+        }
+        return Err(at.fault(
+            "privacy",
+            "S001",
+            "`clip`, the largest norm of one row's gradient or of a change, is missing",
+            hint,
+        ));
+    };
+    match clip {
+        _ if at.typed.algorithm == AlgorithmWord::Statistics => {
+            let why = "the bound of a row's statistics follows from the rule";
+            Err(at.fault("privacy.clip", "S011", why, "leave clip out; `statistics` has bound and radius"))
+        }
         ClipAsTyped::Bound(bound) => Ok(Clip::Fixed(checked(at, "clip", hint, NormBound::new(bound))?)),
         ClipAsTyped::TimesRate(_) if !matches!(solver, Solver::DpOptimisation | Solver::Hybrid(_)) => {
             let why = "times_rate bounds gradients that are scaled by rows / batch, and this solver clips changes";
@@ -92,13 +107,41 @@ fn noise(at: &At<'_>, typed: &PrivacyAsTyped) -> Result<Noise, Fault> {
     }
 }
 
-fn aggregator(typed: &PrivacyAsTyped) -> Aggregator {
-    match typed.aggregator {
-        AggregatorAsTyped::Word(AggregatorWord::None) => Aggregator::None,
-        AggregatorAsTyped::Word(AggregatorWord::Curator) => Aggregator::Curator,
-        AggregatorAsTyped::Shares(by) => {
-            Aggregator::Shares { colluders: by.shares.colluders, dropouts: by.shares.dropouts }
+/// Compute nodes where a study does not say how many.
+const NODES: u32 = 2;
+
+fn aggregator(at: &At<'_>, typed: &PrivacyAsTyped) -> Result<Aggregator, Fault> {
+    let aggregator = match typed.aggregator {
+        AggregatorWord::None => Aggregator::None,
+        AggregatorWord::Curator => Aggregator::Curator,
+        AggregatorWord::SecureSum => {
+            let noise = match typed.noise.unwrap_or(SumNoiseWord::Nodes) {
+                SumNoiseWord::Nodes => SecureNoise::Nodes,
+                SumNoiseWord::DiscreteGaussian => SecureNoise::Clients(ShareNoise::DiscreteGaussian),
+                SumNoiseWord::Skellam => SecureNoise::Clients(ShareNoise::Skellam),
+            };
+            let nodes = typed.nodes.unwrap_or(NODES);
+            if nodes < 2 {
+                let why = format!("nodes is {nodes}, expected at least 2: one alone would see every client's sum");
+                return Err(at.fault("privacy.nodes", "S004", &why, "nodes = 2, run by two organisations"));
+            }
+            let (colluders, dropouts) = (typed.colluders.unwrap_or(0), typed.dropouts.unwrap_or(0));
+            return Ok(Aggregator::SecureSum(SecureSum { nodes, noise, colluders, dropouts }));
         }
+    };
+    let stray = [
+        ("nodes", typed.nodes.is_some()),
+        ("noise", typed.noise.is_some()),
+        ("colluders", typed.colluders.is_some()),
+        ("dropouts", typed.dropouts.is_some()),
+    ];
+    match stray.iter().find(|(_, stray)| *stray) {
+        Some((key, _)) => {
+            let why = format!("{key} belongs to a secure sum");
+            let hint = format!("leave {key} out, or use aggregator = \"secure-sum\"");
+            Err(at.fault(&format!("privacy.{key}"), "S011", &why, &hint))
+        }
+        None => Ok(aggregator),
     }
 }
 
@@ -123,7 +166,8 @@ fn check_aggregator(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<()
     if promise.aggregator == Aggregator::None {
         return Ok(());
     }
-    let global = matches!(at.typed.algorithm, AlgorithmWord::GlobalVi | AlgorithmWord::NoiseAware);
+    let global =
+        matches!(at.typed.algorithm, AlgorithmWord::GlobalVi | AlgorithmWord::NoiseAware | AlgorithmWord::Statistics);
     let why = match solver {
         _ if global => None,
         Solver::DpOptimisation => Some(
@@ -135,18 +179,17 @@ fn check_aggregator(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<()
         _ => None,
     };
     if let Some(why) = why {
-        let hint =
-            "use aggregator = \"none\"; with an aggregator use average, virtual or perturb, global-vi or noise-aware";
+        let hint = "use aggregator = \"none\"; with an aggregator use average, virtual or perturb, global-vi, noise-aware or statistics";
         return Err(at.fault("privacy.aggregator", "S007", why, hint));
     }
-    if at.typed.schedule != ScheduleWord::Synchronous {
+    if at.schedule() != ScheduleWord::Synchronous {
         let why = "an aggregator adds up all clients at once";
         return Err(at.fault("schedule", "S007", why, "use schedule = \"synchronous\""));
     }
     let sampled = at.local_rate() || !matches!(at.local_batch(), None | Some(BatchAsTyped::Word(_)));
-    if matches!(promise.aggregator, Aggregator::Shares { .. }) && solver == Solver::DpOptimisation && sampled {
+    if promise.aggregator.by_shares() && solver == Solver::DpOptimisation && sampled {
         let why = "noise shares are charged for all rows: no amplification by sampling is proved for them";
-        return Err(at.fault("local", "S007", why, "use batch = \"all\", or aggregator = \"curator\""));
+        return Err(at.fault("local", "S007", why, "use batch = \"all\", or noise = \"nodes\""));
     }
     Ok(())
 }

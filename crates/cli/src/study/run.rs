@@ -107,7 +107,10 @@ fn stored(study: &Study, work: Work<'_>, run: &Finished, inputs: &[String], data
         study: study.name.clone(),
         method: work.name().to_owned(),
         seed: run.seed,
-        model: StoredModel::of(&study.model),
+        model: match run.outcome_variance {
+            Some(noise_variance) => StoredModel::Linear { noise_variance },
+            None => StoredModel::of(&study.model),
+        },
         bias: study.model.bias,
         inputs: inputs.to_vec(),
         data_schema,

@@ -3,7 +3,7 @@
 use super::fault::{Fault, Source};
 use super::meant::{DeclaredRows, Study};
 use crate::registry::{self, Set};
-use inference::settings::{Aggregator, Batching, DeltaRule, Method, Schedule};
+use inference::settings::{Batching, DeltaRule, Method, Schedule};
 use inference::{Partition, Schema, Skew, Split};
 
 /// Clients as declared.
@@ -78,8 +78,7 @@ impl Sites {
         let Some(promise) = &method.promise else { return Ok(()) };
         let by_rows = matches!(method.local.batch, Batching::PoissonOf { .. } | Batching::WithoutReplacement(_))
             || promise.delta == DeltaRule::PowerOfTenBelowRows;
-        let by_clients = matches!(promise.aggregator, Aggregator::Shares { .. })
-            || matches!(method.schedule, Schedule::Asynchronous(_));
+        let by_clients = promise.aggregator.by_shares() || matches!(method.schedule, Schedule::Asynchronous(_));
         let at = format!("method.{index}");
         if by_rows && !self.basis.has_rows() {
             return Err(fault(study, &at, "its batch or δ depends on the rows of each client, which are not declared"));

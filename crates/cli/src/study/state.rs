@@ -23,6 +23,9 @@ pub(crate) struct Finished {
     pub(crate) sites: Vec<AtSite>,
     pub(crate) curve: Vec<CurvePoint>,
     pub(crate) posterior: Marginals,
+    /// The variance of the encoded outcome around its mean, where the method learnt it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) outcome_variance: Option<f64>,
     pub(crate) calibration: Vec<CalibrationBin>,
     pub(crate) noise_multiplier: Option<f64>,
     pub(crate) clip: Option<f64>,
@@ -66,6 +69,7 @@ impl Finished {
             sites: record.sites.into_iter().map(AtSite::of).collect(),
             curve: record.curve,
             posterior,
+            outcome_variance: record.outcome_variance,
             calibration: record.calibration,
             noise_multiplier: record.noise_multiplier,
             clip: record.clip,

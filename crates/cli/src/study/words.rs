@@ -3,19 +3,21 @@
 use super::meant::{Likelihood, Model, Study};
 use crate::digits::shortest;
 use inference::settings::{
-    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, Curvature, DeltaRule, FactorRule, Gradients, Hybrid,
-    Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, Curvature, DeltaRule, Deviations, FactorRule,
+    Gradients, Hybrid, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Repair, Rounds, Schedule,
+    Scheme, SecureNoise, SecureSum, Solver, Statistics, StatisticsReading, StatisticsRule,
 };
 use inference::{Expectation, Partition, Predictive, Skew, Split};
-use privacy::{Adjacency, Unit};
+use privacy::{Adjacency, ShareNoise, Unit};
 
-/// `pvi`, `committee`, `global-vi`, `noise-aware`.
+/// `pvi`, `committee`, `global-vi`, `noise-aware`, `statistics`.
 pub(crate) fn algorithm(scheme: Scheme) -> &'static str {
     match scheme {
         Scheme::Pvi => "pvi",
         Scheme::Committee(_) => "committee",
         Scheme::GlobalVi => "global-vi",
         Scheme::NoiseAware(_) => "noise-aware",
+        Scheme::Statistics(_) => "statistics",
     }
 }
 
@@ -35,9 +37,50 @@ pub(crate) fn solver(solver: Solver) -> &'static str {
 
 /// The solver's name, or what noise-aware PVI has in its place; with what sites have of their own.
 pub(crate) fn does(method: &Method) -> String {
-    let solver = if matches!(method.scheme, Scheme::NoiseAware(_)) { "residuals" } else { solver(method.solver) };
+    let solver = match method.scheme {
+        Scheme::NoiseAware(_) => "residuals",
+        Scheme::Statistics(statistics) => rule(&statistics.rule),
+        _ => solver(method.solver),
+    };
     let own = if method.site_intercept.is_some() { ", site intercept" } else { "" };
     format!("{solver}{own}")
+}
+
+/// The rule's name.
+fn rule(rule: &StatisticsRule) -> &'static str {
+    match rule {
+        StatisticsRule::Plain { .. } => "plain",
+        StatisticsRule::Projected { .. } => "projected",
+        StatisticsRule::RowNorm { .. } => "row-norm",
+        StatisticsRule::Inputs { .. } => "inputs",
+    }
+}
+
+/// What of a row is released, and how it is read, in a sentence.
+fn statistics(statistics: &Statistics) -> String {
+    let asked = |bound: f64, share: f64, of: &str| {
+        format!("deviations of values within ±{} for {} of {of}", shortest(bound), shortest(share))
+    };
+    let rule = match statistics.rule {
+        StatisticsRule::Plain { bound } => format!("products of values within ±{}", shortest(bound)),
+        StatisticsRule::Projected { bound, share } => {
+            format!("{}, then products of values projected to fractions of them", asked(bound, share, "the budget"))
+        }
+        StatisticsRule::RowNorm { deviations, radius } => {
+            let first = match deviations {
+                Deviations::Known => String::new(),
+                Deviations::Asked { bound, share } => format!("{}, then ", asked(bound, share, "μ²")),
+            };
+            format!("{first}outer products of rows clipped to a norm of {}·√(d + 1)", shortest(radius))
+        }
+        StatisticsRule::Inputs { bound } => format!("each row noised by itself, values within ±{}", shortest(bound)),
+    };
+    let reading = match statistics.reading {
+        StatisticsReading::NoiseAware => "read noise-aware",
+        StatisticsReading::Ridge => "read with a ridge",
+        StatisticsReading::Naive => "read naively",
+    };
+    format!("{rule}, {reading}")
 }
 
 /// The schedule's name.
@@ -54,7 +97,7 @@ pub(crate) fn aggregator(aggregator: Aggregator) -> &'static str {
     match aggregator {
         Aggregator::None => "none",
         Aggregator::Curator => "curator",
-        Aggregator::Shares { .. } => "shares",
+        Aggregator::SecureSum(_) => "secure-sum",
     }
 }
 
@@ -81,6 +124,7 @@ pub(crate) fn method(method: &Method) -> String {
     };
     let solver = match method.solver {
         _ if matches!(method.scheme, Scheme::NoiseAware(_)) => "residuals of all rows".to_owned(),
+        _ if let Scheme::Statistics(settings) = &method.scheme => statistics(settings),
         Solver::Average { parts } => format!("average of {parts} parts"),
         Solver::Virtual { parts } => format!("{parts} virtual clients"),
         Solver::Likelihood => "one likelihood, released once and reused".to_owned(),
@@ -115,7 +159,7 @@ fn rounded(value: f64) -> String {
 
 /// The local optimisation.
 pub(crate) fn local(method: &Method) -> String {
-    if matches!(method.scheme, Scheme::NoiseAware(_)) {
+    if matches!(method.scheme, Scheme::NoiseAware(_) | Scheme::Statistics(_)) {
         return "all rows in every round".to_owned();
     }
     let local = &method.local;
@@ -175,8 +219,18 @@ fn trusted(aggregator: Aggregator) -> String {
     match aggregator {
         Aggregator::None => "nobody is trusted".to_owned(),
         Aggregator::Curator => "a curator is trusted with the clipped sums".to_owned(),
-        Aggregator::Shares { colluders, dropouts } => {
-            format!("sums open with noise shares that bear {colluders} colluders and {dropouts} drop-outs")
+        Aggregator::SecureSum(SecureSum { nodes, noise: SecureNoise::Nodes, dropouts, .. }) => format!(
+            "one of {nodes} compute nodes is trusted, each adds all the noise, sums open without {dropouts} clients at most"
+        ),
+        Aggregator::SecureSum(SecureSum { nodes, noise: SecureNoise::Clients(share), colluders, dropouts }) => {
+            let law = match share {
+                ShareNoise::DiscreteGaussian => "discrete Gaussian",
+                ShareNoise::Skellam => "Skellam",
+            };
+            format!(
+                "one of {nodes} compute nodes is trusted, and clients' {law} shares of the noise bear {colluders} colluders \
+                 and {dropouts} drop-outs"
+            )
         }
     }
 }

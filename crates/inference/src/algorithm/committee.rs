@@ -87,7 +87,7 @@ impl Algorithm for Committee {
     fn fold(&self, mut state: Total, answers: &Answers) -> Result<Step<Total>, RunError> {
         let each: Vec<_> = match answers {
             Answers::Each(each) => each.iter().map(|(_, change)| change).collect(),
-            Answers::Sum(sum) => vec![sum],
+            Answers::Sum { total, .. } => vec![total],
         };
         let applied: Vec<Total> = each
             .into_iter()

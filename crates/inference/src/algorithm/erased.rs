@@ -1,7 +1,7 @@
 //! Any algorithm as functions of bytes: what drivers use, so that all of them run the same code.
 
 use super::{Algorithm, Answers, Natural};
-use crate::{RunError, Seat, Total};
+use crate::{RunError, Seat, Stage, Total};
 use privacy::{Gate, Outgoing, Released};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,6 +14,8 @@ pub trait Protocol: Send + Sync {
     fn ask(&self, state: &[u8]) -> Result<Vec<u8>, RunError>;
     /// Refuses a question, a memory or terms that [`Protocol::answer`] would refuse: before anything is charged.
     fn check(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>) -> Result<(), RunError>;
+    /// On which of a client's terms a question is answered, where that follows from the question.
+    fn stage(&self, query: &[u8]) -> Result<Option<Stage>, RunError>;
     /// A site's answer and its drafted memory. An empty memory is that of a new site.
     fn answer(
         &self,
@@ -36,6 +38,8 @@ pub trait Protocol: Send + Sync {
     fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError>;
     /// What is served.
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError>;
+    /// The variance of the outcome around its mean, where the method learns it.
+    fn outcome_variance(&self, state: &[u8]) -> Result<Option<f64>, RunError>;
     /// What a client has learnt for itself, if the method lets it.
     fn at_home(&self, client: usize, memory: &[u8]) -> Result<Option<Natural>, RunError>;
 }
@@ -60,6 +64,10 @@ impl<A: Algorithm> Protocol for A {
 
     fn check(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>) -> Result<(), RunError> {
         Ok(Algorithm::check(self, &decode(query, "a query")?, &remembered(memory)?, seat)?)
+    }
+
+    fn stage(&self, query: &[u8]) -> Result<Option<Stage>, RunError> {
+        Ok(Algorithm::stage(self, &decode(query, "a query")?))
     }
 
     fn answer(
@@ -105,6 +113,10 @@ impl<A: Algorithm> Protocol for A {
 
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError> {
         Ok(Algorithm::posterior(self, &decode(state, "a state")?))
+    }
+
+    fn outcome_variance(&self, state: &[u8]) -> Result<Option<f64>, RunError> {
+        Ok(Algorithm::outcome_variance(self, &decode(state, "a state")?))
     }
 
     fn at_home(&self, client: usize, memory: &[u8]) -> Result<Option<Natural>, RunError> {

@@ -40,9 +40,9 @@ impl GlobalVi {
             (values.len() == dimension).then_some(()).ok_or_else(unknown)
         };
         let share = match answers {
-            Answers::Sum(sum) => {
-                add(self.inverse_rates.first().copied().ok_or_else(unknown)?, sum.values())?;
-                1.0
+            Answers::Sum { total, from } => {
+                add(self.inverse_rates.first().copied().ok_or_else(unknown)?, total.values())?;
+                from.len() as f64 / self.inverse_rates.len() as f64
             }
             Answers::Each(each) => {
                 for (client, gradient) in each {

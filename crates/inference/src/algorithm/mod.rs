@@ -7,9 +7,11 @@ mod home;
 mod noise_aware;
 mod own;
 mod pvi;
+mod reading;
 mod readout;
 mod sheared;
 mod source;
+mod statistics;
 mod wander;
 
 pub use committee::Committee;
@@ -20,12 +22,14 @@ pub use home::{Home, Natural};
 pub use noise_aware::{About, NoiseAware, Question, Sight};
 pub use own::Own;
 pub use pvi::{Cavity, Pvi, PviState, Remembered};
+pub use reading::Served;
 pub use readout::Scales;
 pub use source::{Source, SourceTerms};
+pub use statistics::{Known, Statistics, sensitivities};
 pub use wander::Wander;
 
 use crate::solve::{Kept, Solved};
-use crate::{RunError, Seat, Terms, Total};
+use crate::{RunError, Seat, Stage, Terms, Total};
 use privacy::{Gate, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -54,6 +58,12 @@ pub trait Algorithm: Send + Sync {
     /// A site asks this before it charges its ledger and before it looks at a row: a refused question costs nothing and
     /// learns nothing.
     fn check(&self, query: &Self::Query, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError>;
+
+    /// On which of a client's terms a question is answered, where that follows from the question; otherwise from the number
+    /// of its answers.
+    fn stage(&self, _query: &Self::Query) -> Option<Stage> {
+        None
+    }
 
     /// A site's answer, through its gate, and what it will remember if the server keeps the answer.
     fn answer(
@@ -87,6 +97,11 @@ pub trait Algorithm: Send + Sync {
     /// The natural parameters that are served: always proper.
     fn posterior(&self, state: &Self::State) -> Vec<f64>;
 
+    /// The variance of the outcome around its mean, where the method learns it too.
+    fn outcome_variance(&self, _state: &Self::State) -> Option<f64> {
+        None
+    }
+
     /// What a client has learnt for itself: natural parameters of its own intercept. They stay with it.
     fn at_home(&self, _client: usize, _memory: &Self::Memory) -> Option<Natural> {
         None
@@ -109,7 +124,12 @@ pub enum Answers {
     /// Released at their gates, with the number of the client; each is folded by itself.
     Each(Vec<(usize, GridVector)>),
     /// Only their sum was opened.
-    Sum(GridVector),
+    Sum {
+        /// The sum, noised.
+        total: GridVector,
+        /// The clients whose answers are in it.
+        from: Vec<usize>,
+    },
 }
 
 /// A new state and what of each answer is in it.

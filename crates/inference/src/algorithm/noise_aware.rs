@@ -259,7 +259,7 @@ impl Algorithm for NoiseAware {
         let pull: Vec<f64> = newest.mean().iter().zip(&self.precision(&state)).map(|(m, l)| m * l).collect();
         let sums: Vec<(usize, &GridVector)> = match answers {
             Answers::Each(each) => each.iter().map(|(client, release)| (*client, release)).collect(),
-            Answers::Sum(sum) => vec![(0, sum)],
+            Answers::Sum { total, .. } => vec![(0, total)],
         };
         for (source, release) in &sums {
             self.take(&mut state, about, *source, release, &pull)?;

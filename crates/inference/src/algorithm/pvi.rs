@@ -241,7 +241,7 @@ impl Algorithm for Pvi {
         let damped = |change| state.total.damped(change, self.kept).ok_or_else(misfit);
         let applied: Vec<Total> = match answers {
             Answers::Each(each) => each.iter().map(|(_, change)| damped(change)).collect::<Result<_, _>>()?,
-            Answers::Sum(sum) => vec![damped(sum)?],
+            Answers::Sum { total, .. } => vec![damped(total)?],
         };
         applied.iter().for_each(|a| state.total.add(a));
         self.mind(&mut state, answers);

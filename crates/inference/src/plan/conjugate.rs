@@ -1,46 +1,18 @@
-//! Methods for linear regression: what of them is possible, and the opening of a hybrid with its share of the budget.
+//! Methods for linear regression: what of them is possible.
 
-use super::{Costing, Terms, most_rounds, refuse, times};
+use super::{most_rounds, refuse};
 use crate::RunError;
 use crate::settings::{
-    Aggregator, Batching, Covariance, Hybrid, Local, Method, Noise, Optimiser, Rounds, Scheme, Solver,
+    Aggregator, Batching, Covariance, Deviations, Hybrid, Local, Method, Optimiser, Promise, Rounds, Schedule, Scheme,
+    Solver, Statistics, StatisticsReading, StatisticsRule,
 };
-use privacy::accounting::calibrate;
-use privacy::{Delta, Epsilon, Event, NoiseMultiplier, PrivacyError, Sampling, Shape, Steps};
-
-/// Updates of one kind, one after the other.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PlannedStage {
-    /// How many.
-    pub updates: u64,
-    /// One of them.
-    pub event: Event,
-    /// Shape of the sum that is released in it.
-    pub shape: Shape,
-}
-
-impl PlannedStage {
-    /// Noise deviation divided by sensitivity.
-    pub fn noise_multiplier(&self) -> f64 {
-        self.event.noise_multiplier().map_or(0.0, NoiseMultiplier::get)
-    }
-
-    /// All of them as one event.
-    pub(super) fn whole(&self) -> Result<Event, PrivacyError> {
-        times(&self.event, self.updates)
-    }
-}
-
-/// The opening that a method has.
-pub(super) fn opening(method: &Method) -> Option<Hybrid> {
-    match method.solver {
-        Solver::Hybrid(hybrid) => Some(hybrid),
-        _ => None,
-    }
-}
+use privacy::{Adjacency, Unit};
 
 /// Refuses what these solvers cannot do.
 pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
+    if let Scheme::Statistics(statistics) = method.scheme {
+        return statistics_are_possible(method, &statistics);
+    }
     if !method.solver.is_conjugate() {
         return Ok(());
     }
@@ -87,23 +59,59 @@ fn hybrid_is_possible(method: &Method, hybrid: &Hybrid) -> Result<(), RunError> 
     Ok(())
 }
 
-impl Costing<'_> {
-    /// The opening on these terms. With a calibrated noise it costs at most its share of ε at its share of δ by itself, so
-    /// that by simple composition the rest is left for what follows; the whole plan is then costed together.
-    pub(super) fn opened(&self, opening: &Hybrid, terms: &Terms) -> Result<PlannedStage, RunError> {
-        let terms = Terms { sampling: Sampling::None, bound: opening.clip, ..*terms };
-        let update = |z: NoiseMultiplier| self.update(&terms, z, Steps::ONE);
-        let z = match self.promise.noise {
-            Noise::Multiplier(z) => z,
-            Noise::Calibrated => {
-                let (event, _) = update(NoiseMultiplier::new(1.0)?)?;
-                let plan_of = |z| Ok(vec![times(&update(z)?.0, opening.updates)?]);
-                let epsilon = Epsilon::new(opening.share * self.promise.epsilon.get())?;
-                let delta = Delta::new(opening.share * terms.delta.get())?;
-                calibrate::calibrate(self.claimant(&event), &plan_of, epsilon, delta)?
-            }
-        };
-        let (event, shape) = update(z)?;
-        Ok(PlannedStage { updates: opening.updates, event, shape })
+/// Regression by sufficient statistics: one sum, after one for deviations where these are asked for.
+fn statistics_are_possible(method: &Method, statistics: &Statistics) -> Result<(), RunError> {
+    let Statistics { rule, reading } = *statistics;
+    let Some(promise) = &method.promise else {
+        return refuse("sufficient statistics are noised: for the answer without privacy every run has a baseline");
+    };
+    let plain =
+        (method.solver, method.covariance, method.local.batch) == (Solver::Likelihood, Covariance::Full, Batching::All);
+    if !plain || !is_one_natural_step(&method.local) || method.schedule != Schedule::Synchronous {
+        return refuse("sufficient statistics are one sum over all rows of all clients, asked for at once");
     }
+    if method.rounds != Rounds::Count(statistics_rounds(&rule)) {
+        return refuse("sufficient statistics take one round, and one more where deviations are asked for");
+    }
+    if promise.unit == Unit::Client {
+        return refuse("sufficient statistics bound what a row does: the unit is an example");
+    }
+    rule_is_possible(&rule, reading, promise)
+}
+
+/// Rounds of a rule.
+pub fn statistics_rounds(rule: &StatisticsRule) -> u64 {
+    match rule {
+        StatisticsRule::Plain { .. }
+        | StatisticsRule::Inputs { .. }
+        | StatisticsRule::RowNorm { deviations: Deviations::Known, .. } => 1,
+        StatisticsRule::Projected { .. } | StatisticsRule::RowNorm { deviations: Deviations::Asked { .. }, .. } => 2,
+    }
+}
+
+fn rule_is_possible(rule: &StatisticsRule, reading: StatisticsReading, promise: &Promise) -> Result<(), RunError> {
+    let by_rows = matches!(rule, StatisticsRule::Inputs { .. });
+    if by_rows && promise.aggregator != Aggregator::None {
+        return refuse("input perturbation noises each row where it is: no aggregator");
+    }
+    if by_rows && promise.adjacency == Adjacency::AddRemove {
+        return refuse("input perturbation shows how many rows there are: adjacency is substitute");
+    }
+    if by_rows && reading != StatisticsReading::Naive {
+        return refuse("noise in rows is no noise in their sums: input perturbation is read naively");
+    }
+    if reading == StatisticsReading::NoiseAware && !matches!(rule, StatisticsRule::RowNorm { .. }) {
+        return refuse("the noise-aware reading is for sums of clipped rows, whose law it knows");
+    }
+    let over_zero = |number: f64| number.is_finite() && number > 0.0;
+    let (numbers, share) = match *rule {
+        StatisticsRule::Plain { bound } | StatisticsRule::Inputs { bound } => ([bound, 1.0], 0.5),
+        StatisticsRule::Projected { bound, share } => ([bound, 1.0], share),
+        StatisticsRule::RowNorm { deviations: Deviations::Known, radius } => ([radius, 1.0], 0.5),
+        StatisticsRule::RowNorm { deviations: Deviations::Asked { bound, share }, radius } => ([bound, radius], share),
+    };
+    if !numbers.into_iter().all(over_zero) || !(share > 0.0 && share < 1.0) {
+        return refuse("bounds are finite numbers over 0, and the share of the deviations is between 0 and 1");
+    }
+    Ok(())
 }

@@ -63,7 +63,7 @@ pub(super) fn possible(method: &Method, promise: &Promise) -> Result<(), RunErro
     if aggregated && method.schedule != Schedule::Synchronous {
         return refuse("an aggregator adds up all clients at once: the schedule is synchronous");
     }
-    if matches!(promise.aggregator, Aggregator::Shares { .. }) && by_example && sampled {
+    if promise.aggregator.by_shares() && by_example && sampled {
         return refuse("noise shares are charged for all rows: no amplification by sampling is claimed for them");
     }
     if matches!(promise.clip, Clip::TimesRate(_)) && !by_example {

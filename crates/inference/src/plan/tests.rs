@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::settings::{
-    Chart, Curvature, Damping, FactorRule, Gradients, Local, NoiseAware, NoiseReading, Optimiser, Rates, Readout,
-    Repair,
+    Chart, Curvature, Damping, FactorRule, Gradients, Hybrid, Local, NoiseAware, NoiseReading, Optimiser, Rates,
+    Readout, Repair, SecureNoise, SecureSum,
 };
 use privacy::{Adjacency, Epsilon, Ledger, MemoryJournal};
 
@@ -11,6 +11,13 @@ fn local(steps: u64, batch: Batching) -> Local {
     let (optimiser, chart) = (Optimiser::Adam, Chart::LogDeviation);
     let gradients = Gradients::Full;
     Local { steps, batch, optimiser, learning_rate: 0.05, keep_state: false, chart, gradients }
+}
+
+const NODES: Aggregator =
+    Aggregator::SecureSum(SecureSum { nodes: 3, noise: SecureNoise::Nodes, colluders: 1, dropouts: 1 });
+
+fn shares(law: ShareNoise) -> Aggregator {
+    Aggregator::SecureSum(SecureSum { nodes: 3, noise: SecureNoise::Clients(law), colluders: 1, dropouts: 1 })
 }
 
 fn rate(q: f64) -> Batching {
@@ -128,8 +135,13 @@ fn a_ledger_opened_by_the_plan_takes_all_updates_and_no_more() {
             method(Solver::Average { parts: 10 }, 7, local(3, Batching::All), Promise { aggregator, ..promise() });
         Method { schedule: Schedule::Synchronous, ..base }
     };
-    let shares = Aggregator::Shares { colluders: 1, dropouts: 1 };
-    for aggregator in [Aggregator::None, Aggregator::Curator, shares] {
+    for aggregator in [
+        Aggregator::None,
+        Aggregator::Curator,
+        NODES,
+        shares(ShareNoise::DiscreteGaussian),
+        shares(ShareNoise::Skellam),
+    ] {
         let method = at(aggregator);
         let plan = plan(&method, &[50, 60, 70, 80, 90], 12).unwrap();
         for client in &plan.clients {
@@ -148,8 +160,11 @@ fn shares_need_more_noise_than_a_curator() {
         let method = Method { schedule: Schedule::Synchronous, ..base };
         plan(&method, &[50; 5], 12).unwrap().clients[0].noise_multiplier()
     };
-    let shares = z(Aggregator::Shares { colluders: 1, dropouts: 1 });
-    assert!(shares > 1.02 * z(Aggregator::Curator) && shares < 1.2 * z(Aggregator::Curator), "{shares}");
+    for law in [ShareNoise::DiscreteGaussian, ShareNoise::Skellam] {
+        let shares = z(shares(law));
+        assert!(shares > 1.02 * z(Aggregator::Curator) && shares < 1.2 * z(Aggregator::Curator), "{shares}");
+    }
+    assert_eq!(z(NODES), z(Aggregator::Curator));
 }
 
 #[test]

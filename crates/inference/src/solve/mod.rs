@@ -7,6 +7,7 @@ mod descend;
 mod hybrid;
 mod likelihood;
 mod perturb;
+mod products;
 mod statistics;
 mod virtual_clients;
 
@@ -16,6 +17,7 @@ pub use descend::Descend;
 pub use hybrid::Hybrid;
 pub use likelihood::Likelihood;
 pub use perturb::Perturb;
+pub use products::Asked;
 pub use virtual_clients::Virtual;
 
 pub(crate) use clear::optimum;

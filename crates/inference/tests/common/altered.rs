@@ -1,7 +1,7 @@
 //! Protocols that differ from another one in how clients answer or how answers are folded, and a gate that shuts.
 
 use inference::algorithm::{Answers, Folded, Natural, Protocol};
-use inference::{RunError, Seat};
+use inference::{RunError, Seat, Stage};
 use privacy::{Batch, Bounded, Gate, Outgoing, PrivacyError, Released, Shape};
 
 /// What a client answers, and its drafted memory.
@@ -60,6 +60,14 @@ impl Protocol for Altered<'_> {
     fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError> {
         self.inner.settle(draft, applied)
     }
+    fn stage(&self, query: &[u8]) -> Result<Option<Stage>, RunError> {
+        self.inner.stage(query)
+    }
+
+    fn outcome_variance(&self, state: &[u8]) -> Result<Option<f64>, RunError> {
+        self.inner.outcome_variance(state)
+    }
+
     fn at_home(&self, client: usize, memory: &[u8]) -> Result<Option<Natural>, RunError> {
         self.inner.at_home(client, memory)
     }

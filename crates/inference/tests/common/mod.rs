@@ -6,15 +6,15 @@ pub(crate) mod variants;
 
 use chacha20::ChaCha20Rng;
 use inference::settings::{
-    Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Curvature, Damping, DeltaRule, FactorRule,
-    Gradients, Hybrid, Local, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Readout, Repair,
-    Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Curvature, Damping, DeltaRule, Deviations,
+    FactorRule, Gradients, Hybrid, Local, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Readout,
+    Repair, Rounds, Schedule, Scheme, SecureNoise, SecureSum, Solver, Statistics, StatisticsReading, StatisticsRule,
 };
 use inference::solve::{Prior, Problem, Task};
 use inference::{
     Family, Keys, Linear, Logistic, Model, Network, Output, RecordId, Row, Rows, Shard, Simulation, Site, Softmax,
 };
-use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, Unit};
+use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, ShareNoise, Unit};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -140,7 +140,8 @@ pub(crate) fn private_methods() -> Vec<Method> {
     let came = Schedule::Asynchronous(Rates::InverseRows);
     let nobody = |clip| promise(clip, Aggregator::None);
     let curator = |clip| promise(clip, Aggregator::Curator);
-    let shares = |clip| promise(clip, Aggregator::Shares { colluders: 0, dropouts: 1 });
+    let shares = |clip| promise(clip, secure(SecureNoise::Clients(ShareNoise::DiscreteGaussian), 0, 1));
+    let nodes = |clip| promise(clip, secure(SecureNoise::Nodes, 0, 1));
     let by_client = |p: Promise| Promise { unit: Unit::Client, ..p };
     let parts = |n: u32| Solver::Virtual { parts: n };
     let kept = Local { keep_state: true, optimiser: Optimiser::Adagrad, chart: Chart::LogVariance, ..adam(5) };
@@ -165,7 +166,9 @@ pub(crate) fn private_methods() -> Vec<Method> {
         base("virtual, add-remove", parts(4), one_by_one, natural(1), add_remove),
         base("virtual, curator", parts(6), at_once, natural(1), curator(1.0)),
         base("virtual, shares", parts(6), at_once, natural(1), shares(1.0)),
+        base("virtual, nodes", parts(6), at_once, natural(1), nodes(1.0)),
         base("by client, shares", Solver::Perturb, at_once, natural(2), by_client(shares(2.0))),
+        base("by client, nodes", Solver::Perturb, at_once, natural(2), by_client(nodes(2.0))),
         base("by client, curator", Solver::Perturb, at_once, natural(2), by_client(curator(2.0))),
         Method {
             scheme: Scheme::Committee(CommitteePrior::Same),
@@ -180,6 +183,10 @@ pub(crate) fn private_methods() -> Vec<Method> {
             scheme: Scheme::GlobalVi,
             ..base("global vi, curator", Solver::DpOptimisation, at_once, adam(1), curator(1.0))
         },
+        Method {
+            scheme: Scheme::GlobalVi,
+            ..base("global vi, nodes", Solver::DpOptimisation, at_once, adam(1), nodes(1.0))
+        },
         noise_aware("noise-aware, moments", moments, one_by_one, nobody(1.0)),
         noise_aware("noise-aware, moments, add-remove", moments, at_once, add_remove),
         noise_aware("noise-aware, moments, curator", moments, at_once, curator(1.0)),
@@ -190,7 +197,48 @@ pub(crate) fn private_methods() -> Vec<Method> {
     .chain(own_methods())
     .chain(model_methods())
     .chain(conjugate_methods())
+    .chain(statistics_methods())
     .collect()
+}
+
+/// A secure sum over three nodes.
+pub(crate) fn secure(noise: SecureNoise, colluders: u64, dropouts: u64) -> Aggregator {
+    Aggregator::SecureSum(SecureSum { nodes: 3, noise, colluders, dropouts })
+}
+
+/// Regression by sufficient statistics: every rule, read in every way that it can be.
+pub(crate) fn statistics_methods() -> Vec<Method> {
+    let (nobody, curator) = (promise(1.0, Aggregator::None), promise(1.0, Aggregator::Curator));
+    let nodes = promise(1.0, secure(SecureNoise::Nodes, 0, 0));
+    let shares = promise(1.0, secure(SecureNoise::Clients(ShareNoise::Skellam), 0, 1));
+    let add_remove = |promise| Promise { adjacency: Adjacency::AddRemove, ..promise };
+    let known = StatisticsRule::RowNorm { deviations: Deviations::Known, radius: 0.8 };
+    let asked = StatisticsRule::RowNorm { deviations: Deviations::Asked { bound: 4.0, share: 0.2 }, radius: 0.8 };
+    let projected = StatisticsRule::Projected { bound: 4.0, share: 0.3 };
+    let (plain, inputs) = (StatisticsRule::Plain { bound: 4.0 }, StatisticsRule::Inputs { bound: 4.0 });
+    use StatisticsReading::{Naive, NoiseAware, Ridge};
+    vec![
+        statistics("statistics, plain", plain, Naive, nobody),
+        statistics("statistics, plain, add-remove, curator", plain, Ridge, add_remove(curator)),
+        statistics("statistics, projected, shares", projected, Ridge, shares),
+        statistics("statistics, row-norm", known, NoiseAware, nobody),
+        statistics("statistics, row-norm, asked, nodes", asked, NoiseAware, nodes),
+        statistics("statistics, row-norm, asked, add-remove", asked, Ridge, add_remove(curator)),
+        statistics("statistics, inputs", inputs, Naive, nobody),
+    ]
+}
+
+fn statistics(name: &str, rule: StatisticsRule, reading: StatisticsReading, promise: Promise) -> Method {
+    Method {
+        name: name.into(),
+        scheme: Scheme::Statistics(Statistics { rule, reading }),
+        solver: Solver::Likelihood,
+        covariance: Covariance::Full,
+        local: whole_step(),
+        rounds: Rounds::Count(inference::plan::statistics_rounds(&rule)),
+        promise: Some(promise),
+        ..open_pvi(Schedule::Synchronous)
+    }
 }
 
 /// A method as most laws have it.

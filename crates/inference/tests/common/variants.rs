@@ -3,17 +3,23 @@
 
 use super::{adam, logistic, natural, open_pvi, promise, whole_step};
 use inference::settings::{
-    Aggregator, Batching, Clip, Covariance, Local, Method, Promise, Rates, Schedule, Scheme, Solver,
+    Aggregator, Batching, Clip, Covariance, Local, Method, Promise, Rates, Schedule, Scheme, SecureNoise, SecureSum,
+    Solver,
 };
 use inference::{Expectation, Linear, Logistic, Model};
-use privacy::{Adjacency, NormBound, Unit};
+use privacy::{Adjacency, NormBound, ShareNoise, Unit};
 use std::sync::Arc;
 
-const SHARES: Aggregator = Aggregator::Shares { colluders: 0, dropouts: 1 };
-const COLLUDING: Aggregator = Aggregator::Shares { colluders: 1, dropouts: 0 };
+const SHARES: Aggregator = shares(0, 1);
+const COLLUDING: Aggregator = shares(1, 0);
 const FRACTION: Batching = Batching::PoissonOf { fraction: 0.3, at_least: 1 };
 const RATES_BY_ROWS: Schedule = Schedule::Asynchronous(Rates::InverseRows);
 const VIRTUAL: Solver = Solver::Virtual { parts: 5 };
+
+const fn shares(colluders: u64, dropouts: u64) -> Aggregator {
+    let noise = SecureNoise::Clients(ShareNoise::DiscreteGaussian);
+    Aggregator::SecureSum(SecureSum { nodes: 2, noise, colluders, dropouts })
+}
 
 fn of(name: &str, solver: Solver, schedule: Schedule, local: Local, promise: Promise) -> Method {
     Method { name: name.into(), solver, local, promise: Some(promise), ..open_pvi(schedule) }
@@ -98,7 +104,7 @@ pub(crate) fn variants() -> Vec<(Method, Arc<dyn Model>)> {
 pub(crate) fn refused() -> Vec<(Method, &'static str)> {
     let nobody = promise(1.0, Aggregator::None);
     let (average, rate) = (Solver::Average { parts: 5 }, adam(1).batch);
-    let crowd = promise(1.0, Aggregator::Shares { colluders: 1, dropouts: 1 });
+    let crowd = promise(1.0, shares(1, 1));
     let by_rows = |p: Promise| of("by client, rates by rows", Solver::Perturb, RATES_BY_ROWS, natural(1), by_client(p));
     vec![
         (

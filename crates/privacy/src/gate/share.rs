@@ -16,7 +16,8 @@ use rand_core::Rng;
 use serde::Serialize;
 
 /// How each client's share of the noise is distributed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ShareNoise {
     /// Discrete Gaussian: the sum is nearly one, and zCDP with a term for the difference adds it up.
     DiscreteGaussian,

@@ -61,6 +61,7 @@ impl Engine for Fake {
             kl: None,
             sites: Vec::new(),
             curve: vec![point],
+            outcome_variance: None,
             posterior: Marginals { mean: vec![1.5], deviation: vec![0.1], precision: None, intercepts: None },
             calibration: Vec::new(),
             noise_multiplier: None,

@@ -2,6 +2,7 @@
 
 use super::PrivacyAsTyped;
 use crate::study::hybrid::OpeningAsTyped;
+use crate::study::statistics::StatisticsAsTyped;
 use serde::Deserialize;
 
 /// `[[method]]`
@@ -18,8 +19,8 @@ pub(crate) struct MethodAsTyped {
     pub(crate) parts: Option<u32>,
     /// hybrid: its analytic updates.
     pub(crate) opening: Option<OpeningAsTyped>,
-    #[serde(default)]
-    pub(crate) schedule: ScheduleWord,
+    /// Sequential, and synchronous for statistics, where it is left out.
+    pub(crate) schedule: Option<ScheduleWord>,
     /// asynchronous: how often clients come back.
     pub(crate) rates: Option<RatesWord>,
     pub(crate) rounds: Option<RoundsAsTyped>,
@@ -35,6 +36,8 @@ pub(crate) struct MethodAsTyped {
     pub(crate) local: Option<LocalAsTyped>,
     /// noise-aware: its rule and constants.
     pub(crate) noise_aware: Option<NoiseAwareAsTyped>,
+    /// statistics: its rule and constants.
+    pub(crate) statistics: Option<StatisticsAsTyped>,
     /// An intercept of each site's own.
     pub(crate) site_intercept: Option<SiteInterceptAsTyped>,
     pub(crate) privacy: Option<PrivacyAsTyped>,
@@ -56,6 +59,7 @@ pub(crate) enum AlgorithmWord {
     Committee,
     GlobalVi,
     NoiseAware,
+    Statistics,
 }
 
 /// `noise_aware`
@@ -107,10 +111,9 @@ pub(crate) enum SolverWord {
 }
 
 /// Who is asked when.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ScheduleWord {
-    #[default]
     Sequential,
     Synchronous,
     Asynchronous,

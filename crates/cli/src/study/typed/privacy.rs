@@ -10,11 +10,20 @@ pub(crate) struct PrivacyAsTyped {
     pub(crate) adjacency: privacy::Adjacency,
     pub(crate) epsilon: EpsilonAsTyped,
     pub(crate) delta: DeltaAsTyped,
-    pub(crate) clip: ClipAsTyped,
+    /// Needed by all but sums of statistics, whose bound follows from their rule.
+    pub(crate) clip: Option<ClipAsTyped>,
     /// Noise deviation / sensitivity; found from ε where it is left out.
     pub(crate) noise_multiplier: Option<f64>,
     #[serde(default)]
-    pub(crate) aggregator: AggregatorAsTyped,
+    pub(crate) aggregator: AggregatorWord,
+    /// secure-sum: compute nodes.
+    pub(crate) nodes: Option<u32>,
+    /// secure-sum: who adds the noise.
+    pub(crate) noise: Option<SumNoiseWord>,
+    /// secure-sum: clients that may tell their noise.
+    pub(crate) colluders: Option<u64>,
+    /// secure-sum: clients that may never arrive.
+    pub(crate) dropouts: Option<u64>,
     #[serde(default)]
     pub(crate) accountant: AccountantWord,
 }
@@ -58,43 +67,23 @@ pub(crate) struct TimesRateAsTyped {
     pub(crate) times_rate: f64,
 }
 
-/// `aggregator`
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(untagged, expecting = "expected \"none\", \"curator\" or { shares = { colluders = 0, dropouts = 0 } }")]
-pub(crate) enum AggregatorAsTyped {
-    Word(AggregatorWord),
-    Shares(SharesAsTyped),
-}
-
-impl Default for AggregatorAsTyped {
-    fn default() -> Self {
-        Self::Word(AggregatorWord::None)
-    }
-}
-
-/// Aggregators without numbers.
-#[derive(Debug, Clone, Copy, Deserialize)]
+/// Who adds up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum AggregatorWord {
+    #[default]
     None,
     Curator,
+    SecureSum,
 }
 
-/// `{ shares = { colluders = 1, dropouts = 1 } }`
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SharesAsTyped {
-    pub(crate) shares: CohortAsTyped,
-}
-
-/// Clients that the noise must do without.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CohortAsTyped {
-    #[serde(default)]
-    pub(crate) colluders: u64,
-    #[serde(default)]
-    pub(crate) dropouts: u64,
+/// Where the noise of a secure sum comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SumNoiseWord {
+    Nodes,
+    DiscreteGaussian,
+    Skellam,
 }
 
 /// Whose number is claimed.

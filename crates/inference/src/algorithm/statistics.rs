@@ -1,0 +1,245 @@
+//! Linear regression by sufficient statistics: one sum over all clients, noised once, after a round for deviations if asked.
+
+use super::reading::{Noisy, Served, shrunk_deviations};
+use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, unlike};
+use crate::client::Summing;
+use crate::settings::{Deviations, Statistics as Settings, StatisticsRule};
+use crate::solve::{Asked, Problem, check_solver_terms};
+use crate::{RunError, Seat, Stage, Terms, Total, linalg};
+use privacy::{Adjacency, Gate, Grain, GridVector, PrivacyError, Released};
+use serde::{Deserialize, Serialize};
+
+/// Algorithm 2 of Heikkilä et al. 2017, its plain form, input perturbation, and the sum of outer products of clipped rows.
+#[derive(Debug)]
+pub struct Statistics {
+    /// What is learnt: a linear model, and a q with full covariance.
+    pub problem: Problem,
+    /// Rule and reading.
+    pub settings: Settings,
+    /// Between which data sets privacy is promised.
+    pub adjacency: Adjacency,
+    /// What was agreed with each client, of the round for deviations and of the last; the former empty without one.
+    pub terms: [Vec<Terms>; 2],
+    /// Who adds up.
+    pub summing: Summing,
+    /// Declared rows of each client.
+    pub rows: Vec<u64>,
+    /// Projection thresholds of inputs and outcome, in deviations: found on synthetic data.
+    pub thresholds: [f64; 2],
+}
+
+/// What the server knows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Known {
+    /// Deviations of inputs and outcome, as released.
+    pub deviations: Option<Vec<f64>>,
+    /// What is served, after the last round.
+    pub served: Option<Served>,
+}
+
+/// A sum over rows with the noise in it, in the units of what was asked.
+struct Heard {
+    sum: Vec<f64>,
+    rows: u64,
+    /// Deviation of the noise of each number.
+    noise: f64,
+}
+
+/// What a rule asks of d inputs and the outcome with these deviations, or before any are known.
+fn asked(rule: &StatisticsRule, deviations: Option<&[f64]>, thresholds: [f64; 2], d: usize) -> Asked {
+    let known = deviations.map_or_else(|| vec![1.0; d + 1], <[f64]>::to_vec);
+    match *rule {
+        StatisticsRule::Plain { bound } => Asked::Products { bounds: vec![bound; d + 1] },
+        StatisticsRule::Inputs { bound } => Asked::Rows { bound },
+        StatisticsRule::Projected { bound, .. }
+        | StatisticsRule::RowNorm { deviations: Deviations::Asked { bound, .. }, .. }
+            if deviations.is_none() =>
+        {
+            Asked::Squares { bound }
+        }
+        StatisticsRule::Projected { .. } => {
+            let [of_inputs, of_outcome] = thresholds;
+            let threshold = |(j, s): (usize, &f64)| s * if j < d { of_inputs } else { of_outcome };
+            Asked::Products { bounds: known.iter().enumerate().map(threshold).collect() }
+        }
+        StatisticsRule::RowNorm { radius, .. } => {
+            Asked::Outer { scales: known, radius: radius * ((d + 1) as f64).sqrt() }
+        }
+    }
+}
+
+/// What a rule asks of d inputs, round by round, and Δ₂ of each. Where deviations are asked for first, the second is in their
+/// units, and where these are thresholds, in units of thresholds.
+pub fn sensitivities(rule: &StatisticsRule, d: usize, adjacency: Adjacency) -> Vec<(&'static str, f64)> {
+    let first = asked(rule, None, [1.0; 2], d);
+    let last = asked(rule, Some(&vec![1.0; d + 1]), [1.0; 2], d);
+    let rounds = if first == last { vec![first] } else { vec![first, last] };
+    let words = |asked: &Asked| match (asked, rule) {
+        (Asked::Squares { .. }, _) => "sums of squares",
+        (Asked::Products { .. }, StatisticsRule::Projected { .. }) => "products in units of the thresholds",
+        (Asked::Products { .. }, _) => "products",
+        (Asked::Outer { .. }, _) => "outer products in deviation units",
+        (Asked::Rows { .. }, _) => "rows",
+    };
+    rounds.iter().map(|asked| (words(asked), asked.sensitivity(d, adjacency))).collect()
+}
+
+impl Statistics {
+    fn d(&self) -> usize {
+        self.problem.family.dimension()
+    }
+
+    /// What is asked with these deviations.
+    fn question(&self, deviations: Option<&[f64]>) -> Asked {
+        asked(&self.settings.rule, deviations, self.thresholds, self.d())
+    }
+
+    /// A total in the units of what was asked, the rows that are in it, and its noise.
+    fn heard(&self, asked: &Asked, answers: &Answers) -> Result<Heard, RunError> {
+        let (d, opening) = (self.d(), matches!(asked, Asked::Squares { .. }));
+        let terms = &self.terms[usize::from(!opening)];
+        let (totals, from): (Vec<&GridVector>, Vec<usize>) = match answers {
+            Answers::Each(each) => each.iter().map(|(client, answer)| (answer, *client)).unzip(),
+            Answers::Sum { total, from } => (vec![total], from.clone()),
+        };
+        let numbers = asked.numbers(d, 1);
+        if totals.iter().any(|total| total.units().len() != numbers) || from.iter().any(|&m| m >= terms.len()) {
+            return Err(misfit());
+        }
+        let rows: u64 = from.iter().map(|&m| self.rows[m]).sum();
+        let variance: f64 = match answers {
+            Answers::Each(_) => from.iter().map(|&m| terms[m].noise_deviation().powi(2)).sum(),
+            Answers::Sum { .. } => {
+                terms.first().map_or(0.0, |t| t.noise_deviation().powi(2) * self.summing.times(from.len()))
+            }
+        };
+        let reach = asked.reach(d, self.adjacency);
+        let middles = asked.middles(d, self.adjacency);
+        let mut sum = vec![0.0; numbers];
+        totals.iter().for_each(|total| sum.iter_mut().zip(total.values()).for_each(|(s, v)| *s += v * reach));
+        sum.iter_mut().zip(middles).for_each(|(s, middle)| *s += rows as f64 * middle);
+        Ok(Heard { sum, rows, noise: reach * variance.sqrt() })
+    }
+
+    /// Deviations from noisy sums of squares.
+    fn deviations(&self, heard: &Heard) -> Vec<f64> {
+        let variances: Vec<f64> = heard.sum.iter().map(|s| s / heard.rows as f64).collect();
+        match self.settings.rule {
+            StatisticsRule::Projected { .. } => {
+                variances.iter().map(|v| if *v > 0.0 { v.sqrt() } else { 0.5 }).collect()
+            }
+            _ => shrunk_deviations(&variances, heard.noise / heard.rows as f64),
+        }
+    }
+
+    /// The statistics, with what is known of their noise.
+    fn noisy(&self, asked: &Asked, heard: Heard) -> Noisy {
+        let d = self.d();
+        match asked {
+            Asked::Outer { scales, radius } => Noisy::outer(&heard.sum, scales, *radius, heard.rows, heard.noise),
+            _ => {
+                let (products, with_outcome) = heard.sum.split_at(linalg::packed(d));
+                Noisy::products(products.to_vec(), with_outcome.to_vec(), heard.noise)
+            }
+        }
+    }
+
+    /// Input perturbation: products of rows that were noised one by one.
+    fn from_rows(&self, bound: f64, answers: &Answers) -> Result<Noisy, RunError> {
+        let (d, Answers::Each(each)) = (self.d(), answers) else { return Err(misfit()) };
+        let reach = Asked::Rows { bound }.reach(d, self.adjacency);
+        let (mut products, mut with_outcome) = (vec![0.0; linalg::packed(d)], vec![0.0; d]);
+        for (_, answer) in each {
+            let values = answer.values();
+            if !values.len().is_multiple_of(d + 1) {
+                return Err(misfit());
+            }
+            for z in values.chunks_exact(d + 1) {
+                for j in 0..d {
+                    let x = reach * z[j];
+                    (0..=j).for_each(|k| products[linalg::place(j, k)] += x * reach * z[k]);
+                    with_outcome[j] += x * reach * z[d];
+                }
+            }
+        }
+        Ok(Noisy::products(products, with_outcome, 0.0))
+    }
+}
+
+impl Algorithm for Statistics {
+    type State = Known;
+    type Query = Asked;
+    type Memory = ();
+
+    fn start(&self) -> Known {
+        Known::default()
+    }
+
+    fn ask(&self, state: &Known) -> Asked {
+        self.question(state.deviations.as_deref())
+    }
+
+    /// Only what this study's rule asks: its kind and its constants, with any deviations.
+    fn check(&self, query: &Asked, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        let alike = match (query, self.question(None), self.question(Some(&vec![1.0; self.d() + 1]))) {
+            (Asked::Squares { .. }, first, _) => *query == first,
+            (Asked::Rows { .. }, _, last) => *query == last,
+            (Asked::Products { .. }, _, Asked::Products { .. }) => true,
+            (Asked::Outer { radius, .. }, _, Asked::Outer { radius: own, .. }) => *radius == own,
+            _ => false,
+        };
+        if !alike || !query.is_sound(self.d()) {
+            return Err(unlike("what this study's rule asks, with deviations over 0"));
+        }
+        check_terms(query.numbers(self.d(), seat.shard.len()), seat)?;
+        check_solver_terms(seat, Grain::Example, 1)
+    }
+
+    fn stage(&self, query: &Asked) -> Option<Stage> {
+        Some(if matches!(query, Asked::Squares { .. }) { Stage::Opening } else { Stage::Main })
+    }
+
+    fn answer(
+        &self,
+        query: &Released<Asked>,
+        (): &(),
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Answer<()>, PrivacyError> {
+        Ok(Answer { outgoing: query.get().send(self.d(), seat, gate)?, draft: () })
+    }
+
+    fn fold(&self, mut state: Known, answers: &Answers) -> Result<Step<Known>, RunError> {
+        let asked = self.ask(&state);
+        let applied = match answers {
+            // A receipt says that an answer was kept, and nothing else.
+            Answers::Each(each) => each.iter().map(|(_, answer)| Total::zeros(0, answer.grid())).collect(),
+            Answers::Sum { .. } => Vec::new(),
+        };
+        let noisy = match asked {
+            Asked::Rows { bound } => self.from_rows(bound, answers)?,
+            _ => {
+                let heard = self.heard(&asked, answers)?;
+                if let Asked::Squares { .. } = asked {
+                    state.deviations = Some(self.deviations(&heard));
+                    return Ok(Step { state, applied });
+                }
+                self.noisy(&asked, heard)
+            }
+        };
+        state.served = Some(noisy.read(self.settings.reading, &self.problem)?);
+        Ok(Step { state, applied })
+    }
+
+    fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
+        Ok(())
+    }
+
+    fn posterior(&self, state: &Known) -> Vec<f64> {
+        state.served.as_ref().map_or_else(|| self.problem.prior.0.clone(), |served| served.natural.clone())
+    }
+
+    fn outcome_variance(&self, state: &Known) -> Option<f64> {
+        state.served.as_ref().and_then(|served| served.variance)
+    }
+}
