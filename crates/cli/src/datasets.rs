@@ -133,9 +133,9 @@ pub(crate) fn list(json: bool) -> String {
     }
     let line = |set: &Set| {
         let place = if set.is_bundled() { "bundled" } else { "to fetch" };
-        format!("{:<10}{:>8}  {:<10}{place:<10}{}\n", set.name, set.rows, set.outcome, set.about)
+        format!("{:<16}{:>8}  {:<10}{place:<10}{}\n", set.name, set.rows, set.outcome, set.about)
     };
-    let head = format!("{:<10}{:>8}  {:<10}{:<10}{}\n", "name", "rows", "outcome", "where", "about");
+    let head = format!("{:<16}{:>8}  {:<10}{:<10}{}\n", "name", "rows", "outcome", "where", "about");
     head + &SETS.iter().map(line).collect::<String>()
 }
 

@@ -7,7 +7,7 @@ pub(crate) struct Set {
     pub(crate) name: &'static str,
     /// What is predicted from what.
     pub(crate) about: &'static str,
-    /// Rows of the file.
+    /// Rows of the file, or those of them that the schema chooses.
     pub(crate) rows: u64,
     /// The outcome's column.
     pub(crate) outcome: &'static str,
@@ -65,12 +65,15 @@ pub(crate) fn find(name: &str) -> Option<&'static Set> {
     SETS.iter().find(|set| set.name == name)
 }
 
-/// The rows and the schema of a bundled set.
+/// The schema and the rows of a bundled set; its rows may be another's, seen by a schema of its own.
 macro_rules! bundled {
     ($name:literal) => {
+        bundled!($name, $name)
+    };
+    ($name:literal, $rows:literal) => {
         (
             include_str!(concat!("../../../data/", $name, ".toml")),
-            Rows::Bundled(include_bytes!(concat!("../../../data/", $name, ".csv.gz"))),
+            Rows::Bundled(include_bytes!(concat!("../../../data/", $rows, ".csv.gz"))),
         )
     };
 }
@@ -86,6 +89,16 @@ const fn uci(
     Set { name, about, rows, outcome, levels, sha256, licence: "CC BY 4.0", citation, address, schema, rows_from }
 }
 
+const WINE: &str = "15ecd108edc3cf3741088a5f9cc30c3aee82d6db538c8c4a19fbe501f500afd1";
+const WINE_ORIGIN: (&str, &str) = (
+    "Cortez, Cerdeira, Almeida, Matos and Reis 2009, doi 10.24432/C56S3T",
+    "https://archive.ics.uci.edu/dataset/186/wine+quality",
+);
+const ABALONE: &str = "58cdf3277b7db342e6225ba4c585208a40929332d7a99da22f4c0391c6db34a2";
+const ABALONE_ORIGIN: (&str, &str) = (
+    "Nash, Sellers, Talbot, Cawthorn and Ford 1994, doi 10.24432/C55C7W",
+    "https://archive.ics.uci.edu/dataset/1/abalone",
+);
 const HOSPITALS: [(&str, u64); 4] =
     [("cleveland", 303), ("hungary", 294), ("switzerland", 123), ("va_long_beach", 200)];
 const SUPPORT2_BY_HAND: &str =
@@ -115,22 +128,31 @@ pub(crate) const SETS: &[Set] = &[
     uci(
         ("wine", "quality of red and white wine"),
         (6_497, "quality", Some(("colour", &[("red", 1_599), ("white", 4_898)]))),
-        "15ecd108edc3cf3741088a5f9cc30c3aee82d6db538c8c4a19fbe501f500afd1",
-        (
-            "Cortez, Cerdeira, Almeida, Matos and Reis 2009, doi 10.24432/C56S3T",
-            "https://archive.ics.uci.edu/dataset/186/wine+quality",
-        ),
+        WINE,
+        WINE_ORIGIN,
         bundled!("wine"),
     ),
     uci(
-        ("abalone", "rings of a sea snail"),
+        ("wine-red", "quality of red wine, ranges of length 10"),
+        (1_599, "quality", None),
+        WINE,
+        WINE_ORIGIN,
+        bundled!("wine-red", "wine"),
+    ),
+    uci(
+        ("wine-white", "quality of white wine, ranges of length 10"),
+        (4_898, "quality", None),
+        WINE,
+        WINE_ORIGIN,
+        bundled!("wine-white", "wine"),
+    ),
+    uci(("abalone", "rings of a sea snail"), (4_177, "rings", None), ABALONE, ABALONE_ORIGIN, bundled!("abalone")),
+    uci(
+        ("abalone-scaled", "rings of a sea snail, ranges of length 10"),
         (4_177, "rings", None),
-        "58cdf3277b7db342e6225ba4c585208a40929332d7a99da22f4c0391c6db34a2",
-        (
-            "Nash, Sellers, Talbot, Cawthorn and Ford 1994, doi 10.24432/C55C7W",
-            "https://archive.ics.uci.edu/dataset/1/abalone",
-        ),
-        bundled!("abalone"),
+        ABALONE,
+        ABALONE_ORIGIN,
+        bundled!("abalone-scaled", "abalone"),
     ),
     uci(
         ("digits", "handwritten digits of 8 by 8 pixels"),
@@ -228,6 +250,27 @@ mod tests {
             }
             assert_eq!(table.rows.len() as u64, set.rows, "{}", set.name);
             assert!(table.rows.iter().all(|row| row.numbers.iter().all(|x| x.abs() < 60.0)), "{}", set.name);
+        }
+    }
+
+    #[test]
+    fn scaled_sets_have_ranges_of_length_10_about_their_published_means() {
+        for (name, inputs) in [("wine-red", 11), ("wine-white", 11), ("abalone-scaled", 7)] {
+            let set = find(name).unwrap();
+            let schema = Schema::from_toml(set.schema).unwrap();
+            let table = read(bundled(set).unwrap(), &schema, false, &[], Reading::Strict).unwrap();
+            assert_eq!((table.rows.width(), table.rows.dense()), (inputs, inputs));
+            let n = table.rows.len() as f64;
+            let columns = (0..inputs).map(|j| table.rows.iter().map(|row| row.numbers[j]).collect::<Vec<f64>>());
+            for (at, column) in columns.chain([table.rows.outcomes().to_vec()]).enumerate() {
+                let (low, high) =
+                    (column.iter().copied().fold(f64::MAX, f64::min), column.iter().copied().fold(f64::MIN, f64::max));
+                assert!((9.5..10.25).contains(&(high - low)), "{name} {at}: {low} to {high}");
+                assert!(
+                    (column.iter().sum::<f64>() / n).abs() < 0.85,
+                    "{name} {at}: printed means are rounded, not others"
+                );
+            }
         }
     }
 

@@ -57,7 +57,7 @@ fn all_sets_are_listed_and_bundled_ones_shown() {
     let text = answer(&at, &["datasets", "list"]);
     let listed = object(&at, &["datasets", "list"]);
     let sets = listed["datasets"].as_array().unwrap();
-    assert_eq!(sets.len(), 7);
+    assert_eq!(sets.len(), 10);
     for set in sets {
         let name = set["name"].as_str().unwrap();
         assert!(text.lines().any(|line| line.starts_with(name)), "{text}");

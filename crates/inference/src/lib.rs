@@ -30,8 +30,9 @@ mod total;
 pub use build::{Built, build};
 pub use client::{Client, Summing, Workshop};
 pub use data::{
-    Column, Dealt, Drawn, Encoded, Federation, Keys, Kind, Missing, Numeric, Outcome, OutcomeKind, Partition, Reading,
-    RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, agree, header, nearest, read, read_inputs,
+    Column, Dealt, Drawn, Encoded, Federation, Keys, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, Partition,
+    Reading, RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, agree, header, nearest, read,
+    read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};

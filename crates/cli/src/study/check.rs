@@ -13,22 +13,27 @@ use std::path::Path;
 
 /// The study in words, or as one object. Header and schema of its data are read, and no row.
 pub(crate) fn text(study: &Study, base: &Path, as_json: bool) -> Result<String, Failure> {
-    let columns = Columns::of(study, base)?;
-    let sites = Sites::declared(study, Some(&columns.schema)).ok().filter(|sites| sites.basis.has_rows());
-    let warnings = |method| private_rows(method).into_iter().chain(too_large(sites.as_ref(), method));
-    let warnings: Vec<String> =
-        columns::not_here(study).into_iter().chain(study.methods.iter().flat_map(warnings)).collect();
-    if as_json {
-        return Ok(format!("{}\n", object(study, &columns, &warnings)));
+    let parts: Vec<Part> = study.by_data().into_iter().map(|part| Part::of(part, base)).collect::<Result<_, _>>()?;
+    let mut warnings: Vec<String> = Vec::new();
+    for warning in parts.iter().flat_map(Part::warnings) {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
     }
-    let mut rows = vec![
-        row("study", format!("{} is sound", study.name)),
-        row("data", words::data(study)),
-        row("columns", columns.words(study.model.bias)),
-        row("clients", words::partition(&study.partition)),
-        row("model", words::model(&study.model)),
-        row("seeds", study.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
-    ];
+    if as_json {
+        return Ok(format!("{}\n", object(study, &parts, &warnings)));
+    }
+    let mut rows = vec![row("study", format!("{} is sound", study.name))];
+    for part in &parts {
+        if parts.len() > 1 {
+            rows.push(row("column", part.study.name.clone()));
+        }
+        rows.push(row("data", words::data(&part.study)));
+        rows.push(row("columns", part.columns.words(study.model.bias)));
+        rows.push(row("clients", words::partition(&part.study.partition)));
+    }
+    rows.push(row("model", words::model(&study.model)));
+    rows.push(row("seeds", study.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")));
     for method in &study.methods {
         rows.push(row("method", method.name.clone()));
         rows.extend(described(method).into_iter().map(|text| row("", text)));
@@ -36,6 +41,34 @@ pub(crate) fn text(study: &Study, base: &Path, as_json: bool) -> Result<String, 
     rows.push(row("always", "for comparison: a constant answer, local only (each client by itself), non-private"));
     rows.extend(warnings.into_iter().map(|text| row("warning", text)));
     Ok(words::table(&rows))
+}
+
+/// A study of one data set, with what its header and schema say.
+struct Part {
+    study: Study,
+    columns: Columns,
+}
+
+impl Part {
+    fn of(study: Study, base: &Path) -> Result<Self, Failure> {
+        let columns = Columns::of(&study, base)?;
+        Ok(Self { study, columns })
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let sites = Sites::declared(&self.study, Some(&self.columns.schema)).ok();
+        let sites = sites.filter(|sites| sites.basis.has_rows());
+        let of = |method| private_rows(method).into_iter().chain(too_large(sites.as_ref(), method));
+        columns::not_here(&self.study).into_iter().chain(self.study.methods.iter().flat_map(of)).collect()
+    }
+
+    fn object(&self) -> serde_json::Value {
+        let inputs = self.columns.schema.inputs(self.study.model.bias);
+        json!({
+            "study": self.study.name, "source": self.study.data.source, "columns": self.columns.header,
+            "inputs": inputs,
+        })
+    }
 }
 
 /// A method in a few lines.
@@ -49,7 +82,7 @@ fn described(method: &Method) -> Vec<String> {
     lines
 }
 
-fn object(study: &Study, columns: &Columns, warnings: &[String]) -> serde_json::Value {
+fn object(study: &Study, parts: &[Part], warnings: &[String]) -> serde_json::Value {
     let methods: Vec<_> = study
         .methods
         .iter()
@@ -64,11 +97,15 @@ fn object(study: &Study, columns: &Columns, warnings: &[String]) -> serde_json::
             })
         })
         .collect();
-    let inputs = columns.schema.inputs(study.model.bias);
-    json!({
-        "study": study.name, "seeds": study.seeds, "columns": columns.header, "inputs": inputs, "methods": methods,
-        "warnings": warnings,
-    })
+    let mut object = json!({ "study": study.name, "seeds": study.seeds, "methods": methods, "warnings": warnings });
+    match parts {
+        [one] => {
+            object["columns"] = one.columns.header.into();
+            object["inputs"] = one.columns.schema.inputs(study.model.bias).into();
+        }
+        several => object["data"] = several.iter().map(Part::object).collect(),
+    }
+    object
 }
 
 /// A δ that is too large for the rows that are known or declared to be there.

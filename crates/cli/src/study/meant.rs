@@ -1,18 +1,18 @@
 //! A study as meant: data, partition, model and methods, checked, with nothing left to be looked up by name.
 
+use super::data::{self, Data};
 use super::fault::{Fault, Source};
 use super::figure::{self, Figure};
 use super::method;
-use super::synthetic::{self, Synthetic};
 use super::typed::{
     ByDrawsOr, ColumnAsTyped, ModelAsTyped, ModelKind, Paper, PartitionAsTyped, PartitionKind, PredictiveWord,
-    RowsAsTyped, SplitAsTyped, StudyAsTyped,
+    StudyAsTyped,
 };
 use super::unroll::{self, Named};
 use crate::failure::Failure;
 use inference::settings::Method;
 use inference::{Expectation, Partition, Predictive, Skew, Split};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Version of the shape of a study file.
 const SCHEMA: i64 = 1;
@@ -41,38 +41,17 @@ pub(crate) struct Study {
     pub(crate) text: String,
 }
 
-/// Where rows come from, and which of them are held out.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Data {
-    /// A bundled or fetched name, or `csv:path`.
-    pub(crate) source: String,
-    pub(crate) schema: Option<PathBuf>,
-    pub(crate) split: Split,
-    /// Draws the split of every run; without it each run's seed does.
-    pub(crate) split_seed: Option<u64>,
-    /// Rows of the source: declared, never counted.
-    pub(crate) declared_rows: Option<DeclaredRows>,
-    pub(crate) declared_inputs: Option<usize>,
-    /// The law of made-up rows.
-    pub(crate) synthetic: Option<Synthetic>,
-}
-
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) partition: Partition,
+    /// In place of the study's.
+    pub(crate) source: Option<String>,
+    /// In place of the study's: how rows are held out, and by which seed.
+    pub(crate) split: Option<(Split, Option<u64>)>,
     /// Of made-up data, in place of the study's number.
     pub(crate) rows_per_client: Option<usize>,
-}
-
-/// Declared numbers of rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum DeclaredRows {
-    /// Of all clients together.
-    All(u64),
-    /// Of each client.
-    Each(Vec<u64>),
 }
 
 /// The likelihood and the prior.
@@ -110,7 +89,7 @@ impl Study {
         let (model, methods) = (model(&typed.model, &source)?, method::all(&typed.methods, &names, &source)?);
         method::check_model((&names, &methods), &model.kind, &source)?;
         Ok(Self {
-            data: data(&typed, &source, &first, &columns)?,
+            data: data::of(&typed, &source, &first, &columns)?,
             partition: first,
             columns,
             figures: figure::all(&typed, &names, &source)?,
@@ -122,6 +101,28 @@ impl Study {
             file,
             text: text.to_owned(),
         })
+    }
+
+    /// The study of one column of the table: its partition, its data, and no other column.
+    pub(crate) fn of_column(&self, column: &Column) -> Self {
+        let (name, partition) = (format!("{}, {}", self.name, column.name), column.partition.clone());
+        let mut one = Self { name, partition, columns: Vec::new(), ..self.clone() };
+        if let Some(source) = &column.source {
+            one.data.source.clone_from(source);
+        }
+        if let Some((split, seed)) = &column.split {
+            (one.data.split, one.data.split_seed) = (split.clone(), *seed);
+        }
+        if let (Some(made), Some(rows)) = (&mut one.data.synthetic, column.rows_per_client) {
+            made.rows_per_client = rows;
+        }
+        one
+    }
+
+    /// The studies of the columns, where these have data of their own; else the study itself.
+    pub(crate) fn by_data(&self) -> Vec<Self> {
+        let own = self.columns.iter().any(|column| column.source.is_some() || column.split.is_some());
+        if own { self.columns.iter().map(|column| self.of_column(column)).collect() } else { vec![self.clone()] }
     }
 }
 
@@ -186,63 +187,6 @@ fn repeated<T: PartialEq>(list: &[T]) -> Option<&T> {
     list.iter().enumerate().find(|(at, item)| list[..*at].contains(item)).map(|(_, item)| item)
 }
 
-fn data(study: &StudyAsTyped, source: &Source<'_>, first: &Partition, columns: &[Column]) -> Result<Data, Fault> {
-    let typed = &study.data;
-    let partitions: Vec<&Partition> = columns.iter().map(|column| &column.partition).chain([first]).collect();
-    let declared_rows = match &typed.declared_rows {
-        None => None,
-        Some(RowsAsTyped::All(rows)) => Some(DeclaredRows::All(*rows)),
-        Some(RowsAsTyped::Each(rows)) => Some(DeclaredRows::Each(rows.clone())),
-    };
-    let none = match &declared_rows {
-        Some(DeclaredRows::All(rows)) => *rows == 0,
-        Some(DeclaredRows::Each(rows)) => rows.is_empty() || rows.contains(&0),
-        None => false,
-    };
-    if none {
-        let message = "declared_rows has a client without rows".to_owned();
-        return Err(source.fault("data.declared_rows", "S004", message, "every client has at least one row"));
-    }
-    Ok(Data {
-        source: typed.source.clone(),
-        schema: typed.schema.clone(),
-        split: split(&typed.split, source)?,
-        split_seed: split_seed(&typed.split, source)?,
-        declared_rows,
-        declared_inputs: typed.declared_inputs,
-        synthetic: synthetic::of(typed, &study.model, &partitions, source)?,
-    })
-}
-
-fn split_seed(typed: &SplitAsTyped, source: &Source<'_>) -> Result<Option<u64>, Fault> {
-    if typed.seed.is_some() && typed.column.is_some() {
-        let message = "a column says which rows are held out: there is nothing to draw".to_owned();
-        return Err(source.fault("data.split.seed", "S011", message, "leave seed out"));
-    }
-    Ok(typed.seed)
-}
-
-fn split(typed: &SplitAsTyped, source: &Source<'_>) -> Result<Split, Fault> {
-    match (typed.test, typed.half, &typed.column, &typed.test_level) {
-        (Some(test), None, None, None) if test > 0.0 && test < 1.0 => Ok(Split::Fraction { test }),
-        (Some(test), None, None, None) => {
-            let message = format!("test is {test}, expected a share of the rows between 0 and 1");
-            Err(source.fault("data.split.test", "S004", message, "for example split = { test = 0.2 }"))
-        }
-        (None, Some(true), None, None) => Ok(Split::Half),
-        (None, None, Some(column), level) => {
-            let test_level = level.clone().unwrap_or_else(|| "test".to_owned());
-            Ok(Split::Column { column: column.clone(), test_level })
-        }
-        _ => Err(source.fault(
-            "data.split",
-            "S011",
-            "split is not one of its three forms".into(),
-            "{ test = 0.2 }, { half = true } or { column = \"split\", test_level = \"test\" }",
-        )),
-    }
-}
-
 /// One partition, or those of the columns.
 fn partitions(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(Partition, Vec<Column>), Fault> {
     let column = |(at, c): (usize, &ColumnAsTyped)| {
@@ -251,7 +195,8 @@ fn partitions(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(Partition, V
             let message = "rows_per_client is over 0, and belongs to made-up data".to_owned();
             return Err(source.fault(&format!("column.{at}.rows_per_client"), "S011", message, "leave it out"));
         }
-        Ok(Column { name: c.name.clone(), partition, rows_per_client: c.rows_per_client })
+        let (source, split) = data::of_column(at, c, &typed.data, source)?;
+        Ok(Column { name: c.name.clone(), partition, source, split, rows_per_client: c.rows_per_client })
     };
     let columns: Vec<Column> = typed.columns.iter().enumerate().map(column).collect::<Result<_, Fault>>()?;
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();

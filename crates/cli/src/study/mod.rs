@@ -4,6 +4,7 @@ mod at_sites;
 mod check;
 pub(crate) mod codes;
 mod columns;
+mod data;
 mod engine;
 mod fault;
 mod figure;
@@ -51,8 +52,20 @@ pub(crate) fn check(path: &Path, json: bool) -> Result<String, Failure> {
 /// `posterity plan`
 pub(crate) fn plan(path: &Path, json: bool) -> Result<String, Failure> {
     let study = Study::open(path)?;
-    let forecast = forecast::Forecast::of(&study, folder(path))?;
-    Ok(if json { forecast.json() } else { forecast.text() })
+    let parts = study.by_data();
+    let of = |part: &Study| {
+        let forecast = forecast::Forecast::of(part, folder(path))?;
+        Ok(if json { forecast.json() } else { forecast.text() })
+    };
+    let plans = parts.iter().map(of).collect::<Result<Vec<String>, Failure>>()?;
+    match plans.as_slice() {
+        [one] => Ok(one.clone()),
+        plans if json => {
+            let plans: Vec<&str> = plans.iter().map(|plan| plan.trim_end()).collect();
+            Ok(format!("{{\"columns\":[{}]}}\n", plans.join(",")))
+        }
+        plans => Ok(plans.join("\n")),
+    }
 }
 
 /// `posterity run`
@@ -63,7 +76,7 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
     }
     if !study.columns.is_empty() {
         return Err(Failure::usage(
-            format!("{} has several columns, and a run has one partition", study.file),
+            format!("{} has several columns, and a run has one data set and one partition", study.file),
             format!("posterity reproduce {}", study.file),
         ));
     }

@@ -19,7 +19,10 @@ const EXAMPLES: [(&str, &str); 24] = [
     ("seeds", "seeds = [1, 2, 3]"),
     ("data", "[data] has source = \"csv:rows.csv\" and split = { test = 0.2 }"),
     ("source", "source = \"heart\", or source = \"csv:rows.csv\" for a file of your own"),
-    ("split", "split = { test = 0.2 }, { half = true } or { column = \"split\", test_level = \"test\" }"),
+    (
+        "split",
+        "split = { test = 0.2 }, { test_rows = 500 }, { half = true } or { column = \"split\", test_level = \"test\" }",
+    ),
     ("model", "[model] has kind = \"logistic\" or kind = \"linear\""),
     ("prior", "prior = { precision = 1.0 } in [model]"),
     ("expectation", "expectation = \"mixture\" or { draws = 100 }"),

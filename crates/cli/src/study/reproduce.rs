@@ -1,7 +1,8 @@
 //! `posterity reproduce`: a published table run again, cell by cell, beside the paper's numbers.
 
 use super::at_sites;
-use super::meant::{Column, Study};
+use super::engine::Engine;
+use super::meant::Study;
 use super::run;
 use super::store::write_whole;
 use crate::arguments::ReproduceArguments;
@@ -116,19 +117,16 @@ pub(crate) struct Cell {
 pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
     let Some(name) = arguments.name.as_deref().filter(|_| !arguments.list) else { return Ok(list(json)) };
     let mut study = open(name)?;
+    let base = super::folder(Path::new(name));
     if let Some(seed) = arguments.seed {
         study.seeds = vec![seed];
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
     let mut cells = Vec::new();
     let (mut cpu_seconds, mut reports, mut at_sites) = (0.0, Vec::new(), String::new());
-    for Column { name: column, partition, rows_per_client } in columns(&study) {
+    for (column, one, engine) in opened(&study, base)? {
         let folder = out.join(super::store::file_name(&column));
-        let mut one = Study { name: format!("{}, {column}", study.name), partition, ..study.clone() };
-        if let (Some(made), Some(rows)) = (&mut one.data.synthetic, rows_per_client) {
-            made.rows_per_client = rows;
-        }
-        let results = run::into(&one, super::open(&one, Path::new("."))?.as_ref(), &folder, json)?;
+        let results = run::into(&one, engine.as_ref(), &folder, json)?;
         cpu_seconds += results.methods.iter().map(|m| m.cpu_seconds).sum::<f64>();
         cells.extend(cells_of(&study, &column, &results));
         at_sites += &at_sites::table(&column, &results);
@@ -169,13 +167,21 @@ fn open(name: &str) -> Result<Study, Failure> {
     Err(Failure::usage(format!("there is no table `{name}`"), hint))
 }
 
-/// The columns, or the one partition under the study's own name.
-fn columns(study: &Study) -> Vec<Column> {
-    if study.columns.is_empty() {
-        let (name, partition) = (study.name.clone(), study.partition.clone());
-        return vec![Column { name, partition, rows_per_client: None }];
-    }
-    study.columns.clone()
+/// A column's name, its study, and its opened data.
+type Opened = (String, Study, Box<dyn Engine>);
+
+/// The columns, or of the one partition under the study's own name. All are opened before
+/// the first is run, so that data which do not fit are refused at once.
+fn opened(study: &Study, base: &Path) -> Result<Vec<Opened>, Failure> {
+    let open = |(name, one): (String, Study)| {
+        let engine = super::open(&one, base)?;
+        Ok((name, one, engine))
+    };
+    let alone = || Study { name: format!("{0}, {0}", study.name), ..study.clone() };
+    let columns = study.columns.iter().map(|column| (column.name.clone(), study.of_column(column)));
+    let columns: Vec<(String, Study)> = columns.collect();
+    let columns = if columns.is_empty() { vec![(study.name.clone(), alone())] } else { columns };
+    columns.into_iter().map(open).collect()
 }
 
 fn cells_of(study: &Study, column: &str, results: &Results) -> Vec<Cell> {

@@ -1,10 +1,12 @@
 //! The clients of a study as declared: how many, and how many training rows each has, from public numbers alone.
 
+use super::data::DeclaredRows;
 use super::fault::{Fault, Source};
-use super::meant::{DeclaredRows, Study};
+use super::meant::Study;
 use crate::registry::{self, Set};
 use inference::settings::{Batching, DeltaRule, Method, Schedule};
 use inference::{Partition, Schema, Skew, Split};
+use std::collections::BTreeMap;
 
 /// Clients as declared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,11 +126,12 @@ fn fault(study: &Study, path: &str, message: &str) -> Fault {
     };
     Source::new(study.file.clone(), &study.text).fault(path, "S012", message.to_owned(), hint)
 }
-use std::collections::BTreeMap;
 
 /// Training rows of each client, and where they come from.
 fn counted(study: &Study, schema: Option<&Schema>) -> Result<(Vec<u64>, Basis), Fault> {
-    let set = registry::find(&study.data.source);
+    // A schema of the study's own may choose among the rows, and nobody knows how many it takes.
+    let chosen = study.data.schema.is_some() && schema.is_some_and(|schema| schema.only().is_some());
+    let set = registry::find(&study.data.source).filter(|_| !chosen);
     let split = &study.data.split;
     match (&study.data.declared_rows, &study.partition) {
         (Some(DeclaredRows::Each(each)), partition) => listed(study, each, clients(partition, set)),
@@ -168,13 +171,15 @@ fn listed(study: &Study, each: &[u64], clients: Option<usize>) -> Result<(Vec<u6
             "declare one number for each client, or the total",
         ));
     }
-    Ok((each.iter().map(|&rows| trained(&study.data.split, rows)).collect(), Basis::Declared))
+    let (split, all) = (&study.data.split, each.iter().sum());
+    Ok((each.iter().map(|&rows| kept_of(split, rows, all).unwrap_or(rows)).collect(), Basis::Declared))
 }
 
 /// The clients of a column whose values are known. A drawn split leaves about its share at each of them.
 fn by_level(levels: &[(&str, u64)], split: &Split, at_most: &BTreeMap<String, usize>) -> (Vec<u64>, Basis) {
     let most = |name: &str| at_most.get(name).map_or(u64::MAX, |most| *most as u64);
-    match levels.iter().map(|(name, rows)| Some(kept(split, *rows)?.min(most(name)))).collect() {
+    let all = levels.iter().map(|(_, rows)| rows).sum();
+    match levels.iter().map(|(name, rows)| Some(kept_of(split, *rows, all)?.min(most(name)))).collect() {
         Some(rows) => (rows, Basis::Estimated),
         None => (vec![1; levels.len()], Basis::Clients),
     }
@@ -200,6 +205,11 @@ fn trained(split: &Split, rows: u64) -> u64 {
 
 fn kept(split: &Split, rows: u64) -> Option<u64> {
     split.kept(usize::try_from(rows).ok()?).map(|rows| rows as u64)
+}
+
+/// About the training rows of a part of them.
+fn kept_of(split: &Split, part: u64, all: u64) -> Option<u64> {
+    split.kept_of(usize::try_from(part).ok()?, usize::try_from(all).ok()?).map(|rows| rows as u64)
 }
 
 /// The training rows of each client.

@@ -107,21 +107,22 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// The data of a study. Held-out rows are so many that the split has the share that it asks for.
+    /// The data of a study. Held-out rows are so many that the split has the share or the number that it asks for.
     pub(super) fn open(study: &Study, made: &Synthetic) -> Result<Self, Failure> {
-        let share = match study.data.split {
-            Split::Fraction { test } => test,
-            Split::Half => 0.5,
-            Split::Column { .. } => {
-                let hint = "split = { test = 0.2 } or { half = true }";
-                return Err(Failure::usage("made-up rows have no column to split by", hint));
-            }
-        };
         let Partition::Even { clients } = study.partition else {
             return Err(Failure::usage("made-up rows are dealt out evenly", "kind = \"even\""));
         };
         let Synthetic { rows_per_client: rows, inputs, effect_variance, noise_deviation } = *made;
-        let held_out = (share / (1.0 - share) * (clients * rows) as f64).round() as usize;
+        let of_share = |share: f64| (share / (1.0 - share) * (clients * rows) as f64).round() as usize;
+        let held_out = match study.data.split {
+            Split::Fraction { test } => of_share(test),
+            Split::Half => of_share(0.5),
+            Split::Rows { test } => test,
+            Split::Column { .. } => {
+                let hint = "split = { test = 0.2 }, { test_rows = 500 } or { half = true }";
+                return Err(Failure::usage("made-up rows have no column to split by", hint));
+            }
+        };
         let law = SyntheticLinear { clients, rows, held_out, inputs, effect_variance, noise_deviation };
         let first_seed = study.seeds.first().copied().unwrap_or(1);
         Ok(Self { law, inputs: made.names(), prior_precision: study.model.prior_precision, first_seed })

@@ -42,6 +42,10 @@ pub(crate) struct StudyAsTyped {
 pub(crate) struct ColumnAsTyped {
     pub(crate) name: String,
     pub(crate) partition: PartitionAsTyped,
+    /// In place of the study's.
+    pub(crate) source: Option<String>,
+    /// In place of the study's.
+    pub(crate) split: Option<SplitAsTyped>,
     /// Of made-up data, in place of the study's number.
     pub(crate) rows_per_client: Option<usize>,
 }
@@ -93,12 +97,13 @@ pub(crate) enum RowsAsTyped {
     Each(Vec<u64>),
 }
 
-/// `split`: one of `{ test = 0.2 }`, `{ half = true }`, `{ column = "split", test_level = "test" }`; the first two may
-/// have a seed.
+/// `split`: one of `{ test = 0.2 }`, `{ test_rows = 500 }`, `{ half = true }`, `{ column = "split", test_level = "test" }`;
+/// the first three may have a seed.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SplitAsTyped {
     pub(crate) test: Option<f64>,
+    pub(crate) test_rows: Option<usize>,
     pub(crate) half: Option<bool>,
     pub(crate) column: Option<String>,
     pub(crate) test_level: Option<String>,

@@ -253,6 +253,7 @@ pub(crate) fn data(study: &Study) -> String {
     let held_out = match &study.data.split {
         Split::Fraction { test } => format!("{} of the rows held out", shortest(*test)),
         Split::Half => "half of the rows held out".to_owned(),
+        Split::Rows { test } => format!("{test} rows held out"),
         Split::Column { column, test_level } => format!("rows with {column} = {test_level} held out"),
     };
     let by = study.data.split_seed.map_or_else(String::new, |seed| format!(", drawn once by seed {seed}"));

@@ -12,7 +12,8 @@ pub enum Reading {
     /// Every row becomes a legal one, and none is lost: for agents, where an error or a count would tell about a row.
     ///
     /// A level that is not known is no level (all zeros); a number that cannot be read is a missing one; a row without
-    /// a readable outcome becomes all zeros, bias and all, so that it adds nothing to a linear predictor's gradient.
+    /// a readable outcome, or one that the schema's `only` leaves out, becomes all zeros, bias and all, so that it adds
+    /// nothing to a linear predictor's gradient.
     Lenient,
 }
 
@@ -51,16 +52,12 @@ impl<'a> Encoder<'a> {
         outcome: &str,
         rows: &mut Rows,
     ) -> Result<bool, DataError> {
-        if self.reading == Reading::Strict && self.schema.outcome().drop_missing && is_missing(outcome) {
-            return Ok(false);
+        if self.schema.outcome().drop_missing && is_missing(outcome) {
+            return self.leave_out(rows);
         }
+        let Some(outcome) = self.outcome(line, outcome)? else { return self.leave_out(rows) };
         self.numbers.clear();
         self.ones.clear();
-        let Some(outcome) = self.outcome(line, outcome)? else {
-            self.numbers.resize(self.dense, 0.0);
-            rows.push(Row { numbers: &self.numbers, ones: &[], outcome: self.default_outcome() })?;
-            return Ok(true);
-        };
         let mut first = self.dense;
         for (column, cell) in self.schema.columns().iter().zip(cells) {
             let place = Place { line, column: &column.name };
@@ -78,6 +75,15 @@ impl<'a> Encoder<'a> {
         }
         rows.push(Row { numbers: &self.numbers, ones: &self.ones, outcome })?;
         Ok(true)
+    }
+
+    /// A line that is no row: nothing in a strict reading, false; all zeros in a lenient one, true.
+    pub(crate) fn leave_out(&self, rows: &mut Rows) -> Result<bool, DataError> {
+        if self.reading == Reading::Lenient {
+            let numbers = vec![0.0; self.dense];
+            rows.push(Row { numbers: &numbers, ones: &[], outcome: self.default_outcome() })?;
+        }
+        Ok(self.reading == Reading::Lenient)
     }
 
     fn numeric(&mut self, place: Place<'_>, numeric: &Numeric, cell: &str, flag: usize) -> Result<(), DataError> {
@@ -160,7 +166,7 @@ fn number(cell: &str) -> Option<f64> {
 }
 
 /// The place of a level: by its letters, or, where both are numbers, by their value (1 and 1.0).
-fn level(levels: &[String], cell: &str) -> Option<usize> {
+pub(crate) fn level(levels: &[String], cell: &str) -> Option<usize> {
     levels.iter().position(|level| level == cell).or_else(|| {
         let value = number(cell)?;
         levels.iter().position(|level| number(level) == Some(value))

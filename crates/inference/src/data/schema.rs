@@ -26,6 +26,16 @@ pub struct Schema {
     outcome: Outcome,
     columns: Vec<Column>,
     record_id: Option<String>,
+    only: Option<Only>,
+}
+
+/// Which rows of a table belong: those with this level in this column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Only {
+    /// A column of the schema; one that is ignored is fine.
+    pub column: String,
+    /// Its value in rows that belong; all others are left out.
+    pub level: String,
 }
 
 /// What is predicted.
@@ -137,6 +147,11 @@ impl Schema {
     /// The column that tells which record a row is, if there is one. It is never an input, and its cells never leave.
     pub fn record_id(&self) -> Option<&str> {
         self.record_id.as_deref()
+    }
+
+    /// Which rows of a table belong; all, where the schema does not say.
+    pub fn only(&self) -> Option<&Only> {
+        self.only.as_ref()
     }
 
     /// True if the schema says what the column of this name is.

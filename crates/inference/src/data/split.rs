@@ -21,6 +21,11 @@ pub enum Split {
     },
     /// ⌊n/2⌋ rows are held out, drawn by the seed.
     Half,
+    /// So many rows are held out, drawn by the seed.
+    Rows {
+        /// How many.
+        test: usize,
+    },
 }
 
 impl Split {
@@ -28,7 +33,7 @@ impl Split {
     pub fn column(&self) -> Option<&str> {
         match self {
             Self::Column { column, .. } => Some(column),
-            Self::Fraction { .. } | Self::Half => None,
+            Self::Fraction { .. } | Self::Half | Self::Rows { .. } => None,
         }
     }
 
@@ -37,7 +42,16 @@ impl Split {
         match self {
             Self::Fraction { test } => Some(n.saturating_sub(whole(test * n as f64))),
             Self::Half => Some(n.saturating_sub(whole(0.5 * n as f64))),
+            Self::Rows { test } => Some(n.saturating_sub(*test)),
             Self::Column { .. } => None,
+        }
+    }
+
+    /// About how many of a part of n rows are for training, where that follows from their numbers.
+    pub fn kept_of(&self, part: usize, n: usize) -> Option<usize> {
+        match self {
+            Self::Rows { test } => Some(part.saturating_sub(whole(*test as f64 * part as f64 / n.max(1) as f64))),
+            Self::Fraction { .. } | Self::Half | Self::Column { .. } => self.kept(part),
         }
     }
 
@@ -45,8 +59,13 @@ impl Split {
     pub fn rows(&self, table: &Encoded, seed: u64) -> Result<(Vec<usize>, Vec<usize>), DataError> {
         let n = table.rows.len();
         match self {
-            Self::Fraction { test } => drawn(n, *test, seed),
-            Self::Half => drawn(n, 0.5, seed),
+            Self::Fraction { test } if !(*test > 0.0 && *test < 1.0) => {
+                let what = format!("a share of {test} is held out, expected one between 0 and 1");
+                Err(DataError::Split { what, hint: "0.2 is usual".into() })
+            }
+            Self::Fraction { test } => drawn(n, whole(test * n as f64), seed),
+            Self::Half => drawn(n, whole(0.5 * n as f64), seed),
+            Self::Rows { test } => drawn(n, *test, seed),
             Self::Column { column, test_level } => {
                 let values = table.column(column)?;
                 let (test, train): (Vec<usize>, Vec<usize>) = (0..n).partition(|row| values[*row] == *test_level);
@@ -59,16 +78,11 @@ impl Split {
     }
 }
 
-/// ⌊share · n⌋ rows for testing, by a shuffle.
-fn drawn(n: usize, share: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>), DataError> {
-    if !(share > 0.0 && share < 1.0) {
-        let what = format!("a share of {share} is held out, expected one between 0 and 1");
-        return Err(DataError::Split { what, hint: "0.2 is usual".into() });
-    }
-    let held_out = whole(share * n as f64);
+/// So many rows for testing, by a shuffle.
+fn drawn(n: usize, held_out: usize, seed: u64) -> Result<(Vec<usize>, Vec<usize>), DataError> {
     if held_out == 0 || held_out >= n {
         let what = format!("{held_out} of {n} rows would be held out, expected at least one row on each side");
-        return Err(DataError::Split { what, hint: "take another share, or more rows".into() });
+        return Err(DataError::Split { what, hint: "hold out another share or number, or take more rows".into() });
     }
     let mut order: Vec<usize> = (0..n).collect();
     shuffle(&mut order, seed, Purpose::Split);
@@ -95,7 +109,8 @@ mod tests {
     #[test]
     fn the_count_is_exact_and_every_row_is_on_one_side() {
         let table = table(101, 30);
-        for (split, held_out) in [(Split::Fraction { test: 0.2 }, 20), (Split::Half, 50)] {
+        for (split, held_out) in [(Split::Fraction { test: 0.2 }, 20), (Split::Half, 50), (Split::Rows { test: 7 }, 7)]
+        {
             let (train, test) = split.rows(&table, 7).unwrap();
             assert_eq!((test.len(), split.kept(101)), (held_out, Some(101 - held_out)));
             let mut all = [train, test].concat();
@@ -104,6 +119,8 @@ mod tests {
             assert_eq!(split.rows(&table, 7), split.rows(&table, 7));
             assert_ne!(split.rows(&table, 7), split.rows(&table, 8));
         }
+        let parts = [30, 71].map(|part| Split::Rows { test: 50 }.kept_of(part, 101).unwrap());
+        assert_eq!((parts, Split::Half.kept_of(30, 101)), ([16, 36], Some(15)));
     }
 
     #[test]
@@ -116,6 +133,10 @@ mod tests {
         for share in [0.0, 1.0, -0.1, f64::NAN, 0.01] {
             let error = Split::Fraction { test: share }.rows(&table, 0).unwrap_err();
             assert_eq!(error.code(), "D007", "{share}");
+        }
+        for test in [0, 12, 13] {
+            let error = Split::Rows { test }.rows(&table, 0).unwrap_err();
+            assert!(error.to_string().contains(&format!("{test} of 12 rows")), "{error}");
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Reading a table: comma-separated text with a header, gzipped or not, into encoded rows.
 
-use crate::data::encode::{Encoder, Reading, is_missing};
+use crate::data::encode::{Encoder, Reading, is_missing, level};
 use crate::data::keys::{Keys, RecordId};
 use crate::data::line::Lines;
 use crate::data::nearest::nearest;
-use crate::data::schema::{Kind, Schema};
+use crate::data::schema::{Kind, Only, Schema};
 use crate::{DataError, Rows};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 /// No header is longer.
@@ -52,7 +52,8 @@ impl Encoded {
 ///
 /// One line is one slot, and nothing on it reaches another. A strict reading passes over blank lines and stops at broken
 /// ones, and wants one row at least; a lenient one makes a row of each line, of no line no row, so that files which differ
-/// in one line become tables that differ in one row.
+/// in one line become tables that differ in one row. Lines that the schema's `only` leaves out are no rows of a strict
+/// reading, and rows of zeros in a lenient one.
 pub fn read(
     reader: impl Read,
     schema: &Schema,
@@ -66,7 +67,7 @@ pub fn read(
     let (mut encoder, mut rows) = Encoder::new(schema, bias, reading)?;
     let mut kept: Vec<Vec<String>> = vec![Vec::new(); keep.len()];
     let mut records = Records { reading, seen: BTreeMap::new(), ids: Vec::new() };
-    let mut slots = Vec::new();
+    let (mut slots, mut selection) = (Vec::new(), Selection::of(schema));
     while lines.advance()? {
         if reading == Reading::Strict {
             if lines.is_blank() {
@@ -78,7 +79,12 @@ pub fn read(
         let cells = texts(&lines, reading)?;
         let cell = |place: Option<usize>| place.and_then(|i| cells.get(i).copied()).unwrap_or("");
         let inputs: Vec<&str> = places.columns.iter().map(|place| cell(*place)).collect();
-        if encoder.push(line, &inputs, cell(Some(places.outcome)), &mut rows)? {
+        let is_row = if selection.takes(cell(places.only)) {
+            encoder.push(line, &inputs, cell(Some(places.outcome)), &mut rows)?
+        } else {
+            encoder.leave_out(&mut rows)?
+        };
+        if is_row {
             slots.push(line - FIRST_ROW);
             if let (Some(column), Some(place)) = (schema.record_id(), places.record) {
                 records.push(line, column, cell(Some(place)))?;
@@ -89,12 +95,57 @@ pub fn read(
         }
     }
     if rows.is_empty() && reading == Reading::Strict {
+        selection.check()?;
         return Err(DataError::Table { line: None, what: "the table has no rows".into() });
     }
     let keys = Keys::of_slots(slots);
     let keys = if places.record.is_some() { keys.with_records(records.ids) } else { keys };
     let columns = keep.iter().map(|name| (*name).to_owned()).zip(kept).collect();
     Ok(Encoded { rows, keys, inputs: schema.inputs(bias), columns })
+}
+
+/// Values of the column of `only` that a hint may choose from.
+const MOST_SEEN: usize = 100;
+
+/// Which lines are rows, by the schema's `only`.
+struct Selection<'a> {
+    only: Option<&'a Only>,
+    taken: bool,
+    /// Other values of its column.
+    seen: BTreeSet<String>,
+}
+
+impl<'a> Selection<'a> {
+    fn of(schema: &'a Schema) -> Self {
+        Self { only: schema.only(), taken: false, seen: BTreeSet::new() }
+    }
+
+    /// True if the line with this cell is a row.
+    fn takes(&mut self, cell: &str) -> bool {
+        let Some(only) = self.only else { return true };
+        let takes = level(std::slice::from_ref(&only.level), cell).is_some();
+        self.taken |= takes;
+        if !takes && !self.taken && self.seen.len() < MOST_SEEN {
+            self.seen.insert(cell.to_owned());
+        }
+        takes
+    }
+
+    /// Refuses a level that no line of a strict reading has, with the one that was meant.
+    fn check(&self) -> Result<(), DataError> {
+        let Some(Only { column, level }) = self.only.filter(|_| !self.taken && !self.seen.is_empty()) else {
+            return Ok(());
+        };
+        let hint = match nearest(level, self.seen.iter().map(String::as_str)) {
+            Some(close) => format!("did you mean `{close}`? The schema's `only` wants `{level}`"),
+            None => format!("the schema's `only` wants `{level}`, and the file has `{}`", cut(&self.list())),
+        };
+        Err(DataError::Column { column: column.clone(), what: "has the level of `only` in no row", hint })
+    }
+
+    fn list(&self) -> String {
+        self.seen.iter().map(String::as_str).collect::<Vec<_>>().join("`, `")
+    }
 }
 
 /// The names in a table's first line. Nothing else is looked at.
@@ -137,6 +188,7 @@ struct Places {
     columns: Vec<Option<usize>>,
     outcome: usize,
     record: Option<usize>,
+    only: Option<usize>,
     keep: Vec<usize>,
 }
 
@@ -153,6 +205,7 @@ impl Places {
             columns,
             outcome: must(&schema.outcome().column)?,
             record: schema.record_id().map(must).transpose()?,
+            only: schema.only().map(|only| must(&only.column)).transpose()?,
             keep: keep.iter().map(|name| must(name)).collect::<Result<_, _>>()?,
         };
         if let Some(id) = schema.record_id().filter(|id| keep.contains(id)) {
@@ -377,6 +430,37 @@ mod tests {
         assert!(outside.to_string().contains("between 0 and 10"), "{outside}");
         let lenient = read(&b"x,y\n1,11\n2,\n"[..], &schema, false, &[], Reading::Lenient).unwrap();
         assert_eq!(lenient.rows.outcomes(), [1.0, 0.0]);
+    }
+
+    const SELECTED: &str = r#"
+        outcome = { column = "y", bounds = [0, 10], centre = 5, scale = 5 }
+        only = { colour = "red" }
+        column = [
+            { name = "x", kind = "numeric", centre = 0, scale = 1 },
+            { name = "colour", kind = "ignore" },
+        ]
+    "#;
+
+    #[test]
+    fn only_rows_of_the_level_are_read_and_an_agent_loses_none() {
+        let schema = Schema::from_toml(SELECTED).unwrap();
+        // A line of another level need not fit the schema: it is no row.
+        let lines = "x,colour,y\n1,red,10\nx,white,99\n3, red ,0\n4,,5\n";
+        let table = read(lines.as_bytes(), &schema, true, &["colour"], Reading::Strict).unwrap();
+        assert_eq!((table.rows.outcomes(), table.keys.slots()), (&[1.0, -1.0][..], &[0, 2][..]));
+        assert_eq!((table.inputs.len(), table.column("colour").unwrap()), (2, &["red".to_owned(), "red".into()][..]));
+        let lenient = read(lines.as_bytes(), &schema, true, &[], Reading::Lenient).unwrap();
+        assert_eq!((lenient.rows.outcomes(), lenient.keys.slots()), (&[1.0, 0.0, -1.0, 0.0][..], &[0, 1, 2, 3][..]));
+        assert_eq!((dense(&lenient, 1), dense(&lenient, 2)), (vec![0.0, 0.0], vec![3.0, 1.0]));
+        let refused = |text: &str| read(text.as_bytes(), &schema, true, &[], Reading::Strict).unwrap_err();
+        let error = refused("x,colour,y\n1,Red,10\n2,white,9\n");
+        assert!(error.to_string().contains("`colour` has the level of `only` in no row"), "{error}");
+        assert!(error.hint().contains("did you mean `Red`?"), "{}", error.hint());
+        assert!(refused("x,y\n1,10\n").to_string().contains("`colour` is not in the file"));
+        assert!(refused("x,colour,y\n").to_string().contains("no rows"));
+        let names = header(&b"x,y\n"[..]).unwrap();
+        assert!(agree(&names, &schema, &[]).is_err(), "told from the header alone");
+        assert_eq!(read(&b"x,colour,y\n1,white,3\n"[..], &schema, true, &[], Reading::Lenient).unwrap().rows.len(), 1);
     }
 
     fn small(text: &str, reading: Reading) -> Result<Encoded, DataError> {

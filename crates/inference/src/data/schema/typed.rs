@@ -1,9 +1,10 @@
 //! A schema as typed in TOML, and the checks that make it one as meant.
 
-use super::{Column, Kind, Missing, Numeric, Outcome, OutcomeKind, Schema};
+use super::{Column, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, Schema};
 use crate::DataError;
 use crate::data::nearest::nearest;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use toml::Spanned;
 
 /// Reads and checks a schema. Errors name the line.
@@ -25,7 +26,8 @@ pub(super) fn read(text: &str) -> Result<Schema, DataError> {
         columns.push(column);
     }
     let record_id = typed.record_id.map(|name| record_id(name, text, &outcome, &columns)).transpose()?;
-    let schema = Schema { outcome, columns, record_id };
+    let only = typed.only.map(|only| selected(only, text, &columns)).transpose()?;
+    let schema = Schema { outcome, columns, record_id, only };
     if schema.inputs(false).is_empty() {
         let what = "no column is an input".to_owned();
         let hint = "give at least one column the kind `numeric` or `category`".to_owned();
@@ -47,12 +49,39 @@ fn record_id(name: Spanned<String>, text: &str, outcome: &Outcome, columns: &[Co
     Ok(name)
 }
 
+/// The rows that belong: one level of one declared column.
+fn selected(typed: Spanned<BTreeMap<String, String>>, text: &str, columns: &[Column]) -> Result<Only, DataError> {
+    let line = line_of(text, typed.span().start);
+    let typed = typed.into_inner();
+    let wrong = |what: String, hint: String| Err(Wrong::new(what, hint).at(line));
+    let Some((column, level)) = typed.iter().next().filter(|_| typed.len() == 1) else {
+        let what = format!("only names {} columns, expected one", typed.len());
+        return wrong(what, "for example only = { colour = \"red\" }".into());
+    };
+    let Some(found) = columns.iter().find(|other| other.name == *column) else {
+        let declare = format!("declare it: {{ name = \"{column}\", kind = \"ignore\" }}");
+        let close = nearest(column, columns.iter().map(|column| column.name.as_str()));
+        let hint =
+            close.map_or_else(|| declare.clone(), |close| format!("did you mean `{close}`? Otherwise {declare}"));
+        return wrong(format!("only names `{column}`, which is none of the columns"), hint);
+    };
+    if let Kind::Category { levels, .. } = &found.kind
+        && !levels.contains(level)
+    {
+        let close = nearest(level, levels.iter().map(String::as_str));
+        let hint = close.map_or_else(|| "name one of its levels".into(), |close| format!("did you mean `{close}`?"));
+        return wrong(format!("only wants `{level}`, which is no level of column `{column}`"), hint);
+    }
+    Ok(Only { column: column.clone(), level: level.clone() })
+}
+
 /// The file as typed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SchemaAsTyped {
     outcome: Spanned<OutcomeAsTyped>,
     record_id: Option<Spanned<String>>,
+    only: Option<Spanned<BTreeMap<String, String>>>,
     #[serde(default)]
     column: Vec<Spanned<ColumnAsTyped>>,
 }
@@ -302,6 +331,18 @@ mod tests {
         let input = "column = [{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1 }]\n";
         for learnt in ["a", "y"] {
             refused(&format!("{OUTCOME}{input}\nrecord_id = \"{learnt}\""), 4, "never learnt from");
+        }
+        for (only, words) in [
+            ("{ b = \"x\" }", "kind = \"ignore\""),
+            ("{ y = \"1\" }", "none of the columns"),
+            ("{ }", "names 0 columns, expected one"),
+            ("{ a = \"1\", c = \"x\" }", "names 2 columns"),
+            ("{ c = \"X\" }", "did you mean `x`?"),
+            ("{ a = 1 }", "in double quotes"),
+        ] {
+            let columns = "column = [{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1 },\n\
+                           { name = \"c\", kind = \"category\", levels = [\"x\"] }]";
+            refused(&format!("{OUTCOME}\nonly = {only}\n{columns}"), 3, words);
         }
         refused("[outcome]\ncolumn = \"y\"\nlevels = [\"0\"\n", 3, "");
     }

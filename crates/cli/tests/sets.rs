@@ -1,0 +1,123 @@
+//! Tables over several data sets: columns with their own rows, chosen by level and held out by count.
+
+mod common;
+
+use common::room::Room;
+use serde_json::Value;
+
+const STUDY: &str = r#"
+schema = 1
+[study]
+name = "sets"
+seeds = [1, 2]
+[data]
+source = "wine-red"
+split = { test_rows = 1500 }
+[[column]]
+name = "red"
+partition = { kind = "even", clients = 3 }
+[[column]]
+name = "snails"
+source = "abalone-scaled"
+split = { test_rows = 4000, seed = 7 }
+partition = { kind = "even", clients = 4 }
+[model]
+kind = "linear"
+bias = false
+[[method]]
+name = "likelihood"
+algorithm = "pvi"
+solver = "likelihood"
+covariance = "full"
+schedule = "synchronous"
+rounds = 1
+local = { optimiser = "natural" }
+privacy = { unit = "example", adjacency = "substitute", epsilon = [1, 1000], delta = 1e-4, clip = 200.0 }
+"#;
+
+fn refused(room: &Room, words: &[&str], code: &str, said: &str) {
+    let output = room.posterity(words);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && text.contains(&format!("error[{code}]")), "{words:?}: {text}");
+    assert!(text.contains(said), "{words:?}: {text}");
+}
+
+#[test]
+fn check_and_plan_speak_of_every_columns_data() {
+    let room = Room::new("told", STUDY);
+    let told = room.told(&["check", "study.toml"]);
+    for words in
+        ["sets, red", "wine-red, 1500 rows held out", "abalone-scaled, 4000 rows held out, drawn once by seed 7"]
+    {
+        assert!(told.contains(words), "{told}");
+    }
+    let told = room.answer(&["check", "study.toml", "--json"]);
+    let inputs = |at: usize| told["data"][at]["inputs"].as_array().unwrap().len();
+    assert_eq!((inputs(0), inputs(1)), (11, 7), "{told}");
+    let told = room.told(&["plan", "study.toml"]);
+    assert!(told.contains("3 with 33 training rows each, 99 together"), "{told}");
+    assert!(told.contains("4 with 44 to 45 training rows each, 177 together"), "{told}");
+    let told = room.answer(&["plan", "study.toml", "--json"]);
+    assert_eq!((&told["columns"][0]["rows"][2], &told["columns"][1]["parameters"]), (&33.into(), &7.into()), "{told}");
+    refused(&room, &["run", "study.toml"], "C001", "posterity reproduce study.toml");
+}
+
+#[test]
+fn every_column_is_run_on_its_own_rows() {
+    let room = Room::new("run", STUDY);
+    let told = room.answer(&["reproduce", "study.toml", "--out", "out", "--json"]);
+    let folder = |column: &str| {
+        let of =
+            |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with(column).then(|| entry.path());
+        let entries = std::fs::read_dir(room.0.join("out")).unwrap();
+        entries.filter_map(Result::ok).find_map(of).unwrap()
+    };
+    for (column, source, rows, held_out) in [("red", "wine-red", 99, 1500), ("snails", "abalone-scaled", 177, 4000)] {
+        let results = std::fs::read_to_string(folder(column).join("results.json")).unwrap();
+        let data = serde_json::from_str::<Value>(&results).unwrap()["data"].clone();
+        assert_eq!(data["source"], source);
+        assert_eq!((&data["train_rows"], &data["test_rows"]), (&rows.into(), &held_out.into()), "{data}");
+        assert!(told["cells"].as_array().unwrap().iter().any(|cell| cell["column"] == column), "{told}");
+    }
+}
+
+#[test]
+fn columns_that_cannot_be_are_refused_before_anything_is_run() {
+    let own = "source = \"abalone-scaled\"";
+    for (name, from, to, code, words) in [
+        ("levels", own, "source = \"adult\"", "C001", "needs an outcome that is a number"),
+        ("name", own, "source = \"abalonee\"", "D009", "did you mean `abalone`"),
+        ("made up", own, "source = \"synthetic-linear\"", "S011", "under [data]"),
+        ("schema", "[data]\n", "[data]\nschema = \"mine.toml\"\n", "S011", "are those of one source"),
+        ("declared", "[data]\n", "[data]\ndeclared_rows = 9\n", "S011", "are those of one source"),
+        ("two forms", "test_rows = 4000", "test_rows = 4000, half = true", "S011", "one of its four forms"),
+        ("level", "test_rows = 4000", "test_rows = 4000, test_level = \"x\"", "S011", "one of its four forms"),
+        ("none", "test_rows = 4000", "test_rows = 0", "S004", "at least one row"),
+        ("all", "test_rows = 4000", "test_rows = 4177", "D007", "4177 of 4177 rows"),
+    ] {
+        assert!(STUDY.contains(from), "{from}");
+        let room = Room::new(name, &STUDY.replacen(from, to, 1));
+        refused(&room, &["reproduce", "study.toml", "--out", "out"], code, words);
+        assert!(!room.0.join("out").exists(), "{name}: something was run");
+    }
+}
+
+#[test]
+fn a_file_of_ones_own_is_read_from_the_studys_folder_and_chosen_from_by_level() {
+    let schema = "outcome = { column = \"y\", bounds = [0, 10], centre = 5, scale = 1 }\nonly = { ward = \"a\" }\n\
+                  column = [\n{ name = \"x\", kind = \"numeric\", centre = 0, scale = 1 },\n\
+                  { name = \"ward\", kind = \"ignore\" },\n]\n";
+    let rows: String =
+        (0..60).map(|i| format!("{},{},{}\n", i % 7, if i % 3 == 0 { "b" } else { "a" }, i % 10)).collect();
+    let study = STUDY.replace("abalone-scaled", "csv:mine.csv").replace("test_rows = 4000", "test_rows = 20");
+    let room = Room::new("own", "");
+    let folder = room.0.join("inner");
+    std::fs::create_dir(&folder).unwrap();
+    for (name, text) in [("study.toml", study), ("mine.toml", schema.into()), ("mine.csv", format!("x,ward,y\n{rows}"))]
+    {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    room.answer(&["reproduce", "inner/study.toml", "--out", "out", "--json"]);
+    std::fs::write(folder.join("mine.toml"), schema.replace("\"a\"", "\"A\"")).unwrap();
+    refused(&room, &["reproduce", "inner/study.toml", "--out", "other"], "D004", "did you mean `a`");
+}
