@@ -39,7 +39,7 @@ struct Trouble {
 enum Lie {
     /// It hides a client from all.
     Hides,
-    /// It tells one node something else than the others.
+    /// It tells node 1 alone that it holds the seed of a client that never came.
     Equivocates,
 }
 
@@ -132,18 +132,23 @@ impl World {
 
     fn lie(&mut self, number: u32, to: Party, message: Message) -> Message {
         let Body::Holdings { node, held } = &message.body else { return message };
-        let told = match self.trouble.liar {
-            Some(Lie::Hides) if number == 0 => true,
-            Some(Lie::Equivocates) if number == 0 => to == Party::Node(1),
-            _ => false,
-        };
-        let hidden = u64::from(number) + 1;
-        if !told || !held.contains(hidden) {
+        if number != 0 {
             return message;
         }
-        let mut fewer = Members::none(self.assembly.cohort().clients());
-        held.iter().filter(|client| *client != hidden).for_each(|client| assert!(fewer.insert(client)));
-        Message { body: Body::Holdings { node: *node, held: fewer }, ..message }
+        let clients = 0..self.assembly.cohort().clients();
+        let mut told = held.clone();
+        match self.trouble.liar {
+            Some(Lie::Hides) => {
+                told = Members::none(clients.end);
+                held.iter().filter(|client| *client != 1).for_each(|client| assert!(told.insert(client)));
+            }
+            Some(Lie::Equivocates) if to == Party::Node(1) => {
+                let absent = |client: &u64| !held.contains(*client) && self.assembly.vector_node(*client) != 0;
+                clients.clone().find(absent).map(|client| told.insert(client));
+            }
+            _ => {}
+        }
+        Message { body: Body::Holdings { node: *node, held: told }, ..message }
     }
 
     /// Delivers one letter, any of those under way.
@@ -262,7 +267,7 @@ fn trouble(kind: u64) -> Trouble {
         3 => Trouble { silent: 25, ..calm },
         4 => Trouble { down: 4, doubled: 10, ..calm },
         5 => Trouble { liar: Some(Lie::Hides), doubled: 10, ..calm },
-        6 => Trouble { liar: Some(Lie::Equivocates), ..calm },
+        6 => Trouble { liar: Some(Lie::Equivocates), silent: 25, ..calm },
         _ => Trouble { lost: 20, doubled: 30, down: 2, silent: 8, liar: None },
     }
 }

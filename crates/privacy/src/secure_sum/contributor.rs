@@ -46,32 +46,26 @@ impl Contributor {
     ) -> Result<Self, PrivacyError> {
         assembly.check(session)?;
         let one = outgoing.into_contribution()?;
+        check_contribution(assembly, session, &one)?;
         let mut stream = source.stream(&session.context("seeds", one.place.site(), context))?;
-        Self::split(assembly, session, Nonce::of(session), &one, &mut stream)
+        Ok(Self::split(assembly, session, Nonce::of(session), one, &mut stream))
     }
 
-    /// Splits a contribution whose terms are this assembly's.
+    /// Splits a contribution that was checked.
     pub(super) fn split(
         assembly: &Assembly,
         session: &Session,
         nonce: Nonce,
-        one: &Contribution,
+        one: Contribution,
         stream: &mut NoiseStream,
-    ) -> Result<Self, PrivacyError> {
-        check_terms(assembly, one)?;
+    ) -> Self {
         let client = one.place.site();
-        if !one.place.is_of(&session.run, session.round) || client >= assembly.cohort().clients() {
-            return Err(PrivacyError::Shape {
-                found: format!("a contribution of site {client}, or of another round"),
-                expected: format!("one of {} clients, for round {}", assembly.cohort().clients(), session.round),
-            });
-        }
-        let mut value = Zeroizing::new(one.input.iter().map(|&unit| unit as u64).collect::<Vec<_>>());
+        let mut value = Zeroizing::new(one.input.into_iter().map(|unit| unit as u64).collect::<Vec<_>>());
         value.iter_mut().zip(&one.noise).for_each(|(v, &noise)| *v = v.wrapping_add(noise as u64));
         let vector_node = assembly.vector_node(client);
         let sealed = |node| Sealed { node, seed: Seed::draw(stream), held: false };
         let seeds = assembly.nodes_but(vector_node).map(sealed).collect();
-        Ok(Self { session: *session, nonce, client, vector_node, value, seeds, done: false })
+        Self { session: *session, nonce, client, vector_node, value, seeds, done: false }
     }
 
     /// What is not known to be held: at first all seeds. To be sent at the beginning, and again after a silence; the
@@ -144,19 +138,31 @@ impl Contributor {
     }
 }
 
-/// A contribution must be charged for the event, have the shape, and carry the noise that the terms name.
-fn check_terms(assembly: &Assembly, one: &Contribution) -> Result<(), PrivacyError> {
+/// A contribution must be charged for the event, have the shape, and carry the noise that the terms name; and it must be
+/// one of the cohort's clients', for the session's round.
+pub(super) fn check_contribution(
+    assembly: &Assembly,
+    session: &Session,
+    one: &Contribution,
+) -> Result<(), PrivacyError> {
     check_match(one, assembly.event(), assembly.shape())?;
     let cohort = match assembly.noise() {
         SumNoise::Nodes => None,
         SumNoise::Clients => Some(*assembly.cohort()),
     };
-    if one.cohort == cohort {
-        return Ok(());
+    if one.cohort != cohort {
+        return Err(PrivacyError::WrongGate {
+            what: "a contribution with other noise than the sum's, or sized for another cohort",
+            gate: "secure sum",
+            hint: "curator gates for noise of the nodes, share gates of the very cohort for noise of the clients",
+        });
     }
-    Err(PrivacyError::WrongGate {
-        what: "a contribution with other noise than the sum's, or sized for another cohort",
-        gate: "secure sum",
-        hint: "curator gates for noise of the nodes, share gates of the very cohort for noise of the clients",
-    })
+    let (client, clients) = (one.place.site(), assembly.cohort().clients());
+    if !one.place.is_of(&session.run, session.round) || client >= clients {
+        return Err(PrivacyError::Shape {
+            found: format!("a contribution of site {client}, or of another round"),
+            expected: format!("one of {clients} clients, for round {}", session.round),
+        });
+    }
+    Ok(())
 }

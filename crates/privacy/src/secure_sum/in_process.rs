@@ -1,10 +1,10 @@
 //! The secure sum of one round in one process: the same machines, with messages handed over by hand.
 
-use super::contributor::Contributor;
+use super::contributor::{Contributor, check_contribution};
 use super::mask::Nonce;
 use super::message::{Body, Effect, Message, Party};
 use super::{Assembly, Members, Node, Opener, Session, SumError, SumNoise, node_noise};
-use crate::gate::{check_match, sensitivity_units};
+use crate::gate::sensitivity_units;
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
 use crate::outgoing::Contribution;
 use crate::record::{NoiseCall, Tape};
@@ -64,7 +64,7 @@ impl SecureSum {
     /// Adds one client's contribution: one of each site, on these very terms, for this round.
     pub fn add(&mut self, outgoing: Outgoing) -> Result<(), PrivacyError> {
         let one = outgoing.into_contribution()?;
-        check_match(&one, self.assembly.event(), self.assembly.shape())?;
+        check_contribution(&self.assembly, &self.session, &one)?;
         if self.arrived.contains(one.place.site()) {
             return Err(PrivacyError::Shape {
                 found: "a second contribution of the same site".into(),
@@ -72,10 +72,9 @@ impl SecureSum {
             });
         }
         let client = one.place.site();
-        let contributor = Contributor::split(&self.assembly, &self.session, self.nonce, &one, &mut self.seeds)?;
         match &mut self.taped {
             Some(taped) => taped.contributions.push(one),
-            None => self.hand_over(client, contributor)?,
+            None => self.hand_over(one)?,
         }
         self.arrived.insert(client);
         Ok(())
@@ -108,7 +107,9 @@ impl SecureSum {
     }
 
     /// A client's whole dialogue with the nodes: seeds, and the vector when they are held.
-    fn hand_over(&mut self, client: u64, mut contributor: Contributor) -> Result<(), SumError> {
+    fn hand_over(&mut self, one: Contribution) -> Result<(), SumError> {
+        let client = one.place.site();
+        let mut contributor = Contributor::split(&self.assembly, &self.session, self.nonce, one, &mut self.seeds);
         let mut letters = contributor.unconfirmed();
         while let Some(effect) = letters.pop() {
             let Effect::Send { to: Party::Node(node), message } = effect else { continue };
@@ -144,11 +145,7 @@ impl SecureSum {
             false => node_noise = noise,
         }
         self.start(&node_noise);
-        for one in &contributions {
-            let contributor = Contributor::split(&self.assembly, &self.session, self.nonce, one, &mut self.seeds)?;
-            self.hand_over(one.place.site(), contributor)?;
-        }
-        Ok(())
+        Ok(contributions.into_iter().try_for_each(|one| self.hand_over(one))?)
     }
 
     fn start(&mut self, noise: &[Vec<i64>]) {
@@ -157,11 +154,10 @@ impl SecureSum {
     }
 
     fn node(&mut self, number: u32) -> Result<&mut Node, SumError> {
-        let expected = format!("one of {} nodes", self.assembly.nodes());
         self.nodes.get_mut(number as usize).ok_or_else(|| SumError::Misdirected {
             what: "a message",
             found: format!("node {number}"),
-            expected,
+            expected: "one of the sum's nodes".into(),
         })
     }
 }

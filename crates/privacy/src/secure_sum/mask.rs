@@ -12,7 +12,7 @@ use std::fmt;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// AES blocks that are expanded at a time: they and the words that they are added to stay in the innermost cache.
-const BLOCKS: usize = 256;
+const BLOCKS: usize = 128;
 
 /// The widest ciphers take so many blocks at once, and fewer one by one: to expand some more is faster.
 const AT_ONCE: usize = 64;
@@ -79,13 +79,13 @@ impl Mask<'_> {
 /// manifest therefore expands to other words (for another session, unless 96 bits of SHA-256 collide).
 pub(super) struct Masks {
     nonce: Nonce,
-    blocks: [aes::Block; BLOCKS],
+    blocks: [[aes::Block; BLOCKS]; 2],
     streams: Vec<Stream>,
 }
 
 impl Masks {
     pub(super) fn new(nonce: Nonce) -> Self {
-        Self { nonce, blocks: [aes::Block::default(); BLOCKS], streams: Vec::with_capacity(SIDE_BY_SIDE) }
+        Self { nonce, blocks: [[aes::Block::default(); BLOCKS]; 2], streams: Vec::with_capacity(SIDE_BY_SIDE) }
     }
 
     /// into + Σ masks, modulo 2^64.
@@ -112,30 +112,36 @@ impl Masks {
                 return;
             }
             for part in into.chunks_mut(2 * BLOCKS) {
-                let blocks = &mut self.blocks[..part.len().div_ceil(2).next_multiple_of(AT_ONCE)];
-                for stream in &mut self.streams {
-                    stream.write_keystream_blocks(blocks);
-                    join_words(part, blocks, &join);
+                let used = part.len().div_ceil(2).next_multiple_of(AT_ONCE);
+                for streams in self.streams.chunks_mut(2) {
+                    if streams.len() == 1 {
+                        self.blocks[1].fill(aes::Block::default());
+                    }
+                    for (stream, blocks) in streams.iter_mut().zip(&mut self.blocks) {
+                        stream.write_keystream_blocks(&mut blocks[..used]);
+                    }
+                    join_words(part, &self.blocks, &join);
                 }
             }
         }
     }
 }
 
-/// Joins words with blocks of two words each.
+/// Joins words with the sums of two masks, whose blocks are two words each.
 #[inline(always)]
-fn join_words(part: &mut [u64], blocks: &[aes::Block], join: &impl Fn(u64, u64) -> u64) {
+fn join_words(part: &mut [u64], [one, two]: &[[aes::Block; BLOCKS]; 2], join: &impl Fn(u64, u64) -> u64) {
     let words = |block: &aes::Block| {
         let both = u128::from_le_bytes(block.0);
         [both as u64, (both >> 64) as u64]
     };
     let (pairs, last) = part.as_chunks_mut::<2>();
-    for (pair, block) in pairs.iter_mut().zip(blocks) {
-        let [low, high] = words(block);
-        *pair = [join(pair[0], low), join(pair[1], high)];
+    for ((pair, one), two) in pairs.iter_mut().zip(one).zip(two) {
+        let ([a, b], [c, d]) = (words(one), words(two));
+        *pair = [join(pair[0], a.wrapping_add(c)), join(pair[1], b.wrapping_add(d))];
     }
-    if let (Some(word), Some(block)) = (last.first_mut(), blocks.get(pairs.len())) {
-        *word = join(*word, words(block)[0]);
+    let at = pairs.len();
+    if let (Some(word), Some(one), Some(two)) = (last.first_mut(), one.get(at), two.get(at)) {
+        *word = join(*word, words(one)[0].wrapping_add(words(two)[0]));
     }
 }
 
@@ -143,12 +149,132 @@ impl Drop for Masks {
     /// Everything that depends on a seed is overwritten by what the zero key gives. (The ciphers' own wiping, byte by
     /// byte at every change of key, takes longer than to expand a hundred words.)
     fn drop(&mut self) {
-        let public = Mask { client: 0, node: 0, seed: &Seed::default() };
+        let public = Aes128Enc::new(&Array([0; 16]));
         self.streams.clear();
-        self.streams.extend((0..SIDE_BY_SIDE).map(|_| public.stream(self.nonce)));
+        self.streams.extend((0..SIDE_BY_SIDE).map(|_| Stream::inner_iv_init(public.clone(), &Array([0; 16]))));
         if let Some(stream) = self.streams.first_mut() {
-            stream.write_keystream_blocks(&mut self.blocks);
+            self.blocks.iter_mut().for_each(|blocks| stream.write_keystream_blocks(blocks));
         }
         std::hint::black_box((&self.streams, &self.blocks));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::{NoiseContext, NoiseSource, Seeded};
+
+    const WORDS: usize = 1_000_000;
+
+    fn session() -> Session {
+        Session { run: [1; 16], round: 2, attempt: 3, manifest: [4; 32] }
+    }
+
+    fn seeds(count: usize) -> Vec<Seed> {
+        let mut stream = Seeded::new(1).stream(&NoiseContext::default()).unwrap();
+        (0..count).map(|_| Seed::draw(&mut stream)).collect()
+    }
+
+    fn mask(session: &Session, seed: &Seed, client: u64, node: u32, words: usize) -> Vec<u64> {
+        let mut into = vec![0; words];
+        Masks::new(Nonce::of(session)).add([Mask { client, node, seed }].into_iter(), &mut into);
+        into
+    }
+
+    /// How many deviations Pearson's statistic of the bytes lies from its mean, 255.
+    fn chi_square(words: &[u64]) -> f64 {
+        let mut counts = [0_u64; 256];
+        words.iter().flat_map(|word| word.to_le_bytes()).for_each(|byte| counts[usize::from(byte)] += 1);
+        let expected = words.len() as f64 * 8.0 / 256.0;
+        let statistic: f64 = counts.iter().map(|&c| (c as f64 - expected).powi(2) / expected).sum();
+        (statistic - 255.0) / 510.0_f64.sqrt()
+    }
+
+    /// How many deviations the number of equal bits lies from half, for the worst of the 64 places.
+    fn worst_bit(a: &[u64], b: &[u64]) -> f64 {
+        let deviation = (a.len() as f64).sqrt() / 2.0;
+        (0..64)
+            .map(|bit| {
+                let equal = a.iter().zip(b).filter(|(a, b)| (*a ^ *b) >> bit & 1 == 0).count();
+                ((equal as f64 - a.len() as f64 / 2.0) / deviation).abs()
+            })
+            .fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn the_shares_at_all_nodes_but_one_are_uniform_and_independent_of_the_vector() {
+        // Four nodes; node 0 gets the vector, nodes 1 to 3 seeds. The vector is as far from uniform as can be.
+        let (session, seeds, value) = (session(), seeds(3), 12_345);
+        let masks: Vec<Vec<u64>> = (1..).zip(&seeds).map(|(node, seed)| mask(&session, seed, 8, node, WORDS)).collect();
+        let mut vector = vec![value; WORDS];
+        let all = (1..).zip(&seeds).map(|(node, seed)| Mask { client: 8, node, seed });
+        Masks::new(Nonce::of(&session)).subtract(all, &mut vector);
+        let shares = [&vector, &masks[0], &masks[1], &masks[2]];
+        for (i, a) in shares.iter().enumerate() {
+            assert!(chi_square(a).abs() < 6.0, "share {i}");
+            for (j, b) in shares.iter().enumerate().skip(i + 1) {
+                assert!(worst_bit(a, b) < 6.0, "shares {i} and {j}");
+            }
+        }
+        // Without node 3: what the three others have adds up to a uniform vector. With it: to the value.
+        let sum = |shares: &[&Vec<u64>]| -> Vec<u64> {
+            (0..WORDS).map(|i| shares.iter().fold(0_u64, |sum, share| sum.wrapping_add(share[i]))).collect()
+        };
+        assert!(chi_square(&sum(&shares[..3])).abs() < 6.0);
+        assert_eq!(sum(&shares), vec![value; WORDS]);
+        // The check itself can fail: a mask of 63 bits, and one that repeats another's bit.
+        assert!(chi_square(&masks[0].iter().map(|word| word >> 1).collect::<Vec<_>>()) > 6.0);
+        assert!(worst_bit(&masks[0], &masks[0].iter().map(|word| word ^ 6).collect::<Vec<_>>()) > 6.0);
+    }
+
+    #[test]
+    fn a_seed_that_is_replayed_anywhere_else_expands_to_other_words() {
+        let (here, seed) = (session(), &seeds(1)[0]);
+        let original = mask(&here, seed, 1, 2, 3);
+        let elsewhere = [
+            mask(&Session { run: [9; 16], ..here }, seed, 1, 2, 3),
+            mask(&Session { round: 9, ..here }, seed, 1, 2, 3),
+            mask(&Session { attempt: 9, ..here }, seed, 1, 2, 3),
+            mask(&Session { manifest: [9; 32], ..here }, seed, 1, 2, 3),
+            mask(&here, seed, 2, 2, 3),
+            mask(&here, seed, 1, 1, 3),
+        ];
+        for other in elsewhere {
+            assert!(original.iter().all(|word| !other.contains(word)));
+        }
+        assert_eq!(mask(&here, seed, 1, 2, 3), original);
+    }
+
+    #[test]
+    fn masks_are_the_same_in_any_company_and_for_any_length() {
+        let (session, seeds) = (session(), seeds(19));
+        let long: Vec<Vec<u64>> = (0..).zip(&seeds).map(|(c, seed)| mask(&session, seed, c, 0, 1000)).collect();
+        for (count, words) in [(1, 1), (2, 2), (3, 127), (8, 128), (9, 257), (19, 1000)] {
+            let mut into = vec![7; words];
+            let some = (0..).zip(&seeds[..count]).map(|(client, seed)| Mask { client, node: 0, seed });
+            Masks::new(Nonce::of(&session)).add(some, &mut into);
+            let expected = |i: usize| long[..count].iter().fold(7_u64, |sum, mask| sum.wrapping_add(mask[i]));
+            assert!(into.iter().enumerate().all(|(i, word)| *word == expected(i)), "{count} masks, {words} words");
+        }
+    }
+
+    #[test]
+    fn a_mask_is_aes_in_counter_mode_as_others_know_it() {
+        use aes::cipher::BlockCipherEncrypt;
+        let (session, seed) = (session(), &seeds(1)[0]);
+        let words = mask(&session, seed, 0x0102, 3, 4);
+        let cipher = Aes128Enc::new(&Array(seed.0));
+        for (counter, pair) in (0_u32..).zip(words.chunks(2)) {
+            let mut block = [0_u8; 16];
+            block[..12].copy_from_slice(&session.digest()[..12]);
+            block[0] ^= 0x02;
+            block[1] ^= 0x01;
+            block[8] ^= 3;
+            block[12..].copy_from_slice(&counter.to_be_bytes());
+            let mut block = Array(block);
+            cipher.encrypt_block(&mut block);
+            let bytes: Vec<u8> = pair.iter().flat_map(|word| word.to_le_bytes()).collect();
+            assert_eq!(bytes, block.0);
+        }
     }
 }

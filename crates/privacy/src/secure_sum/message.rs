@@ -175,12 +175,12 @@ impl Words {
     pub(super) fn fingerprint(&self) -> u64 {
         const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
         let mut lanes = [0_u64, 1, 2, 3];
-        for chunk in self.0.chunks(4) {
-            for (lane, word) in lanes.iter_mut().zip(chunk) {
-                *lane = (*lane ^ word).wrapping_mul(ODD).rotate_left(29);
-            }
+        let stir = |lane: u64, word: u64| (lane ^ word).wrapping_mul(ODD).rotate_left(29);
+        let (fours, rest) = self.0.as_chunks::<4>();
+        for [a, b, c, d] in fours {
+            lanes = [stir(lanes[0], *a), stir(lanes[1], *b), stir(lanes[2], *c), stir(lanes[3], *d)];
         }
-        lanes.iter().fold(0, |all: u64, lane| (all ^ lane).wrapping_mul(ODD).rotate_left(29))
+        rest.iter().chain(&lanes).fold(0, |all, word| stir(all, *word))
     }
 }
 

@@ -3,9 +3,13 @@
 
 use crate::common::{charge, context, gaussian_event, shape_for};
 use privacy::noise::{NoiseContext, Seeded};
-use privacy::secure_sum::{Assembly, Contributor, Effect, Message, Node, Opener, Party, Session, SumNoise};
+use privacy::secure_sum::{
+    Assembly, Body, Contributor, Effect, Message, Node, NodeRecord, Opener, Party, Session, SumError, SumNoise,
+    node_noise,
+};
 use privacy::{
-    Adjacency, Bounded, Cohort, CuratorGate, Gate, Grain, NoiseMultiplier, Outgoing, Sampling, ShareGate, Steps, Unit,
+    Adjacency, Bounded, Cohort, CuratorGate, Gate, Grain, NoiseMultiplier, Outgoing, PrivacyError, Sampling, ShareGate,
+    Steps, Unit,
 };
 
 /// The noise multiplier of all these sums.
@@ -26,14 +30,23 @@ pub(crate) fn assembly(cohort: Cohort, nodes: u32, noise: SumNoise, dimension: u
 
 /// What a client sends: ±2^−k in each coordinate, which the grid holds exactly, through the gate of the terms.
 pub(crate) fn contribution(assembly: &Assembly, client: u64, round: u64, seed: u64) -> Outgoing {
+    gated(assembly, &units(assembly, client), &context(client, round), seed)
+}
+
+/// What a client of round 1 sends that has these integers.
+pub(crate) fn contribution_of(assembly: &Assembly, client: u64, units: &[i64]) -> Outgoing {
+    gated(assembly, units, &context(client, 1), 3)
+}
+
+fn gated(assembly: &Assembly, units: &[i64], place: &NoiseContext, seed: u64) -> Outgoing {
     let (shape, event) = (*assembly.shape(), assembly.event());
-    let values: Vec<f64> = units(assembly, client).iter().map(|&u| shape.grid().value(u)).collect();
+    let values: Vec<f64> = units.iter().map(|&u| shape.grid().value(u)).collect();
     let sum = Bounded::whole(shape, &values).unwrap();
-    let (mut source, place) = (Seeded::new(seed), context(client, round));
+    let mut source = Seeded::new(seed);
     match assembly.noise() {
-        SumNoise::Nodes => CuratorGate::new(charge(event), shape, &mut source, &place).unwrap().send(&sum).unwrap(),
+        SumNoise::Nodes => CuratorGate::new(charge(event), shape, &mut source, place).unwrap().send(&sum).unwrap(),
         SumNoise::Clients => {
-            ShareGate::new(charge(event), shape, assembly.cohort(), &mut source, &place).unwrap().send(&sum).unwrap()
+            ShareGate::new(charge(event), shape, assembly.cohort(), &mut source, place).unwrap().send(&sum).unwrap()
         }
     }
 }
@@ -61,14 +74,6 @@ pub(crate) fn contributor(assembly: &Assembly, session: &Session, client: u64, s
     Contributor::new(assembly, session, outgoing, &mut Seeded::new(seed), &context).unwrap()
 }
 
-/// All nodes of a session, freshly started.
-pub(crate) fn nodes(assembly: &Assembly, session: &Session, seed: u64) -> Vec<Node> {
-    let context = sum_context(session.round, session.attempt);
-    (0..assembly.nodes())
-        .map(|n| Node::start(assembly, session, n, None, &mut Seeded::new(seed), &context).unwrap().0)
-        .collect()
-}
-
 /// An opener of a session.
 pub(crate) fn opener(assembly: &Assembly, session: &Session) -> Opener {
     Opener::new(assembly, session).unwrap()
@@ -90,4 +95,103 @@ pub(crate) fn add_up<'a>(vectors: impl IntoIterator<Item = &'a Vec<i64>>, dimens
         total.iter_mut().zip(vector).for_each(|(t, v)| *t = t.wrapping_add(*v));
     }
     total
+}
+
+/// One session with all its parties, and letters that are delivered in order.
+pub(crate) struct Table {
+    pub(crate) assembly: Assembly,
+    pub(crate) session: Session,
+    pub(crate) clients: Vec<Contributor>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) opener: Opener,
+    pub(crate) opened: Vec<Vec<i64>>,
+    pub(crate) kept: Vec<Option<NodeRecord>>,
+    pub(crate) errors: Vec<SumError>,
+}
+
+impl Table {
+    /// A session in which nothing has happened.
+    pub(crate) fn new(assembly: &Assembly, round: u64, attempt: u64) -> Self {
+        let session = session(assembly, round, attempt);
+        let clients = (0..assembly.cohort().clients()).map(|c| contributor(assembly, &session, c, 3)).collect();
+        let (mut nodes, mut kept) = (Vec::new(), Vec::new());
+        for number in 0..assembly.nodes() {
+            let context = sum_context(round, attempt);
+            let (node, effects) = Node::start(assembly, &session, number, None, &mut Seeded::new(5), &context).unwrap();
+            let [Effect::Persist(record)] = effects.as_slice() else { panic!("a start is kept first: {effects:?}") };
+            nodes.push(node);
+            kept.push(Some(record.clone()));
+        }
+        let (opened, errors) = (Vec::new(), Vec::new());
+        let opener = opener(assembly, &session);
+        Self { assembly: assembly.clone(), session, clients, nodes, opener, opened, kept, errors }
+    }
+
+    /// A message of this session.
+    pub(crate) fn message(&self, body: Body) -> Message {
+        Message { session: self.session, body }
+    }
+
+    /// Delivers letters and all that follow from them, except those that are lost.
+    pub(crate) fn deliver(&mut self, first: Vec<(Party, Message)>, lost: impl Fn(Party, &Message) -> bool) {
+        let mut post = std::collections::VecDeque::from(first);
+        while let Some((to, message)) = post.pop_front() {
+            if lost(to, &message) {
+                continue;
+            }
+            let effects = match to {
+                Party::Client(client) => self.clients[client as usize].handle(&message),
+                Party::Node(node) => self.nodes[node as usize].handle(message),
+                Party::Opener => self.opener.handle(&message),
+            };
+            let effects = effects.unwrap_or_else(|error| {
+                self.errors.push(error);
+                Vec::new()
+            });
+            for effect in effects {
+                match effect {
+                    Effect::Send { to, message } => post.push_back((to, message)),
+                    Effect::Persist(record) => {
+                        let place = record.node as usize;
+                        self.kept[place] = Some(record);
+                    }
+                    Effect::Opened { total, .. } => self.opened.push(total.into_inner().units().to_vec()),
+                }
+            }
+        }
+    }
+
+    /// These clients send everything.
+    pub(crate) fn contribute(&mut self, clients: &[u64]) {
+        for &client in clients {
+            self.deliver(letters(self.clients[client as usize].unconfirmed()), |_, _| false);
+        }
+    }
+
+    /// All nodes are told to close.
+    pub(crate) fn close(&mut self, lost: impl Fn(Party, &Message) -> bool) {
+        let close = self.message(Body::Close);
+        let all = (0..self.assembly.nodes()).map(|node| (Party::Node(node), close.clone())).collect();
+        self.deliver(all, lost);
+    }
+
+    /// A node goes down and comes back with what it had kept.
+    pub(crate) fn restart(&mut self, node: u32) -> Result<(), PrivacyError> {
+        let context = sum_context(self.session.round, self.session.attempt);
+        let last = self.kept[node as usize].as_ref();
+        let (back, effects) = Node::start(&self.assembly, &self.session, node, last, &mut Seeded::new(5), &context)?;
+        self.nodes[node as usize] = back;
+        self.deliver(letters(effects), |_, _| false);
+        Ok(())
+    }
+
+    /// The plain sum of some clients' integers and of all nodes' noise.
+    pub(crate) fn plain(&self, clients: &[u64]) -> Vec<i64> {
+        let context = sum_context(self.session.round, self.session.attempt);
+        let inputs: Vec<Vec<i64>> = clients.iter().map(|&client| units(&self.assembly, client)).collect();
+        let noise: Vec<Vec<i64>> = (0..self.assembly.nodes())
+            .map(|n| node_noise(&self.assembly, &self.session, n, &mut Seeded::new(5), &context).unwrap())
+            .collect();
+        add_up(inputs.iter().chain(&noise), self.assembly.shape().dimension())
+    }
 }

@@ -1,0 +1,330 @@
+//! The secure sum driven by hand: letters doubled, overtaken and lost, clients that drop out, nodes that go down or lie.
+
+mod common;
+#[path = "common/sums.rs"]
+mod sums;
+
+use privacy::noise::Seeded;
+use privacy::secure_sum::{Body, Contributor, Effect, Members, Message, Node, NodeRecord, Party, Progress, SumError};
+use privacy::{Assembly, Cohort, PrivacyError, SumNoise};
+use sums::{Table, assembly, contribution, contributor, letters, session, sum_context};
+
+/// Five clients of which one may drop out, three nodes.
+fn terms() -> Assembly {
+    assembly(Cohort::new(5, 1, 1).unwrap(), 3, SumNoise::Nodes, 4)
+}
+
+fn nothing_lost(_: Party, _: &Message) -> bool {
+    false
+}
+
+/// The seed that a client has for a node.
+fn seed_letter(table: &Table, client: u64, node: u32) -> Message {
+    let all = letters(table.clients[client as usize].unconfirmed());
+    all.into_iter().find(|(to, _)| *to == Party::Node(node)).unwrap().1
+}
+
+#[test]
+fn duplicates_and_any_order_change_nothing() {
+    let mut table = Table::new(&terms(), 1, 0);
+    let mut all: Vec<_> = (0..5).flat_map(|c| letters(table.clients[c].unconfirmed())).collect();
+    all.reverse();
+    let twice: Vec<_> = all.iter().cloned().chain(all.clone()).collect();
+    table.deliver(twice, nothing_lost);
+    assert!(table.clients.iter().all(Contributor::is_done) && table.errors.is_empty());
+    // Lists and confirmations overtake the close: nodes 1 and 2 have closed before node 0 hears of it.
+    let close = table.message(Body::Close);
+    let order = [1, 2, 2, 0, 0, 1].map(|node| (Party::Node(node), close.clone()));
+    table.deliver(order.to_vec(), nothing_lost);
+    let again: Vec<_> = table.nodes.iter().flat_map(|node| letters(node.unconfirmed())).collect();
+    table.deliver(again, nothing_lost);
+    assert_eq!(table.opened, [table.plain(&[0, 1, 2, 3, 4])]);
+    assert!(table.errors.is_empty(), "{:?}", table.errors);
+}
+
+#[test]
+fn another_message_in_the_place_of_an_earlier_one_is_refused_by_name() {
+    let mut table = Table::new(&terms(), 1, 0);
+    let other = contributor(&terms(), &table.session, 0, 99);
+    table.contribute(&[0]);
+    let (_, seed) = letters(other.unconfirmed()).remove(0);
+    let from = Party::Client(0);
+    assert_eq!(table.nodes[1].handle(seed).unwrap_err(), SumError::Conflict { what: "seed", from });
+    let mut forged = contributor(&terms(), &table.session, 0, 99);
+    let vector = (1..3)
+        .flat_map(|node| letters(forged.handle(&table.message(Body::SeedHeld { client: 0, node })).unwrap()))
+        .next()
+        .unwrap();
+    assert_eq!(table.nodes[0].handle(vector.1).unwrap_err(), SumError::Conflict { what: "vector", from });
+    // The first ones stay, and the sum is theirs.
+    table.contribute(&[1, 2, 3]);
+    table.close(nothing_lost);
+    assert_eq!(table.opened, [table.plain(&[0, 1, 2, 3])]);
+    let lie = table.message(Body::Holdings { node: 1, held: Members::none(5) });
+    let error = table.nodes[0].handle(lie).unwrap_err();
+    assert_eq!(error, SumError::Conflict { what: "list of clients", from: Party::Node(1) });
+}
+
+#[test]
+fn a_dropout_before_its_seeds_or_between_seeds_and_vector_leaves_the_others_sum() {
+    for seeds_sent in [0, 1, 2] {
+        let mut table = Table::new(&terms(), 1, 0);
+        table.contribute(&[0, 2, 3, 4]);
+        let seeds: Vec<_> = letters(table.clients[1].unconfirmed()).into_iter().take(seeds_sent).collect();
+        table.deliver(seeds, |to, _| matches!(to, Party::Client(_)));
+        table.close(nothing_lost);
+        assert_eq!(table.opened, [table.plain(&[0, 2, 3, 4])], "{seeds_sent} seeds");
+    }
+}
+
+#[test]
+fn a_client_that_is_gone_after_its_upload_is_in_the_sum() {
+    let mut table = Table::new(&terms(), 1, 0);
+    table.contribute(&[0, 1, 2]);
+    let seeds = letters(table.clients[3].unconfirmed());
+    table.deliver(seeds, |_, message| matches!(message.body, Body::VectorHeld { .. }));
+    assert!(!table.clients[3].is_done());
+    table.close(nothing_lost);
+    assert_eq!(table.opened, [table.plain(&[0, 1, 2, 3])]);
+    let (_, late) = letters(table.clients[4].unconfirmed()).remove(0);
+    let error = table.nodes[0].handle(late).unwrap_err();
+    assert_eq!(error, SumError::Late { what: "seed", from: Party::Client(4) });
+}
+
+#[test]
+fn below_the_quorum_nothing_opens_and_the_error_counts_what_is_missing() {
+    let mut table = Table::new(&terms(), 1, 0);
+    table.contribute(&[0, 1, 2]);
+    table.close(nothing_lost);
+    assert!(table.opened.is_empty() && table.kept.iter().flatten().all(|kept| kept.progress == Progress::Started));
+    assert!(table.errors.iter().all(|error| *error == SumError::TooFew { found: 3, expected: 4 }));
+    assert_eq!(table.errors[0].to_string(), "3 of at least 4 contributions: 1 are missing");
+    assert_eq!(table.nodes[0].missing(), Some(SumError::TooFew { found: 3, expected: 4 }));
+}
+
+#[test]
+fn a_node_that_is_down_is_named_by_everyone_who_waits_for_it() {
+    let mut table = Table::new(&terms(), 1, 0);
+    table.contribute(&[0, 1, 2, 3, 4]);
+    table.close(|to, _| to == Party::Node(2));
+    let missing = table.nodes[0].missing().unwrap();
+    assert_eq!(missing, SumError::Missing { what: "the list of clients is", nodes: vec![2] });
+    assert_eq!(missing.to_string(), "the list of clients is missing from node 2");
+    let nodes = vec![0, 1, 2];
+    assert_eq!(table.opener.missing(), Some(SumError::Missing { what: "the partial sum is", nodes }));
+    assert_eq!(table.nodes[2].missing(), Some(SumError::Gathering));
+}
+
+#[test]
+fn a_node_that_hides_a_seed_ends_the_attempt_by_name() {
+    let mut table = Table::new(&terms(), 1, 0);
+    table.contribute(&[0, 1, 2, 3, 4]);
+    let mut fewer = Members::none(5);
+    [0, 1, 2, 3].into_iter().for_each(|client| assert!(fewer.insert(client)));
+    let lie = table.message(Body::Holdings { node: 2, held: fewer });
+    table.deliver(vec![(Party::Node(0), lie.clone()), (Party::Node(1), lie)], nothing_lost);
+    table.close(nothing_lost);
+    assert!(table.errors.contains(&SumError::Incomplete { client: 4, node: 2 }), "{:?}", table.errors);
+    assert!(table.opened.is_empty());
+}
+
+#[test]
+fn a_node_that_tells_different_things_to_different_nodes_is_found_out() {
+    let mut table = Table::new(&terms(), 1, 0);
+    table.contribute(&[0, 1, 2, 3]);
+    // Node 2 claims to node 0 alone that it holds the seed of client 4, whose vector nobody has.
+    let mut more = Members::none(5);
+    (0..5).for_each(|client| assert!(more.insert(client)));
+    let lie = table.message(Body::Holdings { node: 2, held: more });
+    table.deliver(vec![(Party::Node(0), lie)], nothing_lost);
+    table.close(nothing_lost);
+    let disagreement = |error: &SumError| matches!(error, SumError::Disagreement { .. });
+    assert!(table.errors.iter().any(disagreement) && table.opened.is_empty(), "{:?}", table.errors);
+    assert!(table.nodes.iter().all(|node| node.missing().is_some()), "a node has published");
+}
+
+#[test]
+fn messages_of_another_round_attempt_run_or_terms_are_refused_by_name() {
+    let mut table = Table::new(&terms(), 1, 0);
+    let (original, original_session) = (seed_letter(&table, 0, 1), table.session);
+    let other_terms = assembly(Cohort::new(50, 1, 1).unwrap(), 3, SumNoise::Nodes, 4);
+    let sessions = [
+        ("round", session(&terms(), 2, 0)),
+        ("attempt", session(&terms(), 1, 1)),
+        ("run", terms().session([1; 16], 1, 0)),
+        ("terms", session(&other_terms, 1, 0)),
+    ];
+    for (what, session) in sessions {
+        let replayed = Message { session, ..original.clone() };
+        let error = table.nodes[1].handle(replayed.clone()).unwrap_err();
+        assert!(matches!(&error, SumError::OtherSession { what: found, .. } if *found == what), "{error}");
+        assert!(table.opener.handle(&replayed).is_err() && table.clients[0].handle(&replayed).is_err());
+    }
+    assert!(table.nodes[1].handle(Message { session: original_session, ..original }).is_ok());
+}
+
+#[test]
+fn a_node_takes_only_what_is_for_it() {
+    let mut table = Table::new(&terms(), 1, 0);
+    let misdirected = [
+        (2, seed_letter(&table, 0, 1)),
+        (1, table.message(Body::SeedHeld { client: 0, node: 1 })),
+        (1, table.message(Body::Confirmation { node: 1, digest: [0; 32] })),
+        (1, table.message(Body::Confirmation { node: 7, digest: [0; 32] })),
+    ];
+    for (node, message) in misdirected {
+        let error = table.nodes[node].handle(message).unwrap_err();
+        assert!(matches!(error, SumError::Misdirected { .. }), "{error}");
+    }
+    let wide = assembly(Cohort::new(5, 1, 1).unwrap(), 3, SumNoise::Nodes, 5);
+    let wide = Table::new(&wide, 1, 0);
+    let mut one = contributor(&wide.assembly, &wide.session, 0, 3);
+    let long = (1..3)
+        .flat_map(|node| letters(one.handle(&wide.message(Body::SeedHeld { client: 0, node })).unwrap()))
+        .next()
+        .unwrap();
+    let long = Message { session: table.session, ..long.1 };
+    let error = table.nodes[0].handle(long).unwrap_err();
+    assert_eq!(error, SumError::Size { what: "a vector", found: 5, expected: 4 });
+    let six = table.message(Body::Holdings { node: 1, held: Members::none(6) });
+    let error = table.nodes[0].handle(six).unwrap_err();
+    assert_eq!(error, SumError::Size { what: "a set of clients", found: 6, expected: 5 });
+}
+
+#[test]
+fn a_node_that_restarts_before_it_has_confirmed_has_lost_the_attempt_and_draws_no_noise_again() {
+    let mut table = Table::new(&terms(), 1, 0);
+    table.contribute(&[0, 1, 2, 3, 4]);
+    let lost = SumError::Lost { node: 1, round: 1, attempt: 0 };
+    assert_eq!(table.restart(1).unwrap_err(), PrivacyError::Sum(lost.clone()));
+    assert!(lost.to_string().contains("node 1 went down in attempt 0 of round 1"));
+    // Another attempt starts, with other noise: the first one's never left the node.
+    let (next, context) = (session(&terms(), 1, 1), sum_context(1, 1));
+    let started = Node::start(&terms(), &next, 1, table.kept[1].as_ref(), &mut Seeded::new(5), &context);
+    assert!(started.is_ok());
+}
+
+#[test]
+fn a_node_that_restarts_after_it_has_confirmed_goes_on_with_the_same_bytes() {
+    let mut table = Table::new(&terms(), 1, 0);
+    table.contribute(&[0, 1, 2, 3, 4]);
+    // Node 1 hears no confirmation: it is prepared, and goes down.
+    table.close(|to, message| to == Party::Node(1) && matches!(message.body, Body::Confirmation { .. }));
+    assert!(matches!(table.kept[1], Some(NodeRecord { progress: Progress::Prepared(_), .. })));
+    assert!(table.opened.is_empty());
+    table.restart(1).unwrap();
+    let again: Vec<_> = [0, 2].iter().flat_map(|&node: &usize| letters(table.nodes[node].unconfirmed())).collect();
+    table.deliver(again, nothing_lost);
+    assert_eq!(table.opened, [table.plain(&[0, 1, 2, 3, 4])]);
+}
+
+#[test]
+fn a_node_that_restarts_after_it_has_published_says_the_very_same_again() {
+    let mut table = Table::new(&terms(), 1, 0);
+    table.contribute(&[0, 1, 2, 3, 4]);
+    table.close(|to, _| to == Party::Opener);
+    let partial = |node: &Node| letters(node.unconfirmed()).into_iter().find(|(to, _)| *to == Party::Opener).unwrap();
+    let before = partial(&table.nodes[1]).1.encode().unwrap();
+    table.restart(1).unwrap();
+    assert_eq!(partial(&table.nodes[1]).1.encode().unwrap(), before);
+    let again: Vec<_> = table.nodes.iter().map(partial).collect();
+    table.deliver(again.iter().cloned().chain(again.clone()).collect(), nothing_lost);
+    assert_eq!(table.opened, [table.plain(&[0, 1, 2, 3, 4])], "once");
+}
+
+#[test]
+fn a_round_that_was_published_is_not_opened_in_another_attempt() {
+    let mut table = Table::new(&terms(), 1, 0);
+    table.contribute(&[0, 1, 2, 3, 4]);
+    table.close(nothing_lost);
+    let start = |round, attempt| {
+        let (next, context) = (session(&terms(), round, attempt), sum_context(round, attempt));
+        Node::start(&terms(), &next, 0, table.kept[0].as_ref(), &mut Seeded::new(5), &context).map(drop)
+    };
+    let published = SumError::Published { node: 0, round: 1, attempt: 0 };
+    assert_eq!(start(1, 1).unwrap_err(), PrivacyError::Sum(published));
+    assert_eq!(start(0, 7).unwrap_err(), PrivacyError::Sum(SumError::Past { node: 0, round: 1, attempt: 0 }));
+    assert!(start(2, 0).is_ok(), "the next round");
+}
+
+#[test]
+fn what_is_kept_stands_before_what_is_sent() {
+    let mut table = Table::new(&terms(), 1, 0);
+    table.contribute(&[0, 1, 2, 3, 4]);
+    let close = table.message(Body::Close);
+    let lists: Vec<_> = [1, 2].iter().flat_map(|&n: &usize| table.nodes[n].handle(close.clone()).unwrap()).collect();
+    let to_node_0 = letters(lists).into_iter().filter(|(to, _)| *to == Party::Node(0));
+    to_node_0.for_each(|(_, message)| assert!(table.nodes[0].handle(message).unwrap().is_empty()));
+    let effects = table.nodes[0].handle(close).unwrap();
+    let position = |wanted: fn(&Effect) -> bool| effects.iter().position(wanted).unwrap();
+    let kept = position(|e| matches!(e, Effect::Persist(record) if matches!(record.progress, Progress::Prepared(_))));
+    let said =
+        position(|e| matches!(e, Effect::Send { message, .. } if matches!(message.body, Body::Confirmation { .. })));
+    assert!(kept < said, "{effects:?}");
+}
+
+#[test]
+fn messages_have_one_spelling_and_no_more_bytes_than_any_could_have() {
+    let mut table = Table::new(&terms(), 1, 0);
+    table.contribute(&[0, 1, 2, 3]);
+    table.close(|to, _| to == Party::Opener);
+    let all = table.nodes.iter().flat_map(|node| letters(node.unconfirmed()));
+    for (_, message) in all.chain(letters(table.clients[4].unconfirmed())) {
+        let bytes = message.encode().unwrap();
+        assert_eq!(Message::decode(&bytes, 4, 5).unwrap(), message);
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert!(Message::decode(&longer, 4, 5).is_err(), "trailing bytes");
+        assert!(Message::decode(&bytes[..bytes.len() - 1], 4, 5).is_err(), "truncated");
+    }
+    let error = Message::decode(&[0; 5000], 4, 5).unwrap_err();
+    assert_eq!(error, SumError::Malformed { found: 5000, why: "it is longer than any" });
+}
+
+#[test]
+fn nothing_that_is_printed_contains_a_share() {
+    let mut table = Table::new(&terms(), 1, 0);
+    table.contribute(&[0, 1, 2, 3, 4]);
+    table.close(|to, _| to == Party::Opener);
+    let effects = table.nodes[1].unconfirmed();
+    let printed = format!("{effects:?} {:?}", table.clients[0].unconfirmed());
+    let (_, partial) = letters(effects).into_iter().find(|(to, _)| *to == Party::Opener).unwrap();
+    let Body::Partial(partial) = partial.body else { panic!("a partial sum") };
+    let bytes = postcard::to_allocvec(&partial.words).unwrap();
+    for word in bytes[1..].chunks(8) {
+        let word = u64::from_le_bytes(word.try_into().unwrap());
+        assert!(!printed.contains(&word.to_string()) && !printed.contains(&(word as i64).to_string()), "{printed}");
+    }
+}
+
+#[test]
+fn a_client_sends_its_vector_only_when_every_seed_is_held() {
+    let terms = terms();
+    let session = session(&terms, 1, 0);
+    let mut one = contributor(&terms, &session, 0, 3);
+    let held = |node| Message { session, body: Body::SeedHeld { client: 0, node } };
+    assert!(one.handle(&Message { session, body: Body::VectorHeld { client: 0, node: 0 } }).unwrap().is_empty());
+    assert!(!one.is_done(), "nothing was sent yet");
+    assert!(one.handle(&held(1)).unwrap().is_empty() && one.handle(&held(1)).unwrap().is_empty());
+    let sent = letters(one.handle(&held(2)).unwrap());
+    assert!(matches!(&sent[..], [(Party::Node(0), Message { body: Body::Vector { client: 0, .. }, .. })]));
+    assert_eq!(letters(one.unconfirmed()), sent, "a repetition has the same bytes");
+}
+
+#[test]
+fn mutant_m21_a_server_that_claims_more_clients_is_refused_before_anything_is_split() {
+    for noise in [SumNoise::Nodes, SumNoise::Clients] {
+        let own = assembly(Cohort::new(5, 1, 1).unwrap(), 3, noise, 4);
+        let claimed = assembly(Cohort::new(500, 1, 1).unwrap(), 3, noise, 4);
+        let context = sum_context(1, 0);
+        let offer = session(&claimed, 1, 0);
+        let outgoing = contribution(&own, 0, 1, 3);
+        let refused = Contributor::new(&own, &offer, outgoing, &mut Seeded::new(3), &context).err().unwrap();
+        assert!(matches!(&refused, PrivacyError::Sum(SumError::OtherSession { what: "terms", .. })), "{refused}");
+        // The mutant takes the server's terms for its own. A share that was sized for them is refused by an honest sum.
+        let outgoing = contribution(&claimed, 0, 1, 3);
+        let honest = session(&own, 1, 0);
+        let taken = Contributor::new(&own, &honest, outgoing, &mut Seeded::new(3), &context);
+        assert_eq!(taken.is_err(), noise == SumNoise::Clients, "noise of nodes does not depend on N");
+    }
+}
