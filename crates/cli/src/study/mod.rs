@@ -29,6 +29,7 @@ mod state;
 mod store;
 mod summary;
 mod synthetic;
+mod table;
 mod typed;
 mod unroll;
 mod words;
