@@ -152,6 +152,23 @@ fn columns_that_cannot_be_are_refused_before_anything_is_run() {
 }
 
 #[test]
+fn rows_held_out_by_count_are_taken_from_all_sites_and_chosen_rows_are_not_counted_without_them() {
+    let (head, method) = (STUDY.split_once("[data]").unwrap().0, STUDY.split_once("[[method]]").unwrap().1);
+    let method = method.split_once("[paper").unwrap().0;
+    let study = |data: &str| format!("{head}[data]\n{data}\n[model]\nkind = \"linear\"\n[[method]]{method}");
+    let by = "[partition]\nkind = \"column\"\ncolumn = \"colour\"";
+    let room = Room::new("count", &study(&format!("source = \"wine\"\nsplit = {{ test_rows = 6400 }}\n{by}")));
+    let told = room.told(&["plan", "study.toml"]);
+    assert!(told.contains("2 with about 24 to 74 training rows each"), "{told}");
+    let even = "[partition]\nkind = \"even\"\nclients = 4";
+    let own = "source = \"wine\"\nschema = \"red.toml\"\nsplit = { test_rows = 500 }";
+    let room = Room::new("chosen", &study(&format!("{own}\n{even}")));
+    std::fs::write(room.0.join("red.toml"), include_str!("../../../data/wine-red.toml")).unwrap();
+    let told = room.told(&["plan", "study.toml"]);
+    assert!(told.contains("clients     4, rows not declared"), "{told}");
+}
+
+#[test]
 fn a_file_of_ones_own_is_read_from_the_studys_folder_and_chosen_from_by_level() {
     let schema = "outcome = { column = \"y\", bounds = [0, 10], centre = 5, scale = 1 }\nonly = { ward = \"a\" }\n\
                   column = [\n{ name = \"x\", kind = \"numeric\", centre = 0, scale = 1 },\n\

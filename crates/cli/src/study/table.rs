@@ -65,10 +65,9 @@ impl Kind {
         let numbers = match self {
             Self::Divergence => divergence(of("kl")?),
             Self::Errors => {
-                let error = of("absolute_error")?;
-                let [median, quarter, three] =
-                    [error.median, error.quarter, error.three_quarters].map(|v| number(Some(v)));
-                let paper = if shape.published { format!(" {:>8}", number(error.paper)) } else { String::new() };
+                let found = of("absolute_error")?;
+                let [median, quarter, three] = [found.median, found.quarter, found.three_quarters].map(error);
+                let paper = if shape.published { format!(" {:>8}", number(found.paper)) } else { String::new() };
                 format!("{median:>10} {quarter:>8} {three:>8}{paper}  {:>8}", ours("coverage"))
             }
             Self::Classes if shape.published => {
@@ -86,6 +85,12 @@ impl Kind {
 
 fn number(value: Option<f64>) -> String {
     value.map_or_else(|| NOTHING.to_owned(), |value| format!("{value:.4}"))
+}
+
+/// An error: four digits after the point, fewer of one that is large.
+fn error(value: f64) -> String {
+    let places = if value.abs() < 100.0 { 4 } else { 0 };
+    format!("{value:.places$}")
 }
 
 /// The middle and the tenths of a divergence from the exact posterior, and the paper's.
@@ -140,6 +145,7 @@ mod tests {
         let alone = table(&cells(None).concat());
         assert!(alone.contains("1.0000   0.9000   1.1000    0.8900   1.0000       200\n"), "{alone}");
         assert!(!alone.contains("paper"));
+        assert_eq!([0.98, 10_448.5506, 1e4].map(super::error), ["0.9800", "10449", "10000"]);
     }
 
     #[test]
