@@ -13,6 +13,7 @@ seeds = [1, 2]
 [data]
 source = "wine-red"
 split = { test_rows = 1500 }
+scores_in = "encoded"
 [[column]]
 name = "red"
 partition = { kind = "even", clients = 3 }
@@ -33,6 +34,17 @@ schedule = "synchronous"
 rounds = 1
 local = { optimiser = "natural" }
 privacy = { unit = "example", adjacency = "substitute", epsilon = [1, 1000], delta = 1e-4, clip = 200.0 }
+[paper.absolute_error]
+non-private = { red = 1.0 }
+[[figure]]
+along = "ε"
+score = "absolute-error"
+methods = ["likelihood", "non-private"]
+[[figure]]
+along = "ε"
+score = "coverage"
+column = "snails"
+methods = ["likelihood"]
 "#;
 
 fn refused(room: &Room, words: &[&str], code: &str, said: &str) {
@@ -79,6 +91,43 @@ fn every_column_is_run_on_its_own_rows() {
         assert_eq!((&data["train_rows"], &data["test_rows"]), (&rows.into(), &held_out.into()), "{data}");
         assert!(told["cells"].as_array().unwrap().iter().any(|cell| cell["column"] == column), "{told}");
     }
+    let text = room.told(&["reproduce", "study.toml", "--out", "out"]);
+    assert!(text.contains("MAE median     25 %     75 %    paper  coverage        ε  messages"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("non-private") && line.contains(" 1.0000 ")), "{text}");
+    assert!(!text.contains("KL") && !text.contains("accuracy"), "{text}");
+    let page = std::fs::read_to_string(room.0.join("out/index.html")).unwrap();
+    for title in
+        ["Mean absolute error by ε: red", "Mean absolute error by ε: snails", "Coverage of 90 % intervals by ε<"]
+    {
+        assert!(page.contains(title), "{title}");
+    }
+    let cell = |row: &str, metric: &str| {
+        let mut cells = told["cells"].as_array().unwrap().iter();
+        cells.find(|c| c["row"] == row && c["metric"] == metric && c["column"] == "snails").unwrap().clone()
+    };
+    let median = cell("likelihood, ε 1000", "absolute_error")["median"].as_f64().unwrap();
+    assert!(page.contains(&format!("{median:.3} at 1000")), "{median}");
+    let coverage = cell("non-private", "coverage")["ours"].as_f64().unwrap();
+    assert!((0.5..=1.0).contains(&coverage), "{coverage}");
+}
+
+#[test]
+fn errors_are_in_units_of_the_outcome_unless_the_study_says_encoded() {
+    let error = |text: &str, name: &str| {
+        let room = Room::new(name, text);
+        room.answer(&["reproduce", "study.toml", "--out", "out", "--json", "--seed", "1"])["cells"].clone()
+    };
+    let (encoded, units) = (error(STUDY, "encoded"), error(&STUDY.replace("scores_in = \"encoded\"\n", ""), "units"));
+    for (a, b) in encoded.as_array().unwrap().iter().zip(units.as_array().unwrap()) {
+        let scale = if a["column"] == "red" { 0.5 } else { 2.8 };
+        let [a, b] = [a, b].map(|cell| (cell["metric"].clone(), cell["ours"].as_f64().unwrap()));
+        let expected = match a.0.as_str().unwrap() {
+            "absolute_error" => a.1 * scale,
+            "log_likelihood" => a.1 - f64::ln(scale),
+            _ => a.1,
+        };
+        assert!((b.1 - expected).abs() <= 1e-9 * expected.abs(), "{a:?} {b:?}");
+    }
 }
 
 #[test]
@@ -100,6 +149,23 @@ fn columns_that_cannot_be_are_refused_before_anything_is_run() {
         refused(&room, &["reproduce", "study.toml", "--out", "out"], code, words);
         assert!(!room.0.join("out").exists(), "{name}: something was run");
     }
+}
+
+#[test]
+fn rows_held_out_by_count_are_taken_from_all_sites_and_chosen_rows_are_not_counted_without_them() {
+    let (head, method) = (STUDY.split_once("[data]").unwrap().0, STUDY.split_once("[[method]]").unwrap().1);
+    let method = method.split_once("[paper").unwrap().0;
+    let study = |data: &str| format!("{head}[data]\n{data}\n[model]\nkind = \"linear\"\n[[method]]{method}");
+    let by = "[partition]\nkind = \"column\"\ncolumn = \"colour\"";
+    let room = Room::new("count", &study(&format!("source = \"wine\"\nsplit = {{ test_rows = 6400 }}\n{by}")));
+    let told = room.told(&["plan", "study.toml"]);
+    assert!(told.contains("2 with about 24 to 74 training rows each"), "{told}");
+    let even = "[partition]\nkind = \"even\"\nclients = 4";
+    let own = "source = \"wine\"\nschema = \"red.toml\"\nsplit = { test_rows = 500 }";
+    let room = Room::new("chosen", &study(&format!("{own}\n{even}")));
+    std::fs::write(room.0.join("red.toml"), include_str!("../../../data/wine-red.toml")).unwrap();
+    let told = room.told(&["plan", "study.toml"]);
+    assert!(told.contains("clients     4, rows not declared"), "{told}");
 }
 
 #[test]

@@ -289,7 +289,7 @@ fn what_comes_later_and_what_has_no_meaning_is_said() {
         "rate and batch",
     );
     refused("even", &changed("\"skewed\"", "\"even\""), "S011", "rho =", "no meaning");
-    refused("split", &changed("{ test = 0.2 }", "{ test = 0.2, half = true }"), "S011", "split =", "three forms");
+    refused("split", &changed("{ test = 0.2 }", "{ test = 0.2, half = true }"), "S011", "split =", "four forms");
 }
 
 #[test]

@@ -186,6 +186,8 @@ fn mean_of(each: &[Scores]) -> Scores {
         auc: mean(|s| s.auc),
         absolute_error: mean(|s| s.absolute_error),
         root_squared_error: mean(|s| s.root_squared_error),
+        coverage: mean(|s| s.coverage),
+        width: mean(|s| s.width),
     }
 }
 

@@ -16,6 +16,10 @@ pub struct Scores {
     pub absolute_error: Option<f64>,
     /// Root of the mean squared error; none for classification.
     pub root_squared_error: Option<f64>,
+    /// Share of outcomes inside the central 90 % interval of the predictive; none for classification.
+    pub coverage: Option<f64>,
+    /// Mean width of that interval; none for classification.
+    pub width: Option<f64>,
 }
 
 /// Scores on the held-out rows of one site.

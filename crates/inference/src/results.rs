@@ -43,6 +43,9 @@ pub struct DataSummary {
     pub test_rows: usize,
     /// Clients, by name. Row counts are those of the first seed.
     pub clients: Vec<ClientSummary>,
+    /// Errors, widths and log-likelihoods are those of the encoded outcome, not in its units.
+    #[serde(default)]
+    pub encoded_scores: bool,
 }
 
 /// One client, in public numbers: a simulation knows them; under add-remove a real site would not tell.
@@ -81,6 +84,12 @@ pub struct MethodResult {
     /// Root of the mean squared error. None for classification.
     #[serde(default)]
     pub root_squared_error: Option<Summary>,
+    /// Share of held-out outcomes inside the central 90 % interval of the predictive. None for classification.
+    #[serde(default)]
+    pub coverage: Option<Summary>,
+    /// Mean width of that interval. None for classification.
+    #[serde(default)]
+    pub width: Option<Summary>,
     /// Scores on each client's own held-out rows, where the partition says whose they are. Of `local-only` those of each
     /// client's own fit, else on all held-out rows.
     #[serde(default)]

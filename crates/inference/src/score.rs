@@ -8,6 +8,9 @@ use std::f64::consts::PI;
 /// Probabilities count as at least this: a predictive that is sure and wrong loses 36 nats, not infinitely many.
 const LEAST_PROBABILITY: f64 = f64::EPSILON;
 
+/// z for which a normal variable lies within ±z with probability 90 in 100.
+const REACH: f64 = 1.644_853_626_951_472_7;
+
 /// Bins of a calibration plot, of equal width.
 const BINS: usize = 10;
 
@@ -19,7 +22,9 @@ pub fn scores(predictions: &[Prediction], outcomes: &[f64]) -> Scores {
         log_likelihood,
         auc: area_under_roc(probabilities(predictions, outcomes).collect()),
         absolute_error,
-        root_squared_error: mean(normals(predictions, outcomes).map(|(m, y)| (m - y) * (m - y))).map(f64::sqrt),
+        root_squared_error: mean(normals(predictions, outcomes).map(|(m, _, y)| (m - y) * (m - y))).map(f64::sqrt),
+        coverage: mean(normals(predictions, outcomes).map(|(m, s, y)| f64::from(u8::from((m - y).abs() <= REACH * s)))),
+        width: mean(normals(predictions, outcomes).map(|(_, s, _)| 2.0 * REACH * s)),
     }
 }
 
@@ -34,7 +39,7 @@ pub(crate) fn scores_at(places: &[usize], predictions: &[Prediction], outcomes: 
 pub(crate) fn on_the_way(predictions: &[Prediction], outcomes: &[f64]) -> (Option<f64>, f64, Option<f64>) {
     let hits = classed(predictions, outcomes).map(|(_, right)| f64::from(u8::from(right)));
     let likelihoods = predictions.iter().zip(outcomes).map(|(p, y)| log_likelihood(p, *y));
-    let errors = normals(predictions, outcomes).map(|(m, y)| (m - y).abs());
+    let errors = normals(predictions, outcomes).map(|(m, _, y)| (m - y).abs());
     (mean(hits), mean(likelihoods).unwrap_or(0.0), mean(errors))
 }
 
@@ -81,11 +86,11 @@ fn probabilities(predictions: &[Prediction], outcomes: &[f64]) -> impl Iterator<
     predictions.iter().zip(outcomes).filter_map(of)
 }
 
-/// Predicted mean and outcome, for rows that are not.
-fn normals(predictions: &[Prediction], outcomes: &[f64]) -> impl Iterator<Item = (f64, f64)> {
+/// Predicted mean, predicted deviation and outcome, for rows that are not.
+fn normals(predictions: &[Prediction], outcomes: &[f64]) -> impl Iterator<Item = (f64, f64, f64)> {
     let of = |(p, y): (&Prediction, &f64)| match p {
         Prediction::Probability(_) | Prediction::Classes(_) => None,
-        Prediction::Normal { mean, .. } => Some((*mean, *y)),
+        Prediction::Normal { mean, deviation } => Some((*mean, *deviation, *y)),
     };
     predictions.iter().zip(outcomes).filter_map(of)
 }
@@ -141,7 +146,7 @@ mod tests {
         assert_eq!(found.accuracy, Some(0.75));
         // Pairs of a one and a zero: 0.9 beats both, 0.4 ties with one and beats the other.
         assert_eq!(found.auc, Some(3.5 / 4.0));
-        assert_eq!(found.absolute_error, None);
+        assert_eq!((found.absolute_error, found.coverage, found.width), (None, None, None));
         let expected = (0.9_f64.ln() + 0.4_f64.ln() + 0.6_f64.ln() + 0.8_f64.ln()) / 4.0;
         assert!((found.log_likelihood - expected).abs() < 1e-15);
     }
@@ -185,6 +190,16 @@ mod tests {
         let expected = -0.5 * ((1.0 + 0.25) / 2.0 + 2.0_f64.ln() + (2.0 * PI).ln());
         assert!((found.log_likelihood - expected).abs() < 1e-15, "{} {expected}", found.log_likelihood);
         assert!(calibration(&normal, &[3.0, -0.5]).is_empty());
+    }
+
+    #[test]
+    fn the_interval_is_the_central_90_in_100_of_the_predictive() {
+        let normal = [(0.0, 1.0), (0.0, 1.0), (5.0, 2.0), (5.0, 2.0)];
+        let normal = normal.map(|(mean, deviation)| Prediction::Normal { mean, deviation });
+        let found = scores(&normal, &[1.64, -1.65, 8.28, 8.30]);
+        assert_eq!(found.coverage, Some(0.5));
+        assert!((found.width.unwrap() - 2.0 * 1.5 * 1.644_853_627).abs() < 1e-8, "{:?}", found.width);
+        assert!((libm::erf(REACH * std::f64::consts::FRAC_1_SQRT_2) - 0.9).abs() < 1e-15);
     }
 
     #[test]

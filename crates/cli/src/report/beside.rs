@@ -7,12 +7,20 @@ use crate::study::{Cell, Figure};
 use crate::svg::escape;
 use std::path::PathBuf;
 
+/// Scores on held-out rows that have a table each, where there are any.
+const METRICS: [(&str, &str); 4] = [
+    ("absolute_error", "Mean absolute error"),
+    ("coverage", "Coverage of 90 % intervals"),
+    ("accuracy", "Accuracy"),
+    ("log_likelihood", "Mean held-out log-likelihood"),
+];
+
 /// The page: the figures, one table for each metric, and links to the reports.
 pub(crate) fn beside(name: &str, cells: &[Cell], asked: &[Figure], reports: &[(String, PathBuf)]) -> String {
     let published = cells.iter().any(|c| c.paper.is_some());
     let heading = if published { "Ours beside the paper" } else { "Methods compared" };
     let mut body = format!("<section><h2>{heading}</h2>{}", figures(asked, cells));
-    for (metric, title) in [("accuracy", "Accuracy"), ("log_likelihood", "Mean held-out log-likelihood")] {
+    for (metric, title) in METRICS {
         if cells.iter().any(|c| c.metric == metric) {
             body += &format!("<h3>{title}</h3>{}", table(metric, cells));
         }
@@ -24,7 +32,12 @@ pub(crate) fn beside(name: &str, cells: &[Cell], asked: &[Figure], reports: &[(S
             table("kl", cells)
         );
     }
-    body += "<p>Accuracy and log-likelihood: means over seeds, with the deviation over seeds.";
+    body += if cells.iter().any(|c| c.metric == "absolute_error") {
+        "<p>Mean absolute error: medians over seeds, with their quartiles. Coverage, the share of held-out outcomes inside the \
+         central 90 % interval that was predicted for them, and log-likelihood: means over seeds, with the deviation over seeds."
+    } else {
+        "<p>Accuracy and log-likelihood: means over seeds, with the deviation over seeds."
+    };
     body += if published { " A dash: the paper has no such number.</p></section>" } else { "</p></section>" };
     body += "<section><h2>Reports of the columns</h2><ul>";
     for (column, path) in reports {
@@ -72,6 +85,9 @@ fn ours(cell: &Cell) -> String {
     if cell.metric == "kl" {
         let [median, low, high] = [cell.median, cell.low, cell.high].map(divergence);
         return format!("{median} ({low} to {high})");
+    }
+    if cell.metric == "absolute_error" {
+        return format!("{:.4} ({:.4} to {:.4})", cell.median, cell.quarter, cell.three_quarters);
     }
     format!("{:.4} ± {:.4}", cell.ours, cell.sd)
 }

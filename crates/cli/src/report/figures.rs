@@ -20,8 +20,11 @@ pub(crate) fn figures(asked: &[Figure], cells: &[Cell]) -> String {
     if asked.iter().any(|figure| figure.score == Score::Kl) {
         notes += &note(MEDIANS);
     }
-    if asked.iter().any(|figure| figure.score != Score::Kl) {
+    if asked.iter().any(|figure| matches!(figure.score, Score::LogLikelihood | Score::Accuracy)) {
         notes += &note(MEANS);
+    }
+    if asked.iter().any(|figure| matches!(figure.score, Score::AbsoluteError | Score::Coverage)) {
+        notes += &note(ERRORS);
     }
     format!("<div class=\"figures\">\n{drawn}</div>\n{notes}")
 }
@@ -31,12 +34,18 @@ const MEDIANS: &str = "KL: medians over seeds; light: all but a tenth of the see
 const MEANS: &str = "Accuracy and log-likelihood: means over seeds; shaded, where there are few lines: one deviation over seeds \
                      on either side. An arrow at the frame: the line goes on outside.";
 
+const ERRORS: &str = "Mean absolute error: medians over seeds, with bars from quartile to quartile. Coverage: means over seeds of the \
+                      share of held-out outcomes inside their 90 % intervals, with bars of one deviation on either side. An \
+                      arrow at the frame: the line goes on outside.";
+
 /// How a score is called: in a title, along its axis, in a cell.
 fn words(score: Score) -> (&'static str, &'static str, &'static str) {
     match score {
         Score::Kl => ("KL(q ‖ exact posterior)", "KL(q ‖ exact posterior), nats: median", "kl"),
         Score::LogLikelihood => ("Held-out log-likelihood", "log-likelihood, nats per row: mean", "log_likelihood"),
         Score::Accuracy => ("Held-out accuracy", "accuracy: mean", "accuracy"),
+        Score::AbsoluteError => ("Mean absolute error", "mean absolute error: median", "absolute_error"),
+        Score::Coverage => ("Coverage of 90 % intervals", "coverage: mean", "coverage"),
     }
 }
 
@@ -44,13 +53,14 @@ fn one(index: usize, asked: &Figure, cells: &[Cell]) -> String {
     let mut series: Vec<Series> =
         asked.lines.iter().enumerate().flat_map(|(at, line)| drawn(at, line, asked.score, cells)).collect();
     if asked.lines.len() > CROWDED {
-        series.iter_mut().for_each(|series| series.band.clear());
+        series.iter_mut().filter(|series| !series.bars).for_each(|series| series.band.clear());
     }
     series.extend(published(asked, cells));
     let legend: String = series.iter().filter(|s| !s.name.is_empty()).map(named).collect();
     let (name, label, _) = words(asked.score);
-    let title = format!("{name} by {}", asked.along);
-    let upright = if asked.score == Score::Kl { Scale::Log } else { Scale::Linear };
+    let panel = asked.panel.as_ref().map_or_else(String::new, |panel| format!(": {panel}"));
+    let title = format!("{name} by {}{panel}", asked.along);
+    let upright = upright(asked, &series);
     let y = Axis { range: asked.range, ..Axis::new(label, upright) };
     let described = described(&series);
     let plot = Plot { title: title.clone(), x: Axis::new(&asked.along, scale(asked)), y, series };
@@ -62,17 +72,29 @@ fn one(index: usize, asked: &Figure, cells: &[Cell]) -> String {
 fn drawn(number: usize, line: &Line, score: Score, cells: &[Cell]) -> Vec<Series> {
     let found: Vec<(f64, &Cell)> = line.points.iter().filter_map(|p| Some((p.at, cell(p, score, cells)?))).collect();
     let mark = if line.level { Mark::reference(number).level() } else { Mark::of(number) };
-    if score != Score::Kl {
-        let means = found.iter().map(|(at, cell)| (*at, cell.ours)).collect();
-        let mut drawn = Series::line(&line.name, means, mark);
-        drawn.band = found.iter().map(|(at, cell)| (*at, cell.ours - cell.sd, cell.ours + cell.sd)).collect();
-        return vec![drawn];
+    let means = || found.iter().map(|(at, cell)| (*at, cell.ours)).collect();
+    let medians = || found.iter().map(|(at, cell)| (*at, cell.median)).collect();
+    let deviations = found.iter().map(|(at, cell)| (*at, cell.ours - cell.sd, cell.ours + cell.sd)).collect();
+    let quartiles = found.iter().map(|(at, cell)| (*at, cell.quarter, cell.three_quarters)).collect();
+    let bars = !line.level;
+    match score {
+        Score::LogLikelihood | Score::Accuracy => {
+            return vec![Series { band: deviations, ..Series::line(&line.name, means(), mark) }];
+        }
+        Score::AbsoluteError => {
+            let band = if bars { quartiles } else { Vec::new() };
+            return vec![Series { band, bars, ..Series::line(&line.name, medians(), mark) }];
+        }
+        Score::Coverage => {
+            let band = if bars { deviations } else { Vec::new() };
+            return vec![Series { band, bars, ..Series::line(&line.name, means(), mark) }];
+        }
+        Score::Kl => {}
     }
-    let medians = found.iter().map(|(at, cell)| (*at, cell.median)).collect();
-    let mut outer = Series::line(&line.name, medians, mark);
+    let mut outer = Series::line(&line.name, medians(), mark);
     outer.band = found.iter().map(|(at, cell)| (*at, cell.low, cell.high)).collect();
     let mut inner = Series::line("", Vec::new(), mark);
-    inner.band = found.iter().map(|(at, cell)| (*at, cell.quarter, cell.three_quarters)).collect();
+    inner.band = quartiles;
     vec![outer, inner]
 }
 
@@ -86,6 +108,17 @@ fn published(asked: &Figure, cells: &[Cell]) -> Option<Series> {
 fn cell<'a>(point: &Point, score: Score, cells: &'a [Cell]) -> Option<&'a Cell> {
     let (_, _, metric) = words(score);
     cells.iter().find(|cell| cell.metric == metric && cell.row == point.row && cell.column == point.column)
+}
+
+/// Divergences, and errors that are far apart, are laid out by their logarithm.
+fn upright(asked: &Figure, series: &[Series]) -> Scale {
+    let heights = || series.iter().flat_map(|series| series.points.iter().map(|point| point.1));
+    let (least, most) = (heights().fold(f64::INFINITY, f64::min), heights().fold(0.0, f64::max));
+    match asked.score {
+        Score::Kl => Scale::Log,
+        Score::AbsoluteError if asked.range.is_none() && least > 0.0 && most >= WIDE * least => Scale::Log,
+        Score::AbsoluteError | Score::Coverage | Score::LogLikelihood | Score::Accuracy => Scale::Linear,
+    }
 }
 
 fn scale(asked: &Figure) -> Scale {
@@ -133,7 +166,7 @@ mod tests {
         let point = |(at, row): (f64, &str)| Point { at, row: row.into(), column: "all".into() };
         let points = places.into_iter().zip(["a", "b"]).map(point).collect();
         let lines = vec![Line { name: "damping < 1".into(), level: false, points }];
-        Figure { along: "clipping bound".into(), score: Score::Kl, range: None, lines }
+        Figure { along: "clipping bound".into(), panel: None, score: Score::Kl, range: None, lines }
     }
 
     #[test]
@@ -171,6 +204,31 @@ mod tests {
         assert_eq!(html.matches("fill-opacity").count(), 2, "a shade of each: {html}");
         let crowd = Figure { lines: vec![asked([0.1, 8.0]).lines[0].clone(); 7], ..asked([0.1, 8.0]) };
         assert!(!figures(&[crowd], &cells).contains("fill-opacity"), "many lines, no shades");
+    }
+
+    #[test]
+    fn errors_have_their_quartiles_as_bars_however_many_lines_and_a_panel_its_name() {
+        let error = |row, median| Cell { metric: "absolute_error", ..cell(row, median, None) };
+        let cells = [error("a", 4.0), error("b", 8.0)];
+        let panel = Some("red & white".to_owned());
+        let mut wanted = Figure { score: Score::AbsoluteError, panel, ..asked([0.1, 8.0]) };
+        let line = drawn(0, &wanted.lines[0], wanted.score, &cells);
+        assert_eq!((line.len(), line[0].points.as_slice()), (1, [(0.1, 4.0), (8.0, 8.0)].as_slice()));
+        assert_eq!((line[0].bars, line[0].band.as_slice()), (true, [(0.1, 2.0, 8.0), (8.0, 4.0, 16.0)].as_slice()));
+        wanted.lines = vec![wanted.lines[0].clone(); 7];
+        let html = figures(&[wanted.clone()], &cells);
+        assert_eq!((html.matches("class=\"bar\"").count(), html.matches("fill-opacity").count()), (14, 0), "{html}");
+        assert!(
+            html.contains("Mean absolute error by clipping bound: red &amp; white") && html.contains("bars"),
+            "{html}"
+        );
+        wanted.lines[0].level = true;
+        assert_eq!(figures(&[wanted.clone()], &cells).matches("class=\"bar\"").count(), 12, "a level has none");
+        let series = |most| vec![Series::line("", vec![(0.1, 1.0), (8.0, most)], Mark::of(0))];
+        assert_eq!(upright(&wanted, &series(19.0)), Scale::Linear);
+        assert_eq!(upright(&wanted, &series(20.0)), Scale::Log);
+        let cut = Figure { range: Some((0.5, 2.0)), ..wanted };
+        assert_eq!(upright(&cut, &series(20.0)), Scale::Linear);
     }
 
     #[test]

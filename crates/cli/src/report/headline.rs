@@ -24,6 +24,9 @@ fn head(standing: &Standing) -> Vec<String> {
     } else {
         &["mean absolute error", "RMSE", "log-likelihood"]
     });
+    if standing.coverage() {
+        head.push("coverage\u{a0}%");
+    }
     if standing.private() {
         head.extend(["ε granted", "ε certified", "ε claimed", "δ"]);
     }
@@ -51,6 +54,9 @@ fn cells(standing: &Standing, placed: Placed) -> Vec<String> {
         cells.push(score(method.absolute_error.as_ref(), 1.0, 3));
         cells.push(score(method.root_squared_error.as_ref(), 1.0, 3));
         cells.push(score(Some(&method.log_likelihood), 1.0, 4));
+    }
+    if standing.coverage() {
+        cells.push(score(method.coverage.as_ref(), 100.0, 1));
     }
     if standing.private() {
         cells.extend(privacy(placed));
@@ -114,7 +120,16 @@ fn explained(standing: &Standing) -> String {
         words += " on these held-out rows, and choosing by it flatters a little. ";
     }
     if !standing.classes() {
-        words += "Errors are in the units of the outcome; RMSE is the root of the mean squared error. ";
+        words += if standing.encoded_scores() {
+            "Errors are in units of the encoded outcome, as the schema scales it; "
+        } else {
+            "Errors are in the units of the outcome; "
+        };
+        words += "RMSE is the root of the mean squared error. ";
+    }
+    if standing.coverage() {
+        words += "Coverage is the share of held-out outcomes inside the central 90 % interval that was predicted for them: \
+                  90 is honest, less is too sure. ";
     }
     if let Some(constant) = standing.constant() {
         words += &format!("{} answers every row alike, without inputs. ", sentence(&constant.method.name));

@@ -65,6 +65,16 @@ impl<'a> Standing<'a> {
         granted.into_iter().filter_map(at).collect()
     }
 
+    /// True if intervals of predictions were compared with outcomes.
+    pub(crate) fn coverage(&self) -> bool {
+        self.results.methods.iter().any(|method| method.coverage.is_some())
+    }
+
+    /// True if errors are those of the encoded outcome.
+    pub(crate) fn encoded_scores(&self) -> bool {
+        self.results.data.encoded_scores
+    }
+
     /// Whether the exact posterior is known, so that methods have a divergence from it.
     pub(crate) fn divergences(&self) -> bool {
         self.results.methods.iter().any(|method| method.kl.is_some())

@@ -70,6 +70,9 @@ fn legend(standing: &Standing) -> String {
     } else {
         "MAE, RMSE mean absolute and root mean squared error on held-out rows"
     });
+    if standing.coverage() {
+        signs.push("coverage of 90 % intervals by held-out outcomes");
+    }
     if standing.divergences() {
         signs.push("KL of q from the exact posterior in nats, median over seeds");
     }
@@ -100,6 +103,10 @@ fn columns(standing: &Standing) -> Vec<Column> {
     columns.push(("log-lik.", cells(&|m| spread(&m.method.log_likelihood, 1.0, 4))));
     if standing.private() {
         columns.push(("ε certified", cells(&|m| epsilon(m, |both| both.0))));
+    }
+    if standing.coverage() {
+        let coverage = |m: Placed| m.method.coverage.as_ref().map_or(NOTHING.to_owned(), |s| spread(s, 100.0, 1));
+        columns.push(("coverage %", cells(&coverage)));
     }
     columns.push(("messages", cells(&|m| count(m.method.messages))));
     if standing.private() {

@@ -15,6 +15,7 @@ fn regression() -> Results {
     for method in &mut results.methods {
         let error = method.accuracy.take().map(|a| Summary::of(a.per_seed.iter().map(|v| 1.0 - v).collect()));
         method.root_squared_error = error.clone();
+        method.coverage = error.as_ref().map(|_| Summary::of(vec![0.875]));
         (method.absolute_error, method.auc, method.calibration) = (error, None, vec![]);
         for point in method.curves.iter_mut().flat_map(|c| &mut c.points) {
             point.absolute_error = point.accuracy.take().map(|a| 1.0 - a);
@@ -125,6 +126,12 @@ fn regression_has_errors_and_no_accuracy() {
         assert!(!page.contains(word), "{word}");
     }
     assert!(page.contains("Log-likelihood against ε") && page.contains("Mean absolute error against messages"));
+    assert!(page.contains(">coverage\u{a0}%<") && page.contains(">87.5<") && page.contains("inside the central 90 %"));
+    assert!(page.contains("Errors are in the units of the outcome; RMSE"));
+    let mut encoded = regression();
+    encoded.data.encoded_scores = true;
+    assert!(sound(&encoded).contains("units of the encoded outcome"));
+    assert!(!sound(&sample()).contains("overage"), "classes have none");
     assert!(
         page.contains(">RMSE<") && page.contains("Best is the smallest mean absolute error on these held-out rows")
     );
@@ -297,4 +304,6 @@ fn the_terminal_gets_what_fits_and_colour_only_where_wanted() {
     );
     let numbers = table(&regression(), Terminal { width: 100, colour: false });
     assert!(numbers.contains("MAE") && numbers.contains("RMSE") && !numbers.contains("accuracy"), "{numbers}");
+    let wide = table(&regression(), Terminal { width: 140, colour: false });
+    assert!(wide.contains("coverage %") && wide.contains("87.5") && wide.contains("90 % intervals"), "{wide}");
 }

@@ -3,8 +3,9 @@
 use super::fault::{Fault, Source};
 use super::meant::Column;
 use super::synthetic::{self, Synthetic};
-use super::typed::{ColumnAsTyped, DataAsTyped, RowsAsTyped, SplitAsTyped, StudyAsTyped};
+use super::typed::{ColumnAsTyped, DataAsTyped, ModelKind, RowsAsTyped, SplitAsTyped, StudyAsTyped};
 use inference::{Partition, Split};
+use serde::Deserialize;
 use std::path::PathBuf;
 
 /// Where rows come from, and which of them are held out.
@@ -21,6 +22,18 @@ pub(crate) struct Data {
     pub(crate) declared_inputs: Option<usize>,
     /// The law of made-up rows.
     pub(crate) synthetic: Option<Synthetic>,
+    pub(crate) scores_in: ScoresIn,
+}
+
+/// What errors, widths of intervals and log-likelihoods of a number are told in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ScoresIn {
+    /// The outcome's own units.
+    #[default]
+    Units,
+    /// Units of the encoded outcome, as the schema scales it.
+    Encoded,
 }
 
 /// Declared numbers of rows.
@@ -54,6 +67,10 @@ pub(super) fn of(
         Some(DeclaredRows::Each(rows)) => rows.is_empty() || rows.contains(&0),
         None => false,
     };
+    if typed.scores_in == ScoresIn::Encoded && study.model.kind != ModelKind::Linear {
+        let message = "only scores of an outcome that is a number have units".to_owned();
+        return Err(source.fault("data.scores_in", "S011", message, "leave it out"));
+    }
     if none {
         let message = "declared_rows has a client without rows".to_owned();
         return Err(source.fault("data.declared_rows", "S004", message, "every client has at least one row"));
@@ -66,6 +83,7 @@ pub(super) fn of(
         declared_rows,
         declared_inputs: typed.declared_inputs,
         synthetic: synthetic::of(typed, &study.model, &partitions, source)?,
+        scores_in: typed.scores_in,
     })
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct FigureAsTyped {
     /// Methods with a list of ε, a line each; and baselines, which are levels.
     #[serde(default)]
     methods: Vec<String>,
-    /// The column of `methods`, where there are several.
+    /// The column of `methods`, where there are several; without it each column has a panel.
     column: Option<String>,
     #[serde(rename = "line", default)]
     lines: Vec<LineAsTyped>,
@@ -52,6 +52,10 @@ pub(crate) enum Score {
     LogLikelihood,
     /// Mean over seeds.
     Accuracy,
+    /// Mean absolute error, its median over seeds.
+    AbsoluteError,
+    /// Share of outcomes inside their 90 % intervals, its mean over seeds.
+    Coverage,
 }
 
 /// A figure of one score.
@@ -59,6 +63,8 @@ pub(crate) enum Score {
 pub(crate) struct Figure {
     /// What is on its horizontal axis.
     pub(crate) along: String,
+    /// The column that it is a panel of, where there are others.
+    pub(crate) panel: Option<String>,
     pub(crate) score: Score,
     /// First and last value of its vertical axis; everything fits without it.
     pub(crate) range: Option<(f64, f64)>,
@@ -85,7 +91,8 @@ pub(crate) struct Point {
 
 /// The figures of a study: every point is a cell that the table will have.
 pub(super) fn all(typed: &StudyAsTyped, names: &[Named], source: &Source<'_>) -> Result<Vec<Figure>, Fault> {
-    let figure = |(at, figure): (usize, &FigureAsTyped)| {
+    let mut figures = Vec::new();
+    for (at, figure) in typed.figures.iter().enumerate() {
         let path = format!("figure.{at}");
         let hint = "points = [{ at = 0.25, method = \"C = 0.25\" }, { at = 0.5, method = \"C = 0.5\" }] in \
                     [[figure.line]]; or methods = [\"NAME\"], of methods with a list of ε";
@@ -98,18 +105,32 @@ pub(super) fn all(typed: &StudyAsTyped, names: &[Named], source: &Source<'_>) ->
             let message = format!("range is {:?}, expected two numbers in order", figure.range.unwrap_or_default());
             return Err(source.fault(&format!("{path}.range"), "S004", message, "for example range = [-0.45, -0.31]"));
         }
-        let mut lines = by_epsilon(figure, typed, names).map_err(fault)?;
-        for line in &figure.lines {
-            lines.push(self::line(line, typed, names).map_err(fault)?);
+        for panel in panels(figure, typed) {
+            let (column, along) = (figure.column.as_ref().or(panel.as_ref()), figure.along.clone());
+            let mut lines = by_epsilon(figure, column, typed, names).map_err(fault)?;
+            for line in &figure.lines {
+                lines.push(self::line(line, typed, names).map_err(fault)?);
+            }
+            figures.push(Figure { along, panel, score: figure.score, range, lines });
         }
-        Ok(Figure { along: figure.along.clone(), score: figure.score, range, lines })
-    };
-    typed.figures.iter().enumerate().map(figure).collect()
+    }
+    Ok(figures)
+}
+
+/// A panel for each column, where a figure of whole methods names none; else the figure alone.
+fn panels(figure: &FigureAsTyped, typed: &StudyAsTyped) -> Vec<Option<String>> {
+    let each = figure.column.is_none() && figure.lines.is_empty() && !typed.columns.is_empty();
+    if each { typed.columns.iter().map(|column| Some(column.name.clone())).collect() } else { vec![None] }
 }
 
 /// A line for each of `methods`, at every ε of its list; a baseline is a level from the least ε to the largest.
-fn by_epsilon(figure: &FigureAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result<Vec<Line>, String> {
-    let column = |of: &str| column(figure.column.as_ref(), typed).map_err(|why| format!("{why} for {of:?}"));
+fn by_epsilon(
+    figure: &FigureAsTyped,
+    named: Option<&String>,
+    typed: &StudyAsTyped,
+    names: &[Named],
+) -> Result<Vec<Line>, String> {
+    let column = |of: &str| column(named, typed).map_err(|why| format!("{why} for {of:?}"));
     let listed = |name: &str| -> Vec<(f64, &str)> {
         let of = names.iter().filter(|named| named.listed && typed.methods[named.index].name == name);
         let mut points: Vec<(f64, &str)> = of.filter_map(|named| Some((named.epsilon?, named.name.as_str()))).collect();

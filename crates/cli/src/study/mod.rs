@@ -30,6 +30,7 @@ mod statistics;
 mod store;
 mod summary;
 mod synthetic;
+mod table;
 mod typed;
 mod unroll;
 mod words;

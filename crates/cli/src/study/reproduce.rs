@@ -5,6 +5,7 @@ use super::engine::Engine;
 use super::meant::Study;
 use super::run;
 use super::store::write_whole;
+use super::table::table;
 use crate::arguments::ReproduceArguments;
 use crate::failure::Failure;
 use crate::report;
@@ -89,9 +90,9 @@ pub(crate) struct Cell {
     pub(crate) row: String,
     /// The split.
     pub(crate) column: String,
-    /// `accuracy`, `log_likelihood` or `kl`.
+    /// `accuracy`, `log_likelihood`, `kl`, `absolute_error` or `coverage`.
     pub(crate) metric: &'static str,
-    /// As published; none where the paper has no such cell. Of `kl` a median, to be seen beside ours.
+    /// As published; none where the paper has no such cell. Of `kl` and `absolute_error` a median, to be seen beside ours.
     pub(crate) paper: Option<f64>,
     /// Mean over seeds.
     pub(crate) ours: f64,
@@ -192,8 +193,15 @@ fn cells_of(study: &Study, column: &str, results: &Results) -> Vec<Cell> {
             method.accuracy.as_ref().map(|a| ("accuracy", a, published(&study.paper.accuracy, &method.name)));
         let likelihood =
             ("log_likelihood", &method.log_likelihood, published(&study.paper.log_likelihood, &method.name));
-        let divergence = method.kl.as_ref().map(|kl| ("kl", kl, published(&study.paper.kl, &method.name)));
-        for (metric, ours, paper) in accuracy.into_iter().chain([likelihood]).chain(divergence) {
+        // Of made-up rows the exact posterior is what a method is compared with; of others what it says of held-out rows.
+        let made = study.data.synthetic.is_some();
+        let divergence = method.kl.as_ref().filter(|_| made);
+        let divergence = divergence.map(|kl| ("kl", kl, published(&study.paper.kl, &method.name)));
+        let error = method.absolute_error.as_ref().filter(|_| !made);
+        let error = error.map(|e| ("absolute_error", e, published(&study.paper.absolute_error, &method.name)));
+        let coverage = method.coverage.as_ref().filter(|_| !made).map(|c| ("coverage", c, None));
+        let others = divergence.into_iter().chain(error).chain(coverage);
+        for (metric, ours, paper) in accuracy.into_iter().chain([likelihood]).chain(others) {
             cells.push(cell(method, column, metric, ours, paper));
         }
     }
@@ -217,73 +225,4 @@ fn cell(method: &MethodResult, column: &str, metric: &'static str, ours: &Summar
         epsilon: spent,
         messages: method.messages,
     }
-}
-
-/// Rows are methods; every column has ours and, where there is a paper, the paper's, accuracy and log-likelihood.
-fn table(cells: &[Cell]) -> String {
-    let width = cells.iter().map(|c| c.row.chars().count()).max().unwrap_or(0).max(6);
-    let published = cells.iter().any(|c| c.paper.is_some());
-    let mut text = String::new();
-    let mut column = "";
-    for pair in cells.chunk_by(|a, b| (&a.row, &a.column) == (&b.row, &b.column)) {
-        let first = &pair[0];
-        if first.column != column {
-            column = &first.column;
-            let heads = if pair.iter().any(|c| c.metric == "kl") {
-                ["KL median", "10 %", "90 %", "paper", "ε", "messages"]
-            } else {
-                ["accuracy", "paper", "log-lik.", "paper", "ε", "messages"]
-            };
-            let gap = if text.is_empty() { "" } else { "\n" };
-            if !published && !pair.iter().any(|c| c.metric == "kl") {
-                text += &format!(
-                    "{gap}{column}\n{:width$}  {:>8}  {:>8}  {:>7}  {:>8}\n",
-                    "method", "accuracy", "log-lik.", "ε", "messages"
-                );
-            } else {
-                let [a, b, c, d, e, f] = heads;
-                text += &format!("{gap}{column}\n{:width$}  {a:>8} {b:>8}  {c:>8} {d:>8}  {e:>7}  {f:>8}\n", "method");
-            }
-        }
-        let of = |metric: &str| pair.iter().find(|c| c.metric == metric);
-        if let Some(kl) = of("kl") {
-            text += &divergence(kl, width);
-            continue;
-        }
-        if cells.iter().any(|c| c.metric == "kl" && c.column == first.column) {
-            continue; // a constant answer has no posterior to compare
-        }
-        let ours = |metric| of(metric).map_or_else(|| "–".to_owned(), |c| format!("{:.4}", c.ours));
-        let paper = |metric| of(metric).and_then(|c| c.paper).map_or_else(|| "–".to_owned(), |p| format!("{p:.4}"));
-        let epsilon = first.epsilon.map_or_else(|| "none".to_owned(), |e| format!("{e:.4}"));
-        if !published {
-            text += &format!(
-                "{:width$}  {:>8}  {:>8}  {epsilon:>7}  {:>8.0}\n",
-                first.row,
-                ours("accuracy"),
-                ours("log_likelihood"),
-                first.messages
-            );
-            continue;
-        }
-        text += &format!(
-            "{:width$}  {:>8} {:>8}  {:>8} {:>8}  {epsilon:>7}  {:>8.0}\n",
-            first.row,
-            ours("accuracy"),
-            paper("accuracy"),
-            ours("log_likelihood"),
-            paper("log_likelihood"),
-            first.messages
-        );
-    }
-    text
-}
-
-/// The line of a method whose divergence from the exact posterior is known.
-fn divergence(kl: &Cell, width: usize) -> String {
-    let [median, low, high] = [kl.median, kl.low, kl.high].map(report::divergence);
-    let paper = kl.paper.map_or_else(|| "–".to_owned(), |p| format!("{p:.1}"));
-    let epsilon = kl.epsilon.map_or_else(|| "none".to_owned(), |e| format!("{e:.4}"));
-    let (row, messages) = (&kl.row, kl.messages);
-    format!("{row:width$}  {median:>9} {low:>8}  {high:>8} {paper:>8}  {epsilon:>7}  {messages:>8.0}\n")
 }

@@ -1,6 +1,7 @@
 //! The engine of `run`: opened data, and the simulator of the inference room behind the frame's contract.
 
 use super::columns;
+use super::data::ScoresIn;
 use super::engine::{Engine, Work};
 use super::likelihood;
 use super::meant::Study;
@@ -31,8 +32,9 @@ pub(crate) struct Simulator {
     model: Arc<dyn Model>,
     prior_precision: f64,
     first_seed: u64,
-    /// The outcome's scale: what one is of the encoded outcome.
+    /// What one of the encoded outcome is in scores: the outcome's scale, or 1.
     unit: f64,
+    encoded_scores: bool,
 }
 
 impl Simulator {
@@ -45,6 +47,7 @@ impl Simulator {
         columns::check(study, &source.schema)?;
         let table = source.read(study.model.bias, &keep)?;
         let first_seed = study.seeds.first().copied().unwrap_or(1);
+        let encoded_scores = study.data.scores_in == ScoresIn::Encoded;
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
         let opened = Self {
             digest: digest.into(),
@@ -56,7 +59,8 @@ impl Simulator {
             partition,
             model: likelihood::model(&study.model.kind, source.schema.classes(), first_seed),
             prior_precision: study.model.prior_precision,
-            unit: scale_of(&source.schema).1,
+            unit: if encoded_scores { 1.0 } else { scale_of(&source.schema).1 },
+            encoded_scores,
             first_seed,
         };
         opened.federation(opened.first_seed)?;
@@ -93,6 +97,7 @@ impl Engine for Simulator {
             train_rows: clients.iter().map(|c| c.rows).sum(),
             test_rows: federation.test.len(),
             clients,
+            encoded_scores: self.encoded_scores,
         })
     }
 
@@ -159,6 +164,7 @@ fn in_units(mut finished: Finished, scale: f64) -> Finished {
     let scaled = |error: &mut Option<f64>| *error = error.map(|error| error * scale);
     scaled(&mut finished.absolute_error);
     scaled(&mut finished.root_squared_error);
+    scaled(&mut finished.width);
     finished.log_likelihood -= log_scale;
     for point in &mut finished.curve {
         scaled(&mut point.absolute_error);

@@ -19,6 +19,8 @@ pub(crate) struct Finished {
     pub(crate) auc: Option<f64>,
     pub(crate) absolute_error: Option<f64>,
     pub(crate) root_squared_error: Option<f64>,
+    pub(crate) coverage: Option<f64>,
+    pub(crate) width: Option<f64>,
     pub(crate) kl: Option<f64>,
     pub(crate) sites: Vec<AtSite>,
     pub(crate) curve: Vec<CurvePoint>,
@@ -53,7 +55,8 @@ impl AtSite {
 impl Finished {
     /// A record with the posterior's numbers and the time that it took.
     pub(crate) fn of(record: Record, posterior: Marginals, cpu_seconds: f64) -> Self {
-        let Scores { accuracy, log_likelihood, auc, absolute_error, root_squared_error } = record.scores;
+        let Scores { accuracy, log_likelihood, auc, absolute_error, root_squared_error, coverage, width } =
+            record.scores;
         Self {
             seed: record.seed,
             rounds: record.rounds,
@@ -65,6 +68,8 @@ impl Finished {
             auc,
             absolute_error,
             root_squared_error,
+            coverage,
+            width,
             kl: record.kl,
             sites: record.sites.into_iter().map(AtSite::of).collect(),
             curve: record.curve,

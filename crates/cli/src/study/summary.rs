@@ -33,6 +33,8 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
         auc: each(&|run| run.auc),
         absolute_error: each(&|run| run.absolute_error),
         root_squared_error: each(&|run| run.root_squared_error),
+        coverage: each(&|run| run.coverage),
+        width: each(&|run| run.width),
         kl: each(&|run| run.kl),
         sites: sites(runs),
         rounds: mean(&|run| run.rounds as f64),

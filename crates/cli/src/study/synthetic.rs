@@ -151,6 +151,7 @@ impl Engine for Made {
             train_rows: self.law.clients * self.law.rows,
             test_rows: federation.test.len(),
             clients: federation.sites.iter().map(|site| client(&site.name)).collect(),
+            encoded_scores: false,
         })
     }
 

@@ -6,6 +6,7 @@ mod privacy;
 pub(crate) use self::method::*;
 pub(crate) use self::privacy::*;
 
+use super::data::ScoresIn;
 use super::figure::FigureAsTyped;
 use super::synthetic::SyntheticAsTyped;
 use serde::Deserialize;
@@ -60,6 +61,8 @@ pub(crate) struct Paper {
     pub(crate) log_likelihood: Cells,
     #[serde(default)]
     pub(crate) kl: Cells,
+    #[serde(default)]
+    pub(crate) absolute_error: Cells,
 }
 
 /// Method, then column.
@@ -87,6 +90,8 @@ pub(crate) struct DataAsTyped {
     /// Inputs of a row after encoding, declared.
     pub(crate) declared_inputs: Option<usize>,
     pub(crate) synthetic: Option<SyntheticAsTyped>,
+    #[serde(default)]
+    pub(crate) scores_in: ScoresIn,
 }
 
 /// `declared_rows`

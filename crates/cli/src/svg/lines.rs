@@ -28,6 +28,8 @@ pub(crate) struct Series {
     pub(crate) points: Vec<(f64, f64)>,
     /// (x, lower, upper), in order of x: what lies between is shaded. Empty for no band.
     pub(crate) band: Vec<(f64, f64, f64)>,
+    /// The band is not shaded, but drawn as an upright bar at each of its places.
+    pub(crate) bars: bool,
     /// Colour, dashes, shape.
     pub(crate) mark: Mark,
     /// Class of its group in a page, by which the page may hide it; empty for none.
@@ -37,7 +39,7 @@ pub(crate) struct Series {
 impl Series {
     /// A line without a band.
     pub(crate) fn line(name: impl Into<String>, points: Vec<(f64, f64)>, mark: Mark) -> Self {
-        Self { name: name.into(), points, band: Vec::new(), mark, class: String::new() }
+        Self { name: name.into(), points, band: Vec::new(), bars: false, mark, class: String::new() }
     }
 }
 
@@ -165,8 +167,10 @@ fn drawn(series: &Series, sheet: &Sheet, x: &Ruler, y: &Ruler) -> String {
     let upper = series.band.iter().map(|b| (b.0, b.2));
     let lower = series.band.iter().rev().map(|b| (b.0, b.1));
     let around: Vec<_> = upper.chain(lower).collect();
-    if !around.is_empty() {
-        let colour = series.mark.colour(sheet);
+    let colour = series.mark.colour(sheet);
+    if series.bars {
+        series.band.iter().for_each(|bar| svg += &upright(bar, colour, x, y));
+    } else if !around.is_empty() {
         let _ = writeln!(svg, "<path d=\"{}Z\" fill=\"{colour}\" fill-opacity=\"0.16\"/>", path(&around, x, y));
     }
     let _ = writeln!(svg, "<path d=\"{}\" {}/>", path(&series.points, x, y), series.mark.stroke(sheet, 2.2));
@@ -174,6 +178,12 @@ fn drawn(series: &Series, sheet: &Sheet, x: &Ruler, y: &Ruler) -> String {
     svg += &points(series.mark, series.points.iter().rev().step_by(every), sheet, x, y);
     svg += &arrows(series, sheet, x, y);
     svg + "</g>\n"
+}
+
+/// An upright bar.
+fn upright(&(at, low, high): &(f64, f64, f64), colour: &str, x: &Ruler, y: &Ruler) -> String {
+    let (Some(at), Some(low), Some(high)) = (x.pixel(at), y.pixel(low), y.pixel(high)) else { return String::new() };
+    format!("<path class=\"bar\" d=\"M{at:.1} {low:.1} V{high:.1}\" stroke=\"{colour}\" stroke-width=\"1.4\"/>\n")
 }
 
 /// An arrow at the frame wherever the line leaves it, below or above.

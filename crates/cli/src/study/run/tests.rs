@@ -24,7 +24,14 @@ impl Engine for Fake {
 
     fn summary(&self) -> Result<DataSummary, Failure> {
         let clients = vec![ClientSummary { name: "0".into(), rows: 9, test_rows: 1 }];
-        Ok(DataSummary { source: "fake".into(), inputs: vec!["a".into()], train_rows: 9, test_rows: 1, clients })
+        Ok(DataSummary {
+            source: "fake".into(),
+            inputs: vec!["a".into()],
+            train_rows: 9,
+            test_rows: 1,
+            clients,
+            encoded_scores: false,
+        })
     }
 
     fn data_schema(&self) -> Option<String> {
@@ -58,6 +65,8 @@ impl Engine for Fake {
             auc: None,
             absolute_error: None,
             root_squared_error: None,
+            coverage: None,
+            width: None,
             kl: None,
             sites: Vec::new(),
             curve: vec![point],
