@@ -2,6 +2,7 @@
 
 mod bench;
 mod bench_inference;
+mod bench_secure_sum;
 mod shown;
 mod tidy;
 
@@ -18,12 +19,16 @@ fn main() -> ExitCode {
         ["shown"] => build_release().and_then(|()| shown::run(&root())),
         ["bench", "accounting"] => bench::accounting(&root()),
         ["bench", "inference"] => bench_inference::inference(&root()),
+        ["bench", "secure-sum"] => bench_secure_sum::secure_sum(&root(), false),
+        ["bench", "secure-sum", "--full"] => bench_secure_sum::secure_sum(&root(), true),
         ["bench", .., "--help" | "-h"] => {
             println!("{}", bench::HELP);
             Ok(())
         }
         ["bench", ..] => Err(bench::HELP.into()),
-        _ => Err("usage: cargo xtask test | tidy | shown | bench accounting | bench inference".into()),
+        _ => {
+            Err("usage: cargo xtask test | tidy | shown | bench accounting | bench inference | bench secure-sum".into())
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
