@@ -17,7 +17,8 @@ fn row(a: &[f64], i: usize) -> &[f64] {
     &a[place(i, 0)..=place(i, i)]
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+/// aᵀb.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
@@ -76,12 +77,6 @@ pub(crate) fn product(l: &[f64], d: usize) -> Vec<f64> {
         a.extend((0..=i).map(|j| dot(row(l, i), row(l, j))));
     }
     a
-}
-
-/// L⁻¹, packed; of L the first d rows are read.
-pub(crate) fn inverse_factor(l: &[f64], d: usize) -> Vec<f64> {
-    let columns: Vec<Vec<f64>> = (0..d).map(|j| unit_solved(l, d, j)).collect();
-    (0..d).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|(i, j)| columns[j][i]).collect()
 }
 
 /// (L Lᵀ)⁻¹, packed.
@@ -159,6 +154,18 @@ impl Eigen {
             seen.extend((0..=k).map(|l| dot(&self.vectors[l * d..(l + 1) * d], &image)));
         }
         seen
+    }
+
+    /// VBVᵀ for a packed symmetric B, packed: the way back.
+    pub(crate) fn seen_back(&self, b: &[f64]) -> Vec<f64> {
+        let d = self.values.len();
+        let images: Vec<Vec<f64>> =
+            (0..d).map(|i| symmetric_times(b, &(0..d).map(|k| self.entry(k, i)).collect::<Vec<f64>>())).collect();
+        let mut back = Vec::with_capacity(packed(d));
+        for (i, image) in images.iter().enumerate() {
+            back.extend((0..=i).map(|j| (0..d).map(|k| self.entry(k, j) * image[k]).sum::<f64>()));
+        }
+        back
     }
 
     /// V diag(f(λ)) Vᵀ, packed.
@@ -240,8 +247,6 @@ mod tests {
             assert!((dense(&product(&l, d), d) - &full).amax() < 1e-12);
             let expected = full.clone().try_inverse().unwrap();
             assert!((dense(&inverse(&l, d), d) - &expected).amax() < 1e-13);
-            let undone = lower(&inverse_factor(&l, d), d) * lower(&l, d);
-            assert!((undone - DMatrix::identity(d, d)).amax() < 1e-13);
             let mut b = x.as_slice().to_vec();
             solve_lower(&l, &mut b);
             solve_upper(&l, &mut b);
@@ -281,6 +286,8 @@ mod tests {
             let other: Vec<f64> = a.iter().map(|v| v * v - 0.3).collect();
             let expected = basis.transpose() * dense(&other, d) * &basis;
             assert!((dense(&eigen.seen_along(&other), d) - expected).amax() < 1e-13);
+            let back = eigen.seen_back(&eigen.seen_along(&other));
+            assert!(back.iter().zip(&other).all(|(x, y)| (x - y).abs() < 1e-13));
             let b = DVector::from_fn(d, |i, _| 0.4 * i as f64 - 1.0);
             let seen = DVector::from_vec(eigen.coordinates(b.as_slice()));
             assert!((seen - basis.transpose() * b).amax() < 1e-14);

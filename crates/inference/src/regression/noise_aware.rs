@@ -1,18 +1,23 @@
 //! Draws from the posterior given noisy statistics, by elliptical slice sampling about a Gaussian near it.
 
-use super::working::{Base, Working};
+use super::near::Near;
+use super::working::Working;
 use super::{Prior, Seen, Units};
-use crate::{Gaussian, RunError, draws, linalg};
+use crate::linalg::{self, dot};
+use crate::{Gaussian, RunError, draws};
 use chacha20::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
-use std::f64::consts::PI;
 
 /// Draws before the first that is kept.
-const WARM_UP: usize = 300;
+const WARM_UP: usize = 150;
 /// Draws that are kept.
-const DRAWS: usize = 1500;
-/// Degrees of freedom of the Student distribution about which slices are drawn.
-const FREEDOM: usize = 6;
+const DRAWS: usize = 600;
+/// Mean length of a path, in deviations of the Gaussian near the posterior: a quarter of its period.
+const LENGTH: f64 = 1.6;
+/// Leapfrog steps of a path at most.
+const MOST_STEPS: usize = 40;
+/// Acceptance that the stride is tuned to.
+const ACCEPTANCE: f64 = 0.8;
 /// Inputs at most: the density has d²/2 coordinates, and a step costs the square of that.
 const MOST_INPUTS: usize = 40;
 
@@ -92,41 +97,48 @@ pub fn noise_aware(seen: &Seen, prior: &Prior, seed: [u8; 32]) -> Result<Posteri
     }
     let working = Working::new(seen, prior);
     let unusable = || RunError::Settings { what: "sufficient statistics: numbers too large to work with".into() };
-    let mut slices = Slices::new(&working, working.base().ok_or_else(unusable)?, seed);
+    let near = Near::of(&working).ok_or_else(unusable)?;
+    let mut chain = Chain::new(&working, near, seed).ok_or_else(unusable)?;
     let mut draws = Vec::with_capacity(DRAWS * (seen.inputs + 1));
     for k in 0..WARM_UP + DRAWS {
-        slices.step();
-        if k >= WARM_UP {
-            draws.extend_from_slice(working.theta(&slices.phi));
-            draws.push(working.noise_variance(&slices.phi));
+        let accepted = chain.step();
+        if k < WARM_UP {
+            chain.adapt(k, accepted);
+        } else {
+            draws.extend_from_slice(working.theta(&chain.here.phi));
+            draws.push(working.noise_variance(&chain.here.phi));
         }
     }
     Ok(Posterior { inputs: seen.inputs, draws })
 }
 
-/// Elliptical slice sampling about a Student distribution (Nishihara, Murray and Adams 2014, JMLR 15).
+/// Hamiltonian Monte Carlo (Neal 2011) in coordinates in which a Gaussian near the posterior is standard.
 ///
-/// π = T·(π/T): T is the Student distribution with the base's centre and precision, a mixture of Gaussians over a scale.
-/// Given the scale, an ellipse through the present point and a draw of the Gaussian is searched for a point of the slice
-/// {π/T > level}; the bracket of angles shrinks towards the present point, which is in the slice (Murray, Adams and MacKay
-/// 2010). There is nothing to tune, and π is left invariant whatever the base is.
-struct Slices<'a> {
+/// Leapfrog steps are reversible and keep volumes whatever field of slopes they follow, so with the test at the end the
+/// posterior is left invariant exactly. Lengths are random, so that no direction comes back to where it was.
+struct Chain<'a> {
     working: &'a Working<'a>,
-    base: Base,
+    near: Near,
     rng: ChaCha8Rng,
-    /// The present point.
-    phi: Vec<f64>,
-    /// The same, less the centre and in units of the base's deviations.
-    white: Vec<f64>,
-    /// log π/T there.
-    level: f64,
+    here: Place,
+    /// Length of a leapfrog step.
+    stride: f64,
 }
 
-impl<'a> Slices<'a> {
-    fn new(working: &'a Working<'a>, base: Base, seed: [u8; 32]) -> Self {
-        let (phi, white) = (base.centre.clone(), vec![0.0; base.centre.len()]);
-        let level = working.log_density(&phi);
-        Self { working, base, rng: ChaCha8Rng::from_seed(seed), phi, white, level }
+/// A point with what is known there.
+#[derive(Clone)]
+struct Place {
+    phi: Vec<f64>,
+    log_density: f64,
+    /// Slope in the coordinates of the chain.
+    slope: Vec<f64>,
+}
+
+impl<'a> Chain<'a> {
+    fn new(working: &'a Working<'a>, near: Near, seed: [u8; 32]) -> Option<Self> {
+        let here = place(working, &near, near.centre.clone())?;
+        let stride = 1.0 / libm::pow(working.len() as f64, 0.25);
+        Some(Self { working, near, rng: ChaCha8Rng::from_seed(seed), here, stride })
     }
 
     /// A number between 0 and 1, neither of them.
@@ -134,47 +146,47 @@ impl<'a> Slices<'a> {
         ((self.rng.next_u64() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
     }
 
-    /// log π/T of a point.
-    fn log_ratio(&self, phi: &[f64], white: &[f64]) -> f64 {
-        let (freedom, d) = (FREEDOM as f64, white.len() as f64);
-        self.working.log_density(phi) + 0.5 * (freedom + d) * libm::log1p(squared(white) / freedom)
+    /// One draw; the probability with which it was accepted.
+    fn step(&mut self) -> f64 {
+        let mut momentum = vec![0.0; self.working.len()];
+        draws::standard_normals(&mut self.rng, &mut momentum);
+        let length = LENGTH * (0.5 + self.uniform());
+        let steps = ((length / self.stride).ceil() as usize).clamp(1, MOST_STEPS);
+        let before = self.here.log_density - 0.5 * dot(&momentum, &momentum);
+        let threshold = self.uniform();
+        let Some(end) = self.fly(&mut momentum, steps) else { return 0.0 };
+        let after = end.log_density - 0.5 * dot(&momentum, &momentum);
+        let probability = libm::exp((after - before).min(0.0));
+        if threshold < probability {
+            self.here = end;
+        }
+        if probability.is_nan() { 0.0 } else { probability }
     }
 
-    /// One draw.
-    fn step(&mut self) {
-        // The scale given the point: (freedom + |white|²)/χ² with freedom + D degrees.
-        let mut normals = vec![0.0; FREEDOM + 2 * self.white.len()];
-        draws::standard_normals(&mut self.rng, &mut normals);
-        let (other, rest) = normals.split_at(self.white.len());
-        let scale = ((FREEDOM as f64 + squared(&self.white)) / squared(rest)).sqrt();
-        let other: Vec<f64> = other.iter().map(|v| v * scale).collect();
-        let mut direction = other.clone();
-        linalg::solve_upper(&self.base.factor, &mut direction);
-        let level = self.level + libm::log(self.uniform());
-        let mut angle = 2.0 * PI * self.uniform();
-        let (mut least, mut most) = (angle - 2.0 * PI, angle);
-        // The bracket halves on average; after so many turns it is the present point.
-        for _ in 0..100 {
-            let (c, s) = (libm::cos(angle), libm::sin(angle));
-            let white: Vec<f64> = self.white.iter().zip(&other).map(|(x, y)| c * x + s * y).collect();
-            let phi: Vec<f64> = (self.phi.iter().zip(&self.base.centre).zip(&direction))
-                .map(|((f, m), y)| m + c * (f - m) + s * y)
-                .collect();
-            let there = self.log_ratio(&phi, &white);
-            if there > level {
-                (self.phi, self.white, self.level) = (phi, white, there);
-                return;
-            }
-            if angle < 0.0 {
-                least = angle;
-            } else {
-                most = angle;
-            }
-            angle = least + (most - least) * self.uniform();
+    /// Leapfrog steps from here; none where the path leaves the numbers.
+    fn fly(&self, momentum: &mut [f64], steps: usize) -> Option<Place> {
+        let mut at = self.here.clone();
+        for _ in 0..steps {
+            momentum.iter_mut().zip(&at.slope).for_each(|(m, s)| *m += 0.5 * self.stride * s);
+            let mut way: Vec<f64> = momentum.iter().map(|m| m * self.stride).collect();
+            linalg::solve_upper(&self.near.factor, &mut way);
+            let phi = at.phi.iter().zip(&way).map(|(f, w)| f + w).collect();
+            at = place(self.working, &self.near, phi)?;
+            momentum.iter_mut().zip(&at.slope).for_each(|(m, s)| *m += 0.5 * self.stride * s);
         }
+        Some(at)
+    }
+
+    /// Moves the stride towards an acceptance of [`ACCEPTANCE`] (Robbins and Monro); only before draws are kept.
+    fn adapt(&mut self, k: usize, accepted: f64) {
+        let gain = 1.0 / libm::pow(k as f64 + 4.0, 0.6);
+        self.stride = (self.stride * libm::exp(gain * (accepted - ACCEPTANCE))).clamp(1e-4, 2.0);
     }
 }
 
-fn squared(a: &[f64]) -> f64 {
-    a.iter().map(|v| v * v).sum()
+/// What is known at φ.
+fn place(working: &Working<'_>, near: &Near, phi: Vec<f64>) -> Option<Place> {
+    let (log_density, mut slope) = working.log_density(&phi)?;
+    linalg::solve_lower(&near.factor, &mut slope);
+    Some(Place { phi, log_density, slope })
 }

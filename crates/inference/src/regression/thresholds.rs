@@ -1,0 +1,166 @@
+//! Projection thresholds of Algorithm 2, found on synthetic data.
+
+use crate::linalg;
+use crate::regression::{EntryDeviations, NoisyStatistics};
+use crate::{RunError, draws};
+use chacha20::ChaCha8Rng;
+use rand_core::SeedableRng;
+
+/// Thresholds tried, for inputs and for the outcome.
+const GRID: usize = 20;
+/// Least threshold and greatest, in deviations.
+const ENDS: [f64; 2] = [0.1, 2.1];
+/// Synthetic data sets.
+const REPEATS: usize = 20;
+/// Rows on which a fit is scored.
+const SCORED: usize = 200;
+
+/// What the synthetic data are made like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SyntheticSearch {
+    /// Rows, as many as there really are.
+    pub rows: usize,
+    /// d.
+    pub inputs: usize,
+    /// Precision of a coefficient.
+    pub precision: f64,
+    /// Variance of the outcome about its mean.
+    pub noise_variance: f64,
+    /// Deviation of the noise divided by the sensitivity of the statistics.
+    pub noise_multiplier: f64,
+}
+
+/// Where values are cut, in deviations.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thresholds {
+    /// Of every input.
+    pub inputs: f64,
+    /// Of the outcome.
+    pub outcome: f64,
+}
+
+/// Squared sensitivity of the unique terms of XᵀX and Xᵀy where |x| ≤ a for each input and |y| ≤ b, one row replaced:
+/// d(2d − 1)a⁴ + 4d a²b².
+///
+/// A square lies in [0, a²] and moves by a² at most, a product in [−a², a²] and by 2a²; there are d squares,
+/// d(d − 1)/2 products of inputs, and d of an input and the outcome.
+pub fn squared_sensitivity(d: usize, a: f64, b: f64) -> f64 {
+    let d = d as f64;
+    d * (2.0 * d - 1.0) * a * a * a * a + 4.0 * d * a * a * b * b
+}
+
+impl SyntheticSearch {
+    /// The thresholds with the least mean absolute error over synthetic data sets.
+    ///
+    /// Equations 4 to 6 of Heikkilä et al. 2017 (Paper I): x ~ N(0, I), β ~ N(0, I/precision), y ~ N(xᵀβ, noise variance); the
+    /// grid has 20 points from 0.1 to 2.1 deviations for all inputs and as many for the outcome, with 20 repeats. Every fit is
+    /// given noise as the mechanism would add it. The rows are synthetic, so nothing is spent. One seed, one answer.
+    pub fn thresholds(&self, seed: [u8; 32]) -> Result<Thresholds, RunError> {
+        let positive = |v: f64| v > 0.0 && v.is_finite();
+        let sound = self.rows > 0 && self.inputs > 0 && positive(self.precision) && positive(self.noise_variance);
+        if !sound || !(self.noise_multiplier >= 0.0 && self.noise_multiplier.is_finite()) {
+            let what = format!("thresholds: expected rows, inputs and positive sizes, found {self:?}");
+            return Err(RunError::Settings { what });
+        }
+        let mut rng = ChaCha8Rng::from_seed(seed);
+        let mut errors = vec![0.0; GRID * GRID];
+        for _ in 0..REPEATS {
+            let data = Synthetic::draw(self, &mut rng);
+            for (i, a) in grid().enumerate() {
+                let (products, targets) = data.projected(a);
+                for (j, (b, targets)) in grid().zip(&targets).enumerate() {
+                    let statistics = self.noised(&products, targets, (a, b * data.deviation), &mut rng);
+                    errors[i * GRID + j] += data.error(&statistics, self);
+                }
+            }
+        }
+        let best = (0..GRID * GRID).min_by(|x, y| errors[*x].total_cmp(&errors[*y])).unwrap_or(0);
+        let value = |k: usize| grid().nth(k).unwrap_or(ENDS[1]);
+        Ok(Thresholds { inputs: value(best / GRID), outcome: value(best % GRID) })
+    }
+
+    /// The statistics with the mechanism's noise, the same on all unique terms.
+    fn noised(&self, products: &[f64], targets: &[f64], (a, b): (f64, f64), rng: &mut ChaCha8Rng) -> NoisyStatistics {
+        let deviation = self.noise_multiplier * squared_sensitivity(self.inputs, a, b).sqrt();
+        let mut noise = vec![0.0; products.len() + targets.len()];
+        draws::standard_normals(rng, &mut noise);
+        let mut noise = noise.into_iter().map(|v| v * deviation);
+        let mut add = |values: &[f64]| values.iter().zip(noise.by_ref()).map(|(v, e)| v + e).collect::<Vec<f64>>();
+        NoisyStatistics {
+            products: add(products),
+            targets: add(targets),
+            deviations: EntryDeviations { diagonal: deviation, off_diagonal: deviation },
+        }
+    }
+}
+
+fn grid() -> impl Iterator<Item = f64> {
+    (0..GRID).map(|k| ENDS[0] + (ENDS[1] - ENDS[0]) * k as f64 / (GRID - 1) as f64)
+}
+
+/// One synthetic data set.
+struct Synthetic {
+    /// Rows of inputs, one after the other.
+    inputs: Vec<f64>,
+    outcomes: Vec<f64>,
+    /// d.
+    width: usize,
+    /// Deviation of the outcome.
+    deviation: f64,
+    /// Inputs on which fits are scored, and what is to be predicted there.
+    scored: (Vec<f64>, Vec<f64>),
+}
+
+impl Synthetic {
+    fn draw(search: &SyntheticSearch, rng: &mut ChaCha8Rng) -> Self {
+        let mut coefficients = vec![0.0; search.inputs];
+        draws::standard_normals(rng, &mut coefficients);
+        coefficients.iter_mut().for_each(|c| *c /= search.precision.sqrt());
+        let (inputs, outcomes) = rows(search, &coefficients, search.rows, rng);
+        let scored = rows(search, &coefficients, SCORED, rng);
+        let deviation = (linalg::dot(&coefficients, &coefficients) + search.noise_variance).sqrt();
+        Self { inputs, outcomes, width: search.inputs, deviation, scored }
+    }
+
+    /// Packed XᵀX with inputs cut at ±a, and Xᵀy for each threshold of the outcome.
+    fn projected(&self, a: f64) -> (Vec<f64>, Vec<Vec<f64>>) {
+        let d = self.width;
+        let (mut products, mut targets) = (vec![0.0; linalg::packed(d)], vec![vec![0.0; d]; GRID]);
+        let bounds: Vec<f64> = grid().map(|b| b * self.deviation).collect();
+        let mut cut = vec![0.0; d];
+        for (row, y) in self.inputs.chunks_exact(d).zip(&self.outcomes) {
+            cut.iter_mut().zip(row).for_each(|(c, x)| *c = x.clamp(-a, a));
+            let mut at = 0;
+            for (i, x) in cut.iter().enumerate() {
+                products[at..=at + i].iter_mut().zip(&cut).for_each(|(p, z)| *p += x * z);
+                at += i + 1;
+            }
+            for (target, bound) in targets.iter_mut().zip(&bounds) {
+                let y = y.clamp(-bound, *bound);
+                target.iter_mut().zip(&cut).for_each(|(t, x)| *t += x * y);
+            }
+        }
+        (products, targets)
+    }
+
+    /// Mean absolute error of the naive posterior mean, as Algorithm 2 has it; that of predicting 0 where there is none.
+    fn error(&self, statistics: &NoisyStatistics, search: &SyntheticSearch) -> f64 {
+        let posterior = statistics.naive(&vec![search.precision; self.width], search.noise_variance);
+        let (inputs, outcomes) = &self.scored;
+        let predicted = |x: &[f64]| posterior.as_ref().map_or(0.0, |q| linalg::dot(x, q.mean()));
+        let errors = inputs.chunks_exact(self.width).zip(outcomes).map(|(x, y)| (y - predicted(x)).abs());
+        errors.sum::<f64>() / outcomes.len() as f64
+    }
+}
+
+/// Rows of inputs and their outcomes.
+fn rows(search: &SyntheticSearch, coefficients: &[f64], count: usize, rng: &mut ChaCha8Rng) -> (Vec<f64>, Vec<f64>) {
+    let mut inputs = vec![0.0; count * search.inputs];
+    draws::standard_normals(rng, &mut inputs);
+    let mut outcomes = vec![0.0; count];
+    draws::standard_normals(rng, &mut outcomes);
+    let deviation = search.noise_variance.sqrt();
+    let means = inputs.chunks_exact(search.inputs).map(|x| linalg::dot(x, coefficients));
+    outcomes.iter_mut().zip(means).for_each(|(y, mean)| *y = mean + deviation * *y);
+    (inputs, outcomes)
+}
