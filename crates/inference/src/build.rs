@@ -3,14 +3,17 @@
 use crate::algorithm::{Cavity, Committee, GlobalVi, Home, NoiseAware, Protocol, Pvi, SourceTerms, Statistics, Wander};
 use crate::client::Summing;
 use crate::plan::{MethodPlan, plan, sampling};
+use crate::regression::{SyntheticSearch, Thresholds};
 use crate::settings::{
     Aggregator, Covariance, Curvature, Damping, Gradients, Local, Method, NoiseAware as NoiseAwareSettings,
-    NoiseReading, Optimiser, Rates, Schedule, Scheme, SecureSum, Solver,
+    NoiseReading, Optimiser, Rates, Schedule, Scheme, SecureSum, Solver, Statistics as StatisticsSettings,
+    StatisticsRule,
 };
 use crate::solve::{Analytic, Average, Descend, Hybrid, Likelihood, LocalSolve, Perturb, Prior, Problem, Virtual};
 use crate::{Family, Model, Opening, RunError, Stage, Terms};
 use privacy::{
-    Adjacency, Cohort, Event, Grain, Grant, Grid, Mechanism, NormBound, PrivacyError, Sampling, Shape, Steps, Unit,
+    Adjacency, Cohort, Event, Grain, Grant, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError, Sampling, Shape,
+    Steps, Unit,
 };
 use std::sync::Arc;
 
@@ -204,6 +207,31 @@ fn sources(terms: &[Terms], summing: Summing) -> Vec<SourceTerms> {
     }
 }
 
+/// Seeds the synthetic data on which projection thresholds are found: a constant of the program.
+const SYNTHETIC: [u8; 32] = *b"projection thresholds, synthetic";
+
+/// Projection thresholds of inputs and outcome, in deviations; ones where nothing is projected.
+fn thresholds(
+    problem: &Problem,
+    settings: &StatisticsSettings,
+    terms: &[Terms],
+    summing: Summing,
+    rows: &[u64],
+) -> Result<[f64; 2], RunError> {
+    let (StatisticsRule::Projected { .. }, Some(first)) = (settings.rule, terms.first()) else { return Ok([1.0; 2]) };
+    let multiplier = first.event.noise_multiplier().map_or(0.0, NoiseMultiplier::get);
+    let times = if summing == Summing::Nobody { terms.len() as f64 } else { summing.times(terms.len()) };
+    let search = SyntheticSearch {
+        rows: usize::try_from(rows.iter().sum::<u64>()).unwrap_or(usize::MAX),
+        inputs: problem.family.dimension(),
+        precision: -2.0 * problem.prior.0[problem.family.diagonal(0)],
+        noise_variance: problem.model.outcome_variance().unwrap_or(1.0),
+        noise_multiplier: multiplier * times.sqrt(),
+    };
+    let Thresholds { inputs, outcome } = search.thresholds(SYNTHETIC)?;
+    Ok([inputs, outcome])
+}
+
 fn protocol(
     method: &Method,
     (problem, home): (&Problem, &Option<Home>),
@@ -245,7 +273,8 @@ fn protocol(
             let opening = openings.iter().flatten().map(|opening| opening.terms.clone()).collect();
             let (terms, rows) = ([opening, terms.to_vec()], rows.to_vec());
             let adjacency = method.promise.map_or(Adjacency::Substitute, |promise| promise.adjacency);
-            Box::new(Statistics { problem, settings, adjacency, terms, summing, rows, thresholds: [1.0; 2] })
+            let thresholds = thresholds(&problem, &settings, &terms[1], summing, &rows)?;
+            Box::new(Statistics { problem, settings, adjacency, terms, summing, rows, thresholds })
         }
         Scheme::GlobalVi => {
             let inverse_rates = terms.iter().map(Terms::inverse_rate).collect();

@@ -12,7 +12,7 @@ use privacy::noise::{DiscreteGaussian, NoiseContext, NoiseSource, Seeded};
 use privacy::secure_sum::{Assembly, Body, Contributor, Effect, Members, Message, SumNoise, node_noise};
 use privacy::{
     Adjacency, Bounded, Cohort, CuratorGate, Event, Gate, Grain, Grant, Grid, Ledger, Mechanism, MemoryJournal,
-    NoiseMultiplier, NormBound, Outgoing, Sampling, SecureSum, Shape, ShareGate, Steps, Unit,
+    NoiseMultiplier, NormBound, Outgoing, Sampling, SecureSum, Shape, ShareGate, ShareNoise, Steps, Unit,
 };
 use rand_core::Rng;
 use std::error::Error;
@@ -57,7 +57,9 @@ fn terms(clients: u64, dimension: usize, nodes: u32, noise: SumNoise) -> Result<
     let (cohort, bound, z) = (Cohort::new(clients, 0, 0)?, NormBound::new(1.0)?, NoiseMultiplier::new(Z)?);
     let shape = Shape::new(dimension, bound, Grain::Whole, Grid::for_noise(bound, 2.0 * Z)?)?;
     let event = match noise {
-        SumNoise::Clients => cohort.event(&shape, z, Adjacency::Substitute, Unit::Client, Steps::ONE)?,
+        SumNoise::Clients => {
+            cohort.event(ShareNoise::DiscreteGaussian, &shape, z, Adjacency::Substitute, Unit::Client, Steps::ONE)?
+        }
         SumNoise::Nodes => {
             let mechanism = Mechanism::Gaussian { noise_multiplier: z };
             Event::new(mechanism, Adjacency::Substitute, Unit::Client, Sampling::None, Steps::ONE)?

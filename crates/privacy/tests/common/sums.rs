@@ -9,7 +9,7 @@ use privacy::secure_sum::{
 };
 use privacy::{
     Adjacency, Bounded, Cohort, CuratorGate, Gate, Grain, NoiseMultiplier, Outgoing, PrivacyError, Sampling, ShareGate,
-    Steps, Unit,
+    ShareNoise, Steps, Unit,
 };
 
 /// The noise multiplier of all these sums.
@@ -22,7 +22,9 @@ pub(crate) fn assembly(cohort: Cohort, nodes: u32, noise: SumNoise, dimension: u
         SumNoise::Nodes => gaussian_event(Z, Adjacency::Substitute, Sampling::None, 1),
         SumNoise::Clients => {
             let z = NoiseMultiplier::new(Z).unwrap();
-            cohort.event(&shape, z, Adjacency::Substitute, Unit::Example, Steps::ONE).unwrap()
+            cohort
+                .event(ShareNoise::DiscreteGaussian, &shape, z, Adjacency::Substitute, Unit::Example, Steps::ONE)
+                .unwrap()
         }
     };
     Assembly::new(cohort, nodes, noise, &event, shape).unwrap()
