@@ -44,11 +44,25 @@ impl NoisyStatistics {
         self.conjugate(precisions, noise_variance, |v| v.max(0.0) + ridge)
     }
 
-    /// The posterior that takes noisy statistics for clean ones: eigenvalues below 0 are set to 0, and no more is done.
+    /// The posterior that takes noisy statistics for clean ones: its mean solves Λμ = Xᵀy/σ² even where noise made Λ
+    /// indefinite, as Heikkilä et al. 2017 do, and its covariance is |Λ|⁻¹, which is proper.
     ///
     /// Its intervals know nothing of the noise, and are far too short where it matters.
     pub fn naive(&self, precisions: &[f64], noise_variance: f64) -> Option<Gaussian> {
-        self.conjugate(precisions, noise_variance, |v| v.max(0.0))
+        let d = self.targets.len();
+        let usable = self.products.len() == linalg::packed(d) && self.products.iter().all(|v| v.is_finite());
+        if d == 0 || precisions.len() != d || !usable {
+            return None;
+        }
+        let mut word: Vec<f64> = self.products.iter().map(|v| v / noise_variance).collect();
+        (0..d).for_each(|j| word[linalg::place(j, j)] += precisions[j]);
+        // Scaled, so that squares of entries do not overflow.
+        let scale = word.iter().fold(f64::MIN_POSITIVE, |m, v| v.abs().max(m));
+        let scaled: Vec<f64> = word.iter().map(|v| v / scale).collect();
+        let eigen = Eigen::of(&scaled, d);
+        let pull: Vec<f64> = self.targets.iter().map(|v| v / noise_variance).collect();
+        let mean = linalg::symmetric_times(&eigen.map(|v| 1.0 / (v * scale)), &pull);
+        Gaussian::from_precision(mean, &eigen.map(|v| v.abs() * scale))
     }
 
     /// N(Λ⁻¹Xᵀy/σ², Λ⁻¹) with Λ = diag(precisions) + f(XᵀX)/σ²; f acts on eigenvalues.
