@@ -273,6 +273,8 @@ fn choices_that_exclude_each_other_are_refused() {
 
 #[test]
 fn what_comes_later_and_what_has_no_meaning_is_said() {
+    let encoded = changed("[data]\n", "[data]\nscores_in = \"encoded\"\n");
+    refused("scores", &encoded, "S011", "scores_in", "an outcome that is a number");
     let hidden = changed("\"logistic\"", "\"network\"\nhidden = [50, 0]");
     refused("hidden", &hidden, "S004", "hidden = [50, 0]", "1 to 10000 units");
     let layers = changed("\"logistic\"", "\"logistic\"\nhidden = [50]");

@@ -1,7 +1,7 @@
 //! A published table beside ours, as one page that leads to the reports of its columns.
 
 use super::figures::figures;
-use super::numbers::divergence;
+use super::numbers::{divergence, error};
 use super::page;
 use crate::study::{Cell, Figure};
 use crate::svg::escape;
@@ -87,7 +87,8 @@ fn ours(cell: &Cell) -> String {
         return format!("{median} ({low} to {high})");
     }
     if cell.metric == "absolute_error" {
-        return format!("{:.4} ({:.4} to {:.4})", cell.median, cell.quarter, cell.three_quarters);
+        let [median, low, high] = [cell.median, cell.quarter, cell.three_quarters].map(error);
+        return format!("{median} ({low} to {high})");
     }
     format!("{:.4} ± {:.4}", cell.ours, cell.sd)
 }

@@ -25,7 +25,7 @@ use standing::Standing;
 use std::path::Path;
 
 pub(crate) use beside::beside;
-pub(crate) use numbers::divergence;
+pub(crate) use numbers::{divergence, error};
 pub(crate) use terminal::{Terminal, table};
 
 /// The report as one HTML file, without scripts and without anything from the network. The same results give the same

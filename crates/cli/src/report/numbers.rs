@@ -48,6 +48,11 @@ pub(crate) fn divergence(value: f64) -> String {
     }
 }
 
+/// An error in the table of `reproduce`: four digits after the point, none of one that is large.
+pub(crate) fn error(value: f64) -> String {
+    fixed(value, if value.abs() < 100.0 { 4 } else { 0 })
+}
+
 /// An upper bound in four significant digits.
 pub(crate) fn bound(value: f64) -> String {
     if value == f64::INFINITY { "∞".into() } else { up_to(value, 4) }
@@ -116,6 +121,7 @@ mod tests {
             [22.3456, 0.0, 3.2e-15, 123_456.0, f64::NAN].map(divergence),
             ["22.346", "0.000", "3.2e−15", "1.2e5", "–"].map(String::from)
         );
+        assert_eq!([0.98, 10_448.55, f64::NAN].map(error), ["0.9800", "10449", "–"].map(String::from));
         assert_eq!((points(-0.0101), points(0.034)), ("1.0 point".into(), "3.4 points".into()));
     }
 

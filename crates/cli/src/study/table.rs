@@ -66,7 +66,7 @@ impl Kind {
             Self::Divergence => divergence(of("kl")?),
             Self::Errors => {
                 let found = of("absolute_error")?;
-                let [median, quarter, three] = [found.median, found.quarter, found.three_quarters].map(error);
+                let [median, quarter, three] = [found.median, found.quarter, found.three_quarters].map(report::error);
                 let paper = if shape.published { format!(" {:>8}", number(found.paper)) } else { String::new() };
                 format!("{median:>10} {quarter:>8} {three:>8}{paper}  {:>8}", ours("coverage"))
             }
@@ -85,12 +85,6 @@ impl Kind {
 
 fn number(value: Option<f64>) -> String {
     value.map_or_else(|| NOTHING.to_owned(), |value| format!("{value:.4}"))
-}
-
-/// An error: four digits after the point, fewer of one that is large.
-fn error(value: f64) -> String {
-    let places = if value.abs() < 100.0 { 4 } else { 0 };
-    format!("{value:.places$}")
 }
 
 /// The middle and the tenths of a divergence from the exact posterior, and the paper's.
@@ -144,7 +138,6 @@ mod tests {
         let alone = table(&cells(None).concat());
         assert!(alone.contains("1.0000   0.9000   1.1000    0.8900   1.0000       200\n"), "{alone}");
         assert!(!alone.contains("paper"));
-        assert_eq!([0.98, 10_448.55, 1e4].map(super::error), ["0.9800", "10449", "10000"]);
     }
 
     #[test]
