@@ -147,3 +147,6 @@ impl Seen {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,10 @@ const STEPS: usize = 60;
 /// A step that gains less than this in the logarithm of the density is the last.
 const GAIN: f64 = 1e-2;
 
+/// Eigenvalues of Ω where the search begins.
+const LEAST: f64 = 0.1;
+const MOST: f64 = 20.0;
+
 /// A Gaussian near the posterior: where a sampler begins, and the scale of its steps.
 pub(super) struct Near {
     /// Near the mode.
@@ -49,11 +53,11 @@ impl Near {
     }
 }
 
-/// Where the search begins: Ŝ/n with its eigenvalues raised, θ and σ² read off it.
+/// Where the search begins: Ŝ/n with its eigenvalues held where they may be in deviation units, θ and σ² read off it.
 fn start(working: &Working<'_>) -> Vec<f64> {
     let (d, inner) = (working.inputs, linalg::packed(working.inputs));
     let average: Vec<f64> = working.average().iter().map(|v| v.clamp(-1e6, 1e6)).collect();
-    let raised = Eigen::of(&average, d + 1).map(|v| v.max(0.1));
+    let raised = Eigen::of(&average, d + 1).map(|v| v.clamp(LEAST, MOST));
     let mut phi = vec![0.0; working.len()];
     let inverted = linalg::cholesky(&raised[..inner], d).map(|l| linalg::inverse(&l, d));
     let Some(factor) = inverted.as_ref().and_then(|w| linalg::cholesky(w, d)) else { return phi };

@@ -88,3 +88,55 @@ impl NoisyStatistics {
         Gaussian::from_precision(mean, &precision)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statistics(off_diagonal: f64) -> NoisyStatistics {
+        NoisyStatistics {
+            products: vec![4.0, off_diagonal, 2.0],
+            targets: vec![1.0, -3.0],
+            deviations: EntryDeviations { diagonal: 0.3, off_diagonal: 0.3 },
+        }
+    }
+
+    #[test]
+    fn proper_statistics_taken_at_their_word_give_the_conjugate_posterior() {
+        let q = statistics(1.0).naive(&[0.5, 2.0], 2.0).unwrap();
+        // Λ = diag(½, 2) + (4, 1; 1, 2)/2 = (2.5, .5; .5, 3), Λμ = (½, −1½); |Λ| = 7.25.
+        let expected = [(3.0 * 0.5 + 0.5 * 1.5) / 7.25, (-0.5 * 0.5 - 2.5 * 1.5) / 7.25];
+        assert!(q.mean().iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14), "{:?}", q.mean());
+        assert!((q.variances()[0] - 3.0 / 7.25).abs() < 1e-14);
+    }
+
+    #[test]
+    fn the_ridge_is_the_noise_times_the_root_of_two_d() {
+        let ridged = statistics(1.0).ridge(&[1.0, 1.0], 1.0).unwrap();
+        let by_hand = statistics(1.0).naive(&[1.0 + 0.6, 1.0 + 0.6], 1.0).unwrap();
+        assert!(ridged.mean().iter().zip(by_hand.mean()).all(|(a, b)| (a - b).abs() < 1e-14));
+        // In the isometric packing half of the entries have half the variance.
+        let isometric = EntryDeviations { diagonal: 2.0, off_diagonal: 2.0 * std::f64::consts::FRAC_1_SQRT_2 };
+        assert!((isometric.typical(2) - 3.0_f64.sqrt()).abs() < 1e-15 && isometric.typical(1) == 2.0);
+    }
+
+    #[test]
+    fn a_negative_eigenvalue_is_set_to_zero_and_no_more() {
+        // (4, 5; 5, 2) has eigenvalues 3 ± √26; along the negative one the prior alone is left.
+        let q = statistics(5.0).naive(&[1.0, 1.0], 1.0).unwrap();
+        let precision = q.packed_precision().unwrap();
+        let (trace, product) = (precision[0] + precision[2], precision[0] * precision[2] - precision[1] * precision[1]);
+        assert!((trace - (2.0 + 3.0 + 26.0_f64.sqrt())).abs() < 1e-12);
+        assert!((product - (4.0 + 26.0_f64.sqrt())).abs() < 1e-12, "{product}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let mut wrong = statistics(1.0);
+        assert!(wrong.ridge(&[1.0], 1.0).is_none());
+        wrong.products[1] = f64::NAN;
+        assert!(wrong.ridge(&[1.0, 1.0], 1.0).is_none());
+        let huge = NoisyStatistics { products: vec![1e300, 1e300, 1e300], ..statistics(0.0) };
+        assert!(huge.naive(&[1.0, 1.0], 1.0).is_none_or(|q| q.mean().iter().all(|m| m.is_finite())));
+    }
+}

@@ -58,7 +58,7 @@ impl SyntheticSearch {
     pub fn thresholds(&self, seed: [u8; 32]) -> Result<Thresholds, RunError> {
         let positive = |v: f64| v > 0.0 && v.is_finite();
         let sound = self.rows > 0 && self.inputs > 0 && positive(self.precision) && positive(self.noise_variance);
-        if !sound || !(self.noise_multiplier >= 0.0 && self.noise_multiplier.is_finite()) {
+        if !(sound && self.noise_multiplier >= 0.0 && self.noise_multiplier.is_finite()) {
             let what = format!("thresholds: expected rows, inputs and positive sizes, found {self:?}");
             return Err(RunError::Settings { what });
         }
@@ -163,4 +163,33 @@ fn rows(search: &SyntheticSearch, coefficients: &[f64], count: usize, rng: &mut 
     let means = inputs.chunks_exact(search.inputs).map(|x| linalg::dot(x, coefficients));
     outcomes.iter_mut().zip(means).for_each(|(y, mean)| *y = mean + deviation * *y);
     (inputs, outcomes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEARCH: SyntheticSearch =
+        SyntheticSearch { rows: 600, inputs: 3, precision: 1.0, noise_variance: 1.0, noise_multiplier: 3.0 };
+
+    #[test]
+    fn the_sensitivity_is_that_of_the_worst_pair_of_rows() {
+        // Squares move from 0 to a², products from a corner of the box to the opposite sign: none moves further.
+        let (d, a, b) = (4_usize, 1.3, 0.7);
+        let squares = 4.0 * (a * a) * (a * a);
+        let products = 6.0 * (2.0 * a * a) * (2.0 * a * a) + 4.0 * (2.0 * a * b) * (2.0 * a * b);
+        assert!((squared_sensitivity(d, a, b) - squares - products).abs() < 1e-12);
+    }
+
+    #[test]
+    fn more_noise_wants_smaller_thresholds_and_a_seed_gives_one_answer() {
+        let none = SyntheticSearch { noise_multiplier: 0.0, ..SEARCH }.thresholds([1; 32]).unwrap();
+        let some = SEARCH.thresholds([1; 32]).unwrap();
+        let much = SyntheticSearch { noise_multiplier: 30.0, ..SEARCH }.thresholds([1; 32]).unwrap();
+        assert_eq!(some, SEARCH.thresholds([1; 32]).unwrap());
+        assert!(none.inputs > 1.5 && none.outcome > 1.5, "{none:?}");
+        assert!(much.inputs < some.inputs && some.inputs < none.inputs, "{much:?} {some:?} {none:?}");
+        assert!(SyntheticSearch { rows: 0, ..SEARCH }.thresholds([1; 32]).is_err());
+        assert!(SyntheticSearch { noise_multiplier: f64::NAN, ..SEARCH }.thresholds([1; 32]).is_err());
+    }
 }

@@ -139,7 +139,8 @@ impl<'a> Working<'a> {
         (value.is_finite() && slope.iter().all(|v| v.is_finite())).then_some((value, slope))
     }
 
-    /// log prior density of φ, its slope, and the diagonal of its curvature with the sign turned (it has no other entries).
+    /// log prior density of φ, its slope, and the diagonal of a curvature for it, positive everywhere and right at the mode (2κAᵢᵢ²
+    /// and κAᵢᵢ² + ν − i + 1 agree there); it has no other entries.
     ///
     /// Ω_xx⁻¹ = AAᵀ ~ Wishart(ν, I/κ), ν = d + [`FREEDOM`], κ = [`SCALE`]. By Bartlett's decomposition the entries of √κ A are
     /// independent: normal below the diagonal, κAᵢᵢ² ~ χ² with ν − i + 1 degrees, i from 1; so log Aᵢᵢ has density
@@ -156,7 +157,7 @@ impl<'a> Working<'a> {
             let (degrees, squared) = (d as f64 + FREEDOM - i as f64, SCALE * row[i] * row[i]);
             value += degrees * phi[place(i, i)];
             slope.push(degrees - squared);
-            curvature.push(2.0 * squared);
+            curvature.push(degrees + squared);
         }
         for (theta, precision) in self.theta(phi).iter().zip(&self.prior.precisions) {
             value -= 0.5 * precision * theta * theta;
