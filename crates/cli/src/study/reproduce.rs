@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Studies that come with the program, and what they are.
-const TABLES: [(&str, &str, &str); 13] = [
+const TABLES: [(&str, &str, &str); 16] = [
     (
         "workshop-table5",
         "Sharma et al. 2019, Table 5: PVI, global VI and DP-PVI on three splits of Adult",
@@ -45,6 +45,21 @@ const TABLES: [(&str, &str, &str); 13] = [
         "tmlr-fig4",
         "Heikkilä et al. (TMLR), Figure 4: a Bayesian network at ε = 2 on the balanced split of Adult",
         include_str!("../../../../studies/tmlr-fig4.toml"),
+    ),
+    (
+        "tmlr-fig1-secure",
+        "The rows of tmlr-fig1 that had a trusted aggregator, by a secure sum with each of its noises",
+        include_str!("../../../../studies/tmlr-fig1-secure.toml"),
+    ),
+    (
+        "tmlr-fig3-secure",
+        "The rows of tmlr-fig3 that had a trusted aggregator, by a secure sum with each of its noises",
+        include_str!("../../../../studies/tmlr-fig3-secure.toml"),
+    ),
+    (
+        "paper1-fig2",
+        "Heikkilä et al. 2017, Figure 2: linear regression from sufficient statistics on wine and abalone, ε from .1 to 3",
+        include_str!("../../../../studies/paper1-fig2.toml"),
     ),
     (
         "heart-sites",

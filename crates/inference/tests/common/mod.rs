@@ -228,7 +228,7 @@ pub(crate) fn statistics_methods() -> Vec<Method> {
     ]
 }
 
-fn statistics(name: &str, rule: StatisticsRule, reading: StatisticsReading, promise: Promise) -> Method {
+pub(crate) fn statistics(name: &str, rule: StatisticsRule, reading: StatisticsReading, promise: Promise) -> Method {
     Method {
         name: name.into(),
         scheme: Scheme::Statistics(Statistics { rule, reading }),

@@ -1,0 +1,188 @@
+//! Regression by sufficient statistics: its limit without noise, its sensitivities, its budget, and what drop-outs do.
+
+mod common;
+
+use common::{promise, rng, secure, simulation, site, statistics, statistics_methods, uniform};
+use inference::algorithm::{Protocol, sensitivities};
+use inference::message::{Ask, Delivery, Direct, Link, Receipt};
+use inference::settings::{
+    Aggregator, Deviations, Method, Noise, Promise, SecureNoise, StatisticsReading, StatisticsRule,
+};
+use inference::{Client, Linear, Row, Rows, RunError, Simulation, Site, Workshop};
+use privacy::{Adjacency, Epsilon, NoiseMultiplier, ShareNoise};
+use std::sync::Arc;
+
+const ROW_NORM: StatisticsRule = StatisticsRule::RowNorm { deviations: Deviations::Known, radius: 3.0 };
+
+/// y = x₁ − x₂/2 + uniform noise of variance 1/12, inputs within ±1.
+fn linear_rows(count: usize, seed: u64) -> Rows {
+    let mut rng = rng(seed);
+    let mut rows = Rows::new(2, 2).unwrap();
+    for _ in 0..count {
+        let x = [uniform(&mut rng), uniform(&mut rng)];
+        let outcome = x[0] - 0.5 * x[1] + 0.5 * uniform(&mut rng);
+        rows.push(Row { numbers: &x, ones: &[], outcome }).unwrap();
+    }
+    rows
+}
+
+fn linear_sites(count: usize) -> Vec<Site> {
+    (0..count).map(|m| site(&format!("site {m}"), linear_rows(300, m as u64))).collect()
+}
+
+/// The promise of almost nothing: noise a hundredth of a row.
+fn hardly_noised(aggregator: Aggregator) -> Promise {
+    let noise = Noise::Multiplier(NoiseMultiplier::new(0.01).unwrap());
+    Promise { epsilon: Epsilon::new(1e5).unwrap(), noise, ..promise(1.0, aggregator) }
+}
+
+fn of<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
+    Simulation { model: Arc::new(Linear { noise_variance: 1.0 / 12.0 }), ..simulation(method, sites, test) }
+}
+
+#[test]
+fn without_much_noise_every_rule_and_reading_finds_the_exact_posterior() {
+    let (sites, test) = (linear_sites(3), linear_rows(5, 99));
+    let (plain, inputs) = (StatisticsRule::Plain { bound: 2.0 }, StatisticsRule::Inputs { bound: 2.0 });
+    let asked = StatisticsRule::RowNorm { deviations: Deviations::Asked { bound: 2.0, share: 0.2 }, radius: 3.0 };
+    use StatisticsReading::{Naive, NoiseAware, Ridge};
+    for (rule, reading) in [
+        (plain, Naive),
+        (plain, Ridge),
+        (inputs, Naive),
+        (ROW_NORM, Naive),
+        (ROW_NORM, Ridge),
+        (ROW_NORM, NoiseAware),
+        (asked, NoiseAware),
+    ] {
+        for aggregator in [Aggregator::None, Aggregator::Curator, secure(SecureNoise::Nodes, 0, 0)] {
+            if rule == inputs && aggregator != Aggregator::None {
+                continue;
+            }
+            let method = statistics("near", rule, reading, hardly_noised(aggregator));
+            let simulation = of(&method, &sites, &test);
+            let exact = simulation.exact_posterior().unwrap().unwrap();
+            let record = simulation.run(&mut ()).unwrap();
+            for (j, (mean, s)) in record.posterior.mean().iter().zip(exact.deviations()).enumerate() {
+                let off = (mean - exact.mean()[j]) / s;
+                // Noise in inputs, however little, pulls slopes to 0.
+                assert!(off.abs() < if rule == inputs { 2.0 } else { 0.5 }, "{rule:?} {reading:?} {aggregator:?}: {off} deviations off");
+                let ratio = record.posterior.deviations()[j] / s;
+                assert!((0.85..1.25).contains(&ratio), "{rule:?} {reading:?} {aggregator:?}: {ratio} as wide");
+            }
+            match record.outcome_variance {
+                Some(variance) => assert!((variance * 12.0 - 1.0).abs() < 0.15, "{variance}"),
+                None => assert_ne!(reading, NoiseAware),
+            }
+        }
+    }
+}
+
+/// Heikkilä et al. 2017, supplement, equation (12): Δ² = d(2d − 1)c⁴ + 4d c⁴ for equal bounds; and of the deviations'
+/// query c⁴(d + 1), where the paper's code took c².
+#[test]
+fn sensitivities_are_those_of_the_paper_and_outer_products_have_less() {
+    let (d, c) = (11_usize, 7.5_f64);
+    let of = |rule, adjacency| sensitivities(&rule, d, adjacency);
+    let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+    let plain = of(StatisticsRule::Plain { bound: c }, Adjacency::Substitute);
+    near(plain[0].1, ((d * (2 * d - 1) + 4 * d) as f64).sqrt() * c * c);
+    let projected = of(StatisticsRule::Projected { bound: c, share: 0.3 }, Adjacency::Substitute);
+    assert_eq!(projected.len(), 2);
+    near(projected[0].1, c * c * 12.0_f64.sqrt());
+    near(projected[1].1, ((d * (2 * d - 1) + 4 * d) as f64).sqrt());
+    let row = of(StatisticsRule::RowNorm { deviations: Deviations::Known, radius: 0.7 }, Adjacency::Substitute);
+    near(row[0].1, 2.0_f64.sqrt() * 0.49 * 12.0);
+    let removed = of(StatisticsRule::RowNorm { deviations: Deviations::Known, radius: 0.7 }, Adjacency::AddRemove);
+    near(removed[0].1, 0.49 * 12.0);
+}
+
+/// The share of deviations is one of μ²: 1/z² of both rounds together is that of one release.
+#[test]
+fn the_two_rounds_cost_what_one_release_would() {
+    let asked = StatisticsRule::RowNorm { deviations: Deviations::Asked { bound: 4.0, share: 0.2 }, radius: 0.8 };
+    let plan = |rule, aggregator| {
+        let method = statistics("planned", rule, StatisticsReading::Ridge, promise(1.0, aggregator));
+        inference::plan::plan(&method, &[40, 25, 60], 5).unwrap().clients.remove(0)
+    };
+    let skellam = secure(SecureNoise::Clients(ShareNoise::Skellam), 0, 1);
+    for aggregator in [Aggregator::None, Aggregator::Curator, skellam] {
+        let (two, one) = (plan(asked, aggregator), plan(ROW_NORM, aggregator));
+        let opening = two.opening.as_ref().unwrap().noise_multiplier();
+        let squared = |z: f64| 1.0 / (z * z);
+        let sum = squared(opening) + squared(two.noise_multiplier());
+        assert!((sum / squared(one.noise_multiplier()) - 1.0).abs() < 1e-3, "{aggregator:?}");
+        assert!((squared(opening) / sum - 0.2).abs() < 1e-9);
+        assert!(two.certified <= 2.0 && two.certified > 1.99, "{}", two.certified);
+    }
+}
+
+/// Loses what one client sends.
+struct Losing(usize);
+
+impl Link for Losing {
+    fn ask(
+        &self,
+        client: &mut Client<'_>,
+        protocol: &dyn Protocol,
+        ask: &Ask,
+        workshop: &Workshop,
+    ) -> Result<Delivery, RunError> {
+        let delivery = Direct.ask(client, protocol, ask, workshop)?;
+        Ok(if client.index() == self.0 { Delivery::Lost } else { delivery })
+    }
+
+    fn settle(&self, client: &mut Client<'_>, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {
+        Direct.settle(client, protocol, receipt)
+    }
+}
+
+#[test]
+fn a_sum_without_a_drop_out_is_that_of_the_others_and_beyond_the_quorum_nothing_opens() {
+    let (sites, test) = (linear_sites(4), linear_rows(5, 99));
+    let others: Vec<Site> = [0, 1, 3].into_iter().map(|m| site("other", linear_rows(300, m))).collect();
+    let at = |dropouts| {
+        let promise = hardly_noised(secure(SecureNoise::Nodes, 0, dropouts));
+        statistics("dropping", StatisticsRule::Plain { bound: 2.0 }, StatisticsReading::Naive, promise)
+    };
+    let (one, none) = (at(1), at(0));
+    let (here, left) = (of(&one, &sites, &test), of(&one, &others, &test));
+    let built = here.build().unwrap();
+    let mut drive = here.start(&built, &Losing(2), None).unwrap();
+    drive.round().unwrap();
+    let found = built.problem.family.gaussian(&drive.posterior().unwrap()).unwrap();
+    let exact = left.exact_posterior().unwrap().unwrap();
+    for (j, s) in exact.deviations().iter().enumerate() {
+        assert!(((found.mean()[j] - exact.mean()[j]) / s).abs() < 0.5, "coordinate {j}");
+        assert!((found.deviations()[j] / s - 1.0).abs() < 0.05, "the rows of the lost client count");
+    }
+    let strict = of(&none, &sites, &test);
+    let built = strict.build().unwrap();
+    let error = strict.start(&built, &Losing(2), None).unwrap().round().unwrap_err();
+    assert!(error.to_string().contains('3') && error.to_string().contains('4'), "{error}");
+}
+
+/// A row's values are held within bounds before anything else: one row of huge values moves what is served no more than
+/// its bound allows.
+#[test]
+fn a_huge_row_counts_as_one_at_the_bound() {
+    let (mut huge, mut bounded) = (linear_rows(50, 1), linear_rows(50, 1));
+    huge.push(Row { numbers: &[1e200, -1e200], ones: &[], outcome: 1e200 }).unwrap();
+    bounded.push(Row { numbers: &[2.0, -2.0], ones: &[], outcome: 2.0 }).unwrap();
+    let test = linear_rows(2, 9);
+    let rule = StatisticsRule::Plain { bound: 2.0 };
+    let method = statistics("bounded", rule, StatisticsReading::Naive, hardly_noised(Aggregator::Curator));
+    let served = |rows: Rows| {
+        let sites = [site("only", rows)];
+        of(&method, &sites, &test).run(&mut ()).unwrap().posterior.mean().to_vec()
+    };
+    assert_eq!(served(huge), served(bounded));
+}
+
+#[test]
+fn every_rule_is_among_the_laws() {
+    let names: Vec<String> = statistics_methods().into_iter().map(|m| m.name).collect();
+    for rule in ["plain", "projected", "row-norm", "inputs"] {
+        assert!(names.iter().any(|name| name.contains(rule)), "{rule}");
+    }
+}
