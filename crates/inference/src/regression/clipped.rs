@@ -24,10 +24,10 @@ const DIGITS: f64 = 16.0;
 const POINTS: usize = 400;
 /// The sum ends at a point that adds less than this.
 const SMALL: f64 = 1e-8;
-/// Least variance, in units of the second moment: above the error of the sum.
-const LEAST_VARIANCE: f64 = 1e-6;
+/// Least variance in units of ωᵢωⱼ, and what is added to a singular covariance: above the error of the sum.
+const LEAST_VARIANCE: f64 = 1e-5;
 
-/// Moments of one row's w² zzᵀ: entries are uncorrelated, and means off the diagonal are zero.
+/// Moments of one row's w² zzᵀ: entries off the diagonal have mean zero and are correlated with no other.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RowMoments {
     /// mᵢ = E[w² zᵢ²].
@@ -36,6 +36,20 @@ pub(super) struct RowMoments {
     pub(super) variances: Vec<f64>,
     /// ∂mᵢ/∂ωₖ, row by row.
     pub(super) slopes: Vec<f64>,
+}
+
+impl RowMoments {
+    /// C = Cov[w² zᵢ², w² zⱼ²], packed: E[w⁴ zᵢ²zⱼ²] − mᵢmⱼ, and E[w⁴ zᵢ²zⱼ²] is the variance of the entry (i, j).
+    ///
+    /// Where all rows are scaled the entries add up to R², and C has no inverse: a little is added to its diagonal.
+    pub(super) fn diagonal_covariance(&self) -> Vec<f64> {
+        let mut joint = self.variances.clone();
+        for i in 0..self.means.len() {
+            (0..i).for_each(|j| joint[place(i, j)] -= self.means[i] * self.means[j]);
+            joint[place(i, i)] *= 1.0 + LEAST_VARIANCE;
+        }
+        joint
+    }
 }
 
 /// Moments for these eigenvalues, positive, and R² = `squared`, infinite where no row is scaled.

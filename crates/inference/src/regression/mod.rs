@@ -95,6 +95,9 @@ impl Units<'_> {
     }
 }
 
+/// The default share of the budget, in squared Gaussian-DP terms, that is spent on deviations where they are not public.
+pub const DEFAULT_SHARE: f64 = 0.25;
+
 /// The default R for d inputs, in deviation units: ¾ of the expected squared norm of a row, under a root.
 ///
 /// The noise-aware posterior undoes what clipping does to Gaussian rows, so R may be smaller than most rows; chosen on

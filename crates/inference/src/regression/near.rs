@@ -78,9 +78,8 @@ fn linearised(working: &Working<'_>, phi: &[f64]) -> Option<(Vec<f64>, Vec<f64>)
     let (_, slope) = working.log_density(phi)?;
     let sight = working.sight(phi)?;
     let response = Response::of(&sight);
-    let weights: Vec<f64> = sight.deviations.iter().map(|v| working.rows() / v).collect();
     let columns: Vec<Vec<f64>> =
-        directions(working, phi, &sight).iter().map(|(u, l)| response.moved(u, l, &weights)).collect();
+        directions(working, phi, &sight).iter().map(|(u, l)| response.moved(u, l, working.rows())).collect();
     let mut precision = gram(&columns);
     let (_, _, curvature) = working.log_prior(phi, &sight.factor);
     curvature.iter().enumerate().for_each(|(k, c)| precision[place(k, k)] += c);
@@ -121,6 +120,7 @@ fn directions(working: &Working<'_>, phi: &[f64], sight: &Sight) -> Vec<(Vec<f64
 
 /// How M(Ω) = E[w² zzᵀ] moves with Ω, in the eigenbasis: it turns with Ω.
 struct Response<'a> {
+    sight: &'a Sight,
     /// (mᵢ − mⱼ)/(ωᵢ − ωⱼ), packed; the diagonal is not used.
     off: Vec<f64>,
     /// ∂mᵢ/∂ωₖ, row by row.
@@ -139,18 +139,21 @@ impl<'a> Response<'a> {
                 off[place(i, j)] = if apart { (means[i] - means[j]) / gap } else { on[i * p + i] - on[i * p + j] };
             }
         }
-        Self { off, on }
+        Self { sight, off, on }
     }
 
-    /// The weighted move of M for dΩ = u lᵀ + l uᵀ, packed.
-    fn moved(&self, u: &[f64], l: &[f64], weights: &[f64]) -> Vec<f64> {
+    /// The move of n M for dΩ = u lᵀ + l uᵀ, packed, in deviations of Ŝ'.
+    fn moved(&self, u: &[f64], l: &[f64], rows: f64) -> Vec<f64> {
         let p = u.len();
-        let mut moved = Vec::with_capacity(weights.len());
-        for i in 0..p {
-            moved.extend((0..i).map(|j| self.off[place(i, j)] * (u[i] * l[j] + l[i] * u[j])));
-            moved.push((0..p).map(|k| self.on[i * p + k] * 2.0 * u[k] * l[k]).sum());
+        let by = |i: usize| (0..p).map(|k| self.on[i * p + k] * 2.0 * u[k] * l[k]).sum::<f64>();
+        let mut diagonal: Vec<f64> = (0..p).map(|i| rows * by(i)).collect();
+        linalg::solve_lower(&self.sight.diagonal, &mut diagonal);
+        let mut moved = Vec::with_capacity(self.off.len());
+        for (i, on) in diagonal.into_iter().enumerate() {
+            let off = |j: usize| self.off[place(i, j)] * (u[i] * l[j] + l[i] * u[j]);
+            moved.extend((0..i).map(|j| rows * off(j) / self.sight.deviations[place(i, j)]));
+            moved.push(on);
         }
-        moved.iter_mut().zip(weights).for_each(|(m, w)| *m *= w);
         moved
     }
 }

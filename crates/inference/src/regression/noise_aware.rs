@@ -11,7 +11,7 @@ use rand_core::{Rng, SeedableRng};
 /// Draws before the first that is kept.
 const WARM_UP: usize = 150;
 /// Draws that are kept.
-const DRAWS: usize = 600;
+const DRAWS: usize = 800;
 /// Mean length of a path, in deviations of the Gaussian near the posterior: a quarter of its period.
 const LENGTH: f64 = 1.6;
 /// Leapfrog steps of a path at most.

@@ -1,11 +1,11 @@
 //! The working posterior: the density of (Ω_xx, θ, σ²) given the noisy statistics, with its slope.
 //!
 //! z ~ N(0, Ω) with Ω_xy = Ω_xx θ and Ω_yy = σ² + θᵀΩ_xxθ. In the eigenbasis of Ω the distribution of a row, and of its
-//! scaled copy, does not change with the sign of a coordinate: the entries of S are uncorrelated, and those off the
-//! diagonal have mean zero. The noise is isometric, so it has the same law in that basis. With the central limit theorem
-//! for S, each entry of Ŝ there is an independent normal variable:
+//! scaled copy, does not change with the sign of a coordinate: entries of S off the diagonal have mean zero, and are
+//! uncorrelated with each other and with the diagonal. The noise is isometric, so it has the same law in that basis. With
+//! the central limit theorem for S:
 //!
-//! Ŝ'ᵢⱼ ~ N(n mᵢ δᵢⱼ, n vᵢⱼ + sᵢⱼ²),   sᵢᵢ = s, sᵢⱼ = s/√2.
+//! Ŝ'ᵢⱼ ~ N(0, n vᵢⱼ + s²/2) for i > j, each for itself, and the diagonal of Ŝ' ~ N(n m, n C + s² I).
 //!
 //! S is integrated out, and nothing has to be positive definite for the density to be proper.
 
@@ -40,9 +40,11 @@ pub(super) struct Sight {
     pub(super) moments: RowMoments,
     /// Ŝ', packed.
     seen: Vec<f64>,
-    /// (Ŝ' − n m)/deviation, packed.
+    /// Cholesky factor K of the covariance of the diagonal of Ŝ', packed.
+    pub(super) diagonal: Vec<f64>,
+    /// Ŝ'ᵢⱼ/deviation, packed; on the diagonal K⁻¹(Ŝ' − n m).
     pub(super) residuals: Vec<f64>,
-    /// Deviations of the entries of Ŝ', packed.
+    /// Deviations of the entries of Ŝ', packed; on the diagonal that of K.
     pub(super) deviations: Vec<f64>,
 }
 
@@ -115,16 +117,21 @@ impl<'a> Working<'a> {
         let moments = clipped::moments(&eigen.values, self.seen.radius * self.seen.radius);
         let (n, noise) = (self.rows(), self.seen.deviation * self.seen.deviation);
         let seen = eigen.seen_along(&self.seen.matrix);
+        let mut joint = moments.diagonal_covariance();
+        joint.iter_mut().for_each(|v| *v *= n);
+        (0..p).for_each(|i| joint[place(i, i)] += noise);
+        let diagonal = linalg::cholesky(&joint, p)?;
+        let mut white: Vec<f64> = (0..p).map(|i| seen[place(i, i)] - n * moments.means[i]).collect();
+        linalg::solve_lower(&diagonal, &mut white);
         let (mut residuals, mut deviations) = (seen.clone(), moments.variances.clone());
         for i in 0..p {
-            for j in 0..=i {
-                let at = place(i, j);
-                let (mean, share) = if i == j { (n * moments.means[i], 1.0) } else { (0.0, 0.5) };
-                deviations[at] = (n * deviations[at] + share * noise).max(f64::MIN_POSITIVE).sqrt();
-                residuals[at] = (residuals[at] - mean) / deviations[at];
+            for at in place(i, 0)..place(i, i) {
+                deviations[at] = (n * deviations[at] + 0.5 * noise).max(f64::MIN_POSITIVE).sqrt();
+                residuals[at] /= deviations[at];
             }
+            (residuals[place(i, i)], deviations[place(i, i)]) = (white[i], diagonal[place(i, i)]);
         }
-        Some(Sight { factor, omega, eigen, moments, seen, residuals, deviations })
+        Some(Sight { factor, omega, eigen, moments, seen, diagonal, residuals, deviations })
     }
 
     /// log posterior density of φ up to a constant, and its slope; none where it is no number.
@@ -210,19 +217,26 @@ impl<'a> Working<'a> {
     /// G = ∂/∂Ω of the log likelihood, packed.
     ///
     /// In the eigenbasis: with T the slope by Ŝ', entries off the diagonal halved, Gₖₗ = (TŜ' − Ŝ'T)ₖₗ/(ωₖ − ωₗ), as turning Ω
-    /// turns Ŝ' the other way; Gₖₖ is the slope by ωₖ through means and variances. vᵢⱼ is taken to move like mᵢmⱼ, which is exact
-    /// without clipping: the sampler needs no more than nearly the slope.
+    /// turns Ŝ' the other way; Gₖₖ is the slope by ωₖ through means and covariances. The latter are taken to move like mᵢmⱼ, which is
+    /// exact without clipping: the sampler needs no more than nearly the slope.
     fn slope_by_covariance(&self, sight: &Sight) -> Vec<f64> {
         let (p, n) = (self.inputs + 1, self.rows());
         let (omega, moments) = (&sight.eigen.values, &sight.moments);
         let entry = |i: usize, j: usize| place(i.max(j), i.min(j));
-        let pull = |i: usize, j: usize| -sight.residuals[entry(i, j)] / sight.deviations[entry(i, j)];
-        let t: Vec<f64> = (0..p * p).map(|k| pull(k / p, k % p) * if k / p == k % p { 1.0 } else { 0.5 }).collect();
+        let mut pulls: Vec<f64> = (0..p).map(|i| sight.residuals[place(i, i)]).collect();
+        linalg::solve_upper(&sight.diagonal, &mut pulls);
+        let pull = |i: usize, j: usize| match i == j {
+            true => -pulls[i],
+            false => -0.5 * sight.residuals[entry(i, j)] / sight.deviations[entry(i, j)],
+        };
+        let t: Vec<f64> = (0..p * p).map(|k| pull(k / p, k % p)).collect();
         let s: Vec<f64> = (0..p * p).map(|k| sight.seen[entry(k / p, k % p)]).collect();
+        let (inverse, joint) = (linalg::inverse(&sight.diagonal, p), moments.diagonal_covariance());
         let spread = |i: usize, j: usize| {
+            let on_diagonal = n * joint[entry(i, j)] * (pulls[i] * pulls[j] - inverse[entry(i, j)]);
             let (r, sd) = (sight.residuals[entry(i, j)], sight.deviations[entry(i, j)]);
-            let share = n * moments.variances[entry(i, j)] / (sd * sd);
-            share * (r * r - 1.0) * if i == j { 1.0 } else { 0.5 }
+            let off = 0.5 * n * moments.variances[entry(i, j)] * (r * r - 1.0) / (sd * sd);
+            if i == j { on_diagonal } else { on_diagonal + off }
         };
         let spreads: Vec<f64> = (0..p).map(|i| (0..p).map(|j| spread(i, j)).sum()).collect();
         let mut along = vec![0.0; linalg::packed(p)];
