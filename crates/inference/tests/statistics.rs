@@ -66,7 +66,10 @@ fn without_much_noise_every_rule_and_reading_finds_the_exact_posterior() {
             for (j, (mean, s)) in record.posterior.mean().iter().zip(exact.deviations()).enumerate() {
                 let off = (mean - exact.mean()[j]) / s;
                 // Noise in inputs, however little, pulls slopes to 0.
-                assert!(off.abs() < if rule == inputs { 2.0 } else { 0.5 }, "{rule:?} {reading:?} {aggregator:?}: {off} deviations off");
+                assert!(
+                    off.abs() < if rule == inputs { 2.0 } else { 0.5 },
+                    "{rule:?} {reading:?} {aggregator:?}: {off} deviations off"
+                );
                 let ratio = record.posterior.deviations()[j] / s;
                 assert!((0.85..1.25).contains(&ratio), "{rule:?} {reading:?} {aggregator:?}: {ratio} as wide");
             }

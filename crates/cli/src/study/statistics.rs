@@ -2,6 +2,7 @@
 
 use super::fault::Fault;
 use super::method::At;
+use inference::regression::{DEFAULT_RADIUS, DEFAULT_SHARE};
 use inference::settings::{
     Batching, Chart, Covariance, Deviations, Gradients, Local, Optimiser, Statistics, StatisticsReading, StatisticsRule,
 };
@@ -9,9 +10,6 @@ use serde::Deserialize;
 
 /// The paper's share of the budget for deviations.
 const PROJECTED_SHARE: f64 = 0.3;
-/// Our share, of μ², and our radius: chosen on synthetic data (docs/maths/regression.md).
-const SHARE: f64 = 0.1;
-const RADIUS: f64 = 0.7;
 
 /// `statistics`
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -68,7 +66,7 @@ pub(super) fn settings(at: &At<'_>) -> Result<Statistics, Fault> {
             StatisticsRule::Projected { bound: bound(at, &typed)?, share: share(at, &typed, PROJECTED_SHARE)? }
         }
         RuleWord::RowNorm => {
-            let radius = over_zero(at, "radius", typed.radius.unwrap_or(RADIUS))?;
+            let radius = over_zero(at, "radius", typed.radius.unwrap_or(DEFAULT_RADIUS))?;
             StatisticsRule::RowNorm { deviations: deviations(at, &typed)?, radius }
         }
     };
@@ -93,7 +91,7 @@ fn deviations(at: &At<'_>, typed: &StatisticsAsTyped) -> Result<Deviations, Faul
     match typed.deviations {
         Some(DeviationsWord::Known) => Ok(Deviations::Known),
         Some(DeviationsWord::Asked) | None => {
-            Ok(Deviations::Asked { bound: bound(at, typed)?, share: share(at, typed, SHARE)? })
+            Ok(Deviations::Asked { bound: bound(at, typed)?, share: share(at, typed, DEFAULT_SHARE)? })
         }
     }
 }

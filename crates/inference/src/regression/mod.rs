@@ -21,7 +21,7 @@ mod ridge;
 mod thresholds;
 mod working;
 
-pub use noise_aware::{Posterior, noise_aware};
+pub use noise_aware::{MOST_INPUTS, Posterior, noise_aware};
 pub use ridge::{EntryDeviations, NoisyStatistics};
 pub use thresholds::{SyntheticSearch, Thresholds, squared_sensitivity};
 
@@ -98,12 +98,15 @@ impl Units<'_> {
 /// The default share of the budget, in squared Gaussian-DP terms, that is spent on deviations where they are not public.
 pub const DEFAULT_SHARE: f64 = 0.25;
 
+/// R/√(d + 1) where a study does not say: the root of ¾.
+pub const DEFAULT_RADIUS: f64 = 0.866_025_403_784_438_6;
+
 /// The default R for d inputs, in deviation units: ¾ of the expected squared norm of a row, under a root.
 ///
 /// The noise-aware posterior undoes what clipping does to Gaussian rows, so R may be smaller than most rows; chosen on
 /// synthetic data by mean squared error and width of intervals (`docs/maths/regression.md`).
 pub fn default_radius(inputs: usize) -> f64 {
-    (0.75 * (inputs as f64 + 1.0)).sqrt()
+    DEFAULT_RADIUS * (inputs as f64 + 1.0).sqrt()
 }
 
 impl Seen {

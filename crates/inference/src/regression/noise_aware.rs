@@ -19,7 +19,7 @@ const MOST_STEPS: usize = 40;
 /// Acceptance that the stride is tuned to.
 const ACCEPTANCE: f64 = 0.8;
 /// Inputs at most: the density has d²/2 coordinates, and a step costs the square of that.
-const MOST_INPUTS: usize = 40;
+pub const MOST_INPUTS: usize = 40;
 
 /// The posterior of θ and σ² given the noisy statistics, in the units of the statistics unless moved.
 #[derive(Debug, Clone, PartialEq)]
