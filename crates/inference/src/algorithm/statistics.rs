@@ -145,7 +145,7 @@ impl Statistics {
     }
 
     /// Input perturbation: products of rows that were noised one by one.
-    fn from_rows(&self, bound: f64, answers: &Answers) -> Result<Noisy, RunError> {
+    fn of_noised_rows(&self, bound: f64, answers: &Answers) -> Result<Noisy, RunError> {
         let (d, Answers::Each(each)) = (self.d(), answers) else { return Err(misfit()) };
         let reach = Asked::Rows { bound }.reach(d, self.adjacency);
         let (mut products, mut with_outcome) = (vec![0.0; linalg::packed(d)], vec![0.0; d]);
@@ -217,7 +217,7 @@ impl Algorithm for Statistics {
             Answers::Sum { .. } => Vec::new(),
         };
         let noisy = match asked {
-            Asked::Rows { bound } => self.from_rows(bound, answers)?,
+            Asked::Rows { bound } => self.of_noised_rows(bound, answers)?,
             _ => {
                 let heard = self.heard(&asked, answers)?;
                 if let Asked::Squares { .. } = asked {

@@ -110,7 +110,7 @@ fn rule_is_possible(rule: &StatisticsRule, reading: StatisticsReading, promise: 
         StatisticsRule::RowNorm { deviations: Deviations::Known, radius } => ([radius, 1.0], 0.5),
         StatisticsRule::RowNorm { deviations: Deviations::Asked { bound, share }, radius } => ([bound, radius], share),
     };
-    if !numbers.into_iter().all(over_zero) || !(share > 0.0 && share < 1.0) {
+    if !(numbers.into_iter().all(over_zero) && share > 0.0 && share < 1.0) {
         return refuse("bounds are finite numbers over 0, and the share of the deviations is between 0 and 1");
     }
     Ok(())
