@@ -6,9 +6,9 @@ use common::{bound, charge, context, gaussian_event, relative_error_of_deviation
 use privacy::noise::{DiscreteGaussian, NoiseContext, NoiseSource, Seeded};
 use privacy::record::Tape;
 use privacy::{
-    Adjacency, Batch, Bounded, Cohort, Curator, CuratorGate, Event, Gate, Grain, Grant, Grid, Ledger, LocalGate,
-    Mechanism, MemoryJournal, NoiseMultiplier, OpenGate, PrivacyError, Released, Sampling, SamplingRate, Shape,
-    ShareGate, ShareNoise, ShareSum, Steps, Unit,
+    Adjacency, Assembly, Batch, Bounded, Cohort, Curator, CuratorGate, Event, Gate, Grain, Grant, Grid, Ledger,
+    LocalGate, Mechanism, MemoryJournal, NoiseMultiplier, OpenGate, PrivacyError, Released, Sampling, SamplingRate,
+    SecureSum, Shape, ShareGate, ShareNoise, Steps, SumNoise, Unit,
 };
 
 const C: f64 = 2.0;
@@ -182,6 +182,18 @@ fn a_curator_noises_the_total_once() {
     assert!(noise_is_as_promised(&numbers, Z * 2.0 * C));
 }
 
+/// The sum of a round by way of three nodes, with noise of the clients.
+fn secure_sum(
+    event: &Event,
+    shape: Shape,
+    cohort: &Cohort,
+    round: u64,
+    tape: Option<&Tape>,
+) -> Result<SecureSum, PrivacyError> {
+    let assembly = Assembly::new(*cohort, 3, SumNoise::Clients, event, shape)?;
+    SecureSum::new(&assembly, &context(u64::MAX, round), &mut Seeded::new(3), tape)
+}
+
 fn share_round(
     cohort: &Cohort,
     shape: Shape,
@@ -189,7 +201,7 @@ fn share_round(
     arriving: u64,
     round: u64,
 ) -> Result<Vec<f64>, PrivacyError> {
-    let mut sum = ShareSum::new(event, shape, cohort, &context(0, round), None)?;
+    let mut sum = secure_sum(event, shape, cohort, round, None)?;
     for site in 0..arriving {
         let mut source = Seeded::new(3);
         let mut gate = ShareGate::new(charge(event), shape, cohort, &mut source, &context(site, round))?;
@@ -228,7 +240,7 @@ fn a_share_is_drawn_from_the_distribution_that_was_charged() {
     for (noise, zero) in [(ShareNoise::DiscreteGaussian, 0.3989), (ShareNoise::Skellam, 0.4658)] {
         let event = cohort.event(noise, &shape, z, Adjacency::Substitute, Unit::Example, Steps::ONE).unwrap();
         let tape = Tape::record();
-        let mut sum = ShareSum::new(&event, shape, &cohort, &context(0, 0), Some(&tape)).unwrap();
+        let mut sum = secure_sum(&event, shape, &cohort, 0, Some(&tape)).unwrap();
         for site in 0..10 {
             let mut source = Seeded::new(3);
             let mut gate = ShareGate::new(charge(&event), shape, &cohort, &mut source, &context(site, 0)).unwrap();
@@ -250,8 +262,9 @@ fn shares_of_one_kind_do_not_enter_a_sum_of_the_other() {
     assert_ne!(gaussian, skellam);
     for (charged, opened) in [(&gaussian, &skellam), (&skellam, &gaussian)] {
         let mut gate = ShareGate::new(charge(charged), shape, &cohort, &mut Seeded::new(1), &context(0, 0)).unwrap();
-        let mut sum = ShareSum::new(opened, shape, &cohort, &context(0, 0), None).unwrap();
-        assert!(sum.add(gate.send(&Bounded::whole(shape, &[0.0; 3]).unwrap()).unwrap()).is_err());
+        let mut sum = secure_sum(opened, shape, &cohort, 0, None).unwrap();
+        let share = gate.send(&Bounded::whole(shape, &[0.0; 3]).unwrap()).unwrap();
+        assert_eq!(sum.add(share).unwrap_err().code(), "P010");
     }
     let plain = gaussian_event(Z, Adjacency::Substitute, Sampling::None, 1);
     assert_eq!(ShareGate::check(&plain, &shape, &cohort).unwrap_err().code(), "P012");
@@ -298,9 +311,11 @@ fn a_round_takes_one_contribution_of_each_site() {
     let cohort = Cohort::new(4, 0, 0).unwrap();
     let event = share_event(&cohort, &shape).repeated(Steps::new(4).unwrap());
     let mut gate = ShareGate::new(charge(&event), shape, &cohort, &mut source, &context(0, 0)).unwrap();
-    let mut shares = ShareSum::new(&event, shape, &cohort, &context(0, 0), None).unwrap();
+    let mut shares = secure_sum(&event, shape, &cohort, 0, None).unwrap();
     shares.add(gate.send(&sum).unwrap()).unwrap();
-    assert_eq!(shares.add(gate.send(&sum).unwrap()).unwrap_err().code(), "P010");
+    assert_eq!(shares.add(gate.send(&sum).unwrap()).unwrap_err().code(), "P010", "a second one of the same site");
+    let mut late = ShareGate::new(charge(&event), shape, &cohort, &mut source, &context(1, 1)).unwrap();
+    assert_eq!(shares.add(late.send(&sum).unwrap()).unwrap_err().code(), "P010", "one of another round");
 }
 
 #[test]
@@ -310,7 +325,7 @@ fn a_sum_opens_only_for_the_cohort_that_its_shares_were_sized_for() {
     let shape = shape_for(2, C, Grain::Whole, Z);
     let event = share_event(&promised, &shape);
     let mut gate = ShareGate::new(charge(&event), shape, &promised, &mut Seeded::new(1), &context(0, 0)).unwrap();
-    let mut sum = ShareSum::new(&event, shape, &other, &context(0, 0), None).unwrap();
+    let mut sum = secure_sum(&event, shape, &other, 0, None).unwrap();
     let share = gate.send(&Bounded::whole(shape, &[0.0, 0.0]).unwrap()).unwrap();
     assert_eq!(sum.add(share).unwrap_err().code(), "P012");
 }

@@ -8,8 +8,8 @@ use common::{charge, context, gaussian_event, shape_for};
 use privacy::noise::Seeded;
 use privacy::record::{Divergence, Tape};
 use privacy::{
-    Adjacency, Batch, Bounded, Cohort, Gate, Grain, LocalGate, NoiseMultiplier, Released, Sampling, SamplingRate,
-    Shape, ShareGate, ShareNoise, ShareSum, Steps, Unit,
+    Adjacency, Assembly, Batch, Bounded, Cohort, Gate, Grain, LocalGate, NoiseMultiplier, Released, Sampling,
+    SamplingRate, SecureSum, Shape, ShareGate, ShareNoise, Steps, SumNoise, Unit,
 };
 use rand_core::{Rng, SeedableRng};
 
@@ -188,7 +188,7 @@ enum Memory {
     Noisy,
 }
 
-/// Rounds of a share sum in which a client answers with a clipped function of its rows and its memory.
+/// Rounds of a secure sum with noise of the clients, in which a client answers with a clipped function of its rows and its memory.
 fn share_rounds(data: &Rows, memory: Memory, tape: &Tape) {
     let clients = data.len();
     let cohort = Cohort::new(clients as u64, 0, 0).unwrap();
@@ -197,9 +197,10 @@ fn share_rounds(data: &Rows, memory: Memory, tape: &Tape) {
     let event = cohort
         .event(ShareNoise::DiscreteGaussian, &shape, z, Adjacency::Substitute, Unit::Example, Steps::ONE)
         .unwrap();
+    let terms = Assembly::new(cohort, 2, SumNoise::Clients, &event, shape).unwrap();
     let mut memories = vec![vec![0.0; D]; clients];
     for round in 0..3 {
-        let mut sum = ShareSum::new(&event, shape, &cohort, &context(0, round), Some(tape)).unwrap();
+        let mut sum = SecureSum::new(&terms, &context(u64::MAX, round), &mut Seeded::new(2), Some(tape)).unwrap();
         let mut answers = Vec::new();
         for (site, (x, kept)) in data.iter().zip(&memories).enumerate() {
             let answer: Vec<f64> = x.iter().zip(kept).map(|(x, t)| x - 4.0 * t).collect();
@@ -235,14 +236,14 @@ fn play_shares(memory: Memory, pair: u8) -> Result<(), Divergence> {
 }
 
 #[test]
-fn a_share_sum_with_public_memory_passes() {
+fn a_secure_sum_with_public_memory_passes() {
     for pair in 0..50 {
         assert_eq!(play_shares(Memory::Public, pair), Ok(()), "pair {pair}");
     }
 }
 
 #[test]
-fn a_share_sum_with_a_noisy_private_memory_is_caught() {
+fn a_secure_sum_with_a_noisy_private_memory_is_caught() {
     let failures = (0..50).filter(|&pair| play_shares(Memory::Noisy, pair).is_err()).count();
     assert!(failures > 0, "no pair showed the flaw");
     // The first round is sound: the flaw shows itself from the second on.

@@ -9,10 +9,10 @@ mod sums;
 mod statistics;
 
 use common::context;
-use privacy::noise::{DiscreteGaussian, NoiseContext, NoiseSource, Seeded};
+use privacy::noise::{DiscreteGaussian, NoiseSource, Seeded};
 use privacy::record::Tape;
 use privacy::secure_sum::{Message, Party, SumError, node_noise};
-use privacy::{Assembly, Cohort, Mechanism, PrivacyError, SecureSum, ShareSum, SumNoise};
+use privacy::{Assembly, Cohort, Mechanism, PrivacyError, SecureSum, SumNoise};
 use rand_core::Rng;
 use statistics::correlation;
 use sums::{Table, Z, add_up, assembly, contribution, contribution_of, letters, session, sum_context, units};
@@ -41,15 +41,10 @@ fn the_opened_total_is_the_sum_of_the_integers_and_of_the_noise_bit_for_bit() {
         assert_eq!(opened(&terms, &arriving, 4).unwrap(), expected, "N {clients}, K {nodes}, d {dimension}");
 
         let terms = assembly(cohort, nodes, SumNoise::Clients, dimension);
-        let mut plain = ShareSum::new(terms.event(), *terms.shape(), &cohort, &context_of(4), None).unwrap();
-        arriving.iter().for_each(|&client| plain.add(contribution(&terms, client, 4, 3)).unwrap());
-        let expected = plain.open().unwrap().into_inner().units().to_vec();
+        let noise: Vec<Vec<i64>> = arriving.iter().map(|&client| share_noise(&terms, client, 4)).collect();
+        let expected = add_up(inputs.iter().chain(&noise), dimension);
         assert_eq!(opened(&terms, &arriving, 4).unwrap(), expected, "N {clients}, K {nodes}, d {dimension}");
     }
-}
-
-fn context_of(round: u64) -> NoiseContext {
-    context(u64::MAX, round)
 }
 
 /// |variance about zero / promised − 1|, and what six deviations of that are.
@@ -138,6 +133,12 @@ fn below_the_quorum_the_sum_stays_shut() {
         assert_eq!(opened(&terms, &[0, 2, 5], 1).unwrap_err(), PrivacyError::Quorum { found: 3, expected: 4 });
         assert_eq!(opened(&terms, &[], 1).unwrap_err(), PrivacyError::Quorum { found: 0, expected: 4 });
         assert!(opened(&terms, &[0, 2, 4, 5], 1).is_ok());
+
+        let tape = Tape::record();
+        let mut sum = SecureSum::new(&terms, &sum_context(1, 0), &mut Seeded::new(5), Some(&tape)).unwrap();
+        [0, 2, 5].iter().for_each(|&client| sum.add(contribution(&terms, client, 1, 3)).unwrap());
+        assert_eq!(sum.open().unwrap_err(), PrivacyError::Quorum { found: 3, expected: 4 });
+        assert!(tape.calls().is_empty(), "nothing was released");
     }
 }
 

@@ -133,7 +133,7 @@ impl Curator {
 }
 
 /// A round's sum takes one contribution of each site: a second one would double what a unit can move.
-pub(super) fn check_place(one: &Contribution, round: &Place, sites: &mut Vec<Place>) -> Result<(), PrivacyError> {
+fn check_place(one: &Contribution, round: &Place, sites: &mut Vec<Place>) -> Result<(), PrivacyError> {
     if !one.place.same_round(round) || sites.contains(&one.place) {
         return Err(PrivacyError::Shape {
             found: "a contribution of another round, or a second one of the same site".into(),

@@ -9,7 +9,7 @@ pub(crate) use curator::check_match;
 pub use curator::{Curator, CuratorGate};
 pub use local::{AgentGate, LocalGate};
 pub use open::OpenGate;
-pub use share::{Cohort, ShareGate, ShareNoise, ShareSum};
+pub use share::{Cohort, ShareGate, ShareNoise};
 
 use crate::batch::Batch;
 use crate::bounded::Reach;

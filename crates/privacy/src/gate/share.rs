@@ -1,13 +1,11 @@
-//! The share gate: every client adds a part of the noise, and only the sum over enough clients is opened.
+//! The share gate: every client adds a part of the noise, and only a secure sum over enough clients is opened.
 
-use super::curator::{check_match, check_place};
-use super::{Gate, Tickets, check_sum, sensitivity_units};
+use super::{Gate, Tickets, check_sum};
 use crate::batch::{Batch, Sampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{DiscreteGaussian, NoiseContext, NoiseSource, NoiseStream, Skellam};
-use crate::outgoing::{Contribution, GridVector, Place};
-use crate::record::{NoiseCall, Tape};
+use crate::outgoing::{Contribution, Place};
 use crate::{
     Adjacency, Bounded, Deviation, Event, Mechanism, NoiseMultiplier, Outgoing, PrivacyError, Released, Sampling,
     Shape, Steps, Trust, Unit, sensitivity_factor,
@@ -91,7 +89,7 @@ impl Cohort {
     }
 }
 
-/// A client's side of a noised sum.
+/// A client's side of a noised sum, which a [`crate::SecureSum`] of the same event, shape and cohort opens.
 pub struct ShareGate {
     shape: Shape,
     allowance: Allowance,
@@ -201,78 +199,4 @@ impl Gate for ShareGate {
         self.sampler.fill(&mut self.stream, &mut self.noise);
         Ok(Outgoing::contribution(contribution))
     }
-}
-
-/// The sum of one round, in one process: stands where a secure-sum protocol will.
-pub struct ShareSum {
-    cohort: Cohort,
-    event: Event,
-    shape: Shape,
-    inputs: Vec<Vec<i64>>,
-    noise: Vec<Vec<i64>>,
-    tape: Option<Tape>,
-    place: Place,
-    sites: Vec<Place>,
-}
-
-impl ShareSum {
-    /// An empty sum for the round of the context.
-    pub fn new(
-        event: &Event,
-        shape: Shape,
-        cohort: &Cohort,
-        context: &NoiseContext,
-        tape: Option<&Tape>,
-    ) -> Result<Self, PrivacyError> {
-        ShareGate::check(event, &shape, cohort)?;
-        let (event, tape, place) = (event.clone(), tape.cloned(), Place::of(context));
-        let (inputs, noise, sites) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { cohort: *cohort, event, shape, inputs, noise, tape, place, sites })
-    }
-
-    /// Adds one client's share: one of each site, sized for this very cohort, for this round.
-    pub fn add(&mut self, outgoing: Outgoing) -> Result<(), PrivacyError> {
-        let one = outgoing.into_contribution()?;
-        check_match(&one, &self.event, &self.shape)?;
-        if one.cohort != Some(self.cohort) {
-            return Err(PrivacyError::WrongGate {
-                what: "a share that was sized for another cohort",
-                gate: "share",
-                hint: "clients and sum use the cohort of the study",
-            });
-        }
-        check_place(&one, &self.place, &mut self.sites)?;
-        if self.inputs.len() as u64 == self.cohort.clients {
-            return Err(PrivacyError::TooMany { expected: format!("{} shares", self.cohort.clients) });
-        }
-        self.inputs.push(one.input);
-        self.noise.push(one.noise);
-        Ok(())
-    }
-
-    /// Opens the total, if enough shares are in it for the noise that was promised.
-    pub fn open(self) -> Result<Released<GridVector>, PrivacyError> {
-        let (found, expected) = (self.inputs.len() as u64, self.cohort.quorum());
-        if found < expected {
-            return Err(PrivacyError::Quorum { found, expected });
-        }
-        let sensitivity = sensitivity_units(&self.shape, &self.event, Trust::Aggregate)?;
-        let multiplier = self.event.noise_multiplier().map_or(0.0, NoiseMultiplier::get);
-        let input = add_up(&self.inputs, self.shape.dimension());
-        let mut noise = self.noise;
-        if let Some(tape) = &self.tape {
-            let deviation = multiplier * sensitivity as f64;
-            noise = tape.note(NoiseCall { input: input.clone(), noise, sensitivity, deviation, event: self.event });
-        }
-        noise.push(input);
-        Ok(Released::by_gate(GridVector::new(self.shape.grid(), add_up(&noise, self.shape.dimension()))))
-    }
-}
-
-fn add_up(vectors: &[Vec<i64>], dimension: usize) -> Vec<i64> {
-    let mut total = vec![0_i64; dimension];
-    for vector in vectors {
-        total.iter_mut().zip(vector).for_each(|(t, v)| *t = t.wrapping_add(*v));
-    }
-    total
 }

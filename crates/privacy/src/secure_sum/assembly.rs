@@ -18,7 +18,7 @@ const MOST_NODES: u32 = 256;
 pub enum SumNoise {
     /// Every node adds one rounded Gaussian of the full variance: one honest node suffices.
     Nodes,
-    /// Every client adds a discrete Gaussian share: enough honest clients suffice, whatever the nodes do but collude.
+    /// Every client adds a share, discrete Gaussian or Skellam as the event says: enough honest clients suffice, whatever the nodes do but collude.
     Clients,
 }
 

@@ -11,7 +11,7 @@ use crate::record::{NoiseCall, Tape};
 use crate::{GridVector, NoiseMultiplier, Outgoing, PrivacyError, Released, Trust};
 use std::collections::VecDeque;
 
-/// Adds up sealed contributions by way of K nodes. Used as [`crate::ShareSum`] and [`crate::Curator`] are.
+/// Adds up sealed contributions by way of K nodes. Used as a [`crate::Curator`] is.
 ///
 /// A client's number is its site. Shares go to the nodes as contributions come, so that memory does not hold them; with a
 /// tape, which may change the noise of all, everything is held until the sum is opened.
@@ -124,8 +124,13 @@ impl SecureSum {
         Ok(())
     }
 
-    /// Notes the one noise call of the round, and splits what was held back with the noise that the tape gives.
+    /// Notes the one noise call of the round, and splits what was held back with the noise that the tape gives. A sum
+    /// that stays shut releases nothing, and makes no call.
     fn replay(&mut self, taped: Taped) -> Result<(), PrivacyError> {
+        let (found, expected) = (self.arrived.count(), self.assembly.cohort().quorum());
+        if found < expected {
+            return Err(PrivacyError::Quorum { found, expected });
+        }
         let Taped { tape, mut contributions, mut node_noise } = taped;
         let mut input = vec![0_i64; self.assembly.shape().dimension()];
         for one in &contributions {
