@@ -255,6 +255,9 @@ fn every_test_in_the_table_of_mutants_exists() {
         include_str!("../../privacy/tests/orthant.rs"),
         include_str!("../../privacy/tests/pld.rs"),
         include_str!("../../privacy/tests/record_play.rs"),
+        include_str!("../../privacy/tests/secure_sum.rs"),
+        include_str!("../../privacy/tests/secure_sum_faults.rs"),
+        include_str!("../../privacy/tests/secure_sum_schedules.rs"),
         include_str!("../src/algorithm/noise_aware.rs"),
         include_str!("../src/algorithm/wander.rs"),
         include_str!("conjugate.rs"),
@@ -265,6 +268,7 @@ fn every_test_in_the_table_of_mutants_exists() {
         include_str!("questions.rs"),
         include_str!("record_play.rs"),
         include_str!("site_intercept.rs"),
+        include_str!("statistics.rs"),
         include_str!("taint.rs"),
     );
     let table = include_str!("../../../docs/mutants.md");
