@@ -236,11 +236,62 @@ fn what_an_aggregator_cannot_do_is_said() {
     refused("curator", &curated, "S007", "privacy =", "releases every local step at the client");
     let changes = curated.replace("\"dp-optimisation\"", "\"perturb\"");
     refused("sequential", &changes, "S007", "schedule =", "all clients at once");
-    let shares = changed("aggregator = \"none\"", "aggregator = { shares = { colluders = 1, dropouts = 1 } }")
+    let secure = "aggregator = \"secure-sum\", noise = \"skellam\", colluders = 1, dropouts = 1";
+    let shares = changed("aggregator = \"none\"", secure)
         .replacen("\"pvi\"", "\"global-vi\"", 1)
         .replacen("\"sequential\"", "\"synchronous\"", 1)
         .replace("steps = 10, ", "");
     refused("shares", &shares, "S007", "local =", "no amplification");
+    let of = |keys: &str| shares.replace(secure, keys);
+    for (name, keys, code, words) in [
+        ("alone", "aggregator = \"secure-sum\", nodes = 1", "S004", "one alone would see"),
+        ("crowd", "aggregator = \"secure-sum\", nodes = 257", "S004", "to 256"),
+        ("stray", "aggregator = \"curator\", nodes = 3", "S011", "belongs to a secure sum"),
+        ("telling", "aggregator = \"secure-sum\", colluders = 1", "S011", "here the nodes add it"),
+    ] {
+        refused(name, &of(keys), code, "privacy =", words);
+    }
+}
+
+/// A study of sufficient statistics with other keys of one, or of the method.
+fn regression(statistics: &str, others: &str) -> String {
+    format!(
+        "schema = 1\n[study]\nname = \"regression\"\nseeds = [1]\n[data]\nsource = \"wine-red\"\nsplit = {{ test = 0.2 }}\n\
+         [model]\nkind = \"linear\"\n[partition]\nkind = \"even\"\nclients = 4\n[[method]]\nname = \"m\"\n\
+         algorithm = \"statistics\"\nstatistics = {{ {statistics} }}\n{others}\n"
+    )
+}
+
+const ROWS: &str = "privacy = { unit = \"example\", adjacency = \"substitute\", epsilon = 1.0, delta = 1e-4 }";
+
+#[test]
+fn what_sufficient_statistics_cannot_have_is_said() {
+    for (name, statistics, others, code, at, words) in [
+        ("bound", "rule = \"plain\"", ROWS, "S011", "statistics =", "is missing"),
+        ("zero", "bound = 7.5, radius = 0.0", ROWS, "S004", "statistics =", "over 0"),
+        ("share", "bound = 7.5, share = 2.0", ROWS, "S004", "statistics =", "between 0 and 1"),
+        ("radius", "rule = \"plain\", bound = 7.5, radius = 1.0", ROWS, "S011", "statistics =", "no meaning"),
+        (
+            "reading",
+            "rule = \"plain\", bound = 7.5, reading = \"noise-aware\"",
+            ROWS,
+            "S009",
+            "statistics =",
+            "row-norm",
+        ),
+        ("promise", "bound = 7.5", "", "S006", "algorithm =", "no privacy is promised"),
+        ("rounds", "bound = 7.5", "rounds = 3\n", "S011", "rounds =", "read once"),
+        ("readout", "bound = 7.5", "readout = { average = 3 }\n", "S011", "readout =", "read once"),
+    ] {
+        let others = if others.is_empty() || others == ROWS { others.to_owned() } else { format!("{others}{ROWS}") };
+        refused(name, &regression(statistics, &others), code, at, words);
+    }
+    let clipped = ROWS.replace("delta = 1e-4", "delta = 1e-4, clip = 1.0");
+    refused("clipped", &regression("bound = 7.5", &clipped), "S011", "privacy =", "follows from the rule");
+    let client = ROWS.replace("example", "client");
+    refused("by-client", &regression("bound = 7.5", &client), "S008", "privacy =", "what a row does");
+    let added = regression("rule = \"inputs\", bound = 7.5", &ROWS.replace("substitute", "add-remove"));
+    refused("added", &added, "S009", "[[method]]", "how many rows");
 }
 
 #[test]

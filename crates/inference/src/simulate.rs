@@ -125,7 +125,7 @@ impl Simulation<'_> {
         let of = most_rounds(self.method);
         let every = of.div_ceil(MOST_POINTS).max(1);
         let exact = self.exact_posterior()?;
-        let mut divergences = VecDeque::from_iter(divergence(built, &drive, exact.as_ref())?);
+        let mut divergences = VecDeque::new();
         let mut seen = self.look(built, &drive, exact.as_ref())?;
         let mut curve = vec![self.point(&seen, &drive, &mut spending)?];
         while drive.rounds() < of && drive.round()? == Progress::Moved {

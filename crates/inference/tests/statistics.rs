@@ -81,6 +81,17 @@ fn without_much_noise_every_rule_and_reading_finds_the_exact_posterior() {
     }
 }
 
+/// Found by review: a run of less than ten rounds was told the mean divergence of what it served and of the prior.
+#[test]
+fn the_divergence_of_one_round_is_that_of_what_is_served() {
+    let (sites, test) = (linear_sites(3), linear_rows(5, 99));
+    let method = statistics("once", ROW_NORM, StatisticsReading::Ridge, promise(1.0, Aggregator::Curator));
+    let simulation = of(&method, &sites, &test);
+    let exact = simulation.exact_posterior().unwrap().unwrap();
+    let record = simulation.run(&mut ()).unwrap();
+    assert_eq!(record.kl, Some(record.posterior.kl(&exact)));
+}
+
 /// Heikkilä et al. 2017, supplement, equation (12): Δ² = d(2d − 1)c⁴ + 4d c⁴ for equal bounds; and of the deviations'
 /// query c⁴(d + 1), where the paper's code took c².
 #[test]

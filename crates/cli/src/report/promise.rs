@@ -62,7 +62,7 @@ fn terms(privacy: &PrivacyResult) -> String {
     let aggregator = match privacy.aggregator.as_str() {
         "none" => "no aggregator is trusted".into(),
         "curator" => "one aggregator is trusted".into(),
-        "shares" => "only sums over sites are opened".into(),
+        "secure-sum" => "one honest compute node is enough, and only noised sums are opened".into(),
         other => format!("aggregator: {other}"),
     };
     let (epsilon, delta) = (shortest(privacy.epsilon), shortest(privacy.delta));

@@ -90,7 +90,9 @@ fn promised(privacy: &PrivacyResult) -> String {
     let protected = if privacy.unit == "client" { "all rows of a site are" } else { "every single row is" };
     let trusted = match privacy.aggregator.as_str() {
         "curator" => ", provided that the aggregator can be trusted",
-        "shares" => ", provided that only sums over sites are opened",
+        "secure-sum" => {
+            ", provided that one of the compute nodes is honest and no more clients collude than the study bears"
+        }
         _ => "",
     };
     let (epsilon, delta) = (shortest(privacy.epsilon), shortest(privacy.delta));
@@ -132,7 +134,7 @@ fn differ(standing: &Standing) -> bool {
     let mut promises = standing
         .methods()
         .filter_map(|m| m.method.privacy.as_ref())
-        .map(|p| (p.epsilon.to_bits(), p.delta.to_bits(), &p.unit, &p.adjacency, &p.aggregator));
+        .map(|p| (p.epsilon.to_bits(), p.delta.to_bits(), &p.unit, &p.adjacency, &p.promise));
     let first = promises.next();
     promises.any(|other| Some(other) != first)
 }

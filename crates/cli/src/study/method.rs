@@ -184,6 +184,12 @@ pub(super) fn check_model(
                 "the rule of second moments is for linear and logistic models",
                 "use noise_aware = { curvature = \"every-round\" }",
             )
+        } else if matches!(method.scheme, Scheme::Statistics(_)) && !gaussian {
+            (
+                "algorithm",
+                "sufficient statistics are those of linear models",
+                "use algorithm = \"noise-aware\", \"pvi\" or \"global-vi\"",
+            )
         } else if method.solver.is_conjugate() && !gaussian {
             ("solver", "this solver rests on a Gaussian likelihood, which linear models have", "use dp-optimisation")
         } else if method.site_intercept.is_some() && !of_lines {

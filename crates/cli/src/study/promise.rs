@@ -13,6 +13,10 @@ use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, PrivacyErro
 pub(super) fn of(at: &At<'_>, solver: Solver) -> Result<Option<Promise>, Fault> {
     let typed = match (&at.typed.privacy, solver) {
         (None, Solver::Clear) => return Ok(None),
+        (None, _) if at.typed.algorithm == AlgorithmWord::Statistics => {
+            let why = "sufficient statistics are noised, but no privacy is promised";
+            return Err(at.fault("algorithm", "S006", why, "add privacy = { … }; without it every run has a baseline"));
+        }
         (None, _) => {
             let why = "this solver clips and noises, but no privacy is promised";
             return Err(at.fault("solver", "S006", why, "add privacy = { … }, or use solver = \"clear\""));
@@ -107,6 +111,9 @@ fn noise(at: &At<'_>, typed: &PrivacyAsTyped) -> Result<Noise, Fault> {
     }
 }
 
+/// Most compute nodes: the privacy room's limit.
+const MOST_NODES: u32 = 256;
+
 /// Compute nodes where a study does not say how many.
 const NODES: u32 = 2;
 
@@ -121,9 +128,20 @@ fn aggregator(at: &At<'_>, typed: &PrivacyAsTyped) -> Result<Aggregator, Fault> 
                 SumNoiseWord::Skellam => SecureNoise::Clients(ShareNoise::Skellam),
             };
             let nodes = typed.nodes.unwrap_or(NODES);
-            if nodes < 2 {
-                let why = format!("nodes is {nodes}, expected at least 2: one alone would see every client's sum");
+            if !(2..=MOST_NODES).contains(&nodes) {
+                let why = format!(
+                    "nodes is {nodes}, expected from 2 (one alone would see every client's sum) to {MOST_NODES}"
+                );
                 return Err(at.fault("privacy.nodes", "S004", &why, "nodes = 2, run by two organisations"));
+            }
+            if noise == SecureNoise::Nodes && typed.colluders.is_some() {
+                let why = "colluders tell their shares of the noise, and here the nodes add it";
+                return Err(at.fault(
+                    "privacy.colluders",
+                    "S011",
+                    why,
+                    "leave colluders out, or let clients add the noise",
+                ));
             }
             let (colluders, dropouts) = (typed.colluders.unwrap_or(0), typed.dropouts.unwrap_or(0));
             return Ok(Aggregator::SecureSum(SecureSum { nodes, noise, colluders, dropouts }));
@@ -149,6 +167,10 @@ fn aggregator(at: &At<'_>, typed: &PrivacyAsTyped) -> Result<Aggregator, Fault> 
 fn check_unit(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<(), Fault> {
     if promise.unit == Unit::Example {
         return Ok(());
+    }
+    if at.typed.algorithm == AlgorithmWord::Statistics {
+        let why = "sufficient statistics bound what a row does, not what a whole client can change";
+        return Err(at.fault("privacy.unit", "S008", why, "use unit = \"example\""));
     }
     if solver != Solver::Perturb {
         let why = "clipping each example or part does not bound what a whole client can change";

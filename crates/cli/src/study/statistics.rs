@@ -2,6 +2,7 @@
 
 use super::fault::Fault;
 use super::method::At;
+use super::typed::FactorWord;
 use inference::regression::{DEFAULT_RADIUS, DEFAULT_SHARE};
 use inference::settings::{
     Batching, Chart, Covariance, Deviations, Gradients, Local, Optimiser, Statistics, StatisticsReading, StatisticsRule,
@@ -101,8 +102,14 @@ fn bound(at: &At<'_>, typed: &StatisticsAsTyped) -> Result<f64, Fault> {
         Some(bound) => over_zero(at, "bound", bound),
         None => {
             let why = "the bound that inputs and outcome are assumed to have, as encoded, is missing";
-            let hint = "statistics = { bound = 7.5 }, from the schema; or deviations = \"known\" where the schema scales by them";
-            Err(at.fault("algorithm", "S011", why, hint))
+            let hint = match typed.rule {
+                RuleWord::RowNorm => {
+                    "statistics = { bound = 7.5 }, from the schema; or deviations = \"known\" where the schema scales by them"
+                }
+                _ => "bound = 7.5 in `statistics`, from the schema",
+            };
+            let key = if at.typed.statistics.is_some() { "statistics" } else { "algorithm" };
+            Err(at.fault(key, "S011", why, hint))
         }
     }
 }
@@ -149,6 +156,8 @@ fn stray(at: &At<'_>, typed: &StatisticsAsTyped) -> Result<(), Fault> {
         ("rounds", typed.rounds.is_some()),
         ("damping", typed.damping.is_some()),
         ("site_intercept", typed.site_intercept.is_some()),
+        ("readout", typed.readout.average.is_some() || typed.readout.repair.is_some()),
+        ("factor", typed.factor != FactorWord::Free),
     ];
     match other.iter().find(|(_, stray)| *stray) {
         Some((key, _)) => {

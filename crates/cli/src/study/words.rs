@@ -71,7 +71,10 @@ fn statistics(statistics: &Statistics) -> String {
                 Deviations::Known => String::new(),
                 Deviations::Asked { bound, share } => format!("{}, then ", asked(bound, share, "μ²")),
             };
-            format!("{first}outer products of rows clipped to a norm of {}·√(d + 1)", shortest(radius))
+            format!(
+                "{first}outer products of rows clipped to a norm of {}·√(d + 1)",
+                shortest((radius * 1e4).round() / 1e4)
+            )
         }
         StatisticsRule::Inputs { bound } => format!("each row noised by itself, values within ±{}", shortest(bound)),
     };
@@ -220,7 +223,8 @@ fn trusted(aggregator: Aggregator) -> String {
         Aggregator::None => "nobody is trusted".to_owned(),
         Aggregator::Curator => "a curator is trusted with the clipped sums".to_owned(),
         Aggregator::SecureSum(SecureSum { nodes, noise: SecureNoise::Nodes, dropouts, .. }) => format!(
-            "one of {nodes} compute nodes is trusted, each adds all the noise, sums open without {dropouts} clients at most"
+            "at least one of {nodes} compute nodes is honest; each adds all the noise, and a sum opens with at most {dropouts} \
+             clients missing"
         ),
         Aggregator::SecureSum(SecureSum { nodes, noise: SecureNoise::Clients(share), colluders, dropouts }) => {
             let law = match share {
@@ -228,8 +232,8 @@ fn trusted(aggregator: Aggregator) -> String {
                 ShareNoise::Skellam => "Skellam",
             };
             format!(
-                "one of {nodes} compute nodes is trusted, and clients' {law} shares of the noise bear {colluders} colluders \
-                 and {dropouts} drop-outs"
+                "at least one of {nodes} compute nodes is honest, and at most {colluders} clients collude; clients' {law} shares \
+                 make the noise, and a sum opens with at most {dropouts} clients missing"
             )
         }
     }
