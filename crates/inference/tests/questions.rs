@@ -335,3 +335,18 @@ fn a_site_without_rows_answers_like_any_other_where_their_number_is_private() {
         assert!(refused.is_none() && !unchanged, "{}: {refused:?}", method.name);
     }
 }
+
+/// Found by review: the bound of a plain rule is a constant of the study, and a server cannot ask within another.
+#[test]
+fn a_plain_rule_is_asked_within_its_own_bound_only() {
+    let site = site("one", rows(20, 1));
+    let method = common::statistics_methods()
+        .into_iter()
+        .find(|m| matches!(m.scheme, Scheme::Statistics(s) if matches!(s.rule, inference::settings::StatisticsRule::Plain { .. })))
+        .unwrap();
+    let (all, test) = (sites(), rows(3, 9));
+    let built = simulation(&method, &all, &test).build().unwrap();
+    let query = postcard::to_allocvec(&Asked::Products { bounds: vec![1e-3; 6] }).unwrap();
+    let (refused, _) = reply(&built, &built.terms[0], built.summing, &site, &query);
+    assert!(refused.is_some(), "a question within other bounds than the study's was answered");
+}

@@ -8,8 +8,8 @@ use inference::message::{Ask, Delivery, Direct, Link, Receipt};
 use inference::settings::{
     Aggregator, Deviations, Method, Noise, Promise, SecureNoise, StatisticsReading, StatisticsRule,
 };
-use inference::{Client, Linear, Row, Rows, RunError, Simulation, Site, Workshop};
-use privacy::{Adjacency, Epsilon, NoiseMultiplier, ShareNoise};
+use inference::{Client, Linear, Row, Rows, RunError, Simulation, Site, Summing, Workshop};
+use privacy::{Adjacency, Cohort, Epsilon, NoiseMultiplier, ShareNoise};
 use std::sync::Arc;
 
 const ROW_NORM: StatisticsRule = StatisticsRule::RowNorm { deviations: Deviations::Known, radius: 3.0 };
@@ -191,6 +191,19 @@ fn a_huge_row_counts_as_one_at_the_bound() {
         of(&method, &sites, &test).run(&mut ()).unwrap().posterior.mean().to_vec()
     };
     assert_eq!(served(huge), served(bounded));
+}
+
+/// What the server believes of the noise is what is in the sum: all nodes' noise, or as many shares as came.
+#[test]
+fn the_server_believes_in_the_noise_that_is_there() {
+    let cohort = Cohort::new(10, 2, 3).unwrap();
+    let by = |noise| Summing::Secure { cohort, nodes: 3, noise };
+    for contributions in [7, 10] {
+        assert_eq!(by(SecureNoise::Nodes).times(contributions), 3.0);
+        let shares = by(SecureNoise::Clients(ShareNoise::Skellam)).times(contributions);
+        assert_eq!(shares, contributions as f64 / 4.0);
+        assert_eq!(Summing::Curator.times(contributions), 1.0);
+    }
 }
 
 #[test]

@@ -172,7 +172,7 @@ pub enum Trust {
 ///
 /// An example inside a whole change can move that change anywhere within its ball of radius C, hence by 2C.
 /// A client that joins or leaves is visible at a local gate (its message is missing), so add-remove of a client
-/// has a meaning only where the total alone is seen. See `docs/maths/sensitivity.md`.
+/// has a meaning only where the total alone is seen: its change becomes 0, and it still answers. See `docs/maths/sensitivity.md`.
 pub fn sensitivity_factor(grain: Grain, unit: Unit, adjacency: Adjacency, trust: Trust) -> Result<u64, PrivacyError> {
     use {Adjacency::*, Trust::*};
     match (grain, unit, adjacency, trust) {

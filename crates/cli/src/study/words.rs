@@ -213,7 +213,7 @@ pub(crate) fn promise(promise: &Promise) -> String {
         (Unit::Example, Adjacency::Substitute) => "one row, replaced by any other",
         (Unit::Example, Adjacency::AddRemove) => "one row, more or less",
         (Unit::Client, Adjacency::Substitute) => "all rows of a client, replaced by any others",
-        (Unit::Client, Adjacency::AddRemove) => "all rows of a client, more or less",
+        (Unit::Client, Adjacency::AddRemove) => "all rows of a client, there or not (it answers either way)",
     };
     format!("ε = {} at {delta} for {whom}; {}", promise.epsilon, trusted(promise.aggregator))
 }

@@ -184,7 +184,9 @@ impl Algorithm for Statistics {
         let alike = match (query, self.question(None), self.question(Some(&vec![1.0; self.d() + 1]))) {
             (Asked::Squares { .. }, first, _) => *query == first,
             (Asked::Rows { .. }, _, last) => *query == last,
-            (Asked::Products { .. }, _, Asked::Products { .. }) => true,
+            (Asked::Products { .. }, _, last @ Asked::Products { .. }) => {
+                matches!(self.settings.rule, StatisticsRule::Projected { .. }) || *query == last
+            }
             (Asked::Outer { radius, .. }, _, Asked::Outer { radius: own, .. }) => *radius == own,
             _ => false,
         };

@@ -64,6 +64,9 @@ impl Node {
     /// - Prepared or published in this session: it goes on with the very bytes that were kept.
     /// - Published for this round in another attempt ([`SumError::Published`]), or at a later session already
     ///   ([`SumError::Past`]): refused.
+    ///
+    /// There is one machine of a node at a time: the one of an earlier attempt is dropped before another is started, and a record
+    /// that is older than the one kept is not kept.
     pub fn start(
         assembly: &Assembly,
         session: &Session,
