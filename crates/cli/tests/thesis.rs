@@ -146,7 +146,7 @@ fn keys_of_made_up_data_and_hybrids_that_do_not_fit_are_refused_with_a_code() {
             "fixed size",
         ),
         ("opening", "opening = { updates = 10, share = 0.7, clip = 2.0 }\n", "", "S011", "opening"),
-        ("family", "solver = \"likelihood\"\ncovariance = \"full\"", "solver = \"likelihood\"", "R002", "full"),
+        ("family", "solver = \"likelihood\"\ncovariance = \"full\"", "solver = \"likelihood\"", "S009", "full"),
         (
             "one",
             "solver = \"analytic\"",

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use inference::Schema;
 use inference::algorithm::sensitivities;
 use inference::plan::{ClientPlan, MethodPlan, PlannedStage, plan};
-use inference::settings::{Claim, Method, Noise, Promise, Scheme};
+use inference::settings::{Aggregator, Claim, Method, Noise, Promise, Scheme, SecureNoise};
 use privacy::{Adjacency, Sampling, Unit};
 use serde::Serialize;
 use std::path::Path;
@@ -169,6 +169,7 @@ impl<'a> Forecast<'a> {
             if let Some(promise) = &method.promise {
                 rows.extend(cost(promise, &plan.clients));
                 rows.extend(self.parameters.and_then(|d| sensitivity(method, promise, d)));
+                rows.extend(total(promise, plan.clients.len()));
             }
             let bytes = self.parameters.map(|_| format!(" of {} bytes", plan.bytes_per_message));
             let most = if method.promise.is_some() { "at most " } else { "" };
@@ -246,6 +247,20 @@ fn stage(stage: &PlannedStage) -> StageReport {
         rate: stage.event.sampling().rate(),
         event: stage.event.to_string(),
     }
+}
+
+/// The noise in a sum that is opened, beside that of one curator.
+fn total(promise: &Promise, clients: usize) -> Option<(String, String)> {
+    let Aggregator::SecureSum(sum) = promise.aggregator else { return None };
+    let (times, whose) = match sum.noise {
+        SecureNoise::Nodes => (f64::from(sum.nodes), format!("{} nodes add all of it each", sum.nodes)),
+        SecureNoise::Clients(_) => {
+            let least =
+                (clients as u64).saturating_sub(sum.colluders.saturating_add(sum.dropouts).saturating_add(1)).max(1);
+            (clients as f64 / least as f64, format!("{least} of {clients} clients' shares would be enough"))
+        }
+    };
+    Some(row("total", format!("noise deviation {} times what is promised: {whose}", up(times.sqrt()))))
 }
 
 /// How far one unit moves each sum of sufficient statistics.

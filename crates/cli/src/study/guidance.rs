@@ -38,17 +38,25 @@ pub(crate) struct Papers {
 /// For models of xᵀθ noise-aware PVI: on Adult it beats the papers' methods on every split, with and without an
 /// aggregator; docs/maths/noise-aware.md says where its settings come from, how far they carry, and what the rule rests on.
 ///
+/// For linear models of few inputs with an aggregator one sum of sufficient statistics says it all (paper1-fig2).
+///
 /// On the digits (studies/digits-softmax.toml) and with a network on Adult (tmlr-fig4) it is behind DP optimisation without an
 /// aggregator, and behind global VI with one.
 pub(crate) fn guidance(kind: &Likelihood, methods: &[Method], sites: &Sites) -> Guidance {
     let papers = papers(methods, sites);
+    let few = sites.inputs.is_some_and(|inputs| inputs < inference::regression::MOST_INPUTS);
     let (algorithm, settings) = match kind {
+        Likelihood::Linear { .. } if papers.trusted && few => ("statistics", STATISTICS),
         Likelihood::Linear { .. } | Likelihood::Logistic { .. } => ("noise-aware", NOISE_AWARE),
         Likelihood::Softmax | Likelihood::Network { .. } if papers.trusted => ("global-vi", GLOBAL_VI),
         Likelihood::Softmax | Likelihood::Network { .. } => ("pvi", DP_OPTIMISATION),
     };
     Guidance { algorithm, settings, papers }
 }
+
+/// Settings of sufficient statistics.
+const STATISTICS: &str = "statistics = { bound = the largest encoded value }, an aggregator: one or two rounds, with intervals that \
+     count the noise; noise-aware PVI where nobody adds up";
 
 /// Settings of noise-aware PVI.
 const NOISE_AWARE: &str = "schedule = \"synchronous\", rounds = 15, clip = the root of k, the number of inputs that are not 0 in a \

@@ -121,13 +121,16 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_eigenvalue_is_set_to_zero_and_no_more() {
-        // (4, 5; 5, 2) has eigenvalues 3 ± √26; along the negative one the prior alone is left.
+    fn a_negative_eigenvalue_keeps_its_sign_in_the_mean_and_loses_it_in_the_precision() {
+        // (5, 5; 5, 3) has eigenvalues 4 ± √26, of product −10.
         let q = statistics(5.0).naive(&[1.0, 1.0], 1.0).unwrap();
+        let [x, y] = [q.mean()[0], q.mean()[1]];
+        let pull = &statistics(5.0).targets;
+        assert!((5.0 * x + 5.0 * y - pull[0]).abs() < 1e-12 && (5.0 * x + 3.0 * y - pull[1]).abs() < 1e-12, "{x} {y}");
         let precision = q.packed_precision().unwrap();
         let (trace, product) = (precision[0] + precision[2], precision[0] * precision[2] - precision[1] * precision[1]);
-        assert!((trace - (2.0 + 3.0 + 26.0_f64.sqrt())).abs() < 1e-12);
-        assert!((product - (4.0 + 26.0_f64.sqrt())).abs() < 1e-12, "{product}");
+        assert!((trace - 2.0 * 26.0_f64.sqrt()).abs() < 1e-12);
+        assert!((product - 10.0).abs() < 1e-12, "{product}");
     }
 
     #[test]
