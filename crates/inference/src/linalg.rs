@@ -12,6 +12,12 @@ pub(crate) fn packed(d: usize) -> usize {
     d * (d + 1) / 2
 }
 
+/// What a packed entry is multiplied by, so that the packed vector is as long as the matrix (Frobenius): √2 off the
+/// diagonal, where one entry stands for two.
+pub(crate) fn isometric_weights(d: usize) -> impl Iterator<Item = f64> {
+    (0..d).flat_map(|i| (0..=i).map(move |j| if i == j { 1.0 } else { std::f64::consts::SQRT_2 }))
+}
+
 /// Row i of a packed triangle, up to the diagonal.
 fn row(a: &[f64], i: usize) -> &[f64] {
     &a[place(i, 0)..=place(i, i)]

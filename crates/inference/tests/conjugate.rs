@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{conjugate_methods, open_pvi, private_methods, promise, rows, simulation, site, sites};
-use inference::algorithm::{Protocol, PviState, Remembered};
-use inference::message::{Ask, Delivery, Direct, Link, Receipt};
+use common::{Losing, conjugate_methods, open_pvi, private_methods, promise, rows, simulation, site, sites};
+use inference::algorithm::{PviState, Remembered};
+use inference::message::Direct;
 use inference::settings::{
     Aggregator, Covariance, Damping, Hybrid, Local, Method, Optimiser, Promise, Rounds, Schedule, Solver,
 };
-use inference::{Client, Family, Progress, Row, Rows, RunError, Simulation, Site, SyntheticLinear, Total, Workshop};
+use inference::{Client, Family, Progress, Row, Rows, Simulation, Site, SyntheticLinear, Total};
 use privacy::record::Tape;
 use privacy::{Adjacency, NormBound, Released};
 
@@ -181,33 +181,13 @@ fn free_answers_lead_to_the_released_likelihood_and_stay_there() {
     assert!(moved < 1e-6, "moved by {moved}");
 }
 
-/// Loses the first answer of every client, after it was charged.
-struct LosesFirst;
-
-impl Link for LosesFirst {
-    fn ask(
-        &self,
-        client: &mut Client<'_>,
-        protocol: &dyn Protocol,
-        ask: &Ask,
-        workshop: &Workshop,
-    ) -> Result<Delivery, RunError> {
-        let delivery = Direct.ask(client, protocol, ask, workshop)?;
-        Ok(if ask.round == 0 { Delivery::Lost } else { delivery })
-    }
-
-    fn settle(&self, client: &mut Client<'_>, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {
-        Direct.settle(client, protocol, receipt)
-    }
-}
-
 #[test]
 fn a_lost_answer_is_not_paid_for_twice_and_nothing_of_it_is_in_the_factor() {
     let (sites, test) = (sites(), rows(3, 9));
     let method = named("likelihood");
     let simulation = simulation(&method, &sites, &test);
     let built = simulation.build().unwrap();
-    let mut drive = simulation.start(&built, &LosesFirst, None).unwrap();
+    let mut drive = simulation.start(&built, &Losing(|round, _| round == 0), None).unwrap();
     for _ in 0..3 {
         assert_eq!(drive.round().unwrap(), Progress::Moved);
     }

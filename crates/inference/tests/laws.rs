@@ -3,7 +3,7 @@
 mod common;
 
 use common::altered::{Altered, Reply, Shutting};
-use common::{methods, open_pvi, private_methods, rows, simulation, site, sites};
+use common::{Losing, methods, open_pvi, private_methods, rows, simulation, site, sites};
 use inference::algorithm::{Answers, Own, Protocol, PviState, Remembered};
 use inference::message::{Ask, Delivery, Direct, Link, Loopback, Receipt};
 use inference::settings::{Aggregator, Covariance, Damping, Method, Rates, Repair, Schedule, Scheme, Solver};
@@ -70,9 +70,7 @@ impl Link for Lossy {
         ask: &Ask,
         workshop: &Workshop,
     ) -> Result<Delivery, RunError> {
-        let delivery = Direct.ask(client, protocol, ask, workshop)?;
-        let lost = (ask.round + client.index() as u64).is_multiple_of(3);
-        Ok(if lost { Delivery::Lost } else { delivery })
+        Losing(|round, client| (round + client as u64).is_multiple_of(3)).ask(client, protocol, ask, workshop)
     }
 
     fn settle(&self, client: &mut Client<'_>, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {

@@ -2,13 +2,12 @@
 
 mod common;
 
-use common::{promise, rng, secure, simulation, site, statistics, statistics_methods, uniform};
-use inference::algorithm::{Protocol, sensitivities};
-use inference::message::{Ask, Delivery, Direct, Link, Receipt};
+use common::{Losing, promise, rng, secure, simulation, site, statistics, statistics_methods, uniform};
+use inference::algorithm::sensitivities;
 use inference::settings::{
     Aggregator, Deviations, Method, Noise, Promise, SecureNoise, StatisticsReading, StatisticsRule,
 };
-use inference::{Client, Linear, Row, Rows, RunError, Simulation, Site, Summing, Workshop};
+use inference::{Linear, Row, Rows, Simulation, Site, Summing};
 use privacy::{Adjacency, Cohort, Epsilon, NoiseMultiplier, ShareNoise};
 use std::sync::Arc;
 
@@ -131,26 +130,6 @@ fn the_two_rounds_cost_what_one_release_would() {
     }
 }
 
-/// Loses what one client sends.
-struct Losing(usize);
-
-impl Link for Losing {
-    fn ask(
-        &self,
-        client: &mut Client<'_>,
-        protocol: &dyn Protocol,
-        ask: &Ask,
-        workshop: &Workshop,
-    ) -> Result<Delivery, RunError> {
-        let delivery = Direct.ask(client, protocol, ask, workshop)?;
-        Ok(if client.index() == self.0 { Delivery::Lost } else { delivery })
-    }
-
-    fn settle(&self, client: &mut Client<'_>, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {
-        Direct.settle(client, protocol, receipt)
-    }
-}
-
 #[test]
 fn a_sum_without_a_drop_out_is_that_of_the_others_and_beyond_the_quorum_nothing_opens() {
     let (sites, test) = (linear_sites(4), linear_rows(5, 99));
@@ -162,7 +141,7 @@ fn a_sum_without_a_drop_out_is_that_of_the_others_and_beyond_the_quorum_nothing_
     let (one, none) = (at(1), at(0));
     let (here, left) = (of(&one, &sites, &test), of(&one, &others, &test));
     let built = here.build().unwrap();
-    let mut drive = here.start(&built, &Losing(2), None).unwrap();
+    let mut drive = here.start(&built, &Losing(|_, client| client == 2), None).unwrap();
     drive.round().unwrap();
     let found = built.problem.family.gaussian(&drive.posterior().unwrap()).unwrap();
     let exact = left.exact_posterior().unwrap().unwrap();
@@ -172,7 +151,7 @@ fn a_sum_without_a_drop_out_is_that_of_the_others_and_beyond_the_quorum_nothing_
     }
     let strict = of(&none, &sites, &test);
     let built = strict.build().unwrap();
-    let error = strict.start(&built, &Losing(2), None).unwrap().round().unwrap_err();
+    let error = strict.start(&built, &Losing(|_, client| client == 2), None).unwrap().round().unwrap_err();
     assert!(error.to_string().contains('3') && error.to_string().contains('4'), "{error}");
 }
 

@@ -6,7 +6,6 @@ use crate::solve::Problem;
 use crate::{Gaussian, RunError, linalg};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use std::f64::consts::SQRT_2;
 
 /// What is served.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,7 +34,7 @@ impl Noisy {
     /// Σw²zzᵀ packed isometrically, z in deviation units and w = min(1, R/‖z‖).
     pub(super) fn outer(packed: &[f64], scales: &[f64], radius: f64, rows: u64, deviation: f64) -> Self {
         let inputs = scales.len().saturating_sub(1);
-        let matrix = packed.iter().zip(weights(inputs + 1)).map(|(p, w)| p / w).collect();
+        let matrix = packed.iter().zip(linalg::isometric_weights(inputs + 1)).map(|(p, w)| p / w).collect();
         Self::Outer(Seen { rows, inputs, matrix, deviation, radius }, scales.to_vec())
     }
 
@@ -111,11 +110,6 @@ fn seed_of(seen: &Seen) -> [u8; 32] {
     let mut hash = Sha256::new_with_prefix("noise-aware regression");
     seen.matrix.iter().for_each(|v| hash.update(v.to_le_bytes()));
     hash.finalize().into()
-}
-
-/// What a packed entry was multiplied by: √2 off the diagonal.
-fn weights(d: usize) -> impl Iterator<Item = f64> {
-    (0..d).flat_map(|i| (0..=i).map(move |j| if i == j { 1.0 } else { SQRT_2 }))
 }
 
 /// Deviations from variances with noise of a known deviation, shrunk to their mean as far as they are noise (James and

@@ -37,6 +37,9 @@ pub struct Known {
     pub served: Option<Served>,
 }
 
+/// The paper's deviation where noise made a variance negative.
+const NEGATIVE: f64 = 0.5;
+
 /// A sum over rows with the noise in it, in the units of what was asked.
 struct Heard {
     sum: Vec<f64>,
@@ -126,7 +129,7 @@ impl Statistics {
         let variances: Vec<f64> = heard.sum.iter().map(|s| s / heard.rows as f64).collect();
         match self.settings.rule {
             StatisticsRule::Projected { .. } => {
-                variances.iter().map(|v| if *v > 0.0 { v.sqrt() } else { 0.5 }).collect()
+                variances.iter().map(|v| if *v > 0.0 { v.sqrt() } else { NEGATIVE }).collect()
             }
             _ => shrunk_deviations(&variances, heard.noise / heard.rows as f64),
         }

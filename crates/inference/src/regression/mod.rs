@@ -23,7 +23,7 @@ mod working;
 
 pub use noise_aware::{MOST_INPUTS, Posterior, noise_aware};
 pub use ridge::{EntryDeviations, NoisyStatistics};
-pub use thresholds::{SyntheticSearch, Thresholds, squared_sensitivity};
+pub use thresholds::{SyntheticSearch, Thresholds};
 
 use crate::RunError;
 use crate::linalg;

@@ -2,8 +2,10 @@
 
 use crate::linalg;
 use crate::regression::{EntryDeviations, NoisyStatistics};
+use crate::solve::Asked;
 use crate::{RunError, draws};
 use chacha20::ChaCha8Rng;
+use privacy::Adjacency;
 use rand_core::SeedableRng;
 
 /// Thresholds tried, for inputs and for the outcome.
@@ -39,16 +41,6 @@ pub struct Thresholds {
     pub outcome: f64,
 }
 
-/// Squared sensitivity of the unique terms of XᵀX and Xᵀy where |x| ≤ a for each input and |y| ≤ b, one row replaced:
-/// d(2d − 1)a⁴ + 4d a²b².
-///
-/// A square lies in [0, a²] and moves by a² at most, a product in [−a², a²] and by 2a²; there are d squares,
-/// d(d − 1)/2 products of inputs, and d of an input and the outcome.
-pub fn squared_sensitivity(d: usize, a: f64, b: f64) -> f64 {
-    let d = d as f64;
-    d * (2.0 * d - 1.0) * a * a * a * a + 4.0 * d * a * a * b * b
-}
-
 impl SyntheticSearch {
     /// The thresholds with the least mean absolute error over synthetic data sets.
     ///
@@ -81,7 +73,9 @@ impl SyntheticSearch {
 
     /// The statistics with the mechanism's noise, the same on all unique terms.
     fn noised(&self, products: &[f64], targets: &[f64], (a, b): (f64, f64), rng: &mut ChaCha8Rng) -> NoisyStatistics {
-        let deviation = self.noise_multiplier * squared_sensitivity(self.inputs, a, b).sqrt();
+        let bounds = (0..self.inputs).map(|_| a).chain([b]).collect();
+        let sensitivity = Asked::Products { bounds }.sensitivity(self.inputs, Adjacency::Substitute);
+        let deviation = self.noise_multiplier * sensitivity;
         let mut noise = vec![0.0; products.len() + targets.len()];
         draws::standard_normals(rng, &mut noise);
         let mut noise = noise.into_iter().map(|v| v * deviation);
@@ -171,15 +165,6 @@ mod tests {
 
     const SEARCH: SyntheticSearch =
         SyntheticSearch { rows: 600, inputs: 3, precision: 1.0, noise_variance: 1.0, noise_multiplier: 3.0 };
-
-    #[test]
-    fn the_sensitivity_is_that_of_the_worst_pair_of_rows() {
-        // Squares move from 0 to a², products from a corner of the box to the opposite sign: none moves further.
-        let (d, a, b) = (4_usize, 1.3, 0.7);
-        let squares = 4.0 * (a * a) * (a * a);
-        let products = 6.0 * (2.0 * a * a) * (2.0 * a * a) + 4.0 * (2.0 * a * b) * (2.0 * a * b);
-        assert!((squared_sensitivity(d, a, b) - squares - products).abs() < 1e-12);
-    }
 
     #[test]
     fn more_noise_wants_smaller_thresholds_and_a_seed_gives_one_answer() {

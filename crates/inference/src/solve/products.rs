@@ -174,3 +174,19 @@ fn columns_of(row: &Row<'_>, d: usize, into: &mut Vec<f64>) {
     row.entries().for_each(|(j, x)| into[j] = x);
     into[d] = row.outcome;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sensitivity_is_that_of_the_worst_pair_of_rows_and_never_under_it() {
+        // Squares move from 0 to a², products from a corner of the box to the opposite sign: none moves further.
+        let (d, a, b) = (4_usize, 1.3, 0.7);
+        let squares = 4.0 * (a * a) * (a * a);
+        let products = 6.0 * (2.0 * a * a) * (2.0 * a * a) + 4.0 * (2.0 * a * b) * (2.0 * a * b);
+        let bounds = vec![a, a, a, a, b];
+        let found = Asked::Products { bounds }.sensitivity(d, Adjacency::Substitute).powi(2);
+        assert!(found >= squares + products && found - squares - products < 1e-9, "{found}");
+    }
+}

@@ -36,7 +36,8 @@ impl Reading {
         let (first, second) = sum.split_at(d.min(sum.len()));
         match self.family {
             Family::Full { .. } => {
-                let precision: Vec<f64> = second.iter().zip(weights(d)).map(|(v, w)| v / (w * self.variance)).collect();
+                let precision: Vec<f64> =
+                    second.iter().zip(linalg::isometric_weights(d)).map(|(v, w)| v / (w * self.variance)).collect();
                 first.iter().map(|v| v / self.variance).chain(as_natural(&precision, d)).collect()
             }
             Family::MeanField { .. } => {
@@ -45,12 +46,6 @@ impl Reading {
             }
         }
     }
-}
-
-/// What a packed entry is multiplied by, so that the packed vector is as long as the matrix (Frobenius): √2 off the
-/// diagonal, where one entry stands for two.
-fn weights(d: usize) -> impl Iterator<Item = f64> {
-    (0..d).flat_map(|i| (0..=i).map(move |j| if i == j { 1.0 } else { SQRT_2 }))
 }
 
 /// Σ over all rows of clip(statistics), through the gate once.

@@ -5,6 +5,8 @@ pub(crate) mod altered;
 pub(crate) mod variants;
 
 use chacha20::ChaCha20Rng;
+use inference::algorithm::Protocol;
+use inference::message::{Ask, Delivery, Direct, Link, Receipt};
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Curvature, Damping, DeltaRule, Deviations,
     FactorRule, Gradients, Hybrid, Local, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Readout,
@@ -12,7 +14,8 @@ use inference::settings::{
 };
 use inference::solve::{Prior, Problem, Task};
 use inference::{
-    Family, Keys, Linear, Logistic, Model, Network, Output, RecordId, Row, Rows, Shard, Simulation, Site, Softmax,
+    Client, Family, Keys, Linear, Logistic, Model, Network, Output, RecordId, Row, Rows, RunError, Shard, Simulation,
+    Site, Softmax, Workshop,
 };
 use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, ShareNoise, Unit};
 use rand_core::{Rng, SeedableRng};
@@ -323,6 +326,26 @@ fn noise_aware(name: &str, curvature: Curvature, schedule: Schedule, promise: Pr
         local: Local { batch: Batching::All, ..adam(1) },
         promise: Some(promise),
         ..open_pvi(schedule)
+    }
+}
+
+/// Loses some answers, by round and client, after they were charged.
+pub(crate) struct Losing(pub(crate) fn(u64, usize) -> bool);
+
+impl Link for Losing {
+    fn ask(
+        &self,
+        client: &mut Client<'_>,
+        protocol: &dyn Protocol,
+        ask: &Ask,
+        workshop: &Workshop,
+    ) -> Result<Delivery, RunError> {
+        let delivery = Direct.ask(client, protocol, ask, workshop)?;
+        Ok(if (self.0)(ask.round, client.index()) { Delivery::Lost } else { delivery })
+    }
+
+    fn settle(&self, client: &mut Client<'_>, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {
+        Direct.settle(client, protocol, receipt)
     }
 }
 
