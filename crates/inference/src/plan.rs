@@ -17,7 +17,6 @@ use crate::settings::{
     Scheme, SecureNoise, SecureSum, Solver, Statistics, StatisticsRule,
 };
 use privacy::accounting::moments::Moments;
-use privacy::accounting::zcdp::Zcdp;
 use privacy::accounting::{Pld, calibrate, steps};
 use privacy::{
     Accountant, Cohort, Delta, Event, Filter, Grain, Grant, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError,
@@ -83,12 +82,10 @@ impl ClientPlan {
 
     /// The grant with which the client's ledger is opened.
     ///
-    /// Noise shares have no certified loss distribution: their ledger adds up ρ of zCDP, which holds for any order of charges,
-    /// or divergences of one Rényi order.
+    /// Skellam shares have no certified loss distribution: their ledger adds up divergences of one Rényi order.
     pub fn grant(&self, promise: &Promise) -> Result<Grant, PrivacyError> {
         let plan = self.first(self.charges())?;
         let filter = match self.event.mechanism() {
-            Mechanism::DiscreteGaussianSum { .. } => Filter::Zcdp,
             Mechanism::SkellamSum { .. } => Filter::Renyi { order: shares::best_order(&plan, self.delta)? },
             _ => Filter::Plan(plan),
         };
@@ -192,7 +189,6 @@ fn after(before: &[Event], last: Event) -> Vec<Event> {
 /// Whose upper bound is certified for this event.
 pub(crate) fn certifier(event: &Event) -> &'static dyn Accountant {
     match event.mechanism() {
-        Mechanism::DiscreteGaussianSum { .. } => &Zcdp,
         Mechanism::SkellamSum { .. } => shares::renyi(),
         _ => &Pld,
     }

@@ -154,16 +154,16 @@ fn a_ledger_opened_by_the_plan_takes_all_updates_and_no_more() {
 }
 
 #[test]
-fn shares_need_more_noise_than_a_curator() {
+fn discrete_gaussian_shares_need_a_curators_noise_and_skellam_shares_more() {
     let z = |aggregator| {
         let base = method(Solver::Perturb, 7, local(3, Batching::All), Promise { aggregator, ..promise() });
         let method = Method { schedule: Schedule::Synchronous, ..base };
         plan(&method, &[50; 5], 12).unwrap().clients[0].noise_multiplier()
     };
-    for law in [ShareNoise::DiscreteGaussian, ShareNoise::Skellam] {
-        let shares = z(shares(law));
-        assert!(shares > 1.02 * z(Aggregator::Curator) && shares < 1.2 * z(Aggregator::Curator), "{shares}");
-    }
+    let curator = z(Aggregator::Curator);
+    let (gaussian, skellam) = (z(shares(ShareNoise::DiscreteGaussian)), z(shares(ShareNoise::Skellam)));
+    assert!(gaussian > curator && gaussian < (1.0 + 1e-6) * curator, "{gaussian} against {curator}");
+    assert!(skellam > 1.02 * curator && skellam < 1.2 * curator, "{skellam} against {curator}");
     assert_eq!(z(NODES), z(Aggregator::Curator));
 }
 

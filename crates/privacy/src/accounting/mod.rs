@@ -94,7 +94,7 @@ pub trait Accountant {
     fn two_sided(&self, plan: &[Event]) -> bool {
         let all = |known: fn(&Mechanism) -> bool| plan.iter().all(|event| known(event.mechanism()));
         match self.name() {
-            "pld" => true,
+            "pld" => all(|mechanism| !matches!(mechanism, Mechanism::DiscreteGaussianSum { .. })),
             "gdp" => all(|mechanism| matches!(mechanism, Mechanism::Gaussian { .. })),
             "optimal" => all(|mechanism| matches!(mechanism, Mechanism::Approximate { .. })),
             _ => false,

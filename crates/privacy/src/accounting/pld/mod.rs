@@ -16,11 +16,13 @@ mod lower;
 mod merge;
 mod monotone;
 mod problem;
+mod shares;
 mod solve;
 
 use super::pair::{Composition, Pair, directions};
 use super::{Accountant, Bounds, Interval, contour};
 use crate::{Delta, Epsilon, Event, PrivacyError};
+use shares::Ideal;
 use solve::crossing;
 
 /// Relative width of ε on a grid at which directions are compared.
@@ -46,8 +48,9 @@ const NAME: &str = "pld";
 
 /// The accountant of exact privacy loss distributions. It knows every event that has a dominating pair.
 ///
-/// Does not support: discrete Gaussian noise, whose one-dimensional law does not carry over to many dimensions; an
-/// answer without noise. δ = 0 has an answer only where losses are bounded.
+/// Of sums of discrete Gaussian shares it proves the upper end only: the Gaussian's, and what the difference adds.
+/// Does not support: discrete Gaussian noise of one party, whose one-dimensional law does not carry over to many
+/// dimensions; Skellam shares; an answer without noise. δ = 0 has an answer only where losses are bounded.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pld;
 
@@ -84,6 +87,9 @@ impl Accountant for Pld {
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
+        if let (Some(ideal), true) = (Ideal::of(plan)?, delta.get() > 0.0) {
+            return ideal.epsilon(delta);
+        }
         match delta.get() {
             _ if plan.is_empty() => Ok(Bounds::ZERO),
             0.0 => directions(NAME, plan)?.iter().map(pure).try_fold(Bounds::ZERO, |worst, one| Ok(worst.max(one?))),
@@ -92,6 +98,9 @@ impl Accountant for Pld {
     }
 
     fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
+        if let Some(ideal) = Ideal::of(plan)? {
+            return ideal.delta(epsilon);
+        }
         Ok(worst(&directions(NAME, plan)?, Question::DeltaAt(epsilon.get()))?.at_most_one())
     }
 }

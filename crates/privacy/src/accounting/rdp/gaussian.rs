@@ -45,15 +45,19 @@ fn discrete_sum(z: Interval, shares: Steps, sigma: f64, d: Interval) -> f64 {
 }
 
 /// τ, with the terms after the thousandth bounded by it, since they decrease.
-fn sum_gap(shares: u64, sigma: f64) -> Interval {
+pub(crate) fn sum_gap(shares: u64, sigma: f64) -> Interval {
     let exact = Interval::exact;
-    let pi = Interval::new(std::f64::consts::PI, std::f64::consts::PI.next_up());
-    let rate = exact(2.0) * pi * pi * exact(sigma) * exact(sigma);
+    let rate = exact(2.0) * pi() * pi() * exact(sigma) * exact(sigma);
     let term = |k: u64| (-(rate * exact(k as f64) / exact((k + 1) as f64))).exp();
     let counted = (shares - 1).min(1000);
     let first = (1..=counted).fold(exact(0.0), |sum, k| sum + term(k));
     let rest = exact((shares - 1 - counted) as f64) * term(counted.max(1));
     exact(10.0) * (first + rest)
+}
+
+/// π.
+pub(crate) fn pi() -> Interval {
+    Interval::new(std::f64::consts::PI, std::f64::consts::PI.next_up())
 }
 
 /// Upper bound of (α−1)·D_α of Laplace noise of scale s for sensitivity one.
