@@ -185,6 +185,49 @@ fn the_server_believes_in_the_noise_that_is_there() {
     }
 }
 
+/// y = 0.6 x₁ − 0.5 x₂ + noise, all of deviation 1, as it is declared.
+fn standard_rows(count: usize, seed: u64) -> Rows {
+    let mut rng = rng(seed);
+    let mut standard = || 3.0_f64.sqrt() * uniform(&mut rng);
+    let mut rows = Rows::new(2, 2).unwrap();
+    for _ in 0..count {
+        let x = [standard(), standard()];
+        let outcome = 0.6 * x[0] - 0.5 * x[1] + 0.39_f64.sqrt() * standard();
+        rows.push(Row { numbers: &x, ones: &[], outcome }).unwrap();
+    }
+    rows
+}
+
+/// Real noise of every way to sum, and what the posterior says of it: the squared distance of a slope in the posterior's
+/// deviations is 1 on average. Noise believed to be half or twice as large would give about 2 or ½: it is most of the width.
+#[test]
+fn the_posterior_is_as_wide_as_the_noise_of_every_way_to_sum_makes_it() {
+    let test = linear_rows(5, 99);
+    let sites =
+        |seed: u64| (0..4).map(|m| site(&format!("site {m}"), standard_rows(300, 100 + 4 * seed + m))).collect();
+    let ways = [
+        Aggregator::None,
+        Aggregator::Curator,
+        secure(SecureNoise::Nodes, 0, 0),
+        secure(SecureNoise::Clients(ShareNoise::DiscreteGaussian), 1, 1),
+        secure(SecureNoise::Clients(ShareNoise::Skellam), 1, 1),
+    ];
+    for aggregator in ways {
+        let method = statistics("wide", ROW_NORM, StatisticsReading::NoiseAware, promise(1.0, aggregator));
+        let squares = (0..60).flat_map(|seed| {
+            let sites: Vec<Site> = sites(seed);
+            let model = Arc::new(Linear { noise_variance: 0.39 });
+            let record = Simulation { seed, model, ..of(&method, &sites, &test) }.run(&mut ()).unwrap();
+            let posterior = record.posterior;
+            let at = |(j, truth): (usize, f64)| ((posterior.mean()[j] - truth) / posterior.deviations()[j]).powi(2);
+            [(0, 0.6), (1, -0.5)].map(at)
+        });
+        let (count, sum) = squares.fold((0.0, 0.0), |(count, sum), square| (count + 1.0, sum + square));
+        let spread: f64 = sum / count;
+        assert!((0.65..1.4).contains(&spread), "{aggregator:?}: {spread}");
+    }
+}
+
 #[test]
 fn every_rule_is_among_the_laws() {
     let names: Vec<String> = statistics_methods().into_iter().map(|m| m.name).collect();
