@@ -6,7 +6,7 @@ use super::shift::shifts;
 use super::sigmoid::expectations;
 use super::{Model, Point, Prediction, Scratch, Sink};
 use crate::special::sigmoid;
-use crate::{Family, Gaussian, Rows};
+use crate::{Family, Gaussian, Row, Rows};
 use chacha20::ChaCha8Rng;
 use privacy::PrivacyError;
 use rand_core::SeedableRng;
@@ -54,10 +54,12 @@ impl Model for Logistic {
         width
     }
 
-    /// Σ y a − log(1 + eᵃ).
-    fn log_likelihood(&self, rows: &Rows, theta: &[f64]) -> f64 {
+    /// y a − log(1 + eᵃ), a = xᵀθ.
+    fn log_likelihoods(&self, rows: &Rows, which: &[usize], theta: &[f64], _: &mut Scratch, into: &mut Vec<f64>) {
         let softplus = |a: f64| a.max(0.0) + libm::log1p(libm::exp(-a.abs()));
-        rows.iter().map(|row| (row, row.dot(theta))).map(|(row, a)| row.outcome * a - softplus(a)).sum()
+        let term = |row: Row<'_>, a: f64| row.outcome * a - softplus(a);
+        into.clear();
+        into.extend(which.iter().map(|&i| rows.row(i)).map(|row| term(row, row.dot(theta))));
     }
 
     /// Closed form: r·x by μ and −h·xⱼ²sⱼ² by log s, with r = y − E σ and h = E σ'. By draws: r·x and r·xⱼsⱼεⱼ.

@@ -6,6 +6,7 @@ mod frame;
 mod hand_over;
 mod linear;
 mod logistic;
+mod mixture;
 mod network;
 mod pass;
 mod shift;
@@ -15,6 +16,7 @@ mod softmax;
 pub use credible::credible;
 pub use linear::Linear;
 pub use logistic::{Expectation, Logistic, Predictive};
+pub use mixture::Mixture;
 pub use network::{Network, Output};
 pub use pass::Pass;
 pub(crate) use shift::{seed_of, shifts};
@@ -154,8 +156,15 @@ pub trait Model: fmt::Debug + Send + Sync {
     /// Number of parameters for rows of this width.
     fn parameters(&self, width: usize) -> usize;
 
+    /// log p(yᵢ | xᵢ, θ) of each row of `which`, one by one.
+    fn log_likelihoods(&self, rows: &Rows, which: &[usize], theta: &[f64], scratch: &mut Scratch, into: &mut Vec<f64>);
+
     /// log p(y | x, θ) of every row, added up.
-    fn log_likelihood(&self, rows: &Rows, theta: &[f64]) -> f64;
+    fn log_likelihood(&self, rows: &Rows, theta: &[f64]) -> f64 {
+        let (all, mut each): (Vec<usize>, _) = ((0..rows.len()).collect(), Vec::new());
+        self.log_likelihoods(rows, &all, theta, &mut Scratch::default(), &mut each);
+        each.into_iter().sum()
+    }
 
     /// Hands the sink, for each row i of `which`, the gradient of E_q[log p(yᵢ | xᵢ, θ)] by (μ, log s).
     ///

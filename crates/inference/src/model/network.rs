@@ -105,13 +105,14 @@ impl Model for Network {
         weights(&self.sizes(width))
     }
 
-    fn log_likelihood(&self, rows: &Rows, theta: &[f64]) -> f64 {
-        let (mut sum, size) = (0.0, self.output.size());
-        self.outputs(rows, theta, &mut Pass::default(), |start, outputs| {
-            let pairs = outputs.chunks(size).zip(&rows.outcomes()[start..]);
-            sum += pairs.map(|(outputs, y)| self.output.log_likelihood(outputs, *y)).sum::<f64>();
-        });
-        sum
+    fn log_likelihoods(&self, rows: &Rows, which: &[usize], theta: &[f64], scratch: &mut Scratch, into: &mut Vec<f64>) {
+        into.clear();
+        let sizes = self.sizes(rows.width());
+        for which in which.chunks(AT_ONCE) {
+            scratch.pass.load(rows, which.iter().copied());
+            let outputs = scratch.pass.forward(&sizes, theta).chunks(self.output.size());
+            into.extend(outputs.zip(which).map(|(a, &i)| self.output.log_likelihood(a, rows.outcomes()[i])));
+        }
     }
 
     /// By back-propagation at θ = μ + s∘ε: A ⊗ D for each layer by μ, and s∘ε times that by log s.

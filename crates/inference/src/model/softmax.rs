@@ -74,13 +74,14 @@ impl Model for Softmax {
         self.classes * width
     }
 
-    fn log_likelihood(&self, rows: &Rows, theta: &[f64]) -> f64 {
+    fn log_likelihoods(&self, rows: &Rows, which: &[usize], theta: &[f64], _: &mut Scratch, into: &mut Vec<f64>) {
         let mut logits = vec![0.0; self.classes];
         let of = |row: Row<'_>| {
             dots(&row, theta, &mut logits);
             log_probability(&logits, row.outcome)
         };
-        rows.iter().map(of).sum()
+        into.clear();
+        into.extend(which.iter().map(|&i| rows.row(i)).map(of));
     }
 
     /// By the theorems of Bonnet and Price: (yₖ − E pₖ)·x by μₖ, −E[pₖ(1 − pₖ)]·xⱼ²s² by log sₖⱼ.

@@ -1,0 +1,187 @@
+//! Two normal components with tied means: y ~ ½N(θ₁, v) + ½N(θ₁ + θ₂, v). Two modes, and no inputs.
+
+use super::{Model, Point, Prediction, Scratch, Sink};
+use crate::family::as_natural;
+use crate::{Family, Gaussian, Rows, linalg};
+use privacy::PrivacyError;
+use std::f64::consts::PI;
+
+/// The mixture of Welling and Teh 2011 (section 5.1), on which posteriors have two modes.
+///
+/// Parameters: θ₁, the mean of one half of the outcomes, and θ₂, how far the other half's is from it. Inputs are not
+/// looked at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mixture {
+    /// v, the variance of each component, positive.
+    pub variance: f64,
+}
+
+impl Mixture {
+    /// Distances of y from both means.
+    fn off(theta: &[f64], y: f64) -> (f64, f64) {
+        (y - theta[0], y - theta[0] - theta[1])
+    }
+
+    /// P(first component | y, θ).
+    fn first(&self, (a, b): (f64, f64)) -> f64 {
+        1.0 / (1.0 + libm::exp(0.5 * (a * a - b * b) / self.variance))
+    }
+}
+
+impl Model for Mixture {
+    fn parameters(&self, _: usize) -> usize {
+        2
+    }
+
+    /// With the nearer component's distance a and the other's b: −a²/2v − ½log(2πv) + log(½(1 + e^((a² − b²)/2v))).
+    fn log_likelihoods(&self, rows: &Rows, which: &[usize], theta: &[f64], _: &mut Scratch, into: &mut Vec<f64>) {
+        let (rate, constant) = (0.5 / self.variance, -0.5 * libm::log(8.0 * PI * self.variance));
+        let outcomes = rows.outcomes();
+        into.clear();
+        into.extend(which.iter().map(|&i| {
+            let (a, b) = Self::off(theta, outcomes[i]);
+            let (a, b) = (rate * a * a, rate * b * b);
+            constant - a.min(b) + libm::log1p(libm::exp(-(a - b).abs()))
+        }));
+    }
+
+    /// At the draw θ = μ: r·(y − θ₁) + (1 − r)·(y − θ₁ − θ₂) and (1 − r)·(y − θ₁ − θ₂), by the responsibility r, over v.
+    fn gradients(
+        &self,
+        rows: &Rows,
+        which: &[usize],
+        at: Point<'_>,
+        seed: u64,
+        scratch: &mut Scratch,
+        sink: &mut dyn Sink,
+    ) -> Result<(), PrivacyError> {
+        let shift = &mut scratch.per_parameter;
+        super::shifts(at, seed, 1, shift);
+        let theta = [at.mean[0] + shift[0], at.mean[1] + shift[1]];
+        for &i in which {
+            let off = Self::off(&theta, rows.outcomes()[i]);
+            let first = self.first(off);
+            let second = (1.0 - first) * off.1 / self.variance;
+            let by_mean = [first * off.0 / self.variance + second, second];
+            sink.add(&[0, 1], &[by_mean[0], by_mean[1], by_mean[0] * shift[0], by_mean[1] * shift[1]])?;
+        }
+        Ok(())
+    }
+
+    /// The factor that the rows would get if the component of each were known with the probabilities that it has at μ.
+    fn statistics(&self, rows: &Rows, which: &[usize], q: &Gaussian, family: Family) -> Vec<f64> {
+        let (mean, v) = (q.mean(), self.variance);
+        // Σ over rows of both parts' weights and of weight·distance.
+        let (mut weights, mut pulls) = ([0.0; 2], [0.0; 2]);
+        for &i in which {
+            let off = Self::off(mean, rows.outcomes()[i]);
+            let first = self.first(off);
+            weights[0] += first / v;
+            weights[1] += (1.0 - first) / v;
+            pulls[0] += first * off.0 / v;
+            pulls[1] += (1.0 - first) * off.1 / v;
+        }
+        // Λ = w₁·(1, 0)(1, 0)ᵀ + w₂·(1, 1)(1, 1)ᵀ, packed.
+        let mut precision = vec![weights[0] + weights[1], weights[1], weights[1]];
+        let gradient = [pulls[0] + pulls[1], pulls[1]];
+        if let Family::MeanField { .. } = family {
+            precision.remove(1);
+            let natural = |(j, g): (usize, &f64)| g + precision[j] * mean[j];
+            return gradient.iter().enumerate().map(natural).chain(precision.iter().map(|p| -0.5 * p)).collect();
+        }
+        let moved = linalg::symmetric_times(&precision, mean);
+        let first = gradient.iter().zip(moved).map(|(g, m)| g + m);
+        first.chain(as_natural(&precision, 2)).collect()
+    }
+
+    /// Mean and deviation of y: its two components lie θ₂ apart.
+    fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction> {
+        let (mean, variances) = (q.mean(), q.variances());
+        let apart = 0.25 * (mean[1] * mean[1] + variances[1]);
+        let centre = linalg::dot(&[1.0, 0.5], &q.covariance_times(&[1.0, 0.5]));
+        let deviation = (self.variance + apart + centre).sqrt();
+        let all = Prediction::Normal { mean: mean[0] + 0.5 * mean[1], deviation };
+        vec![all; rows.len()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Row;
+
+    const MODEL: Mixture = Mixture { variance: 2.0 };
+    const THETA: [f64; 2] = [0.4, -1.3];
+
+    fn rows() -> Rows {
+        let mut rows = Rows::new(1, 1).unwrap();
+        for outcome in [-2.0, -0.4, 0.1, 0.9, 3.5] {
+            rows.push(Row { numbers: &[0.0], ones: &[], outcome }).unwrap();
+        }
+        rows
+    }
+
+    #[test]
+    fn the_likelihood_is_that_of_the_mixture() {
+        let density = |x: f64| libm::exp(-x * x / 4.0) / (4.0 * PI).sqrt();
+        let of = |y: &f64| libm::log(0.5 * density(y - THETA[0]) + 0.5 * density(y - THETA[0] - THETA[1]));
+        let by_hand: f64 = rows().outcomes().iter().map(of).sum();
+        assert!((MODEL.log_likelihood(&rows(), &THETA) - by_hand).abs() < 1e-12);
+    }
+
+    #[test]
+    fn gradients_without_deviation_are_the_slopes_of_the_likelihood() {
+        let (mut sum, all) = (vec![0.0; 4], [0, 1, 2, 3, 4]);
+        let at = Point { mean: &THETA, deviation: &[0.0, 0.0] };
+        MODEL.gradients(&rows(), &all, at, 1, &mut Scratch::default(), &mut sum).unwrap();
+        for j in 0..2 {
+            let moved = |by: f64| {
+                let mut theta = THETA;
+                theta[j] += by;
+                MODEL.log_likelihood(&rows(), &theta)
+            };
+            assert!((sum[j] - (moved(1e-5) - moved(-1e-5)) / 2e-5).abs() < 1e-8, "{j}");
+            assert_eq!(sum[2 + j], 0.0);
+        }
+    }
+
+    /// η₁ = gradient + Λμ in both families: at a mode the factor does not pull.
+    #[test]
+    fn factors_pull_as_the_gradient_does() {
+        let q = Gaussian::new_diagonal(THETA.to_vec(), vec![0.1, 0.1]).unwrap();
+        let (mut gradient, all) = (vec![0.0; 4], [0, 1, 2, 3, 4]);
+        let at = Point { mean: &THETA, deviation: &[0.0, 0.0] };
+        MODEL.gradients(&rows(), &all, at, 1, &mut Scratch::default(), &mut gradient).unwrap();
+        for family in [Family::MeanField { dimension: 2 }, Family::Full { dimension: 2 }] {
+            let eta = MODEL.statistics(&rows(), &all, &q, family);
+            assert_eq!(eta.len(), family.len());
+            let lambda = |j: usize, k: usize| match family {
+                Family::MeanField { .. } if j == k => -2.0 * eta[2 + j],
+                Family::MeanField { .. } => 0.0,
+                Family::Full { .. } if j == k => -2.0 * eta[2 + linalg::place(j, j)],
+                Family::Full { .. } => -eta[3],
+            };
+            for j in 0..2 {
+                let moved: f64 = (0..2).map(|k| lambda(j, k) * THETA[k]).sum();
+                assert!((eta[j] - moved - gradient[j]).abs() < 1e-12, "{family:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn predictions_have_the_moments_of_draws() {
+        let q = Gaussian::from_precision(vec![0.5, 2.0], &[4.0, 1.5, 3.0]).unwrap();
+        let mut rng: chacha20::ChaCha8Rng = rand_core::SeedableRng::seed_from_u64(3);
+        let draws = 200_000;
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for k in 0..draws {
+            let theta = q.sample(&mut rng);
+            let centre = theta[0] + if k % 2 == 0 { theta[1] } else { 0.0 };
+            sum += centre;
+            squares += centre * centre + MODEL.variance;
+        }
+        let (mean, square) = (sum / f64::from(draws), squares / f64::from(draws));
+        let Prediction::Normal { mean: m, deviation } = MODEL.predict(&rows(), &q)[0] else { panic!("a number") };
+        assert!((m - mean).abs() < 0.01 && (deviation - (square - mean * mean).sqrt()).abs() < 0.01);
+    }
+}
