@@ -81,9 +81,9 @@ impl Contributor {
         missing.map(|s| self.seed(s)).collect()
     }
 
-    /// Takes a node's answer.
-    pub fn handle(&mut self, message: &Message) -> Result<Vec<Effect>, SumError> {
-        self.session.check(&message.session)?;
+    /// Takes an answer from a node that the transport has authenticated.
+    pub fn handle(&mut self, from: Party, message: &Message) -> Result<Vec<Effect>, SumError> {
+        message.check(&self.session, from)?;
         match message.body {
             Body::SeedHeld { client, node } if client == self.client => self.seed_held(node),
             Body::VectorHeld { client, node } if client == self.client && node == self.vector_node => {

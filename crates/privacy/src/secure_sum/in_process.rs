@@ -87,17 +87,17 @@ impl SecureSum {
         }
         let mut opener = Opener::new(&self.assembly, &self.session)?;
         let close = Message { session: self.session, body: Body::Close };
-        let mut letters: VecDeque<(Party, Message)> =
-            (0..self.assembly.nodes()).map(|node| (Party::Node(node), close.clone())).collect();
-        while let Some((to, message)) = letters.pop_front() {
+        let to_all = (0..self.assembly.nodes()).map(|node| (Party::Coordinator, Party::Node(node), close.clone()));
+        let mut letters: VecDeque<(Party, Party, Message)> = to_all.collect();
+        while let Some((from, to, message)) = letters.pop_front() {
             let effects = match to {
-                Party::Node(node) => self.node(node)?.handle(message)?,
-                Party::Opener => opener.handle(&message)?,
-                Party::Client(_) => continue,
+                Party::Node(node) => self.node(node)?.handle(from, message)?,
+                Party::Opener => opener.handle(from, &message)?,
+                Party::Client(_) | Party::Coordinator => continue,
             };
             for effect in effects {
                 match effect {
-                    Effect::Send { to, message } => letters.push_back((to, message)),
+                    Effect::Send { to: next, message } => letters.push_back((to, next, message)),
                     Effect::Opened { total, .. } => return Ok(total),
                     Effect::Persist(_) => {} // nothing outlives this process
                 }
@@ -113,11 +113,11 @@ impl SecureSum {
         let mut letters = contributor.unconfirmed();
         while let Some(effect) = letters.pop() {
             let Effect::Send { to: Party::Node(node), message } = effect else { continue };
-            for answer in self.node(node)?.handle(message)? {
+            for answer in self.node(node)?.handle(Party::Client(client), message)? {
                 if let Effect::Send { to: Party::Client(to), message } = answer
                     && to == client
                 {
-                    letters.extend(contributor.handle(&message)?);
+                    letters.extend(contributor.handle(Party::Node(node), &message)?);
                 }
             }
         }

@@ -109,9 +109,10 @@ impl Node {
         }
     }
 
-    /// Takes a message. An error that does not end the attempt changes nothing.
-    pub fn handle(&mut self, message: Message) -> Result<Vec<Effect>, SumError> {
-        self.session.check(&message.session)?;
+    /// Takes a message from a party that the transport has authenticated. An error that does not end the attempt changes
+    /// nothing.
+    pub fn handle(&mut self, from: Party, message: Message) -> Result<Vec<Effect>, SumError> {
+        message.check(&self.session, from)?;
         if let Phase::Failed(error) = &self.phase {
             return Err(error.clone());
         }
