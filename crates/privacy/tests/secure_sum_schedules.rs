@@ -109,7 +109,7 @@ impl World {
     fn carry_out(&mut self, number: u32, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::Persist(record) => self.kept[number as usize] = Some(record),
+                Effect::Persist(record) => record.replace(&mut self.kept[number as usize]).unwrap(),
                 Effect::Send { to, message } => self.see(number, to, message),
                 Effect::Opened { .. } => panic!("a node does not open"),
             }

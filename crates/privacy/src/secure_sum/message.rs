@@ -144,10 +144,10 @@ impl fmt::Display for Party {
 }
 
 /// What a machine asks its driver to do. A list is carried out in its order: what stands after a `Persist` is not done
-/// before that record is durable.
+/// before that record is durable, and not at all if it cannot be kept.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Keep this record in the place of the node's last one of the run.
+    /// Keep this record in the place of the node's last one of the run, if it may stand there ([`NodeRecord::replace`]).
     Persist(NodeRecord),
     /// Send a message.
     Send {

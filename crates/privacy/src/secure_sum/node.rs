@@ -66,7 +66,7 @@ impl Node {
     ///   ([`SumError::Past`]): refused.
     ///
     /// There is one machine of a node at a time: the one of an earlier attempt is dropped before another is started, and a record
-    /// that is older than the one kept is not kept.
+    /// that is older than the one kept is not kept ([`NodeRecord::replace`]).
     pub fn start(
         assembly: &Assembly,
         session: &Session,
@@ -128,15 +128,20 @@ impl Node {
         }
     }
 
-    /// What the others may not have got yet: to be sent again after a silence. The bytes are always the same.
+    /// What the others may not have got yet: to be sent again after a silence. The bytes are always the same, and what they
+    /// rest on is to be kept first here too: it may not have been, when it was to be sent for the first time.
     pub fn unconfirmed(&self) -> Vec<Effect> {
         let mut effects = Vec::new();
         if let Some(held) = self.heard.get(self.number as usize).cloned().flatten() {
             effects.extend(self.to_others(&Body::Holdings { node: self.number, held }));
         }
         match &self.phase {
-            Phase::Prepared(partial) => effects.extend(self.confirmation(partial)),
+            Phase::Prepared(partial) => {
+                effects.push(self.persist(Progress::Prepared(partial.clone())));
+                effects.extend(self.confirmation(partial));
+            }
             Phase::Published(partial) => {
+                effects.push(self.persist(Progress::Published(partial.clone())));
                 effects.extend(self.confirmation(partial));
                 effects.push(self.send(Party::Opener, Body::Partial(partial.clone())));
             }
@@ -367,25 +372,13 @@ fn common_set(assembly: &Assembly, lists: &[Members]) -> Result<Members, SumErro
 
 /// What a node goes on with after a restart: none if the session is new to it.
 fn resumable(record: &NodeRecord, session: &Session) -> Result<Option<Phase>, SumError> {
-    let (node, kept) = (record.node, record.session);
-    let (round, attempt) = (kept.round, kept.attempt);
-    if kept.run != session.run {
-        kept.check(session)?;
+    if record.is_before(session)? {
+        return Ok(None);
     }
-    match (round, attempt).cmp(&(session.round, session.attempt)) {
-        std::cmp::Ordering::Greater => Err(SumError::Past { node, round, attempt }),
-        std::cmp::Ordering::Less => match record.progress {
-            Progress::Published(_) if round == session.round => Err(SumError::Published { node, round, attempt }),
-            _ => Ok(None),
-        },
-        std::cmp::Ordering::Equal => {
-            kept.check(session)?;
-            match &record.progress {
-                Progress::Started => Err(SumError::Lost { node, round, attempt }),
-                Progress::Prepared(partial) => Ok(Some(Phase::Prepared(partial.clone()))),
-                Progress::Published(partial) => Ok(Some(Phase::Published(partial.clone()))),
-            }
-        }
+    match &record.progress {
+        Progress::Started => Err(SumError::Lost { node: record.node, round: session.round, attempt: session.attempt }),
+        Progress::Prepared(partial) => Ok(Some(Phase::Prepared(partial.clone()))),
+        Progress::Published(partial) => Ok(Some(Phase::Published(partial.clone()))),
     }
 }
 

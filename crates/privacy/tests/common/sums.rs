@@ -152,7 +152,10 @@ impl Table {
                     Effect::Send { to: next, message } => post.push_back((to, next, message)),
                     Effect::Persist(record) => {
                         let place = record.node as usize;
-                        self.kept[place] = Some(record);
+                        if let Err(error) = record.replace(&mut self.kept[place]) {
+                            self.errors.push(error);
+                            break;
+                        }
                     }
                     Effect::Opened { total, .. } => self.opened.push(total.into_inner().units().to_vec()),
                 }
