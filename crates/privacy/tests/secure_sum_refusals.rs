@@ -276,7 +276,7 @@ fn kept_in_two_attempts() -> Vec<NodeRecord> {
             records.extend(table.kept[0].clone());
         }
     }
-    assert_eq!(records.iter().map(|record| progress(record)).collect::<Vec<_>>(), [0, 1, 0, 1, 2]);
+    assert_eq!(records.iter().map(progress).collect::<Vec<_>>(), [0, 1, 0, 1, 2]);
     records
 }
 
