@@ -16,6 +16,7 @@ use super::{Bounded, Clip, Reach, add};
 use crate::batch::Batch;
 use crate::{Grain, PrivacyError, Shape};
 use std::f64::consts::SQRT_2;
+use zeroize::Zeroizing;
 
 impl Bounded {
     /// An empty sum over the rows of a batch, of outer products, each clipped to √2 times the bound less a few grid units.
@@ -28,7 +29,7 @@ impl Bounded {
         let mut sum = Self::examples(shape, batch)?;
         sum.clip = Clip::new(bound, shape.grid().in_units(1.0), shape.grid().unit());
         sum.reach = Reach::Cone;
-        sum.products = vec![0.0; shape.dimension()];
+        sum.products = Zeroizing::new(vec![0.0; shape.dimension()]);
         Ok(sum)
     }
 

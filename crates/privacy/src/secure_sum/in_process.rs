@@ -134,19 +134,19 @@ impl SecureSum {
         let Taped { tape, mut contributions, mut node_noise } = taped;
         let mut input = vec![0_i64; self.assembly.shape().dimension()];
         for one in &contributions {
-            input.iter_mut().zip(&one.input).for_each(|(sum, unit)| *sum = sum.wrapping_add(*unit));
+            input.iter_mut().zip(one.input.iter()).for_each(|(sum, unit)| *sum = sum.wrapping_add(*unit));
         }
         let sensitivity = sensitivity_units(self.assembly.shape(), self.assembly.event(), Trust::Aggregate)?;
         let multiplier = self.assembly.event().noise_multiplier().map_or(0.0, NoiseMultiplier::get);
         let by_clients = self.assembly.noise() == SumNoise::Clients;
         let noise = match by_clients {
-            true => contributions.iter_mut().map(|one| std::mem::take(&mut one.noise)).collect(),
+            true => contributions.iter_mut().map(|one| std::mem::take(&mut *one.noise)).collect(),
             false => std::mem::take(&mut node_noise),
         };
         let (deviation, event) = (multiplier * sensitivity as f64, self.assembly.event().clone());
         let noise = tape.note(NoiseCall { input, noise, sensitivity, deviation, event });
         match by_clients {
-            true => contributions.iter_mut().zip(noise).for_each(|(one, noise)| one.noise = noise),
+            true => contributions.iter_mut().zip(noise).for_each(|(one, noise)| *one.noise = noise),
             false => node_noise = noise,
         }
         self.start(&node_noise);

@@ -8,6 +8,7 @@ use super::{Assembly, Members, Session, SumError, SumNoise};
 use crate::gate::Calibrated;
 use crate::noise::{Digest, NoiseContext, NoiseSource};
 use crate::{PrivacyError, Trust};
+use zeroize::Zeroizing;
 
 /// One of the K nodes, in one session.
 ///
@@ -86,7 +87,7 @@ impl Node {
             let effects = node.unconfirmed();
             return Ok((node, effects));
         }
-        let noise = node_noise(assembly, session, number, source, context)?;
+        let noise = Zeroizing::new(node_noise(assembly, session, number, source, context)?);
         let node = Self::fresh(assembly, session, number, &noise);
         let effects = vec![node.persist(Progress::Started)];
         Ok((node, effects))

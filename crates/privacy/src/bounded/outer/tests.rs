@@ -83,7 +83,7 @@ proptest! {
         let z: Vec<f64> = z.iter().map(|v| v * length * units.sqrt()).collect();
         let mut sum = sum_for(z.len(), 1, units, 0);
         sum.push_outer(&z).unwrap();
-        let (q, m) = (sum.units().iter().map(|q| *q as f64).collect::<Vec<_>>(), &sum.products);
+        let (q, m) = (sum.units().iter().map(|q| *q as f64).collect::<Vec<_>>(), &sum.products[..]);
         let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
         let c = dot(&q, m) / dot(m, m).max(f64::MIN_POSITIVE);
         let rest: Vec<f64> = q.iter().zip(m).map(|(q, m)| q - c * m).collect();
