@@ -69,10 +69,17 @@ impl Bounded {
 /// T = ⌊√2·B⌋ − S, or a refusal where that is not over 0.
 fn cone_bound(shape: &Shape) -> Result<u64, PrivacyError> {
     let (p, bound) = (shape.dimension(), shape.non_negative_bound_units());
-    if shape.grain() != Grain::Example || entries(rows_of(p)) != p || bound <= slack(p) {
+    if shape.grain() != Grain::Example || entries(rows_of(p)) != p {
         return Err(PrivacyError::Shape {
-            found: format!("{shape}: {bound} grid units for outer products, of which roundings can take {}", slack(p)),
-            expected: "examples of d(d+1)/2 coordinates, and more units than roundings can take".into(),
+            found: shape.to_string(),
+            expected: "outer products of examples, d(d+1)/2 coordinates".into(),
+        });
+    }
+    if bound <= slack(p) {
+        return Err(PrivacyError::NoTheorem {
+            what: format!("outer products of {} entries within {bound} grid units", rows_of(p)),
+            why: "roundings of so many can take the whole bound",
+            hint: "fewer inputs, less noise (which makes the grid finer), or add-remove",
         });
     }
     Ok(bound - slack(p))
