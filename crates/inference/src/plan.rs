@@ -119,6 +119,7 @@ pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<Method
             Costing::new(method, promise, clients, dimension + method.own_parameters())?.clients(clients)?
         }
     };
+    conjugate::sums_are_possible(method, &planned)?;
     let free = method.scheme == Scheme::Pvi && method.solver == Solver::Likelihood;
     let rounds = match (&method.promise, method.schedule) {
         _ if free => most_rounds(method),

@@ -258,6 +258,7 @@ fn every_test_in_the_table_of_mutants_exists() {
         include_str!("../../privacy/tests/secure_sum.rs"),
         include_str!("../../privacy/tests/secure_sum_faults.rs"),
         include_str!("../../privacy/tests/secure_sum_findings.rs"),
+        include_str!("../../privacy/tests/secure_sum_refusals.rs"),
         include_str!("../../privacy/tests/secure_sum_schedules.rs"),
         include_str!("../src/algorithm/noise_aware.rs"),
         include_str!("../src/algorithm/wander.rs"),

@@ -130,6 +130,22 @@ fn the_two_rounds_cost_what_one_release_would() {
     }
 }
 
+/// Found by review: much noise makes a coarse grid, on which roundings of thousands of inputs can take the whole bound. The plan says
+/// so, and no client is charged for what it could not send.
+#[test]
+fn thousands_of_inputs_on_a_coarse_grid_are_refused_by_the_plan() {
+    let noise = Noise::Multiplier(NoiseMultiplier::new(2000.0).unwrap());
+    let plan = |inputs, adjacency| {
+        let promise = Promise { noise, adjacency, ..promise(1.0, Aggregator::Curator) };
+        let method = statistics("wide", ROW_NORM, StatisticsReading::Ridge, promise);
+        inference::plan::plan(&method, &[40, 25], inputs)
+    };
+    assert!(plan(5457, Adjacency::Substitute).is_ok());
+    let error = plan(5458, Adjacency::Substitute).unwrap_err().to_string();
+    assert!(error.contains("5459 entries") && error.contains("roundings"), "{error}");
+    assert!(plan(5458, Adjacency::AddRemove).is_ok(), "vectors of any sign have no roundings to mind");
+}
+
 #[test]
 fn a_sum_without_a_drop_out_is_that_of_the_others_and_beyond_the_quorum_nothing_opens() {
     let (sites, test) = (linear_sites(4), linear_rows(5, 99));

@@ -190,7 +190,7 @@ fn bytes(assembly: &Assembly) -> Result<(u64, u64), Box<dyn Error>> {
     let mut vector = 0;
     for node in 0..assembly.nodes() {
         let held = Message { session, body: Body::SeedHeld { client, node } };
-        vector += one.handle(&held).map_or(Ok(0), size)?;
+        vector += one.handle(held.body.sender(), &held).map_or(Ok(0), size)?;
     }
     let nodes = u64::from(assembly.nodes());
     let list = Members::none(assembly.cohort().clients());

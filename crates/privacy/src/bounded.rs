@@ -9,19 +9,20 @@ use crate::batch::Batch;
 use crate::shape::power_of_two;
 use crate::{Grain, PrivacyError, Shape};
 use std::fmt;
+use zeroize::Zeroizing;
 
 /// A sum of vectors, each clipped to the shape's bound.
 ///
 /// It has no accessor, no serialiser, and its `Debug` shows the public shape only: the one way to its contents is a
 /// gate. Private data reach it through [`Bounded::push`], [`Bounded::push_halves`], [`Bounded::push_sparse`],
-/// [`Bounded::push_layers`] and [`Bounded::push_outer`] alone.
+/// [`Bounded::push_layers`] and [`Bounded::push_outer`] alone. Its buffers are wiped when it is dropped.
 pub struct Bounded {
     shape: Shape,
     /// Sum in grid units, modulo 2^64. Wrapping keeps privacy whatever happens: (sum + noise) mod 2^64 is
     /// post-processing of the sum over the integers. That nothing wraps in practice is a matter of use, not of trust.
-    units: Vec<i64>,
+    units: Zeroizing<Vec<i64>>,
     /// One vector's integers.
-    scratch: Vec<i64>,
+    scratch: Zeroizing<Vec<i64>>,
     clip: Clip,
     pushed: u64,
     room: u64,
@@ -29,7 +30,7 @@ pub struct Bounded {
     reach: Reach,
     ghost: Box<layers::Ghost>,
     /// One row's outer product, where these are summed.
-    products: Vec<f64>,
+    products: Zeroizing<Vec<f64>>,
 }
 
 /// Where the vectors of a sum lie.
@@ -115,8 +116,9 @@ impl Bounded {
 
     fn empty(shape: Shape, room: u64) -> Self {
         let d = shape.dimension();
-        let (units, scratch, clip) = (vec![0; d], vec![0; d], Clip::to(&shape));
-        let (reach, ghost, products) = (Reach::Ball, Box::default(), Vec::new());
+        let zeros = || Zeroizing::new(vec![0; d]);
+        let (units, scratch, clip) = (zeros(), zeros(), Clip::to(&shape));
+        let (reach, ghost, products) = (Reach::Ball, Box::default(), Zeroizing::default());
         Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None, reach, ghost, products }
     }
 

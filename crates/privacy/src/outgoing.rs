@@ -4,6 +4,7 @@ use crate::noise::NoiseContext;
 use crate::{Cohort, Event, Grid, PrivacyError, Released, Shape};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use zeroize::Zeroizing;
 
 /// An integer vector and the grid it lives on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,13 +48,13 @@ enum Content {
     Contribution(Contribution),
 }
 
-/// One client's part of a sum that is opened as a whole.
+/// One client's part of a sum that is opened as a whole. Its numbers are wiped when it is dropped.
 pub(crate) struct Contribution {
     pub(crate) event: Event,
     pub(crate) shape: Shape,
-    pub(crate) input: Vec<i64>,
+    pub(crate) input: Zeroizing<Vec<i64>>,
     /// The client's noise share; empty where a curator adds the noise.
-    pub(crate) noise: Vec<i64>,
+    pub(crate) noise: Zeroizing<Vec<i64>>,
     /// Run, round and site: a sum takes one contribution of each site, for its own round.
     pub(crate) place: Place,
     /// The cohort that the noise share was sized for; none where a curator adds the noise.

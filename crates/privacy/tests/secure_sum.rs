@@ -158,7 +158,7 @@ fn mutant_m22_a_node_that_opens_with_too_few_shares_is_not_joined_by_the_others(
     // Its partial sum, brought into the honest session: the opener finds too few, and nobody else publishes.
     let published = letters(mutant.nodes[0].unconfirmed()).into_iter().find(|(to, _)| *to == Party::Opener).unwrap();
     let forged = Message { session: table.session, ..published.1 };
-    let error = table.opener.handle(&forged).unwrap_err();
+    let error = table.tell(Party::Opener, forged).unwrap_err();
     assert_eq!(error, SumError::TooFew { found: 3, expected: 4 });
 }
 

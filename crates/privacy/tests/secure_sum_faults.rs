@@ -49,19 +49,21 @@ fn another_message_in_the_place_of_an_earlier_one_is_refused_by_name() {
     table.contribute(&[0]);
     let (_, seed) = letters(other.unconfirmed()).remove(0);
     let from = Party::Client(0);
-    assert_eq!(table.nodes[1].handle(seed).unwrap_err(), SumError::Conflict { what: "seed", from });
+    assert_eq!(table.tell(Party::Node(1), seed).unwrap_err(), SumError::Conflict { what: "seed", from });
     let mut forged = contributor(&terms(), &table.session, 0, 99);
     let vector = (1..3)
-        .flat_map(|node| letters(forged.handle(&table.message(Body::SeedHeld { client: 0, node })).unwrap()))
+        .flat_map(|node| {
+            letters(forged.handle(Party::Node(node), &table.message(Body::SeedHeld { client: 0, node })).unwrap())
+        })
         .next()
         .unwrap();
-    assert_eq!(table.nodes[0].handle(vector.1).unwrap_err(), SumError::Conflict { what: "vector", from });
+    assert_eq!(table.tell(Party::Node(0), vector.1).unwrap_err(), SumError::Conflict { what: "vector", from });
     // The first ones stay, and the sum is theirs.
     table.contribute(&[1, 2, 3]);
     table.close(nothing_lost);
     assert_eq!(table.opened, [table.plain(&[0, 1, 2, 3])]);
     let lie = table.message(Body::Holdings { node: 1, held: Members::none(5) });
-    let error = table.nodes[0].handle(lie).unwrap_err();
+    let error = table.tell(Party::Node(0), lie).unwrap_err();
     assert_eq!(error, SumError::Conflict { what: "list of clients", from: Party::Node(1) });
 }
 
@@ -87,7 +89,7 @@ fn a_client_that_is_gone_after_its_upload_is_in_the_sum() {
     table.close(nothing_lost);
     assert_eq!(table.opened, [table.plain(&[0, 1, 2, 3])]);
     let (_, late) = letters(table.clients[4].unconfirmed()).remove(0);
-    let error = table.nodes[0].handle(late).unwrap_err();
+    let error = table.tell(Party::Node(0), late).unwrap_err();
     assert_eq!(error, SumError::Late { what: "seed", from: Party::Client(4) });
 }
 
@@ -156,11 +158,13 @@ fn messages_of_another_round_attempt_run_or_terms_are_refused_by_name() {
     ];
     for (what, session) in sessions {
         let replayed = Message { session, ..original.clone() };
-        let error = table.nodes[1].handle(replayed.clone()).unwrap_err();
+        let error = table.tell(Party::Node(1), replayed.clone()).unwrap_err();
         assert!(matches!(&error, SumError::OtherSession { what: found, .. } if *found == what), "{error}");
-        assert!(table.opener.handle(&replayed).is_err() && table.clients[0].handle(&replayed).is_err());
+        assert!(
+            table.tell(Party::Opener, replayed.clone()).is_err() && table.tell(Party::Client(0), replayed).is_err()
+        );
     }
-    assert!(table.nodes[1].handle(Message { session: original_session, ..original }).is_ok());
+    assert!(table.tell(Party::Node(1), Message { session: original_session, ..original }).is_ok());
 }
 
 #[test]
@@ -168,26 +172,28 @@ fn a_node_takes_only_what_is_for_it() {
     let mut table = Table::new(&terms(), 1, 0);
     let misdirected = [
         (2, seed_letter(&table, 0, 1)),
-        (1, table.message(Body::SeedHeld { client: 0, node: 1 })),
+        (1_u32, table.message(Body::SeedHeld { client: 0, node: 1 })),
         (1, table.message(Body::Confirmation { node: 1, digest: [0; 32] })),
         (1, table.message(Body::Confirmation { node: 7, digest: [0; 32] })),
     ];
     for (node, message) in misdirected {
-        let error = table.nodes[node].handle(message).unwrap_err();
+        let error = table.tell(Party::Node(node), message).unwrap_err();
         assert!(matches!(error, SumError::Misdirected { .. }), "{error}");
     }
     let wide = assembly(Cohort::new(5, 1, 1).unwrap(), 3, SumNoise::Nodes, 5);
     let wide = Table::new(&wide, 1, 0);
     let mut one = contributor(&wide.assembly, &wide.session, 0, 3);
     let long = (1..3)
-        .flat_map(|node| letters(one.handle(&wide.message(Body::SeedHeld { client: 0, node })).unwrap()))
+        .flat_map(|node| {
+            letters(one.handle(Party::Node(node), &wide.message(Body::SeedHeld { client: 0, node })).unwrap())
+        })
         .next()
         .unwrap();
     let long = Message { session: table.session, ..long.1 };
-    let error = table.nodes[0].handle(long).unwrap_err();
+    let error = table.tell(Party::Node(0), long).unwrap_err();
     assert_eq!(error, SumError::Size { what: "a vector", found: 5, expected: 4 });
     let six = table.message(Body::Holdings { node: 1, held: Members::none(6) });
-    let error = table.nodes[0].handle(six).unwrap_err();
+    let error = table.tell(Party::Node(0), six).unwrap_err();
     assert_eq!(error, SumError::Size { what: "a set of clients", found: 6, expected: 5 });
 }
 
@@ -252,10 +258,10 @@ fn what_is_kept_stands_before_what_is_sent() {
     let mut table = Table::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     let close = table.message(Body::Close);
-    let lists: Vec<_> = [1, 2].iter().flat_map(|&n: &usize| table.nodes[n].handle(close.clone()).unwrap()).collect();
+    let lists: Vec<_> = [1, 2].into_iter().flat_map(|n| table.tell(Party::Node(n), close.clone()).unwrap()).collect();
     let to_node_0 = letters(lists).into_iter().filter(|(to, _)| *to == Party::Node(0));
-    to_node_0.for_each(|(_, message)| assert!(table.nodes[0].handle(message).unwrap().is_empty()));
-    let effects = table.nodes[0].handle(close).unwrap();
+    to_node_0.for_each(|(_, message)| assert!(table.tell(Party::Node(0), message).unwrap().is_empty()));
+    let effects = table.tell(Party::Node(0), close).unwrap();
     let position = |wanted: fn(&Effect) -> bool| effects.iter().position(wanted).unwrap();
     let kept = position(|e| matches!(e, Effect::Persist(record) if matches!(record.progress, Progress::Prepared(_))));
     let said =
@@ -302,11 +308,14 @@ fn a_client_sends_its_vector_only_when_every_seed_is_held() {
     let terms = terms();
     let session = session(&terms, 1, 0);
     let mut one = contributor(&terms, &session, 0, 3);
-    let held = |node| Message { session, body: Body::SeedHeld { client: 0, node } };
-    assert!(one.handle(&Message { session, body: Body::VectorHeld { client: 0, node: 0 } }).unwrap().is_empty());
+    let held = |one: &mut Contributor, node| {
+        one.handle(Party::Node(node), &Message { session, body: Body::SeedHeld { client: 0, node } }).unwrap()
+    };
+    let early = Message { session, body: Body::VectorHeld { client: 0, node: 0 } };
+    assert!(one.handle(Party::Node(0), &early).unwrap().is_empty());
     assert!(!one.is_done(), "nothing was sent yet");
-    assert!(one.handle(&held(1)).unwrap().is_empty() && one.handle(&held(1)).unwrap().is_empty());
-    let sent = letters(one.handle(&held(2)).unwrap());
+    assert!(held(&mut one, 1).is_empty() && held(&mut one, 1).is_empty());
+    let sent = letters(held(&mut one, 2));
     assert!(matches!(&sent[..], [(Party::Node(0), Message { body: Body::Vector { client: 0, .. }, .. })]));
     assert_eq!(letters(one.unconfirmed()), sent, "a repetition has the same bytes");
 }

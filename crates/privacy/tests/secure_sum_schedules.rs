@@ -51,7 +51,8 @@ struct World {
     nodes: Vec<Result<Node, SumError>>,
     kept: Vec<Option<NodeRecord>>,
     opener: Opener,
-    post: Vec<(Party, Message)>,
+    /// From whom, to whom, what.
+    post: Vec<(Party, Party, Message)>,
     trouble: Trouble,
     rng: ChaCha20Rng,
     totals: Vec<(Vec<i64>, u64)>,
@@ -108,7 +109,7 @@ impl World {
     fn carry_out(&mut self, number: u32, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::Persist(record) => self.kept[number as usize] = Some(record),
+                Effect::Persist(record) => record.replace(&mut self.kept[number as usize]).unwrap(),
                 Effect::Send { to, message } => self.see(number, to, message),
                 Effect::Opened { .. } => panic!("a node does not open"),
             }
@@ -127,7 +128,7 @@ impl World {
             self.digests.push(partial.digest);
         }
         let message = self.lie(number, to, message);
-        self.post.push((to, message));
+        self.post.push((Party::Node(number), to, message));
     }
 
     fn lie(&mut self, number: u32, to: Party, message: Message) -> Message {
@@ -154,9 +155,9 @@ impl World {
     /// Delivers one letter, any of those under way.
     fn step(&mut self) {
         let at = (self.rng.next_u64() % self.post.len() as u64) as usize;
-        let (to, message) = self.post.swap_remove(at);
+        let (from, to, message) = self.post.swap_remove(at);
         if self.chance(self.trouble.doubled) {
-            self.post.push((to, message.clone()));
+            self.post.push((from, to, message.clone()));
         }
         if self.chance(self.trouble.lost) {
             return;
@@ -164,26 +165,27 @@ impl World {
         match to {
             Party::Client(client) => {
                 let Some(one) = self.clients.get_mut(client as usize).and_then(Option::as_mut) else { return };
-                let effects = one.handle(&message).unwrap_or_default();
-                self.post.extend(letters(effects));
+                let effects = one.handle(from, &message).unwrap_or_default();
+                self.post.extend(letters(effects).into_iter().map(|(next, message)| (to, next, message)));
                 if self.chance(self.trouble.silent) {
                     self.clients[client as usize] = None;
                 }
             }
-            Party::Node(number) => self.deliver(number, message),
+            Party::Node(number) => self.deliver(from, number, message),
             Party::Opener => {
-                for effect in self.opener.handle(&message).unwrap_or_default() {
+                for effect in self.opener.handle(from, &message).unwrap_or_default() {
                     if let Effect::Opened { total, contributors } = effect {
                         self.totals.push((total.into_inner().units().to_vec(), contributors));
                     }
                 }
             }
+            Party::Coordinator => panic!("nobody writes to the coordinator"),
         }
     }
 
-    fn deliver(&mut self, number: u32, message: Message) {
+    fn deliver(&mut self, from: Party, number: u32, message: Message) {
         let Ok(node) = &mut self.nodes[number as usize] else { return };
-        let mut effects = node.handle(message).unwrap_or_default();
+        let mut effects = node.handle(from, message).unwrap_or_default();
         if self.chance(self.trouble.down) {
             // Down in the middle: what stands first was done, the rest was not.
             let done = (self.rng.next_u64() % (effects.len() as u64 + 1)) as usize;
@@ -205,14 +207,16 @@ impl World {
     fn round(&mut self, contributors: Vec<Option<Contributor>>) {
         self.clients = contributors;
         for _ in 0..3 {
-            for one in self.clients.iter().flatten() {
-                self.post.extend(letters(one.unconfirmed()));
+            for (client, one) in (0..).zip(&self.clients) {
+                let again = one.as_ref().map(Contributor::unconfirmed).unwrap_or_default();
+                self.post.extend(letters(again).into_iter().map(|(to, message)| (Party::Client(client), to, message)));
             }
             self.run_down();
         }
         for _ in 0..3 {
             let close = Message { session: self.session, body: Body::Close };
-            self.post.extend((0..self.assembly.nodes()).map(|node| (Party::Node(node), close.clone())));
+            let to_all = (0..self.assembly.nodes()).map(|node| (Party::Coordinator, Party::Node(node), close.clone()));
+            self.post.extend(to_all);
             for number in 0..self.nodes.len() {
                 let again = self.nodes[number].as_ref().map(Node::unconfirmed).unwrap_or_default();
                 self.carry_out(number as u32, again);

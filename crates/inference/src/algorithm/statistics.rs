@@ -197,7 +197,8 @@ impl Algorithm for Statistics {
             return Err(unlike("what this study's rule asks, with deviations over 0"));
         }
         check_terms(query.numbers(self.d(), seat.shard.len()), seat)?;
-        check_solver_terms(seat, Grain::Example, 1)
+        check_solver_terms(seat, Grain::Example, 1)?;
+        query.check_shape(&seat.terms.shape, seat.terms.event.adjacency())
     }
 
     fn stage(&self, query: &Asked) -> Option<Stage> {

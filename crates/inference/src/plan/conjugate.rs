@@ -1,12 +1,12 @@
 //! Methods for linear regression: what of them is possible.
 
-use super::{most_rounds, refuse};
+use super::{ClientPlan, most_rounds, refuse};
 use crate::RunError;
 use crate::settings::{
     Aggregator, Batching, Covariance, Deviations, Hybrid, Local, Method, Optimiser, Promise, Rounds, Schedule, Scheme,
     Solver, Statistics, StatisticsReading, StatisticsRule,
 };
-use privacy::{Adjacency, Unit};
+use privacy::{Adjacency, Bounded, Unit};
 
 /// Refuses what these solvers cannot do.
 pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
@@ -77,6 +77,15 @@ fn statistics_are_possible(method: &Method, statistics: &Statistics) -> Result<(
         return refuse("sufficient statistics bound what a row does: the unit is an example");
     }
     rule_is_possible(&rule, reading, promise)
+}
+
+/// Refuses sums of outer products of so many inputs that roundings can take their whole bound.
+pub(super) fn sums_are_possible(method: &Method, clients: &[ClientPlan]) -> Result<(), RunError> {
+    let Scheme::Statistics(Statistics { rule: StatisticsRule::RowNorm { .. }, .. }) = method.scheme else {
+        return Ok(());
+    };
+    let replaced = clients.iter().filter(|client| client.event.adjacency() == Adjacency::Substitute);
+    Ok(replaced.map(|client| &client.shape).try_for_each(Bounded::check_outer_products)?)
 }
 
 /// Rounds of a rule.

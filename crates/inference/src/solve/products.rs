@@ -2,7 +2,7 @@
 
 use crate::data::Row;
 use crate::{Seat, linalg};
-use privacy::{Adjacency, Batch, Bounded, Gate, Outgoing, PrivacyError};
+use privacy::{Adjacency, Batch, Bounded, Gate, Outgoing, PrivacyError, Shape};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::SQRT_2;
 
@@ -94,13 +94,23 @@ impl Asked {
         middles
     }
 
+    /// Whether rows are pushed as outer products that keep √2 times the bound.
+    fn is_cone(&self, adjacency: Adjacency) -> bool {
+        matches!(self, Self::Outer { .. }) && adjacency == Adjacency::Substitute
+    }
+
+    /// Refuses a shape in which nothing is left for the rows: to be asked before the charge.
+    pub(crate) fn check_shape(&self, shape: &Shape, adjacency: Adjacency) -> Result<(), PrivacyError> {
+        if self.is_cone(adjacency) { Bounded::check_outer_products(shape) } else { Ok(()) }
+    }
+
     /// The sum over a site's rows, through its gate once.
     pub(crate) fn send(&self, d: usize, seat: &Seat<'_>, gate: &mut dyn Gate) -> Result<Outgoing, PrivacyError> {
         let rows = seat.shard.rows();
         let adjacency = seat.terms.event.adjacency();
         let mut batch = Batch::default();
         gate.batch(rows.len(), &mut batch)?;
-        let cone = matches!(self, Self::Outer { .. }) && adjacency == Adjacency::Substitute;
+        let cone = self.is_cone(adjacency);
         let mut sum = match cone {
             true => Bounded::outer_products(*gate.shape(), &batch)?,
             false => Bounded::examples(*gate.shape(), &batch)?,

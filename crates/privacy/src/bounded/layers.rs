@@ -7,6 +7,7 @@
 use super::{Bounded, Reach};
 use crate::shape::power_of_two;
 use crate::{PrivacyError, Shape};
+use zeroize::Zeroizing;
 
 /// One layer of a batch: example i has the gradient Aᵢⱼ·Dᵢₖ by the weight from input j to output k.
 ///
@@ -93,13 +94,13 @@ const MOST_SUM: u128 = 1 << 62;
 #[derive(Default)]
 pub(super) struct Ghost {
     /// Σ over layers of an example's squared norm, in squared units.
-    squared: Vec<f64>,
+    squared: Zeroizing<Vec<f64>>,
     /// W as integers, in multiples of 2^−32, and 1 + W².
     weights: Vec<i64>,
     lengths: Vec<f64>,
     /// One number for each output of a layer.
-    delta: Vec<f64>,
-    whole: Vec<i64>,
+    delta: Zeroizing<Vec<f64>>,
+    whole: Zeroizing<Vec<i64>>,
 }
 
 impl Bounded {
@@ -370,13 +371,13 @@ mod tests {
         let stored = Stored::of(batch);
         let mut sum = Bounded::empty(shape, batch.len() as u64);
         sum.push_layers(&stored.layers(), second).unwrap();
-        sum.units
+        sum.units().to_vec()
     }
 
     fn naive(batch: &[Example], second: Option<&[f64]>, shape: Shape) -> Vec<i64> {
         let mut sum = Bounded::empty(shape, batch.len() as u64);
         batch.iter().for_each(|e| sum.push(&formed(e, second)).unwrap());
-        sum.units
+        sum.units().to_vec()
     }
 
     fn number() -> BoxedStrategy<f64> {

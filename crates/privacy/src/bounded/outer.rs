@@ -14,8 +14,9 @@
 
 use super::{Bounded, Clip, Reach, add};
 use crate::batch::Batch;
-use crate::{PrivacyError, Shape};
+use crate::{Grain, PrivacyError, Shape};
 use std::f64::consts::SQRT_2;
+use zeroize::Zeroizing;
 
 impl Bounded {
     /// An empty sum over the rows of a batch, of outer products, each clipped to √2 times the bound less a few grid units.
@@ -24,18 +25,19 @@ impl Bounded {
     /// take a sum of [`Bounded::non_negative`]: for substitution only, and not for Poisson batches.
     /// The shape has d(d+1)/2 coordinates for rows of d entries, and a bound of more units than rounding can take.
     pub fn outer_products(shape: Shape, batch: &Batch) -> Result<Self, PrivacyError> {
-        let bound = shape.non_negative_bound_units().saturating_sub(slack(shape.dimension()));
-        if entries(rows_of(shape.dimension())) != shape.dimension() || bound == 0 {
-            return Err(PrivacyError::Shape {
-                found: shape.to_string(),
-                expected: "d(d+1)/2 coordinates, and a bound of more grid units than their roundings can take".into(),
-            });
-        }
+        let bound = cone_bound(&shape)?;
         let mut sum = Self::examples(shape, batch)?;
         sum.clip = Clip::new(bound, shape.grid().in_units(1.0), shape.grid().unit());
         sum.reach = Reach::Cone;
-        sum.products = vec![0.0; shape.dimension()];
+        sum.products = Zeroizing::new(vec![0.0; shape.dimension()]);
         Ok(sum)
+    }
+
+    /// Refuses a shape that [`Bounded::outer_products`] would refuse, for those who ask before they charge.
+    ///
+    /// The roundings grow with the number of entries, the bound does not: of thousands of them it may have nothing left.
+    pub fn check_outer_products(shape: &Shape) -> Result<(), PrivacyError> {
+        cone_bound(shape).map(drop)
     }
 
     /// Adds zzᵀ, packed by rows of its lower triangle, entries off the diagonal times √2.
@@ -62,6 +64,25 @@ impl Bounded {
         add(&mut self.units, &self.scratch);
         Ok(())
     }
+}
+
+/// T = ⌊√2·B⌋ − S, or a refusal where that is not over 0.
+fn cone_bound(shape: &Shape) -> Result<u64, PrivacyError> {
+    let (p, bound) = (shape.dimension(), shape.non_negative_bound_units());
+    if shape.grain() != Grain::Example || entries(rows_of(p)) != p {
+        return Err(PrivacyError::Shape {
+            found: shape.to_string(),
+            expected: "outer products of examples, d(d+1)/2 coordinates".into(),
+        });
+    }
+    if bound <= slack(p) {
+        return Err(PrivacyError::NoTheorem {
+            what: format!("outer products of {} entries within {bound} grid units", rows_of(p)),
+            why: "roundings of so many can take the whole bound",
+            hint: "fewer inputs, less noise (which makes the grid finer), or add-remove",
+        });
+    }
+    Ok(bound - slack(p))
 }
 
 /// S = ⌈3√p/2⌉ + 1: units that rounding moves a clipped product of p entries by, at most.

@@ -238,7 +238,7 @@ fn sparse_vectors_that_do_not_fit_are_refused_and_not_counted() {
         assert!(sum.push_sparse(&positions, &values).is_err(), "{positions:?}");
     }
     sum.push_sparse(&[0, 3], &[0.5, -0.25]).unwrap();
-    assert_eq!(sum.units, [1 << 19, 0, 0, -(1 << 18)]);
+    assert_eq!(sum.units(), [1 << 19, 0, 0, -(1 << 18)]);
     assert!(matches!(sum.push_sparse(&[], &[]), Err(PrivacyError::TooMany { .. })));
 }
 
@@ -257,7 +257,7 @@ fn halves_that_do_not_fit_are_refused_and_not_counted() {
         assert!(sum.push_halves(&positions, &vec![0.1; count]).is_err(), "{positions:?}, {count}");
     }
     sum.push_halves(&[3], &[0.5, -0.25, 0.0, 0.125]).unwrap();
-    assert_eq!(sum.units, [1 << 19, 0, 0, -(1 << 18), 0, 0, 0, 1 << 17]);
+    assert_eq!(sum.units(), [1 << 19, 0, 0, -(1 << 18), 0, 0, 0, 1 << 17]);
     assert!(matches!(sum.push_halves(&[], &[]), Err(PrivacyError::TooMany { .. })));
     assert!(Bounded::empty(shape(3, 1.0), 1).push_halves(&[], &[]).is_err());
 }

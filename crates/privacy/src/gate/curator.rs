@@ -9,6 +9,7 @@ use crate::outgoing::{Contribution, GridVector, Place};
 use crate::record::{NoiseCall, Tape};
 use crate::{Bounded, Event, Outgoing, PrivacyError, Released, Shape, Trust};
 use rand_core::Rng;
+use zeroize::Zeroizing;
 
 /// A client's side: pays for the event, and seals the sum for the curator.
 pub struct CuratorGate {
@@ -66,8 +67,8 @@ impl Gate for CuratorGate {
         Ok(Outgoing::contribution(Contribution {
             event: self.allowance.event.clone(),
             shape: self.shape,
-            input: sum.units().to_vec(),
-            noise: Vec::new(),
+            input: Zeroizing::new(sum.units().to_vec()),
+            noise: Zeroizing::default(),
             place: self.place,
             cohort: None,
         }))
@@ -109,7 +110,7 @@ impl Curator {
         let one = outgoing.into_contribution()?;
         check_match(&one, &self.event, &self.shape)?;
         check_place(&one, &self.place, &mut self.sites)?;
-        self.total.iter_mut().zip(&one.input).for_each(|(t, u)| *t = t.wrapping_add(*u));
+        self.total.iter_mut().zip(one.input.iter()).for_each(|(t, u)| *t = t.wrapping_add(*u));
         Ok(())
     }
 

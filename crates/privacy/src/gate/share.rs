@@ -12,6 +12,7 @@ use crate::{
 };
 use rand_core::Rng;
 use serde::Serialize;
+use zeroize::Zeroizing;
 
 /// How each client's share of the noise is distributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -96,7 +97,7 @@ pub struct ShareGate {
     sampler: Sampled,
     stream: NoiseStream,
     tickets: Tickets,
-    noise: Vec<i64>,
+    noise: Zeroizing<Vec<i64>>,
     place: Place,
     cohort: Cohort,
 }
@@ -119,7 +120,7 @@ impl ShareGate {
         let sampler = share_noise(&allowance.event, &shape, cohort)?;
         let mut stream = source.stream(context)?;
         let tickets = Tickets::starting_at(stream.next_u64());
-        let mut noise = vec![0; shape.dimension()];
+        let mut noise = Zeroizing::new(vec![0; shape.dimension()]);
         sampler.fill(&mut stream, &mut noise);
         Ok(Self { shape, allowance, sampler, stream, tickets, noise, place: Place::of(context), cohort: *cohort })
     }
@@ -191,7 +192,7 @@ impl Gate for ShareGate {
         let contribution = Contribution {
             event: self.allowance.event.clone(),
             shape: self.shape,
-            input: sum.units().to_vec(),
+            input: Zeroizing::new(sum.units().to_vec()),
             noise: self.noise.clone(),
             place: self.place,
             cohort: Some(self.cohort),

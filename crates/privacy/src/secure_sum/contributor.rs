@@ -7,20 +7,21 @@ use crate::gate::check_match;
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
 use crate::outgoing::Contribution;
 use crate::{Outgoing, PrivacyError};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Splits one contribution into K shares: the vector less K − 1 masks, and the masks as seeds.
 ///
 /// Any K − 1 of them are uniform and independent of the vector; all K add up to it. A node adds a vector to its total as
 /// it comes and cannot take it out again, so the vector is sent when the K − 1 seeds are held: a client that drops out
 /// before that leaves nothing behind that must be undone.
+/// One that goes down has dropped out of the attempt: its seeds are nowhere kept, and others in their place are refused.
 pub struct Contributor {
     session: Session,
     nonce: Nonce,
     client: u64,
     vector_node: u32,
-    /// Input and noise share, modulo 2^64: wiped when the vector is held.
-    value: Zeroizing<Vec<u64>>,
+    /// Input and noise share, modulo 2^64: wiped when the vector is held, and so are the seeds.
+    value: Zeroizing<Vec<i64>>,
     seeds: Vec<Sealed>,
     done: bool,
 }
@@ -60,8 +61,8 @@ impl Contributor {
         stream: &mut NoiseStream,
     ) -> Self {
         let client = one.place.site();
-        let mut value = Zeroizing::new(one.input.into_iter().map(|unit| unit as u64).collect::<Vec<_>>());
-        value.iter_mut().zip(&one.noise).for_each(|(v, &noise)| *v = v.wrapping_add(noise as u64));
+        let mut value = one.input;
+        value.iter_mut().zip(one.noise.iter()).for_each(|(v, noise)| *v = v.wrapping_add(*noise));
         let vector_node = assembly.vector_node(client);
         let sealed = |node| Sealed { node, seed: Seed::draw(stream), held: false };
         let seeds = assembly.nodes_but(vector_node).map(sealed).collect();
@@ -81,15 +82,16 @@ impl Contributor {
         missing.map(|s| self.seed(s)).collect()
     }
 
-    /// Takes a node's answer.
-    pub fn handle(&mut self, message: &Message) -> Result<Vec<Effect>, SumError> {
-        self.session.check(&message.session)?;
+    /// Takes an answer from a node that the transport has authenticated.
+    pub fn handle(&mut self, from: Party, message: &Message) -> Result<Vec<Effect>, SumError> {
+        message.check(&self.session, from)?;
         match message.body {
             Body::SeedHeld { client, node } if client == self.client => self.seed_held(node),
             Body::VectorHeld { client, node } if client == self.client && node == self.vector_node => {
                 // A node that claims to hold what it was not sent is no reason to forget it.
                 if self.seeds.iter().all(|s| s.held) {
                     self.value = Zeroizing::default();
+                    self.seeds.iter_mut().for_each(|sealed| sealed.seed.zeroize());
                     self.done = true;
                 }
                 Ok(Vec::new())
@@ -127,7 +129,7 @@ impl Contributor {
 
     /// value − Σ masks: made again from the same seeds whenever it is sent.
     fn vector(&self) -> Effect {
-        let mut words = self.value.to_vec();
+        let mut words: Vec<u64> = self.value.iter().map(|&unit| unit as u64).collect();
         let masks = self.seeds.iter().map(|s| Mask { client: self.client, node: s.node, seed: &s.seed });
         Masks::new(self.nonce).subtract(masks, &mut words);
         self.send(self.vector_node, Body::Vector { client: self.client, words: Words::new(words) })
@@ -165,4 +167,38 @@ pub(super) fn check_contribution(
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Seeded;
+
+    #[test]
+    fn value_and_seeds_are_wiped_when_the_vector_is_held() {
+        let session = Session { run: [1; 16], round: 2, attempt: 3, manifest: [4; 32] };
+        let mut stream = Seeded::new(1).stream(&NoiseContext::default()).unwrap();
+        let seeds = vec![Sealed { node: 1, seed: Seed::draw(&mut stream), held: false }];
+        let (nonce, value) = (Nonce::of(&session), Zeroizing::new(vec![5, 7]));
+        let mut one = Contributor { session, nonce, client: 0, vector_node: 0, value, seeds, done: false };
+        let told = |node, body| (Party::Node(node), Message { session, body });
+        let (node, seed_held) = told(1, Body::SeedHeld { client: 0, node: 1 });
+        assert_eq!(one.handle(node, &seed_held).unwrap().len(), 1, "the vector");
+        assert!(*one.value == [5, 7] && one.seeds[0].seed != Seed::default(), "it may have to be sent again");
+        let (node, vector_held) = told(0, Body::VectorHeld { client: 0, node: 0 });
+        assert!(one.handle(node, &vector_held).unwrap().is_empty());
+        assert!(one.value.is_empty() && one.seeds[0].seed == Seed::default());
+        assert!(one.unconfirmed().is_empty());
+    }
+
+    /// Does not compile with buffers that are left as they are.
+    #[test]
+    fn a_contribution_is_wiped_when_it_is_dropped() {
+        fn wiped<T: zeroize::ZeroizeOnDrop>(_: &T) {}
+        let _: fn(&Contribution) = |one| {
+            wiped(&one.input);
+            wiped(&one.noise);
+        };
+        let _: fn(&Contributor) = |one| wiped(&one.value);
+    }
 }

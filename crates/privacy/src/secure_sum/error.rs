@@ -26,6 +26,14 @@ pub enum SumError {
         /// Whom it should name.
         expected: String,
     },
+    /// The message claims another sender than the one that it came from.
+    #[error("a message that claims to be from {claimed} came from {from}")]
+    FalseSender {
+        /// Who it says that it is from.
+        claimed: Party,
+        /// Who sent it, as the transport has authenticated.
+        from: Party,
+    },
     /// Bytes that are no message of this sum.
     #[error("{found} bytes that are no message of this sum: {why}")]
     Malformed {
@@ -156,6 +164,7 @@ impl SumError {
             Self::Misdirected { .. } | Self::Malformed { .. } | Self::Size { .. } => {
                 "check that all parties run one version"
             }
+            Self::FalseSender { .. } => "every party speaks for itself: look into who sent it, and why",
             Self::Conflict { .. } => "a message is repeated with the very same bytes, or not at all",
             Self::Late { .. } => "the client is a drop-out of this round",
             Self::TooFew { .. } => "try again with more clients; the number of drop-outs is fixed by the manifest",

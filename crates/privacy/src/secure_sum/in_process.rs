@@ -87,17 +87,17 @@ impl SecureSum {
         }
         let mut opener = Opener::new(&self.assembly, &self.session)?;
         let close = Message { session: self.session, body: Body::Close };
-        let mut letters: VecDeque<(Party, Message)> =
-            (0..self.assembly.nodes()).map(|node| (Party::Node(node), close.clone())).collect();
-        while let Some((to, message)) = letters.pop_front() {
+        let to_all = (0..self.assembly.nodes()).map(|node| (Party::Coordinator, Party::Node(node), close.clone()));
+        let mut letters: VecDeque<(Party, Party, Message)> = to_all.collect();
+        while let Some((from, to, message)) = letters.pop_front() {
             let effects = match to {
-                Party::Node(node) => self.node(node)?.handle(message)?,
-                Party::Opener => opener.handle(&message)?,
-                Party::Client(_) => continue,
+                Party::Node(node) => self.node(node)?.handle(from, message)?,
+                Party::Opener => opener.handle(from, &message)?,
+                Party::Client(_) | Party::Coordinator => continue,
             };
             for effect in effects {
                 match effect {
-                    Effect::Send { to, message } => letters.push_back((to, message)),
+                    Effect::Send { to: next, message } => letters.push_back((to, next, message)),
                     Effect::Opened { total, .. } => return Ok(total),
                     Effect::Persist(_) => {} // nothing outlives this process
                 }
@@ -113,11 +113,11 @@ impl SecureSum {
         let mut letters = contributor.unconfirmed();
         while let Some(effect) = letters.pop() {
             let Effect::Send { to: Party::Node(node), message } = effect else { continue };
-            for answer in self.node(node)?.handle(message)? {
+            for answer in self.node(node)?.handle(Party::Client(client), message)? {
                 if let Effect::Send { to: Party::Client(to), message } = answer
                     && to == client
                 {
-                    letters.extend(contributor.handle(&message)?);
+                    letters.extend(contributor.handle(Party::Node(node), &message)?);
                 }
             }
         }
@@ -134,19 +134,19 @@ impl SecureSum {
         let Taped { tape, mut contributions, mut node_noise } = taped;
         let mut input = vec![0_i64; self.assembly.shape().dimension()];
         for one in &contributions {
-            input.iter_mut().zip(&one.input).for_each(|(sum, unit)| *sum = sum.wrapping_add(*unit));
+            input.iter_mut().zip(one.input.iter()).for_each(|(sum, unit)| *sum = sum.wrapping_add(*unit));
         }
         let sensitivity = sensitivity_units(self.assembly.shape(), self.assembly.event(), Trust::Aggregate)?;
         let multiplier = self.assembly.event().noise_multiplier().map_or(0.0, NoiseMultiplier::get);
         let by_clients = self.assembly.noise() == SumNoise::Clients;
         let noise = match by_clients {
-            true => contributions.iter_mut().map(|one| std::mem::take(&mut one.noise)).collect(),
+            true => contributions.iter_mut().map(|one| std::mem::take(&mut *one.noise)).collect(),
             false => std::mem::take(&mut node_noise),
         };
         let (deviation, event) = (multiplier * sensitivity as f64, self.assembly.event().clone());
         let noise = tape.note(NoiseCall { input, noise, sensitivity, deviation, event });
         match by_clients {
-            true => contributions.iter_mut().zip(noise).for_each(|(one, noise)| one.noise = noise),
+            true => contributions.iter_mut().zip(noise).for_each(|(one, noise)| *one.noise = noise),
             false => node_noise = noise,
         }
         self.start(&node_noise);

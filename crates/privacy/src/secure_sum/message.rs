@@ -50,7 +50,7 @@ pub enum Body {
         /// The node.
         node: u32,
     },
-    /// To every node: no more contributions.
+    /// Coordinator to every node: no more contributions.
     Close,
     /// Node to node: whose seed or vector this node holds.
     Holdings {
@@ -70,7 +70,30 @@ pub enum Body {
     Partial(Partial),
 }
 
+impl Body {
+    /// Who says this, by what it claims: a message that comes from anybody else is refused.
+    pub fn sender(&self) -> Party {
+        match self {
+            Self::Seed { client, .. } | Self::Vector { client, .. } => Party::Client(*client),
+            Self::SeedHeld { node, .. }
+            | Self::VectorHeld { node, .. }
+            | Self::Holdings { node, .. }
+            | Self::Confirmation { node, .. }
+            | Self::Partial(Partial { node, .. }) => Party::Node(*node),
+            Self::Close => Party::Coordinator,
+        }
+    }
+}
+
 impl Message {
+    /// Refuses a message of another session, and one that claims another sender than the one that the transport has
+    /// authenticated.
+    pub(super) fn check(&self, session: &Session, from: Party) -> Result<(), SumError> {
+        session.check(&self.session)?;
+        let claimed = self.body.sender();
+        if claimed == from { Ok(()) } else { Err(SumError::FalseSender { claimed, from }) }
+    }
+
     /// Canonical bytes.
     pub fn encode(&self) -> Result<Vec<u8>, SumError> {
         postcard::to_allocvec(self).map_err(|_| SumError::Malformed { found: 0, why: "it cannot be written" })
@@ -94,6 +117,9 @@ impl Message {
 }
 
 /// Who sends and receives.
+///
+/// A machine takes a message together with the party that it came from. The transport says who that is, by what it has
+/// authenticated (a certificate, say) and never by what the message claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Party {
     /// A client, by its number.
@@ -102,6 +128,8 @@ pub enum Party {
     Node(u32),
     /// Whoever adds up the partial sums.
     Opener,
+    /// Whoever says that no more contributions are awaited.
+    Coordinator,
 }
 
 impl fmt::Display for Party {
@@ -110,15 +138,16 @@ impl fmt::Display for Party {
             Self::Client(client) => write!(f, "client {client}"),
             Self::Node(node) => write!(f, "node {node}"),
             Self::Opener => f.write_str("the opener"),
+            Self::Coordinator => f.write_str("the coordinator"),
         }
     }
 }
 
 /// What a machine asks its driver to do. A list is carried out in its order: what stands after a `Persist` is not done
-/// before that record is durable.
+/// before that record is durable, and not at all if it cannot be kept.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Keep this record in the place of the node's last one of the run.
+    /// Keep this record in the place of the node's last one of the run, if it may stand there ([`NodeRecord::replace`]).
     Persist(NodeRecord),
     /// Send a message.
     Send {

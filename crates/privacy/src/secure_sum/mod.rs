@@ -5,9 +5,10 @@
 //! Node ──holdings──► all nodes ──confirmation of one set──► all nodes ──partial sum──► Opener ──► Released
 //! ```
 //!
-//! Three state machines without I/O ([`Contributor`], [`Node`], [`Opener`]) take a [`Message`] and give [`Effect`]s back:
-//! what to keep durably and what to send, in this order. [`SecureSum`] runs them in one process. Who learns what, and why
-//! the noise suffices, is in `docs/maths/secure-sum.md`.
+//! Three state machines without I/O ([`Contributor`], [`Node`], [`Opener`]) take a [`Message`] and the [`Party`] that it came
+//! from, and give [`Effect`]s back: what to keep durably and what to send, in this order. Who a message came from is for
+//! the transport to authenticate; one that claims another sender is refused. [`SecureSum`] runs them in one process. Who
+//! learns what, and why the noise suffices, is in `docs/maths/secure-sum.md`.
 //!
 //! Not promised: integrity. A client or a node that sends made-up words changes the total, unnoticed.
 

@@ -8,6 +8,7 @@ use super::{Assembly, Members, Session, SumError, SumNoise};
 use crate::gate::Calibrated;
 use crate::noise::{Digest, NoiseContext, NoiseSource};
 use crate::{PrivacyError, Trust};
+use zeroize::Zeroizing;
 
 /// One of the K nodes, in one session.
 ///
@@ -66,7 +67,7 @@ impl Node {
     ///   ([`SumError::Past`]): refused.
     ///
     /// There is one machine of a node at a time: the one of an earlier attempt is dropped before another is started, and a record
-    /// that is older than the one kept is not kept.
+    /// that is older than the one kept is not kept ([`NodeRecord::replace`]).
     pub fn start(
         assembly: &Assembly,
         session: &Session,
@@ -86,7 +87,7 @@ impl Node {
             let effects = node.unconfirmed();
             return Ok((node, effects));
         }
-        let noise = node_noise(assembly, session, number, source, context)?;
+        let noise = Zeroizing::new(node_noise(assembly, session, number, source, context)?);
         let node = Self::fresh(assembly, session, number, &noise);
         let effects = vec![node.persist(Progress::Started)];
         Ok((node, effects))
@@ -109,9 +110,10 @@ impl Node {
         }
     }
 
-    /// Takes a message. An error that does not end the attempt changes nothing.
-    pub fn handle(&mut self, message: Message) -> Result<Vec<Effect>, SumError> {
-        self.session.check(&message.session)?;
+    /// Takes a message from a party that the transport has authenticated. An error that does not end the attempt changes
+    /// nothing.
+    pub fn handle(&mut self, from: Party, message: Message) -> Result<Vec<Effect>, SumError> {
+        message.check(&self.session, from)?;
         if let Phase::Failed(error) = &self.phase {
             return Err(error.clone());
         }
@@ -127,15 +129,20 @@ impl Node {
         }
     }
 
-    /// What the others may not have got yet: to be sent again after a silence. The bytes are always the same.
+    /// What the others may not have got yet: to be sent again after a silence. The bytes are always the same, and what they
+    /// rest on is to be kept first here too: it may not have been, when it was to be sent for the first time.
     pub fn unconfirmed(&self) -> Vec<Effect> {
         let mut effects = Vec::new();
         if let Some(held) = self.heard.get(self.number as usize).cloned().flatten() {
             effects.extend(self.to_others(&Body::Holdings { node: self.number, held }));
         }
         match &self.phase {
-            Phase::Prepared(partial) => effects.extend(self.confirmation(partial)),
+            Phase::Prepared(partial) => {
+                effects.push(self.persist(Progress::Prepared(partial.clone())));
+                effects.extend(self.confirmation(partial));
+            }
             Phase::Published(partial) => {
+                effects.push(self.persist(Progress::Published(partial.clone())));
                 effects.extend(self.confirmation(partial));
                 effects.push(self.send(Party::Opener, Body::Partial(partial.clone())));
             }
@@ -366,25 +373,13 @@ fn common_set(assembly: &Assembly, lists: &[Members]) -> Result<Members, SumErro
 
 /// What a node goes on with after a restart: none if the session is new to it.
 fn resumable(record: &NodeRecord, session: &Session) -> Result<Option<Phase>, SumError> {
-    let (node, kept) = (record.node, record.session);
-    let (round, attempt) = (kept.round, kept.attempt);
-    if kept.run != session.run {
-        kept.check(session)?;
+    if record.is_before(session)? {
+        return Ok(None);
     }
-    match (round, attempt).cmp(&(session.round, session.attempt)) {
-        std::cmp::Ordering::Greater => Err(SumError::Past { node, round, attempt }),
-        std::cmp::Ordering::Less => match record.progress {
-            Progress::Published(_) if round == session.round => Err(SumError::Published { node, round, attempt }),
-            _ => Ok(None),
-        },
-        std::cmp::Ordering::Equal => {
-            kept.check(session)?;
-            match &record.progress {
-                Progress::Started => Err(SumError::Lost { node, round, attempt }),
-                Progress::Prepared(partial) => Ok(Some(Phase::Prepared(partial.clone()))),
-                Progress::Published(partial) => Ok(Some(Phase::Published(partial.clone()))),
-            }
-        }
+    match &record.progress {
+        Progress::Started => Err(SumError::Lost { node: record.node, round: session.round, attempt: session.attempt }),
+        Progress::Prepared(partial) => Ok(Some(Phase::Prepared(partial.clone()))),
+        Progress::Published(partial) => Ok(Some(Phase::Published(partial.clone()))),
     }
 }
 

@@ -31,9 +31,9 @@ impl Opener {
         Ok(Self { assembly: assembly.clone(), session: *session, total, seen, failed: None })
     }
 
-    /// Takes a partial sum; the last one opens the total.
-    pub fn handle(&mut self, message: &Message) -> Result<Vec<Effect>, SumError> {
-        self.session.check(&message.session)?;
+    /// Takes a partial sum from a party that the transport has authenticated; the last one opens the total.
+    pub fn handle(&mut self, from: Party, message: &Message) -> Result<Vec<Effect>, SumError> {
+        message.check(&self.session, from)?;
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }

@@ -1,8 +1,9 @@
 //! What a node must have kept before it speaks: after a restart it says the same again, or nothing.
 
-use super::{Session, Words};
+use super::{Party, Session, SumError, Words};
 use crate::noise::Digest;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// A node's part of the total, with the digest of the set that it is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +29,23 @@ pub enum Progress {
     Published(Partial),
 }
 
+impl Progress {
+    fn step(&self) -> u8 {
+        match self {
+            Self::Started => 0,
+            Self::Prepared(_) => 1,
+            Self::Published(_) => 2,
+        }
+    }
+
+    fn partial(&self) -> Option<&Partial> {
+        match self {
+            Self::Started => None,
+            Self::Prepared(partial) | Self::Published(partial) => Some(partial),
+        }
+    }
+}
+
 /// The last thing that a node has kept of a run. A driver has one for each run and node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeRecord {
@@ -37,4 +55,62 @@ pub struct NodeRecord {
     pub node: u32,
     /// How far it has come.
     pub progress: Progress,
+}
+
+impl NodeRecord {
+    /// Keeps this record in the place of an earlier one; the same one again changes nothing.
+    ///
+    /// Refused are an older one ([`SumError::Past`]), one of a round that was published in another attempt
+    /// ([`SumError::Published`]), another partial sum in one session ([`SumError::Conflict`]), and one of another run or
+    /// other terms. So what is kept only moves forward, in whatever order records come, and of a machine that was
+    /// overtaken by a later attempt nothing leaves.
+    pub fn replace(self, kept: &mut Option<Self>) -> Result<(), SumError> {
+        if let Some(last) = kept {
+            last.check_next(&self)?;
+        }
+        *kept = Some(self);
+        Ok(())
+    }
+
+    fn check_next(&self, next: &Self) -> Result<(), SumError> {
+        if next.node != self.node {
+            return Err(SumError::Misdirected {
+                what: "a record",
+                found: Party::Node(next.node).to_string(),
+                expected: Party::Node(self.node).to_string(),
+            });
+        }
+        if self.is_before(&next.session)? {
+            return Ok(());
+        }
+        if next.progress.step() < self.progress.step() {
+            return Err(self.past());
+        }
+        match self.progress.partial() {
+            Some(known) if next.progress.partial() != Some(known) => {
+                Err(SumError::Conflict { what: "partial sum", from: Party::Node(self.node) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// True if a session is later than the record's, false if it is the very same; any other is refused.
+    pub(super) fn is_before(&self, session: &Session) -> Result<bool, SumError> {
+        let kept = self.session;
+        if kept.run != session.run {
+            kept.check(session)?;
+        }
+        match (kept.round, kept.attempt).cmp(&(session.round, session.attempt)) {
+            Ordering::Greater => Err(self.past()),
+            Ordering::Less if kept.round == session.round && matches!(self.progress, Progress::Published(_)) => {
+                Err(SumError::Published { node: self.node, round: kept.round, attempt: kept.attempt })
+            }
+            Ordering::Less => Ok(true),
+            Ordering::Equal => kept.check(session).map(|()| false),
+        }
+    }
+
+    fn past(&self) -> SumError {
+        SumError::Past { node: self.node, round: self.session.round, attempt: self.session.attempt }
+    }
 }

@@ -134,33 +134,48 @@ impl Table {
         Message { session: self.session, body }
     }
 
-    /// Delivers letters and all that follow from them, except those that are lost.
+    /// Delivers letters, the first ones of whom they claim to be, and all that follow from them, except those that are lost.
     pub(crate) fn deliver(&mut self, first: Vec<(Party, Message)>, lost: impl Fn(Party, &Message) -> bool) {
-        let mut post = std::collections::VecDeque::from(first);
-        while let Some((to, message)) = post.pop_front() {
+        let first = first.into_iter().map(|(to, message)| (message.body.sender(), to, message));
+        let mut post: std::collections::VecDeque<_> = first.collect();
+        while let Some((from, to, message)) = post.pop_front() {
             if lost(to, &message) {
                 continue;
             }
-            let effects = match to {
-                Party::Client(client) => self.clients[client as usize].handle(&message),
-                Party::Node(node) => self.nodes[node as usize].handle(message),
-                Party::Opener => self.opener.handle(&message),
-            };
+            let effects = self.hand(from, to, message);
             let effects = effects.unwrap_or_else(|error| {
                 self.errors.push(error);
                 Vec::new()
             });
             for effect in effects {
                 match effect {
-                    Effect::Send { to, message } => post.push_back((to, message)),
+                    Effect::Send { to: next, message } => post.push_back((to, next, message)),
                     Effect::Persist(record) => {
                         let place = record.node as usize;
-                        self.kept[place] = Some(record);
+                        if let Err(error) = record.replace(&mut self.kept[place]) {
+                            self.errors.push(error);
+                            break;
+                        }
                     }
                     Effect::Opened { total, .. } => self.opened.push(total.into_inner().units().to_vec()),
                 }
             }
         }
+    }
+
+    /// Hands a letter to whom it is for.
+    pub(crate) fn hand(&mut self, from: Party, to: Party, message: Message) -> Result<Vec<Effect>, SumError> {
+        match to {
+            Party::Client(client) => self.clients[client as usize].handle(from, &message),
+            Party::Node(node) => self.nodes[node as usize].handle(from, message),
+            Party::Opener => self.opener.handle(from, &message),
+            Party::Coordinator => Ok(Vec::new()),
+        }
+    }
+
+    /// Hands a letter to whom it is for, from whom it claims to be.
+    pub(crate) fn tell(&mut self, to: Party, message: Message) -> Result<Vec<Effect>, SumError> {
+        self.hand(message.body.sender(), to, message)
     }
 
     /// These clients send everything.

@@ -1,7 +1,7 @@
 //! A sum cannot be taken apart.
 fn peek(sum: privacy::Bounded) -> Vec<i64> {
     let privacy::Bounded { units, .. } = sum;
-    units
+    units.to_vec()
 }
 
 fn main() {}

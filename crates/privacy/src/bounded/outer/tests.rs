@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bounded::norm_squared;
-use crate::{Grain, Grid, NormBound, Sampling};
+use crate::{Grid, NormBound, Sampling};
 use chacha20::ChaCha20Rng;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -83,7 +83,7 @@ proptest! {
         let z: Vec<f64> = z.iter().map(|v| v * length * units.sqrt()).collect();
         let mut sum = sum_for(z.len(), 1, units, 0);
         sum.push_outer(&z).unwrap();
-        let (q, m) = (sum.units().iter().map(|q| *q as f64).collect::<Vec<_>>(), &sum.products);
+        let (q, m) = (sum.units().iter().map(|q| *q as f64).collect::<Vec<_>>(), &sum.products[..]);
         let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
         let c = dot(&q, m) / dot(m, m).max(f64::MIN_POSITIVE);
         let rest: Vec<f64> = q.iter().zip(m).map(|(q, m)| q - c * m).collect();
@@ -166,6 +166,23 @@ fn shapes_that_hold_no_outer_product_are_refused() {
     assert!(!taken(3, 1000.0, Grain::Whole));
     // 78 entries: 15 units are the roundings', and ⌊√2·11⌋ is 15.
     assert!(!taken(78, 11.0, Grain::Example) && taken(78, 12.0, Grain::Example));
+}
+
+/// Found by review: on a grid of 2^12 units to the bound, as there are under much noise, some thousands of inputs leave nothing
+/// for the rows, and that is said without a batch. Nothing of the size of such a product is made.
+#[test]
+fn with_thousands_of_inputs_roundings_can_take_the_whole_bound() {
+    let shape = |d: usize, units: f64| {
+        Shape::new(entries(d), NormBound::new(units).unwrap(), Grain::Example, Grid::new(0).unwrap()).unwrap()
+    };
+    let most = (1..14_000).rev().find(|d| Bounded::check_outer_products(&shape(*d, 4096.0)).is_ok());
+    // ⌊√2·4096⌋ = 5792 units are more than ⌈3√p/2⌉ + 1 for p = d(d+1)/2 up to d = 5458.
+    assert_eq!((most, slack(entries(5458)), slack(entries(5459))), (Some(5458), 5791, 5792));
+    let error = Bounded::check_outer_products(&shape(5459, 4096.0)).unwrap_err();
+    assert_eq!(error.code(), "P002");
+    assert!(error.to_string().contains("outer products of 5459 entries within 5792 grid units"), "{error}");
+    // On the grids that usual noise has it is no limit.
+    assert!(Bounded::check_outer_products(&shape(14_000, 1_048_576.0)).is_ok());
 }
 
 /// Whether a pair of rows, with a bound in units, shows that a way to push is wrong.
