@@ -1,7 +1,9 @@
 //! A method as meant: every choice that a study makes for it, checked, with nothing left to be looked up by name.
 
+mod chain;
 mod promise;
 
+pub use chain::{Chain, Sampler, Start, TestNoise};
 pub use promise::{Aggregator, Claim, Clip, DeltaRule, Noise, Promise, SecureNoise, SecureSum};
 
 use privacy::{Adjacency, NormBound, SamplingRate, StudyConstant, Unit};
@@ -77,6 +79,8 @@ pub enum Scheme {
     NoiseAware(NoiseAware),
     /// Linear regression from one sum of sufficient statistics over all clients.
     Statistics(Statistics),
+    /// A Markov chain whose draws are the posterior.
+    Chain(Chain),
 }
 
 /// Constants of regression by sufficient statistics.

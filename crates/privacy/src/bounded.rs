@@ -1,6 +1,7 @@
 //! Sums of clipped vectors on an integer grid, which can be added to and released but not read.
 
 mod layers;
+mod numbers;
 mod outer;
 
 pub use layers::{Inputs, Layer};
@@ -15,7 +16,7 @@ use zeroize::Zeroizing;
 ///
 /// It has no accessor, no serialiser, and its `Debug` shows the public shape only: the one way to its contents is a
 /// gate. Private data reach it through [`Bounded::push`], [`Bounded::push_halves`], [`Bounded::push_sparse`],
-/// [`Bounded::push_layers`] and [`Bounded::push_outer`] alone. Its buffers are wiped when it is dropped.
+/// [`Bounded::push_layers`], [`Bounded::push_outer`] and [`Bounded::push_numbers`] alone. Its buffers are wiped when it is dropped.
 pub struct Bounded {
     shape: Shape,
     /// Sum in grid units, modulo 2^64. Wrapping keeps privacy whatever happens: (sum + noise) mod 2^64 is
@@ -31,6 +32,8 @@ pub struct Bounded {
     ghost: Box<layers::Ghost>,
     /// One row's outer product, where these are summed.
     products: Zeroizing<Vec<f64>>,
+    /// Σ of squared units, where the sum is one of single numbers.
+    squares: Option<u128>,
 }
 
 /// Where the vectors of a sum lie.
@@ -119,7 +122,7 @@ impl Bounded {
         let zeros = || Zeroizing::new(vec![0; d]);
         let (units, scratch, clip) = (zeros(), zeros(), Clip::to(&shape));
         let (reach, ghost, products) = (Reach::Ball, Box::default(), Zeroizing::default());
-        Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None, reach, ghost, products }
+        Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None, reach, ghost, products, squares: Some(0) }
     }
 
     /// Starts the sum again at zero for the rows of the next batch, keeping its buffers.
@@ -129,6 +132,7 @@ impl Bounded {
         }
         self.units.fill(0);
         self.pushed = 0;
+        self.squares = Some(0);
         self.room = batch.rows().len() as u64;
         self.drawn_by = Some(batch.ticket());
         Ok(())
@@ -235,6 +239,7 @@ impl Bounded {
             return Err(PrivacyError::TooMany { expected });
         }
         self.pushed += 1;
+        self.squares = None;
         Ok(())
     }
 
@@ -246,6 +251,11 @@ impl Bounded {
     /// The sum. For gates only.
     pub(crate) fn units(&self) -> &[i64] {
         &self.units
+    }
+
+    /// Σ of squared units, if only single numbers were added. For gates only.
+    pub(crate) fn squares(&self) -> Option<u128> {
+        self.squares
     }
 
     /// Where its vectors lie. For gates only.

@@ -1,5 +1,6 @@
 //! The skeleton that all methods share: what is asked, what a site answers, how answers are folded, what is remembered.
 
+mod chain;
 mod committee;
 mod erased;
 mod global_vi;

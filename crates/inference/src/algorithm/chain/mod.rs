@@ -1,0 +1,227 @@
+//! Markov chains over all sites: a proposal is asked about, sums over rows come back noised, and the chain moves or stays.
+
+mod kernel;
+mod summary;
+mod walk;
+
+pub use kernel::{Barker, Hamiltonian, Kernel, Langevin, Missing, Penalty, Question, Taken};
+pub use summary::Summary;
+pub use walk::{Support, Target, Walk};
+
+use super::{Algorithm, Answer, Answers, Step, check_terms, unlike};
+use crate::model::{Point, Scratch, Sink};
+use crate::settings::Start;
+use crate::solve::{Problem, check_solver_terms};
+use crate::{RunError, Seat, Stage, Total};
+use privacy::{Batch, Bounded, Gate, Grain, Layer, PrivacyError, Released};
+use serde::{Deserialize, Serialize};
+use walk::Coins;
+
+/// Posterior draws by a kernel whose answers come from all sites.
+///
+/// One release an answer: of a number, where log-ratios are asked for, or of a gradient. The law of every kernel: if the sites
+/// have no rows and no noise, draws are from the prior. A client has no memory.
+#[derive(Debug)]
+pub struct Chain {
+    /// What is learnt. Its family says which moments of the draws are served.
+    pub problem: Problem,
+    /// The prior, parameter by parameter.
+    pub target: Target,
+    /// How a chain moves.
+    pub kernel: Box<dyn Kernel>,
+    /// T: iterations of each chain.
+    pub iterations: u64,
+    /// Iterations at the start of each chain that are not served.
+    pub warm_up: u64,
+    /// Where a chain starts.
+    pub start: Start,
+    /// How each client's sums are scaled.
+    pub scales: Vec<Scales>,
+    /// Seeds public coins.
+    pub key: [u8; 32],
+}
+
+/// How sums of one client are scaled: public constants.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scales {
+    /// B: the bound of a row's log-ratio. What is summed is r/B, clipped to 1.
+    pub ratio_bound: f64,
+    /// What a sum over a batch is multiplied by to stand for all rows, tempered.
+    pub weight: f64,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    walk: Walk,
+    summary: Summary,
+    /// Questions answered, which number the coins.
+    questions: u64,
+    /// Iterations of all chains.
+    done: u64,
+}
+
+impl Chain {
+    /// The walk at the beginning of a chain.
+    fn beginning(&self, coins: &mut Coins) -> Walk {
+        let theta = match self.start {
+            Start::Origin | Start::Variational { .. } => vec![0.0; self.target.precisions.len()],
+            Start::Prior => self.target.draw(coins),
+        };
+        self.kernel.begin(&self.target, theta, coins)
+    }
+
+    /// The (tempered) sum over all rows of all sites, noise included.
+    fn heard(&self, question: &Question, answers: &Answers) -> Result<Vec<f64>, RunError> {
+        let unknown = || RunError::Message { what: "an answer of an unknown client or another dimension" };
+        let expected = self.numbers(question);
+        let mut sum = vec![0.0; expected];
+        let mut add = |client: usize, values: &[f64]| {
+            let scales = self.scales.get(client).filter(|_| values.len() == expected).ok_or_else(unknown)?;
+            let bound = if matches!(question, Question::Ratio { .. }) { scales.ratio_bound } else { 1.0 };
+            sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += scales.weight * bound * value);
+            Ok::<_, RunError>(())
+        };
+        match answers {
+            // Where only a sum is opened, all clients are on the same terms.
+            Answers::Sum { total, .. } => add(0, &total.values())?,
+            Answers::Each(each) => each.iter().try_for_each(|(client, answer)| add(*client, &answer.values()))?,
+        }
+        Ok(sum)
+    }
+
+    /// Length of a sum.
+    fn numbers(&self, question: &Question) -> usize {
+        match question {
+            Question::Ratio { .. } => 1,
+            Question::Slope { .. } => self.target.precisions.len(),
+        }
+    }
+
+    /// Whether all clients' answers are there: a test of a part of the data would be another chain.
+    fn complete(&self, answers: &Answers) -> bool {
+        let found = match answers {
+            Answers::Sum { from, .. } => from.len(),
+            Answers::Each(each) => each.len(),
+        };
+        found == self.scales.len()
+    }
+}
+
+impl Algorithm for Chain {
+    type State = Standing;
+    type Query = Question;
+    type Memory = ();
+
+    fn start(&self) -> Standing {
+        let walk = self.beginning(&mut Coins::at(&self.key, 0));
+        Standing { walk, summary: Summary::new(self.problem.family), questions: 0, done: 0 }
+    }
+
+    fn ask(&self, state: &Standing) -> Question {
+        self.kernel.ask(&state.walk)
+    }
+
+    /// Values that the parameters may have; sums of clipped examples.
+    fn check(&self, query: &Question, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        check_terms(self.numbers(query), seat)?;
+        check_solver_terms(seat, Grain::Example, 1)?;
+        let known = |theta: &[f64]| {
+            theta.len() == self.target.supports.len() && theta.iter().zip(&self.target.supports).all(|(t, s)| s.has(*t))
+        };
+        let fits = match query {
+            Question::Ratio { from, to } => known(from) && known(to),
+            Question::Slope { at } => known(at),
+        };
+        fits.then_some(()).ok_or_else(|| unlike("finite values of all parameters"))
+    }
+
+    fn stage(&self, query: &Question) -> Option<Stage> {
+        Some(match query {
+            Question::Slope { .. } if self.kernel.asks_both() => Stage::Opening,
+            _ => Stage::Main,
+        })
+    }
+
+    fn answer(
+        &self,
+        query: &Released<Question>,
+        (): &(),
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Answer<()>, PrivacyError> {
+        let (rows, model) = (seat.shard.rows(), &self.problem.model);
+        let (mut batch, mut scratch) = (Batch::default(), Scratch::default());
+        gate.batch(rows.len(), &mut batch)?;
+        let mut sum = Bounded::examples(*gate.shape(), &batch)?;
+        match query.get() {
+            Question::Ratio { from, to } => {
+                let (mut before, mut after) = (Vec::new(), Vec::new());
+                model.log_likelihoods(rows, batch.rows(), from, &mut scratch, &mut before);
+                model.log_likelihoods(rows, batch.rows(), to, &mut scratch, &mut after);
+                let scale = self.scales.get(seat.index).map_or(0.0, |scales| 1.0 / scales.ratio_bound);
+                after.iter_mut().zip(&before).for_each(|(after, before)| *after = scale * (*after - before));
+                sum.push_numbers(&after)?;
+            }
+            Question::Slope { at } => {
+                let none = vec![0.0; at.len()];
+                let at = Point { mean: at, deviation: &none };
+                model.gradients(rows, batch.rows(), at, 0, &mut scratch, &mut Means(&mut sum))?;
+            }
+        }
+        Ok(Answer { outgoing: gate.send(&sum)?, draft: () })
+    }
+
+    /// Where an answer is missing, the same is asked again.
+    fn fold(&self, mut state: Standing, answers: &Answers) -> Result<Step<Standing>, RunError> {
+        state.questions += 1;
+        if !self.complete(answers) {
+            return Ok(Step { state, applied: Vec::new() });
+        }
+        let heard = self.heard(&self.kernel.ask(&state.walk), answers)?;
+        let mut coins = Coins::at(&self.key, state.questions);
+        state.walk = match self.kernel.take(&self.target, state.walk, &heard, &mut coins) {
+            Taken::On(walk) => walk,
+            Taken::At(theta) => {
+                if state.done % self.iterations >= self.warm_up {
+                    state.summary.add(&theta);
+                }
+                state.done += 1;
+                match state.done % self.iterations {
+                    0 => self.beginning(&mut coins),
+                    _ => self.kernel.begin(&self.target, theta, &mut coins),
+                }
+            }
+        };
+        Ok(Step { state, applied: Vec::new() })
+    }
+
+    fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
+        Ok(())
+    }
+
+    /// The Gaussian with the moments of the draws; the prior before there are enough.
+    fn posterior(&self, state: &Standing) -> Vec<f64> {
+        state.summary.natural(self.problem.family).unwrap_or_else(|| self.problem.prior.0.clone())
+    }
+}
+
+/// Gradients by the parameters, where they have no deviation.
+struct Means<'a>(&'a mut Bounded);
+
+impl Sink for Means<'_> {
+    fn add(&mut self, positions: &[u32], values: &[f64]) -> Result<(), PrivacyError> {
+        let values = &values[..values.len() / 2];
+        let dense = values.len() - positions.len();
+        let places: Vec<u32> = (0..dense as u32).chain(positions.iter().copied()).collect();
+        self.0.push_sparse(&places, values)
+    }
+
+    fn by_deviations(&self) -> bool {
+        false
+    }
+
+    fn add_layers(&mut self, layers: &[Layer<'_>], _: &[f64]) -> Result<(), PrivacyError> {
+        self.0.push_layers(layers, None)
+    }
+}

@@ -1,0 +1,131 @@
+//! Where a chain stands between two questions, what it is after, and the public coins that move it.
+
+use crate::draws;
+use chacha20::ChaCha8Rng;
+use rand_core::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// What values a parameter may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Support {
+    /// Any number; its prior is normal.
+    Real,
+    /// The whole numbers from 0 to this one; its prior is uniform.
+    UpTo(u32),
+}
+
+impl Support {
+    /// Whether a value is one of its own.
+    pub(crate) fn has(self, value: f64) -> bool {
+        match self {
+            Self::Real => value.is_finite(),
+            Self::UpTo(most) => value >= 0.0 && value <= f64::from(most) && value.fract() == 0.0,
+        }
+    }
+}
+
+/// What a chain draws from, apart from the data: the prior.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// Precision of each parameter's prior N(0, 1/precision); not looked at where it has finitely many values.
+    pub precisions: Vec<f64>,
+    /// What values each parameter may have.
+    pub supports: Vec<Support>,
+}
+
+impl Target {
+    /// log p(to) − log p(from).
+    pub(super) fn prior_ratio(&self, from: &[f64], to: &[f64]) -> f64 {
+        let one = |((from, to), (lambda, support)): ((&f64, &f64), (&f64, &Support))| match support {
+            Support::Real => 0.5 * lambda * (from - to) * (from + to),
+            Support::UpTo(_) => 0.0,
+        };
+        from.iter().zip(to).zip(self.precisions.iter().zip(&self.supports)).map(one).sum()
+    }
+
+    /// Slope of log p(θ).
+    pub(super) fn prior_slope<'a>(&'a self, theta: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+        theta.iter().zip(&self.precisions).map(|(theta, lambda)| -lambda * theta)
+    }
+
+    /// A draw from the prior.
+    pub(super) fn draw(&self, coins: &mut Coins) -> Vec<f64> {
+        let normals = coins.normals(self.precisions.len());
+        let one = |((z, lambda), support): ((f64, &f64), &Support)| match *support {
+            Support::Real => z / lambda.sqrt(),
+            Support::UpTo(most) => coins.below(u64::from(most) + 1) as f64,
+        };
+        normals.into_iter().zip(&self.precisions).zip(&self.supports).map(one).collect()
+    }
+
+    /// A proposal as far from θ as from it to θ: normal steps, and one up or down, or none at an end.
+    ///
+    /// At an end the step that would leave stays where it is, so that the proposal is symmetric.
+    pub(super) fn step_from(&self, theta: &[f64], deviation: f64, coins: &mut Coins) -> Vec<f64> {
+        let normals = coins.normals(theta.len());
+        let one = |((theta, z), support): ((&f64, f64), &Support)| match support {
+            Support::Real => theta + deviation * z,
+            Support::UpTo(_) => {
+                let moved = if coins.below(2) == 0 { theta - 1.0 } else { theta + 1.0 };
+                if support.has(moved) { moved } else { *theta }
+            }
+        };
+        theta.iter().zip(normals).zip(&self.supports).map(one).collect()
+    }
+}
+
+/// Where a chain stands between two questions: public.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Walk {
+    /// θ: the last draw.
+    pub(super) theta: Vec<f64>,
+    /// Where it may go: the proposal, or the place on the way there.
+    pub(super) proposed: Vec<f64>,
+    /// Momentum on the way.
+    pub(super) momentum: Vec<f64>,
+    /// Energy of the momentum at the start of the way.
+    pub(super) kinetic: f64,
+    /// Leaps made.
+    pub(super) leaps: u32,
+}
+
+impl Walk {
+    /// A proposal, and nothing on the way.
+    pub(super) fn to(theta: Vec<f64>, proposed: Vec<f64>) -> Self {
+        Self { theta, proposed, momentum: Vec::new(), kinetic: 0.0, leaps: 0 }
+    }
+}
+
+/// Public coins of one moment of a run: nothing that is private depends on their being secret.
+pub(crate) struct Coins(ChaCha8Rng);
+
+impl Coins {
+    /// The coins of this key before the given question.
+    pub(super) fn at(key: &[u8; 32], question: u64) -> Self {
+        let digest = Sha256::new().chain_update(key).chain_update(question.to_le_bytes()).finalize();
+        Self(ChaCha8Rng::from_seed(digest.into()))
+    }
+
+    /// So many standard normal numbers.
+    pub(super) fn normals(&mut self, count: usize) -> Vec<f64> {
+        let mut normals = vec![0.0; count];
+        draws::standard_normals(&mut self.0, &mut normals);
+        normals
+    }
+
+    /// A number between 0 and 1, neither included.
+    pub(super) fn uniform(&mut self) -> f64 {
+        ((self.0.next_u64() >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0
+    }
+
+    /// The generator itself.
+    pub(super) fn generator(&mut self) -> &mut ChaCha8Rng {
+        &mut self.0
+    }
+
+    /// A whole number below a small limit: of 2^64 equally likely ones, each is nearest to one of them.
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        ((u128::from(self.0.next_u64()) * u128::from(limit)) >> 64) as u64
+    }
+}

@@ -1,0 +1,68 @@
+//! Sums of single numbers, many at a time, with their spread: what tests of log-likelihood ratios are made of.
+
+use super::{Bounded, Reach, nearest};
+use crate::PrivacyError;
+
+impl Bounded {
+    /// Adds a number for each of as many rows, each rounded to the grid and clipped to the bound by itself.
+    ///
+    /// For sums of one coordinate of any sign. A number that is not finite contributes exactly zero, silently: whether that
+    /// happened is private.
+    pub fn push_numbers(&mut self, values: &[f64]) -> Result<(), PrivacyError> {
+        if self.units.len() != 1 || self.reach != Reach::Ball {
+            return Err(PrivacyError::Shape { found: "single numbers".into(), expected: self.shape.to_string() });
+        }
+        if self.room - self.pushed < values.len() as u64 {
+            return Err(PrivacyError::TooMany { expected: "one number for each row of its batch".into() });
+        }
+        self.pushed += values.len() as u64;
+        let (scale, bound) = (self.clip.scale, self.clip.bound as f64);
+        let (mut sum, mut squares) = (0_i64, 0_u128);
+        for &value in values {
+            let units = if value.is_finite() { nearest((value * scale).clamp(-bound, bound)) as i64 } else { 0 };
+            sum = sum.wrapping_add(units);
+            squares += u128::from(units.unsigned_abs()) * u128::from(units.unsigned_abs());
+        }
+        self.units[0] = self.units[0].wrapping_add(sum);
+        self.squares = self.squares.map(|so_far| so_far.saturating_add(squares));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::batch::{Batch, Sampler};
+    use crate::{Bounded, Grain, Grid, NormBound, PrivacyError, Sampling, Shape};
+    use chacha20::ChaCha20Rng;
+    use rand_core::SeedableRng;
+
+    fn sum(rows: usize, dimension: usize) -> Bounded {
+        let shape = Shape::new(dimension, NormBound::new(1.0).unwrap(), Grain::Example, Grid::new(4).unwrap()).unwrap();
+        let mut batch = Batch::default();
+        let mut rng = ChaCha20Rng::from_seed([1; 32]);
+        Sampler::new(&Sampling::None).draw(&mut rng, rows, 7, &mut batch).unwrap();
+        Bounded::examples(shape, &batch).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_clipped_one_by_one_and_what_is_none_counts_as_zero() {
+        let mut one = sum(7, 1);
+        one.push_numbers(&[0.5, -0.25, 3.0, -1e300]).unwrap();
+        one.push_numbers(&[f64::NAN, f64::INFINITY, 0.03]).unwrap();
+        // In sixteenths: 8 − 4 + 16 − 16 + 0 + 0 + 0.
+        assert_eq!((one.units(), one.squares()), (&[4][..], Some(64 + 16 + 256 + 256)));
+        assert!(matches!(one.push_numbers(&[0.0]), Err(PrivacyError::TooMany { .. })));
+        assert!(matches!(sum(3, 2).push_numbers(&[0.0]), Err(PrivacyError::Shape { .. })));
+    }
+
+    /// The sum of numbers is that of vectors of one coordinate; only the first knows its spread.
+    #[test]
+    fn numbers_are_vectors_of_one_coordinate() {
+        let values = [0.4, -0.9, 0.123, -0.007, 0.99];
+        let (mut numbers, mut vectors) = (sum(5, 1), sum(5, 1));
+        numbers.push_numbers(&values).unwrap();
+        values.iter().for_each(|v| vectors.push(&[*v]).unwrap());
+        assert_eq!(numbers.units(), vectors.units());
+        assert_eq!(vectors.squares(), None);
+    }
+}
