@@ -4,7 +4,7 @@ use super::page::{paragraph, section as titled};
 use super::standing::{Placed, Standing};
 use crate::digits::{down, shortest};
 use crate::svg::escape;
-use inference::results::{OUTSIDE_EPSILON, PrivacyResult};
+use inference::results::{MethodResult, OUTSIDE_EPSILON, PrivacyResult};
 
 /// A sentence for each method that promises something, and the names of those that do not.
 pub(crate) fn section(standing: &Standing) -> String {
@@ -45,7 +45,7 @@ fn grouped<'a>(standing: &Standing<'a>) -> Vec<(&'a PrivacyResult, Vec<Placed<'a
 fn group(privacy: &PrivacyResult, methods: &[Placed]) -> String {
     let names: Vec<&str> = methods.iter().map(|m| m.method.name.as_str()).collect();
     let line = |m: &Placed| {
-        let kept = m.method.privacy.as_ref().map(kept).unwrap_or_default();
+        let kept = m.method.privacy.as_ref().map(|privacy| kept(m.method, privacy)).unwrap_or_default();
         format!("<li>{}: {}</li>", escape(&m.method.name), escape(&kept))
     };
     let lines: String = methods.iter().map(line).collect();
@@ -71,9 +71,19 @@ fn terms(privacy: &PrivacyResult) -> String {
 }
 
 /// What keeps the promise.
-fn kept(privacy: &PrivacyResult) -> String {
-    let (noise, clip) = (tidy(privacy.noise_multiplier), tidy(privacy.clip));
-    format!("noise multiplier {noise}, clipping bound {clip}, accountant {}", privacy.accountant)
+fn kept(method: &MethodResult, privacy: &PrivacyResult) -> String {
+    let (noise, bound) = (tidy(privacy.noise_multiplier), bounded(method, privacy));
+    format!("noise multiplier {noise}, {bound}, accountant {}", privacy.accountant)
+}
+
+/// What bounds a row or a change: of sufficient statistics the rule, which stands where others have a solver.
+fn bounded(method: &MethodResult, privacy: &PrivacyResult) -> String {
+    match (method.algorithm.as_str(), method.solver.as_str()) {
+        ("statistics", "row-norm") => "rows scaled down to a norm in units of their deviations".into(),
+        ("statistics", "projected") => "values projected to fractions of their deviations".into(),
+        ("statistics", _) => "values cut to assumed bounds".into(),
+        _ => format!("clipping bound {}", tidy(privacy.clip)),
+    }
 }
 
 /// A number as it was given, or cut where it is long.

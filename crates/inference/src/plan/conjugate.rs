@@ -2,6 +2,7 @@
 
 use super::{most_rounds, refuse};
 use crate::RunError;
+use crate::regression::MOST_INPUTS;
 use crate::settings::{
     Aggregator, Batching, Covariance, Deviations, Hybrid, Local, Method, Optimiser, Promise, Rounds, Schedule, Scheme,
     Solver, Statistics, StatisticsReading, StatisticsRule,
@@ -77,6 +78,19 @@ fn statistics_are_possible(method: &Method, statistics: &Statistics) -> Result<(
         return refuse("sufficient statistics bound what a row does: the unit is an example");
     }
     rule_is_possible(&rule, reading, promise)
+}
+
+/// Refuses a noise-aware reading of more parameters than it takes.
+pub(super) fn is_readable(method: &Method, dimension: usize) -> Result<(), RunError> {
+    match method.scheme {
+        Scheme::Statistics(Statistics { reading: StatisticsReading::NoiseAware, .. }) if dimension > MOST_INPUTS => {
+            refuse(&format!(
+                "{dimension} inputs (a bias is one), expected at most {MOST_INPUTS} for a noise-aware reading: use \
+                 statistics = {{ reading = \"ridge\" }}"
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Rounds of a rule.
