@@ -236,3 +236,63 @@ fn rows_that_are_noised_one_by_one_are_counted_one_by_one() {
     let plan = Room::new("inputs", &study).answer(&["plan", "study.toml", "--json"]);
     assert_eq!(plan["methods"][0]["bytes_per_message"], 8 * 13 * 275, "1,099 rows, at most 275 of a client: {plan}");
 }
+
+#[test]
+fn the_page_of_one_seed_has_values_and_no_spread_and_says_each_thing_once() {
+    let figure = "[[figure]]\nalong = \"ε\"\nscore = \"absolute-error\"\nmethods = [\"sum\", \"non-private\"]\n";
+    let partition = "[partition]\nkind = \"even\"\nclients = 4\n";
+    let columns = ["red", "again"]
+        .map(|name| format!("[[column]]\nname = \"{name}\"\npartition = {{ kind = \"even\", clients = 4 }}\n"));
+    let study = STUDY.replace("epsilon = 1.0", "epsilon = [0.5, 1.0]").replace(partition, &columns.concat());
+    let page = |name: &str, study: &str| {
+        let room = Room::new(name, study);
+        let told = room.told(&["reproduce", "study.toml", "--out", "out"]);
+        (told, std::fs::read_to_string(room.0.join("out/index.html")).unwrap())
+    };
+    let (told, html) = page("one-seed", &format!("{study}{figure}"));
+    assert!(told.contains(" MAE  coverage") && !told.contains("25 %"), "{told}");
+    assert!(!html.contains("edian") && !html.contains("uartile") && !html.contains("class=\"bar\""), "{html}");
+    assert!(html.contains("One seed was run") && html.contains("<h1>found</h1>"), "{html}");
+    assert_eq!(html.matches("<h3>Mean absolute error by ε</h3>").count(), 1, "two panels, one heading");
+    let (told, html) = page("two-seeds", &format!("{study}{figure}").replace("seeds = [1]", "seeds = [1, 2]"));
+    assert!(told.contains("25 %") && html.contains("quartiles") && html.contains("class=\"bar\""), "{html}");
+}
+
+#[test]
+fn methods_that_promise_the_same_are_told_so_once_in_a_report() {
+    let second = STUDY
+        .split_once("[[method]]")
+        .unwrap()
+        .1
+        .replace("\"sum\"", "\"ridge\"")
+        .replace("bound = 7.5", "bound = 7.5, reading = \"ridge\"");
+    let room = Room::new("promises", &format!("{STUDY}[[method]]{second}"));
+    room.told(&["run", "study.toml", "--out", "out"]);
+    let page = std::fs::read_to_string(room.0.join("out/report.html")).unwrap();
+    assert_eq!(page.matches("Promised: ε = 1 at δ = 1e-5").count(), 1, "{page}");
+    assert!(page.contains("<dt>sum and ridge</dt>") && !page.contains("do not all promise the same"), "{page}");
+}
+
+#[test]
+fn explain_has_words_for_what_secure_sums_and_statistics_are_refused_for() {
+    let room = Room::new("explain", STUDY);
+    let words = [
+        ("P001", "colluders and drop-outs"),
+        ("P006", "leave noise_multiplier out"),
+        ("P013", "under dropouts"),
+        ("P016", "node"),
+        ("R002", "noise-aware reading"),
+        ("S002", "secure-sum"),
+        ("S004", "2 to 256 nodes"),
+        ("S006", "Sufficient statistics"),
+        ("S007", "secure sum"),
+        ("S008", "sufficient statistics"),
+        ("S009", "full covariance; the"),
+        ("S011", "nodes of a secure sum"),
+        ("S012", "clients of a secure sum"),
+    ];
+    for (code, words) in words {
+        let told = room.told(&["explain", code]);
+        assert!(told.contains(words), "{code}: {told}");
+    }
+}

@@ -32,13 +32,22 @@ fn grouped<'a>(standing: &Standing<'a>) -> Vec<(&'a PrivacyResult, Vec<Placed<'a
     let mut groups: Vec<(&PrivacyResult, Vec<Placed>)> = Vec::new();
     for placed in standing.methods() {
         let Some(privacy) = &placed.method.privacy else { continue };
-        let same = |other: &PrivacyResult| other.promise == privacy.promise && terms(other) == terms(privacy);
-        match groups.iter_mut().find(|(other, _)| same(other)) {
+        let same = |(other, methods): &(&PrivacyResult, Vec<Placed>)| {
+            let first = methods.first().map_or("", |first| first.method.name.as_str());
+            without_name(first, other) == without_name(&placed.method.name, privacy) && terms(other) == terms(privacy)
+        };
+        match groups.iter_mut().find(|group| same(group)) {
             Some((_, methods)) => methods.push(placed),
             None => groups.push((privacy, vec![placed])),
         }
     }
     groups
+}
+
+/// What was promised, without the name of who promised it.
+pub(super) fn without_name<'a>(name: &str, privacy: &'a PrivacyResult) -> &'a str {
+    let rest = privacy.promise.strip_prefix(name).and_then(|rest| rest.strip_prefix(" promises "));
+    rest.unwrap_or(&privacy.promise)
 }
 
 /// The sentence, its terms, and the noise of every method that keeps it.
@@ -48,11 +57,16 @@ fn group(privacy: &PrivacyResult, methods: &[Placed]) -> String {
         let kept = m.method.privacy.as_ref().map(|privacy| kept(m.method, privacy)).unwrap_or_default();
         format!("<li>{}: {}</li>", escape(&m.method.name), escape(&kept))
     };
-    let lines: String = methods.iter().map(line).collect();
+    let lines = match methods {
+        [_] => format!("<span class=\"terms\">{}</span>", escape(&kept(methods[0].method, privacy))),
+        several => format!("<ul class=\"terms\">{}</ul>", several.iter().map(line).collect::<String>()),
+    };
+    let sentence = without_name(names.first().unwrap_or(&""), privacy);
+    let sentence = if sentence == privacy.promise { sentence.to_owned() } else { format!("Promised: {sentence}") };
     format!(
-        "<dt>{}</dt>\n<dd>{}<span class=\"terms\">{}</span><ul class=\"terms\">{lines}</ul></dd>\n",
+        "<dt>{}</dt>\n<dd>{}<span class=\"terms\">{}</span>{lines}</dd>\n",
         escape(&listed(&names)),
-        escape(&privacy.promise),
+        escape(&sentence),
         escape(&terms(privacy))
     )
 }
@@ -97,6 +111,9 @@ fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        [first @ .., last] => {
+            let between = if names.iter().any(|name| name.contains(',')) { "; " } else { ", " };
+            format!("{} and {last}", first.join(between))
+        }
     }
 }
