@@ -12,6 +12,9 @@ const MANY: usize = 8;
 /// An end is far off from so many times the distance between the best and the worst quarter of them on.
 const FAR: f64 = 4.0;
 
+/// Figures of more methods than this have no bands: they would hide one another.
+const CROWDED: usize = 12;
+
 /// Most places at which a curve is drawn.
 const PLACES: usize = 160;
 
@@ -99,7 +102,7 @@ pub(crate) fn section(standing: &Standing) -> String {
     let body = if figures.is_empty() {
         note("No scores were recorded along the way.")
     } else {
-        let spread = match (standing.seeds() > 1, standing.divergences()) {
+        let spread = match (standing.seeds() > 1 && !crowded(standing), standing.divergences()) {
             (true, false) => "Bands: mean ± deviation between seeds. ",
             (true, true) => {
                 "Bands: mean ± deviation between seeds; of a divergence the median, and all but a tenth on either side. "
@@ -122,6 +125,11 @@ pub(crate) fn toggles(standing: &Standing) -> String {
 /// The methods of the figures: a constant answer would push all curves together.
 fn drawn<'a>(standing: &'a Standing<'a>) -> impl Iterator<Item = Placed<'a>> + 'a {
     standing.methods().filter(|m| standing.role(m.number) != Role::Constant)
+}
+
+/// Whether there are too many methods for bands.
+fn crowded(standing: &Standing) -> bool {
+    drawn(standing).count() > CROWDED
 }
 
 /// One box for each method.
@@ -155,6 +163,7 @@ fn one(standing: &Standing, score: Score, along: Along) -> Option<String> {
         .iter()
         .filter_map(|(placed, levels)| match levels.as_slice() {
             [] => level(*placed, score, (first, last)),
+            levels if crowded(standing) => Some(Series { band: Vec::new(), ..curve(*placed, levels) }),
             levels => Some(curve(*placed, levels)),
         })
         .collect();
