@@ -146,7 +146,9 @@ const ALL: &[Entry] = &[
         text: "Every parameter is checked where it enters: a sampling rate is from 1e-9 to 1, δ is under 1, steps are\n\
                a whole number up to 10^12, and nothing is infinite or not a number. A value outside its range has\n\
                no meaning, and an answer for it would have none either. δ = 0 has a meaning for Laplace noise and\n\
-               randomised response, but not for Gaussian noise, whose privacy loss has no largest value. Exit code 2.",
+               randomised response, but not for Gaussian noise, whose privacy loss has no largest value. Of a secure sum there\n\
+               are at least two clients more than colluders and drop-outs together: otherwise no noise would be left that\n\
+               an adversary among the clients does not know. Exit code 2.",
     },
     Entry {
         code: "P002",
@@ -187,7 +189,7 @@ const ALL: &[Entry] = &[
         text: "The site's ledger holds what was spent, and this charge would take it past what was granted. Nothing was\n\
                spent and nothing left the site. The hint says how many steps still fit; a larger noise multiplier makes\n\
                more of them fit (`posterity account calibrate`). `posterity account steps` says it where one step alone\n\
-               is over the budget. Exit code 3.",
+               is over the budget. In a study leave noise_multiplier out, and it is calibrated. Exit code 3.",
     },
     Entry {
         code: "P007",
@@ -232,9 +234,9 @@ const ALL: &[Entry] = &[
     Entry {
         code: "P013",
         title: "too few contributions for the secure sum",
-        text: "When each party adds a share of the noise, the shares are sized for the smallest number of parties that\n\
-               the round accepts. With fewer, the sum would carry less noise than the ledger says, so it stays shut.\n\
-               Raise the number of drop-outs that the study allows for. Exit code 3.",
+        text: "A secure sum opens with all clients but as many as the study names under dropouts. When each client adds a\n\
+               share of the noise, the shares are sized for that number: with fewer, the sum would carry less noise than\n\
+               the ledger says, so it stays shut. Raise the number of drop-outs that the study allows for. Exit code 3.",
     },
     Entry {
         code: "P014",

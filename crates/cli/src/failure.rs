@@ -32,6 +32,9 @@ pub(crate) enum Failure {
     /// A run that cannot begin or go on.
     #[error(transparent)]
     Run(RunError),
+    /// A method of a study was refused.
+    #[error("{place}: method {name:?}: {failure}")]
+    Method { place: String, name: String, failure: Box<Failure> },
     /// A file cannot be read or written.
     #[error("{action} {path}: {source}")]
     File { action: &'static str, path: String, source: std::io::Error },
@@ -94,7 +97,7 @@ impl Failure {
             Self::Privacy(error) => error.code(),
             Self::Usage { .. } => "C001",
             Self::Events { .. } => "C002",
-            Self::Entry { failure, .. } => failure.code(),
+            Self::Entry { failure, .. } | Self::Method { failure, .. } => failure.code(),
             Self::File { .. } => "C003",
             Self::Results { .. } => "C020",
             Self::Study(fault) => fault.code,
@@ -119,6 +122,7 @@ impl Failure {
             | Self::Dataset { hint, .. }
             | Self::Download { hint, .. } => hint.clone(),
             Self::Data { error, .. } => error.hint().to_owned(),
+            Self::Method { failure, .. } => in_a_study(failure).map_or_else(|| failure.hint(), str::to_owned),
             Self::Entry { failure, .. } => failure.hint(),
             Self::Results { .. } => "name the directory of a finished run of this version of posterity".into(),
             Self::Study(fault) => fault.hint.clone(),
@@ -140,7 +144,7 @@ impl Failure {
             | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
             Self::Usage { .. } | Self::Events { .. } | Self::Results { .. } | Self::Study(_) | Self::Run(_) => 2,
             Self::Data { .. } | Self::Dataset { .. } => 2,
-            Self::Entry { failure, .. } => failure.exit(),
+            Self::Entry { failure, .. } | Self::Method { failure, .. } => failure.exit(),
             Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
             Self::Privacy(_) => 3,
         }
@@ -155,6 +159,22 @@ impl Failure {
             complain(&format!("error[{code}]: {self}\nhint: {hint}\nmore: posterity explain {code}\n"));
         }
         ExitCode::from(self.exit())
+    }
+}
+
+/// What to do about a refusal of the library, in words of a study; none where its own hint says it.
+fn in_a_study(failure: &Failure) -> Option<&'static str> {
+    match failure {
+        Failure::Privacy(PrivacyError::Budget { fits: 0, .. }) => Some(
+            "not one update fits: leave noise_multiplier out to have it calibrated, or grant a larger epsilon in `privacy`",
+        ),
+        Failure::Privacy(PrivacyError::Parameter { name: "cohort", .. }) => {
+            Some("fewer colluders or dropouts in `privacy`, or more clients in [partition]")
+        }
+        Failure::Privacy(PrivacyError::Parameter { name: "share deviation" | "noise multiplier", .. }) => {
+            Some("leave noise_multiplier out to have it calibrated; it is usually between 0.5 and 50")
+        }
+        _ => None,
     }
 }
 

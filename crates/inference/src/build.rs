@@ -3,11 +3,11 @@
 use crate::algorithm::{Cavity, Committee, GlobalVi, Home, NoiseAware, Protocol, Pvi, SourceTerms, Statistics, Wander};
 use crate::client::Summing;
 use crate::plan::{MethodPlan, plan, sampling};
-use crate::regression::{MOST_INPUTS, SyntheticSearch, Thresholds};
+use crate::regression::{SyntheticSearch, Thresholds};
 use crate::settings::{
     Aggregator, Covariance, Curvature, Damping, Gradients, Local, Method, NoiseAware as NoiseAwareSettings,
     NoiseReading, Optimiser, Rates, Schedule, Scheme, SecureSum, Solver, Statistics as StatisticsSettings,
-    StatisticsReading, StatisticsRule,
+    StatisticsRule,
 };
 use crate::solve::{Analytic, Average, Descend, Hybrid, Likelihood, LocalSolve, Perturb, Prior, Problem, Virtual};
 use crate::{Family, Model, Opening, RunError, Stage, Terms};
@@ -72,14 +72,6 @@ pub fn build(
     if method.local.gradients == Gradients::Aligned && !problem.model.draws_once() {
         let what = "aligned gradients are for models that draw their parameters once for a batch: networks";
         return Err(RunError::Settings { what: what.into() });
-    }
-    if let Scheme::Statistics(settings) = method.scheme
-        && settings.reading == StatisticsReading::NoiseAware
-        && dimension > MOST_INPUTS
-    {
-        let what =
-            format!("{dimension} inputs, expected at most {MOST_INPUTS} for a noise-aware reading: read with a ridge");
-        return Err(RunError::Settings { what });
     }
     let home = home(method, &problem)?;
     let plan = plan(method, rows, dimension)?;

@@ -3,6 +3,7 @@
 use crate::algorithm::{Answers, Natural, Protocol};
 use crate::client::{Client, Summing, Workshop};
 use crate::message::{Ask, Delivery, Link, Receipt};
+use crate::plan::seed_bytes;
 use crate::settings::{Schedule, SecureNoise};
 use crate::{RunError, Terms};
 use chacha20::ChaCha20Rng;
@@ -12,9 +13,6 @@ use privacy::secure_sum::{Assembly, SecureSum, SumNoise};
 use privacy::{Curator, GridVector, Outgoing};
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
-
-/// A compute node that gets no vector gets a seed.
-const BYTES_OF_A_SEED: u64 = 16;
 
 /// A run under way.
 pub struct Drive<'a> {
@@ -210,7 +208,7 @@ impl<'a> Drive<'a> {
         let tape = self.workshop.tape.as_ref();
         let dimension = terms.shape.dimension() as u64;
         let seeds = match self.workshop.summing {
-            Summing::Secure { nodes, .. } => BYTES_OF_A_SEED * u64::from(nodes - 1),
+            Summing::Secure { nodes, .. } => seed_bytes(nodes),
             Summing::Nobody | Summing::Curator => 0,
         };
         self.bytes += (8 * dimension + seeds) * sealed.len() as u64;

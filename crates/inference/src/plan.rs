@@ -26,6 +26,14 @@ use privacy::{
 /// Bytes of one number in a message, without its envelope.
 const BYTES_OF_A_NUMBER: u64 = 8;
 
+/// Bytes of a seed, which stands for the share of a compute node.
+const BYTES_OF_A_SEED: u64 = 16;
+
+/// Bytes of seeds that a client sends in one message of a secure sum: one to each node but the one that gets numbers.
+pub fn seed_bytes(nodes: u32) -> u64 {
+    BYTES_OF_A_SEED * u64::from(nodes.saturating_sub(1))
+}
+
 /// A method, planned for clients of declared sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MethodPlan {
@@ -35,7 +43,7 @@ pub struct MethodPlan {
     pub rounds: u64,
     /// Server-client exchanges, all clients together, at most.
     pub messages: u64,
-    /// Bytes of the numbers that one client sends in one message.
+    /// Bytes that one client sends in one message, at most: its numbers, and the seeds of a secure sum; no envelopes.
     pub bytes_per_message: u64,
 }
 
@@ -112,7 +120,7 @@ impl ClientPlan {
 pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
     coherent(method)?;
     conjugate::is_possible(method)?;
-    let numbers = numbers(method, dimension);
+    conjugate::is_readable(method, dimension)?;
     let planned = match &method.promise {
         None => Vec::new(),
         Some(promise) => {
@@ -131,7 +139,21 @@ pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<Method
     let asked = most_rounds(method).saturating_mul(clients.len() as u64);
     let paid = planned.iter().fold(0_u64, |sum, client| sum.saturating_add(client.charges()));
     let messages = if method.promise.is_some() && !free { asked.min(paid) } else { asked };
-    Ok(MethodPlan { clients: planned, rounds, messages, bytes_per_message: BYTES_OF_A_NUMBER * numbers as u64 })
+    let bytes_per_message = message_bytes(method, clients, dimension);
+    Ok(MethodPlan { clients: planned, rounds, messages, bytes_per_message })
+}
+
+/// Bytes of the largest message of a client: rows that are noised one by one, or one sum.
+fn message_bytes(method: &Method, clients: &[u64], dimension: usize) -> u64 {
+    let numbers = match summed(method, dimension) {
+        Numbers::PerRow(numbers) => (numbers as u64).saturating_mul(clients.iter().copied().max().unwrap_or(0)),
+        Numbers::Fixed(_) => numbers(method, dimension) as u64,
+    };
+    let seeds = match method.promise.map(|promise| promise.aggregator) {
+        Some(Aggregator::SecureSum(SecureSum { nodes, .. })) => seed_bytes(nodes),
+        _ => 0,
+    };
+    BYTES_OF_A_NUMBER.saturating_mul(numbers).saturating_add(seeds)
 }
 
 /// Refuses a method that no clients and no data could carry out: what [`plan`] refuses before it counts.

@@ -177,18 +177,34 @@ pub struct PrivacyResult {
     pub epsilon: f64,
     /// The δ of every client, or the largest of them.
     pub delta: f64,
-    /// Who is trusted: `none`, `curator`, `shares`.
+    /// Who is trusted: `none`, `curator`, `secure-sum`.
     pub aggregator: String,
+    /// Of a secure sum: its four keys, named as in a study.
+    #[serde(flatten)]
+    pub secure_sum: Option<SecureSumResult>,
     /// One plain sentence: what exactly is promised to whom, against whom.
     pub promise: String,
     /// Noise deviation divided by sensitivity (the largest, where clients differ).
     pub noise_multiplier: f64,
-    /// Clipping bound C.
+    /// Clipping bound C. 1 for sufficient statistics, whose rule bounds a row in units of its own.
     pub clip: f64,
     /// Accountant of the claim.
     pub accountant: String,
     /// What each client spent, first seed.
     pub clients: Vec<ClientSpending>,
+}
+
+/// Who took part in a secure sum, and where its noise came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecureSumResult {
+    /// Compute nodes, of which one is honest.
+    pub nodes: u32,
+    /// `nodes`, `discrete-gaussian` or `skellam`.
+    pub noise: String,
+    /// Clients that may tell the adversary their noise.
+    pub colluders: u64,
+    /// Clients that may never arrive.
+    pub dropouts: u64,
 }
 
 /// One client's ledger, summed up.

@@ -19,20 +19,28 @@ const METRICS: [(&str, &str); 4] = [
 pub(crate) fn beside(name: &str, cells: &[Cell], asked: &[Figure], reports: &[(String, PathBuf)]) -> String {
     let published = cells.iter().any(|c| c.paper.is_some());
     let heading = if published { "Ours beside the paper" } else { "Methods compared" };
-    let mut body = format!("<section><h2>{heading}</h2>{}", figures(asked, cells));
+    let single = cells.iter().all(|c| c.seeds < 2);
+    let mut body = format!("<header>\n<p class=\"kind\">Table</p>\n<h1>{}</h1>\n</header>\n", escape(name));
+    let drawn = figures(asked, cells);
+    if !drawn.is_empty() {
+        body += &format!("<section><h2>Figures</h2>{drawn}</section>");
+    }
+    body += &format!("<section><h2>{heading}</h2>");
     for (metric, title) in METRICS {
         if cells.iter().any(|c| c.metric == metric) {
             body += &format!("<h3>{title}</h3>{}", table(metric, cells));
         }
     }
     if cells.iter().any(|c| c.metric == "kl") {
-        body += &format!(
-            "<h3>KL(q ‖ exact posterior)</h3>{}<p>Medians over seeds, with the values under and over which a tenth of \
-             them lies; of each seed the mean of its last ten rounds.</p>",
-            table("kl", cells)
-        );
+        let medians = "Medians over seeds, with the values under and over which a tenth of them lies; of each seed the mean of \
+                       its last ten rounds.";
+        let words = if single { "The mean of the last ten rounds." } else { medians };
+        body += &format!("<h3>KL(q ‖ exact posterior)</h3>{}<p>{words}</p>", table("kl", cells));
     }
-    body += if cells.iter().any(|c| c.metric == "absolute_error") {
+    body += if single {
+        "<p>One seed was run: every number is that of one split and one draw of the noise, and how much another would differ is \
+         not known."
+    } else if cells.iter().any(|c| c.metric == "absolute_error") {
         "<p>Mean absolute error: medians over seeds, with their quartiles. Coverage, the share of held-out outcomes inside the \
          central 90 % interval that was predicted for them, and log-likelihood: means over seeds, with the deviation over seeds."
     } else {
@@ -82,6 +90,13 @@ fn table(metric: &str, cells: &[Cell]) -> String {
 }
 
 fn ours(cell: &Cell) -> String {
+    if cell.seeds < 2 {
+        return match cell.metric {
+            "kl" => divergence(cell.median),
+            "absolute_error" => error(cell.median),
+            _ => format!("{:.4}", cell.ours),
+        };
+    }
     if cell.metric == "kl" {
         let [median, low, high] = [cell.median, cell.low, cell.high].map(divergence);
         return format!("{median} ({low} to {high})");

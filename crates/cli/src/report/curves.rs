@@ -6,6 +6,15 @@ use crate::svg::{Axis, Plot, Scale, Series, escape};
 use inference::results::{Curve, CurvePoint, Summary};
 use std::fmt::Write;
 
+/// Figures of fewer ends than this show all of them.
+const MANY: usize = 8;
+
+/// An end is far off from so many times the distance between the best and the worst quarter of them on.
+const FAR: f64 = 4.0;
+
+/// Figures of more methods than this have no bands: they would hide one another.
+const CROWDED: usize = 12;
+
 /// Most places at which a curve is drawn.
 const PLACES: usize = 160;
 
@@ -70,7 +79,7 @@ const LIKELIHOOD: Score = Score {
 /// Of a simulation whose exact posterior is known.
 const DIVERGENCE: Score = Score {
     name: "Divergence",
-    axis: "KL(q ‖ exact posterior), nats: median",
+    axis: "KL to the exact posterior, nats",
     of: |point| point.kl,
     last: |placed| placed.method.kl.as_ref().map(|summary| summary.quantile(0.5)).filter(|kl| *kl > 1e-9),
     loss: true,
@@ -93,9 +102,11 @@ pub(crate) fn section(standing: &Standing) -> String {
     let body = if figures.is_empty() {
         note("No scores were recorded along the way.")
     } else {
-        let spread = match (standing.seeds() > 1, standing.divergences()) {
+        let spread = match (standing.seeds() > 1 && !crowded(standing), standing.divergences()) {
             (true, false) => "Bands: mean ± deviation between seeds. ",
-            (true, true) => "Bands: mean ± deviation between seeds; of a divergence all but a tenth on either side. ",
+            (true, true) => {
+                "Bands: mean ± deviation between seeds; of a divergence the median, and all but a tenth on either side. "
+            }
             (false, _) => "",
         };
         let words = "A line across a figure is where a method ends that has no curve there. An axis spans what nearly \
@@ -114,6 +125,11 @@ pub(crate) fn toggles(standing: &Standing) -> String {
 /// The methods of the figures: a constant answer would push all curves together.
 fn drawn<'a>(standing: &'a Standing<'a>) -> impl Iterator<Item = Placed<'a>> + 'a {
     standing.methods().filter(|m| standing.role(m.number) != Role::Constant)
+}
+
+/// Whether there are too many methods for bands.
+fn crowded(standing: &Standing) -> bool {
+    drawn(standing).count() > CROWDED
 }
 
 /// One box for each method.
@@ -147,6 +163,7 @@ fn one(standing: &Standing, score: Score, along: Along) -> Option<String> {
         .iter()
         .filter_map(|(placed, levels)| match levels.as_slice() {
             [] => level(*placed, score, (first, last)),
+            levels if crowded(standing) => Some(Series { band: Vec::new(), ..curve(*placed, levels) }),
             levels => Some(curve(*placed, levels)),
         })
         .collect();
@@ -226,6 +243,9 @@ fn level(placed: Placed, score: Score, (first, last): (f64, f64)) -> Option<Seri
 }
 
 /// Heights that the figure shows: all ends, and all but the worst tenth of the points on the way.
+///
+/// Where there are many ends, one that is far worse than the worst quarter of them would press the others flat: it is
+/// outside, and an arrow says so.
 fn visible(series: &[Series], loss: bool) -> Option<(f64, f64)> {
     if loss {
         let turned: Vec<Series> = series.iter().map(turned).collect();
@@ -233,7 +253,11 @@ fn visible(series: &[Series], loss: bool) -> Option<(f64, f64)> {
     }
     let mut heights: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.1)).collect();
     heights.sort_by(f64::total_cmp);
-    let ends = series.iter().filter_map(|s| s.points.last()).map(|p| p.1).fold(f64::INFINITY, f64::min);
+    let mut ends: Vec<f64> = series.iter().filter_map(|s| s.points.last()).map(|p| p.1).collect();
+    ends.sort_by(f64::total_cmp);
+    let (worst, best) = (*ends.first()?, *ends.last()?);
+    let far = best - FAR * (best - ends[ends.len() / 4]);
+    let ends = if ends.len() < MANY { worst } else { worst.max(far) };
     let bands = series.iter().flat_map(|s| s.band.iter().map(|b| b.2));
     let (low, high) = (
         heights.get(heights.len() / 10)?.min(ends),
@@ -296,6 +320,18 @@ mod tests {
         let (low, high) = visible(&series(&rising), false).unwrap();
         assert!(low < 1.0 && low > 0.0 && high > 10.0 && high < 11.0, "{low} {high}");
         assert_eq!(visible(&series(&falling), true), Some((-high, -low)));
+    }
+
+    #[test]
+    fn one_method_of_many_that_is_far_off_does_not_press_the_others_flat() {
+        let mark = crate::svg::Mark::of(0);
+        let series =
+            |ends: &[f64]| ends.iter().map(|end| Series::line("a", vec![(0.0, 2.0), (1.0, *end)], mark)).collect();
+        let many: Vec<Series> = series(&[1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 95.0]);
+        let (low, high) = visible(&many, true).unwrap();
+        assert!(low < 1.0 && (2.0..5.0).contains(&high), "{low} {high}");
+        let few: Vec<Series> = series(&[1.0, 1.1, 95.0]);
+        assert!(visible(&few, true).unwrap().1 > 95.0);
     }
 
     #[test]

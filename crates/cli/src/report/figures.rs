@@ -7,14 +7,65 @@ use crate::svg::{Axis, Mark, Plot, Scale, Series, escape};
 /// From how many times the least place on the places are laid out by their logarithm.
 const WIDE: f64 = 20.0;
 
+/// From how many times the least error on errors are: one method far off would press the others flat.
+const APART: f64 = 4.0;
+
 /// Figures of more lines than this have no shades: they would hide one another.
 const CROWDED: usize = 6;
 
-/// All figures, each with its legend; nothing without one.
+/// All figures, panels of one under one heading and one legend; nothing without one.
 pub(crate) fn figures(asked: &[Figure], cells: &[Cell]) -> String {
-    let drawn: String = asked.iter().enumerate().map(|(index, asked)| one(index, asked, cells)).collect();
+    let (mut drawn, mut index) = (String::new(), 0);
+    let names = names(asked);
+    for group in asked.chunk_by(together) {
+        let mut legend = String::new();
+        let mut figures = String::new();
+        for asked in group {
+            let (figure, names) = one(index, asked, &names, cells);
+            index += 1;
+            legend = format!("<div class=\"legend\">{names}</div>\n");
+            figures += &if asked.panel.is_some() { figure } else { format!("<div>\n{figure}{legend}</div>\n") };
+        }
+        if let [Figure { panel: Some(_), .. }, ..] = group {
+            drawn += &format!("<h3>{}</h3>\n{legend}", escape(&title(&group[0])));
+        }
+        drawn += &format!("<div class=\"figures\">\n{figures}</div>\n");
+    }
     if drawn.is_empty() {
         return drawn;
+    }
+    drawn + &notes(asked, cells.iter().all(|cell| cell.seeds < 2))
+}
+
+/// Names of all lines, each once: a method has the same colour in every figure.
+fn names(asked: &[Figure]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for line in asked.iter().flat_map(|figure| &figure.lines) {
+        if !names.contains(&line.name.as_str()) {
+            names.push(&line.name);
+        }
+    }
+    names
+}
+
+/// Whether two figures stand under one heading: panels of the same lines, or figures that have their own.
+fn together(one: &Figure, other: &Figure) -> bool {
+    let lines = |figure: &Figure| names(std::slice::from_ref(figure)).join("\n");
+    match (&one.panel, &other.panel) {
+        (Some(_), Some(_)) => title(one) == title(other) && lines(one) == lines(other),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+fn title(asked: &Figure) -> String {
+    format!("{} by {}", words(asked.score).0, asked.along)
+}
+
+/// What the lines and their spread are.
+fn notes(asked: &[Figure], single: bool) -> String {
+    if single {
+        return note(SINGLE);
     }
     let mut notes = String::new();
     if asked.iter().any(|figure| figure.score == Score::Kl) {
@@ -26,8 +77,11 @@ pub(crate) fn figures(asked: &[Figure], cells: &[Cell]) -> String {
     if asked.iter().any(|figure| matches!(figure.score, Score::AbsoluteError | Score::Coverage)) {
         notes += &note(ERRORS);
     }
-    format!("<div class=\"figures\">\n{drawn}</div>\n{notes}")
+    notes
 }
+
+const SINGLE: &str =
+    "One seed was run: single values, without a spread. An arrow at the frame: the line goes on outside.";
 
 const MEDIANS: &str = "KL: medians over seeds; light: all but a tenth of the seeds on either side, dark: the half in the \
                        middle. Of each seed the mean of its last ten rounds.";
@@ -41,35 +95,55 @@ const ERRORS: &str = "Mean absolute error: medians over seeds, with bars from qu
 /// How a score is called: in a title, along its axis, in a cell.
 fn words(score: Score) -> (&'static str, &'static str, &'static str) {
     match score {
-        Score::Kl => ("KL(q ‖ exact posterior)", "KL(q ‖ exact posterior), nats: median", "kl"),
-        Score::LogLikelihood => ("Held-out log-likelihood", "log-likelihood, nats per row: mean", "log_likelihood"),
-        Score::Accuracy => ("Held-out accuracy", "accuracy: mean", "accuracy"),
-        Score::AbsoluteError => ("Mean absolute error", "mean absolute error: median", "absolute_error"),
-        Score::Coverage => ("Coverage of 90 % intervals", "coverage: mean", "coverage"),
+        Score::Kl => ("KL(q ‖ exact posterior)", "KL(q ‖ exact posterior), nats", "kl"),
+        Score::LogLikelihood => ("Held-out log-likelihood", "log-likelihood, nats per row", "log_likelihood"),
+        Score::Accuracy => ("Held-out accuracy", "accuracy", "accuracy"),
+        Score::AbsoluteError => ("Mean absolute error", "mean absolute error", "absolute_error"),
+        Score::Coverage => ("Coverage of 90 % intervals", "coverage", "coverage"),
     }
 }
 
-fn one(index: usize, asked: &Figure, cells: &[Cell]) -> String {
+/// One figure, and the names of its lines.
+fn one(index: usize, asked: &Figure, names: &[&str], cells: &[Cell]) -> (String, String) {
+    let number = |line: &Line| names.iter().position(|name| *name == line.name).unwrap_or(0);
     let mut series: Vec<Series> =
-        asked.lines.iter().enumerate().flat_map(|(at, line)| drawn(at, line, asked.score, cells)).collect();
+        asked.lines.iter().flat_map(|line| drawn(number(line), line, asked.score, cells)).collect();
     if asked.lines.len() > CROWDED {
         series.iter_mut().filter(|series| !series.bars).for_each(|series| series.band.clear());
     }
     series.extend(published(asked, cells));
     let legend: String = series.iter().filter(|s| !s.name.is_empty()).map(named).collect();
-    let (name, label, _) = words(asked.score);
-    let panel = asked.panel.as_ref().map_or_else(String::new, |panel| format!(": {panel}"));
-    let title = format!("{name} by {}{panel}", asked.along);
+    let single = cells.iter().all(|cell| cell.seeds < 2);
+    let label = format!("{}{}", words(asked.score).1, if single { "" } else { middle(asked.score) });
+    let whole = asked.panel.as_ref().map_or_else(|| title(asked), |panel| format!("{}: {panel}", title(asked)));
+    let caption = asked.panel.as_ref().unwrap_or(&whole).clone();
     let upright = upright(asked, &series);
     let y = Axis { range: asked.range, ..Axis::new(label, upright) };
     let described = described(&series);
-    let plot = Plot { title: title.clone(), x: Axis::new(&asked.along, scale(asked)), y, series };
+    let plot = Plot { title: whole, x: Axis::new(&asked.along, scale(asked)), y, series };
     let svg = plot.figure(&format!("figure-{index}"), &described);
-    format!("<div>\n{}<div class=\"legend\">{legend}</div>\n</div>\n", figure(&svg, &title))
+    (figure(&svg, &caption), legend)
+}
+
+/// What of the seeds is drawn.
+fn middle(score: Score) -> &'static str {
+    match score {
+        Score::Kl | Score::AbsoluteError => ": median",
+        Score::LogLikelihood | Score::Accuracy | Score::Coverage => ": mean",
+    }
+}
+
+/// A line with its shades or bars; of one seed there are none.
+fn drawn(number: usize, line: &Line, score: Score, cells: &[Cell]) -> Vec<Series> {
+    let mut series = spread(number, line, score, cells);
+    if cells.iter().all(|cell| cell.seeds < 2) {
+        series.iter_mut().for_each(|series| series.band.clear());
+    }
+    series
 }
 
 /// The shades around a line: the outer one has the name and the line.
-fn drawn(number: usize, line: &Line, score: Score, cells: &[Cell]) -> Vec<Series> {
+fn spread(number: usize, line: &Line, score: Score, cells: &[Cell]) -> Vec<Series> {
     let found: Vec<(f64, &Cell)> = line.points.iter().filter_map(|p| Some((p.at, cell(p, score, cells)?))).collect();
     let mark = if line.level { Mark::reference(number).level() } else { Mark::of(number) };
     let means = || found.iter().map(|(at, cell)| (*at, cell.ours)).collect();
@@ -116,7 +190,7 @@ fn upright(asked: &Figure, series: &[Series]) -> Scale {
     let (least, most) = (heights().fold(f64::INFINITY, f64::min), heights().fold(0.0, f64::max));
     match asked.score {
         Score::Kl => Scale::Log,
-        Score::AbsoluteError if asked.range.is_none() && least > 0.0 && most >= WIDE * least => Scale::Log,
+        Score::AbsoluteError if asked.range.is_none() && least > 0.0 && most >= APART * least => Scale::Log,
         Score::AbsoluteError | Score::Coverage | Score::LogLikelihood | Score::Accuracy => Scale::Linear,
     }
 }
@@ -150,6 +224,7 @@ mod tests {
             column: "all".into(),
             metric: "kl",
             paper,
+            seeds: 25,
             ours: 2.0 * median,
             sd: median,
             median,
@@ -225,10 +300,46 @@ mod tests {
         wanted.lines[0].level = true;
         assert_eq!(figures(&[wanted.clone()], &cells).matches("class=\"bar\"").count(), 12, "a level has none");
         let series = |most| vec![Series::line("", vec![(0.1, 1.0), (8.0, most)], Mark::of(0))];
-        assert_eq!(upright(&wanted, &series(19.0)), Scale::Linear);
-        assert_eq!(upright(&wanted, &series(20.0)), Scale::Log);
+        assert_eq!(upright(&wanted, &series(3.9)), Scale::Linear);
+        assert_eq!(upright(&wanted, &series(4.0)), Scale::Log);
         let cut = Figure { range: Some((0.5, 2.0)), ..wanted };
         assert_eq!(upright(&cut, &series(20.0)), Scale::Linear);
+    }
+
+    #[test]
+    fn panels_have_one_heading_and_one_legend() {
+        let error = |row, median| Cell { metric: "absolute_error", ..cell(row, median, None) };
+        let cells = [error("a", 4.0), error("b", 8.0)];
+        let panel =
+            |name: &str| Figure { score: Score::AbsoluteError, panel: Some(name.to_owned()), ..asked([0.1, 8.0]) };
+        let html = figures(&[panel("red"), panel("white"), asked([0.1, 8.0])], &cells);
+        assert_eq!(html.matches("<h3>Mean absolute error by clipping bound</h3>").count(), 1, "{html}");
+        assert_eq!(html.matches("class=\"legend\"").count(), 2, "of the panels, and of the figure alone: {html}");
+        assert!(html.contains("<figcaption>red</figcaption>") && html.contains("<figcaption>white</figcaption>"));
+        assert!(html.contains("figure-0") && html.contains("figure-1") && html.contains("figure-2"), "{html}");
+    }
+
+    #[test]
+    fn a_method_has_the_same_colour_in_every_figure() {
+        let named = |name: &str| Line { name: name.to_owned(), ..asked([1.0, 2.0]).lines[0].clone() };
+        let first = Figure { lines: vec![named("x"), named("y")], ..asked([1.0, 2.0]) };
+        let second = Figure { lines: vec![named("y")], ..asked([1.0, 2.0]) };
+        let html = figures(&[first, second], &[cell("a", 4.0, None), cell("b", 8.0, None)]);
+        let legends: Vec<&str> = html.split("class=\"legend\"").skip(1).collect();
+        let y = format!("{} y</span>", Mark::of(1).swatch());
+        assert!(legends.len() == 2 && legends.iter().all(|legend| legend.contains(&y)), "{html}");
+    }
+
+    #[test]
+    fn one_seed_has_no_band_no_bars_and_no_median() {
+        let one = |row, median| Cell { metric: "absolute_error", seeds: 1, ..cell(row, median, None) };
+        let wanted = Figure { score: Score::AbsoluteError, ..asked([0.1, 8.0]) };
+        let html = figures(&[wanted], &[one("a", 4.0), one("b", 8.0)]);
+        assert!(
+            !html.contains("class=\"bar\"") && !html.contains("fill-opacity") && !html.contains("median"),
+            "{html}"
+        );
+        assert!(html.contains("One seed was run"), "{html}");
     }
 
     #[test]

@@ -134,5 +134,6 @@ fn explained(standing: &Standing) -> String {
     if let Some(constant) = standing.constant() {
         words += &format!("{} answers every row alike, without inputs. ", sentence(&constant.method.name));
     }
-    words + "Messages and bytes are means over seeds, processor time is the sum over seeds."
+    words
+        + "Messages and bytes are means over seeds, bytes those that clients send, seeds of a secure sum included; processor time is the sum over seeds."
 }

@@ -4,7 +4,7 @@ use super::page::{paragraph, section as titled};
 use super::standing::{Placed, Standing};
 use crate::digits::{down, shortest};
 use crate::svg::escape;
-use inference::results::{OUTSIDE_EPSILON, PrivacyResult};
+use inference::results::{MethodResult, OUTSIDE_EPSILON, PrivacyResult};
 
 /// A sentence for each method that promises something, and the names of those that do not.
 pub(crate) fn section(standing: &Standing) -> String {
@@ -32,8 +32,11 @@ fn grouped<'a>(standing: &Standing<'a>) -> Vec<(&'a PrivacyResult, Vec<Placed<'a
     let mut groups: Vec<(&PrivacyResult, Vec<Placed>)> = Vec::new();
     for placed in standing.methods() {
         let Some(privacy) = &placed.method.privacy else { continue };
-        let same = |other: &PrivacyResult| other.promise == privacy.promise && terms(other) == terms(privacy);
-        match groups.iter_mut().find(|(other, _)| same(other)) {
+        let same = |(other, methods): &(&PrivacyResult, Vec<Placed>)| {
+            let first = methods.first().map_or("", |first| first.method.name.as_str());
+            without_name(first, other) == without_name(&placed.method.name, privacy) && terms(other) == terms(privacy)
+        };
+        match groups.iter_mut().find(|group| same(group)) {
             Some((_, methods)) => methods.push(placed),
             None => groups.push((privacy, vec![placed])),
         }
@@ -41,18 +44,29 @@ fn grouped<'a>(standing: &Standing<'a>) -> Vec<(&'a PrivacyResult, Vec<Placed<'a
     groups
 }
 
+/// What was promised, without the name of who promised it.
+pub(super) fn without_name<'a>(name: &str, privacy: &'a PrivacyResult) -> &'a str {
+    let rest = privacy.promise.strip_prefix(name).and_then(|rest| rest.strip_prefix(" promises "));
+    rest.unwrap_or(&privacy.promise)
+}
+
 /// The sentence, its terms, and the noise of every method that keeps it.
 fn group(privacy: &PrivacyResult, methods: &[Placed]) -> String {
     let names: Vec<&str> = methods.iter().map(|m| m.method.name.as_str()).collect();
     let line = |m: &Placed| {
-        let kept = m.method.privacy.as_ref().map(kept).unwrap_or_default();
+        let kept = m.method.privacy.as_ref().map(|privacy| kept(m.method, privacy)).unwrap_or_default();
         format!("<li>{}: {}</li>", escape(&m.method.name), escape(&kept))
     };
-    let lines: String = methods.iter().map(line).collect();
+    let lines = match methods {
+        [_] => format!("<span class=\"terms\">{}</span>", escape(&kept(methods[0].method, privacy))),
+        several => format!("<ul class=\"terms\">{}</ul>", several.iter().map(line).collect::<String>()),
+    };
+    let sentence = without_name(names.first().unwrap_or(&""), privacy);
+    let sentence = if sentence == privacy.promise { sentence.to_owned() } else { format!("Promised: {sentence}") };
     format!(
-        "<dt>{}</dt>\n<dd>{}<span class=\"terms\">{}</span><ul class=\"terms\">{lines}</ul></dd>\n",
+        "<dt>{}</dt>\n<dd>{}<span class=\"terms\">{}</span>{lines}</dd>\n",
         escape(&listed(&names)),
-        escape(&privacy.promise),
+        escape(&sentence),
         escape(&terms(privacy))
     )
 }
@@ -71,9 +85,19 @@ fn terms(privacy: &PrivacyResult) -> String {
 }
 
 /// What keeps the promise.
-fn kept(privacy: &PrivacyResult) -> String {
-    let (noise, clip) = (tidy(privacy.noise_multiplier), tidy(privacy.clip));
-    format!("noise multiplier {noise}, clipping bound {clip}, accountant {}", privacy.accountant)
+fn kept(method: &MethodResult, privacy: &PrivacyResult) -> String {
+    let (noise, bound) = (tidy(privacy.noise_multiplier), bounded(method, privacy));
+    format!("noise multiplier {noise}, {bound}, accountant {}", privacy.accountant)
+}
+
+/// What bounds a row or a change: of sufficient statistics the rule, which stands where others have a solver.
+fn bounded(method: &MethodResult, privacy: &PrivacyResult) -> String {
+    match (method.algorithm.as_str(), method.solver.as_str()) {
+        ("statistics", "row-norm") => "rows scaled down to a norm in units of their deviations".into(),
+        ("statistics", "projected") => "values projected to fractions of their deviations".into(),
+        ("statistics", _) => "values cut to assumed bounds".into(),
+        _ => format!("clipping bound {}", tidy(privacy.clip)),
+    }
 }
 
 /// A number as it was given, or cut where it is long.
@@ -87,6 +111,9 @@ fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        [first @ .., last] => {
+            let between = if names.iter().any(|name| name.contains(',')) { "; " } else { ", " };
+            format!("{} and {last}", first.join(between))
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::numbers::{bound, count, fixed, percent, points, spread};
 use super::page::paragraph;
+use super::promise::without_name;
 use super::standing::{Placed, Standing, score, spent};
 use crate::digits::shortest;
 use crate::svg::escape;
@@ -133,8 +134,8 @@ fn aside(change: f64, size: &str, over: &str, under: &str) -> String {
 fn differ(standing: &Standing) -> bool {
     let mut promises = standing
         .methods()
-        .filter_map(|m| m.method.privacy.as_ref())
-        .map(|p| (p.epsilon.to_bits(), p.delta.to_bits(), &p.unit, &p.adjacency, &p.promise));
+        .filter_map(|m| Some((m.method.name.as_str(), m.method.privacy.as_ref()?)))
+        .map(|(name, p)| (p.epsilon.to_bits(), p.delta.to_bits(), &p.unit, &p.adjacency, without_name(name, p)));
     let first = promises.next();
     promises.any(|other| Some(other) != first)
 }

@@ -1,7 +1,7 @@
 //! What a report must hold for every kind of results.
 
 use super::*;
-use inference::results::{ClientSpending, SiteResult, Summary};
+use inference::results::{ClientSpending, MethodResult, SiteResult, Summary};
 
 const FIXTURE: &str = include_str!("../../tests/report/results.json");
 
@@ -306,4 +306,17 @@ fn the_terminal_gets_what_fits_and_colour_only_where_wanted() {
     assert!(numbers.contains("MAE") && numbers.contains("RMSE") && !numbers.contains("accuracy"), "{numbers}");
     let wide = table(&regression(), Terminal { width: 140, colour: false });
     assert!(wide.contains("coverage %") && wide.contains("87.5") && wide.contains("90 % intervals"), "{wide}");
+}
+
+#[test]
+fn many_methods_have_no_bands_that_would_hide_one_another() {
+    let mut results = sample();
+    let bands = |page: &str| {
+        let curves = page.split("id=\"curves\"").nth(1).unwrap().split("</section>").next().unwrap();
+        curves.matches("fill-opacity=\"0.16\"").count()
+    };
+    assert!(bands(&html(&results)) > 0 && html(&results).contains("Bands: "));
+    let more: Vec<_> = (0..6).map(|at| MethodResult { name: format!("m{at}"), ..results.methods[0].clone() }).collect();
+    results.methods.extend(more);
+    assert!(bands(&html(&results)) == 0 && !html(&results).contains("Bands: "));
 }

@@ -1,7 +1,8 @@
 //! `posterity check`: what a study would run, in plain words, with what its reader should know.
 
+use super::assumed;
 use super::columns::{self, Columns};
-use super::forecast::{loose_delta, private_rows};
+use super::forecast::{Forecast, loose_delta, private_rows};
 use super::meant::Study;
 use super::sites::Sites;
 use super::words::{self, row};
@@ -11,17 +12,16 @@ use privacy::Unit;
 use serde_json::json;
 use std::path::Path;
 
+/// Code of a plan that lacks declared rows or clients: a check can do without.
+const UNDECLARED: &str = "S012";
+
 /// The study in words, or as one object. Header and schema of its data are read, and no row.
 pub(crate) fn text(study: &Study, base: &Path, as_json: bool) -> Result<String, Failure> {
     let parts: Vec<Part> = study.by_data().into_iter().map(|part| Part::of(part, base)).collect::<Result<_, _>>()?;
-    let mut warnings: Vec<String> = Vec::new();
-    for warning in parts.iter().flat_map(Part::warnings) {
-        if !warnings.contains(&warning) {
-            warnings.push(warning);
-        }
-    }
+    let warnings = once(parts.iter().flat_map(Part::warnings));
+    let notes = once(parts.iter().flat_map(|part| assumed::notes(&part.study, &part.columns.schema)));
     if as_json {
-        return Ok(format!("{}\n", object(study, &parts, &warnings)));
+        return Ok(format!("{}\n", object(study, &parts, &notes, &warnings)));
     }
     let mut rows = vec![row("study", format!("{} is sound", study.name))];
     for part in &parts {
@@ -39,8 +39,20 @@ pub(crate) fn text(study: &Study, base: &Path, as_json: bool) -> Result<String, 
         rows.extend(described(method).into_iter().map(|text| row("", text)));
     }
     rows.push(row("always", "for comparison: a constant answer, local only (each client by itself), non-private"));
+    rows.extend(notes.into_iter().map(|text| row("note", text)));
     rows.extend(warnings.into_iter().map(|text| row("warning", text)));
     Ok(words::table(&rows))
+}
+
+/// All of them in order, each once.
+fn once(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for text in texts {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
 }
 
 /// A study of one data set, with what its header and schema say.
@@ -52,6 +64,7 @@ struct Part {
 impl Part {
     fn of(study: Study, base: &Path) -> Result<Self, Failure> {
         let columns = Columns::of(&study, base)?;
+        study.by_column().iter().try_for_each(|column| plannable(column, base))?;
         Ok(Self { study, columns })
     }
 
@@ -71,18 +84,26 @@ impl Part {
     }
 }
 
+/// Refuses what a plan would refuse, where rows and clients are known or declared.
+fn plannable(study: &Study, base: &Path) -> Result<(), Failure> {
+    match Forecast::of(study, base) {
+        Err(failure) if failure.code() != UNDECLARED => Err(failure),
+        _ => Ok(()),
+    }
+}
+
 /// A method in a few lines.
 fn described(method: &Method) -> Vec<String> {
     let mut lines = vec![words::method(method), words::local(method)];
     lines.extend(words::readout(method));
     match &method.promise {
         None => lines.push("no privacy: an open gate, for comparison only".to_owned()),
-        Some(promise) => lines.extend([words::promise(promise), words::noise(promise)]),
+        Some(promise) => lines.extend([words::promise(promise), words::noise(method, promise)]),
     }
     lines
 }
 
-fn object(study: &Study, parts: &[Part], warnings: &[String]) -> serde_json::Value {
+fn object(study: &Study, parts: &[Part], notes: &[String], warnings: &[String]) -> serde_json::Value {
     let methods: Vec<_> = study
         .methods
         .iter()
@@ -97,7 +118,9 @@ fn object(study: &Study, parts: &[Part], warnings: &[String]) -> serde_json::Val
             })
         })
         .collect();
-    let mut object = json!({ "study": study.name, "seeds": study.seeds, "methods": methods, "warnings": warnings });
+    let mut object = json!({
+        "study": study.name, "seeds": study.seeds, "methods": methods, "notes": notes, "warnings": warnings,
+    });
     match parts {
         [one] => {
             object["columns"] = one.columns.header.into();

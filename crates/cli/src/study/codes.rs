@@ -14,7 +14,9 @@ pub(crate) const ALL: &[Entry] = &[
         code: "R002",
         title: "a method's settings do not fit its clients",
         text: "The settings are sound by themselves, but not for these clients: under an aggregator, for example, all of\n\
-               them draw rows at one rate, because one sum has one cost. The message says what would fit. Exit code 2.",
+               them draw rows at one rate, because one sum has one cost. Or not for these inputs: a noise-aware reading of\n\
+               sufficient statistics takes 40 of them, the bias included, and reading = \"ridge\" takes any number. The\n\
+               message says what would fit. Exit code 2.",
     },
     Entry {
         code: "S001",
@@ -26,7 +28,9 @@ pub(crate) const ALL: &[Entry] = &[
         code: "S002",
         title: "the study has an unknown key or word",
         text: "Unknown keys are refused, because a misspelt one would be a setting that you believe in and nobody else\n\
-               knows. The hint names the nearest one that exists. Exit code 2.",
+               knows. The hint names the nearest one that exists. Noise shares, aggregator = { shares = … } in an earlier version,\n\
+               are those of a secure sum now: aggregator = \"secure-sum\" with nodes, noise, colluders and dropouts beside\n\
+               it in `privacy`. Exit code 2.",
     },
     Entry {
         code: "S003",
@@ -37,8 +41,10 @@ pub(crate) const ALL: &[Entry] = &[
         code: "S004",
         title: "a number of the study is outside its range",
         text: "Every number is checked before anything runs: ε and δ are over 0, damping is over 0 and at most 1, there is\n\
-               at least one round, one step and one client. The message names the key, what was found and what would be\n\
-               right. Exit code 2.",
+               at least one round, one step and one client. A secure sum has 2 to 256 nodes. Bounds and radius of sufficient\n\
+               statistics are over 0, and the deviations' share of the budget is between 0 and 1. Fewer rows are held out\n\
+               than the data have, so that every client trains on one at least. The message names the key, what was\n\
+               found and what would be right. Exit code 2.",
     },
     Entry {
         code: "S005",
@@ -50,21 +56,22 @@ pub(crate) const ALL: &[Entry] = &[
         code: "S006",
         title: "privacy where there is no noise, or noise without a promise",
         text: "No privacy is a choice with a name: solver = \"clear\" without a privacy table. A private solver needs a\n\
-               promise to size its noise by, and a clear one cannot keep any. Exit code 2.",
+               promise to size its noise by, and a clear one cannot keep any. Sufficient statistics are always noised: the\n\
+               answer without privacy is the baseline of every run. Exit code 2.",
     },
     Entry {
         code: "S007",
         title: "an aggregator cannot do this",
         text: "A trusted aggregator, or a secure sum, adds up one vector from every client in a round and sees only the\n\
                noised total. DP optimisation releases each local step at the client, so it has no such sum; clients that\n\
-               answer one after the other have none either; and for noise in shares no gain by sampling is proved.\n\
-               Exit code 2.",
+               answer one after the other have none either; and for noise in shares no gain by sampling is proved: use\n\
+               batch = \"all\", or let the nodes add the noise. Exit code 2.",
     },
     Entry {
         code: "S008",
         title: "this does not protect a whole client",
         text: "To protect all rows of a client at once, its whole change must be clipped: bounds on single rows or parts\n\
-               do not bound their sum. Whether a client is there at all can be hidden by an aggregator only, since a\n\
+               do not bound their sum, and sufficient statistics bound rows. Whether a client is there at all can be hidden by an aggregator only, since a\n\
                missing message is seen. And δ goes by the number of clients then. Exit code 2.",
     },
     Entry {
@@ -73,7 +80,9 @@ pub(crate) const ALL: &[Entry] = &[
         text: "Natural steps and full covariances are computed in the clear, so they do not go with a solver that noises\n\
                every step; a committee has one round; rounds until the budget is spent need a given noise multiplier.\n\
                Aligned gradients are for local steps of DP optimisation on a network, second moments for linear and logistic\n\
-               models.\n\
+               models. Sufficient statistics are those of a linear model, whose posterior has a full covariance; the\n\
+               noise-aware reading knows the law of rule = \"row-norm\" only; rule = \"inputs\" noises each row where it is,\n\
+               without an aggregator, under substitution, and is read naively; and a bound under 1 would cut the bias.\n\
                The message says which two meet. Exit code 2.",
     },
     Entry {
@@ -86,13 +95,15 @@ pub(crate) const ALL: &[Entry] = &[
         code: "S011",
         title: "a key has no meaning beside the others",
         text: "A key that would be ignored is refused, because the study would say more than it does: parts without a\n\
-               solver that has parts, rho in an even partition. Or one of several forms is not complete. Exit code 2.",
+               solver that has parts, rho in an even partition, colluders where the nodes of a secure sum add the noise, nodes\n\
+               without a secure sum, rounds or clip of sufficient statistics, whose rule says both. Or one of several\n\
+               forms is not complete: most rules of statistics need a bound. Exit code 2.",
     },
     Entry {
         code: "S012",
         title: "a plan needs declared rows",
         text: "`plan` touches no row, so it must be told how many rows and clients there are where noise, batches or δ\n\
-               depend on them: [data] declared_rows = N for all rows of the source, or a list with those of each client,\n\
+               depend on them, or on the clients of a secure sum: [data] declared_rows = N for all rows of the source, or a list with those of each client,\n\
                in the order of their names. Where clients are the values of a column, a total alone is enough for methods\n\
                whose batches and δ do not go by rows. Of a source split by a column the training rows are declared. For\n\
                bundled data the public numbers are known. Exit code 2.",
@@ -128,20 +139,15 @@ mod tests {
     /// Reads the codes from the sources of this folder, so that a new one without a text fails here.
     #[test]
     fn every_code_of_a_study_has_its_paragraph() {
-        let sources = concat!(
-            include_str!("fault.rs"),
-            include_str!("plain.rs"),
-            include_str!("meant.rs"),
-            include_str!("method.rs"),
-            include_str!("promise.rs"),
-            include_str!("sites.rs"),
-            include_str!("columns.rs"),
-            include_str!("forecast.rs"),
-            include_str!("store.rs"),
-            include_str!("engine.rs"),
-            include_str!("predict.rs"),
-            include_str!("../failure.rs"),
-        );
+        let mut sources = include_str!("../failure.rs").to_owned();
+        for folder in ["src/study", "src/study/typed"] {
+            let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+            for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if file.extension().is_some_and(|ending| ending == "rs") && !file.ends_with("codes.rs") {
+                    sources += &std::fs::read_to_string(file).unwrap();
+                }
+            }
+        }
         let is_code = |word: &&str| matches!(word.as_bytes(), [b'S' | b'R', rest @ ..] if rest.len() == 3 && rest.iter().all(u8::is_ascii_digit));
         let mut used: Vec<&str> = sources.split('"').filter(is_code).collect();
         used.sort_unstable();

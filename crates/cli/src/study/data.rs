@@ -15,6 +15,8 @@ pub(crate) struct Data {
     pub(crate) source: String,
     pub(crate) schema: Option<PathBuf>,
     pub(crate) split: Split,
+    /// Where in the file it stands.
+    pub(crate) split_key: String,
     /// Draws the split of every run; without it each run's seed does.
     pub(crate) split_seed: Option<u64>,
     /// Rows of the source: declared, never counted.
@@ -79,6 +81,7 @@ pub(super) fn of(
         source: typed.source.clone(),
         schema: typed.schema.clone(),
         split: split(&typed.split, source, "data.split")?,
+        split_key: "data.split".to_owned(),
         split_seed: split_seed(&typed.split, source, "data.split")?,
         declared_rows,
         declared_inputs: typed.declared_inputs,

@@ -44,7 +44,7 @@ impl<'a> Source<'a> {
 
     /// A fault at a key, such as `method.1.privacy.epsilon`; at the innermost table on its way if it is not there.
     pub(crate) fn fault(&self, path: &str, code: &'static str, message: String, hint: impl Into<String>) -> Fault {
-        Fault { code, place: self.place(self.offset(path)), message, hint: hint.into() }
+        Fault { code, place: self.at(path), message, hint: hint.into() }
     }
 
     /// What the reader of TOML found wrong.
@@ -53,6 +53,11 @@ impl<'a> Source<'a> {
         let place = self.place(span.start);
         let Plain { code, message, hint } = plain(error.message(), self.text, span);
         Fault { code, place, message, hint }
+    }
+
+    /// `file:line:column` of a key.
+    pub(crate) fn at(&self, path: &str) -> String {
+        self.place(self.offset(path))
     }
 
     /// `file:line:column`.

@@ -1,5 +1,7 @@
 //! `posterity plan`: what each method will cost every client, from declared numbers; no row is touched.
 
+use super::assumed;
+use super::bounded;
 use super::columns;
 use super::guidance::{Guidance, guidance};
 use super::likelihood;
@@ -10,8 +12,9 @@ use crate::digits::{shortest, up};
 use crate::failure::Failure;
 use inference::Schema;
 use inference::algorithm::sensitivities;
-use inference::plan::{ClientPlan, MethodPlan, PlannedStage, plan};
-use inference::settings::{Aggregator, Claim, Method, Noise, Promise, Scheme, SecureNoise};
+use inference::plan::{ClientPlan, MethodPlan, PlannedStage, plan, seed_bytes};
+use inference::results::SecureSumResult;
+use inference::settings::{Aggregator, Claim, Method, Noise, Promise, Scheme, SecureNoise, SecureSum};
 use privacy::{Adjacency, Sampling, Unit};
 use serde::Serialize;
 use std::path::Path;
@@ -27,6 +30,8 @@ pub(crate) struct Forecast<'a> {
     parameters: Option<usize>,
     plans: Vec<(&'a Method, MethodPlan)>,
     guidance: Guidance,
+    /// On assumed bounds.
+    notes: Vec<String>,
 }
 
 /// The JSON object: these names are a contract.
@@ -39,6 +44,7 @@ struct Report<'a> {
     parameters: Option<usize>,
     methods: Vec<MethodReport<'a>>,
     guidance: &'a Guidance,
+    notes: &'a [String],
     warnings: Vec<String>,
 }
 
@@ -60,6 +66,8 @@ struct PrivacyReport<'a> {
     adjacency: Adjacency,
     epsilon: f64,
     aggregator: &'a str,
+    #[serde(flatten)]
+    secure_sum: Option<SecureSumResult>,
     accountant: &'a str,
     clients: Vec<ClientReport>,
 }
@@ -129,10 +137,12 @@ impl<'a> Forecast<'a> {
         let mut plans = Vec::new();
         for (index, method) in study.methods.iter().enumerate() {
             sites.check(study, index, method)?;
-            plans.push((method, plan(method, &sites.rows, parameters.unwrap_or(1))?));
+            let planned = plan(method, &sites.rows, parameters.unwrap_or(1));
+            plans.push((method, planned.map_err(|error| study.in_method(index, error.into()))?));
         }
         let guidance = guidance(&study.model.kind, &study.methods, &sites);
-        Ok(Self { study, sites, parameters, plans, guidance })
+        let notes = schema.as_ref().map(|schema| assumed::notes(study, schema)).unwrap_or_default();
+        Ok(Self { study, sites, parameters, plans, guidance, notes })
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -167,14 +177,11 @@ impl<'a> Forecast<'a> {
             rows.push(row("method", method.name.clone()));
             rows.push(row("does", words::method(method)));
             if let Some(promise) = &method.promise {
-                rows.extend(cost(promise, &plan.clients));
+                rows.extend(cost(method, promise, &plan.clients));
                 rows.extend(self.parameters.and_then(|d| sensitivity(method, promise, d)));
                 rows.extend(total(promise, plan.clients.len()));
             }
-            let bytes = self.parameters.map(|_| format!(" of {} bytes", plan.bytes_per_message));
-            let most = if method.promise.is_some() { "at most " } else { "" };
-            let whose = if self.sites.basis.has_clients() { "" } else { " of each client" };
-            rows.push(row("messages", format!("{most}{}{whose}{}", plan.messages, bytes.unwrap_or_default())));
+            rows.push(row("messages", self.messages(method, plan)));
         }
         rows.push(row("", ""));
         rows.push(row("suggested", format!("{}: {}", self.guidance.algorithm, self.guidance.settings)));
@@ -182,8 +189,26 @@ impl<'a> Forecast<'a> {
         let aggregator = if papers.aggregator { " with an aggregator" } else { "" };
         rows.push(row("the papers", format!("{}{aggregator}, because {}", papers.solver, papers.why)));
         rows.push(row("", "(Heikkilä et al. 2022, section 5)"));
+        rows.extend(self.notes.iter().map(|text| row("note", text.clone())));
         rows.extend(self.warnings().into_iter().map(|text| row("warning", text)));
         words::table(&rows).lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    }
+
+    /// How many messages clients send, and of how many bytes.
+    fn messages(&self, method: &Method, plan: &MethodPlan) -> String {
+        let most = if method.promise.is_some() { "at most " } else { "" };
+        let whose = if self.sites.basis.has_clients() { "" } else { " of each client" };
+        let up_to = if plan.clients.iter().any(|client| client.opening.is_some()) { "up to " } else { "" };
+        let bytes = match method.promise.as_ref().map(|promise| promise.aggregator) {
+            _ if self.parameters.is_none() => String::new(),
+            Some(Aggregator::SecureSum(SecureSum { nodes, .. })) => {
+                let seeds = seed_bytes(nodes);
+                let (all, others) = (plan.bytes_per_message, nodes.saturating_sub(1));
+                format!(" of {up_to}{all} bytes: numbers {} to one node, seeds {seeds} to {others} more", all - seeds)
+            }
+            _ => format!(" of {up_to}{} bytes", plan.bytes_per_message),
+        };
+        format!("{most}{}{whose}{bytes}", plan.messages)
     }
 
     /// The plan as one object.
@@ -197,6 +222,7 @@ impl<'a> Forecast<'a> {
             parameters: self.parameters,
             methods,
             guidance: &self.guidance,
+            notes: &self.notes,
             warnings: self.warnings(),
         };
         format!("{}\n", serde_json::to_string(&report).unwrap_or_default())
@@ -216,6 +242,7 @@ impl<'a> Forecast<'a> {
                 adjacency: promise.adjacency,
                 epsilon: promise.epsilon.get(),
                 aggregator: words::aggregator(promise.aggregator),
+                secure_sum: words::secure_sum(promise.aggregator),
                 accountant: words::accountant(promise.accountant),
                 clients: plan.clients.iter().zip(&self.sites.rows).map(|(c, &n)| self.client(c, n)).collect(),
             }),
@@ -278,8 +305,8 @@ fn largest<T>(clients: &[T], of: impl Fn(&T) -> f64, shown: fn(f64) -> String) -
     if same { shown(most) } else { format!("up to {}", up(most)) }
 }
 
-/// Noise and updates of one stage of every client's plan.
-fn stage_words(promise: &Promise, stages: &[PlannedStage]) -> [String; 2] {
+/// Noise and updates of one stage of every client's plan; `sums` says what the noise is on, by the largest bound.
+fn stage_words(promise: &Promise, stages: &[PlannedStage], sums: impl Fn(&str) -> String) -> [String; 2] {
     let calibrated = if promise.noise == Noise::Calibrated { " (calibrated)" } else { "" };
     let multiplier = largest(stages, PlannedStage::noise_multiplier, up);
     let clip = largest(stages, |stage| stage.shape.bound().get(), shortest);
@@ -291,13 +318,13 @@ fn stage_words(promise: &Promise, stages: &[PlannedStage]) -> [String; 2] {
     };
     let updates: Vec<u64> = stages.iter().map(|stage| stage.updates).collect();
     [
-        format!("multiplier {multiplier}{calibrated} on sums clipped at {clip}"),
+        format!("multiplier {multiplier}{calibrated} on {}", sums(&clip)),
         format!("{} of each client, {each} an update{drawn}", span(&updates)),
     ]
 }
 
 /// Noise, updates and cost of the clients; of a method with an opening, that first.
-fn cost(promise: &Promise, clients: &[ClientPlan]) -> Vec<(String, String)> {
+fn cost(method: &Method, promise: &Promise, clients: &[ClientPlan]) -> Vec<(String, String)> {
     let openings: Vec<PlannedStage> = clients.iter().filter_map(|client| client.opening.clone()).collect();
     let stages: Vec<PlannedStage> = clients.iter().filter_map(|client| client.stages().pop()).collect();
     let most = |of: fn(&ClientPlan) -> f64| up(clients.iter().map(of).fold(0.0, f64::max));
@@ -309,10 +336,10 @@ fn cost(promise: &Promise, clients: &[ClientPlan]) -> Vec<(String, String)> {
     let delta = largest(clients, |client| client.delta.get(), shortest);
     let mut rows = vec![row("promise", words::promise(promise))];
     if !openings.is_empty() {
-        let [noise, updates] = stage_words(promise, &openings);
+        let [noise, updates] = stage_words(promise, &openings, |clip| bounded::first_sums(method, clip));
         rows.extend([row("opening", noise), row("", updates)]);
     }
-    let [noise, updates] = stage_words(promise, &stages);
+    let [noise, updates] = stage_words(promise, &stages, |clip| bounded::sums(method, clip));
     let label = if openings.is_empty() { "noise" } else { "then" };
     let next = if openings.is_empty() { "updates" } else { "" };
     rows.extend([row(label, noise), row(next, updates), row("cost", format!("{certified}{claimed}; δ {delta}"))]);

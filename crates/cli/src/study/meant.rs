@@ -36,6 +36,8 @@ pub(crate) struct Study {
     pub(crate) figures: Vec<Figure>,
     pub(crate) model: Model,
     pub(crate) methods: Vec<Method>,
+    /// Of each method its place among the `[[method]]`s of the file: a list of ε is several methods.
+    pub(crate) places: Vec<usize>,
     /// The file's name, and its text as it was read.
     pub(crate) file: String,
     pub(crate) text: String,
@@ -87,7 +89,7 @@ impl Study {
         check_names(&typed, &names, &source)?;
         let (first, columns) = partitions(&typed, &source)?;
         let (model, methods) = (model(&typed.model, &source)?, method::all(&typed.methods, &names, &source)?);
-        method::check_model((&names, &methods), &model.kind, &source)?;
+        method::check_model((&names, &methods), &model, &source)?;
         Ok(Self {
             data: data::of(&typed, &source, &first, &columns)?,
             partition: first,
@@ -96,6 +98,7 @@ impl Study {
             paper: typed.paper,
             model,
             methods,
+            places: names.iter().map(|named| named.index).collect(),
             name: typed.study.name,
             seeds: typed.study.seeds,
             file,
@@ -112,11 +115,27 @@ impl Study {
         }
         if let Some((split, seed)) = &column.split {
             (one.data.split, one.data.split_seed) = (split.clone(), *seed);
+            let index = self.columns.iter().position(|other| other.name == column.name).unwrap_or(0);
+            one.data.split_key = format!("column.{index}.split");
         }
         if let (Some(made), Some(rows)) = (&mut one.data.synthetic, column.rows_per_client) {
             made.rows_per_client = rows;
         }
         one
+    }
+
+    /// The studies of all columns, or of the one partition.
+    pub(crate) fn by_column(&self) -> Vec<Self> {
+        let several: Vec<Self> = self.columns.iter().map(|column| self.of_column(column)).collect();
+        if several.is_empty() { vec![self.clone()] } else { several }
+    }
+
+    /// A failure with the method that it is about, and its line.
+    pub(crate) fn in_method(&self, method: usize, failure: Failure) -> Failure {
+        let index = self.places.get(method).copied().unwrap_or(method);
+        let place = Source::new(self.file.clone(), &self.text).at(&format!("method.{index}"));
+        let name = self.methods.get(method).map_or_else(String::new, |method| method.name.clone());
+        Failure::Method { place, name, failure: Box::new(failure) }
     }
 
     /// The studies of the columns, where these have data of their own; else the study itself.

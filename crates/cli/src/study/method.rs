@@ -2,7 +2,7 @@
 
 use super::fault::{Fault, Source};
 use super::hybrid;
-use super::meant::Likelihood;
+use super::meant::{Likelihood, Model};
 use super::typed::{
     AlgorithmWord, BatchAsTyped, ChartWord, CommitteeWord, CovarianceWord, FactorWord, GradientsWord, LocalAsTyped,
     MethodAsTyped, NoiseWord, RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
@@ -80,8 +80,8 @@ fn method(at: &At<'_>) -> Result<Method, Fault> {
     let promise = promise::of(at, solver)?;
     let covariance = match typed.covariance {
         _ if matches!(scheme, Scheme::Statistics(_)) => statistics::local().1,
-        CovarianceWord::MeanField => Covariance::MeanField,
-        CovarianceWord::Full => Covariance::Full,
+        Some(CovarianceWord::MeanField) | None => Covariance::MeanField,
+        Some(CovarianceWord::Full) => Covariance::Full,
     };
     check_solver(at, scheme, solver, covariance, &local)?;
     Ok(Method {
@@ -163,9 +163,10 @@ fn solver(at: &At<'_>) -> Result<Solver, Fault> {
 /// Methods with the models that they are not for; the library refuses these too, but without a line.
 pub(super) fn check_model(
     (names, methods): (&[Named], &[Method]),
-    kind: &Likelihood,
+    model: &Model,
     source: &Source<'_>,
 ) -> Result<(), Fault> {
+    let kind = &model.kind;
     let of_lines = matches!(kind, Likelihood::Linear { .. } | Likelihood::Logistic { .. });
     let by_draws = matches!(kind, Likelihood::Network { .. });
     let gaussian = matches!(kind, Likelihood::Linear { .. });
@@ -189,6 +190,12 @@ pub(super) fn check_model(
                 "algorithm",
                 "sufficient statistics are those of linear models",
                 "use algorithm = \"noise-aware\", \"pvi\" or \"global-vi\"",
+            )
+        } else if model.bias && statistics::cuts_ones(method) {
+            (
+                "statistics.bound",
+                "the bias is an input that is always 1, and a bound under 1 would cut it",
+                "a bound of at least 1, or bias = false in [model]",
             )
         } else if method.solver.is_conjugate() && !gaussian {
             ("solver", "this solver rests on a Gaussian likelihood, which linear models have", "use dp-optimisation")

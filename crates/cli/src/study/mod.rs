@@ -1,6 +1,8 @@
 //! Studies: the file as typed and as meant, and the commands `check`, `plan`, `run` and `predict` around it.
 
+mod assumed;
 mod at_sites;
+mod bounded;
 mod check;
 pub(crate) mod codes;
 mod columns;

@@ -13,6 +13,10 @@ pub(super) struct Plain {
 /// Words of the papers that this version has no code for.
 const NOT_HERE: [&str; 1] = ["dp-mcmc"];
 
+/// What to write in place of the old `aggregator = { shares = { colluders = 0, dropouts = 0 } }`.
+const SHARES: &str = "beside each other in `privacy`: aggregator = \"secure-sum\", nodes = 2, noise = \"discrete-gaussian\" \
+     (or \"skellam\"), colluders = 0, dropouts = 0";
+
 /// How a key is written, for those that are easily got wrong or forgotten.
 const EXAMPLES: [(&str, &str); 24] = [
     ("study", "[study] has name = \"my-study\" and seeds = [1, 2, 3]"),
@@ -43,7 +47,10 @@ const EXAMPLES: [(&str, &str); 24] = [
     ("epsilon", "epsilon = 1.0"),
     ("delta", "delta = 1e-5, well under one over the number of rows"),
     ("clip", "clip = 2.0, the largest norm of one row's gradient, or of a change"),
-    ("aggregator", "aggregator = \"none\", \"curator\", or \"secure-sum\" with nodes = 2, colluders = 0, dropouts = 0"),
+    (
+        "aggregator",
+        "aggregator = \"none\", \"curator\", or \"secure-sum\" with nodes = 2, noise = \"nodes\", dropouts = 0",
+    ),
     ("accountant", "accountant = \"certified\" or \"moments\""),
 ];
 
@@ -109,6 +116,11 @@ fn unknown_key(rest: &str) -> Plain {
 fn unknown_word(rest: &str, key: Option<&str>) -> Plain {
     let (found, known) = names(rest);
     let subject = key.unwrap_or("this");
+    if found == "shares" && known.contains(&"secure-sum") {
+        let message =
+            "`aggregator` is \"shares\", as an earlier version had it; noise shares belong to a secure sum now";
+        return Plain { code: "S002", message: message.to_owned(), hint: SHARES.to_owned() };
+    }
     if NOT_HERE.contains(&found) {
         let message = format!("`{subject}` is \"{found}\", which is not in this version");
         return Plain { code: "S010", message, hint: format!("one of {}", known.join(", ")) };

@@ -109,6 +109,8 @@ pub(crate) struct Cell {
     pub(crate) metric: &'static str,
     /// As published; none where the paper has no such cell. Of `kl` and `absolute_error` a median, to be seen beside ours.
     pub(crate) paper: Option<f64>,
+    /// How many seeds were run: of one there is no spread.
+    pub(crate) seeds: usize,
     /// Mean over seeds.
     pub(crate) ours: f64,
     /// Deviation over seeds.
@@ -230,6 +232,7 @@ fn cell(method: &MethodResult, column: &str, metric: &'static str, ours: &Summar
         column: column.to_owned(),
         metric,
         paper,
+        seeds: ours.per_seed.len(),
         ours: ours.mean,
         sd: ours.sd,
         median: ours.quantile(0.5),

@@ -10,7 +10,9 @@ use super::store::{Store, file_name};
 use super::summary;
 use crate::failure::Failure;
 use crate::report;
-use inference::results::{OUTSIDE_EPSILON, Results, SCHEMA};
+use inference::Schema;
+use inference::plan::plan;
+use inference::results::{DataSummary, OUTSIDE_EPSILON, Results, SCHEMA};
 use std::path::Path;
 
 /// File of the results in a run's directory.
@@ -37,9 +39,9 @@ pub(crate) fn run(study: &Study, engine: &dyn Engine, out: &Path, json: bool) ->
 
 /// Runs the study into a directory.
 pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -> Result<Results, Failure> {
+    let (data, schema) = (engine.summary()?, engine.data_schema());
+    plannable(study, &data, schema.as_deref())?;
     let store = Store::open(out, &study.name, &study.text, &engine.data_digest())?;
-    let data = engine.summary()?;
-    let schema = engine.data_schema();
     let names = likelihood::names(&study.model.kind, &data.inputs, schema.as_deref().unwrap_or_default());
     let mut methods = Vec::new();
     for work in all(study) {
@@ -63,6 +65,17 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
     store.write(RESULTS, &results)?;
     store.write_text(REPORT, &report::html(&results))?;
     Ok(results)
+}
+
+/// Plans every method for the clients as they were dealt, so that what cannot be is refused before anything is run.
+fn plannable(study: &Study, data: &DataSummary, schema: Option<&str>) -> Result<(), Failure> {
+    let classes = schema.and_then(|text| Schema::from_toml(text).ok()).and_then(|schema| schema.classes());
+    let parameters = likelihood::parameters(&study.model.kind, classes, data.inputs.len()).unwrap_or(1);
+    let rows: Vec<u64> = data.clients.iter().map(|client| client.rows as u64).collect();
+    for (index, method) in study.methods.iter().enumerate() {
+        plan(method, &rows, parameters).map_err(|error| study.in_method(index, error.into()))?;
+    }
+    Ok(())
 }
 
 /// The study's methods, then the three that every result is seen beside.

@@ -4,7 +4,7 @@ use super::data::DeclaredRows;
 use super::fault::{Fault, Source};
 use super::meant::Study;
 use crate::registry::{self, Set};
-use inference::settings::{Batching, DeltaRule, Method, Schedule};
+use inference::settings::{Aggregator, Batching, DeltaRule, Method, Schedule};
 use inference::{Partition, Schema, Skew, Split};
 use std::collections::BTreeMap;
 
@@ -69,8 +69,8 @@ impl Sites {
         }
         let inputs = study.data.declared_inputs.or_else(|| schema.map(|schema| schema.inputs(false).len()));
         let (rows, basis) = counted(study, schema)?;
-        if rows.contains(&0) {
-            return Err(fault(study, "partition", "a client would have no training rows"));
+        if rows.is_empty() || rows.contains(&0) {
+            return Err(none_left(study, rows.len()));
         }
         Ok(Self { rows, basis, inputs })
     }
@@ -80,8 +80,9 @@ impl Sites {
         let Some(promise) = &method.promise else { return Ok(()) };
         let by_rows = matches!(method.local.batch, Batching::PoissonOf { .. } | Batching::WithoutReplacement(_))
             || promise.delta == DeltaRule::PowerOfTenBelowRows;
-        let by_clients = promise.aggregator.by_shares() || matches!(method.schedule, Schedule::Asynchronous(_));
-        let at = format!("method.{index}");
+        let summed = matches!(promise.aggregator, Aggregator::SecureSum(_));
+        let by_clients = summed || matches!(method.schedule, Schedule::Asynchronous(_));
+        let at = format!("method.{}", study.places.get(index).unwrap_or(&index));
         if by_rows && !self.basis.has_rows() {
             return Err(fault(study, &at, "its batch or δ depends on the rows of each client, which are not declared"));
         }
@@ -125,6 +126,33 @@ fn fault(study: &Study, path: &str, message: &str) -> Fault {
         }
     };
     Source::new(study.file.clone(), &study.text).fault(path, "S012", message.to_owned(), hint)
+}
+
+/// What is wrong where a client would have no training rows: too many held out, or too many clients.
+fn none_left(study: &Study, clients: usize) -> Fault {
+    let source = Source::new(study.file.clone(), &study.text);
+    let (split, name) = (&study.data.split, &study.data.source);
+    match (split, all_rows(study)) {
+        (Split::Rows { test }, Some(rows)) if *test as u64 >= rows => {
+            let message = format!("test_rows is {test}, and {name} has {rows} rows");
+            let at = format!("{}.test_rows", study.data.split_key);
+            source.fault(&at, "S004", message, "hold out fewer rows, or a share of them: split = { test = 0.2 }")
+        }
+        (_, rows) => {
+            let of = rows.map_or_else(String::new, |rows| format!(" of {rows} rows"));
+            let message = format!("{name}: with {clients} clients one of them would have no training rows{of}");
+            source.fault("partition", "S004", message, "fewer clients, or hold out fewer rows")
+        }
+    }
+}
+
+/// All rows of the source, as declared or as is public.
+fn all_rows(study: &Study) -> Option<u64> {
+    match &study.data.declared_rows {
+        Some(DeclaredRows::All(rows)) => Some(*rows),
+        Some(DeclaredRows::Each(each)) => Some(each.iter().sum()),
+        None => registry::find(&study.data.source).map(|set| set.rows),
+    }
 }
 
 /// Training rows of each client, and where they come from.

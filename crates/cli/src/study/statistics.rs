@@ -2,10 +2,11 @@
 
 use super::fault::Fault;
 use super::method::At;
-use super::typed::FactorWord;
+use super::typed::{CovarianceWord, FactorWord};
 use inference::regression::{DEFAULT_RADIUS, DEFAULT_SHARE};
 use inference::settings::{
-    Batching, Chart, Covariance, Deviations, Gradients, Local, Optimiser, Statistics, StatisticsReading, StatisticsRule,
+    Batching, Chart, Covariance, Deviations, Gradients, Local, Method, Optimiser, Scheme, Statistics,
+    StatisticsReading, StatisticsRule,
 };
 use serde::Deserialize;
 
@@ -159,6 +160,10 @@ fn stray(at: &At<'_>, typed: &StatisticsAsTyped) -> Result<(), Fault> {
         ("readout", typed.readout.average.is_some() || typed.readout.repair.is_some()),
         ("factor", typed.factor != FactorWord::Free),
     ];
+    if typed.covariance == Some(CovarianceWord::MeanField) {
+        let why = "the posterior of a linear model by sufficient statistics has a full covariance";
+        return Err(at.fault("covariance", "S009", why, "leave covariance out, or write covariance = \"full\""));
+    }
     match other.iter().find(|(_, stray)| *stray) {
         Some((key, _)) => {
             let why =
@@ -167,6 +172,13 @@ fn stray(at: &At<'_>, typed: &StatisticsAsTyped) -> Result<(), Fault> {
         }
         None => Ok(()),
     }
+}
+
+/// True where values are cut to a bound under 1 before they are multiplied, so that an input of ones is cut too.
+pub(super) fn cuts_ones(method: &Method) -> bool {
+    let Scheme::Statistics(statistics) = method.scheme else { return false };
+    let (StatisticsRule::Plain { bound } | StatisticsRule::Inputs { bound }) = statistics.rule else { return false };
+    bound < 1.0
 }
 
 /// What stands where a local optimisation would: one natural step on all rows, of a q with full covariance.

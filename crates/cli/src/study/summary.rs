@@ -103,6 +103,7 @@ fn privacy(method: &Method, promise: &Promise, runs: &[Finished]) -> Option<Priv
         epsilon: promise.epsilon.get(),
         delta: first.spending.iter().map(|client| client.delta).fold(0.0, f64::max),
         aggregator: words::aggregator(promise.aggregator).to_owned(),
+        secure_sum: words::secure_sum(promise.aggregator),
         promise: format!("{} promises {}.", method.name, words::promise(promise)),
         noise_multiplier: most(&|run| run.noise_multiplier),
         clip: most(&|run| run.clip),

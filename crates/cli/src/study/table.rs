@@ -10,6 +10,8 @@ const NOTHING: &str = "–";
 struct Shape {
     names: usize,
     published: bool,
+    /// One seed was run: there are no quartiles.
+    single: bool,
 }
 
 /// What a column's methods are compared by.
@@ -26,7 +28,8 @@ enum Kind {
 /// All columns, one after the other.
 pub(super) fn table(cells: &[Cell]) -> String {
     let names = cells.iter().map(|c| c.row.chars().count()).max().unwrap_or(0).max(6);
-    let shape = Shape { names, published: cells.iter().any(|c| c.paper.is_some()) };
+    let shape =
+        Shape { names, published: cells.iter().any(|c| c.paper.is_some()), single: cells.iter().all(|c| c.seeds < 2) };
     let part = |column: &[Cell]| {
         let kind = Kind::of(column);
         let rows = column.chunk_by(|a, b| a.row == b.row);
@@ -48,6 +51,9 @@ impl Kind {
 
     fn head(self, shape: &Shape) -> String {
         let heads = match (self, shape.published) {
+            (Self::Divergence, _) if shape.single => "       KL    paper        ε  messages",
+            (Self::Errors, true) if shape.single => "     MAE    paper  coverage        ε  messages",
+            (Self::Errors, false) if shape.single => "     MAE  coverage        ε  messages",
             (Self::Divergence, _) => "KL median     10 %      90 %    paper        ε  messages",
             (Self::Errors, true) => "MAE median     25 %     75 %    paper  coverage        ε  messages",
             (Self::Errors, false) => "MAE median     25 %     75 %  coverage        ε  messages",
@@ -63,12 +69,14 @@ impl Kind {
         let ours = |metric: &str| number(of(metric).map(|cell| cell.ours));
         let paper = |metric: &str| number(of(metric).and_then(|cell| cell.paper));
         let numbers = match self {
-            Self::Divergence => divergence(of("kl")?),
+            Self::Divergence => divergence(of("kl")?, shape.single),
             Self::Errors => {
                 let found = of("absolute_error")?;
                 let [median, quarter, three] = [found.median, found.quarter, found.three_quarters].map(report::error);
                 let paper = if shape.published { format!(" {:>8}", number(found.paper)) } else { String::new() };
-                format!("{median:>10} {quarter:>8} {three:>8}{paper}  {:>8}", ours("coverage"))
+                let middle =
+                    if shape.single { format!("{median:>8}") } else { format!("{median:>10} {quarter:>8} {three:>8}") };
+                format!("{middle}{paper}  {:>8}", ours("coverage"))
             }
             Self::Classes if shape.published => {
                 let [accuracy, likelihood] =
@@ -88,10 +96,10 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// The middle and the tenths of a divergence from the exact posterior, and the paper's.
-fn divergence(kl: &Cell) -> String {
+fn divergence(kl: &Cell, single: bool) -> String {
     let [median, low, high] = [kl.median, kl.low, kl.high].map(report::divergence);
     let paper = kl.paper.map_or_else(|| NOTHING.to_owned(), |p| format!("{p:.1}"));
-    format!("{median:>9} {low:>8}  {high:>8} {paper:>8}")
+    if single { format!("{median:>9} {paper:>8}") } else { format!("{median:>9} {low:>8}  {high:>8} {paper:>8}") }
 }
 
 #[cfg(test)]
@@ -106,6 +114,7 @@ mod tests {
             column,
             metric,
             paper,
+            seeds: 25,
             ours,
             sd: 0.1,
             median,
@@ -138,6 +147,19 @@ mod tests {
         let alone = table(&cells(None).concat());
         assert!(alone.contains("1.0000   0.9000   1.1000    0.8900   1.0000       200\n"), "{alone}");
         assert!(!alone.contains("paper"));
+    }
+
+    #[test]
+    fn of_one_seed_there_is_a_value_and_no_spread() {
+        let one = |metric, value, paper| Cell { seeds: 1, ..cell("mine", metric, (value, value, paper)) };
+        let expected = "red\n\
+                        method       MAE  coverage        ε  messages\n\
+                        mine      1.0000    0.8900   1.0000       200\n";
+        assert_eq!(table(&[one("absolute_error", 1.0, None), one("coverage", 0.89, None)]), expected);
+        let expected = "red\n\
+                        method         KL    paper        ε  messages\n\
+                        mine        2.000      3.0   1.0000       200\n";
+        assert_eq!(table(&[one("kl", 2.0, Some(3.0))]), expected);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! The names of a method's choices, as in a study and in `results.json`, and sentences made of them.
 
+use super::bounded;
 use super::meant::{Likelihood, Model, Study};
 use crate::digits::shortest;
+use inference::results::SecureSumResult;
 use inference::settings::{
-    Aggregator, Batching, Claim, Clip, CommitteePrior, Covariance, Curvature, DeltaRule, Deviations, FactorRule,
-    Gradients, Hybrid, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Repair, Rounds, Schedule,
-    Scheme, SecureNoise, SecureSum, Solver, Statistics, StatisticsReading, StatisticsRule,
+    Aggregator, Batching, Claim, CommitteePrior, Covariance, Curvature, DeltaRule, Deviations, FactorRule, Gradients,
+    Hybrid, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme,
+    SecureNoise, SecureSum, Solver, Statistics, StatisticsReading, StatisticsRule,
 };
 use inference::{Expectation, Partition, Predictive, Skew, Split};
 use privacy::{Adjacency, ShareNoise, Unit};
@@ -71,10 +73,7 @@ fn statistics(statistics: &Statistics) -> String {
                 Deviations::Known => String::new(),
                 Deviations::Asked { bound, share } => format!("{}, then ", asked(bound, share, "μ²")),
             };
-            format!(
-                "{first}outer products of rows clipped to a norm of {}·√(d + 1)",
-                shortest((radius * 1e4).round() / 1e4)
-            )
+            format!("{first}outer products of rows clipped to a norm of {}", bounded::norm(radius))
         }
         StatisticsRule::Inputs { bound } => format!("each row noised by itself, values within ±{}", shortest(bound)),
     };
@@ -102,6 +101,21 @@ pub(crate) fn aggregator(aggregator: Aggregator) -> &'static str {
         Aggregator::Curator => "curator",
         Aggregator::SecureSum(_) => "secure-sum",
     }
+}
+
+/// The noise of a secure sum, as a study names it.
+pub(crate) fn sum_noise(noise: SecureNoise) -> &'static str {
+    match noise {
+        SecureNoise::Nodes => "nodes",
+        SecureNoise::Clients(ShareNoise::DiscreteGaussian) => "discrete-gaussian",
+        SecureNoise::Clients(ShareNoise::Skellam) => "skellam",
+    }
+}
+
+/// Who takes part in a secure sum, for results and plans; none without one.
+pub(crate) fn secure_sum(aggregator: Aggregator) -> Option<SecureSumResult> {
+    let Aggregator::SecureSum(SecureSum { nodes, noise, colluders, dropouts }) = aggregator else { return None };
+    Some(SecureSumResult { nodes, noise: sum_noise(noise).to_owned(), colluders, dropouts })
 }
 
 /// The accountant's name.
@@ -223,8 +237,9 @@ fn trusted(aggregator: Aggregator) -> String {
         Aggregator::None => "nobody is trusted".to_owned(),
         Aggregator::Curator => "a curator is trusted with the clipped sums".to_owned(),
         Aggregator::SecureSum(SecureSum { nodes, noise: SecureNoise::Nodes, dropouts, .. }) => format!(
-            "at least one of {nodes} compute nodes is honest; each adds all the noise, and a sum opens with at most {dropouts} \
-             clients missing"
+            "at least one of {nodes} compute nodes is honest; each adds all the noise, and a sum opens with at most {} \
+             missing",
+            clients(dropouts)
         ),
         Aggregator::SecureSum(SecureSum { nodes, noise: SecureNoise::Clients(share), colluders, dropouts }) => {
             let law = match share {
@@ -232,19 +247,23 @@ fn trusted(aggregator: Aggregator) -> String {
                 ShareNoise::Skellam => "Skellam",
             };
             format!(
-                "at least one of {nodes} compute nodes is honest, and at most {colluders} clients collude; clients' {law} shares \
-                 make the noise, and a sum opens with at most {dropouts} clients missing"
+                "at least one of {nodes} compute nodes is honest, and at most {} \
+                 {}; clients' {law} shares make the noise, and a sum opens with at most {} missing",
+                clients(colluders),
+                if colluders == 1 { "colludes" } else { "collude" },
+                clients(dropouts)
             )
         }
     }
 }
 
+fn clients(count: u64) -> String {
+    if count == 1 { "1 client".to_owned() } else { format!("{count} clients") }
+}
+
 /// Bound and noise as chosen.
-pub(crate) fn noise(promise: &Promise) -> String {
-    let clip = match promise.clip {
-        Clip::Fixed(bound) => format!("clipped to {bound}"),
-        Clip::TimesRate(bound) => format!("clipped to {bound} times the sampling rate"),
-    };
+pub(crate) fn noise(method: &Method, promise: &Promise) -> String {
+    let clip = bounded::words(method, promise);
     let noise = match promise.noise {
         Noise::Multiplier(z) => format!("noise multiplier {z}"),
         Noise::Calibrated => "noise calibrated to the budget".to_owned(),

@@ -1,5 +1,11 @@
 //! Axes: from values to pixels, with round ticks.
 
+/// A logarithmic axis of more decades than this ends at powers of ten.
+const DECADES: f64 = 4.0;
+
+/// One of no more decades than this has ticks between the powers.
+const FEW_DECADES: f64 = 2.4;
+
 /// How values are laid along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scale {
@@ -61,7 +67,12 @@ impl Ruler {
         };
         match scale {
             Scale::Linear => Self { scale, low, high, from, to },
-            Scale::Log => Self { scale, low: low.floor(), high: high.ceil(), from, to },
+            Scale::Log if high - low > DECADES => Self { scale, low: low.floor(), high: high.ceil(), from, to },
+            Scale::Log => {
+                let low = round_powers(low.floor()).into_iter().rev().find(|at| *at <= low + 1e-9).unwrap_or(low);
+                let high = round_powers(high.floor()).into_iter().find(|at| *at >= high - 1e-9).unwrap_or(high);
+                Self { scale, low, high, from, to }
+            }
         }
     }
 
@@ -73,12 +84,28 @@ impl Ruler {
 
     /// Round values along the axis with their labels, about `count` of them.
     pub(super) fn ticks(&self, count: f64) -> Vec<(f64, String)> {
+        if self.scale == Scale::Log && self.high - self.low <= FEW_DECADES {
+            return self.ticks_between_powers();
+        }
         let step = match self.scale {
             Scale::Linear => round_step((self.high - self.low) / count),
             Scale::Log => round_step((self.high - self.low) / count).max(1.0),
         };
         let (first, last) = ((self.low / step).ceil() as i64, (self.high / step + 1e-9).floor() as i64);
         (first..=last).map(|index| self.tick(index as f64 * step, step)).collect()
+    }
+
+    /// 1, 2 and 5 times every power of ten.
+    fn ticks_between_powers(&self) -> Vec<(f64, String)> {
+        let powers = self.low.floor() as i32..=self.high.floor() as i32;
+        let all = powers.flat_map(|power| [1, 2, 5].map(|times| (times, power)));
+        let inside = all.filter_map(|(times, power)| {
+            let value: f64 = format!("{times}e{power}").parse().ok()?;
+            let at = value.log10();
+            let label = if (-2..=3).contains(&power) { value.to_string() } else { format!("{times}e{power}") };
+            (self.low - 1e-9..=self.high + 1e-9).contains(&at).then_some((value, label))
+        });
+        inside.collect()
     }
 
     fn tick(&self, at: f64, step: f64) -> (f64, String) {
@@ -98,6 +125,11 @@ fn transformed(scale: Scale, value: f64) -> f64 {
         Scale::Linear => value,
         Scale::Log => value.log10(),
     }
+}
+
+/// Logarithms of 1, 2, 5 and 10 times a power of ten.
+fn round_powers(power: f64) -> [f64; 4] {
+    [1.0_f64, 2.0, 5.0, 10.0].map(|times| power + times.log10())
 }
 
 /// The next of 1, 2, 5, 10, … times a power of ten.
@@ -122,6 +154,19 @@ mod tests {
         let ruler = Axis::new("x", Scale::Log).ruler([2e-4, 8.0].into_iter(), 0.0, 50.0);
         let labels: Vec<String> = ruler.ticks(5.0).into_iter().map(|(_, label)| label).collect();
         assert_eq!(labels, ["1e-4", "1e-3", "0.01", "0.1", "1", "10"]);
+    }
+
+    #[test]
+    fn a_short_logarithmic_axis_is_no_longer_than_it_must_be() {
+        let labels = |values: [f64; 2]| {
+            let ruler = Axis::new("x", Scale::Log).ruler(values.into_iter(), 0.0, 50.0);
+            assert!(values.iter().all(|value| (-1e-6..=50.0 + 1e-6).contains(&ruler.pixel(*value).unwrap())));
+            ruler.ticks(5.0).into_iter().map(|(_, label)| label).collect::<Vec<String>>().join(" ")
+        };
+        assert_eq!(labels([0.1, 3.0]), "0.1 0.2 0.5 1 2 5");
+        assert_eq!(labels([0.93, 95.0]), "0.5 1 2 5 10 20 50 100");
+        assert_eq!(labels([0.9, 900.0]), "1 10 100 1000", "from 0.5");
+        assert_eq!(labels([3e-5, 4e-4]), "2e-5 5e-5 1e-4 2e-4 5e-4");
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(crate) struct Mark {
 const NEUTRAL: usize = 6;
 
 /// Colours with a hue.
-const METHODS: [usize; 7] = [0, 1, 2, 3, 4, 5, 7];
+const METHODS: [usize; 11] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11];
 
 /// Dashes in the order in which they are used.
 const DASHES: [&str; 4] = ["", "7 3", "2 3", "9 3 2 3"];
@@ -40,9 +40,14 @@ impl Mark {
         Self { colour, dashes: if dashed { "5 4" } else { "" }, shape: None, hollow: false }
     }
 
-    /// The marks of the method with this number: no two of the first 84 are alike.
+    /// The marks of the method with this number: no two of the first 132 are alike.
     pub(crate) fn of(number: usize) -> Self {
-        Self { colour: METHODS[number % 7], dashes: DASHES[number % 4], shape: Some(number % 6), hollow: false }
+        Self {
+            colour: METHODS[number % METHODS.len()],
+            dashes: DASHES[number % 4],
+            shape: Some(number % 6),
+            hollow: false,
+        }
     }
 
     /// The marks of what methods are measured against: no colour, hollow points, long dashes or dots.
@@ -108,10 +113,13 @@ mod tests {
 
     #[test]
     fn the_first_marks_are_all_different_and_neighbours_differ_by_more_than_colour() {
-        let marks: Vec<Mark> = (0..84).map(Mark::of).collect();
+        let marks: Vec<Mark> = (0..132).map(Mark::of).collect();
         for (index, one) in marks.iter().enumerate() {
             assert!(marks[..index].iter().all(|other| other != one), "{index}");
         }
+        let colours: std::collections::BTreeSet<&str> =
+            marks[..11].iter().map(|m| m.colour(&crate::svg::PAGE)).collect();
+        assert_eq!(colours.len(), 11, "eleven methods have eleven colours");
         assert!(marks.windows(2).all(|two| two[0].dashes != two[1].dashes && two[0].shape != two[1].shape));
     }
 }

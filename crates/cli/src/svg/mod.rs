@@ -25,10 +25,10 @@ pub(crate) struct Sheet {
     frame: &'static str,
     /// What lies behind: the inside of hollow points, and the edge of the others.
     ground: &'static str,
-    colours: [&'static str; 8],
+    colours: [&'static str; 12],
 }
 
-/// A document of its own, on white, with room for a legend right of the frame. Colours that people with colour blindness can tell apart (Okabe and Ito 2008).
+/// A document of its own, on white, with room for a legend right of the frame. The first eight colours are those that people with colour blindness can tell apart (Okabe and Ito 2008).
 const PAPER: Sheet = Sheet {
     width: 880.0,
     height: 480.0,
@@ -40,12 +40,15 @@ const PAPER: Sheet = Sheet {
     grid: "#dddddd",
     frame: "#333333",
     ground: "#ffffff",
-    colours: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933"],
+    colours: [
+        "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933", "#a3293d", "#00788c",
+        "#7b3fa0", "#7a5230",
+    ],
 };
 
 /// A figure of a page, small enough to be read on a phone. The page's style sheet has the inks, for light and for dark.
 const PAGE: Sheet = Sheet {
-    width: 440.0,
+    width: 448.0,
     height: 290.0,
     left: 58.0,
     right: 430.0,
@@ -55,7 +58,20 @@ const PAGE: Sheet = Sheet {
     grid: "var(--grid)",
     frame: "var(--frame)",
     ground: "var(--card)",
-    colours: ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)", "var(--c7)"],
+    colours: [
+        "var(--c0)",
+        "var(--c1)",
+        "var(--c2)",
+        "var(--c3)",
+        "var(--c4)",
+        "var(--c5)",
+        "var(--c6)",
+        "var(--c7)",
+        "var(--c8)",
+        "var(--c9)",
+        "var(--c10)",
+        "var(--c11)",
+    ],
 };
 
 /// Text that means itself in HTML and SVG, between tags and inside quotes. Control characters become blanks.

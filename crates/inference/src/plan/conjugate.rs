@@ -2,6 +2,7 @@
 
 use super::{ClientPlan, most_rounds, refuse};
 use crate::RunError;
+use crate::regression::MOST_INPUTS;
 use crate::settings::{
     Aggregator, Batching, Covariance, Deviations, Hybrid, Local, Method, Optimiser, Promise, Rounds, Schedule, Scheme,
     Solver, Statistics, StatisticsReading, StatisticsRule,
@@ -86,6 +87,19 @@ pub(super) fn sums_are_possible(method: &Method, clients: &[ClientPlan]) -> Resu
     };
     let replaced = clients.iter().filter(|client| client.event.adjacency() == Adjacency::Substitute);
     Ok(replaced.map(|client| &client.shape).try_for_each(Bounded::check_outer_products)?)
+}
+
+/// Refuses a noise-aware reading of more parameters than it takes.
+pub(super) fn is_readable(method: &Method, dimension: usize) -> Result<(), RunError> {
+    match method.scheme {
+        Scheme::Statistics(Statistics { reading: StatisticsReading::NoiseAware, .. }) if dimension > MOST_INPUTS => {
+            refuse(&format!(
+                "{dimension} inputs (a bias is one), expected at most {MOST_INPUTS} for a noise-aware reading: use \
+                 statistics = {{ reading = \"ridge\" }}"
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Rounds of a rule.

@@ -41,7 +41,7 @@ impl Cohort {
             Some(1..) => Ok(Self { clients, colluders, dropouts }),
             _ => Err(PrivacyError::Parameter {
                 name: "cohort",
-                found: format!("{clients} clients, {colluders} colluders, {dropouts} drop-outs"),
+                found: format!("clients: {clients}, colluders: {colluders}, drop-outs: {dropouts}"),
                 expected: "at least two clients more than colluders and drop-outs together",
             }),
         }

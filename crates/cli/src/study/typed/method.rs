@@ -27,8 +27,8 @@ pub(crate) struct MethodAsTyped {
     /// Most rounds of a method that goes on until the budget is spent.
     pub(crate) at_most: Option<u64>,
     pub(crate) damping: Option<f64>,
-    #[serde(default)]
-    pub(crate) covariance: CovarianceWord,
+    /// Mean-field, and full for statistics, where it is left out.
+    pub(crate) covariance: Option<CovarianceWord>,
     #[serde(default)]
     pub(crate) factor: FactorWord,
     #[serde(default)]
@@ -143,10 +143,9 @@ pub(crate) enum RoundsWord {
 }
 
 /// Which Gaussians q may be.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CovarianceWord {
-    #[default]
     MeanField,
     Full,
 }
