@@ -166,6 +166,7 @@ impl Simulation<'_> {
             sites,
             kl,
             posterior,
+            chains: Vec::new(),
             intercepts: Vec::new(),
             outcome_variance: None,
             calibration: calibration(predictions, self.test.outcomes()),

@@ -1,5 +1,9 @@
 //! From a method as meant to the parts that carry it out. The only place where choices are looked at by name.
 
+mod chain;
+
+use chain::chain;
+
 use crate::algorithm::{Cavity, Committee, GlobalVi, Home, NoiseAware, Protocol, Pvi, SourceTerms, Statistics, Wander};
 use crate::client::Summing;
 use crate::plan::{MethodPlan, plan, sampling};
@@ -45,20 +49,23 @@ pub struct Built {
     pub plan: MethodPlan,
 }
 
-/// Builds a method for clients with these declared numbers of rows, on a model of `width` shared inputs.
+/// Builds a method for clients with these declared numbers of rows, on a model of `width` shared inputs. The seed is that of
+/// public coins, where the method throws any.
 pub fn build(
     method: &Method,
     rows: &[u64],
     model: Arc<dyn Model>,
     width: usize,
     prior_precision: f64,
+    seed: u64,
 ) -> Result<Built, RunError> {
     let dimension = model.parameters(width);
     let family = match method.covariance {
         Covariance::MeanField => Family::MeanField { dimension },
         Covariance::Full => Family::Full { dimension },
     };
-    let problem = Problem { model, family, prior: Prior(family.prior(prior_precision)) };
+    let prior = Prior(family.prior_of_each(&model.precisions(dimension, prior_precision)));
+    let problem = Problem { model, family, prior };
     if let Scheme::NoiseAware(NoiseAwareSettings { curvature: Curvature::Moments { .. }, .. }) = method.scheme
         && problem.model.mean_curvature(1.0).is_none()
     {
@@ -89,7 +96,7 @@ pub fn build(
             Summing::Secure { cohort, nodes, noise }
         }
     };
-    let protocol = protocol(method, (&problem, &home), (&terms, &openings), rows, summing)?;
+    let protocol = protocol(method, (&problem, &home), (&terms, &openings), rows, summing, seed)?;
     let rates = rows.iter().map(|&n| rate(method.schedule, n)).collect();
     Ok(Built { protocol, problem, home, terms, openings, grants, summing, rates, plan })
 }
@@ -147,6 +154,10 @@ fn openings(
                 let (event, shape) = open(method, Solver::Analytic, 0, family)?;
                 (hybrid.updates, event, shape)
             }
+            (None, _) if matches!(method.scheme, Scheme::Chain(chain) if chain.alternates()) => {
+                let (bound, grain, grid) = (terms.shape.bound(), terms.shape.grain(), terms.shape.grid());
+                (0, terms.event.clone(), Shape::new(family.dimension(), bound, grain, grid)?)
+            }
             _ => return Ok(None),
         };
         let terms = Terms { stage: Stage::Opening, event, shape, weight: terms.weight };
@@ -164,6 +175,9 @@ fn open(method: &Method, solver: Solver, rows: u64, family: Family) -> Result<(E
     let whole = |grain| (grain, Sampling::None, 1, family.len());
     let (grain, sampling, steps, dimension) = match (method.scheme, solver) {
         (Scheme::GlobalVi, _) => sampled(1)?,
+        (Scheme::Chain(chain), _) => {
+            (Grain::Example, sampling(method.local.batch, rows)?, 1, chain.numbers(family.dimension()))
+        }
         (Scheme::NoiseAware(settings), _) => (Grain::Example, Sampling::None, 1, settings.numbers(family.dimension())),
         (_, Solver::DpOptimisation | Solver::Hybrid(_)) => sampled(method.local.steps)?,
         (_, Solver::Clear) if method.local.optimiser != Optimiser::Natural => sampled(method.local.steps)?,
@@ -238,6 +252,7 @@ fn protocol(
     (terms, openings): (&[Terms], &[Option<Opening>]),
     rows: &[u64],
     summing: Summing,
+    seed: u64,
 ) -> Result<Box<dyn Protocol>, RunError> {
     let home = home.clone();
     let (problem, solver) = (problem.clone(), solver(method.solver, method.local));
@@ -276,6 +291,7 @@ fn protocol(
             let thresholds = thresholds(&problem, &settings, &terms[1], summing, &rows)?;
             Box::new(Statistics { problem, settings, adjacency, terms, summing, rows, thresholds })
         }
+        Scheme::Chain(settings) => Box::new(chain(&settings, &problem, (terms, openings), rows, summing, seed)?),
         Scheme::GlobalVi => {
             let inverse_rates = terms.iter().map(Terms::inverse_rate).collect();
             Box::new(GlobalVi { problem, local: method.local, inverse_rates })

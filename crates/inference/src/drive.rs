@@ -252,6 +252,11 @@ impl<'a> Drive<'a> {
         self.protocol.posterior(&self.state)
     }
 
+    /// How many draws there are, and the last of them, where the method draws.
+    pub fn last_draw(&self) -> Result<Option<(u64, Vec<f64>)>, RunError> {
+        self.protocol.last_draw(&self.state)
+    }
+
     /// The variance of the outcome around its mean, where the method learns it.
     pub(crate) fn outcome_variance(&self) -> Result<Option<f64>, RunError> {
         self.protocol.outcome_variance(&self.state)

@@ -4,6 +4,7 @@
 pub mod algorithm;
 mod baseline;
 mod build;
+pub mod chain;
 mod client;
 mod data;
 mod draws;
@@ -38,8 +39,8 @@ pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian, Projections};
 pub use model::{
-    Expectation, Linear, Logistic, Model, Network, Output, Pass, Point, Prediction, Predictive, Scratch, Sink, Softmax,
-    credible,
+    Expectation, Linear, Logistic, Mixture, Model, Network, Output, Pass, Point, Prediction, Predictive, Scratch, Sink,
+    Softmax, Support, credible,
 };
 pub use optimiser::{Descent, Moments, kl_gradient};
 pub use record::{Observer, Record, Scores, SiteIntercept, SiteScores};

@@ -1,5 +1,6 @@
 //! What a method will cost each client, known before any row is read: the event of an update, its shape, how many fit.
 
+mod chain;
 mod conjugate;
 mod opening;
 mod possible;
@@ -52,6 +53,8 @@ pub struct MethodPlan {
 pub struct ClientPlan {
     /// Updates before all others, where these are charged otherwise.
     pub opening: Option<PlannedStage>,
+    /// Whether updates of both kinds alternate, in place of the one after the other.
+    pub alternates: bool,
     /// One update, after the opening if there is one.
     pub event: Event,
     /// Shape of each sum that is released in it.
@@ -94,6 +97,7 @@ impl ClientPlan {
     pub fn grant(&self, promise: &Promise) -> Result<Grant, PrivacyError> {
         let plan = self.first(self.charges())?;
         let filter = match self.event.mechanism() {
+            _ if self.alternates => Filter::Gdp,
             Mechanism::SkellamSum { .. } => Filter::Renyi { order: shares::best_order(&plan, self.delta)? },
             _ => Filter::Plan(plan),
         };
@@ -119,6 +123,7 @@ impl ClientPlan {
 /// ids, rows are taken to have them; a run looks whether they do.
 pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
     coherent(method)?;
+    chain::is_possible(method)?;
     conjugate::is_possible(method)?;
     conjugate::is_readable(method, dimension)?;
     let planned = match &method.promise {
@@ -159,6 +164,7 @@ fn message_bytes(method: &Method, clients: &[u64], dimension: usize) -> u64 {
 /// Refuses a method that no clients and no data could carry out: what [`plan`] refuses before it counts.
 pub fn check(method: &Method) -> Result<(), RunError> {
     coherent(method)?;
+    chain::is_possible(method)?;
     conjugate::is_possible(method)?;
     match &method.promise {
         Some(promise) => possible(method, promise).and_then(|()| released(method).map(|_| ())),
@@ -171,6 +177,7 @@ fn numbers(method: &Method, dimension: usize) -> usize {
     let triangle = |d: usize| d.saturating_mul(d.saturating_add(1)) / 2;
     match (method.scheme, method.covariance) {
         (Scheme::NoiseAware(settings), _) => settings.numbers(dimension),
+        (Scheme::Chain(chain), _) => chain.numbers(dimension),
         (Scheme::Statistics(Statistics { rule: StatisticsRule::RowNorm { .. }, .. }), _) => {
             triangle(dimension.saturating_add(1))
         }
@@ -194,6 +201,7 @@ fn summed(method: &Method, dimension: usize) -> Numbers {
 pub(crate) fn most_rounds(method: &Method) -> u64 {
     match (method.scheme, method.rounds) {
         (Scheme::Committee(_), _) => 1,
+        (Scheme::Chain(chain), _) => chain.rounds(),
         (_, Rounds::Count(rounds)) => rounds,
         (_, Rounds::UntilSpent { at_most }) => at_most,
     }
@@ -229,6 +237,8 @@ pub(crate) fn claimant(claim: Claim, event: &Event) -> &'static dyn Accountant {
 struct Costing<'a> {
     promise: &'a Promise,
     batch: Batching,
+    /// C of a sum.
+    clip: Clip,
     /// What one clipped vector is computed from, and how many sums one update releases.
     grain: Grain,
     releases: Steps,
@@ -236,6 +246,7 @@ struct Costing<'a> {
     /// The cohort whose clients noise their shares, and the law of these.
     cohort: Option<(Cohort, ShareNoise)>,
     opening: Option<Opening>,
+    alternates: bool,
     /// Most updates that a client is asked for, after the opening.
     asked: u64,
     numbers: Numbers,
@@ -283,7 +294,9 @@ impl<'a> Costing<'a> {
         let asked = asked(method, promise, clients.len() as u64)
             .saturating_sub(opening.map_or(0, |opening| opening.updates))
             .max(1);
-        Ok(Self { promise, batch: method.local.batch, grain, releases, trust, cohort, opening, asked, numbers })
+        let (batch, clip) = (method.local.batch, clip(method, promise)?);
+        let alternates = matches!(method.scheme, Scheme::Chain(chain) if chain.alternates());
+        Ok(Self { promise, batch, clip, grain, releases, trust, cohort, opening, alternates, asked, numbers })
     }
 
     /// The plan of every client. Clients on equal terms are costed once.
@@ -312,7 +325,7 @@ impl<'a> Costing<'a> {
     /// Sampling, bound and δ of a client with so many declared rows.
     fn terms(&self, rows: u64) -> Result<Terms, RunError> {
         let sampling = if self.grain == Grain::Example { sampling(self.batch, rows)? } else { Sampling::None };
-        let bound = match self.promise.clip {
+        let bound = match self.clip {
             Clip::Fixed(bound) => bound,
             Clip::TimesRate(bound) => NormBound::new(bound.get() * sampling.rate())?,
         };
@@ -336,8 +349,17 @@ impl<'a> Costing<'a> {
             Noise::Multiplier(_) => self.fitting(&event, terms.delta, &before)?,
             Noise::Calibrated => self.asked,
         };
-        let mut plan =
-            ClientPlan { opening, event, shape, updates, delta: terms.delta, certified: 0.0, claimed: 0.0, among: 0 };
+        let mut plan = ClientPlan {
+            opening,
+            alternates: self.alternates,
+            event,
+            shape,
+            updates,
+            delta: terms.delta,
+            certified: 0.0,
+            claimed: 0.0,
+            among: 0,
+        };
         let whole = plan.first(plan.charges())?;
         plan.certified = certifier(&plan.event).epsilon(&whole, terms.delta)?.upper;
         plan.claimed = self.claimant(&plan.event).epsilon(&whole, terms.delta)?.upper;
@@ -362,7 +384,7 @@ impl<'a> Costing<'a> {
 
     /// The least multiplier with which a plan fits.
     ///
-    /// A ledger of shares adds up ρ charge by charge, rounding up each time: a billionth more noise covers that.
+    /// A ledger that adds up charge by charge rounds up each time: a billionth more noise covers that.
     fn calibrated(
         &self,
         plan_of: &dyn Fn(NoiseMultiplier) -> Result<Vec<Event>, PrivacyError>,
@@ -371,7 +393,7 @@ impl<'a> Costing<'a> {
         let plan = plan_of(NoiseMultiplier::new(1.0)?)?;
         let Some(last) = plan.last() else { return NoiseMultiplier::new(1.0) };
         let z = calibrate::calibrate(self.claimant(last), plan_of, self.promise.epsilon, delta)?;
-        if self.cohort.is_some() { NoiseMultiplier::new(z.get() * (1.0 + 1e-9)) } else { Ok(z) }
+        if self.cohort.is_some() || self.alternates { NoiseMultiplier::new(z.get() * (1.0 + 1e-9)) } else { Ok(z) }
     }
 
     /// How many updates fit after what came before, up to what is asked.
@@ -390,6 +412,14 @@ impl<'a> Costing<'a> {
     }
 }
 
+/// What sums are clipped to: log-ratios, in units of a bound that follows from the noise, to 1.
+fn clip(method: &Method, promise: &Promise) -> Result<Clip, PrivacyError> {
+    match method.scheme {
+        Scheme::Chain(chain) if chain.asks_ratios() => Ok(Clip::Fixed(NormBound::new(1.0)?)),
+        _ => Ok(promise.clip),
+    }
+}
+
 fn refuse<T>(what: &str) -> Result<T, RunError> {
     Err(RunError::Settings { what: what.to_owned() })
 }
@@ -401,8 +431,11 @@ fn released(method: &Method) -> Result<(Grain, Steps), RunError> {
     let part = |parts: u32| (Grain::Part { count: u64::from(parts) }, Steps::ONE);
     match (method.scheme, method.solver) {
         (_, Solver::Clear) => refuse("a method that solves in the clear keeps no promise: name another solver"),
-        (Scheme::GlobalVi | Scheme::NoiseAware(_), Solver::DpOptimisation) => Ok((Grain::Example, Steps::ONE)),
+        (Scheme::GlobalVi | Scheme::NoiseAware(_) | Scheme::Chain(_), Solver::DpOptimisation) => {
+            Ok((Grain::Example, Steps::ONE))
+        }
         (Scheme::NoiseAware(_), _) => refuse("noise-aware PVI clips each example's residual: it has no other solver"),
+        (Scheme::Chain(_), _) => refuse("a chain has no solver of its own"),
         (Scheme::GlobalVi, _) => {
             refuse("global VI clips each example's gradient: its private solver is DP optimisation")
         }

@@ -64,6 +64,8 @@ pub struct Record {
     pub kl: Option<f64>,
     /// The served posterior.
     pub posterior: Gaussian,
+    /// Draws of each chain, one after the other, warm-up included; empty where the method does not draw.
+    pub chains: Vec<Vec<f64>>,
     /// The variance of the outcome around its mean, where the method learnt it.
     pub outcome_variance: Option<f64>,
     /// Each site's own intercept, where the method has one. In a study each stays at its site.

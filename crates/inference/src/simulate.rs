@@ -9,7 +9,7 @@ use crate::plan::most_rounds;
 use crate::record::{Observer, Record, SiteIntercept, SiteScores};
 use crate::results::CurvePoint;
 use crate::score::{calibration, on_the_way, scores, scores_at};
-use crate::settings::Method;
+use crate::settings::{Method, Scheme};
 use crate::spending::Spending;
 use crate::{Gaussian, Linear, Model, Prediction, Rows, RunError, Site, Terms};
 use privacy::Grant;
@@ -61,7 +61,7 @@ impl Simulation<'_> {
         }
         let rows: Vec<u64> = self.sites.iter().map(|s| s.shard.len() as u64).collect();
         let shared = self.test.width().saturating_sub(self.method.own_parameters());
-        build(self.method, &rows, self.model.clone(), shared, self.prior_precision)
+        build(self.method, &rows, self.model.clone(), shared, self.prior_precision, self.seed)
     }
 
     /// The run before its first round, over a link of one's choice.
@@ -128,7 +128,9 @@ impl Simulation<'_> {
         let mut divergences = VecDeque::new();
         let mut seen = self.look(built, &drive, exact.as_ref())?;
         let mut curve = vec![self.point(&seen, &drive, &mut spending)?];
+        let mut drawn = Drawn::new(self.method);
         while drive.rounds() < of && drive.round()? == Progress::Moved {
+            drawn.look(&drive)?;
             divergences.extend(divergence(built, &drive, exact.as_ref())?);
             divergences.drain(..divergences.len().saturating_sub(LAST_ROUNDS));
             if drive.rounds().is_multiple_of(every) {
@@ -154,6 +156,7 @@ impl Simulation<'_> {
             kl: mean(&divergences),
             calibration: calibration(&seen.predictions, self.test.outcomes()),
             posterior: seen.posterior,
+            chains: drawn.chains,
             intercepts: seen.intercepts,
             outcome_variance: seen.outcome_variance,
             noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
@@ -217,6 +220,38 @@ impl Simulation<'_> {
                 .push("δ is at least 1/n for some client: the promise would allow to publish one of its rows".into());
         }
         warnings
+    }
+}
+
+/// Draws of a run of chains, as they come.
+struct Drawn {
+    /// Iterations of a chain; 0 where the method does not draw.
+    iterations: u64,
+    seen: u64,
+    chains: Vec<Vec<f64>>,
+}
+
+impl Drawn {
+    fn new(method: &Method) -> Self {
+        let iterations = if let Scheme::Chain(chain) = method.scheme { chain.iterations } else { 0 };
+        Self { iterations, seen: 0, chains: Vec::new() }
+    }
+
+    /// Keeps the last draw if it is new.
+    fn look(&mut self, drive: &Drive<'_>) -> Result<(), RunError> {
+        if self.iterations == 0 {
+            return Ok(());
+        }
+        if let Some((count, theta)) = drive.last_draw()?
+            && count > self.seen
+        {
+            if self.seen.is_multiple_of(self.iterations) {
+                self.chains.push(Vec::new());
+            }
+            self.chains.iter_mut().last().into_iter().for_each(|chain| chain.extend_from_slice(&theta));
+            self.seen = count;
+        }
+        Ok(())
     }
 }
 

@@ -40,6 +40,8 @@ pub trait Protocol: Send + Sync {
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError>;
     /// The variance of the outcome around its mean, where the method learns it.
     fn outcome_variance(&self, state: &[u8]) -> Result<Option<f64>, RunError>;
+    /// How many draws there are so far, and the last of them, where the method draws.
+    fn last_draw(&self, state: &[u8]) -> Result<Option<(u64, Vec<f64>)>, RunError>;
     /// What a client has learnt for itself, if the method lets it.
     fn at_home(&self, client: usize, memory: &[u8]) -> Result<Option<Natural>, RunError>;
 }
@@ -117,6 +119,10 @@ impl<A: Algorithm> Protocol for A {
 
     fn outcome_variance(&self, state: &[u8]) -> Result<Option<f64>, RunError> {
         Ok(Algorithm::outcome_variance(self, &decode(state, "a state")?))
+    }
+
+    fn last_draw(&self, state: &[u8]) -> Result<Option<(u64, Vec<f64>)>, RunError> {
+        Ok(Algorithm::last_draw(self, &decode(state, "a state")?))
     }
 
     fn at_home(&self, client: usize, memory: &[u8]) -> Result<Option<Natural>, RunError> {

@@ -1,6 +1,6 @@
 //! The skeleton that all methods share: what is asked, what a site answers, how answers are folded, what is remembered.
 
-mod chain;
+pub mod chain;
 mod committee;
 mod erased;
 mod global_vi;
@@ -100,6 +100,11 @@ pub trait Algorithm: Send + Sync {
 
     /// The variance of the outcome around its mean, where the method learns it too.
     fn outcome_variance(&self, _state: &Self::State) -> Option<f64> {
+        None
+    }
+
+    /// How many draws there are so far, and the last of them, where the method draws from the posterior.
+    fn last_draw(&self, _state: &Self::State) -> Option<(u64, Vec<f64>)> {
         None
     }
 

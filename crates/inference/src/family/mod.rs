@@ -49,8 +49,13 @@ impl Family {
 
     /// Natural parameters of N(0, I/precision).
     pub fn prior(&self, precision: f64) -> Vec<f64> {
+        self.prior_of_each(&vec![precision; self.dimension()])
+    }
+
+    /// Natural parameters of N(0, 1/precision) in each coordinate.
+    pub fn prior_of_each(&self, precisions: &[f64]) -> Vec<f64> {
         let mut natural = vec![0.0; self.len()];
-        (0..self.dimension()).for_each(|j| natural[self.diagonal(j)] = -0.5 * precision);
+        precisions.iter().enumerate().for_each(|(j, precision)| natural[self.diagonal(j)] = -0.5 * precision);
         natural
     }
 

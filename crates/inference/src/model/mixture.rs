@@ -14,6 +14,8 @@ use std::f64::consts::PI;
 pub struct Mixture {
     /// v, the variance of each component, positive.
     pub variance: f64,
+    /// The prior's precisions of θ₁ and θ₂, in units of the study's.
+    pub precisions: [f64; 2],
 }
 
 impl Mixture {
@@ -31,6 +33,10 @@ impl Mixture {
 impl Model for Mixture {
     fn parameters(&self, _: usize) -> usize {
         2
+    }
+
+    fn precisions(&self, _: usize, precision: f64) -> Vec<f64> {
+        self.precisions.map(|relative| relative * precision).to_vec()
     }
 
     /// With the nearer component's distance a and the other's b: −a²/2v − ½log(2πv) + log(½(1 + e^((a² − b²)/2v))).
@@ -110,7 +116,7 @@ mod tests {
     use super::*;
     use crate::Row;
 
-    const MODEL: Mixture = Mixture { variance: 2.0 };
+    const MODEL: Mixture = Mixture { variance: 2.0, precisions: [0.1, 1.0] };
     const THETA: [f64; 2] = [0.4, -1.3];
 
     fn rows() -> Rows {

@@ -12,6 +12,7 @@ mod pass;
 mod shift;
 mod sigmoid;
 mod softmax;
+mod support;
 
 pub use credible::credible;
 pub use linear::Linear;
@@ -21,6 +22,7 @@ pub use network::{Network, Output};
 pub use pass::Pass;
 pub(crate) use shift::{seed_of, shifts};
 pub use softmax::Softmax;
+pub use support::Support;
 
 use crate::{Family, Gaussian, Rows};
 use privacy::{Bounded, Layer, PrivacyError};
@@ -190,6 +192,16 @@ pub trait Model: fmt::Debug + Send + Sync {
     /// Where learning starts, if not at the prior: a constant of the study.
     fn initial(&self, _dimension: usize) -> Option<Gaussian> {
         None
+    }
+
+    /// What values each of d parameters may have; any number, unless a model says otherwise.
+    fn supports(&self, dimension: usize) -> Vec<Support> {
+        vec![Support::Real; dimension]
+    }
+
+    /// The prior's precision of each of d parameters, where that of the study is `precision`.
+    fn precisions(&self, dimension: usize, precision: f64) -> Vec<f64> {
+        vec![precision; dimension]
     }
 
     /// Whether gradients are those at one draw θ = μ + s∘ε ([`shifts`] of the seed): by log s they are then s∘ε times those

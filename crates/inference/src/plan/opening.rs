@@ -2,7 +2,9 @@
 
 use super::{Costing, Terms, refuse, times};
 use crate::RunError;
-use crate::settings::{Clip, Deviations, Hybrid, Method, Noise, Promise, Scheme, Solver, Statistics, StatisticsRule};
+use crate::settings::{
+    Chain, Clip, Deviations, Hybrid, Method, Noise, Promise, Sampler, Scheme, Solver, Start, Statistics, StatisticsRule,
+};
 use privacy::accounting::calibrate;
 use privacy::{Delta, Epsilon, Event, NoiseMultiplier, NormBound, PrivacyError, Sampling, Shape, Steps};
 
@@ -43,7 +45,7 @@ pub(super) struct Opening {
 enum Share {
     /// Of ε and δ, by itself: by simple composition the rest is left for what follows. The whole is then costed together.
     OfBudget(f64),
-    /// Of μ² (Gaussian differential privacy), where one release follows: noise z/√f and z/√(1 − f) cost what one release at z does.
+    /// Of μ² (Gaussian differential privacy): n releases with noise z·√(n/f) and m with z·√(m/(1 − f)) cost what one at z does.
     OfMu(f64),
 }
 
@@ -58,6 +60,9 @@ impl Opening {
         if let Solver::Hybrid(Hybrid { updates, share, clip: bound }) = method.solver {
             return Ok(Some(Self { updates, share: Share::OfBudget(share), bound, numbers }));
         }
+        if let Scheme::Chain(chain) = method.scheme {
+            return Self::of_chain(&chain, promise, dimension);
+        }
         let Scheme::Statistics(Statistics { rule, .. }) = method.scheme else { return Ok(None) };
         let share = match rule {
             StatisticsRule::Projected { share, .. } => Share::OfBudget(share),
@@ -68,6 +73,25 @@ impl Opening {
             return refuse("sums of sufficient statistics have a bound that does not go by a rate");
         };
         Ok(Some(Self { updates: 1, share, bound, numbers: dimension + 1 }))
+    }
+}
+
+impl Opening {
+    /// Slopes on a chain's way, of which log-ratios follow; or the variational posterior that it starts from.
+    fn of_chain(chain: &Chain, promise: &Promise, dimension: usize) -> Result<Option<Self>, RunError> {
+        let Clip::Fixed(bound) = promise.clip else {
+            return refuse("gradients of all rows have a bound that does not go by a rate");
+        };
+        Ok(match (chain.sampler, chain.start) {
+            (Sampler::Hamiltonian { leaps, share, .. }, _) => {
+                let updates = chain.iterations.saturating_mul(u64::from(chain.chains)).saturating_mul(u64::from(leaps));
+                Some(Self { updates, share: Share::OfMu(1.0 - share), bound, numbers: dimension })
+            }
+            (_, Start::Variational { rounds, share, .. }) => {
+                Some(Self { updates: rounds, share: Share::OfBudget(share), bound, numbers: 2 * dimension })
+            }
+            _ => None,
+        })
     }
 }
 
@@ -84,7 +108,9 @@ impl Costing<'_> {
         };
         match (opening.share, self.promise.noise) {
             (Share::OfMu(share), noise) => {
-                let both = |z: NoiseMultiplier| Ok::<_, PrivacyError>((weaker(z, share)?, weaker(z, 1.0 - share)?));
+                // Releases of one kind share what it may cost.
+                let (first, rest) = (share / opening.updates as f64, (1.0 - share) / self.asked as f64);
+                let both = |z: NoiseMultiplier| Ok::<_, PrivacyError>((weaker(z, first)?, weaker(z, rest)?));
                 let plan_of = |z| {
                     let (first, rest) = both(z)?;
                     Ok(vec![staged(first)?.whole()?, times(&self.update(terms, rest, self.releases)?.0, self.asked)?])

@@ -16,7 +16,7 @@ pub(super) fn coherent(method: &Method) -> Result<(), RunError> {
     if natural && by_gradient {
         return refuse("natural steps are taken in the clear, not where every step's gradient is clipped and noised");
     }
-    if method.covariance == Covariance::Full && !natural {
+    if method.covariance == Covariance::Full && !natural && !matches!(method.scheme, Scheme::Chain(_)) {
         return refuse("a full covariance is moved by natural steps in the clear: gradients move deviations only");
     }
     if matches!(method.scheme, Scheme::NoiseAware(_)) {
@@ -44,7 +44,7 @@ pub(super) fn possible(method: &Method, promise: &Promise) -> Result<(), RunErro
     if promise.epsilon.get() == 0.0 || zero_delta {
         return refuse("ε and δ are over 0: Gaussian noise cannot promise 0 of either");
     }
-    let one_sum = matches!(method.scheme, Scheme::GlobalVi | Scheme::NoiseAware(_));
+    let one_sum = matches!(method.scheme, Scheme::GlobalVi | Scheme::NoiseAware(_) | Scheme::Chain(_));
     if aggregated && by_example && !one_sum {
         return refuse(
             "an aggregator sees one sum a round, but DP optimisation releases every local step at the client",

@@ -20,6 +20,16 @@ pub struct Chain {
 }
 
 impl Chain {
+    /// Numbers of an answer to the last question of an iteration.
+    pub(crate) fn numbers(&self, dimension: usize) -> usize {
+        if self.asks_ratios() { 1 } else { dimension }
+    }
+
+    /// Whether the last question of an iteration is about a log-ratio.
+    pub(crate) fn asks_ratios(&self) -> bool {
+        !matches!(self.sampler, Sampler::Langevin { .. })
+    }
+
     /// Questions that one iteration asks every site.
     pub fn questions(&self) -> u64 {
         match self.sampler {
@@ -28,9 +38,16 @@ impl Chain {
         }
     }
 
-    /// Questions of all iterations of all chains.
-    pub fn all_questions(&self) -> u64 {
-        self.questions().saturating_mul(self.iterations).saturating_mul(u64::from(self.chains))
+    /// Questions of a variational start, and of all iterations of all chains.
+    pub fn rounds(&self) -> u64 {
+        let before = if let Start::Variational { rounds, .. } = self.start { rounds } else { 0 };
+        let all = self.questions().saturating_mul(self.iterations).saturating_mul(u64::from(self.chains));
+        before.saturating_add(all)
+    }
+
+    /// Whether an iteration asks two kinds of questions.
+    pub(crate) fn alternates(&self) -> bool {
+        matches!(self.sampler, Sampler::Hamiltonian { .. })
     }
 }
 

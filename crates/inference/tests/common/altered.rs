@@ -68,6 +68,10 @@ impl Protocol for Altered<'_> {
         self.inner.outcome_variance(state)
     }
 
+    fn last_draw(&self, state: &[u8]) -> Result<Option<(u64, Vec<f64>)>, RunError> {
+        self.inner.last_draw(state)
+    }
+
     fn at_home(&self, client: usize, memory: &[u8]) -> Result<Option<Natural>, RunError> {
         self.inner.at_home(client, memory)
     }

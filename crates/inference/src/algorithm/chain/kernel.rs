@@ -5,7 +5,7 @@ mod hamiltonian;
 mod langevin;
 mod penalty;
 
-pub use barker::Barker;
+pub use barker::{Barker, Missing};
 pub use hamiltonian::Hamiltonian;
 pub use langevin::Langevin;
 pub use penalty::Penalty;
@@ -47,6 +47,11 @@ pub trait Kernel: fmt::Debug + Send + Sync {
 
     /// What is asked now.
     fn ask(&self, walk: &Walk) -> Question;
+
+    /// Whether both kinds of questions are asked, so that slopes are on terms of their own.
+    fn asks_both(&self) -> bool {
+        false
+    }
 
     /// What follows from the answer: the (tempered) sum over all rows, noise included.
     fn take(&self, target: &Target, walk: Walk, heard: &[f64], coins: &mut Coins) -> Taken;

@@ -6,7 +6,7 @@ mod walk;
 
 pub use kernel::{Barker, Hamiltonian, Kernel, Langevin, Missing, Penalty, Question, Taken};
 pub use summary::Summary;
-pub use walk::{Support, Target, Walk};
+pub use walk::{Coins, Target, Walk};
 
 use super::{Algorithm, Answer, Answers, Step, check_terms, unlike};
 use crate::model::{Point, Scratch, Sink};
@@ -15,7 +15,6 @@ use crate::solve::{Problem, check_solver_terms};
 use crate::{RunError, Seat, Stage, Total};
 use privacy::{Batch, Bounded, Gate, Grain, Layer, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
-use walk::Coins;
 
 /// Posterior draws by a kernel whose answers come from all sites.
 ///
@@ -57,8 +56,9 @@ pub struct Standing {
     summary: Summary,
     /// Questions answered, which number the coins.
     questions: u64,
-    /// Iterations of all chains.
+    /// Draws of all chains, and the last of them.
     done: u64,
+    last: Vec<f64>,
 }
 
 impl Chain {
@@ -115,7 +115,7 @@ impl Algorithm for Chain {
 
     fn start(&self) -> Standing {
         let walk = self.beginning(&mut Coins::at(&self.key, 0));
-        Standing { walk, summary: Summary::new(self.problem.family), questions: 0, done: 0 }
+        Standing { walk, summary: Summary::new(self.problem.family), questions: 0, done: 0, last: Vec::new() }
     }
 
     fn ask(&self, state: &Standing) -> Question {
@@ -187,6 +187,7 @@ impl Algorithm for Chain {
                     state.summary.add(&theta);
                 }
                 state.done += 1;
+                state.last.clone_from(&theta);
                 match state.done % self.iterations {
                     0 => self.beginning(&mut coins),
                     _ => self.kernel.begin(&self.target, theta, &mut coins),
@@ -198,6 +199,10 @@ impl Algorithm for Chain {
 
     fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
         Ok(())
+    }
+
+    fn last_draw(&self, state: &Standing) -> Option<(u64, Vec<f64>)> {
+        Some((state.done, state.last.clone()))
     }
 
     /// The Gaussian with the moments of the draws; the prior before there are enough.

@@ -1,29 +1,11 @@
 //! Where a chain stands between two questions, what it is after, and the public coins that move it.
 
 use crate::draws;
+use crate::model::Support;
 use chacha20::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-
-/// What values a parameter may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Support {
-    /// Any number; its prior is normal.
-    Real,
-    /// The whole numbers from 0 to this one; its prior is uniform.
-    UpTo(u32),
-}
-
-impl Support {
-    /// Whether a value is one of its own.
-    pub(crate) fn has(self, value: f64) -> bool {
-        match self {
-            Self::Real => value.is_finite(),
-            Self::UpTo(most) => value >= 0.0 && value <= f64::from(most) && value.fract() == 0.0,
-        }
-    }
-}
 
 /// What a chain draws from, apart from the data: the prior.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,7 +80,7 @@ impl Walk {
 }
 
 /// Public coins of one moment of a run: nothing that is private depends on their being secret.
-pub(crate) struct Coins(ChaCha8Rng);
+pub struct Coins(ChaCha8Rng);
 
 impl Coins {
     /// The coins of this key before the given question.

@@ -21,7 +21,7 @@ pub enum Missing {
     /// All: answers are without noise.
     All,
     /// V_cor: answers have N(0, C).
-    Correction(&'static Correction),
+    Correction(Correction),
 }
 
 impl Kernel for Barker {
@@ -40,7 +40,7 @@ impl Kernel for Barker {
                 let u = coins.uniform();
                 libm::log(u) - libm::log1p(-u)
             }
-            Missing::Correction(correction) => correction.draw(coins.generator()),
+            Missing::Correction(ref correction) => correction.draw(coins.generator()),
         };
         let ratio: f64 = heard.iter().sum::<f64>() + target.prior_ratio(&walk.theta, &walk.proposed);
         Taken::At(if ratio + noise > 0.0 { walk.proposed } else { walk.theta })

@@ -43,6 +43,10 @@ impl Kernel for Hamiltonian {
         }
     }
 
+    fn asks_both(&self) -> bool {
+        true
+    }
+
     fn take(&self, target: &Target, mut walk: Walk, heard: &[f64], coins: &mut Coins) -> Taken {
         if walk.leaps < self.leaps {
             let slope = target.prior_slope(&walk.proposed).zip(heard).map(|(prior, heard)| prior + heard);

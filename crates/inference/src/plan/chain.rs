@@ -1,0 +1,82 @@
+//! Chains of draws: what of them is possible, and what their answers are.
+
+use super::refuse;
+use crate::RunError;
+use crate::settings::{
+    Aggregator, Batching, Chain, Method, Noise, Promise, Sampler, Schedule, Scheme, Solver, Start, TestNoise,
+};
+use privacy::{Adjacency, Unit};
+
+/// Refuses what no chain can do, private or not.
+pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
+    let Scheme::Chain(chain) = method.scheme else { return Ok(()) };
+    if method.schedule != Schedule::Synchronous {
+        return refuse("every step of a chain is asked of all sites at once: the schedule is synchronous");
+    }
+    if !matches!(method.solver, Solver::DpOptimisation | Solver::Clear) {
+        return refuse("a chain has no solver of its own");
+    }
+    let Chain { sampler, iterations, chains, warm_up, .. } = chain;
+    if iterations == 0 || chains == 0 || warm_up >= iterations {
+        return refuse("a chain has at least one iteration after its warm-up");
+    }
+    numbers(&sampler)?;
+    if let Start::Variational { share, learning_rate, rounds } = chain.start
+        && (!(share > 0.0 && share < 1.0) || !(learning_rate > 0.0) || rounds == 0)
+    {
+        return refuse(
+            "a variational start has rounds, a learning rate over 0 and a share of the budget between 0 and 1",
+        );
+    }
+    let whole = !matches!(sampler, Sampler::Barker { .. } | Sampler::Langevin { .. });
+    if whole && method.local.batch != Batching::All {
+        return refuse("the penalty and Hamiltonian samplers ask all rows: no batch");
+    }
+    if matches!(sampler, Sampler::Barker { .. })
+        && matches!(method.local.batch, Batching::Poisson(_) | Batching::PoissonOf { .. })
+    {
+        return refuse("Barker's test is proved for batches of a fixed size: state a batch, not a rate");
+    }
+    match &method.promise {
+        Some(promise) => promise_is_possible(method, &chain, promise),
+        None if method.local.batch != Batching::All && !matches!(sampler, Sampler::Langevin { .. }) => {
+            refuse("without privacy a test of a batch is not one of the data: ask all rows")
+        }
+        None => Ok(()),
+    }
+}
+
+fn numbers(sampler: &Sampler) -> Result<(), RunError> {
+    let over = |x: f64| x > 0.0 && x.is_finite();
+    let fit = match *sampler {
+        Sampler::Barker { step, noise } => over(step) && over(noise.variance()),
+        Sampler::Penalty { step, variance } => over(step) && over(variance),
+        Sampler::Langevin { step } => over(step),
+        Sampler::Hamiltonian { step, leaps, variance, share } => {
+            over(step) && leaps > 0 && over(variance) && share > 0.0 && share < 1.0
+        }
+    };
+    if fit { Ok(()) } else { refuse("steps, variances and leaps of a sampler are over 0, and shares between 0 and 1") }
+}
+
+fn promise_is_possible(method: &Method, chain: &Chain, promise: &Promise) -> Result<(), RunError> {
+    if promise.adjacency != Adjacency::Substitute || promise.unit != Unit::Example {
+        return refuse("chains are accounted for one replaced row: unit example, adjacency substitute");
+    }
+    if promise.noise != Noise::Calibrated {
+        return refuse("a chain's noise follows from ε and its iterations: no multiplier");
+    }
+    let completed = matches!(chain.sampler, Sampler::Barker { noise: TestNoise::Completed { .. }, .. });
+    if completed && promise.aggregator != Aggregator::None {
+        return refuse(
+            "no site knows the variance of all sites' batches: under an aggregator the test's noise is fixed",
+        );
+    }
+    if promise.aggregator.by_shares() && method.local.batch != Batching::All {
+        return refuse("noise shares are charged for all rows: no amplification by sampling is claimed for them");
+    }
+    if matches!(chain.start, Start::Variational { .. }) && matches!(chain.sampler, Sampler::Hamiltonian { .. }) {
+        return refuse("the Hamiltonian sampler starts from the prior or the origin");
+    }
+    Ok(())
+}

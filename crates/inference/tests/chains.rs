@@ -1,0 +1,121 @@
+//! Chains of draws: what they leave invariant, what they reach, and that many sites are as one.
+
+mod common;
+
+use common::{open_pvi, promise, rng, secure, simulation, site, uniform};
+use inference::settings::{
+    Aggregator, Batching, Chain, Covariance, Local, Method, Optimiser, Promise, Rounds, Sampler, Schedule, Scheme,
+    SecureNoise, Solver, Start, TestNoise,
+};
+use inference::{Gaussian, Linear, Row, Rows, Simulation, Site};
+use privacy::{Delta, Epsilon};
+use std::sync::Arc;
+
+const BARKER: Sampler = Sampler::Barker { step: 0.9, noise: TestNoise::Fixed { variance: 1.0 } };
+const PENALTY: Sampler = Sampler::Penalty { step: 0.9, variance: 1.0 };
+const LANGEVIN: Sampler = Sampler::Langevin { step: 0.1 };
+const HAMILTONIAN: Sampler = Sampler::Hamiltonian { step: 0.4, leaps: 4, variance: 1.0, share: 0.5 };
+
+/// y = x₁ − x₂/2 + uniform noise of variance 1/12, inputs within ±1.
+fn linear_rows(count: usize, seed: u64) -> Rows {
+    let mut rng = rng(seed);
+    let mut rows = Rows::new(2, 2).unwrap();
+    for _ in 0..count {
+        let x = [uniform(&mut rng), uniform(&mut rng)];
+        let outcome = x[0] - 0.5 * x[1] + 0.5 * uniform(&mut rng);
+        rows.push(Row { numbers: &x, ones: &[], outcome }).unwrap();
+    }
+    rows
+}
+
+fn chain(sampler: Sampler, iterations: u64, promise: Option<Promise>) -> Method {
+    let settings = Chain { sampler, iterations, chains: 1, warm_up: 100, counts_as: None, start: Start::Prior };
+    let solver = if promise.is_some() { Solver::DpOptimisation } else { Solver::Clear };
+    let base = open_pvi(Schedule::Synchronous);
+    Method {
+        name: format!("{sampler:?}"),
+        scheme: Scheme::Chain(settings),
+        solver,
+        rounds: Rounds::Count(settings.rounds()),
+        covariance: Covariance::Full,
+        local: Local { batch: Batching::All, optimiser: Optimiser::Sgd, ..base.local },
+        promise,
+        ..base
+    }
+}
+
+/// So much that nothing is clipped: what is added is the noise of the test and no more.
+fn generous(aggregator: Aggregator) -> Promise {
+    let (epsilon, delta) = (Epsilon::new(1e5).unwrap(), Delta::new(1e-5).unwrap());
+    Promise { epsilon, delta: inference::settings::DeltaRule::Fixed(delta), ..promise(1000.0, aggregator) }
+}
+
+fn of<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
+    Simulation { model: Arc::new(Linear { noise_variance: 1.0 }), ..simulation(method, sites, test) }
+}
+
+/// One coordinate of the draws, after the warm-up, thinned.
+fn thinned(chain: &[f64], parameter: usize, thin: usize) -> Vec<f64> {
+    chain.chunks(2).skip(100).step_by(thin).map(|theta| theta[parameter]).collect()
+}
+
+/// √n·sup|F_n − Φ((x − mean)/deviation)|: Kolmogorov's statistic, over 1.95 with probability .001.
+fn kolmogorov(mut draws: Vec<f64>, mean: f64, deviation: f64) -> f64 {
+    draws.sort_by(f64::total_cmp);
+    let n = draws.len() as f64;
+    let phi = |x: f64| 0.5 * libm::erfc(-(x - mean) / (deviation * std::f64::consts::SQRT_2));
+    let off = draws.iter().enumerate().map(|(i, x)| (phi(*x) - i as f64 / n).abs().max((i as f64 + 1.0) / n - phi(*x)));
+    n.sqrt() * off.fold(0.0, f64::max)
+}
+
+fn compare(record: &[f64], exact: &Gaussian, thin: usize, widened: f64, what: &str) {
+    for j in 0..2 {
+        let draws = thinned(record, j, thin);
+        let found = kolmogorov(draws, exact.mean()[j], widened * exact.deviations()[j]);
+        assert!(found < 1.95, "{what}, parameter {j}: {found}");
+    }
+}
+
+/// Law of every kernel.
+#[test]
+fn without_data_and_noise_draws_are_from_the_prior() {
+    let (sites, test) = ([site("empty", Rows::new(2, 2).unwrap())], linear_rows(3, 9));
+    let prior = Gaussian::new_diagonal(vec![0.0; 2], vec![1.0; 2]).unwrap();
+    // The steps of Langevin dynamics have the variance 1/(1 − η/4) for a standard normal target.
+    for (sampler, thin, widened) in
+        [(BARKER, 40, 1.0), (PENALTY, 40, 1.0), (LANGEVIN, 120, 1.0 / 0.975_f64.sqrt()), (HAMILTONIAN, 8, 1.0)]
+    {
+        let method = chain(sampler, 40_000, None);
+        let record = of(&method, &sites, &test).run(&mut ()).unwrap();
+        assert_eq!(record.chains.len(), 1);
+        compare(&record.chains[0], &prior, thin, widened, &method.name);
+    }
+}
+
+/// Private chains, whose test has the noise that the gates add.
+#[test]
+fn chains_reach_the_exact_posterior_of_a_conjugate_model() {
+    let (sites, test) = ([site("one", linear_rows(12, 1))], linear_rows(3, 9));
+    for (sampler, thin) in [(BARKER, 60), (PENALTY, 60), (HAMILTONIAN, 12)] {
+        let method = chain(sampler, 40_000, Some(generous(Aggregator::None)));
+        let simulation = of(&method, &sites, &test);
+        let exact = simulation.exact_posterior().unwrap().unwrap();
+        let record = simulation.run(&mut ()).unwrap();
+        compare(&record.chains[0], &exact, thin, 1.0, &method.name);
+    }
+}
+
+#[test]
+fn four_sites_by_secure_sum_are_as_one() {
+    let rows = linear_rows(12, 1);
+    let sites: Vec<Site> =
+        (0..4).map(|m| site(&format!("site {m}"), rows.select(&[3 * m, 3 * m + 1, 3 * m + 2]))).collect();
+    let test = linear_rows(3, 9);
+    for aggregator in [secure(SecureNoise::Nodes, 0, 0), Aggregator::Curator, Aggregator::None] {
+        let method = chain(BARKER, 30_000, Some(generous(aggregator)));
+        let simulation = of(&method, &sites, &test);
+        let exact = simulation.exact_posterior().unwrap().unwrap();
+        let record = simulation.run(&mut ()).unwrap();
+        compare(&record.chains[0], &exact, 60, 1.0, &format!("{aggregator:?}"));
+    }
+}
