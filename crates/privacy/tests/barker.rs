@@ -116,6 +116,18 @@ fn a_variance_of_the_data_costs_hardly_more_than_a_fixed_one() {
     assert!(found > fixed.lower && found < 1.002 * fixed.upper, "{found} {fixed:?}");
 }
 
+/// Rows of ratio 0 but one, of ratio ±1: as good as Poisson batches of Gaussian noise of variance 2, a row replaced.
+#[test]
+fn a_real_pair_of_data_sets_costs_two_thirds_of_the_bound() {
+    let gaussian = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(500_f64.sqrt()).unwrap() };
+    let poisson = Sampling::Poisson { rate: SamplingRate::new(1e-3).unwrap() };
+    let steps = Steps::new(20_000).unwrap();
+    let real = Event::new(gaussian, Adjacency::Substitute, Unit::Example, poisson, steps).unwrap();
+    let real = Pld.epsilon(&[real], delta()).unwrap();
+    let bound = epsilon(&Pld, &sampled(1000, 1_000_000, 20_000));
+    assert!((0.65..0.70).contains(&(real.lower / bound)), "{real:?} {bound}");
+}
+
 /// Full data: Theorem 1 of the paper is D_α = 2αB²/C, that of Gaussian noise of multiplier √C/2B.
 #[test]
 fn the_published_theorem_of_all_data_is_that_of_gaussian_noise() {
