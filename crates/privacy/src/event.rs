@@ -2,7 +2,7 @@
 
 use crate::{
     Adjacency, Categories, Delta, Deviation, Epsilon, FinitePair, Gamma, NoiseMultiplier, PrivacyError, Sampling,
-    Steps, Unit,
+    Steps, Unit, VarianceSlack,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -85,6 +85,14 @@ pub enum Mechanism {
         share_deviation: Deviation,
         /// d: coordinates of the vector.
         dimension: Steps,
+    },
+    /// The noisy sum of a Barker test on a batch: one draw of N(√b ū, 1 + L − s²), with ū and s² the mean and the
+    /// variance (divisor b) of b numbers in [−1, 1], one of each row (Heikkilä et al. 2019).
+    BarkerTest {
+        /// b: rows in the batch; all rows where none are drawn.
+        batch: Steps,
+        /// L = C/ρ² − 1, for log-likelihood ratios clipped to ρ√b/N and a total variance of C.
+        slack: VarianceSlack,
     },
 }
 
@@ -200,6 +208,7 @@ impl Event {
 /// Laplace, Poisson, add-remove: Zhu et al. 2022, Theorem 11. Randomised response: one answer is replaced.
 /// Shuffle of ε₀-private reports: Feldman et al. 2023, Theorem 3.1; with users drawn without replacement, Zhu et al. 2022,
 /// Proposition 30. Shuffled randomised response: Koskela et al. 2023, Theorems 14 and 16.
+/// Barker test: `docs/maths/dp-mcmc.md`.
 fn covered(mechanism: &Mechanism, adjacency: Adjacency, unit: Unit, sampling: &Sampling) -> Result<(), PrivacyError> {
     let refuse = |why, hint| {
         let what = format!("{mechanism} with {sampling} under {adjacency} of {unit}s");
@@ -215,6 +224,18 @@ fn covered(mechanism: &Mechanism, adjacency: Adjacency, unit: Unit, sampling: &S
         }
         (Mechanism::ShuffleClones { .. } | Mechanism::ShuffleRandomisedResponse { .. }, _, Adjacency::AddRemove) => {
             refuse("everyone sees how many reports were shuffled", "use --adjacency substitute")
+        }
+        (Mechanism::BarkerTest { .. }, _, Adjacency::AddRemove) => {
+            refuse("its variance is that of a batch of known size", "use --adjacency substitute")
+        }
+        (Mechanism::BarkerTest { .. }, Sampling::Poisson { .. }, _) => {
+            refuse("the batch of the test has a fixed size", "draw the batch without replacement")
+        }
+        (Mechanism::BarkerTest { batch, .. }, Sampling::WithoutReplacement { batch: drawn, .. }, _) => {
+            match *drawn == batch.get() {
+                true => Ok(()),
+                false => refuse("the batch that is drawn is not the batch of the test", "give both the same size"),
+            }
         }
         (_, Sampling::None, _) => Ok(()),
         (Mechanism::ShuffleClones { .. }, Sampling::WithoutReplacement { .. }, _) => Ok(()),
@@ -266,6 +287,9 @@ impl fmt::Display for Mechanism {
             Self::Finite(pair) => write!(f, "a finite pair of {} outcomes", pair.len()),
             Self::Approximate { epsilon, delta } => write!(f, "an ({epsilon}, {delta}) mechanism"),
             Self::Open => f.write_str("an answer without noise"),
+            Self::BarkerTest { batch, slack } => {
+                write!(f, "a Barker test on {batch} rows with variance slack {slack}")
+            }
         }
     }
 }
@@ -335,6 +359,24 @@ mod tests {
         assert!(response.to_string().ends_with("against the weak adversary"));
     }
 
+    #[test]
+    fn a_barker_test_is_covered_on_the_very_batch_that_is_drawn() {
+        let (batch, slack) = (Steps::new(100).unwrap(), VarianceSlack::new(1.0).unwrap());
+        let test = Mechanism::BarkerTest { batch, slack };
+        let drawn = |b| Sampling::without_replacement(b, 10_000).unwrap();
+        let poisson = Sampling::Poisson { rate: SamplingRate::new(0.01).unwrap() };
+        for sampling in [Sampling::None, drawn(100)] {
+            assert!(event(test.clone(), Adjacency::Substitute, sampling).is_ok());
+            assert!(event(test.clone(), Adjacency::AddRemove, sampling).is_err());
+        }
+        for sampling in [poisson, drawn(99), drawn(101)] {
+            let refused = event(test.clone(), Adjacency::Substitute, sampling).unwrap_err();
+            assert!(refused.code() == "P002" && refused.hint().is_some(), "{refused}");
+        }
+        let text = r#"{"barker-test":{"batch":100,"slack":0.5}}"#;
+        assert!(serde_json::from_str::<Mechanism>(text).unwrap_err().to_string().contains("variance slack"));
+    }
+
     /// A ledger keeps hashes of bytes in which a mechanism is its place in the list.
     #[test]
     fn mechanisms_keep_their_places_in_a_ledgers_bytes() {
@@ -345,6 +387,7 @@ mod tests {
             (3, Mechanism::DiscreteGaussianSum { noise_multiplier: z, shares, share_deviation, dimension }),
             (9, Mechanism::Open),
             (10, Mechanism::SkellamSum { noise_multiplier: z, shares, share_deviation, dimension }),
+            (11, Mechanism::BarkerTest { batch: Steps::ONE, slack: VarianceSlack::new(1.0).unwrap() }),
         ];
         for (place, mechanism) in places {
             assert_eq!(postcard::to_allocvec(&mechanism).unwrap()[0], place, "{mechanism}");

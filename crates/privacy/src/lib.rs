@@ -64,6 +64,7 @@ pub use ledger::{ChargeReceipt, Entry, Ledger, PendingCharge, Record};
 pub use outgoing::{GridVector, Outgoing};
 pub use parameters::{
     Categories, Delta, Deviation, Epsilon, Gamma, Mu, NoiseMultiplier, NormBound, Order, Rho, SamplingRate, Steps,
+    VarianceSlack,
 };
 pub use relation::{Adjacency, Grain, Sampling, Trust, Unit, sensitivity_factor};
 pub use released::{Released, StudyConstant};

@@ -139,6 +139,10 @@ checked! {
     /// k, the number of categories of a randomised response.
     Categories(u64), "categories", "a whole number from 2 to 10^9", |x| (2..=1_000_000_000).contains(&x)
 }
+checked! {
+    /// L, the least variance of a Barker test in units of its clipping bound: C/ρ² − 1, with theorems from 1 to 3.
+    VarianceSlack(f64), "variance slack", "a number from 1 to 3", |x| (1.0..=3.0).contains(&x)
+}
 
 impl Steps {
     /// One use.
@@ -163,6 +167,8 @@ mod tests {
         assert!(Order::new(1.0).is_err());
         assert!(Steps::new(0).is_err());
         assert!(Categories::new(1).is_err());
+        assert!(VarianceSlack::new(0.99).is_err() && VarianceSlack::new(3.01).is_err());
+        assert!(VarianceSlack::new(f64::NAN).is_err() && VarianceSlack::new(1.0).is_ok());
     }
 
     #[test]

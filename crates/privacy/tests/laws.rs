@@ -5,7 +5,7 @@ use privacy::accounting::calibrate::calibrate;
 use privacy::accounting::steps::steps;
 use privacy::{
     Accountant, Adjacency, Bounds, Categories, Delta, Deviation, Epsilon, Event, FinitePair, Gamma, Mechanism,
-    NoiseMultiplier, PrivacyError, Sampling, SamplingRate, Steps, Unit,
+    NoiseMultiplier, PrivacyError, Sampling, SamplingRate, Steps, Unit, VarianceSlack,
 };
 use proptest::prelude::*;
 
@@ -71,6 +71,21 @@ fn skellam(m: f64, steps: u64) -> Event {
         share_deviation: Deviation::new(2.0).unwrap(),
         dimension: Steps::new(100).unwrap(),
     };
+    of(mechanism, Adjacency::Substitute, Sampling::None, steps)
+}
+
+/// A Barker test on a batch drawn from twenty times as many rows, at full clip.
+fn barker(batch: u64, steps: u64) -> Event {
+    let slack = VarianceSlack::new(1.0).unwrap();
+    let mechanism = Mechanism::BarkerTest { batch: Steps::new(batch).unwrap(), slack };
+    let sampling = Sampling::without_replacement(batch, 20 * batch).unwrap();
+    of(mechanism, Adjacency::Substitute, sampling, steps)
+}
+
+/// The same on all rows.
+fn barker_on_all(rows: u64, steps: u64) -> Event {
+    let slack = VarianceSlack::new(1.5).unwrap();
+    let mechanism = Mechanism::BarkerTest { batch: Steps::new(rows).unwrap(), slack };
     of(mechanism, Adjacency::Substitute, Sampling::None, steps)
 }
 
@@ -231,8 +246,10 @@ fn pld() {
         approximate(0.3, 0.0, 5),
         shares(2.0, 2),
         fine_shares(2.0, 2),
+        barker(100, 50),
+        barker_on_all(500, 3),
     ];
-    laws("pld", &supported, &[open(), discrete(2.0, 2), skellam(2.0, 2)]);
+    laws("pld", &supported, &[open(), discrete(2.0, 2), skellam(2.0, 2), barker(19, 5)]);
 }
 
 #[test]
@@ -254,18 +271,28 @@ fn rdp() {
         shares(2.0, 2),
         skellam(2.0, 2),
         skellam(8.0, 30),
+        barker(100, 50),
+        barker_on_all(500, 3),
         response(0.5, 3),
         finite(6),
         approximate(0.3, 0.0, 5),
     ];
     let sampled_laplace = of(Mechanism::Laplace { noise_multiplier: z(1.0) }, Adjacency::AddRemove, poisson(0.1), 1);
-    laws("rdp", &supported, &[open(), approximate(0.3, 1e-6, 1), sampled_laplace]);
+    laws("rdp", &supported, &[open(), approximate(0.3, 1e-6, 1), sampled_laplace, barker(6, 1)]);
+}
+
+#[test]
+fn barker2019() {
+    let supported = [gaussian(2.0, 3), barker(100, 50), barker_on_all(500, 3)];
+    let unsupported = [open(), laplace(1.0, 1), fixed(1.0, 1, 10, 1), discrete(1.0, 1), barker(10, 1)];
+    laws("barker2019", &supported, &unsupported);
 }
 
 #[test]
 fn moments() {
     let supported = [gaussian(3.0, 3), sampled(1.1, 0.02, Adjacency::AddRemove, 200), discrete(2.0, 2)];
-    let unsupported = [open(), laplace(1.0, 1), fixed(1.0, 1, 10, 1), sampled(1.0, 0.1, Adjacency::Substitute, 1)];
+    let unsupported =
+        [open(), laplace(1.0, 1), fixed(1.0, 1, 10, 1), sampled(1.0, 0.1, Adjacency::Substitute, 1), barker(100, 1)];
     laws("moments", &supported, &unsupported);
 }
 
@@ -280,7 +307,13 @@ fn zcdp() {
         finite(6),
         approximate(0.3, 0.0, 5),
     ];
-    let unsupported = [open(), sampled(1.0, 0.1, Adjacency::AddRemove, 1), approximate(0.3, 1e-6, 1), skellam(2.0, 2)];
+    let unsupported = [
+        open(),
+        sampled(1.0, 0.1, Adjacency::AddRemove, 1),
+        approximate(0.3, 1e-6, 1),
+        skellam(2.0, 2),
+        barker_on_all(100, 1),
+    ];
     laws("zcdp", &supported, &unsupported);
     let refused = by_name("zcdp").unwrap().epsilon(&[skellam(2.0, 2)], delta()).unwrap_err();
     assert!(refused.hint().unwrap().contains("integer orders"));
@@ -316,6 +349,7 @@ fn gdp() {
         discrete(1.0, 1),
         skellam(1.0, 1),
         approximate(0.1, 1e-6, 1),
+        barker_on_all(100, 1),
     ];
     laws("gdp", &supported, &unsupported);
 }
@@ -334,7 +368,7 @@ fn basic_advanced_and_optimal() {
     for name in ["basic", "advanced", "optimal"] {
         let supported =
             [laplace(3.0, 4), response(0.5, 3), finite(6), approximate(0.1, 0.0, 5), approximate(0.1, 1e-6, 30)];
-        laws(name, &supported, &[open(), gaussian(2.0, 1), discrete(2.0, 1)]);
+        laws(name, &supported, &[open(), gaussian(2.0, 1), discrete(2.0, 1), barker_on_all(100, 1)]);
     }
     let differ = [approximate(0.1, 0.0, 1), approximate(0.2, 0.0, 1)];
     assert_eq!(by_name("optimal").unwrap().epsilon(&differ, delta()).unwrap_err().code(), "P003");

@@ -25,6 +25,16 @@ impl Enclosure {
         Self { upper, lower, error, largest_loss: f64::INFINITY }
     }
 
+    /// A law from above only. From below stands a loss of 0, which every pair dominates (Jensen's inequality).
+    pub(crate) fn from_above(upper: Atoms, error: f64) -> Self {
+        Self::computed(upper, Atoms { finite: vec![(0.0, 1.0)], infinite: 0.0 }, error)
+    }
+
+    /// True if the lower law has no loss over 0, so that it proves nothing.
+    pub(crate) fn is_from_above(&self) -> bool {
+        self.lower.infinite == 0.0 && self.lower.finite.iter().all(|&(loss, _)| loss <= 0.0)
+    }
+
     /// The same pair, of which the least upper bound of its losses is known.
     pub(crate) fn with_largest_loss(self, largest_loss: f64) -> Self {
         Self { largest_loss, ..self }

@@ -50,9 +50,9 @@ fn log_moments(plan: &[Event]) -> Result<Vec<(f64, f64)>, PrivacyError> {
 }
 
 /// Those orders, and the table as a function of them.
-fn listed(table: &[(f64, f64)]) -> Result<(Orders, impl Fn(f64) -> f64), PrivacyError> {
+pub(super) fn listed(table: Vec<(f64, f64)>) -> Result<(Orders, impl Fn(f64) -> f64), PrivacyError> {
     let orders = table.iter().map(|&(order, _)| Order::new(order)).collect::<Result<_, _>>()?;
-    let curve = |x: f64| table.iter().find(|&&(order, _)| order == x).map_or(f64::INFINITY, |&(_, k)| k);
+    let curve = move |x: f64| table.iter().find(|&&(order, _)| order == x).map_or(f64::INFINITY, |&(_, k)| k);
     Ok((Orders::Listed(orders), curve))
 }
 
@@ -65,8 +65,7 @@ impl Accountant for Moments {
         if plan.is_empty() {
             return Ok(Bounds::ZERO);
         }
-        let table = log_moments(plan)?;
-        let (orders, curve) = listed(&table)?;
+        let (orders, curve) = listed(log_moments(plan)?)?;
         answered("moments", orders.epsilon(&curve, Conversion::Mironov2017, positive_delta("moments", delta)?))
     }
 
@@ -74,8 +73,7 @@ impl Accountant for Moments {
         if plan.is_empty() {
             return Ok(Bounds::ZERO);
         }
-        let table = log_moments(plan)?;
-        let (orders, curve) = listed(&table)?;
+        let (orders, curve) = listed(log_moments(plan)?)?;
         answered("moments", orders.delta(&curve, Conversion::Mironov2017, epsilon))
     }
 }

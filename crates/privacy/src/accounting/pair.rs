@@ -4,7 +4,7 @@
 //! H_α(P ‖ Q) = sup_E P(E) − α Q(E) (Zhu, Dong, Wang 2022, Definition 7). Dominating pairs compose by products
 //! (their Theorem 10). δ(ε) = H_{e^ε}.
 
-use super::{Bounds, Enclosure, check_one_relation, shuffle, sum::Sum};
+use super::{Bounds, Enclosure, barker, check_one_relation, shuffle, sum::Sum, symmetric::subsampled};
 use crate::{Adjacency, Adversary, Event, Mechanism, PrivacyError, Sampling, Steps};
 
 /// One ordered pair (P, Q). Gaussian and Laplace laws are in units of the sensitivity; s is their deviation or scale.
@@ -197,7 +197,7 @@ fn pairs(accountant: &'static str, event: &Event) -> Result<(Pair, Option<Pair>)
         }
         (Mechanism::ShuffleClones { users, local_epsilon }, _) => {
             let all = shuffle::clones(users.get(), local_epsilon.get())?;
-            (Pair::Enclosed(if sampled { shuffle::subsampled(&all, q) } else { all }), None)
+            (Pair::Enclosed(if sampled { subsampled(&all, q) } else { all }), None)
         }
         (Mechanism::ShuffleRandomisedResponse { users, categories, gamma, adversary }, _) => {
             let law = match adversary {
@@ -206,6 +206,7 @@ fn pairs(accountant: &'static str, event: &Event) -> Result<(Pair, Option<Pair>)
             };
             (Pair::Enclosed(law(users.get(), categories.get(), gamma.get())?), None)
         }
+        (Mechanism::BarkerTest { .. }, _) => (Pair::Enclosed(barker::enclosure(accountant, event)?), None),
         (Mechanism::Finite(pair), _) => (
             Pair::Finite(Atoms::from_outcomes(pair.outcomes().iter().copied())),
             Some(Pair::Finite(Atoms::from_outcomes(pair.outcomes().iter().map(|&(p, q)| (q, p))))),

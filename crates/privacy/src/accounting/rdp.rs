@@ -1,5 +1,6 @@
 //! The Rényi accountant: divergences of every order add up, and the best order gives ε.
 
+mod barker;
 mod convert;
 mod curve;
 mod fixed_pair;
@@ -20,7 +21,7 @@ use curve::Curve;
 ///
 /// Supports Gaussian noise without sampling, with Poisson batches under both relations (quadrature of the dominating
 /// pair, with its error added) and with batches of fixed size (the same, or Wang et al. 2019 where less); discrete Gaussian noise and its sums;
-/// sums of Skellam shares (at integer orders, with chords between them); Laplace noise, randomised response, finite pairs and pure (ε, 0) mechanisms.
+/// sums of Skellam shares (at integer orders, with chords between them); Barker tests (`docs/maths/dp-mcmc.md`, Theorem 1; in batches by Wang et al. 2019); Laplace noise, randomised response, finite pairs and pure (ε, 0) mechanisms.
 /// Does not support: sampled Laplace noise; (ε, δ) mechanisms and finite pairs with impossible outcomes, whose
 /// divergence is infinite; δ = 0; an answer without noise.
 ///

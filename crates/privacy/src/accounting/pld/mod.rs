@@ -31,6 +31,9 @@ const COARSE: f64 = 1e-3;
 /// Relative width of ε on a grid that is aimed at.
 const FINE: f64 = 5e-7;
 
+/// The same where only the upper end is known: the law itself is further from the mechanism than this.
+const FROM_ABOVE: f64 = 1e-5;
+
 /// The same for a second attempt at finite laws.
 const FINER: f64 = FINE / 40.0;
 
@@ -48,7 +51,8 @@ const NAME: &str = "pld";
 
 /// The accountant of exact privacy loss distributions. It knows every event that has a dominating pair.
 ///
-/// Of sums of discrete Gaussian shares it proves the upper end only: the Gaussian's, and what the difference adds.
+/// Of sums of discrete Gaussian shares it proves the upper end only: the Gaussian's, and what the difference adds. Of Barker
+/// tests too: no pair of batches is known that reaches the law that dominates them all.
 /// Does not support: discrete Gaussian noise of one party, whose one-dimensional law does not carry over to many
 /// dimensions; Skellam shares; an answer without noise. δ = 0 has an answer only where losses are bounded.
 #[derive(Debug, Clone, Copy, Default)]
@@ -156,10 +160,16 @@ fn answer(composition: &Composition, question: Question) -> Result<Bounds, Priva
         return Ok(known);
     }
     match (evaluated(composition, question), top) {
+        (Ok(found), None) if is_from_above(composition) => Ok(found),
         (Ok(found), top) => meet(monotone::narrowed(composition, question, found)?, top.unwrap_or(found)),
         (Err(PrivacyError::Uncertified { .. }), Some(top)) if top.relative_width() <= monotone::WIDE => Ok(top),
         (refusal, _) => refusal,
     }
+}
+
+/// True if some law is known from above only: no lower end is then looked for.
+fn is_from_above(composition: &Composition) -> bool {
+    composition.iter().any(|(pair, _)| matches!(pair, Pair::Enclosed(laws) if laws.is_from_above()))
 }
 
 /// What lies in both of two certified intervals, which must meet.
@@ -211,7 +221,7 @@ impl Evaluator {
         let discrete = |pair: &Pair| matches!(pair, Pair::Finite(_) | Pair::Enclosed(_));
         match self {
             Self::Closed => closed::covers(composition),
-            Self::Contour => !composition.iter().all(|(pair, _)| discrete(pair)),
+            Self::Contour => !composition.iter().all(|(pair, _)| discrete(pair)) && !is_from_above(composition),
             Self::Grid => true,
         }
     }
@@ -227,12 +237,18 @@ impl Evaluator {
         let (low, high): (Composition, Composition) = (part(Pair::lower), part(Pair::upper));
         if let (Self::Grid, Question::EpsilonAt(delta)) = (self, question) {
             let rough = grid::epsilon(&high, delta, COARSE, None)?;
+            if is_from_above(composition) {
+                return Ok(Bounds::at_most(grid::upper(&high, delta, FROM_ABOVE, rough)?));
+            }
             let upper = grid::upper(&high, delta, FINE, rough)?;
             let lower = |width: f64| grid::lower(&low, delta, width, rough, upper);
             // Few and far atoms are blurred on a finer grid.
             let first = lower(FINE)?;
             let wide = first < upper * (1.0 - 2.0 * FINE);
             return Ok(Bounds { lower: if wide { first.max(lower(FINER)?) } else { first }, upper });
+        }
+        if is_from_above(composition) {
+            return Ok(Bounds::at_most(self.evaluate(&high, question)?.upper));
         }
         Ok(Bounds { lower: self.evaluate(&low, question)?.lower, upper: self.evaluate(&high, question)?.upper })
     }

@@ -94,7 +94,8 @@ fn smallest_unimodal(f: &dyn Fn(f64) -> f64) -> f64 {
             break;
         }
         let value = f(next);
-        if value >= best {
+        // Where no bound is known yet, orders closer to one may have one.
+        if value >= best && best.is_finite() {
             break;
         }
         (t, best) = (next, value);
@@ -137,6 +138,20 @@ mod tests {
             let found = Orders::Continuous.epsilon(&gaussian(z), Conversion::Mironov2017, Delta::new(delta).unwrap());
             let expected = 0.5 / (z * z) + (2.0 * (1.0 / delta).ln()).sqrt() / z;
             assert!(found >= expected * (1.0 - 1e-14) && found <= expected * (1.0 + 1e-8), "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn a_curve_that_ends_at_a_small_order_is_found() {
+        for largest in [1.001, 1.5, 4.0, 1e3] {
+            let curve = |order: f64| if order <= largest { gaussian(1.0)(order) } else { f64::INFINITY };
+            let found = Orders::Continuous.epsilon(&curve, Conversion::Mironov2017, Delta::new(1e-5).unwrap());
+            let best = if largest > 10.0 {
+                0.5 + (2.0 * 1e5_f64.ln()).sqrt()
+            } else {
+                largest / 2.0 + 1e5_f64.ln() / (largest - 1.0)
+            };
+            assert!(found >= best * (1.0 - 1e-12) && found <= best * (1.0 + 1e-4), "{largest}: {found} {best}");
         }
     }
 

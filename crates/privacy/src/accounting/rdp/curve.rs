@@ -1,5 +1,6 @@
 //! The Rényi curve of an event: a function from orders to upper bounds.
 
+use super::barker::{Barker, LEAST_BATCH};
 use super::fixed_pair::FixedPair;
 use super::gaussian::{concentration, laplace};
 use super::mixture::Mixture;
@@ -24,6 +25,8 @@ pub(super) enum Curve {
     Fixed(FixedPair, FixedBatch),
     /// A sum of Skellam shares.
     Skellam(Skellam),
+    /// A Barker test.
+    Barker(Barker),
     /// (loss, log P-probability) of finitely many outcomes.
     Finite(Vec<(Interval, Interval)>),
 }
@@ -38,6 +41,14 @@ impl Curve {
             // Symmetric noise: both directions are the same.
             let skellam = Skellam::new(*noise_multiplier, *shares, *share_deviation, *dimension);
             return Ok((Self::Skellam(skellam), None));
+        }
+        if let Mechanism::BarkerTest { batch, slack } = event.mechanism() {
+            if batch.get() < LEAST_BATCH {
+                return Err(unsupported(event));
+            }
+            // The theorem holds for both orders of the neighbours.
+            let barker = Barker { batch: batch.get(), slack: slack.get(), rate: event.sampling().rate() };
+            return Ok((Self::Barker(barker), None));
         }
         let mut pairs = directions("rdp", std::slice::from_ref(event))?.into_iter().flatten().map(|(pair, _)| pair);
         let first = Self::of(event, pairs.next())?;
@@ -71,6 +82,7 @@ impl Curve {
             Self::Mixture(pair) => pair.cumulant(order),
             Self::Fixed(pair, batch) => pair.cumulant(order).min(batch.cumulant(order)),
             Self::Skellam(noise) => noise.cumulant(order),
+            Self::Barker(test) => test.cumulant(order),
             Self::Finite(outcomes) => {
                 let less = Interval::exact(order - 1.0);
                 let nothing = Interval::exact(f64::NEG_INFINITY);
@@ -108,6 +120,7 @@ fn outcomes(atoms: &Atoms) -> Vec<(Interval, Interval)> {
 fn unsupported(event: &Event) -> PrivacyError {
     let hint = match event.mechanism() {
         Mechanism::Laplace { .. } => "sampled Laplace noise is accounted by `pld`",
+        Mechanism::BarkerTest { .. } => "the theorem on Barker tests begins at batches of 7 rows: use larger ones",
         Mechanism::Approximate { .. } => "an (ε, δ) mechanism has no finite Rényi divergence: use `optimal` or `pld`",
         _ => "outcomes that one data set cannot produce have no finite Rényi divergence: use `pld`",
     };

@@ -1,9 +1,9 @@
-//! Rényi divergence of the Gaussian mechanism on batches of fixed size, under substitution, at integer orders.
+//! Rényi divergence on batches of fixed size, under substitution, at integer orders; of Gaussian noise in particular.
 //!
 //! Wang, Balle, Kasiviswanathan 2019 (AISTATS; arXiv:1808.00087). Both theorems have the form
 //! (α−1) D_α ≤ log(1 + C(α, 2) q² min{4(e^{ε(2)} − 1), 2e^{ε(2)}} + Σ_{j=3}^{α} C(α, j) q^j b_j), where ε(j) is the
-//! divergence of the unsampled mechanism, here (j−1) ε(j) = j(j−1)/2z², and ε(∞) = ∞.
-//! Theorem 9: b_j = 2e^{(j−1)ε(j)}. Theorem 27: b_j = 4 √(B(2⌊j/2⌋) B(2⌈j/2⌉)), B(l) = E_Q[(P/Q − 1)^l] for even l.
+//! divergence of the unsampled mechanism, for Gaussian noise (j−1) ε(j) = j(j−1)/2z², and ε(∞) = ∞.
+//! Theorem 9: b_j = 2e^{(j−1)ε(j)}, for which a bound of ε(j) will do. Theorem 27, for Gaussian noise only: b_j = 4 √(B(2⌊j/2⌋) B(2⌈j/2⌉)), B(l) = E_Q[(P/Q − 1)^l] for even l.
 //! Both hold for every j by itself, so the smaller b_j may be taken term by term.
 
 use super::curve::between_integers;
@@ -63,32 +63,20 @@ impl FixedBatch {
 
     /// (α−1) D_α from above.
     fn at_integer(&self, order: u64, theorem: Theorem) -> f64 {
-        let exact = Interval::exact;
-        let ln_q = exact(self.q).ln();
-        let terms: Vec<Interval> = (2..=order)
-            .map(|j| {
-                let bound = exact(self.ln_bound(j, theorem));
-                ln_binomial(order, j) + exact(j as f64) * ln_q + bound
-            })
-            .collect();
         // Amplification never costs more than the mechanism itself (quasi-convexity of D_α).
-        ln_1p_sum_exp(&terms).hi.min(self.unsampled(order).hi)
+        amplified(self.q, order, &|j| self.ln_bound(j, theorem)).min(self.unsampled(order).hi)
     }
 
-    /// log b_j, from above; for j = 2 the first term of the sum.
+    /// log b_j, from above.
     fn ln_bound(&self, j: u64, theorem: Theorem) -> f64 {
-        let doubled = (Interval::exact(2.0).ln() + self.unsampled(j)).hi;
-        let four = Interval::exact(4.0).ln();
-        if j == 2 {
-            return doubled.min((four + ln_exp_m1(self.unsampled(2))).hi);
-        }
+        let any = ln_bound_of_any(j, self.unsampled(j));
         let moment = |l: u64| self.moments.get((l / 2 - 1) as usize).copied();
         match (theorem, moment(2 * (j / 2)), moment(2 * j.div_ceil(2))) {
-            (Theorem::TwentySeven, Some(low), Some(high)) => {
+            (Theorem::TwentySeven, Some(low), Some(high)) if j > 2 => {
                 let mean = (Interval::exact(low) + Interval::exact(high)) * Interval::exact(0.5);
-                doubled.min((four + mean).hi)
+                any.min((Interval::exact(4.0).ln() + mean).hi)
             }
-            _ => doubled,
+            _ => any,
         }
     }
 
@@ -97,6 +85,21 @@ impl FixedBatch {
         let (exact, z) = (Interval::exact, Interval::exact(self.z));
         exact(j as f64) * exact((j - 1) as f64) / (exact(2.0) * z * z)
     }
+}
+
+/// log(1 + Σ_{j=2}^{α} C(α, j) q^j b_j) from above, given log b_j from above.
+pub(crate) fn amplified(q: f64, order: u64, ln_bound: &dyn Fn(u64) -> f64) -> f64 {
+    let exact = Interval::exact;
+    let ln_q = exact(q).ln();
+    let term = |j: u64| ln_binomial(order, j) + exact(j as f64) * ln_q + exact(ln_bound(j));
+    let terms: Vec<Interval> = (2..=order).map(term).collect();
+    ln_1p_sum_exp(&terms).hi
+}
+
+/// log b_j of Theorem 9 for any mechanism, from above, given (j−1) ε(j); for j = 2 the first term of the sum.
+pub(crate) fn ln_bound_of_any(j: u64, unsampled: Interval) -> f64 {
+    let doubled = (Interval::exact(2.0).ln() + unsampled).hi;
+    if j == 2 { doubled.min((Interval::exact(4.0).ln() + ln_exp_m1(unsampled)).hi) } else { doubled }
 }
 
 /// log B(l) from above for l = 2, 4, … ≤ largest: B(l) = E[(e^{r(Y)} − 1)^l], r(y) = y/z − 1/2z², Y standard normal.

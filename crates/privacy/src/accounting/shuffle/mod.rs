@@ -7,14 +7,10 @@
 mod clones;
 mod fair;
 mod randomised_response;
-mod subsampled;
 mod tally;
 
 pub(super) use clones::clones;
 pub(super) use randomised_response::{strong, weak};
-pub(super) use subsampled::subsampled;
-
-use super::pair::Atoms;
 
 /// The probability that may be cut from each row of outcomes. Even 10⁶ rows cut less than 1e-25 altogether.
 const TAIL: f64 = 1e-32;
@@ -26,15 +22,4 @@ const TAIL: f64 = 1e-32;
 /// error of 9u in each of the parameters p and 1 − p is worth 18u for each step from the mean; a recurrence adds 3u.
 fn rounding(steps: u64, recurrence: u64) -> f64 {
     2e-13 + 2e-15 * steps as f64 + 3.4e-16 * recurrence as f64
-}
-
-/// The law with these atoms of positive loss, their mirror images, and the probability `equal` at loss 0.
-///
-/// An outcome of probability p and loss l has q = p e^{−l}; its mirror image has probability q and loss −l.
-fn symmetric(positive: &[(f64, f64)], equal: f64, infinite: f64) -> Atoms {
-    let mut finite: Vec<(f64, f64)> = positive.iter().rev().map(|&(l, p)| (-l, p * libm::exp(-l))).collect();
-    finite.push((0.0, equal));
-    finite.extend(positive);
-    finite.retain(|atom| atom.1 > 0.0);
-    Atoms { finite, infinite }
 }

@@ -1,7 +1,7 @@
 //! Gathers outcomes into an enclosure: one by one while they are few, in narrow bins of the loss when they are many.
 
+use super::super::symmetric::symmetric;
 use super::super::{Enclosure, pair::Atoms, sum::Sum};
-use super::symmetric;
 use crate::PrivacyError;
 
 /// Up to so many outcomes are kept one by one.

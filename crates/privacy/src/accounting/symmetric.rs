@@ -1,15 +1,31 @@
-//! A shuffle of a random sample of the users.
+//! Loss laws of symmetric pairs, and what drawing a batch without replacement makes of them.
 
-use super::super::{Enclosure, pair::Atoms, sum::Sum};
-use super::symmetric;
+use super::{Enclosure, pair::Atoms, sum::Sum};
 
-/// The dominating pair when the users of the shuffle are drawn without replacement at rate q, a user being replaced.
+/// The law with these atoms of positive loss, their mirror images, and the probability `equal` at loss 0.
+///
+/// An outcome of probability p and loss l has q = p e^{−l}; its mirror image has probability q and loss −l.
+pub(super) fn symmetric(positive: &[(f64, f64)], equal: f64, infinite: f64) -> Atoms {
+    let mut finite: Vec<(f64, f64)> = positive.iter().rev().map(|&(l, p)| (-l, p * libm::exp(-l))).collect();
+    finite.push((0.0, equal));
+    finite.extend(positive);
+    finite.retain(|atom| atom.1 > 0.0);
+    Atoms { finite, infinite }
+}
+
+/// The same with the probability at loss 0 that makes it a probability law, up to `rounding`.
+pub(super) fn completed(positive: &[(f64, f64)], infinite: f64, rounding: f64) -> Atoms {
+    let used: Sum = positive.iter().map(|&(l, p)| p + p * libm::exp(-l)).chain([infinite]).collect();
+    symmetric(positive, (1.0 + rounding - used.get()).max(0.0), infinite)
+}
+
+/// The dominating pair when the batch of a mechanism is drawn without replacement at rate q, one of its rows being replaced.
 ///
 /// Proposition 30 of Zhu, Dong, Wang 2022, as Lemma 7 and eq. 2.3 of Koskela, Heikkilä, Honkela 2023 (TMLR), for a
 /// symmetric pair (P, Q): h(α) = H_α(qP + (1−q)Q ‖ Q) for α ≥ 1, and h(α) = 1 − α + α h(1/α) for α < 1.
 /// Algorithm 1 of Doroshenko et al. 2022 makes a pair from h by straight lines between chosen α. For finitely many
 /// outcomes h consists of straight lines, and the pair that has exactly this h can be written down (`amplified`).
-pub(in crate::accounting) fn subsampled(all: &Enclosure, rate: f64) -> Enclosure {
+pub(super) fn subsampled(all: &Enclosure, rate: f64) -> Enclosure {
     all.map(|law, rounding| amplified(law, rate, rounding)).with_largest_loss(gain(all.largest_loss(), 1.0, rate).0)
 }
 
@@ -21,9 +37,7 @@ pub(in crate::accounting) fn subsampled(all: &Enclosure, rate: f64) -> Enclosure
 /// More H_α for α' ≥ 1 gives more h everywhere, so that upper laws become upper and lower laws lower ones.
 fn amplified(law: &Atoms, q: f64, rounding: f64) -> Atoms {
     let gains: Vec<(f64, f64)> = law.finite.iter().filter(|atom| atom.0 > 0.0).map(|&(l, p)| gain(l, p, q)).collect();
-    let infinite = q * law.infinite;
-    let used: Sum = gains.iter().map(|&(l, p)| p + p * libm::exp(-l)).chain([infinite]).collect();
-    symmetric(&gains, (1.0 + rounding - used.get()).max(0.0), infinite)
+    completed(&gains, q * law.infinite, rounding)
 }
 
 /// Loss and probability of the outcome after sampling.
@@ -33,7 +47,7 @@ fn gain(loss: f64, p: f64, q: f64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::clones;
+    use super::super::shuffle::clones;
     use super::*;
 
     #[test]

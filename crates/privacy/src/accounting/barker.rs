@@ -1,0 +1,216 @@
+//! The dominating family of a Barker test's neighbouring batches, as one finite law from above.
+//!
+//! `docs/maths/dp-mcmc.md` has the proofs; its letters are used here.
+
+use super::symmetric::{completed, subsampled};
+use super::{Enclosure, Interval};
+use crate::{Event, Mechanism, PrivacyError};
+
+/// Least batch that Theorem 2 knows.
+const LEAST_BATCH: u64 = 20;
+
+/// Times that the range of m is halved: the family is covered by 2^DEPTH cells.
+const DEPTH: u32 = 10;
+
+/// Nodes for each deviation of the release.
+const NODES: u32 = 64;
+
+/// Deviations up to which there are nodes: beyond, a loss counts as infinite.
+const REACH: u32 = 12;
+
+/// Relative error of a probability: of products of four factors, and of what is missing to one.
+const ERROR: f64 = 1e-13;
+
+/// The law of a Barker test's event, sampled as the event is; refused for other events and for batches under 20 rows.
+pub(super) fn enclosure(accountant: &'static str, event: &Event) -> Result<Enclosure, PrivacyError> {
+    let rate = event.sampling().rate();
+    match event.mechanism() {
+        Mechanism::BarkerTest { batch, slack } if batch.get() >= LEAST_BATCH => {
+            let all = dominating(batch.get(), slack.get());
+            Ok(if rate < 1.0 { subsampled(&all, rate) } else { all })
+        }
+        _ => Err(PrivacyError::Unsupported {
+            accountant,
+            event: event.to_string(),
+            hint: "dominating pairs are known of Barker tests on 20 rows or more; `rdp` knows smaller ones",
+        }),
+    }
+}
+
+/// A law that dominates every ordered pair of neighbouring batches of b ≥ 20 rows, with 1 ≤ L ≤ 3.
+///
+/// Theorem 2: for γ ≥ 1, H_γ of every pair is at most h̄(γ) = sup_m H_γ(N(0, 1) ‖ N(θ(m), 1 − ξ(m))) with
+/// 0 ≤ m ≤ 1, θ² = 4/(b(L + m²)) and ξ = 4m/(b(L + m²)). For γ < 1 symmetry says the rest.
+///
+/// The least upper bound h of all pairs is convex, so it is under every convex chain of chords that is not under h̄ at its nodes
+/// (connect the dots: Doroshenko et al. 2022). With Q-masses Q_i at nodes γ_i and P_∞ of infinite loss, such a chain is
+/// P_∞ + Σ Q_i (γ_i − γ)₊: it falls from node to node by (γ_i − γ_{i−1}) Σ_{k≥i} Q_k, and is made from the last node down.
+fn dominating(batch: u64, slack: f64) -> Enclosure {
+    let exact = Interval::exact;
+    let family = Family { batch: exact(batch as f64), slack: exact(slack) };
+    let nodes = family.nodes();
+    let values: Vec<f64> = nodes.iter().map(|&log| family.largest(log)).collect();
+    let infinite = values.last().copied().unwrap_or(1.0);
+    let (mut curve, mut total, mut positive) = (infinite, exact(0.0), Vec::with_capacity(nodes.len()));
+    for i in (1..nodes.len()).rev() {
+        let (below, gamma) = (exact(nodes[i - 1]).exp(), exact(nodes[i]).exp());
+        let width = below * (exact(nodes[i]) - exact(nodes[i - 1])).exp_m1();
+        let missing = (exact(values[i - 1]) - exact(curve)) / width - total;
+        if missing.hi > 0.0 {
+            positive.push((nodes[i], (exact(missing.hi) * gamma).hi));
+            total = exact((total + exact(missing.hi)).lo);
+        }
+        curve = (exact(curve) + width * total).lo;
+    }
+    positive.reverse();
+    Enclosure::from_above(completed(&positive, infinite, ERROR), ERROR)
+}
+
+/// The pairs N(0, 1) ‖ N(θ(m), 1 − ξ(m)), 0 ≤ m ≤ 1.
+struct Family {
+    /// b.
+    batch: Interval,
+    /// L.
+    slack: Interval,
+}
+
+/// A pair N(0, 1) ‖ N(θ, 1 − ξ) of θ > 0 and 0 < ξ < 1.
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    theta: f64,
+    xi: f64,
+}
+
+impl Family {
+    /// A pair that dominates those of m between two numbers: θ falls in m, ξ grows, and H_γ grows in both (Lemma 3).
+    fn cell(&self, from: f64, to: f64) -> Member {
+        let exact = Interval::exact;
+        let below = |m: f64| self.batch * (self.slack + exact(m) * exact(m));
+        let theta = (exact(4.0) / below(from)).sqrt().hi;
+        Member { theta, xi: (exact(4.0) * exact(to) / below(to)).hi }
+    }
+
+    /// log γ of the nodes: losses of the pair of Corollary 2, which dominates all others, at equal steps of the release.
+    fn nodes(&self) -> Vec<f64> {
+        let Member { theta, xi } = self.cell(0.0, 1.0);
+        let loss = |x: f64| 0.5 * ((x + theta) * (x + theta) / (1.0 - xi) + libm::log1p(-xi) - x * x);
+        let steps = (1..=REACH * NODES).map(|k| loss(f64::from(k) / f64::from(NODES) - 0.5 * theta));
+        std::iter::once(0.0).chain(steps.filter(|&log| log > 0.0)).collect()
+    }
+
+    /// h̄ at γ = e^`log`, from above: the largest of the cells' bounds.
+    fn largest(&self, log: f64) -> f64 {
+        let mut best = 0.0;
+        self.search(log, (0, 0), self.cell(0.0, 1.0).hockey_stick(log), &mut best);
+        best
+    }
+
+    /// Raises `best` to the largest bound of the smallest cells in cell (depth, place), whose own bound is `bound`.
+    ///
+    /// The bound of a cell is not under those of its halves: a cell that is not over `best` is left out.
+    fn search(&self, log: f64, (depth, place): (u32, u32), bound: f64, best: &mut f64) {
+        if bound <= *best {
+            return;
+        }
+        if depth == DEPTH {
+            *best = bound;
+            return;
+        }
+        let width = 1.0 / f64::from(2_u32 << depth);
+        let halves = [2 * place, 2 * place + 1].map(|place| {
+            let from = f64::from(place) * width;
+            (place, self.cell(from, from + width).hockey_stick(log))
+        });
+        let [first, second] = if halves[0].1 >= halves[1].1 { halves } else { [halves[1], halves[0]] };
+        for (place, bound) in [first, second] {
+            self.search(log, (depth + 1, place), bound, best);
+        }
+    }
+}
+
+impl Member {
+    /// H_γ from above, for γ = e^`log` ≥ 1.
+    ///
+    /// p > γq left of s and right of t, the roots of Ax² − 2Bx + c with A = ξ/η, B = θ/η, c = θ²/η + log η − 2 log γ and
+    /// η = 1 − ξ: H = Φ(s) − γΦ((s − θ)/√η) + Φ(−t) − γΦ((θ − t)/√η).
+    fn hockey_stick(self, log: f64) -> f64 {
+        let (exact, log) = (Interval::exact, Interval::exact(log));
+        let (theta, eta) = (exact(self.theta), exact(1.0) - exact(self.xi));
+        let (a, b) = (exact(self.xi) / eta, theta / eta);
+        let c = theta * b + (-exact(self.xi)).ln_1p() - exact(2.0) * log;
+        let far = b + (b * b - a * c).sqrt();
+        let (s, t, root, gamma) = (c / far, far / a, eta.sqrt(), log.exp());
+        let left = s.phi() - gamma * ((s - theta) / root).phi();
+        let right = (-t).phi() - gamma * ((theta - t) / root).phi();
+        (left + right).hi.clamp(0.0, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn family(batch: f64, slack: f64) -> Family {
+        Family { batch: Interval::exact(batch), slack: Interval::exact(slack) }
+    }
+
+    /// (θ, ξ, log γ, H_γ), by mpmath at 40 digits.
+    const MEMBERS: [(f64, f64, f64, f64); 6] = [
+        (0.0625, 0.0009765625, 0.0, 0.024936683318194329353),
+        (0.0625, 0.001953125, 0.125, 0.00068273172448397400406),
+        (0.0625, 0.001953125, 0.5, 3.9468812002164416914e-15),
+        (0.4375, 0.09375, 0.0, 0.17838717331360629551),
+        (0.4375, 0.09375, 4.0, 1.307819593322104018e-8),
+        (0.001953125, 1e-06, 0.0078125, 1.4280912716975325605e-8),
+    ];
+
+    #[test]
+    fn members_have_their_hockey_sticks_from_above() {
+        for (theta, xi, log, exact) in MEMBERS {
+            let found = Member { theta, xi }.hockey_stick(log);
+            assert!(
+                found >= exact * (1.0 - 1e-15) && found <= exact * (1.0 + 1e-9),
+                "{theta} {xi} {log}: {found} {exact}"
+            );
+        }
+    }
+
+    /// The search leaves cells out; every one of them by itself is not over what it finds.
+    #[test]
+    fn the_search_finds_the_largest_cell() {
+        for (batch, slack) in [(20.0, 1.0), (1000.0, 1.0), (300.0, 2.7)] {
+            let family = family(batch, slack);
+            for log in [0.0, 0.01, 0.1, 0.3] {
+                let cells = 1_u32 << DEPTH;
+                let cell = |k: u32| (f64::from(k) / f64::from(cells), f64::from(k + 1) / f64::from(cells));
+                let all = (0..cells).map(cell).map(|(from, to)| family.cell(from, to).hockey_stick(log));
+                assert_eq!(family.largest(log), all.fold(0.0, f64::max), "b {batch}, L {slack}, log γ {log}");
+            }
+        }
+    }
+
+    /// At the nodes the law has the bounds of the family, up to rounding; the law is one of probability and symmetric.
+    #[test]
+    fn the_law_connects_the_bounds_at_its_nodes() {
+        for (batch, slack) in [(20, 1.0), (1000, 1.0), (1000, 3.0), (1_000_000, 1.2)] {
+            let (law, family) = (dominating(batch, slack), family(batch as f64, slack));
+            let nodes = family.nodes();
+            assert!(nodes.is_sorted() && nodes.len() > 700);
+            for &log in nodes.iter().step_by(37) {
+                let (found, bound) = (law.hockey_stick(log).upper, family.largest(log));
+                assert!(
+                    found >= bound && found <= bound * (1.0 + 1e-8) + 1e-31,
+                    "b {batch}, L {slack}, {log}: {found} {bound}"
+                );
+                let (mirrored, expected) = (law.hockey_stick(-log).upper, -libm::expm1(-log) + libm::exp(-log) * bound);
+                assert!(
+                    mirrored >= expected * (1.0 - 1e-12) && mirrored <= expected + 1e-11,
+                    "{log}: {mirrored} {expected}"
+                );
+            }
+            let upper = law.upper();
+            let mass = upper.finite.iter().map(|atom| atom.1).sum::<f64>() + upper.infinite;
+            assert!((1.0..1.0 + 1e-11).contains(&mass) && upper.infinite < 1e-30, "{mass} {}", upper.infinite);
+        }
+    }
+}
