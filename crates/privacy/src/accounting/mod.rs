@@ -141,7 +141,7 @@ pub fn all() -> Vec<Box<dyn Accountant>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Adjacency, NoiseMultiplier, Sampling, Steps, Unit};
+    use crate::{Adjacency, NoiseMultiplier, Sampling, Steps, Unit, VarianceSlack};
 
     /// What an accountant says of its lower ends is what they are, for a cost that is not small.
     #[test]
@@ -151,6 +151,7 @@ mod tests {
             Mechanism::Gaussian { noise_multiplier: z },
             Mechanism::Laplace { noise_multiplier: z },
             Mechanism::Approximate { epsilon: Epsilon::new(0.5).unwrap(), delta: Delta::new(0.0).unwrap() },
+            Mechanism::BarkerTest { batch: Steps::new(100).unwrap(), slack: VarianceSlack::new(1.0).unwrap() },
         ];
         for mechanism in mechanisms {
             let steps = Steps::new(3).unwrap();
