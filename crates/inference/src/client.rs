@@ -7,7 +7,7 @@ use crate::{Opening, RunError, Seat, Shard, Stage, Terms};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::record::Tape;
 use privacy::{
-    ChargeReceipt, Cohort, CuratorGate, Gate, Grant, InMemory, Ledger, LocalGate, Mechanism, MemoryJournal, OpenGate,
+    BarkerGate, ChargeReceipt, Cohort, CuratorGate, Event, Gate, Grant, InMemory, Ledger, LocalGate, Mechanism, MemoryJournal, OpenGate,
     Outgoing, PrivacyError, Sampling, ShareGate,
 };
 
@@ -171,6 +171,7 @@ fn check_gate(seat: &Seat<'_>, workshop: &Workshop) -> Result<(), PrivacyError> 
     let Terms { event, shape, .. } = seat.terms;
     match workshop.summing {
         _ if *event.mechanism() == Mechanism::Open => OpenGate::check(event)?,
+        Summing::Nobody if is_test(event) => BarkerGate::check(event, shape)?,
         Summing::Nobody => LocalGate::check(event, shape)?,
         Summing::Curator | Summing::Secure { noise: SecureNoise::Nodes, .. } => CuratorGate::check(event, shape)?,
         Summing::Secure { cohort, noise: SecureNoise::Clients(_), .. } => ShareGate::check(event, shape, &cohort)?,
@@ -185,6 +186,11 @@ fn check_gate(seat: &Seat<'_>, workshop: &Workshop) -> Result<(), PrivacyError> 
     }
 }
 
+/// Whether noise makes up the spread of a batch.
+fn is_test(event: &Event) -> bool {
+    matches!(event.mechanism(), Mechanism::BarkerTest { .. })
+}
+
 fn gate(
     terms: &Terms,
     receipt: ChargeReceipt<InMemory>,
@@ -195,6 +201,9 @@ fn gate(
     let open = *terms.event.mechanism() == Mechanism::Open;
     Ok(match (workshop.summing, &workshop.tape) {
         _ if open => Box::new(OpenGate::new(receipt, shape, source, context)?),
+        (Summing::Nobody, tape) if is_test(&terms.event) => {
+            Box::new(BarkerGate::simulated(receipt, shape, source, context, tape.as_ref())?)
+        }
         (Summing::Nobody, None) => Box::new(LocalGate::simulated(receipt, shape, source, context)?),
         (Summing::Nobody, Some(tape)) => Box::new(LocalGate::recorded(receipt, shape, source, context, tape)?),
         (Summing::Curator | Summing::Secure { noise: SecureNoise::Nodes, .. }, _) => {

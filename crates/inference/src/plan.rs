@@ -247,6 +247,8 @@ struct Costing<'a> {
     cohort: Option<(Cohort, ShareNoise)>,
     opening: Option<Opening>,
     alternates: bool,
+    /// Whether noise makes up the spread of a batch (Barker's test).
+    completed: bool,
     /// Most updates that a client is asked for, after the opening.
     asked: u64,
     numbers: Numbers,
@@ -296,7 +298,11 @@ impl<'a> Costing<'a> {
             .max(1);
         let (batch, clip) = (method.local.batch, clip(method, promise)?);
         let alternates = matches!(method.scheme, Scheme::Chain(chain) if chain.alternates());
-        Ok(Self { promise, batch, clip, grain, releases, trust, cohort, opening, alternates, asked, numbers })
+        let completed = matches!(method.scheme, Scheme::Chain(chain) if chain.completes());
+        if completed && clients.len() > 1 {
+            return refuse("no site knows the variance of all sites' batches: with several sites the test's noise is fixed");
+        }
+        Ok(Self { promise, batch, clip, grain, releases, trust, cohort, opening, alternates, completed, asked, numbers })
     }
 
     /// The plan of every client. Clients on equal terms are costed once.
@@ -346,6 +352,7 @@ impl<'a> Costing<'a> {
         let before: Vec<Event> = opening.iter().map(PlannedStage::whole).collect::<Result<_, _>>()?;
         let (event, shape) = self.update(terms, multiplier, self.releases)?;
         let updates = match self.promise.noise {
+            _ if self.completed => self.fitting(&event, terms.delta, &before)?,
             Noise::Multiplier(_) => self.fitting(&event, terms.delta, &before)?,
             Noise::Calibrated => self.asked,
         };
@@ -370,13 +377,18 @@ impl<'a> Costing<'a> {
     fn update(&self, terms: &Terms, z: NoiseMultiplier, releases: Steps) -> Result<(Event, Shape), PrivacyError> {
         let (unit, adjacency) = (self.promise.unit, self.promise.adjacency);
         let factor = sensitivity_factor(self.grain, unit, adjacency, self.trust)?;
-        let deviation = z.get() * factor as f64 * terms.bound.get();
+        let test = if self.completed { Some(chain::test(terms.sampling)?) } else { None };
+        let deviation = match test {
+            Some((_, deviation)) => deviation * terms.bound.get(),
+            None => z.get() * factor as f64 * terms.bound.get(),
+        };
         let shape = Shape::new(terms.numbers, terms.bound, self.grain, Grid::for_noise(terms.bound, deviation)?)?;
         let event = match &self.cohort {
             Some((cohort, share)) => cohort.event(*share, &shape, z, adjacency, unit, releases)?,
             None => {
                 let gaussian = Mechanism::Gaussian { noise_multiplier: z };
-                Event::new(gaussian, adjacency, unit, terms.sampling, releases)?
+                let mechanism = test.map_or(gaussian, |(mechanism, _)| mechanism);
+                Event::new(mechanism, adjacency, unit, terms.sampling, releases)?
             }
         };
         Ok((event, shape))

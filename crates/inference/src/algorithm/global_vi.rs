@@ -55,6 +55,24 @@ impl GlobalVi {
     }
 }
 
+impl GlobalVi {
+    /// The clipped gradients of a batch at q, through the gate.
+    pub(super) fn answer_at(
+        &self,
+        at: &Standing,
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Answer<()>, PrivacyError> {
+        let rows = seat.shard.rows();
+        let mut batch = Batch::default();
+        gate.batch(rows.len(), &mut batch)?;
+        let mut sum = Bounded::examples(*gate.shape(), &batch)?;
+        let at = Point { mean: &at.mean, deviation: &at.deviation };
+        self.problem.model.gradients(rows, batch.rows(), at, seed_of(at.mean), &mut Scratch::default(), &mut sum)?;
+        Ok(Answer { outgoing: gate.send(&sum)?, draft: () })
+    }
+}
+
 impl Algorithm for GlobalVi {
     type State = Descent;
     type Query = Standing;
@@ -90,13 +108,7 @@ impl Algorithm for GlobalVi {
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
-        let rows = seat.shard.rows();
-        let mut batch = Batch::default();
-        gate.batch(rows.len(), &mut batch)?;
-        let mut sum = Bounded::examples(*gate.shape(), &batch)?;
-        let at = Point { mean: &query.get().mean, deviation: &query.get().deviation };
-        self.problem.model.gradients(rows, batch.rows(), at, seed_of(at.mean), &mut Scratch::default(), &mut sum)?;
-        Ok(Answer { outgoing: gate.send(&sum)?, draft: () })
+        self.answer_at(query.get(), seat, gate)
     }
 
     fn fold(&self, mut state: Descent, answers: &Answers) -> Result<Step<Descent>, RunError> {

@@ -1,11 +1,12 @@
 //! From the settings of a chain to its parts: the scales of every site's sums, and the kernel that knows their noise.
 
-use crate::algorithm::chain::{Barker, Chain, Hamiltonian, Kernel, Langevin, Missing, Penalty, Scales, Target};
+use crate::algorithm::GlobalVi;
+use crate::algorithm::chain::{Barker, Beginning, Chain, Hamiltonian, Kernel, Langevin, Missing, Penalty, Scales, Target};
 use crate::chain::Correction;
 use crate::client::Summing;
-use crate::settings::{Chain as Settings, Sampler, TestNoise};
-use crate::solve::Problem;
-use crate::{Opening, RunError, Terms};
+use crate::settings::{Chain as Settings, Local, Optimiser, Sampler, Start, TestNoise};
+use crate::solve::{Prior, Problem};
+use crate::{Family, Opening, RunError, Terms};
 use privacy::Mechanism;
 use sha2::{Digest, Sha256};
 
@@ -16,19 +17,39 @@ pub(super) fn chain(
     (terms, openings): (&[Terms], &[Option<Opening>]),
     rows: &[u64],
     summing: Summing,
-    seed: u64,
+    (local, seed): (Local, u64),
 ) -> Result<Chain, RunError> {
     let dimension = problem.family.dimension();
-    let precisions = (0..dimension).map(|j| -2.0 * problem.prior.0[problem.family.diagonal(j)]).collect();
-    let target = Target { precisions, supports: problem.model.supports(dimension) };
+    let target = Target { precisions: precisions(problem), supports: problem.model.supports(dimension) };
     let all = rows.iter().sum::<u64>() as f64;
     let temper = settings.counts_as.map_or(1.0, |rows| rows as f64 / all);
     let noise = Noise { terms, openings, summing, temper };
     let scales = (0..terms.len()).map(|m| noise.scales(m, &settings.sampler)).collect();
-    let (iterations, warm_up, start) = (settings.iterations, settings.warm_up, settings.start);
+    let (iterations, warm_up, start) = (settings.iterations, settings.warm_up, beginning(settings, problem, &noise, local));
     let key = Sha256::new().chain_update(b"coins of a chain").chain_update(seed.to_le_bytes()).finalize().into();
     let kernel = kernel(&settings.sampler, &noise)?;
     Ok(Chain { problem: problem.clone(), target, kernel, iterations, warm_up, start, scales, key })
+}
+
+/// The prior's precision of each parameter.
+fn precisions(problem: &Problem) -> Vec<f64> {
+    (0..problem.family.dimension()).map(|j| -2.0 * problem.prior.0[problem.family.diagonal(j)]).collect()
+}
+
+/// Where chains start: a variational posterior is mean-field, and its gradients are of all rows, tempered as the chain is.
+fn beginning(settings: &Settings, problem: &Problem, noise: &Noise<'_>, local: Local) -> Beginning {
+    match settings.start {
+        Start::Origin => Beginning::Origin,
+        Start::Prior => Beginning::Prior,
+        Start::Variational { rounds, learning_rate, .. } => {
+            let family = Family::MeanField { dimension: problem.family.dimension() };
+            let prior = Prior(family.prior_of_each(&precisions(problem)));
+            let problem = Problem { model: problem.model.clone(), family, prior };
+            let inverse_rates = vec![noise.temper; noise.terms.len()];
+            let local = Local { learning_rate, optimiser: Optimiser::Adam, steps: 1, ..local };
+            Beginning::Learnt { by: GlobalVi { problem, local, inverse_rates }, rounds }
+        }
+    }
 }
 
 fn kernel(sampler: &Sampler, noise: &Noise<'_>) -> Result<Box<dyn Kernel>, RunError> {
@@ -99,6 +120,13 @@ impl Noise<'_> {
             | Sampler::Hamiltonian { variance, .. } => variance,
             Sampler::Langevin { .. } | Sampler::Barker { noise: TestNoise::Completed { .. }, .. } => 0.0,
         };
+        if let (Sampler::Barker { noise: TestNoise::Completed { variance }, .. }, Mechanism::BarkerTest { batch, .. }) =
+            (sampler, self.terms[client].event.mechanism())
+        {
+            // ρ√b/N₀ with ρ² = C/(1 + L), L = 1; weight is N₀/b.
+            let ratio_bound = (0.5 * variance / batch.get() as f64).sqrt() / weight;
+            return Scales { ratio_bound, weight };
+        }
         let deviation = self.terms[client].noise_deviation();
         let private = deviation > 0.0 && variance > 0.0;
         let ratio_bound = if private { (variance / self.sources()).sqrt() / (weight * deviation) } else { 1.0 };

@@ -3,9 +3,9 @@
 use super::refuse;
 use crate::RunError;
 use crate::settings::{
-    Aggregator, Batching, Chain, Method, Noise, Promise, Sampler, Schedule, Scheme, Solver, Start, TestNoise,
+    Aggregator, Batching, Chain, Method, Noise, Promise, Sampler, Schedule, Scheme, Solver, Start,
 };
-use privacy::{Adjacency, Unit};
+use privacy::{Adjacency, Mechanism, PrivacyError, Sampling, Steps, Unit, VarianceSlack};
 
 /// Refuses what no chain can do, private or not.
 pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
@@ -46,6 +46,21 @@ pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
     }
 }
 
+/// The event of one test on a batch, and the deviation of its noise at most, in units of a ratio's bound.
+///
+/// Σu has noise of variance b(1 + L − s²) at most b(1 + L), with L = 1: ratios are clipped to √(C/2)·√b/N₀.
+pub(super) fn test(sampling: Sampling) -> Result<(Mechanism, f64), PrivacyError> {
+    let Sampling::WithoutReplacement { batch, .. } = sampling else {
+        return Err(PrivacyError::NoTheorem {
+            what: "a test whose noise makes up the spread of a batch, on all rows".into(),
+            why: "all rows have no spread from drawing them",
+            hint: "draw a batch of fewer rows than there are, or fix the noise",
+        });
+    };
+    let (slack, variance) = (VarianceSlack::new(1.0)?, 2.0 * batch as f64);
+    Ok((Mechanism::BarkerTest { batch: Steps::new(batch)?, slack }, variance.sqrt()))
+}
+
 fn numbers(sampler: &Sampler) -> Result<(), RunError> {
     let over = |x: f64| x > 0.0 && x.is_finite();
     let fit = match *sampler {
@@ -66,8 +81,7 @@ fn promise_is_possible(method: &Method, chain: &Chain, promise: &Promise) -> Res
     if promise.noise != Noise::Calibrated {
         return refuse("a chain's noise follows from ε and its iterations: no multiplier");
     }
-    let completed = matches!(chain.sampler, Sampler::Barker { noise: TestNoise::Completed { .. }, .. });
-    if completed && promise.aggregator != Aggregator::None {
+    if chain.completes() && promise.aggregator != Aggregator::None {
         return refuse(
             "no site knows the variance of all sites' batches: under an aggregator the test's noise is fixed",
         );

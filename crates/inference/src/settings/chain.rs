@@ -45,6 +45,11 @@ impl Chain {
         before.saturating_add(all)
     }
 
+    /// Whether noise makes up the spread of a batch.
+    pub(crate) fn completes(&self) -> bool {
+        matches!(self.sampler, Sampler::Barker { noise: TestNoise::Completed { .. }, .. })
+    }
+
     /// Whether an iteration asks two kinds of questions.
     pub(crate) fn alternates(&self) -> bool {
         matches!(self.sampler, Sampler::Hamiltonian { .. })

@@ -1,10 +1,12 @@
 //! Gates: the only way from a clipped sum to a released number, each with its unit, its trust and its noise.
 
+mod barker;
 mod curator;
 mod local;
 mod open;
 mod share;
 
+pub use barker::BarkerGate;
 pub(crate) use curator::check_match;
 pub use curator::{Curator, CuratorGate};
 pub use local::{AgentGate, LocalGate};

@@ -8,9 +8,9 @@ pub use kernel::{Barker, Hamiltonian, Kernel, Langevin, Missing, Penalty, Questi
 pub use summary::Summary;
 pub use walk::{Coins, Target, Walk};
 
-use super::{Algorithm, Answer, Answers, Step, check_terms, unlike};
+use super::{Algorithm, Answer, Answers, GlobalVi, Step, check_terms, unlike};
 use crate::model::{Point, Scratch, Sink};
-use crate::settings::Start;
+use crate::optimiser::Descent;
 use crate::solve::{Problem, check_solver_terms};
 use crate::{RunError, Seat, Stage, Total};
 use privacy::{Batch, Bounded, Gate, Grain, Layer, PrivacyError, Released};
@@ -33,11 +33,36 @@ pub struct Chain {
     /// Iterations at the start of each chain that are not served.
     pub warm_up: u64,
     /// Where a chain starts.
-    pub start: Start,
+    pub start: Beginning,
     /// How each client's sums are scaled.
     pub scales: Vec<Scales>,
     /// Seeds public coins.
     pub key: [u8; 32],
+}
+
+/// Where chains start.
+#[derive(Debug)]
+pub enum Beginning {
+    /// At the prior's mean.
+    Origin,
+    /// At a draw from the prior.
+    Prior,
+    /// At a draw from a variational posterior, which is learnt first.
+    Learnt {
+        /// How.
+        by: GlobalVi,
+        /// In so many rounds.
+        rounds: u64,
+    },
+}
+
+/// What is asked: on the way to a beginning, or by the kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Asked {
+    /// Gradients at a variational posterior.
+    Learning(super::global_vi::Standing),
+    /// A step of the chain.
+    Step(Question),
 }
 
 /// How sums of one client are scaled: public constants.
@@ -52,6 +77,8 @@ pub struct Scales {
 /// Where a run stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
+    /// The variational posterior that chains start from, if they do.
+    learnt: Option<Descent>,
     walk: Walk,
     summary: Summary,
     /// Questions answered, which number the coins.
@@ -63,12 +90,24 @@ pub struct Standing {
 
 impl Chain {
     /// The walk at the beginning of a chain.
-    fn beginning(&self, coins: &mut Coins) -> Walk {
-        let theta = match self.start {
-            Start::Origin | Start::Variational { .. } => vec![0.0; self.target.precisions.len()],
-            Start::Prior => self.target.draw(coins),
+    fn beginning(&self, learnt: Option<&Descent>, coins: &mut Coins) -> Walk {
+        let theta = match (&self.start, learnt.map(Descent::point)) {
+            (Beginning::Prior, _) => self.target.draw(coins),
+            (Beginning::Learnt { .. }, Some(at)) => {
+                let normals = coins.normals(at.mean.len());
+                at.mean.iter().zip(at.deviation).zip(normals).map(|((m, s), z)| m + s * z).collect()
+            }
+            _ => vec![0.0; self.target.precisions.len()],
         };
         self.kernel.begin(&self.target, theta, coins)
+    }
+
+    /// How a state goes on learning where chains start, if it does.
+    fn learning<'a>(&'a self, state: &Standing) -> Option<&'a GlobalVi> {
+        match &self.start {
+            Beginning::Learnt { by, rounds } if state.questions < *rounds => Some(by),
+            _ => None,
+        }
     }
 
     /// The (tempered) sum over all rows of all sites, noise included.
@@ -110,20 +149,32 @@ impl Chain {
 
 impl Algorithm for Chain {
     type State = Standing;
-    type Query = Question;
+    type Query = Asked;
     type Memory = ();
 
     fn start(&self) -> Standing {
-        let walk = self.beginning(&mut Coins::at(&self.key, 0));
-        Standing { walk, summary: Summary::new(self.problem.family), questions: 0, done: 0, last: Vec::new() }
+        let learnt = match &self.start {
+            Beginning::Learnt { by, .. } => Some(by.start()),
+            Beginning::Origin | Beginning::Prior => None,
+        };
+        let walk = self.beginning(learnt.as_ref(), &mut Coins::at(&self.key, 0));
+        Standing { learnt, walk, summary: Summary::new(self.problem.family), questions: 0, done: 0, last: Vec::new() }
     }
 
-    fn ask(&self, state: &Standing) -> Question {
-        self.kernel.ask(&state.walk)
+    fn ask(&self, state: &Standing) -> Asked {
+        match (self.learning(state), &state.learnt) {
+            (Some(by), Some(learnt)) => Asked::Learning(by.ask(learnt)),
+            _ => Asked::Step(self.kernel.ask(&state.walk)),
+        }
     }
 
     /// Values that the parameters may have; sums of clipped examples.
-    fn check(&self, query: &Question, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    fn check(&self, query: &Asked, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        let query = match (query, &self.start) {
+            (Asked::Learning(at), Beginning::Learnt { by, .. }) => return by.check(at, &(), seat),
+            (Asked::Learning(_), _) => return Err(unlike("a step of a chain")),
+            (Asked::Step(question), _) => question,
+        };
         check_terms(self.numbers(query), seat)?;
         check_solver_terms(seat, Grain::Example, 1)?;
         let known = |theta: &[f64]| {
@@ -136,25 +187,31 @@ impl Algorithm for Chain {
         fits.then_some(()).ok_or_else(|| unlike("finite values of all parameters"))
     }
 
-    fn stage(&self, query: &Question) -> Option<Stage> {
+    fn stage(&self, query: &Asked) -> Option<Stage> {
         Some(match query {
-            Question::Slope { .. } if self.kernel.asks_both() => Stage::Opening,
+            Asked::Learning(_) => Stage::Opening,
+            Asked::Step(Question::Slope { .. }) if self.kernel.asks_both() => Stage::Opening,
             _ => Stage::Main,
         })
     }
 
     fn answer(
         &self,
-        query: &Released<Question>,
+        query: &Released<Asked>,
         (): &(),
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
+        let question = match (query.get(), &self.start) {
+            (Asked::Learning(at), Beginning::Learnt { by, .. }) => return by.answer_at(at, seat, gate),
+            (Asked::Learning(_), _) => return Err(unlike("a step of a chain")),
+            (Asked::Step(question), _) => question,
+        };
         let (rows, model) = (seat.shard.rows(), &self.problem.model);
         let (mut batch, mut scratch) = (Batch::default(), Scratch::default());
         gate.batch(rows.len(), &mut batch)?;
         let mut sum = Bounded::examples(*gate.shape(), &batch)?;
-        match query.get() {
+        match question {
             Question::Ratio { from, to } => {
                 let (mut before, mut after) = (Vec::new(), Vec::new());
                 model.log_likelihoods(rows, batch.rows(), from, &mut scratch, &mut before);
@@ -174,7 +231,14 @@ impl Algorithm for Chain {
 
     /// Where an answer is missing, the same is asked again.
     fn fold(&self, mut state: Standing, answers: &Answers) -> Result<Step<Standing>, RunError> {
+        let learning = self.learning(&state);
         state.questions += 1;
+        if let (Some(by), Some(learnt)) = (learning, state.learnt.take()) {
+            let learnt = by.fold(learnt, answers)?.state;
+            state.walk = self.beginning(Some(&learnt), &mut Coins::at(&self.key, state.questions));
+            state.learnt = Some(learnt);
+            return Ok(Step { state, applied: Vec::new() });
+        }
         if !self.complete(answers) {
             return Ok(Step { state, applied: Vec::new() });
         }
@@ -189,7 +253,7 @@ impl Algorithm for Chain {
                 state.done += 1;
                 state.last.clone_from(&theta);
                 match state.done % self.iterations {
-                    0 => self.beginning(&mut coins),
+                    0 => self.beginning(state.learnt.as_ref(), &mut coins),
                     _ => self.kernel.begin(&self.target, theta, &mut coins),
                 }
             }
