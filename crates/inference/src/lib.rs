@@ -4,6 +4,7 @@
 pub mod algorithm;
 mod baseline;
 mod build;
+pub mod chain;
 mod client;
 mod data;
 mod draws;
