@@ -5,6 +5,7 @@ mod common;
 
 use common::variants::variants;
 use common::{methods, private_methods, rows, simulation, site, sites};
+use inference::algorithm::chain::{Asked as ChainAsked, Question as ChainQuestion};
 use inference::algorithm::{About, PviState, Question};
 use inference::message::{Ask, Receipt};
 use inference::settings::{Batching, Curvature, Method, Scheme, SecureNoise, Solver, Statistics, StatisticsRule};
@@ -93,6 +94,29 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
             ]);
             if matches!(settings.curvature, Curvature::EveryRound { .. }) {
                 all.push(("moments that the rule has not", of(Question { about: About::Moments, ..q })));
+            }
+        }
+        Scheme::Chain(_) => {
+            let asked: ChainAsked = postcard::from_bytes(right).unwrap();
+            let of = |question: ChainQuestion| postcard::to_allocvec(&ChainAsked::Step(question)).unwrap();
+            let theta = vec![0.1; 5];
+            let slope = |at: Vec<f64>| of(ChainQuestion::Slope { at });
+            let ratio = |from: Vec<f64>, to: Vec<f64>| of(ChainQuestion::Ratio { from, to });
+            all.push(("cut off", right[..right.len() - 1].to_vec()));
+            if matches!(asked, ChainAsked::Step(ChainQuestion::Slope { .. })) {
+                all.extend([
+                    ("a ratio in place of a slope", ratio(theta.clone(), theta.clone())),
+                    ("a parameter less", slope(theta[1..].to_vec())),
+                    ("not a number", slope(with(&theta, 1, f64::NAN))),
+                    ("infinite", slope(with(&theta, 4, f64::INFINITY))),
+                ]);
+            } else {
+                all.extend([
+                    ("a parameter less", ratio(theta[1..].to_vec(), theta.clone())),
+                    ("a parameter more", ratio(theta.clone(), vec![0.1; 6])),
+                    ("not a number", ratio(with(&theta, 1, f64::NAN), theta.clone())),
+                    ("infinite", ratio(theta.clone(), with(&theta, 4, f64::INFINITY))),
+                ]);
             }
         }
         Scheme::GlobalVi => {

@@ -7,6 +7,7 @@ pub(crate) mod variants;
 use chacha20::ChaCha20Rng;
 use inference::algorithm::Protocol;
 use inference::message::{Ask, Delivery, Direct, Link, Receipt};
+use inference::settings::{Chain, Sampler, Start, TestNoise};
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Curvature, Damping, DeltaRule, Deviations,
     FactorRule, Gradients, Hybrid, Local, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Readout,
@@ -201,6 +202,7 @@ pub(crate) fn private_methods() -> Vec<Method> {
     .chain(model_methods())
     .chain(conjugate_methods())
     .chain(statistics_methods())
+    .chain(chain_methods())
     .collect()
 }
 
@@ -229,6 +231,36 @@ pub(crate) fn statistics_methods() -> Vec<Method> {
         statistics("statistics, row-norm, asked, add-remove", asked, Ridge, add_remove(curator)),
         statistics("statistics, inputs", inputs, Naive, nobody),
     ]
+}
+
+/// Chains by every sampler, over several sites.
+pub(crate) fn chain_methods() -> Vec<Method> {
+    let (nobody, curator) = (promise(1.0, Aggregator::None), promise(1.0, Aggregator::Curator));
+    let nodes = promise(1.0, secure(SecureNoise::Nodes, 0, 0));
+    let shares = promise(1.0, secure(SecureNoise::Clients(ShareNoise::DiscreteGaussian), 0, 0));
+    let fixed = TestNoise::Fixed { variance: 2.0 };
+    let (barker, penalty) = (Sampler::Barker { step: 0.2, noise: fixed }, Sampler::Penalty { step: 0.2, variance: 1.0 });
+    let hamiltonian = Sampler::Hamiltonian { step: 0.1, leaps: 2, variance: 1.0, share: 0.4 };
+    let learnt = Start::Variational { rounds: 2, share: 0.3, learning_rate: 0.1 };
+    let some = Batching::WithoutReplacement(3);
+    vec![
+        chain("chain, barker", barker, Start::Prior, some, nobody),
+        chain("chain, barker, nodes", barker, learnt, Batching::All, nodes),
+        chain("chain, penalty, curator", penalty, Start::Origin, Batching::All, curator),
+        chain("chain, penalty, shares", penalty, Start::Prior, Batching::All, shares),
+        chain("chain, langevin", Sampler::Langevin { step: 1e-6 }, Start::Prior, some, nobody),
+        chain("chain, hamiltonian", hamiltonian, Start::Prior, Batching::All, nobody),
+    ]
+}
+
+/// A chain of three iterations.
+pub(crate) fn chain(name: &str, sampler: Sampler, start: Start, batch: Batching, promise: Promise) -> Method {
+    let settings = Chain { sampler, iterations: 3, chains: 1, warm_up: 0, counts_as: None, start };
+    Method {
+        scheme: Scheme::Chain(settings),
+        rounds: Rounds::Count(settings.rounds()),
+        ..private(name, Solver::DpOptimisation, Schedule::Synchronous, Local { batch, ..adam(1) }, promise)
+    }
 }
 
 pub(crate) fn statistics(name: &str, rule: StatisticsRule, reading: StatisticsReading, promise: Promise) -> Method {
