@@ -5,6 +5,8 @@ mod arguments;
 mod clock;
 mod datasets;
 mod digits;
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that writes draws comes with the samplers"))]
+mod draws;
 mod explain;
 mod failure;
 mod fetch;

@@ -146,3 +146,19 @@ fn chains_that_disagree_in_place_or_scale_are_found() {
     let rhat = diagnose(&scales).unwrap()[0].convergence.unwrap().rhat;
     assert!(rhat > 1.05, "{rhat}");
 }
+
+/// ArviZ takes draws whose range is under 1e-15 for equal ones, and squares of draws of the size 1e-9 have such a range.
+#[test]
+fn diagnostics_do_not_depend_on_the_unit() {
+    let unit = libm::exp2(-40.0);
+    let scaled = |chain: Vec<f64>| chain.iter().map(|x| x * unit).collect();
+    let [ours, small] = [0, 1].map(|k| {
+        let chains = draws(5, 300).parameter(1);
+        let chains = if k == 0 { chains } else { chains.into_iter().map(scaled).collect() };
+        numbers(&diagnose(&Draws::new(vec!["x".into()], chains).unwrap()).unwrap()[0])
+    });
+    for k in 0..10 {
+        let of_the_unit = if [2, 3, 4].contains(&k) { 1.0 } else { unit };
+        assert!((small[k] / (ours[k] * of_the_unit) - 1.0).abs() < 1e-12, "number {k}: {} and {}", ours[k], small[k]);
+    }
+}
