@@ -7,8 +7,8 @@ use crate::{Opening, RunError, Seat, Shard, Stage, Terms};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::record::Tape;
 use privacy::{
-    BarkerGate, ChargeReceipt, Cohort, CuratorGate, Event, Gate, Grant, InMemory, Ledger, LocalGate, Mechanism, MemoryJournal, OpenGate,
-    Outgoing, PrivacyError, Sampling, ShareGate,
+    BarkerGate, ChargeReceipt, Cohort, CuratorGate, Event, Gate, Grant, InMemory, Ledger, LocalGate, Mechanism,
+    MemoryJournal, OpenGate, Outgoing, PrivacyError, Sampling, ShareGate,
 };
 
 /// Who adds up in this run, as a gate needs to know it.

@@ -300,9 +300,24 @@ impl<'a> Costing<'a> {
         let alternates = matches!(method.scheme, Scheme::Chain(chain) if chain.alternates());
         let completed = matches!(method.scheme, Scheme::Chain(chain) if chain.completes());
         if completed && clients.len() > 1 {
-            return refuse("no site knows the variance of all sites' batches: with several sites the test's noise is fixed");
+            return refuse(
+                "no site knows the variance of all sites' batches: with several sites the test's noise is fixed",
+            );
         }
-        Ok(Self { promise, batch, clip, grain, releases, trust, cohort, opening, alternates, completed, asked, numbers })
+        Ok(Self {
+            promise,
+            batch,
+            clip,
+            grain,
+            releases,
+            trust,
+            cohort,
+            opening,
+            alternates,
+            completed,
+            asked,
+            numbers,
+        })
     }
 
     /// The plan of every client. Clients on equal terms are costed once.

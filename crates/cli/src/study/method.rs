@@ -8,7 +8,7 @@ use super::typed::{
     MethodAsTyped, NoiseWord, RatesWord, RepairAsTyped, RoundsAsTyped, ScheduleWord, SolverWord,
 };
 use super::unroll::Named;
-use super::{noise_aware, promise, statistics};
+use super::{chain, noise_aware, promise, statistics};
 use inference::settings::{
     Aggregator, Batching, Chart, CommitteePrior, Covariance, Curvature, Damping, FactorRule, Gradients, Local, Method,
     NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme, Solver,
@@ -37,7 +37,7 @@ impl At<'_> {
     /// Who is asked when.
     pub(super) fn schedule(&self) -> ScheduleWord {
         let usual = match self.typed.algorithm {
-            AlgorithmWord::Statistics => ScheduleWord::Synchronous,
+            AlgorithmWord::Statistics | AlgorithmWord::Chain => ScheduleWord::Synchronous,
             _ => ScheduleWord::Sequential,
         };
         self.typed.schedule.unwrap_or(usual)
@@ -71,6 +71,8 @@ fn method(at: &At<'_>) -> Result<Method, Fault> {
     let (solver, local) = match (scheme, &typed.local) {
         (Scheme::NoiseAware(_), _) => (noise_aware::solver(at)?, noise_aware::local()),
         (Scheme::Statistics(_), _) => (Solver::Likelihood, statistics::local().0),
+        (Scheme::Chain(_), _) if typed.privacy.is_some() => (Solver::DpOptimisation, chain::local(at).0),
+        (Scheme::Chain(_), _) => (Solver::Clear, chain::local(at).0),
         (_, Some(given)) => (solver(at)?, local(at, given)?),
         (_, None) => {
             let hint = "for example local = { steps = 10, rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }";
@@ -80,6 +82,7 @@ fn method(at: &At<'_>) -> Result<Method, Fault> {
     let promise = promise::of(at, solver)?;
     let covariance = match typed.covariance {
         _ if matches!(scheme, Scheme::Statistics(_)) => statistics::local().1,
+        None if matches!(scheme, Scheme::Chain(_)) => chain::local(at).1,
         Some(CovarianceWord::MeanField) | None => Covariance::MeanField,
         Some(CovarianceWord::Full) => Covariance::Full,
     };
@@ -126,6 +129,13 @@ fn scheme(at: &At<'_>) -> Result<Scheme, Fault> {
             "S011",
             "these are constants of sufficient statistics",
             "leave them out, or use algorithm = \"statistics\"",
+        )),
+        AlgorithmWord::Chain => Ok(Scheme::Chain(chain::settings(at)?)),
+        _ if at.typed.chain.is_some() => Err(at.fault(
+            "chain",
+            "S011",
+            "these are constants of a chain",
+            "leave them out, or use algorithm = \"chain\"",
         )),
         AlgorithmWord::Pvi => Ok(Scheme::Pvi),
         AlgorithmWord::GlobalVi => Ok(Scheme::GlobalVi),
@@ -220,6 +230,9 @@ pub(super) fn check_model(
 
 /// Solvers with the optimisers, families and algorithms that they cannot have.
 fn check_solver(at: &At<'_>, scheme: Scheme, solver: Solver, family: Covariance, local: &Local) -> Result<(), Fault> {
+    if matches!(scheme, Scheme::Chain(_)) {
+        return Ok(());
+    }
     let natural = local.optimiser == Optimiser::Natural;
     let stepwise = matches!(solver, Solver::DpOptimisation | Solver::Hybrid(_));
     let by_gradient = stepwise || scheme == Scheme::GlobalVi;
@@ -311,6 +324,9 @@ fn schedule(at: &At<'_>) -> Result<Schedule, Fault> {
 fn rounds(at: &At<'_>, scheme: Scheme, promise: Option<&Promise>) -> Result<Rounds, Fault> {
     if let Scheme::Statistics(statistics) = scheme {
         return Ok(Rounds::Count(inference::plan::statistics_rounds(&statistics.rule)));
+    }
+    if let Scheme::Chain(chain) = scheme {
+        return Ok(Rounds::Count(chain.rounds()));
     }
     let counted = match at.typed.rounds {
         Some(RoundsAsTyped::Word(_)) => return until_spent(at, scheme, promise),

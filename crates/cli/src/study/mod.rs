@@ -3,6 +3,7 @@
 mod assumed;
 mod at_sites;
 mod bounded;
+mod chain;
 mod check;
 pub(crate) mod codes;
 mod columns;

@@ -1,5 +1,6 @@
 //! The promise of a method as meant: unit, relation, budget, bound, noise and who is trusted, where they fit together.
 
+use super::chain;
 use super::fault::Fault;
 use super::method::At;
 use super::typed::{
@@ -79,7 +80,8 @@ fn delta(at: &At<'_>, typed: &PrivacyAsTyped) -> Result<DeltaRule, Fault> {
 fn clip(at: &At<'_>, typed: &PrivacyAsTyped, solver: Solver) -> Result<Clip, Fault> {
     let hint = "for example clip = 2.0";
     let Some(clip) = typed.clip else {
-        if at.typed.algorithm == AlgorithmWord::Statistics {
+        let ratios = at.typed.algorithm == AlgorithmWord::Chain && !chain::clips_gradients(at);
+        if at.typed.algorithm == AlgorithmWord::Statistics || ratios {
             return Ok(Clip::Fixed(checked(at, "clip", hint, NormBound::new(1.0))?));
         }
         return Err(at.fault(
@@ -93,6 +95,10 @@ fn clip(at: &At<'_>, typed: &PrivacyAsTyped, solver: Solver) -> Result<Clip, Fau
         _ if at.typed.algorithm == AlgorithmWord::Statistics => {
             let why = "the bound of a row's statistics follows from the rule";
             Err(at.fault("privacy.clip", "S011", why, "leave clip out; `statistics` has bound and radius"))
+        }
+        _ if at.typed.algorithm == AlgorithmWord::Chain && !chain::clips_gradients(at) => {
+            let why = "the bound of a row's log-ratio follows from the noise";
+            Err(at.fault("privacy.clip", "S011", why, "leave clip out"))
         }
         ClipAsTyped::Bound(bound) => Ok(Clip::Fixed(checked(at, "clip", hint, NormBound::new(bound))?)),
         ClipAsTyped::TimesRate(_) if !matches!(solver, Solver::DpOptimisation | Solver::Hybrid(_)) => {

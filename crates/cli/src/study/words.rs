@@ -6,13 +6,13 @@ use crate::digits::shortest;
 use inference::results::SecureSumResult;
 use inference::settings::{
     Aggregator, Batching, Claim, CommitteePrior, Covariance, Curvature, DeltaRule, Deviations, FactorRule, Gradients,
-    Hybrid, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Repair, Rounds, Schedule, Scheme,
-    SecureNoise, SecureSum, Solver, Statistics, StatisticsReading, StatisticsRule,
+    Hybrid, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Repair, Rounds, Sampler, Schedule,
+    Scheme, SecureNoise, SecureSum, Solver, Statistics, StatisticsReading, StatisticsRule,
 };
 use inference::{Expectation, Partition, Predictive, Skew, Split};
 use privacy::{Adjacency, ShareNoise, Unit};
 
-/// `pvi`, `committee`, `global-vi`, `noise-aware`, `statistics`.
+/// `pvi`, `committee`, `global-vi`, `noise-aware`, `statistics`, `chain`.
 pub(crate) fn algorithm(scheme: Scheme) -> &'static str {
     match scheme {
         Scheme::Pvi => "pvi",
@@ -20,6 +20,7 @@ pub(crate) fn algorithm(scheme: Scheme) -> &'static str {
         Scheme::GlobalVi => "global-vi",
         Scheme::NoiseAware(_) => "noise-aware",
         Scheme::Statistics(_) => "statistics",
+        Scheme::Chain(_) => "chain",
     }
 }
 
@@ -42,10 +43,21 @@ pub(crate) fn does(method: &Method) -> String {
     let solver = match method.scheme {
         Scheme::NoiseAware(_) => "residuals",
         Scheme::Statistics(statistics) => rule(&statistics.rule),
+        Scheme::Chain(chain) => sampler(&chain.sampler),
         _ => solver(method.solver),
     };
     let own = if method.site_intercept.is_some() { ", site intercept" } else { "" };
     format!("{solver}{own}")
+}
+
+/// The sampler's name.
+fn sampler(sampler: &Sampler) -> &'static str {
+    match sampler {
+        Sampler::Barker { .. } => "barker",
+        Sampler::Penalty { .. } => "penalty",
+        Sampler::Langevin { .. } => "langevin",
+        Sampler::Hamiltonian { .. } => "hamiltonian",
+    }
 }
 
 /// The rule's name.

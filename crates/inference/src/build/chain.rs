@@ -1,7 +1,9 @@
 //! From the settings of a chain to its parts: the scales of every site's sums, and the kernel that knows their noise.
 
 use crate::algorithm::GlobalVi;
-use crate::algorithm::chain::{Barker, Beginning, Chain, Hamiltonian, Kernel, Langevin, Missing, Penalty, Scales, Target};
+use crate::algorithm::chain::{
+    Barker, Beginning, Chain, Hamiltonian, Kernel, Langevin, Missing, Penalty, Scales, Target,
+};
 use crate::chain::Correction;
 use crate::client::Summing;
 use crate::settings::{Chain as Settings, Local, Optimiser, Sampler, Start, TestNoise};
@@ -25,7 +27,8 @@ pub(super) fn chain(
     let temper = settings.counts_as.map_or(1.0, |rows| rows as f64 / all);
     let noise = Noise { terms, openings, summing, temper };
     let scales = (0..terms.len()).map(|m| noise.scales(m, &settings.sampler)).collect();
-    let (iterations, warm_up, start) = (settings.iterations, settings.warm_up, beginning(settings, problem, &noise, local));
+    let (iterations, warm_up, start) =
+        (settings.iterations, settings.warm_up, beginning(settings, problem, &noise, local));
     let key = Sha256::new().chain_update(b"coins of a chain").chain_update(seed.to_le_bytes()).finalize().into();
     let kernel = kernel(&settings.sampler, &noise)?;
     Ok(Chain { problem: problem.clone(), target, kernel, iterations, warm_up, start, scales, key })

@@ -2,9 +2,7 @@
 
 use super::refuse;
 use crate::RunError;
-use crate::settings::{
-    Aggregator, Batching, Chain, Method, Noise, Promise, Sampler, Schedule, Scheme, Solver, Start,
-};
+use crate::settings::{Aggregator, Batching, Chain, Method, Noise, Promise, Sampler, Schedule, Scheme, Solver, Start};
 use privacy::{Adjacency, Mechanism, PrivacyError, Sampling, Steps, Unit, VarianceSlack};
 
 /// Refuses what no chain can do, private or not.

@@ -7,12 +7,12 @@ pub(crate) mod variants;
 use chacha20::ChaCha20Rng;
 use inference::algorithm::Protocol;
 use inference::message::{Ask, Delivery, Direct, Link, Receipt};
-use inference::settings::{Chain, Sampler, Start, TestNoise};
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Curvature, Damping, DeltaRule, Deviations,
     FactorRule, Gradients, Hybrid, Local, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Readout,
     Repair, Rounds, Schedule, Scheme, SecureNoise, SecureSum, Solver, Statistics, StatisticsReading, StatisticsRule,
 };
+use inference::settings::{Chain, Sampler, Start, TestNoise};
 use inference::solve::{Prior, Problem, Task};
 use inference::{
     Client, Family, Keys, Linear, Logistic, Model, Network, Output, RecordId, Row, Rows, RunError, Shard, Simulation,
@@ -239,7 +239,8 @@ pub(crate) fn chain_methods() -> Vec<Method> {
     let nodes = promise(1.0, secure(SecureNoise::Nodes, 0, 0));
     let shares = promise(1.0, secure(SecureNoise::Clients(ShareNoise::DiscreteGaussian), 0, 0));
     let fixed = TestNoise::Fixed { variance: 2.0 };
-    let (barker, penalty) = (Sampler::Barker { step: 0.2, noise: fixed }, Sampler::Penalty { step: 0.2, variance: 1.0 });
+    let (barker, penalty) =
+        (Sampler::Barker { step: 0.2, noise: fixed }, Sampler::Penalty { step: 0.2, variance: 1.0 });
     let hamiltonian = Sampler::Hamiltonian { step: 0.1, leaps: 2, variance: 1.0, share: 0.4 };
     let learnt = Start::Variational { rounds: 2, share: 0.3, learning_rate: 0.1 };
     let some = Batching::WithoutReplacement(3);

@@ -1,6 +1,7 @@
 //! `[[method]]` as typed: the words for what is asked, how it is solved and when it ends.
 
 use super::PrivacyAsTyped;
+use crate::study::chain::ChainAsTyped;
 use crate::study::hybrid::OpeningAsTyped;
 use crate::study::statistics::StatisticsAsTyped;
 use serde::Deserialize;
@@ -19,7 +20,7 @@ pub(crate) struct MethodAsTyped {
     pub(crate) parts: Option<u32>,
     /// hybrid: its analytic updates.
     pub(crate) opening: Option<OpeningAsTyped>,
-    /// Sequential, and synchronous for statistics, where it is left out.
+    /// Sequential, and synchronous for statistics and chains, where it is left out.
     pub(crate) schedule: Option<ScheduleWord>,
     /// asynchronous: how often clients come back.
     pub(crate) rates: Option<RatesWord>,
@@ -27,7 +28,7 @@ pub(crate) struct MethodAsTyped {
     /// Most rounds of a method that goes on until the budget is spent.
     pub(crate) at_most: Option<u64>,
     pub(crate) damping: Option<f64>,
-    /// Mean-field, and full for statistics, where it is left out.
+    /// Mean-field, and full for statistics and chains, where it is left out.
     pub(crate) covariance: Option<CovarianceWord>,
     #[serde(default)]
     pub(crate) factor: FactorWord,
@@ -38,6 +39,8 @@ pub(crate) struct MethodAsTyped {
     pub(crate) noise_aware: Option<NoiseAwareAsTyped>,
     /// statistics: its rule and constants.
     pub(crate) statistics: Option<StatisticsAsTyped>,
+    /// chain: its sampler and constants.
+    pub(crate) chain: Option<ChainAsTyped>,
     /// An intercept of each site's own.
     pub(crate) site_intercept: Option<SiteInterceptAsTyped>,
     pub(crate) privacy: Option<PrivacyAsTyped>,
@@ -60,6 +63,7 @@ pub(crate) enum AlgorithmWord {
     GlobalVi,
     NoiseAware,
     Statistics,
+    Chain,
 }
 
 /// `noise_aware`
