@@ -57,7 +57,7 @@ impl SyntheticSearch {
             return Err(RunError::Settings { what });
         }
         let mut rng = ChaCha8Rng::from_seed(seed);
-        let mut errors = vec![Vec::with_capacity(REPEATS); GRID * GRID];
+        let mut errors = vec![Vec::new(); GRID * GRID];
         for _ in 0..REPEATS {
             let data = Synthetic::draw(self, &mut rng);
             let mut noise = vec![0.0; linalg::packed(self.inputs) + self.inputs];
