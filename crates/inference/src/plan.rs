@@ -411,7 +411,8 @@ impl<'a> Costing<'a> {
 
     /// The least multiplier with which a plan fits.
     ///
-    /// A ledger that adds up charge by charge rounds up each time: a billionth more noise covers that.
+    /// A ledger that adds up charge by charge (Skellam shares, alternating kinds) rounds up each time: a billionth more noise
+    /// covers that.
     fn calibrated(
         &self,
         plan_of: &dyn Fn(NoiseMultiplier) -> Result<Vec<Event>, PrivacyError>,
@@ -420,7 +421,8 @@ impl<'a> Costing<'a> {
         let plan = plan_of(NoiseMultiplier::new(1.0)?)?;
         let Some(last) = plan.last() else { return NoiseMultiplier::new(1.0) };
         let z = calibrate::calibrate(self.claimant(last), plan_of, self.promise.epsilon, delta)?;
-        if self.cohort.is_some() || self.alternates { NoiseMultiplier::new(z.get() * (1.0 + 1e-9)) } else { Ok(z) }
+        let added_up = self.alternates || matches!(self.cohort, Some((_, ShareNoise::Skellam)));
+        if added_up { NoiseMultiplier::new(z.get() * (1.0 + 1e-9)) } else { Ok(z) }
     }
 
     /// How many updates fit after what came before, up to what is asked.

@@ -254,9 +254,9 @@ pub(crate) fn chain_methods() -> Vec<Method> {
     ]
 }
 
-/// A chain of three iterations.
+/// A chain of a few iterations: some proposal of each is accepted.
 pub(crate) fn chain(name: &str, sampler: Sampler, start: Start, batch: Batching, promise: Promise) -> Method {
-    let settings = Chain { sampler, iterations: 3, chains: 1, warm_up: 0, counts_as: None, start };
+    let settings = Chain { sampler, iterations: 12, chains: 1, warm_up: 0, counts_as: None, start };
     Method {
         scheme: Scheme::Chain(settings),
         rounds: Rounds::Count(settings.rounds()),

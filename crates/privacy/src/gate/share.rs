@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShareNoise {
-    /// Discrete Gaussian: the sum is nearly one, and zCDP with a term for the difference adds it up.
+    /// Discrete Gaussian: the sum is nearly one, and costs what Gaussian noise costs and a little in δ.
     DiscreteGaussian,
     /// Skellam: the sum is Skellam exactly, and Rényi divergences of integer orders add up.
     Skellam,

@@ -61,8 +61,8 @@ impl NodeRecord {
     /// Keeps this record in the place of an earlier one; the same one again changes nothing.
     ///
     /// Refused are an older one ([`SumError::Past`]), one of a round that was published in another attempt
-    /// ([`SumError::Published`]), another partial sum in one session ([`SumError::Conflict`]), and one of another run or
-    /// other terms. So what is kept only moves forward, in whatever order records come, and of a machine that was
+    /// ([`SumError::Published`]), another partial sum in one session ([`SumError::Conflict`]), one of another run, and one of
+    /// other terms in the same session; a later session may have other terms. So what is kept only moves forward, in whatever order records come, and of a machine that was
     /// overtaken by a later attempt nothing leaves.
     pub fn replace(self, kept: &mut Option<Self>) -> Result<(), SumError> {
         if let Some(last) = kept {
