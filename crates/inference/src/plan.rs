@@ -2,20 +2,23 @@
 
 mod chain;
 mod conjugate;
+mod lengths;
 mod opening;
 mod possible;
 mod shares;
 
 pub use conjugate::statistics_rounds;
+pub use lengths::seed_bytes;
 pub use opening::PlannedStage;
 
+use lengths::{Numbers, message_bytes, summed};
 use opening::Opening;
 use possible::{coherent, possible};
 
 use crate::RunError;
 use crate::settings::{
-    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Gradients, Method, Noise, Promise, Rounds, Schedule,
-    Scheme, SecureNoise, SecureSum, Solver, Statistics, StatisticsRule,
+    Aggregator, Batching, Claim, Clip, DeltaRule, Method, Noise, Promise, Rounds, Schedule, Scheme, SecureNoise,
+    SecureSum, Solver,
 };
 use privacy::accounting::moments::Moments;
 use privacy::accounting::{Pld, calibrate, steps};
@@ -23,17 +26,6 @@ use privacy::{
     Accountant, Cohort, Delta, Event, Filter, Grain, Grant, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError,
     Sampling, SamplingRate, Shape, ShareNoise, Steps, Trust, Unit, sensitivity_factor,
 };
-
-/// Bytes of one number in a message, without its envelope.
-const BYTES_OF_A_NUMBER: u64 = 8;
-
-/// Bytes of a seed, which stands for the share of a compute node.
-const BYTES_OF_A_SEED: u64 = 16;
-
-/// Bytes of seeds that a client sends in one message of a secure sum: one to each node but the one that gets numbers.
-pub fn seed_bytes(nodes: u32) -> u64 {
-    BYTES_OF_A_SEED * u64::from(nodes.saturating_sub(1))
-}
 
 /// A method, planned for clients of declared sizes.
 #[derive(Debug, Clone, PartialEq)]
@@ -148,19 +140,6 @@ pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<Method
     Ok(MethodPlan { clients: planned, rounds, messages, bytes_per_message })
 }
 
-/// Bytes of the largest message of a client: rows that are noised one by one, or one sum.
-fn message_bytes(method: &Method, clients: &[u64], dimension: usize) -> u64 {
-    let numbers = match summed(method, dimension) {
-        Numbers::PerRow(numbers) => (numbers as u64).saturating_mul(clients.iter().copied().max().unwrap_or(0)),
-        Numbers::Fixed(_) => numbers(method, dimension) as u64,
-    };
-    let seeds = match method.promise.map(|promise| promise.aggregator) {
-        Some(Aggregator::SecureSum(SecureSum { nodes, .. })) => seed_bytes(nodes),
-        _ => 0,
-    };
-    BYTES_OF_A_NUMBER.saturating_mul(numbers).saturating_add(seeds)
-}
-
 /// Refuses a method that no clients and no data could carry out: what [`plan`] refuses before it counts.
 pub fn check(method: &Method) -> Result<(), RunError> {
     coherent(method)?;
@@ -169,31 +148,6 @@ pub fn check(method: &Method) -> Result<(), RunError> {
     match &method.promise {
         Some(promise) => possible(method, promise).and_then(|()| released(method).map(|_| ())),
         None => Ok(()),
-    }
-}
-
-/// Length of a vector of natural parameters: d of Λμ, and the precision's.
-fn numbers(method: &Method, dimension: usize) -> usize {
-    let triangle = |d: usize| d.saturating_mul(d.saturating_add(1)) / 2;
-    match (method.scheme, method.covariance) {
-        (Scheme::NoiseAware(settings), _) => settings.numbers(dimension),
-        (Scheme::Chain(chain), _) => chain.numbers(dimension),
-        (Scheme::Statistics(Statistics { rule: StatisticsRule::RowNorm { .. }, .. }), _) => {
-            triangle(dimension.saturating_add(1))
-        }
-        (_, Covariance::MeanField) => dimension.saturating_mul(2),
-        (_, Covariance::Full) => dimension.saturating_add(triangle(dimension)),
-    }
-}
-
-/// Length of a released sum: of natural parameters, or of gradients.
-fn summed(method: &Method, dimension: usize) -> Numbers {
-    match (method.scheme, method.solver) {
-        (Scheme::Statistics(Statistics { rule: StatisticsRule::Inputs { .. }, .. }), _) => {
-            Numbers::PerRow(dimension.saturating_add(1))
-        }
-        (_, Solver::DpOptimisation) if method.local.gradients == Gradients::Aligned => Numbers::Fixed(dimension),
-        _ => Numbers::Fixed(numbers(method, dimension)),
     }
 }
 
@@ -252,15 +206,6 @@ struct Costing<'a> {
     /// Most updates that a client is asked for, after the opening.
     asked: u64,
     numbers: Numbers,
-}
-
-/// Length of a released sum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Numbers {
-    /// The same for all clients.
-    Fixed(usize),
-    /// So many for each row of a client.
-    PerRow(usize),
 }
 
 /// What may differ from client to client.

@@ -43,6 +43,28 @@ fn with(numbers: &[f64], at: usize, number: f64) -> Vec<f64> {
     changed
 }
 
+/// Steps that a chain never makes.
+fn wrong_steps(right: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let of = |question: ChainQuestion| postcard::to_allocvec(&ChainAsked::Step(question)).unwrap();
+    let slope = |at: Vec<f64>| of(ChainQuestion::Slope { at });
+    let ratio = |from: Vec<f64>, to: Vec<f64>| of(ChainQuestion::Ratio { from, to });
+    let theta = vec![0.1; 5];
+    let (short, odd, far) = (theta[1..].to_vec(), with(&theta, 1, f64::NAN), with(&theta, 4, f64::INFINITY));
+    let cut = ("cut off", right[..right.len() - 1].to_vec());
+    match postcard::from_bytes(right).unwrap() {
+        ChainAsked::Step(ChainQuestion::Slope { .. }) => {
+            vec![cut, ("a parameter less", slope(short)), ("not a number", slope(odd)), ("infinite", slope(far))]
+        }
+        _ => vec![
+            cut,
+            ("a parameter less", ratio(short, theta.clone())),
+            ("a parameter more", ratio(theta.clone(), vec![0.1; 6])),
+            ("not a number", ratio(odd, theta.clone())),
+            ("infinite", ratio(theta, far)),
+        ],
+    }
+}
+
 /// Questions that a method never asks: cut off, too long, of another dimension, not finite, against their own law.
 fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let mut all = vec![("a byte too many", [right, &[0]].concat())];
@@ -96,28 +118,7 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
                 all.push(("moments that the rule has not", of(Question { about: About::Moments, ..q })));
             }
         }
-        Scheme::Chain(_) => {
-            let asked: ChainAsked = postcard::from_bytes(right).unwrap();
-            let of = |question: ChainQuestion| postcard::to_allocvec(&ChainAsked::Step(question)).unwrap();
-            let theta = vec![0.1; 5];
-            let slope = |at: Vec<f64>| of(ChainQuestion::Slope { at });
-            let ratio = |from: Vec<f64>, to: Vec<f64>| of(ChainQuestion::Ratio { from, to });
-            all.push(("cut off", right[..right.len() - 1].to_vec()));
-            if matches!(asked, ChainAsked::Step(ChainQuestion::Slope { .. })) {
-                all.extend([
-                    ("a parameter less", slope(theta[1..].to_vec())),
-                    ("not a number", slope(with(&theta, 1, f64::NAN))),
-                    ("infinite", slope(with(&theta, 4, f64::INFINITY))),
-                ]);
-            } else {
-                all.extend([
-                    ("a parameter less", ratio(theta[1..].to_vec(), theta.clone())),
-                    ("a parameter more", ratio(theta.clone(), vec![0.1; 6])),
-                    ("not a number", ratio(with(&theta, 1, f64::NAN), theta.clone())),
-                    ("infinite", ratio(theta.clone(), with(&theta, 4, f64::INFINITY))),
-                ]);
-            }
-        }
+        Scheme::Chain(_) => all.extend(wrong_steps(right)),
         Scheme::GlobalVi => {
             let (mean, deviation): (Vec<f64>, Vec<f64>) = postcard::from_bytes(right).unwrap();
             all.extend([

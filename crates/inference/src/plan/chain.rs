@@ -19,9 +19,13 @@ pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
         return refuse("a chain has at least one iteration after its warm-up");
     }
     numbers(&sampler)?;
-    if let Start::Variational { share, learning_rate, rounds } = chain.start
-        && (!(share > 0.0 && share < 1.0) || !(learning_rate > 0.0) || rounds == 0)
-    {
+    let startable = match chain.start {
+        Start::Origin | Start::Prior => true,
+        Start::Variational { share, learning_rate, rounds } => {
+            share > 0.0 && share < 1.0 && learning_rate > 0.0 && rounds > 0
+        }
+    };
+    if !startable {
         return refuse(
             "a variational start has rounds, a learning rate over 0 and a share of the budget between 0 and 1",
         );

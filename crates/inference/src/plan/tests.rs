@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::settings::{
-    Chart, Curvature, Damping, FactorRule, Gradients, Hybrid, Local, NoiseAware, NoiseReading, Optimiser, Rates,
-    Readout, Repair, SecureNoise, SecureSum,
+    Chart, Covariance, Curvature, Damping, FactorRule, Gradients, Hybrid, Local, NoiseAware, NoiseReading, Optimiser,
+    Rates, Readout, Repair, SecureNoise, SecureSum,
 };
 use privacy::{Adjacency, Epsilon, Ledger, MemoryJournal};
 
