@@ -194,8 +194,10 @@ fn check_aggregator(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<()
     if promise.aggregator == Aggregator::None {
         return Ok(());
     }
-    let global =
-        matches!(at.typed.algorithm, AlgorithmWord::GlobalVi | AlgorithmWord::NoiseAware | AlgorithmWord::Statistics);
+    let global = matches!(
+        at.typed.algorithm,
+        AlgorithmWord::GlobalVi | AlgorithmWord::NoiseAware | AlgorithmWord::Statistics | AlgorithmWord::Chain
+    );
     let why = match solver {
         _ if global => None,
         Solver::DpOptimisation => Some(
@@ -207,7 +209,7 @@ fn check_aggregator(at: &At<'_>, promise: &Promise, solver: Solver) -> Result<()
         _ => None,
     };
     if let Some(why) = why {
-        let hint = "use aggregator = \"none\"; with an aggregator use average, virtual or perturb, global-vi, noise-aware or statistics";
+        let hint = "use aggregator = \"none\"; with an aggregator use average, virtual or perturb, global-vi, noise-aware, statistics or chain";
         return Err(at.fault("privacy.aggregator", "S007", why, hint));
     }
     if at.schedule() != ScheduleWord::Synchronous {
