@@ -70,6 +70,8 @@ pub(crate) enum Command {
     },
     /// Simulate a study, and write its results and report
     Run(RunArguments),
+    /// Draw from the posterior by the chains of a study, and write the draws as Stan CSV and Arrow
+    Sample(RunArguments),
     /// Run a published table again, beside the paper's numbers
     Reproduce(ReproduceArguments),
     /// Predict new rows from the posterior of a run
@@ -100,7 +102,7 @@ pub(crate) enum Command {
     },
 }
 
-/// The arguments of `posterity run`.
+/// The arguments of `posterity run` and `posterity sample`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     /// The study

@@ -5,7 +5,6 @@ mod arguments;
 mod clock;
 mod datasets;
 mod digits;
-#[cfg_attr(not(test), expect(dead_code, reason = "the command that writes draws comes with the samplers"))]
 mod draws;
 mod explain;
 mod failure;
@@ -45,6 +44,7 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Check { study } => study::check(study, arguments.json),
         Command::Plan { study } => study::plan(study, arguments.json),
         Command::Run(asked) => study::run(asked, arguments.json),
+        Command::Sample(asked) => study::sample(asked, arguments.json),
         Command::Reproduce(asked) => study::reproduce(asked, arguments.json),
         Command::Predict(asked) => study::predict(asked, arguments.json),
         Command::Datasets { asked } => datasets(asked, arguments.json),

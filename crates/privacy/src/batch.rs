@@ -156,25 +156,61 @@ fn word(number: &BigUint, scale: u64, place: u64) -> u64 {
     ((number << (64 * (place + 1))) >> scale).iter_u64_digits().next().unwrap_or(0)
 }
 
-/// A uniform subset of fixed size (Floyd's method), in increasing order.
+/// A uniform subset of fixed size (Floyd's method), in increasing order. Its cost does not grow with the number of rows.
 fn subset(rng: &mut impl Rng, size: usize, of: usize, into: &mut Vec<usize>) {
-    let mut chosen = std::collections::BTreeSet::new();
+    let mut seen = Seen::with_room_for(size);
     for last in of - size..of {
         let candidate = below(rng, last as u64 + 1) as usize;
-        if !chosen.insert(candidate) {
-            chosen.insert(last);
+        // `last` was out of reach until now: it cannot be among those seen.
+        into.push(if seen.insert(candidate) { candidate } else { last });
+        if into.last() == Some(&last) {
+            seen.insert(last);
         }
     }
-    into.extend(chosen);
+    into.sort_unstable();
 }
 
-/// A uniform integer under `limit`, exactly, by rejection.
+/// Row numbers, in a table of at least twice as many slots, searched from where a row's hash points to.
+struct Seen {
+    slots: Vec<usize>,
+    shift: u32,
+}
+
+impl Seen {
+    /// No row's number.
+    const FREE: usize = usize::MAX;
+
+    fn with_room_for(rows: usize) -> Self {
+        let slots = (2 * rows.max(1)).next_power_of_two();
+        Self { slots: vec![Self::FREE; slots], shift: 64 - slots.trailing_zeros() }
+    }
+
+    /// Puts a row in, and says whether it is new.
+    fn insert(&mut self, row: usize) -> bool {
+        // 2⁶⁴ over the golden ratio: neighbours land far apart (Knuth, volume 3, section 6.4).
+        let mut at = ((row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
+        loop {
+            match self.slots[at] {
+                found if found == row => return false,
+                Self::FREE => {
+                    self.slots[at] = row;
+                    return true;
+                }
+                _ => at = (at + 1) & (self.slots.len() - 1),
+            }
+        }
+    }
+}
+
+/// A uniform integer under `limit`, exactly, by rejection (Lemire 2019, arXiv:1805.10941).
+///
+/// Of the 2⁶⁴ products u·limit, those whose low word is under 2⁶⁴ mod `limit` are too many for their high words.
 fn below(rng: &mut impl Rng, limit: u64) -> u64 {
-    let excess = (u64::MAX % limit + 1) % limit;
     loop {
-        let u = rng.next_u64();
-        if u <= u64::MAX - excess {
-            return u % limit;
+        let product = u128::from(rng.next_u64()) * u128::from(limit);
+        let low = product as u64;
+        if low >= limit || low >= limit.wrapping_neg() % limit {
+            return (product >> 64) as u64;
         }
     }
 }

@@ -5,7 +5,7 @@ use super::state::Finished;
 use crate::failure::Failure;
 use inference::results::DataSummary;
 use inference::settings::Method;
-use inference::{Observer, Prediction};
+use inference::{Observer, Prediction, Record};
 
 /// One thing to run for each seed.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +53,9 @@ pub(crate) trait Engine {
 
     /// The schema of the rows, in TOML; none where there are no others to predict.
     fn data_schema(&self) -> Option<String>;
+
+    /// Runs one piece of work with one seed, and keeps all of it.
+    fn record(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Record, Failure>;
 
     /// Runs one piece of work with one seed.
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure>;

@@ -26,6 +26,7 @@ mod progress;
 mod promise;
 mod reproduce;
 mod run;
+mod sample;
 mod simulator;
 mod sites;
 mod state;
@@ -46,7 +47,7 @@ pub(crate) use store::unfinished;
 use crate::arguments::{PredictArguments, ReproduceArguments, RunArguments};
 use crate::failure::Failure;
 use meant::Study;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// `posterity check`
 pub(crate) fn check(path: &Path, json: bool) -> Result<String, Failure> {
@@ -74,6 +75,18 @@ pub(crate) fn plan(path: &Path, json: bool) -> Result<String, Failure> {
 
 /// `posterity run`
 pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failure> {
+    let (study, engine, out) = opened(arguments)?;
+    run::run(&study, engine.as_ref(), &out, json)
+}
+
+/// `posterity sample`
+pub(crate) fn sample(arguments: &RunArguments, json: bool) -> Result<String, Failure> {
+    let (study, engine, out) = opened(arguments)?;
+    sample::sample(&study, engine.as_ref(), &out.join("draws"), json)
+}
+
+/// A study of one data set and one partition, its engine, and where results go.
+fn opened(arguments: &RunArguments) -> Result<(Study, Box<dyn engine::Engine>, PathBuf), Failure> {
     let mut study = Study::open(&arguments.study)?;
     if let Some(seed) = arguments.seed {
         study.seeds = vec![seed];
@@ -86,7 +99,7 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
     }
     let engine = open(&study, folder(&arguments.study))?;
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
-    run::run(&study, engine.as_ref(), &out, json)
+    Ok((study, engine, out))
 }
 
 /// The engine of a study: on rows of a file, or on made-up ones.

@@ -68,7 +68,7 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
 }
 
 /// Plans every method for the clients as they were dealt, so that what cannot be is refused before anything is run.
-fn plannable(study: &Study, data: &DataSummary, schema: Option<&str>) -> Result<(), Failure> {
+pub(super) fn plannable(study: &Study, data: &DataSummary, schema: Option<&str>) -> Result<(), Failure> {
     let classes = schema.and_then(|text| Schema::from_toml(text).ok()).and_then(|schema| schema.classes());
     let parameters = likelihood::parameters(&study.model.kind, classes, data.inputs.len()).unwrap_or(1);
     let rows: Vec<u64> = data.clients.iter().map(|client| client.rows as u64).collect();

@@ -106,12 +106,17 @@ impl Engine for Simulator {
     }
 
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure> {
-        let mut federation = self.federation(seed)?;
         let start = cpu_seconds();
+        let record = self.record(work, seed, observer)?;
+        Ok(in_units(finished(record, work.site_intercept(), cpu_seconds() - start), self.unit))
+    }
+
+    fn record(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Record, Failure> {
+        let mut federation = self.federation(seed)?;
         if work.site_intercept().is_some() {
             federation = federation.with_own_input();
         }
-        let record = worked(work, observer, |method| Simulation {
+        worked(work, observer, |method| Simulation {
             method,
             sites: &federation.sites,
             test: &federation.test,
@@ -119,8 +124,7 @@ impl Engine for Simulator {
             prior_precision: self.prior_precision,
             seed,
             data: self.dealt(),
-        })?;
-        Ok(in_units(finished(record, work.site_intercept(), cpu_seconds() - start), self.unit))
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use super::typed::{DataAsTyped, ModelAsTyped, ModelKind};
 use crate::clock::cpu_seconds;
 use crate::failure::Failure;
 use inference::results::{ClientSummary, DataSummary};
-use inference::{Drawn, Linear, Observer, Partition, Schema, Simulation, Split, SyntheticLinear};
+use inference::{Drawn, Linear, Observer, Partition, Record, Schema, Simulation, Split, SyntheticLinear};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -160,12 +160,17 @@ impl Engine for Made {
     }
 
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure> {
-        let mut drawn = self.draw(seed)?;
         let start = cpu_seconds();
+        let record = self.record(work, seed, observer)?;
+        Ok(finished(record, work.site_intercept(), cpu_seconds() - start))
+    }
+
+    fn record(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Record, Failure> {
+        let mut drawn = self.draw(seed)?;
         if work.site_intercept().is_some() {
             drawn.federation = drawn.federation.with_own_input();
         }
-        let record = worked(work, observer, |method| Simulation {
+        worked(work, observer, |method| Simulation {
             method,
             sites: &drawn.federation.sites,
             test: &drawn.federation.test,
@@ -173,7 +178,6 @@ impl Engine for Made {
             prior_precision: self.prior_precision,
             seed,
             data: self.digest(),
-        })?;
-        Ok(finished(record, work.site_intercept(), cpu_seconds() - start))
+        })
     }
 }

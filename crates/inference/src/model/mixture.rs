@@ -2,6 +2,7 @@
 
 use super::{Model, Point, Prediction, Scratch, Sink};
 use crate::family::as_natural;
+use crate::special::{exp, log_1p_of_unit};
 use crate::{Family, Gaussian, Rows, linalg};
 use privacy::PrivacyError;
 use std::f64::consts::PI;
@@ -44,11 +45,13 @@ impl Model for Mixture {
         let (rate, constant) = (0.5 / self.variance, -0.5 * libm::log(8.0 * PI * self.variance));
         let outcomes = rows.outcomes();
         into.clear();
-        into.extend(which.iter().map(|&i| {
-            let (a, b) = Self::off(theta, outcomes[i]);
+        into.extend(which.iter().map(|&i| outcomes[i]));
+        // A loop of its own, which becomes vector code.
+        for y in into {
+            let (a, b) = Self::off(theta, *y);
             let (a, b) = (rate * a * a, rate * b * b);
-            constant - a.min(b) + libm::log1p(libm::exp(-(a - b).abs()))
-        }));
+            *y = constant - a.min(b) + log_1p_of_unit(exp(-(a - b).abs()));
+        }
     }
 
     /// At the draw θ = μ: r·(y − θ₁) + (1 − r)·(y − θ₁ − θ₂) and (1 − r)·(y − θ₁ − θ₂), by the responsibility r, over v.

@@ -2,8 +2,8 @@
 
 use super::super::posterior::Marginals;
 use super::*;
-use inference::Observer;
 use inference::results::{ClientSummary, CurvePoint, DataSummary};
+use inference::{Observer, Record};
 use std::cell::RefCell;
 use std::path::PathBuf;
 
@@ -36,6 +36,10 @@ impl Engine for Fake {
 
     fn data_schema(&self) -> Option<String> {
         Some("outcome = 'y'".to_owned())
+    }
+
+    fn record(&self, _: Work<'_>, _: u64, _: &mut dyn Observer) -> Result<Record, Failure> {
+        Err(Failure::usage("nothing is drawn here", "use run"))
     }
 
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure> {

@@ -1,0 +1,166 @@
+//! `posterity sample`: the chains of a study, their draws as files, and how well they have mixed.
+
+use super::engine::{Engine, Work};
+use super::fault::Fault;
+use super::likelihood;
+use super::meant::Study;
+use super::progress::Progress;
+use super::run;
+use super::store::{file_name, write_whole};
+use crate::draws;
+use crate::failure::Failure;
+use inference::chain::{Convergence, Diagnostics, Draws, LEVELS, diagnose};
+use inference::settings::{Method, Scheme};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// File of what is said of the draws.
+const DIAGNOSTICS: &str = "diagnostics.json";
+
+/// One method with one seed.
+#[derive(Debug, Serialize)]
+struct Sampled {
+    method: String,
+    seed: u64,
+    chains: usize,
+    /// Iterations of a chain after its warm-up, which the files leave out.
+    iterations: usize,
+    /// Largest certified ε of a client; none without privacy.
+    epsilon: Option<f64>,
+    folder: PathBuf,
+    parameters: Vec<Described>,
+}
+
+/// One parameter of the draws: released numbers alone.
+#[derive(Debug, Serialize)]
+struct Described {
+    name: String,
+    mean: f64,
+    deviation: f64,
+    /// 5 %, 50 %, 95 %.
+    quantiles: [f64; 3],
+    /// None of a parameter that did not move.
+    rhat: Option<f64>,
+    bulk_ess: Option<f64>,
+    tail_ess: Option<f64>,
+    error_of_mean: Option<f64>,
+}
+
+impl From<Diagnostics> for Described {
+    fn from(of: Diagnostics) -> Self {
+        let convergence = |part: fn(&Convergence) -> f64| of.convergence.as_ref().map(part);
+        Self {
+            rhat: convergence(|c| c.rhat),
+            bulk_ess: convergence(|c| c.bulk),
+            tail_ess: convergence(|c| c.tail),
+            error_of_mean: convergence(|c| c.error_of_mean),
+            name: of.name,
+            mean: of.mean,
+            deviation: of.deviation,
+            quantiles: of.quantiles,
+        }
+    }
+}
+
+/// Runs all chains of a study and writes their draws.
+pub(crate) fn sample(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -> Result<String, Failure> {
+    let chains: Vec<&Method> =
+        study.methods.iter().filter(|method| matches!(method.scheme, Scheme::Chain(_))).collect();
+    if chains.is_empty() {
+        return Err(Fault {
+            code: "S009",
+            place: study.file.clone(),
+            message: "no method of this study draws".to_owned(),
+            hint: "use algorithm = \"chain\"; posterity run is for all other methods".to_owned(),
+        }
+        .into());
+    }
+    run::plannable(study, &engine.summary()?, engine.data_schema().as_deref())?;
+    let mut all = Vec::new();
+    for method in chains {
+        for &seed in &study.seeds {
+            all.push(one(study, method, seed, engine, out, json)?);
+        }
+    }
+    let path = out.join(DIAGNOSTICS);
+    let mut text =
+        serde_json::to_vec_pretty(&all).map_err(|error| cannot_write(&path, std::io::Error::other(error)))?;
+    text.push(b'\n');
+    write_whole(&path, &text).map_err(|source| cannot_write(&path, source))?;
+    if json {
+        return Ok(format!("{}\n", serde_json::to_string(&all).unwrap_or_default()));
+    }
+    let tables: Vec<String> = all.iter().map(table).collect();
+    Ok(format!("{}\ndiagnostics {}\n", tables.join("\n"), path.display()))
+}
+
+fn cannot_write(path: &Path, source: std::io::Error) -> Failure {
+    Failure::file("cannot write", path, source)
+}
+
+/// One method with one seed: run, written, described.
+fn one(
+    study: &Study,
+    method: &Method,
+    seed: u64,
+    engine: &dyn Engine,
+    out: &Path,
+    quiet: bool,
+) -> Result<Sampled, Failure> {
+    let mut progress = Progress::new(&method.name, seed, quiet);
+    let record = engine.record(Work::Method(method), seed, &mut progress)?;
+    progress.done("done");
+    let (inputs, schema) = (engine.summary()?.inputs, engine.data_schema());
+    let names = likelihood::names(&study.model.kind, &inputs, schema.as_deref().unwrap_or_default());
+    let epsilon = record.spending.iter().map(|client| client.certified).reduce(f64::max);
+    let draws = Draws::new(names, kept(method, record.chains, record.posterior.dimension()))?;
+    let folder = out.join(file_name(&method.name)).join(format!("seed-{seed}"));
+    for (name, bytes) in draws::files(&draws)? {
+        let path = folder.join(name);
+        write_whole(&path, &bytes).map_err(|source| cannot_write(&path, source))?;
+    }
+    let parameters = diagnose(&draws)?.into_iter().map(Described::from).collect();
+    let (chains, iterations) = (draws.chains(), draws.iterations());
+    Ok(Sampled { method: method.name.clone(), seed, chains, iterations, epsilon, folder, parameters })
+}
+
+/// Draws after the warm-up, of chains that were made to their end.
+fn kept(method: &Method, chains: Vec<Vec<f64>>, dimension: usize) -> Vec<Vec<f64>> {
+    let Scheme::Chain(settings) = method.scheme else { return chains };
+    let after = settings.warm_up as usize * dimension;
+    let longest = chains.iter().map(Vec::len).max().unwrap_or(0);
+    let whole = chains.into_iter().filter(|chain| chain.len() == longest && chain.len() > after);
+    whole.map(|mut chain| chain.split_off(after)).collect()
+}
+
+/// A table for people.
+fn table(of: &Sampled) -> String {
+    let promised = of.epsilon.map_or("no privacy".to_owned(), |epsilon| format!("ε at most {epsilon:.4}, certified"));
+    let mut text = format!(
+        "method      {}, seed {}: {} chains of {} draws after the warm-up; {promised}\n",
+        of.method, of.seed, of.chains, of.iterations
+    );
+    let width = of.parameters.iter().map(|p| p.name.chars().count()).max().unwrap_or(0).max(9);
+    let [low, _, high] = LEVELS.map(|level| format!("{} %", 100.0 * level));
+    text += &format!(
+        "{:width$}  {:>10} {:>10} {low:>10} {high:>10} {:>7} {:>8} {:>8} {:>9}\n",
+        "parameter", "mean", "deviation", "R-hat", "bulk ESS", "tail ESS", "error"
+    );
+    let or_dash = |number: Option<f64>, digits: usize| number.map_or("–".to_owned(), |x| format!("{x:.digits$}"));
+    for p in &of.parameters {
+        text += &format!(
+            "{:width$}  {:>10.4} {:>10.4} {:>10.4} {:>10.4} {:>7} {:>8} {:>8} {:>9}\n",
+            p.name,
+            p.mean,
+            p.deviation,
+            p.quantiles[0],
+            p.quantiles[2],
+            or_dash(p.rhat, 3),
+            or_dash(p.bulk_ess, 0),
+            or_dash(p.tail_ess, 0),
+            or_dash(p.error_of_mean, 4)
+        );
+    }
+    text += &format!("draws       {}\n", of.folder.display());
+    text
+}
