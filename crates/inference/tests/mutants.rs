@@ -251,6 +251,8 @@ fn every_test_in_the_table_of_mutants_exists() {
         include_str!("../../privacy/src/bounded/tests.rs"),
         include_str!("../../privacy/src/noise/source.rs"),
         include_str!("../../privacy/src/relation.rs"),
+        include_str!("../../privacy/tests/barker.rs"),
+        include_str!("../../privacy/tests/barker_lemmas.rs"),
         include_str!("../../privacy/tests/gate.rs"),
         include_str!("../../privacy/tests/orthant.rs"),
         include_str!("../../privacy/tests/pld.rs"),

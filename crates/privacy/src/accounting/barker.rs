@@ -53,9 +53,7 @@ fn dominating(batch: u64, slack: f64) -> Enclosure {
     let exact = Interval::exact;
     let family = Family { batch: exact(batch as f64), slack: exact(slack) };
     let nodes = family.nodes();
-    // P(E) − γQ(E) of rounded releases is at most (1 + γ) times their distance over that of exact ones.
-    let rounded = |log: f64| (exact(1.0) + exact(log).exp()) * exact(ROUNDED);
-    let values: Vec<f64> = nodes.iter().map(|&log| (exact(family.largest(log)) + rounded(log)).hi.min(1.0)).collect();
+    let values = family.bounds(&nodes);
     let infinite = values.last().copied().unwrap_or(1.0);
     let (mut curve, mut total, mut positive) = (infinite, exact(0.0), Vec::with_capacity(nodes.len()));
     for i in (1..nodes.len()).rev() {
@@ -102,6 +100,20 @@ impl Family {
         let loss = |x: f64| 0.5 * ((x + theta) * (x + theta) / (1.0 - xi) + libm::log1p(-xi) - x * x);
         let steps = (1..=REACH * NODES).map(|k| loss(f64::from(k) / f64::from(NODES) - 0.5 * theta));
         std::iter::once(0.0).chain(steps.filter(|&log| log > 0.0)).collect()
+    }
+
+    /// Bounds of H_γ of rounded releases at increasing nodes, themselves not increasing, since H_γ falls in γ.
+    ///
+    /// P(E) − γQ(E) of rounded releases is at most (1 + γ) times their distance over that of exact ones.
+    fn bounds(&self, nodes: &[f64]) -> Vec<f64> {
+        let exact = Interval::exact;
+        let rounded = |log: f64| (exact(1.0) + exact(log).exp()) * exact(ROUNDED);
+        let mut least = 1.0_f64;
+        let mut bound = |log: f64| {
+            least = least.min((exact(self.largest(log)) + rounded(log)).hi);
+            least
+        };
+        nodes.iter().map(|&log| bound(log)).collect()
     }
 
     /// h̄ at γ = e^`log`, from above: the largest of the cells' bounds.
@@ -202,9 +214,12 @@ mod tests {
             let (law, family) = (dominating(batch, slack), family(batch as f64, slack));
             let nodes = family.nodes();
             assert!(nodes.is_sorted() && nodes.len() > 700);
-            for &log in nodes.iter().step_by(37) {
-                let rounded = (1.0 + libm::exp(log)) * ROUNDED;
-                let (found, bound) = (law.hockey_stick(log).upper, family.largest(log) + rounded);
+            for (&log, bound) in nodes.iter().zip(family.bounds(&nodes)).step_by(37) {
+                let found = law.hockey_stick(log).upper;
+                assert!(
+                    bound >= family.largest(log).min(bound) && bound <= family.largest(log) + 1e-11,
+                    "{log}: {bound}"
+                );
                 assert!(
                     found >= bound * (1.0 - 1e-15) && found <= bound * (1.0 + 1e-8) + 1e-31,
                     "b {batch}, L {slack}, {log}: {found} {bound}"
