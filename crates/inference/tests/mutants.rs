@@ -245,7 +245,9 @@ fn mutant_parts_by_position_under_add_remove_is_caught() {
 #[test]
 fn every_test_in_the_table_of_mutants_exists() {
     let sources = concat!(
+        include_str!("../../privacy/src/accounting/barker.rs"),
         include_str!("../../privacy/src/accounting/rdp/skellam.rs"),
+        include_str!("../../privacy/src/accounting/symmetric.rs"),
         include_str!("../../privacy/src/bounded/layers.rs"),
         include_str!("../../privacy/src/bounded/outer/tests.rs"),
         include_str!("../../privacy/src/bounded/tests.rs"),
