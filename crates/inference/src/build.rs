@@ -291,9 +291,7 @@ fn protocol(
             let thresholds = thresholds(&problem, &settings, &terms[1], summing, &rows)?;
             Box::new(Statistics { problem, settings, adjacency, terms, summing, rows, thresholds })
         }
-        Scheme::Chain(settings) => {
-            Box::new(chain(&settings, &problem, (terms, openings), rows, summing, (method.local, seed))?)
-        }
+        Scheme::Chain(settings) => Box::new(chain(&settings, &problem, terms, rows, summing, (method.local, seed))?),
         Scheme::GlobalVi => {
             let inverse_rates = terms.iter().map(Terms::inverse_rate).collect();
             Box::new(GlobalVi { problem, local: method.local, inverse_rates })

@@ -116,6 +116,7 @@ impl ClientPlan {
 pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
     coherent(method)?;
     chain::is_possible(method)?;
+    chain::counts(method, clients)?;
     conjugate::is_possible(method)?;
     conjugate::is_readable(method, dimension)?;
     let planned = match &method.promise {

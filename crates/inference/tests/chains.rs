@@ -118,3 +118,47 @@ fn four_sites_by_secure_sum_are_as_one() {
         compare(&record.chains[0], &exact, 60, 1.0, &format!("{aggregator:?}"));
     }
 }
+
+/// Found by a second look: these were refused when a method was built, or not at all.
+#[test]
+fn what_a_chain_cannot_do_is_refused_by_the_plan() {
+    let plan = |method: &Method| inference::plan::plan(method, &[12], 2);
+    let base = chain(BARKER, 500, Some(generous(Aggregator::None)));
+    assert!(plan(&base).is_ok());
+    let with = |change: fn(&mut Chain)| {
+        let mut method = base.clone();
+        let Scheme::Chain(chain) = &mut method.scheme else { panic!("a chain") };
+        change(chain);
+        plan(&method).unwrap_err().to_string()
+    };
+    let no_correction = Sampler::Barker { step: 0.1, noise: TestNoise::Fixed { variance: 3.0 } };
+    let mut other = base.clone();
+    if let Scheme::Chain(chain) = &mut other.scheme {
+        chain.sampler = no_correction;
+    }
+    assert!(plan(&other).unwrap_err().to_string().contains("1, 1.5 or 2"));
+    assert!(with(|chain| chain.counts_as = Some(13)).contains("at most the 12"));
+    assert!(with(|chain| chain.warm_up = 500).contains("after its warm-up"));
+}
+
+/// Found by a second look: after a variational start the noise of the start was taken for that of the steps. Here the steps' noise is three
+/// quarters of the temperature: if it were not counted, draws would be a third too wide.
+#[test]
+fn langevin_steps_know_their_own_noise_whatever_they_start_from() {
+    let (sites, test) = ([site("one", linear_rows(12, 1))], linear_rows(3, 9));
+    let start = Start::Variational { rounds: 3, share: 0.5, learning_rate: 0.1 };
+    let promise = Promise { epsilon: Epsilon::new(1e5).unwrap(), ..promise(5.0, Aggregator::None) };
+    for start in [Start::Prior, start] {
+        let mut method = chain(LANGEVIN, 30_000, Some(promise));
+        let Scheme::Chain(settings) = &mut method.scheme else { panic!("a chain") };
+        settings.start = start;
+        method.rounds = Rounds::Count(settings.rounds());
+        let simulation = of(&method, &sites, &test);
+        let record = simulation.run(&mut ()).unwrap();
+        let exact = simulation.exact_posterior().unwrap().unwrap();
+        for j in 0..2 {
+            let ratio = record.posterior.deviations()[j] / exact.deviations()[j];
+            assert!((0.85..1.2).contains(&ratio), "{start:?}: {ratio}");
+        }
+    }
+}

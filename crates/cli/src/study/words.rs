@@ -5,9 +5,9 @@ use super::meant::{Likelihood, Model, Study};
 use crate::digits::shortest;
 use inference::results::SecureSumResult;
 use inference::settings::{
-    Aggregator, Batching, Claim, CommitteePrior, Covariance, Curvature, DeltaRule, Deviations, FactorRule, Gradients,
-    Hybrid, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Repair, Rounds, Sampler, Schedule,
-    Scheme, SecureNoise, SecureSum, Solver, Statistics, StatisticsReading, StatisticsRule,
+    Aggregator, Batching, Chain, Claim, CommitteePrior, Covariance, Curvature, DeltaRule, Deviations, FactorRule,
+    Gradients, Hybrid, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Repair, Rounds, Sampler,
+    Schedule, Scheme, SecureNoise, SecureSum, Solver, Start, Statistics, StatisticsReading, StatisticsRule, TestNoise,
 };
 use inference::{Expectation, Partition, Predictive, Skew, Split};
 use privacy::{Adjacency, ShareNoise, Unit};
@@ -140,6 +140,9 @@ pub(crate) fn accountant(claim: Claim) -> &'static str {
 
 /// What is asked, how it is solved and when it ends.
 pub(crate) fn method(method: &Method) -> String {
+    if let Scheme::Chain(settings) = &method.scheme {
+        return chain(settings, method.covariance);
+    }
     let scheme = match method.scheme {
         Scheme::Committee(CommitteePrior::Same) => "committee with the same prior".to_owned(),
         Scheme::Committee(CommitteePrior::Split) => "committee with a split prior".to_owned(),
@@ -181,6 +184,45 @@ pub(crate) fn method(method: &Method) -> String {
     format!("{scheme}, {solver}, {schedule}, {rounds}, damping {damping}{covariance}{own}")
 }
 
+/// How a chain moves, how long, and where it starts.
+fn chain(settings: &Chain, covariance: Covariance) -> String {
+    let step = |step: f64| shortest(step);
+    let sampler = match settings.sampler {
+        Sampler::Barker { step: s, noise } => {
+            let part = match noise {
+                TestNoise::Completed { .. } => "the batch's own spread is a part of it",
+                TestNoise::Fixed { .. } => "all of it added",
+            };
+            format!(
+                "Barker's test of proposals {} away, noise of variance {} ({part})",
+                step(s),
+                step(noise.variance())
+            )
+        }
+        Sampler::Penalty { step: s, variance } => {
+            format!("penalty test of proposals {} away, noise of variance {}", step(s), step(variance))
+        }
+        Sampler::Langevin { step: s } => format!("Langevin steps of {}", step(s)),
+        Sampler::Hamiltonian { step: s, leaps, variance, .. } => {
+            format!("{leaps} leaps of {}, then a penalty test with noise of variance {}", step(s), step(variance))
+        }
+    };
+    let chains = if settings.chains == 1 { "1 chain".to_owned() } else { format!("{} chains", settings.chains) };
+    let counts = settings.counts_as.map_or(String::new(), |rows| format!(", data count as {rows} rows"));
+    let start = match settings.start {
+        Start::Origin => "from the origin".to_owned(),
+        Start::Prior => "from a draw of the prior".to_owned(),
+        Start::Variational { rounds, share, .. } => {
+            format!("from a variational posterior of {rounds} rounds ({} of the budget)", shortest(share))
+        }
+    };
+    let moments = if covariance == Covariance::Full { ", full covariance" } else { "" };
+    let (iterations, warm_up) = (settings.iterations, settings.warm_up);
+    format!(
+        "chain, {sampler}; {chains} of {iterations} iterations, {warm_up} of them warm-up, {start}{counts}{moments}"
+    )
+}
+
 /// A damping without the digits that its grid adds.
 fn rounded(value: f64) -> String {
     shortest((value * 1e6).round() / 1e6)
@@ -192,12 +234,6 @@ pub(crate) fn local(method: &Method) -> String {
         return "all rows in every round".to_owned();
     }
     let local = &method.local;
-    let optimiser = match local.optimiser {
-        Optimiser::Sgd => "sgd",
-        Optimiser::Adagrad => "adagrad",
-        Optimiser::Adam => "adam",
-        Optimiser::Natural => "natural",
-    };
     let rows = match local.batch {
         Batching::All => "all rows".to_owned(),
         Batching::Poisson(rate) => format!("each row with probability {rate}"),
@@ -205,6 +241,15 @@ pub(crate) fn local(method: &Method) -> String {
             format!("each row at random, {} of them but at least {at_least} expected", shortest(fraction))
         }
         Batching::WithoutReplacement(rows) => format!("{rows} rows without replacement"),
+    };
+    if matches!(method.scheme, Scheme::Chain(_)) {
+        return format!("{rows} in every step");
+    }
+    let optimiser = match local.optimiser {
+        Optimiser::Sgd => "sgd",
+        Optimiser::Adagrad => "adagrad",
+        Optimiser::Adam => "adam",
+        Optimiser::Natural => "natural",
     };
     let steps = if local.steps == 1 { "1 step".to_owned() } else { format!("{} steps", local.steps) };
     let kept = if local.keep_state { ", state kept" } else { "" };

@@ -8,7 +8,7 @@ use crate::chain::Correction;
 use crate::client::Summing;
 use crate::settings::{Chain as Settings, Local, Optimiser, Sampler, Start, TestNoise};
 use crate::solve::{Prior, Problem};
-use crate::{Family, Opening, RunError, Terms};
+use crate::{Family, RunError, Support, Terms};
 use privacy::Mechanism;
 use sha2::{Digest, Sha256};
 
@@ -16,16 +16,21 @@ use sha2::{Digest, Sha256};
 pub(super) fn chain(
     settings: &Settings,
     problem: &Problem,
-    (terms, openings): (&[Terms], &[Option<Opening>]),
+    terms: &[Terms],
     rows: &[u64],
     summing: Summing,
     (local, seed): (Local, u64),
 ) -> Result<Chain, RunError> {
     let dimension = problem.family.dimension();
     let target = Target { precisions: precisions(problem), supports: problem.model.supports(dimension) };
+    let by_slopes = matches!(settings.sampler, Sampler::Langevin { .. } | Sampler::Hamiltonian { .. });
+    if by_slopes && target.supports.iter().any(|support| *support != Support::Real) {
+        let what = "parameters with finitely many values have no gradient: use the barker or the penalty sampler";
+        return Err(RunError::Settings { what: what.into() });
+    }
     let all = rows.iter().sum::<u64>() as f64;
     let temper = settings.counts_as.map_or(1.0, |rows| rows as f64 / all);
-    let noise = Noise { terms, openings, summing, temper };
+    let noise = Noise { terms, summing, temper };
     let scales = (0..terms.len()).map(|m| noise.scales(m, &settings.sampler)).collect();
     let (iterations, warm_up, start) =
         (settings.iterations, settings.warm_up, beginning(settings, problem, &noise, local));
@@ -89,7 +94,6 @@ fn kernel(sampler: &Sampler, noise: &Noise<'_>) -> Result<Box<dyn Kernel>, RunEr
 /// The noise in the sums of all clients, and what scales it.
 struct Noise<'a> {
     terms: &'a [Terms],
-    openings: &'a [Option<Opening>],
     summing: Summing,
     /// N₀/N.
     temper: f64,
@@ -136,14 +140,13 @@ impl Noise<'_> {
         Scales { ratio_bound, weight }
     }
 
-    /// σ² of each coordinate of the (tempered) gradient of all rows.
+    /// σ² of each coordinate of the (tempered) gradient of all rows, where that is what a step asks for.
     fn of_slopes(&self) -> f64 {
-        let slopes =
-            self.openings.iter().zip(self.terms).map(|(opening, terms)| opening.as_ref().map_or(terms, |o| &o.terms));
         let own = |(m, terms): (usize, &Terms)| (self.weight(m) * terms.noise_deviation()).powi(2);
+        let mut each = self.terms.iter().enumerate().map(own);
         match self.summing {
-            Summing::Nobody => slopes.enumerate().map(own).sum(),
-            summing => slopes.enumerate().map(own).next().unwrap_or(0.0) * summing.times(self.terms.len()),
+            Summing::Nobody => each.sum(),
+            summing => each.next().unwrap_or(0.0) * summing.times(self.terms.len()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::refuse;
 use crate::RunError;
+use crate::chain::Correction;
 use crate::settings::{Aggregator, Batching, Chain, Method, Noise, Promise, Sampler, Schedule, Scheme, Solver, Start};
 use privacy::{Adjacency, Mechanism, PrivacyError, Sampling, Steps, Unit, VarianceSlack};
 
@@ -19,6 +20,11 @@ pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
         return refuse("a chain has at least one iteration after its warm-up");
     }
     numbers(&sampler)?;
+    if let Sampler::Barker { noise, .. } = sampler
+        && Correction::for_variance(noise.variance()).is_none()
+    {
+        return refuse("Barker's test is made up to a logistic one from noise of variance 1, 1.5 or 2");
+    }
     let startable = match chain.start {
         Start::Origin | Start::Prior => true,
         Start::Variational { share, learning_rate, rounds } => {
@@ -74,6 +80,17 @@ fn numbers(sampler: &Sampler) -> Result<(), RunError> {
         }
     };
     if fit { Ok(()) } else { refuse("steps, variances and leaps of a sampler are over 0, and shares between 0 and 1") }
+}
+
+/// Refuses data that would count as more rows than there are.
+pub(super) fn counts(method: &Method, clients: &[u64]) -> Result<(), RunError> {
+    let rows = clients.iter().fold(0_u64, |sum, rows| sum.saturating_add(*rows));
+    match method.scheme {
+        Scheme::Chain(Chain { counts_as: Some(found), .. }) if found > rows => refuse(&format!(
+            "data that count as {found} rows, expected at most the {rows} that there are: leave counts_as out for the posterior itself"
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn promise_is_possible(method: &Method, chain: &Chain, promise: &Promise) -> Result<(), RunError> {
