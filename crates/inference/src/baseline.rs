@@ -4,12 +4,12 @@ use crate::record::{Record, Scores, SiteScores};
 use crate::results::CurvePoint;
 use crate::score::{calibration, scores};
 use crate::settings::{
-    Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, Method, NoiseReading, Optimiser, Readout,
+    Batching, Chain, Chart, Covariance, Damping, FactorRule, Gradients, Local, Method, NoiseReading, Optimiser, Readout,
     Repair, Rounds, Schedule, Scheme, Solver,
 };
 use crate::simulate::Simulation;
 use crate::solve::{Prior, Problem, Task, optimum};
-use crate::{DataError, Family, Gaussian, Keys, Prediction, Rows, RunError, Shard, Site};
+use crate::{DataError, Exact, Family, Gaussian, Keys, Prediction, Rows, RunError, Shard, Site};
 use privacy::SamplingRate;
 
 /// Natural gradients until nothing moves, on all rows. With a full covariance these are Newton steps; of a mean-field q
@@ -40,7 +40,7 @@ impl Simulation<'_> {
         let fits: Vec<(Gaussian, Vec<Prediction>)> =
             self.sites.iter().map(|site| self.fit(site.shard.rows())).collect::<Result<_, _>>()?;
         let outcomes = self.test.outcomes();
-        let exact = self.exact_posterior()?;
+        let exact = self.exact_at(1.0)?;
         let divergence = |exact: &Gaussian| fits.iter().map(|(q, _)| q.kl(exact)).sum::<f64>() / fits.len() as f64;
         let kl = exact.as_ref().map(divergence);
         let (q, mut predictions) = fits.first().cloned().ok_or_else(no_sites)?;
@@ -81,17 +81,41 @@ impl Simulation<'_> {
     pub fn non_private(&self) -> Result<Record, RunError> {
         let (q, predictions) = self.fit(&self.pooled()?)?;
         let scores = scores(&predictions, self.test.outcomes());
-        let kl = self.exact_posterior()?.map(|exact| q.kl(&exact));
+        let kl = self.exact_at(1.0)?.map(|exact| q.kl(&exact));
         self.record(q, &predictions, scores, self.at_sites(&predictions), kl)
     }
 
-    /// The posterior of all rows in closed form, where the likelihood is Gaussian: η = η₀ + Σ (xy, −½xxᵀ)/s².
+    /// The posterior that the method is after in closed form, where the likelihood is Gaussian: η = η₀ + τ·Σ (xy, −½xxᵀ)/s².
+    /// τ is 1, or N₀/N where the data count as N₀ of their N rows.
     pub fn exact_posterior(&self) -> Result<Option<Gaussian>, RunError> {
+        self.exact_at(self.temper())
+    }
+
+    /// Mean and variances of that posterior, where they are known to many digits.
+    pub fn exact_moments(&self) -> Result<Option<Exact>, RunError> {
+        if let Some(q) = self.exact_posterior()? {
+            return Ok(Some(Exact { mean: q.mean().to_vec(), variances: q.variances() }));
+        }
+        let rows = self.pooled()?;
+        let precisions = self.model.precisions(self.model.parameters(rows.width()), self.prior_precision);
+        Ok(self.model.exact(&rows, &precisions, self.temper()))
+    }
+
+    fn exact_at(&self, temper: f64) -> Result<Option<Gaussian>, RunError> {
         if self.model.outcome_variance().is_none() {
             return Ok(None);
         }
         let one_step = Local { steps: 1, learning_rate: 1.0, ..TO_THE_END };
-        self.posterior(&self.pooled()?, &one_step).map(Some)
+        self.posterior(&self.pooled()?, temper, &one_step).map(Some)
+    }
+
+    /// τ.
+    fn temper(&self) -> f64 {
+        let rows: usize = self.sites.iter().map(|site| site.shard.len()).sum();
+        match self.method.scheme {
+            Scheme::Chain(Chain { counts_as: Some(counted), .. }) => counted as f64 / rows as f64,
+            _ => 1.0,
+        }
     }
 
     fn pooled(&self) -> Result<Rows, RunError> {
@@ -106,18 +130,18 @@ impl Simulation<'_> {
         if self.model.parameters(rows.width()) > MOST_CORRELATED || self.model.draws_once() {
             return self.fit_by_steps(rows);
         }
-        let q = self.posterior(rows, &TO_THE_END)?;
+        let q = self.posterior(rows, 1.0, &TO_THE_END)?;
         let predictions = self.model.predict(self.test, &q);
         Ok((q, predictions))
     }
 
-    fn posterior(&self, rows: &Rows, local: &Local) -> Result<Gaussian, RunError> {
+    fn posterior(&self, rows: &Rows, temper: f64, local: &Local) -> Result<Gaussian, RunError> {
         let family = Family::Full { dimension: self.model.parameters(rows.width()) };
-        let prior = family.prior(self.prior_precision);
+        let prior = family.prior_of_each(&self.model.precisions(family.dimension(), self.prior_precision));
         let problem = Problem { model: self.model.clone(), family, prior: Prior(prior.clone()) };
         let task = Task { cavity: prior.clone(), start: prior.clone() };
         let which: Vec<usize> = (0..rows.len()).collect();
-        let change = optimum(&problem, &task, rows, &which, 1.0, local);
+        let change = optimum(&problem, &task, rows, &which, temper, local);
         let eta: Vec<f64> = prior.iter().zip(&change).map(|(p, c)| p + c).collect();
         family.gaussian(&eta).ok_or_else(no_sites)
     }
@@ -155,7 +179,17 @@ impl Simulation<'_> {
         kl: Option<f64>,
     ) -> Result<Record, RunError> {
         let Scores { accuracy, log_likelihood, absolute_error, .. } = scores;
-        let point = CurvePoint { round: 1, messages: 0, epsilon: None, accuracy, log_likelihood, absolute_error, kl };
+        let point = CurvePoint {
+            round: 1,
+            messages: 0,
+            epsilon: None,
+            accuracy,
+            log_likelihood,
+            absolute_error,
+            kl,
+            mean_error: None,
+            variance_error: None,
+        };
         Ok(Record {
             seed: self.seed,
             rounds: 1,
@@ -167,6 +201,7 @@ impl Simulation<'_> {
             kl,
             posterior,
             chains: Vec::new(),
+            warm_up: 0,
             intercepts: Vec::new(),
             outcome_variance: None,
             calibration: calibration(predictions, self.test.outcomes()),

@@ -32,14 +32,14 @@ pub use build::{Built, build};
 pub use client::{Client, Summing, Workshop};
 pub use data::{
     Column, Dealt, Drawn, Encoded, Federation, Keys, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, Partition,
-    Reading, RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, agree, header, nearest, read,
+    Reading, RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticMixture, agree, header, nearest, read,
     read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian, Projections};
 pub use model::{
-    Expectation, Linear, Logistic, Mixture, Model, Network, Output, Pass, Point, Prediction, Predictive, Scratch, Sink,
+    Exact, Expectation, Linear, Logistic, Mixture, Model, Network, Output, Pass, Point, Prediction, Predictive, Scratch, Sink,
     Softmax, Support, credible,
 };
 pub use optimiser::{Descent, Moments, kl_gradient};

@@ -66,6 +66,8 @@ pub struct Record {
     pub posterior: Gaussian,
     /// Draws of each chain, one after the other, warm-up included; empty where the method does not draw.
     pub chains: Vec<Vec<f64>>,
+    /// Iterations at the start of each chain that the posterior leaves out.
+    pub warm_up: u64,
     /// The variance of the outcome around its mean, where the method learnt it.
     pub outcome_variance: Option<f64>,
     /// Each site's own intercept, where the method has one. In a study each stays at its site.

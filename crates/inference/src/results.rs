@@ -106,6 +106,22 @@ pub struct MethodResult {
     pub bytes: f64,
     /// What was promised; none for methods without privacy.
     pub privacy: Option<PrivacyResult>,
+    /// What was drawn, where the method makes draws; first seed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<ChainResult>,
+    /// The share of draws that differ from the one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Summary>,
+    /// Effective sample size in the bulk of all chains together, the least of all parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bulk_ess: Option<Summary>,
+    /// Distance of the parameters' means from those of the exact posterior, the mean over parameters. None where they are not
+    /// known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_error: Option<Summary>,
+    /// The same of their variances.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variance_error: Option<Summary>,
     /// Processor time of all seeds, reading and encoding apart.
     pub cpu_seconds: f64,
     /// Scores along the way, one curve for each seed.
@@ -226,6 +242,67 @@ pub struct ClientSpending {
     pub events: Vec<String>,
     /// Digest of the ledger's last record, in hexadecimal.
     pub head: String,
+    /// What other theorems say of the same events, where a paper's own is among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_others: Vec<OtherBound>,
+}
+
+/// ε of a ledger by one more accountant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OtherBound {
+    /// Its name.
+    pub accountant: String,
+    /// Its upper bound.
+    pub epsilon: f64,
+}
+
+/// Draws of chains after their warm-up, in released numbers alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChainResult {
+    /// How many chains.
+    pub chains: usize,
+    /// Draws of each.
+    pub iterations: usize,
+    /// The share of draws that differ from the one before.
+    pub moved: f64,
+    /// Every parameter.
+    pub parameters: Vec<ParameterResult>,
+    /// The first of them, drawn.
+    pub courses: Vec<CourseResult>,
+}
+
+/// One parameter's draws in numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ParameterResult {
+    /// The parameter.
+    pub name: String,
+    /// Mean of all draws.
+    pub mean: f64,
+    /// Their deviation.
+    pub deviation: f64,
+    /// 5 %, 50 %, 95 %.
+    pub quantiles: [f64; 3],
+    /// None of a parameter that did not move.
+    pub rhat: Option<f64>,
+    /// Effective sample size in the bulk.
+    pub bulk_ess: Option<f64>,
+    /// Effective sample size in the tails.
+    pub tail_ess: Option<f64>,
+    /// Monte Carlo standard error of the mean.
+    pub error_of_mean: Option<f64>,
+}
+
+/// Where one parameter was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CourseResult {
+    /// Of each chain some draws, evenly spaced.
+    pub traces: Vec<Vec<f64>>,
+    /// The least draw, where the first bar of the histogram begins.
+    pub from: f64,
+    /// Width of a bar.
+    pub width: f64,
+    /// Draws in each bar.
+    pub counts: Vec<u64>,
 }
 
 /// Scores of one seed along the way.
@@ -256,6 +333,13 @@ pub struct CurvePoint {
     /// KL(q ‖ exact posterior), in nats; none where the posterior has no closed form.
     #[serde(default)]
     pub kl: Option<f64>,
+    /// Distance of the parameters' means from those of the exact posterior, the mean over parameters; none where they are not
+    /// known.
+    #[serde(default)]
+    pub mean_error: Option<f64>,
+    /// The same of their variances.
+    #[serde(default)]
+    pub variance_error: Option<f64>,
 }
 
 /// One parameter of the posterior.

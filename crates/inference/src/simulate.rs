@@ -11,7 +11,7 @@ use crate::results::CurvePoint;
 use crate::score::{calibration, on_the_way, scores, scores_at};
 use crate::settings::{Method, Scheme};
 use crate::spending::Spending;
-use crate::{Gaussian, Linear, Model, Prediction, Rows, RunError, Site, Terms};
+use crate::{Exact, Gaussian, Linear, Model, Prediction, Rows, RunError, Site, Terms};
 use privacy::Grant;
 use privacy::noise::Digest;
 use privacy::record::Tape;
@@ -125,8 +125,10 @@ impl Simulation<'_> {
         let of = most_rounds(self.method);
         let every = of.div_ceil(MOST_POINTS).max(1);
         let exact = self.exact_posterior()?;
+        let moments = self.exact_moments()?;
+        let known = (exact.as_ref(), moments.as_ref());
         let mut divergences = VecDeque::new();
-        let mut seen = self.look(built, &drive, exact.as_ref())?;
+        let mut seen = self.look(built, &drive, known)?;
         let mut curve = vec![self.point(&seen, &drive, &mut spending)?];
         let mut drawn = Drawn::new(self.method);
         while drive.rounds() < of && drive.round()? == Progress::Moved {
@@ -134,14 +136,14 @@ impl Simulation<'_> {
             divergences.extend(divergence(built, &drive, exact.as_ref())?);
             divergences.drain(..divergences.len().saturating_sub(LAST_ROUNDS));
             if drive.rounds().is_multiple_of(every) {
-                seen = self.look(built, &drive, exact.as_ref())?;
+                seen = self.look(built, &drive, known)?;
                 let point = self.point(&seen, &drive, &mut spending)?;
                 observer.round(&point, of, spending.left(&drive));
                 curve.push(point);
             }
         }
         if curve.last().is_some_and(|p| p.round != drive.rounds()) {
-            seen = self.look(built, &drive, exact.as_ref())?;
+            seen = self.look(built, &drive, known)?;
             curve.push(self.point(&seen, &drive, &mut spending)?);
         }
         let names: Vec<&str> = self.sites.iter().map(|s| s.name.as_str()).collect();
@@ -157,6 +159,7 @@ impl Simulation<'_> {
             calibration: calibration(&seen.predictions, self.test.outcomes()),
             posterior: seen.posterior,
             chains: drawn.chains,
+            warm_up: if let Scheme::Chain(chain) = self.method.scheme { chain.warm_up } else { 0 },
             intercepts: seen.intercepts,
             outcome_variance: seen.outcome_variance,
             noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
@@ -167,16 +170,21 @@ impl Simulation<'_> {
     }
 
     /// What is served now, and how it does.
-    fn look(&self, built: &Built, drive: &Drive<'_>, exact: Option<&Gaussian>) -> Result<Seen, RunError> {
+    fn look(
+        &self,
+        built: &Built,
+        drive: &Drive<'_>,
+        (exact, moments): (Option<&Gaussian>, Option<&Exact>),
+    ) -> Result<Seen, RunError> {
         let posterior = served(built, drive)?;
-        let kl = exact.map(|exact| posterior.kl(exact));
+        let against = Against { kl: exact.map(|exact| posterior.kl(exact)), ..Against::of(&posterior, moments) };
         let outcome_variance = drive.outcome_variance()?;
         let Some(home) = &built.home else {
             let predictions = match outcome_variance {
                 Some(noise_variance) => Linear { noise_variance }.predict(self.test, &posterior),
                 None => self.model.predict(self.test, &posterior),
             };
-            return Ok(Seen { posterior, predictions, intercepts: Vec::new(), kl, outcome_variance });
+            return Ok(Seen { posterior, predictions, intercepts: Vec::new(), against, outcome_variance });
         };
         // A row of no site, or of one that nobody knows, has an intercept from the prior.
         let mut predictions = self.model.predict(self.test, &at_home(&posterior, home.prior())?.0);
@@ -188,13 +196,24 @@ impl Simulation<'_> {
             site.own.iter().zip(here).for_each(|(&row, prediction)| predictions[row] = prediction);
             intercepts.push(SiteIntercept { site: site.name.clone(), mean, deviation });
         }
-        Ok(Seen { posterior, predictions, intercepts, kl, outcome_variance })
+        Ok(Seen { posterior, predictions, intercepts, against, outcome_variance })
     }
 
     fn point(&self, seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<CurvePoint, RunError> {
         let (accuracy, log_likelihood, absolute_error) = on_the_way(&seen.predictions, self.test.outcomes());
         let (round, messages, epsilon) = (drive.rounds(), drive.messages(), spending.so_far(drive)?);
-        Ok(CurvePoint { round, messages, epsilon, accuracy, log_likelihood, absolute_error, kl: seen.kl })
+        let Against { kl, mean_error, variance_error } = seen.against;
+        Ok(CurvePoint {
+            round,
+            messages,
+            epsilon,
+            accuracy,
+            log_likelihood,
+            absolute_error,
+            kl,
+            mean_error,
+            variance_error,
+        })
     }
 
     /// Scores of the predictions of all held-out rows at each site that owns some of them.
@@ -260,8 +279,30 @@ struct Seen {
     posterior: Gaussian,
     predictions: Vec<Prediction>,
     intercepts: Vec<SiteIntercept>,
-    kl: Option<f64>,
+    against: Against,
     outcome_variance: Option<f64>,
+}
+
+/// A served posterior against the exact one, as far as that is known.
+#[derive(Debug, Clone, Copy)]
+struct Against {
+    kl: Option<f64>,
+    mean_error: Option<f64>,
+    variance_error: Option<f64>,
+}
+
+impl Against {
+    /// Mean distances of means and variances, parameter by parameter.
+    fn of(posterior: &Gaussian, exact: Option<&Exact>) -> Self {
+        let distance = |ours: &[f64], exact: &[f64]| {
+            ours.iter().zip(exact).map(|(a, b)| (a - b).abs()).sum::<f64>() / exact.len() as f64
+        };
+        Self {
+            kl: None,
+            mean_error: exact.map(|exact| distance(posterior.mean(), &exact.mean)),
+            variance_error: exact.map(|exact| distance(&posterior.variances(), &exact.variances)),
+        }
+    }
 }
 
 /// The shared posterior with a site's own intercept behind it, and that one's mean and deviation.

@@ -3,10 +3,13 @@
 use crate::RunError;
 use crate::drive::Drive;
 use crate::plan::{ClientPlan, MethodPlan, certifier, claimant};
-use crate::results::ClientSpending;
+use crate::results::{ClientSpending, OtherBound};
 use crate::settings::{Claim, Method};
-use privacy::{Delta, Event, Ledger, PrivacyError};
+use privacy::{Delta, Event, Ledger, Mechanism, PrivacyError, accounting};
 use std::collections::BTreeMap;
+
+/// Accountants that are told beside the certified ε of Barker's test.
+const OTHERS: [&str; 2] = ["rdp", "barker2019"];
 
 /// Costs the ledgers of a run. Clients on equal terms are costed once.
 pub(crate) struct Spending<'a> {
@@ -64,9 +67,35 @@ impl<'a> Spending<'a> {
             let events = alike.map(|events| format!("{} × {}", events.len(), events[0])).collect();
             let head = ledger.head().iter().map(|b| format!("{b:02x}")).collect();
             let delta = self.plan.clients[m].delta.get();
-            all.push(ClientSpending { name: (*name).into(), claimed, certified, delta, charges, steps, events, head });
+            let by_others = if charges == 0 { Vec::new() } else { self.by_others(m, charges)? };
+            all.push(ClientSpending {
+                name: (*name).into(),
+                claimed,
+                certified,
+                delta,
+                charges,
+                steps,
+                events,
+                head,
+                by_others,
+            });
         }
         Ok(all)
+    }
+
+    /// Tests whose noise completes a batch's have a published theorem (Heikkilä et al. 2019), and bounds of two kinds besides.
+    fn by_others(&self, client: usize, charges: u64) -> Result<Vec<OtherBound>, PrivacyError> {
+        let plan = &self.plan.clients[client];
+        let whole = plan.first(charges)?;
+        if !whole.iter().any(|event| matches!(event.mechanism(), Mechanism::BarkerTest { .. })) {
+            return Ok(Vec::new());
+        }
+        let named = OTHERS.iter().filter_map(|name| accounting::by_name(name));
+        let answered = named.filter_map(|accountant| {
+            let epsilon = accountant.epsilon(&whole, plan.delta).ok()?.upper;
+            Some(OtherBound { accountant: accountant.name().to_owned(), epsilon })
+        });
+        Ok(answered.collect())
     }
 
     fn cost(&mut self, client: usize, charges: u64) -> Result<(f64, f64), PrivacyError> {

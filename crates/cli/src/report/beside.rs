@@ -8,22 +8,40 @@ use crate::svg::escape;
 use std::path::PathBuf;
 
 /// Scores on held-out rows that have a table each, where there are any.
-const METRICS: [(&str, &str); 4] = [
+const METRICS: [(&str, &str); 8] = [
+    ("mean_error", "Error of posterior means"),
+    ("variance_error", "Error of posterior variances"),
+    ("moved", "Share of draws that moved"),
+    ("bulk_ess", "Effective sample size of all chains together, least of all parameters"),
     ("absolute_error", "Mean absolute error"),
     ("coverage", "Coverage of 90 % intervals"),
     ("accuracy", "Accuracy"),
     ("log_likelihood", "Mean held-out log-likelihood"),
 ];
 
+/// What a page shows.
+pub(crate) struct Beside<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) cells: &'a [Cell],
+    pub(crate) figures: &'a [Figure],
+    /// Figures along the way, and the rules of their legend.
+    pub(crate) courses: Option<(String, String)>,
+    /// Lines on what other theorems say.
+    pub(crate) theorems: &'a [String],
+    pub(crate) reports: &'a [(String, PathBuf)],
+}
+
 /// The page: the figures, one table for each metric, and links to the reports.
-pub(crate) fn beside(name: &str, cells: &[Cell], asked: &[Figure], reports: &[(String, PathBuf)]) -> String {
+pub(crate) fn beside(shown: &Beside<'_>) -> String {
+    let Beside { name, cells, figures: asked, reports, .. } = *shown;
+    let (toggles, courses) = shown.courses.clone().unwrap_or_default();
     let published = cells.iter().any(|c| c.paper.is_some());
     let heading = if published { "Ours beside the paper" } else { "Methods compared" };
     let single = cells.iter().all(|c| c.seeds < 2);
     let mut body = format!("<header>\n<p class=\"kind\">Table</p>\n<h1>{}</h1>\n</header>\n", escape(name));
     let drawn = figures(asked, cells);
-    if !drawn.is_empty() {
-        body += &format!("<section><h2>Figures</h2>{drawn}</section>");
+    if !drawn.is_empty() || !courses.is_empty() {
+        body += &format!("<section><h2>Figures</h2>{courses}{drawn}</section>");
     }
     body += &format!("<section><h2>{heading}</h2>");
     for (metric, title) in METRICS {
@@ -47,13 +65,17 @@ pub(crate) fn beside(name: &str, cells: &[Cell], asked: &[Figure], reports: &[(S
         "<p>Accuracy and log-likelihood: means over seeds, with the deviation over seeds."
     };
     body += if published { " A dash: the paper has no such number.</p></section>" } else { "</p></section>" };
+    if !shown.theorems.is_empty() {
+        let lines: String = shown.theorems.iter().map(|line| format!("<li>{}</li>", escape(line))).collect();
+        body += &format!("<section><h2>The same draws by other theorems</h2><ul>{lines}</ul></section>");
+    }
     body += "<section><h2>Reports of the columns</h2><ul>";
     for (column, path) in reports {
         let path = path.display().to_string();
         body += &format!("<li><a href=\"{}\">{}</a></li>", escape(&path), escape(column));
     }
     body += "</ul></section>";
-    page::document(name, "", &body, env!("CARGO_PKG_VERSION"))
+    page::document(name, &toggles, &body, env!("CARGO_PKG_VERSION"))
 }
 
 fn table(metric: &str, cells: &[Cell]) -> String {

@@ -3,7 +3,7 @@
 use super::page::{figure, note, section as titled};
 use super::standing::{Placed, Role, Standing};
 use crate::svg::{Axis, Plot, Scale, Series, escape};
-use inference::results::{Curve, CurvePoint, Summary};
+use inference::results::{Curve, CurvePoint, Results, Summary};
 use std::fmt::Write;
 
 /// Figures of fewer ends than this show all of them.
@@ -86,6 +86,23 @@ const DIVERGENCE: Score = Score {
     band: |summary| (summary.quantile(0.5), summary.quantile(0.1), summary.quantile(0.9)),
     scale: Scale::Log,
 };
+/// Of draws whose exact posterior is known.
+const MEAN_ERROR: Score = Score {
+    name: "Error of means",
+    axis: "error of posterior means",
+    of: |point| point.mean_error,
+    last: |placed| placed.method.mean_error.as_ref().map(|summary| summary.mean),
+    loss: true,
+    band: mean_and_error,
+    scale: Scale::Linear,
+};
+const VARIANCE_ERROR: Score = Score {
+    name: "Error of variances",
+    axis: "error of posterior variances",
+    of: |point| point.variance_error,
+    last: |placed| placed.method.variance_error.as_ref().map(|summary| summary.mean),
+    ..MEAN_ERROR
+};
 const ROUNDS: Along = Along { name: "rounds", axis: "rounds", of: |point| Some(point.round as f64) };
 const MESSAGES: Along = Along { name: "messages", axis: "messages", of: |point| Some(point.messages as f64) };
 const EPSILON: Along = Along { name: "ε", axis: "certified ε, largest over sites", of: |point| point.epsilon };
@@ -99,6 +116,7 @@ pub(crate) fn section(standing: &Standing) -> String {
         }
     }
     figures += &one(standing, DIVERGENCE, ROUNDS).unwrap_or_default();
+    figures += &errors(standing);
     let body = if figures.is_empty() {
         note("No scores were recorded along the way.")
     } else {
@@ -114,6 +132,30 @@ pub(crate) fn section(standing: &Standing) -> String {
         format!("{}<div class=\"figures\">\n{figures}</div>\n{}", legend(standing), note(&format!("{spread}{words}")))
     };
     titled("curves", "Scores along the way", &body)
+}
+
+/// How far moments of draws are from the exact posterior's, along the way; nothing where no method draws.
+fn errors(standing: &Standing) -> String {
+    if !standing.methods().any(|placed| placed.method.chain.is_some()) {
+        return String::new();
+    }
+    let figures = [MEAN_ERROR, VARIANCE_ERROR].into_iter().flat_map(|score| {
+        [EPSILON, ROUNDS].into_iter().filter_map(move |along| one(standing, score, along))
+    });
+    figures.collect()
+}
+
+/// The same by itself, with its legend and the rules of that; none where there is nothing to show.
+pub(crate) fn alone(results: &Results) -> Option<(String, String)> {
+    let standing = Standing::of(results);
+    let figures = errors(&standing);
+    let html = format!(
+        "{}<div class=\"figures\">\n{figures}</div>\n{}",
+        legend(&standing),
+        note("Means over seeds, with a band of one standard error of the mean on either side: distances of the parameters' means \
+              and variances from those of the exact posterior, averaged over parameters.")
+    );
+    (!figures.is_empty()).then(|| (toggles(&standing), html))
 }
 
 /// Rules by which a box of the legend hides its method.
@@ -224,6 +266,12 @@ fn mean_and_deviation(summary: &Summary) -> (f64, f64, f64) {
     (summary.mean, summary.mean - summary.sd, summary.mean + summary.sd)
 }
 
+/// The mean, and one standard error of it on either side.
+fn mean_and_error(summary: &Summary) -> (f64, f64, f64) {
+    let error = summary.sd / (summary.per_seed.len() as f64).sqrt();
+    (summary.mean, summary.mean - error, summary.mean + error)
+}
+
 fn curve(placed: Placed, levels: &[Level]) -> Series {
     let points = levels.iter().map(|level| (level.at, level.middle)).collect();
     let mut series = Series::line(&placed.method.name, points, placed.mark);
@@ -296,6 +344,8 @@ mod tests {
             log_likelihood,
             absolute_error: None,
             kl: None,
+            mean_error: None,
+            variance_error: None,
         };
         Curve { seed: 1, points: points.iter().map(point).collect() }
     }

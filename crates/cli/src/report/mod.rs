@@ -3,6 +3,7 @@
 mod beside;
 mod budget;
 mod calibration;
+mod chains;
 mod curves;
 mod figures;
 mod headline;
@@ -24,7 +25,8 @@ use inference::results::{Results, SCHEMA};
 use standing::Standing;
 use std::path::Path;
 
-pub(crate) use beside::beside;
+pub(crate) use beside::{Beside, beside};
+pub(crate) use curves::alone as errors_along_the_way;
 pub(crate) use numbers::{divergence, error};
 pub(crate) use terminal::{Terminal, table};
 
@@ -40,6 +42,7 @@ pub(crate) fn html(results: &Results) -> String {
         sites::section(&standing),
         budget::section(&standing),
         posterior::section(&standing),
+        chains::section(&standing),
         calibration::section(&standing),
         ledger::section(&standing),
         provenance::section(&standing),

@@ -72,7 +72,7 @@ pub(crate) fn check(study: &Study, schema: &Schema) -> Result<(), Failure> {
 fn outcome(study: &Study, schema: &Schema) -> Result<(), Failure> {
     let source = &study.data.source;
     match (&study.model.kind, schema.classes()) {
-        (Likelihood::Logistic { .. }, Some(2)) | (Likelihood::Linear { .. }, None) => Ok(()),
+        (Likelihood::Logistic { .. }, Some(2)) | (Likelihood::Linear { .. } | Likelihood::Mixture { .. }, None) => Ok(()),
         (Likelihood::Softmax | Likelihood::Network { .. }, Some(2..)) => Ok(()),
         (Likelihood::Softmax | Likelihood::Network { .. }, _) => Err(Failure::usage(
             format!("softmax and network models need an outcome of levels, and that of {source} {}", found(schema)),
@@ -82,8 +82,8 @@ fn outcome(study: &Study, schema: &Schema) -> Result<(), Failure> {
             format!("a logistic model needs an outcome of two levels, and that of {source} {}", found(schema)),
             "kind = \"linear\" for a number, \"softmax\" for more than two levels",
         )),
-        (Likelihood::Linear { .. }, Some(_)) => Err(Failure::usage(
-            format!("a linear model needs an outcome that is a number, and that of {source} has levels"),
+        (Likelihood::Linear { .. } | Likelihood::Mixture { .. }, Some(_)) => Err(Failure::usage(
+            format!("linear and mixture models need an outcome that is a number, and that of {source} has levels"),
             "kind = \"logistic\" for two levels",
         )),
     }

@@ -69,7 +69,7 @@ pub(super) fn of(
         Some(DeclaredRows::Each(rows)) => rows.is_empty() || rows.contains(&0),
         None => false,
     };
-    if typed.scores_in == ScoresIn::Encoded && study.model.kind != ModelKind::Linear {
+    if typed.scores_in == ScoresIn::Encoded && !matches!(study.model.kind, ModelKind::Linear | ModelKind::Mixture) {
         let message = "only scores of an outcome that is a number have units".to_owned();
         return Err(source.fault("data.scores_in", "S011", message, "leave it out"));
     }
@@ -105,7 +105,7 @@ pub(super) fn of_column(
         let hint = "leave them out where columns have sources of their own; a file's schema stands beside it";
         return Err(source.fault(&path("source"), "S011", message, hint));
     }
-    if column.source.as_deref() == Some(synthetic::SOURCE) {
+    if column.source.as_deref().is_some_and(synthetic::is_made) {
         let message = "made-up rows are those of a whole study".to_owned();
         return Err(source.fault(&path("source"), "S011", message, "name it under [data], for all columns"));
     }

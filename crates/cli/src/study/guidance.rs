@@ -48,6 +48,7 @@ pub(crate) fn guidance(kind: &Likelihood, methods: &[Method], sites: &Sites) -> 
     let (algorithm, settings) = match kind {
         Likelihood::Linear { .. } if papers.trusted && few => ("statistics", STATISTICS),
         Likelihood::Linear { .. } | Likelihood::Logistic { .. } => ("noise-aware", NOISE_AWARE),
+        Likelihood::Mixture { .. } => ("chain", CHAIN),
         Likelihood::Softmax | Likelihood::Network { .. } if papers.trusted => ("global-vi", GLOBAL_VI),
         Likelihood::Softmax | Likelihood::Network { .. } => ("pvi", DP_OPTIMISATION),
     };
@@ -62,6 +63,10 @@ const STATISTICS: &str = "statistics = { bound = the largest encoded value }, an
 const NOISE_AWARE: &str = "schedule = \"synchronous\", rounds = 15, clip = the root of k, the number of inputs that are not 0 in a \
      row (half of it where rows times ε is under 1500, the rows over the root of the clients where there is no aggregator), \
      damping at most 4 / k, all rows, an aggregator if there is one; the rest has usual values";
+
+/// Settings of a chain.
+const CHAIN: &str = "a posterior of two modes is no Gaussian: chain = { sampler = \"barker\", iterations, step, batch, counts_as }, \
+     whose draws see both";
 
 /// Settings of DP optimisation.
 const DP_OPTIMISATION: &str = "solver = \"dp-optimisation\", few long updates of adam with keep_state = true, the mean of the \

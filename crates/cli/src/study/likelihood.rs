@@ -1,7 +1,7 @@
 //! From a study's words for its model to the model itself, once the outcome is known.
 
 use super::meant::Likelihood;
-use inference::{Linear, Logistic, Model, Network, OutcomeKind, Output, Schema, Softmax};
+use inference::{Linear, Logistic, Mixture, Model, Network, OutcomeKind, Output, Schema, Softmax};
 use std::sync::Arc;
 
 /// The model for an outcome of so many classes; none for a number. `seed` is where a network's means start from.
@@ -10,6 +10,9 @@ pub(crate) fn model(kind: &Likelihood, classes: Option<usize>, seed: u64) -> Arc
         Likelihood::Linear { noise_variance } => Arc::new(Linear { noise_variance: *noise_variance }),
         Likelihood::Logistic { expectation, predictive } => {
             Arc::new(Logistic { expectation: *expectation, predictive: *predictive })
+        }
+        Likelihood::Mixture { variance, precisions } => {
+            Arc::new(Mixture { variance: *variance, precisions: *precisions })
         }
         Likelihood::Softmax => Arc::new(Softmax { classes: classes.unwrap_or(2) }),
         Likelihood::Network { hidden, draws } => {
@@ -38,6 +41,7 @@ pub(crate) fn names(kind: &Likelihood, inputs: &[String], schema: &str) -> Vec<S
             let of = |level: &String| inputs.iter().map(|input| format!("{level}: {input}")).collect::<Vec<_>>();
             levels(schema).iter().flat_map(of).collect()
         }
+        Likelihood::Mixture { .. } => vec!["mean of one half".to_owned(), "distance of the other".to_owned()],
         Likelihood::Network { .. } => Vec::new(),
     }
 }

@@ -71,6 +71,7 @@ pub(crate) enum Likelihood {
     Logistic { expectation: Expectation, predictive: Predictive },
     Softmax,
     Network { hidden: Vec<usize>, draws: u32 },
+    Mixture { variance: f64, precisions: [f64; 2] },
 }
 
 impl Study {
@@ -310,6 +311,7 @@ fn model(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Model, Fault> {
         ModelKind::Logistic => logistic(typed, source)?,
         ModelKind::Softmax => softmax(typed, source)?,
         ModelKind::Network => network(typed, source)?,
+        ModelKind::Mixture => mixture(typed, source)?,
     };
     Ok(Model { kind, bias: typed.bias, prior_precision: precision })
 }
@@ -320,6 +322,8 @@ fn without(typed: &ModelAsTyped, source: &Source<'_>, kind: &str, keys: &[&str])
         "noise_variance" => typed.noise_variance.is_some(),
         "expectation" => typed.expectation.is_some(),
         "predictive" => typed.predictive.is_some(),
+        "variance" => typed.variance.is_some(),
+        "precisions" => typed.precisions.is_some(),
         _ => typed.hidden.is_some(),
     };
     match keys.iter().find(given) {
@@ -340,7 +344,7 @@ fn draws_of(source: &Source<'_>, key: &str, draws: u32) -> Result<u32, Fault> {
 }
 
 fn softmax(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
-    without(typed, source, "softmax", &["noise_variance", "expectation", "predictive", "hidden"])?;
+    without(typed, source, "softmax", &["noise_variance", "expectation", "predictive", "hidden", "variance", "precisions"])?;
     Ok(Likelihood::Softmax)
 }
 
@@ -351,7 +355,7 @@ const NETWORK_DRAWS: u32 = 20;
 const MOST_UNITS: usize = 10_000;
 
 fn network(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
-    without(typed, source, "network", &["noise_variance", "expectation"])?;
+    without(typed, source, "network", &["noise_variance", "expectation", "variance", "precisions"])?;
     let hidden = typed.hidden.clone().unwrap_or_else(|| vec![50]);
     if hidden.is_empty() || !hidden.iter().all(|size| (1..=MOST_UNITS).contains(size)) {
         let message = format!("hidden is {hidden:?}, expected layers of 1 to {MOST_UNITS} units");
@@ -368,8 +372,29 @@ fn network(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Faul
     Ok(Likelihood::Network { hidden, draws })
 }
 
+/// Welling and Teh 2011: both components have variance 2, and the prior's variances are 10 and 1.
+pub(super) const COMPONENT_VARIANCE: f64 = 2.0;
+const PRECISIONS: [f64; 2] = [0.1, 1.0];
+
+fn mixture(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
+    without(typed, source, "mixture", &["noise_variance", "expectation", "predictive", "hidden"])?;
+    if typed.bias {
+        let message = "a mixture looks at no inputs, so there is no bias among them".to_owned();
+        return Err(source.fault("model", "S011", message, "bias = false"));
+    }
+    let (variance, precisions) =
+        (typed.variance.unwrap_or(COMPONENT_VARIANCE), typed.precisions.unwrap_or(PRECISIONS));
+    let positive = |number: f64| number.is_finite() && number > 0.0;
+    if !positive(variance) || !precisions.into_iter().all(positive) {
+        let message =
+            format!("variance is {variance} and precisions are {precisions:?}, expected finite numbers over 0");
+        return Err(source.fault("model", "S004", message, "variance = 2.0, precisions = [0.1, 1.0]"));
+    }
+    Ok(Likelihood::Mixture { variance, precisions })
+}
+
 fn linear(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
-    without(typed, source, "linear", &["expectation", "predictive", "hidden"])?;
+    without(typed, source, "linear", &["expectation", "predictive", "hidden", "variance", "precisions"])?;
     let noise_variance = typed.noise_variance.unwrap_or(1.0);
     if !(noise_variance.is_finite() && noise_variance > 0.0) {
         let message = format!("noise_variance is {noise_variance}, expected a finite number over 0");
@@ -384,7 +409,7 @@ fn linear(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault
 }
 
 fn logistic(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
-    without(typed, source, "logistic", &["noise_variance", "hidden"])?;
+    without(typed, source, "logistic", &["noise_variance", "hidden", "variance", "precisions"])?;
     let draws = |key: &str, draws: u32| draws_of(source, key, draws);
     let expectation = match typed.expectation {
         None | Some(ByDrawsOr::Word(_)) => Expectation::Mixture,

@@ -201,6 +201,12 @@ pub(super) fn check_model(
                 "sufficient statistics are those of linear models",
                 "use algorithm = \"noise-aware\", \"pvi\" or \"global-vi\"",
             )
+        } else if matches!(kind, Likelihood::Mixture { .. }) && !matches!(method.scheme, Scheme::Chain(_)) {
+            (
+                "algorithm",
+                "a mixture's posterior has two modes, which no Gaussian q has",
+                "use algorithm = \"chain\"",
+            )
         } else if model.bias && statistics::cuts_ones(method) {
             (
                 "statistics.bound",

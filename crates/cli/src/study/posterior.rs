@@ -93,6 +93,13 @@ pub(crate) enum StoredModel {
         /// Draws of the predictive.
         draws: u32,
     },
+    /// y ~ ½N(θ₁, v) + ½N(θ₁ + θ₂, v).
+    Mixture {
+        /// v.
+        variance: f64,
+        /// Of the prior, which predictions do not look at.
+        precisions: [f64; 2],
+    },
 }
 
 impl StoredModel {
@@ -101,6 +108,7 @@ impl StoredModel {
         match model.kind.clone() {
             Likelihood::Softmax => Self::Softmax,
             Likelihood::Network { hidden, draws } => Self::Network { hidden, draws },
+            Likelihood::Mixture { variance, precisions } => Self::Mixture { variance, precisions },
             Likelihood::Linear { noise_variance } => Self::Linear { noise_variance },
             Likelihood::Logistic { predictive, .. } => match predictive {
                 Predictive::Mixture => Self::Logistic { draws: None, probit: false },
@@ -113,6 +121,7 @@ impl StoredModel {
     /// The likelihood again; an expectation is not needed for predictions, so it is the closed one.
     pub(crate) fn likelihood(self) -> Likelihood {
         match self {
+            Self::Mixture { variance, precisions } => Likelihood::Mixture { variance, precisions },
             Self::Linear { noise_variance } => Likelihood::Linear { noise_variance },
             Self::Softmax => Likelihood::Softmax,
             Self::Network { hidden, draws } => Likelihood::Network { hidden, draws },
@@ -136,7 +145,11 @@ mod tests {
     fn a_model_comes_back_as_it_was_stored() {
         let logistic = |predictive| Likelihood::Logistic { expectation: Expectation::Mixture, predictive };
         let predictives = [Predictive::Mixture, Predictive::Probit, Predictive::MonteCarlo { draws: 9 }];
-        let others = [Likelihood::Softmax, Likelihood::Network { hidden: vec![5, 4], draws: 3 }];
+        let others = [
+            Likelihood::Softmax,
+            Likelihood::Network { hidden: vec![5, 4], draws: 3 },
+            Likelihood::Mixture { variance: 2.0, precisions: [0.1, 1.0] },
+        ];
         for kind in predictives.map(logistic).into_iter().chain(others) {
             let model = Model { kind: kind.clone(), bias: true, prior_precision: 1.0 };
             let text = serde_json::to_string(&StoredModel::of(&model)).unwrap();

@@ -8,7 +8,7 @@ use super::store::write_whole;
 use super::table::table;
 use crate::arguments::ReproduceArguments;
 use crate::failure::Failure;
-use crate::report;
+use crate::report::{self, Beside};
 use inference::nearest;
 use inference::results::{MethodResult, Results, Summary};
 use serde::Serialize;
@@ -105,7 +105,8 @@ pub(crate) struct Cell {
     pub(crate) row: String,
     /// The split.
     pub(crate) column: String,
-    /// `accuracy`, `log_likelihood`, `kl`, `absolute_error` or `coverage`.
+    /// `accuracy`, `log_likelihood`, `kl`, `absolute_error`, `coverage`; of draws `mean_error`, `variance_error`, `moved`,
+    /// `bulk_ess`.
     pub(crate) metric: &'static str,
     /// As published; none where the paper has no such cell. Of `kl` and `absolute_error` a median, to be seen beside ours.
     pub(crate) paper: Option<f64>,
@@ -142,23 +143,51 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
     let mut cells = Vec::new();
     let (mut cpu_seconds, mut reports, mut at_sites) = (0.0, Vec::new(), String::new());
+    let (mut theorems, mut courses) = (Vec::new(), None);
     for (column, one, engine) in opened(&study, base)? {
         let folder = out.join(super::store::file_name(&column));
         let results = run::into(&one, engine.as_ref(), &folder, json)?;
         cpu_seconds += results.methods.iter().map(|m| m.cpu_seconds).sum::<f64>();
         cells.extend(cells_of(&study, &column, &results));
         at_sites += &at_sites::table(&column, &results);
+        theorems.extend(by_theorem(&results));
+        courses = report::errors_along_the_way(&results);
         reports.push((column, folder.join("report.html")));
     }
     let page = out.join("index.html");
     let links: Vec<(String, PathBuf)> =
         reports.iter().map(|(c, p)| (c.clone(), p.strip_prefix(&out).unwrap_or(p).to_owned())).collect();
-    let html = report::beside(&study.name, &cells, &study.figures, &links);
+    // Of several columns each report has its own.
+    courses = courses.filter(|_| links.len() == 1);
+    let html = report::beside(&Beside {
+        name: &study.name,
+        cells: &cells,
+        figures: &study.figures,
+        courses,
+        theorems: &theorems,
+        reports: &links,
+    });
     write_whole(&page, html.as_bytes()).map_err(|source| Failure::file("cannot write", &page, source))?;
     if json {
-        return Ok(format!("{}\n", serde_json::json!({ "cells": cells, "cpu_seconds": cpu_seconds })));
+        return Ok(format!("{}\n", serde_json::json!({ "cells": cells, "theorems": theorems, "cpu_seconds": cpu_seconds })));
     }
-    Ok(format!("{}\n{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n", table(&cells), page.display()))
+    let theorems: String = theorems.iter().map(|line| format!("{line}\n")).collect();
+    Ok(format!("{}\n{theorems}{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n", table(&cells), page.display()))
+}
+
+/// What other theorems say of the same ledgers, a line for each method that has such.
+fn by_theorem(results: &Results) -> Vec<String> {
+    let line = |method: &MethodResult| {
+        let spent = method.privacy.as_ref()?.clients.iter().max_by(|a, b| a.certified.total_cmp(&b.certified))?;
+        let others: Vec<String> =
+            spent.by_others.iter().map(|other| format!("{:.5} by {}", other.epsilon, other.accountant)).collect();
+        let name = &method.name;
+        let (steps, delta) = (spent.steps, crate::digits::shortest(spent.delta));
+        (!others.is_empty()).then(|| {
+            format!("{name}: {steps} releases at δ = {delta} cost ε = {:.5}, certified; {}", spent.certified, others.join(", "))
+        })
+    };
+    results.methods.iter().filter_map(line).collect()
 }
 
 fn list(json: bool) -> String {
@@ -217,7 +246,16 @@ fn cells_of(study: &Study, column: &str, results: &Results) -> Vec<Cell> {
         let error = method.absolute_error.as_ref().filter(|_| !made);
         let error = error.map(|e| ("absolute_error", e, published(&study.paper.absolute_error, &method.name)));
         let coverage = method.coverage.as_ref().filter(|_| !made).map(|c| ("coverage", c, None));
-        let others = divergence.into_iter().chain(error).chain(coverage);
+        let drawn = method.chain.as_ref().map(|_| {
+            [
+                ("mean_error", &method.mean_error),
+                ("variance_error", &method.variance_error),
+                ("moved", &method.moved),
+                ("bulk_ess", &method.bulk_ess),
+            ]
+        });
+        let drawn = drawn.into_iter().flatten().filter_map(|(metric, of)| Some((metric, of.as_ref()?, None)));
+        let others = divergence.into_iter().chain(error).chain(coverage).chain(drawn);
         for (metric, ours, paper) in accuracy.into_iter().chain([likelihood]).chain(others) {
             cells.push(cell(method, column, metric, ours, paper));
         }

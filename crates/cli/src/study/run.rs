@@ -80,7 +80,7 @@ pub(super) fn plannable(study: &Study, data: &DataSummary, schema: Option<&str>)
 
 /// The study's methods, then the three that every result is seen beside.
 fn all(study: &Study) -> impl Iterator<Item = Work<'_>> {
-    let classes = !matches!(study.model.kind, Likelihood::Linear { .. });
+    let classes = !matches!(study.model.kind, Likelihood::Linear { .. } | Likelihood::Mixture { .. });
     let baselines = study.methods.first().into_iter().flat_map(move |method| {
         [Work::Constant { beside: method, classes }, Work::LocalOnly(method), Work::NonPrivate(method)]
     });

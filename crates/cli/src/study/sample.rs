@@ -9,7 +9,8 @@ use super::run;
 use super::store::{file_name, write_whole};
 use crate::draws;
 use crate::failure::Failure;
-use inference::chain::{Convergence, Diagnostics, Draws, LEVELS, diagnose};
+use inference::chain::{Draws, LEVELS, diagnose, kept};
+use inference::results::ParameterResult;
 use inference::settings::{Method, Scheme};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -28,38 +29,7 @@ struct Sampled {
     /// Largest certified ε of a client; none without privacy.
     epsilon: Option<f64>,
     folder: PathBuf,
-    parameters: Vec<Described>,
-}
-
-/// One parameter of the draws: released numbers alone.
-#[derive(Debug, Serialize)]
-struct Described {
-    name: String,
-    mean: f64,
-    deviation: f64,
-    /// 5 %, 50 %, 95 %.
-    quantiles: [f64; 3],
-    /// None of a parameter that did not move.
-    rhat: Option<f64>,
-    bulk_ess: Option<f64>,
-    tail_ess: Option<f64>,
-    error_of_mean: Option<f64>,
-}
-
-impl From<Diagnostics> for Described {
-    fn from(of: Diagnostics) -> Self {
-        let convergence = |part: fn(&Convergence) -> f64| of.convergence.as_ref().map(part);
-        Self {
-            rhat: convergence(|c| c.rhat),
-            bulk_ess: convergence(|c| c.bulk),
-            tail_ess: convergence(|c| c.tail),
-            error_of_mean: convergence(|c| c.error_of_mean),
-            name: of.name,
-            mean: of.mean,
-            deviation: of.deviation,
-            quantiles: of.quantiles,
-        }
-    }
+    parameters: Vec<ParameterResult>,
 }
 
 /// Runs all chains of a study and writes their draws.
@@ -111,26 +81,20 @@ fn one(
     let record = engine.record(Work::Method(method), seed, &mut progress)?;
     progress.done("done");
     let (inputs, schema) = (engine.summary()?.inputs, engine.data_schema());
-    let names = likelihood::names(&study.model.kind, &inputs, schema.as_deref().unwrap_or_default());
+    let mut names = likelihood::names(&study.model.kind, &inputs, schema.as_deref().unwrap_or_default());
+    if names.is_empty() {
+        names = (1..=record.posterior.dimension()).map(|j| format!("θ{j}")).collect();
+    }
     let epsilon = record.spending.iter().map(|client| client.certified).reduce(f64::max);
-    let draws = Draws::new(names, kept(method, record.chains, record.posterior.dimension()))?;
+    let draws = Draws::new(names, kept(&record.chains, record.warm_up, record.posterior.dimension()))?;
     let folder = out.join(file_name(&method.name)).join(format!("seed-{seed}"));
     for (name, bytes) in draws::files(&draws)? {
         let path = folder.join(name);
         write_whole(&path, &bytes).map_err(|source| cannot_write(&path, source))?;
     }
-    let parameters = diagnose(&draws)?.into_iter().map(Described::from).collect();
+    let parameters = diagnose(&draws)?.into_iter().map(ParameterResult::from).collect();
     let (chains, iterations) = (draws.chains(), draws.iterations());
     Ok(Sampled { method: method.name.clone(), seed, chains, iterations, epsilon, folder, parameters })
-}
-
-/// Draws after the warm-up, of chains that were made to their end.
-fn kept(method: &Method, chains: Vec<Vec<f64>>, dimension: usize) -> Vec<Vec<f64>> {
-    let Scheme::Chain(settings) = method.scheme else { return chains };
-    let after = settings.warm_up as usize * dimension;
-    let longest = chains.iter().map(Vec::len).max().unwrap_or(0);
-    let whole = chains.into_iter().filter(|chain| chain.len() == longest && chain.len() > after);
-    whole.map(|mut chain| chain.split_off(after)).collect()
 }
 
 /// A table for people.

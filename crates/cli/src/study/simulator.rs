@@ -108,7 +108,7 @@ impl Engine for Simulator {
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure> {
         let start = cpu_seconds();
         let record = self.record(work, seed, observer)?;
-        Ok(in_units(finished(record, work.site_intercept(), cpu_seconds() - start), self.unit))
+        Ok(in_units(finished(record, work.site_intercept(), cpu_seconds() - start)?, self.unit))
     }
 
     fn record(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Record, Failure> {
@@ -146,12 +146,12 @@ where
 }
 
 /// A record as it is kept.
-pub(super) fn finished(record: Record, site_intercept: Option<f64>, cpu_seconds: f64) -> Finished {
+pub(super) fn finished(record: Record, site_intercept: Option<f64>, cpu_seconds: f64) -> Result<Finished, Failure> {
     let own = |own: &SiteIntercept| OwnIntercept { site: own.site.clone(), mean: own.mean, deviation: own.deviation };
     let sites = record.intercepts.iter().map(own).collect();
     let intercepts = site_intercept.map(|precision| Intercepts { prior_deviation: precision.sqrt().recip(), sites });
     let posterior = Marginals { intercepts, ..marginals(&record.posterior) };
-    Finished::of(record, posterior, cpu_seconds)
+    Ok(Finished::of(record, posterior, cpu_seconds)?)
 }
 
 /// Centre and scale of an outcome that is a number, 0 and 1 otherwise. Of a logarithm, they are the logarithm's.

@@ -65,7 +65,7 @@ impl Sites {
     pub(crate) fn declared(study: &Study, schema: Option<&Schema>) -> Result<Self, Fault> {
         if let (Some(made), Partition::Even { clients }) = (&study.data.synthetic, &study.partition) {
             let rows = vec![made.rows_per_client as u64; *clients];
-            return Ok(Self { rows, basis: Basis::Known, inputs: Some(made.inputs) });
+            return Ok(Self { rows, basis: Basis::Known, inputs: Some(made.inputs()) });
         }
         let inputs = study.data.declared_inputs.or_else(|| schema.map(|schema| schema.inputs(false).len()));
         let (rows, basis) = counted(study, schema)?;

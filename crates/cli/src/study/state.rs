@@ -1,8 +1,9 @@
 //! One finished run of one method with one seed, as it is kept so that a study can go on where it stopped.
 
 use super::posterior::Marginals;
-use inference::results::{CalibrationBin, ClientSpending, CurvePoint};
-use inference::{Record, Scores, SiteScores};
+use inference::chain::shown;
+use inference::results::{CalibrationBin, ChainResult, ClientSpending, CurvePoint};
+use inference::{Record, RunError, Scores, SiteScores};
 use serde::{Deserialize, Serialize};
 
 /// What a run left, in a form that can be written down.
@@ -25,6 +26,9 @@ pub(crate) struct Finished {
     pub(crate) sites: Vec<AtSite>,
     pub(crate) curve: Vec<CurvePoint>,
     pub(crate) posterior: Marginals,
+    /// What was drawn, where the method makes draws.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) chain: Option<ChainResult>,
     /// The variance of the encoded outcome around its mean, where the method learnt it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) outcome_variance: Option<f64>,
@@ -54,10 +58,11 @@ impl AtSite {
 
 impl Finished {
     /// A record with the posterior's numbers and the time that it took.
-    pub(crate) fn of(record: Record, posterior: Marginals, cpu_seconds: f64) -> Self {
+    pub(crate) fn of(record: Record, posterior: Marginals, cpu_seconds: f64) -> Result<Self, RunError> {
         let Scores { accuracy, log_likelihood, auc, absolute_error, root_squared_error, coverage, width } =
             record.scores;
-        Self {
+        let chain = shown(&record.chains, record.warm_up, posterior.mean.len())?;
+        Ok(Self {
             seed: record.seed,
             rounds: record.rounds,
             messages: record.messages,
@@ -74,12 +79,13 @@ impl Finished {
             sites: record.sites.into_iter().map(AtSite::of).collect(),
             curve: record.curve,
             posterior,
+            chain,
             outcome_variance: record.outcome_variance,
             calibration: record.calibration,
             noise_multiplier: record.noise_multiplier,
             clip: record.clip,
             spending: record.spending,
             warnings: record.warnings,
-        }
+        })
     }
 }

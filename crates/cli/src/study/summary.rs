@@ -3,7 +3,7 @@
 use super::engine::Work;
 use super::state::{AtSite, Finished};
 use super::words;
-use inference::results::{Coefficient, Curve, MethodResult, PrivacyResult, SiteResult, Summary};
+use inference::results::{ChainResult, Coefficient, Curve, MethodResult, PrivacyResult, SiteResult, Summary};
 use inference::settings::{Method, Promise};
 use std::collections::BTreeMap;
 
@@ -41,12 +41,32 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
         messages: mean(&|run| run.messages as f64),
         bytes: mean(&|run| run.bytes as f64),
         privacy: promised(work).and_then(|(method, promise)| privacy(method, promise, runs)),
+        chain: one.and_then(|run| run.chain.as_ref()).map(|chain| named(chain, inputs)),
+        moved: each(&|run| run.chain.as_ref().map(|chain| chain.moved)),
+        bulk_ess: each(&|run| run.chain.as_ref().and_then(least_ess)),
+        mean_error: each(&|run| run.curve.last().and_then(|point| point.mean_error)),
+        variance_error: each(&|run| run.curve.last().and_then(|point| point.variance_error)),
         cpu_seconds: runs.iter().map(|run| run.cpu_seconds).sum(),
         curves: runs.iter().map(|run| Curve { seed: run.seed, points: run.curve.clone() }).collect(),
         posterior: one.map(|run| coefficients(run, inputs)).unwrap_or_default(),
         calibration: one.map(|run| run.calibration.clone()).unwrap_or_default(),
         warnings,
     }
+}
+
+/// The draws under the parameters' own names, where these are known.
+fn named(chain: &ChainResult, names: &[String]) -> ChainResult {
+    let mut chain = chain.clone();
+    if names.len() == chain.parameters.len() {
+        chain.parameters.iter_mut().zip(names).for_each(|(parameter, name)| parameter.name.clone_from(name));
+    }
+    chain
+}
+
+/// The least effective sample size of all parameters; none where one did not move.
+fn least_ess(chain: &ChainResult) -> Option<f64> {
+    let each: Option<Vec<f64>> = chain.parameters.iter().map(|parameter| parameter.bulk_ess).collect();
+    each?.into_iter().reduce(f64::min)
 }
 
 /// Each client's scores over the seeds in which it has held-out rows, in the order of the first seed.

@@ -1,7 +1,8 @@
-//! Made-up data, `source = "synthetic-linear"`: its keys, and the engine that draws rows, effects and noise by the seed.
+//! Made-up data, `source = "synthetic-linear"` or `"synthetic-mixture"`: its keys, and the engine that draws rows by the seed.
 
 use super::engine::{Engine, Work};
 use super::fault::{Fault, Source};
+use super::likelihood;
 use super::meant::Study;
 use super::simulator::{finished, worked};
 use super::state::Finished;
@@ -9,41 +10,64 @@ use super::typed::{DataAsTyped, ModelAsTyped, ModelKind};
 use crate::clock::cpu_seconds;
 use crate::failure::Failure;
 use inference::results::{ClientSummary, DataSummary};
-use inference::{Drawn, Linear, Observer, Partition, Record, Schema, Simulation, Split, SyntheticLinear};
+use inference::{
+    Federation, Linear, Model, Observer, Partition, Record, Schema, Simulation, Split, SyntheticLinear,
+    SyntheticMixture,
+};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-/// The word for it in a study.
-pub(super) const SOURCE: &str = "synthetic-linear";
+/// The words for it in a study.
+const LINEAR: &str = "synthetic-linear";
+const MIXTURE: &str = "synthetic-mixture";
+
+/// Whether a source is made up.
+pub(super) fn is_made(source: &str) -> bool {
+    [LINEAR, MIXTURE].contains(&source)
+}
 
 /// `synthetic`
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SyntheticAsTyped {
     rows_per_client: usize,
-    #[serde(default = "one")]
-    inputs: usize,
-    effect_variance: f64,
-    noise_deviation: [f64; 2],
-}
-
-fn one() -> usize {
-    1
+    /// Draws the rows of every run, instead of each run's own seed.
+    seed: Option<u64>,
+    /// linear
+    inputs: Option<usize>,
+    effect_variance: Option<f64>,
+    noise_deviation: Option<[f64; 2]>,
+    /// mixture: the parameters that rows are drawn at.
+    at: Option<[f64; 2]>,
 }
 
 /// The law of the rows, for any number of clients.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Synthetic {
     pub(crate) rows_per_client: usize,
-    pub(crate) inputs: usize,
-    effect_variance: f64,
-    noise_deviation: (f64, f64),
+    seed: Option<u64>,
+    law: Law,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Law {
+    Linear { inputs: usize, effect_variance: f64, noise_deviation: (f64, f64) },
+    Mixture { theta: [f64; 2], variance: f64 },
 }
 
 impl Synthetic {
+    fn source(&self) -> &'static str {
+        if matches!(self.law, Law::Linear { .. }) { LINEAR } else { MIXTURE }
+    }
+
+    /// How many inputs rows have; those of a mixture have one that nobody looks at.
+    pub(super) fn inputs(&self) -> usize {
+        if let Law::Linear { inputs, .. } = self.law { inputs } else { 1 }
+    }
+
     fn names(&self) -> Vec<String> {
-        (1..=self.inputs).map(|input| format!("x{input}")).collect()
+        (1..=self.inputs()).map(|input| format!("x{input}")).collect()
     }
 
     /// Header and schema that a file of such rows would have.
@@ -53,10 +77,15 @@ impl Synthetic {
         let outcome = "outcome = { column = \"y\", bounds = [-1e9, 1e9], centre = 0, scale = 1 }";
         let text = format!("record_id = \"row\"\n{outcome}\ncolumn = [{}]\n", columns.join(", "));
         let header = [&["row".to_owned(), "y".to_owned()], self.names().as_slice()].concat();
-        let schema = Schema::from_toml(&text).map_err(|error| Failure::data(SOURCE, error))?;
+        let schema = Schema::from_toml(&text).map_err(|error| Failure::data(self.source(), error))?;
         Ok((header, schema))
     }
 }
+
+/// How the keys of each source are written.
+const LINEAR_KEYS: &str =
+    "synthetic = { rows_per_client = 10, inputs = 1, effect_variance = 5.0, noise_deviation = [0.5, 2.0] }";
+const MIXTURE_KEYS: &str = "synthetic = { rows_per_client = 1000, at = [0.0, 1.0] }";
 
 /// The law that a study names; none if its rows come from a file.
 pub(super) fn of(
@@ -65,45 +94,72 @@ pub(super) fn of(
     partitions: &[&Partition],
     source: &Source<'_>,
 ) -> Result<Option<Synthetic>, Fault> {
-    let hint = "synthetic = { rows_per_client = 10, inputs = 1, effect_variance = 5.0, noise_deviation = [0.5, 2.0] }";
+    let hint = if data.source == MIXTURE { MIXTURE_KEYS } else { LINEAR_KEYS };
     let fault = |key: &str, code, message: &str, hint: &str| Err(source.fault(key, code, message.into(), hint));
-    let typed = match (&data.synthetic, data.source == SOURCE) {
+    let typed = match (&data.synthetic, is_made(&data.source)) {
         (None, false) => return Ok(None),
         (Some(typed), true) => typed,
         (None, true) => return fault("data", "S011", "made-up rows need `synthetic`", hint),
         (Some(_), false) => {
-            return fault(
-                "data.synthetic",
-                "S011",
-                "synthetic goes with source = \"synthetic-linear\"",
-                "leave it out",
-            );
+            let message = "synthetic goes with source = \"synthetic-linear\" or \"synthetic-mixture\"";
+            return fault("data.synthetic", "S011", message, "leave it out");
         }
     };
+    if !partitions.iter().all(|partition| matches!(partition, Partition::Even { .. })) {
+        return fault("partition", "S011", "made-up rows are dealt out evenly", "kind = \"even\"");
+    }
+    let law = if data.source == MIXTURE { mixture(typed, model, source)? } else { linear(typed, model, source)? };
+    if typed.rows_per_client == 0 {
+        return fault("data.synthetic", "S004", "rows_per_client is 0", hint);
+    }
+    Ok(Some(Synthetic { rows_per_client: typed.rows_per_client, seed: typed.seed, law }))
+}
+
+fn linear(typed: &SyntheticAsTyped, model: &ModelAsTyped, source: &Source<'_>) -> Result<Law, Fault> {
+    let fault = |key: &str, code, message: &str, hint: &str| Err(source.fault(key, code, message.into(), hint));
     if model.kind != ModelKind::Linear || model.bias || model.noise_variance.is_some() {
         let message = "made-up rows follow a linear model without bias, whose noise variance is drawn with them";
         return fault("model", "S011", message, "kind = \"linear\" with bias = false, without noise_variance");
     }
-    if !partitions.iter().all(|partition| matches!(partition, Partition::Even { .. })) {
-        return fault("partition", "S011", "made-up rows are dealt out evenly", "kind = \"even\"");
-    }
-    let (variance, [least, most]) = (typed.effect_variance, typed.noise_deviation);
+    let (Some(variance), Some([least, most]), None) = (typed.effect_variance, typed.noise_deviation, typed.at) else {
+        let message = "rows of a linear law have effect_variance and noise_deviation, and no `at`";
+        return fault("data.synthetic", "S011", message, LINEAR_KEYS);
+    };
+    let inputs = typed.inputs.unwrap_or(1);
     let positive = |number: f64| number.is_finite() && number > 0.0;
     let spread = [variance, least, most].into_iter().all(positive) && least <= most;
-    if typed.rows_per_client == 0 || typed.inputs == 0 || !spread {
+    if inputs == 0 || !spread {
         let message = "rows, inputs, variance and deviations are over 0, and the second deviation is not the smaller";
-        return fault("data.synthetic", "S004", message, hint);
+        return fault("data.synthetic", "S004", message, LINEAR_KEYS);
     }
-    let (rows_per_client, inputs) = (typed.rows_per_client, typed.inputs);
-    Ok(Some(Synthetic { rows_per_client, inputs, effect_variance: variance, noise_deviation: (least, most) }))
+    Ok(Law::Linear { inputs, effect_variance: variance, noise_deviation: (least, most) })
+}
+
+fn mixture(typed: &SyntheticAsTyped, model: &ModelAsTyped, source: &Source<'_>) -> Result<Law, Fault> {
+    let fault = |key: &str, code, message: &str, hint: &str| Err(source.fault(key, code, message.into(), hint));
+    if model.kind != ModelKind::Mixture {
+        let message = "rows of a mixture are for a mixture model";
+        return fault("model", "S011", message, "kind = \"mixture\" with bias = false");
+    }
+    let others = typed.inputs.is_some() || typed.effect_variance.is_some() || typed.noise_deviation.is_some();
+    let Some(theta) = typed.at.filter(|_| !others) else {
+        let message = "rows of a mixture have `at`, the parameters that they are drawn at, and nothing of a linear law";
+        return fault("data.synthetic", "S011", message, MIXTURE_KEYS);
+    };
+    if !theta.iter().all(|t| t.is_finite()) {
+        return fault("data.synthetic", "S004", "at has finite numbers", MIXTURE_KEYS);
+    }
+    Ok(Law::Mixture { theta, variance: model.variance.unwrap_or(super::meant::COMPONENT_VARIANCE) })
 }
 
 /// Made-up data and what is to be done with them.
 pub(super) struct Made {
-    law: SyntheticLinear,
-    inputs: Vec<String>,
+    made: Synthetic,
+    clients: usize,
+    held_out: usize,
+    /// That of a mixture; linear rows bring theirs.
+    model: Arc<dyn Model>,
     prior_precision: f64,
-    first_seed: u64,
 }
 
 impl Made {
@@ -112,8 +168,7 @@ impl Made {
         let Partition::Even { clients } = study.partition else {
             return Err(Failure::usage("made-up rows are dealt out evenly", "kind = \"even\""));
         };
-        let Synthetic { rows_per_client: rows, inputs, effect_variance, noise_deviation } = *made;
-        let of_share = |share: f64| (share / (1.0 - share) * (clients * rows) as f64).round() as usize;
+        let of_share = |share: f64| (share / (1.0 - share) * (clients * made.rows_per_client) as f64).round() as usize;
         let held_out = match study.data.split {
             Split::Fraction { test } => of_share(test),
             Split::Half => of_share(0.5),
@@ -123,18 +178,49 @@ impl Made {
                 return Err(Failure::usage("made-up rows have no column to split by", hint));
             }
         };
-        let law = SyntheticLinear { clients, rows, held_out, inputs, effect_variance, noise_deviation };
-        let first_seed = study.seeds.first().copied().unwrap_or(1);
-        Ok(Self { law, inputs: made.names(), prior_precision: study.model.prior_precision, first_seed })
+        let (model, prior_precision) = (likelihood::model(&study.model.kind, None, 0), study.model.prior_precision);
+        Ok(Self { made: *made, clients, held_out, model, prior_precision })
     }
 
     fn digest(&self) -> [u8; 32] {
-        Sha256::digest(format!("{SOURCE} {:?}", self.law)).into()
+        let law = match self.law() {
+            Rows::Linear(law) => format!("{law:?}"),
+            Rows::Mixture(law) => format!("{law:?}"),
+        };
+        let seed = self.made.seed.map_or_else(String::new, |seed| format!(" {seed}"));
+        Sha256::digest(format!("{} {law}{seed}", self.made.source())).into()
     }
 
-    fn draw(&self, seed: u64) -> Result<Drawn, Failure> {
-        self.law.draw(seed).map_err(|error| Failure::data(SOURCE, error))
+    fn law(&self) -> Rows {
+        let (clients, rows, held_out) = (self.clients, self.made.rows_per_client, self.held_out);
+        match self.made.law {
+            Law::Linear { inputs, effect_variance, noise_deviation } => {
+                Rows::Linear(SyntheticLinear { clients, rows, held_out, inputs, effect_variance, noise_deviation })
+            }
+            Law::Mixture { theta, variance } => {
+                Rows::Mixture(SyntheticMixture { clients, rows, held_out, theta, variance })
+            }
+        }
     }
+
+    /// The rows, and the model that they follow.
+    fn draw(&self, seed: u64) -> Result<(Federation, Arc<dyn Model>), Failure> {
+        let seed = self.made.seed.unwrap_or(seed);
+        let drawn = match self.law() {
+            Rows::Linear(law) => law.draw(seed).map(|drawn| {
+                let model: Arc<dyn Model> = Arc::new(Linear { noise_variance: drawn.noise_variance });
+                (drawn.federation, model)
+            }),
+            Rows::Mixture(law) => law.draw(seed).map(|federation| (federation, self.model.clone())),
+        };
+        drawn.map_err(|error| Failure::data(self.made.source(), error))
+    }
+}
+
+/// What draws the rows.
+enum Rows {
+    Linear(SyntheticLinear),
+    Mixture(SyntheticMixture),
 }
 
 impl Engine for Made {
@@ -143,14 +229,14 @@ impl Engine for Made {
     }
 
     fn summary(&self) -> Result<DataSummary, Failure> {
-        let federation = self.draw(self.first_seed)?.federation;
-        let client = |name: &String| ClientSummary { name: name.clone(), rows: self.law.rows, test_rows: 0 };
+        let (rows, clients) = (self.made.rows_per_client, 1..=self.clients);
+        let client = |client: usize| ClientSummary { name: format!("client {client}"), rows, test_rows: 0 };
         Ok(DataSummary {
-            source: SOURCE.to_owned(),
-            inputs: self.inputs.clone(),
-            train_rows: self.law.clients * self.law.rows,
-            test_rows: federation.test.len(),
-            clients: federation.sites.iter().map(|site| client(&site.name)).collect(),
+            source: self.made.source().to_owned(),
+            inputs: self.made.names(),
+            train_rows: self.clients * rows,
+            test_rows: self.held_out,
+            clients: clients.map(client).collect(),
             encoded_scores: false,
         })
     }
@@ -162,19 +248,19 @@ impl Engine for Made {
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure> {
         let start = cpu_seconds();
         let record = self.record(work, seed, observer)?;
-        Ok(finished(record, work.site_intercept(), cpu_seconds() - start))
+        finished(record, work.site_intercept(), cpu_seconds() - start)
     }
 
     fn record(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Record, Failure> {
-        let mut drawn = self.draw(seed)?;
+        let (mut federation, model) = self.draw(seed)?;
         if work.site_intercept().is_some() {
-            drawn.federation = drawn.federation.with_own_input();
+            federation = federation.with_own_input();
         }
         worked(work, observer, |method| Simulation {
             method,
-            sites: &drawn.federation.sites,
-            test: &drawn.federation.test,
-            model: Arc::new(Linear { noise_variance: drawn.noise_variance }),
+            sites: &federation.sites,
+            test: &federation.test,
+            model: model.clone(),
             prior_precision: self.prior_precision,
             seed,
             data: self.digest(),

@@ -23,6 +23,8 @@ enum Kind {
     Errors,
     /// Divergence from the exact posterior, its median and tenths over seeds.
     Divergence,
+    /// Errors of moments of draws, how often these moved, and what they are worth; means over seeds.
+    Moments,
 }
 
 /// All columns, one after the other.
@@ -42,15 +44,17 @@ pub(super) fn table(cells: &[Cell]) -> String {
 impl Kind {
     fn of(column: &[Cell]) -> Self {
         let has = |metric: &str| column.iter().any(|cell| cell.metric == metric);
-        match (has("kl"), has("absolute_error")) {
-            (true, _) => Self::Divergence,
-            (false, true) => Self::Errors,
-            (false, false) => Self::Classes,
+        match (has("mean_error"), has("kl"), has("absolute_error")) {
+            (true, ..) => Self::Moments,
+            (false, true, _) => Self::Divergence,
+            (false, false, true) => Self::Errors,
+            (false, false, false) => Self::Classes,
         }
     }
 
     fn head(self, shape: &Shape) -> String {
         let heads = match (self, shape.published) {
+            (Self::Moments, _) => "error of means     of variances       moved  bulk ESS        ε  messages",
             (Self::Divergence, _) if shape.single => "       KL    paper        ε  messages",
             (Self::Errors, true) if shape.single => "     MAE    paper  coverage        ε  messages",
             (Self::Errors, false) if shape.single => "     MAE  coverage        ε  messages",
@@ -70,6 +74,12 @@ impl Kind {
         let paper = |metric: &str| number(of(metric).and_then(|cell| cell.paper));
         let numbers = match self {
             Self::Divergence => divergence(of("kl")?, shape.single),
+            Self::Moments => {
+                let means = spread(of("mean_error")?, shape.single);
+                let variances = of("variance_error").map_or_else(String::new, |cell| spread(cell, shape.single));
+                let worth = of("bulk_ess").map_or_else(|| NOTHING.to_owned(), |cell| format!("{:.0}", cell.ours));
+                format!("{means:>14}  {variances:>14}  {:>10}  {worth:>8}", ours("moved"))
+            }
             Self::Errors => {
                 let found = of("absolute_error")?;
                 let [median, quarter, three] = [found.median, found.quarter, found.three_quarters].map(report::error);
@@ -89,6 +99,12 @@ impl Kind {
         let epsilon = epsilon.map_or_else(|| "none".to_owned(), |e| format!("{e:.4}"));
         Some(format!("{name:0$}  {numbers}  {epsilon:>7}  {messages:>8.0}\n", shape.names))
     }
+}
+
+/// A mean over seeds, and its standard error where there are several.
+fn spread(cell: &Cell, single: bool) -> String {
+    let error = cell.sd / (cell.seeds as f64).sqrt();
+    if single { format!("{:.4}", cell.ours) } else { format!("{:.3} ± {error:.3}", cell.ours) }
 }
 
 fn number(value: Option<f64>) -> String {

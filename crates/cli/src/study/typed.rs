@@ -155,6 +155,10 @@ pub(crate) struct ModelAsTyped {
     pub(crate) predictive: Option<ByDrawsOr<PredictiveWord>>,
     /// network: sizes of the hidden layers.
     pub(crate) hidden: Option<Vec<usize>>,
+    /// mixture: variance of each component.
+    pub(crate) variance: Option<f64>,
+    /// mixture: precisions of both parameters, in units of the prior's.
+    pub(crate) precisions: Option<[f64; 2]>,
 }
 
 fn yes() -> bool {
@@ -169,6 +173,7 @@ pub(crate) enum ModelKind {
     Logistic,
     Softmax,
     Network,
+    Mixture,
 }
 
 /// `prior`

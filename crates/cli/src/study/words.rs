@@ -359,6 +359,12 @@ pub(crate) fn model(model: &Model) -> String {
     let kind = match &model.kind {
         Likelihood::Linear { noise_variance } => format!("linear, noise variance {}", shortest(*noise_variance)),
         Likelihood::Logistic { expectation, predictive } => format!("logistic{}", draws(*expectation, *predictive)),
+        Likelihood::Mixture { variance, precisions: [first, second] } => format!(
+            "mixture of two normal halves of variance {}, precisions times {} and {}",
+            shortest(*variance),
+            shortest(*first),
+            shortest(*second)
+        ),
         Likelihood::Softmax => "softmax".to_owned(),
         Likelihood::Network { hidden, draws } => {
             let sizes: Vec<String> = hidden.iter().map(usize::to_string).collect();

@@ -25,7 +25,7 @@ pub use rows::{Row, Rows};
 pub use schema::{Column, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, Schema};
 pub use shard::Shard;
 pub use split::Split;
-pub use synthetic::{Drawn, SyntheticLinear};
+pub use synthetic::{Drawn, SyntheticLinear, SyntheticMixture};
 pub use table::{Encoded, agree, header, read};
 
 #[cfg(test)]

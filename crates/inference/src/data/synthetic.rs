@@ -1,4 +1,4 @@
-//! Made-up data for linear regression, a function of a seed: what methods are compared on where the answer must be known.
+//! Made-up data, a function of a seed: what methods are compared on where the answer must be known.
 
 use super::{Federation, Keys, RecordId, Row, Rows, Shard, Site};
 use crate::DataError;
@@ -39,29 +39,77 @@ pub struct Drawn {
 impl SyntheticLinear {
     /// Draws everything, θ and s included, from the seed. A simulated site without rows is refused: nobody meant it.
     pub fn draw(&self, seed: u64) -> Result<Drawn, DataError> {
-        if self.rows == 0 {
-            return Err(DataError::EmptyClient);
-        }
-        let mut key = [0; 32];
-        key[..8].copy_from_slice(&seed.to_le_bytes());
-        key[8..17].copy_from_slice(b"synthetic");
-        let mut rng = ChaCha20Rng::from_seed(key);
+        let mut rng = generator(seed);
         let mut effects = vec![0.0; self.inputs];
         standard_normals(&mut rng, &mut effects);
         effects.iter_mut().for_each(|e| *e *= self.effect_variance.sqrt());
         let (least, most) = self.noise_deviation;
         let deviation = least + (most - least) * (rng.next_u64() >> 11) as f64 / 9_007_199_254_740_992.0;
-        let mut rows = |count: usize| rows(count, &effects, deviation, &mut rng);
-        let mut sites = Vec::with_capacity(self.clients);
-        for client in 1..=self.clients {
-            let records = (0..self.rows).map(|row| RecordId::of(&format!("{client} {row}"))).collect();
-            let keys = Keys::of_slots((0..self.rows as u64).collect()).with_records(records);
-            let shard = Shard::new(rows(self.rows)?, keys)?;
-            sites.push(Site { name: format!("client {client}"), shard, own: Vec::new() });
-        }
-        let test = rows(self.held_out)?;
-        Ok(Drawn { federation: Federation { sites, test }, effects, noise_variance: deviation * deviation })
+        let federation =
+            dealt(self.clients, self.rows, self.held_out, |count| rows(count, &effects, deviation, &mut rng))?;
+        Ok(Drawn { federation, effects, noise_variance: deviation * deviation })
     }
+}
+
+/// Clients with equally many rows of the mixture y ~ ½N(θ₁, v) + ½N(θ₁ + θ₂, v), which have no input that is looked at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SyntheticMixture {
+    /// M.
+    pub clients: usize,
+    /// Rows of each client.
+    pub rows: usize,
+    /// Rows held out.
+    pub held_out: usize,
+    /// θ.
+    pub theta: [f64; 2],
+    /// v.
+    pub variance: f64,
+}
+
+impl SyntheticMixture {
+    /// Draws all rows from the seed.
+    pub fn draw(&self, seed: u64) -> Result<Federation, DataError> {
+        let mut rng = generator(seed);
+        let [first, apart] = self.theta;
+        dealt(self.clients, self.rows, self.held_out, |count| {
+            let mut rows = Rows::new(1, 1)?;
+            for _ in 0..count {
+                let mut noise = [0.0];
+                standard_normals(&mut rng, &mut noise);
+                let mean = if rng.next_u64() >> 63 == 0 { first } else { first + apart };
+                let outcome = mean + self.variance.sqrt() * noise[0];
+                rows.push(Row { numbers: &[0.0], ones: &[], outcome })?;
+            }
+            Ok(rows)
+        })
+    }
+}
+
+fn generator(seed: u64) -> ChaCha20Rng {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    key[8..17].copy_from_slice(b"synthetic");
+    ChaCha20Rng::from_seed(key)
+}
+
+/// So many clients with so many rows each, then the held-out ones, all as they come.
+fn dealt(
+    clients: usize,
+    count: usize,
+    held_out: usize,
+    mut rows: impl FnMut(usize) -> Result<Rows, DataError>,
+) -> Result<Federation, DataError> {
+    if count == 0 {
+        return Err(DataError::EmptyClient);
+    }
+    let mut sites = Vec::with_capacity(clients);
+    for client in 1..=clients {
+        let records = (0..count).map(|row| RecordId::of(&format!("{client} {row}"))).collect();
+        let keys = Keys::of_slots((0..count as u64).collect()).with_records(records);
+        let shard = Shard::new(rows(count)?, keys)?;
+        sites.push(Site { name: format!("client {client}"), shard, own: Vec::new() });
+    }
+    Ok(Federation { sites, test: rows(held_out)? })
 }
 
 fn rows(count: usize, effects: &[f64], deviation: f64, rng: &mut ChaCha20Rng) -> Result<Rows, DataError> {
@@ -107,6 +155,19 @@ mod tests {
         }
         let deviation = one.noise_variance.sqrt();
         assert!((0.5..=2.0).contains(&deviation), "{deviation}");
+    }
+
+    #[test]
+    fn halves_of_a_mixture_lie_as_far_apart_as_it_says() {
+        let law = SyntheticMixture { clients: 2, rows: 20_000, held_out: 3, theta: [-1.0, 3.0], variance: 2.0 };
+        let made = law.draw(5).unwrap();
+        assert_eq!((made.sites.len(), made.test.len()), (2, 3));
+        let y = made.sites[1].shard.rows().outcomes();
+        let mean = y.iter().sum::<f64>() / 20_000.0;
+        let variance = y.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / 20_000.0;
+        // Mean −1 + 3/2, variance 2 + 9/4: five standard errors of each.
+        assert!((mean - 0.5).abs() < 0.073 && (variance - 4.25).abs() < 0.21, "{mean} {variance}");
+        assert_ne!(made.sites[0].shard.rows(), made.sites[1].shard.rows());
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod logistic;
 mod mixture;
 mod network;
 mod pass;
+mod quadrature;
 mod shift;
 mod sigmoid;
 mod softmax;
@@ -20,6 +21,7 @@ pub use logistic::{Expectation, Logistic, Predictive};
 pub use mixture::Mixture;
 pub use network::{Network, Output};
 pub use pass::Pass;
+pub use quadrature::Exact;
 pub(crate) use shift::{seed_of, shifts};
 pub use softmax::Softmax;
 pub use support::Support;
@@ -218,6 +220,12 @@ pub trait Model: fmt::Debug + Send + Sync {
 
     /// The variance of y around xᵀθ where the likelihood is Gaussian, hence conjugate; none elsewhere.
     fn outcome_variance(&self) -> Option<f64> {
+        None
+    }
+
+    /// Mean and variances of p(θ)·p(rows | θ)^temper, where they can be had to many digits but not as a Gaussian. θ has the
+    /// prior N(0, 1/precision), parameter by parameter.
+    fn exact(&self, _rows: &Rows, _precisions: &[f64], _temper: f64) -> Option<Exact> {
         None
     }
 

@@ -47,9 +47,10 @@ pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
     }
     match &method.promise {
         Some(promise) => promise_is_possible(method, &chain, promise),
-        None if method.local.batch != Batching::All && !matches!(sampler, Sampler::Langevin { .. }) => {
-            refuse("without privacy a test of a batch is not one of the data: ask all rows")
-        }
+        None if method.local.batch != Batching::All && chain.completes() => refuse(
+            "without privacy there is no noise that could make up a batch's own: ask all rows, or fix the noise, for a test that is too \
+             wide by the batch's own variance",
+        ),
         None => Ok(()),
     }
 }

@@ -56,6 +56,8 @@ impl Engine for Fake {
             log_likelihood,
             absolute_error: None,
             kl: None,
+            mean_error: None,
+            variance_error: None,
         };
         observer.round(&point, 1, 1.0);
         Ok(Finished {
@@ -75,6 +77,7 @@ impl Engine for Fake {
             sites: Vec::new(),
             curve: vec![point],
             outcome_variance: None,
+            chain: None,
             posterior: Marginals { mean: vec![1.5], deviation: vec![0.1], precision: None, intercepts: None },
             calibration: Vec::new(),
             noise_multiplier: None,
