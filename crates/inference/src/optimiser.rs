@@ -57,7 +57,7 @@ impl Moments {
     ///
     /// Adagrad (Duchi, Hazan and Singer 2011): g / (√Σg² + ε). Adam (algorithm 1): m̂ / (√v̂ + ε), both corrected for
     /// their start at zero.
-    fn direct(&mut self, gradient: &mut [f64]) {
+    pub(crate) fn direct(&mut self, gradient: &mut [f64]) {
         match self {
             Self::None => {}
             Self::Adagrad { squares } => {

@@ -65,12 +65,13 @@ enum StartAsTyped {
     Learnt(LearntAsTyped),
 }
 
-/// `start = { rounds = …, share = …, learning_rate = … }`
+/// `start = { rounds = …, share = …, learning_rate = … }`; without a share for the Hamiltonian sampler
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LearntAsTyped {
     rounds: u64,
-    share: f64,
+    /// Of the budget; none where the sampler's own gradients lead to it.
+    share: Option<f64>,
     learning_rate: f64,
 }
 
@@ -107,9 +108,18 @@ pub(super) fn settings(at: &At<'_>) -> Result<Chain, Fault> {
         None | Some(StartAsTyped::Word(StartWord::Prior)) => Start::Prior,
         Some(StartAsTyped::Word(StartWord::Origin)) => Start::Origin,
         Some(StartAsTyped::Learnt(learnt)) => {
-            let share = share(at, "start.share", learnt.share)?;
-            let learning_rate = over_zero(at, "start.learning_rate", learnt.learning_rate)?;
-            Start::Variational { rounds: learnt.rounds, share, learning_rate }
+            let (rounds, learning_rate) =
+                (learnt.rounds, over_zero(at, "start.learning_rate", learnt.learning_rate)?);
+            match (learnt.share, typed.sampler) {
+                (None, SamplerWord::Hamiltonian) => Start::Climbed { rounds, learning_rate },
+                (None, _) => {
+                    let why = "start.share, the part of the budget that the start may cost, is missing";
+                    return Err(at.fault("chain.start", "S011", why, "for example share = 0.5"));
+                }
+                (Some(given), _) => {
+                    Start::Variational { rounds, share: share(at, "start.share", given)?, learning_rate }
+                }
+            }
         }
     };
     let (iterations, chains) = (typed.iterations, typed.chains.unwrap_or(1));

@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Studies that come with the program, and what they are.
-const TABLES: [(&str, &str, &str); 16] = [
+const TABLES: [(&str, &str, &str); 18] = [
     (
         "workshop-table5",
         "Sharma et al. 2019, Table 5: PVI, global VI and DP-PVI on three splits of Adult",
@@ -95,6 +95,16 @@ const TABLES: [(&str, &str, &str); 16] = [
         "epsilon-curve",
         "Held-out log-likelihood of every private method against ε from .1 to 8, on the balanced split of Adult",
         include_str!("../../../../studies/epsilon-curve.toml"),
+    ),
+    (
+        "paper2-fig3",
+        "Heikkilä et al. 2019, Figure 3: draws of a private chain from a mixture, their error against ε, beside DP-SGLD",
+        include_str!("../../../../studies/paper2-fig3.toml"),
+    ),
+    (
+        "adult-chains",
+        "Every sampler at ε = 1, 4 and 12 on Adult, beside DP-PVI",
+        include_str!("../../../../studies/adult-chains.toml"),
     ),
 ];
 

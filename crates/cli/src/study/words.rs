@@ -215,6 +215,7 @@ fn chain(settings: &Chain, covariance: Covariance) -> String {
         Start::Variational { rounds, share, .. } => {
             format!("from a variational posterior of {rounds} rounds ({} of the budget)", shortest(share))
         }
+        Start::Climbed { rounds, .. } => format!("from where {rounds} steps along gradients lead"),
     };
     let moments = if covariance == Covariance::Full { ", full covariance" } else { "" };
     let (iterations, warm_up) = (settings.iterations, settings.warm_up);

@@ -49,6 +49,7 @@ fn beginning(settings: &Settings, problem: &Problem, noise: &Noise<'_>, local: L
     match settings.start {
         Start::Origin => Beginning::Origin,
         Start::Prior => Beginning::Prior,
+        Start::Climbed { rounds, learning_rate } => Beginning::Climbed { rounds, rate: learning_rate },
         Start::Variational { rounds, learning_rate, .. } => {
             let family = Family::MeanField { dimension: problem.family.dimension() };
             let prior = Prior(family.prior_of_each(&precisions(problem)));

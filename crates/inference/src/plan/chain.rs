@@ -30,11 +30,15 @@ pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
         Start::Variational { share, learning_rate, rounds } => {
             share > 0.0 && share < 1.0 && learning_rate > 0.0 && rounds > 0
         }
+        Start::Climbed { learning_rate, rounds } => learning_rate > 0.0 && rounds > 0,
     };
     if !startable {
         return refuse(
-            "a variational start has rounds, a learning rate over 0 and a share of the budget between 0 and 1",
+            "a start that is learnt has rounds and a learning rate over 0, a variational one a share of the budget between 0 and 1",
         );
+    }
+    if matches!(chain.start, Start::Climbed { .. }) && !chain.alternates() {
+        return refuse("a start without a share of the budget is paid for as leaps are: the Hamiltonian sampler has them");
     }
     let whole = !matches!(sampler, Sampler::Barker { .. } | Sampler::Langevin { .. });
     if whole && method.local.batch != Batching::All {
@@ -110,7 +114,7 @@ fn promise_is_possible(method: &Method, chain: &Chain, promise: &Promise) -> Res
         return refuse("noise shares are charged for all rows: no amplification by sampling is claimed for them");
     }
     if matches!(chain.start, Start::Variational { .. }) && matches!(chain.sampler, Sampler::Hamiltonian { .. }) {
-        return refuse("the Hamiltonian sampler starts from the prior or the origin");
+        return refuse("the Hamiltonian sampler starts from the prior, the origin, or where gradients led: no share of the budget");
     }
     Ok(())
 }

@@ -84,7 +84,9 @@ impl Opening {
         };
         Ok(match (chain.sampler, chain.start) {
             (Sampler::Hamiltonian { leaps, share, .. }, _) => {
-                let updates = chain.iterations.saturating_mul(u64::from(chain.chains)).saturating_mul(u64::from(leaps));
+                let leaps = chain.iterations.saturating_mul(u64::from(chain.chains)).saturating_mul(u64::from(leaps));
+                let before = if let Start::Climbed { rounds, .. } = chain.start { rounds } else { 0 };
+                let updates = leaps.saturating_add(before);
                 Some(Self { updates, share: Share::OfMu(1.0 - share), bound, numbers: dimension })
             }
             (_, Start::Variational { rounds, share, .. }) => {

@@ -38,9 +38,12 @@ impl Chain {
         }
     }
 
-    /// Questions of a variational start, and of all iterations of all chains.
+    /// Questions on the way to a start, and of all iterations of all chains.
     pub fn rounds(&self) -> u64 {
-        let before = if let Start::Variational { rounds, .. } = self.start { rounds } else { 0 };
+        let before = match self.start {
+            Start::Variational { rounds, .. } | Start::Climbed { rounds, .. } => rounds,
+            Start::Origin | Start::Prior => 0,
+        };
         let all = self.questions().saturating_mul(self.iterations).saturating_mul(u64::from(self.chains));
         before.saturating_add(all)
     }
@@ -128,6 +131,13 @@ pub enum Start {
         rounds: u64,
         /// The share of ε and δ that they may cost by themselves, between 0 and 1.
         share: f64,
+        /// Step size.
+        learning_rate: f64,
+    },
+    /// Where steps along gradients led, for the Hamiltonian sampler: these are released and paid for as its leaps are.
+    Climbed {
+        /// Their number.
+        rounds: u64,
         /// Step size.
         learning_rate: f64,
     },

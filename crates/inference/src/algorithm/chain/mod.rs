@@ -1,9 +1,11 @@
 //! Markov chains over all sites: a proposal is asked about, sums over rows come back noised, and the chain moves or stays.
 
+mod climb;
 mod kernel;
 mod summary;
 mod walk;
 
+pub use climb::Climb;
 pub use kernel::{Barker, Hamiltonian, Kernel, Langevin, Missing, Penalty, Question, Taken};
 pub use summary::Summary;
 pub use walk::{Coins, Target, Walk};
@@ -54,6 +56,13 @@ pub enum Beginning {
         /// In so many rounds.
         rounds: u64,
     },
+    /// Where steps along slopes of the log-posterior led, which are released as those on a chain's way are.
+    Climbed {
+        /// In so many rounds.
+        rounds: u64,
+        /// Of so much each.
+        rate: f64,
+    },
 }
 
 /// What is asked: on the way to a beginning, or by the kernel.
@@ -79,6 +88,8 @@ pub struct Scales {
 pub struct Standing {
     /// The variational posterior that chains start from, if they do.
     learnt: Option<Descent>,
+    /// The way uphill to where chains start, if they do so.
+    climb: Option<Climb>,
     walk: Walk,
     summary: Summary,
     /// Questions answered, which number the coins.
@@ -90,13 +101,14 @@ pub struct Standing {
 
 impl Chain {
     /// The walk at the beginning of a chain.
-    fn beginning(&self, learnt: Option<&Descent>, coins: &mut Coins) -> Walk {
-        let theta = match (&self.start, learnt.map(Descent::point)) {
-            (Beginning::Prior, _) => self.target.draw(coins),
-            (Beginning::Learnt { .. }, Some(at)) => {
+    fn beginning(&self, learnt: Option<&Descent>, climb: Option<&Climb>, coins: &mut Coins) -> Walk {
+        let theta = match (&self.start, learnt.map(Descent::point), climb) {
+            (Beginning::Prior, ..) => self.target.draw(coins),
+            (Beginning::Learnt { .. }, Some(at), _) => {
                 let normals = coins.normals(at.mean.len());
                 at.mean.iter().zip(at.deviation).zip(normals).map(|((m, s), z)| m + s * z).collect()
             }
+            (Beginning::Climbed { .. }, _, Some(climb)) => climb.top(),
             _ => vec![0.0; self.target.precisions.len()],
         };
         self.kernel.begin(&self.target, theta, coins)
@@ -107,6 +119,22 @@ impl Chain {
         match &self.start {
             Beginning::Learnt { by, rounds } if state.questions < *rounds => Some(by),
             _ => None,
+        }
+    }
+
+    /// How a state goes on uphill, if it does: the size of a step, and whether it is in the second half of the way.
+    fn climbing(&self, state: &Standing) -> Option<(f64, bool)> {
+        match self.start {
+            Beginning::Climbed { rounds, rate } if state.questions < rounds => Some((rate, 2 * state.questions >= rounds)),
+            _ => None,
+        }
+    }
+
+    /// The question of this moment; on the way uphill, for the slope.
+    fn question(&self, state: &Standing) -> Question {
+        match (self.climbing(state), &state.climb) {
+            (Some(_), Some(climb)) => Question::Slope { at: climb.theta().to_vec() },
+            _ => self.kernel.ask(&state.walk),
         }
     }
 
@@ -155,16 +183,17 @@ impl Algorithm for Chain {
     fn start(&self) -> Standing {
         let learnt = match &self.start {
             Beginning::Learnt { by, .. } => Some(by.start()),
-            Beginning::Origin | Beginning::Prior => None,
+            Beginning::Origin | Beginning::Prior | Beginning::Climbed { .. } => None,
         };
-        let walk = self.beginning(learnt.as_ref(), &mut Coins::at(&self.key, 0));
-        Standing { learnt, walk, summary: Summary::new(self.problem.family), questions: 0, done: 0, last: Vec::new() }
+        let climb = matches!(self.start, Beginning::Climbed { .. }).then(|| Climb::new(self.target.precisions.len()));
+        let walk = self.beginning(learnt.as_ref(), climb.as_ref(), &mut Coins::at(&self.key, 0));
+        Standing { learnt, climb, walk, summary: Summary::new(self.problem.family), questions: 0, done: 0, last: Vec::new() }
     }
 
     fn ask(&self, state: &Standing) -> Asked {
         match (self.learning(state), &state.learnt) {
             (Some(by), Some(learnt)) => Asked::Learning(by.ask(learnt)),
-            _ => Asked::Step(self.kernel.ask(&state.walk)),
+            _ => Asked::Step(self.question(state)),
         }
     }
 
@@ -231,19 +260,25 @@ impl Algorithm for Chain {
 
     /// Where an answer is missing, the same is asked again.
     fn fold(&self, mut state: Standing, answers: &Answers) -> Result<Step<Standing>, RunError> {
-        let learning = self.learning(&state);
+        let (learning, climbing, question) = (self.learning(&state), self.climbing(&state), self.question(&state));
         state.questions += 1;
         if let (Some(by), Some(learnt)) = (learning, state.learnt.take()) {
             let learnt = by.fold(learnt, answers)?.state;
-            state.walk = self.beginning(Some(&learnt), &mut Coins::at(&self.key, state.questions));
+            state.walk = self.beginning(Some(&learnt), None, &mut Coins::at(&self.key, state.questions));
             state.learnt = Some(learnt);
             return Ok(Step { state, applied: Vec::new() });
         }
         if !self.complete(answers) {
             return Ok(Step { state, applied: Vec::new() });
         }
-        let heard = self.heard(&self.kernel.ask(&state.walk), answers)?;
+        let heard = self.heard(&question, answers)?;
         let mut coins = Coins::at(&self.key, state.questions);
+        if let (Some((rate, counts)), Some(climb)) = (climbing, &mut state.climb) {
+            let slope = self.target.prior_slope(climb.theta()).zip(&heard).map(|(prior, heard)| prior + heard).collect();
+            climb.step(slope, rate, counts);
+            state.walk = self.beginning(None, state.climb.as_ref(), &mut coins);
+            return Ok(Step { state, applied: Vec::new() });
+        }
         state.walk = match self.kernel.take(&self.target, state.walk, &heard, &mut coins) {
             Taken::On(walk) => walk,
             Taken::At(theta) => {
@@ -253,7 +288,7 @@ impl Algorithm for Chain {
                 state.done += 1;
                 state.last.clone_from(&theta);
                 match state.done % self.iterations {
-                    0 => self.beginning(state.learnt.as_ref(), &mut coins),
+                    0 => self.beginning(state.learnt.as_ref(), state.climb.as_ref(), &mut coins),
                     _ => self.kernel.begin(&self.target, theta, &mut coins),
                 }
             }
@@ -271,7 +306,8 @@ impl Algorithm for Chain {
 
     /// The Gaussian with the moments of the draws; the prior before there are enough.
     fn posterior(&self, state: &Standing) -> Vec<f64> {
-        state.summary.natural(self.problem.family).unwrap_or_else(|| self.problem.prior.0.clone())
+        let moments = state.summary.natural(self.problem.family, &self.target.precisions);
+        moments.unwrap_or_else(|| self.problem.prior.0.clone())
     }
 }
 

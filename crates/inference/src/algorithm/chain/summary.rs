@@ -4,6 +4,9 @@ use crate::family::as_natural;
 use crate::{Family, Gaussian, linalg};
 use serde::{Deserialize, Serialize};
 
+/// Variance of a parameter that did not move, as a share of the prior's.
+const LEAST_SHARE: f64 = 1e-12;
+
 /// Draws, their mean, and sums of products of deviations from it (Welford 1962): lower triangle, packed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -38,22 +41,57 @@ impl Summary {
         }
     }
 
-    /// Natural parameters of the Gaussian of these moments; none where the draws do not span all directions.
-    pub(super) fn natural(&self, family: Family) -> Option<Vec<f64>> {
+    /// Natural parameters of the Gaussian of these moments; none of fewer than two draws.
+    ///
+    /// Draws that do not span all directions have no precision: then it is that of their variances alone, and of a parameter
+    /// that did not move a millionth of the prior's deviation stands for its own.
+    pub(super) fn natural(&self, family: Family, prior_precisions: &[f64]) -> Option<Vec<f64>> {
         if self.count < 2 {
             return None;
         }
         let share = 1.0 / (self.count - 1) as f64;
         let covariance: Vec<f64> = self.products.iter().map(|p| share * p).collect();
+        self.spanning(family, &covariance).or_else(|| self.apart(family, &covariance, prior_precisions))
+    }
+
+    fn spanning(&self, family: Family, covariance: &[f64]) -> Option<Vec<f64>> {
         match family {
             Family::MeanField { .. } => {
-                Gaussian::new_diagonal(self.mean.clone(), covariance).map(|q| family.natural(&q))
+                Gaussian::new_diagonal(self.mean.clone(), covariance.to_vec()).map(|q| family.natural(&q))
             }
             Family::Full { dimension } => {
-                let precision = linalg::inverse(&linalg::cholesky(&covariance, dimension)?, dimension);
+                let precision = linalg::inverse(&linalg::cholesky(covariance, dimension)?, dimension);
                 let first = linalg::symmetric_times(&precision, &self.mean);
                 let natural: Vec<f64> = first.into_iter().chain(as_natural(&precision, dimension)).collect();
                 family.gaussian(&natural).map(|_| natural)
+            }
+        }
+    }
+
+    fn apart(&self, family: Family, covariance: &[f64], prior_precisions: &[f64]) -> Option<Vec<f64>> {
+        let variance = |(j, precision): (usize, &f64)| {
+            let own = if matches!(family, Family::Full { .. }) { covariance[linalg::place(j, j)] } else { covariance[j] };
+            own.max(LEAST_SHARE / precision)
+        };
+        let variances = prior_precisions.iter().enumerate().map(variance).collect();
+        Gaussian::new_diagonal(self.mean.clone(), variances).map(|q| family.natural(&q))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Found: chains that moved less often than they have parameters were served as the prior.
+    #[test]
+    fn draws_that_do_not_span_all_directions_keep_their_mean() {
+        for family in [Family::Full { dimension: 3 }, Family::MeanField { dimension: 3 }] {
+            let mut summary = Summary::new(family);
+            assert!(summary.natural(family, &[1.0; 3]).is_none());
+            [[1.0, 2.0, 5.0], [1.5, 2.0, 4.0], [2.0, 2.0, 3.0]].iter().for_each(|theta| summary.add(theta));
+            let q = family.gaussian(&summary.natural(family, &[1.0, 4.0, 1.0]).unwrap()).unwrap();
+            for (found, expected) in q.mean().iter().chain(&q.variances()).zip([1.5, 2.0, 4.0, 0.25, 0.25e-12, 1.0]) {
+                assert!((found - expected).abs() < 1e-9 * expected, "{found} {expected} {family:?}");
             }
         }
     }
