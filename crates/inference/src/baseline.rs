@@ -4,8 +4,8 @@ use crate::record::{Record, Scores, SiteScores};
 use crate::results::CurvePoint;
 use crate::score::{calibration, scores};
 use crate::settings::{
-    Batching, Chain, Chart, Covariance, Damping, FactorRule, Gradients, Local, Method, NoiseReading, Optimiser, Readout,
-    Repair, Rounds, Schedule, Scheme, Solver,
+    Batching, Chain, Chart, Covariance, Damping, FactorRule, Gradients, Local, Method, NoiseReading, Optimiser,
+    Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use crate::simulate::Simulation;
 use crate::solve::{Prior, Problem, Task, optimum};

@@ -32,15 +32,15 @@ pub use build::{Built, build};
 pub use client::{Client, Summing, Workshop};
 pub use data::{
     Column, Dealt, Drawn, Encoded, Federation, Keys, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, Partition,
-    Reading, RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticMixture, agree, header, nearest, read,
-    read_inputs,
+    Reading, RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticMixture, agree, header,
+    nearest, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian, Projections};
 pub use model::{
-    Exact, Expectation, Linear, Logistic, Mixture, Model, Network, Output, Pass, Point, Prediction, Predictive, Scratch, Sink,
-    Softmax, Support, credible,
+    Exact, Expectation, Linear, Logistic, Mixture, Model, Network, Output, Pass, Point, Prediction, Predictive,
+    Scratch, Sink, Softmax, Support, credible,
 };
 pub use optimiser::{Descent, Moments, kl_gradient};
 pub use record::{Observer, Record, Scores, SiteIntercept, SiteScores};

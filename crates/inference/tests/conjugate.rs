@@ -6,7 +6,8 @@ use common::{Losing, conjugate_methods, open_pvi, private_methods, promise, rows
 use inference::algorithm::{PviState, Remembered};
 use inference::message::Direct;
 use inference::settings::{
-    Aggregator, Covariance, Damping, Hybrid, Local, Method, Optimiser, Promise, Rounds, Schedule, Solver,
+    Aggregator, Batching, Chain, Covariance, Damping, Hybrid, Local, Method, Optimiser, Promise, Rounds, Sampler,
+    Schedule, Scheme, Solver, Start, TestNoise,
 };
 use inference::{Client, Family, Progress, Row, Rows, Simulation, Site, SyntheticLinear, Total};
 use privacy::record::Tape;
@@ -299,4 +300,32 @@ fn the_divergence_of_a_run_is_that_of_its_last_rounds_and_only_where_there_is_an
     assert!(linear.local_only().unwrap().kl.unwrap() > 1.0);
     let logistic = private_methods().remove(0);
     assert_eq!(simulation(&logistic, &sites, &test).run(&mut ()).unwrap().kl, None);
+}
+
+/// Found: runs of tempered chains were measured against the posterior of all rows.
+#[test]
+fn data_that_count_as_fewer_rows_have_the_tempered_posterior() {
+    let (sites, test) = (sites(), rows(3, 9));
+    let barker = Sampler::Barker { step: 0.2, noise: TestNoise::Fixed { variance: 2.0 } };
+    let of = |counts_as| {
+        let settings = Chain { sampler: barker, iterations: 4, chains: 1, warm_up: 0, counts_as, start: Start::Prior };
+        Method {
+            scheme: Scheme::Chain(settings),
+            ..common::chain("a chain", barker, Start::Prior, Batching::All, promise(1.0, Aggregator::None))
+        }
+    };
+    let all: u64 = sites.iter().map(|site| site.shard.len() as u64).sum();
+    let exact = |counts_as| {
+        let method = of(counts_as);
+        let model = std::sync::Arc::new(inference::Linear { noise_variance: 0.25 });
+        let simulation = Simulation { model, ..simulation(&method, &sites, &test) };
+        (simulation.exact_posterior().unwrap().unwrap(), simulation.exact_moments().unwrap().unwrap())
+    };
+    let ((whole, _), (tempered, moments)) = (exact(None), exact(Some(all / 3)));
+    assert_eq!((tempered.mean(), tempered.variances()), (&moments.mean[..], moments.variances));
+    let (share, family) = ((all / 3) as f64 / all as f64, Family::Full { dimension: 5 });
+    let prior = family.prior(1.0);
+    for ((tempered, whole), prior) in family.natural(&tempered).iter().zip(family.natural(&whole)).zip(prior) {
+        assert!((tempered - prior - share * (whole - prior)).abs() < 1e-9, "{tempered} {whole} {prior}");
+    }
 }

@@ -46,8 +46,7 @@ fn part(placed: Placed, chain: &ChainResult) -> String {
         figure(&trace(parameter, course).figure(&id("trace"), "Draws in their order, evenly thinned."), &parameter.name)
             + &figure(&density(parameter, course).figure(&id("density"), "How often each value was drawn."), "")
     };
-    let courses: String =
-        chain.parameters.iter().zip(&chain.courses).take(DRAWN).enumerate().map(both).collect();
+    let courses: String = chain.parameters.iter().zip(&chain.courses).take(DRAWN).enumerate().map(both).collect();
     let shown = chain.parameters.len().min(LISTED);
     let table = table(name, &chain.parameters[..shown]);
     let table = if shown > DRAWN { folded(&format!("{shown} parameters"), &table) } else { table };
@@ -56,7 +55,8 @@ fn part(placed: Placed, chain: &ChainResult) -> String {
 
 /// Whether the draws can be relied on.
 fn verdict(chain: &ChainResult) -> String {
-    let of = |part: fn(&ParameterResult) -> Option<f64>| chain.parameters.iter().map(part).collect::<Option<Vec<f64>>>();
+    let of =
+        |part: fn(&ParameterResult) -> Option<f64>| chain.parameters.iter().map(part).collect::<Option<Vec<f64>>>();
     let (Some(rhats), Some(bulk), Some(tail)) = (of(|p| p.rhat), of(|p| p.bulk_ess), of(|p| p.tail_ess)) else {
         return "Some parameters did not move at all: the draws say nothing about them.".to_owned();
     };
@@ -64,10 +64,14 @@ fn verdict(chain: &ChainResult) -> String {
     let least = bulk.into_iter().chain(tail).fold(f64::INFINITY, f64::min);
     let each = least / chain.chains as f64;
     match (worst <= DISAGREE, each >= FEW) {
-        (true, true) => format!("They agree (R-hat at most {worst:.3}) and are worth {least:.0} independent draws or more."),
+        (true, true) => {
+            format!("They agree (R-hat at most {worst:.3}) and are worth {least:.0} independent draws or more.")
+        }
         (false, _) => format!("They disagree (R-hat up to {worst:.3}): run longer chains before relying on them."),
         (true, false) => {
-            format!("They agree (R-hat at most {worst:.3}) but are worth only {least:.0} independent draws: run longer chains.")
+            format!(
+                "They agree (R-hat at most {worst:.3}) but are worth only {least:.0} independent draws: run longer chains."
+            )
         }
     }
 }

@@ -139,9 +139,9 @@ fn errors(standing: &Standing) -> String {
     if !standing.methods().any(|placed| placed.method.chain.is_some()) {
         return String::new();
     }
-    let figures = [MEAN_ERROR, VARIANCE_ERROR].into_iter().flat_map(|score| {
-        [EPSILON, ROUNDS].into_iter().filter_map(move |along| one(standing, score, along))
-    });
+    let figures = [MEAN_ERROR, VARIANCE_ERROR]
+        .into_iter()
+        .flat_map(|score| [EPSILON, ROUNDS].into_iter().filter_map(move |along| one(standing, score, along)));
     figures.collect()
 }
 
@@ -152,8 +152,10 @@ pub(crate) fn alone(results: &Results) -> Option<(String, String)> {
     let html = format!(
         "{}<div class=\"figures\">\n{figures}</div>\n{}",
         legend(&standing),
-        note("Means over seeds, with a band of one standard error of the mean on either side: distances of the parameters' means \
-              and variances from those of the exact posterior, averaged over parameters.")
+        note(
+            "Means over seeds, with a band of one standard error of the mean on either side: distances of the parameters' means \
+              and variances from those of the exact posterior, averaged over parameters."
+        )
     );
     (!figures.is_empty()).then(|| (toggles(&standing), html))
 }

@@ -108,8 +108,7 @@ pub(super) fn settings(at: &At<'_>) -> Result<Chain, Fault> {
         None | Some(StartAsTyped::Word(StartWord::Prior)) => Start::Prior,
         Some(StartAsTyped::Word(StartWord::Origin)) => Start::Origin,
         Some(StartAsTyped::Learnt(learnt)) => {
-            let (rounds, learning_rate) =
-                (learnt.rounds, over_zero(at, "start.learning_rate", learnt.learning_rate)?);
+            let (rounds, learning_rate) = (learnt.rounds, over_zero(at, "start.learning_rate", learnt.learning_rate)?);
             match (learnt.share, typed.sampler) {
                 (None, SamplerWord::Hamiltonian) => Start::Climbed { rounds, learning_rate },
                 (None, _) => {

@@ -72,7 +72,9 @@ pub(crate) fn check(study: &Study, schema: &Schema) -> Result<(), Failure> {
 fn outcome(study: &Study, schema: &Schema) -> Result<(), Failure> {
     let source = &study.data.source;
     match (&study.model.kind, schema.classes()) {
-        (Likelihood::Logistic { .. }, Some(2)) | (Likelihood::Linear { .. } | Likelihood::Mixture { .. }, None) => Ok(()),
+        (Likelihood::Logistic { .. }, Some(2)) | (Likelihood::Linear { .. } | Likelihood::Mixture { .. }, None) => {
+            Ok(())
+        }
         (Likelihood::Softmax | Likelihood::Network { .. }, Some(2..)) => Ok(()),
         (Likelihood::Softmax | Likelihood::Network { .. }, _) => Err(Failure::usage(
             format!("softmax and network models need an outcome of levels, and that of {source} {}", found(schema)),

@@ -344,7 +344,12 @@ fn draws_of(source: &Source<'_>, key: &str, draws: u32) -> Result<u32, Fault> {
 }
 
 fn softmax(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
-    without(typed, source, "softmax", &["noise_variance", "expectation", "predictive", "hidden", "variance", "precisions"])?;
+    without(
+        typed,
+        source,
+        "softmax",
+        &["noise_variance", "expectation", "predictive", "hidden", "variance", "precisions"],
+    )?;
     Ok(Likelihood::Softmax)
 }
 
@@ -382,8 +387,7 @@ fn mixture(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Faul
         let message = "a mixture looks at no inputs, so there is no bias among them".to_owned();
         return Err(source.fault("model", "S011", message, "bias = false"));
     }
-    let (variance, precisions) =
-        (typed.variance.unwrap_or(COMPONENT_VARIANCE), typed.precisions.unwrap_or(PRECISIONS));
+    let (variance, precisions) = (typed.variance.unwrap_or(COMPONENT_VARIANCE), typed.precisions.unwrap_or(PRECISIONS));
     let positive = |number: f64| number.is_finite() && number > 0.0;
     if !positive(variance) || !precisions.into_iter().all(positive) {
         let message =

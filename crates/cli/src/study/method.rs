@@ -202,11 +202,7 @@ pub(super) fn check_model(
                 "use algorithm = \"noise-aware\", \"pvi\" or \"global-vi\"",
             )
         } else if matches!(kind, Likelihood::Mixture { .. }) && !matches!(method.scheme, Scheme::Chain(_)) {
-            (
-                "algorithm",
-                "a mixture's posterior has two modes, which no Gaussian q has",
-                "use algorithm = \"chain\"",
-            )
+            ("algorithm", "a mixture's posterior has two modes, which no Gaussian q has", "use algorithm = \"chain\"")
         } else if model.bias && statistics::cuts_ones(method) {
             (
                 "statistics.bound",

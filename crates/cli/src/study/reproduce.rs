@@ -179,7 +179,10 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     });
     write_whole(&page, html.as_bytes()).map_err(|source| Failure::file("cannot write", &page, source))?;
     if json {
-        return Ok(format!("{}\n", serde_json::json!({ "cells": cells, "theorems": theorems, "cpu_seconds": cpu_seconds })));
+        return Ok(format!(
+            "{}\n",
+            serde_json::json!({ "cells": cells, "theorems": theorems, "cpu_seconds": cpu_seconds })
+        ));
     }
     let theorems: String = theorems.iter().map(|line| format!("{line}\n")).collect();
     Ok(format!("{}\n{theorems}{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n", table(&cells), page.display()))
@@ -194,7 +197,11 @@ fn by_theorem(results: &Results) -> Vec<String> {
         let name = &method.name;
         let (steps, delta) = (spent.steps, crate::digits::shortest(spent.delta));
         (!others.is_empty()).then(|| {
-            format!("{name}: {steps} releases at δ = {delta} cost ε = {:.5}, certified; {}", spent.certified, others.join(", "))
+            format!(
+                "{name}: {steps} releases at δ = {delta} cost ε = {:.5}, certified; {}",
+                spent.certified,
+                others.join(", ")
+            )
         })
     };
     results.methods.iter().filter_map(line).collect()

@@ -18,6 +18,9 @@ use std::path::{Path, PathBuf};
 /// File of what is said of the draws.
 const DIAGNOSTICS: &str = "diagnostics.json";
 
+/// R-hat over which chains disagree (Vehtari et al. 2021).
+const DISAGREE: f64 = 1.01;
+
 /// One method with one seed.
 #[derive(Debug, Serialize)]
 struct Sampled {
@@ -124,6 +127,10 @@ fn table(of: &Sampled) -> String {
             or_dash(p.tail_ess, 0),
             or_dash(p.error_of_mean, 4)
         );
+    }
+    let worst = of.parameters.iter().map(|p| p.rhat.unwrap_or(f64::INFINITY)).fold(1.0, f64::max);
+    if worst > DISAGREE {
+        text += "warning     chains disagree, or parts of one do (R-hat over 1.01): run longer chains before relying on them\n";
     }
     text += &format!("draws       {}\n", of.folder.display());
     text

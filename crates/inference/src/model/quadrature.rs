@@ -27,18 +27,21 @@ pub(super) type Box2 = [[f64; 2]; 2];
 /// Moments of the density exp(`log_density`), which is negligible outside the box.
 ///
 /// Sums over a grid (the trapezoid rule) converge faster than any power of its width for smooth densities that vanish at the
-/// edge. The box is first drawn closer around what counts. None where the grid and every other point of it disagree: a density
-/// too narrow for the grid.
-pub(super) fn moments(log_density: impl Fn([f64; 2]) -> f64, mut within: Box2) -> Option<Exact> {
-    let mut grid = Grid::of(&log_density, within);
+/// edge. The box is first drawn closer around what counts by `roughly`, a density that is near and quickly had. None where the
+/// grid and every other point of it disagree: a density too narrow for the grid.
+pub(super) fn moments(
+    log_density: impl FnMut([f64; 2]) -> f64,
+    mut roughly: impl FnMut([f64; 2]) -> f64,
+    mut within: Box2,
+) -> Option<Exact> {
     for _ in 0..LOOKS {
-        let closer = grid.counting();
+        let closer = Grid::of(&mut roughly, within).counting();
         if closer == within {
             break;
         }
         within = closer;
-        grid = Grid::of(&log_density, within);
     }
+    let grid = Grid::of(log_density, within);
     let (fine, coarse) = (grid.moments(1), grid.moments(2));
     let agree = (0..2).all(|j| {
         let deviation = fine.variances[j].sqrt();
@@ -55,7 +58,7 @@ struct Grid {
 }
 
 impl Grid {
-    fn of(log_density: &impl Fn([f64; 2]) -> f64, within: Box2) -> Self {
+    fn of(mut log_density: impl FnMut([f64; 2]) -> f64, within: Box2) -> Self {
         let places = (0..=STEPS).flat_map(|i| (0..=STEPS).map(move |k| [i, k]));
         let mut logs: Vec<f64> = places.map(|place| log_density(at(&within, place))).collect();
         let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -112,7 +115,7 @@ mod tests {
     #[test]
     fn a_normal_density_in_a_wide_box_has_its_moments() {
         let log = |[a, b]: [f64; 2]| -0.5 * ((a - 3.0).powi(2) / 0.04 + (b + 7.0).powi(2) / 2.0);
-        let found = moments(log, WIDE).unwrap();
+        let found = moments(log, log, WIDE).unwrap();
         for (found, expected) in found.mean.iter().chain(&found.variances).zip([3.0, -7.0, 0.04, 2.0]) {
             assert!((found - expected).abs() < 1e-9, "{found} {expected}");
         }
@@ -122,7 +125,8 @@ mod tests {
     #[test]
     fn two_modes_are_both_seen() {
         let hump = |a: f64, b: f64| libm::exp(-0.5 * (a * a + b * b) / 0.01);
-        let found = moments(|[a, b]| libm::log(hump(a - 1.0, b) + hump(a + 1.0, b)), WIDE).unwrap();
+        let log = |[a, b]: [f64; 2]| libm::log(hump(a - 1.0, b) + hump(a + 1.0, b));
+        let found = moments(log, log, WIDE).unwrap();
         assert!(found.mean[0].abs() < 1e-9 && (found.variances[0] - 1.01).abs() < 1e-9, "{found:?}");
         assert!((found.variances[1] - 0.01).abs() < 1e-9, "{found:?}");
     }
@@ -130,6 +134,7 @@ mod tests {
     #[test]
     fn modes_too_narrow_for_the_grid_are_not_summed() {
         let hump = |a: f64, b: f64| -0.5 * (a * a + b * b) / 1e-8;
-        assert_eq!(moments(|[a, b]| hump(a - 1.0, b).max(hump(a + 1.0, b)), WIDE), None);
+        let log = |[a, b]: [f64; 2]| hump(a - 1.0, b).max(hump(a + 1.0, b));
+        assert_eq!(moments(log, log, WIDE), None);
     }
 }

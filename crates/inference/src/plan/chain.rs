@@ -38,7 +38,9 @@ pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
         );
     }
     if matches!(chain.start, Start::Climbed { .. }) && !chain.alternates() {
-        return refuse("a start without a share of the budget is paid for as leaps are: the Hamiltonian sampler has them");
+        return refuse(
+            "a start without a share of the budget is paid for as leaps are: the Hamiltonian sampler has them",
+        );
     }
     let whole = !matches!(sampler, Sampler::Barker { .. } | Sampler::Langevin { .. });
     if whole && method.local.batch != Batching::All {
@@ -114,7 +116,9 @@ fn promise_is_possible(method: &Method, chain: &Chain, promise: &Promise) -> Res
         return refuse("noise shares are charged for all rows: no amplification by sampling is claimed for them");
     }
     if matches!(chain.start, Start::Variational { .. }) && matches!(chain.sampler, Sampler::Hamiltonian { .. }) {
-        return refuse("the Hamiltonian sampler starts from the prior, the origin, or where gradients led: no share of the budget");
+        return refuse(
+            "the Hamiltonian sampler starts from the prior, the origin, or where gradients led: no share of the budget",
+        );
     }
     Ok(())
 }

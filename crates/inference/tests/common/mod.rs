@@ -243,6 +243,7 @@ pub(crate) fn chain_methods() -> Vec<Method> {
         (Sampler::Barker { step: 0.2, noise: fixed }, Sampler::Penalty { step: 0.2, variance: 1.0 });
     let hamiltonian = Sampler::Hamiltonian { step: 0.1, leaps: 2, variance: 1.0, share: 0.4 };
     let learnt = Start::Variational { rounds: 2, share: 0.3, learning_rate: 0.1 };
+    let climbed = Start::Climbed { rounds: 3, learning_rate: 0.1 };
     let some = Batching::WithoutReplacement(3);
     vec![
         chain("chain, barker", barker, Start::Prior, some, nobody),
@@ -251,6 +252,7 @@ pub(crate) fn chain_methods() -> Vec<Method> {
         chain("chain, penalty, shares", penalty, Start::Prior, Batching::All, shares),
         chain("chain, langevin", Sampler::Langevin { step: 1e-6 }, Start::Prior, some, nobody),
         chain("chain, hamiltonian", hamiltonian, Start::Prior, Batching::All, nobody),
+        chain("chain, hamiltonian, climbed", hamiltonian, climbed, Batching::All, curator),
     ]
 }
 

@@ -125,7 +125,9 @@ impl Chain {
     /// How a state goes on uphill, if it does: the size of a step, and whether it is in the second half of the way.
     fn climbing(&self, state: &Standing) -> Option<(f64, bool)> {
         match self.start {
-            Beginning::Climbed { rounds, rate } if state.questions < rounds => Some((rate, 2 * state.questions >= rounds)),
+            Beginning::Climbed { rounds, rate } if state.questions < rounds => {
+                Some((rate, 2 * state.questions >= rounds))
+            }
             _ => None,
         }
     }
@@ -187,7 +189,15 @@ impl Algorithm for Chain {
         };
         let climb = matches!(self.start, Beginning::Climbed { .. }).then(|| Climb::new(self.target.precisions.len()));
         let walk = self.beginning(learnt.as_ref(), climb.as_ref(), &mut Coins::at(&self.key, 0));
-        Standing { learnt, climb, walk, summary: Summary::new(self.problem.family), questions: 0, done: 0, last: Vec::new() }
+        Standing {
+            learnt,
+            climb,
+            walk,
+            summary: Summary::new(self.problem.family),
+            questions: 0,
+            done: 0,
+            last: Vec::new(),
+        }
     }
 
     fn ask(&self, state: &Standing) -> Asked {
@@ -274,7 +284,8 @@ impl Algorithm for Chain {
         let heard = self.heard(&question, answers)?;
         let mut coins = Coins::at(&self.key, state.questions);
         if let (Some((rate, counts)), Some(climb)) = (climbing, &mut state.climb) {
-            let slope = self.target.prior_slope(climb.theta()).zip(&heard).map(|(prior, heard)| prior + heard).collect();
+            let slope =
+                self.target.prior_slope(climb.theta()).zip(&heard).map(|(prior, heard)| prior + heard).collect();
             climb.step(slope, rate, counts);
             state.walk = self.beginning(None, state.climb.as_ref(), &mut coins);
             return Ok(Step { state, applied: Vec::new() });

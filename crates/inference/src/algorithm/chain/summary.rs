@@ -70,7 +70,8 @@ impl Summary {
 
     fn apart(&self, family: Family, covariance: &[f64], prior_precisions: &[f64]) -> Option<Vec<f64>> {
         let variance = |(j, precision): (usize, &f64)| {
-            let own = if matches!(family, Family::Full { .. }) { covariance[linalg::place(j, j)] } else { covariance[j] };
+            let own =
+                if matches!(family, Family::Full { .. }) { covariance[linalg::place(j, j)] } else { covariance[j] };
             own.max(LEAST_SHARE / precision)
         };
         let variances = prior_precisions.iter().enumerate().map(variance).collect();
