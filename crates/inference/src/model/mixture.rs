@@ -2,7 +2,7 @@
 
 use super::{Model, Point, Prediction, Scratch, Sink};
 use crate::family::as_natural;
-use crate::special::{exp, log_1p_of_unit};
+use crate::special::{exp, log_1p_of_unit, log_1p_over_1p};
 use crate::{Family, Gaussian, Rows, linalg};
 use privacy::PrivacyError;
 use std::f64::consts::PI;
@@ -23,6 +23,14 @@ impl Mixture {
     /// Distances of y from both means.
     fn off(theta: &[f64], y: f64) -> (f64, f64) {
         (y - theta[0], y - theta[0] - theta[1])
+    }
+
+    /// (distance from the nearer mean)²/2v, and the other component's density over the nearer one's.
+    #[inline(always)]
+    fn parts(rate: f64, theta: &[f64], y: f64) -> (f64, f64) {
+        let (a, b) = Self::off(theta, y);
+        let (a, b) = (rate * a * a, rate * b * b);
+        (a.min(b), exp(-(a - b).abs()))
     }
 
     /// P(first component | y, θ).
@@ -48,9 +56,26 @@ impl Model for Mixture {
         into.extend(which.iter().map(|&i| outcomes[i]));
         // A loop of its own, which becomes vector code.
         for y in into {
-            let (a, b) = Self::off(theta, *y);
-            let (a, b) = (rate * a * a, rate * b * b);
-            *y = constant - a.min(b) + log_1p_of_unit(exp(-(a - b).abs()));
+            let (near, other) = Self::parts(rate, theta, *y);
+            *y = constant - near + log_1p_of_unit(other);
+        }
+    }
+
+    /// One logarithm in place of two.
+    fn log_ratios(
+        &self,
+        rows: &Rows,
+        which: &[usize],
+        (from, to): (&[f64], &[f64]),
+        _: &mut Scratch,
+        into: &mut Vec<f64>,
+    ) {
+        let (rate, outcomes) = (0.5 / self.variance, rows.outcomes());
+        into.clear();
+        into.extend(which.iter().map(|&i| outcomes[i]));
+        for y in into {
+            let ((near, other), (new_near, new_other)) = (Self::parts(rate, from, *y), Self::parts(rate, to, *y));
+            *y = near - new_near + log_1p_over_1p(new_other, other);
         }
     }
 
@@ -136,6 +161,18 @@ mod tests {
         let of = |y: &f64| libm::log(0.5 * density(y - THETA[0]) + 0.5 * density(y - THETA[0] - THETA[1]));
         let by_hand: f64 = rows().outcomes().iter().map(of).sum();
         assert!((MODEL.log_likelihood(&rows(), &THETA) - by_hand).abs() < 1e-12);
+    }
+
+    #[test]
+    fn ratios_are_those_of_the_likelihoods() {
+        let (all, to) = ([4, 0, 3, 1, 2], [-0.7, 2.5]);
+        let (mut scratch, mut each) = (Scratch::default(), [Vec::new(), Vec::new(), Vec::new()]);
+        MODEL.log_likelihoods(&rows(), &all, &THETA, &mut scratch, &mut each[0]);
+        MODEL.log_likelihoods(&rows(), &all, &to, &mut scratch, &mut each[1]);
+        MODEL.log_ratios(&rows(), &all, (&THETA, &to), &mut scratch, &mut each[2]);
+        for i in 0..5 {
+            assert!((each[2][i] - (each[1][i] - each[0][i])).abs() < 1e-12, "{i}: {each:?}");
+        }
     }
 
     #[test]
