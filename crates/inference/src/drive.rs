@@ -101,7 +101,7 @@ impl<'a> Drive<'a> {
         }
         match self.schedule {
             Schedule::Sequential => self.one_by_one(&able)?,
-            Schedule::Synchronous => self.all_at_once(&able)?,
+            Schedule::Synchronous => self.all_at_once(&able, query)?,
             Schedule::Asynchronous(_) => self.as_they_come()?,
         }
         // A round that failed is asked again under a new attempt, hence with other noise, also of a curator.
@@ -143,8 +143,8 @@ impl<'a> Drive<'a> {
     }
 
     /// All answer the same question, in parallel; results do not depend on how many threads there are.
-    fn all_at_once(&mut self, able: &[usize]) -> Result<(), RunError> {
-        let ask = self.ask_now(0)?;
+    fn all_at_once(&mut self, able: &[usize], query: Vec<u8>) -> Result<(), RunError> {
+        let ask = Ask { round: self.round, attempt: self.attempts[0], query };
         let Some(&first) = able.first() else { return Ok(()) };
         let terms = self.clients[first].terms_for(self.protocol, &ask.query)?.clone();
         self.attempts.iter_mut().for_each(|attempt| *attempt += 1);

@@ -14,8 +14,13 @@ const EXPONENTS: [f64; 2] = [-708.0, 709.0];
 /// x = k log 2 + r with |r| ≤ ½ log 2; eʳ by its Taylor polynomial of degree 9, whose rest is under 7e-12.
 #[inline(always)]
 pub(crate) fn exp(x: f64) -> f64 {
+    exp_under(if x > EXPONENTS[1] { EXPONENTS[1] } else { x })
+}
+
+/// The same for x ≤ 709.
+#[inline(always)]
+pub(crate) fn exp_under(x: f64) -> f64 {
     let x = if x < EXPONENTS[0] { EXPONENTS[0] } else { x };
-    let x = if x > EXPONENTS[1] { EXPONENTS[1] } else { x };
     let shifted = x * std::f64::consts::LOG2_E + ROUNDER;
     let k = shifted - ROUNDER;
     let r = (x - k * LOG_2[0]) - k * LOG_2[1];

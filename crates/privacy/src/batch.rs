@@ -12,7 +12,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Row numbers, each once, in any order. Which rows were drawn is private: they stay where the rows are.
+    /// Row numbers, each once, in no order. Which rows were drawn is private: they stay where the rows are.
     pub fn rows(&self) -> &[usize] {
         &self.rows
     }
@@ -159,19 +159,22 @@ fn word(number: &BigUint, scale: u64, place: u64) -> u64 {
 /// A uniform subset of fixed size (Floyd's method), in no order. Its cost does not grow with the number of rows.
 fn subset(rng: &mut impl Rng, size: usize, of: usize, into: &mut Vec<usize>) {
     let mut seen = Seen::with_room_for(size);
+    into.reserve(size);
     // At most 2^31 rows: their numbers fit.
     for last in (of - size) as u32..of as u32 {
         let candidate = below(rng, last + 1);
-        let row = if seen.insert(candidate) { candidate } else { last };
-        // `last` was out of reach until now: it cannot be among those seen.
-        if row == last {
+        let row = if seen.insert(candidate) {
+            candidate
+        } else {
+            // It was out of reach until now: it cannot be among those seen.
             seen.insert(last);
-        }
+            last
+        };
         into.push(row as usize);
     }
 }
 
-/// Row numbers, in a table of at least twice as many slots, searched from where a row's hash points to.
+/// Row numbers, in a table of at least four times as many slots, searched from where a row's hash points to.
 struct Seen {
     slots: Vec<u32>,
     shift: u32,
@@ -182,7 +185,7 @@ impl Seen {
     const FREE: u32 = u32::MAX;
 
     fn with_room_for(rows: usize) -> Self {
-        let slots = (2 * rows.max(1)).next_power_of_two();
+        let slots = (4 * rows.max(1)).next_power_of_two();
         Self { slots: vec![Self::FREE; slots], shift: 64 - slots.trailing_zeros() }
     }
 
@@ -192,11 +195,11 @@ impl Seen {
         let mut at = (u64::from(row).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
         loop {
             match self.slots[at] {
-                found if found == row => return false,
                 Self::FREE => {
                     self.slots[at] = row;
                     return true;
                 }
+                found if found == row => return false,
                 _ => at = (at + 1) & (self.slots.len() - 1),
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{Model, Point, Prediction, Scratch, Sink};
 use crate::family::as_natural;
-use crate::special::{exp, log_1p_of_unit, log_1p_over_1p};
+use crate::special::{exp_under, log_1p_of_unit, log_1p_over_1p};
 use crate::{Family, Gaussian, Rows, linalg};
 use privacy::PrivacyError;
 use std::f64::consts::PI;
@@ -23,14 +23,6 @@ impl Mixture {
     /// Distances of y from both means.
     fn off(theta: &[f64], y: f64) -> (f64, f64) {
         (y - theta[0], y - theta[0] - theta[1])
-    }
-
-    /// (distance from the nearer mean)²/2v, and the other component's density over the nearer one's.
-    #[inline(always)]
-    fn parts(rate: f64, theta: &[f64], y: f64) -> (f64, f64) {
-        let (a, b) = Self::off(theta, y);
-        let (a, b) = (rate * a * a, rate * b * b);
-        (a.min(b), exp(-(a - b).abs()))
     }
 
     /// P(first component | y, θ).
@@ -56,12 +48,15 @@ impl Model for Mixture {
         into.extend(which.iter().map(|&i| outcomes[i]));
         // A loop of its own, which becomes vector code.
         for y in into {
-            let (near, other) = Self::parts(rate, theta, *y);
-            *y = constant - near + log_1p_of_unit(other);
+            let (a, b) = Self::off(theta, *y);
+            let (a, b) = (rate * a * a, rate * b * b);
+            *y = constant - a.min(b) + log_1p_of_unit(exp_under(-(a - b).abs()));
         }
     }
 
-    /// One logarithm in place of two.
+    /// p(y | θ) ∝ e^(−a)(1 + e^s) with a = (y − θ₁)²/2v and s = θ₂(2(y − θ₁) − θ₂)/2v, so that the log-ratio is a − a' + log(1 + e^s')
+    /// − log(1 + e^s): both s and a − a' are linear in y, log(1 + e^s) = max(s, 0) + log(1 + e^(−|s|)), and one logarithm
+    /// serves both.
     fn log_ratios(
         &self,
         rows: &Rows,
@@ -71,11 +66,16 @@ impl Model for Mixture {
         into: &mut Vec<f64>,
     ) {
         let (rate, outcomes) = (0.5 / self.variance, rows.outcomes());
+        let line = |theta: &[f64]| (2.0 * rate * theta[1], -rate * theta[1] * (2.0 * theta[0] + theta[1]));
+        let ((slope, start), (new_slope, new_start)) = (line(from), line(to));
+        let apart = (2.0 * rate * (to[0] - from[0]), rate * (from[0] - to[0]) * (from[0] + to[0]));
         into.clear();
         into.extend(which.iter().map(|&i| outcomes[i]));
         for y in into {
-            let ((near, other), (new_near, new_other)) = (Self::parts(rate, from, *y), Self::parts(rate, to, *y));
-            *y = near - new_near + log_1p_over_1p(new_other, other);
+            let (s, t) = (slope * *y + start, new_slope * *y + new_start);
+            let bend = log_1p_over_1p(exp_under(-t.abs()), exp_under(-s.abs()));
+            let (s, t) = (if s > 0.0 { s } else { 0.0 }, if t > 0.0 { t } else { 0.0 });
+            *y = (apart.0 * *y + apart.1) + (t - s) + bend;
         }
     }
 
