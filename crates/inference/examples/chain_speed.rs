@@ -5,17 +5,14 @@
 //! The argument is the number of rows; CPU time of all threads.
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods)] // an example prints and looks at the clock
 
+mod barker_chain;
 mod watch;
 
+use barker_chain::{Length, method};
 use chacha20::ChaCha8Rng;
 use inference::message::Direct;
-use inference::settings::{
-    Aggregator, Batching, Chain, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local,
-    Method, Noise, NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Sampler, Schedule, Scheme, Solver, Start,
-    TestNoise,
-};
+use inference::settings::TestNoise;
 use inference::{Keys, Mixture, Row, Rows, Shard, Simulation, Site};
-use privacy::{Adjacency, Delta, Epsilon, NormBound, Unit};
 use rand_core::{Rng as _, SeedableRng as _};
 use std::error::Error;
 use std::sync::Arc;
@@ -30,7 +27,9 @@ const STRETCHES: u64 = 10;
 
 fn main() -> Outcome<()> {
     let count: usize = std::env::args().nth(1).ok_or("a number of rows")?.parse()?;
-    let (sites, test, method) = ([site(count)?], mixture(1, 2)?, method()?);
+    let (sites, test) = ([site(count)?], mixture(1, 2)?);
+    let length = Length { iterations: ITERATIONS, chains: 1, warm_up: 1000 };
+    let method = method(0.5, TestNoise::Completed { variance: 2.0 }, (BATCH, 100), length, 10.0)?;
     let model = Arc::new(Mixture { variance: 2.0, precisions: [0.1, 1.0] });
     let simulation =
         Simulation { method: &method, sites: &sites, test: &test, model, prior_precision: 1.0, seed: 1, data: [0; 32] };
@@ -74,43 +73,4 @@ fn mixture(count: usize, seed: u64) -> Outcome<Rows> {
         rows.push(Row { numbers: &[], ones: &[], outcome })?;
     }
     Ok(rows)
-}
-
-fn method() -> Outcome<Method> {
-    let sampler = Sampler::Barker { step: 0.5, noise: TestNoise::Completed { variance: 2.0 } };
-    let settings =
-        Chain { sampler, iterations: ITERATIONS, chains: 1, warm_up: 1000, counts_as: Some(100), start: Start::Origin };
-    let local = Local {
-        steps: 1,
-        batch: Batching::WithoutReplacement(BATCH),
-        optimiser: Optimiser::Sgd,
-        learning_rate: 1.0,
-        keep_state: false,
-        chart: Chart::LogDeviation,
-        gradients: Gradients::Full,
-    };
-    let promise = Promise {
-        unit: Unit::Example,
-        adjacency: Adjacency::Substitute,
-        epsilon: Epsilon::new(10.0)?,
-        delta: DeltaRule::Fixed(Delta::new(1e-6)?),
-        clip: Clip::Fixed(NormBound::new(1.0)?),
-        noise: Noise::Calibrated,
-        aggregator: Aggregator::None,
-        accountant: Claim::Certified,
-    };
-    Ok(Method {
-        name: "measured".into(),
-        scheme: Scheme::Chain(settings),
-        solver: Solver::DpOptimisation,
-        schedule: Schedule::Synchronous,
-        rounds: Rounds::Count(settings.rounds()),
-        damping: Damping::new(1.0).ok_or("a damping")?,
-        covariance: Covariance::Full,
-        factor: FactorRule::Free,
-        readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
-        local,
-        site_intercept: None,
-        promise: Some(promise),
-    })
 }
