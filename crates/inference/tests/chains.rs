@@ -179,7 +179,8 @@ fn balanced_posterior(counts_as: u64) -> Gaussian {
 
 /// Barker's test on batches of 8,000 rows that count as 50.
 fn on_batches(noise: TestNoise, batch: u64, iterations: u64) -> Method {
-    let mut method = chain(Sampler::Barker { step: 0.1, noise }, iterations, Some(generous(Aggregator::None)));
+    let promise = Promise { epsilon: Epsilon::new(100.0).unwrap(), ..promise(100.0, Aggregator::None) };
+    let mut method = chain(Sampler::Barker { step: 0.1, noise }, iterations, Some(promise));
     let Scheme::Chain(settings) = &mut method.scheme else { panic!("a chain") };
     settings.counts_as = Some(50);
     method.local.batch = Batching::WithoutReplacement(batch);
@@ -191,9 +192,9 @@ fn on_batches(noise: TestNoise, batch: u64, iterations: u64) -> Method {
 #[test]
 fn noise_that_completes_a_batchs_own_reaches_the_tempered_posterior() {
     let (sites, test) = ([site("one", balanced_rows(8000))], balanced_rows(4));
-    let method = on_batches(TestNoise::Completed { variance: 2.0 }, 400, 60_000);
+    let method = on_batches(TestNoise::Completed { variance: 2.0 }, 400, 30_000);
     let record = of(&method, &sites, &test).run(&mut ()).unwrap();
-    compare(&record.chains[0], &balanced_posterior(50), 100, 1.0, "completed");
+    compare(&record.chains[0], &balanced_posterior(50), 60, 1.0, "completed");
 }
 
 /// What is told of the variant with a fixed variance (`docs/maths/dp-mcmc.md`): the spread of a batch, (N₀²/b)·Var r, is left in
@@ -202,7 +203,7 @@ fn noise_that_completes_a_batchs_own_reaches_the_tempered_posterior() {
 fn a_fixed_variance_leaves_the_spread_of_a_batch_in_the_test() {
     let (sites, test) = ([site("one", balanced_rows(8000))], balanced_rows(4));
     for (batch, widths) in [(12, 1.1..2.0), (400, 0.94..1.06)] {
-        let method = on_batches(TestNoise::Fixed { variance: 2.0 }, batch, 40_000);
+        let method = on_batches(TestNoise::Fixed { variance: 2.0 }, batch, 20_000);
         let record = of(&method, &sites, &test).run(&mut ()).unwrap();
         for (found, exact) in record.posterior.deviations().iter().zip(balanced_posterior(50).deviations()) {
             assert!(widths.contains(&(found / exact)), "{batch} rows: {}", found / exact);

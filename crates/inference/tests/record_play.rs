@@ -8,11 +8,11 @@ use common::variants::{refused, variants};
 use common::{chain, model_of, private_methods, promise, rng, rows, simulation, site, site_of_records};
 use inference::algorithm::{Cavity, Protocol, Pvi};
 use inference::message::Direct;
-use inference::settings::{Aggregator, Batching, Method, Sampler, Solver, Start, TestNoise};
+use inference::settings::{Aggregator, Batching, Method, Promise, Sampler, Solver, Start, TestNoise};
 use inference::solve::{Kept, Likelihood, LocalSolve, Problem, Solved, Task};
 use inference::{Built, Keys, Model, Progress, Row, Rows, RunError, Seat, Shard, Simulation, Site};
 use privacy::record::{Divergence, Tape};
-use privacy::{Adjacency, Bounded, Gate, Grant, Grid, PrivacyError, Released, Unit};
+use privacy::{Adjacency, Bounded, Epsilon, Gate, Grant, Grid, PrivacyError, Released, Unit};
 use rand_core::Rng;
 use std::sync::Arc;
 
@@ -195,8 +195,8 @@ fn a_test_that_completes_its_batch_stays_within_its_theorem() {
 #[test]
 fn mutant_two_replaced_rows_of_a_test_are_caught() {
     let sampler = Sampler::Barker { step: 5.0, noise: TestNoise::Completed { variance: 2.0 } };
-    let (batch, promise) = (Batching::WithoutReplacement(20), promise(1.0, Aggregator::None));
-    let method = chain("chain, completed", sampler, Start::Prior, batch, promise);
+    let promise = Promise { epsilon: Epsilon::new(100.0).unwrap(), ..promise(1.0, Aggregator::None) };
+    let method = chain("chain, completed", sampler, Start::Prior, Batching::WithoutReplacement(20), promise);
     let built = build(&method, &model_of(&method), &[site("one", rows(21, 1))]);
     let verdict = |pair: u64| {
         let mut rng = rng(pair);
