@@ -195,6 +195,10 @@ fn noise_that_completes_a_batchs_own_reaches_the_tempered_posterior() {
     let method = on_batches(TestNoise::Completed { variance: 2.0 }, 400, 30_000);
     let record = of(&method, &sites, &test).run(&mut ()).unwrap();
     compare(&record.chains[0], &balanced_posterior(50), 60, 1.0, "completed");
+    // The ledger is what was run: one test for each draw.
+    let spent = &record.spending[0];
+    assert_eq!((spent.charges, spent.steps, record.chains[0].len()), (30_000, 30_000, 60_000));
+    assert!(spent.events.len() == 1 && spent.events[0].contains("a Barker test on 400 rows"), "{:?}", spent.events);
 }
 
 /// What is told of the variant with a fixed variance (`docs/maths/dp-mcmc.md`): the spread of a batch, (N₀²/b)·Var r, is left in
