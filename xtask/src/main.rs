@@ -1,6 +1,7 @@
 //! Tasks of the repository. `cargo xtask test`: everything that a change must pass, on a machine with the Rust toolchain and nothing else.
 
 mod bench;
+mod bench_chain;
 mod bench_inference;
 mod bench_secure_sum;
 mod shown;
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
         ["shown"] => build_release().and_then(|()| shown::run(&root())),
         ["bench", "accounting"] => bench::accounting(&root()),
         ["bench", "inference"] => bench_inference::inference(&root()),
+        ["bench", "chain"] => bench_chain::chain(&root()),
         ["bench", "secure-sum"] => bench_secure_sum::secure_sum(&root(), false),
         ["bench", "secure-sum", "--full"] => bench_secure_sum::secure_sum(&root(), true),
         ["bench", .., "--help" | "-h"] => {
@@ -26,9 +28,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["bench", ..] => Err(bench::HELP.into()),
-        _ => {
-            Err("usage: cargo xtask test | tidy | shown | bench accounting | bench inference | bench secure-sum".into())
-        }
+        _ => Err("usage: cargo xtask test | tidy | shown | bench accounting | inference | secure-sum | chain".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

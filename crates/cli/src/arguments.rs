@@ -350,6 +350,14 @@ pub(crate) struct MechanismAsTyped {
     #[arg(long, value_name = "D")]
     #[serde(alias = "step-delta", deserialize_with = "text")]
     pub(crate) step_delta: Option<String>,
+    /// barker: rows in the batch of one test, drawn without replacement
+    #[arg(long, value_name = "B")]
+    #[serde(deserialize_with = "text")]
+    pub(crate) batch: Option<String>,
+    /// barker: rows that a batch is drawn from
+    #[arg(long, value_name = "N")]
+    #[serde(deserialize_with = "text")]
+    pub(crate) rows: Option<String>,
 }
 
 /// The mechanisms by their names on the command line.
@@ -368,6 +376,8 @@ pub(crate) enum Kind {
     ShuffleKrr,
     /// Anything of which only (ε, δ) is known
     Approximate,
+    /// Barker tests of a Markov chain on batches, whose spread is part of the noise
+    Barker,
 }
 
 /// How rows are drawn.

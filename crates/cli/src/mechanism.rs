@@ -4,7 +4,9 @@ use crate::arguments::{
     AdjacencyAsTyped, AdversaryAsTyped, Kind, MechanismAsTyped, PlanAsTyped, SamplingAsTyped, UnitAsTyped,
 };
 use crate::failure::Failure;
-use privacy::{Adjacency, Adversary, Event, Mechanism, NoiseMultiplier, PrivacyError, Sampling, Steps, Unit};
+use privacy::{
+    Adjacency, Adversary, Event, Mechanism, NoiseMultiplier, PrivacyError, Sampling, Steps, Unit, VarianceSlack,
+};
 use std::io::Read;
 use std::path::Path;
 
@@ -117,6 +119,7 @@ impl Kind {
             Self::ShuffleClones => &["users", "local-epsilon", "steps", "rate", "adjacency"],
             Self::ShuffleKrr => &["users", "categories", "gamma", "adversary", "steps", "adjacency"],
             Self::Approximate => &["step-epsilon", "step-delta", "steps", "adjacency", "unit"],
+            Self::Barker => &["batch", "rows", "steps", "adjacency"],
         }
     }
 
@@ -129,6 +132,7 @@ impl Kind {
             Self::ShuffleClones => "shuffle-clones",
             Self::ShuffleKrr => "shuffle-krr",
             Self::Approximate => "approximate",
+            Self::Barker => "barker",
         }
     }
 }
@@ -151,6 +155,8 @@ impl MechanismAsTyped {
             ("adversary", self.adversary.is_some()),
             ("step-epsilon", self.step_epsilon.is_some()),
             ("step-delta", self.step_delta.is_some()),
+            ("batch", self.batch.is_some()),
+            ("rows", self.rows.is_some()),
         ];
         all.iter().filter(|(_, given)| *given).map(|(flag, _)| *flag).collect()
     }
@@ -216,6 +222,10 @@ impl MechanismAsTyped {
                     AdversaryAsTyped::Weak => Adversary::Weak,
                 },
             },
+            Kind::Barker => Mechanism::BarkerTest {
+                batch: self.need("batch", &self.batch)?,
+                slack: VarianceSlack::new(1.0)?, // as in the paper, and in every chain that is run here
+            },
         })
     }
 
@@ -237,6 +247,10 @@ impl MechanismAsTyped {
 
     /// How rows are drawn: a rate goes with a sampling, and a sampling with a rate.
     fn sampling(&self) -> Result<Sampling, Failure> {
+        if self.mechanism == Some(Kind::Barker) {
+            let (batch, rows): (Steps, Steps) = (self.need("batch", &self.batch)?, self.need("rows", &self.rows)?);
+            return Ok(Sampling::without_replacement(batch.get(), rows.get())?);
+        }
         match (self.sampling, &self.rate) {
             // The users of a shuffle are a share of all users, drawn without replacement.
             (_, rate @ Some(_)) if self.mechanism == Some(Kind::ShuffleClones) => {
@@ -274,6 +288,8 @@ fn absent(flag: &str) -> Failure {
         }
         "steps" => "how often it is done, such as 1; `posterity account steps` finds how many fit a budget",
         "rate" => "the share of the rows in a step, such as 0.01",
+        "batch" => "rows in the batch of one test, such as 1000",
+        "rows" => "rows that a batch is drawn from, such as 1000000",
         "adversary" => "strong knows who answered at random, weak knows it of the others only",
         _ => "`posterity account epsilon --help` tells what each mechanism needs",
     };

@@ -160,6 +160,7 @@ pub(crate) fn mechanism_name(event: &Event) -> &'static str {
         Mechanism::ShuffleClones { .. } => "shuffle-clones",
         Mechanism::ShuffleRandomisedResponse { .. } => "shuffle-krr",
         Mechanism::Approximate { .. } => "approximate",
+        Mechanism::BarkerTest { .. } => "barker",
         _ => "other",
     }
 }

@@ -200,6 +200,9 @@ fn method(accountant: &str) -> &'static str {
         "classical" => "the classical Gaussian mechanism, for ε under 1; to compare with textbooks",
         "basic" => "basic composition, sums of ε and δ; for a few steps, or to check by hand",
         "advanced" => "advanced composition; to compare with papers that use it",
+        "barker2019" => {
+            "Heikkilä et al. 2019 as printed, for Barker tests; to compare with that paper, never better than rdp"
+        }
         "optimal" => "optimal composition; where only one (ε, δ) of every step is known",
         _ => "as named",
     }

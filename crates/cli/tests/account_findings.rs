@@ -165,3 +165,30 @@ fn the_table_says_when_to_use_an_accountant_and_counts_one_step() {
     let plot = answer(&format!("account profile --epsilons 0.01:0.05:2 {unnamed} --svg"));
     assert!(plot.contains(">1 step of an"), "{plot}");
 }
+
+/// Paper II at its own settings: as printed, by Rényi divergences, and by the loss distribution.
+#[test]
+fn barker_tests_are_accounted_by_three_theorems() {
+    let plan = "--mechanism barker --batch 1000 --rows 1000000 --steps 20000";
+    for (accountant, expected) in [("barker2019", 1.0004), ("rdp", 0.161_97), ("pld", 0.030_712)] {
+        let found = object(&format!("account epsilon --delta 1e-6 {plan} --accountant {accountant}"));
+        assert!((number(&found, "epsilon") / expected - 1.0).abs() < 5e-5, "{found}");
+        assert_eq!((&found["mechanism"], &found["certified"]), (&"barker".into(), &"upper".into()), "{found}");
+        assert_eq!((&found["sampling"], number(&found, "rate")), (&"without-replacement".into(), 1e-3), "{found}");
+    }
+    let words = "account steps --epsilon 0.1 --delta 1e-6 --mechanism barker --batch 1000 --rows 1000000";
+    assert!(number(&object(words), "steps") > 20_000.0);
+}
+
+#[test]
+fn what_the_published_theorem_does_not_know_is_refused() {
+    let known = "it knows Barker tests on 11 rows or more";
+    refused(&format!("account epsilon --delta 1e-6 {SAMPLED} --accountant barker2019"), "P003", 3, known);
+    let base = "account epsilon --delta 1e-6 --mechanism barker --batch 100 --steps 2";
+    let small = "account epsilon --delta 1e-6 --mechanism barker --batch 10 --rows 100 --steps 2";
+    refused(&format!("{small} --accountant barker2019"), "P003", 3, known);
+    refused(base, "C001", 2, "rows that a batch is drawn from");
+    refused(&format!("{base} --rows 50"), "P001", 2, "");
+    refused(&format!("{base} --rows 500 --rate 0.2"), "C001", 2, "--batch, --rows, --steps");
+    refused(&format!("{base} --rows 500 --adjacency add-remove"), "P002", 3, "substitute");
+}

@@ -4,6 +4,8 @@
 //! of several, each of which then runs in a process of its own.
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods)] // an example prints, reads files and looks at the clock
 
+mod watch;
+
 use chacha20::ChaCha8Rng;
 use inference::message::Direct;
 use inference::settings::{
@@ -25,7 +27,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Instant;
+use watch::{Watch, megabytes};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -317,40 +319,4 @@ fn synthetic(count: usize, width: usize, seed: u64) -> Outcome<Rows> {
         rows.push(Row { numbers: &numbers, ones: &ones, outcome: f64::from(rng.next_u32() % 2) })?;
     }
     Ok(rows)
-}
-
-/// Measures from its start.
-struct Watch {
-    wall: Instant,
-    cpu: Option<u64>,
-}
-
-impl Watch {
-    fn start() -> Self {
-        Self { wall: Instant::now(), cpu: cpu_nanoseconds() }
-    }
-
-    /// CPU seconds of all threads; wall time where the system does not tell.
-    fn cpu_seconds(&self) -> f64 {
-        match (self.cpu, cpu_nanoseconds()) {
-            (Some(start), Some(end)) => (end - start) as f64 * 1e-9,
-            _ => self.wall.elapsed().as_secs_f64(),
-        }
-    }
-}
-
-/// Nanoseconds that the threads of this process have run, where the system keeps count.
-fn cpu_nanoseconds() -> Option<u64> {
-    let of = |task: fs::DirEntry| -> Option<u64> {
-        fs::read_to_string(task.path().join("schedstat")).ok()?.split_whitespace().next()?.parse().ok()
-    };
-    fs::read_dir("/proc/self/task").ok()?.map(|task| of(task.ok()?)).sum()
-}
-
-/// Megabytes that the system counts under this name; not a number where it does not tell.
-fn megabytes(name: &str) -> f64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(name));
-    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-    kilobytes.map_or(f64::NAN, |k| k * 1024.0 / 1e6)
 }

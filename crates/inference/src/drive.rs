@@ -101,7 +101,7 @@ impl<'a> Drive<'a> {
         }
         match self.schedule {
             Schedule::Sequential => self.one_by_one(&able)?,
-            Schedule::Synchronous => self.all_at_once(&able)?,
+            Schedule::Synchronous => self.all_at_once(&able, query)?,
             Schedule::Asynchronous(_) => self.as_they_come()?,
         }
         // A round that failed is asked again under a new attempt, hence with other noise, also of a curator.
@@ -143,8 +143,8 @@ impl<'a> Drive<'a> {
     }
 
     /// All answer the same question, in parallel; results do not depend on how many threads there are.
-    fn all_at_once(&mut self, able: &[usize]) -> Result<(), RunError> {
-        let ask = self.ask_now(0)?;
+    fn all_at_once(&mut self, able: &[usize], query: Vec<u8>) -> Result<(), RunError> {
+        let ask = Ask { round: self.round, attempt: self.attempts[0], query };
         let Some(&first) = able.first() else { return Ok(()) };
         let terms = self.clients[first].terms_for(self.protocol, &ask.query)?.clone();
         self.attempts.iter_mut().for_each(|attempt| *attempt += 1);
@@ -153,8 +153,9 @@ impl<'a> Drive<'a> {
         let mut is_able = vec![false; self.clients.len()];
         able.iter().for_each(|&client| is_able[client] = true);
         let asked = self.clients.iter_mut().filter(|c| is_able[c.index()]);
-        let deliveries: Vec<Result<Delivery, RunError>> = if workshop.tape.is_some() {
-            asked.map(answer).collect() // a tape is heard in one order only
+        // A tape is heard in one order only; to hand one answer to another thread takes longer than to make it.
+        let deliveries: Vec<Result<Delivery, RunError>> = if workshop.tape.is_some() || able.len() == 1 {
+            asked.map(answer).collect()
         } else {
             asked.collect::<Vec<_>>().into_par_iter().map(answer).collect()
         };

@@ -162,3 +162,65 @@ fn langevin_steps_know_their_own_noise_whatever_they_start_from() {
         }
     }
 }
+
+/// x = (1, ±1), y = ±1, in all combinations equally often: counted as N₀ rows, parameters are N(0, 1/(1 + N₀)) given the data.
+fn balanced_rows(count: usize) -> Rows {
+    let mut rows = Rows::new(2, 2).unwrap();
+    for i in 0..count {
+        let sign = |bit: usize| if i >> bit & 1 == 0 { 1.0 } else { -1.0 };
+        rows.push(Row { numbers: &[1.0, sign(0)], ones: &[], outcome: sign(1) }).unwrap();
+    }
+    rows
+}
+
+fn balanced_posterior(counts_as: u64) -> Gaussian {
+    Gaussian::new_diagonal(vec![0.0; 2], vec![1.0 / (1.0 + counts_as as f64); 2]).unwrap()
+}
+
+/// Barker's test on batches of 8,000 rows that count as 50.
+fn on_batches(noise: TestNoise, batch: u64, iterations: u64) -> Method {
+    let promise = Promise { epsilon: Epsilon::new(100.0).unwrap(), ..promise(100.0, Aggregator::None) };
+    let mut method = chain(Sampler::Barker { step: 0.1, noise }, iterations, Some(promise));
+    let Scheme::Chain(settings) = &mut method.scheme else { panic!("a chain") };
+    settings.counts_as = Some(50);
+    method.local.batch = Batching::WithoutReplacement(batch);
+    method
+}
+
+/// Ratios of 400 rows are clipped at 2.9 deviations of the posterior, further than the steps of the walk but for one in 250; the
+/// spread of a batch is an eighth, where the test has noise of variance 2 in all.
+#[test]
+fn noise_that_completes_a_batchs_own_reaches_the_tempered_posterior() {
+    let (sites, test) = ([site("one", balanced_rows(8000))], balanced_rows(4));
+    let method = on_batches(TestNoise::Completed { variance: 2.0 }, 400, 30_000);
+    let record = of(&method, &sites, &test).run(&mut ()).unwrap();
+    compare(&record.chains[0], &balanced_posterior(50), 60, 1.0, "completed");
+    // The ledger is what was run: one test for each draw.
+    let spent = &record.spending[0];
+    assert_eq!((spent.charges, spent.steps, record.chains[0].len()), (30_000, 30_000, 60_000));
+    assert!(spent.events.len() == 1 && spent.events[0].contains("a Barker test on 400 rows"), "{:?}", spent.events);
+}
+
+/// What is told of the variant with a fixed variance (`docs/maths/dp-mcmc.md`): the spread of a batch, (N₀²/b)·Var r, is left in
+/// the test. With 12 rows it is twice the noise, and draws are too wide; with 400 it is a sixteenth of it.
+#[test]
+fn a_fixed_variance_leaves_the_spread_of_a_batch_in_the_test() {
+    let (sites, test) = ([site("one", balanced_rows(8000))], balanced_rows(4));
+    for (batch, widths) in [(12, 1.1..2.0), (400, 0.94..1.06)] {
+        let method = on_batches(TestNoise::Fixed { variance: 2.0 }, batch, 20_000);
+        let record = of(&method, &sites, &test).run(&mut ()).unwrap();
+        for (found, exact) in record.posterior.deviations().iter().zip(balanced_posterior(50).deviations()) {
+            assert!(widths.contains(&(found / exact)), "{batch} rows: {}", found / exact);
+        }
+    }
+}
+
+/// Steps of Langevin dynamics have a law of their own: for a normal target of precision λ, variance 1/(λ(1 − ηλ/4)).
+#[test]
+fn langevin_steps_reach_their_own_law() {
+    let (sites, test) = ([site("one", balanced_rows(48))], balanced_rows(4));
+    let method = chain(Sampler::Langevin { step: 0.01 }, 30_000, Some(generous(Aggregator::None)));
+    let record = of(&method, &sites, &test).run(&mut ()).unwrap();
+    let widened = 1.0 / (1.0_f64 - 0.01 * 49.0 / 4.0).sqrt();
+    compare(&record.chains[0], &balanced_posterior(48), 30, widened, "langevin");
+}

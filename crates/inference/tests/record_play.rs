@@ -5,14 +5,14 @@ mod common;
 
 use common::altered::{Altered, Reply};
 use common::variants::{refused, variants};
-use common::{model_of, private_methods, rng, rows, simulation, site, site_of_records};
+use common::{chain, model_of, private_methods, promise, rng, rows, simulation, site, site_of_records};
 use inference::algorithm::{Cavity, Protocol, Pvi};
 use inference::message::Direct;
-use inference::settings::{Batching, Method, Solver};
+use inference::settings::{Aggregator, Batching, Method, Promise, Sampler, Solver, Start, TestNoise};
 use inference::solve::{Kept, Likelihood, LocalSolve, Problem, Solved, Task};
 use inference::{Built, Keys, Model, Progress, Row, Rows, RunError, Seat, Shard, Simulation, Site};
 use privacy::record::{Divergence, Tape};
-use privacy::{Adjacency, Bounded, Gate, Grant, Grid, PrivacyError, Released, Unit};
+use privacy::{Adjacency, Bounded, Epsilon, Gate, Grant, Grid, PrivacyError, Released, Unit};
 use rand_core::Rng;
 use std::sync::Arc;
 
@@ -169,6 +169,46 @@ fn no_input_moves_beyond_its_declared_sensitivity() {
 #[test]
 fn nor_does_one_of_other_relations_batches_bounds_families_and_models() {
     variants().iter().for_each(|(method, model)| stays_within_its_sensitivity(method, model, FURTHER));
+}
+
+/// One site, whose noise depends on its batch: sums move by one ratio's range, and the noise by what the theorem knows of.
+#[test]
+fn a_test_that_completes_its_batch_stays_within_its_theorem() {
+    let sampler = Sampler::Barker { step: 0.2, noise: TestNoise::Completed { variance: 2.0 } };
+    let (batch, promise) = (Batching::WithoutReplacement(20), promise(1.0, Aggregator::None));
+    let method = chain("chain, completed", sampler, Start::Prior, batch, promise);
+    let built = build(&method, &model_of(&method), &[site("one", rows(30, 1))]);
+    for pair in 0..PAIRS {
+        let mut rng = rng(pair);
+        let first = rows(30, pair);
+        let second = replaced(&first, (rng.next_u64() % 30) as usize, &mut rng);
+        let tape = Tape::record();
+        let sent = play(&method, &built, (&[site("one", first)], None), &tape);
+        let replay = tape.replay();
+        let sent_again = play(&method, &built, (&[site("one", second)], None), &replay);
+        assert_eq!(replay.verdict(), Ok(()), "pair {pair}");
+        assert!(sent == sent_again, "pair {pair}: given the same releases, another transcript");
+    }
+}
+
+/// Two rows in place of one: sums or spreads move too far.
+#[test]
+fn mutant_two_replaced_rows_of_a_test_are_caught() {
+    let sampler = Sampler::Barker { step: 5.0, noise: TestNoise::Completed { variance: 2.0 } };
+    let promise = Promise { epsilon: Epsilon::new(100.0).unwrap(), ..promise(1.0, Aggregator::None) };
+    let method = chain("chain, completed", sampler, Start::Prior, Batching::WithoutReplacement(20), promise);
+    let built = build(&method, &model_of(&method), &[site("one", rows(21, 1))]);
+    let verdict = |pair: u64| {
+        let mut rng = rng(pair);
+        let first = rows(21, pair);
+        let second = (0..2).fold(first.clone(), |rows, at| replaced(&rows, at, &mut rng));
+        let tape = Tape::record();
+        play(&method, &built, (&[site("one", first)], None), &tape);
+        let replay = tape.replay();
+        play(&method, &built, (&[site("one", second)], None), &replay);
+        replay.verdict()
+    };
+    assert!((0..100).any(|pair| matches!(verdict(pair), Err(Divergence::Moved { .. }))));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! world's. Replaying the noise instead would be blind to state that carries noise between rounds, because
 //! noise = release − sum. A tape sees sums without noise: simulated gates take one, an agent's cannot.
 
-use crate::Event;
+use crate::{Event, Mechanism};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One noise call: what went in, what came out, and what was declared.
@@ -51,12 +51,24 @@ pub enum Divergence {
     #[error("the tape has nothing to compare: it is no replay, or no gate wrote to it")]
     Nothing,
     /// The noise is less than the event and the sensitivity promise.
-    #[error("noise call {call}: the deviation {deviation} is under the multiplier times the sensitivity")]
+    #[error("noise call {call}: the deviation {deviation} is under what the event and the sensitivity promise")]
     Noise {
         /// Which call, from 0.
         call: usize,
         /// Deviation in grid units.
         deviation: f64,
+    },
+    /// The variance of noise that makes up a batch's spread moved farther than one row moves it.
+    #[error(
+        "noise call {call}: the variance of the noise moved by {moved:.1} squared grid units, at most {most:.1} is proved"
+    )]
+    Spread {
+        /// Which call, from 0.
+        call: usize,
+        /// Difference of the variances of the two worlds.
+        moved: f64,
+        /// What one replaced row can do.
+        most: f64,
     },
     /// The calls themselves differ: another number, shape, event or sensitivity.
     #[error("noise call {call}: the two worlds do not make the same calls")]
@@ -141,10 +153,29 @@ fn redistribute(first: &NoiseCall, second: &mut NoiseCall) {
     }
 }
 
+/// What the theorem on Barker tests assumes of the noise (`docs/maths/dp-mcmc.md`, Lemma 1): for ratios within B, a variance
+/// of bLB² at least, which one replaced row moves by 4B²(b−1)/b at most.
+fn spread_within(call: usize, first: &NoiseCall, second: &NoiseCall) -> Result<(), Divergence> {
+    let Mechanism::BarkerTest { batch, slack } = first.event.mechanism() else { return Ok(()) };
+    let (b, square) = (batch.get() as f64, (0.5 * first.sensitivity as f64).powi(2));
+    let least = (b * slack.get() * square).sqrt() * (1.0 - 1e-12);
+    if let Some(low) = [first.deviation, second.deviation].into_iter().find(|d| *d < least) {
+        return Err(Divergence::Noise { call, deviation: low });
+    }
+    let moved = (first.deviation.powi(2) - second.deviation.powi(2)).abs();
+    let most = 4.0 * square * (b - 1.0) / b + 1e-9 * least * least;
+    if moved > most { Err(Divergence::Spread { call, moved, most }) } else { Ok(()) }
+}
+
 fn within(call: usize, first: &NoiseCall, second: &NoiseCall) -> Result<(), Divergence> {
-    let same = (&first.event, first.sensitivity, first.deviation, first.input.len(), first.noise.len())
-        == (&second.event, second.sensitivity, second.deviation, second.input.len(), second.noise.len());
-    if !same {
+    let declared = |of: &NoiseCall| (of.event.clone(), of.sensitivity, of.input.len(), of.noise.len());
+    if declared(first) != declared(second) {
+        return Err(Divergence::Calls { call });
+    }
+    let test = matches!(first.event.mechanism(), Mechanism::BarkerTest { .. });
+    if test {
+        spread_within(call, first, second)?;
+    } else if first.deviation != second.deviation {
         return Err(Divergence::Calls { call });
     }
     let multiplier = second.event.noise_multiplier().map_or(0.0, crate::NoiseMultiplier::get);

@@ -23,9 +23,11 @@ pub(super) fn chain(
 ) -> Result<Chain, RunError> {
     let dimension = problem.family.dimension();
     let target = Target { precisions: precisions(problem), supports: problem.model.supports(dimension) };
-    let by_slopes = matches!(settings.sampler, Sampler::Langevin { .. } | Sampler::Hamiltonian { .. });
+    let by_slopes = matches!(settings.sampler, Sampler::Langevin { .. } | Sampler::Hamiltonian { .. })
+        || matches!(settings.start, Start::Variational { .. });
     if by_slopes && target.supports.iter().any(|support| *support != Support::Real) {
-        let what = "parameters with finitely many values have no gradient: use the barker or the penalty sampler";
+        let what = "parameters with finitely many values have no gradient: use the barker or the penalty sampler, started at \
+                    the origin or from the prior";
         return Err(RunError::Settings { what: what.into() });
     }
     let all = rows.iter().sum::<u64>() as f64;

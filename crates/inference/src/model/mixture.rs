@@ -3,7 +3,7 @@
 use super::quadrature::{Exact, moments};
 use super::{Model, Point, Prediction, Scratch, Sink};
 use crate::family::as_natural;
-use crate::special::{exp, log_1p_of_unit};
+use crate::special::{exp_under, log_1p_of_unit, log_1p_over_1p};
 use crate::{Family, Gaussian, Rows, linalg};
 use privacy::PrivacyError;
 use std::f64::consts::PI;
@@ -32,7 +32,7 @@ impl Mixture {
         for y in outcomes {
             let (a, b) = Self::off(theta, *y);
             let (a, b) = (rate * a * a, rate * b * b);
-            *y = constant - a.min(b) + log_1p_of_unit(exp(-(a - b).abs()));
+            *y = constant - a.min(b) + log_1p_of_unit(exp_under(-(a - b).abs()));
         }
     }
 
@@ -110,6 +110,31 @@ impl Model for Mixture {
         let roughly = |theta| prior(theta) + temper * few.log_likelihood(self, theta);
         let far = FAR * (deviation + self.variance.sqrt());
         moments(log_density, roughly, [[mean - far, -2.0 * far], [mean + far, 2.0 * far]])
+    }
+
+    /// p(y | θ) ∝ e^(−a)(1 + e^s) with a = (y − θ₁)²/2v and s = θ₂(2(y − θ₁) − θ₂)/2v, so that the log-ratio is a − a' + log(1 + e^s')
+    /// − log(1 + e^s): both s and a − a' are linear in y, log(1 + e^s) = max(s, 0) + log(1 + e^(−|s|)), and one logarithm
+    /// serves both.
+    fn log_ratios(
+        &self,
+        rows: &Rows,
+        which: &[usize],
+        (from, to): (&[f64], &[f64]),
+        _: &mut Scratch,
+        into: &mut Vec<f64>,
+    ) {
+        let (rate, outcomes) = (0.5 / self.variance, rows.outcomes());
+        let line = |theta: &[f64]| (2.0 * rate * theta[1], -rate * theta[1] * (2.0 * theta[0] + theta[1]));
+        let ((slope, start), (new_slope, new_start)) = (line(from), line(to));
+        let apart = (2.0 * rate * (to[0] - from[0]), rate * (from[0] - to[0]) * (from[0] + to[0]));
+        into.clear();
+        into.extend(which.iter().map(|&i| outcomes[i]));
+        for y in into {
+            let (s, t) = (slope * *y + start, new_slope * *y + new_start);
+            let bend = log_1p_over_1p(exp_under(-t.abs()), exp_under(-s.abs()));
+            let (s, t) = (if s > 0.0 { s } else { 0.0 }, if t > 0.0 { t } else { 0.0 });
+            *y = (apart.0 * *y + apart.1) + (t - s) + bend;
+        }
     }
 
     /// At the draw θ = μ: r·(y − θ₁) + (1 − r)·(y − θ₁ − θ₂) and (1 − r)·(y − θ₁ − θ₂), by the responsibility r, over v.
@@ -194,6 +219,18 @@ mod tests {
         let of = |y: &f64| libm::log(0.5 * density(y - THETA[0]) + 0.5 * density(y - THETA[0] - THETA[1]));
         let by_hand: f64 = rows().outcomes().iter().map(of).sum();
         assert!((MODEL.log_likelihood(&rows(), &THETA) - by_hand).abs() < 1e-12);
+    }
+
+    #[test]
+    fn ratios_are_those_of_the_likelihoods() {
+        let (all, to) = ([4, 0, 3, 1, 2], [-0.7, 2.5]);
+        let (mut scratch, mut each) = (Scratch::default(), [Vec::new(), Vec::new(), Vec::new()]);
+        MODEL.log_likelihoods(&rows(), &all, &THETA, &mut scratch, &mut each[0]);
+        MODEL.log_likelihoods(&rows(), &all, &to, &mut scratch, &mut each[1]);
+        MODEL.log_ratios(&rows(), &all, (&THETA, &to), &mut scratch, &mut each[2]);
+        for i in 0..5 {
+            assert!((each[2][i] - (each[1][i] - each[0][i])).abs() < 1e-12, "{i}: {each:?}");
+        }
     }
 
     #[test]

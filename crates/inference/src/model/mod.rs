@@ -163,6 +163,21 @@ pub trait Model: fmt::Debug + Send + Sync {
     /// log p(yᵢ | xᵢ, θ) of each row of `which`, one by one.
     fn log_likelihoods(&self, rows: &Rows, which: &[usize], theta: &[f64], scratch: &mut Scratch, into: &mut Vec<f64>);
 
+    /// log p(yᵢ | xᵢ, to) − log p(yᵢ | xᵢ, from) of each row of `which`, one by one.
+    fn log_ratios(
+        &self,
+        rows: &Rows,
+        which: &[usize],
+        (from, to): (&[f64], &[f64]),
+        scratch: &mut Scratch,
+        into: &mut Vec<f64>,
+    ) {
+        let mut before = Vec::new();
+        self.log_likelihoods(rows, which, from, scratch, &mut before);
+        self.log_likelihoods(rows, which, to, scratch, into);
+        into.iter_mut().zip(&before).for_each(|(after, before)| *after -= before);
+    }
+
     /// log p(y | x, θ) of every row, added up.
     fn log_likelihood(&self, rows: &Rows, theta: &[f64]) -> f64 {
         let (all, mut each): (Vec<usize>, _) = ((0..rows.len()).collect(), Vec::new());

@@ -1,6 +1,6 @@
 //! Sums of single numbers, many at a time, with their spread: what tests of log-likelihood ratios are made of.
 
-use super::{Bounded, Reach, nearest};
+use super::{Bounded, ROUNDER, Reach};
 use crate::PrivacyError;
 
 impl Bounded {
@@ -19,7 +19,8 @@ impl Bounded {
         let (scale, bound) = (self.clip.scale, self.clip.bound as f64);
         let (mut sum, mut squares) = (0_i64, 0_u128);
         for &value in values {
-            let units = if value.is_finite() { nearest((value * scale).clamp(-bound, bound)) as i64 } else { 0 };
+            let held = if value.is_finite() { (value * scale).clamp(-bound, bound) } else { 0.0 };
+            let units = nearest_integer(held);
             sum = sum.wrapping_add(units);
             squares += u128::from(units.unsigned_abs()) * u128::from(units.unsigned_abs());
         }
@@ -27,6 +28,12 @@ impl Bounded {
         self.squares = self.squares.map(|so_far| so_far.saturating_add(squares));
         Ok(())
     }
+}
+
+/// The nearest integer to a, for |a| < 2^51: it stands in the low bits of a + [`ROUNDER`].
+#[inline(always)]
+fn nearest_integer(a: f64) -> i64 {
+    (a + ROUNDER).to_bits().wrapping_sub(ROUNDER.to_bits()).cast_signed()
 }
 
 #[cfg(test)]

@@ -252,12 +252,11 @@ impl Algorithm for Chain {
         let mut sum = Bounded::examples(*gate.shape(), &batch)?;
         match question {
             Question::Ratio { from, to } => {
-                let (mut before, mut after) = (Vec::new(), Vec::new());
-                model.log_likelihoods(rows, batch.rows(), from, &mut scratch, &mut before);
-                model.log_likelihoods(rows, batch.rows(), to, &mut scratch, &mut after);
+                let mut ratios = Vec::new();
+                model.log_ratios(rows, batch.rows(), (from, to), &mut scratch, &mut ratios);
                 let scale = self.scales.get(seat.index).map_or(0.0, |scales| 1.0 / scales.ratio_bound);
-                after.iter_mut().zip(&before).for_each(|(after, before)| *after = scale * (*after - before));
-                sum.push_numbers(&after)?;
+                ratios.iter_mut().for_each(|ratio| *ratio *= scale);
+                sum.push_numbers(&ratios)?;
             }
             Question::Slope { at } => {
                 let none = vec![0.0; at.len()];
