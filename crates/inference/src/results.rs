@@ -267,8 +267,24 @@ pub struct ChainResult {
     pub moved: f64,
     /// Every parameter.
     pub parameters: Vec<ParameterResult>,
+    /// Of each chain by itself the effective sample size in the bulk, the least of all parameters; none where one did not move.
+    #[serde(default)]
+    pub each_ess: Vec<Option<f64>>,
     /// The first of them, drawn.
     pub courses: Vec<CourseResult>,
+}
+
+impl ChainResult {
+    /// Effective sample size in the bulk of all chains together, the least of all parameters; none where one did not move.
+    pub fn least_ess(&self) -> Option<f64> {
+        least_ess(&self.parameters)
+    }
+}
+
+/// The least of all parameters; none where one did not move.
+pub(crate) fn least_ess(parameters: &[ParameterResult]) -> Option<f64> {
+    let each: Option<Vec<f64>> = parameters.iter().map(|parameter| parameter.bulk_ess).collect();
+    each?.into_iter().reduce(f64::min)
 }
 
 /// One parameter's draws in numbers.

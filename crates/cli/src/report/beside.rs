@@ -26,7 +26,7 @@ pub(crate) struct Beside<'a> {
     pub(crate) figures: &'a [Figure],
     /// Figures along the way, and the rules of their legend.
     pub(crate) courses: Option<(String, String)>,
-    /// Lines on what other theorems say.
+    /// Lines on what draws cost by other theorems, and what they are worth.
     pub(crate) theorems: &'a [String],
     pub(crate) reports: &'a [(String, PathBuf)],
 }
@@ -67,7 +67,7 @@ pub(crate) fn beside(shown: &Beside<'_>) -> String {
     body += if published { " A dash: the paper has no such number.</p></section>" } else { "</p></section>" };
     if !shown.theorems.is_empty() {
         let lines: String = shown.theorems.iter().map(|line| format!("<li>{}</li>", escape(line))).collect();
-        body += &format!("<section><h2>The same draws by other theorems</h2><ul>{lines}</ul></section>");
+        body += &format!("<section><h2>What draws cost and are worth</h2><ul>{lines}</ul></section>");
     }
     body += "<section><h2>Reports of the columns</h2><ul>";
     for (column, path) in reports {

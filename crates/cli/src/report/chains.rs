@@ -155,6 +155,7 @@ mod tests {
             iterations: 900,
             moved: 0.45,
             parameters: vec![parameter(Some(1.0), 900.0), parameter(rhat, ess)],
+            each_ess: Vec::new(),
             courses: vec![course.clone(), course],
         }
     }

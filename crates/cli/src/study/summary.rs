@@ -43,7 +43,7 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
         privacy: promised(work).and_then(|(method, promise)| privacy(method, promise, runs)),
         chain: one.and_then(|run| run.chain.as_ref()).map(|chain| named(chain, inputs)),
         moved: each(&|run| run.chain.as_ref().map(|chain| chain.moved)),
-        bulk_ess: each(&|run| run.chain.as_ref().and_then(least_ess)),
+        bulk_ess: each(&|run| run.chain.as_ref().and_then(ChainResult::least_ess)),
         mean_error: each(&|run| run.curve.last().and_then(|point| point.mean_error)),
         variance_error: each(&|run| run.curve.last().and_then(|point| point.variance_error)),
         cpu_seconds: runs.iter().map(|run| run.cpu_seconds).sum(),
@@ -61,12 +61,6 @@ fn named(chain: &ChainResult, names: &[String]) -> ChainResult {
         chain.parameters.iter_mut().zip(names).for_each(|(parameter, name)| parameter.name.clone_from(name));
     }
     chain
-}
-
-/// The least effective sample size of all parameters; none where one did not move.
-fn least_ess(chain: &ChainResult) -> Option<f64> {
-    let each: Option<Vec<f64>> = chain.parameters.iter().map(|parameter| parameter.bulk_ess).collect();
-    each?.into_iter().reduce(f64::min)
 }
 
 /// Each client's scores over the seeds in which it has held-out rows, in the order of the first seed.

@@ -2,7 +2,7 @@
 
 use super::{Diagnostics, Draws, diagnose};
 use crate::RunError;
-use crate::results::{ChainResult, CourseResult, ParameterResult};
+use crate::results::{ChainResult, CourseResult, ParameterResult, least_ess};
 
 /// Parameters whose course is kept.
 const MOST_COURSES: usize = 12;
@@ -16,19 +16,27 @@ const BARS: usize = 40;
 /// Draws of so many parameters after a warm-up, summed up; none of a method that does not draw, or of chains that did not
 /// reach four draws. Chains that were not made to their end are left out.
 pub fn shown(chains: &[Vec<f64>], warm_up: u64, parameters: usize) -> Result<Option<ChainResult>, RunError> {
-    let names = (1..=parameters).map(|j| format!("θ{j}")).collect();
+    let names: Vec<String> = (1..=parameters).map(|j| format!("θ{j}")).collect();
     let kept = kept(chains, warm_up, parameters);
     if kept.first().is_none_or(|chain| chain.len() < 4 * parameters) {
         return Ok(None);
     }
+    let alone =
+        |chain: &Vec<f64>| Ok::<_, RunError>(least_ess(&told(&Draws::new(names.clone(), vec![chain.clone()])?)?));
+    let each_ess = kept.iter().map(alone).collect::<Result<_, _>>()?;
     let draws = Draws::new(names, kept)?;
     Ok(Some(ChainResult {
         chains: draws.chains(),
         iterations: draws.iterations(),
         moved: moved(&draws),
-        parameters: diagnose(&draws)?.into_iter().map(ParameterResult::from).collect(),
+        parameters: told(&draws)?,
+        each_ess,
         courses: (0..parameters.min(MOST_COURSES)).map(|j| course(&draws.parameter(j))).collect(),
     }))
+}
+
+fn told(draws: &Draws) -> Result<Vec<ParameterResult>, RunError> {
+    Ok(diagnose(draws)?.into_iter().map(ParameterResult::from).collect())
 }
 
 /// Draws after the warm-up, of chains that were made to their end.
@@ -95,6 +103,10 @@ mod tests {
         assert_eq!((course.from, course.traces.len(), course.traces[0].len()), (50.0, 2, 225));
         assert_eq!(course.traces[1][..2], [51.0, 53.0]);
         assert_eq!(found.parameters[1].rhat, None, "it never moved");
+        assert_eq!(found.each_ess, [None, None]);
+        let moving: Vec<f64> = (0..500_u32).map(|i| f64::from(i * i % 97)).collect();
+        let alone = shown(&[moving.clone(), moving[..400].to_vec()], 0, 1).unwrap().unwrap();
+        assert_eq!(alone.each_ess, [alone.least_ess()], "of one chain both are the same");
         assert_eq!(found.courses[1].counts[0], 1800);
     }
 
