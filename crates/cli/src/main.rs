@@ -3,6 +3,7 @@
 mod account;
 mod arguments;
 mod clock;
+mod curves;
 mod datasets;
 mod digits;
 mod draws;

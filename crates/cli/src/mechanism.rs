@@ -115,7 +115,7 @@ impl Kind {
             Self::Gaussian | Self::Laplace => &["noise-multiplier", "steps", "sampling", "rate", "adjacency", "unit"],
             Self::RandomisedResponse => &["categories", "gamma", "steps", "adjacency"],
             Self::ShuffleClones => &["users", "local-epsilon", "steps", "rate", "adjacency"],
-            Self::ShuffleKrr => &["users", "categories", "gamma", "adversary", "steps", "adjacency"],
+            Self::ShuffleKrr => &["users", "categories", "gamma", "adversary", "steps", "rate", "adjacency"],
             Self::Approximate => &["step-epsilon", "step-delta", "steps", "adjacency", "unit"],
         }
     }
@@ -214,6 +214,7 @@ impl MechanismAsTyped {
                 adversary: match self.adversary.ok_or_else(|| absent("adversary"))? {
                     AdversaryAsTyped::Strong => Adversary::Strong,
                     AdversaryAsTyped::Weak => Adversary::Weak,
+                    AdversaryAsTyped::Outside => Adversary::Outside,
                 },
             },
         })
@@ -239,7 +240,7 @@ impl MechanismAsTyped {
     fn sampling(&self) -> Result<Sampling, Failure> {
         match (self.sampling, &self.rate) {
             // The users of a shuffle are a share of all users, drawn without replacement.
-            (_, rate @ Some(_)) if self.mechanism == Some(Kind::ShuffleClones) => {
+            (_, rate @ Some(_)) if matches!(self.mechanism, Some(Kind::ShuffleClones | Kind::ShuffleKrr)) => {
                 Ok(Sampling::without_replacement_at(self.need("rate", rate)?)?)
             }
             (None | Some(SamplingAsTyped::None), None) => Ok(Sampling::None),
@@ -274,7 +275,9 @@ fn absent(flag: &str) -> Failure {
         }
         "steps" => "how often it is done, such as 1; `posterity account steps` finds how many fit a budget",
         "rate" => "the share of the rows in a step, such as 0.01",
-        "adversary" => "strong knows who answered at random, weak knows it of the others only",
+        "adversary" => {
+            "strong knows who answered at random, weak knows it of the others only, outside sees the shuffled answers alone"
+        }
         _ => "`posterity account epsilon --help` tells what each mechanism needs",
     };
     Failure::usage(format!("--{flag} is missing"), hint)

@@ -14,6 +14,7 @@ mod figure;
 mod forecast;
 mod guidance;
 mod hybrid;
+mod kind;
 mod likelihood;
 mod meant;
 mod method;
@@ -39,23 +40,32 @@ mod typed;
 mod unroll;
 mod words;
 
-pub(crate) use fault::Fault;
+pub(crate) use fault::{Fault, Source};
 pub(crate) use figure::{Figure, Line, Point, Score};
+pub(crate) use meant::{check_name, check_version};
 pub(crate) use reproduce::Cell;
-pub(crate) use store::unfinished;
+pub(crate) use store::{unfinished, write_whole};
 
 use crate::arguments::{PredictArguments, ReproduceArguments, RunArguments};
+use crate::curves::{self, Curves};
 use crate::failure::Failure;
+use kind::{Kind, not_for};
 use meant::Study;
 use std::path::{Path, PathBuf};
 
 /// `posterity check`
 pub(crate) fn check(path: &Path, json: bool) -> Result<String, Failure> {
-    check::text(&Study::open(path)?, folder(path), json)
+    match Kind::of_file(path)? {
+        Kind::Curves => Ok(curves::check(&Curves::open(path)?, json)),
+        Kind::Learning => check::text(&Study::open(path)?, folder(path), json),
+    }
 }
 
 /// `posterity plan`
 pub(crate) fn plan(path: &Path, json: bool) -> Result<String, Failure> {
+    if Kind::of_file(path)? == Kind::Curves {
+        return Err(not_for(path, "a figure of accounting is nothing but costs", "posterity reproduce"));
+    }
     let study = Study::open(path)?;
     let parts = study.by_data();
     let of = |part: &Study| {
@@ -87,6 +97,9 @@ pub(crate) fn sample(arguments: &RunArguments, json: bool) -> Result<String, Fai
 
 /// A study of one data set and one partition, its engine, and where results go.
 fn opened(arguments: &RunArguments) -> Result<(Study, Box<dyn engine::Engine>, PathBuf), Failure> {
+    if Kind::of_file(&arguments.study)? == Kind::Curves {
+        return Err(not_for(&arguments.study, "a figure of accounting has no data to run on", "posterity reproduce"));
+    }
     let mut study = Study::open(&arguments.study)?;
     if let Some(seed) = arguments.seed {
         study.seeds = vec![seed];

@@ -2,11 +2,13 @@
 
 use super::at_sites;
 use super::engine::Engine;
+use super::kind::Kind;
 use super::meant::Study;
 use super::run;
 use super::store::write_whole;
 use super::table::table;
 use crate::arguments::ReproduceArguments;
+use crate::curves::{self, Curves};
 use crate::failure::Failure;
 use crate::report;
 use inference::nearest;
@@ -15,7 +17,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Studies that come with the program, and what they are.
-const TABLES: [(&str, &str, &str); 16] = [
+const TABLES: [(&str, &str, &str); 20] = [
     (
         "workshop-table5",
         "Sharma et al. 2019, Table 5: PVI, global VI and DP-PVI on three splits of Adult",
@@ -96,6 +98,26 @@ const TABLES: [(&str, &str, &str); 16] = [
         "Held-out log-likelihood of every private method against ε from .1 to 8, on the balanced split of Adult",
         include_str!("../../../../studies/epsilon-curve.toml"),
     ),
+    (
+        "paper3-fig1",
+        "Koskela et al. 2023, Figure 1: δ(ε) of shuffled reports of 10,000 users, PLD beside RDP",
+        include_str!("../../../../studies/paper3-fig1.toml"),
+    ),
+    (
+        "paper3-fig3",
+        "Koskela et al. 2023, Figure 3: ε of shuffles of sampled users by rounds, PLD beside RDP",
+        include_str!("../../../../studies/paper3-fig3.toml"),
+    ),
+    (
+        "paper3-fig4",
+        "Koskela et al. 2023, Figure 4: shuffled randomised response against three adversaries, 1000 users",
+        include_str!("../../../../studies/paper3-fig4.toml"),
+    ),
+    (
+        "dissertation-fig2.1",
+        "Heikkilä 2023, Figure 2.1: basic, advanced and tight composition of 5 and of 100 mechanisms",
+        include_str!("../../../../studies/dissertation-fig2.1.toml"),
+    ),
 ];
 
 /// One number of a table.
@@ -134,7 +156,11 @@ pub(crate) struct Cell {
 /// Runs a table into its directory and shows it beside the paper's.
 pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
     let Some(name) = arguments.name.as_deref().filter(|_| !arguments.list) else { return Ok(list(json)) };
-    let mut study = open(name)?;
+    let (file, text) = written(name)?;
+    if Kind::of(&text) == Kind::Curves {
+        return of_accounting(&Curves::read(file, &text)?, arguments, json);
+    }
+    let mut study = Study::read(file, &text)?;
     let base = super::folder(Path::new(name));
     if let Some(seed) = arguments.seed {
         study.seeds = vec![seed];
@@ -166,16 +192,28 @@ fn list(json: bool) -> String {
         let all: Vec<_> = TABLES.iter().map(|(n, a, _)| serde_json::json!({ "name": n, "about": a })).collect();
         return format!("{}\n", serde_json::json!({ "tables": all }));
     }
-    TABLES.iter().map(|(name, about, _)| format!("{name:<18}{about}\n")).collect()
+    TABLES.iter().map(|(name, about, _)| format!("{name:<20}{about}\n")).collect()
 }
 
-/// A table of the program, or a study file with columns.
-fn open(name: &str) -> Result<Study, Failure> {
+/// A figure of accounting, into its directory.
+fn of_accounting(curves: &Curves, arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
+    if arguments.seed.is_some() {
+        let message = "--seed has no meaning for a figure of accounting, where nothing is drawn at random";
+        return Err(Failure::usage(message, "leave it out"));
+    }
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(curves.name()));
+    curves::reproduce(curves, &out, json)
+}
+
+/// A table of the program, or a study file with columns: its name in errors, and its text.
+fn written(name: &str) -> Result<(String, String), Failure> {
     if let Some((_, _, text)) = TABLES.iter().find(|(known, _, _)| *known == name) {
-        return Ok(Study::read(format!("{name}.toml"), text)?);
+        return Ok((format!("{name}.toml"), (*text).to_owned()));
     }
     if name.ends_with(".toml") {
-        return Study::open(Path::new(name));
+        let path = Path::new(name);
+        let text = std::fs::read_to_string(path).map_err(|source| Failure::file("cannot read", path, source))?;
+        return Ok((name.to_owned(), text));
     }
     let names = TABLES.map(|(known, _, _)| known);
     let hint = match nearest(name, names) {
