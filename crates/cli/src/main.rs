@@ -10,6 +10,7 @@ mod draws;
 mod explain;
 mod failure;
 mod fetch;
+mod histogram;
 mod init;
 mod mechanism;
 mod plan;

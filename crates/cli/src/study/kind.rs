@@ -11,13 +11,19 @@ pub(super) enum Kind {
     Learning,
     /// Costs of plans, drawn as curves: `[[curves]]`.
     Curves,
+    /// Answers through a shuffler: `[histogram]`.
+    Histogram,
 }
 
 impl Kind {
     /// The kind of a text. What cannot be read is left to the reader of studies, which says why.
     pub(super) fn of(text: &str) -> Self {
         let table: toml::Table = toml::from_str(text).unwrap_or_default();
-        if table.contains_key("curves") { Self::Curves } else { Self::Learning }
+        match (table.contains_key("curves"), table.contains_key("histogram")) {
+            (true, _) => Self::Curves,
+            (false, true) => Self::Histogram,
+            (false, false) => Self::Learning,
+        }
     }
 
     /// The kind of a file.

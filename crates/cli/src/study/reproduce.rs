@@ -2,7 +2,7 @@
 
 use super::at_sites;
 use super::engine::Engine;
-use super::kind::Kind;
+use super::kind::{Kind, not_for};
 use super::meant::Study;
 use super::run;
 use super::store::write_whole;
@@ -157,8 +157,10 @@ pub(crate) struct Cell {
 pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
     let Some(name) = arguments.name.as_deref().filter(|_| !arguments.list) else { return Ok(list(json)) };
     let (file, text) = written(name)?;
-    if Kind::of(&text) == Kind::Curves {
-        return of_accounting(&Curves::read(file, &text)?, arguments, json);
+    match Kind::of(&text) {
+        Kind::Learning => {}
+        Kind::Curves => return of_accounting(&Curves::read(file, &text)?, arguments, json),
+        Kind::Histogram => return Err(not_for(Path::new(name), "a histogram has no columns", "posterity run")),
     }
     let mut study = Study::read(file, &text)?;
     let base = super::folder(Path::new(name));
