@@ -1,10 +1,10 @@
 //! Histograms through a shuffler: the estimator is unbiased, its intervals hold what they promise, and what is charged is run.
 
 use inference::histogram::{Design, apportioned, estimate, survey};
-use privacy::accounting::{Accountant, by_name};
+use privacy::accounting::by_name;
 use privacy::{
-    Adjacency, Adversary, Categories, Delta, Entry, Epsilon, Event, Filter, Gamma, Grant, Ledger, Mechanism, Sampling,
-    Steps, Unit,
+    Adjacency, Adversary, Categories, Delta, Entry, Epsilon, Event, Filter, Gamma, Grant, Ledger, Mechanism,
+    MemoryJournal, Sampling, Steps, Unit,
 };
 
 /// A survey of 400 users in 4 categories, of all of them or of 100 drawn in each round.
@@ -24,9 +24,10 @@ const TRUTH: [f64; 4] = [0.6, 0.25, 0.15, 0.0];
 /// Mean error in standard errors of its mean, and the share of covered intervals, over many surveys.
 fn trials(run: &Event, read: &Design) -> (f64, f64) {
     let answers = apportioned(&TRUTH, 400);
+    let unlimited = Ledger::open(Grant::Unlimited, &mut MemoryJournal::default()).unwrap();
     let (mut worst, mut covered, seeds) = ([0.0; 4], 0, 250);
     for seed in 0..seeds {
-        let surveyed = survey(run, &Grant::Unlimited, &answers, seed).unwrap();
+        let surveyed = survey(run, &unlimited, &answers, seed).unwrap();
         let shares = estimate(read, &surveyed.rounds).unwrap();
         for (category, share) in shares.iter().enumerate() {
             worst[category] += share.estimate - TRUTH[category];
@@ -80,14 +81,19 @@ fn every_users_ledger_is_charged_with_the_event_that_was_run_and_no_more_is_gran
         delta,
         filter: Filter::Plan(vec![event.clone()]),
     };
-    let surveyed = survey(&event, &grant(cost), &apportioned(&TRUTH, 400), 1).unwrap();
+    let opened = |epsilon: f64| Ledger::open(grant(epsilon), &mut MemoryJournal::default());
+    let surveyed = survey(&event, &opened(cost).unwrap(), &apportioned(&TRUTH, 400), 1).unwrap();
     assert_eq!((surveyed.ledgers.len(), surveyed.rounds.len()), (400, 3));
     assert!(surveyed.rounds.iter().all(|counts| counts.iter().sum::<u64>() == 100));
+    assert!(Ledger::replay(&surveyed.ledgers[0]).is_ok());
     for ledger in &surveyed.ledgers {
-        assert!(Ledger::replay(ledger).is_ok());
+        assert_eq!(ledger.len(), 2);
         assert_eq!(ledger[1].entry, Entry::Charged(event.clone()));
     }
-    assert!(survey(&event, &grant(cost * 0.99), &apportioned(&TRUTH, 400), 1).is_err(), "it would exceed the grant");
-    let again = survey(&event, &grant(cost), &apportioned(&TRUTH, 400), 1).unwrap();
+    assert!(opened(cost * 0.99).is_err(), "it would exceed the grant");
+    // Another event than was granted is refused before anybody answers.
+    let other = self::event(0.5, 4, Some(100));
+    assert!(survey(&other, &opened(cost).unwrap(), &apportioned(&TRUTH, 400), 1).is_err());
+    let again = survey(&event, &opened(cost).unwrap(), &apportioned(&TRUTH, 400), 1).unwrap();
     assert_eq!(again.rounds, surveyed.rounds, "one seed, one survey");
 }

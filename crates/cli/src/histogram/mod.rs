@@ -8,7 +8,7 @@ mod run;
 pub(crate) use meant::Histogram;
 pub(crate) use run::run;
 
-use crate::digits::shortest;
+use crate::digits::{shortest, up_to};
 use crate::failure::Failure;
 use costs::Cost;
 
@@ -44,7 +44,7 @@ fn described(study: &Histogram) -> String {
         true => format!("{} of {} users, drawn anew without replacement", study.per_round, study.users),
         false => format!("all {} users", study.users),
     };
-    let local = format!("{:.4}", study.local_epsilon());
+    let local = up_to(study.local_epsilon(), 5);
     let mut text = row("asked", &format!("{asked}, in each of {} rounds", study.rounds));
     text += &row("categories", &format!("{}: {}", study.categories.len(), study.categories.join(", ")));
     text += &row("answers", &format!("true, or at random with γ = {}; alone of ε = {local}", study.gamma));

@@ -2,7 +2,7 @@
 
 use super::costs::Cost;
 use super::meant::Histogram;
-use super::run::{Category, Found};
+use super::run::{Category, Found, percent};
 use crate::digits::{shortest, up_to};
 use crate::report::page::{Table, document, figure, note, paragraph, section};
 use crate::svg::{Axis, Interval, Mark, Plot, Row, RowPlot, Scale, Series, Shown, escape};
@@ -32,8 +32,7 @@ fn estimates(found: &Found) -> String {
     let head = ["category", "truth %", "estimate %", "standard error", "95 % interval"];
     let mut table = Table::new("Shares of the users", head.map(escape).to_vec());
     for c in &found.categories {
-        let [truth, estimate, error, low, high] =
-            [c.truth, c.estimate, c.standard_error, c.low, c.high].map(|share| format!("{:.2}", 100.0 * share));
+        let [truth, estimate, error, low, high] = [c.truth, c.estimate, c.standard_error, c.low, c.high].map(percent);
         table.push("", vec![escape(&c.name), truth, estimate, error, format!("{low} to {high}")]);
     }
     html += &table.html();
@@ -52,8 +51,7 @@ fn row(category: &Category) -> Row {
 }
 
 fn described(c: &Category) -> String {
-    let [truth, estimate, low, high] =
-        [c.truth, c.estimate, c.low, c.high].map(|share| format!("{:.2}", 100.0 * share));
+    let [truth, estimate, low, high] = [c.truth, c.estimate, c.low, c.high].map(percent);
     format!("{}: {estimate} % ({low} to {high}), truth {truth} %", c.name)
 }
 

@@ -7,7 +7,7 @@ use crate::digits::up_to;
 use crate::failure::Failure;
 use crate::study::{Fault, write_whole};
 use inference::histogram::{Design, Share, apportioned, estimate, survey};
-use privacy::{Epsilon, Filter, Grant, Record};
+use privacy::{Epsilon, Filter, Grant, Ledger, MemoryJournal, Record};
 use serde::Serialize;
 use std::path::Path;
 
@@ -68,11 +68,12 @@ fn found(study: &Histogram, costs: Vec<Cost>) -> Result<(Found, Vec<Record>), Fa
     let granted: f64 = up_to(charged, 4).parse().unwrap_or(charged);
     let (epsilon, delta) = (Epsilon::new(granted)?, study.delta);
     let grant = Grant::Limited { epsilon, delta, filter: Filter::Plan(vec![event.clone()]) };
+    let alike = Ledger::open(grant, &mut MemoryJournal::default())?;
     let (design, answers) = (Design::of(&event)?, apportioned(&study.truth, study.users));
     let truth = shares(&answers, study.categories.len());
     let (mut first, mut held, mut squares): (Option<(Vec<Share>, _)>, usize, f64) = (None, 0, 0.0);
     for &seed in &study.seeds {
-        let mut surveyed = survey(&event, &grant, &answers, seed)?;
+        let mut surveyed = survey(&event, &alike, &answers, seed)?;
         let shares = estimate(&design, &surveyed.rounds)?;
         held += shares.iter().zip(&truth).filter(|(share, truth)| share.covers(**truth)).count();
         squares += shares.iter().zip(&truth).map(|(share, truth)| (share.estimate - truth).powi(2)).sum::<f64>();
@@ -118,11 +119,10 @@ impl Category {
 impl Found {
     /// Truth, estimate and interval of each category, in per cent.
     fn table(&self) -> String {
-        let wide = self.categories.iter().map(|category| category.name.chars().count()).max().unwrap_or(0).max(8);
+        let wide = self.categories.iter().map(|category| category.name.chars().count()).max().unwrap_or(0).max(10);
         let mut text = format!("{:wide$}  {:>7}  {:>9}  {:>16}\n", "% of users", "truth", "estimate", "95 % interval");
         for Category { name, truth, estimate, low, high, .. } in &self.categories {
-            let [truth, estimate, low, high] =
-                [truth, estimate, low, high].map(|share| format!("{:.2}", 100.0 * share));
+            let [truth, estimate, low, high] = [truth, estimate, low, high].map(|share| percent(*share));
             text += &format!("{name:wide$}  {truth:>7}  {estimate:>9}  {:>16}\n", format!("{low} to {high}"));
         }
         text + &format!("{}\n", self.over_seeds())
@@ -148,6 +148,12 @@ impl Found {
         }
         csv
     }
+}
+
+/// A share in per cent, and no zero with a sign.
+pub(super) fn percent(share: f64) -> String {
+    let text = format!("{:.2}", 100.0 * share);
+    if text == "-0.00" { "0.00".into() } else { text }
 }
 
 /// A new directory, an empty one, or one that an earlier run of a histogram made.

@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use privacy::noise::{NoiseContext, Seeded};
-use privacy::{Event, Grant, Ledger, MemoryJournal, Record, ResponseGate, Shuffler};
+use privacy::{Event, Ledger, MemoryJournal, Record, ResponseGate, Shuffler};
 
 /// The shuffler's own place among the users.
 const SHUFFLER: u64 = u64::MAX;
@@ -18,23 +18,18 @@ pub struct Surveyed {
 
 /// Simulates the rounds of an event among users with these true categories.
 ///
-/// Every user's ledger has the grant, and is charged with the whole event before the first answer: a user who is not drawn
-/// in a round was in danger of it. Answers are the same in all rounds, coins are not.
-pub fn survey(event: &Event, grant: &Grant, answers: &[u64], seed: u64) -> Result<Surveyed, RunError> {
+/// Every user's ledger has the grant of the one that is handed over, and is charged with the whole event before the first
+/// answer: a user who is not drawn in a round was in danger of it. Answers are the same in all rounds, coins are not.
+pub fn survey(event: &Event, alike: &Ledger, answers: &[u64], seed: u64) -> Result<Surveyed, RunError> {
     let mut source = Seeded::new(seed);
-    let (mut first, mut journals): (Option<Ledger>, Vec<MemoryJournal>) = (None, Vec::new());
-    let mut gates = Vec::with_capacity(answers.len());
+    let (mut gates, mut journals) = (Vec::with_capacity(answers.len()), Vec::new());
     for user in 0..answers.len() as u64 {
         let mut journal = MemoryJournal::default();
-        let mut ledger = match &first {
-            Some(first) => first.open_alike(&mut journal)?,
-            None => Ledger::open(grant.clone(), &mut journal)?,
-        };
+        let mut ledger = alike.open_alike(&mut journal)?;
         let receipt = ledger.charge(event, &mut journal)?;
         let context = NoiseContext { site: user, ledger_head: ledger.head(), ..NoiseContext::default() };
         gates.push(ResponseGate::simulated(receipt, &mut source, &context)?);
         journals.push(journal);
-        first.get_or_insert(ledger);
     }
     let context = NoiseContext { site: SHUFFLER, ..NoiseContext::default() };
     let mut shuffler = Shuffler::simulated(event, &mut source, &context)?;
