@@ -182,7 +182,7 @@ fn a_figure_that_cannot_be_drawn_is_refused_with_its_line() {
     refused("key", &one("gamma = 0.25", "gama = 0.25"), "S002", "did you mean `gamma`?");
     refused("number", &one("gamma = 0.25", "gamma = 2"), "P001", "gamma is 2, expected a number from 1e-100 to 1");
     refused("flag", &one("gamma = 0.25", "gamma = 0.25, local_epsilon = 1"), "C001", "has no meaning for shuffle-krr");
-    refused("accountant", &one("\"rdp\"", "\"pdl\""), "S002", "did you mean `pld`?");
+    refused("accountant", &one("\"rdp\"", "\"optmal\""), "S002", "did you mean `optimal`?");
     refused("name", &one("name = \"clones\"", "name = \"strong adversary\""), "S005", "two lines are named");
     refused("delta", &one("along = \"epsilon\"", "along = \"epsilon\"\ndelta = 1e-5"), "S011", "delta has no meaning");
     refused("steps", &one("along = \"epsilon\"", "along = \"steps\"\ndelta = 1e-5"), "S011", "stands in the plan");

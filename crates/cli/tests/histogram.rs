@@ -88,8 +88,9 @@ fn a_run_writes_estimates_costs_a_ledger_and_a_page() {
     let ledger: Value = serde_json::from_str(&read("ledger.json")).unwrap();
     let (opened, charged) = (&ledger[0]["entry"]["Opened"]["limited"], &ledger[1]["entry"]["Charged"]);
     let terms = &charged["mechanism"]["shuffle-randomised-response"];
-    assert_eq!((&terms["users"], &terms["gamma"], &terms["adversary"]), (&600.into(), &0.5.into(), &"weak".into()));
-    assert_eq!(charged["steps"], 4);
+    let number = |value: &Value| value.as_f64().unwrap();
+    assert_eq!((number(&terms["users"]), number(&terms["gamma"]), number(&charged["steps"])), (600.0, 0.5, 4.0));
+    assert_eq!(terms["adversary"], "weak");
     // What is granted is what is printed for the charged adversary: its cost, rounded up to four digits.
     let (granted, cost) = (opened["epsilon"].as_f64().unwrap(), costs(&found)[1].1);
     assert!(granted >= cost && granted < cost * 1.001, "{granted} {cost}");

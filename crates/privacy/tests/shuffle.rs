@@ -1,9 +1,9 @@
 //! Shuffle pairs against golden values, brute-force enumeration, and the laws that every pair of distributions keeps.
 
-use privacy::accounting::Enclosure;
 use privacy::accounting::pair::{Atoms, Pair, directions};
+use privacy::accounting::{Enclosure, by_name};
 use privacy::{
-    Adjacency, Adversary, Categories, Epsilon, Event, Gamma, Mechanism, PrivacyError, Sampling, Steps, Unit,
+    Adjacency, Adversary, Categories, Delta, Epsilon, Event, Gamma, Mechanism, PrivacyError, Sampling, Steps, Unit,
 };
 use rustfft::{FftPlanner, num_complex::Complex};
 use serde_json::Value;
@@ -366,4 +366,28 @@ fn what_cannot_be_summed_is_refused() {
         adversary: Adversary::Weak,
     };
     assert_eq!(enclosure(mechanism, Sampling::None).unwrap_err().code(), "P004");
+}
+
+/// Both bound the same pair, so that Rényi divergence is never under what is certified, with a sample or without.
+#[test]
+fn rdp_of_a_shuffle_is_above_its_pair_at_every_delta() {
+    let of = |mechanism: Mechanism, from: u64, steps: u64| {
+        let sampling = if from == 200 { Sampling::None } else { Sampling::without_replacement(200, from).unwrap() };
+        let steps = Steps::new(steps).unwrap();
+        Event::new(mechanism, Adjacency::Substitute, Unit::Example, sampling, steps).unwrap()
+    };
+    let (users, local_epsilon) = (Steps::new(200).unwrap(), Epsilon::new(2.0).unwrap());
+    let clones = Mechanism::ShuffleClones { users, local_epsilon };
+    let (categories, gamma) = (Categories::new(4).unwrap(), Gamma::new(0.5).unwrap());
+    let outside = Mechanism::ShuffleRandomisedResponse { users, categories, gamma, adversary: Adversary::Outside };
+    let plans =
+        [of(clones.clone(), 200, 1), of(clones.clone(), 20_000, 1), of(clones, 20_000, 50), of(outside, 2000, 5)];
+    for plan in plans.map(|event| [event]) {
+        for delta in [1e-3, 1e-5, 1e-9, 1e-15, 1e-25].map(|delta| Delta::new(delta).unwrap()) {
+            let tight = by_name("pld").unwrap().epsilon(&plan, delta).unwrap();
+            let above = by_name("rdp").unwrap().epsilon(&plan, delta).unwrap().upper;
+            let near = above < 4.0 * tight.upper + 0.01;
+            assert!(above >= tight.lower && near, "{} at {delta}: {tight:?} {above}", plan[0]);
+        }
+    }
 }
