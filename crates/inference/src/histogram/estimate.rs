@@ -56,8 +56,8 @@ impl Design {
     /// The variance of one estimated share after so many rounds, where the true share among the users is π.
     ///
     /// Users and answers are fixed; the coins are fresh in every round, and so is the sample. With s = 1−γ+γ/k and t = γ/k,
-    /// a count c of a round has, given the sample, E[c] = tm + (1−γ)h and Var(c) = h·s(1−s) + (m−h)·t(1−t), h the number
-    /// of sampled users of the category. h is hypergeometric: E[h] = mπ, Var(h) = mπ(1−π)(N−m)/(N−1). So π̂ = (c̄/m − t)/(1−γ),
+    /// a count c of a round has, given the sample, E(c) = tm + (1−γ)h and Var(c) = h·s(1−s) + (m−h)·t(1−t), h the number
+    /// of sampled users of the category. h is hypergeometric: E(h) = mπ, Var(h) = mπ(1−π)(N−m)/(N−1). So π̂ = (c̄/m − t)/(1−γ),
     /// c̄ the mean count of R rounds, is unbiased with
     /// Var(π̂) = { [π s(1−s) + (1−π) t(1−t)] / (m(1−γ)²) + π(1−π)(N−m) / (m(N−1)) } / R.
     pub fn variance(&self, share: f64, rounds: usize) -> f64 {
