@@ -254,7 +254,7 @@ impl Costs {
     }
 
     /// ε of the plan, or a refusal where there is no finite bound.
-    fn epsilon(&self, plan: &Plan, delta: Delta) -> Result<Bounds, PrivacyError> {
+    pub(crate) fn epsilon(&self, plan: &Plan, delta: Delta) -> Result<Bounds, PrivacyError> {
         if self.verified && delta.get() == 0.0 {
             return Err(PrivacyError::Uncertified {
                 accountant: self.name(),

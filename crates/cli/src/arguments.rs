@@ -313,7 +313,7 @@ pub(crate) struct MechanismAsTyped {
     /// How the rows of a step are drawn; every row takes part without it
     #[arg(long, value_name = "HOW", value_enum)]
     pub(crate) sampling: Option<SamplingAsTyped>,
-    /// The share of the rows in a step; shuffle-clones: the share of all users in a shuffle
+    /// The share of the rows in a step; shuffle-clones, shuffle-krr: the share of all users in a shuffle
     #[arg(long, value_name = "Q")]
     #[serde(deserialize_with = "text")]
     pub(crate) rate: Option<String>,
@@ -420,6 +420,8 @@ pub(crate) enum AdversaryAsTyped {
     Strong,
     /// Who answered at random among the others
     Weak,
+    /// The shuffled answers alone
+    Outside,
 }
 
 /// A JSON number or string, kept as text until its meaning is known.

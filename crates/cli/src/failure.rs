@@ -35,6 +35,9 @@ pub(crate) enum Failure {
     /// A method of a study was refused.
     #[error("{place}: method {name:?}: {failure}")]
     Method { place: String, name: String, failure: Box<Failure> },
+    /// A line of a figure of accounting was refused.
+    #[error("{place}: line {name:?}: {failure}")]
+    Line { place: String, name: String, failure: Box<Failure> },
     /// A file cannot be read or written.
     #[error("{action} {path}: {source}")]
     File { action: &'static str, path: String, source: std::io::Error },
@@ -97,7 +100,7 @@ impl Failure {
             Self::Privacy(error) => error.code(),
             Self::Usage { .. } => "C001",
             Self::Events { .. } => "C002",
-            Self::Entry { failure, .. } | Self::Method { failure, .. } => failure.code(),
+            Self::Entry { failure, .. } | Self::Line { failure, .. } | Self::Method { failure, .. } => failure.code(),
             Self::File { .. } => "C003",
             Self::Results { .. } => "C020",
             Self::Study(fault) => fault.code,
@@ -123,7 +126,7 @@ impl Failure {
             | Self::Download { hint, .. } => hint.clone(),
             Self::Data { error, .. } => error.hint().to_owned(),
             Self::Method { failure, .. } => in_a_study(failure).map_or_else(|| failure.hint(), str::to_owned),
-            Self::Entry { failure, .. } => failure.hint(),
+            Self::Entry { failure, .. } | Self::Line { failure, .. } => failure.hint(),
             Self::Results { .. } => "name the directory of a finished run of this version of posterity".into(),
             Self::Study(fault) => fault.hint.clone(),
             Self::Run(RunError::Message { .. }) => "delete the run's directory `state` and run again".into(),
@@ -144,7 +147,7 @@ impl Failure {
             | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
             Self::Usage { .. } | Self::Events { .. } | Self::Results { .. } | Self::Study(_) | Self::Run(_) => 2,
             Self::Data { .. } | Self::Dataset { .. } => 2,
-            Self::Entry { failure, .. } | Self::Method { failure, .. } => failure.exit(),
+            Self::Entry { failure, .. } | Self::Line { failure, .. } | Self::Method { failure, .. } => failure.exit(),
             Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
             Self::Privacy(_) => 3,
         }

@@ -3,12 +3,14 @@
 mod account;
 mod arguments;
 mod clock;
+mod curves;
 mod datasets;
 mod digits;
 mod draws;
 mod explain;
 mod failure;
 mod fetch;
+mod histogram;
 mod init;
 mod mechanism;
 mod plan;

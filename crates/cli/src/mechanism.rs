@@ -117,7 +117,7 @@ impl Kind {
             Self::Gaussian | Self::Laplace => &["noise-multiplier", "steps", "sampling", "rate", "adjacency", "unit"],
             Self::RandomisedResponse => &["categories", "gamma", "steps", "adjacency"],
             Self::ShuffleClones => &["users", "local-epsilon", "steps", "rate", "adjacency"],
-            Self::ShuffleKrr => &["users", "categories", "gamma", "adversary", "steps", "adjacency"],
+            Self::ShuffleKrr => &["users", "categories", "gamma", "adversary", "steps", "rate", "adjacency"],
             Self::Approximate => &["step-epsilon", "step-delta", "steps", "adjacency", "unit"],
             Self::Barker => &["batch", "rows", "steps", "adjacency"],
         }
@@ -220,6 +220,7 @@ impl MechanismAsTyped {
                 adversary: match self.adversary.ok_or_else(|| absent("adversary"))? {
                     AdversaryAsTyped::Strong => Adversary::Strong,
                     AdversaryAsTyped::Weak => Adversary::Weak,
+                    AdversaryAsTyped::Outside => Adversary::Outside,
                 },
             },
             Kind::Barker => Mechanism::BarkerTest {
@@ -253,7 +254,7 @@ impl MechanismAsTyped {
         }
         match (self.sampling, &self.rate) {
             // The users of a shuffle are a share of all users, drawn without replacement.
-            (_, rate @ Some(_)) if self.mechanism == Some(Kind::ShuffleClones) => {
+            (_, rate @ Some(_)) if matches!(self.mechanism, Some(Kind::ShuffleClones | Kind::ShuffleKrr)) => {
                 Ok(Sampling::without_replacement_at(self.need("rate", rate)?)?)
             }
             (None | Some(SamplingAsTyped::None), None) => Ok(Sampling::None),
@@ -290,7 +291,9 @@ fn absent(flag: &str) -> Failure {
         "rate" => "the share of the rows in a step, such as 0.01",
         "batch" => "rows in the batch of one test, such as 1000",
         "rows" => "rows that a batch is drawn from, such as 1000000",
-        "adversary" => "strong knows who answered at random, weak knows it of the others only",
+        "adversary" => {
+            "strong knows who answered at random, weak knows it of the others only, outside sees the shuffled answers alone"
+        }
         _ => "`posterity account epsilon --help` tells what each mechanism needs",
     };
     Failure::usage(format!("--{flag} is missing"), hint)

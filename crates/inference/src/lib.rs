@@ -11,6 +11,7 @@ mod draws;
 mod drive;
 mod error;
 mod family;
+pub mod histogram;
 mod linalg;
 pub mod message;
 mod model;

@@ -104,6 +104,8 @@ pub enum Adversary {
     Strong,
     /// Who answered truthfully among the others.
     Weak,
+    /// Nothing: the shuffled answers alone, as they are published.
+    Outside,
 }
 
 /// A mechanism in its setting. It exists only where a theorem joins mechanism, relation and sampling.
@@ -207,7 +209,8 @@ impl Event {
 /// Gaussian, without replacement, substitute: Zhu et al. 2022, Proposition 30.
 /// Laplace, Poisson, add-remove: Zhu et al. 2022, Theorem 11. Randomised response: one answer is replaced.
 /// Shuffle of ε₀-private reports: Feldman et al. 2023, Theorem 3.1; with users drawn without replacement, Zhu et al. 2022,
-/// Proposition 30. Shuffled randomised response: Koskela et al. 2023, Theorems 14 and 16.
+/// Proposition 30. Shuffled randomised response: Koskela et al. 2023, Theorems 14 and 16; against the outside adversary, also
+/// with users drawn without replacement, `docs/maths/shuffle.md`.
 /// Barker test: `docs/maths/dp-mcmc.md`.
 fn covered(mechanism: &Mechanism, adjacency: Adjacency, unit: Unit, sampling: &Sampling) -> Result<(), PrivacyError> {
     let refuse = |why, hint| {
@@ -238,13 +241,20 @@ fn covered(mechanism: &Mechanism, adjacency: Adjacency, unit: Unit, sampling: &S
             }
         }
         (_, Sampling::None, _) => Ok(()),
-        (Mechanism::ShuffleClones { .. }, Sampling::WithoutReplacement { .. }, _) => Ok(()),
-        (Mechanism::ShuffleClones { .. }, Sampling::Poisson { .. }, _) => {
-            refuse("the number of shuffled reports would vary", "draw a fixed number of users without replacement")
-        }
+        (
+            Mechanism::ShuffleClones { .. } | Mechanism::ShuffleRandomisedResponse { .. },
+            Sampling::Poisson { .. },
+            _,
+        ) => refuse("the number of shuffled reports would vary", "draw a fixed number of users without replacement"),
+        (
+            Mechanism::ShuffleClones { .. }
+            | Mechanism::ShuffleRandomisedResponse { adversary: Adversary::Outside, .. },
+            Sampling::WithoutReplacement { .. },
+            _,
+        ) => Ok(()),
         (Mechanism::ShuffleRandomisedResponse { .. }, _, _) => refuse(
-            "the adversary knows the other users' categories, hence would know who was drawn",
-            "use no sampling, or the shuffle of any locally private report",
+            "the adversary knows who answered at random, hence would know who was drawn",
+            "use no sampling, the outside adversary, or the shuffle of any locally private report",
         ),
         // Nothing is claimed, so nothing needs a theorem.
         (Mechanism::Gaussian { .. } | Mechanism::Open, _, _) => Ok(()),
@@ -299,6 +309,7 @@ impl fmt::Display for Adversary {
         f.write_str(match self {
             Self::Strong => "strong",
             Self::Weak => "weak",
+            Self::Outside => "outside",
         })
     }
 }
@@ -356,6 +367,10 @@ mod tests {
         assert!(event(clones, Adjacency::AddRemove, Sampling::None).is_err());
         assert!(event(response.clone(), Adjacency::Substitute, Sampling::None).is_ok());
         assert!(event(response.clone(), Adjacency::Substitute, of_users).is_err());
+        let Mechanism::ShuffleRandomisedResponse { users, categories, gamma, .. } = response.clone() else { panic!() };
+        let outside = Mechanism::ShuffleRandomisedResponse { users, categories, gamma, adversary: Adversary::Outside };
+        assert!(event(outside.clone(), Adjacency::Substitute, of_users).is_ok());
+        assert!(event(outside, Adjacency::Substitute, poisson).is_err());
         assert!(response.to_string().ends_with("against the weak adversary"));
     }
 

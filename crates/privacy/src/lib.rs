@@ -58,7 +58,10 @@ pub use budget::{Filter, Grant};
 pub use error::PrivacyError;
 pub use event::{Adversary, Event, Mechanism};
 pub use finite::FinitePair;
-pub use gate::{AgentGate, BarkerGate, Cohort, Curator, CuratorGate, Gate, LocalGate, OpenGate, ShareGate, ShareNoise};
+pub use gate::{
+    AgentGate, BarkerGate, Cohort, Curator, CuratorGate, Gate, LocalGate, OpenGate, Report, ResponseGate, ShareGate,
+    ShareNoise, ShuffledRound, Shuffler,
+};
 pub use journal::{Durable, InMemory, Journal, Keeping, MemoryJournal};
 pub use ledger::{ChargeReceipt, Entry, Ledger, PendingCharge, Record};
 pub use outgoing::{GridVector, Outgoing};

@@ -4,8 +4,8 @@ use privacy::accounting::by_name;
 use privacy::accounting::calibrate::calibrate;
 use privacy::accounting::steps::steps;
 use privacy::{
-    Accountant, Adjacency, Bounds, Categories, Delta, Deviation, Epsilon, Event, FinitePair, Gamma, Mechanism,
-    NoiseMultiplier, PrivacyError, Sampling, SamplingRate, Steps, Unit, VarianceSlack,
+    Accountant, Adjacency, Adversary, Bounds, Categories, Delta, Deviation, Epsilon, Event, FinitePair, Gamma,
+    Mechanism, NoiseMultiplier, PrivacyError, Sampling, SamplingRate, Steps, Unit, VarianceSlack,
 };
 use proptest::prelude::*;
 
@@ -92,6 +92,20 @@ fn barker_on_all(rows: u64, steps: u64) -> Event {
 fn response(gamma: f64, steps: u64) -> Event {
     let (categories, gamma) = (Categories::new(4).unwrap(), Gamma::new(gamma).unwrap());
     of(Mechanism::RandomisedResponse { categories, gamma }, Adjacency::Substitute, Sampling::None, steps)
+}
+
+/// Shuffled answers of 200 users, or of 200 drawn from 2000.
+fn shuffled(adversary: Adversary, sampled: bool, steps: u64) -> Event {
+    let (users, categories, gamma) = (Steps::new(200).unwrap(), Categories::new(4).unwrap(), Gamma::new(0.5).unwrap());
+    let mechanism = Mechanism::ShuffleRandomisedResponse { users, categories, gamma, adversary };
+    let sampling = if sampled { Sampling::without_replacement(200, 2000).unwrap() } else { Sampling::None };
+    of(mechanism, Adjacency::Substitute, sampling, steps)
+}
+
+fn clones(sampled: bool, steps: u64) -> Event {
+    let (users, local_epsilon) = (Steps::new(300).unwrap(), Epsilon::new(2.0).unwrap());
+    let sampling = if sampled { Sampling::without_replacement(300, 30_000).unwrap() } else { Sampling::None };
+    of(Mechanism::ShuffleClones { users, local_epsilon }, Adjacency::Substitute, sampling, steps)
 }
 
 fn finite(steps: u64) -> Event {
@@ -276,9 +290,17 @@ fn rdp() {
         response(0.5, 3),
         finite(6),
         approximate(0.3, 0.0, 5),
+        clones(false, 3),
+        clones(true, 30),
+        shuffled(Adversary::Weak, false, 2),
+        shuffled(Adversary::Outside, true, 20),
     ];
     let sampled_laplace = of(Mechanism::Laplace { noise_multiplier: z(1.0) }, Adjacency::AddRemove, poisson(0.1), 1);
-    laws("rdp", &supported, &[open(), approximate(0.3, 1e-6, 1), sampled_laplace, barker(6, 1)]);
+    laws(
+        "rdp",
+        &supported,
+        &[open(), approximate(0.3, 1e-6, 1), sampled_laplace, barker(6, 1), shuffled(Adversary::Strong, false, 1)],
+    );
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Shuffle pairs against golden values, brute-force enumeration, and the laws that every pair of distributions keeps.
 
-use privacy::accounting::Enclosure;
 use privacy::accounting::pair::{Atoms, Pair, directions};
+use privacy::accounting::{Enclosure, by_name};
 use privacy::{
-    Adjacency, Adversary, Categories, Epsilon, Event, Gamma, Mechanism, PrivacyError, Sampling, Steps, Unit,
+    Adjacency, Adversary, Categories, Delta, Epsilon, Event, Gamma, Mechanism, PrivacyError, Sampling, Steps, Unit,
 };
 use rustfft::{FftPlanner, num_complex::Complex};
 use serde_json::Value;
@@ -265,6 +265,54 @@ fn clones_dominate_a_shuffled_mechanism() {
     }
 }
 
+/// All answers of so many drawn users are counted; nobody sees who was drawn, or who answered at random.
+fn sampled_responses(drawn: u32, data: &[usize], k: usize, gamma: f64) -> Views {
+    let mut views = Views::new();
+    let samples: Vec<Vec<usize>> =
+        choices(2, data.len() as u32).map(|c| (0..data.len()).filter(|&i| c[i] == 1).collect()).collect();
+    let samples: Vec<&Vec<usize>> = samples.iter().filter(|s| s.len() == drawn as usize).collect();
+    for (sample, own) in samples.iter().flat_map(|s| [(s, 0), (s, 1)]) {
+        for answers in choices(k, drawn) {
+            let truth = |user: usize| if user + 1 == data.len() { own } else { data[user] };
+            let chance = |(&user, &answer): (&usize, &usize)| {
+                gamma / k as f64 + if answer == truth(user) { 1.0 - gamma } else { 0.0 }
+            };
+            let weight: f64 = sample.iter().zip(&answers).map(chance).product();
+            let counts = (0..k).map(|c| answers.iter().filter(|&&a| a == c).count() as u64).collect();
+            let entry = views.entry(counts).or_default();
+            *(if own == 0 { &mut entry.0 } else { &mut entry.1 }) += weight / samples.len() as f64;
+        }
+    }
+    views
+}
+
+/// Theorem "Sampled answers" of docs/maths/shuffle.md, for every data set of the others, with the sample and without.
+#[test]
+fn the_outside_pair_dominates_what_is_published_of_all_or_of_drawn_users() {
+    for (users, drawn, k, gamma) in [(4, 4, 3, 0.4), (4, 2, 3, 0.3), (5, 3, 2, 0.5), (3, 1, 4, 0.2)] {
+        let mechanism = Mechanism::ShuffleRandomisedResponse {
+            users: Steps::new(drawn.into()).unwrap(),
+            categories: Categories::new(k as u64).unwrap(),
+            gamma: Gamma::new(gamma).unwrap(),
+            adversary: Adversary::Outside,
+        };
+        let all = u64::from(drawn) == users;
+        let sampling = Sampling::without_replacement(drawn.into(), users).unwrap();
+        let law = enclosure(mechanism, if all { Sampling::None } else { sampling }).unwrap();
+        let mut near = 0.0_f64;
+        for others in choices(k, users as u32 - 1) {
+            let data: Vec<usize> = others.into_iter().chain([0]).collect();
+            let views = sampled_responses(drawn, &data, k, gamma);
+            for log_alpha in LOG_ALPHAS {
+                let (exact, bound) = (brute_force(&views, log_alpha), law.hockey_stick(log_alpha).upper);
+                assert!(exact <= bound + 1e-13, "{users} {drawn} {log_alpha}: {exact} {bound}");
+                near = near.max(if log_alpha >= 0.0 && bound > 0.0 { exact / bound } else { 0.0 });
+            }
+        }
+        assert!(near > 0.5, "a bound that nothing comes near would pass any test: {near}");
+    }
+}
+
 #[test]
 fn sampling_agrees_with_enumeration() {
     // Two of three users are drawn and their reports shuffled: reports by binary randomised response.
@@ -318,4 +366,28 @@ fn what_cannot_be_summed_is_refused() {
         adversary: Adversary::Weak,
     };
     assert_eq!(enclosure(mechanism, Sampling::None).unwrap_err().code(), "P004");
+}
+
+/// Both bound the same pair, so that Rényi divergence is never under what is certified, with a sample or without.
+#[test]
+fn rdp_of_a_shuffle_is_above_its_pair_at_every_delta() {
+    let of = |mechanism: Mechanism, from: u64, steps: u64| {
+        let sampling = if from == 200 { Sampling::None } else { Sampling::without_replacement(200, from).unwrap() };
+        let steps = Steps::new(steps).unwrap();
+        Event::new(mechanism, Adjacency::Substitute, Unit::Example, sampling, steps).unwrap()
+    };
+    let (users, local_epsilon) = (Steps::new(200).unwrap(), Epsilon::new(2.0).unwrap());
+    let clones = Mechanism::ShuffleClones { users, local_epsilon };
+    let (categories, gamma) = (Categories::new(4).unwrap(), Gamma::new(0.5).unwrap());
+    let outside = Mechanism::ShuffleRandomisedResponse { users, categories, gamma, adversary: Adversary::Outside };
+    let plans =
+        [of(clones.clone(), 200, 1), of(clones.clone(), 20_000, 1), of(clones, 20_000, 50), of(outside, 2000, 5)];
+    for plan in plans.map(|event| [event]) {
+        for delta in [1e-3, 1e-5, 1e-9, 1e-15, 1e-25].map(|delta| Delta::new(delta).unwrap()) {
+            let tight = by_name("pld").unwrap().epsilon(&plan, delta).unwrap();
+            let above = by_name("rdp").unwrap().epsilon(&plan, delta).unwrap().upper;
+            let near = above < 4.0 * tight.upper + 0.01;
+            assert!(above >= tight.lower && near, "{} at {delta}: {tight:?} {above}", plan[0]);
+        }
+    }
 }

@@ -9,7 +9,7 @@ mod figures;
 mod headline;
 mod ledger;
 mod numbers;
-mod page;
+pub(crate) mod page;
 mod posterior;
 mod promise;
 mod provenance;

@@ -130,6 +130,14 @@ pub(crate) const ALL: &[Entry] = &[
                column in the schema, record_id = \"patient\". Ids are no inputs and stay at the site. Without ids promise\n\
                substitution, where a row's place is enough. Exit code 2.",
     },
+    Entry {
+        code: "S016",
+        title: "the command has no meaning for this kind of study",
+        text: "The tables of a file say what it is: [[curves]] is a figure of accounting, which `check` reads and `reproduce`\n\
+               draws: it has no data, so there is nothing to plan, run or sample. [histogram] is a survey through a shuffler,\n\
+               for `check`, `plan` and `run`: it has no posterior to sample, and no columns to reproduce. The hint has a command\n\
+               that the file is for. Exit code 2.",
+    },
 ];
 
 #[cfg(test)]
@@ -140,7 +148,7 @@ mod tests {
     #[test]
     fn every_code_of_a_study_has_its_paragraph() {
         let mut sources = include_str!("../failure.rs").to_owned();
-        for folder in ["src/study", "src/study/typed"] {
+        for folder in ["src/study", "src/study/typed", "src/curves", "src/histogram"] {
             let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
             for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
                 if file.extension().is_some_and(|ending| ending == "rs") && !file.ends_with("codes.rs") {

@@ -147,7 +147,7 @@ impl Study {
 }
 
 /// The version is read first: other versions may have other keys.
-fn check_version(source: &Source<'_>) -> Result<(), Fault> {
+pub(crate) fn check_version(source: &Source<'_>) -> Result<(), Fault> {
     #[derive(serde::Deserialize)]
     struct Version {
         schema: Option<i64>,
@@ -165,15 +165,18 @@ fn check_version(source: &Source<'_>) -> Result<(), Fault> {
     }
 }
 
-/// Names and seeds: something to run, each thing once, and a name that can be a directory.
-fn check_names(typed: &StudyAsTyped, methods: &[Named], source: &Source<'_>) -> Result<(), Fault> {
-    let name = &typed.study.name;
+/// A name that can be a directory.
+pub(crate) fn check_name(name: &str, source: &Source<'_>) -> Result<(), Fault> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
         let message = format!("name is {name:?}, expected letters, digits, - and _");
         return Err(source.fault("study.name", "S005", message, "the name becomes the directory of the results"));
     }
-    let seeds = &typed.study.seeds;
+    Ok(())
+}
+
+/// At least one seed, and none twice.
+pub(crate) fn check_seeds(seeds: &[u64], source: &Source<'_>) -> Result<(), Fault> {
     if seeds.is_empty() {
         return Err(source.fault("study.seeds", "S005", "there is no seed".into(), "for example seeds = [1, 2, 3]"));
     }
@@ -181,6 +184,13 @@ fn check_names(typed: &StudyAsTyped, methods: &[Named], source: &Source<'_>) -> 
         let message = format!("seed {twice} is there twice");
         return Err(source.fault("study.seeds", "S005", message, "one run of a seed says all that the seed can say"));
     }
+    Ok(())
+}
+
+/// Names and seeds: something to run, each thing once, and a name that can be a directory.
+fn check_names(typed: &StudyAsTyped, methods: &[Named], source: &Source<'_>) -> Result<(), Fault> {
+    check_name(&typed.study.name, source)?;
+    check_seeds(&typed.study.seeds, source)?;
     if typed.methods.is_empty() {
         return Err(source.fault("method", "S005", "there is no method".into(), "add a [[method]] to compare"));
     }

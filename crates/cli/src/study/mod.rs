@@ -14,6 +14,7 @@ mod figure;
 mod forecast;
 mod guidance;
 mod hybrid;
+mod kind;
 mod likelihood;
 mod meant;
 mod method;
@@ -35,27 +36,43 @@ mod store;
 mod summary;
 mod synthetic;
 mod table;
+mod tables;
 mod typed;
 mod unroll;
 mod words;
 
-pub(crate) use fault::Fault;
+pub(crate) use fault::{Fault, Source};
 pub(crate) use figure::{Figure, Line, Point, Score};
+pub(crate) use meant::{check_name, check_seeds, check_version};
 pub(crate) use reproduce::Cell;
-pub(crate) use store::unfinished;
+pub(crate) use store::{unfinished, write_whole};
 
 use crate::arguments::{PredictArguments, ReproduceArguments, RunArguments};
+use crate::curves::{self, Curves};
 use crate::failure::Failure;
+use crate::histogram::{self, Histogram};
+use kind::{Kind, not_for};
 use meant::Study;
 use std::path::{Path, PathBuf};
 
 /// `posterity check`
 pub(crate) fn check(path: &Path, json: bool) -> Result<String, Failure> {
-    check::text(&Study::open(path)?, folder(path), json)
+    match Kind::of_file(path)? {
+        Kind::Curves => Ok(curves::check(&Curves::open(path)?, json)),
+        Kind::Histogram => Ok(histogram::check(&Histogram::open(path)?, json)),
+        Kind::Learning => check::text(&Study::open(path)?, folder(path), json),
+    }
 }
 
 /// `posterity plan`
 pub(crate) fn plan(path: &Path, json: bool) -> Result<String, Failure> {
+    match Kind::of_file(path)? {
+        Kind::Learning => {}
+        Kind::Histogram => return histogram::plan(&Histogram::open(path)?, json),
+        Kind::Curves => {
+            return Err(not_for(path, "a figure of accounting is nothing but costs", "posterity reproduce"));
+        }
+    }
     let study = Study::open(path)?;
     let parts = study.by_data();
     let of = |part: &Study| {
@@ -75,6 +92,11 @@ pub(crate) fn plan(path: &Path, json: bool) -> Result<String, Failure> {
 
 /// `posterity run`
 pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failure> {
+    if Kind::of_file(&arguments.study)? == Kind::Histogram {
+        let study = Histogram::open(&arguments.study)?.with_seed(arguments.seed);
+        let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(study.name()));
+        return histogram::run(&study, &out, json);
+    }
     let (study, engine, out) = opened(arguments)?;
     run::run(&study, engine.as_ref(), &out, json)
 }
@@ -87,6 +109,14 @@ pub(crate) fn sample(arguments: &RunArguments, json: bool) -> Result<String, Fai
 
 /// A study of one data set and one partition, its engine, and where results go.
 fn opened(arguments: &RunArguments) -> Result<(Study, Box<dyn engine::Engine>, PathBuf), Failure> {
+    let path = &arguments.study;
+    match Kind::of_file(path)? {
+        Kind::Learning => {}
+        Kind::Histogram => return Err(not_for(path, "a histogram has no posterior to draw from", "posterity run")),
+        Kind::Curves => {
+            return Err(not_for(path, "a figure of accounting has no data to run on", "posterity reproduce"));
+        }
+    }
     let mut study = Study::open(&arguments.study)?;
     if let Some(seed) = arguments.seed {
         study.seeds = vec![seed];

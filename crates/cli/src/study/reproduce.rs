@@ -2,116 +2,20 @@
 
 use super::at_sites;
 use super::engine::Engine;
+use super::kind::{Kind, not_for};
 use super::meant::Study;
 use super::run;
 use super::store::write_whole;
 use super::table::table;
+use super::tables::TABLES;
 use crate::arguments::ReproduceArguments;
+use crate::curves::{self, Curves};
 use crate::failure::Failure;
 use crate::report::{self, Beside};
 use inference::nearest;
 use inference::results::{MethodResult, Results, Summary};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-
-/// Studies that come with the program, and what they are.
-const TABLES: [(&str, &str, &str); 19] = [
-    (
-        "workshop-table5",
-        "Sharma et al. 2019, Table 5: PVI, global VI and DP-PVI on three splits of Adult",
-        include_str!("../../../../studies/workshop-table5.toml"),
-    ),
-    (
-        "workshop-fig3",
-        "Sharma et al. 2019, Figure 3: PVI against global VI over a grid of splits of Adult",
-        include_str!("../../../../studies/workshop-fig3.toml"),
-    ),
-    (
-        "tmlr-fig1",
-        "Heikkilä et al. (TMLR), Figure 1: private methods at ε = 1 on three splits of Adult",
-        include_str!("../../../../studies/tmlr-fig1.toml"),
-    ),
-    (
-        "tmlr-fig2",
-        "Heikkilä et al. (TMLR), Figure 2 on SUPPORT in place of MIMIC-III: death in hospital at ε = 1 on four splits",
-        include_str!("../../../../studies/tmlr-fig2.toml"),
-    ),
-    (
-        "tmlr-fig3",
-        "Heikkilä et al. (TMLR), Figure 3: 200 clients with a trusted aggregator at ε = 0.5 on three splits of Adult",
-        include_str!("../../../../studies/tmlr-fig3.toml"),
-    ),
-    (
-        "tmlr-fig4",
-        "Heikkilä et al. (TMLR), Figure 4: a Bayesian network at ε = 2 on the balanced split of Adult",
-        include_str!("../../../../studies/tmlr-fig4.toml"),
-    ),
-    (
-        "tmlr-fig1-secure",
-        "The rows of tmlr-fig1 that had a trusted aggregator, by a secure sum with each of its noises",
-        include_str!("../../../../studies/tmlr-fig1-secure.toml"),
-    ),
-    (
-        "tmlr-fig3-secure",
-        "The rows of tmlr-fig3 that had a trusted aggregator, by a secure sum with each of its noises",
-        include_str!("../../../../studies/tmlr-fig3-secure.toml"),
-    ),
-    (
-        "paper1-fig2",
-        "Heikkilä et al. 2017, Figure 2: linear regression from sufficient statistics on wine and abalone, ε from .1 to 3",
-        include_str!("../../../../studies/paper1-fig2.toml"),
-    ),
-    (
-        "heart-sites",
-        "What federation buys each of four hospitals, with an intercept of its own, and one that has 20 patients",
-        include_str!("../../../../studies/heart-sites.toml"),
-    ),
-    (
-        "thesis-fig4.4",
-        "Sharma's thesis, Figure 4.4: clipped analytic updates of each row at ε = 10, by clipping bound",
-        include_str!("../../../../studies/thesis-fig4.4.toml"),
-    ),
-    (
-        "thesis-fig4.8",
-        "Sharma's thesis, Figure 4.8: client-level DP-PVI at ε = 10, by clipping bound and damping",
-        include_str!("../../../../studies/thesis-fig4.8.toml"),
-    ),
-    (
-        "thesis-fig4.13",
-        "Sharma's thesis, Figure 4.13: client-level DP-PVI at ε = 10, by clients and by rows of each",
-        include_str!("../../../../studies/thesis-fig4.13.toml"),
-    ),
-    (
-        "thesis-fig4.17",
-        "Sharma's thesis, Figure 4.17: client-level against row-level DP-PVI at ε = 10",
-        include_str!("../../../../studies/thesis-fig4.17.toml"),
-    ),
-    (
-        "thesis-hybrid",
-        "Sharma's thesis, 4.2.3 and 5.1: a hybrid and a reused likelihood beside their parts at ε = 10",
-        include_str!("../../../../studies/thesis-hybrid.toml"),
-    ),
-    (
-        "epsilon-curve",
-        "Held-out log-likelihood of every private method against ε from .1 to 8, on the balanced split of Adult",
-        include_str!("../../../../studies/epsilon-curve.toml"),
-    ),
-    (
-        "paper2-fig3",
-        "Heikkilä et al. 2019, Figure 3: draws of a private chain from a mixture, their error against ε, beside DP-SGLD",
-        include_str!("../../../../studies/paper2-fig3.toml"),
-    ),
-    (
-        "paper2-chains",
-        "What the tighter bound buys there: four chains of 360,000 iterations, each worth over 400 independent draws",
-        include_str!("../../../../studies/paper2-chains.toml"),
-    ),
-    (
-        "adult-chains",
-        "Every sampler at ε = 1, 4 and 12 on Adult, beside DP-PVI",
-        include_str!("../../../../studies/adult-chains.toml"),
-    ),
-];
 
 /// One number of a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -150,7 +54,13 @@ pub(crate) struct Cell {
 /// Runs a table into its directory and shows it beside the paper's.
 pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
     let Some(name) = arguments.name.as_deref().filter(|_| !arguments.list) else { return Ok(list(json)) };
-    let mut study = open(name)?;
+    let (file, text) = written(name)?;
+    match Kind::of(&text) {
+        Kind::Learning => {}
+        Kind::Curves => return of_accounting(&Curves::read(file, &text)?, arguments, json),
+        Kind::Histogram => return Err(not_for(Path::new(name), "a histogram has no columns", "posterity run")),
+    }
+    let mut study = Study::read(file, &text)?;
     let base = super::folder(Path::new(name));
     if let Some(seed) = arguments.seed {
         study.seeds = vec![seed];
@@ -230,16 +140,28 @@ fn list(json: bool) -> String {
         let all: Vec<_> = TABLES.iter().map(|(n, a, _)| serde_json::json!({ "name": n, "about": a })).collect();
         return format!("{}\n", serde_json::json!({ "tables": all }));
     }
-    TABLES.iter().map(|(name, about, _)| format!("{name:<18}{about}\n")).collect()
+    TABLES.iter().map(|(name, about, _)| format!("{name:<20}{about}\n")).collect()
 }
 
-/// A table of the program, or a study file with columns.
-fn open(name: &str) -> Result<Study, Failure> {
+/// A figure of accounting, into its directory.
+fn of_accounting(curves: &Curves, arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
+    if arguments.seed.is_some() {
+        let message = "--seed has no meaning for a figure of accounting, where nothing is drawn at random";
+        return Err(Failure::usage(message, "leave it out"));
+    }
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(curves.name()));
+    curves::reproduce(curves, &out, json)
+}
+
+/// A table of the program, or a study file with columns: its name in errors, and its text.
+fn written(name: &str) -> Result<(String, String), Failure> {
     if let Some((_, _, text)) = TABLES.iter().find(|(known, _, _)| *known == name) {
-        return Ok(Study::read(format!("{name}.toml"), text)?);
+        return Ok((format!("{name}.toml"), (*text).to_owned()));
     }
     if name.ends_with(".toml") {
-        return Study::open(Path::new(name));
+        let path = Path::new(name);
+        let text = std::fs::read_to_string(path).map_err(|source| Failure::file("cannot read", path, source))?;
+        return Ok((name.to_owned(), text));
     }
     let names = TABLES.map(|(known, _, _)| known);
     let hint = match nearest(name, names) {

@@ -202,9 +202,11 @@ fn pairs(accountant: &'static str, event: &Event) -> Result<(Pair, Option<Pair>)
         (Mechanism::ShuffleRandomisedResponse { users, categories, gamma, adversary }, _) => {
             let law = match adversary {
                 Adversary::Strong => shuffle::strong,
-                Adversary::Weak => shuffle::weak,
+                // Who sees the shuffled answers alone sees less than the weak adversary.
+                Adversary::Weak | Adversary::Outside => shuffle::weak,
             };
-            (Pair::Enclosed(law(users.get(), categories.get(), gamma.get())?), None)
+            let all = law(users.get(), categories.get(), gamma.get())?;
+            (Pair::Enclosed(if sampled { subsampled(&all, q) } else { all }), None)
         }
         (Mechanism::BarkerTest { .. }, _) => (Pair::Enclosed(barker::enclosure(accountant, event)?), None),
         (Mechanism::Finite(pair), _) => (

@@ -3,6 +3,7 @@
 mod barker;
 mod convert;
 mod curve;
+mod enclosed;
 mod fixed_pair;
 pub(crate) mod gaussian;
 mod mixture;
@@ -21,7 +22,8 @@ use curve::Curve;
 ///
 /// Supports Gaussian noise without sampling, with Poisson batches under both relations (quadrature of the dominating
 /// pair, with its error added) and with batches of fixed size (the same, or Wang et al. 2019 where less); discrete Gaussian noise and its sums;
-/// sums of Skellam shares (at integer orders, with chords between them); Barker tests (`docs/maths/dp-mcmc.md`, Theorem 1; in batches by Wang et al. 2019); Laplace noise, randomised response, finite pairs and pure (ε, 0) mechanisms.
+/// sums of Skellam shares (at integer orders, with chords between them); Barker tests (`docs/maths/dp-mcmc.md`, Theorem 1; in batches by Wang et al. 2019); Laplace noise, randomised response, finite pairs and pure (ε, 0) mechanisms;
+/// shuffles whose largest loss is finite (clones, and randomised response against all but the strong adversary).
 /// Does not support: sampled Laplace noise; (ε, δ) mechanisms and finite pairs with impossible outcomes, whose
 /// divergence is infinite; δ = 0; an answer without noise.
 ///
@@ -71,12 +73,27 @@ fn compositions(plan: &[Event]) -> Result<Vec<Composition>, PrivacyError> {
     Ok(if differ { vec![forward, backward] } else { vec![forward] })
 }
 
+/// Upper bound of the sum over all steps of a number of each curve.
+fn over_steps(composition: &Composition, of: impl Fn(&Curve) -> f64) -> f64 {
+    let add = |sum: Interval, (curve, steps): &(Curve, f64)| sum + Interval::exact(of(curve)) * Interval::exact(*steps);
+    composition.iter().fold(Interval::exact(0.0), add).hi
+}
+
 /// Upper bound of (α−1)·D_α of the whole plan: divergences add up (Mironov 2017, Proposition 1).
 fn total(composition: &Composition, order: f64) -> f64 {
-    let add = |sum: Interval, (curve, steps): &(Curve, f64)| {
-        sum + Interval::exact(curve.cumulant(order)) * Interval::exact(*steps)
-    };
-    composition.iter().fold(Interval::exact(0.0), add).hi
+    over_steps(composition, |curve| curve.cumulant(order))
+}
+
+/// The same of all outcomes but those that were cut in some step. Their probability is at most `cut` of the plan, and is
+/// added to δ: H_α of the product is at most that of the kept outcomes plus it, and the conversions hold outcome by outcome,
+/// hence for measures of any mass. At large orders what was cut would otherwise outweigh all that was kept.
+fn kept(composition: &Composition, order: f64) -> f64 {
+    over_steps(composition, |curve| curve.kept(order))
+}
+
+/// Probability of what `kept` leaves out; 0 for most plans.
+fn cut(composition: &Composition) -> f64 {
+    composition.iter().map(|(curve, steps)| curve.cut() * steps).sum::<f64>() * (1.0 + 1e-12)
 }
 
 /// δ = 0 asks for a bound on the largest loss, which divergences of finite order do not give.
@@ -114,21 +131,27 @@ impl Accountant for Rdp {
         }
         let compositions = compositions(plan)?;
         let delta = positive_delta("rdp", delta)?;
-        let worst = compositions
-            .iter()
-            .map(|c| self.orders.epsilon(&|order| total(c, order), self.conversion, delta))
-            .fold(0.0, f64::max);
-        answered("rdp", worst)
+        let of = |c: &Composition| {
+            let cut = cut(c);
+            match Delta::new((delta.get() - cut).next_down()) {
+                Ok(left) if cut > 0.0 && cut < 0.5 * delta.get() => {
+                    self.orders.epsilon(&|order| kept(c, order), self.conversion, left)
+                }
+                _ => self.orders.epsilon(&|order| total(c, order), self.conversion, delta),
+            }
+        };
+        answered("rdp", compositions.iter().map(of).fold(0.0, f64::max))
     }
 
     fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
         if plan.is_empty() {
             return Ok(Bounds::ZERO);
         }
-        let worst = compositions(plan)?
-            .iter()
-            .map(|c| self.orders.delta(&|order| total(c, order), self.conversion, epsilon))
-            .fold(0.0, f64::max);
-        answered("rdp", worst)
+        let of = |c: &Composition| {
+            let delta = self.orders.delta(&|order| kept(c, order), self.conversion, epsilon);
+            let cut = cut(c);
+            if cut > 0.0 { (delta + cut).next_up().min(1.0) } else { delta }
+        };
+        answered("rdp", compositions(plan)?.iter().map(of).fold(0.0, f64::max))
     }
 }

@@ -4,6 +4,7 @@ mod barker;
 mod curator;
 mod local;
 mod open;
+mod response;
 mod share;
 
 pub use barker::BarkerGate;
@@ -11,6 +12,7 @@ pub(crate) use curator::check_match;
 pub use curator::{Curator, CuratorGate};
 pub use local::{AgentGate, LocalGate};
 pub use open::OpenGate;
+pub use response::{Report, ResponseGate, ShuffledRound, Shuffler};
 pub use share::{Cohort, ShareGate, ShareNoise};
 
 use crate::batch::Batch;

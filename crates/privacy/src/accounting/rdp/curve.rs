@@ -1,6 +1,7 @@
 //! The Rényi curve of an event: a function from orders to upper bounds.
 
 use super::barker::{Barker, LEAST_BATCH};
+use super::enclosed::Enclosed;
 use super::fixed_pair::FixedPair;
 use super::gaussian::{concentration, laplace};
 use super::mixture::Mixture;
@@ -29,6 +30,8 @@ pub(super) enum Curve {
     Barker(Barker),
     /// (loss, log P-probability) of finitely many outcomes.
     Finite(Vec<(Interval, Interval)>),
+    /// A shuffle, between two laws.
+    Enclosed(Enclosed),
 }
 
 impl Curve {
@@ -70,6 +73,9 @@ impl Curve {
             }
             Some(Pair::Laplace { s }) => Ok(Self::Laplace { s }),
             Some(Pair::Finite(atoms)) if atoms.infinite == 0.0 => Ok(Self::Finite(outcomes(&atoms))),
+            Some(Pair::Enclosed(law)) if law.largest_loss().is_finite() => {
+                Ok(Self::Enclosed(Enclosed::new(&law, event.sampling().rate())))
+            }
             _ => Err(unsupported(event)),
         }
     }
@@ -83,12 +89,25 @@ impl Curve {
             Self::Fixed(pair, batch) => pair.cumulant(order).min(batch.cumulant(order)),
             Self::Skellam(noise) => noise.cumulant(order),
             Self::Barker(test) => test.cumulant(order),
+            Self::Enclosed(law) => law.cumulant(order),
             Self::Finite(outcomes) => {
                 let less = Interval::exact(order - 1.0);
                 let nothing = Interval::exact(f64::NEG_INFINITY);
                 outcomes.iter().fold(nothing, |sum, &(loss, ln_p)| ln_add_exp(sum, ln_p + less * loss)).hi.max(0.0)
             }
         }
+    }
+}
+
+impl Curve {
+    /// Probability of outcomes that `kept` leaves out in each step.
+    pub(super) fn cut(&self) -> f64 {
+        if let Self::Enclosed(law) = self { law.cut() } else { 0.0 }
+    }
+
+    /// Upper bound of log E_P[e^{(α−1)L}] over all outcomes but those that were cut.
+    pub(super) fn kept(&self, order: f64) -> f64 {
+        if let Self::Enclosed(law) = self { law.kept(order) } else { self.cumulant(order) }
     }
 }
 

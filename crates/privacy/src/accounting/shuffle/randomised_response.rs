@@ -32,7 +32,10 @@ pub(in crate::accounting) fn strong(users: u64, categories: u64, gamma: f64) -> 
 /// B and m = N₁ + N₂ are seen: a row of outcomes for each. A random answer is in either category with probability 2/k.
 /// So m = M + 1, M ~ Bin(B, 2/k), with probability 1 − γ + 2γ/k, and m = M with (k−2)γ/k, the user's own answer being
 /// elsewhere. Given B and m, a = N₁ has P ∝ Bin(a; m, ½) ((1−γ)a + g) with g = (γ/k)(B+1): as g = (g/m)(a + b), one of
-/// m coins leans, heads : tails = 1−γ + g/m : g/m.
+/// m coins leans, heads : tails = 1−γ + g/m : g/m. The loss is largest where a = m = B + 1: log(1 + (1−γ)k/γ), that of an
+/// answer that is seen by itself.
+///
+/// Whoever sees the shuffled answers alone sees less: the pair dominates what is published, too.
 pub(in crate::accounting) fn weak(users: u64, categories: u64, gamma: f64) -> Result<Enclosure, PrivacyError> {
     let response = Response { k: categories as f64, gamma };
     let random = Binomial::new(users - 1, gamma, 1.0 - gamma);
@@ -52,7 +55,8 @@ pub(in crate::accounting) fn weak(users: u64, categories: u64, gamma: f64) -> Re
             if m == 0 { tally.add_equal(row) } else { coins.add_row(row, response.lean(*b, m), &mut tally) }
         }
     }
-    Ok(tally.finish(rounding((rows + columns) / 2 + 2, width)))
+    let law = tally.finish(rounding((rows + columns) / 2 + 2, width));
+    Ok(law.with_largest_loss(libm::log1p((1.0 - gamma) * response.k / gamma)))
 }
 
 /// A number of random answers, its probability, and the values of m that are kept for it.
