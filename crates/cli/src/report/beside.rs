@@ -112,6 +112,13 @@ fn table(metric: &str, cells: &[Cell]) -> String {
 }
 
 fn ours(cell: &Cell) -> String {
+    if cell.metric == "bulk_ess" {
+        return if cell.seeds < 2 {
+            format!("{:.0}", cell.ours)
+        } else {
+            format!("{:.0} ± {:.0}", cell.ours, cell.sd)
+        };
+    }
     if cell.seeds < 2 {
         return match cell.metric {
             "kl" => divergence(cell.median),

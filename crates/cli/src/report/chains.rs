@@ -43,8 +43,13 @@ fn part(placed: Placed, chain: &ChainResult) -> String {
     );
     let both = |(at, (parameter, course)): (usize, (&ParameterResult, &CourseResult))| {
         let id = |what: &str| format!("{what}-{number}-{at}");
-        figure(&trace(parameter, course).figure(&id("trace"), "Draws in their order, evenly thinned."), &parameter.name)
-            + &figure(&density(parameter, course).figure(&id("density"), "How often each value was drawn."), "")
+        figure(
+            &trace(parameter, course, chain.iterations).figure(&id("trace"), "Draws in their order, evenly thinned."),
+            &parameter.name,
+        ) + &figure(
+            &density(parameter, course).figure(&id("density"), "How often each value was drawn."),
+            &format!("{}, how often", parameter.name),
+        )
     };
     let courses: String = chain.parameters.iter().zip(&chain.courses).take(DRAWN).enumerate().map(both).collect();
     let shown = chain.parameters.len().min(LISTED);
@@ -63,11 +68,14 @@ fn verdict(chain: &ChainResult) -> String {
     let worst = rhats.into_iter().fold(1.0, f64::max);
     let least = bulk.into_iter().chain(tail).fold(f64::INFINITY, f64::min);
     let each = least / chain.chains as f64;
+    let they = if chain.chains == 1 { "Its halves" } else { "They" };
     match (worst <= DISAGREE, each >= FEW) {
         (true, true) => {
-            format!("They agree (R-hat at most {worst:.3}) and are worth {least:.0} independent draws or more.")
+            format!(
+                "{they} agree (R-hat at most {worst:.3}) and the draws are worth {least:.0} independent draws or more."
+            )
         }
-        (false, _) => format!("They disagree (R-hat up to {worst:.3}): run longer chains before relying on them."),
+        (false, _) => format!("{they} disagree (R-hat up to {worst:.3}): run longer chains before relying on them."),
         (true, false) => {
             format!(
                 "They agree (R-hat at most {worst:.3}) but are worth only {least:.0} independent draws: run longer chains."
@@ -76,14 +84,15 @@ fn verdict(chain: &ChainResult) -> String {
     }
 }
 
-fn trace(parameter: &ParameterResult, course: &CourseResult) -> Plot {
+fn trace(parameter: &ParameterResult, course: &CourseResult, iterations: usize) -> Plot {
     let line = |(chain, draws): (usize, &Vec<f64>)| {
-        let points = draws.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect();
+        let every = iterations.div_ceil(draws.len().max(1)) as f64;
+        let points = draws.iter().enumerate().map(|(at, value)| (at as f64 * every, *value)).collect();
         Series::line(format!("chain {}", chain + 1), points, Mark::line(chain, false))
     };
     Plot {
         title: format!("Course of {}", parameter.name),
-        x: Axis::new("draws, thinned", Scale::Linear),
+        x: Axis::new("draw", Scale::Linear),
         y: Axis::new(parameter.name.clone(), Scale::Linear),
         series: course.traces.iter().enumerate().map(line).collect(),
     }

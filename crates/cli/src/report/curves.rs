@@ -47,6 +47,7 @@ struct Along {
     name: &'static str,
     axis: &'static str,
     of: fn(&CurvePoint) -> Option<f64>,
+    scale: Scale,
 }
 
 const ACCURACY: Score = Score {
@@ -103,9 +104,15 @@ const VARIANCE_ERROR: Score = Score {
     last: |placed| placed.method.variance_error.as_ref().map(|summary| summary.mean),
     ..MEAN_ERROR
 };
-const ROUNDS: Along = Along { name: "rounds", axis: "rounds", of: |point| Some(point.round as f64) };
-const MESSAGES: Along = Along { name: "messages", axis: "messages", of: |point| Some(point.messages as f64) };
-const EPSILON: Along = Along { name: "ε", axis: "certified ε, largest over sites", of: |point| point.epsilon };
+const ROUNDS: Along =
+    Along { name: "rounds", axis: "rounds", of: |point| Some(point.round as f64), scale: Scale::Linear };
+const MESSAGES: Along =
+    Along { name: "messages", axis: "messages", of: |point| Some(point.messages as f64), scale: Scale::Linear };
+const EPSILON: Along =
+    Along { name: "ε", axis: "certified ε, largest over sites", of: |point| point.epsilon, scale: Scale::Linear };
+/// Theorems and samplers differ by orders of magnitude.
+const LOG_EPSILON: Along =
+    Along { of: |point| point.epsilon.filter(|spent| *spent > 0.0), scale: Scale::Log, ..EPSILON };
 
 /// A figure for each score and what it is drawn against, and the legend that hides and shows methods.
 pub(crate) fn section(standing: &Standing) -> String {
@@ -141,7 +148,7 @@ fn errors(standing: &Standing) -> String {
     }
     let figures = [MEAN_ERROR, VARIANCE_ERROR]
         .into_iter()
-        .flat_map(|score| [EPSILON, ROUNDS].into_iter().filter_map(move |along| one(standing, score, along)));
+        .flat_map(|score| [LOG_EPSILON, ROUNDS].into_iter().filter_map(move |along| one(standing, score, along)));
     figures.collect()
 }
 
@@ -196,7 +203,8 @@ fn one(standing: &Standing, score: Score, along: Along) -> Option<String> {
     let levels: Vec<(Placed, Vec<Level>)> =
         drawn(standing).map(|placed| (placed, levels_of(standing, placed, score, along))).collect();
     let places = || levels.iter().flat_map(|(_, levels)| levels.iter().map(|level| level.at));
-    let (first, last) = (places().fold(0.0, f64::min), places().fold(f64::NEG_INFINITY, f64::max));
+    let from = if along.scale == Scale::Log { f64::INFINITY } else { 0.0 };
+    let (first, last) = (places().fold(from, f64::min), places().fold(f64::NEG_INFINITY, f64::max));
     if !last.is_finite() {
         return None;
     }
@@ -222,7 +230,11 @@ fn one(standing: &Standing, score: Score, along: Along) -> Option<String> {
         Some((low, high)) => Axis::between(score.axis, low, high),
         None => Axis::new(score.axis, score.scale),
     };
-    let plot = Plot { title: title.clone(), x: Axis::between(along.axis, first, last), y, series };
+    let x = match along.scale {
+        Scale::Linear => Axis::between(along.axis, first, last),
+        Scale::Log => Axis::new(along.axis, Scale::Log),
+    };
+    let plot = Plot { title: title.clone(), x, y, series };
     Some(figure(&plot.figure(&id, &described), &title))
 }
 
