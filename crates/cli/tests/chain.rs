@@ -90,15 +90,46 @@ fn draws_are_written_for_other_programs_and_described() {
 fn a_private_chain_on_a_mixture_is_told_with_its_errors_and_theorems() {
     let text = common::room::study("paper2-fig3")
         .replace("1000000", "50000")
-        .replace("iterations = 20000", "iterations = 400");
-    let room =
-        Room::new("mixture", &text.replace("iterations = 240000, warm_up = 1000", "iterations = 300, warm_up = 10"));
+        .replace("iterations = 20000", "iterations = 400")
+        .replace("seeds = [1, 2]", "seeds = [1]")
+        .replace("epsilon = 0.031, delta", "epsilon = 0.2, delta");
+    let room = Room::new("mixture", &text);
     let told = said(&room, &["reproduce", "study.toml", "--out", "out"]);
     assert!(told.contains("error of means") && told.contains("DP SGLD, ε 1"), "{told}");
-    let line = told.lines().find(|line| line.starts_with("DP Barker: ")).unwrap();
+    let line = told.lines().find(|line| line.starts_with("DP Barker: 400 releases")).unwrap();
     assert!(line.contains("certified;") && line.contains("by rdp") && line.contains("by barker2019"), "{line}");
     let page = std::fs::read_to_string(room.0.join("out/index.html")).unwrap();
     assert!(page.contains("Error of means against ε") && page.contains("by barker2019"), "{page}");
+}
+
+/// Found: chains for which ε did not pay were cut short without a word, or served as the prior.
+#[test]
+fn tests_that_cost_more_than_epsilon_are_refused_with_the_number_that_it_pays_for() {
+    let text = common::room::study("paper2-fig3").replace("epsilon = 0.031, delta", "epsilon = 0.02, delta");
+    for command in ["plan", "run"] {
+        let room = Room::new(&format!("too-dear-{command}"), &text);
+        let output = room.posterity(&[command, "study.toml"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{command}");
+        assert!(said.contains("pays for") && said.contains("expected 20000"), "{command}: {said}");
+    }
+}
+
+/// Found: a sampler that rejected every proposal was told as one whose chains disagree, or not at all.
+#[test]
+fn a_chain_that_never_moved_is_told_as_such() {
+    let leaps = "sampler = \"hamiltonian\", leaps = 3, iterations = 10, step = 5.0";
+    let text = STUDY.replace("sampler = \"penalty\", iterations = 300, step = 0.1", leaps);
+    let room = Room::new("stuck", &text.replace("epsilon = 4.0", "clip = 1.0, epsilon = 4.0"));
+    let (sampled, ran) =
+        (said(&room, &["sample", "study.toml", "--out", "a"]), said(&room, &["run", "study.toml", "--out", "b"]));
+    for told in [&sampled, &ran] {
+        assert!(told.contains("did not move at all") && !told.contains("chains disagree"), "{told}");
+    }
+    let results: Value =
+        serde_json::from_str(&std::fs::read_to_string(room.0.join("b/results.json")).unwrap()).unwrap();
+    let events = results["methods"][0]["privacy"]["clients"][0]["events"].as_array().unwrap();
+    assert_eq!(events.len(), 2, "one line for each different event: {events:?}");
 }
 
 #[test]
@@ -131,6 +162,11 @@ fn what_a_chain_cannot_be_is_refused_with_its_line() {
         ("epsilon = 4.0", "clip = 2.0, epsilon = 4.0", "S011", "follows from the noise"),
         ("adjacency = \"substitute\"", "adjacency = \"add-remove\"", "S009", "one replaced row"),
         ("chain = { sampler = \"penalty\", iterations = 300, step = 0.1 }", "rounds = 3", "S011", "`chain`"),
+        ("iterations = 300", "iterations = 300, warm_up = 297", "S009", "fewer than 4 draws"),
+        ("iterations = 300", "iterations = 300, chains = 0", "S009", "chains is 0"),
+        ("iterations = 300", "iterations = 30000000000", "S009", "fewer chains or iterations"),
+        ("iterations = 300", "start = \"zero\", iterations = 300", "S001", "\"origin\" or { rounds = 20"),
+        ("iterations = 300", "start = { round = 3 }, iterations = 300", "S001", "\"origin\" or { rounds = 20"),
         ("algorithm = \"chain\"", "damping = 0.5\nalgorithm = \"chain\"", "S011", "nothing of that kind"),
     ];
     for (number, (found, replaced, code, words)) in cases.into_iter().enumerate() {

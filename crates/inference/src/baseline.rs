@@ -139,10 +139,11 @@ impl Simulation<'_> {
         let family = Family::Full { dimension: self.model.parameters(rows.width()) };
         let prior = family.prior_of_each(&self.model.precisions(family.dimension(), self.prior_precision));
         let problem = Problem { model: self.model.clone(), family, prior: Prior(prior.clone()) };
-        let task = Task { cavity: prior.clone(), start: prior.clone() };
+        let start = self.model.initial(family.dimension()).map_or_else(|| prior.clone(), |q| family.natural(&q));
+        let task = Task { cavity: prior, start };
         let which: Vec<usize> = (0..rows.len()).collect();
         let change = optimum(&problem, &task, rows, &which, temper, local);
-        let eta: Vec<f64> = prior.iter().zip(&change).map(|(p, c)| p + c).collect();
+        let eta: Vec<f64> = task.start.iter().zip(&change).map(|(s, c)| s + c).collect();
         family.gaussian(&eta).ok_or_else(no_sites)
     }
 

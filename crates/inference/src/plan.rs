@@ -1,12 +1,14 @@
 //! What a method will cost each client, known before any row is read: the event of an update, its shape, how many fit.
 
 mod chain;
+mod client;
 mod conjugate;
 mod lengths;
 mod opening;
 mod possible;
 mod shares;
 
+pub use client::ClientPlan;
 pub use conjugate::statistics_rounds;
 pub use lengths::seed_bytes;
 pub use opening::PlannedStage;
@@ -23,8 +25,8 @@ use crate::settings::{
 use privacy::accounting::moments::Moments;
 use privacy::accounting::{Pld, calibrate, steps};
 use privacy::{
-    Accountant, Cohort, Delta, Event, Filter, Grain, Grant, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError,
-    Sampling, SamplingRate, Shape, ShareNoise, Steps, Trust, Unit, sensitivity_factor,
+    Accountant, Cohort, Delta, Event, Grain, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError, Sampling,
+    SamplingRate, Shape, ShareNoise, Steps, Trust, Unit, sensitivity_factor,
 };
 
 /// A method, planned for clients of declared sizes.
@@ -38,73 +40,6 @@ pub struct MethodPlan {
     pub messages: u64,
     /// Bytes that one client sends in one message, at most: its numbers, and the seeds of a secure sum; no envelopes.
     pub bytes_per_message: u64,
-}
-
-/// What one client will be charged.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ClientPlan {
-    /// Updates before all others, where these are charged otherwise.
-    pub opening: Option<PlannedStage>,
-    /// Whether updates of both kinds alternate, in place of the one after the other.
-    pub alternates: bool,
-    /// One update, after the opening if there is one.
-    pub event: Event,
-    /// Shape of each sum that is released in it.
-    pub shape: Shape,
-    /// Updates that are planned after the opening: all of them together cost at most what is granted.
-    pub updates: u64,
-    /// δ of this client.
-    pub delta: Delta,
-    /// Certified upper bound of ε of all updates at δ.
-    pub certified: f64,
-    /// ε of all updates by the accountant of the claim.
-    pub claimed: f64,
-    /// Among how many units one is hidden: the client's rows, or the clients.
-    pub among: u64,
-}
-
-impl ClientPlan {
-    /// Updates that are charged, the opening's included.
-    pub fn charges(&self) -> u64 {
-        self.opening.as_ref().map_or(0, |opening| opening.updates).saturating_add(self.updates)
-    }
-
-    /// All updates in order, stage by stage: the opening if there is one, and what comes after it.
-    pub fn stages(&self) -> Vec<PlannedStage> {
-        let after = PlannedStage { updates: self.updates, event: self.event.clone(), shape: self.shape };
-        self.opening.iter().cloned().chain([after]).collect()
-    }
-
-    /// The first so many updates as events, one for each stage of the plan.
-    pub fn first(&self, charges: u64) -> Result<Vec<Event>, PrivacyError> {
-        let opened = self.opening.as_ref().map(|opening| (&opening.event, opening.updates.min(charges)));
-        let after = charges - opened.map_or(0, |(_, updates)| updates);
-        let stages = opened.into_iter().chain([(&self.event, after)]);
-        stages.filter(|(_, updates)| *updates > 0).map(|(event, updates)| times(event, updates)).collect()
-    }
-
-    /// The grant with which the client's ledger is opened.
-    ///
-    /// Skellam shares have no certified loss distribution: their ledger adds up divergences of one Rényi order.
-    pub fn grant(&self, promise: &Promise) -> Result<Grant, PrivacyError> {
-        let plan = self.first(self.charges())?;
-        let filter = match self.event.mechanism() {
-            _ if self.alternates => Filter::Gdp,
-            Mechanism::SkellamSum { .. } => Filter::Renyi { order: shares::best_order(&plan, self.delta)? },
-            _ => Filter::Plan(plan),
-        };
-        Ok(Grant::Limited { epsilon: promise.epsilon, delta: self.delta, filter })
-    }
-
-    /// Noise deviation divided by sensitivity.
-    pub fn noise_multiplier(&self) -> f64 {
-        self.event.noise_multiplier().map_or(0.0, NoiseMultiplier::get)
-    }
-
-    /// True if δ ≥ 1/n: the promise would allow to publish one unit in full.
-    pub fn delta_is_loose(&self) -> bool {
-        self.delta.get() * self.among as f64 >= 1.0
-    }
 }
 
 /// Plans a method for clients with these declared numbers of rows and a model of `dimension` parameters.
@@ -313,7 +248,16 @@ impl<'a> Costing<'a> {
         let before: Vec<Event> = opening.iter().map(PlannedStage::whole).collect::<Result<_, _>>()?;
         let (event, shape) = self.update(terms, multiplier, self.releases)?;
         let updates = match self.promise.noise {
-            _ if self.completed => self.fitting(&event, terms.delta, &before)?,
+            _ if self.completed => match self.fitting(&event, terms.delta, &before)? {
+                fitting if fitting < self.asked => {
+                    let (epsilon, asked) = (self.promise.epsilon, self.asked);
+                    return refuse(&format!(
+                        "ε = {epsilon} pays for {fitting} tests, expected {asked}, the iterations of all chains: fewer of them, \
+                         smaller batches or a larger ε"
+                    ));
+                }
+                fitting => fitting,
+            },
             Noise::Multiplier(_) => self.fitting(&event, terms.delta, &before)?,
             Noise::Calibrated => self.asked,
         };

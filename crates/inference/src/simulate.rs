@@ -147,6 +147,7 @@ impl Simulation<'_> {
             curve.push(self.point(&seen, &drive, &mut spending)?);
         }
         let names: Vec<&str> = self.sites.iter().map(|s| s.name.as_str()).collect();
+        let stuck = drawn.stuck(seen.posterior.dimension());
         Ok(Record {
             seed: self.seed,
             rounds: drive.rounds(),
@@ -165,7 +166,7 @@ impl Simulation<'_> {
             noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
             clip: largest(built.plan.clients.iter().map(|c| c.shape.bound().get())),
             spending: spending.of_clients(&names, &drive)?,
-            warnings: self.warnings(built),
+            warnings: self.warnings(built).into_iter().chain(stuck).collect(),
         })
     }
 
@@ -254,6 +255,15 @@ impl Drawn {
     fn new(method: &Method) -> Self {
         let iterations = if let Scheme::Chain(chain) = method.scheme { chain.iterations } else { 0 };
         Self { iterations, seen: 0, chains: Vec::new() }
+    }
+
+    /// A warning where some parameter of some chain never moved.
+    fn stuck(&self, dimension: usize) -> Option<String> {
+        let still =
+            |chain: &Vec<f64>| (0..dimension).any(|j| chain.chunks_exact(dimension).all(|draw| draw[j] == chain[j]));
+        self.chains.iter().any(still).then(|| {
+            "some parameters of a chain did not move at all: its draws say where it started, not where the posterior is".into()
+        })
     }
 
     /// Keeps the last draw if it is new.

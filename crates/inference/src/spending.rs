@@ -15,8 +15,8 @@ const OTHERS: [&str; 2] = ["rdp", "barker2019"];
 pub(crate) struct Spending<'a> {
     method: &'a Method,
     plan: &'a MethodPlan,
-    /// (client's first equal, charges) → (claimed, certified).
-    known: BTreeMap<(usize, u64), (f64, f64)>,
+    /// (client's first equal, charges of each kind) → (claimed, certified).
+    known: BTreeMap<(usize, (u64, u64)), (f64, f64)>,
     /// The first client on the same terms as each.
     alike: Vec<usize>,
 }
@@ -42,7 +42,7 @@ impl<'a> Spending<'a> {
     pub(crate) fn so_far(&mut self, drive: &Drive<'_>) -> Result<Option<f64>, RunError> {
         let mut most = None;
         for client in 0..self.plan.clients.len() {
-            let spent = self.cost(client, charges_of(drive.clients()[client].ledger()))?.1;
+            let spent = self.cost(client, drive.clients()[client].ledger())?.1;
             most = Some(most.map_or(spent, |m: f64| m.max(spent)));
         }
         Ok(most)
@@ -60,14 +60,13 @@ impl<'a> Spending<'a> {
         let mut all = Vec::with_capacity(self.plan.clients.len());
         for (m, name) in names.iter().enumerate().take(self.plan.clients.len()) {
             let ledger = drive.clients()[m].ledger();
-            let charges = charges_of(ledger);
-            let (claimed, certified) = self.cost(m, charges)?;
+            let charges = ledger.events().len() as u64;
+            let (claimed, certified) = self.cost(m, ledger)?;
             let steps = ledger.events().iter().map(|e| e.steps().get()).sum();
-            let alike = ledger.events().chunk_by(|a, b| a == b);
-            let events = alike.map(|events| format!("{} × {}", events.len(), events[0])).collect();
+            let events = told(ledger.events());
             let head = ledger.head().iter().map(|b| format!("{b:02x}")).collect();
             let delta = self.plan.clients[m].delta.get();
-            let by_others = if charges == 0 { Vec::new() } else { self.by_others(m, charges)? };
+            let by_others = if charges == 0 { Vec::new() } else { self.by_others(m, ledger)? };
             all.push(ClientSpending {
                 name: (*name).into(),
                 claimed,
@@ -84,9 +83,9 @@ impl<'a> Spending<'a> {
     }
 
     /// Tests whose noise completes a batch's have a published theorem (Heikkilä et al. 2019), and bounds of two kinds besides.
-    fn by_others(&self, client: usize, charges: u64) -> Result<Vec<OtherBound>, PrivacyError> {
+    fn by_others(&self, client: usize, ledger: &Ledger) -> Result<Vec<OtherBound>, PrivacyError> {
         let plan = &self.plan.clients[client];
-        let whole = plan.first(charges)?;
+        let whole = plan.of_each_kind(plan.kinds(ledger.events()))?;
         if !whole.iter().any(|event| matches!(event.mechanism(), Mechanism::BarkerTest { .. })) {
             return Ok(Vec::new());
         }
@@ -98,16 +97,18 @@ impl<'a> Spending<'a> {
         Ok(answered.collect())
     }
 
-    fn cost(&mut self, client: usize, charges: u64) -> Result<(f64, f64), PrivacyError> {
-        if charges == 0 {
+    /// By what the ledger has, not by how many: kinds that alternate do not come in the order of the plan.
+    fn cost(&mut self, client: usize, ledger: &Ledger) -> Result<(f64, f64), PrivacyError> {
+        if ledger.events().is_empty() {
             return Ok((0.0, 0.0));
         }
-        let key = (self.alike[client], charges);
+        let kinds = self.plan.clients[client].kinds(ledger.events());
+        let key = (self.alike[client], kinds);
         if let Some(&cost) = self.known.get(&key) {
             return Ok(cost);
         }
         let plan = &self.plan.clients[client];
-        let cost = cost_of(self.method, &plan.first(charges)?, plan.delta)?;
+        let cost = cost_of(self.method, &plan.of_each_kind(kinds)?, plan.delta)?;
         self.known.insert(key, cost);
         Ok(cost)
     }
@@ -122,6 +123,14 @@ fn cost_of(method: &Method, whole: &[Event], delta: Delta) -> Result<(f64, f64),
     Ok((claimed, certified))
 }
 
-fn charges_of(ledger: &Ledger) -> u64 {
-    ledger.events().len() as u64
+/// One line for each different event, in the order in which they first came, with its count.
+fn told(events: &[Event]) -> Vec<String> {
+    let mut kinds: Vec<(&Event, usize)> = Vec::new();
+    for alike in events.chunk_by(|a, b| a == b) {
+        match kinds.iter_mut().find(|(event, _)| **event == alike[0]) {
+            Some((_, count)) => *count += alike.len(),
+            None => kinds.push((&alike[0], alike.len())),
+        }
+    }
+    kinds.iter().map(|(event, count)| format!("{count} × {event}")).collect()
 }

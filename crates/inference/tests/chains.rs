@@ -138,7 +138,7 @@ fn what_a_chain_cannot_do_is_refused_by_the_plan() {
     }
     assert!(plan(&other).unwrap_err().to_string().contains("1, 1.5 or 2"));
     assert!(with(|chain| chain.counts_as = Some(13)).contains("at most the 12"));
-    assert!(with(|chain| chain.warm_up = 500).contains("after its warm-up"));
+    assert!(with(|chain| chain.warm_up = 500).contains("fewer than 4 draws"));
 }
 
 /// Found by a second look: after a variational start the noise of the start was taken for that of the steps. Here the steps' noise is three
@@ -223,4 +223,44 @@ fn langevin_steps_reach_their_own_law() {
     let record = of(&method, &sites, &test).run(&mut ()).unwrap();
     let widened = 1.0 / (1.0_f64 - 0.01 * 49.0 / 4.0).sqrt();
     compare(&record.chains[0], &balanced_posterior(48), 30, widened, "langevin");
+}
+
+/// Found: slopes and tests alternate, and were costed as if all slopes came first.
+#[test]
+fn what_is_spent_on_the_way_is_what_the_ledger_has() {
+    use privacy::Accountant;
+    let sampler = Sampler::Hamiltonian { step: 0.1, leaps: 9, variance: 1.0, share: 0.5 };
+    let settings = Chain { sampler, iterations: 20, chains: 1, warm_up: 2, counts_as: None, start: Start::Prior };
+    let base = open_pvi(Schedule::Synchronous);
+    let method = Method {
+        name: "hmc".into(),
+        scheme: Scheme::Chain(settings),
+        solver: Solver::DpOptimisation,
+        rounds: Rounds::Count(settings.rounds()),
+        local: Local { batch: Batching::All, optimiser: Optimiser::Sgd, ..base.local },
+        promise: Some(promise(1.0, Aggregator::None)),
+        ..base
+    };
+    let (sites, test) = ([site("one", common::rows(40, 1))], common::rows(5, 2));
+    let simulation = simulation(&method, &sites, &test);
+    let record = simulation.run(&mut ()).unwrap();
+    let dimension = record.posterior.dimension();
+    let client = inference::plan::plan(&method, &[40], dimension).unwrap().clients.remove(0);
+    let opening = client.opening.clone().unwrap();
+    let mut short = Vec::new();
+    for point in &record.curve {
+        let (tests, slopes) = (point.round / 10, point.round - point.round / 10);
+        if tests == 0 {
+            continue;
+        }
+        let plan = [
+            opening.event.repeated(privacy::Steps::new(slopes).unwrap()),
+            client.event.repeated(privacy::Steps::new(tests).unwrap()),
+        ];
+        let spent = privacy::accounting::Pld.epsilon(&plan, client.delta).unwrap();
+        if point.epsilon.unwrap() < spent.lower {
+            short.push((point.round, point.epsilon.unwrap(), spent.lower));
+        }
+    }
+    assert!(short.is_empty(), "round, said to be certified, at least spent: {short:?}");
 }

@@ -295,6 +295,14 @@ mod tests {
         assert_eq!(gaps.gap(&mut FixedWords(vec![first - 1])), 2);
     }
 
+    /// Mutant: no rejection. 2³² mod 3 is 1, so that of the words whose product has the high word 0 the first is one too many.
+    #[test]
+    fn a_word_that_would_make_a_row_likelier_is_drawn_again() {
+        let mut bits = FixedWords(vec![0, 1]);
+        assert_eq!(below(&mut bits, 3), 0);
+        assert!(bits.0.is_empty(), "the first word was taken");
+    }
+
     #[test]
     fn rate_one_takes_every_row_and_a_wrong_row_count_is_refused() {
         let mut rng = ChaCha20Rng::from_seed([1; 32]);

@@ -27,7 +27,7 @@ pub(crate) fn section(standing: &Standing) -> String {
     }
     let words = "Of the first seed, after the warm-up. R-hat compares chains, or the halves of one, by ranks: over 1.01 they \
                  disagree. ESS: how many independent draws these are worth, in the middle and in the tails. Error: of the mean, \
-                 by the draws alone. Nothing here was computed from rows: each draw was released.";
+                 by the draws alone. Nothing here was computed from rows; of methods with a promise, each draw was released under it.";
     titled("chains", "Draws", &format!("{parts}{}", note(words)))
 }
 
@@ -75,11 +75,11 @@ fn verdict(chain: &ChainResult) -> String {
                 "{they} agree (R-hat at most {worst:.3}) and the draws are worth {least:.0} independent draws or more."
             )
         }
-        (false, _) => format!("{they} disagree (R-hat up to {worst:.3}): run longer chains before relying on them."),
+        (false, _) => format!(
+            "{they} disagree (R-hat up to {worst:.3}): do not rely on them. Longer chains mix better, and at the same ε clip more."
+        ),
         (true, false) => {
-            format!(
-                "They agree (R-hat at most {worst:.3}) but are worth only {least:.0} independent draws: run longer chains."
-            )
+            format!("They agree (R-hat at most {worst:.3}) but are worth only {least:.0} independent draws.")
         }
     }
 }

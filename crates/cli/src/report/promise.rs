@@ -96,6 +96,7 @@ fn bounded(method: &MethodResult, privacy: &PrivacyResult) -> String {
         ("statistics", "row-norm") => "rows scaled down to a norm in units of their deviations".into(),
         ("statistics", "projected") => "values projected to fractions of their deviations".into(),
         ("statistics", _) => "values cut to assumed bounds".into(),
+        ("chain", sampler) if sampler != "langevin" => "log-ratios clipped to a bound that follows from it".into(),
         _ => format!("clipping bound {}", tidy(privacy.clip)),
     }
 }

@@ -59,7 +59,10 @@ enum TestNoiseWord {
 
 /// Where a chain starts: a word, or a variational posterior.
 #[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected \"prior\", \"origin\" or { rounds = 20, share = 0.2, learning_rate = 0.1 } (without share for hamiltonian)"
+)]
 enum StartAsTyped {
     Word(StartWord),
     Learnt(LearntAsTyped),

@@ -32,6 +32,7 @@ struct Sampled {
     /// Largest certified ε of a client; none without privacy.
     epsilon: Option<f64>,
     folder: PathBuf,
+    warnings: Vec<String>,
     parameters: Vec<ParameterResult>,
 }
 
@@ -97,15 +98,19 @@ fn one(
     }
     let parameters = diagnose(&draws)?.into_iter().map(ParameterResult::from).collect();
     let (chains, iterations) = (draws.chains(), draws.iterations());
-    Ok(Sampled { method: method.name.clone(), seed, chains, iterations, epsilon, folder, parameters })
+    let (method, warnings) = (method.name.clone(), record.warnings);
+    Ok(Sampled { method, seed, chains, iterations, epsilon, folder, warnings, parameters })
 }
 
 /// A table for people.
 fn table(of: &Sampled) -> String {
     let promised = of.epsilon.map_or("no privacy".to_owned(), |epsilon| format!("ε at most {epsilon:.4}, certified"));
     let mut text = format!(
-        "method      {}, seed {}: {} chains of {} draws after the warm-up; {promised}\n",
-        of.method, of.seed, of.chains, of.iterations
+        "method      {}, seed {}: {} of {} draws after the warm-up; {promised}\n",
+        of.method,
+        of.seed,
+        if of.chains == 1 { "1 chain".to_owned() } else { format!("{} chains", of.chains) },
+        of.iterations
     );
     let width = of.parameters.iter().map(|p| p.name.chars().count()).max().unwrap_or(0).max(9);
     let [low, _, high] = LEVELS.map(|level| format!("{} %", 100.0 * level));
@@ -128,9 +133,12 @@ fn table(of: &Sampled) -> String {
             or_dash(p.error_of_mean, 4)
         );
     }
-    let worst = of.parameters.iter().map(|p| p.rhat.unwrap_or(f64::INFINITY)).fold(1.0, f64::max);
-    if worst > DISAGREE {
-        text += "warning     chains disagree, or parts of one do (R-hat over 1.01): run longer chains before relying on them\n";
+    for warning in &of.warnings {
+        text += &format!("warning     {warning}\n");
+    }
+    if of.parameters.iter().any(|p| p.rhat.is_some_and(|rhat| rhat > DISAGREE)) {
+        text += "warning     chains disagree, or the halves of one (R-hat over 1.01): do not rely on these draws. Longer chains mix better, \
+                 and at the same ε clip more; a larger ε, a smaller counts_as or a better start may serve more\n";
     }
     text += &format!("draws       {}\n", of.folder.display());
     text

@@ -87,6 +87,11 @@ impl Model for Mixture {
         2
     }
 
+    /// θ₂ = 0 is as far from both modes: whoever starts there stays.
+    fn initial(&self, _: usize) -> Option<Gaussian> {
+        Gaussian::new_diagonal(vec![0.0, 1.0], vec![1.0, 1.0])
+    }
+
     fn precisions(&self, _: usize, precision: f64) -> Vec<f64> {
         self.precisions.map(|relative| relative * precision).to_vec()
     }

@@ -6,6 +6,12 @@ use crate::chain::Correction;
 use crate::settings::{Aggregator, Batching, Chain, Method, Noise, Promise, Sampler, Schedule, Scheme, Solver, Start};
 use privacy::{Adjacency, Mechanism, PrivacyError, Sampling, Steps, Unit, VarianceSlack};
 
+/// Draws of a chain that can be told anything of.
+const FEWEST_DRAWS: u64 = 4;
+
+/// Questions of a run that ends.
+const MOST_QUESTIONS: u64 = 1_000_000_000;
+
 /// Refuses what no chain can do, private or not.
 pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
     let Scheme::Chain(chain) = method.scheme else { return Ok(()) };
@@ -16,8 +22,19 @@ pub(super) fn is_possible(method: &Method) -> Result<(), RunError> {
         return refuse("a chain has no solver of its own");
     }
     let Chain { sampler, iterations, chains, warm_up, .. } = chain;
-    if iterations == 0 || chains == 0 || warm_up >= iterations {
-        return refuse("a chain has at least one iteration after its warm-up");
+    if chains == 0 {
+        return refuse("chains is 0, expected one or more");
+    }
+    if iterations.saturating_sub(warm_up) < FEWEST_DRAWS {
+        return refuse(&format!(
+            "{iterations} iterations with a warm-up of {warm_up} leave fewer than {FEWEST_DRAWS} draws, which say nothing"
+        ));
+    }
+    if chain.rounds() > MOST_QUESTIONS {
+        return refuse(&format!(
+            "{} questions of all chains together, expected at most {MOST_QUESTIONS}: fewer chains or iterations",
+            chain.rounds()
+        ));
     }
     numbers(&sampler)?;
     if let Sampler::Barker { noise, .. } = sampler

@@ -1,7 +1,7 @@
 //! How many numbers a sum and a message have.
 
 use crate::settings::{
-    Aggregator, Covariance, Gradients, Method, Scheme, SecureSum, Solver, Statistics, StatisticsRule,
+    Aggregator, Covariance, Gradients, Method, Sampler, Scheme, SecureSum, Solver, Start, Statistics, StatisticsRule,
 };
 
 /// Bytes of one number in a message, without its envelope.
@@ -28,13 +28,23 @@ pub(super) enum Numbers {
 pub(super) fn message_bytes(method: &Method, clients: &[u64], dimension: usize) -> u64 {
     let numbers = match summed(method, dimension) {
         Numbers::PerRow(numbers) => (numbers as u64).saturating_mul(clients.iter().copied().max().unwrap_or(0)),
-        Numbers::Fixed(_) => numbers(method, dimension) as u64,
+        Numbers::Fixed(_) => most_numbers(method, dimension) as u64,
     };
     let seeds = match method.promise.map(|promise| promise.aggregator) {
         Some(Aggregator::SecureSum(SecureSum { nodes, .. })) => seed_bytes(nodes),
         _ => 0,
     };
     BYTES_OF_A_NUMBER.saturating_mul(numbers).saturating_add(seeds)
+}
+
+/// Numbers of the longest message: gradients are longer than the log-ratios that chains ask for beside them.
+fn most_numbers(method: &Method, dimension: usize) -> usize {
+    let Scheme::Chain(chain) = method.scheme else { return numbers(method, dimension) };
+    match (chain.sampler, chain.start) {
+        (_, Start::Variational { .. }) => dimension.saturating_mul(2),
+        (Sampler::Hamiltonian { .. }, _) => dimension,
+        _ => chain.numbers(dimension),
+    }
 }
 
 /// Length of a vector of natural parameters: d of Λμ, and the precision's.

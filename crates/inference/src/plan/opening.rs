@@ -22,7 +22,7 @@ pub struct PlannedStage {
 impl PlannedStage {
     /// Noise deviation divided by sensitivity.
     pub fn noise_multiplier(&self) -> f64 {
-        self.event.noise_multiplier().map_or(0.0, NoiseMultiplier::get)
+        super::client::least_multiplier(&self.event)
     }
 
     /// All of them as one event.

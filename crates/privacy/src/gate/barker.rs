@@ -1,13 +1,13 @@
 //! The gate of a Barker test: noise that makes up, with a batch's own spread, the variance that the test needs.
 
-use super::{Gate, Tickets, check_sum};
+use super::{Gate, Tickets, check_sum, sensitivity_units};
 use crate::batch::{Batch, Sampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream, RoundedGaussian};
 use crate::outgoing::GridVector;
 use crate::record::{NoiseCall, Tape};
-use crate::{Bounded, Event, Grain, Mechanism, Outgoing, PrivacyError, Released, Shape};
+use crate::{Bounded, Event, Grain, Mechanism, Outgoing, PrivacyError, Released, Sampling, Shape, Trust};
 use rand_core::Rng;
 
 /// Releases Σu + N(0, b(1 + L − s²)) for b numbers u within ±1, in units of the bound, s² their variance (divisor b).
@@ -55,7 +55,12 @@ impl Law {
                 expected: "one number of each of at most 2^23 rows".into(),
             });
         }
-        Ok(Self { batch: batch.get(), whole: 1.0 + slack.get(), bound: shape.bound_units() })
+        // Of a row, as the theorem is; a client's rows together are not bounded.
+        sensitivity_units(shape, event, Trust::Local)?;
+        let law = Self { batch: batch.get(), whole: 1.0 + slack.get(), bound: shape.bound_units() };
+        // The largest noise there can be is possible: later, whether it is would go by the rows.
+        RoundedGaussian::new(law.deviation(0, 0))?;
+        Ok(law)
     }
 
     /// √(b(1 + L)B² − (bΣq² − (Σq)²)/b), in grid units, for the sum Σq and the sum of squares Σq² of the batch.
@@ -94,13 +99,13 @@ impl BarkerGate {
 
     /// Checks and pays, then gives the noised sum.
     fn noised(&mut self, sum: &Bounded) -> Result<i64, PrivacyError> {
-        check_sum(sum, &self.shape, &self.allowance.event, self.tickets.redeem())?;
         let (Some(squares), [total]) = (sum.squares(), sum.units()) else {
             return Err(PrivacyError::Shape {
                 found: "a sum of vectors".into(),
                 expected: "a sum of single numbers, whose spread is known".into(),
             });
         };
+        check_sum(sum, &self.shape, &self.allowance.event, &mut self.tickets)?;
         self.allowance.take_one()?;
         let deviation = self.law.deviation(*total, squares);
         let mut noise = RoundedGaussian::new(deviation)?.sample(&mut self.stream);
@@ -119,6 +124,12 @@ impl Gate for BarkerGate {
     }
 
     fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
+        if *self.allowance.event.sampling() == Sampling::None && rows as u64 != self.law.batch {
+            return Err(PrivacyError::Shape {
+                found: format!("{rows} rows"),
+                expected: format!("the {} rows of the test", self.law.batch),
+            });
+        }
         let ticket = self.tickets.issue(rows)?;
         self.sampler.draw(&mut self.stream.branch(), rows, ticket, into)
     }
@@ -140,7 +151,7 @@ impl Gate for BarkerGate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Adjacency, Grid, NormBound, Sampling, Steps, Unit, VarianceSlack};
+    use crate::{Adjacency, Grid, NormBound, Steps, Unit, VarianceSlack};
 
     const LAW: Law = Law { batch: 5, whole: 2.0, bound: 100 };
 

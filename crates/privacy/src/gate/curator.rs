@@ -62,7 +62,7 @@ impl Gate for CuratorGate {
     }
 
     fn send(&mut self, sum: &Bounded) -> Result<Outgoing, PrivacyError> {
-        check_sum(sum, &self.shape, &self.allowance.event, self.tickets.redeem())?;
+        check_sum(sum, &self.shape, &self.allowance.event, &mut self.tickets)?;
         self.allowance.take_one()?;
         Ok(Outgoing::contribution(Contribution {
             event: self.allowance.event.clone(),

@@ -71,7 +71,7 @@ impl LocalGate {
 
     /// Checks and pays, then leaves sum + noise in the noise buffer.
     fn noised(&mut self, sum: &Bounded) -> Result<(), PrivacyError> {
-        check_sum(sum, &self.shape, &self.allowance.event, self.tickets.redeem())?;
+        check_sum(sum, &self.shape, &self.allowance.event, &mut self.tickets)?;
         self.allowance.take_one()?;
         if let Some(tape) = &self.tape {
             let call = NoiseCall {

@@ -89,11 +89,12 @@ fn gaussian_multiplier(event: &Event) -> Result<f64, PrivacyError> {
     }
 }
 
-/// Checks that a sum has the gate's shape and, where rows are clipped, was made from the gate's last batch.
+/// Checks that a sum has the gate's shape and, where rows are clipped, was made from the gate's last batch, which is void
+/// from then on. A sum that is refused leaves its batch the one to release: else one could draw again for nothing.
 ///
 /// A sum of vectors whose inner products are not negative is declared at the bound of any sign, which holds for
 /// substitution only.
-fn check_sum(sum: &Bounded, shape: &Shape, event: &Event, ticket: Option<u64>) -> Result<(), PrivacyError> {
+fn check_sum(sum: &Bounded, shape: &Shape, event: &Event, tickets: &mut Tickets) -> Result<(), PrivacyError> {
     let replaced = event.adjacency() == Adjacency::Substitute && !matches!(event.sampling(), Sampling::Poisson { .. });
     if sum.reach() != Reach::Ball && !replaced {
         return Err(PrivacyError::NoTheorem {
@@ -105,12 +106,13 @@ fn check_sum(sum: &Bounded, shape: &Shape, event: &Event, ticket: Option<u64>) -
     if sum.shape() != shape {
         return Err(PrivacyError::Shape { found: sum.shape().to_string(), expected: shape.to_string() });
     }
-    if sum.ticket() != ticket {
+    if sum.ticket() != tickets.current {
         return Err(PrivacyError::Shape {
             found: "rows that this gate did not draw for this release".into(),
             expected: "the rows of the gate's last batch, each used once".into(),
         });
     }
+    tickets.current = None;
     Ok(())
 }
 
@@ -142,10 +144,5 @@ impl Tickets {
         self.next = self.next.wrapping_add(1);
         self.current = Some(self.next);
         Ok(self.next)
-    }
-
-    /// The ticket that the next release must show; it is void afterwards.
-    fn redeem(&mut self) -> Option<u64> {
-        self.current.take()
     }
 }

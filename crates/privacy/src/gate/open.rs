@@ -47,7 +47,7 @@ impl OpenGate {
     }
 
     fn pay(&mut self, sum: &Bounded) -> Result<(), PrivacyError> {
-        check_sum(sum, &self.shape, &self.allowance.event, self.tickets.redeem())?;
+        check_sum(sum, &self.shape, &self.allowance.event, &mut self.tickets)?;
         self.allowance.take_one()
     }
 }

@@ -187,7 +187,7 @@ impl Gate for ShareGate {
     }
 
     fn send(&mut self, sum: &Bounded) -> Result<Outgoing, PrivacyError> {
-        check_sum(sum, &self.shape, &self.allowance.event, self.tickets.redeem())?;
+        check_sum(sum, &self.shape, &self.allowance.event, &mut self.tickets)?;
         self.allowance.take_one()?;
         let contribution = Contribution {
             event: self.allowance.event.clone(),

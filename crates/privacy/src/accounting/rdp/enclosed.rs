@@ -98,6 +98,18 @@ mod tests {
         }
     }
 
+    /// Mutant: what was cut counted once, or as if sampling had not thinned it.
+    #[test]
+    fn what_was_cut_counts_with_its_mirror_image_before_sampling() {
+        let all = clones(1000, 3.0).unwrap();
+        let cut = all.upper().infinite;
+        assert!(cut > 0.0);
+        let sampled = Enclosed::new(&crate::accounting::symmetric::subsampled(&all, 0.125), 0.125);
+        for found in [Enclosed::new(&all, 1.0).cut(), sampled.cut()] {
+            assert!((found / (2.0 * cut) - 1.0).abs() < 1e-9, "{found} {cut}");
+        }
+    }
+
     #[test]
     fn large_orders_stay_finite_and_under_the_largest_loss() {
         let law = Enclosed::new(&weak(200, 4, 0.25).unwrap(), 1.0);

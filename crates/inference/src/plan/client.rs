@@ -1,0 +1,93 @@
+//! What one client will be charged: its events, stage by stage, and the grant that covers them.
+
+use super::opening::PlannedStage;
+use super::{shares, times};
+use crate::settings::Promise;
+use privacy::{Delta, Event, Filter, Grant, Mechanism, NoiseMultiplier, PrivacyError, Shape};
+
+/// What one client will be charged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClientPlan {
+    /// Updates before all others, where these are charged otherwise.
+    pub opening: Option<PlannedStage>,
+    /// Whether updates of both kinds alternate, in place of the one after the other.
+    pub alternates: bool,
+    /// One update, after the opening if there is one.
+    pub event: Event,
+    /// Shape of each sum that is released in it.
+    pub shape: Shape,
+    /// Updates that are planned after the opening: all of them together cost at most what is granted.
+    pub updates: u64,
+    /// δ of this client.
+    pub delta: Delta,
+    /// Certified upper bound of ε of all updates at δ.
+    pub certified: f64,
+    /// ε of all updates by the accountant of the claim.
+    pub claimed: f64,
+    /// Among how many units one is hidden: the client's rows, or the clients.
+    pub among: u64,
+}
+
+impl ClientPlan {
+    /// Updates that are charged, the opening's included.
+    pub fn charges(&self) -> u64 {
+        self.opening.as_ref().map_or(0, |opening| opening.updates).saturating_add(self.updates)
+    }
+
+    /// All updates in order, stage by stage: the opening if there is one, and what comes after it.
+    pub fn stages(&self) -> Vec<PlannedStage> {
+        let after = PlannedStage { updates: self.updates, event: self.event.clone(), shape: self.shape };
+        self.opening.iter().cloned().chain([after]).collect()
+    }
+
+    /// The first so many updates as events, one for each stage of the plan.
+    pub fn first(&self, charges: u64) -> Result<Vec<Event>, PrivacyError> {
+        let opened = self.opening.as_ref().map_or(0, |opening| opening.updates.min(charges));
+        self.of_each_kind((opened, charges - opened))
+    }
+
+    /// How many of these charges are of the opening's kind, and how many of the other.
+    pub(crate) fn kinds(&self, charged: &[Event]) -> (u64, u64) {
+        let opening = self.opening.as_ref().map(|opening| &opening.event);
+        let opened = charged.iter().filter(|event| Some(*event) == opening).count() as u64;
+        (opened, charged.len() as u64 - opened)
+    }
+
+    /// So many updates of the opening's kind, and so many of the other, as events.
+    pub(crate) fn of_each_kind(&self, (opened, after): (u64, u64)) -> Result<Vec<Event>, PrivacyError> {
+        let opening = self.opening.iter().map(|opening| (&opening.event, opened));
+        let kinds = opening.chain([(&self.event, after)]);
+        kinds.filter(|(_, updates)| *updates > 0).map(|(event, updates)| times(event, updates)).collect()
+    }
+
+    /// The grant with which the client's ledger is opened.
+    ///
+    /// Skellam shares have no certified loss distribution: their ledger adds up divergences of one Rényi order.
+    pub fn grant(&self, promise: &Promise) -> Result<Grant, PrivacyError> {
+        let plan = self.first(self.charges())?;
+        let filter = match self.event.mechanism() {
+            _ if self.alternates => Filter::Gdp,
+            Mechanism::SkellamSum { .. } => Filter::Renyi { order: shares::best_order(&plan, self.delta)? },
+            _ => Filter::Plan(plan),
+        };
+        Ok(Grant::Limited { epsilon: promise.epsilon, delta: self.delta, filter })
+    }
+
+    /// Noise deviation divided by sensitivity, at least.
+    pub fn noise_multiplier(&self) -> f64 {
+        least_multiplier(&self.event)
+    }
+
+    /// True if δ ≥ 1/n: the promise would allow to publish one unit in full.
+    pub fn delta_is_loose(&self) -> bool {
+        self.delta.get() * self.among as f64 >= 1.0
+    }
+}
+
+/// Noise deviation divided by sensitivity; of a Barker test, whose noise goes by its batch, the least: √(bL)·B over 2B.
+pub(super) fn least_multiplier(event: &Event) -> f64 {
+    match event.mechanism() {
+        Mechanism::BarkerTest { batch, slack } => 0.5 * (batch.get() as f64 * slack.get()).sqrt(),
+        _ => event.noise_multiplier().map_or(0.0, NoiseMultiplier::get),
+    }
+}
