@@ -175,8 +175,8 @@ fn nor_does_one_of_other_relations_batches_bounds_families_and_models() {
 #[test]
 fn a_test_that_completes_its_batch_stays_within_its_theorem() {
     let sampler = Sampler::Barker { step: 0.2, noise: TestNoise::Completed { variance: 2.0 } };
-    let (batch, promise) = (Batching::WithoutReplacement(20), promise(1.0, Aggregator::None));
-    let method = chain("chain, completed", sampler, Start::Prior, batch, promise);
+    let promise = Promise { epsilon: Epsilon::new(100.0).unwrap(), ..promise(1.0, Aggregator::None) };
+    let method = chain("chain, completed", sampler, Start::Prior, Batching::WithoutReplacement(20), promise);
     let built = build(&method, &model_of(&method), &[site("one", rows(30, 1))]);
     for pair in 0..PAIRS {
         let mut rng = rng(pair);

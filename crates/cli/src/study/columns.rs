@@ -84,10 +84,13 @@ fn outcome(study: &Study, schema: &Schema) -> Result<(), Failure> {
             format!("a logistic model needs an outcome of two levels, and that of {source} {}", found(schema)),
             "kind = \"linear\" for a number, \"softmax\" for more than two levels",
         )),
-        (Likelihood::Linear { .. } | Likelihood::Mixture { .. }, Some(_)) => Err(Failure::usage(
-            format!("linear and mixture models need an outcome that is a number, and that of {source} has levels"),
-            "kind = \"logistic\" for two levels",
-        )),
+        (Likelihood::Linear { .. } | Likelihood::Mixture { .. }, Some(_)) => {
+            let kind = if matches!(study.model.kind, Likelihood::Mixture { .. }) { "mixture" } else { "linear" };
+            Err(Failure::usage(
+                format!("a {kind} model needs an outcome that is a number, and that of {source} has levels"),
+                "kind = \"logistic\" for two levels",
+            ))
+        }
     }
 }
 
