@@ -89,7 +89,7 @@ pub(super) const TABLES: [(&str, &str, &str); 23] = [
     ),
     (
         "paper2-chains",
-        "What the tighter bound buys there: four chains of 360,000 iterations, each worth over 400 independent draws",
+        "What the tighter bound buys there: four chains of 480,000 iterations, each worth over 400 independent draws",
         include_str!("../../../../studies/paper2-chains.toml"),
     ),
     (
