@@ -89,12 +89,19 @@ impl BarkerGate {
         context: &NoiseContext,
         tape: Option<&Tape>,
     ) -> Result<Self, PrivacyError> {
-        let allowance = receipt.into_allowance();
+        Self::new(receipt.into_allowance(), shape, source.stream(context)?, tape.cloned())
+    }
+
+    pub(super) fn new(
+        allowance: Allowance,
+        shape: Shape,
+        mut stream: NoiseStream,
+        tape: Option<Tape>,
+    ) -> Result<Self, PrivacyError> {
         let law = Law::of(&allowance.event, &shape)?;
-        let mut stream = source.stream(context)?;
         let sampler = Sampler::new(allowance.event.sampling());
         let tickets = Tickets::starting_at(stream.next_u64());
-        Ok(Self { shape, allowance, law, sampler, stream, tickets, tape: tape.cloned() })
+        Ok(Self { shape, allowance, law, sampler, stream, tickets, tape })
     }
 
     /// Checks and pays, then gives the noised sum.

@@ -34,7 +34,15 @@ impl CuratorGate {
         source: &mut dyn NoiseSource,
         context: &NoiseContext,
     ) -> Result<Self, PrivacyError> {
-        let allowance = receipt.into_allowance();
+        Self::sealing(receipt.into_allowance(), shape, source, context)
+    }
+
+    pub(super) fn sealing(
+        allowance: Allowance,
+        shape: Shape,
+        source: &mut dyn NoiseSource,
+        context: &NoiseContext,
+    ) -> Result<Self, PrivacyError> {
         Self::check(&allowance.event, &shape)?;
         let mut stream = source.stream(context)?;
         let sampler = Sampler::new(allowance.event.sampling());

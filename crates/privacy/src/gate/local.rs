@@ -2,9 +2,9 @@
 
 use super::{Calibrated, Gate, Tickets, check_sum};
 use crate::batch::{Batch, Sampler};
-use crate::journal::{Durable, InMemory};
+use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
-use crate::noise::{NoiseContext, NoiseSource, NoiseStream, OsKeyed, RoundedGaussian};
+use crate::noise::{NoiseContext, NoiseSource, NoiseStream, RoundedGaussian};
 use crate::outgoing::GridVector;
 use crate::record::{NoiseCall, Tape};
 use crate::{Bounded, Event, Outgoing, PrivacyError, Released, Shape, Trust};
@@ -55,7 +55,7 @@ impl LocalGate {
         Self::new(receipt.into_allowance(), shape, source.stream(context)?, Some(tape.clone()))
     }
 
-    fn new(
+    pub(super) fn new(
         allowance: Allowance,
         shape: Shape,
         mut stream: NoiseStream,
@@ -120,35 +120,5 @@ impl Gate for LocalGate {
         let sent = GridVector::new(self.shape.grid(), self.noise.clone());
         self.prepare_next();
         Ok(Outgoing::clear(sent))
-    }
-}
-
-/// An agent's gate: a charge in a durable journal and keys from the operating system, by its type.
-pub struct AgentGate(LocalGate);
-
-impl AgentGate {
-    /// Builds the gate for one release attempt.
-    pub fn new(
-        receipt: ChargeReceipt<Durable>,
-        shape: Shape,
-        source: &mut OsKeyed,
-        context: &NoiseContext,
-    ) -> Result<Self, PrivacyError> {
-        Ok(Self(LocalGate::new(receipt.into_allowance(), shape, source.stream(context)?, None)?))
-    }
-}
-
-impl Gate for AgentGate {
-    fn shape(&self) -> &Shape {
-        self.0.shape()
-    }
-    fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
-        self.0.batch(rows, into)
-    }
-    fn release(&mut self, sum: &Bounded, into: &mut Released<Vec<f64>>) -> Result<(), PrivacyError> {
-        self.0.release(sum, into)
-    }
-    fn send(&mut self, sum: &Bounded) -> Result<Outgoing, PrivacyError> {
-        self.0.send(sum)
     }
 }

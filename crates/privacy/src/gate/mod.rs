@@ -1,5 +1,6 @@
 //! Gates: the only way from a clipped sum to a released number, each with its unit, its trust and its noise.
 
+mod agent;
 mod barker;
 mod curator;
 mod local;
@@ -7,10 +8,11 @@ mod open;
 mod response;
 mod share;
 
+pub use agent::AgentGate;
 pub use barker::BarkerGate;
 pub(crate) use curator::check_match;
 pub use curator::{Curator, CuratorGate};
-pub use local::{AgentGate, LocalGate};
+pub use local::LocalGate;
 pub use open::OpenGate;
 pub use response::{Report, ResponseGate, ShuffledRound, Shuffler};
 pub use share::{Cohort, ShareGate, ShareNoise};

@@ -116,7 +116,16 @@ impl ShareGate {
         source: &mut dyn NoiseSource,
         context: &NoiseContext,
     ) -> Result<Self, PrivacyError> {
-        let allowance = receipt.into_allowance();
+        Self::sharing(receipt.into_allowance(), shape, cohort, source, context)
+    }
+
+    pub(super) fn sharing(
+        allowance: Allowance,
+        shape: Shape,
+        cohort: &Cohort,
+        source: &mut dyn NoiseSource,
+        context: &NoiseContext,
+    ) -> Result<Self, PrivacyError> {
         let sampler = share_noise(&allowance.event, &shape, cohort)?;
         let mut stream = source.stream(context)?;
         let tickets = Tickets::starting_at(stream.next_u64());

@@ -86,18 +86,39 @@ pub trait NoiseSource {
 /// operating system repeats itself (a cloned machine), another context still gives other noise.
 pub struct OsKeyed {
     secret: Zeroizing<[u8; 32]>,
+    #[cfg(feature = "rehearsal")]
+    rehearsed: Option<Seeded>,
 }
 
 impl OsKeyed {
     /// A source for the site that holds this secret.
     pub fn new(site_secret: [u8; 32]) -> Self {
-        Self { secret: Zeroizing::new(site_secret) }
+        Self {
+            secret: Zeroizing::new(site_secret),
+            #[cfg(feature = "rehearsal")]
+            rehearsed: None,
+        }
+    }
+
+    /// The noise of a simulation in the place of the system's, so that a test can hold a whole federation against one. It
+    /// exists in test builds only: with optimisation and no debug assertions, this feature does not compile.
+    #[cfg(feature = "rehearsal")]
+    pub fn rehearsing(seed: u64) -> Self {
+        Self { secret: Zeroizing::default(), rehearsed: Some(Seeded::new(seed)) }
     }
 }
+
+#[cfg(all(feature = "rehearsal", not(debug_assertions)))]
+compile_error!("seeded noise in an agent is for test builds: the feature `rehearsal` needs debug assertions");
 
 impl NoiseSource for OsKeyed {
     #[allow(clippy::disallowed_methods)] // the one place that asks the operating system
     fn stream(&mut self, context: &NoiseContext) -> Result<NoiseStream, PrivacyError> {
+        #[cfg(feature = "rehearsal")]
+        if let Some(seeded) = &mut self.rehearsed {
+            // A simulation deals its data itself and knows no versions of them.
+            return seeded.stream(&NoiseContext { data_version: Digest::default(), ..*context });
+        }
         let mut fresh = Zeroizing::new([0_u8; 32]);
         getrandom::fill(fresh.as_mut()).map_err(|_| PrivacyError::Randomness)?;
         derive(fresh.as_ref(), self.secret.as_ref(), context)

@@ -3,7 +3,7 @@ use privacy::noise::{NoiseContext, OsKeyed};
 
 fn agent(receipt: privacy::ChargeReceipt<privacy::InMemory>, shape: privacy::Shape) {
     let mut source = OsKeyed::new([0; 32]);
-    let _gate = privacy::AgentGate::new(receipt, shape, &mut source, &NoiseContext::default());
+    let _gate = privacy::AgentGate::local(receipt, shape, &mut source, &NoiseContext::default());
 }
 
 fn main() {}

@@ -3,7 +3,7 @@ use privacy::noise::{NoiseContext, Seeded};
 
 fn agent(receipt: privacy::ChargeReceipt<privacy::Durable>, shape: privacy::Shape) {
     let mut source = Seeded::new(1);
-    let _gate = privacy::AgentGate::new(receipt, shape, &mut source, &NoiseContext::default());
+    let _gate = privacy::AgentGate::local(receipt, shape, &mut source, &NoiseContext::default());
 }
 
 fn main() {}
