@@ -1,14 +1,15 @@
-//! A simulated client: its rows, its own ledger, its memory, and the gate that it opens for each answer.
+//! A simulated client: a member with its rows at hand, charges in memory, and gates with seeded noise.
 
 use crate::algorithm::Protocol;
+use crate::member::{Desk, Member, is_test};
 use crate::message::{Ask, Receipt};
 use crate::settings::SecureNoise;
-use crate::{Opening, RunError, Seat, Shard, Stage, Terms};
+use crate::{Opening, RunError, Shard, Terms};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::record::Tape;
 use privacy::{
     BarkerGate, ChargeReceipt, Cohort, CuratorGate, Event, Gate, Grant, InMemory, Ledger, LocalGate, Mechanism,
-    MemoryJournal, OpenGate, Outgoing, PrivacyError, Sampling, ShareGate,
+    MemoryJournal, OpenGate, Outgoing, PrivacyError, ShareGate,
 };
 
 /// Who adds up in this run, as a gate needs to know it.
@@ -58,14 +59,9 @@ pub struct Workshop {
 /// One client of a simulation.
 #[derive(Debug)]
 pub struct Client<'a> {
-    index: usize,
     shard: &'a Shard,
-    opening: Option<Opening>,
-    terms: Terms,
-    ledger: Ledger,
+    member: Member,
     journal: MemoryJournal,
-    memory: Vec<u8>,
-    draft: Option<Vec<u8>>,
 }
 
 impl<'a> Client<'a> {
@@ -73,144 +69,100 @@ impl<'a> Client<'a> {
     pub fn new(index: usize, shard: &'a Shard, terms: Terms, grant: Grant) -> Result<Self, PrivacyError> {
         let mut journal = MemoryJournal::default();
         let ledger = Ledger::open(grant, &mut journal)?;
-        Ok(Self { index, shard, opening: None, terms, ledger, journal, memory: Vec::new(), draft: None })
+        Ok(Self { shard, member: Member::new(index, terms, ledger), journal })
     }
 
     /// The same client, with other terms for its first answers.
     #[must_use]
     pub fn with_opening(self, opening: Option<Opening>) -> Self {
-        Self { opening, ..self }
+        Self { member: self.member.with_opening(opening), ..self }
     }
 
     /// Another client that has answered nothing yet, with the grant of this one: its plan is not costed again.
     pub fn alike<'b>(&self, index: usize, shard: &'b Shard, terms: Terms) -> Result<Client<'b>, PrivacyError> {
         let mut journal = MemoryJournal::default();
-        let ledger = self.ledger.open_alike(&mut journal)?;
-        Ok(Client { index, shard, opening: None, terms, ledger, journal, memory: Vec::new(), draft: None })
+        let ledger = self.member.ledger().open_alike(&mut journal)?;
+        Ok(Client { shard, member: Member::new(index, terms, ledger), journal })
     }
 
     /// The client's number.
     pub fn index(&self) -> usize {
-        self.index
+        self.member.index()
     }
 
     /// Whether its budget covers another answer, or the answer to this question is free.
     pub fn can_answer(&self, protocol: &dyn Protocol, query: &[u8]) -> Result<bool, RunError> {
-        let seat = Seat { index: self.index, shard: self.shard, terms: self.terms_for(protocol, query)? };
-        let covered = self.ledger.fits(&seat.terms.event)? >= seat.terms.event.steps().get();
-        Ok(covered || protocol.answer_from_memory(query, self.remembered(), &seat)?.is_some())
+        self.member.can_answer(protocol, query, self.shard)
     }
 
-    /// Checks, and answers from memory, which is free; or charges, opens the gate, answers.
-    ///
-    /// What is wrong with the question or the terms is found before the charge, which leaves the ledger as it was. What
-    /// was charged stays charged, whatever happens then.
+    /// Answers as [`Member::answer`] does, with charges in memory and seeded noise.
     pub fn answer(&mut self, protocol: &dyn Protocol, ask: &Ask, workshop: &Workshop) -> Result<Outgoing, RunError> {
-        let terms = self.terms_for(protocol, &ask.query)?.clone();
-        let seat = Seat { index: self.index, shard: self.shard, terms: &terms };
-        protocol.check(&ask.query, self.remembered(), &seat)?;
-        let (outgoing, draft) = match protocol.answer_from_memory(&ask.query, self.remembered(), &seat)? {
-            Some(answer) => answer,
-            None => {
-                check_gate(&seat, workshop)?;
-                let context = ask.context(workshop.run, self.index as u64, self.ledger.head());
-                let receipt = self.ledger.charge(&terms.event, &mut self.journal)?;
-                let mut gate = gate(&terms, receipt, workshop, &context)?;
-                protocol.answer(&ask.query, self.remembered(), &seat, gate.as_mut())?
-            }
-        };
-        self.draft = Some(draft);
-        Ok(outgoing)
+        let context = ask.context(workshop.run, self.index() as u64, self.member.ledger().head());
+        let mut desk = Simulated { journal: &mut self.journal, workshop };
+        self.member.answer(protocol, &ask.query, self.shard, workshop.summing, &context, &mut desk)
     }
 
-    /// Remembers what the server says it applied. A second receipt for the same answer changes nothing, and neither does
-    /// one that is refused: draft and memory stay for the right one.
+    /// Remembers what the server says it applied.
     pub fn settle(&mut self, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {
-        if let Some(draft) = &self.draft {
-            self.memory = protocol.settle(draft, &receipt.applied)?;
-            self.draft = None;
-        }
-        Ok(())
+        self.member.settle(protocol, &receipt.applied)
     }
 
     /// What it remembers, in canonical bytes. Stays at the client.
     pub fn memory(&self) -> &[u8] {
-        &self.memory
+        self.member.memory()
     }
 
-    /// What it answers from: its memory, or the draft of an answer of which it was never told that it arrived. Nothing
-    /// of what was sent is applied in a draft, but what was released for it is not lost.
-    fn remembered(&self) -> &[u8] {
-        self.draft.as_deref().unwrap_or(&self.memory)
-    }
-
-    /// What the answer to a question is charged as: the question says it, or the ledger by the answers that there were.
+    /// What the answer to a question is charged as.
     pub(crate) fn terms_for(&self, protocol: &dyn Protocol, query: &[u8]) -> Result<&Terms, RunError> {
-        let Some(opening) = &self.opening else { return Ok(&self.terms) };
-        let early = (self.ledger.events().len() as u64) < opening.answers;
-        Ok(match protocol.stage(query)? {
-            Some(Stage::Opening) => &opening.terms,
-            None if early => &opening.terms,
-            Some(Stage::Main) | None => &self.terms,
-        })
+        self.member.terms_for(protocol, query)
     }
 
     /// Its account.
     pub fn ledger(&self) -> &Ledger {
-        &self.ledger
+        self.member.ledger()
     }
 
     /// What was agreed for it, after its opening if it has one.
     pub fn terms(&self) -> &Terms {
-        &self.terms
+        self.member.terms()
     }
 }
 
-/// Whether a gate can be opened on the agreed terms, and the rows are as many as fixed batches are drawn from.
-fn check_gate(seat: &Seat<'_>, workshop: &Workshop) -> Result<(), PrivacyError> {
-    let Terms { event, shape, .. } = seat.terms;
-    match workshop.summing {
-        _ if *event.mechanism() == Mechanism::Open => OpenGate::check(event)?,
-        Summing::Nobody if is_test(event) => BarkerGate::check(event, shape)?,
-        Summing::Nobody => LocalGate::check(event, shape)?,
-        Summing::Curator | Summing::Secure { noise: SecureNoise::Nodes, .. } => CuratorGate::check(event, shape)?,
-        Summing::Secure { cohort, noise: SecureNoise::Clients(_), .. } => ShareGate::check(event, shape, &cohort)?,
-    }
-    match *event.sampling() {
-        // Fixed batches go with substitution, under which the number of rows is public.
-        Sampling::WithoutReplacement { of, .. } if of != seat.shard.len() as u64 => Err(PrivacyError::Shape {
-            found: format!("{} rows", seat.shard.len()),
-            expected: format!("the {of} rows of the declared sampling"),
-        }),
-        _ => Ok(()),
-    }
+/// Charges in memory, and gates with seeded noise, recorded if there is a tape.
+struct Simulated<'a> {
+    journal: &'a mut MemoryJournal,
+    workshop: &'a Workshop,
 }
 
-/// Whether noise makes up the spread of a batch.
-fn is_test(event: &Event) -> bool {
-    matches!(event.mechanism(), Mechanism::BarkerTest { .. })
-}
+impl Desk for Simulated<'_> {
+    type Kept = InMemory;
 
-fn gate(
-    terms: &Terms,
-    receipt: ChargeReceipt<InMemory>,
-    workshop: &Workshop,
-    context: &NoiseContext,
-) -> Result<Box<dyn Gate>, PrivacyError> {
-    let (shape, source) = (terms.shape, &mut Seeded::new(workshop.seed));
-    let open = *terms.event.mechanism() == Mechanism::Open;
-    Ok(match (workshop.summing, &workshop.tape) {
-        _ if open => Box::new(OpenGate::new(receipt, shape, source, context)?),
-        (Summing::Nobody, tape) if is_test(&terms.event) => {
-            Box::new(BarkerGate::simulated(receipt, shape, source, context, tape.as_ref())?)
-        }
-        (Summing::Nobody, None) => Box::new(LocalGate::simulated(receipt, shape, source, context)?),
-        (Summing::Nobody, Some(tape)) => Box::new(LocalGate::recorded(receipt, shape, source, context, tape)?),
-        (Summing::Curator | Summing::Secure { noise: SecureNoise::Nodes, .. }, _) => {
-            Box::new(CuratorGate::new(receipt, shape, source, context)?)
-        }
-        (Summing::Secure { cohort, noise: SecureNoise::Clients(_), .. }, _) => {
-            Box::new(ShareGate::new(receipt, shape, &cohort, source, context)?)
-        }
-    })
+    fn charge(&mut self, ledger: &mut Ledger, event: &Event) -> Result<ChargeReceipt<InMemory>, PrivacyError> {
+        ledger.charge(event, self.journal)
+    }
+
+    fn gate(
+        &mut self,
+        terms: &Terms,
+        receipt: ChargeReceipt<InMemory>,
+        context: &NoiseContext,
+    ) -> Result<Box<dyn Gate>, PrivacyError> {
+        let workshop = self.workshop;
+        let (shape, source) = (terms.shape, &mut Seeded::new(workshop.seed));
+        let open = *terms.event.mechanism() == Mechanism::Open;
+        Ok(match (workshop.summing, &workshop.tape) {
+            _ if open => Box::new(OpenGate::new(receipt, shape, source, context)?),
+            (Summing::Nobody, tape) if is_test(&terms.event) => {
+                Box::new(BarkerGate::simulated(receipt, shape, source, context, tape.as_ref())?)
+            }
+            (Summing::Nobody, None) => Box::new(LocalGate::simulated(receipt, shape, source, context)?),
+            (Summing::Nobody, Some(tape)) => Box::new(LocalGate::recorded(receipt, shape, source, context, tape)?),
+            (Summing::Curator | Summing::Secure { noise: SecureNoise::Nodes, .. }, _) => {
+                Box::new(CuratorGate::new(receipt, shape, source, context)?)
+            }
+            (Summing::Secure { cohort, noise: SecureNoise::Clients(_), .. }, _) => {
+                Box::new(ShareGate::new(receipt, shape, &cohort, source, context)?)
+            }
+        })
+    }
 }

@@ -13,6 +13,7 @@ mod error;
 mod family;
 pub mod histogram;
 mod linalg;
+mod member;
 pub mod message;
 mod model;
 mod optimiser;
@@ -39,6 +40,7 @@ pub use data::{
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian, Projections};
+pub use member::{Desk, Member};
 pub use model::{
     Exact, Expectation, Linear, Logistic, Mixture, Model, Network, Output, Pass, Point, Prediction, Predictive,
     Scratch, Sink, Softmax, Support, credible,
