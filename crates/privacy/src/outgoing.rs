@@ -14,7 +14,8 @@ pub struct GridVector {
 }
 
 impl GridVector {
-    pub(crate) fn new(grid: Grid, units: Vec<i64>) -> Self {
+    /// A vector as it was sent or received: there is nothing in it that a gate has not let through.
+    pub fn new(grid: Grid, units: Vec<i64>) -> Self {
         Self { grid, units }
     }
 

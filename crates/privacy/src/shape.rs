@@ -38,6 +38,11 @@ impl Grid {
         Self::new((20 - exponent_of(deviation)).max(12 - exponent_of(bound.get())))
     }
 
+    /// k, where a unit is 2^−k.
+    pub fn exponent(&self) -> i32 {
+        self.exponent
+    }
+
     /// The size of one unit.
     pub fn unit(&self) -> f64 {
         power_of_two(-self.exponent)

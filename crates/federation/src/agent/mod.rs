@@ -1,0 +1,267 @@
+//! The agent of a site in one run: what it does with each instruction, and in which order.
+//!
+//! The order is the point: policy and budget, then the charge in the log, durable, then the noise key, the answer, the
+//! outbox in the log, durable, and only then the bytes that are sent. A crash burns one charge at most, and never
+//! reuses noise; what is sent again is what was kept.
+//!
+//! The machine does no I/O of its own: the log is over any [`Disk`], and what is to be sent is returned. After an error of
+//! the log it must be dropped, and another be resumed from what the disk holds.
+
+mod desk;
+mod resume;
+
+pub use resume::Opening;
+
+use crate::identity::IdentityKey;
+use crate::log::{Disk, Entry, Log, LogError, Position, RunId, Turn, Vault};
+use crate::manifest::{Manifest, Programme};
+use crate::message::{Instruction, Outcome, Reason, Refusal, Request, Try, Update};
+use crate::wire::{self, Sender};
+use desk::SiteDesk;
+use inference::{Member, Shard};
+use privacy::noise::{Digest, NoiseContext, OsKeyed};
+use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
+
+/// A site in a run that has begun.
+pub struct Agent<D: Disk> {
+    site: usize,
+    manifest: Arc<Manifest>,
+    sender: Sender,
+    programme: Arc<Programme>,
+    shard: Arc<Shard>,
+    data_version: Digest,
+    key: Arc<IdentityKey>,
+    source: OsKeyed,
+    log: Log<D>,
+    member: Member,
+    /// The answer that was sent, or is to be, and has no receipt yet: these bytes and no others.
+    outbox: Option<(Try, Vec<u8>)>,
+    /// The last attempt that was begun.
+    last: Option<Try>,
+    stopped: Option<Stop>,
+    finished: Option<Outcome>,
+}
+
+/// Why an agent answers no more until somebody has looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Stop {
+    /// The server has countersigned a record that this log does not have.
+    #[error("the server has seen record {sequence} of this site's ledger, which the ledger here does not have")]
+    RolledBack {
+        /// The record.
+        sequence: u64,
+    },
+    /// The server says that it has accepted other bytes for the same attempt.
+    #[error("the server refuses this site: {0:?}")]
+    Refused(Refusal),
+    /// What the server says that it applied cannot be.
+    #[error("the receipt for round {round} does not fit what was sent")]
+    Receipt {
+        /// The round.
+        round: u64,
+    },
+}
+
+impl Stop {
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::RolledBack { .. } => {
+                "the ledger was restored from an old copy, or another copy of this site is alive: find the newest ledger; \
+                 without it this site takes no more part in the run"
+            }
+            Self::Refused(Refusal::Conflict | Refusal::Frozen) => {
+                "look for a second copy of this site, and speak with the server's operator"
+            }
+            Self::Refused(_) => "speak with the server's operator",
+            Self::Receipt { .. } => "speak with the server's operator: nothing more is sent to it",
+        }
+    }
+}
+
+impl<D: Disk> Agent<D> {
+    /// What a poll says of this agent.
+    pub fn attend(&self, wait: u32) -> Request {
+        let unsettled = self.outbox.as_ref().map(|(at, _)| *at);
+        Request::Attend { position: Some(self.log.head()), wait, begun: true, unsettled, mail: 0 }
+    }
+
+    /// What is to be sent now without being asked: an answer that has no receipt.
+    pub fn unsettled(&self) -> Option<Vec<u8>> {
+        self.outbox.as_ref().map(|(_, bytes)| bytes.clone())
+    }
+
+    /// Compares what the server has seen of this log with the log: one that was restored from an old copy stops here,
+    /// before it spends again what it does not know to be spent.
+    pub fn compare(&mut self, seen: Option<Position>) {
+        if let Some(seen) = seen
+            && self.log.digest_at(seen.sequence) != Some(seen.digest)
+        {
+            self.stopped = Some(Stop::RolledBack { sequence: seen.sequence });
+        }
+    }
+
+    /// Takes an instruction, and gives the signed bytes that are to be sent.
+    pub fn handle(&mut self, instruction: &Instruction) -> Result<Option<Vec<u8>>, LogError> {
+        match instruction {
+            Instruction::Ask { at, query } => self.ask(*at, query),
+            Instruction::Receipt { at, applied } => self.settle(*at, applied.as_deref()).map(|()| None),
+            Instruction::Finished(outcome) => self.finish(*outcome).map(|()| None),
+            Instruction::Refuse(refusal @ (Refusal::Conflict | Refusal::Frozen | Refusal::NotAMember)) => {
+                self.stopped = Some(Stop::Refused(*refusal));
+                Ok(None)
+            }
+            // The server does not know the question that was answered: the answer will never be of use.
+            Instruction::Refuse(Refusal::NotAsked | Refusal::Shape) => self.lapse().map(|()| None),
+            _ => Ok(None),
+        }
+    }
+
+    fn ask(&mut self, at: Try, query: &[u8]) -> Result<Option<Vec<u8>>, LogError> {
+        if self.stopped.is_some() {
+            return Ok(self.decline(at, Reason::Stopped));
+        }
+        if let Some((_, bytes)) = &self.outbox {
+            return Ok(Some(bytes.clone()));
+        }
+        if self.last.is_some_and(|last| at <= last) {
+            return Ok(self.decline(at, Reason::Lapsed));
+        }
+        match self.member.can_answer(self.programme.built.protocol.as_ref(), query, &self.shard) {
+            Ok(true) => self.answer(at, query),
+            Ok(false) => Ok(self.decline(at, Reason::Spent)),
+            Err(_) => Ok(self.decline(at, Reason::Refused)),
+        }
+    }
+
+    /// Charge, durable; noise key; answer; outbox, durable; send.
+    fn answer(&mut self, at: Try, query: &[u8]) -> Result<Option<Vec<u8>>, LogError> {
+        let (turn, question) = (self.turn(at), Sha256::digest(query).into());
+        let context = NoiseContext {
+            run: turn.run,
+            site: self.site as u64,
+            round: at.round,
+            attempt: at.attempt,
+            query: question,
+            ledger_head: self.member.ledger().head(),
+            data_version: self.data_version,
+        };
+        let (summing, before) = (self.programme.built.summing, self.member.ledger().length());
+        let mut desk = SiteDesk::new(&mut self.log, turn, question, &mut self.source, summing);
+        let protocol = self.programme.built.protocol.as_ref();
+        let answered = self.member.answer(protocol, query, &self.shard, summing, &context, &mut desk);
+        if let Some(error) = desk.failed() {
+            return Err(error);
+        }
+        let charged = self.member.ledger().length() > before;
+        let answer = match answered.and_then(|outgoing| Ok(outgoing.released()?.into_inner())) {
+            Ok(answer) => answer,
+            Err(_) if !charged => return Ok(self.decline(at, Reason::Refused)),
+            Err(_) => {
+                self.last = Some(at);
+                self.log.append(&lapsed(turn))?;
+                return Ok(self.decline(at, Reason::Lapsed));
+            }
+        };
+        if !charged {
+            self.log.append(&Entry::Free { turn })?;
+        }
+        let update = Update { at, question, answer, position: self.log.head() };
+        let bytes = self.sign(&Request::Update(update));
+        self.keep_memory(Some(at))?;
+        self.log.append(&Entry::Outbox { turn, bytes: bytes.clone() })?;
+        self.last = Some(at);
+        self.outbox = Some((at, bytes.clone()));
+        Ok(Some(bytes))
+    }
+
+    /// The server says what it applied: the memory follows, and the answer is settled.
+    fn settle(&mut self, at: Try, applied: Option<&[u8]>) -> Result<(), LogError> {
+        if self.outbox.as_ref().is_none_or(|(sent, _)| *sent != at) {
+            return Ok(());
+        }
+        let Some(applied) = applied else { return self.lapse() };
+        if self.member.settle(self.programme.built.protocol.as_ref(), applied).is_err() {
+            self.stopped = Some(Stop::Receipt { round: at.round });
+            return Ok(());
+        }
+        self.log.append(&Entry::Settled { turn: self.turn(at), applied: applied.to_vec() })?;
+        self.keep_memory(None)?;
+        self.outbox = None;
+        Ok(())
+    }
+
+    /// The answer will never be in the total. What was charged stays charged, and its draft is remembered.
+    fn lapse(&mut self) -> Result<(), LogError> {
+        if let Some((at, _)) = self.outbox.take() {
+            self.log.append(&lapsed(self.turn(at)))?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, outcome: Outcome) -> Result<(), LogError> {
+        if self.finished.is_none() && self.stopped.is_none() {
+            self.lapse()?;
+            self.log.append(&Entry::Closed { run: self.run() })?;
+            self.finished = Some(outcome);
+        }
+        Ok(())
+    }
+
+    /// Keeps what the site remembers, and the draft of the attempt if there is one.
+    fn keep_memory(&mut self, drafted: Option<Try>) -> Result<(), LogError> {
+        let draft = match (drafted, self.member.draft()) {
+            (Some(at), Some(draft)) => Some((at.round, at.attempt, draft.to_vec())),
+            _ => None,
+        };
+        let (run, sequence, memory) = (self.run(), self.log.head().sequence, self.member.memory().to_vec());
+        self.log.keep(&Vault { run, sequence, memory, draft })
+    }
+
+    fn decline(&self, at: Try, reason: Reason) -> Option<Vec<u8>> {
+        Some(self.sign(&Request::Decline { at, reason }))
+    }
+
+    /// Signed bytes of a request of this agent.
+    pub fn sign(&self, request: &Request) -> Vec<u8> {
+        wire::sign(&self.key, &self.sender, request).0
+    }
+
+    fn run(&self) -> RunId {
+        self.manifest.run()
+    }
+
+    fn turn(&self, at: Try) -> Turn {
+        Turn { run: self.run(), round: at.round, attempt: at.attempt }
+    }
+
+    /// How the run ended, once it has.
+    pub fn finished(&self) -> Option<Outcome> {
+        self.finished
+    }
+
+    /// Why it answers no more.
+    pub fn stopped(&self) -> Option<Stop> {
+        self.stopped
+    }
+
+    /// Its log.
+    pub fn log(&self) -> &Log<D> {
+        &self.log
+    }
+
+    /// What was spent and remembered in this run.
+    pub fn member(&self) -> &Member {
+        &self.member
+    }
+
+    /// Gives the disk back, as after a crash.
+    pub fn into_log(self) -> Log<D> {
+        self.log
+    }
+}
+
+fn lapsed(turn: Turn) -> Entry {
+    Entry::Lapsed { turn }
+}

@@ -1,0 +1,152 @@
+//! How an agent begins a run, or takes it up again from what its disk holds.
+
+use super::Agent;
+use crate::identity::{IdentityKey, Role, Signature};
+use crate::log::{Disk, Entry, Log, LogError, RunId, Turn};
+use crate::manifest::{Manifest, Programme};
+use crate::message::Try;
+use crate::wire::Sender;
+use inference::{Member, Shard};
+use privacy::noise::{Digest, OsKeyed};
+use privacy::{Grant, Ledger};
+use std::sync::Arc;
+
+/// Everything that an agent needs for a run, but its log.
+pub struct Opening {
+    /// The manifest, which the site has checked and signed.
+    pub manifest: Arc<Manifest>,
+    /// The signatures of all, which the site has checked.
+    pub signatures: Vec<Signature>,
+    /// The run's parts, as the site has built them for itself.
+    pub programme: Arc<Programme>,
+    /// The site's number in the manifest.
+    pub site: usize,
+    /// The site's rows.
+    pub shard: Arc<Shard>,
+    /// Digest of the site's data as they are now: noise is bound to it.
+    pub data_version: Digest,
+    /// The site's key.
+    pub key: Arc<IdentityKey>,
+    /// Where its noise comes from.
+    pub source: OsKeyed,
+}
+
+impl<D: Disk> Agent<D> {
+    /// Begins the run, with the manifest and the opening of its ledger as the first records; or takes it up again.
+    ///
+    /// A charge that has no answer on record is burnt: that is put on record too. An answer without a receipt is the one to
+    /// send.
+    pub fn open(opening: Opening, mut log: Log<D>) -> Result<Self, LogError> {
+        let (manifest, built) = (&opening.manifest, &opening.programme.built);
+        let (run, digest) = (manifest.run(), manifest.digest());
+        let missing = || LogError::NoSuchSite { site: opening.site };
+        let terms = built.terms.get(opening.site).ok_or_else(missing)?.clone();
+        let grant = built.grants.get(opening.site).ok_or_else(missing)?.clone();
+        let ledger = open_ledger(&mut log, run, digest, &opening, grant)?;
+        let first = built.openings.get(opening.site).cloned().flatten();
+        let vault = log.vault(&run)?;
+        let (memory, draft) = vault.map_or_else(Default::default, |vault| (vault.memory, vault.draft));
+        let at = draft.as_ref().map(|(round, attempt, _)| Try { round: *round, attempt: *attempt });
+        let member = Member::new(opening.site, terms, ledger)
+            .with_opening(first)
+            .remembering(memory, draft.map(|(_, _, draft)| draft));
+        let past = Past::of(&log, run)?;
+        let name = manifest.sites.get(opening.site).ok_or_else(missing)?.name.clone();
+        let sender = Sender { role: Role::Site, name, manifest: Some(digest) };
+        let Opening { manifest, programme, site, shard, data_version, key, source, .. } = opening;
+        let mut agent = Self {
+            site,
+            manifest,
+            sender,
+            programme,
+            shard,
+            data_version,
+            key,
+            source,
+            log,
+            member,
+            outbox: past.outbox,
+            last: past.last,
+            stopped: None,
+            finished: None,
+        };
+        agent.catch_up(at, past.settled, past.burnt)?;
+        Ok(agent)
+    }
+
+    /// What a crash kept from being done: memory that was not kept after a receipt, and a burnt charge that was not named.
+    fn catch_up(
+        &mut self,
+        drafted: Option<Try>,
+        settled: Option<(Try, Vec<u8>)>,
+        burnt: Option<Try>,
+    ) -> Result<(), LogError> {
+        if let Some((at, applied)) = settled
+            && drafted == Some(at)
+            && self.member.settle(self.programme.built.protocol.as_ref(), &applied).is_ok()
+        {
+            self.keep_memory(None)?;
+        }
+        if let Some(at) = burnt {
+            self.log.append(&super::lapsed(self.turn(at)))?;
+        }
+        Ok(())
+    }
+}
+
+/// The run's ledger: opened on record, or replayed from it.
+fn open_ledger<D: Disk>(
+    log: &mut Log<D>,
+    run: RunId,
+    digest: Digest,
+    opening: &Opening,
+    grant: Grant,
+) -> Result<Ledger, LogError> {
+    let mut accepted = false;
+    log.scan(&mut |_, entry| accepted |= matches!(entry, Entry::Accepted { run: r, .. } if *r == run))?;
+    if !accepted {
+        let (epsilon, delta) = match &grant {
+            Grant::Limited { epsilon, delta, .. } => (epsilon.get(), delta.get()),
+            Grant::Unlimited => (f64::INFINITY, 1.0),
+        };
+        let signed = (opening.manifest.bytes(), &opening.signatures);
+        let bytes = postcard::to_allocvec(&signed).map_err(|_| LogError::Unwritten)?;
+        log.append(&Entry::Accepted { run, manifest: digest, epsilon, delta, bytes })?;
+    }
+    let charges = log.charges(&run)?;
+    if charges.is_empty() {
+        let turn = Turn { run, round: 0, attempt: 0 };
+        return Ledger::open(grant, &mut log.journal(turn, Digest::default())).map_err(|_| LogError::Unwritten);
+    }
+    Ledger::replay(&charges).map_err(|why| LogError::Ledger { why: why.to_string() })
+}
+
+/// What a log says of a run's attempts.
+#[derive(Default)]
+struct Past {
+    last: Option<Try>,
+    outbox: Option<(Try, Vec<u8>)>,
+    settled: Option<(Try, Vec<u8>)>,
+    burnt: Option<Try>,
+}
+
+impl Past {
+    fn of<D: Disk>(log: &Log<D>, run: RunId) -> Result<Self, LogError> {
+        let mut past = Self::default();
+        log.scan(&mut |_, entry| {
+            let Some(turn) = entry.turn().filter(|turn| turn.run == run) else { return };
+            let at = Try { round: turn.round, attempt: turn.attempt };
+            match entry {
+                // The first record of a run's account is its grant, and for no attempt.
+                Entry::Charge { record, .. } if record.sequence == 0 => {}
+                Entry::Charge { .. } | Entry::Free { .. } => (past.last, past.burnt) = (Some(at), Some(at)),
+                Entry::Outbox { bytes, .. } => (past.outbox, past.burnt) = (Some((at, bytes.clone())), None),
+                Entry::Contributed { .. } => past.burnt = None,
+                Entry::Settled { applied, .. } => (past.settled, past.outbox) = (Some((at, applied.clone())), None),
+                Entry::Lapsed { .. } => (past.outbox, past.burnt) = (None, None),
+                Entry::Accepted { .. } | Entry::Closed { .. } => {}
+            }
+        })?;
+        Ok(past)
+    }
+}

@@ -1,0 +1,120 @@
+//! What a coordinator knows of a run besides the algorithm's state: who was asked what, and who has answered.
+
+use crate::identity::Signature;
+use crate::log::Position;
+use crate::message::{Outcome, Try};
+use privacy::noise::Digest;
+use serde::{Deserialize, Serialize};
+
+/// Everything but the algorithm's state and the answers themselves. Small, and written whole with every change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Where the run is.
+    pub phase: Phase,
+    /// Rounds made.
+    pub round: u64,
+    /// How often answers were folded into the state: its version.
+    pub folds: u64,
+    /// Answers folded in this round of an asynchronous run.
+    pub arrivals: u64,
+    /// The site that was asked last, where one is asked after the other.
+    pub turn: usize,
+    /// The sites, in the order of the manifest.
+    pub seats: Vec<Seat>,
+    /// Signatures of the nodes, in the order of the manifest.
+    pub nodes: Vec<Option<Signature>>,
+    /// The server's own signature.
+    pub server: Signature,
+    /// The attempt at the sum of this round, where only sums are opened.
+    pub session: u64,
+}
+
+/// Where a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Phase {
+    /// Waiting for signatures.
+    Signing,
+    /// Under way.
+    Running,
+    /// Over.
+    Finished(Outcome),
+}
+
+/// What is known of a site.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Seat {
+    /// Its signature of the manifest.
+    pub signature: Option<Signature>,
+    /// The question that it is to answer.
+    pub asked: Option<Asked>,
+    /// Questions that it did not answer in time; an answer is still taken, for it was paid for.
+    pub earlier: Vec<Asked>,
+    /// The last answer that was accepted, by the digest of its bytes.
+    pub accepted: Option<(Try, Digest)>,
+    /// The attempt that its next question in this round will have.
+    pub attempt: u64,
+    /// Whether more can be asked of it.
+    pub standing: SeatStanding,
+    /// The last place of its log that came with an accepted answer.
+    pub seen: Option<Position>,
+}
+
+/// Whether more can be asked of a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum SeatStanding {
+    /// Yes.
+    #[default]
+    Able,
+    /// Its budget covers no more.
+    Spent,
+    /// It has refused or stopped.
+    Withdrawn,
+    /// Two copies of it are alive, or its log went backwards: an operator has to look.
+    Frozen,
+}
+
+/// A question that was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Which attempt at which round.
+    pub at: Try,
+    /// Digest of the question.
+    pub question: Digest,
+    /// The version of the state that it was made from.
+    pub folds: u64,
+}
+
+impl Seat {
+    /// The question that an answer belongs to, the present one or an earlier one.
+    pub(super) fn question(&self, at: Try, question: &Digest) -> Option<Belongs> {
+        let fits = |asked: &Asked| asked.at == at && asked.question == *question;
+        if self.asked.as_ref().is_some_and(fits) {
+            return Some(Belongs::Now);
+        }
+        self.earlier.iter().any(fits).then_some(Belongs::Earlier)
+    }
+
+    /// Takes back the question, which may still be answered later.
+    pub(super) fn pass_over(&mut self) {
+        if let Some(asked) = self.asked.take() {
+            self.earlier.push(asked);
+            // A site has one answer under way at most; a handful covers asynchronous questions that were renewed.
+            let surplus = self.earlier.len().saturating_sub(8);
+            self.earlier.drain(..surplus);
+        }
+    }
+
+    /// Whether more can be asked of it.
+    pub(super) fn is_able(&self) -> bool {
+        self.standing == SeatStanding::Able
+    }
+}
+
+/// Which of a site's questions an answer belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Belongs {
+    /// The present one.
+    Now,
+    /// One that it did not answer in time.
+    Earlier,
+}

@@ -1,0 +1,130 @@
+//! What a site's log says.
+
+use privacy::Record;
+use privacy::noise::Digest;
+use serde::{Deserialize, Serialize};
+
+/// The name of a run: the first bytes of its manifest's digest.
+pub type RunId = [u8; 16];
+
+/// A place in a site's log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Position {
+    /// The number of a record, from 1; 0 is the place before the first.
+    pub sequence: u64,
+    /// Its digest; zeros before the first.
+    pub digest: Digest,
+}
+
+/// One attempt at the answer of one round of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The run.
+    pub run: RunId,
+    /// The round.
+    pub round: u64,
+    /// The attempt.
+    pub attempt: u64,
+}
+
+/// One record's content. New kinds are added at the end, and none is ever changed: old logs stay readable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Entry {
+    /// A run was accepted: its manifest and everybody's signatures, and what it may spend here.
+    Accepted {
+        /// The run.
+        run: RunId,
+        /// Digest of the manifest.
+        manifest: Digest,
+        /// ε that is granted.
+        epsilon: f64,
+        /// δ that is granted.
+        delta: f64,
+        /// Manifest and signatures.
+        bytes: Vec<u8>,
+    },
+    /// A record of the run's ledger: the grant, or a charge for the answer to a question.
+    Charge {
+        /// For which attempt.
+        turn: Turn,
+        /// Digest of the question.
+        question: Digest,
+        /// The ledger's own record, with its own chain.
+        record: Record,
+    },
+    /// An answer that follows from what was released before: no charge.
+    Free {
+        /// Which attempt.
+        turn: Turn,
+    },
+    /// The bytes of an answer, before they were sent for the first time.
+    Outbox {
+        /// Which attempt.
+        turn: Turn,
+        /// What is sent, and sent again.
+        bytes: Vec<u8>,
+    },
+    /// The shares of an answer are held by all nodes of a secure sum.
+    Contributed {
+        /// Which attempt.
+        turn: Turn,
+    },
+    /// The server's receipt.
+    Settled {
+        /// Which attempt.
+        turn: Turn,
+        /// What of the answer is in the total.
+        applied: Vec<u8>,
+    },
+    /// This attempt's answer will never be in a total. Its charge stays: it is burnt.
+    Lapsed {
+        /// Which attempt.
+        turn: Turn,
+    },
+    /// The run is over for this site.
+    Closed {
+        /// The run.
+        run: RunId,
+    },
+}
+
+impl Entry {
+    /// The run that it belongs to.
+    pub fn run(&self) -> &RunId {
+        match self {
+            Self::Accepted { run, .. } | Self::Closed { run } => run,
+            Self::Charge { turn, .. }
+            | Self::Free { turn }
+            | Self::Outbox { turn, .. }
+            | Self::Contributed { turn }
+            | Self::Settled { turn, .. }
+            | Self::Lapsed { turn } => &turn.run,
+        }
+    }
+
+    /// The attempt that it is about.
+    pub fn turn(&self) -> Option<Turn> {
+        match self {
+            Self::Accepted { .. } | Self::Closed { .. } => None,
+            Self::Charge { turn, .. }
+            | Self::Free { turn }
+            | Self::Outbox { turn, .. }
+            | Self::Contributed { turn }
+            | Self::Settled { turn, .. }
+            | Self::Lapsed { turn } => Some(*turn),
+        }
+    }
+}
+
+/// What a site remembers in a run. It may be private, so it is kept beside the log, and is never sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Vault {
+    /// The run.
+    pub run: RunId,
+    /// The last record of the log when it was kept.
+    pub sequence: u64,
+    /// The algorithm's memory.
+    pub memory: Vec<u8>,
+    /// Round, attempt and draft of an answer that has no receipt yet.
+    pub draft: Option<(u64, u64, Vec<u8>)>,
+}

@@ -1,0 +1,310 @@
+//! The manifest: everything that is agreed for a run, in canonical bytes that every party signs before the first charge.
+
+use crate::identity::{PartyName, PublicKey, Role, Signature};
+use crate::log::RunId;
+use crate::message::Member;
+use inference::settings::{Method, Rounds};
+use inference::{Built, Summing};
+use privacy::noise::Digest;
+use privacy::{Cohort, Event, Grant};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// The version of manifests that this program writes, and the only one that it reads.
+pub const VERSION: u32 = 1;
+
+/// Longest manifest in bytes: study and schema are texts that people wrote.
+pub const MOST_BYTES: usize = 1 << 22;
+
+/// What a domain-separated signature of a manifest is over.
+pub const DOMAIN: &str = "manifest";
+
+/// Everything that is agreed for a run.
+///
+/// Study and schema are the very texts; every party builds its own parts from them. What follows from them for each site
+/// ([`Agreed`]) stands beside, for people to read, and is refused where it is not what a party finds for itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`VERSION`].
+    pub version: u32,
+    /// Drawn at random, so that a study that is run twice is two runs.
+    pub nonce: [u8; 16],
+    /// The study, in TOML.
+    pub study: String,
+    /// The schema of the rows, in TOML.
+    pub schema: String,
+    /// Which of the study's methods is run.
+    pub method: String,
+    /// The sites, whose order is that of clients.
+    pub sites: Vec<SiteMember>,
+    /// The compute nodes; none without a secure sum.
+    pub nodes: Vec<NodeMember>,
+    /// The server's key.
+    pub server: PublicKey,
+    /// How the run is paced.
+    pub pace: Pace,
+    /// What is agreed for each site.
+    pub agreed: Vec<Agreed>,
+}
+
+/// A site of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SiteMember {
+    /// Name, as in its certificate.
+    pub name: PartyName,
+    /// Key, as in its certificate.
+    pub key: PublicKey,
+    /// Its declared number of rows.
+    pub rows: u64,
+}
+
+/// A compute node of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeMember {
+    /// Name, as in its certificate.
+    pub name: PartyName,
+    /// Key, as in its certificate.
+    pub key: PublicKey,
+    /// Its key for shares (X25519).
+    pub sealing: [u8; 32],
+}
+
+/// How a run is paced: nothing here changes what an answer costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pace {
+    /// Rounds to make.
+    pub rounds: u64,
+    /// Fewest sites with which a synchronous round is folded when its deadline has passed, and below which a run ends.
+    pub quorum: u64,
+    /// Seconds after which a round does without stragglers; none: it waits.
+    pub deadline: Option<u64>,
+}
+
+/// What is agreed for a site: for people, and checked by every party.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Agreed {
+    /// What each answer is charged as: noise multiplier, relation, unit, sampling and steps.
+    pub event: Event,
+    /// C: the clipping bound.
+    pub clip: f64,
+    /// What the site may spend in this run.
+    pub grant: Grant,
+    /// SHA-256 of all its terms, opening included.
+    pub terms: Digest,
+}
+
+/// A study as a party has built it for itself.
+pub struct Programme {
+    /// The method that is run.
+    pub method: Method,
+    /// Its parts.
+    pub built: Built,
+}
+
+/// Builds the parts of a run from a manifest's texts. The program's own reader of studies is one; tests have others.
+pub trait Library: Send + Sync {
+    /// The parts, or why there are none.
+    fn open(&self, manifest: &Manifest) -> Result<Programme, String>;
+}
+
+/// Why a manifest is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ManifestError {
+    /// Not a manifest.
+    #[error("{found} bytes that are no manifest of version {VERSION}")]
+    Malformed {
+        /// How many bytes.
+        found: usize,
+    },
+    /// The study cannot be built.
+    #[error("the study of the manifest cannot be run: {why}")]
+    Study {
+        /// Why not.
+        why: String,
+    },
+    /// What the manifest says is not what follows from its study.
+    #[error("the manifest says {what} for {whom}, and its study another")]
+    Differs {
+        /// What differs.
+        what: &'static str,
+        /// For whom.
+        whom: String,
+    },
+    /// A member is there twice, or missing.
+    #[error("the members of the manifest do not fit: {what}")]
+    Members {
+        /// What was found.
+        what: String,
+    },
+    /// A signature is missing or wrong.
+    #[error("the signature of {whom} does not fit the manifest")]
+    Signature {
+        /// Whose.
+        whom: String,
+    },
+}
+
+impl Manifest {
+    /// Canonical bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        // Serialising to memory fails only for types without a fixed form, which these are not.
+        postcard::to_allocvec(self).unwrap_or_default()
+    }
+
+    /// Reads canonical bytes, all of them, of this version.
+    pub fn read(bytes: &[u8]) -> Result<Self, ManifestError> {
+        let malformed = ManifestError::Malformed { found: bytes.len() };
+        if bytes.len() > MOST_BYTES {
+            return Err(malformed);
+        }
+        let Ok((manifest, [])) = postcard::take_from_bytes::<Self>(bytes) else { return Err(malformed) };
+        if manifest.version != VERSION || manifest.bytes() != bytes {
+            return Err(malformed);
+        }
+        Ok(manifest)
+    }
+
+    /// SHA-256 of the canonical bytes: what is signed, and what every message names.
+    pub fn digest(&self) -> Digest {
+        Sha256::digest(self.bytes()).into()
+    }
+
+    /// The run's name: the first bytes of the digest, so that nothing that is bound to a run is of use in another.
+    pub fn run(&self) -> RunId {
+        let digest = self.digest();
+        std::array::from_fn(|i| digest.get(i).copied().unwrap_or(0))
+    }
+
+    /// Builds the run's parts and holds the manifest against them: other numbers of sites, noise, bounds, rounds or
+    /// grants than follow from the study are refused.
+    pub fn check(&self, library: &dyn Library) -> Result<Programme, ManifestError> {
+        self.check_members()?;
+        let programme = library.open(self).map_err(|why| ManifestError::Study { why })?;
+        let differs = |what, whom: &str| Err(ManifestError::Differs { what, whom: whom.into() });
+        if agreed(&programme.built)? != self.agreed {
+            let own = agreed(&programme.built)?;
+            let site = own.iter().zip(&self.agreed).position(|(own, said)| own != said);
+            let whom = site.and_then(|m| self.sites.get(m)).map_or("all sites", |site| site.name.as_str());
+            return differs("one cost", whom);
+        }
+        let (cohort, nodes) = match programme.built.summing {
+            Summing::Nobody => (None, 0),
+            Summing::Curator => {
+                let why = "a curator would see every site's sum: use `aggregator = \"secure-sum\"`, or none".into();
+                return Err(ManifestError::Study { why });
+            }
+            Summing::Secure { cohort, nodes, .. } => (Some(cohort), nodes as usize),
+        };
+        if nodes != self.nodes.len() {
+            return differs("one number of compute nodes", "the secure sum");
+        }
+        if cohort.map_or(0, |cohort: Cohort| cohort.quorum()) > self.pace.quorum {
+            return differs("a smaller quorum", "the secure sum");
+        }
+        let (Rounds::Count(rounds) | Rounds::UntilSpent { at_most: rounds }) = programme.method.rounds;
+        if self.pace.rounds > rounds {
+            return differs("more rounds", "all sites");
+        }
+        Ok(programme)
+    }
+
+    fn check_members(&self) -> Result<(), ManifestError> {
+        let members = |what: String| Err(ManifestError::Members { what });
+        let (sites, quorum) = (self.sites.len(), self.pace.quorum);
+        if sites == 0 || sites != self.agreed.len() || quorum == 0 || quorum > sites as u64 {
+            return members(format!("{sites} sites, {} sets of terms, a quorum of {quorum}", self.agreed.len()));
+        }
+        let mut names: Vec<&str> = self.sites.iter().map(|site| site.name.as_str()).collect();
+        let mut keys: Vec<&PublicKey> = self.sites.iter().map(|site| &site.key).collect();
+        names.extend(self.nodes.iter().map(|node| node.name.as_str()));
+        keys.extend(self.nodes.iter().map(|node| &node.key));
+        keys.push(&self.server);
+        names.sort_unstable();
+        keys.sort_unstable();
+        if let Some(twice) =
+            names.windows(2).find_map(|two| matches!(two, [a, b] if a == b).then(|| two.first())).flatten()
+        {
+            return members(format!("{twice} is there twice"));
+        }
+        if keys.windows(2).any(|two| matches!(two, [a, b] if a == b)) {
+            return members("two of them have one key".into());
+        }
+        Ok(())
+    }
+
+    /// All members, in the order in which signatures are kept: sites, nodes, the server.
+    pub fn members(&self) -> impl Iterator<Item = (Member, &PublicKey)> {
+        let sites = self.sites.iter().enumerate().map(|(m, site)| (Member::Site(m), &site.key));
+        let nodes = (0..).zip(&self.nodes).map(|(k, node)| (Member::Node(k), &node.key));
+        sites.chain(nodes).chain([(Member::Server, &self.server)])
+    }
+
+    /// The member with this role, name and key; none if it is not in the manifest, or under another key.
+    pub fn member(&self, role: Role, name: &PartyName, key: &PublicKey) -> Option<Member> {
+        match role {
+            Role::Site => {
+                let place = self.sites.iter().position(|site| site.name == *name && site.key == *key);
+                place.map(Member::Site)
+            }
+            Role::Node => {
+                let place = self.nodes.iter().position(|node| node.name == *name && node.key == *key);
+                place.and_then(|k| u32::try_from(k).ok()).map(Member::Node)
+            }
+            Role::Server => (self.server == *key).then_some(Member::Server),
+            Role::Viewer => None,
+        }
+    }
+
+    /// The key of a member.
+    pub fn key(&self, member: Member) -> Option<&PublicKey> {
+        match member {
+            Member::Site(site) => self.sites.get(site).map(|site| &site.key),
+            Member::Node(node) => self.nodes.get(node as usize).map(|node| &node.key),
+            Member::Server => Some(&self.server),
+        }
+    }
+
+    /// The name of a member.
+    pub fn name(&self, member: Member) -> String {
+        match member {
+            Member::Site(site) => self.sites.get(site).map_or_else(|| format!("site {site}"), |s| s.name.to_string()),
+            Member::Node(node) => {
+                self.nodes.get(node as usize).map_or_else(|| format!("node {node}"), |n| n.name.to_string())
+            }
+            Member::Server => "the server".into(),
+        }
+    }
+
+    /// Refuses unless every member has signed these very bytes.
+    pub fn check_signatures(&self, signatures: &[Signature]) -> Result<(), ManifestError> {
+        let digest = self.digest();
+        let mut given = signatures.iter();
+        for (member, key) in self.members() {
+            let fits = given.next().is_some_and(|signature| key.verify(DOMAIN, &digest, signature).is_ok());
+            if !fits {
+                return Err(ManifestError::Signature { whom: self.name(member) });
+            }
+        }
+        if given.next().is_some() {
+            return Err(ManifestError::Signature { whom: "nobody in it".into() });
+        }
+        Ok(())
+    }
+}
+
+/// What follows for each site from the parts of a run.
+pub fn agreed(built: &Built) -> Result<Vec<Agreed>, ManifestError> {
+    let unwritable = || ManifestError::Study { why: "its terms have no canonical bytes".into() };
+    let sites = built.terms.iter().zip(&built.openings).zip(&built.grants);
+    sites
+        .map(|((terms, opening), grant)| {
+            let bytes = postcard::to_allocvec(&(terms, opening)).map_err(|_| unwritable())?;
+            Ok(Agreed {
+                event: terms.event.clone(),
+                clip: terms.shape.bound().get(),
+                grant: grant.clone(),
+                terms: Sha256::digest(bytes).into(),
+            })
+        })
+        .collect()
+}

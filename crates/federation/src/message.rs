@@ -1,0 +1,261 @@
+//! What the parties say to each other, as meant: the machines take and give these, the wire carries them.
+
+use crate::identity::Signature;
+use crate::log::Position;
+use privacy::GridVector;
+use privacy::noise::Digest;
+use serde::{Deserialize, Serialize};
+
+/// One attempt at the answer of one round, within a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Try {
+    /// Round, from 0.
+    pub round: u64,
+    /// Counts the asks of one site in one round, from 0.
+    pub attempt: u64,
+}
+
+/// A site's answer, as its gate let it through.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Update {
+    /// Which attempt at which round.
+    pub at: Try,
+    /// Digest of the question that it answers.
+    pub question: Digest,
+    /// The answer.
+    pub answer: GridVector,
+    /// Where its charge is in the site's log.
+    pub position: Position,
+}
+
+/// Why a site does not answer: one of a fixed list, never a text, and never a function of its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reason {
+    /// Its budget covers no more answers.
+    Spent,
+    /// The question, the terms or the manifest are not what it signed.
+    Refused,
+    /// It went down after the charge: this attempt will never be answered.
+    Lapsed,
+    /// Its own log is behind what the server has countersigned, or the server behaves wrongly: it has stopped.
+    Stopped,
+}
+
+impl Reason {
+    /// All, in the order of their numbers on the wire, from 1.
+    pub const ALL: [Self; 4] = [Self::Spent, Self::Refused, Self::Lapsed, Self::Stopped];
+}
+
+/// Why the server refuses a message: one of a fixed list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refusal {
+    /// No such run is under way.
+    NoRun,
+    /// The message is bound to another manifest.
+    OtherManifest,
+    /// The sender is no member of the run, or was revoked.
+    NotAMember,
+    /// The answer has another shape or grid than was agreed.
+    Shape,
+    /// No such question was asked of this site.
+    NotAsked,
+    /// Another answer to the same attempt was accepted before: two copies of the site are alive. It is frozen.
+    Conflict,
+    /// The site is frozen until an operator has looked into it.
+    Frozen,
+    /// A signature does not fit.
+    Signature,
+    /// The message cannot be understood.
+    Malformed,
+    /// The server cannot keep anything just now; the same bytes may be sent again.
+    Unavailable,
+}
+
+impl Refusal {
+    /// All, in the order of their numbers on the wire, from 1.
+    pub const ALL: [Self; 10] = [
+        Self::NoRun,
+        Self::OtherManifest,
+        Self::NotAMember,
+        Self::Shape,
+        Self::NotAsked,
+        Self::Conflict,
+        Self::Frozen,
+        Self::Signature,
+        Self::Malformed,
+        Self::Unavailable,
+    ];
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// All rounds were made.
+    Complete,
+    /// No site's budget covers another answer.
+    Spent,
+    /// Too few sites are left for the agreed quorum.
+    QuorumLost,
+    /// The optimisation diverged, or an answer could not be folded.
+    Failed,
+}
+
+impl Outcome {
+    /// All, in the order of their numbers on the wire, from 1.
+    pub const ALL: [Self; 4] = [Self::Complete, Self::Spent, Self::QuorumLost, Self::Failed];
+}
+
+/// A site or a node speaks to the server.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// What is there for me?
+    Attend {
+        /// The end of the sender's log; none of a node.
+        position: Option<Position>,
+        /// Milliseconds for which the reply may be held back.
+        wait: u32,
+        /// The sender has seen the signatures of all.
+        begun: bool,
+        /// Its answer that has no receipt yet.
+        unsettled: Option<Try>,
+        /// The number of the last letter that it has read.
+        mail: u64,
+    },
+    /// The manifest is signed.
+    Agree {
+        /// Over the manifest.
+        signature: Signature,
+    },
+    /// No answer.
+    Decline {
+        /// To which attempt.
+        at: Try,
+        /// Why.
+        reason: Reason,
+    },
+    /// An answer.
+    Update(Update),
+    /// To be carried to nodes and clients of a secure sum.
+    Letters(Vec<Letter>),
+    /// All shares of the sender's answer are held.
+    Contributed {
+        /// To which attempt.
+        at: Try,
+        /// Digest of the question.
+        question: Digest,
+        /// Where its charge is in the site's log.
+        position: Position,
+    },
+    /// How a node stands in an attempt at a sum.
+    Standing {
+        /// Which attempt.
+        at: Try,
+        /// How it stands.
+        state: NodeState,
+    },
+    /// A new certificate, please.
+    Renew {
+        /// A certificate signing request.
+        request: Vec<u8>,
+    },
+}
+
+/// The server speaks to a site or a node.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Instruction {
+    /// Look at this manifest and sign it.
+    Propose {
+        /// Its canonical bytes.
+        manifest: Vec<u8>,
+    },
+    /// All have signed.
+    Begin {
+        /// Of sites, nodes and server, in the order of the manifest.
+        signatures: Vec<Signature>,
+    },
+    /// Answer this.
+    Ask {
+        /// Which attempt at which round.
+        at: Try,
+        /// The algorithm's question, in canonical bytes.
+        query: Vec<u8>,
+    },
+    /// What became of an answer.
+    Receipt {
+        /// Of which attempt.
+        at: Try,
+        /// What is in the total of it; none if it came too late.
+        applied: Option<Vec<u8>>,
+    },
+    /// The answer is durable; a receipt follows when the round is folded.
+    Held {
+        /// Of which attempt.
+        at: Try,
+    },
+    /// Refused, and nothing changed.
+    Refuse(Refusal),
+    /// Nothing to do now.
+    Rest,
+    /// The run is over.
+    Finished(Outcome),
+    /// A node's part in an attempt at a sum.
+    Session {
+        /// Which attempt at which round.
+        at: Try,
+        /// The question that the sum is about.
+        query: Vec<u8>,
+        /// No more contributions are awaited.
+        close: bool,
+    },
+    /// Letters of a secure sum, with their numbers.
+    Mail(Vec<(u64, Letter)>),
+    /// A new certificate.
+    Certificate {
+        /// PEM.
+        chain: String,
+    },
+}
+
+/// A party of a run, by its number in the manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Member {
+    /// A site.
+    Site(usize),
+    /// A compute node.
+    Node(u32),
+    /// The server.
+    Server,
+}
+
+/// A message of a secure sum on its way, which only its receiver can read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Letter {
+    /// Who wrote it.
+    pub from: Member,
+    /// For whom.
+    pub to: Member,
+    /// Which attempt at which sum.
+    pub at: Try,
+    /// Digest of the question that the sum is about.
+    pub question: Digest,
+    /// The encapsulated key; empty where there is nothing to hide.
+    pub key: Vec<u8>,
+    /// The message, encrypted if there is a key.
+    pub sealed: Vec<u8>,
+    /// Of the sender, over all of the above and the manifest.
+    pub signature: Signature,
+}
+
+/// How a node stands in an attempt at a sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NodeState {
+    /// It has published its part, or found that it had.
+    Published,
+    /// The attempt is over for it, and opens nothing.
+    Failed,
+}
+
+impl NodeState {
+    /// All, in the order of their numbers on the wire, from 1.
+    pub const ALL: [Self; 2] = [Self::Published, Self::Failed];
+}

@@ -1,0 +1,137 @@
+//! What a server keeps: runs with their answers, and who was invited, enrolled and revoked. One trait, two databases.
+
+use crate::coordinator::{Accepted, Change, Fold, Header, Saved};
+use crate::identity::{PartyName, PublicKey, Role};
+use crate::log::{Position, RunId};
+use privacy::noise::Digest;
+
+/// Why something could not be kept or found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else has committed in between: load again, and try again. Nothing was kept.
+    #[error("the run has moved on to version {found}, expected {expected}")]
+    Stale {
+        /// Its version now.
+        found: u64,
+        /// The version that the commit was for.
+        expected: u64,
+    },
+    /// No such run.
+    #[error("there is no such run")]
+    NoRun,
+    /// A run of this name is there.
+    #[error("the run is there already")]
+    Exists,
+    /// The database failed. Whether the commit was kept is unknown: load again.
+    #[error("the store failed: {why}")]
+    Failed {
+        /// What it said.
+        why: String,
+    },
+    /// Kept by another version of the program, or damaged.
+    #[error("the store cannot be read: {why}")]
+    Unreadable {
+        /// What was found.
+        why: String,
+    },
+    /// Another process has this store.
+    #[error("{why}")]
+    Locked {
+        /// Who, as far as is known.
+        why: String,
+    },
+}
+
+/// A run, as a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// The run.
+    pub run: RunId,
+    /// The manifest, in canonical bytes.
+    pub manifest: Vec<u8>,
+    /// When it was made, in seconds since 1970.
+    pub created: u64,
+}
+
+/// What was accepted and folded, in order: the state can be made again from it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct History {
+    /// Answers, in the order in which they were accepted.
+    pub accepted: Vec<Accepted>,
+    /// Folds, by their numbers.
+    pub folds: Vec<Fold>,
+}
+
+/// An invitation to become a party.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InviteRow {
+    /// SHA-256 of the secret; the secret itself is kept nowhere.
+    pub secret: Digest,
+    /// Whom it is for.
+    pub role: Role,
+    /// Under which name.
+    pub name: PartyName,
+    /// Until when it is good, in seconds since 1970.
+    pub expires: u64,
+}
+
+/// What came of an attempt to use an invitation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Redeemed {
+    /// It is good, for this request and no other from now on; the same request may come again.
+    Good(InviteRow),
+    /// There is none with this secret.
+    Unknown,
+    /// Its time is over.
+    Expired,
+    /// It was used for another request.
+    Used,
+}
+
+/// A party that has a certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartyRow {
+    /// Its role.
+    pub role: Role,
+    /// Its name.
+    pub name: PartyName,
+    /// Its key.
+    pub key: PublicKey,
+    /// A node's key for shares.
+    pub sealing: Option<[u8; 32]>,
+    /// When its certificate ends, in seconds since 1970.
+    pub expires: u64,
+    /// When it was revoked, in seconds since 1970.
+    pub revoked: Option<u64>,
+}
+
+/// A server's database. Every call is one transaction; when one returns without an error, what it wrote is durable.
+///
+/// Any number of servers may share a store. The version of a run is their fence: a commit is for the version that its
+/// server has loaded, and is refused if another was kept in between.
+pub trait Store: Send + Sync {
+    /// Keeps a new run, at version `saved.version`.
+    fn create(&self, row: &RunRow, saved: &Saved) -> Result<(), StoreError>;
+    /// All runs, newest first.
+    fn runs(&self) -> Result<Vec<RunRow>, StoreError>;
+    /// The version of a run.
+    fn version(&self, run: &RunId) -> Result<u64, StoreError>;
+    /// A run as it was kept last: one consistent view.
+    fn load(&self, run: &RunId) -> Result<Saved, StoreError>;
+    /// Keeps a change and the header after it, all or nothing, and gives the new version.
+    fn commit(&self, run: &RunId, version: u64, header: &Header, change: &Change) -> Result<u64, StoreError>;
+    /// What was accepted and folded.
+    fn history(&self, run: &RunId) -> Result<History, StoreError>;
+    /// The last place of a party's log that was seen in any run.
+    fn head(&self, key: &PublicKey) -> Result<Option<Position>, StoreError>;
+    /// Keeps an invitation.
+    fn invite(&self, invite: &InviteRow) -> Result<(), StoreError>;
+    /// Uses an invitation for a request, at this time.
+    fn redeem(&self, secret: &Digest, request: &Digest, now: u64) -> Result<Redeemed, StoreError>;
+    /// Keeps a party in the place of one of the same role and name. One that was revoked stays revoked under its old key.
+    fn enrol(&self, party: &PartyRow) -> Result<(), StoreError>;
+    /// All parties, by role and name.
+    fn parties(&self) -> Result<Vec<PartyRow>, StoreError>;
+    /// Revokes a party; false if there is none, or it was revoked before.
+    fn revoke(&self, role: Role, name: &PartyName, now: u64) -> Result<bool, StoreError>;
+}

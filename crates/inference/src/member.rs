@@ -1,0 +1,171 @@
+//! A member of a federation, whoever drives it: its own ledger, what it remembers, and how it comes to an answer.
+
+use crate::algorithm::Protocol;
+use crate::client::Summing;
+use crate::settings::SecureNoise;
+use crate::{Opening, RunError, Seat, Shard, Stage, Terms};
+use privacy::noise::NoiseContext;
+use privacy::{
+    BarkerGate, ChargeReceipt, CuratorGate, Event, Gate, Keeping, Ledger, LocalGate, Mechanism, OpenGate, Outgoing,
+    PrivacyError, Sampling, ShareGate,
+};
+
+/// Where a member's charges are kept and its gates come from: a simulation's, or an agent's.
+pub trait Desk {
+    /// How well charges are kept.
+    type Kept: Keeping;
+
+    /// Charges the event: it is kept, as well as this desk keeps anything, before the receipt is given.
+    fn charge(&mut self, ledger: &mut Ledger, event: &Event) -> Result<ChargeReceipt<Self::Kept>, PrivacyError>;
+
+    /// The gate for one answer.
+    fn gate(
+        &mut self,
+        terms: &Terms,
+        receipt: ChargeReceipt<Self::Kept>,
+        context: &NoiseContext,
+    ) -> Result<Box<dyn Gate>, PrivacyError>;
+}
+
+/// One member: all that it knows but its rows, which it is shown for each answer.
+#[derive(Debug)]
+pub struct Member {
+    index: usize,
+    opening: Option<Opening>,
+    terms: Terms,
+    ledger: Ledger,
+    memory: Vec<u8>,
+    draft: Option<Vec<u8>>,
+}
+
+impl Member {
+    /// A member with its ledger, which remembers nothing yet.
+    pub fn new(index: usize, terms: Terms, ledger: Ledger) -> Self {
+        Self { index, opening: None, terms, ledger, memory: Vec::new(), draft: None }
+    }
+
+    /// The same member, with other terms for its first answers.
+    #[must_use]
+    pub fn with_opening(self, opening: Option<Opening>) -> Self {
+        Self { opening, ..self }
+    }
+
+    /// The same member, with what it had kept of memory and draft.
+    #[must_use]
+    pub fn remembering(self, memory: Vec<u8>, draft: Option<Vec<u8>>) -> Self {
+        Self { memory, draft, ..self }
+    }
+
+    /// Its number.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Whether its budget covers another answer, or the answer to this question is free.
+    pub fn can_answer(&self, protocol: &dyn Protocol, query: &[u8], shard: &Shard) -> Result<bool, RunError> {
+        let seat = Seat { index: self.index, shard, terms: self.terms_for(protocol, query)? };
+        let covered = self.ledger.fits(&seat.terms.event)? >= seat.terms.event.steps().get();
+        Ok(covered || protocol.answer_from_memory(query, self.remembered(), &seat)?.is_some())
+    }
+
+    /// Checks, and answers from memory, which is free; or charges, opens the gate, answers.
+    ///
+    /// What is wrong with the question or the terms is found before the charge, which leaves the ledger as it was. What
+    /// was charged stays charged, whatever happens then.
+    pub fn answer<D: Desk>(
+        &mut self,
+        protocol: &dyn Protocol,
+        query: &[u8],
+        shard: &Shard,
+        summing: Summing,
+        context: &NoiseContext,
+        desk: &mut D,
+    ) -> Result<Outgoing, RunError> {
+        let terms = self.terms_for(protocol, query)?.clone();
+        let seat = Seat { index: self.index, shard, terms: &terms };
+        protocol.check(query, self.remembered(), &seat)?;
+        let (outgoing, draft) = match protocol.answer_from_memory(query, self.remembered(), &seat)? {
+            Some(answer) => answer,
+            None => {
+                check_gate(&seat, summing)?;
+                let receipt = desk.charge(&mut self.ledger, &terms.event)?;
+                let mut gate = desk.gate(&terms, receipt, context)?;
+                protocol.answer(query, self.remembered(), &seat, gate.as_mut())?
+            }
+        };
+        self.draft = Some(draft);
+        Ok(outgoing)
+    }
+
+    /// Remembers what the server says it applied. A second receipt for the same answer changes nothing, and neither does
+    /// one that is refused: draft and memory stay for the right one.
+    pub fn settle(&mut self, protocol: &dyn Protocol, applied: &[u8]) -> Result<(), RunError> {
+        if let Some(draft) = &self.draft {
+            self.memory = protocol.settle(draft, applied)?;
+            self.draft = None;
+        }
+        Ok(())
+    }
+
+    /// What it remembers, in canonical bytes. Stays at the site.
+    pub fn memory(&self) -> &[u8] {
+        &self.memory
+    }
+
+    /// What it will remember of its last answer if the server keeps it. Stays at the site.
+    pub fn draft(&self) -> Option<&[u8]> {
+        self.draft.as_deref()
+    }
+
+    /// What it answers from: its memory, or the draft of an answer of which it was never told that it arrived. Nothing
+    /// of what was sent is applied in a draft, but what was released for it is not lost.
+    fn remembered(&self) -> &[u8] {
+        self.draft.as_deref().unwrap_or(&self.memory)
+    }
+
+    /// What the answer to a question is charged as: the question says it, or the ledger by the answers that there were.
+    pub fn terms_for(&self, protocol: &dyn Protocol, query: &[u8]) -> Result<&Terms, RunError> {
+        let Some(opening) = &self.opening else { return Ok(&self.terms) };
+        let early = (self.ledger.events().len() as u64) < opening.answers;
+        Ok(match protocol.stage(query)? {
+            Some(Stage::Opening) => &opening.terms,
+            None if early => &opening.terms,
+            Some(Stage::Main) | None => &self.terms,
+        })
+    }
+
+    /// Its account.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// What was agreed for it, after its opening if it has one.
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+}
+
+/// Whether a gate can be opened on the agreed terms, and the rows are as many as fixed batches are drawn from.
+fn check_gate(seat: &Seat<'_>, summing: Summing) -> Result<(), PrivacyError> {
+    let Terms { event, shape, .. } = seat.terms;
+    match summing {
+        _ if *event.mechanism() == Mechanism::Open => OpenGate::check(event)?,
+        Summing::Nobody if is_test(event) => BarkerGate::check(event, shape)?,
+        Summing::Nobody => LocalGate::check(event, shape)?,
+        Summing::Curator | Summing::Secure { noise: SecureNoise::Nodes, .. } => CuratorGate::check(event, shape)?,
+        Summing::Secure { cohort, noise: SecureNoise::Clients(_), .. } => ShareGate::check(event, shape, &cohort)?,
+    }
+    match *event.sampling() {
+        // Fixed batches go with substitution, under which the number of rows is public.
+        Sampling::WithoutReplacement { of, .. } if of != seat.shard.len() as u64 => Err(PrivacyError::Shape {
+            found: format!("{} rows", seat.shard.len()),
+            expected: format!("the {of} rows of the declared sampling"),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether noise makes up the spread of a batch.
+pub(crate) fn is_test(event: &Event) -> bool {
+    matches!(event.mechanism(), Mechanism::BarkerTest { .. })
+}
