@@ -4,8 +4,10 @@
 pub mod agent;
 pub mod coordinator;
 pub mod identity;
+pub mod letter;
 pub mod log;
 pub mod manifest;
 pub mod message;
+pub mod node;
 pub mod store;
 pub mod wire;

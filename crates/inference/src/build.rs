@@ -49,6 +49,19 @@ pub struct Built {
     pub plan: MethodPlan,
 }
 
+impl Built {
+    /// On what terms the answers to a question are summed, where all clients have the same and only sums are opened. None
+    /// where they do not follow from the question: a party that sees no ledger could not tell.
+    pub fn sum_terms(&self, query: &[u8]) -> Result<Option<&Terms>, RunError> {
+        let Some(Some(opening)) = self.openings.first() else { return Ok(self.terms.first()) };
+        Ok(match self.protocol.stage(query)? {
+            Some(Stage::Opening) => Some(&opening.terms),
+            Some(Stage::Main) => self.terms.first(),
+            None => None,
+        })
+    }
+}
+
 /// Builds a method for clients with these declared numbers of rows, on a model of `width` shared inputs. The seed is that of
 /// public coins, where the method throws any.
 pub fn build(

@@ -7,6 +7,7 @@ use crate::settings::SecureNoise;
 use crate::{Opening, RunError, Shard, Terms};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::record::Tape;
+use privacy::secure_sum::{Assembly, SumNoise};
 use privacy::{
     BarkerGate, ChargeReceipt, Cohort, CuratorGate, Event, Gate, Grant, InMemory, Ledger, LocalGate, Mechanism,
     MemoryJournal, OpenGate, Outgoing, PrivacyError, ShareGate,
@@ -31,6 +32,16 @@ pub enum Summing {
 }
 
 impl Summing {
+    /// The terms of a secure sum of answers on these terms; none where answers are not sealed, or a curator adds them up.
+    pub fn assembly(&self, terms: &Terms) -> Result<Option<Assembly>, PrivacyError> {
+        let Self::Secure { cohort, nodes, noise } = *self else { return Ok(None) };
+        let noise = match noise {
+            SecureNoise::Nodes => SumNoise::Nodes,
+            SecureNoise::Clients(_) => SumNoise::Clients,
+        };
+        Assembly::new(cohort, nodes, noise, &terms.event, terms.shape).map(Some)
+    }
+
     /// The variance of the noise in a sum of so many contributions, in units of what the event promises.
     pub fn times(&self, contributions: usize) -> f64 {
         match self {

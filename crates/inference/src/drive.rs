@@ -4,12 +4,12 @@ use crate::algorithm::{Answers, Natural, Protocol};
 use crate::client::{Client, Summing, Workshop};
 use crate::message::{Ask, Delivery, Link, Receipt};
 use crate::plan::seed_bytes;
-use crate::settings::{Schedule, SecureNoise};
+use crate::settings::Schedule;
 use crate::{RunError, Terms};
 use chacha20::ChaCha20Rng;
 use privacy::noise::NoiseContext;
 use privacy::noise::Seeded;
-use privacy::secure_sum::{Assembly, SecureSum, SumNoise};
+use privacy::secure_sum::SecureSum;
 use privacy::{Curator, GridVector, Outgoing};
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
@@ -214,18 +214,13 @@ impl<'a> Drive<'a> {
         };
         self.bytes += (8 * dimension + seeds) * sealed.len() as u64;
         let source = &mut Seeded::new(self.workshop.seed);
-        let total = match self.workshop.summing {
-            Summing::Secure { cohort, nodes, noise } => {
-                let noise = match noise {
-                    SecureNoise::Nodes => SumNoise::Nodes,
-                    SecureNoise::Clients(_) => SumNoise::Clients,
-                };
-                let assembly = Assembly::new(cohort, nodes, noise, &terms.event, terms.shape)?;
+        let total = match self.workshop.summing.assembly(terms)? {
+            Some(assembly) => {
                 let mut sum = SecureSum::new(&assembly, &context, source, tape)?;
                 sealed.into_iter().try_for_each(|one| sum.add(one))?;
                 sum.open()?
             }
-            Summing::Curator | Summing::Nobody => {
+            None => {
                 let mut curator = Curator::new(&terms.event, terms.shape, source, &context, tape)?;
                 sealed.into_iter().try_for_each(|one| curator.add(one))?;
                 curator.open()

@@ -7,7 +7,7 @@ mod sums;
 
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::secure_sum::{
-    Body, Contributor, Effect, Message, Node, NodeRecord, Opener, Party, Progress, Session, SumError,
+    Body, Contributor, Effect, Members, Message, Node, NodeRecord, Opener, Party, Progress, Session, SumError,
 };
 use privacy::{Assembly, Cohort, PrivacyError, SumNoise};
 use std::collections::{BTreeSet, VecDeque};
@@ -255,7 +255,8 @@ fn after_an_abort_every_message_meets_the_reason_of_it() {
     let mut partials: Vec<_> = honest.nodes.iter().flat_map(|node| letters(node.unconfirmed())).collect();
     partials.retain(|(to, _)| *to == Party::Opener);
     let Body::Partial(second) = &mut partials[1].1.body else { panic!("a partial sum") };
-    second.contributors = 4;
+    second.set = Members::none(5);
+    (0..4).for_each(|client| assert!(second.set.insert(client)));
     honest.deliver(partials, |_, _| false);
     let reason = SumError::Disagreement { node: 0, other: 1 };
     assert_eq!((honest.errors, honest.opened.len()), (vec![reason.clone(), reason], 0));

@@ -8,6 +8,7 @@
 //! the log it must be dropped, and another be resumed from what the disk holds.
 
 mod desk;
+mod giving;
 mod resume;
 
 pub use resume::Opening;
@@ -18,7 +19,9 @@ use crate::manifest::{Manifest, Programme};
 use crate::message::{Instruction, Outcome, Reason, Refusal, Request, Try, Update};
 use crate::wire::{self, Sender};
 use desk::SiteDesk;
-use inference::{Member, Shard};
+use giving::Giving;
+use inference::{Member, Shard, Summing};
+use privacy::GridVector;
 use privacy::noise::{Digest, NoiseContext, OsKeyed};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
@@ -37,6 +40,10 @@ pub struct Agent<D: Disk> {
     member: Member,
     /// The answer that was sent, or is to be, and has no receipt yet: these bytes and no others.
     outbox: Option<(Try, Vec<u8>)>,
+    /// The shares of a sum that are under way. They are nowhere kept: who goes down has dropped out of the attempt.
+    giving: Option<Giving>,
+    /// The number of the last letter that was read.
+    mail: u64,
     /// The last attempt that was begun.
     last: Option<Try>,
     stopped: Option<Stop>,
@@ -84,12 +91,17 @@ impl<D: Disk> Agent<D> {
     /// What a poll says of this agent.
     pub fn attend(&self, wait: u32) -> Request {
         let unsettled = self.outbox.as_ref().map(|(at, _)| *at);
-        Request::Attend { position: Some(self.log.head()), wait, begun: true, unsettled, mail: 0 }
+        Request::Attend { position: Some(self.log.head()), wait, begun: true, unsettled, mail: self.mail }
     }
 
-    /// What is to be sent now without being asked: an answer that has no receipt.
-    pub fn unsettled(&self) -> Option<Vec<u8>> {
-        self.outbox.as_ref().map(|(_, bytes)| bytes.clone())
+    /// What is to be sent again after a silence or a new connection: an answer that has no receipt, or shares that are not
+    /// known to be held. These bytes and no others.
+    pub fn again(&self) -> Vec<Vec<u8>> {
+        match (&self.outbox, &self.giving) {
+            (Some((_, bytes)), _) => vec![bytes.clone()],
+            (None, Some(giving)) => giving.again(self),
+            (None, None) => Vec::new(),
+        }
     }
 
     /// Compares what the server has seen of this log with the log: one that was restored from an old copy stops here,
@@ -103,40 +115,47 @@ impl<D: Disk> Agent<D> {
     }
 
     /// Takes an instruction, and gives the signed bytes that are to be sent.
-    pub fn handle(&mut self, instruction: &Instruction) -> Result<Option<Vec<u8>>, LogError> {
+    pub fn handle(&mut self, instruction: &Instruction) -> Result<Vec<Vec<u8>>, LogError> {
         match instruction {
             Instruction::Ask { at, query } => self.ask(*at, query),
-            Instruction::Receipt { at, applied } => self.settle(*at, applied.as_deref()).map(|()| None),
-            Instruction::Finished(outcome) => self.finish(*outcome).map(|()| None),
+            Instruction::Mail(mail) => self.read(mail),
+            Instruction::Receipt { at, applied } => self.settle(*at, applied.as_deref()).map(|()| Vec::new()),
+            Instruction::Finished(outcome) => self.finish(*outcome).map(|()| Vec::new()),
             Instruction::Refuse(refusal @ (Refusal::Conflict | Refusal::Frozen | Refusal::NotAMember)) => {
                 self.stopped = Some(Stop::Refused(*refusal));
-                Ok(None)
+                Ok(Vec::new())
             }
             // The server does not know the question that was answered: the answer will never be of use.
-            Instruction::Refuse(Refusal::NotAsked | Refusal::Shape) => self.lapse().map(|()| None),
-            _ => Ok(None),
+            Instruction::Refuse(Refusal::NotAsked | Refusal::Shape) => self.lapse().map(|()| Vec::new()),
+            _ => Ok(Vec::new()),
         }
     }
 
-    fn ask(&mut self, at: Try, query: &[u8]) -> Result<Option<Vec<u8>>, LogError> {
-        if self.stopped.is_some() {
+    fn ask(&mut self, at: Try, query: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
+        if self.stopped.is_some() || self.finished.is_some() {
             return Ok(self.decline(at, Reason::Stopped));
         }
-        if let Some((_, bytes)) = &self.outbox {
-            return Ok(Some(bytes.clone()));
+        if self.outbox.is_some() || self.giving.as_ref().is_some_and(|giving| giving.at() == at) {
+            return Ok(self.again());
         }
         if self.last.is_some_and(|last| at <= last) {
             return Ok(self.decline(at, Reason::Lapsed));
         }
+        if at.round >= self.manifest.pace.rounds {
+            return Ok(self.decline(at, Reason::Refused));
+        }
         match self.member.can_answer(self.programme.built.protocol.as_ref(), query, &self.shard) {
-            Ok(true) => self.answer(at, query),
+            Ok(true) => {
+                self.lapse()?;
+                self.answer(at, query)
+            }
             Ok(false) => Ok(self.decline(at, Reason::Spent)),
             Err(_) => Ok(self.decline(at, Reason::Refused)),
         }
     }
 
     /// Charge, durable; noise key; answer; outbox, durable; send.
-    fn answer(&mut self, at: Try, query: &[u8]) -> Result<Option<Vec<u8>>, LogError> {
+    fn answer(&mut self, at: Try, query: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
         let (turn, question) = (self.turn(at), Sha256::digest(query).into());
         let context = NoiseContext {
             run: turn.run,
@@ -155,15 +174,33 @@ impl<D: Disk> Agent<D> {
             return Err(error);
         }
         let charged = self.member.ledger().length() > before;
-        let answer = match answered.and_then(|outgoing| Ok(outgoing.released()?.into_inner())) {
-            Ok(answer) => answer,
-            Err(_) if !charged => return Ok(self.decline(at, Reason::Refused)),
-            Err(_) => {
-                self.last = Some(at);
-                self.log.append(&lapsed(turn))?;
-                return Ok(self.decline(at, Reason::Lapsed));
-            }
-        };
+        match answered {
+            Err(_) if !charged => Ok(self.decline(at, Reason::Refused)),
+            Err(_) => self.burn(at),
+            Ok(outgoing) if summing == Summing::Nobody => match outgoing.released() {
+                Ok(answer) => self.keep_answer(at, question, answer.into_inner(), charged),
+                Err(_) => self.burn(at),
+            },
+            Ok(outgoing) => self.give(at, query, outgoing, &context),
+        }
+    }
+
+    /// The attempt will never be answered. What was charged stays charged.
+    fn burn(&mut self, at: Try) -> Result<Vec<Vec<u8>>, LogError> {
+        self.last = Some(at);
+        self.log.append(&Entry::Lapsed { turn: self.turn(at) })?;
+        Ok(self.decline(at, Reason::Lapsed))
+    }
+
+    /// An answer that its gate let through goes into the outbox, and is sent from there.
+    fn keep_answer(
+        &mut self,
+        at: Try,
+        question: Digest,
+        answer: GridVector,
+        charged: bool,
+    ) -> Result<Vec<Vec<u8>>, LogError> {
+        let turn = self.turn(at);
         if !charged {
             self.log.append(&Entry::Free { turn })?;
         }
@@ -173,7 +210,7 @@ impl<D: Disk> Agent<D> {
         self.log.append(&Entry::Outbox { turn, bytes: bytes.clone() })?;
         self.last = Some(at);
         self.outbox = Some((at, bytes.clone()));
-        Ok(Some(bytes))
+        Ok(vec![bytes])
     }
 
     /// The server says what it applied: the memory follows, and the answer is settled.
@@ -194,8 +231,9 @@ impl<D: Disk> Agent<D> {
 
     /// The answer will never be in the total. What was charged stays charged, and its draft is remembered.
     fn lapse(&mut self) -> Result<(), LogError> {
-        if let Some((at, _)) = self.outbox.take() {
-            self.log.append(&lapsed(self.turn(at)))?;
+        let unheld = self.giving.take().and_then(|giving| giving.unheld());
+        if let Some(at) = self.outbox.take().map(|(at, _)| at).or(unheld) {
+            self.log.append(&Entry::Lapsed { turn: self.turn(at) })?;
         }
         Ok(())
     }
@@ -219,8 +257,8 @@ impl<D: Disk> Agent<D> {
         self.log.keep(&Vault { run, sequence, memory, draft })
     }
 
-    fn decline(&self, at: Try, reason: Reason) -> Option<Vec<u8>> {
-        Some(self.sign(&Request::Decline { at, reason }))
+    fn decline(&self, at: Try, reason: Reason) -> Vec<Vec<u8>> {
+        vec![self.sign(&Request::Decline { at, reason })]
     }
 
     /// Signed bytes of a request of this agent.
@@ -260,8 +298,4 @@ impl<D: Disk> Agent<D> {
     pub fn into_log(self) -> Log<D> {
         self.log
     }
-}
-
-fn lapsed(turn: Turn) -> Entry {
-    Entry::Lapsed { turn }
 }

@@ -66,6 +66,8 @@ impl<D: Disk> Agent<D> {
             log,
             member,
             outbox: past.outbox,
+            giving: None,
+            mail: 0,
             last: past.last,
             stopped: None,
             finished: None,
@@ -88,7 +90,7 @@ impl<D: Disk> Agent<D> {
             self.keep_memory(None)?;
         }
         if let Some(at) = burnt {
-            self.log.append(&super::lapsed(self.turn(at)))?;
+            self.log.append(&Entry::Lapsed { turn: self.turn(at) })?;
         }
         Ok(())
     }

@@ -27,6 +27,10 @@ pub struct Header {
     pub server: Signature,
     /// The attempt at the sum of this round, where only sums are opened.
     pub session: u64,
+    /// Whether nodes are told that no more contributions are awaited.
+    pub closing: bool,
+    /// How many letters were posted: their numbers.
+    pub letters: u64,
 }
 
 /// Where a run is.

@@ -8,11 +8,13 @@
 mod change;
 mod header;
 mod rounds;
+mod sums;
 
 pub use change::{Accepted, Change, Fold, Folded, Kept};
 pub use header::{Asked, Header, Phase, Seat, SeatStanding};
 
-use crate::identity::Signature;
+use crate::identity::{IdentityKey, Signature};
+use crate::log::Position;
 use crate::manifest::{self, Manifest, Programme};
 use crate::message::{Instruction, Letter, Member, Outcome, Reason, Refusal, Request, Try, Update};
 use header::Belongs;
@@ -54,6 +56,8 @@ pub struct Coordinator {
     query: Vec<u8>,
     waiting: BTreeMap<usize, Update>,
     receipts: BTreeMap<usize, Kept>,
+    mail: BTreeMap<u64, Letter>,
+    key: Arc<IdentityKey>,
     /// When this round began, by the clock of this process: after a restart a round has its whole time again.
     since: Option<u64>,
 }
@@ -78,32 +82,37 @@ impl Step {
 }
 
 impl Coordinator {
-    /// A new run, before anybody but the server has signed. It is to be kept before anybody hears of it.
+    /// A new run, before anybody but the server has signed. It is to be kept before anybody hears of it. `seen` are the last
+    /// places of the sites' logs that were seen in any run.
     pub fn new(
         manifest: Arc<Manifest>,
         programme: Arc<Programme>,
-        server: Signature,
+        key: Arc<IdentityKey>,
+        seen: Vec<Option<Position>>,
     ) -> Result<(Self, Saved), inference::RunError> {
+        let server = key.sign(manifest::DOMAIN, &manifest.digest());
         let header = Header {
             phase: Phase::Signing,
             round: 0,
             folds: 0,
             arrivals: 0,
             turn: 0,
-            seats: vec![Seat::default(); manifest.sites.len()],
+            seats: seen.into_iter().map(|seen| Seat { seen, ..Seat::default() }).collect(),
             nodes: vec![None; manifest.nodes.len()],
             server,
             session: 0,
+            closing: false,
+            letters: 0,
         };
         let state = programme.built.protocol.start()?;
         let query = programme.built.protocol.ask(&state)?;
         let saved =
             Saved { version: 0, header, state, query, waiting: Vec::new(), receipts: Vec::new(), letters: Vec::new() };
-        Ok((Self::load(manifest, programme, saved.clone()), saved))
+        Ok((Self::load(manifest, programme, key, saved.clone()), saved))
     }
 
     /// The run as it was kept.
-    pub fn load(manifest: Arc<Manifest>, programme: Arc<Programme>, saved: Saved) -> Self {
+    pub fn load(manifest: Arc<Manifest>, programme: Arc<Programme>, key: Arc<IdentityKey>, saved: Saved) -> Self {
         Self {
             digest: manifest.digest(),
             manifest,
@@ -113,35 +122,73 @@ impl Coordinator {
             query: saved.query,
             waiting: saved.waiting.into_iter().collect(),
             receipts: saved.receipts.into_iter().map(|kept| (kept.site, kept)).collect(),
+            mail: saved.letters.into_iter().collect(),
+            key,
             since: None,
         }
     }
 
-    /// Takes a request of a site whose certificate and signature were checked. `digest` is that of the signed bytes.
-    pub fn handle(&mut self, site: usize, request: &Request, digest: Digest) -> Step {
+    /// Takes a request of a member whose certificate and signature were checked. `digest` is that of the signed content.
+    pub fn handle(&mut self, member: Member, request: &Request, digest: Digest) -> Step {
+        match member {
+            Member::Site(site) => self.handle_site(site, request, digest),
+            Member::Node(node) => self.handle_node(node, request),
+            Member::Server => Step::refusing(Refusal::Malformed),
+        }
+    }
+
+    fn handle_site(&mut self, site: usize, request: &Request, digest: Digest) -> Step {
         let Some(seat) = self.header.seats.get(site) else { return Step::refusing(Refusal::NotAMember) };
         if seat.standing == SeatStanding::Frozen {
             return Step::refusing(Refusal::Frozen);
         }
+        let summing = self.is_summing();
         match request {
-            Request::Attend { begun, unsettled, .. } => {
-                let change = self.renew_question(site);
-                Step { change, reply: self.instruct(site, *begun, *unsettled) }
+            Request::Attend { begun, unsettled, mail, .. } => {
+                let mut change = self.renew_question(site);
+                change.merge(self.delivered(Member::Site(site), *mail));
+                Step { change, reply: self.instruct(Member::Site(site), *begun, *unsettled, *mail) }
             }
             Request::Agree { signature } => self.sign(Member::Site(site), signature),
             Request::Decline { at, reason } => self.decline(site, *at, *reason),
-            Request::Update(update) => self.accept(site, update, digest),
+            Request::Update(update) if !summing => self.accept(site, update, digest),
+            Request::Letters(letters) if summing => self.post(Member::Site(site), letters),
+            Request::Contributed { at, question, position } if summing => {
+                self.contributed(site, *at, question, *position, digest)
+            }
             _ => Step::refusing(Refusal::Malformed),
         }
     }
 
-    /// What a site is to do, as far as what is kept says.
-    pub fn instruct(&self, site: usize, begun: bool, unsettled: Option<Try>) -> Vec<Instruction> {
-        let Some(seat) = self.header.seats.get(site) else { return vec![Instruction::Refuse(Refusal::NotAMember)] };
+    fn handle_node(&mut self, node: u32, request: &Request) -> Step {
+        if self.manifest.nodes.get(node as usize).is_none() {
+            return Step::refusing(Refusal::NotAMember);
+        }
+        match request {
+            Request::Attend { begun, mail, .. } => {
+                let change = self.delivered(Member::Node(node), *mail);
+                Step { change, reply: self.instruct(Member::Node(node), *begun, None, *mail) }
+            }
+            Request::Agree { signature } => self.sign(Member::Node(node), signature),
+            Request::Letters(letters) => self.post(Member::Node(node), letters),
+            Request::Standing { at, state } => self.standing(*at, *state),
+            _ => Step::refusing(Refusal::Malformed),
+        }
+    }
+
+    /// What a member is to do, as far as what is kept says.
+    pub fn instruct(&self, member: Member, begun: bool, unsettled: Option<Try>, mail: u64) -> Vec<Instruction> {
+        let signed = match member {
+            Member::Site(site) => self.header.seats.get(site).map(|seat| seat.signature.is_some()),
+            Member::Node(node) => self.header.nodes.get(node as usize).map(Option::is_some),
+            Member::Server => None,
+        };
+        let Some(signed) = signed else { return vec![Instruction::Refuse(Refusal::NotAMember)] };
         if self.header.phase == Phase::Signing {
-            return vec![match seat.signature {
-                None => Instruction::Propose { manifest: self.manifest.bytes() },
-                Some(_) => Instruction::Rest,
+            return vec![if signed {
+                Instruction::Rest
+            } else {
+                Instruction::Propose { manifest: self.manifest.bytes() }
             }];
         }
         let mut all = Vec::new();
@@ -149,18 +196,33 @@ impl Coordinator {
             all.push(Instruction::Propose { manifest: self.manifest.bytes() });
             all.push(Instruction::Begin { signatures: self.signatures() });
         }
-        if let Some(at) = unsettled {
+        if let (Member::Site(site), Some(at)) = (member, unsettled) {
             all.extend(self.settlement(site, at));
         }
-        match (self.header.phase, &seat.asked) {
-            (Phase::Finished(outcome), _) => all.push(Instruction::Finished(outcome)),
-            (_, Some(asked)) => all.push(Instruction::Ask { at: asked.at, query: self.query.clone() }),
-            (_, None) => {}
+        match self.header.phase {
+            Phase::Finished(outcome) => all.push(Instruction::Finished(outcome)),
+            Phase::Signing | Phase::Running => all.extend(self.task(member, mail)),
         }
         if all.is_empty() {
             all.push(Instruction::Rest);
         }
         all
+    }
+
+    /// What a member of a run that is under way is to do.
+    fn task(&self, member: Member, mail: u64) -> Vec<Instruction> {
+        let first = match member {
+            Member::Site(site) => {
+                let asked = self.header.seats.get(site).and_then(|seat| seat.asked.as_ref());
+                asked.map(|asked| Instruction::Ask { at: asked.at, query: self.query.clone() })
+            }
+            Member::Node(_) => {
+                let (at, query, close) = (self.present(), self.query.clone(), self.header.closing);
+                Some(Instruction::Session { at, query, close })
+            }
+            Member::Server => None,
+        };
+        first.into_iter().chain(self.mail_for(member, mail)).collect()
     }
 
     /// What became of an answer, if that is known.
@@ -199,20 +261,19 @@ impl Coordinator {
             self.header.phase = Phase::Running;
             change.merge(self.begin_round());
         }
-        let reply = match member {
-            Member::Site(site) => self.instruct(site, false, None),
-            _ => vec![Instruction::Rest],
-        };
-        Step { change, reply }
+        Step { change, reply: self.instruct(member, false, None, u64::MAX) }
     }
 
     /// A site will not answer.
     fn decline(&mut self, site: usize, at: Try, reason: Reason) -> Step {
+        let summing = self.is_summing();
         let Some(seat) = self.header.seats.get_mut(site) else { return Step::refusing(Refusal::NotAMember) };
         if seat.asked.is_none_or(|asked| asked.at != at) {
             return Step::saying(vec![Instruction::Rest]);
         }
         match reason {
+            // An attempt at a sum is one for all: who has lost it is out of it.
+            Reason::Lapsed if summing => seat.asked = None,
             Reason::Lapsed => {
                 seat.attempt = at.attempt.saturating_add(1);
                 if let Some(asked) = &mut seat.asked {
@@ -224,7 +285,7 @@ impl Coordinator {
         }
         let mut change = Change::header();
         change.merge(self.advance());
-        Step { change, reply: self.instruct(site, true, None) }
+        Step { change, reply: self.instruct(Member::Site(site), true, None, u64::MAX) }
     }
 
     /// Takes an answer: checked first, then accepted, then folded when its schedule says so.
@@ -257,6 +318,7 @@ impl Coordinator {
                 seat.asked = None;
             }
         }
+        change.heads.extend(self.manifest.sites.get(site).map(|member| (member.key, update.position)));
         match belongs {
             _ if self.header.phase != Phase::Running => change.receipts.push(self.too_late(site, update.at)),
             Belongs::Earlier if !self.takes_late() => change.receipts.push(self.too_late(site, update.at)),

@@ -15,6 +15,12 @@ impl Coordinator {
         self.since = None;
         self.header.arrivals = 0;
         self.header.seats.iter_mut().for_each(|seat| seat.attempt = 0);
+        if self.is_summing() {
+            self.header.session = 0;
+            let mut change = self.refresh();
+            change.merge(self.ask_for_sum());
+            return change;
+        }
         let able: Vec<usize> = (0..).zip(&self.header.seats).filter(|(_, s)| s.is_able()).map(|(m, _)| m).collect();
         if able.is_empty() {
             return self.finish(Outcome::Spent);
@@ -44,7 +50,7 @@ impl Coordinator {
     }
 
     /// The present question becomes this site's.
-    fn ask(&mut self, site: usize) {
+    pub(super) fn ask(&mut self, site: usize) {
         if self.header.phase != Phase::Running {
             return;
         }
@@ -74,6 +80,9 @@ impl Coordinator {
         if self.header.phase != Phase::Running {
             return Change::default();
         }
+        if self.is_summing() {
+            return self.advance_sum();
+        }
         match self.programme.method.schedule {
             Schedule::Sequential => self.advance_one_by_one(),
             Schedule::Synchronous if self.is_anybody_asked() => Change::default(),
@@ -82,7 +91,7 @@ impl Coordinator {
         }
     }
 
-    fn is_anybody_asked(&self) -> bool {
+    pub(super) fn is_anybody_asked(&self) -> bool {
         self.header.seats.iter().any(|seat| seat.asked.is_some())
     }
 
@@ -95,8 +104,10 @@ impl Coordinator {
             return Change::default();
         }
         let quorum = usize::try_from(self.manifest.pace.quorum).unwrap_or(usize::MAX);
+        let answered = if self.is_summing() { self.contributors() as usize } else { self.waiting.len() };
         match self.programme.method.schedule {
-            Schedule::Synchronous if self.waiting.len() < quorum => return Change::default(),
+            Schedule::Synchronous if !self.is_anybody_asked() => return Change::default(),
+            Schedule::Synchronous if answered < quorum => return Change::default(),
             Schedule::Asynchronous(_) => return Change::default(),
             Schedule::Synchronous | Schedule::Sequential => {}
         }
@@ -115,7 +126,7 @@ impl Coordinator {
         change
     }
 
-    fn next_round(&mut self) -> Change {
+    pub(super) fn next_round(&mut self) -> Change {
         if self.header.phase != Phase::Running {
             return Change::default();
         }

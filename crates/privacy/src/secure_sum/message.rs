@@ -103,7 +103,7 @@ impl Message {
     pub fn decode(bytes: &[u8], dimension: usize, clients: u64) -> Result<Self, SumError> {
         let malformed = |why| SumError::Malformed { found: bytes.len() as u64, why };
         // Session, digests and numbers take less than 256 bytes.
-        let most = 256 + (8 * dimension as u64).max(8 * clients.div_ceil(64));
+        let most = 256 + 8 * dimension as u64 + 8 * clients.div_ceil(64);
         if bytes.len() as u64 > most {
             return Err(malformed("it is longer than any"));
         }
@@ -160,8 +160,8 @@ pub enum Effect {
     Opened {
         /// The sum of what went in, and of the noise, modulo 2^64.
         total: Released<GridVector>,
-        /// n: how many clients are in it.
-        contributors: u64,
+        /// The clients that are in it.
+        contributors: Members,
     },
 }
 

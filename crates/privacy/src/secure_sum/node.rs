@@ -261,7 +261,7 @@ impl Node {
         let Ok(digest) = digest_of("secure sum: set", &(self.session, &set, &lists)) else {
             return Err(SumError::Malformed { found: 0, why: "it cannot be written" });
         };
-        let partial = Partial { node: self.number, digest, contributors: set.count(), words: self.add_masks(&set) };
+        let partial = Partial { node: self.number, digest, words: self.add_masks(&set), set };
         let mut effects = vec![self.persist(Progress::Prepared(partial.clone()))];
         effects.extend(self.confirmation(&partial));
         self.phase = Phase::Prepared(partial);

@@ -1,7 +1,7 @@
 //! The opener: adds up the partial sums of all nodes, once.
 
 use super::message::{Body, Effect, Message, Party, Words};
-use super::{Assembly, Partial, Session, SumError};
+use super::{Assembly, Members, Partial, Session, SumError};
 use crate::noise::Digest;
 use crate::{GridVector, PrivacyError, Released};
 
@@ -15,10 +15,10 @@ pub struct Opener {
 }
 
 /// What is kept of a partial sum that is in the total.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, PartialEq)]
 struct Seen {
     digest: Digest,
-    contributors: u64,
+    set: Members,
     fingerprint: u64,
 }
 
@@ -42,12 +42,9 @@ impl Opener {
             return Err(SumError::Misdirected { what: "a message", found, expected });
         };
         partial.words.check("a partial sum", self.assembly.shape().dimension())?;
-        let seen = Seen {
-            digest: partial.digest,
-            contributors: partial.contributors,
-            fingerprint: partial.words.fingerprint(),
-        };
-        match self.seen.get(partial.node as usize).copied() {
+        partial.set.check(self.assembly.cohort().clients())?;
+        let seen = Seen { digest: partial.digest, set: partial.set.clone(), fingerprint: partial.words.fingerprint() };
+        match self.seen.get(partial.node as usize).cloned() {
             None => Err(SumError::Misdirected {
                 what: "a partial sum",
                 found: format!("node {}", partial.node),
@@ -62,24 +59,24 @@ impl Opener {
     }
 
     fn add(&mut self, partial: &Partial, new: Seen) -> Result<Vec<Effect>, SumError> {
-        let differs = |seen: &Option<Seen>| {
-            seen.is_some_and(|seen| (seen.digest, seen.contributors) != (new.digest, new.contributors))
-        };
+        let differs =
+            |seen: &Option<Seen>| seen.as_ref().is_some_and(|seen| (seen.digest, &seen.set) != (new.digest, &new.set));
         if let Some(node) = self.seen.iter().position(differs) {
             return self.fail(SumError::Disagreement { node: node as u32, other: partial.node });
         }
-        let (found, expected) = (new.contributors, self.assembly.cohort().quorum());
+        let (found, expected) = (new.set.count(), self.assembly.cohort().quorum());
         if found < expected {
             return self.fail(SumError::TooFew { found, expected });
         }
         self.total.add(&partial.words);
+        let contributors = new.set.clone();
         self.seen[partial.node as usize] = Some(new);
         if self.missing().is_some() {
             return Ok(Vec::new());
         }
         let units = self.total.get().iter().map(|&word| word as i64).collect();
         let total = Released::by_gate(GridVector::new(self.assembly.shape().grid(), units));
-        Ok(vec![Effect::Opened { total, contributors: new.contributors }])
+        Ok(vec![Effect::Opened { total, contributors }])
     }
 
     /// Why the total is not open; none if it is.

@@ -1,6 +1,6 @@
 //! What a node must have kept before it speaks: after a restart it says the same again, or nothing.
 
-use super::{Party, Session, SumError, Words};
+use super::{Members, Party, Session, SumError, Words};
 use crate::noise::Digest;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -12,8 +12,8 @@ pub struct Partial {
     pub node: u32,
     /// Digest of session, set and holdings, equal at all nodes.
     pub digest: Digest,
-    /// n: how many clients are in the set.
-    pub contributors: u64,
+    /// The clients whose shares are in it.
+    pub set: Members,
     /// Shares of these clients, and the node's noise, modulo 2^64.
     pub words: Words,
 }

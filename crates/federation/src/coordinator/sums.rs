@@ -1,0 +1,217 @@
+//! Rounds of which only sums are opened: letters between sites and nodes, when a sum is closed, and its opening.
+//!
+//! A round has attempts. In each, every site that is asked charges anew, so an attempt is given up only when it can open
+//! nothing any more: a node has lost what it held, or too few sites can contribute.
+
+use super::{Change, Coordinator, Folded, Phase, Step};
+use crate::letter::{Correspondence, most_bytes};
+use crate::log::Position;
+use crate::message::{Instruction, Letter, Member, NodeState, Outcome, Refusal, Try};
+use inference::algorithm::Answers;
+use privacy::noise::Digest;
+use privacy::secure_sum::{Effect, Message, Opener, Party};
+use privacy::{Assembly, GridVector};
+
+/// Most attempts at one round; a federation that needs more has a node that does not work.
+const MOST_ATTEMPTS: u64 = 16;
+
+/// Most letters on their way from one member to another: a client writes two, a node three.
+const MOST_LETTERS: usize = 4;
+
+impl Coordinator {
+    /// The attempt that is under way.
+    pub(super) fn present(&self) -> Try {
+        Try { round: self.header.round, attempt: self.header.session }
+    }
+
+    /// Whether only sums are opened in this run.
+    pub(super) fn is_summing(&self) -> bool {
+        !self.manifest.nodes.is_empty()
+    }
+
+    /// The terms of the sum that is under way.
+    fn assembly(&self) -> Option<Assembly> {
+        let built = &self.programme.built;
+        let terms = built.sum_terms(&self.query).ok().flatten()?;
+        built.summing.assembly(terms).ok().flatten()
+    }
+
+    /// Takes letters of a member: those of this attempt wait for their receivers, all others are of no use any more.
+    pub(super) fn post(&mut self, from: Member, letters: &[Letter]) -> Step {
+        let Some(assembly) = self.assembly().filter(|_| self.header.phase == Phase::Running) else {
+            return Step::saying(vec![Instruction::Rest]);
+        };
+        let (at, question, most) = (self.present(), self.question(), most_bytes(&assembly));
+        let mut change = Change::default();
+        for letter in letters {
+            if letter.from != from {
+                return Step::refusing(Refusal::Malformed);
+            }
+            let known = self.manifest.key(letter.to).is_some() && letter.to != letter.from;
+            let fits = letter.at == at && letter.question == question && letter.sealed.len() <= most;
+            let same = self.mail.values().filter(|other| (other.from, other.to) == (letter.from, letter.to));
+            let waiting: Vec<&Letter> = same.collect();
+            if !known || !fits || waiting.len() >= MOST_LETTERS || waiting.contains(&letter) {
+                continue;
+            }
+            self.header.letters += 1;
+            self.mail.insert(self.header.letters, letter.clone());
+            change.posted.push((self.header.letters, letter.clone()));
+            change.dirty = true;
+        }
+        if change.dirty {
+            change.merge(self.advance());
+        }
+        Step { change, reply: vec![Instruction::Rest] }
+    }
+
+    /// Letters up to this number have arrived at their receiver.
+    pub(super) fn delivered(&mut self, to: Member, last: u64) -> Change {
+        let arrived = self.mail.range(..=last).filter(|(_, letter)| letter.to == to).map(|(number, _)| *number);
+        let delivered: Vec<u64> = arrived.collect();
+        delivered.iter().for_each(|number| drop(self.mail.remove(number)));
+        Change { dirty: !delivered.is_empty(), delivered, ..Change::default() }
+    }
+
+    /// Letters for a member beyond the last that it has read.
+    pub(super) fn mail_for(&self, to: Member, last: u64) -> Option<Instruction> {
+        let waiting = self.mail.range(last.saturating_add(1)..).filter(|(_, letter)| letter.to == to);
+        let mail: Vec<(u64, Letter)> = waiting.map(|(number, letter)| (*number, letter.clone())).collect();
+        (!mail.is_empty()).then_some(Instruction::Mail(mail))
+    }
+
+    /// All shares of a site's answer are held.
+    pub(super) fn contributed(
+        &mut self,
+        site: usize,
+        at: Try,
+        question: &Digest,
+        position: Position,
+        digest: Digest,
+    ) -> Step {
+        let Some(seat) = self.header.seats.get_mut(site) else { return Step::refusing(Refusal::NotAMember) };
+        if seat.accepted.is_some_and(|known| known == (at, digest)) {
+            return Step::saying(vec![Instruction::Held { at }]);
+        }
+        if seat.asked.is_none_or(|asked| asked.at != at || asked.question != *question) {
+            return Step::saying(vec![Instruction::Rest]);
+        }
+        if seat.seen.is_some_and(|seen| position.sequence <= seen.sequence) {
+            return self.freeze(site);
+        }
+        (seat.accepted, seat.seen, seat.asked) = (Some((at, digest)), Some(position), None);
+        let mut change = Change::header();
+        change.heads.extend(self.manifest.sites.get(site).map(|member| (member.key, position)));
+        change.merge(self.advance());
+        Step { change, reply: vec![Instruction::Held { at }] }
+    }
+
+    /// A node says how it stands.
+    pub(super) fn standing(&mut self, at: Try, state: NodeState) -> Step {
+        let change = match state {
+            NodeState::Failed if at == self.present() && self.header.phase == Phase::Running => self.try_again(),
+            NodeState::Failed | NodeState::Published => Change::default(),
+        };
+        Step { change, reply: vec![Instruction::Rest] }
+    }
+
+    /// Sites whose shares are all held in this attempt.
+    pub(super) fn contributors(&self) -> u64 {
+        let at = self.present();
+        self.header.seats.iter().filter(|seat| seat.accepted.is_some_and(|(of, _)| of == at)).count() as u64
+    }
+
+    /// Closes the sum when nobody is awaited any more, and opens it when all nodes have published.
+    pub(super) fn advance_sum(&mut self) -> Change {
+        let mut change = Change::default();
+        if !self.header.closing {
+            if self.is_anybody_asked() {
+                return change;
+            }
+            if self.contributors() < self.manifest.pace.quorum {
+                return self.try_again();
+            }
+            self.header.closing = true;
+            change.dirty = true;
+        }
+        match self.open_sum() {
+            None => {}
+            Some(Ok((total, from))) => {
+                let answers = Answers::Sum { total: total.clone(), from: from.clone() };
+                change.merge(self.fold_answers(&answers, Folded::Sum { total, from }, &[]));
+                change.merge(self.next_round());
+            }
+            Some(Err(())) => change.merge(self.finish(Outcome::Failed)),
+        }
+        change
+    }
+
+    /// The total and whose answers are in it, once every node's part is there; an error where the parts do not fit.
+    fn open_sum(&self) -> Option<Result<(GridVector, Vec<usize>), ()>> {
+        let assembly = self.assembly()?;
+        let at = self.present();
+        let session = assembly.session(self.manifest.run(), at.round, at.attempt);
+        let mut opener = Opener::new(&assembly, &session).ok()?;
+        for (from, message) in self.partials(&assembly) {
+            match opener.handle(from, &message) {
+                Ok(effects) => {
+                    for effect in effects {
+                        if let Effect::Opened { total, contributors } = effect {
+                            let from = contributors.iter().filter_map(|client| usize::try_from(client).ok()).collect();
+                            return Some(Ok((total.into_inner(), from)));
+                        }
+                    }
+                }
+                Err(error) if opener.missing() == Some(error.clone()) => return Some(Err(())),
+                Err(_) => {}
+            }
+        }
+        None
+    }
+
+    /// Messages of nodes to the server that are theirs by signature.
+    fn partials(&self, assembly: &Assembly) -> Vec<(Party, Message)> {
+        let desk = Correspondence {
+            own: Member::Server,
+            key: &self.key,
+            manifest: &self.manifest,
+            digest: self.digest,
+            at: self.present(),
+            question: self.question(),
+        };
+        let mine = self.mail.values().filter(|letter| letter.to == Member::Server);
+        mine.filter_map(|letter| desk.read(letter, assembly, None).ok()).collect()
+    }
+
+    /// Gives an attempt up and begins the next, or ends the run where none can open.
+    pub(super) fn try_again(&mut self) -> Change {
+        let published = self.mail.values().any(|letter| letter.to == Member::Server);
+        if published || self.header.session + 1 >= MOST_ATTEMPTS {
+            return self.finish(Outcome::Failed);
+        }
+        self.header.session += 1;
+        self.ask_for_sum()
+    }
+
+    /// Asks every site that can answer, in a fresh attempt.
+    pub(super) fn ask_for_sum(&mut self) -> Change {
+        (self.header.closing, self.since) = (false, None);
+        self.mail.clear();
+        let attempt = self.header.session;
+        let able: Vec<usize> = (0..).zip(&self.header.seats).filter(|(_, s)| s.is_able()).map(|(m, _)| m).collect();
+        if able.is_empty() {
+            return self.finish(Outcome::Spent);
+        }
+        if (able.len() as u64) < self.manifest.pace.quorum {
+            return self.finish(Outcome::QuorumLost);
+        }
+        for site in able {
+            if let Some(seat) = self.header.seats.get_mut(site) {
+                (seat.attempt, seat.asked) = (attempt, None);
+                seat.earlier.clear();
+            }
+            self.ask(site);
+        }
+        Change { cleared: true, ..Change::header() }
+    }
+}

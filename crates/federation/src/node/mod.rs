@@ -1,0 +1,268 @@
+//! A compute node in one run: it holds shares of secure sums, and publishes its part of a noised total once.
+//!
+//! The sums themselves are the machines of [`privacy::secure_sum`]; here they meet a disk, letters, and the server's word on
+//! which attempt is under way. What a machine asks to be kept is durable before what stands after it is sent.
+
+use crate::identity::{IdentityKey, Role};
+use crate::letter::{Correspondence, SealingKey};
+use crate::log::{Disk, DiskError, RunId};
+use crate::manifest::{Manifest, Programme};
+use crate::message::{Instruction, Letter, Member, NodeState, Outcome, Request, Try};
+use crate::wire::{self, Sender};
+use privacy::Assembly;
+use privacy::noise::{Digest, NoiseContext, OsKeyed};
+use privacy::secure_sum::{Body, Effect, Message, Node, NodeRecord, Party};
+use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
+
+/// Everything that a node needs for a run, but its disk.
+pub struct NodeOpening {
+    /// The manifest, which the node has checked and signed.
+    pub manifest: Arc<Manifest>,
+    /// The run's parts, as the node has built them for itself.
+    pub programme: Arc<Programme>,
+    /// The node's number in the manifest.
+    pub number: u32,
+    /// The node's key.
+    pub key: Arc<IdentityKey>,
+    /// The node's key for shares.
+    pub sealing: Arc<SealingKey>,
+    /// Where its noise comes from.
+    pub source: OsKeyed,
+}
+
+/// A node in a run that has begun.
+pub struct ComputeNode<D: Disk> {
+    manifest: Arc<Manifest>,
+    digest: Digest,
+    run: RunId,
+    programme: Arc<Programme>,
+    number: u32,
+    key: Arc<IdentityKey>,
+    sealing: Arc<SealingKey>,
+    source: OsKeyed,
+    disk: D,
+    record: Option<NodeRecord>,
+    sitting: Option<Sitting>,
+    /// The last attempt at which this node has said that it is over.
+    failed: Option<Try>,
+    mail: u64,
+    finished: Option<Outcome>,
+}
+
+/// One attempt at one sum.
+struct Sitting {
+    at: Try,
+    question: Digest,
+    assembly: Assembly,
+    machine: Node,
+}
+
+/// Why a node cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NodeError {
+    /// The disk failed: what is kept is unknown, and the node is to be started again.
+    #[error("the node cannot keep its record: {0}")]
+    Disk(#[from] DiskError),
+    /// What is kept cannot be read.
+    #[error("the node's record of the run cannot be read; the run goes on without what it held, under another node")]
+    Damaged,
+}
+
+impl<D: Disk> ComputeNode<D> {
+    /// Begins a run, or takes it up again from what the disk holds.
+    pub fn open(opening: NodeOpening, disk: D) -> Result<Self, NodeError> {
+        let NodeOpening { manifest, programme, number, key, sealing, source } = opening;
+        let (run, digest) = (manifest.run(), manifest.digest());
+        let record = match disk.read(&file_of(&run))? {
+            None => None,
+            Some(bytes) => Some(read_record(&bytes).ok_or(NodeError::Damaged)?),
+        };
+        Ok(Self {
+            manifest,
+            digest,
+            run,
+            programme,
+            number,
+            key,
+            sealing,
+            source,
+            disk,
+            record,
+            sitting: None,
+            failed: None,
+            mail: 0,
+            finished: None,
+        })
+    }
+
+    /// What a poll says of this node.
+    pub fn attend(&self, wait: u32) -> Request {
+        Request::Attend { position: None, wait, begun: true, unsettled: None, mail: self.mail }
+    }
+
+    /// Signed bytes of a request of this node.
+    pub fn sign(&self, request: &Request) -> Vec<u8> {
+        let name = self.manifest.nodes.get(self.number as usize).map(|node| node.name.clone());
+        match name {
+            Some(name) => {
+                let sender = Sender { role: Role::Node, name, manifest: Some(self.digest) };
+                wire::sign(&self.key, &sender, request).0
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// Takes an instruction, and gives the signed bytes that are to be sent.
+    pub fn handle(&mut self, instruction: &Instruction) -> Result<Vec<Vec<u8>>, NodeError> {
+        let requests = match instruction {
+            Instruction::Session { at, query, close } => self.sit(*at, query, *close)?,
+            Instruction::Mail(mail) => self.read(mail)?,
+            Instruction::Finished(outcome) => {
+                (self.finished, self.sitting) = (Some(*outcome), None);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        };
+        Ok(requests.iter().map(|request| self.sign(request)).collect())
+    }
+
+    /// What the others may not have got yet, after a silence or a new connection.
+    pub fn again(&mut self) -> Result<Vec<Vec<u8>>, NodeError> {
+        let effects = self.sitting.as_ref().map_or_else(Vec::new, |sitting| sitting.machine.unconfirmed());
+        let requests = self.carry_out(effects)?;
+        Ok(requests.iter().map(|request| self.sign(request)).collect())
+    }
+
+    /// Takes part in an attempt: starts or resumes it, and closes it when told.
+    fn sit(&mut self, at: Try, query: &[u8], close: bool) -> Result<Vec<Request>, NodeError> {
+        if self.failed == Some(at) {
+            return Ok(vec![Request::Standing { at, state: NodeState::Failed }]);
+        }
+        let mut requests = Vec::new();
+        if self.sitting.as_ref().is_none_or(|sitting| sitting.at < at) {
+            match self.start(at, query)? {
+                Some(first) => requests.extend(first),
+                None => return Ok(self.fail(at)),
+            }
+        }
+        let Some(sitting) = self.sitting.as_mut().filter(|sitting| sitting.at == at) else { return Ok(requests) };
+        if close {
+            let session = sitting.assembly.session(self.run, at.round, at.attempt);
+            let told = sitting.machine.handle(Party::Coordinator, Message { session, body: Body::Close });
+            match told {
+                Ok(effects) => requests.extend(self.carry_out(effects)?),
+                Err(_) => requests.extend(self.fail(at)),
+            }
+        }
+        Ok(requests)
+    }
+
+    /// Starts an attempt, or takes up what was kept of it; none if it cannot be.
+    fn start(&mut self, at: Try, query: &[u8]) -> Result<Option<Vec<Request>>, NodeError> {
+        self.sitting = None;
+        let question: Digest = Sha256::digest(query).into();
+        let terms = self.programme.built.sum_terms(query).ok().flatten();
+        let assembly = terms.and_then(|terms| self.programme.built.summing.assembly(terms).ok().flatten());
+        let Some(assembly) = assembly else { return Ok(None) };
+        let session = assembly.session(self.run, at.round, at.attempt);
+        let context = NoiseContext {
+            run: self.run,
+            site: u64::MAX,
+            round: at.round,
+            attempt: at.attempt,
+            query: question,
+            ledger_head: Digest::default(),
+            data_version: Digest::default(),
+        };
+        let last = self.record.as_ref();
+        let started = Node::start(&assembly, &session, self.number, last, &mut self.source, &context);
+        let Ok((machine, effects)) = started else { return Ok(None) };
+        self.sitting = Some(Sitting { at, question, assembly, machine });
+        self.carry_out(effects).map(Some)
+    }
+
+    fn fail(&mut self, at: Try) -> Vec<Request> {
+        (self.sitting, self.failed) = (None, Some(at));
+        vec![Request::Standing { at, state: NodeState::Failed }]
+    }
+
+    /// Reads letters of this attempt; what is not from whom it says, or not understood, is left.
+    fn read(&mut self, mail: &[(u64, Letter)]) -> Result<Vec<Request>, NodeError> {
+        let mut requests = Vec::new();
+        for (number, letter) in mail {
+            self.mail = self.mail.max(*number);
+            let Some(sitting) = self.sitting.as_ref() else { continue };
+            let desk = self.desk(sitting);
+            let Ok((from, message)) = desk.read(letter, &sitting.assembly, Some(&self.sealing)) else { continue };
+            let at = sitting.at;
+            let Some(sitting) = self.sitting.as_mut() else { continue };
+            match sitting.machine.handle(from, message) {
+                Ok(effects) => requests.extend(self.carry_out(effects)?),
+                Err(error) if sitting.machine.missing() == Some(error.clone()) => requests.extend(self.fail(at)),
+                Err(_) => {}
+            }
+        }
+        Ok(requests)
+    }
+
+    /// Keeps and sends, in the order of the list: what stands after a record is not sent before the record is durable, and
+    /// not at all if it may not stand there.
+    fn carry_out(&mut self, effects: Vec<Effect>) -> Result<Vec<Request>, NodeError> {
+        let mut letters = Vec::new();
+        for effect in effects {
+            match effect {
+                Effect::Persist(record) => {
+                    let mut kept = self.record.clone();
+                    if record.replace(&mut kept).is_err() {
+                        break;
+                    }
+                    if let (Some(record), true) = (&kept, kept != self.record) {
+                        let bytes = postcard::to_allocvec(record).map_err(|_| NodeError::Damaged)?;
+                        self.disk.replace(&file_of(&self.run), &bytes)?;
+                    }
+                    self.record = kept;
+                }
+                Effect::Send { to, message } => {
+                    let Some(sitting) = self.sitting.as_ref() else { continue };
+                    letters.extend(self.desk(sitting).write(to, &message).ok());
+                }
+                Effect::Opened { .. } => {}
+            }
+        }
+        Ok(if letters.is_empty() { Vec::new() } else { vec![Request::Letters(letters)] })
+    }
+
+    fn desk(&self, sitting: &Sitting) -> Correspondence<'_> {
+        Correspondence {
+            own: Member::Node(self.number),
+            key: &self.key,
+            manifest: &self.manifest,
+            digest: self.digest,
+            at: sitting.at,
+            question: sitting.question,
+        }
+    }
+
+    /// How the run ended, once it has.
+    pub fn finished(&self) -> Option<Outcome> {
+        self.finished
+    }
+
+    /// Gives the disk back, as after a crash.
+    pub fn into_disk(self) -> D {
+        self.disk
+    }
+}
+
+/// The file of a run's record.
+fn file_of(run: &RunId) -> String {
+    run.iter().fold("sum-".to_owned(), |name, byte| name + &format!("{byte:02x}"))
+}
+
+fn read_record(bytes: &[u8]) -> Option<NodeRecord> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((record, [])) => Some(record),
+        _ => None,
+    }
+}
