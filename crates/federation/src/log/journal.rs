@@ -1,51 +1,43 @@
 //! The log itself: a chain of records in one file, read whole and checked when it is opened.
+//!
+//! What stays in memory is a digest a record, and where each run's account stands; contents are read again when they are
+//! wanted.
 
-use super::{Disk, DiskError, Entry, Position, RunId, Turn, Vault};
+use super::{Disk, Entry, LogError, Position, RunId, Turn, Vault, chain, record, vault};
 use privacy::noise::Digest;
 use privacy::{Durable, Journal, Record};
+use std::collections::BTreeMap;
 
-/// Why a log is refused, or could not be written.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LogError {
-    /// The disk failed. Whether the record is on it is unknown.
-    #[error("the ledger cannot be kept: {0}")]
-    Disk(#[from] DiskError),
-    /// A record is damaged, and it is not the last.
-    #[error("record {record} of the ledger is damaged: {what}")]
-    Damaged {
-        /// Its number, from 1.
-        record: u64,
-        /// What is wrong.
-        what: &'static str,
-    },
-    /// Of another version.
-    #[error("the ledger is of version {found}, expected {expected}")]
-    Version {
-        /// Which.
-        found: u32,
-        /// Which is read.
-        expected: u32,
-    },
-    /// An earlier append failed, and what is on the disk is unknown.
-    #[error("an earlier record could not be kept; open the ledger again")]
-    Unwritten,
-    /// The records of a run's own account do not follow each other, or exceed the grant.
-    #[error("the charges of a run do not add up: {why}")]
-    Ledger {
-        /// What was found.
-        why: String,
-    },
-    /// A run has no such site.
-    #[error("the run has no site {site}")]
-    NoSuchSite {
-        /// The number.
-        site: usize,
-    },
-}
+/// The file of the log, within its disk.
+pub const FILE: &str = "ledger.log";
 
 /// A site's log over a disk.
+#[derive(Debug)]
 pub struct Log<D: Disk> {
     disk: D,
+    digests: Vec<Digest>,
+    /// Where the last record ends in the file.
+    end: usize,
+    /// Bytes after it that were no record when the log was opened.
+    torn: usize,
+    accounts: BTreeMap<RunId, Tail>,
+    state: State,
+}
+
+/// Where a run's own account stands: the number of its next record, and the digest of its last.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tail {
+    next: u64,
+    head: Digest,
+}
+
+/// What may be done with a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    Viewed,
+    /// A write failed.
+    Unwritten,
 }
 
 /// The account of one run within a log, for one attempt.
@@ -56,29 +48,97 @@ pub struct RunJournal<'a, D: Disk> {
 }
 
 impl<D: Disk> Log<D> {
-    /// Opens a log, or begins one.
+    /// Opens a log, or begins one. Every record is checked; a torn last record is cut off, durably, and a damaged one is
+    /// refused. What can be read is durable when this returns.
     pub fn open(disk: D) -> Result<Self, LogError> {
-        Ok(Self { disk })
+        let mut log = Self::load(disk, State::Open)?;
+        if log.torn > 0 {
+            log.disk.truncate(FILE, log.end as u64)?;
+        }
+        if log.end == 0 {
+            log.disk.append(FILE, &chain::header())?;
+            log.end = chain::HEADER;
+        }
+        log.disk.sync(FILE)?;
+        Ok(log)
+    }
+
+    /// Opens a log to be looked at: every record is checked, and nothing on the disk is changed. Nothing can be appended.
+    pub fn view(disk: D) -> Result<Self, LogError> {
+        Self::load(disk, State::Viewed)
+    }
+
+    fn load(disk: D, state: State) -> Result<Self, LogError> {
+        let bytes = disk.read(FILE)?.unwrap_or_default();
+        let mut accounts = BTreeMap::new();
+        let chain = chain::walk(&bytes, &mut |_, entry| {
+            if let Some((run, tail)) = follows(&accounts, &entry)? {
+                accounts.insert(run, tail);
+            }
+            Ok(())
+        })?;
+        let chain::Chain { digests, end, torn } = chain;
+        Ok(Self { disk, digests, end, torn, accounts, state })
+    }
+
+    /// Bytes after the last record that were no record when the log was opened: [`Log::open`] has cut them off,
+    /// [`Log::view`] has left them.
+    pub fn torn(&self) -> usize {
+        self.torn
     }
 
     /// The last record.
     pub fn head(&self) -> Position {
-        unimplemented!()
+        let digest = self.digests.last().copied().unwrap_or_default();
+        Position { sequence: self.digests.len() as u64, digest }
     }
 
     /// The digest of a record; zeros for 0, none beyond the end.
-    pub fn digest_at(&self, _sequence: u64) -> Option<Digest> {
-        unimplemented!()
+    pub fn digest_at(&self, sequence: u64) -> Option<Digest> {
+        match sequence.checked_sub(1) {
+            None => Some(Digest::default()),
+            Some(place) => self.digests.get(usize::try_from(place).ok()?).copied(),
+        }
     }
 
     /// Appends a record: durable when this returns.
-    pub fn append(&mut self, _entry: &Entry) -> Result<Position, LogError> {
-        unimplemented!()
+    ///
+    /// A charge that does not follow the last one of its run, and a record that is too large, are refused, and nothing is
+    /// written. After an error of the disk nothing more is written until the log is opened again.
+    pub fn append(&mut self, entry: &Entry) -> Result<Position, LogError> {
+        self.writable()?;
+        let account = follows(&self.accounts, entry)?;
+        let head = self.head();
+        let sequence = head.sequence.saturating_add(1);
+        let body = postcard::to_allocvec(entry).map_err(|_| LogError::Unwritten)?;
+        let too_large = LogError::TooLarge { found: body.len(), most: record::MOST_BYTES };
+        let (bytes, digest) = record::frame(sequence, &head.digest, &body).ok_or(too_large)?;
+        self.state = State::Unwritten;
+        self.disk.append(FILE, &bytes)?;
+        self.disk.sync(FILE)?;
+        self.state = State::Open;
+        self.digests.push(digest);
+        self.end = self.end.saturating_add(bytes.len());
+        self.accounts.extend(account);
+        Ok(Position { sequence, digest })
     }
 
-    /// Reads all records, in order.
-    pub fn scan(&self, _see: &mut dyn FnMut(u64, &Entry)) -> Result<(), LogError> {
-        unimplemented!()
+    /// Reads all records, in order. They are checked again.
+    pub fn scan(&self, see: &mut dyn FnMut(u64, &Entry)) -> Result<(), LogError> {
+        let bytes = self.disk.read(FILE)?.unwrap_or_default();
+        let changed = |record| LogError::Damaged { record, what: "it is not what it was when the ledger was opened" };
+        let known = bytes.get(..self.end).ok_or(changed(self.head().sequence))?;
+        let chain = chain::walk(known, &mut |number, entry| {
+            see(number, &entry);
+            Ok(())
+        })?;
+        let differs = |(now, then): (&Digest, &Digest)| now != then;
+        let other = chain.digests.iter().zip(&self.digests).position(differs);
+        match other {
+            Some(place) => Err(changed(place as u64 + 1)),
+            None if chain.digests.len() == self.digests.len() => Ok(()),
+            None => Err(changed(chain.digests.len() as u64 + 1)),
+        }
     }
 
     /// The account of a run, to charge an attempt.
@@ -87,24 +147,57 @@ impl<D: Disk> Log<D> {
     }
 
     /// The records of a run's account.
-    pub fn charges(&self, _run: &RunId) -> Result<Vec<Record>, LogError> {
-        unimplemented!()
+    pub fn charges(&self, run: &RunId) -> Result<Vec<Record>, LogError> {
+        let mut records = Vec::new();
+        self.scan(&mut |_, entry| {
+            if let Entry::Charge { turn, record, .. } = entry
+                && turn.run == *run
+            {
+                records.push(record.clone());
+            }
+        })?;
+        Ok(records)
     }
 
     /// Keeps what the site remembers in a run, in the place of what it had kept before.
-    pub fn keep(&mut self, _vault: &Vault) -> Result<(), LogError> {
-        unimplemented!()
+    pub fn keep(&mut self, vault: &Vault) -> Result<(), LogError> {
+        self.writable()?;
+        let bytes = vault::encode(vault)?;
+        self.state = State::Unwritten;
+        self.disk.replace(&vault::file(&vault.run), &bytes)?;
+        self.state = State::Open;
+        Ok(())
     }
 
-    /// What the site remembers in a run.
-    pub fn vault(&self, _run: &RunId) -> Result<Option<Vault>, LogError> {
-        unimplemented!()
+    /// What the site remembers in a run. Refused if it is damaged, or names a record that the log does not have.
+    pub fn vault(&self, run: &RunId) -> Result<Option<Vault>, LogError> {
+        let bytes = self.disk.read(&vault::file(run))?;
+        bytes.map(|bytes| vault::decode(&bytes, run, self.head().sequence)).transpose()
     }
 
     /// Gives the disk back, as after a crash.
     pub fn into_disk(self) -> D {
         self.disk
     }
+
+    fn writable(&self) -> Result<(), LogError> {
+        match self.state {
+            State::Open => Ok(()),
+            State::Viewed => Err(LogError::Viewed),
+            State::Unwritten => Err(LogError::Unwritten),
+        }
+    }
+}
+
+/// Where a run's account stands after a charge; none for other records. Refuses one that does not follow the last.
+fn follows(accounts: &BTreeMap<RunId, Tail>, entry: &Entry) -> Result<Option<(RunId, Tail)>, LogError> {
+    let Entry::Charge { turn, record, .. } = entry else { return Ok(None) };
+    let tail = accounts.get(&turn.run).copied().unwrap_or_default();
+    if record.sequence != tail.next || record.previous != tail.head {
+        let why = format!("record {} of the run's account does not follow record {} there", record.sequence, tail.next);
+        return Err(LogError::Ledger { why });
+    }
+    Ok(Some((turn.run, Tail { next: tail.next.saturating_add(1), head: record.digest() })))
 }
 
 impl<D: Disk> Journal for RunJournal<'_, D> {

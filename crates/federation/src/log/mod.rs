@@ -1,9 +1,18 @@
 //! A site's log: every charge, every answer and what became of it, linked by digests, durable before anything leaves.
 
+mod chain;
 mod disk;
 mod entry;
+mod error;
+mod folder;
 mod journal;
+mod record;
+mod simulated;
+mod vault;
 
 pub use disk::{Disk, DiskError};
 pub use entry::{Entry, Position, RunId, Turn, Vault};
-pub use journal::{Log, LogError, RunJournal};
+pub use error::LogError;
+pub use folder::{FolderDisk, FolderView};
+pub use journal::{FILE, Log, RunJournal};
+pub use simulated::{Effect, SimulatedDisk};
