@@ -9,5 +9,7 @@ pub mod log;
 pub mod manifest;
 pub mod message;
 pub mod node;
+pub mod party;
+pub mod server;
 pub mod store;
 pub mod wire;

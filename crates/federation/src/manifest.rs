@@ -3,12 +3,13 @@
 use crate::identity::{PartyName, PublicKey, Role, Signature};
 use crate::log::RunId;
 use crate::message::Member;
-use inference::settings::{Method, Rounds};
+use inference::settings::{Method, Rounds, Schedule};
 use inference::{Built, Summing};
 use privacy::noise::Digest;
 use privacy::{Cohort, Event, Grant};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
 
 /// The version of manifests that this program writes, and the only one that it reads.
 pub const VERSION: u32 = 1;
@@ -104,7 +105,7 @@ pub struct Programme {
 /// Builds the parts of a run from a manifest's texts. The program's own reader of studies is one; tests have others.
 pub trait Library: Send + Sync {
     /// The parts, or why there are none.
-    fn open(&self, manifest: &Manifest) -> Result<Programme, String>;
+    fn open(&self, manifest: &Manifest) -> Result<Arc<Programme>, String>;
 }
 
 /// Why a manifest is refused.
@@ -177,7 +178,7 @@ impl Manifest {
 
     /// Builds the run's parts and holds the manifest against them: other numbers of sites, noise, bounds, rounds or
     /// grants than follow from the study are refused.
-    pub fn check(&self, library: &dyn Library) -> Result<Programme, ManifestError> {
+    pub fn check(&self, library: &dyn Library) -> Result<Arc<Programme>, ManifestError> {
         self.check_members()?;
         let programme = library.open(self).map_err(|why| ManifestError::Study { why })?;
         let differs = |what, whom: &str| Err(ManifestError::Differs { what, whom: whom.into() });
@@ -195,6 +196,10 @@ impl Manifest {
             }
             Summing::Secure { cohort, nodes, .. } => (Some(cohort), nodes as usize),
         };
+        if nodes > 0 && programme.method.schedule != Schedule::Synchronous {
+            let why = "a sum is over the answers of one round: its schedule is \"synchronous\"".into();
+            return Err(ManifestError::Study { why });
+        }
         if nodes != self.nodes.len() {
             return differs("one number of compute nodes", "the secure sum");
         }

@@ -284,6 +284,11 @@ impl<D: Disk> Agent<D> {
         self.stopped
     }
 
+    /// The manifest.
+    pub fn manifest(&self) -> &Arc<Manifest> {
+        &self.manifest
+    }
+
     /// Its log.
     pub fn log(&self) -> &Log<D> {
         &self.log

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct Change {
     /// Whether anything has changed, be it the header alone.
     pub dirty: bool,
+    /// Whether there may be something new for anybody: a beginning, an end, a question, a sum that closes. Not kept.
+    pub wakes: bool,
     /// Answers that were accepted.
     pub accepted: Vec<Accepted>,
     /// Folds, in their order.
@@ -85,9 +87,15 @@ impl Change {
         Self { dirty: true, ..Self::default() }
     }
 
+    /// The header has changed, and anybody may have something to hear.
+    pub(super) fn waking() -> Self {
+        Self { dirty: true, wakes: true, ..Self::default() }
+    }
+
     /// Adds what a later step has changed: a group of steps is kept at once.
     pub fn merge(&mut self, later: Self) {
         self.dirty |= later.dirty;
+        self.wakes |= later.wakes;
         if later.cleared {
             self.cleared = true;
             self.posted.clear();

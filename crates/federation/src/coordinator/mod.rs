@@ -58,9 +58,12 @@ pub struct Coordinator {
     receipts: BTreeMap<usize, Kept>,
     mail: BTreeMap<u64, Letter>,
     key: Arc<IdentityKey>,
-    /// When this round began, by the clock of this process: after a restart a round has its whole time again.
-    since: Option<u64>,
+    /// What is awaited, and since when: after a restart a round has its whole time again.
+    since: Option<Since>,
 }
+
+/// Round, attempt and turn, and when this process first saw them, in milliseconds of its own clock.
+pub type Since = ([u64; 3], u64);
 
 /// What a step gives.
 #[derive(Debug, Default)]
@@ -259,6 +262,7 @@ impl Coordinator {
             && self.header.nodes.iter().all(Option::is_some);
         if self.header.phase == Phase::Signing && all {
             self.header.phase = Phase::Running;
+            change.merge(Change::waking());
             change.merge(self.begin_round());
         }
         Step { change, reply: self.instruct(member, false, None, u64::MAX) }
@@ -374,12 +378,23 @@ impl Coordinator {
     fn finish(&mut self, outcome: Outcome) -> Change {
         self.header.phase = Phase::Finished(outcome);
         self.header.seats.iter_mut().for_each(Seat::pass_over);
-        Change::header()
+        Change::waking()
     }
 
     /// What the question is known by.
     fn question(&self) -> Digest {
         Sha256::digest(&self.query).into()
+    }
+
+    /// When this round began, by the clock of this process.
+    pub fn since(&self) -> Option<Since> {
+        self.since
+    }
+
+    /// The same run, with what this process knows of the time.
+    #[must_use]
+    pub fn with_since(self, since: Option<Since>) -> Self {
+        Self { since, ..self }
     }
 
     /// The header, to be kept with a change.

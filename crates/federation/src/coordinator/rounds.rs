@@ -12,7 +12,6 @@ impl Coordinator {
         if self.header.round >= self.manifest.pace.rounds {
             return self.finish(Outcome::Complete);
         }
-        self.since = None;
         self.header.arrivals = 0;
         self.header.seats.iter_mut().for_each(|seat| seat.attempt = 0);
         if self.is_summing() {
@@ -33,7 +32,7 @@ impl Coordinator {
             Schedule::Sequential => able.first().into_iter().for_each(|&first| self.ask(first)),
             Schedule::Synchronous | Schedule::Asynchronous(_) => able.into_iter().for_each(|site| self.ask(site)),
         }
-        change.dirty = true;
+        change.merge(Change::waking());
         change
     }
 
@@ -98,7 +97,9 @@ impl Coordinator {
     /// A round whose time is up does without those who have not answered. `now` is in milliseconds of any clock that
     /// does not go back; it is never used for anything but this.
     pub fn tick(&mut self, now: u64) -> Change {
-        let since = *self.since.get_or_insert(now);
+        let awaited = [self.header.round, self.header.session, self.header.turn as u64];
+        let since = self.since.filter(|(known, _)| *known == awaited).map_or(now, |(_, since)| since);
+        self.since = Some((awaited, since));
         let Some(deadline) = self.manifest.pace.deadline else { return Change::default() };
         if self.header.phase != Phase::Running || now.saturating_sub(since) < deadline.saturating_mul(1000) {
             return Change::default();
@@ -111,9 +112,8 @@ impl Coordinator {
             Schedule::Asynchronous(_) => return Change::default(),
             Schedule::Synchronous | Schedule::Sequential => {}
         }
-        self.since = None;
         self.header.seats.iter_mut().for_each(Seat::pass_over);
-        let mut change = Change::header();
+        let mut change = Change::waking();
         change.merge(self.advance());
         change
     }
@@ -149,7 +149,7 @@ impl Coordinator {
             Some(site) => {
                 change.merge(self.refresh());
                 self.ask(site);
-                change.dirty = true;
+                change.merge(Change::waking());
             }
             None => change.merge(self.next_round()),
         }

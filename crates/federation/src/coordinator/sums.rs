@@ -132,7 +132,7 @@ impl Coordinator {
                 return self.try_again();
             }
             self.header.closing = true;
-            change.dirty = true;
+            change.merge(Change::waking());
         }
         match self.open_sum() {
             None => {}
@@ -195,7 +195,7 @@ impl Coordinator {
 
     /// Asks every site that can answer, in a fresh attempt.
     pub(super) fn ask_for_sum(&mut self) -> Change {
-        (self.header.closing, self.since) = (false, None);
+        self.header.closing = false;
         self.mail.clear();
         let attempt = self.header.session;
         let able: Vec<usize> = (0..).zip(&self.header.seats).filter(|(_, s)| s.is_able()).map(|(m, _)| m).collect();
@@ -212,6 +212,6 @@ impl Coordinator {
             }
             self.ask(site);
         }
-        Change { cleared: true, ..Change::header() }
+        Change { cleared: true, ..Change::waking() }
     }
 }

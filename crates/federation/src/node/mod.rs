@@ -244,6 +244,11 @@ impl<D: Disk> ComputeNode<D> {
         }
     }
 
+    /// The manifest.
+    pub fn manifest(&self) -> &Arc<Manifest> {
+        &self.manifest
+    }
+
     /// How the run ended, once it has.
     pub fn finished(&self) -> Option<Outcome> {
         self.finished

@@ -1,0 +1,150 @@
+//! A party at the other end of the server's line, from its first word to the end of a run: proposals are looked at and signed,
+//! and once all have signed, an agent or a node takes over.
+//!
+//! No I/O: signed bytes go in and out. What is heard before a run has begun is trusted with nothing: a manifest is checked
+//! and held against the site's own policy, and signatures of all are checked before the first charge.
+
+mod node;
+mod site;
+
+pub use node::{NodeParty, NodeSeat};
+pub use site::{SiteParty, SiteSeat};
+
+use crate::agent::Stop;
+use crate::identity::{IdentityKey, PartyName, Role};
+use crate::log::LogError;
+use crate::manifest::{Library, Manifest, ManifestError, Programme};
+use crate::message::{Instruction, Member, Outcome, Request};
+use crate::node::NodeError;
+use crate::wire::{self, Reply, Sender, Unverified, WireError};
+use privacy::noise::Digest;
+use std::sync::Arc;
+
+/// Why a party cannot go on as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum PartyError {
+    /// Its ledger failed: it must be started again from what the disk holds.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A node's record failed.
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    /// A manifest is refused.
+    #[error("the study that the server proposes is refused: {0}")]
+    Manifest(#[from] ManifestError),
+    /// The site's own rules refuse a manifest, or its rows do not fit it.
+    #[error("this site does not take part: {0}")]
+    Refused(String),
+}
+
+/// What a site's owner says of a proposal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Sign it.
+    Sign,
+    /// Somebody has to approve it first.
+    Wait,
+    /// No, and why.
+    Refuse(String),
+}
+
+/// Where a party stands, for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// No proposal yet, or it waits for approval.
+    Waiting,
+    /// Signed; others have not.
+    Signed,
+    /// In a run.
+    Running,
+    /// The run is over.
+    Finished(Outcome),
+    /// It answers no more until somebody has looked.
+    Stopped(Stop),
+}
+
+/// What a driver needs of a party.
+pub trait Party: Send {
+    /// A poll, which the server may hold back for so many milliseconds.
+    fn attend(&mut self, wait: u32) -> Vec<u8>;
+    /// What is to be sent again after a silence or a new connection.
+    fn again(&mut self) -> Result<Vec<Vec<u8>>, PartyError>;
+    /// Takes the reply to a request with this digest, and gives what is to be sent next. A reply that is not the server's is
+    /// left unread.
+    fn hear(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError>;
+    /// Asks for a new certificate.
+    fn renew(&mut self, request: Vec<u8>) -> Vec<u8>;
+    /// A new certificate that came with a reply, once.
+    fn certificate(&mut self) -> Option<String>;
+    /// Where it stands.
+    fn standing(&self) -> Standing;
+}
+
+/// What a party knows before a run has begun.
+pub(super) struct Lobby {
+    pub(super) role: Role,
+    pub(super) name: PartyName,
+    pub(super) key: Arc<IdentityKey>,
+    pub(super) library: Arc<dyn Library>,
+    /// The proposal that was signed.
+    pub(super) signed: Option<Proposal>,
+    pub(super) certificate: Option<String>,
+}
+
+/// A manifest that this party has checked.
+#[derive(Clone)]
+pub(super) struct Proposal {
+    pub(super) manifest: Arc<Manifest>,
+    pub(super) programme: Arc<Programme>,
+    pub(super) member: Member,
+}
+
+impl Lobby {
+    pub(super) fn sign(&self, request: &Request) -> Vec<u8> {
+        let manifest = self.signed.as_ref().map(|proposal| proposal.manifest.digest());
+        let sender = Sender { role: self.role, name: self.name.clone(), manifest };
+        wire::sign(&self.key, &sender, request).0
+    }
+
+    pub(super) fn attend(&self, wait: u32, position: Option<crate::log::Position>) -> Vec<u8> {
+        self.sign(&Request::Attend { position, wait, begun: false, unsettled: None, mail: 0 })
+    }
+
+    /// Reads a manifest and holds it against what this party finds for itself.
+    pub(super) fn look(&self, bytes: &[u8]) -> Result<Proposal, PartyError> {
+        if let Some(known) = self.signed.as_ref().filter(|known| known.manifest.bytes() == bytes) {
+            return Ok(known.clone());
+        }
+        let manifest = Manifest::read(bytes)?;
+        let programme = manifest.check(self.library.as_ref())?;
+        let Some(member) = manifest.member(self.role, &self.name, &self.key.public()) else {
+            return Err(PartyError::Refused("it is not among the members, or under another key".into()));
+        };
+        Ok(Proposal { manifest: Arc::new(manifest), programme, member })
+    }
+
+    /// Takes a proposal that is to be signed, and gives the signature.
+    pub(super) fn agree(&mut self, proposal: Proposal) -> Vec<u8> {
+        let signature = self.key.sign(crate::manifest::DOMAIN, &proposal.manifest.digest());
+        self.signed = Some(proposal);
+        self.sign(&Request::Agree { signature })
+    }
+}
+
+/// The server's reply: signed by the server of the run, or by that of the manifest which it proposes.
+pub(super) fn read_reply(bytes: &[u8], to: &Digest, run: Option<&Manifest>) -> Result<Reply, WireError> {
+    let unverified = Unverified::read(bytes)?;
+    if let Some(manifest) = run {
+        return unverified.reply(&manifest.server, to);
+    }
+    let claimed = unverified.claimed_reply(to)?;
+    let proposed = claimed.instructions.iter().find_map(|instruction| match instruction {
+        Instruction::Propose { manifest } => Manifest::read(manifest).ok(),
+        _ => None,
+    });
+    match proposed {
+        Some(manifest) => unverified.reply(&manifest.server, to),
+        // Before a run nothing else is acted upon.
+        None => Ok(claimed),
+    }
+}

@@ -1,0 +1,270 @@
+//! One run at a server: signed requests go in, what they change is kept, and only then do signed replies come out.
+//!
+//! Requests that come together are kept together, in one transaction. Any number of servers may do this on one store: a
+//! commit that another has overtaken changes nothing, and its requests are taken again from what is kept now.
+
+use crate::coordinator::{Change, Coordinator, Phase, Step};
+use crate::identity::{IdentityKey, PartyName, PublicKey, Role};
+use crate::log::RunId;
+use crate::manifest::{Manifest, Programme};
+use crate::message::{Instruction, Member, Refusal, Request, Try};
+use crate::store::{RunRow, Store, StoreError};
+use crate::wire::{self, Reply, Sender, Unverified};
+use privacy::noise::Digest;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// How often a batch is taken again after another server was faster.
+const MOST_RETRIES: usize = 64;
+
+/// Who is at the other end, by its certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The role.
+    pub role: Role,
+    /// The name.
+    pub name: PartyName,
+    /// The key.
+    pub key: PublicKey,
+}
+
+/// A request as it came.
+pub struct Call {
+    /// Who is at the other end.
+    pub caller: Caller,
+    /// What was said.
+    pub said: Unverified,
+}
+
+/// What a request leads to.
+#[derive(Debug)]
+pub enum Answer {
+    /// These bytes are to be sent.
+    Reply(Vec<u8>),
+    /// There is nothing to say yet, and the caller can wait.
+    Wait(Ticket),
+}
+
+/// A poll that waits.
+#[derive(Debug, Clone)]
+pub struct Ticket {
+    member: Member,
+    begun: bool,
+    unsettled: Option<Try>,
+    mail: u64,
+    to: Digest,
+    /// Milliseconds for which it may wait.
+    pub wait: u32,
+}
+
+/// Whose polls may have an answer now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Woken {
+    /// Anybody's.
+    All,
+    /// Only these.
+    Only(BTreeSet<Member>),
+}
+
+/// A run, and the store that it is kept in.
+pub struct Engine {
+    store: Arc<dyn Store>,
+    run: RunId,
+    key: Arc<IdentityKey>,
+    name: PartyName,
+    manifest: Arc<Manifest>,
+    programme: Arc<Programme>,
+    coordinator: Coordinator,
+    version: u64,
+    /// What is kept is unknown: nothing is said before it was loaded again.
+    lost: bool,
+}
+
+impl Engine {
+    /// Keeps a new run, which nobody but the server has signed.
+    pub fn create(
+        store: &Arc<dyn Store>,
+        manifest: Arc<Manifest>,
+        programme: Arc<Programme>,
+        key: Arc<IdentityKey>,
+        created: u64,
+    ) -> Result<RunId, StoreError> {
+        let heads = manifest.sites.iter().map(|site| store.head(&site.key));
+        let seen = heads.collect::<Result<Vec<_>, _>>()?;
+        let failed = |why: inference::RunError| StoreError::Failed { why: why.to_string() };
+        let (_, saved) = Coordinator::new(manifest.clone(), programme, key, seen).map_err(failed)?;
+        let run = manifest.run();
+        store.create(&RunRow { run, manifest: manifest.bytes(), created }, &saved)?;
+        Ok(run)
+    }
+
+    /// Takes up a run as it was kept.
+    pub fn open(
+        store: Arc<dyn Store>,
+        manifest: Arc<Manifest>,
+        programme: Arc<Programme>,
+        key: Arc<IdentityKey>,
+        name: PartyName,
+    ) -> Result<Self, StoreError> {
+        let run = manifest.run();
+        let saved = store.load(&run)?;
+        let version = saved.version;
+        let coordinator = Coordinator::load(manifest.clone(), programme.clone(), key.clone(), saved);
+        Ok(Self { store, run, key, name, manifest, programme, coordinator, version, lost: false })
+    }
+
+    /// Takes requests that came together. Their replies may be sent when this returns, and not before.
+    pub fn take(&mut self, calls: &[Call]) -> (Vec<Answer>, Woken) {
+        for _ in 0..MOST_RETRIES {
+            if self.lost && self.reload().is_err() {
+                break;
+            }
+            let mut change = Change::default();
+            let steps: Vec<Step> = calls.iter().map(|call| self.step(call)).collect();
+            let answers = calls.iter().zip(steps).map(|(call, step)| {
+                change.merge(step.change);
+                self.answer(call, step.reply)
+            });
+            let answers: Vec<Answer> = answers.collect();
+            match self.commit(&change) {
+                Ok(()) => return (answers, woken(&change)),
+                Err(StoreError::Stale { .. }) => {}
+                Err(_) => break,
+            }
+        }
+        let unavailable = calls.iter().map(|call| Answer::Reply(self.refuse(call, Refusal::Unavailable)));
+        (unavailable.collect(), Woken::Only(BTreeSet::new()))
+    }
+
+    /// Time passes: a round may do without its stragglers. `now` is in milliseconds of a clock that does not go back.
+    pub fn tick(&mut self, now: u64) -> Woken {
+        if self.lost && self.reload().is_err() {
+            return Woken::Only(BTreeSet::new());
+        }
+        let change = self.coordinator.tick(now);
+        match self.commit(&change) {
+            Ok(()) => woken(&change),
+            Err(_) => Woken::Only(BTreeSet::new()),
+        }
+    }
+
+    /// Looks whether another server has moved the run on; true if it has.
+    pub fn refresh(&mut self) -> Result<bool, StoreError> {
+        if !self.lost && self.store.version(&self.run)? == self.version {
+            return Ok(false);
+        }
+        self.reload().map(|()| true)
+    }
+
+    /// The reply to a poll that waited, if there is something to say by now.
+    pub fn look(&self, ticket: &Ticket) -> Option<Vec<u8>> {
+        let said = self.coordinator.instruct(ticket.member, ticket.begun, ticket.unsettled, ticket.mail);
+        (!self.lost && said != [Instruction::Rest]).then(|| self.reply(ticket.member, ticket.to, said))
+    }
+
+    /// The reply to a poll that has waited long enough.
+    pub fn rest(&self, ticket: &Ticket) -> Vec<u8> {
+        self.reply(ticket.member, ticket.to, vec![Instruction::Rest])
+    }
+
+    fn step(&mut self, call: &Call) -> Step {
+        match self.identify(call) {
+            Ok((member, request)) => self.coordinator.handle(member, &request, call.said.digest()),
+            Err(refusal) => Step { change: Change::default(), reply: vec![Instruction::Refuse(refusal)] },
+        }
+    }
+
+    /// Certificate, sender, manifest, membership and signature, in this order.
+    fn identify(&self, Call { caller, said }: &Call) -> Result<(Member, Request), Refusal> {
+        let sender = said.sender();
+        if sender.role != caller.role || sender.name != caller.name {
+            return Err(Refusal::NotAMember);
+        }
+        if sender.manifest.is_some_and(|manifest| manifest != self.coordinator.digest()) {
+            return Err(Refusal::OtherManifest);
+        }
+        let member = self.manifest.member(caller.role, &caller.name, &caller.key).ok_or(Refusal::NotAMember)?;
+        let request = said.request(&caller.key).map_err(|error| match error {
+            wire::WireError::Signature => Refusal::Signature,
+            _ => Refusal::Malformed,
+        })?;
+        match (&request, sender.manifest) {
+            (Request::Attend { .. } | Request::Renew { .. }, _) | (_, Some(_)) => Ok((member, request)),
+            (_, None) => Err(Refusal::OtherManifest),
+        }
+    }
+
+    fn answer(&self, call: &Call, said: Vec<Instruction>) -> Answer {
+        let to = call.said.digest();
+        let Ok((member, request)) = self.identify(call) else { return Answer::Reply(self.sign(None, to, said)) };
+        match request {
+            Request::Attend { wait, begun, unsettled, mail, .. } if wait > 0 && said == [Instruction::Rest] => {
+                Answer::Wait(Ticket { member, begun, unsettled, mail, to, wait })
+            }
+            _ => Answer::Reply(self.reply(member, to, said)),
+        }
+    }
+
+    fn refuse(&self, call: &Call, refusal: Refusal) -> Vec<u8> {
+        self.sign(None, call.said.digest(), vec![Instruction::Refuse(refusal)])
+    }
+
+    fn reply(&self, member: Member, to: Digest, instructions: Vec<Instruction>) -> Vec<u8> {
+        self.sign(Some(member), to, instructions)
+    }
+
+    fn sign(&self, member: Option<Member>, to: Digest, instructions: Vec<Instruction>) -> Vec<u8> {
+        let seen = match member {
+            Some(Member::Site(site)) => self.coordinator.header().seats.get(site).and_then(|seat| seat.seen),
+            Some(Member::Node(_) | Member::Server) | None => None,
+        };
+        let manifest = Some(self.coordinator.digest());
+        let sender = Sender { role: Role::Server, name: self.name.clone(), manifest };
+        wire::sign_reply(&self.key, &sender, &Reply { to, seen, instructions })
+    }
+
+    fn commit(&mut self, change: &Change) -> Result<(), StoreError> {
+        if !change.dirty {
+            return Ok(());
+        }
+        let kept = self.store.commit(&self.run, self.version, self.coordinator.header(), change);
+        match kept {
+            Ok(version) => {
+                self.version = version;
+                Ok(())
+            }
+            Err(error) => {
+                self.lost = true;
+                Err(error)
+            }
+        }
+    }
+
+    fn reload(&mut self) -> Result<(), StoreError> {
+        let saved = self.store.load(&self.run)?;
+        (self.version, self.lost) = (saved.version, false);
+        let since = self.coordinator.since();
+        let (manifest, programme, key) = (self.manifest.clone(), self.programme.clone(), self.key.clone());
+        self.coordinator = Coordinator::load(manifest, programme, key, saved).with_since(since);
+        Ok(())
+    }
+
+    /// The run as it is now.
+    pub fn coordinator(&self) -> &Coordinator {
+        &self.coordinator
+    }
+
+    /// Whether the run is over.
+    pub fn is_finished(&self) -> bool {
+        matches!(self.coordinator.header().phase, Phase::Finished(_))
+    }
+}
+
+/// After a fold, a new question or a new attempt anybody may have something to hear; else those with receipts or letters.
+fn woken(change: &Change) -> Woken {
+    if !change.folds.is_empty() || change.query.is_some() || change.cleared || change.wakes {
+        return Woken::All;
+    }
+    let letters = change.posted.iter().map(|(_, letter)| letter.to);
+    Woken::Only(letters.chain(change.receipts.iter().map(|kept| Member::Site(kept.site))).collect())
+}
