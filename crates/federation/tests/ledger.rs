@@ -409,7 +409,7 @@ fn an_account_counts_charges_and_what_became_of_them() {
     assert!(spent > 0.0 && spent < run.epsilon);
     assert!(run.promise().is_some());
     let (epsilon, delta) = account.granted();
-    assert!(epsilon >= 4.0 && epsilon < 4.000001 && delta >= 1e-5 && delta < 1.000001e-5);
+    assert!((4.0..4.000001).contains(&epsilon) && (1e-5..1.000001e-5).contains(&delta));
 }
 
 #[test]

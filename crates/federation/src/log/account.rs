@@ -59,6 +59,9 @@ struct Fate {
     lapsed: bool,
 }
 
+/// By round and attempt.
+type Fates = BTreeMap<(u64, u64), Fate>;
+
 impl Account {
     /// Reads a log, all of it.
     pub fn of<D: Disk>(log: &Log<D>) -> Result<Self, LogError> {
@@ -157,7 +160,7 @@ fn alike(events: &[Event]) -> Result<Vec<Event>, PrivacyError> {
 /// Runs while they are read, and the first record that is out of place.
 #[derive(Default)]
 struct Gathered {
-    runs: Vec<(RunAccount, BTreeMap<(u64, u64), Fate>)>,
+    runs: Vec<(RunAccount, Fates)>,
     odd: Option<(u64, &'static str)>,
 }
 
@@ -199,7 +202,7 @@ impl Gathered {
     }
 
     fn finish(self) -> Vec<RunAccount> {
-        let count = |fates: &BTreeMap<(u64, u64), Fate>, of: fn(&Fate) -> u64| fates.values().map(of).sum();
+        let count = |fates: &Fates, of: fn(&Fate) -> u64| fates.values().map(of).sum();
         let runs = self.runs.into_iter().map(|(mut account, fates)| {
             account.charges = count(&fates, |fate| fate.charges);
             account.burnt = count(&fates, |fate| if fate.answered { 0 } else { fate.charges });
@@ -211,7 +214,7 @@ impl Gathered {
     }
 }
 
-fn happened(entry: &Entry, turn: Turn, fates: &mut BTreeMap<(u64, u64), Fate>) {
+fn happened(entry: &Entry, turn: Turn, fates: &mut Fates) {
     let fate = fates.entry((turn.round, turn.attempt)).or_default();
     match entry {
         Entry::Charge { record, .. } if matches!(record.entry, privacy::Entry::Charged(_)) => fate.charges += 1,
