@@ -8,4 +8,5 @@ pub mod log;
 pub mod manifest;
 pub mod message;
 pub mod store;
+pub mod transport;
 pub mod wire;
