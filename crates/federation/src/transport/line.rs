@@ -48,7 +48,9 @@ impl Line {
         if content.encoded_len() > MOST_BYTES {
             return Err(LineError::TooLarge);
         }
-        sleep(self.pause.length()).await;
+        if let Some(length) = self.pause.length() {
+            sleep(length).await;
+        }
         let tried = timeout(wait.saturating_add(PATIENCE), self.attempt(content)).await;
         let reply = tried.unwrap_or(Err(LineError::TimedOut));
         match &reply {

@@ -32,11 +32,11 @@ impl Pause {
     }
 
     /// The wait before the next try: none after a success; else between half and all of what the failures call for.
-    pub(super) fn length(&self) -> Duration {
-        let Some(doublings) = self.failures.checked_sub(1) else { return Duration::ZERO };
+    pub(super) fn length(&self) -> Option<Duration> {
+        let doublings = self.failures.checked_sub(1)?;
         let most = SHORTEST.saturating_mul(1 << doublings.min(16)).min(LONGEST);
         let share = f64::from(mixed(self.seed, self.failures) >> 16) / f64::from(1 << 16);
-        most.mul_f64(0.5 + share / 2.0)
+        Some(most.mul_f64(0.5 + share / 2.0))
     }
 }
 
@@ -56,14 +56,15 @@ mod tests {
     fn waits_double_up_to_the_longest_and_begin_anew_after_a_success() {
         for seed in 0..100 {
             let mut pause = Pause::new(seed);
-            assert_eq!(pause.length(), Duration::ZERO);
+            assert_eq!(pause.length(), None);
             for doublings in 0..100 {
                 pause.lengthen();
                 let most = (SHORTEST * (1 << doublings.min(10))).min(LONGEST);
-                assert!(pause.length() >= most / 2 && pause.length() <= most, "seed {seed}, {pause:?}");
+                let length = pause.length().unwrap();
+                assert!(length >= most / 2 && length <= most, "seed {seed}, {pause:?}");
             }
             pause.clear();
-            assert_eq!(pause.length(), Duration::ZERO);
+            assert_eq!(pause.length(), None);
         }
     }
 
