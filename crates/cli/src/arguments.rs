@@ -90,6 +90,11 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE.csv")]
         header: PathBuf,
     },
+    /// Show or check the ledger of a site; it is only read, so an agent may be at work
+    Ledger {
+        #[command(subcommand)]
+        asked: LedgerQuestion,
+    },
     /// Explain an error code, or list all of them
     Explain {
         /// The code, such as P002; all codes are listed without it
@@ -151,6 +156,23 @@ pub(crate) struct PredictArguments {
     /// The site that the rows are of, where the method has an intercept of each site's own; without it, an unknown one
     #[arg(long, value_name = "NAME")]
     pub(crate) site: Option<String>,
+}
+
+/// What is asked about a ledger.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LedgerQuestion {
+    /// Show the runs, their charges, and what was granted and spent
+    Show {
+        /// Home folder of the site, with its ledger in DIR/ledger
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        home: PathBuf,
+    },
+    /// Check every record, every run's account and what the site remembers; exit code 3 and the record's number on damage
+    Verify {
+        /// Home folder of the site, with its ledger in DIR/ledger
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        home: PathBuf,
+    },
 }
 
 /// What is asked about data sets.

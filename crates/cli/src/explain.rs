@@ -141,6 +141,48 @@ const ALL: &[Entry] = &[
                column, or leave record_id out of the schema. Exit code 2.",
     },
     Entry {
+        code: "L001",
+        title: "there is no ledger",
+        text: "A site keeps its ledger in the folder ledger of its home. The folder that was named has none: it is not the home\n\
+               of a site, or the site has not taken part in a run yet. An agent begins one when it starts. If there was one, do\n\
+               not start the agent: look for the newest copy first. Exit code 2.",
+    },
+    Entry {
+        code: "L002",
+        title: "the ledger cannot be read or kept",
+        text: "The disk failed, is full, or is in use by another process of this site. Nothing leaves a site before its charge is\n\
+               durable, so nothing left it. After such an error nothing is tried again: mend the disk or make room, and start\n\
+               again from what it holds. Exit code 1.",
+    },
+    Entry {
+        code: "L003",
+        title: "a record of the ledger is damaged",
+        text: "Records are linked by digests, and each has a checksum. The one in the message does not fit, and it is not a last\n\
+               one that a crash tore: record 0 is the header of the file. It is not repaired or skipped, because what was spent\n\
+               would be unknown. Keep the file, restore the whole folder from its newest copy, and speak with the server's\n\
+               operator, who has countersigned the last record. Exit code 3.",
+    },
+    Entry {
+        code: "L004",
+        title: "the ledger is of another version",
+        text: "The file says by which version of the format it was written, and this program does not read that one. It is left as\n\
+               it is. Use the version of posterity that wrote it, or a later one that reads it. Exit code 3.",
+    },
+    Entry {
+        code: "L005",
+        title: "the charges of a run do not add up",
+        text: "Each run has an account of its own in the ledger: a grant, and charges that follow each other. It was replayed, and a\n\
+               charge is missing, repeated, off the plan or beyond the grant, though every record is whole. A disk does not do\n\
+               that; a defect or a forger does. Keep the file and report it. Exit code 3.",
+    },
+    Entry {
+        code: "L006",
+        title: "what the site remembers of a run cannot be used",
+        text: "Beside the ledger a site keeps what an algorithm remembers from round to round. The file is damaged, or it names a\n\
+               record that the ledger does not have: then the ledger is an old copy, and going on would spend twice. Restore the\n\
+               whole folder from its newest copy, never one file alone. Exit code 3.",
+    },
+    Entry {
         code: "P001",
         title: "a parameter is outside its range",
         text: "Every parameter is checked where it enters: a sampling rate is from 1e-9 to 1, δ is under 1, steps are\n\
@@ -273,11 +315,11 @@ mod tests {
             include_str!("../../inference/src/error.rs"),
             include_str!("failure.rs")
         );
-        let is_code = |word: &&str| matches!(word.as_bytes(), [b'P' | b'C' | b'D', rest @ ..] if rest.len() == 3 && rest.iter().all(u8::is_ascii_digit));
+        let is_code = |word: &&str| matches!(word.as_bytes(), [b'P' | b'C' | b'D' | b'L', rest @ ..] if rest.len() == 3 && rest.iter().all(u8::is_ascii_digit));
         let mut codes: Vec<&str> = source.split('"').filter(is_code).collect();
         codes.sort_unstable();
         codes.dedup();
-        assert!(codes.len() >= 27 && codes.contains(&"P014") && codes.contains(&"C003"), "{codes:?}");
+        assert!(codes.len() >= 33 && codes.contains(&"P014") && codes.contains(&"C003"), "{codes:?}");
         for code in &codes {
             let text = text(Some(code), false).unwrap();
             assert!(text.len() > 150 && text.contains("Exit code"), "{text}");

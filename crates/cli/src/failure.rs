@@ -2,6 +2,7 @@
 
 use crate::study::Fault;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use federation::log::LogError;
 use inference::{DataError, RunError};
 use privacy::PrivacyError;
 use std::io::Write;
@@ -50,6 +51,12 @@ pub(crate) enum Failure {
     /// A data set that cannot be downloaded.
     #[error("{message}")]
     Download { message: String, hint: String },
+    /// A folder without a ledger.
+    #[error("there is no ledger in {path}")]
+    NoLedger { path: String },
+    /// A ledger that cannot be read, or is not sound.
+    #[error(transparent)]
+    Ledger(#[from] LogError),
 }
 
 impl From<RunError> for Failure {
@@ -109,6 +116,8 @@ impl Failure {
             Self::Data { error, .. } => error.code(),
             Self::Dataset { .. } => "D009",
             Self::Download { .. } => "D010",
+            Self::NoLedger { .. } => "L001",
+            Self::Ledger(error) => ledger_code(error),
         }
     }
 
@@ -134,6 +143,10 @@ impl Failure {
             Self::File { action, .. } if action.ends_with("the schema") => {
                 "`posterity init` writes one from the header of a table; [data] schema names it in a study".into()
             }
+            Self::NoLedger { .. } => {
+                "name the home folder of the site by --home; its ledger is in the folder ledger there".into()
+            }
+            Self::Ledger(error) => error.hint().to_owned(),
             Self::File { .. } => "check that the path exists and that you may use it".into(),
         }
     }
@@ -146,7 +159,9 @@ impl Failure {
             | Self::Run(RunError::Message { .. })
             | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
             Self::Usage { .. } | Self::Events { .. } | Self::Results { .. } | Self::Study(_) | Self::Run(_) => 2,
-            Self::Data { .. } | Self::Dataset { .. } => 2,
+            Self::Data { .. } | Self::Dataset { .. } | Self::NoLedger { .. } => 2,
+            Self::Ledger(error) if ledger_code(error) == "L002" => 1,
+            Self::Ledger(_) => 3,
             Self::Entry { failure, .. } | Self::Line { failure, .. } | Self::Method { failure, .. } => failure.exit(),
             Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
             Self::Privacy(_) => 3,
@@ -162,6 +177,16 @@ impl Failure {
             complain(&format!("error[{code}]: {self}\nhint: {hint}\nmore: posterity explain {code}\n"));
         }
         ExitCode::from(self.exit())
+    }
+}
+
+fn ledger_code(error: &LogError) -> &'static str {
+    match error {
+        LogError::Disk(_) | LogError::Unwritten | LogError::Viewed | LogError::TooLarge { .. } => "L002",
+        LogError::Damaged { .. } => "L003",
+        LogError::Version { .. } => "L004",
+        LogError::Ledger { .. } | LogError::NoSuchSite { .. } => "L005",
+        LogError::Vault { .. } => "L006",
     }
 }
 

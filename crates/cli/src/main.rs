@@ -12,6 +12,7 @@ mod failure;
 mod fetch;
 mod histogram;
 mod init;
+mod ledger;
 mod mechanism;
 mod plan;
 mod profile;
@@ -51,6 +52,7 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Predict(asked) => study::predict(asked, arguments.json),
         Command::Datasets { asked } => datasets(asked, arguments.json),
         Command::Init { folder, header } => init::run(folder, header, arguments.json),
+        Command::Ledger { asked } => ledger::run(asked, arguments.json),
         Command::Explain { code } => explain::text(code.as_deref(), arguments.json),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -12,4 +12,5 @@ pub mod node;
 pub mod party;
 pub mod server;
 pub mod store;
+pub mod transport;
 pub mod wire;

@@ -52,12 +52,11 @@ impl<D: Disk> Log<D> {
     /// refused. What can be read is durable when this returns.
     pub fn open(disk: D) -> Result<Self, LogError> {
         let mut log = Self::load(disk, State::Open)?;
-        if log.torn > 0 {
-            log.disk.truncate(FILE, log.end as u64)?;
-        }
         if log.end == 0 {
-            log.disk.append(FILE, &chain::header())?;
+            log.disk.replace(FILE, &chain::header())?;
             log.end = chain::HEADER;
+        } else if log.torn > 0 {
+            log.disk.truncate(FILE, log.end as u64)?;
         }
         log.disk.sync(FILE)?;
         Ok(log)

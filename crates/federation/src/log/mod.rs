@@ -1,5 +1,6 @@
 //! A site's log: every charge, every answer and what became of it, linked by digests, durable before anything leaves.
 
+mod account;
 mod chain;
 mod disk;
 mod entry;
@@ -10,6 +11,7 @@ mod record;
 mod simulated;
 mod vault;
 
+pub use account::{Account, RunAccount, Standing};
 pub use disk::{Disk, DiskError};
 pub use entry::{Entry, Position, RunId, Turn, Vault};
 pub use error::LogError;

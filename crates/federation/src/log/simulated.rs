@@ -173,7 +173,7 @@ impl Content {
             return Some(seen.clone());
         }
         let Some(appended) = seen.strip_prefix(old) else {
-            return if next(chance) % 2 == 0 { self.durable.clone() } else { Some(seen.clone()) };
+            return if next(chance).is_multiple_of(2) { self.durable.clone() } else { Some(seen.clone()) };
         };
         if self.durable.is_none() && next(chance).is_multiple_of(4) {
             return None;

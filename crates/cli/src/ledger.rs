@@ -1,0 +1,149 @@
+//! `posterity ledger`: what a site's ledger says, and whether it is sound. It is read only, also beside a running agent.
+
+use crate::arguments::LedgerQuestion;
+use crate::digits::{shortest, up};
+use crate::failure::Failure;
+use crate::table::{Rows, lines};
+use federation::log::{Account, FILE, FolderView, Log, RunAccount, Standing};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The answer, as text or as one object.
+pub(crate) fn run(asked: &LedgerQuestion, json: bool) -> Result<String, Failure> {
+    let (LedgerQuestion::Show { home } | LedgerQuestion::Verify { home }) = asked;
+    let log = view(home)?;
+    let account = Account::of(&log)?;
+    match asked {
+        LedgerQuestion::Show { .. } => show(&log, &account, json),
+        LedgerQuestion::Verify { .. } => verify(&log, &account, json),
+    }
+}
+
+/// The ledger of a home, with every record checked.
+fn view(home: &Path) -> Result<Log<FolderView>, Failure> {
+    let folder = home.join("ledger");
+    if !folder.join(FILE).is_file() {
+        return Err(Failure::NoLedger { path: folder.display().to_string() });
+    }
+    Ok(Log::view(FolderView::open(&folder).map_err(federation::log::LogError::from)?)?)
+}
+
+/// Replays every run's account, and reads what the site remembers.
+fn verify(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, Failure> {
+    let mut remembered = 0;
+    for run in &account.runs {
+        run.replay()?;
+        remembered += usize::from(log.vault(&run.run)?.is_some());
+    }
+    if json {
+        let mut object = head(log, account);
+        object["sound"] = true.into();
+        object["runs"] = account.runs.len().into();
+        object["vaults"] = remembered.into();
+        return Ok(format!("{object}\n"));
+    }
+    let records = account.head.sequence;
+    let charges: u64 = account.runs.iter().map(|run| run.charges).sum();
+    let mut rows: Rows = vec![
+        ("sound", format!("{records} records, each with its checksum and linked to the one before")),
+        ("", format!("{} runs with {charges} charges, replayed within their grants", account.runs.len())),
+        ("", format!("{remembered} files of what the site remembers, none ahead of the ledger")),
+    ];
+    rows.extend(ends(log, account));
+    Ok(lines(&rows))
+}
+
+/// One line a run, then the sums and the last record.
+fn show(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, Failure> {
+    let spent = account.runs.iter().map(RunAccount::spent).collect::<Result<Vec<f64>, _>>()?;
+    let (epsilon, delta) = account.granted();
+    if json {
+        let runs = account.runs.iter().zip(&spent).map(|(run, spent)| object(run, *spent));
+        let mut object = head(log, account);
+        object["runs"] = runs.collect();
+        object["granted"] = json!({ "epsilon": limited(epsilon), "delta": delta });
+        return Ok(format!("{object}\n"));
+    }
+    let mut text = String::new();
+    for (run, spent) in account.runs.iter().zip(&spent) {
+        text.push_str(&lines(&of_run(run, *spent)));
+        text.push('\n');
+    }
+    let mut rows: Rows = Vec::new();
+    if account.runs.len() > 1 {
+        rows.push(("granted", format!("{} at δ = {} in all runs together", epsilon_words(epsilon), up(delta))));
+    }
+    rows.extend(ends(log, account));
+    let _ = write!(text, "{}", lines(&rows));
+    Ok(text)
+}
+
+fn of_run(run: &RunAccount, spent: f64) -> Rows {
+    let granted = format!("{} at δ = {}", epsilon_words(run.epsilon), shortest(run.delta));
+    let promise = run.promise().map_or_else(
+        || "none on record yet".into(),
+        |(adjacency, unit)| format!("neighbours by {adjacency} of one {unit}"),
+    );
+    let standing = match run.standing {
+        Standing::Open => "open",
+        Standing::Closed => "closed",
+    };
+    vec![
+        ("run", format!("{} ({standing})", digits(&run.run))),
+        ("manifest", digits(&run.manifest)),
+        ("granted", granted),
+        ("spent", format!("at most {} at the same δ, by what was charged", epsilon_words(spent))),
+        ("promise", promise),
+        ("charges", format!("{}, of which {} burnt: charged, and no answer made", run.charges, run.burnt)),
+        ("answers", format!("{} in a total, {} in none", run.settled, run.lapsed)),
+    ]
+}
+
+/// The last record, and what comes after it.
+fn ends(log: &Log<FolderView>, account: &Account) -> Rows {
+    let mut rows = vec![("last record", format!("{} {}", account.head.sequence, digits(&account.head.digest)))];
+    if log.torn() > 0 {
+        rows.push((
+            "torn end",
+            format!("{} bytes after it are no record: an agent writes one now, or was", log.torn()),
+        ));
+        rows.push(("", "stopped while it did, and will cut them off when it starts".into()));
+    }
+    rows
+}
+
+fn head(log: &Log<FolderView>, account: &Account) -> Value {
+    let last = json!({ "sequence": account.head.sequence, "digest": digits(&account.head.digest) });
+    json!({ "last_record": last, "torn_bytes": log.torn() })
+}
+
+fn object(run: &RunAccount, spent: f64) -> Value {
+    let (adjacency, unit) = run.promise().unzip();
+    json!({
+        "run": digits(&run.run),
+        "manifest": digits(&run.manifest),
+        "open": run.standing == Standing::Open,
+        "granted": { "epsilon": limited(run.epsilon), "delta": run.delta },
+        "spent": { "epsilon": limited(spent), "delta": run.delta },
+        "adjacency": adjacency.map(|a| a.to_string()),
+        "unit": unit.map(|u| u.to_string()),
+        "charges": run.charges,
+        "burnt": run.burnt,
+        "settled": run.settled,
+        "lapsed": run.lapsed,
+    })
+}
+
+fn epsilon_words(epsilon: f64) -> String {
+    if epsilon.is_finite() { format!("ε = {}", up(epsilon)) } else { "ε without a limit".into() }
+}
+
+/// JSON has no infinity: none is "without a limit".
+fn limited(epsilon: f64) -> Option<f64> {
+    epsilon.is_finite().then_some(epsilon)
+}
+
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

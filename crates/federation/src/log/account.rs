@@ -1,0 +1,226 @@
+//! What a log says, for people and for policy: runs, charges, what became of them, and what was granted.
+
+use super::{Disk, Entry, Log, LogError, Position, RunId, Turn, vault};
+use privacy::accounting::gdp::Gdp;
+use privacy::accounting::rdp::{Conversion, Rdp};
+use privacy::accounting::{Pld, zcdp::Zcdp};
+use privacy::noise::Digest;
+use privacy::{Accountant, Adjacency, Event, Filter, Grant, Ledger, PrivacyError, Record, Steps, Unit};
+use std::collections::BTreeMap;
+
+/// Everything that a log says of runs. Nothing in it has a time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Account {
+    /// The last record.
+    pub head: Position,
+    /// The runs, in the order in which they were accepted.
+    pub runs: Vec<RunAccount>,
+}
+
+/// What a log says of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunAccount {
+    /// The run.
+    pub run: RunId,
+    /// Digest of its manifest.
+    pub manifest: Digest,
+    /// ε that was granted; infinite without a limit.
+    pub epsilon: f64,
+    /// δ that was granted.
+    pub delta: f64,
+    /// Charges on record.
+    pub charges: u64,
+    /// Charges of attempts that have no answer on record. One may be of an attempt that is at work now.
+    pub burnt: u64,
+    /// Answers that the server has a place for in a total.
+    pub settled: u64,
+    /// Answers that will be in no total. Their charges stay.
+    pub lapsed: u64,
+    /// Whether the site still takes part.
+    pub standing: Standing,
+    records: Vec<Record>,
+}
+
+/// Whether a run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It goes on.
+    Open,
+    /// It is over for this site.
+    Closed,
+}
+
+/// What became of one attempt.
+#[derive(Default)]
+struct Fate {
+    charges: u64,
+    answered: bool,
+    settled: bool,
+    lapsed: bool,
+}
+
+/// By round and attempt.
+type Fates = BTreeMap<(u64, u64), Fate>;
+
+impl Account {
+    /// Reads a log, all of it.
+    pub fn of<D: Disk>(log: &Log<D>) -> Result<Self, LogError> {
+        let mut gathered = Gathered::default();
+        log.scan(&mut |number, entry| gathered.take(number, entry))?;
+        if let Some((record, what)) = gathered.odd {
+            return Err(LogError::Damaged { record, what });
+        }
+        Ok(Self { head: log.head(), runs: gathered.finish() })
+    }
+
+    /// ε and δ that were granted in all runs together, by basic composition: sums, rounded up. It is a
+    /// promise where all runs have one relation and one unit, and else a number for a policy to compare.
+    pub fn granted(&self) -> (f64, f64) {
+        let add = |sum: f64, next: f64| if next == 0.0 { sum } else { (sum + next).next_up() };
+        self.runs.iter().fold((0.0, 0.0), |(e, d), run| (add(e, run.epsilon), add(d, run.delta)))
+    }
+
+    /// The account of one run.
+    pub fn run(&self, run: &RunId) -> Option<&RunAccount> {
+        self.runs.iter().find(|account| account.run == *run)
+    }
+}
+
+impl RunAccount {
+    /// The run's ledger, with its chain and every charge checked again; none if it was not opened yet. Refused if the
+    /// grant is not that of the acceptance.
+    pub fn replay(&self) -> Result<Option<Ledger>, LogError> {
+        if self.records.is_empty() {
+            return Ok(None);
+        }
+        let ledger = Ledger::replay(&self.records).map_err(|error| self.refused(&error))?;
+        let granted = match ledger.grant() {
+            Grant::Limited { epsilon, delta, .. } => (epsilon.get(), delta.get()),
+            Grant::Unlimited => (f64::INFINITY, 1.0),
+        };
+        if granted != (self.epsilon, self.delta) {
+            let why = format!("run {}: its account has another grant than was accepted", vault::name(&self.run));
+            return Err(LogError::Ledger { why });
+        }
+        Ok(Some(ledger))
+    }
+
+    /// An upper bound on ε of what was charged so far, at the granted δ, by the accountant of the grant's filter; infinite
+    /// without a limit.
+    pub fn spent(&self) -> Result<f64, LogError> {
+        let Some(ledger) = self.replay()? else { return Ok(0.0) };
+        let events = alike(ledger.events()).map_err(|error| self.refused(&error))?;
+        let Grant::Limited { delta, filter, .. } = ledger.grant() else { return Ok(f64::INFINITY) };
+        if events.is_empty() {
+            return Ok(0.0);
+        }
+        let renyi;
+        let accountant: &dyn Accountant = match filter {
+            Filter::Plan(_) => &Pld,
+            Filter::Renyi { order } => {
+                renyi = Rdp::with_orders(vec![*order], Conversion::default());
+                &renyi
+            }
+            Filter::Zcdp => &Zcdp,
+            Filter::Gdp => &Gdp,
+        };
+        let bounds = accountant.epsilon(&events, *delta).map_err(|error| self.refused(&error))?;
+        Ok(bounds.upper)
+    }
+
+    /// The neighbouring relation and the unit of the promise; none before the ledger was opened, and if it promises
+    /// nothing.
+    pub fn promise(&self) -> Option<(Adjacency, Unit)> {
+        let of = |event: &Event| (event.adjacency(), event.unit());
+        self.records.iter().find_map(|record| match &record.entry {
+            privacy::Entry::Opened(Grant::Limited { filter: Filter::Plan(plan), .. }) => plan.first().map(of),
+            privacy::Entry::Opened(_) => None,
+            privacy::Entry::Charged(event) => Some(of(event)),
+        })
+    }
+
+    fn refused(&self, error: &PrivacyError) -> LogError {
+        LogError::Ledger { why: format!("run {}: {error}", vault::name(&self.run)) }
+    }
+}
+
+/// Alike events as one of many steps: T steps cost what T single ones do, in any order.
+fn alike(events: &[Event]) -> Result<Vec<Event>, PrivacyError> {
+    let mut kinds: Vec<(Event, u64)> = Vec::new();
+    for event in events {
+        let (one, steps) = (event.repeated(Steps::ONE), event.steps().get());
+        match kinds.iter_mut().find(|(kind, _)| *kind == one) {
+            Some((_, count)) => *count = count.saturating_add(steps),
+            None => kinds.push((one, steps)),
+        }
+    }
+    kinds.into_iter().map(|(event, steps)| Ok(event.repeated(Steps::new(steps)?))).collect()
+}
+
+/// Runs while they are read, and the first record that is out of place.
+#[derive(Default)]
+struct Gathered {
+    runs: Vec<(RunAccount, Fates)>,
+    odd: Option<(u64, &'static str)>,
+}
+
+impl Gathered {
+    fn take(&mut self, number: u64, entry: &Entry) {
+        let known = self.runs.iter_mut().find(|(account, _)| account.run == *entry.run());
+        match (entry, known) {
+            (Entry::Accepted { run, manifest, epsilon, delta, .. }, None) => {
+                let account = RunAccount {
+                    run: *run,
+                    manifest: *manifest,
+                    epsilon: *epsilon,
+                    delta: *delta,
+                    charges: 0,
+                    burnt: 0,
+                    settled: 0,
+                    lapsed: 0,
+                    standing: Standing::Open,
+                    records: Vec::new(),
+                };
+                self.runs.push((account, BTreeMap::new()));
+            }
+            (Entry::Accepted { .. }, Some(_)) => self.note(number, "it accepts a run for the second time"),
+            (_, None) => self.note(number, "it belongs to a run that was not accepted"),
+            (Entry::Closed { .. }, Some((account, _))) => account.standing = Standing::Closed,
+            (entry, Some((account, fates))) => {
+                if let Entry::Charge { record, .. } = entry {
+                    account.records.push(record.clone());
+                }
+                if let Some(turn) = entry.turn() {
+                    happened(entry, turn, fates);
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, number: u64, what: &'static str) {
+        self.odd.get_or_insert((number, what));
+    }
+
+    fn finish(self) -> Vec<RunAccount> {
+        let count = |fates: &Fates, of: fn(&Fate) -> u64| fates.values().map(of).sum();
+        let runs = self.runs.into_iter().map(|(mut account, fates)| {
+            account.charges = count(&fates, |fate| fate.charges);
+            account.burnt = count(&fates, |fate| if fate.answered { 0 } else { fate.charges });
+            account.settled = count(&fates, |fate| u64::from(fate.settled));
+            account.lapsed = count(&fates, |fate| u64::from(fate.answered && fate.lapsed));
+            account
+        });
+        runs.collect()
+    }
+}
+
+fn happened(entry: &Entry, turn: Turn, fates: &mut Fates) {
+    let fate = fates.entry((turn.round, turn.attempt)).or_default();
+    match entry {
+        Entry::Charge { record, .. } if matches!(record.entry, privacy::Entry::Charged(_)) => fate.charges += 1,
+        Entry::Free { .. } | Entry::Outbox { .. } | Entry::Contributed { .. } => fate.answered = true,
+        Entry::Settled { .. } => fate.settled = true,
+        Entry::Lapsed { .. } => fate.lapsed = true,
+        Entry::Charge { .. } | Entry::Accepted { .. } | Entry::Closed { .. } => {}
+    }
+}

@@ -1,0 +1,146 @@
+//! How a line is opened: TCP, TLS, HTTP/2, and a note of how it ended.
+
+use super::fault::{Distrust, LineError, distrust};
+use super::{PROTOCOL, SERVER_NAME};
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::client::Resumption;
+use rustls::pki_types::ServerName;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tonic::Status;
+use tonic::transport::{Channel, Endpoint};
+
+/// Time without a sign of life after which the server is asked for one, and time in which it must give one.
+const PULSE: Duration = Duration::from_secs(20);
+
+/// Bytes of a reply's headers.
+const HEADERS: u32 = 16 << 10;
+
+/// One open connection to a server. It is never opened again: who wants another dials again.
+#[derive(Clone)]
+pub(super) struct Dialled {
+    /// Calls go through here.
+    pub(super) channel: Channel,
+    fate: Arc<OnceLock<Option<Distrust>>>,
+    address: String,
+}
+
+impl Dialled {
+    /// Whether the other side has closed it, as far as is known.
+    pub(super) fn is_over(&self) -> bool {
+        self.fate.get().is_some()
+    }
+
+    /// What a failed call comes from: the connection if that has ended, else what the server says.
+    ///
+    /// In TLS 1.3 a server judges the certificate of a client after the client thinks that all is well; so a refusal is
+    /// seen only here.
+    pub(super) fn fault(&self, status: &Status) -> LineError {
+        match (self.fate.get(), std::error::Error::source(status)) {
+            (Some(Some(found)), _) => LineError::Tls { address: self.address.clone(), found: *found },
+            (_, Some(_)) => LineError::Lost,
+            (_, None) => LineError::of_status(status),
+        }
+    }
+}
+
+/// Opens a connection. Whatever the configuration says, it speaks HTTP/2 and resumes no earlier session.
+pub(super) async fn dial(address: &str, config: &ClientConfig) -> Result<Dialled, LineError> {
+    let missing = |error: io::Error| LineError::Connect { address: address.to_owned(), found: error.kind() };
+    let stream = TcpStream::connect(address).await.map_err(missing)?;
+    stream.set_nodelay(true).map_err(missing)?;
+    let stream = shake(stream, config).await.map_err(|error| match distrust(&error) {
+        Some(found) => LineError::Tls { address: address.to_owned(), found },
+        None => missing(error),
+    })?;
+    let fate = Arc::new(OnceLock::new());
+    let channel = http2(Noted { stream, fate: Arc::clone(&fate) }).await;
+    let dialled = |channel| Dialled { channel, fate: Arc::clone(&fate), address: address.to_owned() };
+    channel.map(dialled).map_err(|_| match fate.get() {
+        Some(Some(found)) => LineError::Tls { address: address.to_owned(), found: *found },
+        _ => LineError::Lost,
+    })
+}
+
+async fn shake(stream: TcpStream, config: &ClientConfig) -> io::Result<TlsStream<TcpStream>> {
+    let mut config = config.clone();
+    config.alpn_protocols = vec![PROTOCOL.to_vec()];
+    config.resumption = Resumption::disabled();
+    config.enable_early_data = false;
+    let name = ServerName::try_from(SERVER_NAME).map_err(io::Error::other)?;
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
+}
+
+async fn http2(stream: Noted) -> Result<Channel, tonic::transport::Error> {
+    let mut once = Some(TokioIo::new(stream));
+    let connector = tower::service_fn(move |_| {
+        let stream = once.take().ok_or(io::Error::from(io::ErrorKind::NotConnected));
+        async move { stream }
+    });
+    // The name is for the headers alone; who is there was decided by TLS.
+    Endpoint::from_static("http://posterity-server")
+        .http2_keep_alive_interval(PULSE)
+        .keep_alive_timeout(PULSE)
+        .keep_alive_while_idle(true)
+        .http2_max_header_list_size(HEADERS)
+        .connect_with_connector(connector)
+        .await
+}
+
+/// A stream that notes how it ended: by distrust, or otherwise.
+struct Noted {
+    stream: TlsStream<TcpStream>,
+    fate: Arc<OnceLock<Option<Distrust>>>,
+}
+
+impl AsyncRead for Noted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = (buffer.filled().len(), buffer.remaining());
+        let read = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
+        // The first note stands: what comes after the end is no better known.
+        let _ = match &read {
+            Err(error) => self.fate.set(distrust(error)),
+            Ok(()) if before.0 == buffer.filled().len() && before.1 > 0 => self.fate.set(None),
+            Ok(()) => Ok(()),
+        };
+        Poll::Ready(read)
+    }
+}
+
+impl AsyncWrite for Noted {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

@@ -1,0 +1,92 @@
+//! Bytes between parties that have shown each other certificates: a server that listens, and lines that call it.
+//!
+//! It knows nothing of runs, machines or stores. A request arrives *at least once*: who loses a connection cannot know
+//! whether its request was handled, and sends it again. That each counts once is the business of the machines.
+//!
+//! Whatever the configurations say, a connection here speaks HTTP/2 and is never resumed from an earlier one, so each is
+//! opened by showing certificates that are good now.
+
+mod accept;
+mod connection;
+mod deadline;
+mod dial;
+mod fault;
+mod limits;
+mod line;
+mod pause;
+mod serve;
+
+pub use accept::TlsSource;
+pub use fault::{Distrust, LineError};
+pub use limits::Limits;
+pub use line::{Line, PATIENCE, join};
+pub use serve::{ServeError, serve, serve_enrolment};
+
+use crate::wire::proto;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+/// The name that a server's certificate must have, wherever the server is.
+pub const SERVER_NAME: &str = "posterity-server";
+
+/// The only protocol inside TLS.
+const PROTOCOL: &[u8] = b"h2";
+
+/// The certificate that the other side of a connection has shown, in DER, held to be good by the TLS configuration.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PeerCertificate(pub Vec<u8>);
+
+impl fmt::Debug for PeerCertificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PeerCertificate({} bytes)", self.0.len())
+    }
+}
+
+/// Why a server refuses a call as a whole: one of a fixed list, with a fixed text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The certificate or the invite gives no right to this.
+    #[error("not permitted")]
+    NotPermitted,
+    /// The message cannot be understood.
+    #[error("the message cannot be understood")]
+    Malformed,
+    /// The message is larger than the server takes.
+    #[error("the message is too large")]
+    TooLarge,
+    /// The server cannot do it just now; the same bytes may be sent again.
+    #[error("unavailable just now")]
+    Unavailable,
+}
+
+impl From<Refused> for tonic::Status {
+    fn from(refused: Refused) -> Self {
+        let code = match refused {
+            Refused::NotPermitted => tonic::Code::PermissionDenied,
+            Refused::Malformed => tonic::Code::InvalidArgument,
+            Refused::TooLarge => tonic::Code::ResourceExhausted,
+            Refused::Unavailable => tonic::Code::Unavailable,
+        };
+        Self::new(code, refused.to_string())
+    }
+}
+
+/// What a call comes to, some time.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refused>> + Send + 'a>>;
+
+/// What a server does with signed contents.
+///
+/// The future is dropped where it waits if the caller goes away, if it takes longer than [`Limits::answering`], or if
+/// the server is told to stop and it takes longer than [`Limits::grace`]. What must not be left half done belongs into a
+/// task of its own.
+pub trait Handler: Send + Sync + 'static {
+    /// Answers one content of a party that has shown this certificate. It may wait before it does.
+    fn exchange(&self, peer: PeerCertificate, content: proto::Signed) -> Answer<'_, proto::Signed>;
+}
+
+/// What a server does with invites. Callers have no certificate yet; of the future the same holds as of a [`Handler`]'s.
+pub trait Enroller: Send + Sync + 'static {
+    /// Gives a certificate for an invite.
+    fn join(&self, request: proto::JoinRequest) -> Answer<'_, proto::JoinReply>;
+}
