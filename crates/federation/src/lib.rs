@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod coordinator;
+pub mod failpoint;
 pub mod identity;
 pub mod letter;
 pub mod log;

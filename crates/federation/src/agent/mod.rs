@@ -29,6 +29,7 @@ use std::sync::Arc;
 /// A site in a run that has begun.
 pub struct Agent<D: Disk> {
     site: usize,
+    run: RunId,
     manifest: Arc<Manifest>,
     sender: Sender,
     programme: Arc<Programme>,
@@ -267,7 +268,7 @@ impl<D: Disk> Agent<D> {
     }
 
     fn run(&self) -> RunId {
-        self.manifest.run()
+        self.run
     }
 
     fn turn(&self, at: Try) -> Turn {

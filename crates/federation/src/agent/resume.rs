@@ -56,6 +56,7 @@ impl<D: Disk> Agent<D> {
         let Opening { manifest, programme, site, shard, data_version, key, source, .. } = opening;
         let mut agent = Self {
             site,
+            run,
             manifest,
             sender,
             programme,

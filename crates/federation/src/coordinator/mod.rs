@@ -14,7 +14,7 @@ pub use change::{Accepted, Change, Fold, Folded, Kept};
 pub use header::{Asked, Header, Phase, Seat, SeatStanding};
 
 use crate::identity::{IdentityKey, Signature};
-use crate::log::Position;
+use crate::log::{Position, RunId};
 use crate::manifest::{self, Manifest, Programme};
 use crate::message::{Instruction, Letter, Member, Outcome, Reason, Refusal, Request, Try, Update};
 use header::Belongs;
@@ -50,6 +50,7 @@ pub struct Saved {
 pub struct Coordinator {
     manifest: Arc<Manifest>,
     digest: Digest,
+    run: RunId,
     programme: Arc<Programme>,
     header: Header,
     state: Vec<u8>,
@@ -118,6 +119,7 @@ impl Coordinator {
     pub fn load(manifest: Arc<Manifest>, programme: Arc<Programme>, key: Arc<IdentityKey>, saved: Saved) -> Self {
         Self {
             digest: manifest.digest(),
+            run: manifest.run(),
             manifest,
             programme,
             header: saved.header,
@@ -235,7 +237,7 @@ impl Coordinator {
     }
 
     /// The signatures of all, as far as they are there.
-    fn signatures(&self) -> Vec<Signature> {
+    pub fn signatures(&self) -> Vec<Signature> {
         let sites = self.header.seats.iter().filter_map(|seat| seat.signature.clone());
         let nodes = self.header.nodes.iter().flatten().cloned();
         sites.chain(nodes).chain([self.header.server.clone()]).collect()

@@ -150,7 +150,7 @@ impl Coordinator {
     fn open_sum(&self) -> Option<Result<(GridVector, Vec<usize>), ()>> {
         let assembly = self.assembly()?;
         let at = self.present();
-        let session = assembly.session(self.manifest.run(), at.round, at.attempt);
+        let session = assembly.session(self.run, at.round, at.attempt);
         let mut opener = Opener::new(&assembly, &session).ok()?;
         for (from, message) in self.partials(&assembly) {
             match opener.handle(from, &message) {

@@ -4,6 +4,7 @@
 //! commit that another has overtaken changes nothing, and its requests are taken again from what is kept now.
 
 use crate::coordinator::{Change, Coordinator, Phase, Step};
+use crate::failpoint;
 use crate::identity::{IdentityKey, PartyName, PublicKey, Role};
 use crate::log::RunId;
 use crate::manifest::{Manifest, Programme};
@@ -57,6 +58,13 @@ pub struct Ticket {
     pub wait: u32,
 }
 
+impl Ticket {
+    /// Who waits.
+    pub fn member(&self) -> Member {
+        self.member
+    }
+}
+
 /// Whose polls may have an answer now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Woken {
@@ -65,6 +73,9 @@ pub enum Woken {
     /// Only these.
     Only(BTreeSet<Member>),
 }
+
+/// Who says what, and the digest of it; or why it is refused.
+type Identified = Result<(Member, Request, Digest), Refusal>;
 
 /// A run, and the store that it is kept in.
 pub struct Engine {
@@ -115,17 +126,23 @@ impl Engine {
 
     /// Takes requests that came together. Their replies may be sent when this returns, and not before.
     pub fn take(&mut self, calls: &[Call]) -> (Vec<Answer>, Woken) {
+        let requests: Vec<Identified> = calls.iter().map(|call| self.identify(call)).collect();
         for _ in 0..MOST_RETRIES {
             if self.lost && self.reload().is_err() {
                 break;
             }
             let mut change = Change::default();
-            let steps: Vec<Step> = calls.iter().map(|call| self.step(call)).collect();
-            let answers = calls.iter().zip(steps).map(|(call, step)| {
+            let mut said = Vec::with_capacity(calls.len());
+            for one in &requests {
+                let step = match one {
+                    Ok((member, request, digest)) => self.coordinator.handle(*member, request, *digest),
+                    Err(refusal) => Step { change: Change::default(), reply: vec![Instruction::Refuse(*refusal)] },
+                };
                 change.merge(step.change);
-                self.answer(call, step.reply)
-            });
-            let answers: Vec<Answer> = answers.collect();
+                said.push(step.reply);
+            }
+            let answers = calls.iter().zip(&requests).zip(said);
+            let answers: Vec<Answer> = answers.map(|((call, one), said)| self.answer(call, one, said)).collect();
             match self.commit(&change) {
                 Ok(()) => return (answers, woken(&change)),
                 Err(StoreError::Stale { .. }) => {}
@@ -167,15 +184,8 @@ impl Engine {
         self.reply(ticket.member, ticket.to, vec![Instruction::Rest])
     }
 
-    fn step(&mut self, call: &Call) -> Step {
-        match self.identify(call) {
-            Ok((member, request)) => self.coordinator.handle(member, &request, call.said.digest()),
-            Err(refusal) => Step { change: Change::default(), reply: vec![Instruction::Refuse(refusal)] },
-        }
-    }
-
     /// Certificate, sender, manifest, membership and signature, in this order.
-    fn identify(&self, Call { caller, said }: &Call) -> Result<(Member, Request), Refusal> {
+    fn identify(&self, Call { caller, said }: &Call) -> Identified {
         let sender = said.sender();
         if sender.role != caller.role || sender.name != caller.name {
             return Err(Refusal::NotAMember);
@@ -189,19 +199,21 @@ impl Engine {
             _ => Refusal::Malformed,
         })?;
         match (&request, sender.manifest) {
-            (Request::Attend { .. } | Request::Renew { .. }, _) | (_, Some(_)) => Ok((member, request)),
+            (Request::Attend { .. } | Request::Renew { .. }, _) | (_, Some(_)) => Ok((member, request, said.digest())),
             (_, None) => Err(Refusal::OtherManifest),
         }
     }
 
-    fn answer(&self, call: &Call, said: Vec<Instruction>) -> Answer {
-        let to = call.said.digest();
-        let Ok((member, request)) = self.identify(call) else { return Answer::Reply(self.sign(None, to, said)) };
-        match request {
-            Request::Attend { wait, begun, unsettled, mail, .. } if wait > 0 && said == [Instruction::Rest] => {
-                Answer::Wait(Ticket { member, begun, unsettled, mail, to, wait })
+    fn answer(&self, call: &Call, one: &Identified, said: Vec<Instruction>) -> Answer {
+        match one {
+            Err(_) => Answer::Reply(self.sign(None, call.said.digest(), said)),
+            Ok((member, Request::Attend { wait, begun, unsettled, mail, .. }, to))
+                if *wait > 0 && said == [Instruction::Rest] =>
+            {
+                let (member, begun, unsettled) = (*member, *begun, *unsettled);
+                Answer::Wait(Ticket { member, begun, unsettled, mail: *mail, to: *to, wait: *wait })
             }
-            _ => Answer::Reply(self.reply(member, to, said)),
+            Ok((member, _, to)) => Answer::Reply(self.reply(*member, *to, said)),
         }
     }
 
@@ -227,7 +239,9 @@ impl Engine {
         if !change.dirty {
             return Ok(());
         }
+        failpoint::pass("commit");
         let kept = self.store.commit(&self.run, self.version, self.coordinator.header(), change);
+        failpoint::pass("committed");
         match kept {
             Ok(version) => {
                 self.version = version;
@@ -249,9 +263,19 @@ impl Engine {
         Ok(())
     }
 
+    /// The member that a caller is by its certificate, if it is one.
+    pub fn member(&self, caller: &Caller) -> Option<Member> {
+        self.manifest.member(caller.role, &caller.name, &caller.key)
+    }
+
     /// The run as it is now.
     pub fn coordinator(&self) -> &Coordinator {
         &self.coordinator
+    }
+
+    /// Whether what is known here is what is kept: not so after a commit that failed, until the run was loaded again.
+    pub fn is_certain(&self) -> bool {
+        !self.lost
     }
 
     /// Whether the run is over.

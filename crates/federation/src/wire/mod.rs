@@ -114,6 +114,16 @@ impl Unverified {
         Sha256::digest(&self.content).into()
     }
 
+    /// Whether it says that it is an answer.
+    pub fn is_update(&self) -> bool {
+        matches!(self.body.body, Some(proto::content::Body::Update(_)))
+    }
+
+    /// The request in it, whoever it is from: to be believed in nothing.
+    pub fn claimed_request(&self) -> Result<Request, WireError> {
+        decode::request(self.body.body.as_ref())
+    }
+
     /// The request in it, if the signature is of this key.
     pub fn request(&self, key: &PublicKey) -> Result<Request, WireError> {
         self.verify(key)?;

@@ -83,7 +83,9 @@ impl Node {
         if let Some(record) = last
             && let Some(kept) = resumable(record, session)?
         {
-            let node = Self { phase: kept, ..Self::fresh(assembly, session, number, &[]) }.with_own_confirmation();
+            record.held.check(assembly.cohort().clients())?;
+            let mut node = Self { phase: kept, ..Self::fresh(assembly, session, number, &[]) }.with_own_confirmation();
+            node.heard[number as usize] = Some(record.held.clone());
             let effects = node.unconfirmed();
             return Ok((node, effects));
         }
@@ -349,7 +351,9 @@ impl Node {
     }
 
     fn persist(&self, progress: Progress) -> Effect {
-        Effect::Persist(NodeRecord { session: self.session, node: self.number, progress })
+        let held = self.heard.get(self.number as usize).cloned().flatten();
+        let held = held.unwrap_or_else(|| Members::none(self.assembly.cohort().clients()));
+        Effect::Persist(NodeRecord { session: self.session, node: self.number, progress, held })
     }
 }
 

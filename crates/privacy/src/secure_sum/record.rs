@@ -55,6 +55,8 @@ pub struct NodeRecord {
     pub node: u32,
     /// How far it has come.
     pub progress: Progress,
+    /// The clients whose shares it held when it told the others: a node that comes back tells them again.
+    pub held: Members,
 }
 
 impl NodeRecord {

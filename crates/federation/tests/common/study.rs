@@ -1,0 +1,173 @@
+//! A study that is small enough to be run a hundred thousand times: three or four sites, two inputs, all schedules.
+
+use federation::identity::{IdentityKey, PartyName};
+use federation::letter::SealingKey;
+use federation::manifest::{Library, Manifest, NodeMember, Pace, Programme, SiteMember, VERSION, agreed};
+use inference::settings::{
+    Aggregator, Batching, Chart, Claim, Clip, Covariance, Curvature, Damping, DeltaRule, FactorRule, Gradients, Local,
+    Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme,
+    SecureNoise, SecureSum, Solver,
+};
+use inference::{Keys, Logistic, Row, Rows, Shard, build};
+use privacy::{Adjacency, Delta, Epsilon, NormBound, Unit};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// The seed of public coins.
+pub(crate) const SEED: u64 = 7;
+
+/// Rows of every site.
+pub(crate) const ROWS: usize = 6;
+
+/// The method of a name: a schedule, or `sum` for a secure sum over two nodes.
+pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
+    let schedule = match name {
+        "sequential" => Schedule::Sequential,
+        "asynchronous" => Schedule::Asynchronous(Rates::Equal),
+        _ => Schedule::Synchronous,
+    };
+    let local = Local {
+        steps: 1,
+        batch: Batching::All,
+        optimiser: if name == "sum" { Optimiser::Adam } else { Optimiser::Natural },
+        learning_rate: 1.0,
+        keep_state: false,
+        chart: Chart::LogDeviation,
+        gradients: Gradients::Full,
+    };
+    let aggregator = match name {
+        "sum" => Aggregator::SecureSum(SecureSum { nodes: 2, noise: SecureNoise::Nodes, colluders: 0, dropouts }),
+        _ => Aggregator::None,
+    };
+    let curvature = Curvature::Moments { looks: 1, bound: 2.0 };
+    let (scheme, solver) = match name {
+        "sum" => {
+            let settings = NoiseAware { curvature, whitening: 0.5, floor: 0.05, caution: 3.0 };
+            (Scheme::NoiseAware(settings), Solver::DpOptimisation)
+        }
+        _ => (Scheme::Pvi, Solver::Perturb),
+    };
+    Method {
+        name: name.into(),
+        scheme,
+        solver,
+        schedule,
+        rounds: Rounds::Count(rounds),
+        damping: Damping::new(0.5).unwrap(),
+        covariance: Covariance::MeanField,
+        factor: FactorRule::Free,
+        readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
+        local,
+        site_intercept: None,
+        promise: Some(Promise {
+            unit: Unit::Example,
+            adjacency: Adjacency::Substitute,
+            epsilon: Epsilon::new(2.0).unwrap(),
+            delta: DeltaRule::Fixed(Delta::new(1e-5).unwrap()),
+            clip: Clip::Fixed(NormBound::new(1.0).unwrap()),
+            noise: Noise::Calibrated,
+            aggregator,
+            accountant: Claim::Certified,
+        }),
+    }
+}
+
+/// Builds the methods above, each once: `name/rounds/dropouts`.
+#[derive(Default)]
+pub(crate) struct Shelf(Mutex<BTreeMap<(String, Vec<u64>), Arc<Programme>>>);
+
+impl Library for Shelf {
+    fn open(&self, manifest: &Manifest) -> Result<Arc<Programme>, String> {
+        let rows: Vec<u64> = manifest.sites.iter().map(|site| site.rows).collect();
+        let mut known = self.0.lock().unwrap();
+        let entry = (manifest.study.clone(), rows);
+        if let Some(programme) = known.get(&entry) {
+            return Ok(programme.clone());
+        }
+        let mut words = entry.0.split('/');
+        let (Some(name), Some(rounds), Some(dropouts)) = (words.next(), words.next(), words.next()) else {
+            return Err("no such study".into());
+        };
+        let number = |word: &str| word.parse::<u64>().map_err(|error| error.to_string());
+        let method = method(name, number(rounds)?, number(dropouts)?);
+        let built = build(&method, &entry.1, Arc::new(Logistic::default()), 2, 1.0, SEED);
+        let programme = Arc::new(Programme { method, built: built.map_err(|error| error.to_string())? });
+        known.insert(entry, programme.clone());
+        Ok(programme)
+    }
+}
+
+/// The rows of a site.
+pub(crate) fn shard(site: usize) -> Shard {
+    let mut rows = Rows::new(2, 2).unwrap();
+    for row in 0..ROWS {
+        let x = [0.3 * row as f64 - 0.7, 0.2 * site as f64 - 0.1];
+        rows.push(Row { numbers: &x, ones: &[], outcome: f64::from(row % 2 == site % 2) }).unwrap();
+    }
+    Shard::new(rows, Keys::of_slots((0..ROWS as u64).collect())).unwrap()
+}
+
+/// The keys of everybody.
+pub(crate) struct Cast {
+    pub(crate) server: Arc<IdentityKey>,
+    pub(crate) sites: Vec<(PartyName, Arc<IdentityKey>)>,
+    pub(crate) nodes: Vec<(PartyName, Arc<IdentityKey>, Arc<SealingKey>)>,
+}
+
+/// A key that signs quickly, where the build allows that.
+#[cfg(feature = "rehearsal")]
+fn identity(number: u64) -> IdentityKey {
+    IdentityKey::rehearsing(number)
+}
+
+/// A key.
+#[cfg(not(feature = "rehearsal"))]
+fn identity(_: u64) -> IdentityKey {
+    IdentityKey::generate().unwrap()
+}
+
+impl Cast {
+    pub(crate) fn new(sites: usize, nodes: usize) -> Self {
+        let mut number = 0;
+        let mut key = || {
+            number += 1;
+            Arc::new(identity(number))
+        };
+        let name = |kind: &str, number: usize| PartyName::new(&format!("{kind}-{number}")).unwrap();
+        Self {
+            server: key(),
+            sites: (0..sites).map(|m| (name("site", m), key())).collect(),
+            nodes: (0..nodes).map(|k| (name("node", k), key(), Arc::new(SealingKey::generate()))).collect(),
+        }
+    }
+
+    /// A manifest for this cast.
+    pub(crate) fn manifest(&self, study: &str, nonce: u64, pace: Pace, library: &dyn Library) -> Arc<Manifest> {
+        let sites = self.sites.iter();
+        let nodes = self.nodes.iter();
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&nonce.to_le_bytes());
+        let mut manifest = Manifest {
+            version: VERSION,
+            nonce: bytes,
+            study: study.into(),
+            schema: String::new(),
+            method: study.split('/').next().unwrap_or_default().into(),
+            sites: sites
+                .map(|(name, key)| SiteMember { name: name.clone(), key: key.public(), rows: ROWS as u64 })
+                .collect(),
+            nodes: nodes
+                .map(|(name, key, sealing)| NodeMember {
+                    name: name.clone(),
+                    key: key.public(),
+                    sealing: sealing.public().unwrap(),
+                })
+                .collect(),
+            server: self.server.public(),
+            pace,
+            agreed: Vec::new(),
+        };
+        manifest.agreed = agreed(&library.open(&manifest).unwrap().built).unwrap();
+        Arc::new(manifest)
+    }
+}

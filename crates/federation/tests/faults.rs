@@ -1,0 +1,167 @@
+//! The fault simulator: a hundred thousand worlds in which everything fails, and the wrong variants that it must notice.
+//!
+//! `POSTERITY_SCHEDULES=1000000 cargo test -p federation --test faults` looks at more of them; `POSTERITY_SCHEDULE=n` looks at
+//! the one that failed.
+
+mod common;
+
+use common::study::{Cast, Shelf};
+use common::world::{Dice, Mutant, Trouble, World};
+use federation::manifest::{Library, Manifest, Pace};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Worlds of the test command.
+const SCHEDULES: u64 = 100_000;
+
+/// A study and who takes part, made once for all worlds.
+struct Scene {
+    cast: Arc<Cast>,
+    library: Arc<dyn Library>,
+    manifest: Arc<Manifest>,
+}
+
+impl Scene {
+    fn new(study: &str, sites: usize, nodes: usize, quorum: u64, deadline: Option<u64>) -> Self {
+        let cast = Arc::new(Cast::new(sites, nodes));
+        let library: Arc<dyn Library> = Arc::new(Shelf::default());
+        let rounds = study.split('/').nth(1).and_then(|rounds| rounds.parse().ok()).unwrap_or(2);
+        let manifest = cast.manifest(study, 1, Pace { rounds, quorum, deadline }, library.as_ref());
+        Self { cast, library, manifest }
+    }
+
+    fn world(&self, seed: u64, trouble: Trouble, mutant: Mutant) -> World {
+        World::with_mutant(seed, &self.cast, &self.library, self.manifest.clone(), trouble, mutant)
+    }
+}
+
+fn scenes() -> Vec<Scene> {
+    vec![
+        Scene::new("sequential/2/0", 3, 0, 1, None),
+        Scene::new("synchronous/2/0", 3, 0, 3, None),
+        Scene::new("synchronous/3/0", 3, 0, 2, Some(3)),
+        Scene::new("asynchronous/2/0", 3, 0, 1, None),
+        Scene::new("sum/2/1", 4, 2, 3, Some(5)),
+    ]
+}
+
+/// Trouble of one world: each kind is there or not.
+fn trouble(seed: u64) -> Trouble {
+    let mut dice = Dice::new(seed ^ 0x7472_6f75_626c_65);
+    let mut some = |often: u64| if dice.once_in(2) { often * (1 + dice.word() % 3) } else { 0 };
+    Trouble {
+        lose: some(6),
+        double: some(5),
+        party_down: some(25),
+        party_disk: some(20),
+        disk_full: some(60),
+        server_down: some(40),
+        commit_fails: some(25),
+        cut: some(40),
+        stale_server: some(40),
+    }
+}
+
+/// What a world did, or how it failed.
+fn outcome(scene: &Scene, seed: u64, mutant: Mutant) -> Result<u64, String> {
+    let mut world = scene.world(seed, trouble(seed), mutant);
+    let lived = catch_unwind(AssertUnwindSafe(|| {
+        world.live(150);
+        world.events
+    }));
+    lived.map_err(|panic| match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
+        (Some(text), _) => text.clone(),
+        (None, Some(text)) => (*text).to_owned(),
+        (None, None) => "a panic".into(),
+    })
+}
+
+#[test]
+fn every_invariant_holds_after_every_event_of_every_world() {
+    let scenes = scenes();
+    if let Some(one) = number("POSTERITY_SCHEDULE") {
+        let mut world = scenes[(one % scenes.len() as u64) as usize].world(one, trouble(one), Mutant::None);
+        println!("{:?}", world.trouble);
+        world.told = true;
+        world.live(150);
+        return;
+    }
+    let all = number("POSTERITY_SCHEDULES").unwrap_or(SCHEDULES);
+    let (next, events) = (AtomicU64::new(0), AtomicU64::new(0));
+    let quiet = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let failed: Vec<(u64, String)> = std::thread::scope(|scope| {
+        let work = || {
+            let mut failed = Vec::new();
+            loop {
+                let seed = next.fetch_add(1, Ordering::Relaxed);
+                if seed >= all || failed.len() > 3 {
+                    return failed;
+                }
+                match outcome(&scenes[(seed % scenes.len() as u64) as usize], seed, Mutant::None) {
+                    Ok(count) => drop(events.fetch_add(count, Ordering::Relaxed)),
+                    Err(why) => failed.push((seed, why)),
+                }
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    std::panic::set_hook(quiet);
+    println!("{all} worlds, {} events", events.into_inner());
+    assert!(failed.is_empty(), "run again with POSTERITY_SCHEDULE=n: {failed:#?}");
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// How many of some worlds a wrong variant is noticed in, and by which invariants.
+fn noticed(scene: &Scene, mutant: Mutant, worlds: u64) -> (u64, Vec<String>) {
+    let reasons: Vec<String> = (0..worlds).filter_map(|seed| outcome(scene, seed, mutant).err()).collect();
+    let mut kinds: Vec<String> = reasons.iter().map(|why| why.split(':').next().unwrap_or("").to_owned()).collect();
+    kinds.sort();
+    kinds.dedup();
+    (reasons.len() as u64, kinds)
+}
+
+fn is_caught(mutant: Mutant, by: &[&str]) {
+    let scene = Scene::new("synchronous/3/0", 3, 0, 2, Some(3));
+    let (none, _) = noticed(&scene, Mutant::None, 200);
+    assert_eq!(none, 0, "nothing is noticed where nothing is wrong");
+    let (count, kinds) = noticed(&scene, mutant, 200);
+    assert!(count > 0, "{mutant:?} is not noticed in 200 worlds");
+    assert!(kinds.iter().any(|kind| by.iter().any(|by| kind.contains(by))), "{mutant:?} is noticed by {kinds:?}");
+}
+
+#[test]
+fn mutant_m23_a_charge_after_the_release_is_caught() {
+    is_caught(Mutant::ChargeAfterRelease, &["INV1", "INV12"]);
+}
+
+#[test]
+fn mutant_m24_a_ledger_that_is_never_synchronised_is_caught() {
+    is_caught(Mutant::NoSync, &["INV1", "INV12"]);
+}
+
+#[test]
+fn mutant_m25_fresh_noise_on_what_is_sent_again_is_caught() {
+    is_caught(Mutant::FreshNoiseOnResend, &["INV3"]);
+}
+
+#[test]
+fn mutant_m26_a_refund_at_a_restart_is_caught() {
+    is_caught(Mutant::RefundAtRestart, &["INV1", "INV12"]);
+}
+
+#[test]
+fn mutant_m27_an_answer_that_is_applied_twice_is_caught() {
+    is_caught(Mutant::AppliedTwice, &["INV4", "INV6"]);
+}
+
+#[test]
+fn mutant_m28_a_reply_before_its_commit_is_durable_is_caught() {
+    is_caught(Mutant::EarlyReply, &["INV5", "INV12"]);
+}
