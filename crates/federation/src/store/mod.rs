@@ -1,5 +1,19 @@
 //! What a server keeps: runs with their answers, and who was invited, enrolled and revoked. One trait, two databases.
 
+mod memory;
+mod open;
+mod people;
+mod postgres;
+mod runs;
+mod schema;
+mod sql;
+mod sqlite;
+
+pub use self::postgres::PostgresStore;
+pub use memory::{Failing, MemoryStore};
+pub use open::{open, serve};
+pub use sqlite::SqliteStore;
+
 use crate::coordinator::{Accepted, Change, Fold, Header, Saved};
 use crate::identity::{PartyName, PublicKey, Role};
 use crate::log::{Position, RunId};

@@ -1,0 +1,261 @@
+//! A store in memory, for simulators and tests: what a store means, in plain values, and how one can fail.
+
+use super::{History, InviteRow, PartyRow, Redeemed, RunRow, Store, StoreError};
+use crate::coordinator::{Accepted, Change, Header, Saved};
+use crate::identity::{PartyName, PublicKey, Role};
+use crate::log::{Position, RunId};
+use crate::message::Try;
+use privacy::noise::Digest;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How a commit fails. Whoever made it is told the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failing {
+    /// Before anything was kept.
+    Before,
+    /// After all of it was kept.
+    After,
+}
+
+/// A store in memory. All clones of a handle are one store, as servers that share a database.
+#[derive(Clone, Default)]
+pub struct MemoryStore(Arc<Mutex<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    runs: BTreeMap<RunId, Run>,
+    heads: Heads,
+    invites: BTreeMap<Digest, (InviteRow, Option<Digest>)>,
+    parties: BTreeMap<(Role, PartyName, PublicKey), PartyRow>,
+    failing: Option<Failing>,
+    /// Only of a store that forgets: what a crash brings back.
+    memory: Memory,
+}
+
+type Heads = BTreeMap<PublicKey, Position>;
+
+#[derive(Default)]
+enum Memory {
+    #[default]
+    Durable,
+    Forgetful(Option<(RunId, Run, Heads)>),
+}
+
+#[derive(Clone)]
+struct Run {
+    row: RunRow,
+    saved: Saved,
+    history: History,
+    /// Attempts that were accepted: each only once.
+    attempts: BTreeSet<(usize, Try)>,
+}
+
+impl MemoryStore {
+    /// An empty store that forgets nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty store that loses the last commit in a crash, though it said that it was kept: what tests of durability must
+    /// notice.
+    pub fn forgetful() -> Self {
+        Self(Arc::new(Mutex::new(Inner { memory: Memory::Forgetful(None), ..Inner::default() })))
+    }
+
+    /// The next commit fails.
+    pub fn fail_next(&self, failing: Failing) {
+        self.inner().failing = Some(failing);
+    }
+
+    /// The machine goes down and comes back.
+    pub fn crash(&self) {
+        let mut inner = self.inner();
+        if let Memory::Forgetful(lost) = &mut inner.memory
+            && let Some((id, run, heads)) = lost.take()
+        {
+            inner.runs.insert(id, run);
+            inner.heads = heads;
+        }
+    }
+
+    /// A panic elsewhere leaves whole values: every call checks first and writes then.
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn run(&self, run: &RunId) -> Result<&Run, StoreError> {
+        self.runs.get(run).ok_or(StoreError::NoRun)
+    }
+
+    fn commit(&mut self, id: &RunId, version: u64, header: &Header, change: &Change) -> Result<u64, StoreError> {
+        let failing = self.failing.take();
+        if failing == Some(Failing::Before) {
+            return Err(failed("as it was told to"));
+        }
+        let run = self.runs.get_mut(id).ok_or(StoreError::NoRun)?;
+        if run.saved.version != version {
+            return Err(StoreError::Stale { found: run.saved.version, expected: version });
+        }
+        run.check(change)?;
+        if let Memory::Forgetful(before) = &mut self.memory {
+            *before = Some((*id, run.clone(), self.heads.clone()));
+        }
+        run.apply(header, change);
+        for (key, position) in &change.heads {
+            let head = self.heads.entry(*key).or_insert(*position);
+            if position.sequence > head.sequence {
+                *head = *position;
+            }
+        }
+        match failing {
+            None => Ok(run.saved.version),
+            Some(_) => Err(failed("as it was told to")),
+        }
+    }
+}
+
+impl Run {
+    /// Refuses what is there already.
+    fn check(&self, change: &Change) -> Result<(), StoreError> {
+        let mut attempts = BTreeSet::new();
+        for Accepted { site, update, .. } in &change.accepted {
+            if self.attempts.contains(&(*site, update.at)) || !attempts.insert((*site, update.at)) {
+                return Err(failed("an attempt was accepted before"));
+            }
+        }
+        let mut numbers: BTreeSet<u64> = self.history.folds.iter().map(|fold| fold.number).collect();
+        if !change.folds.iter().all(|fold| numbers.insert(fold.number)) {
+            return Err(failed("a fold has the number of another"));
+        }
+        let mut letters: BTreeSet<u64> = self.saved.letters.iter().map(|(number, _)| *number).collect();
+        if change.cleared {
+            letters.clear();
+        }
+        if !change.posted.iter().all(|(number, _)| letters.insert(*number)) {
+            return Err(failed("a letter has the number of another"));
+        }
+        Ok(())
+    }
+
+    /// What a change means.
+    fn apply(&mut self, header: &Header, change: &Change) {
+        let saved = &mut self.saved;
+        saved.version = saved.version.saturating_add(1);
+        saved.header = header.clone();
+        saved.state = change.state.as_ref().unwrap_or(&saved.state).clone();
+        saved.query = change.query.as_ref().unwrap_or(&saved.query).clone();
+        saved.waiting.extend(change.accepted.iter().map(|one| (one.site, one.update.clone())));
+        for kept in &change.receipts {
+            saved.waiting.retain(|(site, update)| (*site, update.at) != (kept.site, kept.at));
+            saved.receipts.retain(|earlier| earlier.site != kept.site);
+            saved.receipts.push(kept.clone());
+        }
+        if change.cleared {
+            saved.letters.clear();
+        }
+        saved.letters.extend(change.posted.iter().cloned());
+        saved.letters.retain(|(number, _)| !change.delivered.contains(number));
+        in_order(saved);
+        self.attempts.extend(change.accepted.iter().map(|one| (one.site, one.update.at)));
+        self.history.accepted.extend(change.accepted.iter().cloned());
+        self.history.folds.extend(change.folds.iter().cloned());
+        self.history.folds.sort_by_key(|fold| fold.number);
+    }
+}
+
+/// Receipts by their sites, letters by their numbers.
+fn in_order(saved: &mut Saved) {
+    saved.receipts.sort_by_key(|kept| kept.site);
+    saved.letters.sort_by_key(|(number, _)| *number);
+}
+
+fn failed(why: &str) -> StoreError {
+    StoreError::Failed { why: why.into() }
+}
+
+impl Store for MemoryStore {
+    fn create(&self, row: &RunRow, saved: &Saved) -> Result<(), StoreError> {
+        if !saved.waiting.is_empty() {
+            return Err(failed("a new run has answers already, expected none"));
+        }
+        let mut inner = self.inner();
+        if inner.runs.contains_key(&row.run) {
+            return Err(StoreError::Exists);
+        }
+        let (mut saved, history) = (saved.clone(), History::default());
+        in_order(&mut saved);
+        inner.runs.insert(row.run, Run { row: row.clone(), saved, history, attempts: BTreeSet::new() });
+        Ok(())
+    }
+
+    fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        let mut all: Vec<RunRow> = self.inner().runs.values().map(|run| run.row.clone()).collect();
+        all.sort_by_key(|row| std::cmp::Reverse(row.created));
+        Ok(all)
+    }
+
+    fn version(&self, run: &RunId) -> Result<u64, StoreError> {
+        Ok(self.inner().run(run)?.saved.version)
+    }
+
+    fn load(&self, run: &RunId) -> Result<Saved, StoreError> {
+        Ok(self.inner().run(run)?.saved.clone())
+    }
+
+    fn commit(&self, run: &RunId, version: u64, header: &Header, change: &Change) -> Result<u64, StoreError> {
+        self.inner().commit(run, version, header, change)
+    }
+
+    fn history(&self, run: &RunId) -> Result<History, StoreError> {
+        Ok(self.inner().run(run)?.history.clone())
+    }
+
+    fn head(&self, key: &PublicKey) -> Result<Option<Position>, StoreError> {
+        Ok(self.inner().heads.get(key).copied())
+    }
+
+    fn invite(&self, invite: &InviteRow) -> Result<(), StoreError> {
+        let mut inner = self.inner();
+        let (kept, _) = inner.invites.entry(invite.secret).or_insert_with(|| (invite.clone(), None));
+        if kept == invite { Ok(()) } else { Err(failed("another invitation has this secret, expected none")) }
+    }
+
+    fn redeem(&self, secret: &Digest, request: &Digest, now: u64) -> Result<Redeemed, StoreError> {
+        let mut inner = self.inner();
+        let Some((invite, used)) = inner.invites.get_mut(secret) else { return Ok(Redeemed::Unknown) };
+        Ok(match used {
+            Some(other) if other != request => Redeemed::Used,
+            _ if invite.expires < now => Redeemed::Expired,
+            _ => {
+                *used = Some(*request);
+                Redeemed::Good(invite.clone())
+            }
+        })
+    }
+
+    fn enrol(&self, party: &PartyRow) -> Result<(), StoreError> {
+        let mut inner = self.inner();
+        let place = (party.role, party.name.clone(), party.key);
+        let revoked = inner.parties.get(&place).and_then(|kept| kept.revoked);
+        if revoked.is_none() {
+            let named = |row: &PartyRow| row.role == party.role && row.name == party.name;
+            inner.parties.retain(|_, row| !named(row) || row.revoked.is_some());
+        }
+        inner.parties.insert(place, PartyRow { revoked: revoked.or(party.revoked), ..party.clone() });
+        Ok(())
+    }
+
+    fn parties(&self) -> Result<Vec<PartyRow>, StoreError> {
+        Ok(self.inner().parties.values().cloned().collect())
+    }
+
+    fn revoke(&self, role: Role, name: &PartyName, now: u64) -> Result<bool, StoreError> {
+        let mut inner = self.inner();
+        let mut living = inner.parties.values_mut();
+        let found = living.find(|row| row.role == role && row.name == *name && row.revoked.is_none());
+        Ok(found.map(|row| row.revoked = Some(now)).is_some())
+    }
+}
