@@ -3,9 +3,11 @@
 
 pub mod agent;
 pub mod coordinator;
+pub mod digits;
 pub mod identity;
 pub mod log;
 pub mod manifest;
 pub mod message;
 pub mod store;
+pub mod svg;
 pub mod wire;
