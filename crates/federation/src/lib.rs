@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod coordinator;
+pub mod dashboard;
 pub mod digits;
 pub mod identity;
 pub mod log;
