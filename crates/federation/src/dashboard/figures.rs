@@ -40,8 +40,7 @@ fn means(view: &RunView) -> Markup {
     let rest = view.posterior.len().saturating_sub(LINES);
     let more = (rest > 0)
         .then(|| format!("The {LINES} farthest from 0; {} more in the table.", counted(rest as u64, "coefficient")));
-    let plot =
-        Plot { title: "Posterior means by round".into(), x: rounds(view), y: Axis::new("mean", Scale::Linear), series };
+    let plot = Plot { title: "Posterior means by round".into(), x: rounds(view), y: roomy("mean", &series), series };
     shown("means", &plot, &description, more)
 }
 
@@ -97,6 +96,14 @@ fn granted(view: &RunView) -> Vec<f64> {
         levels.drain(1..levels.len() - 1);
     }
     levels
+}
+
+/// An axis with a margin above and below all lines, so that none hides behind the frame.
+fn roomy(label: &str, series: &[Series]) -> Axis {
+    let all = series.iter().flat_map(|one| &one.points).map(|point| point.1).filter(|value| value.is_finite());
+    let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    let margin = 0.04 * (high - low);
+    if low < high { Axis::between(label, low - margin, high + margin) } else { Axis::new(label, Scale::Linear) }
 }
 
 fn highest(series: &[Series]) -> f64 {

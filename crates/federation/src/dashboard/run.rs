@@ -67,6 +67,9 @@ fn warnings(view: &RunView) -> Markup {
             Standing::Revoked => found.push(format!("The certificate of {} was revoked.", site.name)),
             _ => {}
         }
+        if site.epsilon_spent > site.epsilon_granted {
+            found.push(format!("{} has spent more than it granted.", site.name));
+        }
         if site.certificate_ends.is_some_and(|ends| ends <= view.taken) {
             found.push(format!("The certificate of {} has ended.", site.name));
         }
@@ -121,7 +124,8 @@ fn sites(view: &RunView, edition: Edition) -> Markup {
     if edition == Edition::Live {
         columns.extend(["asked", "staleness", "last heard"]);
     }
-    columns.extend(["ledger head", "certificate"]);
+    columns.push("ledger head");
+    columns.extend((edition == Edition::Live).then_some("certificate"));
     let mut table = Table::new("sites-table", "Sites, in the order of the manifest", columns);
     for site in &view.sites {
         table.push(site_cells(view, site, edition));
@@ -163,7 +167,7 @@ fn site_cells(view: &RunView, site: &SiteView, edition: Edition) -> Vec<Cell> {
         Some(head) => html! { (head.sequence) " · " code.digest { (head.digest) } },
         None => html! { (NOTHING) },
     }));
-    cells.push(Cell::of(certificate(site.certificate_ends, view.taken)));
+    cells.extend((edition == Edition::Live).then(|| Cell::of(certificate(site.certificate_ends, view.taken))));
     cells
 }
 
@@ -214,7 +218,7 @@ fn posterior(view: &RunView) -> Markup {
     let ends = |one: &Coefficient| [one.mean - REACH * one.deviation, one.mean + REACH * one.deviation];
     let all = view.posterior.iter().flat_map(ends).filter(|end| end.is_finite());
     let range = all.fold((0.0_f64, 0.0_f64), |(low, high), end| (low.min(end), high.max(end)));
-    let columns = vec!["coefficient", "mean", "deviation", "95 % interval", "interval, with 0 marked"];
+    let columns = vec!["coefficient", "mean", "deviation", "95 % interval", "on a line (dots: 0)"];
     let mut table = Table::new("posterior-table", "Posterior means and deviations", columns);
     for one in &view.posterior {
         let [low, high] = ends(one);

@@ -39,7 +39,7 @@ type Answer = Result<Response, Response>;
 /// The dashboard as a service. `/healthz` is open; everything else is for those who show the token.
 pub fn router(source: Arc<dyn Source>, metrics: Arc<Metrics>, token: Token, transport: Transport) -> Router {
     let door = Door::new(token, transport, Arc::clone(&metrics));
-    // Digests and constants: always a header. An empty policy would forbid less, so that nothing at all is the way out.
+    // Digests and constants always make a header. Should they not, a page without style is safer than one without policy.
     let policy = HeaderValue::try_from(page::policy()).unwrap_or(HeaderValue::from_static("default-src 'none'"));
     let desk = Arc::new(Desk { source, metrics, door, policy });
     Router::new()

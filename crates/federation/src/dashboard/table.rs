@@ -3,7 +3,7 @@
 use maud::{Markup, Render, html};
 
 /// Pixels of an interval's drawing.
-const WIDTH: f64 = 180.0;
+const WIDTH: f64 = 260.0;
 
 /// Pixels left and right of the longest interval.
 const MARGIN: f64 = 6.0;
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn an_interval_lies_on_the_common_scale() {
         let svg = interval_bar(-1.0, 0.0, 1.0, (-1.0, 1.0)).into_string();
-        assert!(svg.contains("M6.0 8 H174.0") && svg.contains("cx=\"90.0\"") && svg.contains("M90.0 0 V16"), "{svg}");
+        assert!(svg.contains("M6.0 8 H254.0") && svg.contains("cx=\"130.0\"") && svg.contains("M130.0 0 V16"), "{svg}");
         assert_eq!(interval_bar(f64::NAN, 0.0, 1.0, (0.0, 1.0)).into_string(), "");
         assert_eq!(interval_bar(0.0, 0.0, 0.0, (0.0, 0.0)).into_string(), "");
     }

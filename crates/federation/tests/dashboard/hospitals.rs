@@ -111,7 +111,7 @@ fn advance(view: &mut RunView) {
     let deviation = |i: usize| 0.06 + 0.02 * i as f64 + 0.9 * 0.8_f64.powf(t);
     for (m, site) in view.sites.iter_mut().enumerate().filter(|(_, site)| site.standing == Standing::Able) {
         site.answers += 1;
-        site.epsilon_spent = (0.2 + 0.03 * m as f64) * (site.answers as f64).sqrt();
+        site.epsilon_spent = (0.2 + 0.015 * m as f64) * (site.answers as f64).sqrt();
         site.asked = (m != 2).then_some(Try { round: view.round, attempt: u64::from(m == 1) });
         site.last_heard = Some((5 * m as u64 + view.round) % 17);
         site.ledger = Some(LedgerHead {

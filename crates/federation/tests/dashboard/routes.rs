@@ -209,11 +209,13 @@ async fn a_page_of_a_run_that_goes_wrong_says_so_in_words() {
         view.sites[2].standing = Standing::Frozen;
         view.sites[3].standing = Standing::Revoked;
         view.sites[0].certificate_ends = Some(view.taken - 7200);
+        view.sites[1].epsilon_spent = 2.5;
         view.checks.replayed = Some(Err("fold 2".into()));
     });
     let page = text(get(&router, &format!("/runs/{RUN}")).await).await;
     let said = [
         "tampere is frozen",
+        "oulu has spent more than it granted",
         "The certificate of turku was revoked",
         "The certificate of helsinki has ended",
         "2 sites can be asked, and the quorum is 3",
