@@ -5,7 +5,6 @@ mod arguments;
 mod clock;
 mod curves;
 mod datasets;
-mod digits;
 mod draws;
 mod explain;
 mod failure;
@@ -19,7 +18,6 @@ mod profile;
 mod registry;
 mod report;
 mod study;
-mod svg;
 mod table;
 mod unzip;
 

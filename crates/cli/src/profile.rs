@@ -2,11 +2,11 @@
 
 use crate::account::Costs;
 use crate::arguments::Profile;
-use crate::digits::shortest;
 use crate::failure::Failure;
 use crate::mechanism::{cut, number};
 use crate::plan::Plan;
-use crate::svg::{Axis, Mark, Plot, Scale, Series};
+use federation::digits::shortest;
+use federation::svg::{Axis, Mark, Plot, Scale, Series};
 use privacy::{Bounds, Epsilon, PrivacyError};
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! The answer for people: a short table that says what is promised, to whom and under which conventions.
 
 use crate::account::{Answer, Found};
-use crate::digits::{down, shortest, up};
 use crate::plan::{Plan, words};
+use federation::digits::{down, shortest, up};
 use privacy::{Adjacency, Event, Mechanism, Sampling, Unit};
 
 /// Events of a file that are listed one by one; the rest is counted.

@@ -3,6 +3,8 @@
 
 pub mod agent;
 pub mod coordinator;
+pub mod dashboard;
+pub mod digits;
 pub mod failpoint;
 pub mod identity;
 pub mod letter;
@@ -13,5 +15,6 @@ pub mod node;
 pub mod party;
 pub mod server;
 pub mod store;
+pub mod svg;
 pub mod transport;
 pub mod wire;

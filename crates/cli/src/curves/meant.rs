@@ -3,10 +3,10 @@
 use super::typed::{Along, CurvesAsTyped, FigureAsTyped, LineAsTyped, RangeAsTyped, ValuesAsTyped};
 use crate::account::ACCOUNTANTS;
 use crate::arguments::{MechanismAsTyped, PlanAsTyped};
-use crate::digits::shortest;
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::study::{Fault, Source, check_name, check_version};
+use federation::digits::shortest;
 use inference::nearest;
 use privacy::{Delta, Epsilon};
 use std::path::Path;

@@ -3,7 +3,7 @@
 use super::typed::Along;
 use super::values::{Bounded, Drawn, shown};
 use crate::report::page::{Table, document, figure, note, section};
-use crate::svg::{Axis, Mark, Plot, Scale, Series, escape};
+use federation::svg::{Axis, Mark, Plot, Scale, Series, escape};
 
 /// From how many times the least place on the places are laid out by their logarithm.
 const WIDE: f64 = 20.0;

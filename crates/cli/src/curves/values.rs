@@ -3,8 +3,8 @@
 use super::meant::{Figure, Line, Question};
 use super::typed::Along;
 use crate::account::Costs;
-use crate::digits::{shortest, up_to};
 use crate::failure::Failure;
+use federation::digits::{shortest, up_to};
 use privacy::{Bounds, PrivacyError};
 use serde_json::json;
 

@@ -1,8 +1,8 @@
 //! What a histogram study costs a user: ε by rounds, for whoever may look.
 
 use super::meant::Histogram;
-use crate::digits::up_to;
 use crate::failure::Failure;
+use federation::digits::up_to;
 use privacy::accounting::by_name;
 use privacy::{Adversary, Bounds, Event, PrivacyError, Steps};
 use serde::Serialize;

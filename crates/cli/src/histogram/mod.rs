@@ -8,9 +8,9 @@ mod run;
 pub(crate) use meant::Histogram;
 pub(crate) use run::run;
 
-use crate::digits::{shortest, up_to};
 use crate::failure::Failure;
 use costs::Cost;
+use federation::digits::{shortest, up_to};
 
 /// `posterity check`: what would run.
 pub(crate) fn check(study: &Histogram, json: bool) -> String {

@@ -3,9 +3,9 @@
 use super::costs::Cost;
 use super::meant::Histogram;
 use super::run::{Category, Found, percent};
-use crate::digits::{shortest, up_to};
 use crate::report::page::{Table, document, figure, note, paragraph, section};
-use crate::svg::{Axis, Interval, Mark, Plot, Row, RowPlot, Scale, Series, Shown, escape};
+use federation::digits::{shortest, up_to};
+use federation::svg::{Axis, Interval, Mark, Plot, Row, RowPlot, Scale, Series, Shown, escape};
 
 /// From how many times the least ε on they are laid out by their logarithm.
 const APART: f64 = 8.0;

@@ -3,9 +3,9 @@
 use super::costs::{self, Cost};
 use super::meant::Histogram;
 use super::{described, page, priced};
-use crate::digits::up_to;
 use crate::failure::Failure;
 use crate::study::{Fault, write_whole};
+use federation::digits::up_to;
 use inference::histogram::{Design, Share, apportioned, estimate, survey};
 use privacy::{Epsilon, Filter, Grant, Ledger, MemoryJournal, Record};
 use serde::Serialize;

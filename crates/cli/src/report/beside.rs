@@ -4,7 +4,7 @@ use super::figures::figures;
 use super::numbers::{divergence, error};
 use super::page;
 use crate::study::{Cell, Figure};
-use crate::svg::escape;
+use federation::svg::escape;
 use std::path::PathBuf;
 
 /// Scores on held-out rows that have a table each, where there are any.

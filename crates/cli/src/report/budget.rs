@@ -3,8 +3,8 @@
 use super::numbers::bound;
 use super::page::{figure, note, section as titled};
 use super::standing::{Placed, Standing};
-use crate::digits::shortest;
-use crate::svg::{Axis, Bar, Row, RowPlot, Shown};
+use federation::digits::shortest;
+use federation::svg::{Axis, Bar, Row, RowPlot, Shown};
 use inference::results::{ClientSpending, PrivacyResult};
 
 /// Most sites that have a bar each.

@@ -3,7 +3,7 @@
 use super::numbers::{count, fixed};
 use super::page::{figure, note, section as titled};
 use super::standing::{Placed, Standing};
-use crate::svg::{Axis, Mark, Plot, Series, escape};
+use federation::svg::{Axis, Mark, Plot, Series, escape};
 use inference::results::CalibrationBin;
 
 /// A figure of the leading methods; nothing for regression.

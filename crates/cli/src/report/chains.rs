@@ -3,7 +3,7 @@
 use super::numbers::fixed;
 use super::page::{Table, figure, folded, note, section as titled};
 use super::standing::{Placed, Standing};
-use crate::svg::{Axis, Mark, Plot, Scale, Series, escape};
+use federation::svg::{Axis, Mark, Plot, Scale, Series, escape};
 use inference::results::{ChainResult, CourseResult, ParameterResult};
 
 /// Parameters whose course is drawn.

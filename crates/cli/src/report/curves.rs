@@ -2,7 +2,7 @@
 
 use super::page::{figure, note, section as titled};
 use super::standing::{Placed, Role, Standing};
-use crate::svg::{Axis, Plot, Scale, Series, escape};
+use federation::svg::{Axis, Plot, Scale, Series, escape};
 use inference::results::{Curve, CurvePoint, Results, Summary};
 use std::fmt::Write;
 
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn the_worst_tenth_of_the_way_is_outside_the_frame_whichever_way_is_better() {
-        let mark = crate::svg::Mark::of(0);
+        let mark = federation::svg::Mark::of(0);
         let series = |heights: &[f64]| {
             vec![Series::line("a", heights.iter().enumerate().map(|(at, h)| (at as f64, *h)).collect(), mark)]
         };
@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn one_method_of_many_that_is_far_off_does_not_press_the_others_flat() {
-        let mark = crate::svg::Mark::of(0);
+        let mark = federation::svg::Mark::of(0);
         let series =
             |ends: &[f64]| ends.iter().map(|end| Series::line("a", vec![(0.0, 2.0), (1.0, *end)], mark)).collect();
         let many: Vec<Series> = series(&[1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 95.0]);

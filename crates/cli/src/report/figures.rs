@@ -2,7 +2,7 @@
 
 use super::page::{figure, note};
 use crate::study::{Cell, Figure, Line, Point, Score};
-use crate::svg::{Axis, Mark, Plot, Scale, Series, escape};
+use federation::svg::{Axis, Mark, Plot, Scale, Series, escape};
 
 /// From how many times the least place on the places are laid out by their logarithm.
 const WIDE: f64 = 20.0;

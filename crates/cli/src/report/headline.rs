@@ -4,8 +4,8 @@ use super::numbers::{NOTHING, bound, bytes, count, fixed, seconds, spread};
 use super::page::{Table, note, section as titled};
 use super::standing::{Placed, Role, Standing, spent};
 use super::summary::sentence;
-use crate::digits::shortest;
-use crate::svg::escape;
+use federation::digits::shortest;
+use federation::svg::escape;
 use inference::results::Summary;
 
 /// One row for each method, in the study's order.

@@ -3,8 +3,8 @@
 use super::numbers::{bound, count};
 use super::page::{Table, folded, note, section as titled};
 use super::standing::Standing;
-use crate::digits::shortest;
-use crate::svg::escape;
+use federation::digits::shortest;
+use federation::svg::escape;
 use inference::results::{ClientSpending, PrivacyResult};
 
 /// A folded table for each private method; nothing without any.

@@ -1,6 +1,6 @@
 //! Numbers for people: as many digits as mean something, bounds rounded outwards, a dash for what is not a number.
 
-use crate::digits::up_to;
+use federation::digits::up_to;
 use inference::results::Summary;
 
 /// What stands where there is no number.

@@ -1,6 +1,6 @@
 //! The page around the sections, and the few HTML shapes that they share.
 
-use crate::svg::escape;
+use federation::svg::escape;
 
 /// Colours for light and dark, for print and for small screens.
 const STYLE: &str = include_str!("style.css");

@@ -3,7 +3,7 @@
 use super::numbers::fixed;
 use super::page::{Table, figure, folded, note, section as titled};
 use super::standing::{Placed, Standing};
-use crate::svg::{Axis, Interval, Row, RowPlot, Scale, Shown, escape};
+use federation::svg::{Axis, Interval, Row, RowPlot, Scale, Shown, escape};
 use inference::results::Coefficient;
 
 /// Coefficients in the figure.

@@ -2,8 +2,8 @@
 
 use super::page::{paragraph, section as titled};
 use super::standing::{Placed, Standing};
-use crate::digits::{down, shortest};
-use crate::svg::escape;
+use federation::digits::{down, shortest};
+use federation::svg::escape;
 use inference::results::{MethodResult, OUTSIDE_EPSILON, PrivacyResult};
 
 /// A sentence for each method that promises something, and the names of those that do not.

@@ -3,7 +3,7 @@
 use super::numbers::count;
 use super::page::{Table, folded, section as titled};
 use super::standing::Standing;
-use crate::svg::escape;
+use federation::svg::escape;
 
 /// Data, the study as it was read, and versions.
 pub(crate) fn section(standing: &Standing) -> String {

@@ -3,7 +3,7 @@
 use super::numbers::{NOTHING, count, spread};
 use super::page::{Table, folded, note, section as titled};
 use super::standing::{Placed, Role, Standing};
-use crate::svg::escape;
+use federation::svg::escape;
 use inference::results::{ClientSummary, SiteResult};
 
 /// More sites than this are folded away.

@@ -1,7 +1,7 @@
 //! Which methods a reader compares: the best private one, what no privacy reaches, what sites reach alone, a constant.
 
-use crate::digits::shortest;
-use crate::svg::Mark;
+use federation::digits::shortest;
+use federation::svg::Mark;
 use inference::results::{MethodResult, PrivacyResult, Results};
 
 /// The results with the places of the methods that matter most.

@@ -4,8 +4,8 @@ use super::numbers::{bound, count, fixed, percent, points, spread};
 use super::page::paragraph;
 use super::promise::without_name;
 use super::standing::{Placed, Standing, score, spent};
-use crate::digits::shortest;
-use crate::svg::escape;
+use federation::digits::shortest;
+use federation::svg::escape;
 use inference::results::PrivacyResult;
 
 /// Title, paragraph, tiles and warnings.

@@ -1,7 +1,7 @@
 //! Assumed bounds of sufficient statistics beside what the schema's ranges imply: a note where they differ.
 
 use super::meant::Study;
-use crate::digits::{shortest, up};
+use federation::digits::{shortest, up};
 use inference::settings::{Deviations, Method, Scheme, StatisticsRule};
 use inference::{Kind, Numeric, OutcomeKind, Schema};
 

@@ -1,6 +1,6 @@
 //! What bounds a row's part of a sum, in words: a clipping bound, or what a rule of sufficient statistics does to the row.
 
-use crate::digits::shortest;
+use federation::digits::shortest;
 use inference::settings::{Chain, Clip, Deviations, Method, Promise, Sampler, Scheme, Start, StatisticsRule};
 
 /// How every row is bounded, as chosen.

@@ -111,7 +111,7 @@ fn by_theorem(results: &Results) -> Vec<String> {
         let others: Vec<String> =
             spent.by_others.iter().map(|other| format!("{:.5} by {}", other.epsilon, other.accountant)).collect();
         let name = &method.name;
-        let (steps, delta) = (spent.steps, crate::digits::shortest(spent.delta));
+        let (steps, delta) = (spent.steps, federation::digits::shortest(spent.delta));
         (!others.is_empty()).then(|| {
             format!(
                 "{name}: {steps} releases at δ = {delta} cost ε = {:.5}, certified; {}",

@@ -2,7 +2,7 @@
 
 use super::bounded;
 use super::meant::{Likelihood, Model, Study};
-use crate::digits::shortest;
+use federation::digits::shortest;
 use inference::results::SecureSumResult;
 use inference::settings::{
     Aggregator, Batching, Chain, Claim, CommitteePrior, Covariance, Curvature, DeltaRule, Deviations, FactorRule,

@@ -17,29 +17,29 @@ const FOOT: f64 = 44.0;
 
 /// A bar of what was used in a frame of what was granted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bar {
+pub struct Bar {
     /// Length of the bar.
-    pub(crate) used: f64,
+    pub used: f64,
     /// Length of the frame.
-    pub(crate) granted: f64,
+    pub granted: f64,
     /// Its colour.
-    pub(crate) mark: Mark,
+    pub mark: Mark,
 }
 
 /// A point with an interval around it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Interval {
+pub struct Interval {
     /// The point.
-    pub(crate) at: f64,
+    pub at: f64,
     /// Half the width of the interval.
-    pub(crate) reach: f64,
+    pub reach: f64,
     /// Its colour and shape.
-    pub(crate) mark: Mark,
+    pub mark: Mark,
 }
 
 /// What a row shows.
 #[derive(Debug, Clone)]
-pub(crate) enum Shown {
+pub enum Shown {
     /// One bar.
     Bar(Bar),
     /// Intervals below one another.
@@ -48,29 +48,29 @@ pub(crate) enum Shown {
 
 /// One row.
 #[derive(Debug, Clone)]
-pub(crate) struct Row {
+pub struct Row {
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// Its drawing.
-    pub(crate) shown: Shown,
+    pub shown: Shown,
     /// What is read out when it is pointed at.
-    pub(crate) words: String,
+    pub words: String,
 }
 
 /// A plot of rows.
 #[derive(Debug, Clone)]
-pub(crate) struct RowPlot {
+pub struct RowPlot {
     /// What it is, for a reader without eyes.
-    pub(crate) title: String,
+    pub title: String,
     /// The common axis.
-    pub(crate) axis: Axis,
+    pub axis: Axis,
     /// The rows, from the top.
-    pub(crate) rows: Vec<Row>,
+    pub rows: Vec<Row>,
 }
 
 impl RowPlot {
     /// The plot as a figure of a page.
-    pub(crate) fn figure(&self, id: &str, description: &str) -> String {
+    pub fn figure(&self, id: &str, description: &str) -> String {
         let bottom = PAGE.top + ROW * self.rows.len() as f64;
         let ruler = self.axis.ruler(self.rows.iter().flat_map(|row| row.shown.ends()), NAMES, PAGE.right);
         let mut svg = figure(id, &self.title, description, PAGE.width, bottom + FOOT);

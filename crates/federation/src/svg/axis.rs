@@ -8,7 +8,7 @@ const FEW_DECADES: f64 = 2.4;
 
 /// How values are laid along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scale {
+pub enum Scale {
     /// In proportion.
     Linear,
     /// By powers of ten; values that are not positive leave a gap.
@@ -17,23 +17,23 @@ pub(crate) enum Scale {
 
 /// One axis.
 #[derive(Debug, Clone)]
-pub(crate) struct Axis {
+pub struct Axis {
     /// What it measures.
-    pub(crate) label: String,
+    pub label: String,
     /// How.
-    pub(crate) scale: Scale,
+    pub scale: Scale,
     /// First and last value; all that is drawn fits without it.
-    pub(crate) range: Option<(f64, f64)>,
+    pub range: Option<(f64, f64)>,
 }
 
 impl Axis {
     /// An axis on which everything fits.
-    pub(crate) fn new(label: impl Into<String>, scale: Scale) -> Self {
+    pub fn new(label: impl Into<String>, scale: Scale) -> Self {
         Self { label: label.into(), scale, range: None }
     }
 
     /// A linear axis from `low` to `high`.
-    pub(crate) fn between(label: impl Into<String>, low: f64, high: f64) -> Self {
+    pub fn between(label: impl Into<String>, low: f64, high: f64) -> Self {
         Self { label: label.into(), scale: Scale::Linear, range: Some((low, high)) }
     }
 

@@ -4,22 +4,22 @@
 const DIGITS: usize = 6;
 
 /// An upper bound in at most six significant digits, never below `value`, which is not negative.
-pub(crate) fn up(value: f64) -> String {
+pub fn up(value: f64) -> String {
     rounded(value, true, DIGITS)
 }
 
 /// An upper bound in at most so many significant digits (at least one), never below `value`, which is not negative.
-pub(crate) fn up_to(value: f64, digits: usize) -> String {
+pub fn up_to(value: f64, digits: usize) -> String {
     rounded(value, true, digits)
 }
 
 /// A lower bound in at most six significant digits, never above `value`, which is not negative.
-pub(crate) fn down(value: f64) -> String {
+pub fn down(value: f64) -> String {
     rounded(value, false, DIGITS)
 }
 
 /// The shortest decimal that reads back as `value`, for numbers that were given.
-pub(crate) fn shortest(value: f64) -> String {
+pub fn shortest(value: f64) -> String {
     if value == 0.0 || (1e-3..1e7).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
 }
 

@@ -4,7 +4,7 @@ use super::Sheet;
 
 /// The marks of a series: colour, dashes, shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub struct Mark {
     /// Which colour, counted from nought; after the last the first comes again.
     colour: usize,
     /// Lengths of dashes and gaps; empty for a full line.
@@ -36,12 +36,12 @@ const SHAPES: [&str; 6] = [
 
 impl Mark {
     /// A line in the colour of this number, without points.
-    pub(crate) fn line(colour: usize, dashed: bool) -> Self {
+    pub fn line(colour: usize, dashed: bool) -> Self {
         Self { colour, dashes: if dashed { "5 4" } else { "" }, shape: None, hollow: false }
     }
 
     /// The marks of the method with this number: no two of the first 132 are alike.
-    pub(crate) fn of(number: usize) -> Self {
+    pub fn of(number: usize) -> Self {
         Self {
             colour: METHODS[number % METHODS.len()],
             dashes: DASHES[number % 4],
@@ -51,12 +51,12 @@ impl Mark {
     }
 
     /// The marks of what methods are measured against: no colour, hollow points, long dashes or dots.
-    pub(crate) fn reference(number: usize) -> Self {
+    pub fn reference(number: usize) -> Self {
         Self { colour: NEUTRAL, dashes: ["2 4", "10 5"][number % 2], shape: Some(number % 2), hollow: true }
     }
 
     /// The same without points: a level across the whole figure, not a path.
-    pub(crate) fn level(self) -> Self {
+    pub fn level(self) -> Self {
         Self { shape: None, ..self }
     }
 
@@ -97,7 +97,7 @@ impl Mark {
     }
 
     /// A piece of line with its shape, for a legend of the page.
-    pub(crate) fn swatch(self) -> String {
+    pub fn swatch(self) -> String {
         let (stroke, point) = (self.stroke(&super::PAGE, 2.2), self.point(&super::PAGE, (18.0, 7.0), 1.0));
         format!(
             "<svg class=\"swatch\" viewBox=\"0 0 36 14\" width=\"36\" height=\"14\" aria-hidden=\"true\">\

@@ -5,14 +5,14 @@ mod lines;
 mod mark;
 mod rows;
 
-pub(crate) use axis::{Axis, Scale};
-pub(crate) use lines::{Plot, Series};
-pub(crate) use mark::Mark;
-pub(crate) use rows::{Bar, Interval, Row, RowPlot, Shown};
+pub use axis::{Axis, Scale};
+pub use lines::{Plot, Series};
+pub use mark::Mark;
+pub use rows::{Bar, Interval, Row, RowPlot, Shown};
 
 /// Size and inks of a drawing.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sheet {
+struct Sheet {
     width: f64,
     height: f64,
     left: f64,
@@ -75,7 +75,7 @@ const PAGE: Sheet = Sheet {
 };
 
 /// Text that means itself in HTML and SVG, between tags and inside quotes. Control characters become blanks.
-pub(crate) fn escape(words: &str) -> String {
+pub fn escape(words: &str) -> String {
     let mut safe = String::with_capacity(words.len());
     for letter in words.chars() {
         match letter {

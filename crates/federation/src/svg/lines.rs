@@ -21,44 +21,44 @@ const TICK: f64 = 8.0;
 
 /// One line.
 #[derive(Debug, Clone)]
-pub(crate) struct Series {
+pub struct Series {
     /// Its name in the legend; an empty one is not listed.
-    pub(crate) name: String,
+    pub name: String,
     /// (x, y), in order of x. A point that is not finite leaves a gap.
-    pub(crate) points: Vec<(f64, f64)>,
+    pub points: Vec<(f64, f64)>,
     /// (x, lower, upper), in order of x: what lies between is shaded. Empty for no band.
-    pub(crate) band: Vec<(f64, f64, f64)>,
+    pub band: Vec<(f64, f64, f64)>,
     /// The band is not shaded, but drawn as an upright bar at each of its places.
-    pub(crate) bars: bool,
+    pub bars: bool,
     /// Colour, dashes, shape.
-    pub(crate) mark: Mark,
+    pub mark: Mark,
     /// Class of its group in a page, by which the page may hide it; empty for none.
-    pub(crate) class: String,
+    pub class: String,
 }
 
 impl Series {
     /// A line without a band.
-    pub(crate) fn line(name: impl Into<String>, points: Vec<(f64, f64)>, mark: Mark) -> Self {
+    pub fn line(name: impl Into<String>, points: Vec<(f64, f64)>, mark: Mark) -> Self {
         Self { name: name.into(), points, band: Vec::new(), bars: false, mark, class: String::new() }
     }
 }
 
 /// A plot.
 #[derive(Debug, Clone)]
-pub(crate) struct Plot {
+pub struct Plot {
     /// Above the frame, or read out where the frame cannot be seen.
-    pub(crate) title: String,
+    pub title: String,
     /// Below the frame.
-    pub(crate) x: Axis,
+    pub x: Axis,
     /// Left of the frame.
-    pub(crate) y: Axis,
+    pub y: Axis,
     /// The lines.
-    pub(crate) series: Vec<Series>,
+    pub series: Vec<Series>,
 }
 
 impl Plot {
     /// The plot as one SVG document with title and legend.
-    pub(crate) fn document(&self) -> String {
+    pub fn document(&self) -> String {
         let (sheet, (x, y)) = (&PAPER, self.rulers(&PAPER));
         let (width, height) = (sheet.width, sheet.height);
         let mut svg = format!(
@@ -80,7 +80,7 @@ impl Plot {
     }
 
     /// The plot as a figure of a page. What lies outside a range that was named is cut off at the frame.
-    pub(crate) fn figure(&self, id: &str, description: &str) -> String {
+    pub fn figure(&self, id: &str, description: &str) -> String {
         let sheet = &self.roomy(PAGE);
         let (x, y) = self.rulers(sheet);
         let mut svg = figure(id, &self.title, description, sheet.width, sheet.height);

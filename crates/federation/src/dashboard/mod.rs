@@ -1,0 +1,27 @@
+//! The server's window: a read-only page, metrics and health, on a port of its own.
+//!
+//! What is shown is public: it follows from manifests, schedules and released numbers. It is shown to those who have the
+//! token all the same, because a study may not be. Nothing can be changed here, and a page loads nothing from elsewhere.
+
+mod auth;
+mod events;
+mod figures;
+mod listen;
+mod metrics;
+mod openmetrics;
+mod page;
+mod report;
+mod run;
+mod serve;
+mod table;
+mod view;
+mod words;
+
+pub use auth::{Token, Transport};
+pub use listen::{ServeError, serve};
+pub use metrics::{Metrics, Parked};
+pub use report::report_html;
+pub use serve::router;
+pub use view::{
+    Checks, Coefficient, CurvePoint, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source, Standing,
+};

@@ -1,0 +1,272 @@
+//! What is said of one run, section by section: the live page and the report are made of the same ones.
+
+use super::figures::figures;
+use super::table::{Cell, Table, bar, interval_bar};
+use super::view::{Coefficient, RunPhase, RunView, SiteView, Standing};
+use super::words::{NOTHING, ago, bound, counted, fixed, given, moment, span};
+use maud::{Markup, html};
+
+/// Half the width of a 95 % interval, in deviations.
+const REACH: f64 = 1.96;
+
+/// Whether a reader sees the run as it goes on, or as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Edition {
+    /// A page that follows the run, with links to what can be fetched.
+    Live,
+    /// A file of its own.
+    Still,
+}
+
+/// Everything between the page's head and its foot.
+pub(super) fn sections(view: &RunView, edition: Edition) -> Markup {
+    html! {
+        (head(view))
+        (warnings(view))
+        (tiles(view))
+        section #curves { h2 { "Rounds" } (figures(view)) }
+        section #sites { h2 { "Sites" } (sites(view, edition)) }
+        @if !view.nodes.is_empty() { section #nodes { h2 { "Compute nodes" } (nodes(view, edition)) } }
+        section #posterior { h2 { "Posterior" } (posterior(view)) }
+        section #checks { h2 { "Check of what is kept" } (checks(view)) }
+        @if edition == Edition::Live { section #files { h2 { "Files" } (files(view)) } }
+    }
+}
+
+/// Name, phase and promise.
+fn head(view: &RunView) -> Markup {
+    html! {
+        header {
+            p.kind { "Federated run" }
+            h1 { (view.name) " " (phase(&view.phase)) }
+            p.facts {
+                (view.method) " · " (view.model) " · " (view.schedule) " · " (view.summing) br;
+                "Run " code { (view.id) } ", begun " (moment(view.started)) ", as of " (moment(view.taken))
+            }
+            p { strong { "Promise: " } (view.promise) }
+        }
+    }
+}
+
+/// A phase in words.
+pub(super) fn phase(phase: &RunPhase) -> Markup {
+    let words = match phase {
+        RunPhase::Signing => "▷ waiting for signatures".to_owned(),
+        RunPhase::Running => "▶ running".to_owned(),
+        RunPhase::Finished(outcome) => format!("■ finished: {outcome}"),
+    };
+    html! { span class={ "badge " (phase.word()) } { (words) } }
+}
+
+/// What somebody should look at, if there is anything.
+fn warnings(view: &RunView) -> Markup {
+    let mut found = Vec::new();
+    for site in &view.sites {
+        match site.standing {
+            Standing::Frozen => found.push(format!("{} is frozen: two copies of it were alive.", site.name)),
+            Standing::Revoked => found.push(format!("The certificate of {} was revoked.", site.name)),
+            _ => {}
+        }
+        if site.epsilon_spent > site.epsilon_granted {
+            found.push(format!("{} has spent more than it granted.", site.name));
+        }
+        if site.certificate_ends.is_some_and(|ends| ends <= view.taken) {
+            found.push(format!("The certificate of {} has ended.", site.name));
+        }
+    }
+    if view.phase == RunPhase::Running && able(view) < view.quorum {
+        found.push(format!("{} can be asked, and the quorum is {}.", counted(able(view), "site"), view.quorum));
+    }
+    if let Some(Err(differs)) = &view.checks.replayed {
+        found.push(format!("The state that is kept does not follow from the answers that are kept: {differs}"));
+    }
+    html! {
+        @if !found.is_empty() {
+            aside.warnings { h2 { "To look at" } ul { @for words in &found { li { (words) } } } }
+        }
+    }
+}
+
+fn able(view: &RunView) -> u64 {
+    view.sites.iter().filter(|site| site.standing == Standing::Able).count() as u64
+}
+
+/// The four numbers that people ask for first.
+fn tiles(view: &RunView) -> Markup {
+    let largest = view.sites.iter().max_by(|a, b| a.epsilon_spent.total_cmp(&b.epsilon_spent));
+    let signed = view.sites.iter().filter(|site| site.signed).count();
+    html! {
+        div.tiles {
+            div.tile {
+                span.label { "Round" }
+                strong { (view.round) " of " (view.rounds) }
+                (bar(view.round as f64, view.rounds as f64))
+            }
+            div.tile { span.label { "Folds" } strong { (view.folds) } span { "changes of the posterior" } }
+            div.tile {
+                span.label { "Sites" }
+                strong { (able(view)) " of " (view.sites.len()) " able" }
+                span { (signed) " signed; quorum " (view.quorum) }
+            }
+            @if let Some(site) = largest {
+                div.tile {
+                    span.label { "Largest ε spent" }
+                    strong { (bound(site.epsilon_spent)) " of " (given(site.epsilon_granted)) }
+                    span { (site.name) ", δ = " (given(site.delta)) }
+                }
+            }
+        }
+    }
+}
+
+fn sites(view: &RunView, edition: Edition) -> Markup {
+    let mut columns = vec!["site", "standing", "manifest", "ε spent of granted", "answers"];
+    if edition == Edition::Live {
+        columns.extend(["asked", "staleness", "last heard"]);
+    }
+    columns.push("ledger head");
+    columns.extend((edition == Edition::Live).then_some("certificate"));
+    let mut table = Table::new("sites-table", "Sites, in the order of the manifest", columns);
+    for site in &view.sites {
+        table.push(site_cells(view, site, edition));
+    }
+    html! {
+        (table.html())
+        p.note {
+            "ε is an upper bound at the site's δ, of the answers that the server has accepted. "
+            @if edition == Edition::Live {
+                "Staleness counts the folds since the state from which a site's present question was made. "
+            }
+            "The ledger head is the last record of a site's own ledger that the server has countersigned."
+        }
+    }
+}
+
+fn site_cells(view: &RunView, site: &SiteView, edition: Edition) -> Vec<Cell> {
+    let budget = html! {
+        (bar(site.epsilon_spent, site.epsilon_granted))
+        span.numbers { (bound(site.epsilon_spent)) " of " (given(site.epsilon_granted)) ", δ = " (given(site.delta)) }
+    };
+    let mut cells = vec![
+        Cell::name(&site.name),
+        Cell::of(standing(site.standing)),
+        Cell::text(signed(site.signed)),
+        Cell::of(budget),
+        Cell::text(site.answers),
+    ];
+    if edition == Edition::Live {
+        let asked = site.asked.map(|at| match at.attempt {
+            0 => format!("round {}", at.round),
+            again => format!("round {}, attempt {}", at.round, again + 1),
+        });
+        cells.push(Cell::text(asked.unwrap_or_else(|| NOTHING.into())));
+        cells.push(Cell::text(site.asked.map_or_else(|| NOTHING.into(), |_| site.staleness.to_string())));
+        cells.push(Cell::text(ago(site.last_heard)));
+    }
+    cells.push(Cell::of(match &site.ledger {
+        Some(head) => html! { (head.sequence) " · " code.digest { (head.digest) } },
+        None => html! { (NOTHING) },
+    }));
+    cells.extend((edition == Edition::Live).then(|| Cell::of(certificate(site.certificate_ends, view.taken))));
+    cells
+}
+
+/// A standing by word and sign; its colour is not needed to read it.
+fn standing(standing: Standing) -> Markup {
+    let sign = match standing {
+        Standing::Able => "●",
+        Standing::Spent => "◆",
+        Standing::Withdrawn => "○",
+        Standing::Frozen => "■",
+        Standing::Revoked => "✕",
+    };
+    html! { span class={ "standing " (standing.word()) } { span aria-hidden="true" { (sign) } " " (standing.word()) } }
+}
+
+fn signed(signed: bool) -> &'static str {
+    if signed { "signed" } else { "not signed" }
+}
+
+fn certificate(ends: Option<u64>, now: u64) -> Markup {
+    let Some(ends) = ends else { return html! { (NOTHING) } };
+    html! {
+        span title=(moment(ends)) {
+            @if ends > now { "ends in " (span(ends - now)) } @else { span.alarm { "ended " (span(now - ends)) " ago" } }
+        }
+    }
+}
+
+fn nodes(view: &RunView, edition: Edition) -> Markup {
+    let mut columns = vec!["node", "manifest"];
+    columns.extend((edition == Edition::Live).then_some("last heard"));
+    let mut table = Table::new("nodes-table", "Compute nodes of the secure sum", columns);
+    for node in &view.nodes {
+        let mut cells = vec![Cell::name(&node.name), Cell::text(signed(node.signed))];
+        cells.extend((edition == Edition::Live).then(|| Cell::text(ago(node.last_heard))));
+        table.push(cells);
+    }
+    html! {
+        (table.html())
+        p.note { "The sum hides each site's answer unless all of these nodes work together." }
+    }
+}
+
+fn posterior(view: &RunView) -> Markup {
+    if view.posterior.is_empty() {
+        return html! { p.note { "There is none yet." } };
+    }
+    let ends = |one: &Coefficient| [one.mean - REACH * one.deviation, one.mean + REACH * one.deviation];
+    let all = view.posterior.iter().flat_map(ends).filter(|end| end.is_finite());
+    let range = all.fold((0.0_f64, 0.0_f64), |(low, high), end| (low.min(end), high.max(end)));
+    let columns = vec!["coefficient", "mean", "deviation", "95 % interval", "on a line (dots: 0)"];
+    let mut table = Table::new("posterior-table", "Posterior means and deviations", columns);
+    for one in &view.posterior {
+        let [low, high] = ends(one);
+        table.push(vec![
+            Cell::name(&one.name),
+            Cell::text(fixed(one.mean, 3)),
+            Cell::text(fixed(one.deviation, 3)),
+            Cell::text(format!("[{}, {}]", fixed(low, 3), fixed(high, 3))),
+            Cell::of(interval_bar(low, one.mean, high, range)),
+        ]);
+    }
+    html! {
+        (table.html())
+        @if !view.inputs.is_empty() {
+            p.inputs { "Inputs: " @for input in &view.inputs { code { (input) } " " } }
+        }
+    }
+}
+
+fn checks(view: &RunView) -> Markup {
+    let checks = &view.checks;
+    let words = match &checks.replayed {
+        None => "Not checked yet.".to_owned(),
+        Some(Ok(())) => {
+            let folds = counted(checks.folds, "fold");
+            format!(
+                "✓ The state was made again from the answers that are kept, {folds}, and is the state that is kept."
+            )
+        }
+        Some(Err(differs)) => format!("✕ The state that was made again differs from the one that is kept: {differs}"),
+    };
+    html! {
+        p class=[matches!(checks.replayed, Some(Err(_))).then_some("alarm")] { (words) }
+        @if let Some(at) = checks.last_checked { p.note { "Last checked " (moment(at)) "." } }
+        p.note { "A site checks its own ledger with " code { "posterity ledger verify" } "." }
+    }
+}
+
+fn files(view: &RunView) -> Markup {
+    html! {
+        ul.files {
+            @for (file, words) in [
+                ("posterior.json", "the posterior, for programs"),
+                ("report.html", "this page as one file"),
+                ("manifest.json", "what all have signed"),
+            ] {
+                li { a href={ "/runs/" (view.id) "/" (file) } download=(file) { (file) } " – " (words) }
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The routes of the dashboard, who may take them, and the headers of every answer.
+
+use super::auth::{Door, Shown, Token, Transport};
+use super::events::events;
+use super::metrics::Metrics;
+use super::openmetrics::CONTENT_TYPE;
+use super::page;
+use super::view::Source;
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use maud::Markup;
+use std::sync::Arc;
+
+/// Headers of every answer, beside the content security policy.
+const HEADERS: [(HeaderName, &str); 7] = [
+    (header::CACHE_CONTROL, "no-store"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
+];
+
+/// What every route needs.
+struct Desk {
+    source: Arc<dyn Source>,
+    metrics: Arc<Metrics>,
+    door: Door,
+    policy: HeaderValue,
+}
+
+type Answer = Result<Response, Response>;
+
+/// The dashboard as a service. `/healthz` is open; everything else is for those who show the token.
+pub fn router(source: Arc<dyn Source>, metrics: Arc<Metrics>, token: Token, transport: Transport) -> Router {
+    let door = Door::new(token, transport, Arc::clone(&metrics));
+    // Digests and constants always make a header. Should they not, a page without style is safer than one without policy.
+    let policy = HeaderValue::try_from(page::policy()).unwrap_or(HeaderValue::from_static("default-src 'none'"));
+    let desk = Arc::new(Desk { source, metrics, door, policy });
+    Router::new()
+        .route("/", get(all))
+        .route("/fragment", get(all_fragment))
+        .route("/events", get(all_events))
+        .route("/runs/{id}", get(run))
+        .route("/runs/{id}/fragment", get(run_fragment))
+        .route("/runs/{id}/events", get(run_events))
+        .route("/runs/{id}/posterior.json", get(posterior))
+        .route("/runs/{id}/manifest.json", get(manifest))
+        .route("/runs/{id}/report.html", get(report))
+        .route("/metrics", get(metrics_text))
+        .route("/login", get(login))
+        .route("/healthz", get(health))
+        .fallback(async || missing())
+        .layer(middleware::from_fn_with_state(Arc::clone(&desk), guard))
+        .with_state(desk)
+}
+
+/// Lets through who may pass, and dresses every answer.
+async fn guard(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
+    let mut answer = match desk.refusal(&request) {
+        Some(refusal) => refusal,
+        None => next.run(request).await,
+    };
+    desk.metrics.answered(answer.status().as_u16());
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, desk.policy.clone());
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
+
+impl Desk {
+    /// Why a request is not let through; none if it is.
+    fn refusal(&self, request: &Request) -> Option<Response> {
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            let allow = [(header::ALLOW, "GET, HEAD")];
+            return Some((StatusCode::METHOD_NOT_ALLOWED, allow, "This page only shows.\n").into_response());
+        }
+        match request.uri().path() {
+            "/healthz" | "/login" => None,
+            _ => denial(self.door.shown(request.headers())),
+        }
+    }
+
+    /// Looks something up where waiting is allowed.
+    async fn look<T: Send + 'static>(
+        &self,
+        how: impl FnOnce(&dyn Source) -> T + Send + 'static,
+    ) -> Result<T, Response> {
+        let source = Arc::clone(&self.source);
+        let found = tokio::task::spawn_blocking(move || how(source.as_ref())).await;
+        found.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+    }
+
+    /// The same, for what may not be there.
+    async fn find<T: Send + 'static>(
+        &self,
+        id: String,
+        how: impl FnOnce(&dyn Source, &str) -> Option<T> + Send + 'static,
+    ) -> Result<T, Response> {
+        self.look(move |source| how(source, &id)).await?.ok_or_else(missing)
+    }
+}
+
+/// The answer to somebody who has not shown the token.
+fn denial(shown: Shown) -> Option<Response> {
+    match shown {
+        Shown::Right => None,
+        Shown::Nothing | Shown::Wrong => {
+            let how = [(header::WWW_AUTHENTICATE, "Bearer realm=\"posterity\"")];
+            Some((StatusCode::UNAUTHORIZED, how, html(&page::closed())).into_response())
+        }
+        Shown::TooOften => {
+            let words = page::saying("Too many wrong tokens", "Wait a minute, then come again with the right one.");
+            Some((StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "60")], html(&words)).into_response())
+        }
+    }
+}
+
+fn missing() -> Response {
+    let words = page::saying("Not here", "There is no such run, or it has no such part yet.");
+    (StatusCode::NOT_FOUND, html(&words)).into_response()
+}
+
+fn html(markup: &Markup) -> Html<String> {
+    Html(markup.0.clone())
+}
+
+async fn all(State(desk): State<Arc<Desk>>) -> Answer {
+    let runs = desk.look(|source| source.runs()).await?;
+    Ok(html(&page::all(&runs)).into_response())
+}
+
+async fn all_fragment(State(desk): State<Arc<Desk>>) -> Answer {
+    let runs = desk.look(|source| source.runs()).await?;
+    Ok(html(&page::all_fragment(&runs)).into_response())
+}
+
+async fn all_events(State(desk): State<Arc<Desk>>) -> Response {
+    events(desk.source.changes()).into_response()
+}
+
+async fn run(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
+    let view = desk.find(id, |source, id| source.run(id)).await?;
+    Ok(html(&page::run(&view)).into_response())
+}
+
+async fn run_fragment(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
+    let view = desk.find(id, |source, id| source.run(id)).await?;
+    Ok(html(&page::run_fragment(&view)).into_response())
+}
+
+async fn run_events(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
+    desk.find(id, |source, id| source.run(id)).await?;
+    Ok(events(desk.source.changes()).into_response())
+}
+
+async fn posterior(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
+    let text = desk.find(id, |source, id| source.posterior_json(id)).await?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+}
+
+async fn manifest(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
+    let text = desk.find(id, |source, id| source.manifest_json(id)).await?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+}
+
+async fn report(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
+    let text = desk.find(id, |source, id| source.report_html(id)).await?;
+    Ok(Html(text).into_response())
+}
+
+async fn metrics_text(State(desk): State<Arc<Desk>>) -> Answer {
+    let metrics = Arc::clone(&desk.metrics);
+    let text = desk.look(move |source| metrics.text(source)).await?;
+    Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())
+}
+
+/// Exchanges the token for a cookie.
+async fn login(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    match denial(desk.door.login(request.uri().query())) {
+        Some(denial) => denial,
+        None => {
+            let headers = [(header::LOCATION, "/".to_owned()), (header::SET_COOKIE, desk.door.set_cookie())];
+            (StatusCode::SEE_OTHER, headers).into_response()
+        }
+    }
+}
+
+/// For whoever watches over processes: one word, or that there is none.
+async fn health(State(desk): State<Arc<Desk>>) -> Response {
+    match desk.look(|source| source.healthy()).await {
+        Ok(true) => "ok".into_response(),
+        Ok(false) | Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}

@@ -1,0 +1,238 @@
+//! What the dashboard shows: public values only, and where they come from.
+
+use crate::message::Try;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+/// A run in the list of all runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// Its id, in hexadecimal digits.
+    pub id: String,
+    /// The study's name.
+    pub name: String,
+    /// Which of the study's methods is run.
+    pub method: String,
+    /// Where it stands.
+    pub phase: RunPhase,
+    /// Rounds that were made.
+    pub round: u64,
+    /// Rounds to make.
+    pub rounds: u64,
+    /// How many sites take part.
+    pub sites: usize,
+    /// When it began, in seconds since 1970.
+    pub started: u64,
+}
+
+/// Everything that is shown of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunView {
+    /// Its id, in hexadecimal digits.
+    pub id: String,
+    /// The study's name.
+    pub name: String,
+    /// Which of the study's methods is run.
+    pub method: String,
+    /// The model, in words.
+    pub model: String,
+    /// What is promised: ε, δ, relation and unit, in words.
+    pub promise: String,
+    /// Who is asked when, in words.
+    pub schedule: String,
+    /// Who adds up, in words: "each site noises its own answer", or "secure sum over 2 nodes".
+    pub summing: String,
+    /// Where it stands.
+    pub phase: RunPhase,
+    /// Rounds that were made.
+    pub round: u64,
+    /// Rounds to make.
+    pub rounds: u64,
+    /// Changes of the posterior that were made.
+    pub folds: u64,
+    /// Fewest sites with which it goes on.
+    pub quorum: u64,
+    /// When it began, in seconds since 1970.
+    pub started: u64,
+    /// When this was looked up, in seconds since 1970.
+    pub taken: u64,
+    /// The sites, in the order of the manifest.
+    pub sites: Vec<SiteView>,
+    /// The compute nodes; none without a secure sum.
+    pub nodes: Vec<NodeView>,
+    /// How the posterior came about, one point a round.
+    pub curve: Vec<CurvePoint>,
+    /// Names of the model's inputs.
+    pub inputs: Vec<String>,
+    /// The posterior as it is now, in the order of [`CurvePoint::coefficients`].
+    pub posterior: Vec<Coefficient>,
+    /// What was checked of what is kept.
+    pub checks: Checks,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunPhase {
+    /// Not all have signed the manifest.
+    Signing,
+    /// Rounds are made.
+    Running,
+    /// It is over; how, in words.
+    Finished(String),
+}
+
+impl RunPhase {
+    /// Words of all phases, for people and for metrics.
+    pub const WORDS: [&'static str; 3] = ["signing", "running", "finished"];
+
+    /// One word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Signing => "signing",
+            Self::Running => "running",
+            Self::Finished(_) => "finished",
+        }
+    }
+}
+
+/// A site of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SiteView {
+    /// Its name.
+    pub name: String,
+    /// Whether it can be asked.
+    pub standing: Standing,
+    /// It has signed the manifest.
+    pub signed: bool,
+    /// ε that its accepted answers cost, as an upper bound.
+    pub epsilon_spent: f64,
+    /// ε that it granted.
+    pub epsilon_granted: f64,
+    /// δ of both.
+    pub delta: f64,
+    /// Answers that were accepted.
+    pub answers: u64,
+    /// Folds since the state from which its present question was made.
+    pub staleness: u64,
+    /// What it is asked now.
+    pub asked: Option<Try>,
+    /// Seconds since it was last heard of.
+    pub last_heard: Option<u64>,
+    /// The last place of its log that the server has countersigned.
+    pub ledger: Option<LedgerHead>,
+    /// When its certificate ends, in seconds since 1970.
+    pub certificate_ends: Option<u64>,
+}
+
+/// Whether a site can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It can.
+    Able,
+    /// Its budget covers no more answers.
+    Spent,
+    /// It refuses, or has stopped.
+    Withdrawn,
+    /// Two copies of it were alive; an operator has to look.
+    Frozen,
+    /// Its certificate was revoked.
+    Revoked,
+}
+
+impl Standing {
+    /// One word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Able => "able",
+            Self::Spent => "spent",
+            Self::Withdrawn => "withdrawn",
+            Self::Frozen => "frozen",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
+/// A place in a site's log, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerHead {
+    /// Number of the record.
+    pub sequence: u64,
+    /// The first hexadecimal digits of its digest.
+    pub digest: String,
+}
+
+/// A compute node of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeView {
+    /// Its name.
+    pub name: String,
+    /// It has signed the manifest.
+    pub signed: bool,
+    /// Seconds since it was last heard of.
+    pub last_heard: Option<u64>,
+}
+
+/// The posterior after a round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// Rounds that were made.
+    pub round: u64,
+    /// How far the means moved in this round (Euclidean norm).
+    pub change: f64,
+    /// Average of the posterior deviations.
+    pub mean_deviation: f64,
+    /// Posterior means.
+    pub coefficients: Vec<f64>,
+    /// ε that each site had spent.
+    pub epsilon: Vec<f64>,
+}
+
+/// One coefficient of the posterior.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Coefficient {
+    /// Its name.
+    pub name: String,
+    /// Posterior mean.
+    pub mean: f64,
+    /// Posterior deviation.
+    pub deviation: f64,
+}
+
+/// What was checked of what is kept.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Checks {
+    /// Whether the state that was made again from the kept answers is the kept state, or what differs; none before a check.
+    pub replayed: Option<Result<(), String>>,
+    /// Folds that were made again.
+    pub folds: u64,
+    /// When that was, in seconds since 1970.
+    pub last_checked: Option<u64>,
+}
+
+/// Where the dashboard looks. Calls may take a moment: they are made where waiting is allowed.
+pub trait Source: Send + Sync + 'static {
+    /// All runs, the latest first.
+    fn runs(&self) -> Vec<RunSummary>;
+
+    /// The run with this id; none if there is none.
+    fn run(&self, id: &str) -> Option<RunView>;
+
+    /// A number that moves whenever something that is shown has changed.
+    fn changes(&self) -> watch::Receiver<u64>;
+
+    /// The posterior for programs, as JSON.
+    fn posterior_json(&self, id: &str) -> Option<String>;
+
+    /// The manifest with its signatures, as JSON.
+    fn manifest_json(&self, id: &str) -> Option<String>;
+
+    /// The report of the run, as one file.
+    fn report_html(&self, id: &str) -> Option<String> {
+        self.run(id).map(|view| super::report_html(&view))
+    }
+
+    /// The server can take requests and keep what they change.
+    fn healthy(&self) -> bool;
+}
