@@ -60,6 +60,16 @@ impl IdentityKey {
         self.public
     }
 
+    /// The bytes of the public key.
+    pub(super) fn public_bytes(&self) -> &[u8] {
+        &self.public.0
+    }
+
+    /// Signs a certificate or a request for one. Their bytes begin like no content that is bound to a purpose.
+    pub(super) fn sign_certificate(&self, content: &[u8]) -> Vec<u8> {
+        self.pair.sign(content).as_ref().to_vec()
+    }
+
     /// Signs, for a purpose.
     pub fn sign(&self, domain: &str, content: &[u8]) -> Signature {
         Signature(self.pair.sign(&bound(domain, content)).as_ref().to_vec())
