@@ -2,6 +2,8 @@
 
 use crate::study::Fault;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use federation::identity::{AuthorityError, FileError};
+use federation::store::StoreError;
 use inference::{DataError, RunError};
 use privacy::PrivacyError;
 use std::io::Write;
@@ -50,6 +52,15 @@ pub(crate) enum Failure {
     /// A data set that cannot be downloaded.
     #[error("{message}")]
     Download { message: String, hint: String },
+    /// A certificate authority that cannot be made or used.
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
+    /// A server's store that cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A party that is not there, or is there already.
+    #[error("{message}")]
+    Party { message: String, hint: String },
 }
 
 impl From<RunError> for Failure {
@@ -84,6 +95,11 @@ impl Failure {
         Self::Dataset { message: message.into(), hint: hint.into() }
     }
 
+    /// A party that is not there, or is there already.
+    pub(crate) fn party(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Party { message: message.into(), hint: hint.into() }
+    }
+
     /// A data set that did not come over the network.
     pub(crate) fn download(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Download { message: message.into(), hint: hint.into() }
@@ -109,6 +125,10 @@ impl Failure {
             Self::Data { error, .. } => error.code(),
             Self::Dataset { .. } => "D009",
             Self::Download { .. } => "D010",
+            Self::Authority(AuthorityError::File(FileError::Exposed { .. })) => "F002",
+            Self::Authority(_) => "F001",
+            Self::Store(_) => "F003",
+            Self::Party { .. } => "F004",
         }
     }
 
@@ -123,7 +143,10 @@ impl Failure {
             Self::Usage { hint, .. }
             | Self::Events { hint, .. }
             | Self::Dataset { hint, .. }
+            | Self::Party { hint, .. }
             | Self::Download { hint, .. } => hint.clone(),
+            Self::Authority(error) => error.hint(),
+            Self::Store(error) => store_hint(error).to_owned(),
             Self::Data { error, .. } => error.hint().to_owned(),
             Self::Method { failure, .. } => in_a_study(failure).map_or_else(|| failure.hint(), str::to_owned),
             Self::Entry { failure, .. } | Self::Line { failure, .. } => failure.hint(),
@@ -143,10 +166,12 @@ impl Failure {
         match self {
             Self::File { .. }
             | Self::Download { .. }
+            | Self::Store(_)
+            | Self::Authority(AuthorityError::File(FileError::Failed { .. }) | AuthorityError::Randomness)
             | Self::Run(RunError::Message { .. })
             | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
             Self::Usage { .. } | Self::Events { .. } | Self::Results { .. } | Self::Study(_) | Self::Run(_) => 2,
-            Self::Data { .. } | Self::Dataset { .. } => 2,
+            Self::Data { .. } | Self::Dataset { .. } | Self::Authority(_) | Self::Party { .. } => 2,
             Self::Entry { failure, .. } | Self::Line { failure, .. } | Self::Method { failure, .. } => failure.exit(),
             Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
             Self::Privacy(_) => 3,
@@ -162,6 +187,17 @@ impl Failure {
             complain(&format!("error[{code}]: {self}\nhint: {hint}\nmore: posterity explain {code}\n"));
         }
         ExitCode::from(self.exit())
+    }
+}
+
+/// What to do about a store that cannot be used.
+fn store_hint(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Locked { .. } => "stop the other process, or ask it instead",
+        StoreError::Unreadable { .. } => "use the version of posterity that wrote it, or restore it from a copy",
+        StoreError::Stale { .. } => "try again",
+        StoreError::NoRun | StoreError::Exists => "check the name of the run",
+        StoreError::Failed { .. } => "check that --store names the server's store, and that you may use it",
     }
 }
 

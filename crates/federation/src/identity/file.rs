@@ -39,6 +39,7 @@ impl FileError {
                 "nothing is overwritten: name a new folder".into()
             }
             Self::Failed { .. } => "check that the path exists and that you may use it".into(),
+            Self::Exposed { path, expected: 0o700 } => format!("chmod 700 {}, or name a new folder", path.display()),
             Self::Exposed { path, expected } => {
                 format!("chmod {expected:o} {}; if others may have read it, make a new key", path.display())
             }

@@ -1,5 +1,9 @@
 //! What a server keeps: runs with their answers, and who was invited, enrolled and revoked. One trait, two databases.
 
+mod open;
+
+pub use open::open;
+
 use crate::coordinator::{Accepted, Change, Fold, Header, Saved};
 use crate::identity::{PartyName, PublicKey, Role};
 use crate::log::{Position, RunId};
