@@ -1,5 +1,6 @@
 //! The command line as typed: numbers are still text, so that a bad one is answered by name, code and hint.
 
+use crate::identity::{AuthorityAsked, PartyAsked};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -94,6 +95,16 @@ pub(crate) enum Command {
     Ledger {
         #[command(subcommand)]
         asked: LedgerQuestion,
+    },
+    /// Make, renew or show the certificate authority of a federation
+    Ca {
+        #[command(subcommand)]
+        asked: AuthorityAsked,
+    },
+    /// Invite, list or revoke the parties of a federation
+    Site {
+        #[command(subcommand)]
+        asked: PartyAsked,
     },
     /// Explain an error code, or list all of them
     Explain {

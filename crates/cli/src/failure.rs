@@ -2,7 +2,9 @@
 
 use crate::study::Fault;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use federation::identity::{AuthorityError, FileError};
 use federation::log::LogError;
+use federation::store::StoreError;
 use inference::{DataError, RunError};
 use privacy::PrivacyError;
 use std::io::Write;
@@ -57,6 +59,15 @@ pub(crate) enum Failure {
     /// A ledger that cannot be read, or is not sound.
     #[error(transparent)]
     Ledger(#[from] LogError),
+    /// A certificate authority that cannot be made or used.
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
+    /// A server's store that cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A party that is not there, or is there already.
+    #[error("{message}")]
+    Party { message: String, hint: String },
 }
 
 impl From<RunError> for Failure {
@@ -91,6 +102,11 @@ impl Failure {
         Self::Dataset { message: message.into(), hint: hint.into() }
     }
 
+    /// A party that is not there, or is there already.
+    pub(crate) fn party(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Party { message: message.into(), hint: hint.into() }
+    }
+
     /// A data set that did not come over the network.
     pub(crate) fn download(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Download { message: message.into(), hint: hint.into() }
@@ -118,6 +134,10 @@ impl Failure {
             Self::Download { .. } => "D010",
             Self::NoLedger { .. } => "L001",
             Self::Ledger(error) => ledger_code(error),
+            Self::Authority(AuthorityError::File(FileError::Exposed { .. })) => "F002",
+            Self::Authority(_) => "F001",
+            Self::Store(_) => "F003",
+            Self::Party { .. } => "F004",
         }
     }
 
@@ -132,7 +152,10 @@ impl Failure {
             Self::Usage { hint, .. }
             | Self::Events { hint, .. }
             | Self::Dataset { hint, .. }
+            | Self::Party { hint, .. }
             | Self::Download { hint, .. } => hint.clone(),
+            Self::Authority(error) => error.hint(),
+            Self::Store(error) => store_hint(error).to_owned(),
             Self::Data { error, .. } => error.hint().to_owned(),
             Self::Method { failure, .. } => in_a_study(failure).map_or_else(|| failure.hint(), str::to_owned),
             Self::Entry { failure, .. } | Self::Line { failure, .. } => failure.hint(),
@@ -156,9 +179,12 @@ impl Failure {
         match self {
             Self::File { .. }
             | Self::Download { .. }
+            | Self::Store(_)
+            | Self::Authority(AuthorityError::File(FileError::Failed { .. }) | AuthorityError::Randomness)
             | Self::Run(RunError::Message { .. })
             | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
             Self::Usage { .. } | Self::Events { .. } | Self::Results { .. } | Self::Study(_) | Self::Run(_) => 2,
+            Self::Authority(_) | Self::Party { .. } => 2,
             Self::Data { .. } | Self::Dataset { .. } | Self::NoLedger { .. } => 2,
             Self::Ledger(error) if ledger_code(error) == "L002" => 1,
             Self::Ledger(_) => 3,
@@ -187,6 +213,17 @@ fn ledger_code(error: &LogError) -> &'static str {
         LogError::Version { .. } => "L004",
         LogError::Ledger { .. } | LogError::NoSuchSite { .. } => "L005",
         LogError::Vault { .. } => "L006",
+    }
+}
+
+/// What to do about a store that cannot be used.
+fn store_hint(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Locked { .. } => "stop the other process, or ask it instead",
+        StoreError::Unreadable { .. } => "use the version of posterity that wrote it, or restore it from a copy",
+        StoreError::Stale { .. } => "try again",
+        StoreError::NoRun | StoreError::Exists => "check the name of the run",
+        StoreError::Failed { .. } => "check that --store names the server's store, and that you may use it",
     }
 }
 

@@ -10,6 +10,7 @@ mod explain;
 mod failure;
 mod fetch;
 mod histogram;
+mod identity;
 mod init;
 mod ledger;
 mod mechanism;
@@ -51,6 +52,8 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Datasets { asked } => datasets(asked, arguments.json),
         Command::Init { folder, header } => init::run(folder, header, arguments.json),
         Command::Ledger { asked } => ledger::run(asked, arguments.json),
+        Command::Ca { asked } => identity::authority(asked, clock::seconds(), arguments.json),
+        Command::Site { asked } => identity::party(asked, clock::seconds(), arguments.json),
         Command::Explain { code } => explain::text(code.as_deref(), arguments.json),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -3,7 +3,7 @@
 //! What a site writes to a node is sealed to that node (HPKE of RFC 9180: X25519, HKDF-SHA256, ChaCha20-Poly1305), bound
 //! to manifest, attempt, question, sender and receiver. What nodes write holds no share, and is signed but not sealed.
 
-use crate::identity::{IdentityKey, Signature};
+use crate::identity::{IdentityKey, SealingKey, Signature};
 use crate::manifest::Manifest;
 use crate::message::{Letter, Member, Try};
 use crate::wire::{sign_letter, verify_letter};
@@ -15,9 +15,6 @@ use privacy::Assembly;
 use privacy::noise::Digest;
 use privacy::secure_sum::{Message, Party};
 use zeroize::Zeroizing;
-
-/// A node's own key for shares.
-pub struct SealingKey(Zeroizing<[u8; 32]>);
 
 /// Why a letter is left unread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,31 +28,6 @@ pub enum LetterError {
     /// It cannot be opened or understood.
     #[error("the letter cannot be read")]
     Unreadable,
-}
-
-impl SealingKey {
-    /// A fresh key.
-    pub fn generate() -> Self {
-        let (secret, _) = X25519HkdfSha256::gen_keypair();
-        Self::from_bytes(secret.to_bytes().into())
-    }
-
-    /// A key that was kept.
-    pub fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(Zeroizing::new(bytes))
-    }
-
-    /// The bytes to keep, in a file that nobody else can read.
-    pub fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    /// The public key, which stands in manifests.
-    pub fn public(&self) -> Result<[u8; 32], LetterError> {
-        let secret =
-            <X25519HkdfSha256 as Kem>::PrivateKey::from_bytes(&*self.0).map_err(|_| LetterError::Unreadable)?;
-        Ok(X25519HkdfSha256::sk_to_pk(&secret).to_bytes().into())
-    }
 }
 
 /// A member at its desk, in one attempt at one sum: what it writes and reads is bound to all of this.
@@ -152,7 +124,7 @@ fn seal(to: &[u8; 32], binding: &[u8], plain: &[u8]) -> Result<(Vec<u8>, Vec<u8>
 
 fn open(sealing: &SealingKey, letter: &Letter, binding: &[u8]) -> Result<Zeroizing<Vec<u8>>, LetterError> {
     let unreadable = |_| LetterError::Unreadable;
-    let secret = <X25519HkdfSha256 as Kem>::PrivateKey::from_bytes(sealing.bytes()).map_err(unreadable)?;
+    let secret = <X25519HkdfSha256 as Kem>::PrivateKey::from_bytes(sealing.secret()).map_err(unreadable)?;
     let key = <X25519HkdfSha256 as Kem>::EncappedKey::from_bytes(&letter.key).map_err(unreadable)?;
     let plain = single_shot_open::<ChaCha20Poly1305, HkdfSha256, X25519HkdfSha256>(
         &OpModeR::Base,

@@ -86,6 +86,20 @@ impl IdentityKey {
         self.public
     }
 
+    /// The bytes of the public key.
+    pub(super) fn public_bytes(&self) -> &[u8] {
+        &self.public.0
+    }
+
+    /// Signs a certificate or a request for one. Their bytes begin like no content that is bound to a purpose.
+    pub(super) fn sign_certificate(&self, content: &[u8]) -> Vec<u8> {
+        match &self.pair {
+            Pair::Ed25519(pair) => pair.sign(content).as_ref().to_vec(),
+            #[cfg(feature = "rehearsal")]
+            Pair::Rehearsed => rehearsed(&self.public, "certificate", content),
+        }
+    }
+
     /// Signs, for a purpose.
     pub fn sign(&self, domain: &str, content: &[u8]) -> Signature {
         match &self.pair {

@@ -3,8 +3,8 @@
 //! The sums themselves are the machines of [`privacy::secure_sum`]; here they meet a disk, letters, and the server's word on
 //! which attempt is under way. What a machine asks to be kept is durable before what stands after it is sent.
 
-use crate::identity::{IdentityKey, Role};
-use crate::letter::{Correspondence, SealingKey};
+use crate::identity::{IdentityKey, Role, SealingKey};
+use crate::letter::Correspondence;
 use crate::log::{Disk, DiskError, RunId};
 use crate::manifest::{Manifest, Programme};
 use crate::message::{Instruction, Letter, Member, NodeState, Outcome, Request, Try};

@@ -1,8 +1,7 @@
 //! A compute node at the line: it signs what it is a member of, and takes part in secure sums.
 
 use super::{Lobby, Party, PartyError, Proposal, Standing, Verdict, read_reply};
-use crate::identity::{IdentityKey, PartyName, Role, Signature};
-use crate::letter::SealingKey;
+use crate::identity::{IdentityKey, PartyName, Role, SealingKey, Signature};
 use crate::log::Disk;
 use crate::manifest::{Library, Manifest};
 use crate::message::{Instruction, Member, Request};
@@ -50,8 +49,8 @@ impl<D: Disk + Send> NodeParty<D> {
     fn propose(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, PartyError> {
         let proposal = self.lobby.look(bytes)?;
         let Member::Node(number) = proposal.member else { return Ok(Vec::new()) };
-        let own = self.sealing.public().ok();
-        if proposal.manifest.nodes.get(number as usize).map(|node| node.sealing) != own {
+        let own = self.sealing.public();
+        if proposal.manifest.nodes.get(number as usize).is_none_or(|node| node.sealing != own) {
             return Err(PartyError::Refused("it has another key for shares than this node's".into()));
         }
         match self.seat.consider(&proposal.manifest) {

@@ -1,7 +1,6 @@
 //! A study that is small enough to be run a hundred thousand times: three or four sites, two inputs, all schedules.
 
-use federation::identity::{IdentityKey, PartyName};
-use federation::letter::SealingKey;
+use federation::identity::{IdentityKey, PartyName, SealingKey};
 use federation::manifest::{Library, Manifest, NodeMember, Pace, Programme, SiteMember, VERSION, agreed};
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, Covariance, Curvature, Damping, DeltaRule, FactorRule, Gradients, Local,
@@ -137,7 +136,7 @@ impl Cast {
         Self {
             server: key(),
             sites: (0..sites).map(|m| (name("site", m), key())).collect(),
-            nodes: (0..nodes).map(|k| (name("node", k), key(), Arc::new(SealingKey::generate()))).collect(),
+            nodes: (0..nodes).map(|k| (name("node", k), key(), Arc::new(SealingKey::of_bytes(&[k as u8 + 1; 32]).unwrap()))).collect(),
         }
     }
 
@@ -160,7 +159,7 @@ impl Cast {
                 .map(|(name, key, sealing)| NodeMember {
                     name: name.clone(),
                     key: key.public(),
-                    sealing: sealing.public().unwrap(),
+                    sealing: sealing.public(),
                 })
                 .collect(),
             server: self.server.public(),

@@ -1,0 +1,56 @@
+//! `posterity ca`: makes, renews and shows the authority of a federation.
+
+use super::words::{hexadecimal, moment};
+use crate::failure::Failure;
+use federation::identity::{Authority, AuthorityFacts, IssuingKey, PartyName};
+use serde_json::json;
+use std::path::Path;
+
+/// Makes an authority.
+pub(crate) fn init(folder: &Path, name: &str, now: u64, json: bool) -> Result<String, Failure> {
+    let name = PartyName::new(name).map_err(|message| Failure::usage(message, "name the federation by --name"))?;
+    let facts = Authority::init(folder, &name, now)?;
+    Ok(told("made", folder, &facts, now, json))
+}
+
+/// Makes a new issuing certificate.
+pub(crate) fn renew(folder: &Path, new_key: bool, now: u64, json: bool) -> Result<String, Failure> {
+    let facts = Authority::renew(folder, if new_key { IssuingKey::Fresh } else { IssuingKey::Keep }, now)?;
+    Ok(told("renewed", folder, &facts, now, json))
+}
+
+/// Shows an authority.
+pub(crate) fn show(folder: &Path, now: u64, json: bool) -> Result<String, Failure> {
+    Ok(told("as it is", folder, &Authority::facts(folder)?, now, json))
+}
+
+fn told(what: &str, folder: &Path, facts: &AuthorityFacts, now: u64, json: bool) -> String {
+    let fingerprint = hexadecimal(&facts.fingerprint);
+    if json {
+        let object = json!({
+            "folder": folder.display().to_string(),
+            "fingerprint": fingerprint,
+            "root_until": facts.root_until,
+            "issuing_until": facts.issuing_until,
+            "root_key": facts.root_key.as_ref().map(|path| path.display().to_string()),
+        });
+        return format!("{object}\n");
+    }
+    let ended = |until| if until <= now { "  (over)" } else { "" };
+    let mut text = format!(
+        "Certificate authority {what}: {}\n  root         {fingerprint}\n  root until   {}{}\n  issues until {}{}\n",
+        folder.display(),
+        moment(facts.root_until),
+        ended(facts.root_until),
+        moment(facts.issuing_until),
+        ended(facts.issuing_until),
+    );
+    if let Some(path) = &facts.root_key {
+        text += &format!(
+            "\nMove {} offline now, to a place that no server can read: who has it can be anybody. It is not encrypted.\n\
+             It is needed again only by `posterity ca renew`.\n",
+            path.display()
+        );
+    }
+    text
+}

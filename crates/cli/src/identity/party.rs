@@ -1,0 +1,120 @@
+//! `posterity site`: invites, lists and revokes the parties of a federation.
+
+use super::arguments::InviteArguments;
+use super::words::{hexadecimal, moment, seconds};
+use crate::failure::Failure;
+use federation::identity::{Address, Authority, AuthorityError, Invite, InviteSecret, PartyName, Role};
+use federation::store::{InviteRow, PartyRow, Store};
+use privacy::PrivacyError;
+use serde_json::{Value, json};
+
+/// An invite as meant, before it is known to a store.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    invite: Invite,
+    expires: u64,
+}
+
+/// A name as typed.
+pub(crate) fn named(text: &str) -> Result<PartyName, Failure> {
+    PartyName::new(text).map_err(|message| Failure::usage(message, "a short name without blanks, such as hospital-a"))
+}
+
+/// An invite as typed, with a fresh secret and the root of the authority.
+pub(crate) fn meant(asked: &InviteArguments, now: u64) -> Result<Wanted, Failure> {
+    let name = named(&asked.name)?;
+    let server = Address::new(&asked.server)
+        .map_err(|message| Failure::usage(message, "--server is where the new party reaches the port for joining"))?;
+    let expires = now.saturating_add(seconds(&asked.valid)?);
+    let facts = Authority::facts(&asked.ca)?;
+    if facts.issuing_until <= now {
+        return Err(AuthorityError::Ended { which: "issuing", until: facts.issuing_until }.into());
+    }
+    let secret = InviteSecret::generate().ok_or(PrivacyError::Randomness)?;
+    Ok(Wanted { invite: Invite { server, secret, root: facts.fingerprint, role: asked.role.role(), name }, expires })
+}
+
+/// Keeps an invite in the store, and shows it: the only time that its secret is seen.
+pub(crate) fn invite(store: &dyn Store, wanted: &Wanted, now: u64, json: bool) -> Result<String, Failure> {
+    let Wanted { invite, expires } = wanted;
+    let (role, name) = (invite.role, &invite.name);
+    let holds = |row: &PartyRow| row.role == role && row.name == *name && standing(row, now) == "good";
+    if store.parties()?.iter().any(holds) {
+        let hint = format!("take another name, or free this one: posterity site revoke {name} --role {role}");
+        return Err(Failure::party(format!("a {role} named {name} has joined already"), hint));
+    }
+    store.invite(&InviteRow { secret: invite.secret.digest(), role, name: name.clone(), expires: *expires })?;
+    let line = invite.text();
+    if json {
+        let object = json!({
+            "invite": line.as_str(),
+            "role": role.word(),
+            "name": name.as_str(),
+            "server": invite.server.as_str(),
+            "expires": expires,
+        });
+        return Ok(format!("{object}\n"));
+    }
+    Ok(format!(
+        "{}\n\nThis line is for the {role} {name} alone, for one use, until {}. Who has it first can join under that name:\n\
+         send it by a way that you trust.\n",
+        line.as_str(),
+        moment(*expires)
+    ))
+}
+
+/// Lists who has joined.
+pub(crate) fn list(store: &dyn Store, now: u64, json: bool) -> Result<String, Failure> {
+    let parties = store.parties()?;
+    if json {
+        let rows: Vec<Value> = parties.iter().map(|row| object(row, now)).collect();
+        return Ok(format!("{}\n", json!({ "parties": rows })));
+    }
+    if parties.is_empty() {
+        return Ok("Nobody has joined yet. `posterity site invite` invites somebody.\n".into());
+    }
+    let width = parties.iter().map(|row| row.name.as_str().len()).max().unwrap_or_default().max(4);
+    let mut text = format!("{:6}  {:width$}  {:8}  {:20}  standing\n", "role", "name", "key", "certificate until");
+    for row in &parties {
+        let (until, standing) = (moment(row.expires), standing(row, now));
+        // A role or a name is padded as a text, not as what it is.
+        let (role, name) = (row.role.word(), row.name.as_str());
+        text += &format!("{role:6}  {name:width$}  {:8}  {until:20}  {standing}\n", row.key.short());
+    }
+    Ok(text)
+}
+
+/// Revokes a party.
+pub(crate) fn revoke(store: &dyn Store, role: Role, name: &PartyName, now: u64, json: bool) -> Result<String, Failure> {
+    if !store.revoke(role, name, now)? {
+        let message = format!("no {role} named {name} has joined, or it was revoked before");
+        return Err(Failure::party(
+            message,
+            "`posterity site list` shows who has joined; --role says which role is meant",
+        ));
+    }
+    if json {
+        return Ok(format!("{}\n", json!({ "role": role.word(), "name": name.as_str(), "revoked": now })));
+    }
+    Ok(format!("The {role} {name} is revoked: the server no longer listens to it, and renews nothing.\n"))
+}
+
+fn object(row: &PartyRow, now: u64) -> Value {
+    json!({
+        "role": row.role.word(),
+        "name": row.name.as_str(),
+        "key": hexadecimal(&row.key.0),
+        "expires": row.expires,
+        "revoked": row.revoked,
+        "standing": standing(row, now),
+    })
+}
+
+/// How a party stands, in a word.
+fn standing(row: &PartyRow, now: u64) -> &'static str {
+    match row.revoked {
+        Some(_) => "revoked",
+        None if row.expires < now => "ended",
+        None => "good",
+    }
+}

@@ -1,0 +1,184 @@
+//! What a server does when somebody joins or renews, and whether it listens to a party: decided over a store and an authority.
+
+use super::authority::{Authority, Issued, PARTY_LIFE};
+use super::certificate::{Peer, requested_key};
+use super::invite::InviteSecret;
+use super::key::PublicKey;
+use super::name::{PartyName, Role};
+use crate::store::{PartyRow, Redeemed, Store, StoreError};
+use privacy::noise::Digest;
+use sha2::{Digest as _, Sha256};
+
+/// Why nobody was enrolled and nothing renewed: one of a fixed list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum EnrolError {
+    /// There is no such invite.
+    #[error("there is no such invite")]
+    UnknownInvite,
+    /// The time of the invite is over.
+    #[error("the time of the invite is over")]
+    InviteExpired,
+    /// The invite was used, for another key.
+    #[error("the invite was used before")]
+    InviteUsed,
+    /// Somebody else has this name, and was not revoked.
+    #[error("the name is taken; its holder must be revoked first")]
+    Taken,
+    /// The request cannot be read, or was not signed by the key that it is for.
+    #[error("the certificate request is not sound")]
+    Request,
+    /// A node has a key for shares, and nobody else has one.
+    #[error("a node sends a key of 32 bytes for shares, and nobody else sends one")]
+    Sealing,
+    /// A server is not invited.
+    #[error("a server does not join by an invite")]
+    Role,
+    /// The party was revoked.
+    #[error("the party was revoked")]
+    Revoked,
+    /// No such party has joined.
+    #[error("no such party has joined")]
+    UnknownParty,
+    /// A renewal is for the key that the party has.
+    #[error("the party has another key")]
+    OtherKey,
+    /// The authority cannot issue just now. The server's own log says why.
+    #[error("the authority cannot issue a certificate now")]
+    Authority,
+    /// The store failed. The same request may come again.
+    #[error("the server cannot keep anything now; try again")]
+    Unavailable,
+}
+
+impl EnrolError {
+    /// What somebody who joins can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::UnknownInvite | Self::InviteExpired | Self::InviteUsed => "ask for a new invite",
+            Self::Taken => "ask the server's keeper to run `posterity site revoke`, then join again",
+            Self::Request | Self::Sealing | Self::Role => "use the same version of posterity as the server",
+            Self::Revoked | Self::UnknownParty | Self::OtherKey => {
+                "ask the server's keeper for a new invite, and join in a new folder"
+            }
+            Self::Authority => "ask the server's keeper, who may have to run `posterity ca renew`",
+            Self::Unavailable => "try again later",
+        }
+    }
+}
+
+/// A party that has joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Joined {
+    /// As what, and under which name.
+    pub party: PartyRow,
+    /// Its certificate and the issuing one, in PEM.
+    pub chain: String,
+    /// The root's certificate, in PEM.
+    pub root: String,
+}
+
+/// How a party stands with a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartyStanding {
+    /// It is listened to.
+    Good,
+    /// It was revoked.
+    Revoked,
+    /// It has never joined here.
+    Unknown,
+    /// Another key has its name now.
+    OtherKey,
+    /// Its certificate has ended while it was connected.
+    Expired,
+}
+
+/// Enrols the holder of an invite. The same request may come again, and gets another certificate for the same key.
+///
+/// `sealing` is empty for all but a node.
+pub fn join(
+    store: &dyn Store,
+    authority: &Authority,
+    secret: &[u8],
+    request: &[u8],
+    sealing: &[u8],
+    now: u64,
+) -> Result<Joined, EnrolError> {
+    let secret = InviteSecret::of_bytes(secret).ok_or(EnrolError::UnknownInvite)?;
+    let key = requested_key(request).map_err(|_| EnrolError::Request)?;
+    let invite = match store.redeem(&secret.digest(), &same_request(&key, sealing), now).map_err(unavailable)? {
+        Redeemed::Good(invite) => invite,
+        Redeemed::Unknown => return Err(EnrolError::UnknownInvite),
+        Redeemed::Expired => return Err(EnrolError::InviteExpired),
+        Redeemed::Used => return Err(EnrolError::InviteUsed),
+    };
+    let sealing = match (invite.role, sealing) {
+        (Role::Node, key) => Some(<[u8; 32]>::try_from(key).map_err(|_| EnrolError::Sealing)?),
+        (Role::Server, _) => return Err(EnrolError::Role),
+        (_, []) => None,
+        _ => return Err(EnrolError::Sealing),
+    };
+    match party(store, invite.role, &invite.name)? {
+        Some(row) if row.key == key && row.revoked.is_some() => return Err(EnrolError::Revoked),
+        Some(row) if row.key != key && row.revoked.is_none() => return Err(EnrolError::Taken),
+        _ => {}
+    }
+    let issued = issue(authority, invite.role, &invite.name, &key, now)?;
+    let party = PartyRow { role: invite.role, name: invite.name, key, sealing, expires: issued.expires, revoked: None };
+    store.enrol(&party).map_err(unavailable)?;
+    Ok(Joined { party, chain: issued.chain, root: authority.root_pem().to_owned() })
+}
+
+/// A new certificate for a party, by its request for the key that it has. The chain, in PEM.
+pub fn renew(
+    store: &dyn Store,
+    authority: &Authority,
+    peer: &Peer,
+    request: &[u8],
+    now: u64,
+) -> Result<String, EnrolError> {
+    let row = party(store, peer.role, &peer.name)?.ok_or(EnrolError::UnknownParty)?;
+    let key = requested_key(request).map_err(|_| EnrolError::Request)?;
+    if row.key != peer.key || row.key != key {
+        return Err(EnrolError::OtherKey);
+    }
+    if row.revoked.is_some() {
+        return Err(EnrolError::Revoked);
+    }
+    let issued = issue(authority, row.role, &row.name, &key, now)?;
+    store.enrol(&PartyRow { expires: issued.expires, ..row }).map_err(unavailable)?;
+    Ok(issued.chain)
+}
+
+/// Whether a server listens to a party; asked with each request, because a connection may outlast a certificate.
+pub fn standing(store: &dyn Store, peer: &Peer, now: u64) -> Result<PartyStanding, StoreError> {
+    let rows = store.parties()?;
+    Ok(match rows.iter().find(|row| row.role == peer.role && row.name == peer.name) {
+        None => PartyStanding::Unknown,
+        Some(row) if row.key != peer.key => PartyStanding::OtherKey,
+        Some(row) if row.revoked.is_some() => PartyStanding::Revoked,
+        Some(row) if now > row.expires.max(peer.expires) => PartyStanding::Expired,
+        Some(_) => PartyStanding::Good,
+    })
+}
+
+/// Requests are the same if they are for the same keys, however they are written.
+fn same_request(key: &PublicKey, sealing: &[u8]) -> Digest {
+    Sha256::new().chain_update(b"posterity 1 join\0").chain_update(key.0).chain_update(sealing).finalize().into()
+}
+
+fn party(store: &dyn Store, role: Role, name: &PartyName) -> Result<Option<PartyRow>, EnrolError> {
+    let rows = store.parties().map_err(unavailable)?;
+    Ok(rows.into_iter().find(|row| row.role == role && row.name == *name))
+}
+
+fn issue(authority: &Authority, role: Role, name: &PartyName, key: &PublicKey, now: u64) -> Result<Issued, EnrolError> {
+    authority.issue(role, name, key, now, PARTY_LIFE).map_err(|error| {
+        tracing::error!(%error, hint = error.hint(), "no certificate can be issued");
+        EnrolError::Authority
+    })
+}
+
+fn unavailable(error: StoreError) -> EnrolError {
+    tracing::error!(%error, "the store of parties failed");
+    EnrolError::Unavailable
+}

@@ -1,0 +1,142 @@
+//! The folder of a party: keys, papers, renewal.
+
+use super::*;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+fn server() -> Address {
+    Address::new("server.example.org:8443").unwrap()
+}
+
+fn expected<'a>(authority: &Authority, role: Role, name: &'a PartyName) -> Expected<'a> {
+    Expected { root: fingerprint(authority.root()), role, name }
+}
+
+/// A site that has joined.
+fn joined(room: &Room, authority: &Authority, life: u64) -> (Home, Papers) {
+    let home = Home::create(&room.folder("home"), Role::Site).unwrap();
+    let who = name("hospital-a");
+    let issued = authority.issue(Role::Site, &who, &home.key().public(), NOW, life).unwrap();
+    let papers =
+        home.joined(expected(authority, Role::Site, &who), &issued.chain, authority.root_pem(), &server()).unwrap();
+    (home, papers)
+}
+
+#[test]
+fn each_role_has_its_keys_and_they_are_kept() {
+    let room = Room::new();
+    for (role, sealing, noise) in [
+        (Role::Site, false, true),
+        (Role::Node, true, false),
+        (Role::Server, false, false),
+        (Role::Viewer, false, false),
+    ] {
+        let folder = room.folder(role.word());
+        assert!(!Home::is_in(&folder));
+        let home = Home::create(&folder, role).unwrap();
+        assert!(Home::is_in(&folder));
+        assert_eq!((home.sealing().is_ok(), home.noise_secret().is_ok()), (sealing, noise), "{role}");
+        let again = Home::open(&folder).unwrap();
+        assert_eq!(again.key().public(), home.key().public());
+        if sealing {
+            assert_eq!(again.sealing().unwrap().public(), home.sealing().unwrap().public());
+        }
+        if noise {
+            assert_eq!(again.noise_secret().unwrap(), home.noise_secret().unwrap());
+        }
+        assert!(matches!(Home::create(&folder, role), Err(HomeError::Exists { .. })));
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(matches!(home.papers(), Err(HomeError::NotJoined { .. })));
+    }
+}
+
+#[test]
+fn a_key_file_that_others_can_read_is_refused() {
+    let room = Room::new();
+    for (role, file) in [(Role::Site, "identity.key"), (Role::Site, "noise.key"), (Role::Node, "sealing.key")] {
+        let folder = room.folder(&format!("{role}-{file}"));
+        Home::create(&folder, role).unwrap();
+        fs::set_permissions(folder.join(file), fs::Permissions::from_mode(0o644)).unwrap();
+        let refused = Home::open(&folder).unwrap_err();
+        assert!(matches!(refused, HomeError::File(FileError::Exposed { .. })), "{file}: {refused}");
+        assert!(refused.hint().contains("chmod 600"), "{}", refused.hint());
+    }
+}
+
+#[test]
+fn a_folder_that_is_open_to_others_is_not_used_for_keys() {
+    let room = Room::new();
+    let folder = room.folder("open");
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let refused = Home::create(&folder, Role::Site).unwrap_err();
+    assert!(refused.hint().contains("chmod 700"), "{refused}");
+    assert!(!Home::is_in(&folder));
+}
+
+#[test]
+fn a_cut_key_is_refused() {
+    let room = Room::new();
+    let folder = room.folder("home");
+    Home::create(&folder, Role::Site).unwrap();
+    for file in ["identity.key", "noise.key"] {
+        let kept = fs::read(folder.join(file)).unwrap();
+        fs::write(folder.join(file), &kept[..kept.len() - 1]).unwrap();
+        assert!(matches!(Home::open(&folder), Err(HomeError::Damaged { .. })), "{file}");
+        fs::write(folder.join(file), kept).unwrap();
+    }
+}
+
+#[test]
+fn papers_are_kept_and_found_again() {
+    let room = Room::new();
+    let authority = room.authority("ca", NOW);
+    let (home, papers) = joined(&room, &authority, PARTY_LIFE);
+    assert_eq!(papers.party.key, home.key().public());
+    assert_eq!((papers.party.role, papers.party.name.as_str()), (Role::Site, "hospital-a"));
+    assert_eq!((&papers.server, &papers.root), (&server(), authority.root()));
+    assert_eq!(Home::open(home.folder()).unwrap().papers().unwrap(), papers);
+}
+
+#[test]
+fn renewal_is_due_after_two_thirds_of_a_life() {
+    let room = Room::new();
+    let authority = room.authority("ca", NOW);
+    let (home, papers) = joined(&room, &authority, 9 * 60);
+    assert!(!papers.renewal_is_due(NOW + 6 * 60 - 1));
+    assert!(papers.renewal_is_due(NOW + 6 * 60));
+    let key = home.key().public();
+    let issued = authority.issue(Role::Site, &name("hospital-a"), &key, NOW + 6 * 60, 9 * 60).unwrap();
+    let renewed = home.renewed(&issued.chain).unwrap();
+    assert_eq!((renewed.party.key, renewed.party.expires), (key, NOW + 15 * 60));
+    assert!(!renewed.renewal_is_due(NOW + 6 * 60));
+}
+
+#[test]
+fn a_certificate_for_somebody_else_is_not_kept() {
+    let room = Room::new();
+    let (authority, stranger) = (room.authority("ca", NOW), room.authority("other", NOW));
+    let home = Home::create(&room.folder("home"), Role::Site).unwrap();
+    let (who, mine) = (name("hospital-a"), home.key().public());
+    let other = IdentityKey::generate().unwrap().public();
+    let chain =
+        |by: &Authority, role, name: &PartyName, key| by.issue(role, name, &key, NOW, PARTY_LIFE).unwrap().chain;
+    let keep = |chain: &str, root: &str| {
+        home.joined(expected(&authority, Role::Site, &who), chain, root, &server()).unwrap_err()
+    };
+    let root = authority.root_pem();
+    assert!(matches!(keep(&chain(&authority, Role::Site, &who, other), root), HomeError::OtherParty));
+    assert!(matches!(keep(&chain(&authority, Role::Node, &who, mine), root), HomeError::OtherParty));
+    assert!(matches!(keep(&chain(&authority, Role::Site, &name("b"), mine), root), HomeError::OtherParty));
+    assert!(matches!(keep(&chain(&stranger, Role::Site, &who, mine), root), HomeError::Certificate(_)));
+    assert!(matches!(keep(&chain(&stranger, Role::Site, &who, mine), stranger.root_pem()), HomeError::OtherRoot));
+    assert!(matches!(keep("", root), HomeError::Certificate(_)));
+    assert!(matches!(home.papers(), Err(HomeError::NotJoined { .. })), "nothing was kept");
+
+    home.joined(expected(&authority, Role::Site, &who), &chain(&authority, Role::Site, &who, mine), root, &server())
+        .unwrap();
+    let kept = home.papers().unwrap();
+    assert!(home.renewed(&chain(&authority, Role::Site, &name("b"), mine)).is_err());
+    assert!(home.renewed(&chain(&stranger, Role::Site, &who, mine)).is_err());
+    assert_eq!(home.papers().unwrap(), kept);
+}
