@@ -1,9 +1,9 @@
 //! `posterity ledger`: what a site's ledger says, and whether it is sound. It is read only, also beside a running agent.
 
 use crate::arguments::LedgerQuestion;
-use crate::digits::{shortest, up};
 use crate::failure::Failure;
 use crate::table::{Rows, lines};
+use federation::digits::{shortest, up};
 use federation::log::{Account, FILE, FolderView, Log, RunAccount, Standing};
 use serde_json::{Value, json};
 use std::fmt::Write;

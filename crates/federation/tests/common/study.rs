@@ -136,7 +136,9 @@ impl Cast {
         Self {
             server: key(),
             sites: (0..sites).map(|m| (name("site", m), key())).collect(),
-            nodes: (0..nodes).map(|k| (name("node", k), key(), Arc::new(SealingKey::of_bytes(&[k as u8 + 1; 32]).unwrap()))).collect(),
+            nodes: (0..nodes)
+                .map(|k| (name("node", k), key(), Arc::new(SealingKey::of_bytes(&[k as u8 + 1; 32]).unwrap())))
+                .collect(),
         }
     }
 
