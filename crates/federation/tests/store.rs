@@ -159,7 +159,7 @@ fn a_file_of_another_version_or_program_is_refused_and_left_alone() {
 fn a_place_that_cannot_be_a_file_is_named() {
     let file = TemporaryFile::new();
     for place in [file.text().replace("server.db", "missing/server.db"), file.text().replace("/server.db", "")] {
-        let error = store::serve(&place).err().unwrap();
+        let error = store::open(&place).err().unwrap();
         assert!(error.to_string().contains(&place), "{error}");
     }
 }

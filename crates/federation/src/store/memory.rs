@@ -39,7 +39,7 @@ type Heads = BTreeMap<PublicKey, Position>;
 enum Memory {
     #[default]
     Durable,
-    Forgetful(Option<(RunId, Run, Heads)>),
+    Forgetful(Option<Box<(RunId, Run, Heads)>>),
 }
 
 #[derive(Clone)]
@@ -72,8 +72,9 @@ impl MemoryStore {
     pub fn crash(&self) {
         let mut inner = self.inner();
         if let Memory::Forgetful(lost) = &mut inner.memory
-            && let Some((id, run, heads)) = lost.take()
+            && let Some(before) = lost.take()
         {
+            let (id, run, heads) = *before;
             inner.runs.insert(id, run);
             inner.heads = heads;
         }
@@ -101,7 +102,7 @@ impl Inner {
         }
         run.check(change)?;
         if let Memory::Forgetful(before) = &mut self.memory {
-            *before = Some((*id, run.clone(), self.heads.clone()));
+            *before = Some(Box::new((*id, run.clone(), self.heads.clone())));
         }
         run.apply(header, change);
         for (key, position) in &change.heads {

@@ -104,7 +104,7 @@ pub(super) fn commit(
         session
             .run("INSERT INTO folds (run, number, fold) VALUES (?1, ?2, ?3)", &[id, number, Value::bytes(&bytes)])?;
     }
-    settle(session, run, &change.receipts)?;
+    settle(session, run, &change.accepted, &change.receipts)?;
     if change.cleared {
         session.run("DELETE FROM letters WHERE run = ?1", &[id])?;
     }
@@ -141,9 +141,10 @@ fn accept(session: &mut dyn Session, run: &RunId, accepted: &[Accepted], receipt
     Ok(())
 }
 
-/// Keeps receipts; the answers that they are for wait no longer.
-fn settle(session: &mut dyn Session, run: &RunId, receipts: &[Kept]) -> Result<(), StoreError> {
-    for Kept { site, at, .. } in receipts {
+/// Keeps receipts; the answers that they are for wait no longer. Those of the same change have never waited.
+fn settle(session: &mut dyn Session, run: &RunId, accepted: &[Accepted], receipts: &[Kept]) -> Result<(), StoreError> {
+    let new: BTreeSet<(usize, Try)> = accepted.iter().map(|one| (one.site, one.update.at)).collect();
+    for Kept { site, at, .. } in receipts.iter().filter(|kept| !new.contains(&(kept.site, kept.at))) {
         session.run(
             "DELETE FROM waiting WHERE run = ?1 AND site = ?2 AND round = ?3 AND attempt = ?4",
             &[Value::bytes(run), Value::place(*site)?, Value::number(at.round)?, Value::number(at.attempt)?],

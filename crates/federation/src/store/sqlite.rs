@@ -223,3 +223,52 @@ impl ToSql for Value<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::{PartyName, Role};
+    use crate::store::{InviteRow, Redeemed, Store};
+
+    /// A store in a folder of its own, which the test removes.
+    fn fresh(name: &str) -> (PathBuf, SqliteStore) {
+        let folder = std::env::temp_dir().join(format!("posterity-sqlite-{name}-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let store = SqliteStore::open(&folder.join("server.db")).unwrap();
+        (folder, store)
+    }
+
+    fn invite(store: &SqliteStore, number: u16) -> Result<(), StoreError> {
+        let mut secret = [0; 32];
+        secret[..2].copy_from_slice(&number.to_be_bytes());
+        store.invite(&InviteRow { secret, role: Role::Site, name: PartyName::new("oulu").unwrap(), expires: 9 })
+    }
+
+    #[test]
+    fn a_full_disk_refuses_a_commit_and_keeps_what_was_there() {
+        let (folder, store) = fresh("full");
+        let limit = |pages: i64| {
+            let writer = store.writer.lock().unwrap();
+            writer.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
+        };
+        limit(1);
+        let kept = (0..1000).take_while(|number| invite(&store, *number).is_ok()).count() as u16;
+        assert!(kept < 1000 && matches!(invite(&store, kept), Err(StoreError::Failed { .. })));
+        assert_eq!(store.redeem(&[255; 32], &[0; 32], 1), Ok(Redeemed::Unknown));
+        limit(1 << 20);
+        invite(&store, kept).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_tried_again_after_the_disk_has_failed() {
+        let (folder, store) = fresh("broken");
+        invite(&store, 1).unwrap();
+        let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_FSYNC);
+        store.notice(rusqlite::Error::SqliteFailure(error, None));
+        for result in [invite(&store, 2), store.parties().map(|_| ())] {
+            assert!(result.unwrap_err().to_string().contains("look at the disk"));
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -8,32 +8,32 @@ use federation::message::{Letter, Member, Try, Update};
 use federation::store::{InviteRow, PartyRow, RunRow};
 use privacy::{Grid, GridVector};
 
-pub const SITES: usize = 3;
+pub(crate) const SITES: usize = 3;
 
 /// A generator for tests (SplitMix64): the same seed, the same things.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
 
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    pub fn chance(&mut self, percent: u64) -> bool {
+    pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    pub fn bytes(&mut self, most: u64) -> Vec<u8> {
+    pub(crate) fn bytes(&mut self, most: u64) -> Vec<u8> {
         (0..self.below(most + 1)).map(|_| self.next() as u8).collect()
     }
 
-    pub fn digest(&mut self) -> [u8; 32] {
+    pub(crate) fn digest(&mut self) -> [u8; 32] {
         std::array::from_fn(|_| self.next() as u8)
     }
 
@@ -42,11 +42,11 @@ impl Random {
     }
 }
 
-pub fn row(number: u8, created: u64) -> RunRow {
+pub(crate) fn row(number: u8, created: u64) -> RunRow {
     RunRow { run: [number; 16], manifest: vec![number; 300], created }
 }
 
-pub fn header(random: &mut Random) -> Header {
+pub(crate) fn header(random: &mut Random) -> Header {
     let mut seats = vec![Seat::default(); SITES];
     for seat in &mut seats {
         seat.attempt = random.below(9);
@@ -66,7 +66,7 @@ pub fn header(random: &mut Random) -> Header {
     }
 }
 
-pub fn saved(random: &mut Random) -> Saved {
+pub(crate) fn saved(random: &mut Random) -> Saved {
     Saved {
         version: 0,
         header: header(random),
@@ -78,18 +78,18 @@ pub fn saved(random: &mut Random) -> Saved {
     }
 }
 
-pub fn update(at: Try, numbers: usize, random: &mut Random) -> Update {
+pub(crate) fn update(at: Try, numbers: usize, random: &mut Random) -> Update {
     // Numbers as noise makes them: some 2^20 units.
     let units = (0..numbers).map(|_| (random.below(1 << 23) as i64) - (1 << 22)).collect();
     let answer = GridVector::new(Grid::new(20).unwrap(), units);
     Update { at, question: random.digest(), answer, position: random.position() }
 }
 
-pub fn accepted(site: usize, at: Try, numbers: usize, random: &mut Random) -> Accepted {
+pub(crate) fn accepted(site: usize, at: Try, numbers: usize, random: &mut Random) -> Accepted {
     Accepted { site, update: update(at, numbers, random), digest: random.digest() }
 }
 
-pub fn letter(random: &mut Random) -> Letter {
+pub(crate) fn letter(random: &mut Random) -> Letter {
     Letter {
         from: Member::Site(random.below(3) as usize),
         to: Member::Node(random.below(2) as u32),
@@ -101,11 +101,11 @@ pub fn letter(random: &mut Random) -> Letter {
     }
 }
 
-pub fn invite(number: u8, expires: u64) -> InviteRow {
+pub(crate) fn invite(number: u8, expires: u64) -> InviteRow {
     InviteRow { secret: [number; 32], role: Role::Site, name: name("oulu"), expires }
 }
 
-pub fn party(named: &str, key: u8) -> PartyRow {
+pub(crate) fn party(named: &str, key: u8) -> PartyRow {
     PartyRow {
         role: Role::Site,
         name: name(named),
@@ -116,13 +116,13 @@ pub fn party(named: &str, key: u8) -> PartyRow {
     }
 }
 
-pub fn name(text: &str) -> PartyName {
+pub(crate) fn name(text: &str) -> PartyName {
     PartyName::new(text).unwrap()
 }
 
 /// Changes that can follow each other.
 #[derive(Default)]
-pub struct Course {
+pub(crate) struct Course {
     round: u64,
     folds: u64,
     letters: u64,
@@ -130,7 +130,7 @@ pub struct Course {
 
 impl Course {
     /// A change on top of what is kept.
-    pub fn next(&mut self, kept: &Saved, random: &mut Random) -> Change {
+    pub(crate) fn next(&mut self, kept: &Saved, random: &mut Random) -> Change {
         let mut change = Change { dirty: true, ..Change::default() };
         self.round += 1;
         for site in 0..SITES {

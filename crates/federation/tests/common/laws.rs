@@ -8,7 +8,7 @@ use federation::message::Try;
 use federation::store::{MemoryStore, PartyRow, Redeemed, Store, StoreError};
 
 /// A store under test: another handle on the same data, as after a restart.
-pub type Open<'a> = &'a dyn Fn() -> Box<dyn Store>;
+pub(crate) type Open<'a> = &'a dyn Fn() -> Box<dyn Store>;
 
 const RUN: [u8; 16] = [1; 16];
 
@@ -27,7 +27,7 @@ fn changed() -> Change {
     Change { dirty: true, ..Change::default() }
 }
 
-pub fn what_is_created_is_loaded(open: Open<'_>) {
+pub(crate) fn what_is_created_is_loaded(open: Open<'_>) {
     let store = open();
     assert_eq!(store.load(&RUN), Err(StoreError::NoRun));
     assert_eq!(store.version(&RUN), Err(StoreError::NoRun));
@@ -48,7 +48,7 @@ pub fn what_is_created_is_loaded(open: Open<'_>) {
     assert_eq!(store.runs(), Ok(vec![row(3, 70), row(1, 50), row(2, 10)]));
 }
 
-pub fn a_commit_does_what_the_change_says(open: Open<'_>) {
+pub(crate) fn a_commit_does_what_the_change_says(open: Open<'_>) {
     let (store, model, seed) = (open(), MemoryStore::new(), 20_260_217);
     println!("seed {seed}");
     let mut random = Random(seed);
@@ -72,7 +72,7 @@ pub fn a_commit_does_what_the_change_says(open: Open<'_>) {
     assert!(model.history(&RUN).unwrap().accepted.len() > 100 && !model.load(&RUN).unwrap().waiting.is_empty());
 }
 
-pub fn an_answer_waits_until_it_has_a_receipt(open: Open<'_>) {
+pub(crate) fn an_answer_waits_until_it_has_a_receipt(open: Open<'_>) {
     let (store, mut random) = (begun(open), Random(7));
     let at = |attempt| Try { round: 3, attempt };
     let answers = [(0, at(0)), (1, at(0)), (1, at(1))].map(|(site, at)| accepted(site, at, 4, &mut random));
@@ -96,7 +96,7 @@ fn refused(store: &dyn Store, version: u64, change: &Change) -> StoreError {
     error
 }
 
-pub fn a_stale_version_is_refused_and_nothing_is_kept(open: Open<'_>) {
+pub(crate) fn a_stale_version_is_refused_and_nothing_is_kept(open: Open<'_>) {
     let (store, mut random) = (begun(open), Random(9));
     let change = |random: &mut Random| Change {
         accepted: vec![accepted(0, Try { round: 0, attempt: random.next() % 1000 }, 4, random)],
@@ -117,7 +117,7 @@ pub fn a_stale_version_is_refused_and_nothing_is_kept(open: Open<'_>) {
     assert_eq!(other, Err(StoreError::NoRun));
 }
 
-pub fn what_is_there_already_is_refused_whole(open: Open<'_>) {
+pub(crate) fn what_is_there_already_is_refused_whole(open: Open<'_>) {
     let (store, mut random) = (begun(open), Random(10));
     let at = Try { round: 2, attempt: 0 };
     let fold = Fold { number: 0, round: 2, of: Folded::Each(vec![(0, at)]) };
@@ -144,7 +144,7 @@ pub fn what_is_there_already_is_refused_whole(open: Open<'_>) {
     assert_eq!(store.load(&RUN).unwrap().letters, renewed.posted);
 }
 
-pub fn of_two_commits_on_one_version_exactly_one_is_kept(open: Open<'_>) {
+pub(crate) fn of_two_commits_on_one_version_exactly_one_is_kept(open: Open<'_>) {
     let (one, mut random) = (begun(open), Random(11));
     let other = open();
     for round in 0..200 {
@@ -176,7 +176,7 @@ pub fn of_two_commits_on_one_version_exactly_one_is_kept(open: Open<'_>) {
     assert_eq!(other.history(&RUN).unwrap().accepted.len(), 200);
 }
 
-pub fn letters_are_posted_delivered_and_cleared_in_this_order(open: Open<'_>) {
+pub(crate) fn letters_are_posted_delivered_and_cleared_in_this_order(open: Open<'_>) {
     let (store, mut random) = (begun(open), Random(13));
     let mut post = |numbers: &[u64]| numbers.iter().map(|&number| (number, letter(&mut random))).collect::<Vec<_>>();
     let numbers =
@@ -192,7 +192,7 @@ pub fn letters_are_posted_delivered_and_cleared_in_this_order(open: Open<'_>) {
     assert_eq!(numbers(&*store), [0; 0]);
 }
 
-pub fn an_invitation_is_good_for_one_request(open: Open<'_>) {
+pub(crate) fn an_invitation_is_good_for_one_request(open: Open<'_>) {
     let store = open();
     let kept = invite(1, 100);
     store.invite(&kept).unwrap();
@@ -213,7 +213,7 @@ pub fn an_invitation_is_good_for_one_request(open: Open<'_>) {
     assert_eq!(redeem(2, 3, 99), Redeemed::Good(invite(2, 100)));
 }
 
-pub fn of_two_requests_for_one_invitation_exactly_one_is_good(open: Open<'_>) {
+pub(crate) fn of_two_requests_for_one_invitation_exactly_one_is_good(open: Open<'_>) {
     let (one, other) = (open(), open());
     for number in 0..50 {
         one.invite(&invite(number, 100)).unwrap();
@@ -231,7 +231,7 @@ pub fn of_two_requests_for_one_invitation_exactly_one_is_good(open: Open<'_>) {
     }
 }
 
-pub fn a_party_is_enrolled_in_the_place_of_the_one_before(open: Open<'_>) {
+pub(crate) fn a_party_is_enrolled_in_the_place_of_the_one_before(open: Open<'_>) {
     let store = open();
     let node = PartyRow { role: Role::Node, sealing: Some([8; 32]), ..party("Oulu", 2) };
     for row in [&node, &party("turku", 3), &party("Oulu", 1)] {
@@ -244,7 +244,7 @@ pub fn a_party_is_enrolled_in_the_place_of_the_one_before(open: Open<'_>) {
     assert_eq!(store.parties(), Ok(vec![party("Oulu", 7), renewed, node]));
 }
 
-pub fn a_revoked_key_stays_revoked(open: Open<'_>) {
+pub(crate) fn a_revoked_key_stays_revoked(open: Open<'_>) {
     let store = open();
     assert_eq!(store.revoke(Role::Site, &name("oulu"), 10), Ok(false));
     store.enrol(&party("oulu", 1)).unwrap();
@@ -265,7 +265,7 @@ pub fn a_revoked_key_stays_revoked(open: Open<'_>) {
     assert_eq!(store.parties(), Ok(vec![revoked, second, party("oulu", 3)]));
 }
 
-pub fn a_head_only_moves_forward(open: Open<'_>) {
+pub(crate) fn a_head_only_moves_forward(open: Open<'_>) {
     let store = begun(open);
     store.create(&row(2, 51), &saved(&mut Random(1))).unwrap();
     let key = PublicKey([6; 32]);
@@ -287,7 +287,7 @@ pub fn a_head_only_moves_forward(open: Open<'_>) {
     assert_eq!(store.head(&PublicKey([5; 32])), Ok(None));
 }
 
-pub fn history_is_in_order(open: Open<'_>) {
+pub(crate) fn history_is_in_order(open: Open<'_>) {
     let (store, mut random) = (begun(open), Random(14));
     let (mut all, mut folds) = (Vec::new(), Vec::new());
     for round in 0..12 {
@@ -302,7 +302,7 @@ pub fn history_is_in_order(open: Open<'_>) {
     assert_eq!((history.accepted, history.folds), (all, folds));
 }
 
-pub fn ten_thousand_numbers_are_kept_exactly(open: Open<'_>) {
+pub(crate) fn ten_thousand_numbers_are_kept_exactly(open: Open<'_>) {
     let (store, mut random) = (begun(open), Random(15));
     let at = Try { round: 0, attempt: 0 };
     let answer = accepted(1, at, 10_000, &mut random);
@@ -317,7 +317,7 @@ pub fn ten_thousand_numbers_are_kept_exactly(open: Open<'_>) {
     assert_eq!(store.history(&RUN).unwrap().accepted, [answer]);
 }
 
-pub fn everything_is_found_again(open: Open<'_>) {
+pub(crate) fn everything_is_found_again(open: Open<'_>) {
     let (store, mut random, mut course) = (begun(open), Random(16), Course::default());
     for _ in 0..10 {
         let change = course.next(&store.load(&RUN).unwrap(), &mut random);

@@ -1,7 +1,7 @@
 //! A PostgreSQL server of a test's own: in a temporary folder, under an unprivileged user, gone when the test ends.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
-use postgres::{Client, NoTls};
+use postgres::{Client, Config, NoTls};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -25,7 +25,7 @@ enum Way {
 }
 
 /// A running server. Dropping it stops the server and removes its folder.
-pub struct Postgres {
+pub(crate) struct Postgres {
     binaries: Binaries,
     folder: PathBuf,
     way: Way,
@@ -48,18 +48,19 @@ struct Binaries {
 
 impl Postgres {
     /// A server on a unix socket. Where there can be none: why.
-    pub fn start() -> Result<Self, String> {
+    pub(crate) fn start() -> Result<Self, String> {
         Self::begin(Way::Socket)
     }
 
     /// A server that also listens on a port of this machine.
-    pub fn start_on_loopback() -> Result<Self, String> {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
-        Self::begin(Way::Loopback(listener.local_addr().map_err(|error| error.to_string())?.port()))
+    pub(crate) fn start_on_loopback() -> Result<Self, String> {
+        // The port is free again when the server comes to take it.
+        let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        Self::begin(Way::Loopback(free.map_err(|error| error.to_string())?.port()))
     }
 
     /// A server, or none, after saying so as every test does.
-    pub fn or_skip() -> Option<Self> {
+    pub(crate) fn or_skip() -> Option<Self> {
         Self::start().inspect_err(|why| println!("skipped: PostgreSQL ({why})")).ok()
     }
 
@@ -125,13 +126,15 @@ impl Postgres {
     }
 
     /// Starts the server, again if need be, and waits until it answers.
-    pub fn restart(&mut self) -> Result<(), String> {
+    pub(crate) fn restart(&mut self) -> Result<(), String> {
         self.stop("-INT");
         let deadline = Instant::now() + Duration::from_secs(60);
+        let mut probe: Config = self.url().parse().map_err(|error: postgres::Error| error.to_string())?;
+        probe.connect_timeout(Duration::from_secs(5));
         loop {
             let mut server = self.spawn()?;
             while server.child.try_wait().map_err(|error| error.to_string())?.is_none() {
-                if Client::connect(&self.url(), NoTls).is_ok() {
+                if probe.connect(NoTls).is_ok() {
                     self.server = Some(server);
                     return Ok(());
                 }
@@ -175,7 +178,7 @@ impl Postgres {
     }
 
     /// The address by which it is reached: a host where it listens, otherwise the socket.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.address("postgres")
     }
 
@@ -190,14 +193,14 @@ impl Postgres {
     }
 
     /// The address of a new, empty database.
-    pub fn database(&self, name: &str) -> String {
+    pub(crate) fn database(&self, name: &str) -> String {
         let mut client = Client::connect(&self.url(), NoTls).unwrap();
         client.batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
         self.address(name)
     }
 
     /// Kills the server as a power cut would, without a word to it.
-    pub fn kill9(&mut self) {
+    pub(crate) fn kill9(&mut self) {
         if let Some(mut server) = self.server.take() {
             server.child.kill().unwrap();
             assert_eq!(server.child.wait().unwrap().signal(), Some(9));
