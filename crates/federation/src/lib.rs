@@ -5,6 +5,7 @@ pub mod agent;
 pub mod coordinator;
 pub mod dashboard;
 pub mod digits;
+pub mod drive;
 pub mod failpoint;
 pub mod identity;
 pub mod letter;

@@ -40,6 +40,9 @@ fn scenes() -> Vec<Scene> {
     vec![
         Scene::new("sequential/2/0", 3, 0, 1, None),
         Scene::new("synchronous/2/0", 3, 0, 3, None),
+        Scene::new("sequential/2/0", 2, 0, 1, Some(4)),
+        Scene::new("asynchronous/3/0", 2, 0, 1, None),
+        Scene::new("synchronous/1/0", 4, 0, 2, Some(2)),
         Scene::new("synchronous/3/0", 3, 0, 2, Some(3)),
         Scene::new("asynchronous/2/0", 3, 0, 1, None),
         Scene::new("sum/2/1", 4, 2, 3, Some(5)),
@@ -67,7 +70,7 @@ fn trouble(seed: u64) -> Trouble {
 fn outcome(scene: &Scene, seed: u64, mutant: Mutant) -> Result<u64, String> {
     let mut world = scene.world(seed, trouble(seed), mutant);
     let lived = catch_unwind(AssertUnwindSafe(|| {
-        world.live(150);
+        world.live(100);
         world.events
     }));
     lived.map_err(|panic| match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
@@ -84,7 +87,7 @@ fn every_invariant_holds_after_every_event_of_every_world() {
         let mut world = scenes[(one % scenes.len() as u64) as usize].world(one, trouble(one), Mutant::None);
         println!("{:?}", world.trouble);
         world.told = true;
-        world.live(150);
+        world.live(100);
         return;
     }
     let all = number("POSTERITY_SCHEDULES").unwrap_or(SCHEDULES);
@@ -121,7 +124,9 @@ fn number(name: &str) -> Option<u64> {
 /// How many of some worlds a wrong variant is noticed in, and by which invariants.
 fn noticed(scene: &Scene, mutant: Mutant, worlds: u64) -> (u64, Vec<String>) {
     let reasons: Vec<String> = (0..worlds).filter_map(|seed| outcome(scene, seed, mutant).err()).collect();
-    let mut kinds: Vec<String> = reasons.iter().map(|why| why.split(':').next().unwrap_or("").to_owned()).collect();
+    let kind =
+        |why: &String| why.split([':', ' ']).find(|word| word.starts_with("INV")).unwrap_or("another").to_owned();
+    let mut kinds: Vec<String> = reasons.iter().map(kind).collect();
     kinds.sort();
     kinds.dedup();
     (reasons.len() as u64, kinds)
@@ -133,7 +138,7 @@ fn is_caught(mutant: Mutant, by: &[&str]) {
     assert_eq!(none, 0, "nothing is noticed where nothing is wrong");
     let (count, kinds) = noticed(&scene, mutant, 200);
     assert!(count > 0, "{mutant:?} is not noticed in 200 worlds");
-    assert!(kinds.iter().any(|kind| by.iter().any(|by| kind.contains(by))), "{mutant:?} is noticed by {kinds:?}");
+    assert!(kinds.iter().any(|kind| by.contains(&kind.as_str())), "{mutant:?} is noticed by {kinds:?}");
 }
 
 #[test]

@@ -149,16 +149,17 @@ pub fn renew(
     Ok(issued.chain)
 }
 
-/// Whether a server listens to a party; asked with each request, because a connection may outlast a certificate.
-pub fn standing(store: &dyn Store, peer: &Peer, now: u64) -> Result<PartyStanding, StoreError> {
-    let rows = store.parties()?;
-    Ok(match rows.iter().find(|row| row.role == peer.role && row.name == peer.name) {
+/// Whether a server listens to a party, as far as these rows know; asked with each request, because a connection may outlast
+/// a certificate.
+pub fn standing(rows: &[PartyRow], peer: &Peer, now: u64) -> PartyStanding {
+    let named = || rows.iter().filter(|row| row.role == peer.role && row.name == peer.name);
+    match named().find(|row| row.key == peer.key) {
+        None if named().next().is_some() => PartyStanding::OtherKey,
         None => PartyStanding::Unknown,
-        Some(row) if row.key != peer.key => PartyStanding::OtherKey,
         Some(row) if row.revoked.is_some() => PartyStanding::Revoked,
         Some(row) if now > row.expires.max(peer.expires) => PartyStanding::Expired,
         Some(_) => PartyStanding::Good,
-    })
+    }
 }
 
 /// Requests are the same if they are for the same keys, however they are written.
@@ -168,7 +169,10 @@ fn same_request(key: &PublicKey, sealing: &[u8]) -> Digest {
 
 fn party(store: &dyn Store, role: Role, name: &PartyName) -> Result<Option<PartyRow>, EnrolError> {
     let rows = store.parties().map_err(unavailable)?;
-    Ok(rows.into_iter().find(|row| row.role == role && row.name == *name))
+    // Under one name there may be holders that were revoked, and one that was not.
+    let mut named: Vec<PartyRow> = rows.into_iter().filter(|row| row.role == role && row.name == *name).collect();
+    named.sort_by_key(|row| row.revoked.is_some());
+    Ok(named.into_iter().next())
 }
 
 fn issue(authority: &Authority, role: Role, name: &PartyName, key: &PublicKey, now: u64) -> Result<Issued, EnrolError> {

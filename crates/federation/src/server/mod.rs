@@ -2,6 +2,8 @@
 
 mod engine;
 mod hall;
+mod line;
 
 pub use engine::{Answer, Call, Caller, Engine, Ticket, Woken};
 pub use hall::{Glance, Hall, Unwatched, Watcher};
+pub use line::{Clock, Reception, Told};

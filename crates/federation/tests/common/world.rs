@@ -345,7 +345,11 @@ impl World {
             actor.disk.restart()
         }
         actor.disk.make_room();
-        if self.mutant == Mutant::RefundAtRestart {
+        if self.mutant == Mutant::RefundAtRestart && matches!(self.actors[party].member, Member::Site(_)) {
+            // What the ledger said before it was written anew.
+            if let Ok(log) = Log::open(self.actors[party].disk.copy()) {
+                self.check_ledger(party, &log);
+            }
             refund(&self.actors[party].disk);
         }
     }
@@ -390,7 +394,8 @@ impl World {
 
     /// A party says what it has to say; one that waits for a reply in vain says it again.
     fn speak(&mut self, party: usize) {
-        let silence = self.actors[party].heard + 30 <= self.events;
+        // Where nothing is under way, no reply will come.
+        let silence = self.flights.is_empty() || self.actors[party].heard + 30 <= self.events;
         let actor = &mut self.actors[party];
         let Some(machine) = &mut actor.party else { return };
         if actor.awaiting.is_some() && !silence {

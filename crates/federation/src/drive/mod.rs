@@ -1,0 +1,145 @@
+//! A party over a line: polls the server, answers, renews its certificate, and comes back after every silence.
+
+use crate::failpoint;
+use crate::party::{Party, PartyError, Standing};
+use crate::transport::{Line, LineError};
+use crate::wire::{self, proto};
+use prost::Message as _;
+use std::collections::VecDeque;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How long the server may hold a poll back.
+const WAIT: Duration = Duration::from_secs(25);
+
+/// Pause after a reply with nothing in it while a proposal waits for its owner's approval.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Why a party has left the line.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// The party itself cannot go on.
+    #[error(transparent)]
+    Party(#[from] PartyError),
+    /// The server turns it away, and will again.
+    #[error(transparent)]
+    Line(LineError),
+    /// A thread was lost.
+    #[error("the party's work was broken off")]
+    Broken,
+}
+
+/// What a driver asks of the world, beside the line.
+pub trait Surroundings: Send {
+    /// A request for a new certificate, if the present one is to be renewed now.
+    fn renewal(&mut self) -> Option<Vec<u8>>;
+    /// A new certificate has come. What is wrong with it is for the surroundings to tell.
+    fn renewed(&mut self, chain: &str);
+    /// Where the party stands; called when that changes.
+    fn tell(&mut self, standing: Standing);
+    /// The line has failed, and will be tried again.
+    fn lost(&mut self, error: &LineError);
+}
+
+/// Drives a party until its run is over, it stops, or it is told to.
+pub async fn drive(
+    party: Box<dyn Party>,
+    line: &mut Line,
+    surroundings: &mut dyn Surroundings,
+    mut stop: watch::Receiver<bool>,
+) -> Result<Standing, DriveError> {
+    let mut driver = Driver { party: Some(party), queue: VecDeque::new(), told: None, silent: false };
+    loop {
+        let standing = driver.standing();
+        if driver.told != Some(standing) {
+            surroundings.tell(standing);
+            driver.told = Some(standing);
+        }
+        let over = matches!(standing, Standing::Finished(_) | Standing::Stopped(_)) && driver.queue.is_empty();
+        if over || *stop.borrow() {
+            return Ok(standing);
+        }
+        tokio::select! {
+            turn = driver.turn(line, surroundings) => turn?,
+            _ = stop.changed() => {}
+        }
+    }
+}
+
+struct Driver {
+    /// Away only while it works on another thread.
+    party: Option<Box<dyn Party>>,
+    queue: VecDeque<Vec<u8>>,
+    told: Option<Standing>,
+    /// The last exchange failed: what may be lost is to be said again.
+    silent: bool,
+}
+
+impl Driver {
+    fn standing(&self) -> Standing {
+        self.party.as_ref().map_or(Standing::Waiting, |party| party.standing())
+    }
+
+    /// One request and its reply.
+    async fn turn(&mut self, line: &mut Line, surroundings: &mut dyn Surroundings) -> Result<(), DriveError> {
+        let (bytes, wait) = self.next(surroundings)?;
+        let digest = wire::content_digest(&bytes).map_err(|_| DriveError::Broken)?;
+        let content = proto::Signed::decode(bytes.as_slice()).map_err(|_| DriveError::Broken)?;
+        failpoint::pass("send");
+        let reply = line.exchange(content, wait).await;
+        failpoint::pass("sent");
+        match reply {
+            Ok(reply) => {
+                let quiet = self.hear(reply.encode_to_vec(), digest).await?;
+                failpoint::pass("heard");
+                if let Some(chain) = self.party.as_mut().and_then(|party| party.certificate()) {
+                    surroundings.renewed(&chain);
+                }
+                if quiet && wait > Duration::ZERO && matches!(self.standing(), Standing::Waiting) {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Ok(())
+            }
+            Err(error) if error.is_worth_retrying() => {
+                surroundings.lost(&error);
+                self.queue.clear();
+                self.silent = true;
+                Ok(())
+            }
+            Err(error) => Err(DriveError::Line(error)),
+        }
+    }
+
+    /// What is said next, and how long the reply may be held back.
+    fn next(&mut self, surroundings: &mut dyn Surroundings) -> Result<(Vec<u8>, Duration), DriveError> {
+        let party = self.party.as_mut().ok_or(DriveError::Broken)?;
+        if std::mem::take(&mut self.silent) {
+            self.queue.extend(party.again()?);
+        }
+        if let Some(request) = surroundings.renewal() {
+            return Ok((party.renew(request), Duration::ZERO));
+        }
+        match self.queue.pop_front() {
+            Some(bytes) => Ok((bytes, Duration::ZERO)),
+            None => {
+                let wait = u32::try_from(WAIT.as_millis()).unwrap_or(u32::MAX);
+                Ok((party.attend(wait), WAIT))
+            }
+        }
+    }
+
+    /// Takes a reply, on a thread where work may take its time. True if nothing came of it.
+    async fn hear(&mut self, reply: Vec<u8>, to: privacy::noise::Digest) -> Result<bool, DriveError> {
+        let mut party = self.party.take().ok_or(DriveError::Broken)?;
+        let worked = tokio::task::spawn_blocking(move || {
+            let next = party.hear(&reply, &to);
+            (party, next)
+        });
+        let (party, next) = worked.await.map_err(|_| DriveError::Broken)?;
+        self.party = Some(party);
+        let next = next?;
+        let quiet = next.is_empty();
+        self.queue.extend(next);
+        Ok(quiet)
+    }
+}

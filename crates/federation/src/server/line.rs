@@ -1,0 +1,162 @@
+//! What parties reach over the network: certificates are looked at, requests are brought to the run, invites are redeemed.
+
+use super::engine::{Call, Caller};
+use super::hall::Hall;
+use crate::identity::{
+    Authority, EnrolError, IdentityKey, PartyName, PartyStanding, Peer, Role, join, renew, standing,
+};
+use crate::message::{Instruction, Refusal, Request};
+use crate::store::{PartyRow, Store};
+use crate::transport::{Answer, Enroller, Handler, PeerCertificate, Refused};
+use crate::wire::{self, Reply, Sender, Unverified, proto};
+use prost::Message as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// How old what is known of parties may be: a revocation counts after so long.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// The time, in seconds since 1970: certificates are the only thing that it decides on.
+pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// A server as the network sees it.
+pub struct Reception {
+    store: Arc<dyn Store>,
+    authority: Arc<Authority>,
+    key: Arc<IdentityKey>,
+    name: PartyName,
+    /// Where parties are told to go after they have joined.
+    address: String,
+    clock: Clock,
+    /// The run, once there is one.
+    hall: watch::Receiver<Option<Arc<Hall>>>,
+    known: Mutex<Option<(Instant, Arc<Vec<PartyRow>>)>>,
+    told: Arc<dyn Told>,
+}
+
+/// Hears of requests and refusals, for metrics: kinds only, nothing of their contents.
+pub trait Told: Send + Sync {
+    /// A request came.
+    fn requested(&self, request: &Request);
+    /// One was refused.
+    fn refused(&self, refusal: Refusal);
+    /// A caller was turned away at the door.
+    fn turned_away(&self);
+}
+
+impl Reception {
+    /// A reception for a run that there is, or will be.
+    #[allow(clippy::too_many_arguments)] // everything that a server is made of
+    pub fn new(
+        store: Arc<dyn Store>,
+        authority: Arc<Authority>,
+        key: Arc<IdentityKey>,
+        name: PartyName,
+        address: String,
+        clock: Clock,
+        hall: watch::Receiver<Option<Arc<Hall>>>,
+        told: Arc<dyn Told>,
+    ) -> Self {
+        Self { store, authority, key, name, address, clock, hall, known: Mutex::new(None), told }
+    }
+
+    /// All parties, as they were known a moment ago.
+    async fn parties(&self) -> Result<Arc<Vec<PartyRow>>, Refused> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((at, rows)) = known
+            && at.elapsed() < FRESH
+        {
+            return Ok(rows);
+        }
+        let store = self.store.clone();
+        let rows = tokio::task::spawn_blocking(move || store.parties()).await.map_err(|_| Refused::Unavailable)?;
+        let rows = Arc::new(rows.map_err(|_| Refused::Unavailable)?);
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), rows.clone()));
+        Ok(rows)
+    }
+
+    async fn admit(&self, certificate: &PeerCertificate) -> Result<Peer, Refused> {
+        let peer = Peer::of_der(&certificate.0).map_err(|_| Refused::NotPermitted)?;
+        let rows = self.parties().await?;
+        match standing(&rows, &peer, (self.clock)()) {
+            PartyStanding::Good => Ok(peer),
+            PartyStanding::Revoked | PartyStanding::Unknown | PartyStanding::OtherKey | PartyStanding::Expired => {
+                self.told.turned_away();
+                tracing::warn!(role = %peer.role, name = %peer.name, "a party was turned away");
+                Err(Refused::NotPermitted)
+            }
+        }
+    }
+
+    async fn answer(&self, certificate: PeerCertificate, content: proto::Signed) -> Result<proto::Signed, Refused> {
+        let peer = self.admit(&certificate).await?;
+        let said = Unverified::of(content).map_err(|_| Refused::Malformed)?;
+        let request = said.claimed_request().map_err(|_| Refused::Malformed)?;
+        self.told.requested(&request);
+        if let Request::Renew { request } = request {
+            return self.renew(&peer, &said, request).await;
+        }
+        let hall = self.hall.borrow().clone();
+        let bytes = match hall {
+            None => self.say(&said, Instruction::Refuse(Refusal::NoRun)),
+            Some(hall) => {
+                let caller = Caller { role: peer.role, name: peer.name, key: peer.key };
+                hall.call(Call { caller, said }).await.ok_or(Refused::Unavailable)?
+            }
+        };
+        proto::Signed::decode(bytes.as_slice()).map_err(|_| Refused::Unavailable)
+    }
+
+    /// A new certificate for the same key.
+    async fn renew(&self, peer: &Peer, said: &Unverified, request: Vec<u8>) -> Result<proto::Signed, Refused> {
+        said.request(&peer.key).map_err(|_| Refused::NotPermitted)?;
+        let (store, authority, peer, now) = (self.store.clone(), self.authority.clone(), peer.clone(), (self.clock)());
+        let renewed =
+            tokio::task::spawn_blocking(move || renew(store.as_ref(), authority.as_ref(), &peer, &request, now));
+        let chain = renewed.await.map_err(|_| Refused::Unavailable)?.map_err(refused)?;
+        let bytes = self.say(said, Instruction::Certificate { chain });
+        proto::Signed::decode(bytes.as_slice()).map_err(|_| Refused::Unavailable)
+    }
+
+    fn say(&self, to: &Unverified, instruction: Instruction) -> Vec<u8> {
+        let sender = Sender { role: Role::Server, name: self.name.clone(), manifest: None };
+        let reply = Reply { to: to.digest(), seen: None, instructions: vec![instruction] };
+        wire::sign_reply(&self.key, &sender, &reply)
+    }
+
+    async fn enrol(&self, request: proto::JoinRequest) -> Result<proto::JoinReply, Refused> {
+        if request.version != wire::VERSION {
+            return Err(Refused::Malformed);
+        }
+        let (store, authority, now) = (self.store.clone(), self.authority.clone(), (self.clock)());
+        let joined = tokio::task::spawn_blocking(move || {
+            let proto::JoinRequest { secret, request, sealing, .. } = &request;
+            join(store.as_ref(), authority.as_ref(), secret, request, sealing, now)
+        });
+        let joined = joined.await.map_err(|_| Refused::Unavailable)?.map_err(refused)?;
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        tracing::info!(role = %joined.party.role, name = %joined.party.name, "a party has joined");
+        Ok(proto::JoinReply { chain: joined.chain, authority: joined.root, server: self.address.clone() })
+    }
+}
+
+fn refused(error: EnrolError) -> Refused {
+    match error {
+        EnrolError::Unavailable => Refused::Unavailable,
+        EnrolError::Request | EnrolError::Sealing => Refused::Malformed,
+        _ => Refused::NotPermitted,
+    }
+}
+
+impl Handler for Reception {
+    fn exchange(&self, peer: PeerCertificate, content: proto::Signed) -> Answer<'_, proto::Signed> {
+        Box::pin(self.answer(peer, content))
+    }
+}
+
+impl Enroller for Reception {
+    fn join(&self, request: proto::JoinRequest) -> Answer<'_, proto::JoinReply> {
+        Box::pin(self.enrol(request))
+    }
+}
