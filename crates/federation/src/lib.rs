@@ -7,5 +7,6 @@ pub mod identity;
 pub mod log;
 pub mod manifest;
 pub mod message;
+pub mod policy;
 pub mod store;
 pub mod wire;
