@@ -2,6 +2,7 @@
 
 use crate::study::Fault;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use federation::policy::PolicyError;
 use inference::{DataError, RunError};
 use privacy::PrivacyError;
 use std::io::Write;
@@ -29,6 +30,12 @@ pub(crate) enum Failure {
     /// A study that cannot be run, with its place.
     #[error(transparent)]
     Study(#[from] Fault),
+    /// A federation that cannot be, or a site that cannot take part.
+    #[error("{message}")]
+    Federation { code: &'static str, message: String, hint: String },
+    /// A site's policy that cannot be read, or does not allow a run.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
     /// A run that cannot begin or go on.
     #[error(transparent)]
     Run(RunError),
@@ -104,6 +111,8 @@ impl Failure {
             Self::File { .. } => "C003",
             Self::Results { .. } => "C020",
             Self::Study(fault) => fault.code,
+            Self::Federation { code, .. } => code,
+            Self::Policy(error) => error.code(),
             Self::Run(RunError::Message { .. }) => "R001",
             Self::Run(_) => "R002",
             Self::Data { error, .. } => error.code(),
@@ -120,7 +129,9 @@ impl Failure {
                     .into()
             }
             Self::Privacy(error) => error.hint().unwrap_or_else(|| parameter_hint(error).to_owned()),
+            Self::Policy(error) => error.hint().into(),
             Self::Usage { hint, .. }
+            | Self::Federation { hint, .. }
             | Self::Events { hint, .. }
             | Self::Dataset { hint, .. }
             | Self::Download { hint, .. } => hint.clone(),
@@ -146,7 +157,9 @@ impl Failure {
             | Self::Run(RunError::Message { .. })
             | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
             Self::Usage { .. } | Self::Events { .. } | Self::Results { .. } | Self::Study(_) | Self::Run(_) => 2,
-            Self::Data { .. } | Self::Dataset { .. } => 2,
+            Self::Data { .. } | Self::Dataset { .. } | Self::Federation { .. } => 2,
+            Self::Policy(PolicyError::Unreadable { .. }) => 2,
+            Self::Policy(PolicyError::Refused { .. }) => 3,
             Self::Entry { failure, .. } | Self::Line { failure, .. } | Self::Method { failure, .. } => failure.exit(),
             Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
             Self::Privacy(_) => 3,

@@ -9,6 +9,8 @@ mod digits;
 mod draws;
 mod explain;
 mod failure;
+#[cfg_attr(not(test), expect(dead_code, reason = "the commands that serve use it"))]
+mod federation;
 mod fetch;
 mod histogram;
 mod init;
@@ -51,6 +53,7 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Predict(asked) => study::predict(asked, arguments.json),
         Command::Datasets { asked } => datasets(asked, arguments.json),
         Command::Init { folder, header } => init::run(folder, header, arguments.json),
+        Command::Agent { asked } => federation::agent(asked, arguments.json),
         Command::Explain { code } => explain::text(code.as_deref(), arguments.json),
         Command::Completions { shell } => {
             let mut script = Vec::new();
