@@ -74,7 +74,8 @@ fn what_is_proposed_is_what_every_party_builds_for_itself() {
 #[test]
 fn a_manifest_that_says_other_than_its_study_is_refused() {
     let (manifest, _) = proposed(&study(STUDY), None).unwrap();
-    let changes: [(&str, fn(&mut Manifest)); 5] = [
+    type Change = fn(&mut Manifest);
+    let changes: [(&str, Change); 5] = [
         ("other sites, or other declared rows", |m| m.sites[0].rows += 1),
         ("other sites, or other declared rows", |m| m.sites.swap(0, 1)),
         ("other compute nodes", |m| m.nodes.swap(0, 1)),
