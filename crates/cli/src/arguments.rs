@@ -77,6 +77,11 @@ pub(crate) enum Command {
     Reproduce(ReproduceArguments),
     /// Predict new rows from the posterior of a run
     Predict(PredictArguments),
+    /// Keep a site's part of a federation
+    Agent {
+        #[command(subcommand)]
+        asked: AgentCommand,
+    },
     /// List, show or fetch data sets
     Datasets {
         #[command(subcommand)]
@@ -184,6 +189,36 @@ pub(crate) enum LedgerQuestion {
         #[arg(long, value_name = "DIR", default_value = ".")]
         home: PathBuf,
     },
+}
+
+/// What is asked of a site's agent.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentCommand {
+    /// Hold a site's file against a schema, on this terminal alone, before the site joins anything
+    #[command(
+        after_help = "Nothing is sent. Cells that do not fit are told and are no error: an agent takes them for missing. Exit code 2 \
+                            if the file cannot be read by the schema at all."
+    )]
+    Check {
+        /// The site's rows, gzipped or not
+        #[arg(long, value_name = "FILE.csv")]
+        data: PathBuf,
+        /// What the columns mean
+        #[arg(long, value_name = "FILE.toml")]
+        schema: PathBuf,
+    },
+    /// What the site allows, whatever a study asks for
+    Policy {
+        #[command(subcommand)]
+        asked: PolicyCommand,
+    },
+}
+
+/// What is asked about a site's policy.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Print a policy to begin with, every key explained: posterity agent policy init > site.toml
+    Init,
 }
 
 /// What is asked about data sets.

@@ -4,6 +4,7 @@ use crate::study::Fault;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use federation::identity::{AuthorityError, FileError};
 use federation::log::LogError;
+use federation::policy::PolicyError;
 use federation::store::StoreError;
 use inference::{DataError, RunError};
 use privacy::PrivacyError;
@@ -32,6 +33,12 @@ pub(crate) enum Failure {
     /// A study that cannot be run, with its place.
     #[error(transparent)]
     Study(#[from] Fault),
+    /// A federation that cannot be, or a site that cannot take part.
+    #[error("{message}")]
+    Federation { code: &'static str, message: String, hint: String },
+    /// A site's policy that cannot be read, or does not allow a run.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
     /// A run that cannot begin or go on.
     #[error(transparent)]
     Run(RunError),
@@ -127,6 +134,8 @@ impl Failure {
             Self::File { .. } => "C003",
             Self::Results { .. } => "C020",
             Self::Study(fault) => fault.code,
+            Self::Federation { code, .. } => code,
+            Self::Policy(error) => error.code(),
             Self::Run(RunError::Message { .. }) => "R001",
             Self::Run(_) => "R002",
             Self::Data { error, .. } => error.code(),
@@ -149,7 +158,9 @@ impl Failure {
                     .into()
             }
             Self::Privacy(error) => error.hint().unwrap_or_else(|| parameter_hint(error).to_owned()),
+            Self::Policy(error) => error.hint().into(),
             Self::Usage { hint, .. }
+            | Self::Federation { hint, .. }
             | Self::Events { hint, .. }
             | Self::Dataset { hint, .. }
             | Self::Party { hint, .. }
@@ -188,6 +199,9 @@ impl Failure {
             Self::Data { .. } | Self::Dataset { .. } | Self::NoLedger { .. } => 2,
             Self::Ledger(error) if ledger_code(error) == "L002" => 1,
             Self::Ledger(_) => 3,
+            Self::Federation { .. } => 2,
+            Self::Policy(PolicyError::Unreadable { .. }) => 2,
+            Self::Policy(PolicyError::Refused { .. }) => 3,
             Self::Entry { failure, .. } | Self::Line { failure, .. } | Self::Method { failure, .. } => failure.exit(),
             Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
             Self::Privacy(_) => 3,

@@ -8,6 +8,8 @@ mod datasets;
 mod draws;
 mod explain;
 mod failure;
+#[cfg_attr(not(test), expect(dead_code, reason = "the commands that serve use it"))]
+mod federation;
 mod fetch;
 mod histogram;
 mod identity;
@@ -54,6 +56,7 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Ledger { asked } => ledger::run(asked, arguments.json),
         Command::Ca { asked } => identity::authority(asked, clock::seconds(), arguments.json),
         Command::Site { asked } => identity::party(asked, clock::seconds(), arguments.json),
+        Command::Agent { asked } => federation::agent(asked, arguments.json),
         Command::Explain { code } => explain::text(code.as_deref(), arguments.json),
         Command::Completions { shell } => {
             let mut script = Vec::new();

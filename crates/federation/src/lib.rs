@@ -14,6 +14,7 @@ pub mod manifest;
 pub mod message;
 pub mod node;
 pub mod party;
+pub mod policy;
 pub mod server;
 pub mod store;
 pub mod svg;

@@ -107,6 +107,14 @@ fn after(before: &[Event], last: Event) -> Vec<Event> {
     before.iter().cloned().chain([last]).collect()
 }
 
+/// Certified upper bound of ε of these events at δ; 0 of none.
+pub fn certified(events: &[Event], delta: Delta) -> Result<f64, PrivacyError> {
+    match events.first() {
+        Some(first) => Ok(certifier(first).epsilon(events, delta)?.upper),
+        None => Ok(0.0),
+    }
+}
+
 /// Whose upper bound is certified for this event.
 pub(crate) fn certifier(event: &Event) -> &'static dyn Accountant {
     match event.mechanism() {

@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use crate::drive::Drive;
-use crate::plan::{ClientPlan, MethodPlan, certifier, claimant};
+use crate::plan::{ClientPlan, MethodPlan, certified, claimant};
 use crate::results::{ClientSpending, OtherBound};
 use crate::settings::{Claim, Method};
 use privacy::{Delta, Event, Ledger, Mechanism, PrivacyError, accounting};
@@ -115,7 +115,7 @@ impl<'a> Spending<'a> {
 }
 
 fn cost_of(method: &Method, whole: &[Event], delta: Delta) -> Result<(f64, f64), PrivacyError> {
-    let certified = certifier(&whole[0]).epsilon(whole, delta)?.upper;
+    let certified = certified(whole, delta)?;
     let claimed = match method.promise.as_ref().map(|promise| promise.accountant) {
         Some(claim @ Claim::Moments) => claimant(claim, &whole[0]).epsilon(whole, delta)?.upper,
         Some(Claim::Certified) | None => certified,

@@ -80,6 +80,12 @@ fn read(path: &Path) -> Result<Results, Failure> {
     let text = std::fs::read_to_string(path).map_err(|source| Failure::file("cannot read", path, source))?;
     let wrong = |message: String| Failure::Results { path: path.display().to_string(), message };
     let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    if value.get("kind").is_some_and(|kind| kind == "federation") {
+        return Err(wrong(
+            "it is of a federation, which has no held-out rows to score; `posterity predict` reads its posterior"
+                .into(),
+        ));
+    }
     match value.get("schema").and_then(serde_json::Value::as_u64) {
         Some(schema) if schema == u64::from(SCHEMA) => {}
         Some(schema) => return Err(wrong(format!("schema is {schema}, expected {SCHEMA}"))),

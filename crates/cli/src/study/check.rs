@@ -30,15 +30,20 @@ pub(crate) fn text(study: &Study, base: &Path, as_json: bool) -> Result<String, 
         }
         rows.push(row("data", words::data(&part.study)));
         rows.push(row("columns", part.columns.words(study.model.bias)));
-        rows.push(row("clients", words::partition(&part.study.partition)));
+        if part.study.simulated {
+            rows.push(row("clients", words::partition(&part.study.partition)));
+        }
     }
+    rows.extend(study.served.iter().map(|served| row("federation", served.words())));
     rows.push(row("model", words::model(&study.model)));
     rows.push(row("seeds", study.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")));
     for method in &study.methods {
         rows.push(row("method", method.name.clone()));
         rows.extend(described(method).into_iter().map(|text| row("", text)));
     }
-    rows.push(row("always", "for comparison: a constant answer, local only (each client by itself), non-private"));
+    if study.simulated {
+        rows.push(row("always", "for comparison: a constant answer, local only (each client by itself), non-private"));
+    }
     rows.extend(notes.into_iter().map(|text| row("note", text)));
     rows.extend(warnings.into_iter().map(|text| row("warning", text)));
     Ok(words::table(&rows))
@@ -121,6 +126,9 @@ fn object(study: &Study, parts: &[Part], notes: &[String], warnings: &[String]) 
     let mut object = json!({
         "study": study.name, "seeds": study.seeds, "methods": methods, "notes": notes, "warnings": warnings,
     });
+    if let Some(served) = &study.served {
+        object["federation"] = served.object();
+    }
     match parts {
         [one] => {
             object["columns"] = one.columns.header.into();

@@ -11,8 +11,8 @@ use std::path::Path;
 
 /// Header and schema of a study's data, which agree with each other and with the study.
 pub(crate) struct Columns {
-    /// Names in the header.
-    pub(crate) header: usize,
+    /// Names in the header; none of a study that is only served, whose files are at the sites.
+    pub(crate) header: Option<usize>,
     /// What the columns mean.
     pub(crate) schema: Schema,
 }
@@ -20,6 +20,11 @@ pub(crate) struct Columns {
 impl Columns {
     /// Reads both and compares; paths are relative to `base`.
     pub(crate) fn of(study: &Study, base: &Path) -> Result<Self, Failure> {
+        if !study.simulated {
+            let (_, schema) = datasets::schema_of(&study.data.source, study.data.schema.as_deref(), base)?;
+            check(study, &schema)?;
+            return Ok(Self { header: None, schema });
+        }
         let (header, schema) = match &study.data.synthetic {
             Some(made) => made.columns()?,
             None => {
@@ -33,14 +38,16 @@ impl Columns {
         keep.extend(partitions.filter_map(|partition| partition.column()));
         agree(&header, &schema, &keep).map_err(|error| Failure::data(study.data.source.as_str(), error))?;
         check(study, &schema)?;
-        Ok(Self { header: header.len(), schema })
+        Ok(Self { header: Some(header.len()), schema })
     }
 
     /// In words.
     pub(crate) fn words(&self, bias: bool) -> String {
         let (inputs, and) = (self.schema.inputs(false).len(), if bias { " and the bias" } else { "" });
         let plural = if inputs == 1 { "" } else { "s" };
-        format!("{} in the header, all in the schema, {inputs} input{plural}{and}; no row was read", self.header)
+        let found =
+            self.header.map_or_else(String::new, |header| format!("{header} in the header, all in the schema, "));
+        format!("{found}{inputs} input{plural}{and}; no row was read")
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::fault::{Fault, Source};
 use super::meant::Column;
+use super::plain;
+use super::served::Served;
 use super::synthetic::{self, Synthetic};
 use super::typed::{ColumnAsTyped, DataAsTyped, ModelKind, RowsAsTyped, SplitAsTyped, StudyAsTyped};
 use inference::{Partition, Split};
@@ -50,9 +52,11 @@ pub(crate) enum DeclaredRows {
 /// Source and split of a column's own.
 type OwnData = (Option<String>, Option<(Split, Option<u64>)>);
 
-/// The data of a study, with the partitions of all of its columns.
+/// The data of a study, with the partitions of all of its columns. `only` is who takes part in a study that is not run but
+/// served: its rows are those that sites declare, and none is held out.
 pub(super) fn of(
     study: &StudyAsTyped,
+    only: Option<&Served>,
     source: &Source<'_>,
     first: &Partition,
     columns: &[Column],
@@ -60,7 +64,7 @@ pub(super) fn of(
     let typed = &study.data;
     let partitions: Vec<&Partition> = columns.iter().map(|column| &column.partition).chain([first]).collect();
     let declared_rows = match &typed.declared_rows {
-        None => None,
+        None => only.map(|served| DeclaredRows::Each(served.rows())),
         Some(RowsAsTyped::All(rows)) => Some(DeclaredRows::All(*rows)),
         Some(RowsAsTyped::Each(rows)) => Some(DeclaredRows::Each(rows.clone())),
     };
@@ -77,17 +81,41 @@ pub(super) fn of(
         let message = "declared_rows has a client without rows".to_owned();
         return Err(source.fault("data.declared_rows", "S004", message, "every client has at least one row"));
     }
+    if only.is_some() {
+        of_simulation(typed, source)?;
+    }
+    let (split, split_seed) = match &typed.split {
+        Some(typed) => (split(typed, source, "data.split")?, split_seed(typed, source, "data.split")?),
+        None if only.is_some() => (Split::Rows { test: 0 }, None),
+        None => {
+            let hint = format!("{}; `studies/` holds complete examples", plain::example("split").unwrap_or_default());
+            return Err(source.fault("data", "S001", "`split` is missing".to_owned(), hint));
+        }
+    };
     Ok(Data {
         source: typed.source.clone(),
         schema: typed.schema.clone(),
-        split: split(&typed.split, source, "data.split")?,
+        split,
         split_key: "data.split".to_owned(),
-        split_seed: split_seed(&typed.split, source, "data.split")?,
+        split_seed,
         declared_rows,
         declared_inputs: typed.declared_inputs,
         synthetic: synthetic::of(typed, &study.model, &partitions, source)?,
         scores_in: typed.scores_in,
     })
+}
+
+/// Refuses what only a simulation has, in a study without one.
+fn of_simulation(typed: &DataAsTyped, source: &Source<'_>) -> Result<(), Fault> {
+    let stray = [("split", typed.split.is_some()), ("declared_rows", typed.declared_rows.is_some())];
+    match stray.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((key, _)) => {
+            let message = format!("{key} belongs to a simulation, and the study has no [partition]");
+            let hint = "add a [partition] to run it too; or leave this out: sites declare their rows in [federation]";
+            Err(source.fault(&format!("data.{key}"), "S011", message, hint))
+        }
+    }
 }
 
 /// Source and split of a column, where it has its own.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The kinds of study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A posterior is learnt from rows at sites.
     Learning,
     /// Costs of plans, drawn as curves: `[[curves]]`.
@@ -17,7 +17,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// The kind of a text. What cannot be read is left to the reader of studies, which says why.
-    pub(super) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let table: toml::Table = toml::from_str(text).unwrap_or_default();
         match (table.contains_key("curves"), table.contains_key("histogram")) {
             (true, _) => Self::Curves,

@@ -4,6 +4,7 @@ use super::data::{self, Data};
 use super::fault::{Fault, Source};
 use super::figure::{self, Figure};
 use super::method;
+use super::served::{self, Served};
 use super::typed::{
     ByDrawsOr, ColumnAsTyped, ModelAsTyped, ModelKind, Paper, PartitionAsTyped, PartitionKind, PredictiveWord,
     StudyAsTyped,
@@ -36,6 +37,10 @@ pub(crate) struct Study {
     pub(crate) figures: Vec<Figure>,
     pub(crate) model: Model,
     pub(crate) methods: Vec<Method>,
+    /// Who takes part where the study is served.
+    pub(crate) served: Option<Served>,
+    /// Whether the study says how to deal rows to simulated clients: one without is served, and not run.
+    pub(crate) simulated: bool,
     /// Of each method its place among the `[[method]]`s of the file: a list of ε is several methods.
     pub(crate) places: Vec<usize>,
     /// The file's name, and its text as it was read.
@@ -88,11 +93,18 @@ impl Study {
         let typed: StudyAsTyped = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
         let names = unroll::all(&typed.methods, &source)?;
         check_names(&typed, &names, &source)?;
-        let (first, columns) = partitions(&typed, &source)?;
+        let served = served::of(&typed, &source)?;
+        let (first, columns) = partitions(&typed, served.as_ref(), &source)?;
         let (model, methods) = (model(&typed.model, &source)?, method::all(&typed.methods, &names, &source)?);
         method::check_model((&names, &methods), &model, &source)?;
+        let simulated = typed.partition.is_some() || !columns.is_empty();
+        if let Some(served) = &served {
+            served::check(served, simulated.then_some(&first), (&names, &methods), &source)?;
+        }
         Ok(Self {
-            data: data::of(&typed, &source, &first, &columns)?,
+            data: data::of(&typed, served.as_ref().filter(|_| !simulated), &source, &first, &columns)?,
+            served,
+            simulated,
             partition: first,
             columns,
             figures: figure::all(&typed, &names, &source)?,
@@ -217,8 +229,12 @@ fn repeated<T: PartialEq>(list: &[T]) -> Option<&T> {
     list.iter().enumerate().find(|(at, item)| list[..*at].contains(item)).map(|(_, item)| item)
 }
 
-/// One partition, or those of the columns.
-fn partitions(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(Partition, Vec<Column>), Fault> {
+/// One partition, or those of the columns. In a study that is only served there is a client for each site.
+fn partitions(
+    typed: &StudyAsTyped,
+    served: Option<&Served>,
+    source: &Source<'_>,
+) -> Result<(Partition, Vec<Column>), Fault> {
     let column = |(at, c): (usize, &ColumnAsTyped)| {
         let partition = partition(&c.partition, source, &format!("column.{at}.partition"))?;
         if c.rows_per_client == Some(0) || c.rows_per_client.is_some() && typed.data.synthetic.is_none() {
@@ -242,6 +258,9 @@ fn partitions(typed: &StudyAsTyped, source: &Source<'_>) -> Result<(Partition, V
             Err(source.fault("partition", "S011", message, "leave one of them out"))
         }
         (None, None) => {
+            if let Some(served) = served {
+                return Ok((Partition::Even { clients: served.sites.len() }, columns));
+            }
             let message = "`partition` is missing".to_owned();
             Err(source.fault("", "S001", message, "add a [partition], for example kind = \"even\" with clients = 10"))
         }

@@ -6,7 +6,7 @@ mod bounded;
 mod chain;
 mod check;
 pub(crate) mod codes;
-mod columns;
+pub(crate) mod columns;
 mod data;
 mod engine;
 mod fault;
@@ -14,13 +14,13 @@ mod figure;
 mod forecast;
 mod guidance;
 mod hybrid;
-mod kind;
-mod likelihood;
-mod meant;
+pub(crate) mod kind;
+pub(crate) mod likelihood;
+pub(crate) mod meant;
 mod method;
 mod noise_aware;
 mod plain;
-mod posterior;
+pub(crate) mod posterior;
 mod predict;
 mod predictor;
 mod progress;
@@ -28,18 +28,19 @@ mod promise;
 mod reproduce;
 mod run;
 mod sample;
-mod simulator;
+pub(crate) mod served;
+pub(crate) mod simulator;
 mod sites;
 mod state;
 mod statistics;
-mod store;
+pub(crate) mod store;
 mod summary;
 mod synthetic;
 mod table;
 mod tables;
 mod typed;
 mod unroll;
-mod words;
+pub(crate) mod words;
 
 pub(crate) use fault::{Fault, Source};
 pub(crate) use figure::{Figure, Line, Point, Score};
@@ -54,6 +55,9 @@ use crate::histogram::{self, Histogram};
 use kind::{Kind, not_for};
 use meant::Study;
 use std::path::{Path, PathBuf};
+
+/// What to do with a study that is not simulated.
+const SERVED: &str = "posterity serve; or add a [partition] and `split` in [data], to simulate it on rows of your own";
 
 /// `posterity check`
 pub(crate) fn check(path: &Path, json: bool) -> Result<String, Failure> {
@@ -118,6 +122,10 @@ fn opened(arguments: &RunArguments) -> Result<(Study, Box<dyn engine::Engine>, P
         }
     }
     let mut study = Study::open(&arguments.study)?;
+    if !study.simulated {
+        let why = "the study has no [partition]: it is served to sites that have their rows";
+        return Err(Fault { code: "F104", place: study.file, message: why.into(), hint: SERVED.into() }.into());
+    }
     if let Some(seed) = arguments.seed {
         study.seeds = vec![seed];
     }

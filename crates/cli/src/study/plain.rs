@@ -18,7 +18,7 @@ const SHARES: &str = "beside each other in `privacy`: aggregator = \"secure-sum\
      (or \"skellam\"), colluders = 0, dropouts = 0";
 
 /// How a key is written, for those that are easily got wrong or forgotten.
-const EXAMPLES: [(&str, &str); 24] = [
+const EXAMPLES: [(&str, &str); 26] = [
     ("study", "[study] has name = \"my-study\" and seeds = [1, 2, 3]"),
     ("seeds", "seeds = [1, 2, 3]"),
     ("data", "[data] has source = \"csv:rows.csv\" and split = { test = 0.2 }"),
@@ -51,6 +51,8 @@ const EXAMPLES: [(&str, &str); 24] = [
         "aggregator",
         "aggregator = \"none\", \"curator\", or \"secure-sum\" with nodes = 2, noise = \"nodes\", dropouts = 0",
     ),
+    ("federation", "[federation] has sites = [{ name = \"north\", rows = 200 }, { name = \"south\", rows = 150 }]"),
+    ("sites", "sites = [{ name = \"north\", rows = 200 }, { name = \"south\", rows = 150 }]"),
     ("accountant", "accountant = \"certified\" or \"moments\""),
 ];
 
@@ -141,7 +143,8 @@ fn names(rest: &str) -> (&str, Vec<&str>) {
     (names.next().unwrap_or_default(), names.collect())
 }
 
-fn example(key: &str) -> Option<&'static str> {
+/// How this key is written, if it is easily got wrong or forgotten.
+pub(super) fn example(key: &str) -> Option<&'static str> {
     EXAMPLES.iter().find(|(known, _)| *known == key).map(|(_, example)| *example)
 }
 

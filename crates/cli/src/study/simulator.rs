@@ -181,6 +181,7 @@ fn in_units(mut finished: Finished, scale: f64) -> Finished {
     finished
 }
 
-fn marginals(q: &Gaussian) -> Marginals {
+/// A Gaussian in plain numbers.
+pub(crate) fn marginals(q: &Gaussian) -> Marginals {
     Marginals { mean: q.mean().to_vec(), deviation: q.deviations(), precision: q.packed_precision(), intercepts: None }
 }

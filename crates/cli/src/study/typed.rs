@@ -1,8 +1,10 @@
 //! A study as typed: the keys of `study.toml`, before anybody asks whether they fit together. Data, partition, model.
 
+mod federation;
 mod method;
 mod privacy;
 
+pub(crate) use self::federation::*;
 pub(crate) use self::method::*;
 pub(crate) use self::privacy::*;
 
@@ -32,6 +34,8 @@ pub(crate) struct StudyAsTyped {
     /// Published numbers, to be shown beside.
     #[serde(default)]
     pub(crate) paper: Paper,
+    /// Who takes part where the study is served.
+    pub(crate) federation: Option<FederationAsTyped>,
     /// What of a table is drawn.
     #[serde(rename = "figure", default)]
     pub(crate) figures: Vec<FigureAsTyped>,
@@ -84,7 +88,8 @@ pub(crate) struct DataAsTyped {
     pub(crate) source: String,
     /// The schema file of a CSV, where it is not beside it.
     pub(crate) schema: Option<PathBuf>,
-    pub(crate) split: SplitAsTyped,
+    /// Needed by all but studies that are only served.
+    pub(crate) split: Option<SplitAsTyped>,
     /// Rows of the source, declared: of all clients together, or of each.
     pub(crate) declared_rows: Option<RowsAsTyped>,
     /// Inputs of a row after encoding, declared.

@@ -331,6 +331,9 @@ pub(crate) fn noise(method: &Method, promise: &Promise) -> String {
 
 /// The data and what is held out.
 pub(crate) fn data(study: &Study) -> String {
+    if !study.simulated {
+        return "at the sites: this study is served, and not simulated".to_owned();
+    }
     let held_out = match &study.data.split {
         Split::Fraction { test } => format!("{} of the rows held out", shortest(*test)),
         Split::Half => "half of the rows held out".to_owned(),

@@ -1,6 +1,7 @@
 //! One site's rows.
 
-use crate::{DataError, Keys, Rows};
+use crate::settings::Method;
+use crate::{DataError, Encoded, Keys, Rows};
 use std::fmt;
 
 /// The rows of one site, which solvers read and nothing else does.
@@ -19,6 +20,13 @@ impl Shard {
             return Err(DataError::Width { found: format!("{} slots for {} rows", keys.slots().len(), rows.len()) });
         }
         Ok(Self { rows, keys })
+    }
+
+    /// All rows of a site's own table, as this method reads them: with an input of the site's own, where it has an intercept
+    /// of each site's own.
+    pub fn of(table: Encoded, method: &Method) -> Result<Self, DataError> {
+        let shard = Self::new(table.rows, table.keys)?;
+        Ok(if method.own_parameters() > 0 { shard.with_a_one() } else { shard })
     }
 
     /// The same rows with one more input that is 1 in all of them.

@@ -1,7 +1,7 @@
 //! What one client will be charged: its events, stage by stage, and the grant that covers them.
 
 use super::opening::PlannedStage;
-use super::{shares, times};
+use super::{certified, shares, times};
 use crate::settings::Promise;
 use privacy::{Delta, Event, Filter, Grant, Mechanism, NoiseMultiplier, PrivacyError, Shape};
 
@@ -44,6 +44,19 @@ impl ClientPlan {
     pub fn first(&self, charges: u64) -> Result<Vec<Event>, PrivacyError> {
         let opened = self.opening.as_ref().map_or(0, |opening| opening.updates.min(charges));
         self.of_each_kind((opened, charges - opened))
+    }
+
+    /// Certified upper bound of ε after so many updates, at this client's δ.
+    ///
+    /// Where updates of both kinds alternate, their number alone does not say how many were of which: it is the largest of
+    /// what it could be. Costs of such updates add up in μ², so that the largest has as many as can be of one kind.
+    pub fn spent(&self, charges: u64) -> Result<f64, PrivacyError> {
+        let first = |opened: u64| certified(&self.of_each_kind((opened, charges - opened))?, self.delta);
+        let most = self.opening.as_ref().map_or(0, |opening| opening.updates.min(charges));
+        match self.alternates {
+            true => Ok(first(most)?.max(first(charges.saturating_sub(self.updates).min(most))?)),
+            false => first(most),
+        }
     }
 
     /// How many of these charges are of the opening's kind, and how many of the other.
@@ -89,5 +102,41 @@ pub(super) fn least_multiplier(event: &Event) -> f64 {
     match event.mechanism() {
         Mechanism::BarkerTest { batch, slack } => 0.5 * (batch.get() as f64 * slack.get()).sqrt(),
         _ => event.noise_multiplier().map_or(0.0, NoiseMultiplier::get),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use privacy::{Adjacency, Grain, Grid, NormBound, Steps};
+
+    fn stage(z: f64, updates: u64) -> PlannedStage {
+        let z = NoiseMultiplier::new(z).unwrap();
+        let shape = Shape::new(1, NormBound::new(1.0).unwrap(), Grain::Example, Grid::new(20).unwrap()).unwrap();
+        PlannedStage { updates, event: Event::gaussian(z, Adjacency::Substitute, Steps::ONE), shape }
+    }
+
+    fn planned(opening: Option<PlannedStage>, alternates: bool) -> ClientPlan {
+        let PlannedStage { updates, event, shape } = stage(8.0, 6);
+        let delta = Delta::new(1e-5).unwrap();
+        ClientPlan { opening, alternates, event, shape, updates, delta, certified: 0.0, claimed: 0.0, among: 9 }
+    }
+
+    #[test]
+    fn what_was_spent_grows_with_every_answer_and_begins_with_nothing() {
+        let plan = planned(Some(stage(4.0, 3)), false);
+        let spent: Vec<f64> = (0..=9).map(|charges| plan.spent(charges).unwrap()).collect();
+        assert_eq!(spent[0], 0.0);
+        assert!(spent.windows(2).all(|two| two[0] < two[1]), "{spent:?}");
+        assert_eq!(spent[9], certified(&plan.first(9).unwrap(), plan.delta).unwrap());
+    }
+
+    #[test]
+    fn of_kinds_that_alternate_the_dearer_is_taken_to_have_come() {
+        let (cheap, dear) = (planned(Some(stage(16.0, 3)), true), planned(Some(stage(4.0, 3)), true));
+        let alone = planned(None, false);
+        assert_eq!(cheap.spent(2).unwrap(), alone.spent(2).unwrap(), "both of the dearer kind after it");
+        assert!(dear.spent(2).unwrap() > alone.spent(2).unwrap());
+        assert!(cheap.spent(9).unwrap() > alone.spent(6).unwrap(), "all of both");
     }
 }

@@ -1,0 +1,91 @@
+//! What the codes of federations and policies mean, for `posterity explain`.
+
+use crate::explain::Entry;
+
+/// In order.
+pub(crate) const ALL: &[Entry] = &[
+    Entry {
+        code: "F101",
+        title: "the study cannot be served",
+        text: "A federation runs one method of one study on one data set, and every site noises what it answers. So a study of\n\
+               several columns, of made-up rows, a histogram or a figure of accounting is not served; nor is a method without\n\
+               privacy, or one that trusts a curator with every site's sum. Where several methods promise privacy, --method\n\
+               says which is run. The same is refused by every party that is shown a manifest. Exit code 2.",
+    },
+    Entry {
+        code: "F102",
+        title: "[federation] does not fit",
+        text: "[federation] names the sites with their declared rows, the compute nodes of a secure sum, the quorum with which a\n\
+               round goes on, and the deadline in seconds. Names are those of certificates and are there once; a quorum is not\n\
+               over the number of sites, and not under the number with which the secure sum opens (sites less dropouts);\n\
+               there are as many nodes as the method's privacy says. The message has the line. Exit code 2.",
+    },
+    Entry {
+        code: "F103",
+        title: "a party of the study has no certificate",
+        text: "The study names a site or a node that has not joined: its key is not known, so it cannot be in a manifest that\n\
+               everybody signs. Invite it, and let it join. Exit code 2.",
+    },
+    Entry {
+        code: "F104",
+        title: "the study is served, and not simulated",
+        text: "A study with [federation] and without [partition] says who has which rows, and not how rows of a file are dealt to\n\
+               simulated clients. `check` and `plan` read it; `serve` runs it. To simulate it, add a [partition], and `split` in\n\
+               [data]. Exit code 2.",
+    },
+    Entry {
+        code: "F105",
+        title: "the site has another number of rows than is declared",
+        text: "Where a row is replaced by another, the number of rows is public, and noise and weights go by it. The site's file has\n\
+               another number than the manifest declares for it: nothing was signed, charged or sent. To an agent every\n\
+               line after the header is a row, a blank one too. Where rows may come and go, the numbers are never compared.\n\
+               Exit code 2.",
+    },
+    Entry {
+        code: "F106",
+        title: "the rows cannot be dealt to the sites",
+        text: "To show a federation on one machine, the rows of a study are dealt to files, one for each site. That needs a\n\
+               [partition] whose clients are the sites of [federation], with the training rows that are declared for them.\n\
+               Exit code 2.",
+    },
+    Entry {
+        code: "F110",
+        title: "the site's policy cannot be read",
+        text: "site.toml says what this site allows. Every key is checked, and unknown ones are refused, because a misspelt one\n\
+               would be a rule that nobody keeps. `posterity agent policy init` prints a policy with all keys. Exit code 2.",
+    },
+    Entry {
+        code: "F111",
+        title: "the site's policy does not allow the run",
+        text: "The policy wins over every study: the message names its key, what the run has and what the policy asks for. ε and δ\n\
+               are those of all runs at this site, added up, whether or not they used what they were granted. Nothing was\n\
+               signed, charged or sent. Exit code 3.",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// Reads the codes from the sources, so that a new one without a text fails here.
+    #[test]
+    fn every_code_of_a_federations_study_or_policy_has_its_paragraph() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut sources = std::fs::read_to_string(here.join("../federation/src/policy.rs")).unwrap();
+        for folder in ["src/study", "src/federation"] {
+            for file in std::fs::read_dir(here.join(folder)).unwrap().map(|entry| entry.unwrap().path()) {
+                if file.extension().is_some_and(|ending| ending == "rs") && !file.ends_with("codes.rs") {
+                    sources += &std::fs::read_to_string(file).unwrap();
+                }
+            }
+        }
+        let is_code = |word: &&str| matches!(word.as_bytes(), [b'F', b'1', rest @ ..] if rest.len() == 2 && rest.iter().all(u8::is_ascii_digit));
+        let mut used: Vec<&str> = sources.split('"').filter(is_code).collect();
+        used.sort_unstable();
+        used.dedup();
+        let listed: Vec<&str> = ALL.iter().map(|entry| entry.code).filter(|code| code.starts_with("F1")).collect();
+        assert_eq!(listed, used, "a text without a code, a code without a text, or out of order");
+        assert!(ALL.iter().all(|entry| entry.text.contains("Exit code")));
+    }
+}

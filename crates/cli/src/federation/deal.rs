@@ -1,0 +1,99 @@
+//! The rows of a study, dealt out as files: one for each site with its training rows, and one with those held out.
+
+use super::unzipped::unzipped;
+use crate::datasets;
+use crate::failure::Failure;
+use crate::study::meant::Study;
+use crate::study::write_whole;
+use inference::Partition;
+use std::path::{Path, PathBuf};
+
+/// Files of a federation that is shown on one machine.
+#[derive(Debug)]
+pub(crate) struct Dealt {
+    /// In the order of the study's `[federation]`.
+    pub(crate) sites: Vec<DealtSite>,
+    /// Rows that are at no site, to score by.
+    pub(crate) held_out: PathBuf,
+}
+
+/// One site's file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DealtSite {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    pub(crate) rows: u64,
+}
+
+/// Deals the rows of a study as its first seed does, and writes a file for each site into a folder: the lines of the source as
+/// they are, in their order, under its header.
+///
+/// Lines that are no rows of a study (without an outcome, or not chosen by the schema's `only`) are not dealt, so that an
+/// agent, to which every line is a row, has as many. Paths of the study are relative to `base`.
+pub(crate) fn deal(study: &Study, base: &Path, folder: &Path) -> Result<Dealt, Failure> {
+    let source = datasets::open(&study.data.source, study.data.schema.as_deref(), base)?;
+    let keep: Vec<&str> = [study.data.split.column(), study.partition.column()].into_iter().flatten().collect();
+    let table = source.read(study.model.bias, &keep)?;
+    let seed = study.seeds.first().copied().unwrap_or(1);
+    let in_source = |error| Failure::data(source.name.as_str(), error);
+    let (train, test) = study.data.split.rows(&table, study.data.split_seed.unwrap_or(seed)).map_err(in_source)?;
+    let clients = study.partition.clients(&table, &train, seed).map_err(in_source)?;
+    let text = unzipped(&source.csv).map_err(|error| Failure::file("cannot read", Path::new(&source.name), error))?;
+    let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+    let write = |name: &str, rows: &[usize]| -> Result<PathBuf, Failure> {
+        let numbers = std::iter::once(1).chain(rows.iter().map(|&row| table.line(row)));
+        let mut file = Vec::new();
+        for line in numbers.filter_map(|number| lines.get(usize::try_from(number - 1).ok()?)) {
+            file.extend_from_slice(line);
+            file.push(b'\n');
+        }
+        let path = folder.join(format!("{name}.csv"));
+        write_whole(&path, &file).map_err(|error| Failure::file("cannot write", &path, error))?;
+        Ok(path)
+    };
+    let mut sites = Vec::new();
+    for (name, rows) in in_order(study, clients)? {
+        let path = write(&name, &rows)?;
+        sites.push(DealtSite { name, path, rows: rows.len() as u64 });
+    }
+    Ok(Dealt { sites, held_out: write("held-out", &test)? })
+}
+
+/// The clients of the partition under the names and in the order of the study's sites, each with as many rows as declared.
+fn in_order(study: &Study, clients: Vec<inference::Dealt>) -> Result<Vec<inference::Dealt>, Failure> {
+    let refuse = |message: String| {
+        let hint = "the sites of [federation] are the clients of [partition], with the training rows that its split leaves them";
+        Failure::Federation { code: "F106", message, hint: hint.into() }
+    };
+    let named = matches!(study.partition, Partition::Column { .. });
+    let (Some(served), true) = (&study.served, study.simulated) else {
+        return Err(refuse(format!("{} has no [federation] beside a [partition]", study.file)));
+    };
+    if served.sites.len() != clients.len() {
+        return Err(refuse(format!(
+            "[partition] deals {} clients, and there are {} sites",
+            clients.len(),
+            served.sites.len()
+        )));
+    }
+    let site = |(at, site): (usize, &crate::study::served::ServedSite)| {
+        let own = |(place, (name, _)): &(usize, &inference::Dealt)| {
+            if named { name == site.name.as_str() } else { *place == at }
+        };
+        let (_, (_, rows)) = clients
+            .iter()
+            .enumerate()
+            .find(own)
+            .ok_or_else(|| refuse(format!("[partition] deals no rows to {}", site.name)))?;
+        if rows.len() as u64 != site.rows {
+            return Err(refuse(format!(
+                "{} has {} training rows, and {} are declared",
+                site.name,
+                rows.len(),
+                site.rows
+            )));
+        }
+        Ok((site.name.to_string(), rows.clone()))
+    };
+    served.sites.iter().enumerate().map(site).collect()
+}

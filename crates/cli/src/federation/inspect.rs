@@ -1,0 +1,197 @@
+//! `posterity agent check`: a site's file held against a schema, on the site's own terminal, before it joins anything.
+
+use super::unzipped::unzipped;
+use crate::failure::Failure;
+use crate::study::words::{self, row};
+use inference::{DataError, Reading, Schema, header, read};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Problems that are shown in full.
+const SHOWN: usize = 10;
+
+/// What stands in a file, line by line.
+#[derive(Debug, Default)]
+struct Found {
+    /// Lines after the header: to an agent each is a row.
+    rows: u64,
+    /// Blank ones.
+    blank: u64,
+    /// Without an outcome where the schema drops these, or not chosen by its `only`.
+    left_out: u64,
+    /// With something that the schema does not allow.
+    problems: u64,
+    /// The same by column; the empty name is that of lines that are broken.
+    columns: BTreeMap<String, u64>,
+    /// The first of them.
+    first: Vec<DataError>,
+    /// Columns of the file that the schema does not name.
+    unnamed: Vec<String>,
+}
+
+/// What an agent would make of a file. Problems of cells are told and are no error: an agent maps such a cell to a legal
+/// value. What no agent could read at all is one.
+pub(crate) fn text(data: &Path, schema: &Path, json: bool) -> Result<String, Failure> {
+    let read_file = |path: &Path| std::fs::read(path).map_err(|source| Failure::file("cannot read", path, source));
+    let (bytes, schema_text) = (read_file(data)?, String::from_utf8_lossy(&read_file(schema)?).into_owned());
+    let in_schema = |error| Failure::data(schema.display().to_string(), error);
+    let in_data = |error| Failure::data(data.display().to_string(), error);
+    let meant = Schema::from_toml(&schema_text).map_err(in_schema)?;
+    // What this refuses, an agent would refuse.
+    read(&bytes[..], &meant, true, &[], Reading::Lenient).map_err(in_data)?;
+    let names = header(&bytes[..]).map_err(in_data)?;
+    let unnamed: Vec<String> = names.into_iter().filter(|name| !meant.names(name)).collect();
+    let strict = Schema::from_toml(&ignoring(&schema_text, &unnamed)).map_err(in_schema)?;
+    let text = unzipped(&bytes).map_err(|source| Failure::file("cannot read", data, source))?;
+    let found = Found { unnamed, ..look(&text, &strict) };
+    Ok(if json { format!("{}\n", found.object()) } else { found.words() })
+}
+
+/// The schema with some columns ignored that it does not name.
+fn ignoring(schema: &str, unnamed: &[String]) -> String {
+    let Ok(mut table) = toml::from_str::<toml::Table>(schema) else { return schema.to_owned() };
+    if let Some(columns) = table.get_mut("column").and_then(toml::Value::as_array_mut) {
+        let ignored = |name: &String| {
+            let keys = [("name".to_owned(), name.clone().into()), ("kind".to_owned(), "ignore".into())];
+            toml::Value::Table(keys.into_iter().collect())
+        };
+        columns.extend(unnamed.iter().map(ignored));
+    }
+    table.to_string()
+}
+
+/// Reads every line strictly and by itself, so that one with a problem does not hide the next.
+fn look(text: &[u8], schema: &Schema) -> Found {
+    let mut found = Found::default();
+    let mut lines = text.split_inclusive(|byte| *byte == b'\n');
+    let head = lines.next().unwrap_or_default();
+    for (line, number) in lines.zip(2..) {
+        found.rows += 1;
+        if line.trim_ascii().is_empty() {
+            found.blank += 1;
+            continue;
+        }
+        match read(&[head, line].concat()[..], schema, true, &[], Reading::Strict) {
+            Ok(_) => {}
+            Err(DataError::Table { line: None, .. } | DataError::Column { .. }) => found.left_out += 1,
+            Err(error) => found.take(placed(error, number)),
+        }
+    }
+    if found.problems == 0
+        && let Err(error @ DataError::Record { .. }) = read(text, schema, true, &[], Reading::Strict)
+    {
+        found.take(error);
+    }
+    found
+}
+
+/// The same error with its line in the whole file.
+fn placed(mut error: DataError, number: u64) -> DataError {
+    match &mut error {
+        DataError::Cell { line, .. } | DataError::Record { line, .. } => *line = number,
+        DataError::Table { line, .. } => *line = Some(number),
+        _ => {}
+    }
+    error
+}
+
+impl Found {
+    fn take(&mut self, error: DataError) {
+        self.problems += 1;
+        let column = match &error {
+            DataError::Cell { column, .. } | DataError::Record { column, .. } => column.clone(),
+            _ => String::new(),
+        };
+        *self.columns.entry(column).or_default() += 1;
+        if self.first.len() < SHOWN {
+            self.first.push(error);
+        }
+    }
+
+    fn words(&self) -> String {
+        let plural = |count: u64, word: &str| if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") };
+        let rows = format!("{}, one for each line after the header", plural(self.rows, "row"));
+        let mut lines = vec![row("rows", rows)];
+        if self.blank > 0 {
+            lines.push(row("blank", format!("{}: a row of zeros", plural(self.blank, "line"))));
+        }
+        if self.left_out > 0 {
+            let why = "without an outcome, or not chosen by `only`: a row of zeros";
+            lines.push(row("left out", format!("{} {why}", plural(self.left_out, "line"))));
+        }
+        if !self.unnamed.is_empty() {
+            lines.push(row("not used", format!("{}: the schema does not name them", self.unnamed.join(", "))));
+        }
+        match self.problems {
+            0 => lines.push(row("problems", "none: every cell is as the schema says")),
+            problems => {
+                let what = "with something that the schema does not allow; an agent takes it for missing";
+                lines.push(row("problems", format!("{} {what}", plural(problems, "line"))));
+            }
+        }
+        for (column, count) in &self.columns {
+            let name = if column.is_empty() { "cells that cannot be told apart" } else { column };
+            lines.push(row("", format!("{name}: {}", plural(*count, "line"))));
+        }
+        for error in &self.first {
+            lines.push(row("", format!("{error}; {}", error.hint())));
+        }
+        lines.push(row("private", "these numbers are for this terminal: an agent tells nobody of them"));
+        words::table(&lines)
+    }
+
+    fn object(&self) -> serde_json::Value {
+        let first =
+            |error: &DataError| json!({ "code": error.code(), "message": error.to_string(), "hint": error.hint() });
+        json!({
+            "rows": self.rows, "blank": self.blank, "left_out": self.left_out, "problems": self.problems,
+            "columns": self.columns, "first": self.first.iter().map(first).collect::<Vec<_>>(),
+            "not_used": self.unnamed,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCHEMA: &str = r#"
+        outcome = { column = "ill", levels = ["no", "yes"], missing = "drop" }
+        record_id = "patient"
+        column = [
+            { name = "age", kind = "numeric", centre = 55, scale = 10 },
+            { name = "ward", kind = "category", levels = ["a", "b"] },
+        ]
+    "#;
+
+    fn found(lines: &str) -> Found {
+        look(format!("patient,age,ward,ill\n{lines}").as_bytes(), &Schema::from_toml(SCHEMA).unwrap())
+    }
+
+    #[test]
+    fn every_line_is_looked_at_whatever_stands_before_it() {
+        let found = found("1,50,a,yes\n2,x,a,no\n\n3,50,c,no\n4,50,a,\n5,y,b,no\n6,50\n,50,b,no\n7,50,b,no");
+        assert_eq!((found.rows, found.blank, found.left_out, found.problems), (9, 1, 1, 5));
+        let columns = [("", 1), ("age", 2), ("patient", 1), ("ward", 1)];
+        assert_eq!(found.columns, columns.map(|(name, count)| (name.to_owned(), count)).into());
+        let told = found.words();
+        assert!(told.contains("line 3") && told.contains("line 7") && told.contains("age: 2 lines"), "{told}");
+        assert_eq!(found.object()["problems"], 5);
+    }
+
+    #[test]
+    fn a_repeated_record_is_found_where_all_else_is_well() {
+        let found = found("1,50,a,yes\n1,51,a,no\n");
+        assert_eq!(found.problems, 1);
+        assert!(found.words().contains("line 3"), "{}", found.words());
+        assert_eq!(super::tests::found("1,50,a,yes\n2,51,a,no\n").problems, 0);
+    }
+
+    #[test]
+    fn a_column_that_the_schema_does_not_name_is_not_used_and_no_problem() {
+        let schema = Schema::from_toml(&ignoring(SCHEMA, &["room".into()])).unwrap();
+        let found = look(b"patient,room,age,ward,ill\n1,9,50,a,yes\n", &schema);
+        assert_eq!((found.rows, found.problems), (1, 0));
+    }
+}

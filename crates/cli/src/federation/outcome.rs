@@ -1,0 +1,233 @@
+//! What a finished run of a federation leaves in its folder: the posterior, from which `posterity predict` predicts, and what was
+//! granted and spent.
+
+use super::programme::{read_schema, read_study};
+use super::spent::Spent;
+use crate::failure::Failure;
+use crate::study::meant::Study;
+use crate::study::posterior::{self, Intercepts, Posterior, StoredModel};
+use crate::study::simulator::marginals;
+use crate::study::store::file_name;
+use crate::study::{Fault, likelihood, words, write_whole};
+use federation::manifest::{Manifest, Programme};
+use inference::results::{Coefficient, SCHEMA, SecureSumResult};
+use inference::{Gaussian, RunError};
+use privacy::Grant;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// What a posterior of a federation is.
+const RELEASED: &str = "Released by a federation: the sites' noise was drawn from their operating systems, and what they answered \
+     costs them no more than the ε that results.json says. Nothing of it was scored on anybody's rows.";
+
+/// A run that has come to its end.
+pub(crate) struct Ended<'a> {
+    pub(crate) manifest: &'a Manifest,
+    pub(crate) programme: &'a Programme,
+    /// The algorithm's last state.
+    pub(crate) state: &'a [u8],
+    /// Rounds that were made.
+    pub(crate) rounds: u64,
+    /// Charged answers of each site that the server knows of.
+    pub(crate) answers: &'a [u64],
+}
+
+/// `results.json` of a federation: these names are a contract.
+#[derive(Serialize)]
+struct Results<'a> {
+    schema: u32,
+    /// `federation`: there are no held-out rows, and so no scores.
+    kind: &'static str,
+    version: &'static str,
+    study: &'a str,
+    study_toml: &'a str,
+    data_schema: &'a str,
+    /// The run, and the digest of the manifest that all have signed, in hexadecimal.
+    run: String,
+    manifest: String,
+    method: &'a str,
+    algorithm: &'a str,
+    solver: String,
+    schedule: &'a str,
+    rounds: u64,
+    privacy: Privacy,
+    nodes: Vec<&'a str>,
+    sites: Vec<Site<'a>>,
+    posterior: Vec<Coefficient>,
+}
+
+#[derive(Serialize)]
+struct Privacy {
+    unit: String,
+    adjacency: String,
+    epsilon: f64,
+    aggregator: &'static str,
+    #[serde(flatten)]
+    secure_sum: Option<SecureSumResult>,
+    promise: String,
+    noise_multiplier: f64,
+    clip: f64,
+}
+
+/// One site's account, as far as the server knows it.
+#[derive(Serialize)]
+struct Site<'a> {
+    name: &'a str,
+    declared_rows: u64,
+    granted_epsilon: f64,
+    delta: f64,
+    /// Charged answers that arrived.
+    answers: u64,
+    /// Certified ε of these. A site's own ledger has what it charged for answers that never arrived, too.
+    spent_epsilon: f64,
+}
+
+/// Writes the folder's files, each whole or not at all: `posterior/NAME.json`, `study.toml`, `schema.toml`, and last
+/// `results.json`. A folder with results of another run is left alone.
+pub(crate) fn write(folder: &Path, ended: &Ended<'_>, spent: &Spent) -> Result<PathBuf, Failure> {
+    let Ended { manifest, programme, state, .. } = ended;
+    let study = read_study("the manifest's study", &manifest.study)?;
+    let inputs = read_schema(&manifest.schema)?.inputs(study.model.bias);
+    let (path, run) = (folder.join("results.json"), hexadecimal(&manifest.run()));
+    check_folder(&path, &run)?;
+    let q = served(programme, state)?;
+    let results = results(ended, &study, run, spent, coefficients(&study, &q, &inputs, &manifest.schema))?;
+    let stored = stored(&study, programme, state, &q, inputs, &manifest.schema)?;
+    put_json(&folder.join(format!("posterior/{}.json", file_name(&manifest.method))), &stored)?;
+    put(&folder.join("study.toml"), manifest.study.as_bytes())?;
+    put(&folder.join("schema.toml"), manifest.schema.as_bytes())?;
+    put_json(&path, &results)?;
+    Ok(path)
+}
+
+/// The proper Gaussian that is served.
+fn served(programme: &Programme, state: &[u8]) -> Result<Gaussian, RunError> {
+    let eta = programme.built.protocol.posterior(state)?;
+    let improper =
+        || RunError::Settings { what: "the run left no proper distribution: more noise than it could bear".into() };
+    programme.built.problem.family.gaussian(&eta).ok_or_else(improper)
+}
+
+fn coefficients(study: &Study, q: &Gaussian, inputs: &[String], schema: &str) -> Vec<Coefficient> {
+    let names = likelihood::names(&study.model.kind, inputs, schema);
+    let numbers = q.mean().iter().copied().zip(q.deviations());
+    names.into_iter().zip(numbers).map(|(name, (mean, deviation))| Coefficient { name, mean, deviation }).collect()
+}
+
+/// The posterior, ready to predict from. Intercepts of the sites' own have not left them: an unknown site's is the prior's.
+fn stored(
+    study: &Study,
+    programme: &Programme,
+    state: &[u8],
+    q: &Gaussian,
+    inputs: Vec<String>,
+    schema: &str,
+) -> Result<Posterior, RunError> {
+    let own = |precision: f64| Intercepts { prior_deviation: precision.sqrt().recip(), sites: Vec::new() };
+    let mut numbers = marginals(q);
+    numbers.intercepts = programme.method.site_intercept.map(own);
+    Ok(Posterior {
+        schema: posterior::SCHEMA,
+        study: study.name.clone(),
+        method: programme.method.name.clone(),
+        seed: study.seeds.first().copied().unwrap_or(1),
+        model: match programme.built.protocol.outcome_variance(state)? {
+            Some(noise_variance) => StoredModel::Linear { noise_variance },
+            None => StoredModel::of(&study.model),
+        },
+        bias: study.model.bias,
+        inputs,
+        data_schema: schema.to_owned(),
+        outside_epsilon: RELEASED.to_owned(),
+        posterior: numbers,
+    })
+}
+
+fn results<'a>(
+    ended: &'a Ended<'_>,
+    study: &'a Study,
+    run: String,
+    spent: &Spent,
+    posterior: Vec<Coefficient>,
+) -> Result<Results<'a>, Failure> {
+    let (manifest, method, built) = (ended.manifest, &ended.programme.method, &ended.programme.built);
+    let mut sites = Vec::new();
+    for (m, (site, grant)) in manifest.sites.iter().zip(&built.grants).enumerate() {
+        let (granted_epsilon, delta) = match grant {
+            Grant::Limited { epsilon, delta, .. } => (epsilon.get(), delta.get()),
+            Grant::Unlimited => (f64::INFINITY, 1.0),
+        };
+        let answers = ended.answers.get(m).copied().unwrap_or(0);
+        let spent_epsilon = spent.after(built, m, answers)?;
+        let (name, declared_rows) = (site.name.as_str(), site.rows);
+        sites.push(Site { name, declared_rows, granted_epsilon, delta, answers, spent_epsilon });
+    }
+    Ok(Results {
+        schema: SCHEMA,
+        kind: "federation",
+        version: env!("CARGO_PKG_VERSION"),
+        study: &study.name,
+        study_toml: &study.text,
+        data_schema: &manifest.schema,
+        run,
+        manifest: hexadecimal(&manifest.digest()),
+        method: &method.name,
+        algorithm: words::algorithm(method.scheme),
+        solver: words::does(method),
+        schedule: words::schedule(method.schedule),
+        rounds: ended.rounds,
+        privacy: privacy(ended.programme)?,
+        nodes: manifest.nodes.iter().map(|node| node.name.as_str()).collect(),
+        sites,
+        posterior,
+    })
+}
+
+fn privacy(programme: &Programme) -> Result<Privacy, Failure> {
+    let (method, clients) = (&programme.method, &programme.built.plan.clients);
+    let Some(promise) = &method.promise else {
+        return Err(super::programme::refuse("a run that promises nothing has no results", "add privacy = { … }"));
+    };
+    let largest = |numbers: &mut dyn Iterator<Item = f64>| numbers.fold(0.0, f64::max);
+    Ok(Privacy {
+        unit: promise.unit.to_string(),
+        adjacency: promise.adjacency.to_string(),
+        epsilon: promise.epsilon.get(),
+        aggregator: words::aggregator(promise.aggregator),
+        secure_sum: words::secure_sum(promise.aggregator),
+        promise: format!("{} promises {}.", method.name, words::promise(promise)),
+        noise_multiplier: largest(&mut clients.iter().map(|client| client.noise_multiplier())),
+        clip: largest(&mut clients.iter().map(|client| client.shape.bound().get())),
+    })
+}
+
+/// Results of this run may be written again; those of another are not overwritten.
+fn check_folder(path: &Path, run: &str) -> Result<(), Failure> {
+    let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
+    let found: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    if found.get("run").and_then(serde_json::Value::as_str) == Some(run) {
+        return Ok(());
+    }
+    let fault = Fault {
+        code: "S013",
+        place: path.display().to_string(),
+        message: "the results of another run are in this directory".into(),
+        hint: "name another directory".into(),
+    };
+    Err(fault.into())
+}
+
+fn put_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_vec_pretty(value);
+    let mut text = text.map_err(|error| Failure::file("cannot write", path, std::io::Error::other(error)))?;
+    text.push(b'\n');
+    put(path, &text)
+}
+
+fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write_whole(path, bytes).map_err(|source| Failure::file("cannot write", path, source))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

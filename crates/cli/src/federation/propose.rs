@@ -1,0 +1,93 @@
+//! From a study and the keys of its parties to the manifest that all of them sign.
+
+use super::programme::{build, choose, read_schema, refuse};
+use crate::failure::Failure;
+use crate::study::meant::Study;
+use crate::study::served::Served;
+use federation::identity::{PartyName, PublicKey};
+use federation::manifest::{self, Manifest, NodeMember, Pace, Programme, SiteMember};
+use inference::Summing;
+use inference::settings::Rounds;
+
+/// The keys of those who take part, as their certificates say.
+pub(crate) struct Members {
+    /// Keys of sites, by name.
+    pub(crate) sites: Vec<(PartyName, PublicKey)>,
+    /// Of compute nodes the key, and the one for shares (X25519).
+    pub(crate) nodes: Vec<(PartyName, PublicKey, [u8; 32])>,
+    /// The server's own.
+    pub(crate) server: PublicKey,
+}
+
+/// The manifest of a run of this study, and its parts. Keys of parties that the study does not name are left aside; one that
+/// is missing is refused.
+///
+/// The schema's text is beside the study, and no row is read: the server has none.
+pub(crate) fn manifest(
+    study: &Study,
+    schema: &str,
+    method: Option<&str>,
+    members: &Members,
+    nonce: [u8; 16],
+) -> Result<(Manifest, Programme), Failure> {
+    let Some(served) = &study.served else {
+        let hint = "name the sites there: sites = [{ name = \"north\", rows = 200 }, { name = \"south\", rows = 150 }]";
+        return Err(refuse(format!("{} has no [federation]", study.file), hint));
+    };
+    let method = choose(study, method)?;
+    let programme = build(study, &read_schema(schema)?, method, &served.rows())?;
+    let manifest = Manifest {
+        version: manifest::VERSION,
+        nonce,
+        study: study.text.clone(),
+        schema: schema.to_owned(),
+        method: method.name.clone(),
+        sites: sites(served, members)?,
+        nodes: nodes(served, members, &programme)?,
+        server: members.server,
+        pace: pace(served, &programme),
+        agreed: manifest::agreed(&programme.built).map_err(|error| refuse(error.to_string(), "report this"))?,
+    };
+    Ok((manifest, programme))
+}
+
+fn sites(served: &Served, members: &Members) -> Result<Vec<SiteMember>, Failure> {
+    let site = |site: &crate::study::served::ServedSite| {
+        let found = members.sites.iter().find(|(name, _)| *name == site.name);
+        let (name, key) = found.ok_or_else(|| unknown("site", &site.name))?;
+        Ok(SiteMember { name: name.clone(), key: *key, rows: site.rows })
+    };
+    served.sites.iter().map(site).collect()
+}
+
+/// The nodes of a secure sum; none where the method has no sum, even if another method of the study does.
+fn nodes(served: &Served, members: &Members, programme: &Programme) -> Result<Vec<NodeMember>, Failure> {
+    if !matches!(programme.built.summing, Summing::Secure { .. }) {
+        return Ok(Vec::new());
+    }
+    let node = |node: &PartyName| {
+        let found = members.nodes.iter().find(|(name, ..)| name == node);
+        let (name, key, sealing) = found.ok_or_else(|| unknown("node", node))?;
+        Ok(NodeMember { name: name.clone(), key: *key, sealing: *sealing })
+    };
+    served.nodes.iter().map(node).collect()
+}
+
+fn unknown(role: &str, name: &PartyName) -> Failure {
+    let message = format!("the study names a {role} {name}, of which there is no certificate");
+    Failure::Federation { code: "F103", message, hint: "invite it first, and let it join".into() }
+}
+
+/// Rounds as planned; a quorum of all sites but those that may drop out of a secure sum, where the study names none.
+fn pace(served: &Served, programme: &Programme) -> Pace {
+    let (Rounds::Count(asked) | Rounds::UntilSpent { at_most: asked }) = programme.method.rounds;
+    let least = match &programme.built.summing {
+        Summing::Secure { cohort, .. } => cohort.quorum(),
+        Summing::Nobody | Summing::Curator => served.sites.len() as u64,
+    };
+    Pace {
+        rounds: programme.built.plan.rounds.min(asked),
+        quorum: served.quorum.unwrap_or(least),
+        deadline: served.deadline,
+    }
+}

@@ -1,0 +1,57 @@
+//! The rows of a site as its agent reads them: every line becomes a legal row, and nothing is said of any.
+
+use super::programme::{read_schema, read_study};
+use crate::failure::Failure;
+use federation::manifest::{Manifest, Programme};
+use inference::settings::Method;
+use inference::{Reading, Shard, read};
+use privacy::noise::Digest;
+use privacy::{Adjacency, Unit};
+use sha2::{Digest as _, Sha256};
+use std::path::Path;
+
+/// A site's rows for a run.
+pub(crate) struct SiteRows {
+    /// The rows.
+    pub(crate) shard: Shard,
+    /// Digest of the file and the schema: noise is bound to it. It stays at the site.
+    pub(crate) data_version: Digest,
+}
+
+/// Reads a site's file, gzipped or not, for a run that is proposed. To be done before the manifest is signed.
+pub(crate) fn open(path: &Path, manifest: &Manifest, programme: &Programme, site: usize) -> Result<SiteRows, Failure> {
+    let bytes = std::fs::read(path).map_err(|source| Failure::file("cannot read", path, source))?;
+    let study = read_study("the manifest's study", &manifest.study)?;
+    let schema = read_schema(&manifest.schema)?;
+    let table = read(&bytes[..], &schema, study.model.bias, &[], Reading::Lenient);
+    let in_file = |error| Failure::data(path.display().to_string(), error);
+    let shard = Shard::of(table.map_err(in_file)?, &programme.method).map_err(in_file)?;
+    let declared = manifest.sites.get(site).map_or(0, |site| site.rows);
+    check_declared(&programme.method, declared, shard.len() as u64)?;
+    Ok(SiteRows { shard, data_version: version(&bytes, &manifest.schema) })
+}
+
+/// Refuses another number of rows than is declared, where that number is public: one row is replaced by another.
+///
+/// Where a row is there or not, or all rows of a site are protected at once, the number is private, and never compared: a
+/// site that did not sign would tell of it.
+fn check_declared(method: &Method, declared: u64, found: u64) -> Result<(), Failure> {
+    let public = |p: &inference::settings::Promise| p.unit == Unit::Example && p.adjacency == Adjacency::Substitute;
+    if !method.promise.as_ref().is_some_and(public) || declared == found {
+        return Ok(());
+    }
+    let message = format!("the file has {found} rows, and the manifest declares {declared} for this site");
+    let hint =
+        "every line after the header is a row; take the file that was declared, or have the study declare this one's";
+    Err(Failure::Federation { code: "F105", message, hint: hint.into() })
+}
+
+/// SHA-256 of the file and the schema, each with its length before it.
+fn version(file: &[u8], schema: &str) -> Digest {
+    let mut digest = Sha256::new();
+    for part in [file, schema.as_bytes()] {
+        digest.update((part.len() as u64).to_le_bytes());
+        digest.update(part);
+    }
+    digest.finalize().into()
+}

@@ -1,0 +1,348 @@
+//! From a study to a manifest, its parts, the rows of its sites and what a run leaves.
+
+use super::deal::{Dealt, deal};
+use super::library::Studies;
+use super::outcome::{self, Ended};
+use super::programme::{choose, read_study};
+use super::propose::{self, Members};
+use super::rows;
+use super::spent::{Spent, epsilon_after};
+use crate::arguments::PredictArguments;
+use crate::failure::Failure;
+use crate::study::meant::Study;
+use crate::study::served::Served;
+use federation::identity::{PartyName, PublicKey};
+use federation::manifest::{Manifest, Programme};
+use inference::message::Direct;
+use inference::{Reading, Schema, Simulation, Site, Summing, read, read_inputs};
+use std::path::{Path, PathBuf};
+
+const STUDY: &str = include_str!("../../../../studies/heart-federation.toml");
+const SCHEMA: &str = include_str!("../../../../data/heart.toml");
+
+fn study(text: &str) -> Study {
+    read_study("s.toml", text).unwrap()
+}
+
+/// A folder of one test's own, gone when it goes.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("posterity-federation-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Keys for everybody whom the study names, and for one more.
+fn members(study: &Study) -> Members {
+    let nobody = Served { sites: Vec::new(), nodes: Vec::new(), quorum: None, deadline: None };
+    let served = study.served.as_ref().unwrap_or(&nobody);
+    let mut sites: Vec<_> =
+        served.sites.iter().zip(1..).map(|(site, key)| (site.name.clone(), PublicKey([key; 32]))).collect();
+    sites.push((PartyName::new("somebody-else").unwrap(), PublicKey([90; 32])));
+    let nodes = served.nodes.iter().zip(100..).map(|(name, key)| (name.clone(), PublicKey([key; 32]), [key; 32]));
+    Members { sites, nodes: nodes.collect(), server: PublicKey([200; 32]) }
+}
+
+fn proposed(study: &Study, method: Option<&str>) -> Result<(Manifest, Programme), Failure> {
+    propose::manifest(study, SCHEMA, method, &members(study), [7; 16])
+}
+
+#[test]
+fn what_is_proposed_is_what_every_party_builds_for_itself() {
+    let study = study(STUDY);
+    let (manifest, programme) = proposed(&study, None).unwrap();
+    assert_eq!((manifest.pace.rounds, manifest.pace.quorum, manifest.pace.deadline), (15, 3, Some(60)));
+    assert_eq!((manifest.sites.len(), manifest.nodes.len()), (4, 2));
+    assert_eq!(manifest.method, "noise-aware, secure sum, ε 3");
+    let again = Manifest::read(&manifest.bytes()).unwrap();
+    let built = again.check(&Studies).unwrap().built;
+    assert_eq!(built.terms, programme.built.terms);
+    assert!(matches!(built.summing, Summing::Secure { nodes: 2, .. }));
+    assert_eq!(built.problem.family.dimension(), Schema::from_toml(SCHEMA).unwrap().inputs(true).len());
+}
+
+#[test]
+fn a_manifest_that_says_other_than_its_study_is_refused() {
+    let (manifest, _) = proposed(&study(STUDY), None).unwrap();
+    type Change = fn(&mut Manifest);
+    let changes: [(&str, Change); 5] = [
+        ("other sites, or other declared rows", |m| m.sites[0].rows += 1),
+        ("other sites, or other declared rows", |m| m.sites.swap(0, 1)),
+        ("other compute nodes", |m| m.nodes.swap(0, 1)),
+        ("there is no method \"noise\"", |m| m.method = "noise".into()),
+        ("outcome of two levels", |m| {
+            m.schema = m.schema.replace("[\"0\", \"1\"] }\ncolumn", "[\"0\", \"1\", \"2\"] }\ncolumn")
+        }),
+    ];
+    for (words, change) in changes {
+        let mut other = manifest.clone();
+        change(&mut other);
+        assert_ne!(other, manifest, "{words}");
+        let refused = other.check(&Studies).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains(words), "{refused}");
+    }
+    let mut louder = manifest.clone();
+    louder.study = louder.study.replace("epsilon = 3.0", "epsilon = 4.0");
+    assert!(louder.check(&Studies).is_err(), "another cost than is agreed");
+}
+
+/// The study with another aggregator in its method, and what that does not go with left out.
+fn with_privacy(privacy: &str) -> String {
+    let (head, tail) = STUDY.split_once(", aggregator").unwrap();
+    let rest = tail.split_once('}').unwrap().1;
+    let text = format!("{head}{privacy} }}{rest}");
+    if privacy.contains("secure-sum") { text } else { text.replace("nodes = [\"alice\", \"bob\"]\n", "") }
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_with_a_reason() {
+    let refused = |text: &str, method: Option<&str>| {
+        let failure = read_study("s.toml", text).and_then(|study| proposed(&study, method).map(|_| ())).unwrap_err();
+        assert!(!failure.hint().is_empty());
+        (failure.code(), failure.to_string())
+    };
+    let clear = "\n[[method]]\nname = \"clear\"\nalgorithm = \"pvi\"\nsolver = \"clear\"\nschedule = \"sequential\"\nrounds = 2\n\
+                 local = { steps = 1, rate = 0.2, optimiser = \"adam\", learning_rate = 0.05 }\n";
+    let both = format!("{STUDY}{clear}");
+    let list = STUDY.replace("epsilon = 3.0", "epsilon = [1.0, 3.0]");
+    let table = |rest: &str| format!("schema = 1\n[study]\nname = 's'\nseeds = [1]\n{rest}");
+    let federation = STUDY.split("\n[federation]\n").nth(1).unwrap().split("[model]").next().unwrap();
+    let cases = [
+        (with_privacy(", aggregator = \"curator\""), None, "trusts a curator"),
+        (both.clone(), Some("clear"), "promises no privacy"),
+        (both.clone(), Some("noise-aware, secure sum"), "there is no method"),
+        (list, None, "several methods"),
+        (
+            format!(
+                "{}{clear}",
+                STUDY.split("# Two compute").next().unwrap().replace("nodes = [\"alice\", \"bob\"]\n", "")
+            ),
+            None,
+            "no method of the study promises",
+        ),
+        (STUDY.replace(&format!("[federation]\n{federation}"), ""), None, "has no [federation]"),
+        (table("[histogram]\n"), None, "is a histogram"),
+        (table("[[curves]]\n"), None, "figure of accounting"),
+    ];
+    for (text, method, words) in cases {
+        let (code, message) = refused(&text, method);
+        assert!(code == "F101" && message.contains(words), "{code} {message}");
+    }
+    assert_eq!(choose(&study(&both), None).unwrap().name, "noise-aware, secure sum, ε 3", "the only private one");
+    let columns = include_str!("../../../../studies/heart-sites.toml");
+    assert!(read_study("s.toml", columns).unwrap_err().to_string().contains("several columns"));
+    let made = include_str!("../../../../studies/paper2-chains.toml");
+    assert!(read_study("s.toml", made).unwrap_err().to_string().contains("made-up rows"));
+}
+
+#[test]
+fn a_party_without_a_certificate_is_missed() {
+    let study = study(STUDY);
+    for party in ["hungary", "bob"] {
+        let mut members = members(&study);
+        members.sites.retain(|(name, _)| name.as_str() != party);
+        members.nodes.retain(|(name, ..)| name.as_str() != party);
+        let failure = propose::manifest(&study, SCHEMA, None, &members, [0; 16]).map(|_| ()).unwrap_err();
+        assert!(failure.code() == "F103" && failure.to_string().contains(party), "{failure}");
+    }
+}
+
+#[test]
+fn a_quorum_that_is_not_named_is_all_sites_but_those_that_may_drop_out() {
+    let quorum = |text: &str| proposed(&study(text), None).unwrap().0.pace.quorum;
+    let unnamed = |text: &str| text.replace("quorum = 3\n", "").replace("deadline = 60\n", "");
+    assert_eq!(quorum(&unnamed(STUDY)), 3);
+    let alone = unnamed(&with_privacy(""));
+    assert_eq!(quorum(&alone), 4);
+    assert_eq!(proposed(&study(&alone), None).unwrap().0.nodes, [], "nobody opens a sum");
+}
+
+fn dealt(name: &str) -> (Folder, Dealt) {
+    let folder = Folder::new(name);
+    let dealt = deal(&study(STUDY), Path::new(""), &folder.0).unwrap();
+    (folder, dealt)
+}
+
+#[test]
+fn the_files_of_the_sites_are_the_rows_that_a_simulation_deals() {
+    let (_folder, dealt) = dealt("deal");
+    let study = study(STUDY);
+    let declared: Vec<(String, u64)> =
+        study.served.as_ref().unwrap().sites.iter().map(|site| (site.name.to_string(), site.rows)).collect();
+    let found: Vec<(String, u64)> = dealt.sites.iter().map(|site| (site.name.clone(), site.rows)).collect();
+    assert_eq!(found, declared);
+    let source = crate::datasets::open("heart", None, Path::new("")).unwrap();
+    let table = source.read(true, &["hospital"]).unwrap();
+    let (train, test) = study.data.split.rows(&table, 1).unwrap();
+    for (site, (name, rows)) in dealt.sites.iter().zip(study.partition.clients(&table, &train, 1).unwrap()) {
+        let file = std::fs::read(&site.path).unwrap();
+        let strict = read(&file[..], &source.schema, true, &["hospital"], Reading::Strict).unwrap();
+        let lenient = read(&file[..], &source.schema, true, &[], Reading::Lenient).unwrap();
+        assert_eq!((&strict.rows, &lenient.rows), (&table.rows.select(&rows), &table.rows.select(&rows)), "{name}");
+        assert!(strict.columns["hospital"].iter().all(|hospital| *hospital == name));
+    }
+    let held_out = std::fs::read(&dealt.held_out).unwrap();
+    assert_eq!(read_inputs(&held_out[..], &source.schema, true).unwrap().rows.len(), test.len());
+}
+
+#[test]
+fn rows_that_are_no_rows_of_a_study_are_not_dealt() {
+    let folder = Folder::new("only");
+    let csv = "site,x,kind,y\na,1,red,yes\n\na,2,blue,no\nb,3,red,\nb,4,red,no\na,5,red,no\nb,6,red,yes\n";
+    std::fs::write(folder.0.join("rows.csv"), csv).unwrap();
+    let schema = "outcome = { column = 'y', levels = ['no', 'yes'], missing = 'drop' }\nonly = { kind = 'red' }\ncolumn = [\n\
+                  { name = 'site', kind = 'ignore' }, { name = 'kind', kind = 'ignore' },\n\
+                  { name = 'x', kind = 'numeric', centre = 0, scale = 1 }]\n";
+    std::fs::write(folder.0.join("rows.toml"), schema).unwrap();
+    let small = STUDY
+        .replace("\"heart\"\nsplit", "\"csv:rows.csv\"\nsplit")
+        .replace("{ test = 0.2, seed = 1 }", "{ test_rows = 1, seed = 1 }")
+        .replace("\"hospital\"", "\"site\"");
+    let (head, tail) = small.split_once("sites = [").unwrap();
+    let tail = tail.split_once("]\nnodes").unwrap().1;
+    let text = |a: u64, b: u64| {
+        format!("{head}sites = [{{ name = 'b', rows = {b} }}, {{ name = 'a', rows = {a} }}]\nnodes{tail}")
+            .replace("quorum = 3", "quorum = 2")
+            .replace(", dropouts = 1", "")
+    };
+    let out = folder.0.join("out");
+    let one =
+        deal(&study(&text(1, 2)), &folder.0, &out).or_else(|_| deal(&study(&text(2, 1)), &folder.0, &out)).unwrap();
+    assert_eq!(one.sites.iter().map(|site| site.name.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+    let schema = Schema::from_toml(schema).unwrap();
+    let mut lines = 0;
+    for site in &one.sites {
+        let file = std::fs::read(&site.path).unwrap();
+        let count = |reading| read(&file[..], &schema, true, &[], reading).unwrap().rows.len() as u64;
+        assert_eq!((count(Reading::Strict), count(Reading::Lenient)), (site.rows, site.rows));
+        lines += site.rows;
+    }
+    assert_eq!(lines, 3, "four rows, of which one is held out");
+    let refused = deal(&study(&text(7, 1)), &folder.0, &out).unwrap_err();
+    assert_eq!(refused.code(), "F106");
+}
+
+#[test]
+fn an_agent_reads_its_file_and_signs_for_no_other_number_of_rows() {
+    let (folder, dealt) = dealt("rows");
+    let (manifest, programme) = proposed(&study(STUDY), None).unwrap();
+    let first = rows::open(&dealt.sites[0].path, &manifest, &programme, 0).unwrap();
+    assert_eq!(first.shard.len() as u64, manifest.sites[0].rows);
+    let refused = |path: &Path, site| rows::open(path, &manifest, &programme, site).map(|_| ()).unwrap_err().code();
+    assert_eq!(refused(&dealt.sites[0].path, 2), "F105");
+    let longer = folder.0.join("longer.csv");
+    std::fs::write(&longer, [&std::fs::read(&dealt.sites[0].path).unwrap()[..], b"\n"].concat()).unwrap();
+    assert_eq!(refused(&longer, 0), "F105", "a blank line is a row");
+    std::fs::write(&longer, "age,disease\n50,1\n").unwrap();
+    assert_eq!(refused(&longer, 0), "D004");
+    // Where rows come and go, nobody compares.
+    let private = study(&STUDY.replace("adjacency = \"substitute\"", "adjacency = \"add-remove\""));
+    let (manifest, programme) = proposed(&private, None).unwrap();
+    assert!(rows::open(&dealt.sites[0].path, &manifest, &programme, 2).is_ok());
+}
+
+#[test]
+fn the_version_of_the_data_goes_by_the_file_and_the_schema() {
+    let (folder, dealt) = dealt("version");
+    let (manifest, programme) = proposed(&study(STUDY), None).unwrap();
+    let version = |path: &Path, manifest: &Manifest| rows::open(path, manifest, &programme, 0).unwrap().data_version;
+    let file = &dealt.sites[0].path;
+    let first = version(file, &manifest);
+    let other = Manifest { schema: manifest.schema.replace("centre = 55", "centre = 56"), ..manifest.clone() };
+    assert_ne!(first, version(file, &other));
+    let edited = folder.0.join("edited.csv");
+    std::fs::write(&edited, String::from_utf8(std::fs::read(file).unwrap()).unwrap().replacen("63,1", "64,1", 1))
+        .unwrap();
+    assert!(first == version(file, &manifest) && first != version(&edited, &manifest));
+}
+
+#[test]
+fn a_sites_own_intercept_has_an_input_of_its_own() {
+    let text = with_privacy("").replace("rounds = 15", "rounds = 15\nsite_intercept = { precision = 1.0 }");
+    let (manifest, programme) = proposed(&study(&text), None).unwrap();
+    let (_folder, dealt) = dealt("own");
+    let own = rows::open(&dealt.sites[2].path, &manifest, &programme, 2).unwrap();
+    let inputs = Schema::from_toml(SCHEMA).unwrap().inputs(true).len();
+    assert_eq!(format!("{:?}", own.shard), format!("Shard({} inputs)", inputs + 1));
+}
+
+#[test]
+fn what_was_spent_grows_from_nothing_to_what_was_granted() {
+    let (_, programme) = proposed(&study(STUDY), None).unwrap();
+    let (built, spent) = (&programme.built, Spent::default());
+    let after = |site, answers| spent.after(built, site, answers).unwrap();
+    assert_eq!(after(0, 0), 0.0);
+    assert!(after(0, 1) < after(0, 7) && after(0, 7) < after(0, 15));
+    assert!(after(3, 15) <= 3.0 && after(3, 15) > 2.9, "{}", after(3, 15));
+    assert_eq!(after(3, 15), epsilon_after(built, 0, 15).unwrap(), "sites on equal terms");
+    assert!(spent.after(built, 4, 1).is_err());
+}
+
+/// Runs the study's method in this process on the dealt files, and gives the last state.
+fn simulated(study: &Study, programme: &Programme, manifest: &Manifest, dealt: &Dealt) -> (Vec<u8>, u64) {
+    let site = |(m, site): (usize, &super::deal::DealtSite)| {
+        let shard = rows::open(&site.path, manifest, programme, m).unwrap().shard;
+        Site { name: site.name.clone(), shard, own: Vec::new() }
+    };
+    let sites: Vec<Site> = dealt.sites.iter().enumerate().map(site).collect();
+    let schema = Schema::from_toml(SCHEMA).unwrap();
+    let test = read(&std::fs::read(&dealt.held_out).unwrap()[..], &schema, true, &[], Reading::Strict).unwrap().rows;
+    let simulation = Simulation {
+        method: &programme.method,
+        sites: &sites,
+        test: &test,
+        model: programme.built.problem.model.clone(),
+        prior_precision: study.model.prior_precision,
+        seed: 1,
+        data: [0; 32],
+    };
+    let mut drive = simulation.start(&programme.built, &Direct, None).unwrap();
+    for _ in 0..15 {
+        drive.round().unwrap();
+    }
+    (drive.state().to_vec(), drive.rounds())
+}
+
+#[test]
+fn predictions_are_made_from_what_a_run_leaves() {
+    let (folder, dealt) = dealt("outcome");
+    let study = study(STUDY);
+    let (manifest, programme) = proposed(&study, None).unwrap();
+    let (state, rounds) = simulated(&study, &programme, &manifest, &dealt);
+    let ended = Ended { manifest: &manifest, programme: &programme, state: &state, rounds, answers: &[15, 15, 14, 0] };
+    let out = folder.0.join("run");
+    let path = outcome::write(&out, &ended, &Spent::default()).unwrap();
+    let results: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let sites = results["sites"].as_array().unwrap();
+    let spent: Vec<f64> = sites.iter().map(|site| site["spent_epsilon"].as_f64().unwrap()).collect();
+    assert!(spent[0] > spent[2] && spent[2] > spent[3] && spent[3] == 0.0, "{spent:?}");
+    assert_eq!((&results["kind"], &results["rounds"]), (&"federation".into(), &15.into()));
+    assert_eq!(results["posterior"].as_array().unwrap().len(), Schema::from_toml(SCHEMA).unwrap().inputs(true).len());
+    outcome::write(&out, &ended, &Spent::default()).unwrap();
+    let arguments =
+        PredictArguments { results: out.clone(), data: dealt.held_out.clone(), schema: None, method: None, site: None };
+    let told: serde_json::Value = serde_json::from_str(&crate::study::predict(&arguments, true).unwrap()).unwrap();
+    let rows = told["predictions"].as_array().unwrap();
+    let text = std::fs::read_to_string(&dealt.held_out).unwrap();
+    let ill: Vec<bool> = text.lines().skip(1).map(|line| line.ends_with(",1")).collect();
+    let right =
+        rows.iter().zip(&ill).filter(|(row, ill)| (row["probability"].as_f64().unwrap() > 0.5) == **ill).count();
+    assert_eq!(rows.len(), ill.len());
+    assert!(right as f64 > 0.65 * ill.len() as f64, "{right} of {}", ill.len());
+    let asked = crate::arguments::Report { results: out.clone(), out: None };
+    let refused = crate::report::run(&asked, false).unwrap_err();
+    assert!(refused.to_string().contains("of a federation"), "{refused}");
+    let other = Manifest { nonce: [8; 16], ..manifest.clone() };
+    let refused = outcome::write(&out, &Ended { manifest: &other, ..ended }, &Spent::default()).unwrap_err();
+    assert_eq!(refused.code(), "S013");
+}

@@ -1,0 +1,376 @@
+//! What a site allows, whatever a study asks for: `site.toml`, held against a manifest before anything is signed.
+
+mod text;
+
+pub use text::DEFAULT;
+
+use crate::manifest::{Manifest, Programme};
+use inference::{Kind, Schema, Summing};
+use privacy::{Adjacency, Delta, Grant, Unit};
+use serde::Deserialize;
+
+/// The version of policies that this program reads.
+pub const VERSION: i64 = 1;
+
+/// What a site allows.
+///
+/// Every key but the last three has to be there: what a site allows is said, not left out.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// [`VERSION`], which was checked before the rest was read.
+    #[serde(rename = "schema")]
+    _version: i64,
+    /// ε of all runs at this site together, at most.
+    pub max_epsilon: f64,
+    /// δ of all runs at this site together, at most.
+    pub max_delta: f64,
+    /// Kinds of models, as studies name them.
+    pub allowed_models: Allowed,
+    /// Columns that a schema may use: inputs, outcome, record ids, and what rows are chosen by.
+    pub allowed_columns: Allowed,
+    /// Declared rows of this site, at least.
+    pub minimum_rows: u64,
+    /// Whether single answers may be seen.
+    pub require_secure_sum: bool,
+    /// Sites in a run, at least; in a secure sum those without which it is not opened.
+    pub minimum_sites: u64,
+    /// Who says yes to what is allowed.
+    pub approval: Approval,
+    /// ε of a single answer at the run's δ, at most.
+    pub max_epsilon_per_answer: Option<f64>,
+    /// The relation that a promise has to be for.
+    pub adjacency: Option<Adjacency>,
+    /// Whom it has to protect.
+    pub unit: Option<Unit>,
+}
+
+/// Names that are allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "expected \"any\", or a list of names")]
+pub enum Allowed {
+    /// All.
+    Any(AnyWord),
+    /// These.
+    Names(Vec<String>),
+}
+
+/// `"any"`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AnyWord {
+    /// All of them.
+    Any,
+}
+
+/// Who says yes to a run that the policy allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Approval {
+    /// The agent signs.
+    Automatic,
+    /// The agent waits for somebody at the site.
+    Manual,
+}
+
+/// Why a site does not sign, or has no policy to go by.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// The file is no policy.
+    #[error("line {line} of the policy: {what}")]
+    Unreadable {
+        /// Where the reader stopped, counted from one.
+        line: usize,
+        /// What was found there.
+        what: String,
+    },
+    /// The policy does not allow the run.
+    #[error("the policy's {key} does not allow this run: found {found}, expected {expected}")]
+    Refused {
+        /// The key of the policy.
+        key: &'static str,
+        /// What the run has.
+        found: String,
+        /// What the policy asks for.
+        expected: String,
+        /// What to do.
+        hint: &'static str,
+    },
+}
+
+impl PolicyError {
+    /// Stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => "F110",
+            Self::Refused { .. } => "F111",
+        }
+    }
+
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => "`posterity agent policy init` prints a policy with all keys and what they mean",
+            Self::Refused { hint, .. } => hint,
+        }
+    }
+}
+
+/// What a site has granted to earlier runs, together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Granted {
+    /// ε, added up.
+    pub epsilon: f64,
+    /// δ, added up.
+    pub delta: f64,
+}
+
+impl Granted {
+    /// Nothing.
+    pub const NOTHING: Self = Self { epsilon: 0.0, delta: 0.0 };
+
+    /// This and one grant more, rounded upwards: by simple composition both together are no more than that.
+    #[must_use]
+    pub fn and(self, epsilon: f64, delta: f64) -> Self {
+        Self { epsilon: add_up(self.epsilon, epsilon), delta: add_up(self.delta, delta) }
+    }
+}
+
+/// a + b, rounded upwards. What rounding to the nearest lost is known exactly (Knuth's two-sum): where it lost something, the
+/// next number is taken.
+fn add_up(a: f64, b: f64) -> f64 {
+    let sum = a + b;
+    let of_b = sum - a;
+    let lost = (a - (sum - of_b)) + (b - of_b);
+    if lost > 0.0 { sum.next_up() } else { sum }
+}
+
+impl Policy {
+    /// Reads and checks a policy.
+    pub fn read(text: &str) -> Result<Self, PolicyError> {
+        #[derive(Deserialize)]
+        struct Version {
+            schema: Option<i64>,
+        }
+        let unreadable = |error: toml::de::Error| {
+            let at = error.span().map_or(0, |span| span.start);
+            let before = text.get(..at).unwrap_or(text);
+            let what = error.message().trim().replace('\n', ", ");
+            PolicyError::Unreadable { line: before.matches('\n').count() + 1, what }
+        };
+        let Version { schema } = toml::from_str(text).map_err(unreadable)?;
+        if schema != Some(VERSION) {
+            let found = schema.map_or_else(|| "missing".to_owned(), |found| found.to_string());
+            let what = format!("schema is {found}, expected {VERSION}");
+            return Err(PolicyError::Unreadable { line: line_of(text, "schema"), what });
+        }
+        let policy: Self = toml::from_str(text).map_err(unreadable)?;
+        policy.check_numbers(text)?;
+        Ok(policy)
+    }
+
+    fn check_numbers(&self, text: &str) -> Result<(), PolicyError> {
+        let over = |number: f64| number.is_finite() && number > 0.0;
+        let per_answer = self.max_epsilon_per_answer;
+        let (key, found, expected) = if !over(self.max_epsilon) {
+            ("max_epsilon", self.max_epsilon, "a finite number over 0")
+        } else if !(0.0..1.0).contains(&self.max_delta) {
+            ("max_delta", self.max_delta, "a number from 0 up to, not including, 1")
+        } else if let Some(found) = per_answer.filter(|epsilon| !over(*epsilon)) {
+            ("max_epsilon_per_answer", found, "a finite number over 0")
+        } else {
+            return Ok(());
+        };
+        let what = format!("{key} is {found}, expected {expected}");
+        Err(PolicyError::Unreadable { line: line_of(text, key), what })
+    }
+
+    /// Refuses a run that this policy does not allow. To be asked before a manifest is signed, with the parts that the site
+    /// has built for itself and what it has granted to all other runs.
+    ///
+    /// Rows are those that the manifest declares: public numbers. Where the number of rows is private, a refusal by the true
+    /// one would tell of it; where it is not, both are the same.
+    pub fn check(
+        &self,
+        manifest: &Manifest,
+        programme: &Programme,
+        site: usize,
+        already_granted: Granted,
+    ) -> Result<(), PolicyError> {
+        self.check_budget(programme, site, already_granted)?;
+        self.check_answers(programme, site)?;
+        self.check_promise(programme, site)?;
+        self.check_contents(manifest)?;
+        self.check_company(manifest, programme, site)
+    }
+
+    fn check_budget(&self, programme: &Programme, site: usize, already: Granted) -> Result<(), PolicyError> {
+        let Some(Grant::Limited { epsilon, delta, .. }) = programme.built.grants.get(site) else {
+            return Err(PolicyError::Refused {
+                key: "max_epsilon",
+                found: "no limit of what may be spent".into(),
+                expected: format!("at most {}", self.max_epsilon),
+                hint: "a study that is served promises (ε, δ) to every site",
+            });
+        };
+        let after = already.and(epsilon.get(), delta.get());
+        let (key, symbol, found, granted, most) = if after.epsilon > self.max_epsilon {
+            ("max_epsilon", "ε", epsilon.get(), already.epsilon, self.max_epsilon)
+        } else if after.delta > self.max_delta {
+            ("max_delta", "δ", delta.get(), already.delta, self.max_delta)
+        } else {
+            return Ok(());
+        };
+        Err(PolicyError::Refused {
+            key,
+            found: format!("{symbol} = {found} after {granted} that was granted to other runs"),
+            expected: format!("at most {most} together"),
+            hint: "ask for a study with a smaller promise; or raise the limit, if the site can answer for it to the people \
+                   in its rows",
+        })
+    }
+
+    /// ε of one answer of each kind: less noise in it than this site stands for is refused, however few answers there are.
+    fn check_answers(&self, programme: &Programme, site: usize) -> Result<(), PolicyError> {
+        let Some(most) = self.max_epsilon_per_answer else { return Ok(()) };
+        let built = &programme.built;
+        let delta = match built.grants.get(site) {
+            Some(Grant::Limited { delta, .. }) => Some(*delta),
+            _ => None,
+        };
+        let opening = built.openings.get(site).and_then(Option::as_ref).map(|opening| &opening.terms.event);
+        let events = built.terms.get(site).map(|terms| &terms.event).into_iter().chain(opening);
+        for event in events {
+            let cost = |delta: Delta| inference::plan::certified(std::slice::from_ref(event), delta).ok();
+            let found = delta.and_then(cost);
+            if found.is_none_or(|epsilon| epsilon > most) {
+                let found = found.map_or_else(|| "no certified cost".to_owned(), |epsilon| format!("ε = {epsilon}"));
+                return Err(PolicyError::Refused {
+                    key: "max_epsilon_per_answer",
+                    found: format!("{found} of one answer"),
+                    expected: format!("at most {most}"),
+                    hint: "ask for a study with more rounds, or a smaller ε: either has more noise in an answer",
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_promise(&self, programme: &Programme, site: usize) -> Result<(), PolicyError> {
+        let Some(event) = programme.built.terms.get(site).map(|terms| &terms.event) else { return Ok(()) };
+        if let Some(adjacency) = self.adjacency.filter(|adjacency| *adjacency != event.adjacency()) {
+            return Err(PolicyError::Refused {
+                key: "adjacency",
+                found: event.adjacency().to_string(),
+                expected: adjacency.to_string(),
+                hint: "ask for a study whose promise is for this relation; numbers of two relations do not compare",
+            });
+        }
+        match self.unit.filter(|unit| *unit != event.unit()) {
+            None => Ok(()),
+            Some(unit) => Err(PolicyError::Refused {
+                key: "unit",
+                found: event.unit().to_string(),
+                expected: unit.to_string(),
+                hint: "ask for a study whose promise protects this unit",
+            }),
+        }
+    }
+
+    /// The model and the columns, by the very texts that every party builds from.
+    fn check_contents(&self, manifest: &Manifest) -> Result<(), PolicyError> {
+        if let Allowed::Names(allowed) = &self.allowed_models {
+            let model = model_of(&manifest.study);
+            if !model.as_ref().is_some_and(|model| allowed.contains(model)) {
+                return Err(PolicyError::Refused {
+                    key: "allowed_models",
+                    found: model.unwrap_or_else(|| "no model".into()),
+                    expected: one_of(allowed),
+                    hint: "ask for a study with another model, or allow this one",
+                });
+            }
+        }
+        let Allowed::Names(allowed) = &self.allowed_columns else { return Ok(()) };
+        let used = columns_of(&manifest.schema);
+        let stranger = match &used {
+            None => Some("a schema that cannot be read".to_owned()),
+            Some(used) => used.iter().find(|column| !allowed.contains(column)).cloned(),
+        };
+        match stranger {
+            None => Ok(()),
+            Some(found) => Err(PolicyError::Refused {
+                key: "allowed_columns",
+                found,
+                expected: one_of(allowed),
+                hint: "ask for a schema that ignores the column, or allow it",
+            }),
+        }
+    }
+
+    /// How many rows and sites there are, and who sees single answers.
+    fn check_company(&self, manifest: &Manifest, programme: &Programme, site: usize) -> Result<(), PolicyError> {
+        let rows = manifest.sites.get(site).map_or(0, |site| site.rows);
+        if rows < self.minimum_rows {
+            return Err(PolicyError::Refused {
+                key: "minimum_rows",
+                found: format!("{rows} declared rows of this site"),
+                expected: format!("at least {}", self.minimum_rows),
+                hint: "take part with more rows, or not at all: few rows are easily told apart",
+            });
+        }
+        let (sites, secure) = match &programme.built.summing {
+            Summing::Secure { cohort, .. } => (cohort.quorum(), true),
+            Summing::Nobody | Summing::Curator => (manifest.sites.len() as u64, false),
+        };
+        if self.require_secure_sum && !secure {
+            return Err(PolicyError::Refused {
+                key: "require_secure_sum",
+                found: "answers that the server sees one by one".into(),
+                expected: "a secure sum".into(),
+                hint: "ask for a study with aggregator = \"secure-sum\"",
+            });
+        }
+        if sites < self.minimum_sites {
+            return Err(PolicyError::Refused {
+                key: "minimum_sites",
+                found: format!("{sites} sites"),
+                expected: format!("at least {}", self.minimum_sites),
+                hint: "ask for more sites; or, in a secure sum, for fewer that may drop out",
+            });
+        }
+        Ok(())
+    }
+}
+
+/// `kind` of a study's `[model]`.
+fn model_of(study: &str) -> Option<String> {
+    let study: toml::Table = toml::from_str(study).ok()?;
+    Some(study.get("model")?.get("kind")?.as_str()?.to_owned())
+}
+
+/// Every column that a schema reads: inputs, outcome, record ids, and the one that rows are chosen by.
+fn columns_of(schema: &str) -> Option<Vec<String>> {
+    let schema = Schema::from_toml(schema).ok()?;
+    let inputs = schema.columns().iter().filter(|column| column.kind != Kind::Ignore).map(|column| column.name.clone());
+    let others = [
+        Some(schema.outcome().column.clone()),
+        schema.record_id().map(str::to_owned),
+        schema.only().map(|only| only.column.clone()),
+    ];
+    Some(inputs.chain(others.into_iter().flatten()).collect())
+}
+
+/// A list in words.
+fn one_of(names: &[String]) -> String {
+    if names.is_empty() { "none at all".to_owned() } else { format!("one of {}", names.join(", ")) }
+}
+
+/// The line on which a key stands, counted from one; the first if it is not there.
+fn line_of(text: &str, key: &str) -> usize {
+    let is_key =
+        |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
+    text.lines().position(is_key).map_or(1, |line| line + 1)
+}
+
+#[cfg(test)]
+mod tests;

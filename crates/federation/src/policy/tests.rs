@@ -1,0 +1,262 @@
+//! One test for every key: a run that breaks it is refused, by name, before anything is signed.
+
+use super::*;
+use crate::identity::{PartyName, PublicKey};
+use crate::manifest::{self, NodeMember, Pace, SiteMember};
+use inference::settings::{
+    Aggregator, Batching, Chart, Claim, Clip, Covariance, Curvature, Damping, DeltaRule, FactorRule, Gradients, Local,
+    Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme,
+    SecureNoise, SecureSum, Solver,
+};
+use inference::{Expectation, Logistic, Predictive, build};
+use privacy::{Epsilon, Event, Mechanism, NormBound, Sampling, Steps};
+use std::sync::Arc;
+
+const STUDY: &str = "schema = 1\n[model]\nkind = \"logistic\"\n";
+
+const SCHEMA: &str = r#"
+    outcome = { column = "ill", levels = ["no", "yes"] }
+    record_id = "patient"
+    only = { ward = "a" }
+    column = [
+        { name = "age", kind = "numeric", centre = 55, scale = 10, bounds = [0, 110] },
+        { name = "ward", kind = "category", levels = ["a", "b"] },
+        { name = "visit", kind = "ignore" },
+    ]
+"#;
+
+/// A policy that allows the run of [`run`], but for these lines.
+fn policy(changes: &[(&str, &str)]) -> Policy {
+    let mut text = DEFAULT.replace("# adjacency", "adjacency").replace("# unit", "unit");
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    Policy::read(&text).unwrap()
+}
+
+fn method(aggregator: Aggregator) -> Method {
+    let curvature = Curvature::EveryRound { weight: 1.0 };
+    Method {
+        name: "noise-aware".into(),
+        scheme: Scheme::NoiseAware(NoiseAware { curvature, whitening: 0.0, floor: 0.1, caution: 1.0 }),
+        solver: Solver::DpOptimisation,
+        schedule: Schedule::Synchronous,
+        rounds: Rounds::Count(4),
+        damping: Damping::NONE,
+        covariance: Covariance::MeanField,
+        factor: FactorRule::Free,
+        readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
+        local: Local {
+            steps: 1,
+            batch: Batching::All,
+            optimiser: Optimiser::Sgd,
+            learning_rate: 1.0,
+            keep_state: false,
+            chart: Chart::LogDeviation,
+            gradients: Gradients::Full,
+        },
+        site_intercept: None,
+        promise: Some(Promise {
+            unit: Unit::Example,
+            adjacency: Adjacency::Substitute,
+            epsilon: Epsilon::new(1.0).unwrap(),
+            delta: DeltaRule::Fixed(Delta::new(1e-5).unwrap()),
+            clip: Clip::Fixed(NormBound::new(1.0).unwrap()),
+            noise: Noise::Calibrated,
+            aggregator,
+            accountant: Claim::Certified,
+        }),
+    }
+}
+
+/// Three sites with 100 declared rows each.
+fn run(aggregator: Aggregator) -> (Manifest, Programme) {
+    let method = method(aggregator);
+    let model = Arc::new(Logistic { expectation: Expectation::Mixture, predictive: Predictive::Mixture });
+    let built = build(&method, &[100; 3], model, 4, 1.0, 1).unwrap();
+    let name = |text: String| PartyName::new(&text).unwrap();
+    let site = |m: u8| SiteMember { name: name(format!("site-{m}")), key: PublicKey([m; 32]), rows: 100 };
+    let node = |k: u8| NodeMember { name: name(format!("node-{k}")), key: PublicKey([9 + k; 32]), sealing: [k; 32] };
+    let secure = matches!(aggregator, Aggregator::SecureSum(_));
+    let manifest = Manifest {
+        version: manifest::VERSION,
+        nonce: [0; 16],
+        study: STUDY.into(),
+        schema: SCHEMA.into(),
+        method: method.name.clone(),
+        sites: (0..3).map(site).collect(),
+        nodes: if secure { (0..2).map(node).collect() } else { Vec::new() },
+        server: PublicKey([99; 32]),
+        pace: Pace { rounds: 4, quorum: 3, deadline: None },
+        agreed: manifest::agreed(&built).unwrap(),
+    };
+    (manifest, Programme { method, built })
+}
+
+fn secure(dropouts: u64) -> Aggregator {
+    Aggregator::SecureSum(SecureSum { nodes: 2, noise: SecureNoise::Nodes, colluders: 0, dropouts })
+}
+
+/// The key that refuses, with what was found.
+fn refused(policy: &Policy, aggregator: Aggregator, granted: Granted) -> (&'static str, String) {
+    let (manifest, programme) = run(aggregator);
+    match policy.check(&manifest, &programme, 0, granted) {
+        Err(error @ PolicyError::Refused { .. }) => {
+            assert!(!error.hint().is_empty() && error.code() == "F111");
+            let PolicyError::Refused { key, found, expected, .. } = error else { unreachable!() };
+            assert!(!expected.is_empty());
+            (key, found)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn key(policy: &Policy) -> &'static str {
+    refused(policy, Aggregator::None, Granted::NOTHING).0
+}
+
+#[test]
+fn the_policy_that_a_site_begins_with_is_one_and_allows_a_modest_run() {
+    let first = Policy::read(DEFAULT).unwrap();
+    assert_eq!(first.approval, Approval::Manual);
+    let (manifest, programme) = run(Aggregator::None);
+    first.check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
+    policy(&[]).check(&manifest, &programme, 2, Granted::NOTHING).unwrap();
+    let (manifest, programme) = run(secure(0));
+    let strict = policy(&[("require_secure_sum = false", "require_secure_sum = true")]);
+    strict.check(&manifest, &programme, 1, Granted::NOTHING).unwrap();
+}
+
+#[test]
+fn epsilon_of_all_runs_together_is_limited() {
+    assert_eq!(key(&policy(&[("max_epsilon = 3.0", "max_epsilon = 0.9")])), "max_epsilon");
+    let granted = Granted::NOTHING.and(1.0, 1e-5).and(1.0, 1e-5);
+    let (manifest, programme) = run(Aggregator::None);
+    policy(&[]).check(&manifest, &programme, 0, granted).unwrap();
+    let (key, found) = refused(&policy(&[]), Aggregator::None, granted.and(1e-9, 0.0));
+    assert_eq!(key, "max_epsilon");
+    assert!(found.starts_with("ε = 1 after 2"), "{found}");
+}
+
+#[test]
+fn delta_of_all_runs_together_is_limited() {
+    assert_eq!(key(&policy(&[("max_delta = 1e-4", "max_delta = 9e-6")])), "max_delta");
+    let granted = Granted { epsilon: 0.5, delta: 9.1e-5 };
+    assert_eq!(refused(&policy(&[]), Aggregator::None, granted).0, "max_delta");
+}
+
+#[test]
+fn a_run_without_a_limit_is_refused() {
+    let (manifest, mut programme) = run(Aggregator::None);
+    programme.built.grants = vec![Grant::Unlimited; 3];
+    let refused = policy(&[]).check(&manifest, &programme, 0, Granted::NOTHING).unwrap_err();
+    assert!(refused.to_string().contains("no limit"), "{refused}");
+    let (manifest, programme) = run(Aggregator::None);
+    assert!(policy(&[]).check(&manifest, &programme, 3, Granted::NOTHING).is_err(), "a site that is not in it");
+}
+
+#[test]
+fn models_are_allowed_by_name() {
+    assert_eq!(key(&policy(&[("[\"linear\", \"logistic\"]", "[\"linear\"]")])), "allowed_models");
+    assert_eq!(key(&policy(&[("[\"linear\", \"logistic\"]", "[]")])), "allowed_models");
+    let (mut manifest, programme) = run(Aggregator::None);
+    manifest.study = "schema = 1\n[model]\nkind = \"network\"\n".into();
+    assert!(policy(&[]).check(&manifest, &programme, 0, Granted::NOTHING).is_err());
+    let any = policy(&[("[\"linear\", \"logistic\"]", "\"any\"")]);
+    any.check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
+}
+
+#[test]
+fn every_column_that_is_used_has_to_be_allowed() {
+    let all = ["age", "ward", "ill", "patient"];
+    let naming = |names: &[&str]| policy(&[("allowed_columns = \"any\"", &format!("allowed_columns = {names:?}"))]);
+    let (manifest, programme) = run(Aggregator::None);
+    naming(&all).check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
+    for left_out in all {
+        let others: Vec<&str> = all.into_iter().filter(|name| *name != left_out).collect();
+        let refused = refused(&naming(&others), Aggregator::None, Granted::NOTHING);
+        assert_eq!(refused, ("allowed_columns", left_out.to_owned()));
+    }
+}
+
+#[test]
+fn rows_that_are_too_few_are_refused_by_their_declared_number() {
+    assert_eq!(key(&policy(&[("minimum_rows = 50", "minimum_rows = 101")])), "minimum_rows");
+    let (manifest, programme) = run(Aggregator::None);
+    let just = policy(&[("minimum_rows = 50", "minimum_rows = 100")]);
+    just.check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
+}
+
+#[test]
+fn single_answers_are_refused_where_a_secure_sum_is_required() {
+    let strict = policy(&[("require_secure_sum = false", "require_secure_sum = true")]);
+    assert_eq!(key(&strict), "require_secure_sum");
+    assert_eq!(refused(&strict, Aggregator::Curator, Granted::NOTHING).0, "require_secure_sum");
+}
+
+#[test]
+fn sites_that_are_too_few_are_refused_and_those_that_may_drop_out_do_not_count() {
+    let three = policy(&[("minimum_sites = 2", "minimum_sites = 3")]);
+    assert_eq!(key(&policy(&[("minimum_sites = 2", "minimum_sites = 4")])), "minimum_sites");
+    let (manifest, programme) = run(secure(0));
+    three.check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
+    assert_eq!(refused(&three, secure(1), Granted::NOTHING), ("minimum_sites", "2 sites".into()));
+}
+
+#[test]
+fn an_answer_with_too_little_noise_is_refused() {
+    let strict = policy(&[("max_epsilon_per_answer = 3.0", "max_epsilon_per_answer = 0.1")]);
+    assert_eq!(key(&strict), "max_epsilon_per_answer");
+    let (manifest, mut programme) = run(Aggregator::None);
+    programme.built.terms[0].event =
+        Event::new(Mechanism::Open, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE).unwrap();
+    let refused = policy(&[]).check(&manifest, &programme, 0, Granted::NOTHING).unwrap_err();
+    assert!(refused.to_string().contains("max_epsilon_per_answer"), "{refused}");
+}
+
+#[test]
+fn another_relation_or_unit_is_refused() {
+    assert_eq!(key(&policy(&[("adjacency = \"substitute\"", "adjacency = \"add-remove\"")])), "adjacency");
+    assert_eq!(key(&policy(&[("unit = \"example\"", "unit = \"client\"")])), "unit");
+}
+
+#[test]
+fn approval_is_said_and_by_hand_at_first() {
+    let automatic = policy(&[("approval = \"manual\"", "approval = \"automatic\"")]);
+    assert_eq!((automatic.approval, policy(&[]).approval), (Approval::Automatic, Approval::Manual));
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_with_its_line() {
+    let wrong = [
+        ("schema = 1", "schema = 2", "schema is 2, expected 1"),
+        ("schema = 1\n", "", "schema is missing"),
+        ("max_epsilon = 3.0", "max_epsilon = -1", "max_epsilon is -1"),
+        ("max_epsilon = 3.0", "max_epsilon = nan", "max_epsilon is NaN"),
+        ("max_delta = 1e-4", "max_delta = 1.0", "max_delta is 1"),
+        ("max_epsilon_per_answer = 3.0", "max_epsilon_per_answer = 0", "max_epsilon_per_answer is 0"),
+        ("approval = \"manual\"", "approval = \"never\"", "unknown variant `never`"),
+        ("minimum_rows = 50", "minimum_rows = 50\nmax_noise = 1", "unknown field `max_noise`"),
+        ("minimum_rows = 50", "", "missing field `minimum_rows`"),
+        ("allowed_columns = \"any\"", "allowed_columns = \"all\"", "expected \"any\", or a list of names"),
+    ];
+    for (from, to, words) in wrong {
+        let error = Policy::read(&DEFAULT.replacen(from, to, 1)).unwrap_err();
+        assert!(error.to_string().contains(words) && error.code() == "F110", "{error}");
+    }
+    let line = |error: PolicyError| if let PolicyError::Unreadable { line, .. } = error { line } else { 0 };
+    let broken = DEFAULT.replacen("max_delta = 1e-4", "max_delta = 2", 1);
+    let expected = 1 + DEFAULT.lines().position(|line| line.starts_with("max_delta")).unwrap();
+    assert_eq!(line(Policy::read(&broken).unwrap_err()), expected);
+}
+
+#[test]
+fn sums_are_rounded_upwards_and_exact_where_they_can_be() {
+    let three = Granted::NOTHING.and(1.0, 0.0).and(1.0, 0.0).and(1.0, 0.0);
+    assert_eq!(three.epsilon, 3.0);
+    let lost = Granted { epsilon: 1.0, delta: 0.0 }.and(1e-30, 0.0);
+    assert_eq!(lost.epsilon, 1.0_f64.next_up());
+    assert_eq!(add_up(1.0, 0.0), 1.0);
+    assert_eq!(add_up(1.0, f64::EPSILON / 2.0), 1.0_f64.next_up(), "halfway, which rounds to 1");
+}

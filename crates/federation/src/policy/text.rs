@@ -1,0 +1,41 @@
+//! The policy that a site begins with, every key explained.
+
+/// `site.toml` as `posterity agent policy init` prints it.
+pub const DEFAULT: &str = r#"# What this site allows, whatever a study asks for. The agent holds every run against this file before it signs anything:
+# a run that breaks one rule is refused, and nothing of it is charged or sent.
+schema = 1
+
+# What may be spent in all runs at this site together, added up. A run counts with all that it was granted, whether or not it
+# used it, so that this is what the people in the rows can be told.
+max_epsilon = 3.0
+max_delta = 1e-4
+
+# Kinds of models as studies name them (linear, logistic, softmax, network, mixture), or "any".
+allowed_models = ["linear", "logistic"]
+
+# Columns that may be used: as inputs, as the outcome, as record ids, or to choose rows by; or "any". A column that the schema
+# of a study ignores is not used.
+allowed_columns = "any"
+
+# Declared rows of this site, at least.
+minimum_rows = 50
+
+# true: the server sees nothing but sums over all sites, opened by compute nodes that do not trust each other.
+# false: it may see this site's own answers too, each with all the noise that was promised.
+require_secure_sum = false
+
+# Sites in a run, at least. In a secure sum, those without which it is not opened.
+minimum_sites = 2
+
+# "manual": somebody here says yes to every run that this file allows. "automatic": the agent does.
+approval = "manual"
+
+# The largest ε that a single answer may cost by itself: a floor under the noise, whatever the number of answers.
+max_epsilon_per_answer = 3.0
+
+# Which promise it has to be. "substitute": a row is replaced by another, and the number of rows is public;
+# "add-remove": a row is there or not. "example": one row is protected; "client": all rows of this site at once.
+# Leave the two lines out for any.
+# adjacency = "substitute"
+# unit = "example"
+"#;
