@@ -8,7 +8,6 @@ mod datasets;
 mod draws;
 mod explain;
 mod failure;
-#[cfg_attr(not(test), expect(dead_code, reason = "the commands that serve use it"))]
 mod federation;
 mod fetch;
 mod histogram;
@@ -24,7 +23,7 @@ mod study;
 mod table;
 mod unzip;
 
-use arguments::{Arguments, Command, Question, Shelf};
+use arguments::{Arguments, Command, Demonstration, Question, Shelf};
 use clap::{CommandFactory, Parser};
 use failure::Failure;
 use std::process::ExitCode;
@@ -56,6 +55,11 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Ledger { asked } => ledger::run(asked, arguments.json),
         Command::Ca { asked } => identity::authority(asked, clock::seconds(), arguments.json),
         Command::Site { asked } => identity::party(asked, clock::seconds(), arguments.json),
+        Command::Serve(asked) => federation::commands::serve::serve(asked, arguments.json),
+        Command::Node { asked } => federation::node(asked, arguments.json),
+        Command::Demo { what: Demonstration::Federation(asked) } => {
+            federation::commands::demo::federation(asked, arguments.json)
+        }
         Command::Agent { asked } => federation::agent(asked, arguments.json),
         Command::Explain { code } => explain::text(code.as_deref(), arguments.json),
         Command::Completions { shell } => {

@@ -61,6 +61,47 @@ pub(crate) const ALL: &[Entry] = &[
                are those of all runs at this site, added up, whether or not they used what they were granted. Nothing was\n\
                signed, charged or sent. Exit code 3.",
     },
+    Entry {
+        code: "F201",
+        title: "a party's folder, key or certificate cannot be used",
+        text: "A site, a node or a server lives in a folder with its key and its certificate. The folder is missing, was never joined, or\n\
+               something in it is not what it should be; the message says what. Exit code 2.",
+    },
+    Entry {
+        code: "F202",
+        title: "the invite cannot be used",
+        text: "An invite is one line that begins with posterity-invite-1. It is good once, for one role and name, and for a limited time.\n\
+               The line is cut, altered, or for another role. Ask for a new one. Exit code 2.",
+    },
+    Entry {
+        code: "F203",
+        title: "the server cannot be reached, or turns this party away",
+        text: "The line to the server failed in a way that will not mend itself: a wrong address, a certificate that was revoked or has\n\
+               ended, another authority. An agent that only loses its line tries again for ever. Exit code 2.",
+    },
+    Entry {
+        code: "F204",
+        title: "the agent has stopped",
+        text: "The agent answers no more until somebody has looked: its ledger is behind what the server has seen of it, two copies of the\n\
+               site are alive, a study was refused, or its disk failed. Nothing leaves a stopped agent. Exit code 2.",
+    },
+    Entry {
+        code: "F205",
+        title: "the machine failed",
+        text: "A port could not be opened, a process or a thread not started, or there were no random numbers. Exit code 2.",
+    },
+    Entry {
+        code: "F206",
+        title: "there is no such proposal",
+        text: "A policy with approval = manual waits until somebody approves the manifest's digest, which `posterity agent run` prints. The\n\
+               digest given is of no study that was proposed to this site. Exit code 2.",
+    },
+    Entry {
+        code: "F207",
+        title: "the demonstration failed",
+        text: "`posterity demo federation` starts its processes in a folder of its own, with a log of each. One of them ended, or took too\n\
+               long; the logs say why. Exit code 2.",
+    },
 ];
 
 #[cfg(test)]

@@ -4,14 +4,15 @@ use super::programme::{build, choose, read_schema, read_study, refuse};
 use crate::failure::Failure;
 use crate::study::served::{Served, ServedSite};
 use federation::manifest::{Library, Manifest, Programme};
+use std::sync::Arc;
 
 /// Builds runs of studies.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Studies;
 
 impl Library for Studies {
-    fn open(&self, manifest: &Manifest) -> Result<Programme, String> {
-        open(manifest).map_err(|failure| format!("{failure} ({})", failure.hint()))
+    fn open(&self, manifest: &Manifest) -> Result<Arc<Programme>, String> {
+        open(manifest).map(Arc::new).map_err(|failure| format!("{failure} ({})", failure.hint()))
     }
 }
 

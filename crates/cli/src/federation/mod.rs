@@ -1,9 +1,11 @@
 //! Federations: how a study becomes a run of its sites, what stands ready at a site before it joins, and what a run leaves.
 
 pub(crate) mod codes;
+pub(crate) mod commands;
 pub(crate) mod deal;
 mod inspect;
 pub(crate) mod library;
+mod net;
 pub(crate) mod outcome;
 mod programme;
 pub(crate) mod propose;
@@ -11,14 +13,26 @@ pub(crate) mod rows;
 pub(crate) mod spent;
 mod unzipped;
 
-use crate::arguments::{AgentCommand, PolicyCommand};
+use crate::arguments::{AgentCommand, NodeCommand, PolicyCommand};
 use crate::failure::Failure;
+use ::federation::identity::Role;
 
 /// `posterity agent`
 pub(crate) fn agent(asked: &AgentCommand, json: bool) -> Result<String, Failure> {
     match asked {
         AgentCommand::Check { data, schema } => inspect::text(data, schema, json),
+        AgentCommand::Join { invite, home } => commands::join::join(invite, Role::Site, home, json),
+        AgentCommand::Run(asked) => commands::agent::run(asked, json),
+        AgentCommand::Approve { digest, home } => commands::agent::approve(digest, home, json),
         AgentCommand::Policy { asked: PolicyCommand::Init } => Ok(policy(json)),
+    }
+}
+
+/// `posterity node`
+pub(crate) fn node(asked: &NodeCommand, json: bool) -> Result<String, Failure> {
+    match asked {
+        NodeCommand::Join { invite, home } => commands::join::join(invite, Role::Node, home, json),
+        NodeCommand::Run { home } => commands::node::run(home, json),
     }
 }
 

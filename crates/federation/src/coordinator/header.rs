@@ -55,6 +55,8 @@ pub struct Seat {
     pub earlier: Vec<Asked>,
     /// The last answer that was accepted, by the digest of its bytes.
     pub accepted: Option<(Try, Digest)>,
+    /// How many of its answers were accepted.
+    pub answers: u64,
     /// The attempt that its next question in this round will have.
     pub attempt: u64,
     /// Whether more can be asked of it.

@@ -318,6 +318,7 @@ impl Coordinator {
         change.accepted.push(Accepted { site, update: update.clone(), digest });
         if let Some(seat) = self.header.seats.get_mut(site) {
             seat.accepted = Some((update.at, digest));
+            seat.answers += 1;
             seat.seen = Some(update.position);
             seat.earlier.retain(|asked| asked.at > update.at);
             if belongs == Belongs::Now {

@@ -100,6 +100,7 @@ impl Coordinator {
             return self.freeze(site);
         }
         (seat.accepted, seat.seen, seat.asked) = (Some((at, digest)), Some(position), None);
+        seat.answers += 1;
         let mut change = Change::header();
         change.heads.extend(self.manifest.sites.get(site).map(|member| (member.key, position)));
         change.merge(self.advance());

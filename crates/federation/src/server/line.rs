@@ -1,7 +1,8 @@
 //! What parties reach over the network: certificates are looked at, requests are brought to the run, invites are redeemed.
 
 use super::engine::{Call, Caller};
-use super::hall::Hall;
+use super::hall::{Hall, Watcher};
+use crate::dashboard::Metrics;
 use crate::identity::{
     Authority, EnrolError, IdentityKey, PartyName, PartyStanding, Peer, Role, join, renew, standing,
 };
@@ -43,6 +44,24 @@ pub trait Told: Send + Sync {
     fn refused(&self, refusal: Refusal);
     /// A caller was turned away at the door.
     fn turned_away(&self);
+}
+
+impl Told for Metrics {
+    fn requested(&self, request: &Request) {
+        Self::requested(self, request);
+    }
+    fn refused(&self, refusal: Refusal) {
+        Self::refused(self, refusal);
+    }
+    fn turned_away(&self) {
+        Self::refused(self, Refusal::NotAMember);
+    }
+}
+
+impl Watcher for Metrics {
+    fn committed(&self, _: usize, time: Duration) {
+        Self::committed(self, time);
+    }
 }
 
 impl Reception {

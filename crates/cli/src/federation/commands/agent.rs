@@ -1,0 +1,150 @@
+//! `posterity agent run`: a site's own policy decides, its rows stay, and its answers leave through its gate and its ledger.
+
+use super::rehearsal::noise;
+use super::surroundings::Around;
+use crate::arguments::AgentRun;
+use crate::failure::Failure;
+use crate::federation::library::Studies;
+use crate::federation::net::{client, failure, home, logs, of_drive, of_home, runtime, stopped};
+use crate::federation::rows;
+use federation::drive::drive;
+use federation::identity::{Home, Role};
+use federation::log::{FolderDisk, Log};
+use federation::manifest::{Manifest, Programme};
+use federation::party::{SiteParty, SiteSeat, Standing, Verdict};
+use federation::policy::{Approval, Granted, Policy};
+use federation::transport::Line;
+use inference::Shard;
+use privacy::noise::{Digest, OsKeyed};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::watch;
+use zeroize::Zeroizing;
+
+/// Runs a site's agent until its run is over or it is stopped.
+pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
+    logs();
+    let home = Arc::new(home(&asked.home)?);
+    let papers = home.papers().map_err(of_home)?;
+    let text = std::fs::read_to_string(&asked.policy).map_err(|e| Failure::file("cannot read", &asked.policy, e))?;
+    let secret = home.noise_secret().map_err(of_home)?.clone();
+    let (policy, data) = (Policy::read(&text)?, asked.data.clone());
+    let owner = Owner { policy, data, home: home.clone(), secret, site: 0, told: None };
+    std::fs::File::open(&asked.data).map_err(|error| Failure::file("cannot read", &asked.data, error))?;
+    let log = Log::open(FolderDisk::open(&home.folder().join("ledger")).map_err(federation::log::LogError::from)?)?;
+    let name = papers.party.name.clone();
+    let party = SiteParty::new(name.clone(), home.key().clone(), Arc::new(Studies), Box::new(owner), log);
+    let (sender, tls) = watch::channel(client(&home)?);
+    let standing = runtime()?.block_on(async {
+        let mut line = Line::new(papers.server.as_str().to_owned(), tls, u64::from(std::process::id()));
+        let mut around = Around::new(home, Role::Site, name.clone(), sender);
+        drive(Box::new(party), &mut line, &mut around, stopped()).await
+    });
+    ended("site", name.as_str(), standing.map_err(of_drive)?, json)
+}
+
+/// The last words of a party.
+pub(super) fn ended(role: &str, name: &str, standing: Standing, json: bool) -> Result<String, Failure> {
+    match standing {
+        Standing::Stopped(stop) => Err(failure("F204", stop.to_string(), stop.hint())),
+        Standing::Finished(outcome) if json => {
+            let outcome = super::watch::outcome(outcome);
+            Ok(format!("{}\n", serde_json::json!({ "role": role, "name": name, "outcome": outcome })))
+        }
+        _ if json => Ok(format!("{}\n", serde_json::json!({ "role": role, "name": name, "outcome": null }))),
+        _ => Ok(String::new()),
+    }
+}
+
+/// A site's owner: policy, rows and approval.
+struct Owner {
+    policy: Policy,
+    data: PathBuf,
+    home: Arc<Home>,
+    secret: Zeroizing<[u8; 32]>,
+    site: usize,
+    /// The manifest that somebody was asked to approve.
+    told: Option<Digest>,
+}
+
+impl SiteSeat for Owner {
+    fn consider(&mut self, manifest: &Manifest, programme: &Programme, site: usize, granted: (f64, f64)) -> Verdict {
+        self.site = site;
+        let before = Granted { epsilon: granted.0, delta: granted.1 };
+        if let Err(error) = self.policy.check(manifest, programme, site, before) {
+            return Verdict::Refuse(format!("{error} ({})", error.hint()));
+        }
+        // Before anything is signed: do the rows fit what is declared?
+        if let Err(failure) = rows::open(&self.data, manifest, programme, site) {
+            return Verdict::Refuse(format!("{failure} ({})", failure.hint()));
+        }
+        match self.policy.approval {
+            Approval::Automatic => Verdict::Sign,
+            Approval::Manual if approval(self.home.folder(), &manifest.digest()).exists() => Verdict::Sign,
+            Approval::Manual => {
+                self.ask(manifest);
+                Verdict::Wait
+            }
+        }
+    }
+
+    fn rows(&mut self, manifest: &Manifest, programme: &Programme) -> Result<(Arc<Shard>, Digest), String> {
+        let opened = rows::open(&self.data, manifest, programme, self.site);
+        let opened = opened.map_err(|failure| format!("{failure} ({})", failure.hint()))?;
+        Ok((Arc::new(opened.shard), opened.data_version))
+    }
+
+    fn noise(&mut self) -> OsKeyed {
+        noise(&self.secret)
+    }
+}
+
+impl Owner {
+    /// Tells the site's owner, once, what is proposed and how to approve it.
+    fn ask(&mut self, manifest: &Manifest) {
+        if self.told != Some(manifest.digest()) {
+            self.told = Some(manifest.digest());
+            let digest = hexadecimal(&manifest.digest());
+            let path = self.home.folder().join("proposals").join(format!("{digest}.toml"));
+            let kept = path
+                .parent()
+                .map(std::fs::create_dir_all)
+                .transpose()
+                .and_then(|_| std::fs::write(&path, &manifest.study));
+            println!(
+                "a study is proposed: method {}, {} sites, manifest {digest}",
+                manifest.method,
+                manifest.sites.len()
+            );
+            if kept.is_ok() {
+                println!("its text is in {}", path.display());
+            }
+            println!("to take part: posterity agent approve {digest} --home {}", self.home.folder().display());
+        }
+    }
+}
+
+/// `posterity agent approve`
+pub(crate) fn approve(digest: &str, folder: &Path, json: bool) -> Result<String, Failure> {
+    let home = home(folder)?;
+    let proposal = home.folder().join("proposals").join(format!("{digest}.toml"));
+    if !proposal.exists() {
+        let message = format!("no study with the manifest {digest} was proposed to this site");
+        return Err(failure("F206", message, "`posterity agent run` prints the digest of what is proposed"));
+    }
+    let path = home.folder().join("approvals").join(digest);
+    let made = path.parent().map(std::fs::create_dir_all).transpose().and_then(|_| std::fs::write(&path, b""));
+    made.map_err(|error| Failure::file("cannot write", &path, error))?;
+    Ok(match json {
+        true => format!("{}\n", serde_json::json!({ "approved": digest })),
+        false => format!("approved: {digest}\n"),
+    })
+}
+
+fn approval(folder: &Path, digest: &Digest) -> PathBuf {
+    folder.join("approvals").join(hexadecimal(digest))
+}
+
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

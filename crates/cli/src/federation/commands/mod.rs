@@ -1,0 +1,10 @@
+//! The commands that run a federation: a server, agents at sites, compute nodes, and all of them on one machine as a demonstration.
+
+pub(crate) mod agent;
+pub(crate) mod demo;
+pub(crate) mod join;
+pub(crate) mod node;
+pub(crate) mod rehearsal;
+pub(crate) mod serve;
+pub(crate) mod surroundings;
+pub(crate) mod watch;

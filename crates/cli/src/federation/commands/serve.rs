@@ -1,0 +1,426 @@
+//! `posterity serve`: the server of one study, from the first invite that is redeemed to the report.
+
+use super::agent::hexadecimal;
+use super::watch::{Watch, outcome};
+use crate::arguments::ServeArguments;
+use crate::clock;
+use crate::datasets;
+use crate::failure::Failure;
+use crate::federation::library::Studies;
+use crate::federation::net::{failure, logs, of_home, of_tls, runtime, socket, stopped};
+use crate::federation::outcome::{Ended, write};
+use crate::federation::propose::{self, Members};
+use crate::federation::spent::Spent;
+use crate::study::meant::Study;
+use federation::coordinator::Phase;
+use federation::dashboard::{self, Metrics, Source, Token};
+use federation::identity::{
+    Authority, Home, IdentityKey, PARTY_LIFE, PartyName, Role, certificates, dashboard_config, enrolment_config,
+    server_config,
+};
+use federation::manifest::{Manifest, Programme};
+use federation::server::{Engine, Hall, Reception};
+use federation::store::{self, PartyRow, RunRow, Store};
+use federation::transport::{self, Limits, TlsSource};
+use rustls::ServerConfig;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+/// How often a server looks whether all parties have joined.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How often it looks at the age of its own certificate.
+const RENEWAL: Duration = Duration::from_secs(600);
+
+/// Serves a study until it is told to stop, or, if that is wished, until the run is over.
+pub(crate) fn serve(asked: &ServeArguments, json: bool) -> Result<String, Failure> {
+    logs();
+    let study = Study::open(&asked.study)?;
+    let base = asked.study.parent().unwrap_or(Path::new("."));
+    let schema = datasets::schema_of(&study.data.source, study.data.schema.as_deref(), base)?.0;
+    let authority = Arc::new(Authority::open(&asked.ca)?);
+    let home = match Home::is_in(&asked.home) {
+        true => Home::open(&asked.home),
+        false => Home::create(&asked.home, Role::Server),
+    };
+    let home = home.map_err(of_home)?;
+    let place = asked.store.clone().unwrap_or_else(|| asked.home.join("server.sqlite").display().to_string());
+    let store: Arc<dyn Store> = Arc::from(store::serve(&place)?);
+    let out = asked.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
+    let server = Server { study, schema, asked: asked.clone(), authority, home, store: store.clone(), out, json };
+    let said = runtime()?.block_on(server.run());
+    // A database's client ends here, on a thread where waiting is allowed.
+    drop(server);
+    drop(store);
+    said
+}
+
+struct Server {
+    study: Study,
+    schema: String,
+    asked: ServeArguments,
+    authority: Arc<Authority>,
+    home: Home,
+    store: Arc<dyn Store>,
+    out: PathBuf,
+    json: bool,
+}
+
+/// The TLS of the three ports.
+struct Tls {
+    parties: watch::Sender<Arc<ServerConfig>>,
+    enrolment: watch::Sender<Arc<ServerConfig>>,
+    dashboard: Arc<ServerConfig>,
+}
+
+/// A run that is served.
+struct Served {
+    hall: Arc<Hall>,
+    watch: Arc<Watch>,
+    manifest: Arc<Manifest>,
+    programme: Arc<Programme>,
+}
+
+impl Server {
+    fn name(&self) -> Result<PartyName, Failure> {
+        PartyName::new("server").map_err(|why| failure("F201", why, "report this"))
+    }
+
+    async fn run(&self) -> Result<String, Failure> {
+        let stop = stopped();
+        let (parties, enrolment, page) =
+            (bind(&self.asked.listen).await?, bind(&self.asked.enrol).await?, bind(&self.asked.dashboard).await?);
+        let address = match &self.asked.address {
+            Some(address) => address.clone(),
+            None => local(&parties)?,
+        };
+        let tls = self.tls()?;
+        let (hall_sender, hall) = watch::channel(None);
+        let metrics = Arc::new(Metrics::default());
+        let clock: federation::server::Clock = Arc::new(clock::seconds);
+        let reception = Arc::new(Reception::new(
+            self.store.clone(),
+            self.authority.clone(),
+            self.home.key().clone(),
+            self.name()?,
+            address,
+            clock,
+            hall,
+            metrics.clone(),
+        ));
+        let token = self.token()?;
+        self.announce(&parties, &enrolment, &page)?;
+        let limits = Limits { connections: 4096, ..Limits::default() };
+        let line = transport::serve(
+            parties,
+            TlsSource::new(tls.parties.subscribe()),
+            reception.clone(),
+            limits,
+            told(stop.clone()),
+        );
+        let join = transport::serve_enrolment(
+            enrolment,
+            TlsSource::new(tls.enrolment.subscribe()),
+            reception,
+            Limits::enrolment(),
+            told(stop.clone()),
+        );
+        let (line, join) = (tokio::spawn(line), tokio::spawn(join));
+        let served = self.served(stop.clone(), &metrics).await?;
+        let Some(served) = served else { return self.left(&[line, join]).await };
+        hall_sender.send_replace(Some(served.hall.clone()));
+        let tls_page = (!is_loopback(&page)).then(|| tls.dashboard.clone());
+        let source: Arc<dyn Source> = served.watch.clone();
+        let shown = tokio::spawn(dashboard::serve(page, tls_page, source, metrics, token, told(stop.clone())));
+        let text = self.follow(&served, stop, &tls).await;
+        let hall = served.hall.clone();
+        let closed = tokio::task::spawn_blocking(move || hall.close()).await;
+        let _ = (closed, hall_sender.send_replace(None));
+        shown.abort();
+        self.left(&[line, join]).await?;
+        text
+    }
+
+    /// Waits for the ports to be closed, some seconds.
+    async fn left(
+        &self,
+        tasks: &[tokio::task::JoinHandle<Result<(), transport::ServeError>>],
+    ) -> Result<String, Failure> {
+        for task in tasks {
+            for _ in 0..50 {
+                if task.is_finished() {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            task.abort();
+        }
+        Ok(String::new())
+    }
+
+    fn tls(&self) -> Result<Tls, Failure> {
+        let (parties, enrolment, dashboard) = self.configs()?;
+        Ok(Tls { parties: watch::channel(parties).0, enrolment: watch::channel(enrolment).0, dashboard })
+    }
+
+    /// The server's own certificate, fresh, for its three ports.
+    fn configs(&self) -> Result<(Arc<ServerConfig>, Arc<ServerConfig>, Arc<ServerConfig>), Failure> {
+        let key: &Arc<IdentityKey> = self.home.key();
+        let issued = self.authority.issue(Role::Server, &self.name()?, &key.public(), clock::seconds(), PARTY_LIFE)?;
+        let unreadable = |_| failure("F201", "the authority has made a certificate that cannot be read", "report this");
+        let chain = certificates(&issued.chain).map_err(unreadable)?;
+        let root = self.authority.root();
+        let parties = server_config(chain.clone(), key, std::slice::from_ref(root)).map_err(of_tls)?;
+        let enrolment = enrolment_config(chain.clone(), key, root).map_err(of_tls)?;
+        let page = dashboard_config(chain, key).map_err(of_tls)?;
+        Ok((Arc::new(parties), Arc::new(enrolment), Arc::new(page)))
+    }
+
+    fn token(&self) -> Result<Token, Failure> {
+        let path = self.asked.home.join("dashboard.token");
+        let kept = std::fs::read_to_string(&path).ok().and_then(|text| Token::of_hex(text.trim()));
+        if let Some(token) = kept {
+            return Ok(token);
+        }
+        let token = Token::generate().map_err(|error| failure("F201", error.to_string(), "try again"))?;
+        token.write(&path).map_err(|error| Failure::file("cannot write", &path, error))?;
+        Ok(token)
+    }
+
+    /// Says where everything is, and keeps it for programs.
+    fn announce(&self, parties: &TcpListener, enrolment: &TcpListener, page: &TcpListener) -> Result<(), Failure> {
+        let (parties, enrolment, page_at) = (local(parties)?, local(enrolment)?, local(page)?);
+        let scheme = if is_loopback(page) { "http" } else { "https" };
+        let token = self.asked.home.join("dashboard.token");
+        let addresses = serde_json::json!({
+            "parties": parties, "enrolment": enrolment, "dashboard": format!("{scheme}://{page_at}"), "token": token,
+            "process": std::process::id(),
+        });
+        let path = self.asked.home.join("addresses.json");
+        std::fs::write(&path, format!("{addresses}\n")).map_err(|error| Failure::file("cannot write", &path, error))?;
+        println!("parties     {parties}");
+        println!("enrolment   {enrolment}");
+        println!("dashboard   {scheme}://{page_at}/login?token=…, the token is in {}", token.display());
+        Ok(())
+    }
+
+    /// The run: the one that was under way, or a new one once all parties of the study have joined. None if the server is
+    /// stopped before.
+    async fn served(&self, mut stop: watch::Receiver<bool>, metrics: &Arc<Metrics>) -> Result<Option<Served>, Failure> {
+        let mut missing_before = String::new();
+        loop {
+            let store = self.store.clone();
+            let rows = blocking(move || Ok((store.parties()?, store.runs()?))).await?;
+            let proposed = match self.kept(&rows.1)? {
+                Some(kept) => Some(kept),
+                None => match self.members(&rows.0) {
+                    Ok(members) => Some(self.propose(&members).await?),
+                    Err(missing) => {
+                        if missing != missing_before {
+                            println!("waiting for {missing} to join");
+                            missing_before = missing;
+                        }
+                        None
+                    }
+                },
+            };
+            if let Some((manifest, programme, started)) = proposed {
+                return self.open(manifest, programme, started, metrics).await.map(Some);
+            }
+            tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                _ = stop.changed() => return Ok(None),
+            }
+        }
+    }
+
+    /// The newest run of this study and method that is kept; one that is over only if no other is wished for.
+    fn kept(&self, runs: &[RunRow]) -> Result<Option<(Arc<Manifest>, Arc<Programme>, u64)>, Failure> {
+        for row in runs {
+            let Ok(manifest) = Manifest::read(&row.manifest) else { continue };
+            let same = manifest.study == self.study.text
+                && manifest.server == self.home.key().public()
+                && self.asked.method.as_ref().is_none_or(|method| *method == manifest.method);
+            if !same {
+                continue;
+            }
+            let saved = self.store.load(&row.run)?;
+            if self.asked.again && matches!(saved.header.phase, Phase::Finished(_)) {
+                return Ok(None);
+            }
+            let programme = manifest
+                .check(&Studies)
+                .map_err(|error| failure("F101", error.to_string(), "serve the study that was proposed"))?;
+            println!("taking up run {}", hexadecimal(&row.run));
+            return Ok(Some((Arc::new(manifest), programme, row.created)));
+        }
+        Ok(None)
+    }
+
+    /// The keys of all parties of the study; or who is missing, in words.
+    fn members(&self, parties: &[PartyRow]) -> Result<Members, String> {
+        let Some(served) = &self.study.served else { return Err("a study with [federation]".into()) };
+        let find = |role: Role, name: &PartyName| {
+            let named = |row: &&PartyRow| row.role == role && row.name == *name && row.revoked.is_none();
+            parties.iter().find(named).ok_or_else(|| format!("{role} {name}"))
+        };
+        let sites = served.sites.iter().map(|site| find(Role::Site, &site.name).map(|row| (row.name.clone(), row.key)));
+        let nodes = served.nodes.iter().map(|node| {
+            let row = find(Role::Node, node)?;
+            Ok((row.name.clone(), row.key, row.sealing.unwrap_or_default()))
+        });
+        let (sites, nodes): (Vec<Result<_, String>>, Vec<Result<_, String>>) = (sites.collect(), nodes.collect());
+        let of_sites = sites.iter().filter_map(|one| one.as_ref().err().cloned());
+        let missing: Vec<String> = of_sites.chain(nodes.iter().filter_map(|one| one.as_ref().err().cloned())).collect();
+        if !missing.is_empty() {
+            return Err(missing.join(", "));
+        }
+        let (sites, nodes) = (sites.into_iter().flatten().collect(), nodes.into_iter().flatten().collect());
+        Ok(Members { sites, nodes, server: self.home.key().public() })
+    }
+
+    async fn propose(&self, members: &Members) -> Result<(Arc<Manifest>, Arc<Programme>, u64), Failure> {
+        let mut nonce = [0; 16];
+        getrandom::fill(&mut nonce).map_err(|error| failure("F205", error.to_string(), "try again"))?;
+        let method = self.asked.method.as_deref();
+        let (manifest, programme) = propose::manifest(&self.study, &self.schema, method, members, nonce)?;
+        let (manifest, programme, created) = (Arc::new(manifest), Arc::new(programme), clock::seconds());
+        let (store, key) = (self.store.clone(), self.home.key().clone());
+        let (made, parts) = (manifest.clone(), programme.clone());
+        let run = blocking(move || Ok(Engine::create(&store, made, parts, key, created)?)).await?;
+        println!("proposing run {} to {} sites", hexadecimal(&run), manifest.sites.len());
+        Ok((manifest, programme, created))
+    }
+
+    async fn open(
+        &self,
+        manifest: Arc<Manifest>,
+        programme: Arc<Programme>,
+        started: u64,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Served, Failure> {
+        let (store, key, name) = (self.store.clone(), self.home.key().clone(), self.name()?);
+        let (made, parts, metrics) = (manifest.clone(), programme.clone(), metrics.clone());
+        let (hall, watch) = blocking(move || {
+            let engine = Engine::open(store.clone(), made.clone(), parts.clone(), key, name)?;
+            let opened = Hall::open(engine, metrics).map_err(|error| socket("no thread can be started", &error))?;
+            let hall = Arc::new(opened);
+            let watch = Arc::new(Watch::new(hall.clone(), store, made, parts, started));
+            Ok((hall, watch))
+        })
+        .await?;
+        Ok(Served { hall, watch, manifest, programme })
+    }
+
+    /// Tells of rounds as they are made, keeps the certificate fresh, and writes the results when the run is over.
+    async fn follow(&self, served: &Served, mut stop: watch::Receiver<bool>, tls: &Tls) -> Result<String, Failure> {
+        let (mut changes, mut told, mut written) = (served.hall.changes(), None, false);
+        let mut renewal = tokio::time::interval(RENEWAL);
+        renewal.tick().await;
+        loop {
+            let header = served.hall.glance().header;
+            let now = (header.phase, header.round);
+            if told != Some(now) {
+                told = Some(now);
+                let watch = served.watch.clone();
+                let _ = tokio::task::spawn_blocking(move || watch.look()).await;
+                tell(&header.phase, header.round, served.manifest.pace.rounds);
+            }
+            if let (Phase::Finished(_), false) = (header.phase, written) {
+                written = true;
+                let text = self.finish(served).await?;
+                if !self.json {
+                    println!("{text}");
+                }
+                if self.asked.until_finished {
+                    self.until_heard(served).await;
+                    return Ok(if self.json { format!("{text}\n") } else { String::new() });
+                }
+            }
+            tokio::select! {
+                changed = changes.changed() => if changed.is_err() { return Ok(String::new()) },
+                _ = renewal.tick() => {
+                    if let Ok((parties, enrolment, _)) = self.configs() {
+                        tls.parties.send_replace(parties);
+                        tls.enrolment.send_replace(enrolment);
+                    }
+                }
+                _ = stop.changed() => return Ok(String::new()),
+            }
+        }
+    }
+
+    /// Parties hear of the end before the server goes: as long as they take, but some seconds at most.
+    async fn until_heard(&self, served: &Served) {
+        let members = served.manifest.sites.len() + served.manifest.nodes.len();
+        for _ in 0..100 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let glance = served.hall.glance();
+            let quiet = glance.heard.values().filter(|at| at.elapsed() > Duration::from_millis(700)).count();
+            if glance.waiting == 0 && quiet == members.min(glance.heard.len()) {
+                break;
+            }
+        }
+    }
+
+    /// Results, posterior and report in the output folder.
+    async fn finish(&self, served: &Served) -> Result<String, Failure> {
+        let (manifest, programme) = (served.manifest.clone(), served.programme.clone());
+        let (watch, glance, out, json) = (served.watch.clone(), served.hall.glance(), self.out.clone(), self.json);
+        blocking(move || {
+            watch.replay();
+            let answers: Vec<u64> = glance.header.seats.iter().map(|seat| seat.answers).collect();
+            let rounds = glance.header.round;
+            let ended =
+                Ended { manifest: &manifest, programme: &programme, state: &glance.state, rounds, answers: &answers };
+            let results = write(&out, &ended, &Spent::default())?;
+            let id = hexadecimal(&manifest.run());
+            let report = out.join("report.html");
+            let page = watch.report_html(&id).unwrap_or_default();
+            std::fs::write(&report, page).map_err(|error| Failure::file("cannot write", &report, error))?;
+            Ok(match json {
+                true => serde_json::json!({ "run": id, "results": results, "report": report }).to_string(),
+                false => format!("results     {}\nreport      {}", results.display(), report.display()),
+            })
+        })
+        .await
+    }
+}
+
+fn tell(phase: &Phase, round: u64, rounds: u64) {
+    match phase {
+        Phase::Signing => println!("waiting for signatures"),
+        Phase::Running => println!("round {round} of {rounds}"),
+        Phase::Finished(how) => println!("the run is over after {round} rounds: {}", outcome(*how)),
+    }
+}
+
+/// Work that may wait, away from the network's threads.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
+    let lost = |_| failure("F205", "a thread of the server was lost", "start it again: it goes on where it was");
+    tokio::task::spawn_blocking(work).await.map_err(lost)?
+}
+
+async fn bind(address: &str) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| socket(&format!("cannot listen on {address}"), &error))
+}
+
+fn local(listener: &TcpListener) -> Result<String, Failure> {
+    let address = listener.local_addr().map_err(|error| socket("a port has no address", &error))?;
+    Ok(address.to_string())
+}
+
+fn is_loopback(listener: &TcpListener) -> bool {
+    listener.local_addr().is_ok_and(|address| address.ip().is_loopback())
+}
+
+async fn told(mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        if stop.changed().await.is_err() {
+            return;
+        }
+    }
+}

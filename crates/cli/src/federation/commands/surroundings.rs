@@ -1,0 +1,70 @@
+//! What a party's driver finds around it on this machine: certificates that are renewed in time, and lines for people.
+
+use crate::federation::net::{client, renewal_is_due};
+use federation::drive::Surroundings;
+use federation::identity::{Home, PartyName, Role};
+use federation::party::Standing;
+use federation::transport::LineError;
+use rustls::ClientConfig;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// How often the age of the certificate is looked at.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// A party's surroundings.
+pub(super) struct Around {
+    pub(super) home: Arc<Home>,
+    pub(super) role: Role,
+    pub(super) name: PartyName,
+    pub(super) tls: watch::Sender<Arc<ClientConfig>>,
+    looked: Option<Instant>,
+    complained: bool,
+}
+
+impl Around {
+    pub(super) fn new(home: Arc<Home>, role: Role, name: PartyName, tls: watch::Sender<Arc<ClientConfig>>) -> Self {
+        Self { home, role, name, tls, looked: None, complained: false }
+    }
+}
+
+impl Surroundings for Around {
+    fn renewal(&mut self) -> Option<Vec<u8>> {
+        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+            return None;
+        }
+        self.looked = Some(Instant::now());
+        renewal_is_due(&self.home).then(|| self.home.request(self.role, &self.name).ok()).flatten()
+    }
+
+    fn renewed(&mut self, chain: &str) {
+        match self.home.renewed(chain).map_err(|error| error.to_string()) {
+            Ok(papers) => {
+                tracing::info!(expires = papers.party.expires, "the certificate was renewed");
+                if let Ok(config) = client(&self.home) {
+                    self.tls.send_replace(config);
+                }
+            }
+            Err(error) => tracing::warn!(%error, "a certificate that does not fit was left aside"),
+        }
+    }
+
+    fn tell(&mut self, standing: Standing) {
+        self.complained = false;
+        let words = match standing {
+            Standing::Waiting => "waiting for a study".to_owned(),
+            Standing::Signed => "signed; waiting for the others".to_owned(),
+            Standing::Running => "taking part".to_owned(),
+            Standing::Finished(outcome) => format!("the run is over: {}", super::watch::outcome(outcome)),
+            Standing::Stopped(stop) => format!("stopped: {stop}\nhint: {}", stop.hint()),
+        };
+        println!("{} {}: {words}", self.role, self.name);
+    }
+
+    fn lost(&mut self, error: &LineError) {
+        if !std::mem::replace(&mut self.complained, true) {
+            tracing::warn!(%error, "the server cannot be reached; trying again");
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! What the dashboard shows of the run that this server serves: everything here is public.
+
+use super::agent::hexadecimal;
+use crate::clock;
+use crate::federation::programme::{read_schema, read_study};
+use crate::federation::spent::Spent;
+use crate::study::{likelihood, words};
+use federation::coordinator::{Folded, Header, Phase, SeatStanding};
+use federation::dashboard::{
+    Checks, Coefficient, CurvePoint, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source, Standing,
+};
+use federation::manifest::{Manifest, Programme};
+use federation::message::{Member, Outcome};
+use federation::server::{Glance, Hall};
+use federation::store::Store;
+use inference::Summing;
+use inference::algorithm::Answers;
+use privacy::Grant;
+use serde_json::json;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// How a run ended, in words.
+pub(crate) fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Complete => "all rounds were made",
+        Outcome::Spent => "no site's budget covers another answer",
+        Outcome::QuorumLost => "too few sites are left",
+        Outcome::Failed => "an answer could not be folded, or a sum could not be opened",
+    }
+}
+
+/// The run of this server.
+pub(crate) struct Watch {
+    hall: Arc<Hall>,
+    store: Arc<dyn Store>,
+    manifest: Arc<Manifest>,
+    programme: Arc<Programme>,
+    spent: Spent,
+    name: String,
+    model: String,
+    names: Vec<String>,
+    started: u64,
+    seen: Mutex<Seen>,
+}
+
+/// What was gathered on the way.
+#[derive(Default)]
+struct Seen {
+    curve: Vec<CurvePoint>,
+    checks: Checks,
+}
+
+impl Watch {
+    /// Watches a run; what happened before is made again from what is kept.
+    pub(crate) fn new(
+        hall: Arc<Hall>,
+        store: Arc<dyn Store>,
+        manifest: Arc<Manifest>,
+        programme: Arc<Programme>,
+        started: u64,
+    ) -> Self {
+        let study = read_study("the manifest's study", &manifest.study).ok();
+        let inputs =
+            study.as_ref().and_then(|study| Some(read_schema(&manifest.schema).ok()?.inputs(study.model.bias)));
+        let names = match (&study, inputs) {
+            (Some(study), Some(inputs)) => likelihood::names(&study.model.kind, &inputs, &manifest.schema),
+            _ => Vec::new(),
+        };
+        let watch = Self {
+            hall,
+            store,
+            manifest,
+            programme,
+            spent: Spent::default(),
+            name: study.as_ref().map_or_else(String::new, |study| study.name.clone()),
+            model: study.as_ref().map_or_else(String::new, |study| words::model(&study.model)),
+            names,
+            started,
+            seen: Mutex::default(),
+        };
+        watch.replay();
+        watch
+    }
+
+    /// Makes the state again from the kept answers, and with it the curve; the ledger check of the page.
+    pub(crate) fn replay(&self) {
+        let (checks, curve) = match self.replayed() {
+            Ok((folds, curve)) => {
+                (Checks { replayed: Some(Ok(())), folds, last_checked: Some(clock::seconds()) }, curve)
+            }
+            Err(why) => {
+                tracing::error!(%why, "what is kept of the run does not fit together");
+                (Checks { replayed: Some(Err(why)), folds: 0, last_checked: Some(clock::seconds()) }, Vec::new())
+            }
+        };
+        *self.seen() = Seen { curve, checks };
+    }
+
+    fn replayed(&self) -> Result<(u64, Vec<CurvePoint>), String> {
+        let told = |error: &dyn std::fmt::Display| error.to_string();
+        let run = self.manifest.run();
+        let history = self.store.history(&run).map_err(|error| told(&error))?;
+        let saved = self.store.load(&run).map_err(|error| told(&error))?;
+        let protocol = self.programme.built.protocol.as_ref();
+        let mut state = protocol.start().map_err(|error| told(&error))?;
+        let (mut curve, mut answers) = (Vec::new(), vec![0; self.manifest.sites.len()]);
+        for fold in history.folds.iter().filter(|fold| fold.number < saved.header.folds) {
+            let folded = match &fold.of {
+                Folded::Each(tries) => {
+                    let answer = |(site, at): &(usize, federation::message::Try)| {
+                        let kept = history.accepted.iter().find(|one| (one.site, one.update.at) == (*site, *at));
+                        kept.map(|one| (*site, one.update.answer.clone()))
+                            .ok_or("an answer that was folded is not kept")
+                    };
+                    Answers::Each(tries.iter().map(answer).collect::<Result<_, _>>()?)
+                }
+                Folded::Sum { total, from } => Answers::Sum { total: total.clone(), from: from.clone() },
+            };
+            match &folded {
+                Answers::Each(each) => each.iter().for_each(|(site, _)| count(&mut answers, *site)),
+                Answers::Sum { from, .. } => from.iter().for_each(|site| count(&mut answers, *site)),
+            }
+            state = protocol.fold(&state, &folded).map_err(|error| told(&error))?.state;
+            self.extend(&mut curve, fold.round + 1, &state, &answers);
+        }
+        match state == saved.state {
+            true => Ok((saved.header.folds, curve)),
+            false => Err("the state that is kept is not what the kept answers make of it".into()),
+        }
+    }
+
+    /// One point a round: the last fold of a round counts.
+    fn extend(&self, curve: &mut Vec<CurvePoint>, round: u64, state: &[u8], answers: &[u64]) {
+        let Some((means, deviations)) = self.posterior(state) else { return };
+        curve.retain(|point| point.round < round);
+        let change = curve.last().map_or(0.0, |last| distance(&last.coefficients, &means));
+        let mean_deviation = deviations.iter().sum::<f64>() / deviations.len().max(1) as f64;
+        let epsilon = answers.iter().enumerate().map(|(site, &count)| self.epsilon(site, count)).collect();
+        curve.push(CurvePoint { round, change, mean_deviation, coefficients: means, epsilon });
+    }
+
+    fn posterior(&self, state: &[u8]) -> Option<(Vec<f64>, Vec<f64>)> {
+        let eta = self.programme.built.protocol.posterior(state).ok()?;
+        let q = self.programme.built.problem.family.gaussian(&eta)?;
+        Some((q.mean().to_vec(), q.deviations()))
+    }
+
+    fn epsilon(&self, site: usize, answers: u64) -> f64 {
+        self.spent.after(&self.programme.built, site, answers).unwrap_or(f64::INFINITY)
+    }
+
+    /// Takes note of a round that was made.
+    pub(crate) fn look(&self) {
+        let glance = self.hall.glance();
+        let answers: Vec<u64> = glance.header.seats.iter().map(|seat| seat.answers).collect();
+        let mut curve = std::mem::take(&mut self.seen().curve);
+        if glance.header.folds > 0 && curve.last().is_none_or(|last| last.round < glance.header.round) {
+            self.extend(&mut curve, glance.header.round, &glance.state, &answers);
+        }
+        self.seen().curve = curve;
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn id(&self) -> String {
+        hexadecimal(&self.manifest.run())
+    }
+
+    fn site(&self, at: usize, glance: &Glance, ends: &[(String, Option<u64>, bool)]) -> Option<SiteView> {
+        let (member, seat) = (self.manifest.sites.get(at)?, glance.header.seats.get(at)?);
+        let (granted, delta) = match self.programme.built.grants.get(at)? {
+            Grant::Limited { epsilon, delta, .. } => (epsilon.get(), delta.get()),
+            Grant::Unlimited => (f64::INFINITY, 1.0),
+        };
+        let party = ends.iter().find(|(name, ..)| name == member.name.as_str());
+        let revoked = party.is_some_and(|(_, _, revoked)| *revoked);
+        Some(SiteView {
+            name: member.name.to_string(),
+            standing: match seat.standing {
+                _ if revoked => Standing::Revoked,
+                SeatStanding::Able => Standing::Able,
+                SeatStanding::Spent => Standing::Spent,
+                SeatStanding::Withdrawn => Standing::Withdrawn,
+                SeatStanding::Frozen => Standing::Frozen,
+            },
+            signed: seat.signature.is_some(),
+            epsilon_spent: self.epsilon(at, seat.answers),
+            epsilon_granted: granted,
+            delta,
+            answers: seat.answers,
+            staleness: seat.asked.map_or(0, |asked| glance.header.folds.saturating_sub(asked.folds)),
+            asked: seat.asked.map(|asked| asked.at),
+            last_heard: heard(glance, Member::Site(at)),
+            ledger: seat.seen.map(|seen| LedgerHead {
+                sequence: seen.sequence,
+                digest: hexadecimal(&seen.digest).chars().take(12).collect(),
+            }),
+            certificate_ends: party.and_then(|(_, ends, _)| *ends),
+        })
+    }
+
+    fn phase(&self, header: &Header) -> RunPhase {
+        match header.phase {
+            Phase::Signing => RunPhase::Signing,
+            Phase::Running => RunPhase::Running,
+            Phase::Finished(how) => RunPhase::Finished(outcome(how).to_owned()),
+        }
+    }
+
+    fn view(&self) -> RunView {
+        let glance = self.hall.glance();
+        let parties = self.store.parties().unwrap_or_default();
+        let ends: Vec<(String, Option<u64>, bool)> =
+            parties.iter().map(|row| (row.name.to_string(), Some(row.expires), row.revoked.is_some())).collect();
+        let sites = (0..self.manifest.sites.len()).filter_map(|at| self.site(at, &glance, &ends)).collect();
+        let nodes = (0..).zip(&self.manifest.nodes).map(|(number, node)| NodeView {
+            name: node.name.to_string(),
+            signed: glance.header.nodes.get(number as usize).is_some_and(Option::is_some),
+            last_heard: heard(&glance, Member::Node(number)),
+        });
+        let (means, deviations) = self.posterior(&glance.state).unwrap_or_default();
+        let named = self.names.iter().zip(means.iter().zip(&deviations));
+        let (curve, checks) = (self.seen().curve.clone(), self.seen().checks.clone());
+        let method = &self.programme.method;
+        RunView {
+            id: self.id(),
+            name: self.name.clone(),
+            method: self.manifest.method.clone(),
+            model: self.model.clone(),
+            promise: method.promise.as_ref().map_or_else(String::new, words::promise),
+            schedule: words::schedule(method.schedule).to_owned(),
+            summing: match self.programme.built.summing {
+                Summing::Secure { nodes, .. } => format!("secure sum over {nodes} nodes"),
+                Summing::Nobody | Summing::Curator => "each site noises its own answer".to_owned(),
+            },
+            phase: self.phase(&glance.header),
+            round: glance.header.round,
+            rounds: self.manifest.pace.rounds,
+            folds: glance.header.folds,
+            quorum: self.manifest.pace.quorum,
+            started: self.started,
+            taken: clock::seconds(),
+            sites,
+            nodes: nodes.collect(),
+            curve,
+            inputs: self.names.clone(),
+            posterior: named
+                .map(|(name, (&mean, &deviation))| Coefficient { name: name.clone(), mean, deviation })
+                .collect(),
+            checks,
+        }
+    }
+}
+
+fn count(answers: &mut [u64], site: usize) {
+    if let Some(count) = answers.get_mut(site) {
+        *count += 1;
+    }
+}
+
+fn heard(glance: &Glance, member: Member) -> Option<u64> {
+    glance.heard.get(&member).map(|at| at.elapsed().as_secs())
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+}
+
+impl Source for Watch {
+    fn runs(&self) -> Vec<RunSummary> {
+        let header = self.hall.glance().header;
+        vec![RunSummary {
+            id: self.id(),
+            name: self.name.clone(),
+            method: self.manifest.method.clone(),
+            phase: self.phase(&header),
+            round: header.round,
+            rounds: self.manifest.pace.rounds,
+            sites: self.manifest.sites.len(),
+            started: self.started,
+        }]
+    }
+
+    fn run(&self, id: &str) -> Option<RunView> {
+        (id == self.id()).then(|| self.view())
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.hall.changes()
+    }
+
+    fn posterior_json(&self, id: &str) -> Option<String> {
+        let view = self.run(id)?;
+        let coefficients: Vec<_> = view
+            .posterior
+            .iter()
+            .map(|one| json!({ "name": one.name, "mean": one.mean, "deviation": one.deviation }))
+            .collect();
+        Some(
+            json!({ "run": view.id, "round": view.round, "promise": view.promise, "posterior": coefficients })
+                .to_string(),
+        )
+    }
+
+    fn manifest_json(&self, id: &str) -> Option<String> {
+        (id == self.id()).then(|| {
+            let m = &self.manifest;
+            let sites: Vec<_> = m
+                .sites
+                .iter()
+                .map(|site| json!({ "name": site.name.as_str(), "key": hexadecimal(&site.key.0), "rows": site.rows }))
+                .collect();
+            let nodes: Vec<_> = m
+                .nodes
+                .iter()
+                .map(|node| json!({ "name": node.name.as_str(), "key": hexadecimal(&node.key.0) }))
+                .collect();
+            let header = self.hall.glance().header;
+            let sign = |signature: &Option<federation::identity::Signature>| {
+                signature.as_ref().map(|signature| hexadecimal(signature.bytes()))
+            };
+            json!({
+                "run": self.id(), "digest": hexadecimal(&m.digest()), "method": m.method, "study": m.study,
+                "schema": m.schema, "sites": sites, "nodes": nodes, "server": hexadecimal(&m.server.0),
+                "rounds": m.pace.rounds, "quorum": m.pace.quorum, "deadline": m.pace.deadline,
+                "signatures": {
+                    "sites": header.seats.iter().map(|seat| sign(&seat.signature)).collect::<Vec<_>>(),
+                    "nodes": header.nodes.iter().map(sign).collect::<Vec<_>>(),
+                    "server": hexadecimal(header.server.bytes()),
+                },
+            })
+            .to_string()
+        })
+    }
+
+    fn healthy(&self) -> bool {
+        self.store.version(&self.manifest.run()).is_ok()
+    }
+}
