@@ -81,13 +81,13 @@ impl Reception {
     }
 
     /// All parties, as they were known a moment ago.
+    fn remembered(&self) -> Option<Arc<Vec<PartyRow>>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.as_ref().filter(|(at, _)| at.elapsed() < FRESH).map(|(_, rows)| rows.clone())
+    }
+
+    /// All parties, as they are known now.
     async fn parties(&self) -> Result<Arc<Vec<PartyRow>>, Refused> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((at, rows)) = known
-            && at.elapsed() < FRESH
-        {
-            return Ok(rows);
-        }
         let store = self.store.clone();
         let rows = tokio::task::spawn_blocking(move || store.parties()).await.map_err(|_| Refused::Unavailable)?;
         let rows = Arc::new(rows.map_err(|_| Refused::Unavailable)?);
@@ -97,8 +97,11 @@ impl Reception {
 
     async fn admit(&self, certificate: &PeerCertificate) -> Result<Peer, Refused> {
         let peer = Peer::of_der(&certificate.0).map_err(|_| Refused::NotPermitted)?;
-        let rows = self.parties().await?;
-        match standing(&rows, &peer, (self.clock)()) {
+        let now = (self.clock)();
+        if self.remembered().is_some_and(|rows| standing(&rows, &peer, now) == PartyStanding::Good) {
+            return Ok(peer);
+        }
+        match standing(&*self.parties().await?, &peer, now) {
             PartyStanding::Good => Ok(peer),
             PartyStanding::Revoked | PartyStanding::Unknown | PartyStanding::OtherKey | PartyStanding::Expired => {
                 self.told.turned_away();
@@ -154,7 +157,6 @@ impl Reception {
             join(store.as_ref(), authority.as_ref(), secret, request, sealing, now)
         });
         let joined = joined.await.map_err(|_| Refused::Unavailable)?.map_err(refused)?;
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
         tracing::info!(role = %joined.party.role, name = %joined.party.name, "a party has joined");
         Ok(proto::JoinReply { chain: joined.chain, authority: joined.root, server: self.address.clone() })
     }

@@ -45,7 +45,7 @@ pub(crate) struct Watch {
 }
 
 /// What was gathered on the way.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Seen {
     curve: Vec<CurvePoint>,
     checks: Checks,
@@ -223,7 +223,7 @@ impl Watch {
         });
         let (means, deviations) = self.posterior(&glance.state).unwrap_or_default();
         let named = self.names.iter().zip(means.iter().zip(&deviations));
-        let (curve, checks) = (self.seen().curve.clone(), self.seen().checks.clone());
+        let Seen { curve, checks } = self.seen().clone();
         let method = &self.programme.method;
         RunView {
             id: self.id(),
