@@ -91,6 +91,7 @@ impl Server {
 
     async fn run(&self) -> Result<String, Failure> {
         let stop = stopped();
+        let (close, closing) = watch::channel(false);
         let (parties, enrolment, page) =
             (bind(&self.asked.listen).await?, bind(&self.asked.enrol).await?, bind(&self.asked.dashboard).await?);
         let address = match &self.asked.address {
@@ -119,46 +120,40 @@ impl Server {
             TlsSource::new(tls.parties.subscribe()),
             reception.clone(),
             limits,
-            told(stop.clone()),
+            either(stop.clone(), closing.clone()),
         );
         let join = transport::serve_enrolment(
             enrolment,
             TlsSource::new(tls.enrolment.subscribe()),
             reception,
             Limits::enrolment(),
-            told(stop.clone()),
+            either(stop.clone(), closing.clone()),
         );
         let (line, join) = (tokio::spawn(line), tokio::spawn(join));
         let served = self.served(stop.clone(), &metrics).await?;
-        let Some(served) = served else { return self.left(&[line, join]).await };
+        let Some(served) = served else {
+            close.send_replace(true);
+            return left(&[line, join]).await;
+        };
         hall_sender.send_replace(Some(served.hall.clone()));
         let tls_page = (!is_loopback(&page)).then(|| tls.dashboard.clone());
         let source: Arc<dyn Source> = served.watch.clone();
-        let shown = tokio::spawn(dashboard::serve(page, tls_page, source, metrics, token, told(stop.clone())));
+        let shown = tokio::spawn(dashboard::serve(
+            page,
+            tls_page,
+            source,
+            metrics,
+            token,
+            either(stop.clone(), closing.clone()),
+        ));
         let text = self.follow(&served, stop, &tls).await;
         let hall = served.hall.clone();
         let closed = tokio::task::spawn_blocking(move || hall.close()).await;
         let _ = (closed, hall_sender.send_replace(None));
+        close.send_replace(true);
+        left(&[line, join]).await?;
         shown.abort();
-        self.left(&[line, join]).await?;
         text
-    }
-
-    /// Waits for the ports to be closed, some seconds.
-    async fn left(
-        &self,
-        tasks: &[tokio::task::JoinHandle<Result<(), transport::ServeError>>],
-    ) -> Result<String, Failure> {
-        for task in tasks {
-            for _ in 0..50 {
-                if task.is_finished() {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-            task.abort();
-        }
-        Ok(String::new())
     }
 
     fn tls(&self) -> Result<Tls, Failure> {
@@ -415,6 +410,26 @@ fn local(listener: &TcpListener) -> Result<String, Failure> {
 
 fn is_loopback(listener: &TcpListener) -> bool {
     listener.local_addr().is_ok_and(|address| address.ip().is_loopback())
+}
+
+/// Waits for the ports to be closed: calls that are under way may come to their end, some seconds.
+async fn left(tasks: &[tokio::task::JoinHandle<Result<(), transport::ServeError>>]) -> Result<String, Failure> {
+    for _ in 0..100 {
+        if tasks.iter().all(tokio::task::JoinHandle::is_finished) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    tasks.iter().for_each(tokio::task::JoinHandle::abort);
+    Ok(String::new())
+}
+
+/// Until one of the two says so.
+async fn either(stop: watch::Receiver<bool>, closing: watch::Receiver<bool>) {
+    tokio::select! {
+        () = told(stop) => {}
+        () = told(closing) => {}
+    }
 }
 
 async fn told(mut stop: watch::Receiver<bool>) {
