@@ -354,6 +354,11 @@ impl World {
         }
     }
 
+    /// A party's line is cut, or whole again.
+    pub(crate) fn cut(&mut self, party: usize, cut: bool) {
+        self.actors[party].cut = cut;
+    }
+
     fn opened(&self) -> Option<Engine> {
         let store: Arc<dyn Store> = Arc::new(self.store.clone());
         let name = PartyName::new("server").unwrap();

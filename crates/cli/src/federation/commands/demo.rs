@@ -81,6 +81,8 @@ pub(crate) fn federation(asked: &DemoArguments, json: bool) -> Result<String, Fa
         crew.wait_for_all()?;
     }
     drop(crew);
+    #[cfg(feature = "rehearsal")]
+    say(&super::rehearsal::compare(&database, &dealt)?);
     let results = folder.join("results").join("results.json");
     Ok(match json {
         true => format!("{}\n", serde_json::json!({ "report": report, "results": results, "folder": folder })),

@@ -2,11 +2,64 @@
 
 use privacy::noise::OsKeyed;
 
+#[cfg(feature = "rehearsal")]
+pub(super) use compared::compare;
+
 /// The source of the noise of a party with this secret.
 pub(super) fn noise(secret: &[u8; 32]) -> OsKeyed {
     #[cfg(feature = "rehearsal")]
-    if let Some(seed) = std::env::var("POSTERITY_REHEARSAL").ok().and_then(|seed| seed.parse().ok()) {
+    if let Some(seed) = compared::seed() {
         return OsKeyed::rehearsing(seed);
     }
     OsKeyed::new(*secret)
+}
+
+#[cfg(feature = "rehearsal")]
+mod compared {
+    //! A federation of separate processes, held against the simulation of the same rows with the same seed in this one.
+
+    use crate::failure::Failure;
+    use crate::federation::deal::Dealt;
+    use crate::federation::library::Studies;
+    use crate::federation::net::failure;
+    use crate::federation::rows;
+    use federation::manifest::{Library, Manifest};
+    use federation::store::{self, StoreError};
+    use inference::message::Direct;
+    use inference::{Client, Drive, Workshop};
+    use std::path::Path;
+
+    pub(super) fn seed() -> Option<u64> {
+        std::env::var("POSTERITY_REHEARSAL").ok().and_then(|seed| seed.parse().ok())
+    }
+
+    /// Says whether the state of the run in this store is that of the simulation, bit for bit.
+    pub(crate) fn compare(database: &Path, dealt: &Dealt) -> Result<String, Failure> {
+        let Some(seed) = seed() else { return Ok("no rehearsal: POSTERITY_REHEARSAL is not set".into()) };
+        let store = store::open(&database.display().to_string())?;
+        let row = store.runs()?.into_iter().next().ok_or(StoreError::NoRun)?;
+        let different = |why: String| failure("F207", why, "the federation and its simulation have come apart");
+        let manifest = Manifest::read(&row.manifest).map_err(|error| different(error.to_string()))?;
+        let programme = Studies.open(&manifest).map_err(different)?;
+        let built = &programme.built;
+        let mut shards = Vec::new();
+        for (site, file) in dealt.sites.iter().enumerate() {
+            shards.push(rows::open(&file.path, &manifest, &programme, site)?.shard);
+        }
+        let mut clients = Vec::new();
+        for (m, shard) in shards.iter().enumerate() {
+            let client = Client::new(m, shard, built.terms[m].clone(), built.grants[m].clone())?;
+            clients.push(client.with_opening(built.openings[m].clone()));
+        }
+        let workshop = Workshop { seed, run: manifest.run(), summing: built.summing, tape: None };
+        let (protocol, schedule) = (built.protocol.as_ref(), programme.method.schedule);
+        let mut drive = Drive::new(protocol, schedule, &Direct, workshop, clients, &built.rates)?;
+        for _ in 0..manifest.pace.rounds {
+            drive.round()?;
+        }
+        match drive.state() == store.load(&row.run)?.state {
+            true => Ok("the posterior is that of the simulation, bit for bit".into()),
+            false => Err(different("the posterior is not that of the simulation".into())),
+        }
+    }
 }
