@@ -8,7 +8,7 @@ use inference::settings::{
     SecureNoise, SecureSum, Solver,
 };
 use inference::{Keys, Logistic, Row, Rows, Shard, build};
-use privacy::{Adjacency, Delta, Epsilon, Filter, Grant, NormBound, Unit};
+use privacy::{Adjacency, Delta, Epsilon, Filter, Grant, NormBound, Order, Unit};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 pub(crate) const SEED: u64 = 7;
 
 /// ε that is granted: the planned answers and about as many that a crash burns.
-pub(crate) const GRANTED: f64 = 3.5;
+pub(crate) const GRANTED: f64 = 5.0;
 
 /// Rows of every site.
 pub(crate) const ROWS: usize = 6;
@@ -96,7 +96,7 @@ impl Library for Shelf {
         let mut built = built.map_err(|error| error.to_string())?;
         // A grant that is quick to cost: worlds open and replay hundreds of thousands of ledgers.
         let (epsilon, delta) = (Epsilon::new(GRANTED).unwrap(), Delta::new(1e-5).unwrap());
-        built.grants.iter_mut().for_each(|grant| *grant = Grant::Limited { epsilon, delta, filter: Filter::Zcdp });
+        built.grants.iter_mut().for_each(|grant| *grant = Grant::Limited { epsilon, delta, filter: Filter::Renyi { order: Order::new(6.0).unwrap() } });
         let programme = Arc::new(Programme { method, built });
         known.insert(entry, programme.clone());
         Ok(programme)
