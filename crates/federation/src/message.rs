@@ -116,10 +116,12 @@ pub enum Request {
         wait: u32,
         /// The sender has seen the signatures of all.
         begun: bool,
-        /// Its answer that has no receipt yet.
+        /// What it is at: an answer that has no receipt yet, or a sum. It is not told of that again.
         unsettled: Option<Try>,
         /// The number of the last letter that it has read.
         mail: u64,
+        /// A node has been told that no more contributions are awaited.
+        closed: bool,
     },
     /// The manifest is signed.
     Agree {

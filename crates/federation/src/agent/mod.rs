@@ -91,8 +91,15 @@ impl Stop {
 impl<D: Disk> Agent<D> {
     /// What a poll says of this agent.
     pub fn attend(&self, wait: u32) -> Request {
-        let unsettled = self.outbox.as_ref().map(|(at, _)| *at);
-        Request::Attend { position: Some(self.log.head()), wait, begun: true, unsettled, mail: self.mail }
+        let unsettled = self.outbox.as_ref().map(|(at, _)| *at).or(self.giving.as_ref().map(Giving::at));
+        Request::Attend {
+            position: Some(self.log.head()),
+            wait,
+            begun: true,
+            unsettled,
+            mail: self.mail,
+            closed: false,
+        }
     }
 
     /// What is to be sent again after a silence or a new connection: an answer that has no receipt, or shares that are not

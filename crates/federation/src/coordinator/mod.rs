@@ -66,6 +66,25 @@ pub struct Coordinator {
 /// Round, attempt and turn, and when this process first saw them, in milliseconds of its own clock.
 pub type Since = ([u64; 3], u64);
 
+/// What a member knows already, by its own word: it is not told again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// It has seen the signatures of all.
+    pub begun: bool,
+    /// What it is at.
+    pub unsettled: Option<Try>,
+    /// The number of the last letter that it has read.
+    pub mail: u64,
+    /// A node has been told that no more contributions are awaited.
+    pub closed: bool,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self { begun: false, unsettled: None, mail: u64::MAX, closed: false }
+    }
+}
+
 /// What a step gives.
 #[derive(Debug, Default)]
 pub struct Step {
@@ -152,7 +171,8 @@ impl Coordinator {
             Request::Attend { begun, unsettled, mail, .. } => {
                 let mut change = self.renew_question(site);
                 change.merge(self.delivered(Member::Site(site), *mail));
-                Step { change, reply: self.instruct(Member::Site(site), *begun, *unsettled, *mail) }
+                let known = Known { begun: *begun, unsettled: *unsettled, mail: *mail, closed: false };
+                Step { change, reply: self.instruct(Member::Site(site), known) }
             }
             Request::Agree { signature } => self.sign(Member::Site(site), signature),
             Request::Decline { at, reason } => self.decline(site, *at, *reason),
@@ -170,9 +190,10 @@ impl Coordinator {
             return Step::refusing(Refusal::NotAMember);
         }
         match request {
-            Request::Attend { begun, mail, .. } => {
+            Request::Attend { begun, unsettled, mail, closed, .. } => {
                 let change = self.delivered(Member::Node(node), *mail);
-                Step { change, reply: self.instruct(Member::Node(node), *begun, None, *mail) }
+                let known = Known { begun: *begun, unsettled: *unsettled, mail: *mail, closed: *closed };
+                Step { change, reply: self.instruct(Member::Node(node), known) }
             }
             Request::Agree { signature } => self.sign(Member::Node(node), signature),
             Request::Letters(letters) => self.post(Member::Node(node), letters),
@@ -182,7 +203,7 @@ impl Coordinator {
     }
 
     /// What a member is to do, as far as what is kept says.
-    pub fn instruct(&self, member: Member, begun: bool, unsettled: Option<Try>, mail: u64) -> Vec<Instruction> {
+    pub fn instruct(&self, member: Member, known: Known) -> Vec<Instruction> {
         let signed = match member {
             Member::Site(site) => self.header.seats.get(site).map(|seat| seat.signature.is_some()),
             Member::Node(node) => self.header.nodes.get(node as usize).map(Option::is_some),
@@ -197,16 +218,16 @@ impl Coordinator {
             }];
         }
         let mut all = Vec::new();
-        if !begun {
+        if !known.begun {
             all.push(Instruction::Propose { manifest: self.manifest.bytes() });
             all.push(Instruction::Begin { signatures: self.signatures() });
         }
-        if let (Member::Site(site), Some(at)) = (member, unsettled) {
+        if let (Member::Site(site), Some(at)) = (member, known.unsettled) {
             all.extend(self.settlement(site, at));
         }
         match self.header.phase {
             Phase::Finished(outcome) => all.push(Instruction::Finished(outcome)),
-            Phase::Signing | Phase::Running => all.extend(self.task(member, mail)),
+            Phase::Signing | Phase::Running => all.extend(self.task(member, known)),
         }
         if all.is_empty() {
             all.push(Instruction::Rest);
@@ -215,19 +236,21 @@ impl Coordinator {
     }
 
     /// What a member of a run that is under way is to do.
-    fn task(&self, member: Member, mail: u64) -> Vec<Instruction> {
+    fn task(&self, member: Member, known: Known) -> Vec<Instruction> {
         let first = match member {
             Member::Site(site) => {
                 let asked = self.header.seats.get(site).and_then(|seat| seat.asked.as_ref());
-                asked.map(|asked| Instruction::Ask { at: asked.at, query: self.query.clone() })
+                let fresh = asked.filter(|asked| known.unsettled != Some(asked.at));
+                fresh.map(|asked| Instruction::Ask { at: asked.at, query: self.query.clone() })
             }
             Member::Node(_) => {
-                let (at, query, close) = (self.present(), self.query.clone(), self.header.closing);
-                Some(Instruction::Session { at, query, close })
+                let (at, close) = (self.present(), self.header.closing);
+                let fresh = known.unsettled != Some(at) || known.closed != close;
+                fresh.then(|| Instruction::Session { at, query: self.query.clone(), close })
             }
             Member::Server => None,
         };
-        first.into_iter().chain(self.mail_for(member, mail)).collect()
+        first.into_iter().chain(self.mail_for(member, known.mail)).collect()
     }
 
     /// What became of an answer, if that is known.
@@ -267,7 +290,7 @@ impl Coordinator {
             change.merge(Change::waking());
             change.merge(self.begin_round());
         }
-        Step { change, reply: self.instruct(member, false, None, u64::MAX) }
+        Step { change, reply: self.instruct(member, Known::default()) }
     }
 
     /// A site will not answer.
@@ -291,7 +314,7 @@ impl Coordinator {
         }
         let mut change = Change::header();
         change.merge(self.advance());
-        Step { change, reply: self.instruct(Member::Site(site), true, None, u64::MAX) }
+        Step { change, reply: self.instruct(Member::Site(site), Known { begun: true, ..Known::default() }) }
     }
 
     /// Takes an answer: checked first, then accepted, then folded when its schedule says so.

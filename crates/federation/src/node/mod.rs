@@ -56,6 +56,8 @@ struct Sitting {
     question: Digest,
     assembly: Assembly,
     machine: Node,
+    /// It was told that no more contributions are awaited.
+    closed: bool,
 }
 
 /// Why a node cannot go on.
@@ -98,7 +100,12 @@ impl<D: Disk> ComputeNode<D> {
 
     /// What a poll says of this node.
     pub fn attend(&self, wait: u32) -> Request {
-        Request::Attend { position: None, wait, begun: true, unsettled: None, mail: self.mail }
+        let sitting = self.sitting.as_ref();
+        let (unsettled, closed) = match (sitting, self.failed) {
+            (Some(sitting), _) => (Some(sitting.at), sitting.closed),
+            (None, failed) => (failed, false),
+        };
+        Request::Attend { position: None, wait, begun: true, unsettled, mail: self.mail, closed }
     }
 
     /// Signed bytes of a request of this node.
@@ -130,7 +137,10 @@ impl<D: Disk> ComputeNode<D> {
     /// What the others may not have got yet, after a silence or a new connection.
     pub fn again(&mut self) -> Result<Vec<Vec<u8>>, NodeError> {
         let effects = self.sitting.as_ref().map_or_else(Vec::new, |sitting| sitting.machine.unconfirmed());
-        let requests = self.carry_out(effects)?;
+        let mut requests = self.carry_out(effects)?;
+        if let (None, Some(at)) = (&self.sitting, self.failed) {
+            requests.push(Request::Standing { at, state: NodeState::Failed });
+        }
         Ok(requests.iter().map(|request| self.sign(request)).collect())
     }
 
@@ -148,6 +158,7 @@ impl<D: Disk> ComputeNode<D> {
         }
         let Some(sitting) = self.sitting.as_mut().filter(|sitting| sitting.at == at) else { return Ok(requests) };
         if close {
+            sitting.closed = true;
             let session = sitting.assembly.session(self.run, at.round, at.attempt);
             let told = sitting.machine.handle(Party::Coordinator, Message { session, body: Body::Close });
             match told {
@@ -178,7 +189,7 @@ impl<D: Disk> ComputeNode<D> {
         let last = self.record.as_ref();
         let started = Node::start(&assembly, &session, self.number, last, &mut self.source, &context);
         let Ok((machine, effects)) = started else { return Ok(None) };
-        self.sitting = Some(Sitting { at, question, assembly, machine });
+        self.sitting = Some(Sitting { at, question, assembly, machine, closed: false });
         self.carry_out(effects).map(Some)
     }
 

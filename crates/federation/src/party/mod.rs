@@ -107,7 +107,7 @@ impl Lobby {
     }
 
     pub(super) fn attend(&self, wait: u32, position: Option<crate::log::Position>) -> Vec<u8> {
-        self.sign(&Request::Attend { position, wait, begun: false, unsettled: None, mail: 0 })
+        self.sign(&Request::Attend { position, wait, begun: false, unsettled: None, mail: 0, closed: false })
     }
 
     /// Reads a manifest and holds it against what this party finds for itself.

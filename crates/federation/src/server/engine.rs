@@ -3,12 +3,12 @@
 //! Requests that come together are kept together, in one transaction. Any number of servers may do this on one store: a
 //! commit that another has overtaken changes nothing, and its requests are taken again from what is kept now.
 
-use crate::coordinator::{Change, Coordinator, Phase, Step};
+use crate::coordinator::{Change, Coordinator, Known, Phase, Step};
 use crate::failpoint;
 use crate::identity::{IdentityKey, PartyName, PublicKey, Role};
 use crate::log::RunId;
 use crate::manifest::{Manifest, Programme};
-use crate::message::{Instruction, Member, Refusal, Request, Try};
+use crate::message::{Instruction, Member, Refusal, Request};
 use crate::store::{RunRow, Store, StoreError};
 use crate::wire::{self, Reply, Sender, Unverified};
 use privacy::noise::Digest;
@@ -50,9 +50,7 @@ pub enum Answer {
 #[derive(Debug, Clone)]
 pub struct Ticket {
     member: Member,
-    begun: bool,
-    unsettled: Option<Try>,
-    mail: u64,
+    known: Known,
     to: Digest,
     /// Milliseconds for which it may wait.
     pub wait: u32,
@@ -175,7 +173,7 @@ impl Engine {
 
     /// The reply to a poll that waited, if there is something to say by now.
     pub fn look(&self, ticket: &Ticket) -> Option<Vec<u8>> {
-        let said = self.coordinator.instruct(ticket.member, ticket.begun, ticket.unsettled, ticket.mail);
+        let said = self.coordinator.instruct(ticket.member, ticket.known);
         (!self.lost && said != [Instruction::Rest]).then(|| self.reply(ticket.member, ticket.to, said))
     }
 
@@ -207,11 +205,11 @@ impl Engine {
     fn answer(&self, call: &Call, one: &Identified, said: Vec<Instruction>) -> Answer {
         match one {
             Err(_) => Answer::Reply(self.sign(None, call.said.digest(), said)),
-            Ok((member, Request::Attend { wait, begun, unsettled, mail, .. }, to))
+            Ok((member, Request::Attend { wait, begun, unsettled, mail, closed, .. }, to))
                 if *wait > 0 && said == [Instruction::Rest] =>
             {
-                let (member, begun, unsettled) = (*member, *begun, *unsettled);
-                Answer::Wait(Ticket { member, begun, unsettled, mail: *mail, to: *to, wait: *wait })
+                let known = Known { begun: *begun, unsettled: *unsettled, mail: *mail, closed: *closed };
+                Answer::Wait(Ticket { member: *member, known, to: *to, wait: *wait })
             }
             Ok((member, _, to)) => Answer::Reply(self.reply(*member, *to, said)),
         }

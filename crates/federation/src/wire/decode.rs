@@ -17,6 +17,7 @@ pub(super) fn request(body: Option<&Body>) -> Result<Request, WireError> {
             begun: attend.begun,
             unsettled: attend.unsettled.as_ref().map(of_try),
             mail: attend.mail,
+            closed: attend.closed,
         },
         Body::Agreement(agreement) => Request::Agree { signature: Signature::from_bytes(&agreement.signature) },
         Body::Decline(decline) => {

@@ -9,12 +9,13 @@ use proto::instruction::What;
 
 pub(super) fn request(request: &Request) -> Body {
     match request {
-        Request::Attend { position, wait, begun, unsettled, mail } => Body::Attend(proto::Attend {
+        Request::Attend { position, wait, begun, unsettled, mail, closed } => Body::Attend(proto::Attend {
             position: position.as_ref().map(place),
             wait: *wait,
             begun: *begun,
             unsettled: unsettled.map(attempt),
             mail: *mail,
+            closed: *closed,
         }),
         Request::Agree { signature } => Body::Agreement(proto::Agreement { signature: signature.bytes().to_vec() }),
         Request::Decline { at, reason } => {

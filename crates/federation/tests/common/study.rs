@@ -96,7 +96,9 @@ impl Library for Shelf {
         let mut built = built.map_err(|error| error.to_string())?;
         // A grant that is quick to cost: worlds open and replay hundreds of thousands of ledgers.
         let (epsilon, delta) = (Epsilon::new(GRANTED).unwrap(), Delta::new(1e-5).unwrap());
-        built.grants.iter_mut().for_each(|grant| *grant = Grant::Limited { epsilon, delta, filter: Filter::Renyi { order: Order::new(6.0).unwrap() } });
+        built.grants.iter_mut().for_each(|grant| {
+            *grant = Grant::Limited { epsilon, delta, filter: Filter::Renyi { order: Order::new(6.0).unwrap() } }
+        });
         let programme = Arc::new(Programme { method, built });
         known.insert(entry, programme.clone());
         Ok(programme)
