@@ -4,7 +4,7 @@ use crate::arguments::DemoArguments;
 use crate::clock;
 use crate::failure::Failure;
 use crate::federation::deal::deal;
-use crate::federation::net::failure;
+use crate::federation::net::{failure, runtime, stopped};
 use crate::study::meant::Study;
 use federation::identity::{Address, Authority, Invite, InviteSecret, PartyName, Role, fingerprint};
 use federation::store::{self, InviteRow, Store};
@@ -76,7 +76,10 @@ pub(crate) fn federation(asked: &DemoArguments, json: bool) -> Result<String, Fa
     crew.wait_for(&report)?;
     if asked.stay {
         say("the run is over; the server stays until you press Ctrl-C");
-        crew.wait("server")?;
+        runtime()?.block_on(async {
+            let mut stop = stopped();
+            let _ = stop.changed().await;
+        });
     } else {
         crew.wait_for_all()?;
     }
@@ -186,15 +189,6 @@ impl Crew {
                 return Err(failure("F207", message, "look at the logs in the demonstration's folder"));
             }
             std::thread::sleep(Duration::from_millis(50));
-        }
-        Ok(())
-    }
-
-    fn wait(&mut self, name: &str) -> Result<(), Failure> {
-        for (who, child) in &mut self.0 {
-            if who == name {
-                child.wait().map_err(|error| failure("F205", error.to_string(), "try again"))?;
-            }
         }
         Ok(())
     }
