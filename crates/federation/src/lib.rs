@@ -1,4 +1,5 @@
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 //! How it travels: wire messages, coordinator, agent and compute node as state machines, stores, server, identity, dashboard.
 
 pub mod agent;

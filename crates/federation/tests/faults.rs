@@ -5,8 +5,9 @@
 
 mod common;
 
+use common::dice::Dice;
 use common::study::{Cast, Shelf};
-use common::world::{Dice, Mutant, Trouble, World};
+use common::world::{Mutant, Trouble, World};
 use federation::manifest::{Library, Manifest, Pace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use ::postgres::config::{Host, SslMode};
 use ::postgres::error::SqlState;
 use ::postgres::types::{ToSql, Type};
 use ::postgres::{Client, Config, Error, IsolationLevel, NoTls, Statement, Transaction};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -40,7 +40,7 @@ struct Pool {
 /// A connection, with the statements that it knows.
 struct Link {
     client: Client,
-    statements: HashMap<&'static str, Statement>,
+    statements: BTreeMap<&'static str, Statement>,
     broken: bool,
 }
 
@@ -123,7 +123,7 @@ impl Link {
         if commits == "off" {
             client.batch_execute("SET synchronous_commit TO on").map_err(|error| failed(&error))?;
         }
-        Ok(Self { client, statements: HashMap::new(), broken: false })
+        Ok(Self { client, statements: BTreeMap::new(), broken: false })
     }
 }
 
@@ -231,7 +231,7 @@ impl Database for PostgresStore {
 
 struct Open<'a> {
     transaction: Transaction<'a>,
-    statements: &'a mut HashMap<&'static str, Statement>,
+    statements: &'a mut BTreeMap<&'static str, Statement>,
     broken: &'a mut bool,
 }
 

@@ -4,8 +4,13 @@
 //! with what was not durable lost or torn; disks are full; commits fail before or after they were kept. After every
 //! event the invariants of a federation are checked. When the trouble is over, the run must come to its end.
 
+mod checks;
+mod mutant;
+
+pub(crate) use mutant::Mutant;
+
+use super::dice::Dice;
 use super::study::{Cast, shard};
-use federation::agent::Agent;
 use federation::coordinator::{Change, Fold, Folded, Phase};
 use federation::identity::{PartyName, Role};
 use federation::log::{Effect, Entry, Log, SimulatedDisk};
@@ -21,33 +26,6 @@ use privacy::noise::{Digest, OsKeyed};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// A generator that one seed determines.
-#[derive(Clone)]
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03)
-    }
-
-    pub(crate) fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        (self.word() % n.max(1) as u64) as usize
-    }
-
-    /// True once in so many times; never for 0.
-    pub(crate) fn once_in(&mut self, n: u64) -> bool {
-        n > 0 && self.word().is_multiple_of(n)
-    }
-}
-
 /// How often what goes wrong, once in so many events; 0 is never.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Trouble {
@@ -60,25 +38,6 @@ pub(crate) struct Trouble {
     pub(crate) commit_fails: u64,
     pub(crate) cut: u64,
     pub(crate) stale_server: u64,
-}
-
-/// A wrong variant of the system, which the invariants must notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Mutant {
-    #[default]
-    None,
-    /// M23: the answer is sent, and only then is its charge kept.
-    ChargeAfterRelease,
-    /// M24: nothing is synchronised.
-    NoSync,
-    /// M25: what is sent again has fresh noise.
-    FreshNoiseOnResend,
-    /// M26: a charge without an answer is taken back at a restart.
-    RefundAtRestart,
-    /// M27: an answer that comes twice is applied twice.
-    AppliedTwice,
-    /// M28: the server replies before what it has accepted is durable.
-    EarlyReply,
 }
 
 /// A message on its way.
@@ -350,7 +309,7 @@ impl World {
             if let Ok(log) = Log::open(self.actors[party].disk.copy()) {
                 self.check_ledger(party, &log);
             }
-            refund(&self.actors[party].disk);
+            mutant::refund(&self.actors[party].disk);
         }
     }
 
@@ -426,29 +385,6 @@ impl World {
         self.send_next(party);
     }
 
-    /// M25: makes the answer again from what was there before it, and sends that.
-    fn answer_anew(&mut self, party: usize) {
-        let Some((disk, reply, to)) = self.actors[party].before.clone() else { return };
-        let Member::Site(site) = self.actors[party].member else { return };
-        let (name, key) = self.cast.sites[site].clone();
-        let Ok(log) = Log::open(disk.copy()) else { return };
-        let seat = Rows { shard: Arc::new(shard(site)), seed: 12 };
-        let mut other = SiteParty::new(name, key, self.library.clone(), Box::new(seat), log);
-        let Some(signatures) = self.server.as_ref().map(|engine| engine.coordinator().signatures()) else { return };
-        let instructions =
-            vec![Instruction::Propose { manifest: self.manifest.bytes() }, Instruction::Begin { signatures }];
-        let name = PartyName::new("server").unwrap();
-        let sender = Sender { role: Role::Server, name, manifest: Some(self.manifest.digest()) };
-        let begin = wire::sign_reply(&self.cast.server, &sender, &Reply { to: [0; 32], seen: None, instructions });
-        if other.hear(&begin, &[0; 32]).is_err() {
-            return;
-        }
-        if let Ok(next) = other.hear(&reply, &to) {
-            self.actors[party].queue.extend(next);
-            self.send_next(party);
-        }
-    }
-
     fn send_next(&mut self, party: usize) {
         let Some(bytes) = self.actors[party].queue.pop_front() else {
             self.actors[party].awaiting = None;
@@ -511,24 +447,6 @@ impl World {
         }
     }
 
-    /// M27: folds an answer that was folded before.
-    fn fold_again(&mut self, site: usize, update: &Update) {
-        let run = self.manifest.run();
-        let (history, saved) = (self.store.history(&run).unwrap(), self.store.load(&run).unwrap());
-        let of = Folded::Each(vec![(site, update.at)]);
-        if history.folds.iter().any(|fold| matches!(&fold.of, Folded::Each(each) if each.contains(&(site, update.at))))
-        {
-            let answers = Answers::Each(vec![(site, update.answer.clone())]);
-            let folded = self.programme.built.protocol.fold(&saved.state, &answers).unwrap();
-            let mut header = saved.header.clone();
-            let fold = Fold { number: header.folds, round: header.round, of };
-            header.folds += 1;
-            let change = Change { dirty: true, folds: vec![fold], state: Some(folded.state), ..Change::default() };
-            self.store.commit(&run, saved.version, &header, &change).unwrap();
-        }
-        self.server = None;
-    }
-
     fn arrive_at_party(&mut self, party: usize, bytes: &[u8], to: Digest) {
         self.note_acknowledged(party, bytes, &to);
         let actor = &mut self.actors[party];
@@ -559,151 +477,9 @@ impl World {
             Err(_) => self.kill(party),
         }
     }
-
-    /// INV5: what a site was told to be accepted.
-    fn note_acknowledged(&mut self, party: usize, bytes: &[u8], to: &Digest) {
-        let Member::Site(site) = self.actors[party].member else { return };
-        let Ok(reply) = Unverified::read(bytes).and_then(|reply| reply.claimed_reply(to)) else { return };
-        if self.told {
-            println!("{} site {site} hears {:?}", self.events, reply.instructions);
-        }
-        for instruction in &reply.instructions {
-            if let Instruction::Held { at } | Instruction::Receipt { at, applied: Some(_) } = instruction {
-                self.acknowledged.insert((site, *at));
-            }
-        }
-    }
-
-    /// INV1 to INV3: one try, one string of bytes; no two tries with the same answer.
-    fn check_sent(&mut self, party: usize, bytes: &[u8]) {
-        let Member::Site(site) = self.actors[party].member else { return };
-        let said = Unverified::read(bytes).unwrap();
-        let digest = said.digest();
-        match said.claimed_request().unwrap() {
-            Request::Update(update) => {
-                let first = *self.actors[party].released.entry(update.at).or_insert(digest);
-                assert_eq!(first, digest, "INV3: site {site} sends two different answers for {:?}", update.at);
-                let known = self.answers.entry(update.answer.units().to_vec()).or_insert((site, update.at));
-                assert_eq!(*known, (site, update.at), "INV2: noise is used twice");
-            }
-            Request::Letters(letters) => {
-                for letter in letters {
-                    self.actors[party].released.entry(letter.at).or_insert(digest);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// INV1, INV12: a ledger that was opened again has a charge for everything that was sent, and never less than before.
-    fn check_ledger(&mut self, party: usize, log: &Log<SimulatedDisk>) {
-        let run = self.manifest.run();
-        let mut charged = BTreeSet::new();
-        log.scan(&mut |_, entry| {
-            if let Entry::Charge { turn, record, .. } = entry
-                && turn.run == run
-                && record.sequence > 0
-            {
-                charged.insert(Try { round: turn.round, attempt: turn.attempt });
-            }
-        })
-        .unwrap();
-        let actor = &mut self.actors[party];
-        for at in actor.released.keys() {
-            assert!(charged.contains(at), "INV1: {:?} has sent an answer to {at:?} that is not charged", actor.member);
-        }
-        assert!(charged.len() >= actor.charges, "INV12: the ledger of {:?} has become shorter", actor.member);
-        actor.charges = charged.len();
-    }
-
-    fn check_rounds(&mut self) {
-        if let Some(engine) = self.server.as_ref().filter(|engine| engine.is_certain()) {
-            let header = engine.coordinator().header();
-            assert!(header.round >= self.rounds, "INV12: rounds go back");
-            self.rounds = header.round;
-        }
-    }
-
-    /// INV4 to INV6: accepted once, what was acknowledged is there, and the state is what the kept answers make of it.
-    pub(crate) fn check_history(&self) {
-        let run = self.manifest.run();
-        let (history, saved) = (self.store.history(&run).unwrap(), self.store.load(&run).unwrap());
-        let mut accepted = BTreeMap::new();
-        for one in &history.accepted {
-            let before = accepted.insert((one.site, one.update.at), one.update.answer.clone());
-            assert!(before.is_none(), "INV4: {:?} of site {} was accepted twice", one.update.at, one.site);
-        }
-        let summing = !self.manifest.nodes.is_empty();
-        for (site, at) in &self.acknowledged {
-            let kept = match summing {
-                true => saved.header.seats[*site].accepted.is_some_and(|(last, _)| last >= *at),
-                false => accepted.contains_key(&(*site, *at)),
-            };
-            assert!(kept, "INV5: what site {site} was told to be kept of {at:?} is lost");
-        }
-        let protocol = self.programme.built.protocol.as_ref();
-        let (mut state, mut folded) = (protocol.start().unwrap(), BTreeSet::new());
-        for fold in &history.folds {
-            let answers = match &fold.of {
-                Folded::Each(tries) => {
-                    tries.iter().for_each(|one| assert!(folded.insert(*one), "INV4: {one:?} is folded twice"));
-                    Answers::Each(tries.iter().map(|one| (one.0, accepted[one].clone())).collect())
-                }
-                Folded::Sum { total, from } => {
-                    assert!(from.len() as u64 >= self.manifest.pace.quorum, "INV8: too few in a sum");
-                    Answers::Sum { total: total.clone(), from: from.clone() }
-                }
-            };
-            state = protocol.fold(&state, &answers).unwrap().state;
-        }
-        assert_eq!(state, saved.state, "INV6: the state is not what the accepted answers make of it");
-    }
-
-    fn check_end(&mut self) {
-        self.check_history();
-        for party in 0..self.actors.len() {
-            if let Member::Site(_) = self.actors[party].member {
-                let copy = self.actors[party].disk.copy();
-                let log = Log::open(copy).unwrap();
-                self.check_ledger(party, &log);
-            }
-        }
-        let phase = self.server.as_ref().map(|engine| engine.coordinator().header().phase);
-        assert!(matches!(phase, Some(Phase::Finished(_))));
-    }
 }
 
 fn is_update(bytes: &[u8]) -> bool {
     // The kind of a request is not hidden; whose it is does not matter here.
     Unverified::read(bytes).is_ok_and(|said| said.is_update())
-}
-
-/// M26: writes the ledger anew without charges that have no answer.
-fn refund(disk: &SimulatedDisk) {
-    let Ok(log) = Log::open(disk.clone()) else { return };
-    let (mut answered, mut entries) = (BTreeSet::new(), Vec::new());
-    let scanned = log.scan(&mut |_, entry| {
-        if let Entry::Outbox { turn, .. } | Entry::Contributed { turn } = entry {
-            answered.insert((turn.round, turn.attempt));
-        }
-        entries.push(entry.clone());
-    });
-    if scanned.is_err() {
-        return;
-    }
-    drop(log);
-    disk.put("ledger.log", &[]);
-    let Ok(mut log) = Log::open(disk.clone()) else { return };
-    for entry in entries {
-        let unanswered = matches!(&entry, Entry::Charge { turn, record, .. }
-            if record.sequence > 0 && !answered.contains(&(turn.round, turn.attempt)));
-        if !unanswered && log.append(&entry).is_err() {
-            return;
-        }
-    }
-}
-
-/// What an agent's run has come to, for tests of single agents.
-pub(crate) fn length<D: federation::log::Disk>(agent: &Agent<D>) -> u64 {
-    agent.log().head().sequence
 }

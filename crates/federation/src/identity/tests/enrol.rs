@@ -89,11 +89,11 @@ fn a_name_is_not_taken_from_one_who_holds_it() {
     let holder = peer(&join(&store, &authority, &SECRET, &asks(&key), &[], NOW).unwrap());
     let ask = || join(&store, &authority, &[4; 16], &asks(&other), &[], NOW);
     assert_eq!(ask(), Err(EnrolError::Taken));
-    assert_eq!(standing(&store, &holder, NOW), Ok(PartyStanding::Good));
+    assert_eq!(standing(&store.parties().unwrap(), &holder, NOW), PartyStanding::Good);
     assert!(store.revoke(Role::Site, &name("a"), NOW).unwrap());
     let next = peer(&ask().unwrap());
-    assert_eq!(standing(&store, &next, NOW), Ok(PartyStanding::Good));
-    assert_eq!(standing(&store, &holder, NOW), Ok(PartyStanding::OtherKey));
+    assert_eq!(standing(&store.parties().unwrap(), &next, NOW), PartyStanding::Good);
+    assert_eq!(standing(&store.parties().unwrap(), &holder, NOW), PartyStanding::OtherKey);
     assert_eq!(renew(&store, &authority, &holder, &asks(&key), NOW), Err(EnrolError::OtherKey));
 }
 
@@ -119,12 +119,12 @@ fn a_revoked_party_is_not_heard_and_cannot_renew_or_join_again() {
     let authority = room.authority("ca", NOW);
     let (store, key) = (invited(Role::Site), IdentityKey::generate().unwrap());
     let peer = peer(&join(&store, &authority, &SECRET, &asks(&key), &[], NOW).unwrap());
-    assert_eq!(standing(&store, &peer, NOW), Ok(PartyStanding::Good));
+    assert_eq!(standing(&store.parties().unwrap(), &peer, NOW), PartyStanding::Good);
     assert!(store.revoke(Role::Site, &name("a"), NOW).unwrap());
-    assert_eq!(standing(&store, &peer, NOW), Ok(PartyStanding::Revoked));
+    assert_eq!(standing(&store.parties().unwrap(), &peer, NOW), PartyStanding::Revoked);
     assert_eq!(renew(&store, &authority, &peer, &asks(&key), NOW), Err(EnrolError::Revoked));
     assert_eq!(join(&store, &authority, &SECRET, &asks(&key), &[], NOW), Err(EnrolError::Revoked));
-    assert_eq!(standing(&store, &peer, NOW), Ok(PartyStanding::Revoked));
+    assert_eq!(standing(&store.parties().unwrap(), &peer, NOW), PartyStanding::Revoked);
 }
 
 #[test]
@@ -134,15 +134,15 @@ fn a_stranger_and_a_party_whose_certificate_has_ended_are_not_heard() {
     let (store, key) = (invited(Role::Site), IdentityKey::generate().unwrap());
     let peer = peer(&join(&store, &authority, &SECRET, &asks(&key), &[], NOW).unwrap());
     let end = NOW + PARTY_LIFE;
-    assert_eq!(standing(&store, &peer, end), Ok(PartyStanding::Good));
-    assert_eq!(standing(&store, &peer, end + 1), Ok(PartyStanding::Expired));
+    assert_eq!(standing(&store.parties().unwrap(), &peer, end), PartyStanding::Good);
+    assert_eq!(standing(&store.parties().unwrap(), &peer, end + 1), PartyStanding::Expired);
     renew(&store, &authority, &peer, &asks(&key), end).unwrap();
-    assert_eq!(standing(&store, &peer, end + 1), Ok(PartyStanding::Good), "renewed on the same connection");
+    assert_eq!(standing(&store.parties().unwrap(), &peer, end + 1), PartyStanding::Good, "renewed on the same connection");
     let stranger = Peer { name: name("b"), ..peer.clone() };
-    assert_eq!(standing(&store, &stranger, NOW), Ok(PartyStanding::Unknown));
+    assert_eq!(standing(&store.parties().unwrap(), &stranger, NOW), PartyStanding::Unknown);
     assert_eq!(renew(&store, &authority, &stranger, &asks(&key), NOW), Err(EnrolError::UnknownParty));
     let other = Peer { role: Role::Viewer, ..peer };
-    assert_eq!(standing(&store, &other, NOW), Ok(PartyStanding::Unknown));
+    assert_eq!(standing(&store.parties().unwrap(), &other, NOW), PartyStanding::Unknown);
 }
 
 #[test]

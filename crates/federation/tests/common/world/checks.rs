@@ -1,0 +1,125 @@
+//! The invariants of a federation: what is checked after every event of a world.
+
+use super::World;
+use federation::coordinator::{Folded, Phase};
+use federation::log::{Entry, Log, SimulatedDisk};
+use federation::message::{Instruction, Member, Request, Try};
+use federation::store::Store;
+use federation::wire::Unverified;
+use inference::algorithm::Answers;
+use privacy::noise::Digest;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl World {
+    /// INV5: what a site was told to be accepted.
+    pub(super) fn note_acknowledged(&mut self, party: usize, bytes: &[u8], to: &Digest) {
+        let Member::Site(site) = self.actors[party].member else { return };
+        let Ok(reply) = Unverified::read(bytes).and_then(|reply| reply.claimed_reply(to)) else { return };
+        if self.told {
+            println!("{} site {site} hears {:?}", self.events, reply.instructions);
+        }
+        for instruction in &reply.instructions {
+            if let Instruction::Held { at } | Instruction::Receipt { at, applied: Some(_) } = instruction {
+                self.acknowledged.insert((site, *at));
+            }
+        }
+    }
+
+    /// INV1 to INV3: one try, one string of bytes; no two tries with the same answer.
+    pub(super) fn check_sent(&mut self, party: usize, bytes: &[u8]) {
+        let Member::Site(site) = self.actors[party].member else { return };
+        let said = Unverified::read(bytes).unwrap();
+        let digest = said.digest();
+        match said.claimed_request().unwrap() {
+            Request::Update(update) => {
+                let first = *self.actors[party].released.entry(update.at).or_insert(digest);
+                assert_eq!(first, digest, "INV3: site {site} sends two different answers for {:?}", update.at);
+                let known = self.answers.entry(update.answer.units().to_vec()).or_insert((site, update.at));
+                assert_eq!(*known, (site, update.at), "INV2: noise is used twice");
+            }
+            Request::Letters(letters) => {
+                for letter in letters {
+                    self.actors[party].released.entry(letter.at).or_insert(digest);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// INV1, INV12: a ledger that was opened again has a charge for everything that was sent, and never less than before.
+    pub(super) fn check_ledger(&mut self, party: usize, log: &Log<SimulatedDisk>) {
+        let run = self.manifest.run();
+        let mut charged = BTreeSet::new();
+        log.scan(&mut |_, entry| {
+            if let Entry::Charge { turn, record, .. } = entry
+                && turn.run == run
+                && record.sequence > 0
+            {
+                charged.insert(Try { round: turn.round, attempt: turn.attempt });
+            }
+        })
+        .unwrap();
+        let actor = &mut self.actors[party];
+        for at in actor.released.keys() {
+            assert!(charged.contains(at), "INV1: {:?} has sent an answer to {at:?} that is not charged", actor.member);
+        }
+        assert!(charged.len() >= actor.charges, "INV12: the ledger of {:?} has become shorter", actor.member);
+        actor.charges = charged.len();
+    }
+
+    pub(super) fn check_rounds(&mut self) {
+        if let Some(engine) = self.server.as_ref().filter(|engine| engine.is_certain()) {
+            let header = engine.coordinator().header();
+            assert!(header.round >= self.rounds, "INV12: rounds go back");
+            self.rounds = header.round;
+        }
+    }
+
+    /// INV4 to INV6: accepted once, what was acknowledged is there, and the state is what the kept answers make of it.
+    pub(crate) fn check_history(&self) {
+        let run = self.manifest.run();
+        let (history, saved) = (self.store.history(&run).unwrap(), self.store.load(&run).unwrap());
+        let mut accepted = BTreeMap::new();
+        for one in &history.accepted {
+            let before = accepted.insert((one.site, one.update.at), one.update.answer.clone());
+            assert!(before.is_none(), "INV4: {:?} of site {} was accepted twice", one.update.at, one.site);
+        }
+        let summing = !self.manifest.nodes.is_empty();
+        for (site, at) in &self.acknowledged {
+            let kept = match summing {
+                true => saved.header.seats[*site].accepted.is_some_and(|(last, _)| last >= *at),
+                false => accepted.contains_key(&(*site, *at)),
+            };
+            assert!(kept, "INV5: what site {site} was told to be kept of {at:?} is lost");
+        }
+        let protocol = self.programme.built.protocol.as_ref();
+        let (mut state, mut folded) = (protocol.start().unwrap(), BTreeSet::new());
+        for fold in &history.folds {
+            let answers = match &fold.of {
+                Folded::Each(tries) => {
+                    tries.iter().for_each(|one| assert!(folded.insert(*one), "INV4: {one:?} is folded twice"));
+                    Answers::Each(tries.iter().map(|one| (one.0, accepted[one].clone())).collect())
+                }
+                Folded::Sum { total, from } => {
+                    assert!(from.len() as u64 >= self.manifest.pace.quorum, "INV8: too few in a sum");
+                    Answers::Sum { total: total.clone(), from: from.clone() }
+                }
+            };
+            state = protocol.fold(&state, &answers).unwrap().state;
+        }
+        assert_eq!(state, saved.state, "INV6: the state is not what the accepted answers make of it");
+    }
+
+    pub(super) fn check_end(&mut self) {
+        self.check_history();
+        for party in 0..self.actors.len() {
+            if let Member::Site(_) = self.actors[party].member {
+                let copy = self.actors[party].disk.copy();
+                let log = Log::open(copy).unwrap();
+                self.check_ledger(party, &log);
+            }
+        }
+        let phase = self.server.as_ref().map(|engine| engine.coordinator().header().phase);
+        assert!(matches!(phase, Some(Phase::Finished(_))));
+    }
+}
