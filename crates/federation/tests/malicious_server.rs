@@ -28,7 +28,7 @@ type Tamper = (&'static str, fn(&mut Manifest));
 fn half_the_noise(event: &Event) -> Event {
     let half = NoiseMultiplier::new(event.noise_multiplier().unwrap().get() / 2.0).unwrap();
     let mechanism = Mechanism::Gaussian { noise_multiplier: half };
-    Event::new(mechanism, event.adjacency(), event.unit(), event.sampling().clone(), event.steps()).unwrap()
+    Event::new(mechanism, event.adjacency(), event.unit(), *event.sampling(), event.steps()).unwrap()
 }
 
 /// One more site, under terms like the first one's.
