@@ -26,6 +26,9 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Largest coordinate of an answer, in units: no gate lets a larger one through.
+const MOST_UNITS: u64 = 1 << 62;
+
 /// What is kept of a run, as a coordinator is loaded from it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Saved {
@@ -334,6 +337,9 @@ impl Coordinator {
             return self.freeze(site);
         }
         let protocol = self.protocol();
+        if update.answer.units().iter().any(|units| units.unsigned_abs() > MOST_UNITS) {
+            return Step::refusing(Refusal::Shape);
+        }
         if protocol.fold(&self.state, &Answers::Each(vec![(site, update.answer.clone())])).is_err() {
             return Step::refusing(Refusal::Shape);
         }

@@ -42,16 +42,16 @@ impl Coordinator {
             return Step::saying(vec![Instruction::Rest]);
         };
         let (at, question, most) = (self.present(), self.question(), most_bytes(&assembly));
+        let misdirected = |letter: &Letter| letter.from != from || !self.may_write(from, letter.to);
+        if letters.iter().any(|letter| misdirected(letter) || length(letter) > most) {
+            return Step::refusing(Refusal::Malformed);
+        }
         let mut change = Change::default();
         for letter in letters {
-            if letter.from != from {
-                return Step::refusing(Refusal::Malformed);
-            }
-            let known = self.manifest.key(letter.to).is_some() && letter.to != letter.from;
-            let fits = letter.at == at && letter.question == question && letter.sealed.len() <= most;
+            let fits = letter.at == at && letter.question == question;
             let same = self.mail.values().filter(|other| (other.from, other.to) == (letter.from, letter.to));
             let waiting: Vec<&Letter> = same.collect();
-            if !known || !fits || waiting.len() >= MOST_LETTERS || waiting.contains(&letter) {
+            if !fits || waiting.len() >= MOST_LETTERS || waiting.contains(&letter) {
                 continue;
             }
             self.header.letters += 1;
@@ -63,6 +63,12 @@ impl Coordinator {
             change.merge(self.advance());
         }
         Step { change, reply: vec![Instruction::Rest] }
+    }
+
+    /// Whether a member has anything to write to another: sites to nodes alone, nodes to everybody else.
+    fn may_write(&self, from: Member, to: Member) -> bool {
+        let written = matches!((from, to), (Member::Site(_), Member::Node(_)) | (Member::Node(_), _));
+        written && from != to && self.manifest.key(to).is_some()
     }
 
     /// Letters up to this number have arrived at their receiver.
@@ -90,8 +96,10 @@ impl Coordinator {
         digest: Digest,
     ) -> Step {
         let Some(seat) = self.header.seats.get_mut(site) else { return Step::refusing(Refusal::NotAMember) };
-        if seat.accepted.is_some_and(|known| known == (at, digest)) {
-            return Step::saying(vec![Instruction::Held { at }]);
+        match seat.accepted {
+            Some(known) if known == (at, digest) => return Step::saying(vec![Instruction::Held { at }]),
+            Some((known, _)) if known == at => return self.freeze(site),
+            _ => {}
         }
         if seat.asked.is_none_or(|asked| asked.at != at || asked.question != *question) {
             return Step::saying(vec![Instruction::Rest]);
@@ -215,4 +223,9 @@ impl Coordinator {
         }
         Change { cleared: true, ..Change::waking() }
     }
+}
+
+/// Bytes of a letter's content, with all that its sender chose.
+fn length(letter: &Letter) -> usize {
+    letter.sealed.len().saturating_add(letter.key.len()).saturating_add(letter.signature.bytes().len())
 }

@@ -11,7 +11,7 @@ pub use node::{NodeParty, NodeSeat};
 pub use site::{SiteParty, SiteSeat};
 
 use crate::agent::Stop;
-use crate::identity::{IdentityKey, PartyName, Role};
+use crate::identity::{IdentityKey, PartyName, PublicKey, Role};
 use crate::log::LogError;
 use crate::manifest::{Library, Manifest, ManifestError, Programme};
 use crate::message::{Instruction, Member, Outcome, Request};
@@ -131,20 +131,26 @@ impl Lobby {
     }
 }
 
-/// The server's reply: signed by the server of the run, or by that of the manifest which it proposes.
-pub(super) fn read_reply(bytes: &[u8], to: &Digest, run: Option<&Manifest>) -> Result<Reply, WireError> {
+/// A reply, and the key that has signed it; none where no key is known to hold it against.
+pub(super) struct Heard {
+    pub(super) reply: Reply,
+    pub(super) by: Option<PublicKey>,
+}
+
+/// The server's reply: signed by the server of the run, or by that of the manifest which it proposes or which was signed.
+pub(super) fn read_reply(bytes: &[u8], to: &Digest, lobby: &Lobby, run: Option<&Manifest>) -> Result<Heard, WireError> {
     let unverified = Unverified::read(bytes)?;
-    if let Some(manifest) = run {
-        return unverified.reply(&manifest.server, to);
-    }
     let claimed = unverified.claimed_reply(to)?;
-    let proposed = claimed.instructions.iter().find_map(|instruction| match instruction {
-        Instruction::Propose { manifest } => Manifest::read(manifest).ok(),
-        _ => None,
-    });
-    match proposed {
-        Some(manifest) => unverified.reply(&manifest.server, to),
-        // Before a run nothing else is acted upon.
-        None => Ok(claimed),
+    let proposed = || {
+        claimed.instructions.iter().find_map(|instruction| match instruction {
+            Instruction::Propose { manifest } => Manifest::read(manifest).ok().map(|manifest| manifest.server),
+            _ => None,
+        })
+    };
+    let signed = || lobby.signed.as_ref().map(|proposal| proposal.manifest.server);
+    match run.map(|manifest| manifest.server).or_else(proposed).or_else(signed) {
+        Some(key) => Ok(Heard { reply: unverified.reply(&key, to)?, by: Some(key) }),
+        // Before anything was signed nothing else is acted upon.
+        None => Ok(Heard { reply: claimed, by: None }),
     }
 }

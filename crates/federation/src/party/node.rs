@@ -1,7 +1,7 @@
 //! A compute node at the line: it signs what it is a member of, and takes part in secure sums.
 
-use super::{Lobby, Party, PartyError, Proposal, Standing, Verdict, read_reply};
-use crate::identity::{IdentityKey, PartyName, Role, SealingKey, Signature};
+use super::{Heard, Lobby, Party, PartyError, Proposal, Standing, Verdict, read_reply};
+use crate::identity::{IdentityKey, PartyName, PublicKey, Role, SealingKey, Signature};
 use crate::log::Disk;
 use crate::manifest::{Library, Manifest};
 use crate::message::{Instruction, Member, Request};
@@ -60,10 +60,13 @@ impl<D: Disk + Send> NodeParty<D> {
         }
     }
 
-    fn begin(&mut self, signatures: &[Signature]) -> Result<Vec<Vec<u8>>, PartyError> {
+    fn begin(&mut self, signatures: &[Signature], by: Option<PublicKey>) -> Result<Vec<Vec<u8>>, PartyError> {
         let Some(Proposal { manifest, programme, member: Member::Node(number) }) = self.lobby.signed.clone() else {
             return Ok(Vec::new());
         };
+        if by != Some(manifest.server) {
+            return Ok(Vec::new());
+        }
         manifest.check_signatures(signatures)?;
         let Stage::Before(disk) = std::mem::replace(&mut self.stage, Stage::Nowhere) else { return Ok(Vec::new()) };
         let (key, sealing, source) = (self.lobby.key.clone(), self.sealing.clone(), self.seat.noise());
@@ -72,14 +75,14 @@ impl<D: Disk + Send> NodeParty<D> {
         Ok(Vec::new())
     }
 
-    fn follow(&mut self, instruction: &Instruction) -> Result<Vec<Vec<u8>>, PartyError> {
+    fn follow(&mut self, instruction: &Instruction, by: Option<PublicKey>) -> Result<Vec<Vec<u8>>, PartyError> {
         match (instruction, &mut self.stage) {
             (Instruction::Certificate { chain }, _) => {
                 self.lobby.certificate = Some(chain.clone());
                 Ok(Vec::new())
             }
             (Instruction::Propose { manifest }, Stage::Before(_)) => self.propose(manifest),
-            (Instruction::Begin { signatures }, Stage::Before(_)) => self.begin(signatures),
+            (Instruction::Begin { signatures }, Stage::Before(_)) => self.begin(signatures, by),
             (_, Stage::In(node)) => Ok(node.handle(instruction)?),
             (_, Stage::Before(_) | Stage::Nowhere) => Ok(Vec::new()),
         }
@@ -106,10 +109,10 @@ impl<D: Disk + Send> Party for NodeParty<D> {
             Stage::In(node) => Some(node.manifest().clone()),
             Stage::Before(_) | Stage::Nowhere => None,
         };
-        let Ok(reply) = read_reply(reply, to, run.as_deref()) else { return Ok(Vec::new()) };
+        let Ok(Heard { reply, by }) = read_reply(reply, to, &self.lobby, run.as_deref()) else { return Ok(Vec::new()) };
         let mut next = Vec::new();
         for instruction in &reply.instructions {
-            next.extend(self.follow(instruction)?);
+            next.extend(self.follow(instruction, by)?);
         }
         Ok(next)
     }

@@ -1,8 +1,8 @@
 //! A site at the line: its policy decides on proposals, and its agent answers.
 
-use super::{Lobby, Party, PartyError, Proposal, Standing, Verdict, read_reply};
+use super::{Heard, Lobby, Party, PartyError, Proposal, Standing, Verdict, read_reply};
 use crate::agent::{Agent, Opening};
-use crate::identity::{IdentityKey, PartyName, Role, Signature};
+use crate::identity::{IdentityKey, PartyName, PublicKey, Role, Signature};
 use crate::log::{Disk, Entry, Log, RunId};
 use crate::manifest::{Library, Manifest, Programme};
 use crate::message::{Instruction, Member, Request};
@@ -72,10 +72,13 @@ impl<D: Disk + Send> SiteParty<D> {
     }
 
     /// All have signed: the signatures are checked, and the run is accepted on record.
-    fn begin(&mut self, signatures: &[Signature]) -> Result<Vec<Vec<u8>>, PartyError> {
+    fn begin(&mut self, signatures: &[Signature], by: Option<PublicKey>) -> Result<Vec<Vec<u8>>, PartyError> {
         let Some(Proposal { manifest, programme, member: Member::Site(site) }) = self.lobby.signed.clone() else {
             return Ok(Vec::new());
         };
+        if by != Some(manifest.server) {
+            return Ok(Vec::new());
+        }
         manifest.check_signatures(signatures)?;
         let (shard, data_version) = self.seat.rows(&manifest, &programme).map_err(PartyError::Refused)?;
         let Stage::Before(log) = std::mem::replace(&mut self.stage, Stage::Nowhere) else { return Ok(Vec::new()) };
@@ -87,14 +90,14 @@ impl<D: Disk + Send> SiteParty<D> {
         Ok(again)
     }
 
-    fn follow(&mut self, instruction: &Instruction) -> Result<Vec<Vec<u8>>, PartyError> {
+    fn follow(&mut self, instruction: &Instruction, by: Option<PublicKey>) -> Result<Vec<Vec<u8>>, PartyError> {
         match (instruction, &mut self.stage) {
             (Instruction::Certificate { chain }, _) => {
                 self.lobby.certificate = Some(chain.clone());
                 Ok(Vec::new())
             }
             (Instruction::Propose { manifest }, Stage::Before(_)) => self.propose(manifest),
-            (Instruction::Begin { signatures }, Stage::Before(_)) => self.begin(signatures),
+            (Instruction::Begin { signatures }, Stage::Before(_)) => self.begin(signatures, by),
             (_, Stage::In(agent)) => Ok(agent.handle(instruction)?),
             (_, Stage::Before(_) | Stage::Nowhere) => Ok(Vec::new()),
         }
@@ -119,17 +122,17 @@ impl<D: Disk + Send> Party for SiteParty<D> {
             Stage::In(agent) => Some(agent.manifest().clone()),
             Stage::Before(_) | Stage::Nowhere => None,
         };
-        let Ok(reply) = read_reply(reply, to, run.as_deref()) else { return Ok(Vec::new()) };
+        let Ok(Heard { reply, by }) = read_reply(reply, to, &self.lobby, run.as_deref()) else { return Ok(Vec::new()) };
         if let Stage::In(agent) = &mut self.stage {
             agent.compare(reply.seen);
         }
         let mut next = Vec::new();
         for instruction in &reply.instructions {
-            next.extend(self.follow(instruction)?);
-        }
-        // A ledger that is behind what the server has seen is found out with the first reply of a run.
-        if let (None, Stage::In(agent)) = (run, &mut self.stage) {
-            agent.compare(reply.seen);
+            next.extend(self.follow(instruction, by)?);
+            // A ledger that is behind what the server has seen is found out as a run begins, before a question is read.
+            if let (Instruction::Begin { .. }, None, Stage::In(agent)) = (instruction, &run, &mut self.stage) {
+                agent.compare(reply.seen);
+            }
         }
         Ok(next)
     }

@@ -21,7 +21,7 @@ pub(crate) const GRANTED: f64 = 5.0;
 /// Rows of every site.
 pub(crate) const ROWS: usize = 6;
 
-/// The method of a name: a schedule, or `sum` for a secure sum over two nodes.
+/// The method of a name: a schedule, `sum` for a secure sum over two nodes, or `curator` for one who sees every sum.
 pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
     let schedule = match name {
         "sequential" => Schedule::Sequential,
@@ -31,7 +31,7 @@ pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
     let local = Local {
         steps: 1,
         batch: Batching::All,
-        optimiser: if name == "sum" { Optimiser::Adam } else { Optimiser::Natural },
+        optimiser: if matches!(name, "sum" | "curator") { Optimiser::Adam } else { Optimiser::Natural },
         learning_rate: 1.0,
         keep_state: false,
         chart: Chart::LogDeviation,
@@ -39,11 +39,12 @@ pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
     };
     let aggregator = match name {
         "sum" => Aggregator::SecureSum(SecureSum { nodes: 2, noise: SecureNoise::Nodes, colluders: 0, dropouts }),
+        "curator" => Aggregator::Curator,
         _ => Aggregator::None,
     };
     let curvature = Curvature::Moments { looks: 1, bound: 2.0 };
     let (scheme, solver) = match name {
-        "sum" => {
+        "sum" | "curator" => {
             let settings = NoiseAware { curvature, whitening: 0.5, floor: 0.05, caution: 3.0 };
             (Scheme::NoiseAware(settings), Solver::DpOptimisation)
         }

@@ -1,0 +1,151 @@
+//! Arbitrary messages of every kind, and damage to bytes.
+
+use federation::identity::{PartyName, Role, Signature};
+use federation::log::Position;
+use federation::message::{Instruction, Letter, Member, NodeState, Outcome, Reason, Refusal, Request, Try, Update};
+use federation::wire::Sender;
+use privacy::{Grid, GridVector};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// One change of some bytes. Places are taken modulo the length.
+#[derive(Debug, Clone)]
+pub(crate) enum Edit {
+    Flip(usize),
+    Cut(usize),
+    Insert(usize, Vec<u8>),
+    Remove(usize, usize),
+    Set(usize, u8),
+}
+
+pub(crate) fn edits() -> impl Strategy<Value = Vec<Edit>> {
+    let one = prop_oneof![
+        any::<usize>().prop_map(Edit::Flip),
+        any::<usize>().prop_map(Edit::Cut),
+        (any::<usize>(), vec(any::<u8>(), 1..12)).prop_map(|(at, bytes)| Edit::Insert(at, bytes)),
+        (any::<usize>(), 1..40_usize).prop_map(|(at, count)| Edit::Remove(at, count)),
+        (any::<usize>(), select(vec![0, 1, 0x7f, 0x80, 0xfe, 0xff])).prop_map(|(at, byte)| Edit::Set(at, byte)),
+    ];
+    vec(one, 1..4)
+}
+
+/// The bytes after all changes.
+pub(crate) fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for edit in edits {
+        let length = bytes.len().max(1);
+        match edit {
+            Edit::Flip(bit) => {
+                let bit = bit % (length * 8);
+                if let Some(byte) = bytes.get_mut(bit / 8) {
+                    *byte ^= 1 << (bit % 8);
+                }
+            }
+            Edit::Cut(at) => bytes.truncate(at % length),
+            Edit::Insert(at, more) => {
+                let at = at % (bytes.len() + 1);
+                bytes.splice(at..at, more.iter().copied());
+            }
+            Edit::Remove(at, count) => {
+                let at = at % length;
+                drop(bytes.drain(at.min(bytes.len())..(at + count).min(bytes.len())));
+            }
+            Edit::Set(at, value) => {
+                if let Some(byte) = bytes.get_mut(at % length) {
+                    *byte = *value;
+                }
+            }
+        }
+    }
+    bytes
+}
+
+pub(crate) fn sender() -> impl Strategy<Value = Sender> {
+    let name = "[a-z][a-z0-9-]{0,10}[a-z0-9]".prop_filter_map("a name", |name| PartyName::new(&name).ok());
+    (select(Role::ALL.to_vec()), name, option::of(any::<[u8; 32]>())).prop_map(|(role, name, manifest)| Sender {
+        role,
+        name,
+        manifest,
+    })
+}
+
+fn at() -> impl Strategy<Value = Try> {
+    (any::<u64>(), any::<u64>()).prop_map(|(round, attempt)| Try { round, attempt })
+}
+
+pub(crate) fn position() -> impl Strategy<Value = Position> {
+    (any::<u64>(), any::<[u8; 32]>()).prop_map(|(sequence, digest)| Position { sequence, digest })
+}
+
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    vec(any::<u8>(), 0..80)
+}
+
+fn signature() -> impl Strategy<Value = Signature> {
+    bytes().prop_map(|bytes| Signature::from_bytes(&bytes))
+}
+
+fn member() -> impl Strategy<Value = Member> {
+    prop_oneof![
+        any::<u32>().prop_map(|site| Member::Site(site as usize)),
+        any::<u32>().prop_map(Member::Node),
+        Just(Member::Server),
+    ]
+}
+
+fn letter() -> impl Strategy<Value = Letter> {
+    (member(), member(), at(), any::<[u8; 32]>(), bytes(), bytes(), signature()).prop_map(
+        |(from, to, at, question, key, sealed, signature)| Letter { from, to, at, question, key, sealed, signature },
+    )
+}
+
+fn update() -> impl Strategy<Value = Update> {
+    (at(), any::<[u8; 32]>(), -900..=900_i32, vec(any::<i64>(), 0..12), position()).prop_map(
+        |(at, question, exponent, units, position)| {
+            let answer = GridVector::new(Grid::new(exponent).unwrap(), units);
+            Update { at, question, answer, position }
+        },
+    )
+}
+
+pub(crate) fn request() -> impl Strategy<Value = Request> {
+    let attend = (option::of(position()), any::<u32>(), any::<bool>(), option::of(at()), any::<u64>());
+    prop_oneof![
+        attend.prop_map(|(position, wait, begun, unsettled, mail)| Request::Attend {
+            position,
+            wait,
+            begun,
+            unsettled,
+            mail
+        }),
+        signature().prop_map(|signature| Request::Agree { signature }),
+        (at(), select(Reason::ALL.to_vec())).prop_map(|(at, reason)| Request::Decline { at, reason }),
+        update().prop_map(Request::Update),
+        vec(letter(), 0..4).prop_map(Request::Letters),
+        (at(), any::<[u8; 32]>(), position()).prop_map(|(at, question, position)| Request::Contributed {
+            at,
+            question,
+            position
+        }),
+        (at(), select(NodeState::ALL.to_vec())).prop_map(|(at, state)| Request::Standing { at, state }),
+        bytes().prop_map(|request| Request::Renew { request }),
+    ]
+}
+
+pub(crate) fn instruction() -> impl Strategy<Value = Instruction> {
+    prop_oneof![
+        bytes().prop_map(|manifest| Instruction::Propose { manifest }),
+        vec(signature(), 0..4).prop_map(|signatures| Instruction::Begin { signatures }),
+        (at(), bytes()).prop_map(|(at, query)| Instruction::Ask { at, query }),
+        (at(), option::of(bytes())).prop_map(|(at, applied)| Instruction::Receipt { at, applied }),
+        at().prop_map(|at| Instruction::Held { at }),
+        select(Refusal::ALL.to_vec()).prop_map(Instruction::Refuse),
+        Just(Instruction::Rest),
+        select(Outcome::ALL.to_vec()).prop_map(Instruction::Finished),
+        (at(), bytes(), any::<bool>()).prop_map(|(at, query, close)| Instruction::Session { at, query, close }),
+        vec((any::<u64>(), letter()), 0..3).prop_map(Instruction::Mail),
+        "[ -~]{0,60}".prop_map(|chain| Instruction::Certificate { chain }),
+    ]
+}

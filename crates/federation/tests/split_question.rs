@@ -1,0 +1,190 @@
+//! A server that asks different parties of one secure sum different questions: no sum is opened that mixes their answers.
+
+mod common;
+
+use common::hand::{Hand, owner, said};
+use federation::letter::Correspondence;
+use federation::log::SimulatedDisk;
+use federation::message::{Instruction, Letter, Member, NodeState, Request, Try};
+use federation::party::{NodeParty, Party, SiteParty};
+use inference::algorithm::Answers;
+use privacy::GridVector;
+use privacy::secure_sum::{Effect, Opener};
+use sha2::{Digest as _, Sha256};
+use std::collections::VecDeque;
+
+const AT: Try = Try { round: 0, attempt: 0 };
+
+/// A server that carries letters, and says to each what it likes.
+struct Relay {
+    hand: Hand,
+    sites: Vec<SiteParty<SimulatedDisk>>,
+    nodes: Vec<NodeParty<SimulatedDisk>>,
+    queue: VecDeque<Letter>,
+    /// Letters to the server: the parts of a sum.
+    parts: Vec<Letter>,
+    /// Sites that say that their shares are held.
+    contributed: usize,
+    /// Nodes that say that the attempt is over for them.
+    failed: usize,
+    number: u64,
+}
+
+impl Relay {
+    fn new(study: &str, quorum: u64) -> Self {
+        let hand = Hand::new(study, 4, 2, quorum);
+        let mut sites: Vec<_> = (0..4).map(|m| hand.site(m, &SimulatedDisk::new(), owner(m))).collect();
+        let mut nodes: Vec<_> = (0..2).map(|k| hand.node(k, &SimulatedDisk::new())).collect();
+        sites.iter_mut().for_each(|site| drop(hand.tell(site, hand.beginning()).unwrap()));
+        nodes.iter_mut().for_each(|node| drop(hand.tell(node, hand.beginning()).unwrap()));
+        let (queue, parts) = (VecDeque::new(), Vec::new());
+        Self { hand, sites, nodes, queue, parts, contributed: 0, failed: 0, number: 0 }
+    }
+
+    /// The first question, and another that an honest server might have asked.
+    fn questions(&self) -> (Vec<u8>, Vec<u8>) {
+        let protocol = &self.hand.programme.built.protocol;
+        let (state, shape) = (protocol.start().unwrap(), self.hand.programme.built.terms[0].shape);
+        let total = GridVector::new(shape.grid(), vec![1 << 20; shape.dimension()]);
+        let folded = protocol.fold(&state, &Answers::Sum { total, from: vec![0, 1, 2, 3] }).unwrap();
+        let (first, other) = (protocol.ask(&state).unwrap(), protocol.ask(&folded.state).unwrap());
+        assert_ne!(first, other);
+        (first, other)
+    }
+
+    fn tell(&mut self, member: Member, instruction: Instruction) {
+        let party: &mut dyn Party = match member {
+            Member::Site(site) => &mut self.sites[site],
+            Member::Node(node) => &mut self.nodes[node as usize],
+            Member::Server => return,
+        };
+        let next = self.hand.tell(party, vec![instruction]).unwrap();
+        for request in said(&next) {
+            match request {
+                Request::Letters(letters) => self.queue.extend(letters),
+                Request::Contributed { .. } => self.contributed += 1,
+                Request::Standing { state: NodeState::Failed, .. } => self.failed += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Carries all letters, after the server has had its hands on each.
+    fn carry(&mut self, meddle: &dyn Fn(&mut Letter)) {
+        while let Some(mut letter) = self.queue.pop_front() {
+            meddle(&mut letter);
+            self.number += 1;
+            match letter.to {
+                Member::Server => self.parts.push(letter),
+                to => self.tell(to, Instruction::Mail(vec![(self.number, letter)])),
+            }
+        }
+    }
+
+    /// One attempt: these questions to the sites, those to the nodes. Whose answers are in the sum, if one opens.
+    fn attempt(
+        &mut self,
+        sites: [Option<&[u8]>; 4],
+        nodes: [&[u8]; 2],
+        meddle: &dyn Fn(&mut Letter),
+    ) -> Option<Vec<u64>> {
+        let session = |query: &[u8], close| Instruction::Session { at: AT, query: query.to_vec(), close };
+        for (node, query) in (0..).zip(nodes) {
+            self.tell(Member::Node(node), session(query, false));
+        }
+        for (site, query) in sites.into_iter().enumerate() {
+            if let Some(query) = query {
+                self.tell(Member::Site(site), Instruction::Ask { at: AT, query: query.to_vec() });
+            }
+        }
+        self.carry(meddle);
+        for (node, query) in (0..).zip(nodes) {
+            self.tell(Member::Node(node), session(query, true));
+        }
+        self.carry(meddle);
+        self.opened(nodes[0]).or_else(|| self.opened(nodes[1]))
+    }
+
+    /// What the server can open as the answer to a question.
+    fn opened(&self, query: &[u8]) -> Option<Vec<u64>> {
+        let built = &self.hand.programme.built;
+        let assembly = built.summing.assembly(built.sum_terms(query).unwrap().unwrap()).unwrap().unwrap();
+        let session = assembly.session(self.hand.manifest.run(), AT.round, AT.attempt);
+        let mut opener = Opener::new(&assembly, &session).unwrap();
+        let desk = Correspondence {
+            own: Member::Server,
+            key: &self.hand.cast.server,
+            manifest: &self.hand.manifest,
+            digest: self.hand.manifest.digest(),
+            at: AT,
+            question: Sha256::digest(query).into(),
+        };
+        for letter in &self.parts {
+            let Ok((from, message)) = desk.read(letter, &assembly, None) else { continue };
+            for effect in opener.handle(from, &message).unwrap_or_default() {
+                if let Effect::Opened { contributors, .. } = effect {
+                    return Some(contributors.iter().collect());
+                }
+            }
+        }
+        None
+    }
+}
+
+fn leave(_: &mut Letter) {}
+
+#[test]
+fn one_question_for_all_opens_one_sum_of_all() {
+    let mut relay = Relay::new("sum/2/1", 3);
+    let (first, _) = relay.questions();
+    let opened = relay.attempt([Some(&first); 4], [&first; 2], &leave);
+    assert_eq!((opened, relay.contributed), (Some(vec![0, 1, 2, 3]), 4));
+}
+
+#[test]
+fn a_site_that_was_asked_something_else_is_not_in_the_sum() {
+    let mut relay = Relay::new("sum/2/1", 3);
+    let (first, other) = relay.questions();
+    let opened = relay.attempt([Some(&first), Some(&other), Some(&first), Some(&first)], [&first; 2], &leave);
+    assert_eq!((opened, relay.contributed), (Some(vec![0, 2, 3]), 3));
+}
+
+#[test]
+fn nor_is_it_if_the_server_writes_another_question_on_its_letters() {
+    let mut relay = Relay::new("sum/2/1", 3);
+    let (first, other) = relay.questions();
+    let question = Sha256::digest(&first).into();
+    let rename = move |letter: &mut Letter| letter.question = question;
+    let opened = relay.attempt([Some(&first), Some(&other), Some(&first), Some(&first)], [&first; 2], &rename);
+    assert_eq!((opened, relay.contributed), (Some(vec![0, 2, 3]), 3));
+}
+
+#[test]
+fn below_the_quorum_nothing_opens_however_the_questions_are_split() {
+    let mut relay = Relay::new("sum/2/1", 3);
+    let (first, other) = relay.questions();
+    let half = [Some(&first[..]), Some(&first[..]), Some(&other[..]), Some(&other[..])];
+    assert_eq!(relay.attempt(half, [&first; 2], &leave), None);
+    assert!(relay.parts.is_empty() && relay.failed > 0, "no node publishes anything");
+}
+
+#[test]
+fn nodes_that_were_told_different_questions_publish_nothing() {
+    let mut relay = Relay::new("sum/2/1", 3);
+    let (first, other) = relay.questions();
+    assert_eq!(relay.attempt([Some(&first); 4], [&first, &other], &leave), None);
+    assert!(relay.parts.is_empty());
+    // The other question for the same attempt changes nothing that is under way.
+    let session = Instruction::Session { at: AT, query: first, close: true };
+    relay.tell(Member::Node(1), session);
+    relay.carry(&leave);
+    assert!(relay.parts.is_empty());
+}
+
+#[test]
+fn a_site_that_has_sent_no_shares_is_not_in_the_sum() {
+    let mut relay = Relay::new("sum/2/1", 3);
+    let (first, _) = relay.questions();
+    let opened = relay.attempt([Some(&first), Some(&first), Some(&first), None], [&first; 2], &leave);
+    assert_eq!(opened, Some(vec![0, 1, 2]));
+}
