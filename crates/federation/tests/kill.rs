@@ -29,7 +29,7 @@ const KILLS: u64 = 40;
 
 /// Schedules with and without a deadline, and a secure sum over two nodes.
 const SCENES: [&str; 4] =
-    ["synchronous/10/0 3 0 3 -", "sum/6/1 4 2 3 2", "sequential/6/0 3 0 1 -", "asynchronous/10/0 3 0 1 -"];
+    ["synchronous/40/0 3 0 3 -", "sum/8/1 4 2 3 2", "sequential/20/0 3 0 1 -", "asynchronous/40/0 3 0 1 -"];
 
 /// Most runs of a test: a place that nobody comes by would be waited for in vain.
 fn most_runs(kills: u64) -> usize {

@@ -84,23 +84,14 @@ fn serve(stage: &Stage, port: u16, place: &str) {
     });
     let name = PartyName::new("server").unwrap();
     let (manifest, key) = (manifest, cast.server.clone());
-    let engine =
-        insist(|| Engine::open(store.clone(), manifest.clone(), programme.clone(), key.clone(), name.clone()));
+    let engine = insist(|| Engine::open(store.clone(), manifest.clone(), programme.clone(), key.clone(), name.clone()));
     let metrics = Arc::new(Metrics::default());
     let hall = Arc::new(Hall::open(engine, metrics.clone()).unwrap());
     let (_open, opened) = watch::channel(Some(hall));
     let authority = Arc::new(stage.authority());
     let address = format!("127.0.0.1:{port}");
-    let reception = Reception::new(
-        store,
-        authority,
-        key.clone(),
-        name.clone(),
-        address.clone(),
-        Arc::new(now),
-        opened,
-        metrics,
-    );
+    let reception =
+        Reception::new(store, authority, key.clone(), name.clone(), address.clone(), Arc::new(now), opened, metrics);
     let (chain, root) = papers(stage, Role::Server, &name, &key);
     let (_tls, tls) = watch::channel(Arc::new(server_config(chain, &key, &[root]).unwrap()));
     runtime().block_on(async {

@@ -15,6 +15,9 @@ const MOST: u64 = 12;
 /// A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(240);
 
+/// The next place, whichever it is.
+const ANY: &str = "any";
+
 /// What a process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
@@ -50,11 +53,20 @@ impl Campaign {
         self.made >= self.wanted && self.open.is_empty()
     }
 
-    /// A place for a process of this kind to die at, and at which passing of it.
+    /// A place for a process of this kind to die at, and at which passing of it: one where nobody has died yet; when there
+    /// is none, any place for every other process.
     fn place(&mut self, kind: Kind) -> Option<(&'static str, usize)> {
         let fitting: Vec<usize> = (0..self.open.len()).filter(|&at| self.open[at].0 == kind).collect();
-        let at = *fitting.get(self.dice.below(fitting.len()))?;
-        Some((self.open.swap_remove(at).1, 1 + self.dice.below(8)))
+        match fitting.get(self.dice.below(fitting.len())) {
+            Some(&at) => Some((self.open.swap_remove(at).1, 1 + self.dice.below(8))),
+            None if self.made < self.wanted && self.dice.once_in(2) => Some((ANY, 1 + self.dice.below(60))),
+            None => None,
+        }
+    }
+
+    /// A place that nobody came to is for another run.
+    fn put_back(&mut self, kind: Kind, place: Option<&'static str>) {
+        self.open.extend(place.filter(|place| *place != ANY).map(|place| (kind, place)));
     }
 }
 
@@ -141,7 +153,7 @@ impl<'a> Troupe<'a> {
         }
         // Places that were not reached are for another run.
         for player in &mut self.players {
-            campaign.open.extend(player.place.take().map(|place| (player.kind, place)));
+            campaign.put_back(player.kind, player.place.take());
         }
     }
 
@@ -157,9 +169,12 @@ impl<'a> Troupe<'a> {
             self.check(number, status);
             let player = &mut self.players[number];
             let place = player.place.take();
-            println!("{} was killed {}", player.name, place.filter(|_| !player.shot).unwrap_or("anywhere"));
+            match place {
+                Some(place) if !player.shot => println!("{} was killed at the place {place}", player.name),
+                _ => println!("{} was killed at a random moment", player.name),
+            }
             if player.shot {
-                campaign.open.extend(place.map(|place| (player.kind, place)));
+                campaign.put_back(player.kind, place);
             }
             (self.kills, campaign.made) = (self.kills + 1, campaign.made + 1);
             self.raise(number, campaign);
@@ -210,7 +225,7 @@ impl Drop for Troupe<'_> {
 
 /// How long until the next kill.
 fn pause(dice: &mut Dice) -> Duration {
-    Duration::from_millis(50 + dice.word() % 500)
+    Duration::from_millis(20 + dice.word() % 250)
 }
 
 /// A port that is free, and outside of the range from which the system gives ports to callers: one of those could be given
