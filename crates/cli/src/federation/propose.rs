@@ -6,8 +6,8 @@ use crate::study::meant::Study;
 use crate::study::served::Served;
 use federation::identity::{PartyName, PublicKey};
 use federation::manifest::{self, Manifest, NodeMember, Pace, Programme, SiteMember};
-use inference::Summing;
 use federation::store::{PartyRow, RunRow};
+use inference::Summing;
 use inference::settings::Rounds;
 use sha2::{Digest as _, Sha256};
 
