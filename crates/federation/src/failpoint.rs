@@ -1,7 +1,7 @@
 //! Named places at which a test build can be told to die, as by `kill -9`. Any other build does nothing here.
 //!
 //! `POSTERITY_FAILPOINT=name:n` ends the process at the n-th time that it passes the place; `any:n` at the n-th place that it
-//! passes. With `POSTERITY_FAILPOINTS=file` the number of places that were passed is kept there.
+//! passes.
 
 /// All places, for tests that visit each of them.
 pub const PLACES: [&str; 12] = [

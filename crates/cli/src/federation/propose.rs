@@ -6,8 +6,10 @@ use crate::study::meant::Study;
 use crate::study::served::Served;
 use federation::identity::{PartyName, PublicKey};
 use federation::manifest::{self, Manifest, NodeMember, Pace, Programme, SiteMember};
+use federation::store::{PartyRow, RunRow};
 use inference::Summing;
 use inference::settings::Rounds;
+use sha2::{Digest as _, Sha256};
 
 /// The keys of those who take part, as their certificates say.
 pub(crate) struct Members {
@@ -49,6 +51,23 @@ pub(crate) fn manifest(
         agreed: manifest::agreed(&programme.built).map_err(|error| refuse(error.to_string(), "report this"))?,
     };
     Ok((manifest, programme))
+}
+
+/// What tells a run from all others of the same study: the runs before it, and when everybody joined. Two servers on one
+/// store that propose at the same moment so propose the same run, and the store keeps it once.
+pub(crate) fn nonce(parties: &[PartyRow], runs: &[RunRow]) -> [u8; 16] {
+    let mut digest = Sha256::new().chain_update(b"posterity 1 nonce\0");
+    let mut known: Vec<_> = parties.iter().map(|row| (row.role.word(), &row.name, row.key.0, row.expires)).collect();
+    known.sort_unstable();
+    for (role, name, key, expires) in known {
+        digest.update(format!("{role} {name} {expires}\0"));
+        digest.update(key);
+    }
+    let mut before: Vec<_> = runs.iter().map(|row| row.run).collect();
+    before.sort_unstable();
+    before.iter().for_each(|run| digest.update(run));
+    let digest: [u8; 32] = digest.finalize().into();
+    std::array::from_fn(|at| digest.get(at).copied().unwrap_or_default())
 }
 
 fn sites(served: &Served, members: &Members) -> Result<Vec<SiteMember>, Failure> {

@@ -11,8 +11,9 @@ use crate::arguments::PredictArguments;
 use crate::failure::Failure;
 use crate::study::meant::Study;
 use crate::study::served::Served;
-use federation::identity::{PartyName, PublicKey};
+use federation::identity::{PartyName, PublicKey, Role};
 use federation::manifest::{Manifest, Programme};
+use federation::store::{PartyRow, RunRow};
 use inference::message::Direct;
 use inference::{Reading, Schema, Simulation, Site, Summing, read, read_inputs};
 use std::path::{Path, PathBuf};
@@ -345,4 +346,26 @@ fn predictions_are_made_from_what_a_run_leaves() {
     let other = Manifest { nonce: [8; 16], ..manifest.clone() };
     let refused = outcome::write(&out, &Ended { manifest: &other, ..ended }, &Spent::default()).unwrap_err();
     assert_eq!(refused.code(), "S013");
+}
+
+fn enrolled(name: &str, key: u8, expires: u64) -> PartyRow {
+    let (name, key) = (PartyName::new(name).unwrap(), PublicKey([key; 32]));
+    PartyRow { role: Role::Site, name, key, sealing: None, expires, revoked: None }
+}
+
+#[test]
+fn two_servers_on_one_store_propose_the_same_run() {
+    let (north, south) = (enrolled("north", 1, 50), enrolled("south", 2, 51));
+    let first = propose::nonce(&[north.clone(), south.clone()], &[]);
+    assert_eq!(first, propose::nonce(&[south, north], &[]));
+}
+
+#[test]
+fn another_run_and_another_store_have_another_nonce() {
+    let parties = [enrolled("north", 1, 50), enrolled("south", 2, 51)];
+    let first = propose::nonce(&parties, &[]);
+    let before = RunRow { run: [1; 16], manifest: Vec::new(), created: 7 };
+    assert_ne!(first, propose::nonce(&parties, &[before]), "a second run of the same parties");
+    let rejoined = [enrolled("north", 1, 90), enrolled("south", 2, 91)];
+    assert_ne!(first, propose::nonce(&rejoined, &[]), "the same keys, joined anew at an empty store");
 }

@@ -1,6 +1,7 @@
 //! A disk that is a folder: one process at a time, and durable means that the system has said so.
 
 use super::{Disk, DiskError};
+use crate::failpoint;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -71,10 +72,14 @@ impl Disk for FolderDisk {
     }
 
     fn append(&mut self, file: &str, bytes: &[u8]) -> Result<(), DiskError> {
-        self.attempt("cannot write the ledger", |disk| disk.file(file)?.0.write_all(bytes))
+        failpoint::pass("append");
+        self.attempt("cannot write the ledger", |disk| disk.file(file)?.0.write_all(bytes))?;
+        failpoint::pass("appended");
+        Ok(())
     }
 
     fn sync(&mut self, file: &str) -> Result<(), DiskError> {
+        failpoint::pass("sync");
         self.attempt("cannot make the ledger durable", |disk| {
             let (open, placed) = disk.file(file)?;
             open.sync_all()?;
@@ -83,7 +88,9 @@ impl Disk for FolderDisk {
                 disk.sync_folder()?;
             }
             Ok(())
-        })
+        })?;
+        failpoint::pass("synced");
+        Ok(())
     }
 
     fn truncate(&mut self, file: &str, length: u64) -> Result<(), DiskError> {
@@ -102,7 +109,9 @@ impl Disk for FolderDisk {
             new.set_len(0)?;
             new.write_all(bytes)?;
             new.sync_all()?;
+            failpoint::pass("replace");
             fs::rename(&beside, &path)?;
+            failpoint::pass("replaced");
             disk.sync_folder()
         })
     }

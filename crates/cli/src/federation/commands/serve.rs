@@ -20,7 +20,7 @@ use federation::identity::{
 };
 use federation::manifest::{Manifest, Programme};
 use federation::server::{Engine, Hall, Reception};
-use federation::store::{self, PartyRow, RunRow, Store};
+use federation::store::{self, PartyRow, RunRow, Store, StoreError};
 use federation::transport::{self, Limits, TlsSource};
 use rustls::ServerConfig;
 use std::path::{Path, PathBuf};
@@ -83,6 +83,9 @@ struct Served {
     manifest: Arc<Manifest>,
     programme: Arc<Programme>,
 }
+
+/// A run that is kept: its manifest and parts, and when it was made.
+type Proposed = (Arc<Manifest>, Arc<Programme>, u64);
 
 impl Server {
     fn name(&self) -> Result<PartyName, Failure> {
@@ -209,10 +212,13 @@ impl Server {
         loop {
             let store = self.store.clone();
             let rows = blocking(move || Ok((store.parties()?, store.runs()?))).await?;
-            let proposed = match self.kept(&rows.1)? {
+            let proposed = match self.kept(&rows.1).await? {
                 Some(kept) => Some(kept),
                 None => match self.members(&rows.0) {
-                    Ok(members) => Some(self.propose(&members).await?),
+                    Ok(members) => match self.propose(&members, propose::nonce(&rows.0, &rows.1)).await? {
+                        Some(proposed) => Some(proposed),
+                        None => continue,
+                    },
                     Err(missing) => {
                         if missing != missing_before {
                             println!("waiting for {missing} to join");
@@ -233,7 +239,7 @@ impl Server {
     }
 
     /// The newest run of this study and method that is kept; one that is over only if no other is wished for.
-    fn kept(&self, runs: &[RunRow]) -> Result<Option<(Arc<Manifest>, Arc<Programme>, u64)>, Failure> {
+    async fn kept(&self, runs: &[RunRow]) -> Result<Option<Proposed>, Failure> {
         for row in runs {
             let Ok(manifest) = Manifest::read(&row.manifest) else { continue };
             let same = manifest.study == self.study.text
@@ -242,8 +248,9 @@ impl Server {
             if !same {
                 continue;
             }
-            let saved = self.store.load(&row.run)?;
-            if self.asked.again && matches!(saved.header.phase, Phase::Finished(_)) {
+            let (store, run) = (self.store.clone(), row.run);
+            let phase = blocking(move || Ok(store.load(&run)?.header.phase)).await?;
+            if self.asked.again && matches!(phase, Phase::Finished(_)) {
                 return Ok(None);
             }
             let programme = manifest
@@ -277,17 +284,21 @@ impl Server {
         Ok(Members { sites, nodes, server: self.home.key().public() })
     }
 
-    async fn propose(&self, members: &Members) -> Result<(Arc<Manifest>, Arc<Programme>, u64), Failure> {
-        let mut nonce = [0; 16];
-        getrandom::fill(&mut nonce).map_err(|error| failure("F205", error.to_string(), "try again"))?;
+    /// Keeps a new run; none if another server on the same store has just done so.
+    async fn propose(&self, members: &Members, nonce: [u8; 16]) -> Result<Option<Proposed>, Failure> {
         let method = self.asked.method.as_deref();
         let (manifest, programme) = propose::manifest(&self.study, &self.schema, method, members, nonce)?;
         let (manifest, programme, created) = (Arc::new(manifest), Arc::new(programme), clock::seconds());
         let (store, key) = (self.store.clone(), self.home.key().clone());
         let (made, parts) = (manifest.clone(), programme.clone());
-        let run = blocking(move || Ok(Engine::create(&store, made, parts, key, created)?)).await?;
+        let created_run = blocking(move || match Engine::create(&store, made, parts, key, created) {
+            Ok(run) => Ok(Some(run)),
+            Err(StoreError::Exists) => Ok(None),
+            Err(error) => Err(error.into()),
+        });
+        let Some(run) = created_run.await? else { return Ok(None) };
         println!("proposing run {} to {} sites", hexadecimal(&run), manifest.sites.len());
-        Ok((manifest, programme, created))
+        Ok(Some((manifest, programme, created)))
     }
 
     async fn open(

@@ -1,0 +1,111 @@
+//! Server, sites and nodes as real processes, killed at random moments and at every named place: nothing is lost, nothing is
+//! spent twice, and the run comes to its end.
+//!
+//! `cargo test -p federation --features rehearsal --test kill`; `POSTERITY_KILLS=500` for more kills, and
+//! `POSTERITY_SEED=n` for other victims.
+#![cfg(all(unix, feature = "rehearsal"))]
+
+#[path = "kill/child.rs"]
+mod child;
+mod common;
+#[path = "kill/inquest.rs"]
+mod inquest;
+#[path = "common/postgres.rs"]
+mod postgres;
+#[path = "kill/stage.rs"]
+mod stage;
+#[path = "kill/troupe.rs"]
+mod troupe;
+
+use federation::store;
+use postgres::Postgres;
+use stage::Stage;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use troupe::{Campaign, Kind, PASSED, Troupe};
+
+/// Kills of each test, unless told otherwise.
+const KILLS: u64 = 40;
+
+/// Schedules with and without a deadline, and a secure sum over two nodes.
+const SCENES: [&str; 4] =
+    ["synchronous/40/0 3 0 3 -", "sum/8/1 4 2 3 2", "sequential/20/0 3 0 1 -", "asynchronous/40/0 3 0 1 -"];
+
+/// Most runs of a test: a place that nobody comes by would be waited for in vain.
+fn most_runs(kills: u64) -> usize {
+    12 + kills as usize / 4
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+fn campaign(kinds: &[Kind]) -> Campaign {
+    let seed = number("POSTERITY_SEED").unwrap_or(1);
+    println!("victims by POSTERITY_SEED={seed}");
+    Campaign::new(seed, number("POSTERITY_KILLS").unwrap_or(KILLS), kinds)
+}
+
+/// A folder that is removed when its test ends well.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kill-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    folder
+}
+
+#[test]
+#[ignore = "what the processes of the other tests do"]
+fn a_process_of_a_federation() {
+    if std::env::var_os("POSTERITY_PART").is_some() {
+        child::play();
+    }
+}
+
+#[test]
+fn every_place_is_passed_by_somebody() {
+    let passed: BTreeSet<&str> = PASSED.iter().flat_map(|(_, places)| places.iter().copied()).collect();
+    assert_eq!(passed, federation::failpoint::PLACES.into_iter().collect());
+}
+
+#[test]
+fn kills_at_random_and_at_every_place_lose_nothing() {
+    let mut campaign = campaign(&[Kind::Server, Kind::Site, Kind::Node]);
+    for (run, scene) in SCENES.into_iter().cycle().take(most_runs(campaign.wanted)).enumerate() {
+        let folder = folder(&format!("sqlite-{run}"));
+        let stage = Stage::build(&folder, scene);
+        let place = folder.join("server.sqlite").display().to_string();
+        stage.enrol(store::open(&place).unwrap().as_ref());
+        let mut troupe = Troupe::start(&stage, 1, &place, &mut campaign);
+        troupe.perform(&mut campaign, None);
+        drop(troupe);
+        inquest::hold(&stage, store::open(&place).unwrap().as_ref());
+        std::fs::remove_dir_all(&folder).unwrap();
+        println!("run {run}, {scene}: {} kills so far, places left: {:?}", campaign.made, campaign.open);
+        if campaign.is_over() {
+            return;
+        }
+    }
+    panic!("{} kills, and nobody came by {:?}", campaign.made, campaign.open);
+}
+
+#[test]
+fn two_servers_on_postgresql_lose_nothing_either() {
+    let Some(mut database) = Postgres::or_skip() else { return };
+    let mut campaign = campaign(&[Kind::Server, Kind::Site, Kind::Node]);
+    for (run, scene) in SCENES.into_iter().cycle().take(most_runs(campaign.wanted)).enumerate() {
+        let folder = folder(&format!("postgres-{run}"));
+        let stage = Stage::build(&folder, scene);
+        let place = database.database(&format!("kills_{run}"));
+        stage.enrol(store::open(&place).unwrap().as_ref());
+        let mut troupe = Troupe::start(&stage, 2, &place, &mut campaign);
+        troupe.perform(&mut campaign, Some(&mut database));
+        drop(troupe);
+        inquest::hold(&stage, store::open(&place).unwrap().as_ref());
+        std::fs::remove_dir_all(&folder).unwrap();
+        println!("run {run}, {scene}: {} kills so far, places left: {:?}", campaign.made, campaign.open);
+        if campaign.is_over() {
+            return;
+        }
+    }
+    panic!("{} kills, and nobody came by {:?}", campaign.made, campaign.open);
+}

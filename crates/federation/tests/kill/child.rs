@@ -1,0 +1,243 @@
+//! What a process of the federation does: a server, a site or a node over TLS, disks and stores, until it is killed or done.
+
+use crate::common::study::shard;
+use crate::stage::{Play, Stage, now};
+use federation::dashboard::Metrics;
+use federation::drive::{Surroundings, drive};
+use federation::identity::{IdentityKey, PARTY_LIFE, PartyName, Role, certificates, client_config, server_config};
+use federation::log::{FolderDisk, Log};
+use federation::manifest::{Manifest, Programme};
+use federation::message::{Instruction, Request};
+use federation::party::{NodeParty, NodeSeat, Party, PartyError, SiteParty, SiteSeat, Standing, Verdict};
+use federation::server::{Engine, Hall, Reception};
+use federation::store::{self, Store, StoreError};
+use federation::transport::{self, Limits, Line, LineError, TlsSource};
+use federation::wire::Unverified;
+use inference::Shard;
+use privacy::noise::{Digest, OsKeyed};
+use rustls::pki_types::CertificateDer;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+/// Plays the part that the parent has put into the environment.
+pub(crate) fn play() {
+    end_with_the_parent();
+    let told = |name: &str| std::env::var(name).unwrap();
+    let stage = Stage::at(Path::new(&told("POSTERITY_STAGE")), &told("POSTERITY_SCENE"));
+    let part = told("POSTERITY_PART");
+    let words: Vec<&str> = part.split(' ').collect();
+    match words[..] {
+        ["server", port, place] => serve(&stage, port.parse().unwrap(), place),
+        ["site", number, port] => attend(&stage, Role::Site, number.parse().unwrap(), port),
+        ["node", number, port] => attend(&stage, Role::Node, number.parse().unwrap(), port),
+        _ => panic!("no part: {part}"),
+    }
+}
+
+/// The parent holds the other end of the standard input.
+fn end_with_the_parent() {
+    std::thread::spawn(|| {
+        let _ = std::io::stdin().read(&mut [0]);
+        std::process::exit(9);
+    });
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+/// A certificate for a key, and the authority's root.
+fn papers(
+    stage: &Stage,
+    role: Role,
+    name: &PartyName,
+    key: &IdentityKey,
+) -> (Vec<CertificateDer<'static>>, CertificateDer<'static>) {
+    let authority = stage.authority();
+    let issued = authority.issue(role, name, &key.public(), now(), PARTY_LIFE).unwrap();
+    (certificates(&issued.chain).unwrap(), authority.root().clone())
+}
+
+/// Tries for as long as a database may be away.
+fn insist<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> T {
+    for _ in 0..600 {
+        match attempt() {
+            Ok(value) => return value,
+            Err(StoreError::Failed { .. }) => std::thread::sleep(Duration::from_millis(50)),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("the store does not come back");
+}
+
+fn serve(stage: &Stage, port: u16, place: &str) {
+    let store: Arc<dyn Store> = Arc::from(insist(|| store::serve(place)));
+    let Play { cast, manifest, programme, .. } = stage.play();
+    insist(|| match Engine::create(&store, manifest.clone(), programme.clone(), cast.server.clone(), 0) {
+        Ok(_) | Err(StoreError::Exists) => Ok(()),
+        Err(error) => Err(error),
+    });
+    let name = PartyName::new("server").unwrap();
+    let (manifest, key) = (manifest, cast.server.clone());
+    let engine = insist(|| Engine::open(store.clone(), manifest.clone(), programme.clone(), key.clone(), name.clone()));
+    let metrics = Arc::new(Metrics::default());
+    let hall = Arc::new(Hall::open(engine, metrics.clone()).unwrap());
+    let (_open, opened) = watch::channel(Some(hall));
+    let authority = Arc::new(stage.authority());
+    let address = format!("127.0.0.1:{port}");
+    let reception =
+        Reception::new(store, authority, key.clone(), name.clone(), address.clone(), Arc::new(now), opened, metrics);
+    let (chain, root) = papers(stage, Role::Server, &name, &key);
+    let (_tls, tls) = watch::channel(Arc::new(server_config(chain, &key, &[root]).unwrap()));
+    runtime().block_on(async {
+        let listener = TcpListener::bind(address).await.unwrap();
+        let reception = Arc::new(reception);
+        transport::serve(listener, TlsSource::new(tls), reception, Limits::default(), std::future::pending())
+            .await
+            .unwrap();
+    });
+}
+
+fn attend(stage: &Stage, role: Role, number: usize, port: &str) {
+    let Play { cast, library, .. } = stage.play();
+    let (name, key) = match role {
+        Role::Site => cast.sites[number].clone(),
+        _ => (cast.nodes[number].0.clone(), cast.nodes[number].1.clone()),
+    };
+    let disk = FolderDisk::open(&stage.disk(name.as_str())).unwrap();
+    let seat = Seat { site: number, secret: [number as u8 + 1; 32] };
+    let party: Box<dyn Party> = match role {
+        Role::Site => {
+            let log = Log::open(disk).unwrap();
+            Box::new(SiteParty::new(name.clone(), key.clone(), library, Box::new(seat), log))
+        }
+        _ => {
+            let sealing = cast.nodes[number].2.clone();
+            Box::new(NodeParty::new(name.clone(), key.clone(), sealing, library, Box::new(seat), disk))
+        }
+    };
+    let file = OpenOptions::new().append(true).create(true).open(stage.witnessed(name.as_str())).unwrap();
+    let party = Box::new(Witness { party, file });
+    let (chain, root) = papers(stage, role, &name, &key);
+    let (_tls, tls) = watch::channel(Arc::new(client_config(chain, &key, &root).unwrap()));
+    let (_stop, stop) = watch::channel(false);
+    let mut line = Line::new(format!("127.0.0.1:{port}"), tls, u64::from(std::process::id()));
+    let ended = runtime().block_on(drive(party, &mut line, &mut Quiet, stop));
+    match ended {
+        Ok(Standing::Finished(_)) => {}
+        other => panic!("{name} has left the run: {other:?}"),
+    }
+}
+
+/// A site or a node that takes part in everything.
+struct Seat {
+    site: usize,
+    secret: [u8; 32],
+}
+
+impl SiteSeat for Seat {
+    fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, _: (f64, f64)) -> Verdict {
+        Verdict::Sign
+    }
+    fn rows(&mut self, _: &Manifest, _: &Programme) -> Result<(Arc<Shard>, Digest), String> {
+        Ok((Arc::new(shard(self.site)), [1; 32]))
+    }
+    fn noise(&mut self) -> OsKeyed {
+        OsKeyed::new(self.secret)
+    }
+}
+
+impl NodeSeat for Seat {
+    fn consider(&mut self, _: &Manifest) -> Verdict {
+        Verdict::Sign
+    }
+    fn noise(&mut self) -> OsKeyed {
+        OsKeyed::new(self.secret)
+    }
+}
+
+struct Quiet;
+
+impl Surroundings for Quiet {
+    fn renewal(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+    fn renewed(&mut self, _: &str) {}
+    fn tell(&mut self, standing: Standing) {
+        println!("{standing:?}");
+    }
+    fn lost(&mut self, error: &LineError) {
+        println!("{error}");
+    }
+}
+
+/// Writes down which answers leave a party and what it is told of them. What is written survives a kill of the process.
+struct Witness {
+    party: Box<dyn Party>,
+    file: File,
+}
+
+impl Witness {
+    fn note(&mut self, line: &str) {
+        self.file.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    fn sends(&mut self, all: &[Vec<u8>]) {
+        for bytes in all {
+            let said = Unverified::read(bytes).unwrap();
+            match said.claimed_request().unwrap() {
+                Request::Update(update) => {
+                    let digest: String = said.digest().iter().map(|byte| format!("{byte:02x}")).collect();
+                    self.note(&format!("sent {} {} {digest}", update.at.round, update.at.attempt));
+                }
+                Request::Letters(letters) => {
+                    for letter in letters {
+                        self.note(&format!("shares {} {}", letter.at.round, letter.at.attempt));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Party for Witness {
+    fn attend(&mut self, wait: u32) -> Vec<u8> {
+        self.party.attend(wait)
+    }
+
+    fn again(&mut self) -> Result<Vec<Vec<u8>>, PartyError> {
+        let next = self.party.again()?;
+        self.sends(&next);
+        Ok(next)
+    }
+
+    fn hear(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+        let read = Unverified::read(reply).and_then(|reply| reply.claimed_reply(to));
+        for instruction in read.map(|reply| reply.instructions).unwrap_or_default() {
+            if let Instruction::Held { at } | Instruction::Receipt { at, applied: Some(_) } = instruction {
+                self.note(&format!("held {} {}", at.round, at.attempt));
+            }
+        }
+        let next = self.party.hear(reply, to)?;
+        self.sends(&next);
+        Ok(next)
+    }
+
+    fn renew(&mut self, request: Vec<u8>) -> Vec<u8> {
+        self.party.renew(request)
+    }
+
+    fn certificate(&mut self) -> Option<String> {
+        self.party.certificate()
+    }
+
+    fn standing(&self) -> Standing {
+        self.party.standing()
+    }
+}

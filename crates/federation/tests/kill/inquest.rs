@@ -1,0 +1,175 @@
+//! What must be true of the files of a run, however often its processes were killed.
+
+use crate::stage::{Play, Stage};
+use federation::coordinator::{Folded, Phase, Saved};
+use federation::log::{Account, Entry, FolderView, Log};
+use federation::message::{Outcome, Try};
+use federation::store::{History, Store};
+use federation::wire::{self, Unverified};
+use inference::algorithm::Answers;
+use privacy::noise::Digest;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a site's ledger says of its attempts.
+#[derive(Default)]
+struct Ledger {
+    charged: BTreeSet<Try>,
+    outbox: BTreeMap<Try, Digest>,
+    contributed: BTreeSet<Try>,
+    settled: BTreeSet<Try>,
+}
+
+/// What was seen of a site while it was alive.
+#[derive(Default)]
+struct Seen {
+    sent: Vec<(Try, Digest)>,
+    shares: BTreeSet<Try>,
+    held: BTreeSet<Try>,
+}
+
+/// Looks at everything that a run has left behind.
+pub(crate) fn hold(stage: &Stage, store: &dyn Store) {
+    let play = stage.play();
+    let run = play.manifest.run();
+    let (saved, history) = (store.load(&run).unwrap(), store.history(&run).unwrap());
+    assert_eq!(saved.header.phase, Phase::Finished(Outcome::Complete), "the run finishes");
+    for (site, (name, _)) in play.cast.sites.iter().enumerate() {
+        let ledger = ledger(stage, &play, site);
+        let seen = seen(stage, name.as_str());
+        nothing_below_what_was_sent(site, &ledger, &seen);
+        nothing_acknowledged_is_lost(site, &ledger, &seen, &saved, &history, &play);
+    }
+    no_noise_is_used_twice(&history);
+    the_state_is_what_the_answers_make_of_it(&play, &saved, &history);
+}
+
+/// Reads and checks a ledger: its chain, every charge again, and that nothing is answered before it is charged.
+fn ledger(stage: &Stage, play: &Play, site: usize) -> Ledger {
+    let (name, key) = &play.cast.sites[site];
+    let run = play.manifest.run();
+    let log = Log::view(FolderView::open(&stage.disk(name.as_str())).unwrap()).unwrap();
+    let account = Account::of(&log).unwrap();
+    account.run(&run).expect("the run is on record").replay().unwrap().expect("its ledger was opened");
+    let mut ledger = Ledger::default();
+    log.scan(&mut |_, entry| {
+        let Some(turn) = entry.turn() else { return };
+        let at = Try { round: turn.round, attempt: turn.attempt };
+        match entry {
+            Entry::Charge { record, .. } if record.sequence == 0 => {}
+            Entry::Charge { .. } => assert!(ledger.charged.insert(at), "site {site} charges {at:?} twice"),
+            Entry::Outbox { bytes, .. } => {
+                assert!(ledger.charged.contains(&at), "site {site} answers {at:?} before the charge");
+                Unverified::read(bytes).unwrap().request(&key.public()).unwrap();
+                let before = ledger.outbox.insert(at, wire::content_digest(bytes).unwrap());
+                assert!(before.is_none(), "site {site} makes two answers to {at:?}");
+            }
+            Entry::Contributed { .. } => drop(ledger.contributed.insert(at)),
+            Entry::Settled { .. } => assert!(ledger.settled.insert(at), "site {site} settles {at:?} twice"),
+            Entry::Free { .. } | Entry::Lapsed { .. } | Entry::Accepted { .. } | Entry::Closed { .. } => {}
+        }
+    })
+    .unwrap();
+    ledger
+}
+
+fn seen(stage: &Stage, name: &str) -> Seen {
+    let mut seen = Seen::default();
+    for line in std::fs::read_to_string(stage.witnessed(name)).unwrap().lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let at = Try { round: words[1].parse().unwrap(), attempt: words[2].parse().unwrap() };
+        match words[0] {
+            "sent" => seen.sent.push((at, digest(words[3]))),
+            "shares" => drop(seen.shares.insert(at)),
+            "held" => drop(seen.held.insert(at)),
+            other => panic!("nothing is called {other}"),
+        }
+    }
+    seen
+}
+
+fn digest(text: &str) -> Digest {
+    std::array::from_fn(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())
+}
+
+/// Whatever left a site is charged in its ledger, and what was sent again was the same.
+fn nothing_below_what_was_sent(site: usize, ledger: &Ledger, seen: &Seen) {
+    for (at, digest) in &seen.sent {
+        assert!(ledger.charged.contains(at), "site {site} has sent {at:?}, which is not charged");
+        assert_eq!(ledger.outbox.get(at), Some(digest), "site {site} has sent other bytes for {at:?}");
+    }
+    for at in seen.shares.iter().chain(&ledger.contributed) {
+        assert!(ledger.charged.contains(at), "site {site} has shared {at:?}, which is not charged");
+    }
+}
+
+/// What a site was told to be kept is kept, what is kept is the site's, and both know the same head.
+fn nothing_acknowledged_is_lost(
+    site: usize,
+    ledger: &Ledger,
+    seen: &Seen,
+    saved: &Saved,
+    history: &History,
+    play: &Play,
+) {
+    let own = history.accepted.iter().filter(|one| one.site == site);
+    let accepted: BTreeMap<Try, Digest> = own.map(|one| (one.update.at, one.digest)).collect();
+    for (at, digest) in &accepted {
+        assert!(ledger.charged.contains(at), "an answer of site {site} to {at:?} is accepted and not charged");
+        assert_eq!(ledger.outbox.get(at), Some(digest), "site {site} has another answer to {at:?} than the server");
+    }
+    let summing = !play.manifest.nodes.is_empty();
+    for at in seen.held.iter().chain(&ledger.settled) {
+        let kept = match summing {
+            true => saved.header.seats[site].accepted.is_some_and(|(last, _)| last >= *at),
+            false => accepted.contains_key(at),
+        };
+        assert!(kept, "the server has lost what it has acknowledged to site {site}: {at:?}");
+    }
+    for fold in &history.folds {
+        if let Folded::Sum { from, .. } = &fold.of
+            && from.contains(&site)
+        {
+            // The nodes may have all shares of a site that was killed before it heard so: what counts is that it has paid.
+            let paid = |at: &Try| at.round == fold.round && ledger.charged.contains(at);
+            let given = seen.shares.iter().any(paid);
+            assert!(given, "the sum of round {} has an answer that site {site} did not pay for", fold.round);
+        }
+    }
+}
+
+fn no_noise_is_used_twice(history: &History) {
+    let mut answers = BTreeSet::new();
+    for one in &history.accepted {
+        assert!(answers.insert(one.update.answer.units().to_vec()), "noise is used twice: {:?}", one.update.at);
+    }
+    for fold in &history.folds {
+        if let Folded::Sum { total, .. } = &fold.of {
+            assert!(answers.insert(total.units().to_vec()), "noise is used twice in a sum: {}", fold.round);
+        }
+    }
+}
+
+/// The kept state is the start with all folds in their order, each answer once.
+fn the_state_is_what_the_answers_make_of_it(play: &Play, saved: &Saved, history: &History) {
+    let mut accepted = BTreeMap::new();
+    for one in &history.accepted {
+        let before = accepted.insert((one.site, one.update.at), one.update.answer.clone());
+        assert!(before.is_none(), "{:?} of site {} was accepted twice", one.update.at, one.site);
+    }
+    let protocol = play.programme.built.protocol.as_ref();
+    let (mut state, mut folded) = (protocol.start().unwrap(), BTreeSet::new());
+    for fold in &history.folds {
+        let answers = match &fold.of {
+            Folded::Each(tries) => {
+                tries.iter().for_each(|one| assert!(folded.insert(*one), "{one:?} is folded twice"));
+                Answers::Each(tries.iter().map(|one| (one.0, accepted[one].clone())).collect())
+            }
+            Folded::Sum { total, from } => {
+                assert!(from.len() as u64 >= play.manifest.pace.quorum, "too few in a sum");
+                Answers::Sum { total: total.clone(), from: from.clone() }
+            }
+        };
+        state = protocol.fold(&state, &answers).unwrap().state;
+    }
+    assert_eq!(state, saved.state, "the state is not what the accepted answers make of it");
+}
