@@ -17,7 +17,7 @@ use federation::transport::Line;
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
@@ -29,7 +29,8 @@ pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
     let text = std::fs::read_to_string(&asked.policy).map_err(|e| Failure::file("cannot read", &asked.policy, e))?;
     let secret = home.noise_secret().map_err(of_home)?.clone();
     let (policy, data) = (Policy::read(&text)?, asked.data.clone());
-    let owner = Owner { policy, data, home: home.clone(), secret, site: 0, told: None };
+    let refusal = Arc::new(Mutex::new(None));
+    let owner = Owner { policy, data, home: home.clone(), secret, site: 0, told: None, refusal: refusal.clone() };
     std::fs::File::open(&asked.data).map_err(|error| Failure::file("cannot read", &asked.data, error))?;
     let log = Log::open(FolderDisk::open(&home.folder().join("ledger")).map_err(federation::log::LogError::from)?)?;
     let name = papers.party.name.clone();
@@ -40,7 +41,8 @@ pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
         let mut around = Around::new(home, Role::Site, name.clone(), sender);
         drive(Box::new(party), &mut line, &mut around, stopped()).await
     });
-    ended("site", name.as_str(), standing.map_err(of_drive)?, json)
+    let why = |error| refusal.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(|| of_drive(error));
+    ended("site", name.as_str(), standing.map_err(why)?, json)
 }
 
 /// The last words of a party.
@@ -65,6 +67,8 @@ struct Owner {
     site: usize,
     /// The manifest that somebody was asked to approve.
     told: Option<Digest>,
+    /// Why the site does not take part, with its own code and hint.
+    refusal: Arc<Mutex<Option<Failure>>>,
 }
 
 impl SiteSeat for Owner {
@@ -72,11 +76,11 @@ impl SiteSeat for Owner {
         self.site = site;
         let before = Granted { epsilon: granted.0, delta: granted.1 };
         if let Err(error) = self.policy.check(manifest, programme, site, before) {
-            return Verdict::Refuse(format!("{error} ({})", error.hint()));
+            return self.refuse(error.into());
         }
         // Before anything is signed: do the rows fit what is declared?
         if let Err(failure) = rows::open(&self.data, manifest, programme, site) {
-            return Verdict::Refuse(format!("{failure} ({})", failure.hint()));
+            return self.refuse(failure);
         }
         match self.policy.approval {
             Approval::Automatic => Verdict::Sign,
@@ -100,6 +104,13 @@ impl SiteSeat for Owner {
 }
 
 impl Owner {
+    /// Keeps why, for the last words of the agent.
+    fn refuse(&self, failure: Failure) -> Verdict {
+        let why = failure.to_string();
+        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+        Verdict::Refuse(why)
+    }
+
     /// Tells the site's owner, once, what is proposed and how to approve it.
     fn ask(&mut self, manifest: &Manifest) {
         if self.told != Some(manifest.digest()) {

@@ -6,5 +6,6 @@ pub(crate) mod join;
 pub(crate) mod node;
 pub(crate) mod rehearsal;
 pub(crate) mod serve;
+mod stage;
 pub(crate) mod surroundings;
 pub(crate) mod watch;

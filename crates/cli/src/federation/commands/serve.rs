@@ -1,6 +1,7 @@
 //! `posterity serve`: the server of one study, from the first invite that is redeemed to the report.
 
 use super::agent::hexadecimal;
+use super::stage::Stage;
 use super::watch::{Watch, outcome};
 use crate::arguments::ServeArguments;
 use crate::clock;
@@ -133,22 +134,19 @@ impl Server {
             either(stop.clone(), closing.clone()),
         );
         let (line, join) = (tokio::spawn(line), tokio::spawn(join));
+        let stage = Arc::new(Stage::new(self.store.clone()));
+        let tls_page = (!is_loopback(&page)).then(|| tls.dashboard.clone());
+        let source: Arc<dyn Source> = stage.clone();
+        let closed = either(stop.clone(), closing.clone());
+        let shown = tokio::spawn(dashboard::serve(page, tls_page, source, metrics.clone(), token, closed));
         let served = self.served(stop.clone(), &metrics).await?;
         let Some(served) = served else {
             close.send_replace(true);
+            shown.abort();
             return left(&[line, join]).await;
         };
         hall_sender.send_replace(Some(served.hall.clone()));
-        let tls_page = (!is_loopback(&page)).then(|| tls.dashboard.clone());
-        let source: Arc<dyn Source> = served.watch.clone();
-        let shown = tokio::spawn(dashboard::serve(
-            page,
-            tls_page,
-            source,
-            metrics,
-            token,
-            either(stop.clone(), closing.clone()),
-        ));
+        stage.show(served.watch.clone());
         let text = self.follow(&served, stop, &tls).await;
         let hall = served.hall.clone();
         let closed = tokio::task::spawn_blocking(move || hall.close()).await;

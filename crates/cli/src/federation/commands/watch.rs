@@ -9,10 +9,11 @@ use federation::coordinator::{Folded, Header, Phase, SeatStanding};
 use federation::dashboard::{
     Checks, Coefficient, CurvePoint, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source, Standing,
 };
+use federation::identity::Role;
 use federation::manifest::{Manifest, Programme};
 use federation::message::{Member, Outcome};
 use federation::server::{Glance, Hall};
-use federation::store::Store;
+use federation::store::{PartyRow, Store};
 use inference::Summing;
 use inference::algorithm::Answers;
 use privacy::Grant;
@@ -169,14 +170,15 @@ impl Watch {
         hexadecimal(&self.manifest.run())
     }
 
-    fn site(&self, at: usize, glance: &Glance, ends: &[(String, Option<u64>, bool)]) -> Option<SiteView> {
+    fn site(&self, at: usize, glance: &Glance, parties: &[PartyRow]) -> Option<SiteView> {
         let (member, seat) = (self.manifest.sites.get(at)?, glance.header.seats.get(at)?);
         let (granted, delta) = match self.programme.built.grants.get(at)? {
             Grant::Limited { epsilon, delta, .. } => (epsilon.get(), delta.get()),
             Grant::Unlimited => (f64::INFINITY, 1.0),
         };
-        let party = ends.iter().find(|(name, ..)| name == member.name.as_str());
-        let revoked = party.is_some_and(|(_, _, revoked)| *revoked);
+        // By its key: a party of another role, or one that has joined anew, may have the same name.
+        let party = parties.iter().find(|row| row.role == Role::Site && row.key == member.key);
+        let revoked = party.is_some_and(|row| row.revoked.is_some());
         Some(SiteView {
             name: member.name.to_string(),
             standing: match seat.standing {
@@ -198,7 +200,7 @@ impl Watch {
                 sequence: seen.sequence,
                 digest: hexadecimal(&seen.digest).chars().take(12).collect(),
             }),
-            certificate_ends: party.and_then(|(_, ends, _)| *ends),
+            certificate_ends: party.map(|row| row.expires),
         })
     }
 
@@ -213,9 +215,7 @@ impl Watch {
     fn view(&self) -> RunView {
         let glance = self.hall.glance();
         let parties = self.store.parties().unwrap_or_default();
-        let ends: Vec<(String, Option<u64>, bool)> =
-            parties.iter().map(|row| (row.name.to_string(), Some(row.expires), row.revoked.is_some())).collect();
-        let sites = (0..self.manifest.sites.len()).filter_map(|at| self.site(at, &glance, &ends)).collect();
+        let sites = (0..self.manifest.sites.len()).filter_map(|at| self.site(at, &glance, &parties)).collect();
         let nodes = (0..).zip(&self.manifest.nodes).map(|(number, node)| NodeView {
             name: node.name.to_string(),
             signed: glance.header.nodes.get(number as usize).is_some_and(Option::is_some),

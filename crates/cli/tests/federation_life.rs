@@ -1,0 +1,118 @@
+//! What happens to a federation while it runs: revocations, policies that say no, a server that is stopped and comes back.
+#![cfg(unix)]
+
+mod town;
+
+use federation::identity::Role;
+use federation::message::Refusal;
+use federation::transport::LineError;
+use std::time::{Duration, Instant};
+use town::caller::{Fate, agent, agreement, call, home, kept, papers, serve, ward};
+
+#[test]
+fn a_site_that_is_revoked_is_turned_away_while_it_is_connected() {
+    let mut town = ward("revoked", 4);
+    town.start("north", "", &agent("north", "automatic.toml"));
+    town.until_said("north", "signed; waiting for the others");
+    let (north, manifest) = (home(&town, "north"), kept(&town).2);
+    let say = agreement(&manifest, Role::Site, "north", north.key());
+    assert_eq!(call(&town.address(0), papers(&north), &say), Fate::Taken);
+    town.told("", "posterity site revoke north --store server/server.sqlite");
+    let revoked = Instant::now();
+    let fate = loop {
+        let fate = call(&town.address(0), papers(&north), &say);
+        if fate != Fate::Taken || revoked.elapsed() > Duration::from_secs(5) {
+            break fate;
+        }
+    };
+    assert_eq!(fate, Fate::Failed(LineError::NotPermitted));
+
+    let token = town.told("", "cat server/dashboard.token");
+    let id: String = manifest.run().iter().map(|byte| format!("{byte:02x}")).collect();
+    let page = town.page(&format!("/runs/{id}"), Some(token.trim()));
+    assert!(page.contains("The certificate of north was revoked."), "{page}");
+    assert!(!page.contains("The certificate of south was revoked."), "{page}");
+
+    town.signal("north", "TERM");
+    assert_eq!(town.ended("north"), Some(0));
+    let output = town.output("", &agent("north", "automatic.toml"));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("error[F203]") && told.contains("revoked"), "{told}");
+}
+
+#[test]
+fn an_agent_waits_for_the_approval_that_its_policy_asks_for() {
+    let mut town = ward("manual", 4);
+    town.start("north", "", &agent("north", "manual.toml"));
+    town.start("south", "", &agent("south", "automatic.toml"));
+    town.until_said("north", "to take part: posterity agent approve");
+    town.until_said("south", "signed; waiting for the others");
+    let digest: String = kept(&town).2.digest().iter().map(|byte| format!("{byte:02x}")).collect();
+    assert!(town.log("north").contains(&digest));
+    let before = town.files("north/ledger");
+    let wrong = town.output("", &format!("posterity agent approve {} --home north", "0".repeat(64)));
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("error[F206]"));
+    assert!(!town.log("north").contains("signed") && town.files("north/ledger") == before);
+    town.told("", &format!("posterity agent approve {digest} --home north"));
+    for site in ["north", "south"] {
+        assert_eq!(town.ended(site), Some(0), "{}", town.log(site));
+        assert!(town.log(site).contains("the run is over: all rounds were made"), "{}", town.log(site));
+    }
+    assert_ne!(town.files("north/ledger"), before);
+}
+
+#[test]
+fn a_policy_that_says_no_ends_the_agent_with_its_key_and_a_hint() {
+    let town = ward("policy", 4);
+    let policy = federation::policy::DEFAULT.replace("max_epsilon = 3.0", "max_epsilon = 0.5");
+    std::fs::write(town.folder.join("strict.toml"), policy).unwrap();
+    let before = kept(&town).0;
+    for json in ["", " --json"] {
+        let output = town.output("", &format!("{}{json}", agent("north", "strict.toml")));
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{told}");
+        for part in ["F111", "max_epsilon", "found", "expected", "0.5", "hint"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+    }
+    let ledger = town.files("north/ledger");
+    let output = town.output("", &agent("north", "strict.toml"));
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(town.files("north/ledger"), ledger);
+    let shown = town.told("", "posterity ledger show --home north --json");
+    assert!(shown.contains("\"runs\":[]"), "{shown}");
+    assert_eq!(kept(&town).0, before);
+    let other = call(
+        &town.address(0),
+        papers(&home(&town, "south")),
+        &agreement(&kept(&town).2, Role::Node, "south", home(&town, "south").key()),
+    );
+    assert_eq!(other, Fate::Refused(Refusal::NotAMember));
+}
+
+#[test]
+fn a_server_that_is_stopped_in_the_middle_of_a_run_goes_on_when_it_is_back() {
+    let mut town = ward("stopped", 100);
+    for site in ["north", "south"] {
+        town.start(site, "", &agent(site, "automatic.toml"));
+    }
+    town.until_said("server", "round 2 of 100");
+    // Without south no round is made: the run cannot be over before the server is.
+    town.signal("south", "STOP");
+    town.signal("server", "TERM");
+    assert_eq!(town.ended("server"), Some(0), "{}", town.log("server"));
+    assert!(!town.log("server").contains("the run is over"), "{}", town.log("server"));
+    let line = serve(&town);
+    town.start("server again", "", &format!("{line} --until-finished"));
+    town.signal("south", "CONT");
+    for who in ["north", "south", "server again"] {
+        assert_eq!(town.ended(who), Some(0), "{who}\n{}", town.log(who));
+    }
+    let told = town.log("server again");
+    assert!(told.contains("taking up run") && told.contains("the run is over after 100 rounds"), "{told}");
+    for site in ["north", "south"] {
+        town.told("", &format!("posterity ledger verify --home {site}"));
+    }
+}
