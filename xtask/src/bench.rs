@@ -9,13 +9,15 @@ const PEERS: [&str; 2] = ["dp-accounting==0.6.0", "prv-accountant==0.2.0"];
 
 /// What is said before anything is installed or run.
 pub(crate) const HELP: &str = "\
-usage: cargo xtask bench accounting | inference | secure-sum [--full] | chain
+usage: cargo xtask bench accounting | inference | secure-sum [--full] | chain | federation [--full]
 accounting: our accountant beside dp-accounting and prv-accountant on the same cases, with their answers side by side.
 inference:  the private step beside PyTorch and Opacus, whole runs, and how their cost grows (peers in
 target/bench-venv-torch, gigabytes).
 chain:      iterations of a private Barker chain beside NumPy, and that they do not grow with the rows (NumPy in
 target/bench-venv-numpy); a minute or two.
 secure-sum: whole sums with ten nodes beside the paper's seconds; no peers, a minute (--full: some ten, 10^9 coordinates).
+federation: a server under the load of many agents, restarts with long ledgers, and a round beside Flower (in
+target/bench-venv-flower); some minutes (--full: a thousand agents, 4 GB of temporary files).
 The first two take several minutes. The first time one needs Python 3 and the network, and installs the two peers into
 target/bench-venv; nothing is installed elsewhere, and removing that folder undoes it.";
 

@@ -2,6 +2,7 @@
 
 mod bench;
 mod bench_chain;
+mod bench_federation;
 mod bench_inference;
 mod bench_secure_sum;
 mod shown;
@@ -21,6 +22,8 @@ fn main() -> ExitCode {
         ["bench", "accounting"] => bench::accounting(&root()),
         ["bench", "inference"] => bench_inference::inference(&root()),
         ["bench", "chain"] => bench_chain::chain(&root()),
+        ["bench", "federation"] => bench_federation::federation(&root(), false),
+        ["bench", "federation", "--full"] => bench_federation::federation(&root(), true),
         ["bench", "secure-sum"] => bench_secure_sum::secure_sum(&root(), false),
         ["bench", "secure-sum", "--full"] => bench_secure_sum::secure_sum(&root(), true),
         ["bench", .., "--help" | "-h"] => {
@@ -28,7 +31,10 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["bench", ..] => Err(bench::HELP.into()),
-        _ => Err("usage: cargo xtask test | tidy | shown | bench accounting | inference | secure-sum | chain".into()),
+        _ => Err(
+            "usage: cargo xtask test | tidy | shown | bench accounting | inference | secure-sum | chain | federation"
+                .into(),
+        ),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

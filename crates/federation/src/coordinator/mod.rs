@@ -58,6 +58,8 @@ pub struct Coordinator {
     header: Header,
     state: Vec<u8>,
     query: Vec<u8>,
+    /// What the question is known by: its digest.
+    question: Digest,
     waiting: BTreeMap<usize, Update>,
     receipts: BTreeMap<usize, Kept>,
     mail: BTreeMap<u64, Letter>,
@@ -146,6 +148,7 @@ impl Coordinator {
             programme,
             header: saved.header,
             state: saved.state,
+            question: Sha256::digest(&saved.query).into(),
             query: saved.query,
             waiting: saved.waiting.into_iter().collect(),
             receipts: saved.receipts.into_iter().map(|kept| (kept.site, kept)).collect(),
@@ -415,7 +418,7 @@ impl Coordinator {
 
     /// What the question is known by.
     fn question(&self) -> Digest {
-        Sha256::digest(&self.query).into()
+        self.question
     }
 
     /// When this round began, by the clock of this process.

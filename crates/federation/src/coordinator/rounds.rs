@@ -5,6 +5,7 @@ use crate::message::{Outcome, Try, Update};
 use inference::algorithm::Answers;
 use inference::message::Receipt;
 use inference::settings::Schedule;
+use sha2::{Digest as _, Sha256};
 
 impl Coordinator {
     /// Asks the first questions of a round, or ends the run.
@@ -42,6 +43,7 @@ impl Coordinator {
             Ok(query) if query == self.query => Change::default(),
             Ok(query) => {
                 self.query.clone_from(&query);
+                self.question = Sha256::digest(&query).into();
                 Change { query: Some(query), ..Change::header() }
             }
             Err(_) => self.finish(Outcome::Failed),

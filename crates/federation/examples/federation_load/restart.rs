@@ -1,0 +1,151 @@
+//! How long a site and a server take to come back with so many records on their disks.
+
+use crate::measure::{load_average, megabytes};
+use crate::study::Study;
+use federation::agent::{Agent, Opening};
+use federation::coordinator::{Accepted, Change, Fold, Folded, Kept};
+use federation::identity::PartyName;
+use federation::log::{Disk, DiskError, Entry, FILE, FolderDisk, Log, Position, Turn};
+use federation::manifest::DOMAIN;
+use federation::message::{Try, Update};
+use federation::server::Engine;
+use federation::store::{self, Store};
+use privacy::noise::OsKeyed;
+use privacy::{GridVector, Record};
+use serde_json::json;
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Sites of the run at the server.
+const SITES: u64 = 1000;
+
+/// Numbers in an answer.
+const NUMBERS: usize = 216;
+
+/// Fills a ledger and a store with so many records, opens both again, and prints two lines of JSON.
+pub(crate) fn run(records: u64, folder: &Path) -> Result<(), Box<dyn Error>> {
+    site(records, &folder.join("site"))?;
+    server(records, &folder.join("server.db"))
+}
+
+/// A disk that is not told to keep anything until the end.
+struct Hasty(FolderDisk);
+
+impl Disk for Hasty {
+    fn read(&self, file: &str) -> Result<Option<Vec<u8>>, DiskError> {
+        self.0.read(file)
+    }
+    fn append(&mut self, file: &str, bytes: &[u8]) -> Result<(), DiskError> {
+        self.0.append(file, bytes)
+    }
+    fn sync(&mut self, _: &str) -> Result<(), DiskError> {
+        Ok(())
+    }
+    fn truncate(&mut self, file: &str, length: u64) -> Result<(), DiskError> {
+        self.0.truncate(file, length)
+    }
+    fn replace(&mut self, file: &str, bytes: &[u8]) -> Result<(), DiskError> {
+        self.0.replace(file, bytes)
+    }
+}
+
+fn site(records: u64, folder: &Path) -> Result<(), Box<dyn Error>> {
+    // Three records for each answer: its charge, its outbox, its receipt.
+    let rounds = records / 3;
+    let study = Study::new(1, rounds, NUMBERS)?;
+    let log = Agent::open(opening(&study)?, Log::open(Hasty(FolderDisk::open(folder)?))?)?.into_log();
+    let mut disk = fill(&study, rounds, log)?.into_disk().0;
+    disk.sync(FILE)?;
+    drop(disk);
+    let (before, memory) = (Instant::now(), megabytes("VmRSS"));
+    let log = Log::open(FolderDisk::open(folder)?)?;
+    let opened = before.elapsed().as_secs_f64();
+    let agent = Agent::open(opening(&study)?, log)?;
+    let (ready, length) = (before.elapsed().as_secs_f64(), agent.log().head().sequence);
+    let bytes = std::fs::metadata(folder.join(FILE))?.len();
+    let line = json!({
+        "what": "restart of a site", "records": length, "charges": agent.member().ledger().length(),
+        "megabytes": bytes >> 20, "log_open_s": opened, "ready_s": ready,
+        "memory_mb": megabytes("VmRSS") - memory, "peak_mb": megabytes("VmHWM"), "load_average": load_average(),
+    });
+    println!("{line}");
+    Ok(())
+}
+
+fn opening(study: &Study) -> Result<Opening, Box<dyn Error>> {
+    let (_, key) = study.sites.first().cloned().ok_or("there is no site")?;
+    let digest = study.manifest.digest();
+    Ok(Opening {
+        manifest: study.manifest.clone(),
+        signatures: vec![key.sign(DOMAIN, &digest), study.server.sign(DOMAIN, &digest)],
+        programme: study.programme.clone(),
+        site: 0,
+        shard: study.shard.clone(),
+        data_version: [0; 32],
+        key,
+        source: OsKeyed::new([0; 32]),
+    })
+}
+
+/// Appends what so many answers leave in a ledger.
+fn fill<D: Disk>(study: &Study, rounds: u64, mut log: Log<D>) -> Result<Log<D>, Box<dyn Error>> {
+    let run = study.manifest.run();
+    let event = study.programme.built.terms.first().ok_or("there are no terms")?.event.clone();
+    let mut previous = log.charges(&run)?.last().ok_or("the account was not opened")?.digest();
+    for round in 0..rounds {
+        let turn = Turn { run, round, attempt: 0 };
+        let record = Record { sequence: round + 1, previous, entry: privacy::Entry::Charged(event.clone()) };
+        previous = record.digest();
+        log.append(&Entry::Charge { turn, question: [0; 32], record })?;
+        log.append(&Entry::Outbox { turn, bytes: vec![7; 4 * NUMBERS] })?;
+        log.append(&Entry::Settled { turn, applied: vec![7; 4 * NUMBERS] })?;
+    }
+    Ok(log)
+}
+
+/// The last round's answers wait, as they do when a server goes down in the middle of one.
+fn server(records: u64, file: &Path) -> Result<(), Box<dyn Error>> {
+    let rounds = records.div_ceil(SITES);
+    let study = Study::new(usize::try_from(SITES)?, rounds, NUMBERS)?;
+    let (run, key, name) = (study.manifest.run(), study.server.clone(), PartyName::new("server")?);
+    let store: Arc<dyn Store> = Arc::from(store::serve(&file.to_string_lossy())?);
+    Engine::create(&store, study.manifest.clone(), study.programme.clone(), key.clone(), 0)?;
+    let saved = store.load(&run)?;
+    let grid = study.programme.built.terms.first().ok_or("there are no terms")?.shape.grid();
+    let receipt = vec![7; 4 * NUMBERS];
+    for round in 0..rounds {
+        let last = round + 1 == rounds;
+        let change = answers(round, last, grid, &receipt);
+        store.commit(&run, round, &saved.header, &change)?;
+    }
+    drop(store);
+    let (before, memory) = (Instant::now(), megabytes("VmRSS"));
+    let store: Arc<dyn Store> = Arc::from(store::serve(&file.to_string_lossy())?);
+    let engine = Engine::open(store, study.manifest.clone(), study.programme.clone(), key, name)?;
+    let line = json!({
+        "what": "restart of a server", "records": rounds * SITES, "sites": engine.coordinator().header().seats.len(),
+        "megabytes": std::fs::metadata(file)?.len() >> 20, "ready_s": before.elapsed().as_secs_f64(),
+        "memory_mb": megabytes("VmRSS") - memory, "peak_mb": megabytes("VmHWM"), "load_average": load_average(),
+    });
+    println!("{line}");
+    Ok(())
+}
+
+/// A round of answers, folded unless it is the last.
+fn answers(round: u64, last: bool, grid: privacy::Grid, receipt: &[u8]) -> Change {
+    let at = Try { round, attempt: 0 };
+    let answer = GridVector::new(grid, vec![1 << 20; NUMBERS]);
+    let position = Position { sequence: 3 * round + 3, digest: [0; 32] };
+    let update = Update { at, question: [0; 32], answer, position };
+    let sites = 0..SITES as usize;
+    let accepted = sites.clone().map(|site| Accepted { site, update: update.clone(), digest: [0; 32] }).collect();
+    let mut change = Change { dirty: true, accepted, ..Change::default() };
+    if !last {
+        let of = Folded::Each(sites.clone().map(|site| (site, at)).collect());
+        change.folds = vec![Fold { number: round, round, of }];
+        change.receipts = sites.map(|site| Kept { site, at, applied: Some(receipt.to_vec()) }).collect();
+    }
+    change
+}
