@@ -66,8 +66,8 @@ fn what_is_proposed_is_what_every_party_builds_for_itself() {
     assert_eq!((manifest.sites.len(), manifest.nodes.len()), (4, 2));
     assert_eq!(manifest.method, "noise-aware, secure sum, ε 3");
     let again = Manifest::read(&manifest.bytes()).unwrap();
-    let programme = again.check(&Studies).unwrap();
-    let built = &programme.built;
+    let checked = again.check(&Studies).unwrap();
+    let built = &checked.built;
     assert_eq!(built.terms, programme.built.terms);
     assert!(matches!(built.summing, Summing::Secure { nodes: 2, .. }));
     assert_eq!(built.problem.family.dimension(), Schema::from_toml(SCHEMA).unwrap().inputs(true).len());

@@ -63,6 +63,8 @@ pub(crate) fn header(random: &mut Random) -> Header {
         nodes: vec![None, Some(Signature::from_bytes(&[7; 64]))],
         server: Signature::from_bytes(&[9; 64]),
         session: random.below(5),
+        closing: random.chance(50),
+        letters: random.below(100),
     }
 }
 

@@ -111,14 +111,15 @@ fn update() -> impl Strategy<Value = Update> {
 }
 
 pub(crate) fn request() -> impl Strategy<Value = Request> {
-    let attend = (option::of(position()), any::<u32>(), any::<bool>(), option::of(at()), any::<u64>());
+    let attend = (option::of(position()), any::<u32>(), any::<bool>(), option::of(at()), any::<u64>(), any::<bool>());
     prop_oneof![
-        attend.prop_map(|(position, wait, begun, unsettled, mail)| Request::Attend {
+        attend.prop_map(|(position, wait, begun, unsettled, mail, closed)| Request::Attend {
             position,
             wait,
             begun,
             unsettled,
-            mail
+            mail,
+            closed
         }),
         signature().prop_map(|signature| Request::Agree { signature }),
         (at(), select(Reason::ALL.to_vec())).prop_map(|(at, reason)| Request::Decline { at, reason }),

@@ -140,7 +140,8 @@ async fn one_joins_without_a_certificate_but_not_at_any_server_and_not_without_a
     let (_tls, current) = watch::channel(authority.open(&authority.server()));
     let limits = Limits::enrolment();
     tokio::spawn(serve_enrolment(listener, TlsSource::new(current), Arc::new(Door), limits, pending()));
-    let ask = |secret: &[u8]| JoinRequest { version: 1, secret: secret.to_vec(), request: Vec::new(), sealing: Vec::new() };
+    let ask =
+        |secret: &[u8]| JoinRequest { version: 1, secret: secret.to_vec(), request: Vec::new(), sealing: Vec::new() };
     let config = authority.calling(None);
     let joined = join(address.clone(), Arc::clone(&config), ask(b"open sesame")).await.unwrap();
     assert_eq!(joined.chain, "chain");

@@ -137,7 +137,11 @@ fn a_stranger_and_a_party_whose_certificate_has_ended_are_not_heard() {
     assert_eq!(standing(&store.parties().unwrap(), &peer, end), PartyStanding::Good);
     assert_eq!(standing(&store.parties().unwrap(), &peer, end + 1), PartyStanding::Expired);
     renew(&store, &authority, &peer, &asks(&key), end).unwrap();
-    assert_eq!(standing(&store.parties().unwrap(), &peer, end + 1), PartyStanding::Good, "renewed on the same connection");
+    assert_eq!(
+        standing(&store.parties().unwrap(), &peer, end + 1),
+        PartyStanding::Good,
+        "renewed on the same connection"
+    );
     let stranger = Peer { name: name("b"), ..peer.clone() };
     assert_eq!(standing(&store.parties().unwrap(), &stranger, NOW), PartyStanding::Unknown);
     assert_eq!(renew(&store, &authority, &stranger, &asks(&key), NOW), Err(EnrolError::UnknownParty));
