@@ -22,7 +22,14 @@ fn requests() -> Vec<(&'static str, Request)> {
     let signature = Signature::from_bytes(&[0x51; 64]);
     let answer = GridVector::new(Grid::new(-24).unwrap(), vec![0, 1, -1, 300, i64::MAX, i64::MIN]);
     let (question, position) = ([0x9e; 32], PLACE);
-    let attend = Request::Attend { position: Some(PLACE), wait: 20_000, begun: true, unsettled: Some(AT), mail: 7 };
+    let attend = Request::Attend {
+        position: Some(PLACE),
+        wait: 20_000,
+        begun: true,
+        unsettled: Some(AT),
+        mail: 7,
+        closed: false,
+    };
     vec![
         ("attend", attend),
         ("agreement", Request::Agree { signature }),

@@ -1,6 +1,6 @@
 //! Who starts the processes of a federation, kills them, and starts them again.
 
-use crate::common::world::Dice;
+use crate::common::dice::Dice;
 use crate::postgres::Postgres;
 use crate::stage::Stage;
 use std::fs::OpenOptions;
