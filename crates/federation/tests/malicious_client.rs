@@ -72,7 +72,7 @@ fn freezes(front: &mut Front, site: usize, request: &Request, what: &str) {
     (seat.standing, seat.asked) = (was.standing, was.asked);
     assert_eq!(unversioned(after), unversioned(before), "{what}");
     let before = front.kept();
-    let poll = Request::Attend { position: None, wait: 0, begun: true, unsettled: None, mail: 0 };
+    let poll = Request::Attend { position: None, wait: 0, begun: true, unsettled: None, mail: 0, closed: false };
     assert_eq!(front.request(Member::Site(site), &poll), [Instruction::Refuse(Refusal::Frozen)], "{what}");
     unchanged(front, &before, what);
 }

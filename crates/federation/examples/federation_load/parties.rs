@@ -157,7 +157,7 @@ fn units(site: usize, dimension: usize) -> Vec<i64> {
 impl Party for Thin {
     fn attend(&mut self, wait: u32) -> Vec<u8> {
         let unsettled = self.unsettled.as_ref().map(|(at, _)| *at);
-        self.sign(&Request::Attend { position: None, wait, begun: self.begun, unsettled, mail: 0 })
+        self.sign(&Request::Attend { position: None, wait, begun: self.begun, unsettled, mail: 0, closed: false })
     }
 
     fn again(&mut self) -> Result<Vec<Vec<u8>>, PartyError> {

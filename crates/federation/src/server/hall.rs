@@ -48,8 +48,11 @@ impl Watcher for Unwatched {
     fn committed(&self, _: usize, _: Duration) {}
 }
 
+/// A request, and where its reply is awaited.
+type Caller = (Call, oneshot::Sender<Vec<u8>>);
+
 enum Visit {
-    Call(Call, oneshot::Sender<Vec<u8>>),
+    Call(Box<Caller>),
     Close,
 }
 
@@ -90,7 +93,7 @@ impl Hall {
     /// Brings a request, and waits for its reply; none if the doors are closed.
     pub async fn call(&self, call: Call) -> Option<Vec<u8>> {
         let (sender, receiver) = oneshot::channel();
-        self.visits.send(Visit::Call(call, sender)).ok()?;
+        self.visits.send(Visit::Call(Box::new((call, sender)))).ok()?;
         receiver.await.ok()
     }
 
@@ -153,16 +156,16 @@ impl Desk {
     }
 
     /// What has come; false if the doors are to be closed.
-    fn gather(&self) -> (Vec<(Call, oneshot::Sender<Vec<u8>>)>, bool) {
+    fn gather(&self) -> (Vec<Caller>, bool) {
         let mut batch = Vec::new();
         match self.receiver.recv_timeout(TICK) {
-            Ok(Visit::Call(call, reply)) => batch.push((call, reply)),
+            Ok(Visit::Call(caller)) => batch.push(*caller),
             Ok(Visit::Close) | Err(RecvTimeoutError::Disconnected) => return (batch, false),
             Err(RecvTimeoutError::Timeout) => return (batch, true),
         }
         while batch.len() < MOST_TOGETHER {
             match self.receiver.try_recv() {
-                Ok(Visit::Call(call, reply)) => batch.push((call, reply)),
+                Ok(Visit::Call(caller)) => batch.push(*caller),
                 Ok(Visit::Close) => return (batch, false),
                 Err(_) => break,
             }
@@ -170,7 +173,7 @@ impl Desk {
         (batch, true)
     }
 
-    fn serve(&mut self, batch: Vec<(Call, oneshot::Sender<Vec<u8>>)>) {
+    fn serve(&mut self, batch: Vec<Caller>) {
         let (calls, replies): (Vec<Call>, Vec<_>) = batch.into_iter().unzip();
         let now = Instant::now();
         for call in &calls {

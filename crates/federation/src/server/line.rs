@@ -101,7 +101,7 @@ impl Reception {
         if self.remembered().is_some_and(|rows| standing(&rows, &peer, now) == PartyStanding::Good) {
             return Ok(peer);
         }
-        match standing(&*self.parties().await?, &peer, now) {
+        match standing(&self.parties().await?, &peer, now) {
             PartyStanding::Good => Ok(peer),
             PartyStanding::Revoked | PartyStanding::Unknown | PartyStanding::OtherKey | PartyStanding::Expired => {
                 self.told.turned_away();

@@ -77,7 +77,10 @@ pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
 
 /// Builds the methods above, each once: `name/rounds/dropouts`.
 #[derive(Default)]
-pub(crate) struct Shelf(Mutex<BTreeMap<(String, Vec<u64>), Arc<Programme>>>);
+pub(crate) struct Shelf(Mutex<BTreeMap<Wanted, Arc<Programme>>>);
+
+/// A study, and the declared rows of its sites.
+type Wanted = (String, Vec<u64>);
 
 impl Library for Shelf {
     fn open(&self, manifest: &Manifest) -> Result<Arc<Programme>, String> {
