@@ -52,7 +52,7 @@ fn scenes() -> Vec<Scene> {
 
 /// Trouble of one world: each kind is there or not.
 fn trouble(seed: u64) -> Trouble {
-    let mut dice = Dice::new(seed ^ 0x7472_6f75_626c_65);
+    let mut dice = Dice::new(seed ^ 0x0074_726f_7562_6c65);
     let mut some = |often: u64| if dice.once_in(2) { often * (1 + dice.word() % 3) } else { 0 };
     Trouble {
         lose: some(6),

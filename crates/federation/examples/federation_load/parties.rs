@@ -211,8 +211,9 @@ impl Party for Timed {
         }
         let before = thread_seconds();
         let next = self.party.hear(reply, to);
-        let answers = next.iter().flatten().filter(|bytes| Unverified::read(bytes).is_ok_and(|said| said.is_update()));
-        let digest = answers.last().and_then(|bytes| wire::content_digest(bytes).ok());
+        let mut answers =
+            next.iter().flatten().filter(|bytes| Unverified::read(bytes).is_ok_and(|said| said.is_update()));
+        let digest = answers.next_back().and_then(|bytes| wire::content_digest(bytes).ok());
         self.clocks.worked(thread_seconds() - before);
         self.sent = digest.map(|digest| (digest, Instant::now())).or(self.sent.take());
         next

@@ -86,17 +86,23 @@ pub(crate) fn federation(asked: &DemoArguments, json: bool) -> Result<String, Fa
     drop(crew);
     #[cfg(feature = "rehearsal")]
     say(&super::rehearsal::compare(&database, &dealt)?);
-    let results = folder.join("results").join("results.json");
-    Ok(match json {
-        true => format!("{}\n", serde_json::json!({ "report": report, "results": results, "folder": folder })),
-        false => format!(
-            "report      {}\nresults     {}\nledger      posterity ledger show --home {}\nheld out    {}, rows of no hospital, to predict\nall processes have ended\n",
-            report.display(),
-            results.display(),
-            folder.join("cleveland").display(),
-            dealt.held_out.display()
-        ),
-    })
+    Ok(told(&folder, &dealt.held_out, json))
+}
+
+/// Where everything is, when all is over.
+fn told(folder: &Path, held_out: &Path, json: bool) -> String {
+    let (report, results) = (folder.join("results/report.html"), folder.join("results/results.json"));
+    if json {
+        return format!("{}\n", serde_json::json!({ "report": report, "results": results, "folder": folder }));
+    }
+    let lines = [
+        format!("report      {}", report.display()),
+        format!("results     {}", results.display()),
+        format!("ledger      posterity ledger show --home {}", folder.join("cleveland").display()),
+        format!("held out    {}, rows of no hospital, to predict", held_out.display()),
+        "all processes have ended\n".to_owned(),
+    ];
+    lines.join("\n")
 }
 
 /// An empty folder: one that an earlier demonstration has left is removed, any other is left alone.

@@ -158,12 +158,12 @@ impl Server {
     }
 
     fn tls(&self) -> Result<Tls, Failure> {
-        let (parties, enrolment, dashboard) = self.configs()?;
+        let [parties, enrolment, dashboard] = self.configs()?;
         Ok(Tls { parties: watch::channel(parties).0, enrolment: watch::channel(enrolment).0, dashboard })
     }
 
     /// The server's own certificate, fresh, for its three ports.
-    fn configs(&self) -> Result<(Arc<ServerConfig>, Arc<ServerConfig>, Arc<ServerConfig>), Failure> {
+    fn configs(&self) -> Result<[Arc<ServerConfig>; 3], Failure> {
         let key: &Arc<IdentityKey> = self.home.key();
         let issued = self.authority.issue(Role::Server, &self.name()?, &key.public(), clock::seconds(), PARTY_LIFE)?;
         let unreadable = |_| failure("F201", "the authority has made a certificate that cannot be read", "report this");
@@ -172,7 +172,7 @@ impl Server {
         let parties = server_config(chain.clone(), key, std::slice::from_ref(root)).map_err(of_tls)?;
         let enrolment = enrolment_config(chain.clone(), key, root).map_err(of_tls)?;
         let page = dashboard_config(chain, key).map_err(of_tls)?;
-        Ok((Arc::new(parties), Arc::new(enrolment), Arc::new(page)))
+        Ok([Arc::new(parties), Arc::new(enrolment), Arc::new(page)])
     }
 
     fn token(&self) -> Result<Token, Failure> {
@@ -347,7 +347,7 @@ impl Server {
             tokio::select! {
                 changed = changes.changed() => if changed.is_err() { return Ok(String::new()) },
                 _ = renewal.tick() => {
-                    if let Ok((parties, enrolment, _)) = self.configs() {
+                    if let Ok([parties, enrolment, _]) = self.configs() {
                         tls.parties.send_replace(parties);
                         tls.enrolment.send_replace(enrolment);
                     }
