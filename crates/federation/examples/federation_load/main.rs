@@ -13,7 +13,7 @@ use std::error::Error;
 use std::path::Path;
 
 const HELP: &str = "\
-usage: federation_load [--agents 200] [--rounds 20] [--numbers 216] [--kind thin | memory | disk] [--store postgres://…]
+usage: federation_load [--agents 200] [--rounds 20] [--numbers 216] [--kind thin | memory | disk] [--store URL]
        federation_load --restart RECORDS
 Server and agents are in one process, over TLS on loopback; the store is SQLite in a temporary folder.
 thin:   agents sign answers that were made beforehand and keep no ledger: the load of the server by itself

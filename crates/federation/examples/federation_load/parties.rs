@@ -1,4 +1,4 @@
-//! Agents of the load: real ones over ledgers in memory or on the disk, and thin ones that sign answers made beforehand.
+//! Agents of the load: real ones over ledgers in memory or on the disk, and thin ones that sign prepared answers.
 
 use crate::measure::{Clocks, thread_seconds};
 use crate::study::{Built, Study};
