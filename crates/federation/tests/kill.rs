@@ -53,8 +53,8 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// What the processes of the other tests do; by itself it does nothing.
 #[test]
-#[ignore = "what the processes of the other tests do"]
 fn a_process_of_a_federation() {
     if std::env::var_os("POSTERITY_PART").is_some() {
         child::play();

@@ -116,7 +116,7 @@ impl<'a> Troupe<'a> {
         let log = self.stage.folder.join(format!("{}.log", player.name));
         let log = OpenOptions::new().append(true).create(true).open(log).unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "a_process_of_a_federation", "--ignored", "--nocapture", "--test-threads=1"]);
+        command.args(["--exact", "a_process_of_a_federation", "--nocapture", "--test-threads=1"]);
         command.env("POSTERITY_STAGE", &self.stage.folder).env("POSTERITY_SCENE", &self.stage.text);
         command.env("POSTERITY_PART", &player.part).stdin(Stdio::piped());
         command.stdout(log.try_clone().unwrap()).stderr(log);
