@@ -285,6 +285,11 @@ fn every_test_in_the_table_of_mutants_exists() {
         include_str!("../../privacy/src/bounded/numbers.rs"),
         include_str!("../../privacy/src/gate/response.rs"),
         include_str!("../../privacy/tests/barker_gate.rs"),
+        include_str!("../../federation/tests/faults.rs"),
+        include_str!("../../federation/tests/malicious_client.rs"),
+        include_str!("../../federation/tests/malicious_server.rs"),
+        include_str!("../../federation/tests/schema.rs"),
+        include_str!("../../federation/tests/silence.rs"),
     );
     let table = include_str!("../../../docs/mutants.md");
     let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
