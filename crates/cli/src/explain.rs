@@ -141,6 +141,35 @@ const ALL: &[Entry] = &[
                column, or leave record_id out of the schema. Exit code 2.",
     },
     Entry {
+        code: "F001",
+        title: "the certificate authority cannot be made or used",
+        text: "An authority is a folder with root.pem, issuing.pem and issuing.key; root.key is kept elsewhere and comes back for\n\
+               `posterity ca renew`. It is made once and never overwritten, because every party trusts its root. The message says\n\
+               what was found: a file is missing, is of another authority, or a certificate is over. Exit code 2; 1 if a file\n\
+               cannot be read or written.",
+    },
+    Entry {
+        code: "F002",
+        title: "others can read a secret key",
+        text: "Who has a party's key is that party. A key is used only if its file is open to its owner alone (mode 600), in a folder\n\
+               of mode 700. Close the file as the hint says; if others have had access, make a new key instead, and revoke the\n\
+               old one. Exit code 2.",
+    },
+    Entry {
+        code: "F003",
+        title: "the server's store cannot be used",
+        text: "--store names what the server keeps: a file, or a database as postgres://host/name. It is not there, does not answer,\n\
+               is held by another process, or was written by another version of posterity. The message says which. What was asked\n\
+               for may not have happened: look with `posterity site list` before you repeat it. Exit code 1.",
+    },
+    Entry {
+        code: "F004",
+        title: "the party is not there, or is there already",
+        text: "A name belongs to one key as long as its holder is not revoked, so that nobody takes a place in a study from\n\
+               somebody else. `posterity site list` shows who has joined; `posterity site revoke` frees a name for another key. A\n\
+               party whose certificate is over may be invited again, and joins with the key that it has. Exit code 2.",
+    },
+    Entry {
         code: "L001",
         title: "there is no ledger",
         text: "A site keeps its ledger in the folder ledger of its home. The folder that was named has none: it is not the home\n\
@@ -181,35 +210,6 @@ const ALL: &[Entry] = &[
         text: "Beside the ledger a site keeps what an algorithm remembers from round to round. The file is damaged, or it names a\n\
                record that the ledger does not have: then the ledger is an old copy, and going on would spend twice. Restore the\n\
                whole folder from its newest copy, never one file alone. Exit code 3.",
-    },
-    Entry {
-        code: "F001",
-        title: "the certificate authority cannot be made or used",
-        text: "An authority is a folder with root.pem, issuing.pem and issuing.key; root.key is kept elsewhere and comes back for\n\
-               `posterity ca renew`. It is made once and never overwritten, because every party trusts its root. The message says\n\
-               what was found: a file is missing, is of another authority, or a certificate is over. Exit code 2; 1 if a file\n\
-               cannot be read or written.",
-    },
-    Entry {
-        code: "F002",
-        title: "others can read a secret key",
-        text: "Who has a party's key is that party. A key is used only if its file is open to its owner alone (mode 600), in a folder\n\
-               of mode 700. Close the file as the hint says; if others have had access, make a new key instead, and revoke the\n\
-               old one. Exit code 2.",
-    },
-    Entry {
-        code: "F003",
-        title: "the server's store cannot be used",
-        text: "--store names what the server keeps: a file, or a database as postgres://host/name. It is not there, does not answer,\n\
-               is held by another process, or was written by another version of posterity. The message says which. What was asked\n\
-               for may not have happened: look with `posterity site list` before you repeat it. Exit code 1.",
-    },
-    Entry {
-        code: "F004",
-        title: "the party is not there, or is there already",
-        text: "A name belongs to one key as long as its holder is not revoked, so that nobody takes a place in a study from\n\
-               somebody else. `posterity site list` shows who has joined; `posterity site revoke` frees a name for another key. A\n\
-               party whose certificate is over may be invited again, and joins with the key that it has. Exit code 2.",
     },
     Entry {
         code: "P001",

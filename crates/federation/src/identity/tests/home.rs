@@ -27,7 +27,7 @@ fn each_role_has_its_keys_and_they_are_kept() {
     let room = Room::new();
     for (role, sealing, noise) in [
         (Role::Site, false, true),
-        (Role::Node, true, false),
+        (Role::Node, true, true),
         (Role::Server, false, false),
         (Role::Viewer, false, false),
     ] {
