@@ -17,6 +17,7 @@ use federation::node::{ComputeNode, NodeOpening};
 use federation::wire::{self, Reply, Unverified};
 use privacy::Assembly;
 use proptest::prelude::*;
+use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 use std::sync::{Arc, OnceLock};
 
@@ -170,7 +171,7 @@ proptest! {
         instructions in proptest::collection::vec(instruction(), 0..4),
     ) {
         let reply = Reply { to, seen, instructions };
-        let said = Unverified::read(&wire::sign_reply(key(), &sender, &reply)).unwrap();
+        let said = Unverified::of(wire::sign_reply(key(), &sender, &reply)).unwrap();
         prop_assert_eq!(said.reply(&key().public(), &to), Ok(reply));
         prop_assert!(said.claimed_request().is_err());
     }
@@ -199,7 +200,7 @@ proptest! {
         changes in edits(),
     ) {
         let reply = Reply { to: [0; 32], seen: None, instructions };
-        read_wire(&edited(&wire::sign_reply(key(), &sender, &reply), &changes));
+        read_wire(&edited(&wire::sign_reply(key(), &sender, &reply).encode_to_vec(), &changes));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Messages of version 1 as they were written when it was made: they are read today, and are written with the same bytes.
 
-use federation::identity::{IdentityKey, PartyName, Role, Signature};
+use federation::identity::{IdentityKey, PartyName, PublicKey, Role, Signature};
 use federation::log::Position;
 use federation::message::{Instruction, Letter, Member, NodeState, Outcome, Reason, Refusal, Request, Try, Update};
 use federation::wire::{self, Reply, Sender, Unverified, WireError, proto};
@@ -96,10 +96,21 @@ fn instructions_of_version_1_are_read_and_written_as_they_were() {
     for (name, instruction) in instructions() {
         let kept = golden(name);
         let reply = Reply { to: [0x70; 32], seen: Some(PLACE), instructions: vec![instruction] };
-        let written = content(&wire::sign_reply(&key, &sender(Role::Server), &reply));
+        let written = wire::sign_reply(&key, &sender(Role::Server), &reply).content;
         assert_eq!(written, kept, "{name} is written otherwise");
         assert_eq!(read(kept).unwrap().claimed_reply(&[0x70; 32]), Ok(reply), "{name}");
     }
+}
+
+#[test]
+fn a_signature_of_version_1_fits_as_it_did() {
+    let key = PublicKey(golden("signed-by").try_into().unwrap());
+    let said = Unverified::read(&golden("signed")).unwrap();
+    assert_eq!(said.request(&key), Ok(requests()[0].1.clone()));
+    let mut other = golden("signed");
+    let last = other.len() - 1;
+    other[last] ^= 1;
+    assert_eq!(Unverified::read(&other).unwrap().request(&key), Err(WireError::Signature));
 }
 
 #[test]

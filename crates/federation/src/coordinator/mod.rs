@@ -52,6 +52,8 @@ pub struct Saved {
 #[derive(Clone)]
 pub struct Coordinator {
     manifest: Arc<Manifest>,
+    /// The manifest's bytes, as everybody is to sign them.
+    proposal: Vec<u8>,
     digest: Digest,
     run: RunId,
     programme: Arc<Programme>,
@@ -142,6 +144,7 @@ impl Coordinator {
     /// The run as it was kept.
     pub fn load(manifest: Arc<Manifest>, programme: Arc<Programme>, key: Arc<IdentityKey>, saved: Saved) -> Self {
         Self {
+            proposal: manifest.bytes(),
             digest: manifest.digest(),
             run: manifest.run(),
             manifest,
@@ -220,12 +223,12 @@ impl Coordinator {
             return vec![if signed {
                 Instruction::Rest
             } else {
-                Instruction::Propose { manifest: self.manifest.bytes() }
+                Instruction::Propose { manifest: self.proposal.clone() }
             }];
         }
         let mut all = Vec::new();
         if !known.begun {
-            all.push(Instruction::Propose { manifest: self.manifest.bytes() });
+            all.push(Instruction::Propose { manifest: self.proposal.clone() });
             all.push(Instruction::Begin { signatures: self.signatures() });
         }
         if let (Member::Site(site), Some(at)) = (member, known.unsettled) {

@@ -29,19 +29,55 @@ pub struct Caller {
     pub key: PublicKey,
 }
 
-/// A request as it came.
+/// A request as it came, held against the caller's key.
 pub struct Call {
+    caller: Caller,
+    sender: Sender,
+    digest: Digest,
+    request: Result<Request, Refusal>,
+}
+
+impl Call {
+    /// What somebody has said, if the signature is of the key at the other end.
+    pub fn new(caller: Caller, said: &Unverified) -> Self {
+        let request = said.request(&caller.key).map_err(|error| match error {
+            wire::WireError::Signature => Refusal::Signature,
+            _ => Refusal::Malformed,
+        });
+        Self { sender: said.sender().clone(), digest: said.digest(), caller, request }
+    }
+
     /// Who is at the other end.
-    pub caller: Caller,
-    /// What was said.
-    pub said: Unverified,
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// The request, or what is wrong with it.
+    pub fn request(&self) -> Result<&Request, Refusal> {
+        self.request.as_ref().map_err(|refusal| *refusal)
+    }
+}
+
+/// A reply that may leave, and is not signed yet: whoever sends it does that, beside the run and not in its way.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    key: Arc<IdentityKey>,
+    sender: Sender,
+    reply: Reply,
+}
+
+impl Draft {
+    /// The reply as it is sent.
+    pub fn sign(&self) -> wire::proto::Signed {
+        wire::sign_reply(&self.key, &self.sender, &self.reply)
+    }
 }
 
 /// What a request leads to.
 #[derive(Debug)]
 pub enum Answer {
-    /// These bytes are to be sent.
-    Reply(Vec<u8>),
+    /// This is to be sent.
+    Reply(Draft),
     /// There is nothing to say yet, and the caller can wait.
     Wait(Ticket),
 }
@@ -73,7 +109,7 @@ pub enum Woken {
 }
 
 /// Who says what, and the digest of it; or why it is refused.
-type Identified = Result<(Member, Request, Digest), Refusal>;
+type Identified<'a> = Result<(Member, &'a Request, Digest), Refusal>;
 
 /// A run, and the store that it is kept in.
 pub struct Engine {
@@ -124,7 +160,7 @@ impl Engine {
 
     /// Takes requests that came together. Their replies may be sent when this returns, and not before.
     pub fn take(&mut self, calls: &[Call]) -> (Vec<Answer>, Woken) {
-        let requests: Vec<Identified> = calls.iter().map(|call| self.identify(call)).collect();
+        let requests: Vec<Identified<'_>> = calls.iter().map(|call| self.identify(call)).collect();
         for _ in 0..MOST_RETRIES {
             if self.lost && self.reload().is_err() {
                 break;
@@ -172,39 +208,37 @@ impl Engine {
     }
 
     /// The reply to a poll that waited, if there is something to say by now.
-    pub fn look(&self, ticket: &Ticket) -> Option<Vec<u8>> {
+    pub fn look(&self, ticket: &Ticket) -> Option<Draft> {
         let said = self.coordinator.instruct(ticket.member, ticket.known);
         (!self.lost && said != [Instruction::Rest]).then(|| self.reply(ticket.member, ticket.to, said))
     }
 
     /// The reply to a poll that has waited long enough.
-    pub fn rest(&self, ticket: &Ticket) -> Vec<u8> {
+    pub fn rest(&self, ticket: &Ticket) -> Draft {
         self.reply(ticket.member, ticket.to, vec![Instruction::Rest])
     }
 
     /// Certificate, sender, manifest, membership and signature, in this order.
-    fn identify(&self, Call { caller, said }: &Call) -> Identified {
-        let sender = said.sender();
+    fn identify<'a>(&self, Call { caller, sender, digest, request }: &'a Call) -> Identified<'a> {
         if sender.role != caller.role || sender.name != caller.name {
             return Err(Refusal::NotAMember);
         }
         if sender.manifest.is_some_and(|manifest| manifest != self.coordinator.digest()) {
             return Err(Refusal::OtherManifest);
         }
-        let member = self.manifest.member(caller.role, &caller.name, &caller.key).ok_or(Refusal::NotAMember)?;
-        let request = said.request(&caller.key).map_err(|error| match error {
-            wire::WireError::Signature => Refusal::Signature,
-            _ => Refusal::Malformed,
-        })?;
-        match (&request, sender.manifest) {
-            (Request::Attend { .. } | Request::Renew { .. }, _) | (_, Some(_)) => Ok((member, request, said.digest())),
-            (_, None) => Err(Refusal::OtherManifest),
+        let member = self.member(caller).ok_or(Refusal::NotAMember)?;
+        match (request, sender.manifest) {
+            (Err(refusal), _) => Err(*refusal),
+            (Ok(request @ (Request::Attend { .. } | Request::Renew { .. })), _) | (Ok(request), Some(_)) => {
+                Ok((member, request, *digest))
+            }
+            (Ok(_), None) => Err(Refusal::OtherManifest),
         }
     }
 
-    fn answer(&self, call: &Call, one: &Identified, said: Vec<Instruction>) -> Answer {
+    fn answer(&self, call: &Call, one: &Identified<'_>, said: Vec<Instruction>) -> Answer {
         match one {
-            Err(_) => Answer::Reply(self.sign(None, call.said.digest(), said)),
+            Err(_) => Answer::Reply(self.draft(None, call.digest, said)),
             Ok((member, Request::Attend { wait, begun, unsettled, mail, closed, .. }, to))
                 if *wait > 0 && said == [Instruction::Rest] =>
             {
@@ -215,22 +249,22 @@ impl Engine {
         }
     }
 
-    fn refuse(&self, call: &Call, refusal: Refusal) -> Vec<u8> {
-        self.sign(None, call.said.digest(), vec![Instruction::Refuse(refusal)])
+    fn refuse(&self, call: &Call, refusal: Refusal) -> Draft {
+        self.draft(None, call.digest, vec![Instruction::Refuse(refusal)])
     }
 
-    fn reply(&self, member: Member, to: Digest, instructions: Vec<Instruction>) -> Vec<u8> {
-        self.sign(Some(member), to, instructions)
+    fn reply(&self, member: Member, to: Digest, instructions: Vec<Instruction>) -> Draft {
+        self.draft(Some(member), to, instructions)
     }
 
-    fn sign(&self, member: Option<Member>, to: Digest, instructions: Vec<Instruction>) -> Vec<u8> {
+    fn draft(&self, member: Option<Member>, to: Digest, instructions: Vec<Instruction>) -> Draft {
         let seen = match member {
             Some(Member::Site(site)) => self.coordinator.header().seats.get(site).and_then(|seat| seat.seen),
             Some(Member::Node(_) | Member::Server) | None => None,
         };
         let manifest = Some(self.coordinator.digest());
         let sender = Sender { role: Role::Server, name: self.name.clone(), manifest };
-        wire::sign_reply(&self.key, &sender, &Reply { to, seen, instructions })
+        Draft { key: self.key.clone(), sender, reply: Reply { to, seen, instructions } }
     }
 
     fn commit(&mut self, change: &Change) -> Result<(), StoreError> {

@@ -2,7 +2,7 @@
 //!
 //! Polls that find nothing wait here, and are answered when something has changed for them.
 
-use super::engine::{Answer, Call, Engine, Ticket, Woken};
+use super::engine::{Answer, Call, Draft, Engine, Ticket, Woken};
 use crate::coordinator::Header;
 use crate::failpoint;
 use crate::message::Member;
@@ -49,7 +49,7 @@ impl Watcher for Unwatched {
 }
 
 /// A request, and where its reply is awaited.
-type Caller = (Call, oneshot::Sender<Vec<u8>>);
+type Caller = (Call, oneshot::Sender<Draft>);
 
 enum Visit {
     Call(Box<Caller>),
@@ -91,7 +91,7 @@ impl Hall {
     }
 
     /// Brings a request, and waits for its reply; none if the doors are closed.
-    pub async fn call(&self, call: Call) -> Option<Vec<u8>> {
+    pub async fn call(&self, call: Call) -> Option<Draft> {
         let (sender, receiver) = oneshot::channel();
         self.visits.send(Visit::Call(Box::new((call, sender)))).ok()?;
         receiver.await.ok()
@@ -119,7 +119,7 @@ impl Hall {
 
 struct Parked {
     ticket: Ticket,
-    reply: oneshot::Sender<Vec<u8>>,
+    reply: oneshot::Sender<Draft>,
     until: Instant,
 }
 
@@ -177,14 +177,14 @@ impl Desk {
         let (calls, replies): (Vec<Call>, Vec<_>) = batch.into_iter().unzip();
         let now = Instant::now();
         for call in &calls {
-            self.heard.extend(self.engine.member(&call.caller).map(|member| (member, now)));
+            self.heard.extend(self.engine.member(call.caller()).map(|member| (member, now)));
         }
         let (answers, woken) = self.engine.take(&calls);
         self.watcher.committed(calls.len(), now.elapsed());
         failpoint::pass("reply");
         for (answer, reply) in answers.into_iter().zip(replies) {
             match answer {
-                Answer::Reply(bytes) => drop(reply.send(bytes)),
+                Answer::Reply(draft) => drop(reply.send(draft)),
                 Answer::Wait(ticket) => {
                     let wait = Duration::from_millis(u64::from(ticket.wait.min(LONGEST_WAIT)));
                     self.parked.push(Parked { ticket, reply, until: now + wait });
@@ -204,7 +204,7 @@ impl Desk {
                     Woken::Only(members) => members.contains(&one.ticket.member()),
                 };
                 match concerned.then(|| self.engine.look(&one.ticket)).flatten() {
-                    Some(bytes) => drop(one.reply.send(bytes)),
+                    Some(draft) => drop(one.reply.send(draft)),
                     None => waiting.push(one),
                 }
             }

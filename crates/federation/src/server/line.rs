@@ -10,7 +10,6 @@ use crate::message::{Instruction, Refusal, Request};
 use crate::store::{PartyRow, Store};
 use crate::transport::{Answer, Enroller, Handler, PeerCertificate, Refused};
 use crate::wire::{self, Reply, Sender, Unverified, proto};
-use prost::Message as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -114,34 +113,32 @@ impl Reception {
     async fn answer(&self, certificate: PeerCertificate, content: proto::Signed) -> Result<proto::Signed, Refused> {
         let peer = self.admit(&certificate).await?;
         let said = Unverified::of(content).map_err(|_| Refused::Malformed)?;
-        let request = said.claimed_request().map_err(|_| Refused::Malformed)?;
-        self.told.requested(&request);
-        if let Request::Renew { request } = request {
-            return self.renew(&peer, &said, request).await;
+        let call = Call::new(Caller { role: peer.role, name: peer.name.clone(), key: peer.key }, &said);
+        match call.request() {
+            Err(Refusal::Malformed) => return Err(Refused::Malformed),
+            Err(_) => {}
+            Ok(request) => self.told.requested(request),
+        }
+        if let Ok(Request::Renew { request }) = call.request() {
+            return self.renew(&peer, &said, request.clone()).await;
         }
         let hall = self.hall.borrow().clone();
-        let bytes = match hall {
-            None => self.say(&said, Instruction::Refuse(Refusal::NoRun)),
-            Some(hall) => {
-                let caller = Caller { role: peer.role, name: peer.name, key: peer.key };
-                hall.call(Call { caller, said }).await.ok_or(Refused::Unavailable)?
-            }
-        };
-        proto::Signed::decode(bytes.as_slice()).map_err(|_| Refused::Unavailable)
+        match hall {
+            None => Ok(self.say(&said, Instruction::Refuse(Refusal::NoRun))),
+            Some(hall) => hall.call(call).await.map(|draft| draft.sign()).ok_or(Refused::Unavailable),
+        }
     }
 
     /// A new certificate for the same key.
     async fn renew(&self, peer: &Peer, said: &Unverified, request: Vec<u8>) -> Result<proto::Signed, Refused> {
-        said.request(&peer.key).map_err(|_| Refused::NotPermitted)?;
         let (store, authority, peer, now) = (self.store.clone(), self.authority.clone(), peer.clone(), (self.clock)());
         let renewed =
             tokio::task::spawn_blocking(move || renew(store.as_ref(), authority.as_ref(), &peer, &request, now));
         let chain = renewed.await.map_err(|_| Refused::Unavailable)?.map_err(refused)?;
-        let bytes = self.say(said, Instruction::Certificate { chain });
-        proto::Signed::decode(bytes.as_slice()).map_err(|_| Refused::Unavailable)
+        Ok(self.say(said, Instruction::Certificate { chain }))
     }
 
-    fn say(&self, to: &Unverified, instruction: Instruction) -> Vec<u8> {
+    fn say(&self, to: &Unverified, instruction: Instruction) -> proto::Signed {
         let sender = Sender { role: Role::Server, name: self.name.clone(), manifest: None };
         let reply = Reply { to: to.digest(), seen: None, instructions: vec![instruction] };
         wire::sign_reply(&self.key, &sender, &reply)

@@ -4,6 +4,6 @@ mod engine;
 mod hall;
 mod line;
 
-pub use engine::{Answer, Call, Caller, Engine, Ticket, Woken};
+pub use engine::{Answer, Call, Caller, Draft, Engine, Ticket, Woken};
 pub use hall::{Glance, Hall, Unwatched, Watcher};
 pub use line::{Clock, Reception, Told};

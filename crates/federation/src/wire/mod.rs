@@ -72,7 +72,7 @@ pub struct Reply {
 
 /// A content whose signature was not looked at yet: one must know whose key to hold it against.
 pub struct Unverified {
-    content: Vec<u8>,
+    digest: Digest,
     signature: Signature,
     body: proto::Content,
     sender: Sender,
@@ -101,7 +101,8 @@ impl Unverified {
             _ => Some(decode::digest(&body.manifest)?),
         };
         let sender = Sender { role, name, manifest };
-        Ok(Self { content: signed.content, signature: Signature::from_bytes(&signed.signature), body, sender })
+        let digest = Sha256::digest(&signed.content).into();
+        Ok(Self { digest, signature: Signature::from_bytes(&signed.signature), body, sender })
     }
 
     /// Who it claims to be from.
@@ -111,7 +112,7 @@ impl Unverified {
 
     /// SHA-256 of the content: what a reply names, and what tells two answers apart.
     pub fn digest(&self) -> Digest {
-        Sha256::digest(&self.content).into()
+        self.digest
     }
 
     /// Whether it says that it is an answer.
@@ -144,21 +145,23 @@ impl Unverified {
     }
 
     fn verify(&self, key: &PublicKey) -> Result<(), WireError> {
-        key.verify(DOMAIN, &self.content, &self.signature).map_err(|_| WireError::Signature)
+        key.verify(DOMAIN, &self.digest, &self.signature).map_err(|_| WireError::Signature)
     }
 }
 
 /// Signed bytes of a request, and the digest that its reply will name.
 pub fn sign(key: &IdentityKey, sender: &Sender, request: &Request) -> (Vec<u8>, Digest) {
-    seal(key, sender, encode::request(request))
+    let (signed, digest) = seal(key, sender, encode::request(request));
+    (signed.encode_to_vec(), digest)
 }
 
-/// Signed bytes of a reply.
-pub fn sign_reply(key: &IdentityKey, sender: &Sender, reply: &Reply) -> Vec<u8> {
+/// A reply as it is sent.
+pub fn sign_reply(key: &IdentityKey, sender: &Sender, reply: &Reply) -> proto::Signed {
     seal(key, sender, encode::reply(reply)).0
 }
 
-fn seal(key: &IdentityKey, sender: &Sender, body: proto::content::Body) -> (Vec<u8>, Digest) {
+/// The signature is of the content's SHA-256, which is known by then: Ed25519 would read a long content twice, and slowly.
+fn seal(key: &IdentityKey, sender: &Sender, body: proto::content::Body) -> (proto::Signed, Digest) {
     let content = proto::Content {
         version: VERSION,
         role: sender.role.word().into(),
@@ -167,9 +170,9 @@ fn seal(key: &IdentityKey, sender: &Sender, body: proto::content::Body) -> (Vec<
         body: Some(body),
     }
     .encode_to_vec();
-    let digest = Sha256::digest(&content).into();
-    let signature = key.sign(DOMAIN, &content).bytes().to_vec();
-    (proto::Signed { content, signature }.encode_to_vec(), digest)
+    let digest: Digest = Sha256::digest(&content).into();
+    let signature = key.sign(DOMAIN, &digest).bytes().to_vec();
+    (proto::Signed { content, signature }, digest)
 }
 
 /// The digest of signed bytes' content, if they are signed bytes.

@@ -11,6 +11,7 @@ use federation::store::{MemoryStore, Store};
 use federation::wire::{self, Reply, Sender, Unverified};
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
+use prost::Message as _;
 use std::sync::Arc;
 
 /// A study with its people, and whoever plays its server.
@@ -122,7 +123,7 @@ impl Hand {
     ) -> Vec<u8> {
         let manifest = Some(self.manifest.digest());
         let sender = Sender { role: Role::Server, name: PartyName::new("server").unwrap(), manifest };
-        wire::sign_reply(key, &sender, &Reply { to, seen, instructions })
+        wire::sign_reply(key, &sender, &Reply { to, seen, instructions }).encode_to_vec()
     }
 
     /// A party polls, and hears this from the server.
@@ -257,11 +258,11 @@ impl Front {
     pub(crate) fn bytes(&mut self, caller: Caller, bytes: &[u8]) -> Vec<Instruction> {
         let said = Unverified::read(bytes).unwrap();
         let to = said.digest();
-        let (answers, _) = self.engine.take(&[Call { caller, said }]);
+        let (answers, _) = self.engine.take(&[Call::new(caller, &said)]);
         match answers.as_slice() {
-            [Answer::Reply(bytes)] => {
+            [Answer::Reply(draft)] => {
                 let key = self.hand.cast.server.public();
-                Unverified::read(bytes).unwrap().reply(&key, &to).unwrap().instructions
+                Unverified::of(draft.sign()).unwrap().reply(&key, &to).unwrap().instructions
             }
             other => panic!("a reply was expected: {other:?}"),
         }

@@ -21,6 +21,7 @@ use federation::store::{Failing, MemoryStore, Store};
 use federation::wire::{self, Unverified};
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
+use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -437,9 +438,10 @@ impl World {
                 return;
             }
         }
-        let (answers, _) = engine.take(&[Call { caller: Caller { role, name, key }, said }]);
+        let (answers, _) = engine.take(&[Call::new(Caller { role, name, key }, &said)]);
         for answer in answers {
-            if let Answer::Reply(bytes) = answer {
+            if let Answer::Reply(draft) = answer {
+                let bytes = draft.sign().encode_to_vec();
                 self.launch(Flight { party, bytes, reply_to: Some(to) });
             }
         }

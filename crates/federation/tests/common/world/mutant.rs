@@ -10,6 +10,7 @@ use federation::party::{Party, SiteParty};
 use federation::store::Store;
 use federation::wire::{self, Reply, Sender};
 use inference::algorithm::Answers;
+use prost::Message as _;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ impl World {
         let name = PartyName::new("server").unwrap();
         let sender = Sender { role: Role::Server, name, manifest: Some(self.manifest.digest()) };
         let begin = wire::sign_reply(&self.cast.server, &sender, &Reply { to: [0; 32], seen: None, instructions });
-        if other.hear(&begin, &[0; 32]).is_err() {
+        if other.hear(&begin.encode_to_vec(), &[0; 32]).is_err() {
             return;
         }
         if let Ok(next) = other.hear(&reply, &to) {
