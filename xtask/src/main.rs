@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["test"] => test(),
         ["tidy"] => tidy::check(&root()),
-        ["shown"] => build_release().and_then(|()| shown::run(&root())),
+        ["shown"] => build_release().and_then(|()| shown::run(&root(), shown::Build::Release)),
         ["bench", "accounting"] => bench::accounting(&root()),
         ["bench", "inference"] => bench_inference::inference(&root()),
         ["bench", "chain"] => bench_chain::chain(&root()),
@@ -50,12 +50,14 @@ fn test() -> Result<(), String> {
     cargo(&["fmt", "--all", "--check"])?;
     tidy::check(&root())?;
     cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--features", "rehearsal", "--", "-D", "warnings"])?;
-    cargo(&["doc", "--workspace", "--no-deps", "--locked"])?;
-    build_release()?;
-    shown::run(&root())?;
+    cargo(&["doc", "--workspace", "--no-deps", "--locked", "--features", "rehearsal"])?;
     // Tests hold federations against simulations, and kill processes at named places: with seeds in the place of the system's
-    // noise, which no release build can have.
-    cargo(&["test", "--workspace", "--locked", "--no-fail-fast", "--features", "rehearsal"])
+    // noise, which no release build can have. The documents' commands are given the same build, for a second one takes long:
+    // `cargo xtask shown` runs them with the release.
+    let tests = ["test", "--workspace", "--locked", "--no-fail-fast", "--features", "rehearsal"];
+    cargo(&[&tests[..], &["--no-run"]].concat())?;
+    shown::run(&root(), shown::Build::Tested)?;
+    cargo(&tests)
 }
 
 fn build_release() -> Result<(), String> {

@@ -1,7 +1,8 @@
 //! Everything shown is run: commands in the documents are executed, and the output shown under them must be theirs.
 //!
 //! In README.md and docs/: each line of a fenced `sh` block is a command. If a fenced `text` block follows, it must
-//! equal what the commands print. `posterity` stands for the release binary; the test command itself is passed over.
+//! equal what the commands print. `posterity` stands for the program of the build that is asked for, and so does
+//! `cargo run --release --`; the test command itself is passed over.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,18 @@ use std::process::Command;
 
 /// The command that runs this check: running it again would not end.
 const TEST_COMMAND: &str = "cargo xtask test";
+
+/// How the main job is called by those who have only just come.
+const FRESH: &str = "cargo run --release --";
+
+/// Which build of the program the commands are given.
+#[derive(Clone, Copy)]
+pub(crate) enum Build {
+    /// As it is shown, which takes a build of its own.
+    Release,
+    /// That which the tests have.
+    Tested,
+}
 
 /// One fenced block of a document.
 #[derive(Debug, PartialEq)]
@@ -19,14 +32,14 @@ struct Block {
 }
 
 /// Runs all documents.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path, build: Build) -> Result<(), String> {
     check_readme_starts_with_two_commands(root)?;
     // A run goes on where it stopped: what another build left here would be shown as this one's.
     let _ = fs::remove_dir_all(root.join("target/shown"));
     let mut commands = 0;
     for path in documents(root)? {
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        commands += run_document(root, &path, &blocks(&text))?;
+        commands += run_document(root, &path, &blocks(&text), build)?;
     }
     println!("▶ {commands} commands of the documents run, all as shown");
     Ok(())
@@ -59,13 +72,13 @@ fn check_readme_starts_with_two_commands(root: &Path) -> Result<(), String> {
     }
 }
 
-fn run_document(root: &Path, path: &Path, blocks: &[Block]) -> Result<usize, String> {
+fn run_document(root: &Path, path: &Path, blocks: &[Block], build: Build) -> Result<usize, String> {
     let mut count = 0;
     for (i, block) in blocks.iter().enumerate().filter(|(_, b)| b.language == "sh") {
         let place = format!("{}:{}", path.strip_prefix(root).unwrap_or(path).display(), block.line);
         let mut printed = String::new();
         for command in block.text.lines().filter(|l| !l.trim().is_empty() && *l != TEST_COMMAND) {
-            printed += &output(root, command).map_err(|e| format!("{place}: `{command}` {e}"))?;
+            printed += &output(root, command, build).map_err(|e| format!("{place}: `{command}` {e}"))?;
             count += 1;
         }
         let shown = blocks.get(i + 1).filter(|b| b.language == "text");
@@ -77,13 +90,17 @@ fn run_document(root: &Path, path: &Path, blocks: &[Block]) -> Result<usize, Str
 }
 
 /// Standard output of a command line; its failure is an error unless the line says so by `|| true`.
-fn output(root: &Path, command: &str) -> Result<String, String> {
+fn output(root: &Path, command: &str, build: Build) -> Result<String, String> {
     let path = std::env::var("PATH").unwrap_or_default();
-    let release = root.join("target").join("release");
+    let (folder, command) = match build {
+        Build::Release => ("release", command.to_owned()),
+        Build::Tested => ("debug", command.replace(FRESH, "posterity")),
+    };
+    let programs = root.join("target").join(folder);
     let done = Command::new("sh")
-        .args(["-c", command])
+        .args(["-c", &command])
         .current_dir(root)
-        .env("PATH", format!("{}:{path}", release.display()))
+        .env("PATH", format!("{}:{path}", programs.display()))
         .output()
         .map_err(|e| format!("does not start: {e}"))?;
     if !done.status.success() {
@@ -128,8 +145,8 @@ mod tests {
     fn output_that_is_not_as_shown_is_an_error() {
         let root = std::env::temp_dir();
         let page = |shown: &str| blocks(&format!("```sh\necho 1\n```\n```text\n{shown}\n```\n"));
-        assert_eq!(run_document(&root, Path::new("page"), &page("1")), Ok(1));
-        assert!(run_document(&root, Path::new("page"), &page("2")).is_err());
-        assert!(run_document(&root, Path::new("page"), &blocks("```sh\nfalse\n```\n")).is_err());
+        assert_eq!(run_document(&root, Path::new("page"), &page("1"), Build::Tested), Ok(1));
+        assert!(run_document(&root, Path::new("page"), &page("2"), Build::Tested).is_err());
+        assert!(run_document(&root, Path::new("page"), &blocks("```sh\nfalse\n```\n"), Build::Tested).is_err());
     }
 }

@@ -31,6 +31,7 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
         let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
         complaints.extend(unfinished_merges(&text).into_iter().map(|c| format!("{name}: {c}")));
     }
+    complaints.extend(tests_without_a_program(&files));
     if complaints.is_empty() {
         println!("▶ {} source files are tidy", files.len());
         Ok(())
@@ -57,6 +58,29 @@ fn collect(folder: &Path, wanted: fn(&Path) -> bool, files: &mut Vec<PathBuf>) -
         }
     }
     Ok(())
+}
+
+/// Files of tests that no program of tests names: they would never be run.
+fn tests_without_a_program(files: &[PathBuf]) -> Vec<String> {
+    let text = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+    let mut forgotten = Vec::new();
+    for path in files {
+        let Some((folder, name)) = path.parent().filter(|folder| folder.ends_with("tests")).zip(path.file_stem())
+        else {
+            continue;
+        };
+        let name = name.to_string_lossy();
+        let manifest = text(&folder.with_file_name("Cargo.toml"));
+        if manifest.is_empty() {
+            continue; // a folder within the sources
+        }
+        let mut others = files.iter().filter(|other| other.parent() == Some(folder) && *other != path);
+        let is_program = manifest.contains(&format!("[[test]]\nname = \"{name}\"\n"));
+        if !is_program && !others.any(|other| text(other).contains(&format!("\nmod {name};\n"))) {
+            forgotten.push(format!("{}: no program of tests names it", path.display()));
+        }
+    }
+    forgotten
 }
 
 /// Lines that a merge left behind.
@@ -98,5 +122,19 @@ mod tests {
         assert_eq!(complaints_about(&format!("//! Long.\n{}", "x\n".repeat(600))).len(), 1);
         assert_eq!(unfinished_merges("a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> other\n").len(), 2);
         assert_eq!(complaints_about(concat!("//! A file.\n#[ign", "ore]\n")).len(), 1);
+    }
+
+    #[test]
+    fn a_file_of_tests_that_nobody_names_is_found() {
+        let folder = std::env::temp_dir().join(format!("posterity-tidy-{}", std::process::id()));
+        let tests = folder.join("tests");
+        fs::create_dir_all(&tests).unwrap();
+        fs::write(folder.join("Cargo.toml"), "[[test]]\nname = \"all\"\n").unwrap();
+        fs::write(tests.join("all.rs"), "//! All.\n\nmod named;\n").unwrap();
+        fs::write(tests.join("named.rs"), "//! One.\n").unwrap();
+        fs::write(tests.join("forgotten.rs"), "//! Another.\n").unwrap();
+        let found = tests_without_a_program(&["all.rs", "named.rs", "forgotten.rs"].map(|name| tests.join(name)));
+        fs::remove_dir_all(folder).unwrap();
+        assert!(found.len() == 1 && found[0].contains("forgotten.rs"), "{found:?}");
     }
 }

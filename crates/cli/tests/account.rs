@@ -1,8 +1,6 @@
 //! The command `posterity account` as a person or a program meets it: keys, words, codes, hints and exit codes.
 
-mod common;
-
-use common::{SAMPLED, SUM, answer, number, object, piped, posterity, refused, refused_with, succeeded};
+use crate::common::{SAMPLED, SUM, answer, number, object, piped, posterity, refused, refused_with, succeeded};
 use serde_json::Value;
 
 #[test]

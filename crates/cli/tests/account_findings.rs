@@ -1,8 +1,6 @@
 //! What a newcomer found wrong in `posterity account`, each as a named case.
 
-mod common;
-
-use common::{SAMPLED, SUM, answer, number, object, piped, posterity, refused, refused_with};
+use crate::common::{SAMPLED, SUM, answer, number, object, piped, posterity, refused, refused_with};
 
 const FIXED: &str = "--mechanism gaussian --noise-multiplier 2 --steps 10 --sampling without-replacement --rate 0.1 \
                      --adjacency substitute";

@@ -1,9 +1,7 @@
 //! `posterity ca` as a person or a program meets it: files, codes, hints and exit codes.
 
-mod common;
-
-use common::refused;
-use common::room::Room;
+use crate::common::refused;
+use crate::common::room::Room;
 use std::fs;
 
 #[test]

@@ -1,8 +1,7 @@
 //! `algorithm = "chain"` in a study: what is said of it, that it runs, and what is refused with its line.
 
-mod common;
-
-use common::room::Room;
+use crate::common;
+use crate::common::room::Room;
 use serde_json::Value;
 
 const STUDY: &str = r#"schema = 1

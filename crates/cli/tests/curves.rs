@@ -1,8 +1,6 @@
 //! Curves against ε: a list of ε in one method, drawn as one line of a figure.
 
-mod common;
-
-use common::room::Room;
+use crate::common::room::Room;
 use std::path::Path;
 
 const STUDY: &str = r#"

@@ -1,8 +1,6 @@
 //! Studies of federations and what stands ready at a site, from the command line.
 
-mod common;
-
-use common::room::{Room, study};
+use crate::common::room::{Room, study};
 use std::path::Path;
 
 /// A study that is served and not simulated: no file of rows is anywhere near it.

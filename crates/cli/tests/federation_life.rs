@@ -1,12 +1,10 @@
 //! What happens to a federation while it runs: revocations, policies that say no, a server that is stopped and comes back.
 #![cfg(unix)]
 
-mod town;
-
+use crate::town::caller::{Fate, agent, agreement, call, home, kept, papers, serve, ward};
 use federation::identity::Role;
 use federation::transport::LineError;
 use std::time::{Duration, Instant};
-use town::caller::{Fate, agent, agreement, call, home, kept, papers, serve, ward};
 
 /// These tests wait for processes of their own, and one run of them was once seen to wait for ever on a machine with much other
 /// work: until that is understood they are run by name, with POSTERITY_LIFE=1.

@@ -1,8 +1,9 @@
 //! Every certificate but the right one, at every port of a server that runs: refused, and nothing that is kept has changed.
 #![cfg(unix)]
 
-mod town;
-
+use crate::town;
+use crate::town::Town;
+use crate::town::caller::{Fate, agreement, call, content, home, join, kept, papers, shown, ward};
 use federation::identity::{
     Authority, Home, IdentityKey, Invite, PARTY_LIFE, PartyName, PublicKey, Role, certificates, fingerprint,
     joining_config, request, server_config,
@@ -18,8 +19,6 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::runtime::Runtime;
-use town::Town;
-use town::caller::{Fate, agreement, call, content, home, join, kept, papers, shown, ward};
 
 const DAY: u64 = 24 * 3600;
 

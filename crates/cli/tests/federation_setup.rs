@@ -1,10 +1,8 @@
 //! The guide to federations, followed as a new user would: its own commands, each organisation in a folder of its own.
 #![cfg(unix)]
 
-mod town;
-
+use crate::town::Town;
 use std::path::Path;
-use town::Town;
 
 /// A command of the guide, and whose it is; nobody's are typed where the clone is.
 struct Typed {

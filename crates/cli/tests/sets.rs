@@ -1,8 +1,6 @@
 //! Tables over several data sets: columns with their own rows, chosen by level and held out by count.
 
-mod common;
-
-use common::room::Room;
+use crate::common::room::Room;
 use serde_json::Value;
 
 const STUDY: &str = r#"

@@ -1,8 +1,6 @@
 //! An intercept of each site's own, from a study to predictions, and what it cannot be combined with.
 
-mod common;
-
-use common::room::{Room, study};
+use crate::common::room::{Room, study};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,6 @@
 //! What a newcomer found wrong in secure sums and sufficient statistics, each as a named case.
 
-mod common;
-
-use common::room::Room;
+use crate::common::room::Room;
 use serde_json::Value;
 
 const STUDY: &str = r#"schema = 1

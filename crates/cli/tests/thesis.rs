@@ -1,8 +1,6 @@
 //! Studies on made-up data: divergences from the exact posterior in results and cells, and faults of their keys.
 
-mod common;
-
-use common::room::{Room, study};
+use crate::common::room::{Room, study};
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 //! Everything that reads foreign bytes: what is valid reads back as it was, and nothing whatever makes a reader panic.
 
-mod common;
-mod decoding;
+use crate::common;
+use crate::decoding;
 
-use common::hand::{Hand, ask, said};
-use decoding::{Edit, edited, edits, instruction, request, sender};
+use crate::common::hand::{Hand, ask, said};
+use crate::decoding::{Edit, edited, edits, instruction, request, sender};
 use federation::identity::{
     Address, Authority, IdentityKey, Invite, InviteSecret, PARTY_LIFE, PartyName, Peer, Role, certificates,
     requested_key, validity,

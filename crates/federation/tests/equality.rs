@@ -2,10 +2,8 @@
 //! passes changes nothing but time.
 #![cfg(feature = "rehearsal")]
 
-mod common;
-
-use common::study::{Cast, ROWS, Shelf, shard};
-use common::world::{Trouble, World};
+use crate::common::study::{Cast, ROWS, Shelf, shard};
+use crate::common::world::{Trouble, World};
 use federation::coordinator::Phase;
 use federation::manifest::{Library, Manifest, Pace};
 use federation::message::{Member, Outcome};

@@ -1,10 +1,9 @@
 //! A site's ledger under flipped bits, cut files, crashes at every operation, full disks and second processes.
 
-mod ledger_support;
-
+use crate::ledger_support;
+use crate::ledger_support::{RUN, digits, example, folder, question, turn, written};
 use federation::log::{Account, Disk, DiskError, Effect, Entry, FILE, FolderDisk, FolderView, Log, LogError};
 use federation::log::{Position, SimulatedDisk, Standing, Vault};
-use ledger_support::{RUN, digits, example, folder, question, turn, written};
 use privacy::noise::Digest;
 use privacy::{Journal, Ledger};
 use proptest::prelude::*;
@@ -321,7 +320,7 @@ fn what_a_process_has_confirmed_before_it_was_killed_is_there() {
     use std::io::{BufRead, BufReader};
     let folder = folder("kill");
     let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--nocapture", "a_child_appends_until_it_is_killed"])
+        .args(["--exact", "--nocapture", "ledger::a_child_appends_until_it_is_killed"])
         .env("LEDGER_OF_A_CHILD", &folder)
         .stdout(std::process::Stdio::piped())
         .spawn()

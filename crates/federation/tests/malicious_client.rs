@@ -1,8 +1,6 @@
 //! Clients that lie: every message of theirs is refused by name, and nothing that is kept changes; a second copy is frozen.
 
-mod common;
-
-use common::hand::{Front, Hand, ask, update};
+use crate::common::hand::{Front, Hand, ask, update};
 use federation::coordinator::{Saved, SeatStanding};
 use federation::identity::{IdentityKey, PartyName, Role, Signature};
 use federation::log::Position;

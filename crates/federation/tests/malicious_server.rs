@@ -1,9 +1,7 @@
 //! A server that lies: other terms, other questions, repeated asking, rollback and forged replies. A site refuses before a charge.
 
-mod common;
-
-use common::hand::{Front, Hand, Owner, ask, declined, entries, fresh, ledger, owner, said, update};
-use common::study::Cast;
+use crate::common::hand::{Front, Hand, Owner, ask, declined, entries, fresh, ledger, owner, said, update};
+use crate::common::study::Cast;
 use federation::agent::Stop;
 use federation::identity::{IdentityKey, PartyName};
 use federation::log::{Entry, Position, SimulatedDisk};

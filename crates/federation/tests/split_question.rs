@@ -1,8 +1,6 @@
 //! A server that asks different parties of one secure sum different questions: no sum is opened that mixes their answers.
 
-mod common;
-
-use common::hand::{Hand, owner, said};
+use crate::common::hand::{Hand, owner, said};
 use federation::letter::Correspondence;
 use federation::log::SimulatedDisk;
 use federation::message::{Instruction, Letter, Member, NodeState, Request, Try};

@@ -1,17 +1,12 @@
 //! Every store obeys the same laws, and each has its own.
 
-#[path = "common/kept.rs"]
-mod kept;
-#[path = "common/laws.rs"]
-mod laws;
-#[path = "common/postgres.rs"]
-mod postgres;
+use crate::kept;
 
+use crate::kept::{Random, accepted, header, row, saved};
+use crate::postgres::Postgres;
 use federation::coordinator::Change;
 use federation::message::Try;
 use federation::store::{self, Failing, MemoryStore, PostgresStore, SqliteStore, Store, StoreError};
-use kept::{Random, accepted, header, row, saved};
-use postgres::Postgres;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 

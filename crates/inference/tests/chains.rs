@@ -1,8 +1,7 @@
 //! Chains of draws: what they leave invariant, what they reach, and that many sites are as one.
 
-mod common;
-
-use common::{open_pvi, promise, rng, secure, simulation, site, uniform};
+use crate::common;
+use crate::common::{open_pvi, promise, rng, secure, simulation, site, uniform};
 use inference::settings::{
     Aggregator, Batching, Chain, Covariance, Local, Method, Optimiser, Promise, Rounds, Sampler, Schedule, Scheme,
     SecureNoise, Solver, Start, TestNoise,

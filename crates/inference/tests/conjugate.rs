@@ -1,8 +1,7 @@
 //! Methods for linear regression: their limits without noise, what is free and what is not, and noise that adds up.
 
-mod common;
-
-use common::{Losing, conjugate_methods, open_pvi, private_methods, promise, rows, simulation, site, sites};
+use crate::common;
+use crate::common::{Losing, conjugate_methods, open_pvi, private_methods, promise, rows, simulation, site, sites};
 use inference::algorithm::{PviState, Remembered};
 use inference::message::Direct;
 use inference::settings::{

@@ -1,10 +1,6 @@
 //! The correction distribution: its constants, its errors, and the two facts of `docs/maths/correction.md`.
 
-#[allow(dead_code)] // its main and what only its main uses
-#[path = "../examples/fit_correction.rs"]
-mod fit_correction;
-
-use fit_correction::{VARIANCES, fit};
+use crate::fit_correction::{VARIANCES, fit};
 use inference::chain::Correction;
 use std::f64::consts::PI;
 

@@ -1,8 +1,6 @@
 //! Parameters with finitely many values: chains reach a posterior that is a table, and what needs gradients is refused.
 
-mod common;
-
-use common::{open_pvi, promise, simulation, site};
+use crate::common::{open_pvi, promise, simulation, site};
 use inference::settings::{
     Aggregator, Batching, Chain, Covariance, Local, Method, Optimiser, Promise, Rounds, Sampler, Schedule, Scheme,
     Solver, Start, TestNoise,

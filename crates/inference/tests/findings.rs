@@ -1,8 +1,6 @@
 //! Found by review: what is charged is answered, whatever was asked; what a site keeps of its own intercept.
 
-mod common;
-
-use common::{private_methods, rng, rows, simulation, sites};
+use crate::common::{private_methods, rng, rows, simulation, sites};
 use inference::algorithm::{About, Own, Question};
 use inference::message::{Ask, Direct};
 use inference::settings::{Damping, Method, Scheme};

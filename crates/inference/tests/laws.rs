@@ -1,9 +1,8 @@
 //! Laws that every algorithm inherits, in every schedule and at every gate.
 
-mod common;
-
-use common::altered::{Altered, Reply, Shutting};
-use common::{Losing, methods, open_pvi, private_methods, rows, simulation, site, sites};
+use crate::common;
+use crate::common::altered::{Altered, Reply, Shutting};
+use crate::common::{Losing, methods, open_pvi, private_methods, rows, simulation, site, sites};
 use inference::algorithm::{Answers, Own, Protocol, PviState, Remembered};
 use inference::message::{Ask, Delivery, Direct, Link, Loopback, Receipt};
 use inference::settings::{Aggregator, Covariance, Damping, Method, Rates, Repair, Schedule, Scheme, Solver};

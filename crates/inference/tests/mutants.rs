@@ -1,8 +1,6 @@
 //! Mutants of sampling and randomness, each beside the check that catches it (names as in `docs/mutants.md`).
 
-mod common;
-
-use common::{first_task, natural, private_methods, problem, rng, rows, simulation, site_of_records, sites};
+use crate::common::{first_task, natural, private_methods, problem, rng, rows, simulation, site_of_records, sites};
 use inference::message::Direct;
 use inference::solve::{LocalSolve, Solved, Virtual};
 use inference::{Progress, Rows, Seat, Stage, Terms};

@@ -1,9 +1,7 @@
 //! Noise-aware PVI without noise finds the best mean-field approximation of a conjugate posterior, by both rules; the noise
 //! that the readout of DP optimisation counts on is the noise that there is.
 
-mod common;
-
-use common::{adam, open_pvi, private_methods, rows, simulation, site, sites};
+use crate::common::{adam, open_pvi, private_methods, rows, simulation, site, sites};
 use inference::algorithm::PviState;
 use inference::message::Direct;
 use inference::settings::{Batching, Curvature, Damping, Local, Method, NoiseAware, Rounds, Schedule, Scheme};

@@ -1,10 +1,9 @@
 //! Questions and terms that no honest server sends are refused before the ledger is charged, and alike whatever the rows
 //! hold.
 
-mod common;
-
-use common::variants::variants;
-use common::{methods, private_methods, rows, simulation, site, sites};
+use crate::common;
+use crate::common::variants::variants;
+use crate::common::{methods, private_methods, rows, simulation, site, sites};
 use inference::algorithm::chain::{Asked as ChainAsked, Question as ChainQuestion};
 use inference::algorithm::{About, PviState, Question};
 use inference::message::{Ask, Receipt};

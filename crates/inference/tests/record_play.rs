@@ -1,11 +1,9 @@
 //! Record-play on random neighbouring data sets: no input of any method moves beyond its declared sensitivity, and given
 //! the same releases both worlds send the same bytes.
 
-mod common;
-
-use common::altered::{Altered, Reply};
-use common::variants::{refused, variants};
-use common::{chain, model_of, private_methods, promise, rng, rows, simulation, site, site_of_records};
+use crate::common::altered::{Altered, Reply};
+use crate::common::variants::{refused, variants};
+use crate::common::{chain, model_of, private_methods, promise, rng, rows, simulation, site, site_of_records};
 use inference::algorithm::{Cavity, Protocol, Pvi};
 use inference::message::Direct;
 use inference::settings::{Aggregator, Batching, Method, Promise, Sampler, Solver, Start, TestNoise};

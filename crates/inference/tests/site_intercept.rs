@@ -1,9 +1,7 @@
 //! An intercept of each site's own: the same as a coefficient of the site's dummy where all rows are in one place, and it
 //! never leaves the site.
 
-mod common;
-
-use common::{adam, natural, open_pvi, own, private_methods, rows, simulation, sites};
+use crate::common::{adam, natural, open_pvi, own, private_methods, rows, simulation, sites};
 use inference::algorithm::Own;
 use inference::message::Direct;
 use inference::settings::{Batching, Curvature, Damping, Local, Method, NoiseAware, Rounds, Schedule, Scheme};

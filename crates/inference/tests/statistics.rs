@@ -1,8 +1,6 @@
 //! Regression by sufficient statistics: its limit without noise, its sensitivities, its budget, and what drop-outs do.
 
-mod common;
-
-use common::{Losing, promise, rng, secure, simulation, site, statistics, statistics_methods, uniform};
+use crate::common::{Losing, promise, rng, secure, simulation, site, statistics, statistics_methods, uniform};
 use inference::algorithm::sensitivities;
 use inference::settings::{
     Aggregator, Deviations, Method, Noise, Promise, SecureNoise, StatisticsReading, StatisticsRule,

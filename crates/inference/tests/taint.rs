@@ -1,9 +1,7 @@
 //! The NaN-taint test: with noise that is not a number, no number that leaves a site is one; and what a gate did not make
 //! does not leave.
 
-mod common;
-
-use common::{adam, first_task, natural, private_methods, problem, rows, simulation, site, sites};
+use crate::common::{adam, first_task, natural, private_methods, problem, rows, simulation, site, sites};
 use inference::settings::{Local, Method, Optimiser, Scheme, Solver};
 use inference::solve::{Descend, Kept, LocalSolve, Problem, Solved, Task, Virtual};
 use inference::{Built, Seat, Shard, Terms};

@@ -1,9 +1,7 @@
 //! Accountants of Barker tests: published numbers, bounds of the divergences, and no pair of batches above them.
 
-#[path = "common/batches.rs"]
-mod batches;
-
-use batches::{Numbers, Release};
+use crate::batches;
+use crate::batches::{Numbers, Release};
 use privacy::accounting::pair::{Pair, directions};
 use privacy::accounting::published::Barker2019;
 use privacy::accounting::rdp::{Conversion, Rdp, renyi_divergence};

@@ -1,9 +1,6 @@
 //! The lemmas under the bounds of Barker tests (`docs/maths/dp-mcmc.md`), one by one and numerically.
 
-#[path = "common/batches.rs"]
-mod batches;
-
-use batches::{Numbers, Release, hockey_stick, member};
+use crate::batches::{Numbers, Release, hockey_stick, member};
 
 /// A pair of neighbouring batches by its letters: the others have mean m and variance V0, and one row is u1 or u2, u1 > u2.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,6 @@
 //! Gates: noise of the promised size, on the sum, once per charged step; and the mutants that break each of these.
 
-mod common;
-
-use common::{bound, charge, context, gaussian_event, relative_error_of_deviation, shape_for};
+use crate::common::{bound, charge, context, gaussian_event, relative_error_of_deviation, shape_for};
 use privacy::noise::{DiscreteGaussian, NoiseContext, NoiseSource, Seeded};
 use privacy::record::Tape;
 use privacy::{

@@ -1,16 +1,14 @@
 //! Every sampler against its exact probabilities, and deliberately wrong noise against the same statistics.
 #![allow(missing_docs)]
 
-#[path = "common/rounded_gaussian.rs"]
-mod rounded_gaussian;
-#[path = "common/statistics.rs"]
-mod statistics;
+use crate::rounded_gaussian;
+use crate::statistics;
 
+use crate::statistics::{Cells, LIMIT, chi_square, correlation, phi, spread};
 use chacha20::ChaCha20Rng;
 use privacy::noise::{DiscreteGaussian, DiscreteLaplace, Poisson, RandomisedResponse, RoundedGaussian, Skellam};
 use privacy::{Categories, Gamma};
 use rand_core::{Rng, SeedableRng};
-use statistics::{Cells, LIMIT, chi_square, correlation, phi, spread};
 use std::collections::BTreeSet;
 
 fn rng(seed: u8) -> ChaCha20Rng {

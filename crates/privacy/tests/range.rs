@@ -1,7 +1,6 @@
 //! The certified accountant over its whole range: intervals or typed refusals, and no contradiction.
 
-#[path = "common/range.rs"]
-mod range;
+use crate::wide_range as range;
 
 use chacha20::ChaCha20Rng;
 use privacy::accounting::pld::Pld;

@@ -1,10 +1,8 @@
 //! Record-play on neighbouring data sets: a small DP-SGD passes; wrong clipping, wrong sensitivity and a private memory
 //! that carries noise are caught.
 
-mod common;
-
+use crate::common::{charge, context, gaussian_event, shape_for};
 use chacha20::ChaCha20Rng;
-use common::{charge, context, gaussian_event, shape_for};
 use privacy::noise::Seeded;
 use privacy::record::{Divergence, Tape};
 use privacy::{

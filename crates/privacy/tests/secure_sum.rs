@@ -1,21 +1,13 @@
 //! The secure sum: shares that say nothing, totals that are exact, noise that suffices, and doors that stay shut.
 
-mod common;
-#[path = "common/sums.rs"]
-mod sums;
-
-#[path = "common/statistics.rs"]
-#[allow(dead_code)]
-mod statistics;
-
-use common::context;
+use crate::common::context;
+use crate::statistics::correlation;
+use crate::sums::{Table, Z, add_up, assembly, contribution, contribution_of, letters, session, sum_context, units};
 use privacy::noise::{DiscreteGaussian, NoiseSource, Seeded};
 use privacy::record::Tape;
 use privacy::secure_sum::{Message, Party, SumError, node_noise};
 use privacy::{Assembly, Cohort, Mechanism, PrivacyError, SecureSum, SumNoise};
 use rand_core::Rng;
-use statistics::correlation;
-use sums::{Table, Z, add_up, assembly, contribution, contribution_of, letters, session, sum_context, units};
 
 /// The opened total of the clients that arrive.
 fn opened(terms: &Assembly, arriving: &[u64], round: u64) -> Result<Vec<i64>, PrivacyError> {

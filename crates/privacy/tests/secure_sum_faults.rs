@@ -1,13 +1,9 @@
 //! The secure sum driven by hand: letters doubled, overtaken and lost, clients that drop out, nodes that go down or lie.
 
-mod common;
-#[path = "common/sums.rs"]
-mod sums;
-
+use crate::sums::{Table, assembly, contribution, contributor, letters, session, sum_context};
 use privacy::noise::Seeded;
 use privacy::secure_sum::{Body, Contributor, Effect, Members, Message, Node, NodeRecord, Party, Progress, SumError};
 use privacy::{Assembly, Cohort, PrivacyError, SumNoise};
-use sums::{Table, assembly, contribution, contributor, letters, session, sum_context};
 
 /// Five clients of which one may drop out, three nodes.
 fn terms() -> Assembly {

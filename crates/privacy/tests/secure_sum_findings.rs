@@ -1,10 +1,10 @@
 //! Findings of reviews of the secure sum, each a case of its own.
 
-mod common;
-#[path = "common/sums.rs"]
-mod sums;
+use crate::common;
+use crate::sums;
 
-use common::shape_for;
+use crate::common::shape_for;
+use crate::sums::{Table, Z, assembly};
 use privacy::noise::Seeded;
 use privacy::record::Tape;
 use privacy::secure_sum::Body;
@@ -12,7 +12,6 @@ use privacy::{
     Adjacency, Assembly, Bounded, Cohort, Gate, Grain, NoiseMultiplier, Sampling, SecureSum, ShareGate, ShareNoise,
     Steps, SumNoise, Unit,
 };
-use sums::{Table, Z, assembly};
 
 /// No two seeds are equal: not of two nodes, of two clients or of two attempts. With one seed for all nodes a node and the
 /// node with the vector would read the vector, whatever K is.

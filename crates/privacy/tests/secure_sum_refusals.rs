@@ -1,17 +1,13 @@
 //! What the machines of a secure sum refuse by name, and stay as they were: false senders, other sessions, late contributions,
 //! and records that do not follow.
 
-mod common;
-#[path = "common/sums.rs"]
-mod sums;
-
+use crate::sums::{Table, assembly, contribution, contributor, letters, session, sum_context};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::secure_sum::{
     Body, Contributor, Effect, Members, Message, Node, NodeRecord, Opener, Party, Progress, Session, SumError,
 };
 use privacy::{Assembly, Cohort, PrivacyError, SumNoise};
 use std::collections::{BTreeSet, VecDeque};
-use sums::{Table, assembly, contribution, contributor, letters, session, sum_context};
 
 /// Five clients of which one may drop out, three nodes.
 fn terms() -> Assembly {

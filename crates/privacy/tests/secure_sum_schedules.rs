@@ -5,10 +5,7 @@
 
 #![allow(clippy::disallowed_macros)] // how many schedules ended in which way is worth printing
 
-mod common;
-#[path = "common/sums.rs"]
-mod sums;
-
+use crate::sums::{add_up, assembly, contribution, letters, session, sum_context, units};
 use chacha20::ChaCha20Rng;
 use privacy::noise::Seeded;
 use privacy::secure_sum::{
@@ -18,7 +15,6 @@ use privacy::secure_sum::{
 use privacy::{Cohort, PrivacyError};
 use rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
-use sums::{add_up, assembly, contribution, letters, session, sum_context, units};
 
 const SCHEDULES: u64 = 100_000;
 const DIMENSION: usize = 2;

@@ -4,14 +4,16 @@ use assert_cmd::Command;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A directory of one test's own, gone when it goes.
 pub(crate) struct Room(pub(crate) PathBuf);
 
 impl Room {
     pub(crate) fn new(name: &str, study: &str) -> Self {
-        let file = env!("CARGO_CRATE_NAME");
-        let path = std::env::temp_dir().join(format!("posterity-{file}-{}-{name}", std::process::id()));
+        static ROOMS: AtomicU32 = AtomicU32::new(0);
+        let number = ROOMS.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("posterity-room-{}-{number}-{name}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         std::fs::write(path.join("study.toml"), study).unwrap();
         Self(path)

@@ -8,10 +8,23 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 /// Longest time for anything that is waited for, on a machine that is busy with other things.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A port that nobody listens at, and that no line out is given before a server is there: those have ports from 32768 on.
+fn port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_add((std::process::id() % 2000) as u16 * 10);
+        let port = 12_000 + number % 20_000;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
 
 /// A folder, the ports of its server, and the processes that were started in it.
 pub(crate) struct Town {
@@ -23,13 +36,9 @@ pub(crate) struct Town {
 
 impl Town {
     pub(crate) fn new(name: &str) -> Self {
-        let file = env!("CARGO_CRATE_NAME");
-        let folder = std::env::temp_dir().join(format!("posterity-{file}-{}-{name}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("posterity-town-{}-{name}", std::process::id()));
         fs::create_dir_all(folder.join("logs")).unwrap();
-        // All three are held at once, so that they differ.
-        let held = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let ports = held.map(|port| port.local_addr().unwrap().port());
-        Self { folder, ports, processes: Vec::new() }
+        Self { folder, ports: [(); 3].map(|()| port()), processes: Vec::new() }
     }
 
     /// `host:port` of one of the three ports.

@@ -1,0 +1,19 @@
+//! Every file of tests of commands that need nobody else, as one program: what they share is built and linked once.
+
+mod common;
+
+mod account;
+mod account_findings;
+mod accounting_figures;
+mod chain;
+mod curves;
+mod datasets;
+mod histogram;
+mod report;
+mod run;
+mod sets;
+mod site_intercept;
+mod statistics_findings;
+mod study;
+mod support;
+mod thesis;

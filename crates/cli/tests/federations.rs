@@ -1,0 +1,12 @@
+//! Every file of tests of servers, agents and nodes as processes, as one program, beside the other commands' tests and not among them.
+
+mod common;
+mod town;
+
+mod authority;
+mod federation;
+mod federation_demo;
+mod federation_life;
+mod federation_matrix;
+mod federation_setup;
+mod ledger;

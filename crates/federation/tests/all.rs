@@ -1,0 +1,21 @@
+//! Every file of tests that needs no program of its own, as one: what they share is built and linked once.
+
+mod common;
+mod decoding;
+#[path = "common/kept.rs"]
+mod kept;
+#[path = "common/laws.rs"]
+mod laws;
+mod ledger_support;
+#[path = "common/postgres.rs"]
+mod postgres;
+
+mod decoders;
+mod equality;
+mod golden_wire;
+mod ledger;
+mod malicious_client;
+mod malicious_server;
+mod schema;
+mod split_question;
+mod store;

@@ -1,0 +1,22 @@
+//! Every file of tests, as one program: what they share is built and linked once.
+
+mod common;
+#[allow(dead_code)] // its main and what only its main uses
+#[path = "../examples/fit_correction.rs"]
+mod fit_correction;
+
+mod chains;
+mod conjugate;
+mod correction;
+mod diagnostics;
+mod discrete;
+mod findings;
+mod histogram;
+mod laws;
+mod mutants;
+mod noise_aware;
+mod questions;
+mod record_play;
+mod site_intercept;
+mod statistics;
+mod taint;
