@@ -6,21 +6,8 @@ use federation::identity::Role;
 use federation::transport::LineError;
 use std::time::{Duration, Instant};
 
-/// These tests wait for processes of their own, and one run of them was once seen to wait for ever on a machine with much other
-/// work: until that is understood they are run by name, with POSTERITY_LIFE=1.
-fn is_left_out() -> bool {
-    let left_out = std::env::var_os("POSTERITY_LIFE").is_none();
-    if left_out {
-        println!("skipped: the life of a federation (POSTERITY_LIFE=1 runs it)");
-    }
-    left_out
-}
-
 #[test]
 fn a_site_that_is_revoked_is_turned_away_while_it_is_connected() {
-    if is_left_out() {
-        return;
-    }
     let mut town = ward("revoked", 4);
     town.start("north", "", &agent("north", "automatic.toml"));
     town.until_said("north", "signed; waiting for the others");
@@ -53,9 +40,6 @@ fn a_site_that_is_revoked_is_turned_away_while_it_is_connected() {
 
 #[test]
 fn an_agent_waits_for_the_approval_that_its_policy_asks_for() {
-    if is_left_out() {
-        return;
-    }
     let mut town = ward("manual", 4);
     town.start("north", "", &agent("north", "manual.toml"));
     town.start("south", "", &agent("south", "automatic.toml"));
@@ -78,9 +62,6 @@ fn an_agent_waits_for_the_approval_that_its_policy_asks_for() {
 
 #[test]
 fn a_policy_that_says_no_ends_the_agent_with_its_key_and_a_hint() {
-    if is_left_out() {
-        return;
-    }
     let town = ward("policy", 4);
     let policy = federation::policy::DEFAULT.replace("max_epsilon = 3.0", "max_epsilon = 0.5");
     std::fs::write(town.folder.join("strict.toml"), policy).unwrap();
@@ -104,9 +85,6 @@ fn a_policy_that_says_no_ends_the_agent_with_its_key_and_a_hint() {
 
 #[test]
 fn a_server_that_is_stopped_in_the_middle_of_a_run_goes_on_when_it_is_back() {
-    if is_left_out() {
-        return;
-    }
     let mut town = ward("stopped", 100);
     for site in ["north", "south"] {
         town.start(site, "", &agent(site, "automatic.toml"));

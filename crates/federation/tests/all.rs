@@ -13,6 +13,7 @@ mod postgres;
 mod decoders;
 mod equality;
 mod golden_wire;
+mod hall;
 mod ledger;
 mod malicious_client;
 mod malicious_server;

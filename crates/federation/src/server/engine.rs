@@ -63,10 +63,17 @@ impl Call {
 pub struct Draft {
     key: Arc<IdentityKey>,
     sender: Sender,
+    to: Option<Member>,
     reply: Reply,
 }
 
 impl Draft {
+    /// Who hears by it that the run is over, if it says so.
+    pub fn tells_the_end(&self) -> Option<Member> {
+        let end = |instruction: &Instruction| matches!(instruction, Instruction::Finished(_));
+        self.to.filter(|_| self.reply.instructions.iter().any(end))
+    }
+
     /// The reply as it is sent.
     pub fn sign(&self) -> wire::proto::Signed {
         wire::sign_reply(&self.key, &self.sender, &self.reply)
@@ -264,7 +271,7 @@ impl Engine {
         };
         let manifest = Some(self.coordinator.digest());
         let sender = Sender { role: Role::Server, name: self.name.clone(), manifest };
-        Draft { key: self.key.clone(), sender, reply: Reply { to, seen, instructions } }
+        Draft { key: self.key.clone(), sender, to: member, reply: Reply { to, seen, instructions } }
     }
 
     fn commit(&mut self, change: &Change) -> Result<(), StoreError> {

@@ -6,7 +6,7 @@ use super::engine::{Answer, Call, Draft, Engine, Ticket, Woken};
 use crate::coordinator::Header;
 use crate::failpoint;
 use crate::message::Member;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -31,8 +31,8 @@ pub struct Glance {
     pub state: Arc<Vec<u8>>,
     /// When each member was heard last.
     pub heard: BTreeMap<Member, Instant>,
-    /// Polls that wait.
-    pub waiting: usize,
+    /// Who was told that the run is over.
+    pub dismissed: BTreeSet<Member>,
 }
 
 /// Counts and times, for metrics; nothing here is private.
@@ -72,7 +72,7 @@ impl Hall {
             header: engine.coordinator().header().clone(),
             state: Arc::new(engine.coordinator().state().to_vec()),
             heard: BTreeMap::new(),
-            waiting: 0,
+            dismissed: BTreeSet::new(),
         };
         let glance = Arc::new(Mutex::new(glance));
         let (changed, changes) = watch::channel(0);
@@ -81,6 +81,7 @@ impl Hall {
             receiver,
             parked: Vec::new(),
             heard: BTreeMap::new(),
+            dismissed: BTreeSet::new(),
             glance: glance.clone(),
             changed,
             start: Instant::now(),
@@ -128,6 +129,7 @@ struct Desk {
     receiver: Receiver<Visit>,
     parked: Vec<Parked>,
     heard: BTreeMap<Member, Instant>,
+    dismissed: BTreeSet<Member>,
     glance: Arc<Mutex<Glance>>,
     changed: watch::Sender<u64>,
     start: Instant,
@@ -184,7 +186,7 @@ impl Desk {
         failpoint::pass("reply");
         for (answer, reply) in answers.into_iter().zip(replies) {
             match answer {
-                Answer::Reply(draft) => drop(reply.send(draft)),
+                Answer::Reply(draft) => self.send(reply, draft),
                 Answer::Wait(ticket) => {
                     let wait = Duration::from_millis(u64::from(ticket.wait.min(LONGEST_WAIT)));
                     self.parked.push(Parked { ticket, reply, until: now + wait });
@@ -194,9 +196,17 @@ impl Desk {
         self.wake(&woken);
     }
 
+    /// Lets a reply go. Who has left in the meantime will ask again.
+    fn send(&mut self, to: oneshot::Sender<Draft>, draft: Draft) {
+        let dismissed = draft.tells_the_end();
+        if to.send(draft).is_ok() {
+            self.dismissed.extend(dismissed);
+        }
+    }
+
     /// Answers those who wait, as far as there is something to say to them now.
     fn wake(&mut self, woken: &Woken) {
-        if *woken != Woken::Only(std::collections::BTreeSet::new()) {
+        if *woken != Woken::Only(BTreeSet::new()) {
             let mut waiting = Vec::with_capacity(self.parked.len());
             for one in std::mem::take(&mut self.parked) {
                 let concerned = match woken {
@@ -204,7 +214,7 @@ impl Desk {
                     Woken::Only(members) => members.contains(&one.ticket.member()),
                 };
                 match concerned.then(|| self.engine.look(&one.ticket)).flatten() {
-                    Some(draft) => drop(one.reply.send(draft)),
+                    Some(draft) => self.send(one.reply, draft),
                     None => waiting.push(one),
                 }
             }
@@ -236,7 +246,7 @@ impl Desk {
     fn show(&mut self) {
         let coordinator = self.engine.coordinator();
         let mut glance = self.glance.lock().unwrap_or_else(PoisonError::into_inner);
-        (glance.heard, glance.waiting) = (self.heard.clone(), self.parked.len());
+        (glance.heard, glance.dismissed) = (self.heard.clone(), self.dismissed.clone());
         if glance.header == *coordinator.header() {
             return;
         }

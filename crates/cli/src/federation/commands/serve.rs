@@ -20,6 +20,7 @@ use federation::identity::{
     server_config,
 };
 use federation::manifest::{Manifest, Programme};
+use federation::message::Member;
 use federation::server::{Engine, Hall, Reception};
 use federation::store::{self, PartyRow, RunRow, Store, StoreError};
 use federation::transport::{self, Limits, TlsSource};
@@ -35,6 +36,9 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// How often it looks at the age of its own certificate.
 const RENEWAL: Duration = Duration::from_secs(600);
+
+/// How long a server that is to go with its run waits for parties that have not heard of the end.
+const FAREWELL: Duration = Duration::from_secs(30);
 
 /// Serves a study until it is told to stop, or, if that is wished, until the run is over.
 pub(crate) fn serve(asked: &ServeArguments, json: bool) -> Result<String, Failure> {
@@ -357,16 +361,12 @@ impl Server {
         }
     }
 
-    /// Parties hear of the end before the server goes: as long as they take, but some seconds at most.
+    /// Parties hear of the end before the server goes; who is away does not hold it for ever.
     async fn until_heard(&self, served: &Served) {
-        let members = served.manifest.sites.len() + served.manifest.nodes.len();
-        for _ in 0..100 {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            let glance = served.hall.glance();
-            let quiet = glance.heard.values().filter(|at| at.elapsed() > Duration::from_millis(700)).count();
-            if glance.waiting == 0 && quiet == members.min(glance.heard.len()) {
-                break;
-            }
+        let members = served.manifest.members().filter(|(member, _)| *member != Member::Server).count();
+        let end = tokio::time::Instant::now() + FAREWELL;
+        while served.hall.glance().dismissed.len() < members && tokio::time::Instant::now() < end {
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
