@@ -225,7 +225,7 @@ fn ledger_code(error: &LogError) -> &'static str {
         LogError::Disk(_) | LogError::Unwritten | LogError::Viewed | LogError::TooLarge { .. } => "L002",
         LogError::Damaged { .. } => "L003",
         LogError::Version { .. } => "L004",
-        LogError::Ledger { .. } | LogError::NoSuchSite { .. } => "L005",
+        LogError::Ledger { .. } | LogError::NoSuchSite { .. } | LogError::OtherSite { .. } => "L005",
         LogError::Vault { .. } => "L006",
     }
 }

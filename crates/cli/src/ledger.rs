@@ -96,13 +96,22 @@ fn of_run(run: &RunAccount, spent: f64) -> Rows {
         ("spent", format!("at most {} at the same δ, by what was charged", epsilon_words(spent))),
         ("promise", promise),
         ("charges", format!("{}, of which {} burnt: charged, and no answer made", run.charges, run.burnt)),
-        ("answers", format!("{} in a total, {} in none", run.settled, run.lapsed)),
+        ("answers", answers(run)),
     ]
+}
+
+/// What became of answers. The server says it of single ones; of a secure sum, the nodes.
+fn answers(run: &RunAccount) -> String {
+    match run.contributed {
+        0 => format!("{} in a total, {} in none", run.settled, run.lapsed),
+        held => format!("{held} held by all nodes of their secure sums"),
+    }
 }
 
 /// The last record, and what comes after it.
 fn ends(log: &Log<FolderView>, account: &Account) -> Rows {
-    let mut rows = vec![("last record", format!("{} {}", account.head.sequence, digits(&account.head.digest)))];
+    let mut rows: Rows = account.owner.iter().map(|owner| ("site", owner.clone())).collect();
+    rows.push(("last record", format!("{} {}", account.head.sequence, digits(&account.head.digest))));
     if log.torn() > 0 {
         rows.push((
             "torn end",
@@ -115,7 +124,7 @@ fn ends(log: &Log<FolderView>, account: &Account) -> Rows {
 
 fn head(log: &Log<FolderView>, account: &Account) -> Value {
     let last = json!({ "sequence": account.head.sequence, "digest": digits(&account.head.digest) });
-    json!({ "last_record": last, "torn_bytes": log.torn() })
+    json!({ "site": account.owner, "last_record": last, "torn_bytes": log.torn() })
 }
 
 fn object(run: &RunAccount, spent: f64) -> Value {
@@ -130,6 +139,7 @@ fn object(run: &RunAccount, spent: f64) -> Value {
         "unit": unit.map(|u| u.to_string()),
         "charges": run.charges,
         "burnt": run.burnt,
+        "contributed": run.contributed,
         "settled": run.settled,
         "lapsed": run.lapsed,
     })

@@ -1,6 +1,7 @@
 //! What happens to a federation while it runs: revocations, policies that say no, a server that is stopped and comes back.
 #![cfg(unix)]
 
+use crate::town;
 use crate::town::caller::{Fate, agent, agreement, call, home, kept, papers, serve, ward};
 use federation::identity::Role;
 use federation::transport::LineError;
@@ -106,4 +107,63 @@ fn a_server_that_is_stopped_in_the_middle_of_a_run_goes_on_when_it_is_back() {
     for site in ["north", "south"] {
         town.told("", &format!("posterity ledger verify --home {site}"));
     }
+}
+
+#[test]
+fn every_site_that_is_killed_takes_up_its_run_with_its_own_rows_and_policy() {
+    let mut town = ward("killed", 100);
+    for site in ["north", "south"] {
+        town.start(site, "", &agent(site, "automatic.toml"));
+    }
+    town.until_said("server", "round 2 of 100");
+    for site in ["north", "south"] {
+        town.signal(site, "KILL");
+        assert_eq!(town.ended(site), None);
+    }
+    // Whose rows they are is known from the manifest, also without a new signature: another site's file is refused.
+    let line = agent("south", "automatic.toml").replace("south.csv", "north.csv");
+    let output = town.output("", &line);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && told.contains("error[F105]") && told.contains("declares 50"), "{told}");
+    // An owner who has changed their mind is heard.
+    let policy = federation::policy::DEFAULT.replace("max_epsilon = 3.0", "max_epsilon = 0.5");
+    std::fs::write(town.folder.join("strict.toml"), policy).unwrap();
+    let output = town.output("", &agent("south", "strict.toml"));
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    for site in ["north", "south"] {
+        town.start(site, "", &agent(site, "automatic.toml"));
+    }
+    for site in ["north", "south"] {
+        assert_eq!(town.ended(site), Some(0), "{}", town.log(site));
+        town.told("", &format!("posterity ledger verify --home {site}"));
+    }
+    // A ledger in another's home is found out by its name.
+    std::fs::remove_dir_all(town.folder.join("north/ledger")).unwrap();
+    std::fs::rename(town.folder.join("south/ledger"), town.folder.join("north/ledger")).unwrap();
+    let shown = town.told("", "posterity ledger show --home north");
+    assert!(shown.contains("south"), "{shown}");
+}
+
+#[test]
+fn an_agent_of_another_run_is_told_so_and_does_not_ask_without_pause() {
+    let mut town = ward("other", 4);
+    town.start("north", "", &agent("north", "automatic.toml"));
+    town.until_said("north", "signed; waiting for the others");
+    town.signal("server", "TERM");
+    assert_eq!(town.ended("server"), Some(0));
+    let study = std::fs::read_to_string(town.folder.join("study.toml")).unwrap();
+    std::fs::write(town.folder.join("study.toml"), study.replace("rounds = 4", "rounds = 5")).unwrap();
+    let line = serve(&town);
+    town.start("server again", "", &line);
+    town.until_said("north", "it serves another run than this one");
+    let token = town.told("", "cat server/dashboard.token");
+    let asked = |town: &town::Town| {
+        let page = town.page("/metrics", Some(token.trim()));
+        let line = page.lines().find(|line| line.contains("kind=\"attend\"")).unwrap_or_default().to_owned();
+        line.rsplit(' ').next().and_then(|count| count.parse::<f64>().ok()).unwrap_or(0.0)
+    };
+    let before = asked(&town);
+    std::thread::sleep(Duration::from_secs(2));
+    let more = asked(&town) - before;
+    assert!(more < 10.0, "{more} polls in two seconds");
 }

@@ -70,6 +70,33 @@ pub struct NodeMember {
     pub sealing: [u8; 32],
 }
 
+/// What tells one holder of a name from another, for people to read out to each other: the first half of SHA-256 over its keys,
+/// in hexadecimal digits. A node's key for shares is no part of its certificate, and is in here.
+pub fn fingerprint(role: Role, key: &PublicKey, sealing: Option<&[u8; 32]>) -> String {
+    let digest = Sha256::new()
+        .chain_update(b"posterity 1 fingerprint\0")
+        .chain_update(role.word())
+        .chain_update([0])
+        .chain_update(key.0)
+        .chain_update(sealing.map_or(&[][..], |sealing| &sealing[..]))
+        .finalize();
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl SiteMember {
+    /// What its owner reads out.
+    pub fn fingerprint(&self) -> String {
+        fingerprint(Role::Site, &self.key, None)
+    }
+}
+
+impl NodeMember {
+    /// What its owner reads out.
+    pub fn fingerprint(&self) -> String {
+        fingerprint(Role::Node, &self.key, Some(&self.sealing))
+    }
+}
+
 /// How a run is paced: nothing here changes what an answer costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {

@@ -71,6 +71,23 @@ pub enum Refusal {
     Unavailable,
 }
 
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::NoRun => "it has no run yet",
+            Self::OtherManifest => "it serves another run than this one",
+            Self::NotAMember => "this is no member of its run, or was revoked",
+            Self::Shape => "the answer has another shape than was agreed",
+            Self::NotAsked => "that was not asked",
+            Self::Conflict => "another answer to the same question was here before: two copies of this site are alive",
+            Self::Frozen => "this site is frozen: two copies of it were alive, or its ledger went back",
+            Self::Signature => "a signature does not fit",
+            Self::Malformed => "the message cannot be understood",
+            Self::Unavailable => "it cannot keep anything just now",
+        })
+    }
+}
+
 impl Refusal {
     /// All, in the order of their numbers on the wire, from 1.
     pub const ALL: [Self; 10] = [

@@ -5,16 +5,18 @@ mod text;
 pub use text::DEFAULT;
 
 use crate::manifest::{Manifest, Programme};
+use inference::settings::SecureNoise;
 use inference::{Kind, Schema, Summing};
 use privacy::{Adjacency, Delta, Grant, Unit};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// The version of policies that this program reads.
 pub const VERSION: i64 = 1;
 
 /// What a site allows.
 ///
-/// Every key but the last three has to be there: what a site allows is said, not left out.
+/// Every key but the last four has to be there: what a site allows is said, not left out.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
@@ -43,6 +45,9 @@ pub struct Policy {
     pub adjacency: Option<Adjacency>,
     /// Whom it has to protect.
     pub unit: Option<Unit>,
+    /// Names of nodes and sites, and the fingerprints that their owners have read out: whom a secure sum may rest on.
+    #[serde(default)]
+    pub known: BTreeMap<String, String>,
 }
 
 /// Names that are allowed.
@@ -201,7 +206,8 @@ impl Policy {
         self.check_answers(programme, site)?;
         self.check_promise(programme, site)?;
         self.check_contents(manifest)?;
-        self.check_company(manifest, programme, site)
+        self.check_company(manifest, programme, site)?;
+        self.check_known(manifest, programme, site)
     }
 
     fn check_budget(&self, programme: &Programme, site: usize, already: Granted) -> Result<(), PolicyError> {
@@ -342,14 +348,41 @@ impl Policy {
     }
 }
 
+impl Policy {
+    /// Whom the promise of a secure sum rests on: one node at least must keep its shares to itself, and where sites add the
+    /// noise, most of them must. A server that could put keys of its own under their names would be all of them at once, and
+    /// read this site's answer without noise. So their keys are those that the site has learnt by another way.
+    fn check_known(&self, manifest: &Manifest, programme: &Programme, site: usize) -> Result<(), PolicyError> {
+        let Summing::Secure { noise, .. } = &programme.built.summing else { return Ok(()) };
+        let nodes = manifest.nodes.iter().map(|node| ("node", &node.name, node.fingerprint()));
+        let others = manifest.sites.iter().enumerate().filter(|(other, _)| *other != site);
+        let sites = others.filter(|_| matches!(noise, SecureNoise::Clients(_)));
+        let sites = sites.map(|(_, other)| ("site", &other.name, other.fingerprint()));
+        for (role, name, found) in nodes.chain(sites) {
+            let known = self.known.get(name.as_str()).map(|known| known.replace(' ', "").to_lowercase());
+            if known.as_ref() != Some(&found) {
+                return Err(PolicyError::Refused {
+                    key: "known",
+                    found: format!("{role} {name} with fingerprint {found}"),
+                    expected: known.map_or_else(|| format!("a line for {name} under [known]"), |known| known.clone()),
+                    hint: "ask the owner of that node or site for its fingerprint (`posterity node fingerprint`, `posterity agent \
+                           fingerprint`), not the server; write it under [known] if it is this one, and take no part if it is not",
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// `kind` of a study's `[model]`.
 fn model_of(study: &str) -> Option<String> {
     let study: toml::Table = toml::from_str(study).ok()?;
     Some(study.get("model")?.get("kind")?.as_str()?.to_owned())
 }
 
-/// Every column that a schema reads: inputs, outcome, record ids, and the one that rows are chosen by.
-fn columns_of(schema: &str) -> Option<Vec<String>> {
+/// Every column that a schema reads: inputs, outcome, record ids, and the one that rows are chosen by; none if it cannot be
+/// read.
+pub fn columns_of(schema: &str) -> Option<Vec<String>> {
     let schema = Schema::from_toml(schema).ok()?;
     let inputs = schema.columns().iter().filter(|column| column.kind != Kind::Ignore).map(|column| column.name.clone());
     let others = [

@@ -5,7 +5,8 @@ use federation::coordinator::{Saved, SeatStanding};
 use federation::identity::{IdentityKey, PartyName, Role, Signature};
 use federation::log::Position;
 use federation::message::{Instruction, Letter, Member, NodeState, Reason, Refusal, Request, Try, Update};
-use federation::server::Caller;
+use federation::server::{Answer, Call, Caller};
+use federation::store::Store as _;
 use federation::wire::{self, Sender, Unverified, WireError, proto};
 use privacy::{Grid, GridVector};
 use prost::Message as _;
@@ -237,7 +238,7 @@ fn a_reply_is_no_request() {
     let mut content = proto::Content::decode(signed.content.as_slice()).unwrap();
     (content.role, content.name) = (Role::Site.word().into(), caller.name.to_string());
     signed.content = content.encode_to_vec();
-    signed.signature = key.sign("content", &signed.content).bytes().to_vec();
+    signed.signature = key.sign("content", &Sha256::digest(&signed.content)).bytes().to_vec();
     refused(&mut front, caller, &signed.encode_to_vec(), Refusal::Malformed, "a reply");
 }
 
@@ -369,4 +370,29 @@ fn the_largest_answers_of_all_sites_are_folded_without_a_crash() {
     let next = hand.tell(&mut party, ask(1, 0, &kept.query)).unwrap();
     let answered = Unverified::read(&next[0]).unwrap().is_update();
     assert_eq!(hand.charges(&disk), usize::from(answered));
+}
+
+/// In a secure sum an answer can be in the total before its site says so: a copy of its ledger from before the charge is
+/// found out by the polls that came with the charge.
+#[test]
+fn how_far_a_ledger_is_stands_in_every_poll_of_a_secure_sum_and_is_kept() {
+    let mut front = sums();
+    let poll = |sequence: u64| {
+        let position = Some(Position { sequence, digest: [sequence as u8; 32] });
+        Request::Attend { position, wait: 0, begun: true, unsettled: None, mail: 0, closed: false }
+    };
+    let key = front.hand.cast.sites[0].1.public();
+    for (sequence, known) in [(3, 3), (7, 7), (5, 7), (7, 7)] {
+        front.request(Member::Site(0), &poll(sequence));
+        let kept = front.kept().header.seats[0].known().map(|known| known.sequence);
+        assert_eq!((kept, front.store.head(&key).unwrap().map(|head| head.sequence)), (Some(known), Some(known)));
+    }
+    // The server tells it to the site, which stops if its own ledger ends before.
+    let bytes = front.signed(Member::Site(0), &poll(1));
+    let said = Unverified::read(&bytes).unwrap();
+    let (answers, _) = front.engine.take(&[Call::new(front.caller(Member::Site(0)).0, &said)]);
+    let [Answer::Reply(draft)] = answers.as_slice() else { panic!("{answers:?}") };
+    let server = front.hand.cast.server.public();
+    let reply = Unverified::of(draft.sign()).unwrap().reply(&server, &said.digest()).unwrap();
+    assert_eq!(reply.seen.map(|seen| seen.sequence), Some(7));
 }

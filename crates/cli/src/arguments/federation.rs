@@ -56,6 +56,12 @@ pub(crate) enum AgentCommand {
         #[arg(long, value_name = "DIR")]
         home: PathBuf,
     },
+    /// Print what the site's owner reads out to others who must know its key
+    Fingerprint {
+        /// Home folder of the site
+        #[arg(long, value_name = "DIR")]
+        home: PathBuf,
+    },
     /// What the site allows, whatever a study asks for
     Policy {
         #[command(subcommand)]
@@ -86,6 +92,12 @@ pub(crate) enum NodeCommand {
         #[arg(value_name = "INVITE")]
         invite: String,
         /// Home folder of the node; it is made if need be
+        #[arg(long, value_name = "DIR")]
+        home: PathBuf,
+    },
+    /// Print what the node's owner reads out to the sites, which write it into their policies
+    Fingerprint {
+        /// Home folder of the node
         #[arg(long, value_name = "DIR")]
         home: PathBuf,
     },

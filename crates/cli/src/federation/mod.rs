@@ -24,6 +24,7 @@ pub(crate) fn agent(asked: &AgentCommand, json: bool) -> Result<String, Failure>
         AgentCommand::Join { invite, home } => commands::join::join(invite, Role::Site, home, json),
         AgentCommand::Run(asked) => commands::agent::run(asked, json),
         AgentCommand::Approve { digest, home } => commands::agent::approve(digest, home, json),
+        AgentCommand::Fingerprint { home } => commands::agent::fingerprint(Role::Site, home, json),
         AgentCommand::Policy { asked: PolicyCommand::Init } => Ok(policy(json)),
     }
 }
@@ -32,6 +33,7 @@ pub(crate) fn agent(asked: &AgentCommand, json: bool) -> Result<String, Failure>
 pub(crate) fn node(asked: &NodeCommand, json: bool) -> Result<String, Failure> {
     match asked {
         NodeCommand::Join { invite, home } => commands::join::join(invite, Role::Node, home, json),
+        NodeCommand::Fingerprint { home } => commands::agent::fingerprint(Role::Node, home, json),
         NodeCommand::Run { home } => commands::node::run(home, json),
     }
 }

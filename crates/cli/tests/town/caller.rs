@@ -25,7 +25,7 @@ seeds = [1]
 source = "csv:at-the-sites.csv"
 schema = "schema.toml"
 [federation]
-sites = [{ name = "north", rows = 60 }, { name = "south", rows = 60 }]
+sites = [{ name = "north", rows = 60 }, { name = "south", rows = 50 }]
 [model]
 kind = "logistic"
 [[method]]
@@ -45,8 +45,10 @@ pub(crate) fn ward(name: &str, rounds: u32) -> Town {
     let write = |path: &str, text: &str| std::fs::write(town.folder.join(path), text).unwrap();
     write("study.toml", &STUDY.replace("ROUNDS", &rounds.to_string()));
     write("schema.toml", SCHEMA);
-    let rows: String = (0..60).map(|at| format!("{},{}\n", 30 + at, if at % 3 > 0 { "yes" } else { "no" })).collect();
-    write("rows.csv", &format!("age,ill\n{rows}"));
+    for (site, rows) in [("north", 60), ("south", 50)] {
+        let row = |at: u32| format!("{},{}\n", 30 + at, if at % 3 > 0 { "yes" } else { "no" });
+        write(&format!("{site}.csv"), &format!("age,ill\n{}", (0..rows).map(row).collect::<String>()));
+    }
     let policy = federation::policy::DEFAULT;
     write("manual.toml", policy);
     write("automatic.toml", &policy.replace("approval = \"manual\"", "approval = \"automatic\""));
@@ -80,7 +82,7 @@ pub(crate) fn join(town: &Town, site: &str) -> String {
 
 /// The command of a site's agent.
 pub(crate) fn agent(site: &str, policy: &str) -> String {
-    format!("posterity agent run --home {site} --data rows.csv --policy {policy}")
+    format!("posterity agent run --home {site} --data {site}.csv --policy {policy}")
 }
 
 /// All that the server keeps of its run and of parties, and the run's manifest.

@@ -7,7 +7,7 @@ use crate::{Asked, check};
 use federation::coordinator::Phase;
 use federation::drive::{Surroundings, drive};
 use federation::identity::{Authority, PARTY_LIFE, PartyName, Role, certificates, client_config, server_config};
-use federation::message::Outcome;
+use federation::message::{Outcome, Refusal};
 use federation::party::Standing;
 use federation::server::{Engine, Hall, Reception};
 use federation::store::{self, PartyRow, Store};
@@ -165,6 +165,7 @@ impl Surroundings for Around {
     }
     fn renewed(&mut self, _: &str) {}
     fn tell(&mut self, _: Standing) {}
+    fn refused(&mut self, _: Refusal) {}
     fn lost(&mut self, _: &LineError) {
         self.0.lost.fetch_add(1, Ordering::Relaxed);
     }

@@ -5,7 +5,7 @@ use crate::study::{Built, Study};
 use federation::identity::{IdentityKey, PartyName, Role};
 use federation::log::{Disk, DiskError, FolderDisk, Log, Position};
 use federation::manifest::{self, Manifest, Programme};
-use federation::message::{Instruction, Outcome, Request, Try, Update};
+use federation::message::{Instruction, Outcome, Refusal, Request, Try, Update};
 use federation::party::{Party, PartyError, SiteParty, SiteSeat, Standing, Verdict};
 use federation::wire::{self, Sender, Unverified};
 use inference::Shard;
@@ -58,7 +58,7 @@ impl SiteSeat for Seat {
         Verdict::Sign
     }
 
-    fn rows(&mut self, _: &Manifest, _: &Programme) -> Result<(Arc<Shard>, Digest), String> {
+    fn rows(&mut self, _: &Manifest, _: &Programme, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((self.shard.clone(), [0; 32]))
     }
 
@@ -179,6 +179,10 @@ impl Party for Thin {
         None
     }
 
+    fn refused(&mut self) -> Option<Refusal> {
+        None
+    }
+
     fn standing(&self) -> Standing {
         match self.finished {
             Some(outcome) => Standing::Finished(outcome),
@@ -225,6 +229,10 @@ impl Party for Timed {
 
     fn certificate(&mut self) -> Option<String> {
         self.party.certificate()
+    }
+
+    fn refused(&mut self) -> Option<Refusal> {
+        self.party.refused()
     }
 
     fn standing(&self) -> Standing {

@@ -61,7 +61,7 @@ pub enum Stop {
         sequence: u64,
     },
     /// The server says that it has accepted other bytes for the same attempt.
-    #[error("the server refuses this site: {0:?}")]
+    #[error("the server refuses this site: {0}")]
     Refused(Refusal),
     /// What the server says that it applied cannot be.
     #[error("the receipt for round {round} does not fit what was sent")]

@@ -42,6 +42,8 @@ impl<D: Disk> Agent<D> {
         let missing = || LogError::NoSuchSite { site: opening.site };
         let terms = built.terms.get(opening.site).ok_or_else(missing)?.clone();
         let grant = built.grants.get(opening.site).ok_or_else(missing)?.clone();
+        let name = manifest.sites.get(opening.site).ok_or_else(missing)?.name.clone();
+        claim(&mut log, name.as_str())?;
         let ledger = open_ledger(&mut log, run, digest, &opening, grant)?;
         let first = built.openings.get(opening.site).cloned().flatten();
         let vault = log.vault(&run)?;
@@ -51,7 +53,6 @@ impl<D: Disk> Agent<D> {
             .with_opening(first)
             .remembering(memory, draft.map(|(_, _, draft)| draft));
         let past = Past::of(&log, run)?;
-        let name = manifest.sites.get(opening.site).ok_or_else(missing)?.name.clone();
         let sender = Sender { role: Role::Site, name, manifest: Some(digest) };
         let Opening { manifest, programme, site, shard, data_version, key, source, .. } = opening;
         let mut agent = Self {
@@ -94,6 +95,21 @@ impl<D: Disk> Agent<D> {
             self.log.append(&Entry::Lapsed { turn: self.turn(at) })?;
         }
         Ok(())
+    }
+}
+
+/// Whose log this is stands in it, before anything else that a site writes: that of another site is refused.
+fn claim<D: Disk>(log: &mut Log<D>, name: &str) -> Result<(), LogError> {
+    let mut owner = None;
+    log.scan(&mut |_, entry| {
+        if let Entry::Owner { name } = entry {
+            owner = Some(name.clone());
+        }
+    })?;
+    match owner {
+        None => log.append(&Entry::Owner { name: name.into() }).map(drop),
+        Some(found) if found == name => Ok(()),
+        Some(found) => Err(LogError::OtherSite { found, expected: name.into() }),
     }
 }
 
@@ -147,7 +163,7 @@ impl Past {
                 Entry::Contributed { .. } => past.burnt = None,
                 Entry::Settled { applied, .. } => (past.settled, past.outbox) = (Some((at, applied.clone())), None),
                 Entry::Lapsed { .. } => (past.outbox, past.burnt) = (None, None),
-                Entry::Accepted { .. } | Entry::Closed { .. } => {}
+                Entry::Accepted { .. } | Entry::Closed { .. } | Entry::Owner { .. } => {}
             }
         })?;
         Ok(past)

@@ -63,6 +63,8 @@ pub struct Seat {
     pub standing: SeatStanding,
     /// The last place of its log that came with an accepted answer.
     pub seen: Option<Position>,
+    /// The last place of its log that came with a poll, in a secure sum: an answer may be in a total before its site says so.
+    pub polled: Option<Position>,
 }
 
 /// Whether more can be asked of a site.
@@ -108,6 +110,11 @@ impl Seat {
             let surplus = self.earlier.len().saturating_sub(8);
             self.earlier.drain(..surplus);
         }
+    }
+
+    /// The last place of its log that is known of: a log that ends before it is an old copy.
+    pub fn known(&self) -> Option<Position> {
+        self.seen.max(self.polled)
     }
 
     /// Whether more can be asked of it.

@@ -177,8 +177,9 @@ impl Coordinator {
         }
         let summing = self.is_summing();
         match request {
-            Request::Attend { begun, unsettled, mail, .. } => {
+            Request::Attend { position, begun, unsettled, mail, .. } => {
                 let mut change = self.renew_question(site);
+                change.merge(self.polled(site, position.filter(|_| summing)));
                 change.merge(self.delivered(Member::Site(site), *mail));
                 let known = Known { begun: *begun, unsettled: *unsettled, mail: *mail, closed: false };
                 Step { change, reply: self.instruct(Member::Site(site), known) }
@@ -192,6 +193,18 @@ impl Coordinator {
             }
             _ => Step::refusing(Refusal::Malformed),
         }
+    }
+
+    /// A poll says how far a site's log is. Shares of an answer are only held after one that counts its charge.
+    fn polled(&mut self, site: usize, position: Option<Position>) -> Change {
+        let Some((seat, position)) = self.header.seats.get_mut(site).zip(position) else { return Change::default() };
+        if seat.known().is_some_and(|known| known.sequence >= position.sequence) {
+            return Change::default();
+        }
+        seat.polled = Some(position);
+        let mut change = Change::header();
+        change.heads.extend(self.manifest.sites.get(site).map(|member| (member.key, position)));
+        change
     }
 
     fn handle_node(&mut self, node: u32, request: &Request) -> Step {

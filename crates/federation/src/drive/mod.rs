@@ -1,6 +1,7 @@
 //! A party over a line: polls the server, answers, renews its certificate, and comes back after every silence.
 
 use crate::failpoint;
+use crate::message::Refusal;
 use crate::party::{Party, PartyError, Standing};
 use crate::transport::{Line, LineError};
 use crate::wire::{self, proto};
@@ -12,8 +13,11 @@ use tokio::sync::watch;
 /// How long the server may hold a poll back.
 const WAIT: Duration = Duration::from_secs(25);
 
-/// Pause after a reply with nothing in it while a proposal waits for its owner's approval.
+/// Pause after a reply with nothing in it while a proposal waits for its owner's approval, and after a poll that was refused.
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// Longest pause after many polls that were refused, in [`PAUSE`]s.
+const MOST_PAUSES: u32 = 10;
 
 /// Why a party has left the line.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +43,8 @@ pub trait Surroundings: Send {
     fn tell(&mut self, standing: Standing);
     /// The line has failed, and will be tried again.
     fn lost(&mut self, error: &LineError);
+    /// The server has refused a request; called when that changes.
+    fn refused(&mut self, refusal: Refusal);
 }
 
 /// Drives a party until its run is over, it stops, or it is told to.
@@ -48,7 +54,8 @@ pub async fn drive(
     surroundings: &mut dyn Surroundings,
     mut stop: watch::Receiver<bool>,
 ) -> Result<Standing, DriveError> {
-    let mut driver = Driver { party: Some(party), queue: VecDeque::new(), told: None, silent: false };
+    let mut driver =
+        Driver { party: Some(party), queue: VecDeque::new(), told: None, refused: None, turned_away: 0, silent: false };
     loop {
         let standing = driver.standing();
         if driver.told != Some(standing) {
@@ -71,6 +78,10 @@ struct Driver {
     party: Option<Box<dyn Party>>,
     queue: VecDeque<Vec<u8>>,
     told: Option<Standing>,
+    /// What the server refused last.
+    refused: Option<Refusal>,
+    /// Polls in a row that were refused.
+    turned_away: u32,
     /// The last exchange failed: what may be lost is to be said again.
     silent: bool,
 }
@@ -95,8 +106,13 @@ impl Driver {
                 if let Some(chain) = self.party.as_mut().and_then(|party| party.certificate()) {
                     surroundings.renewed(&chain);
                 }
-                if quiet && wait > Duration::ZERO && matches!(self.standing(), Standing::Waiting) {
-                    tokio::time::sleep(PAUSE).await;
+                let refused = self.party.as_mut().and_then(|party| party.refused());
+                if let Some(refusal) = refused.filter(|_| refused != self.refused) {
+                    surroundings.refused(refusal);
+                }
+                self.refused = refused;
+                if wait > Duration::ZERO {
+                    self.rest(quiet).await;
                 }
                 Ok(())
             }
@@ -107,6 +123,16 @@ impl Driver {
                 Ok(())
             }
             Err(error) => Err(DriveError::Line(error)),
+        }
+    }
+
+    /// A server that refuses polls, or has nothing to say while somebody decides, is not asked again at once.
+    async fn rest(&mut self, quiet: bool) {
+        self.turned_away = self.refused.map_or(0, |_| self.turned_away.saturating_add(1).min(MOST_PAUSES));
+        let decides = quiet && matches!(self.standing(), Standing::Waiting);
+        let pauses = self.turned_away.max(u32::from(decides));
+        if pauses > 0 {
+            tokio::time::sleep(PAUSE * pauses).await;
         }
     }
 

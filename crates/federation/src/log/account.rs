@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 /// Everything that a log says of runs. Nothing in it has a time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Account {
+    /// Whose log it is, once that is on record.
+    pub owner: Option<String>,
     /// The last record.
     pub head: Position,
     /// The runs, in the order in which they were accepted.
@@ -32,6 +34,8 @@ pub struct RunAccount {
     pub charges: u64,
     /// Charges of attempts that have no answer on record. One may be of an attempt that is at work now.
     pub burnt: u64,
+    /// Answers whose shares all nodes of a secure sum have held.
+    pub contributed: u64,
     /// Answers that the server has a place for in a total.
     pub settled: u64,
     /// Answers that will be in no total. Their charges stay.
@@ -55,6 +59,7 @@ pub enum Standing {
 struct Fate {
     charges: u64,
     answered: bool,
+    contributed: bool,
     settled: bool,
     lapsed: bool,
 }
@@ -70,7 +75,7 @@ impl Account {
         if let Some((record, what)) = gathered.odd {
             return Err(LogError::Damaged { record, what });
         }
-        Ok(Self { head: log.head(), runs: gathered.finish() })
+        Ok(Self { owner: gathered.owner.take(), head: log.head(), runs: gathered.finish() })
     }
 
     /// ε and δ that were granted in all runs together, by basic composition: sums, rounded up. It is a
@@ -160,13 +165,21 @@ fn alike(events: &[Event]) -> Result<Vec<Event>, PrivacyError> {
 /// Runs while they are read, and the first record that is out of place.
 #[derive(Default)]
 struct Gathered {
+    owner: Option<String>,
     runs: Vec<(RunAccount, Fates)>,
     odd: Option<(u64, &'static str)>,
 }
 
 impl Gathered {
     fn take(&mut self, number: u64, entry: &Entry) {
-        let known = self.runs.iter_mut().find(|(account, _)| account.run == *entry.run());
+        if let Entry::Owner { name } = entry {
+            let known = self.owner.get_or_insert_with(|| name.clone());
+            if known != name {
+                self.note(number, "it names another site than an earlier one");
+            }
+            return;
+        }
+        let known = self.runs.iter_mut().find(|(account, _)| Some(&account.run) == entry.run());
         match (entry, known) {
             (Entry::Accepted { run, manifest, epsilon, delta, .. }, None) => {
                 let account = RunAccount {
@@ -176,6 +189,7 @@ impl Gathered {
                     delta: *delta,
                     charges: 0,
                     burnt: 0,
+                    contributed: 0,
                     settled: 0,
                     lapsed: 0,
                     standing: Standing::Open,
@@ -206,6 +220,7 @@ impl Gathered {
         let runs = self.runs.into_iter().map(|(mut account, fates)| {
             account.charges = count(&fates, |fate| fate.charges);
             account.burnt = count(&fates, |fate| if fate.answered { 0 } else { fate.charges });
+            account.contributed = count(&fates, |fate| u64::from(fate.contributed));
             account.settled = count(&fates, |fate| u64::from(fate.settled));
             account.lapsed = count(&fates, |fate| u64::from(fate.answered && fate.lapsed));
             account
@@ -218,9 +233,10 @@ fn happened(entry: &Entry, turn: Turn, fates: &mut Fates) {
     let fate = fates.entry((turn.round, turn.attempt)).or_default();
     match entry {
         Entry::Charge { record, .. } if matches!(record.entry, privacy::Entry::Charged(_)) => fate.charges += 1,
-        Entry::Free { .. } | Entry::Outbox { .. } | Entry::Contributed { .. } => fate.answered = true,
+        Entry::Free { .. } | Entry::Outbox { .. } => fate.answered = true,
+        Entry::Contributed { .. } => (fate.answered, fate.contributed) = (true, true),
         Entry::Settled { .. } => fate.settled = true,
         Entry::Lapsed { .. } => fate.lapsed = true,
-        Entry::Charge { .. } | Entry::Accepted { .. } | Entry::Closed { .. } => {}
+        Entry::Charge { .. } | Entry::Accepted { .. } | Entry::Closed { .. } | Entry::Owner { .. } => {}
     }
 }

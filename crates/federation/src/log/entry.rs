@@ -86,26 +86,32 @@ pub enum Entry {
         /// The run.
         run: RunId,
     },
+    /// Whose log this is: the name in its certificates, which stays the same with a new key.
+    Owner {
+        /// The site's name.
+        name: String,
+    },
 }
 
 impl Entry {
-    /// The run that it belongs to.
-    pub fn run(&self) -> &RunId {
+    /// The run that it belongs to, if it is about one.
+    pub fn run(&self) -> Option<&RunId> {
         match self {
-            Self::Accepted { run, .. } | Self::Closed { run } => run,
+            Self::Owner { .. } => None,
+            Self::Accepted { run, .. } | Self::Closed { run } => Some(run),
             Self::Charge { turn, .. }
             | Self::Free { turn }
             | Self::Outbox { turn, .. }
             | Self::Contributed { turn }
             | Self::Settled { turn, .. }
-            | Self::Lapsed { turn } => &turn.run,
+            | Self::Lapsed { turn } => Some(&turn.run),
         }
     }
 
     /// The attempt that it is about.
     pub fn turn(&self) -> Option<Turn> {
         match self {
-            Self::Accepted { .. } | Self::Closed { .. } => None,
+            Self::Accepted { .. } | Self::Closed { .. } | Self::Owner { .. } => None,
             Self::Charge { turn, .. }
             | Self::Free { turn }
             | Self::Outbox { turn, .. }

@@ -52,6 +52,14 @@ pub enum LogError {
         /// What is wrong.
         what: &'static str,
     },
+    /// The log is another site's.
+    #[error("the ledger is that of {found}, and this is {expected}")]
+    OtherSite {
+        /// Whose it is.
+        found: String,
+        /// Whose it should be.
+        expected: String,
+    },
     /// A run has no such site.
     #[error("the run has no site {site}")]
     NoSuchSite {
@@ -75,6 +83,7 @@ impl LogError {
             Self::TooLarge { .. } => "send smaller answers: fewer parameters in one block",
             Self::Ledger { .. } => "keep the file as it is and report this: a program wrote charges that do not fit",
             Self::Vault { .. } => "restore the whole folder of the ledger from its newest copy, never one file alone",
+            Self::OtherSite { .. } => "put the ledger of this site back: what it has spent stands there",
             Self::NoSuchSite { .. } => "ask the server's operator which manifest names this site",
         }
     }

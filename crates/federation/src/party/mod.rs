@@ -14,7 +14,7 @@ use crate::agent::Stop;
 use crate::identity::{IdentityKey, PartyName, PublicKey, Role};
 use crate::log::LogError;
 use crate::manifest::{Library, Manifest, ManifestError, Programme};
-use crate::message::{Instruction, Member, Outcome, Request};
+use crate::message::{Instruction, Member, Outcome, Refusal, Request};
 use crate::node::NodeError;
 use crate::wire::{self, Reply, Sender, Unverified, WireError};
 use privacy::noise::Digest;
@@ -76,6 +76,8 @@ pub trait Party: Send {
     fn renew(&mut self, request: Vec<u8>) -> Vec<u8>;
     /// A new certificate that came with a reply, once.
     fn certificate(&mut self) -> Option<String>;
+    /// What the server has refused in its last reply, once.
+    fn refused(&mut self) -> Option<Refusal>;
     /// Where it stands.
     fn standing(&self) -> Standing;
 }
@@ -89,6 +91,7 @@ pub(super) struct Lobby {
     /// The proposal that was signed.
     pub(super) signed: Option<Proposal>,
     pub(super) certificate: Option<String>,
+    pub(super) refused: Option<Refusal>,
 }
 
 /// A manifest that this party has checked.
@@ -121,6 +124,14 @@ impl Lobby {
             return Err(PartyError::Refused("it is not among the members, or under another key".into()));
         };
         Ok(Proposal { manifest: Arc::new(manifest), programme, member })
+    }
+
+    /// Notes what a reply refuses.
+    pub(super) fn note(&mut self, reply: &Reply) {
+        self.refused = reply.instructions.iter().find_map(|instruction| match instruction {
+            Instruction::Refuse(refusal) => Some(*refusal),
+            _ => None,
+        });
     }
 
     /// Takes a proposal that is to be signed, and gives the signature.

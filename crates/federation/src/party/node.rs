@@ -4,7 +4,7 @@ use super::{Heard, Lobby, Party, PartyError, Proposal, Standing, Verdict, read_r
 use crate::identity::{IdentityKey, PartyName, PublicKey, Role, SealingKey, Signature};
 use crate::log::Disk;
 use crate::manifest::{Library, Manifest};
-use crate::message::{Instruction, Member, Request};
+use crate::message::{Instruction, Member, Refusal, Request};
 use crate::node::{ComputeNode, NodeOpening};
 use privacy::noise::{Digest, OsKeyed};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl<D: Disk + Send> NodeParty<D> {
         seat: Box<dyn NodeSeat>,
         disk: D,
     ) -> Self {
-        let lobby = Lobby { role: Role::Node, name, key, library, signed: None, certificate: None };
+        let lobby = Lobby { role: Role::Node, name, key, library, signed: None, certificate: None, refused: None };
         Self { lobby, sealing, seat, stage: Stage::Before(disk) }
     }
 
@@ -110,6 +110,7 @@ impl<D: Disk + Send> Party for NodeParty<D> {
             Stage::Before(_) | Stage::Nowhere => None,
         };
         let Ok(Heard { reply, by }) = read_reply(reply, to, &self.lobby, run.as_deref()) else { return Ok(Vec::new()) };
+        self.lobby.note(&reply);
         let mut next = Vec::new();
         for instruction in &reply.instructions {
             next.extend(self.follow(instruction, by)?);
@@ -127,6 +128,10 @@ impl<D: Disk + Send> Party for NodeParty<D> {
 
     fn certificate(&mut self) -> Option<String> {
         self.lobby.certificate.take()
+    }
+
+    fn refused(&mut self) -> Option<Refusal> {
+        self.lobby.refused.take()
     }
 
     fn standing(&self) -> Standing {

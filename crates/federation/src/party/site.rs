@@ -5,17 +5,20 @@ use crate::agent::{Agent, Opening};
 use crate::identity::{IdentityKey, PartyName, PublicKey, Role, Signature};
 use crate::log::{Disk, Entry, Log, RunId};
 use crate::manifest::{Library, Manifest, Programme};
-use crate::message::{Instruction, Member, Request};
+use crate::message::{Instruction, Member, Refusal, Request};
+use crate::policy::Granted;
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
 use std::sync::Arc;
 
 /// What a site brings: its rows and its owner's word.
 pub trait SiteSeat: Send {
-    /// Whether to take part, before anything is signed. `granted` is (ε, δ) of all runs that were accepted before.
+    /// Whether to take part, before anything is signed; asked again when a run is taken up after a restart, for the owner may
+    /// have changed their mind. `granted` is (ε, δ) of all other runs that were accepted.
     fn consider(&mut self, manifest: &Manifest, programme: &Programme, site: usize, granted: (f64, f64)) -> Verdict;
     /// The site's rows, encoded for the study, and the digest of the data as they are now; or why they do not fit.
-    fn rows(&mut self, manifest: &Manifest, programme: &Programme) -> Result<(Arc<Shard>, Digest), String>;
+    fn rows(&mut self, manifest: &Manifest, programme: &Programme, site: usize)
+    -> Result<(Arc<Shard>, Digest), String>;
     /// A source of noise keys.
     fn noise(&mut self) -> OsKeyed;
 }
@@ -43,7 +46,7 @@ impl<D: Disk + Send> SiteParty<D> {
         seat: Box<dyn SiteSeat>,
         log: Log<D>,
     ) -> Self {
-        let lobby = Lobby { role: Role::Site, name, key, library, signed: None, certificate: None };
+        let lobby = Lobby { role: Role::Site, name, key, library, signed: None, certificate: None, refused: None };
         Self { lobby, seat, stage: Stage::Before(log) }
     }
 
@@ -59,12 +62,8 @@ impl<D: Disk + Send> SiteParty<D> {
         let Stage::Before(log) = &self.stage else { return Ok(Vec::new()) };
         let proposal = self.lobby.look(bytes)?;
         let Member::Site(site) = proposal.member else { return Ok(Vec::new()) };
-        let (granted, accepted) = granted(log, &proposal.manifest.run())?;
-        let verdict = match accepted {
-            true => Verdict::Sign,
-            false => self.seat.consider(&proposal.manifest, &proposal.programme, site, granted),
-        };
-        match verdict {
+        let granted = granted(log, &proposal.manifest.run())?;
+        match self.seat.consider(&proposal.manifest, &proposal.programme, site, granted) {
             Verdict::Sign => Ok(vec![self.lobby.agree(proposal)]),
             Verdict::Wait => Ok(Vec::new()),
             Verdict::Refuse(why) => Err(PartyError::Refused(why)),
@@ -80,7 +79,7 @@ impl<D: Disk + Send> SiteParty<D> {
             return Ok(Vec::new());
         }
         manifest.check_signatures(signatures)?;
-        let (shard, data_version) = self.seat.rows(&manifest, &programme).map_err(PartyError::Refused)?;
+        let (shard, data_version) = self.seat.rows(&manifest, &programme, site).map_err(PartyError::Refused)?;
         let Stage::Before(log) = std::mem::replace(&mut self.stage, Stage::Nowhere) else { return Ok(Vec::new()) };
         let (key, source, signatures) = (self.lobby.key.clone(), self.seat.noise(), signatures.to_vec());
         let opening = Opening { manifest, signatures, programme, site, shard, data_version, key, source };
@@ -123,6 +122,7 @@ impl<D: Disk + Send> Party for SiteParty<D> {
             Stage::Before(_) | Stage::Nowhere => None,
         };
         let Ok(Heard { reply, by }) = read_reply(reply, to, &self.lobby, run.as_deref()) else { return Ok(Vec::new()) };
+        self.lobby.note(&reply);
         if let Stage::In(agent) = &mut self.stage {
             agent.compare(reply.seen);
         }
@@ -149,6 +149,10 @@ impl<D: Disk + Send> Party for SiteParty<D> {
         self.lobby.certificate.take()
     }
 
+    fn refused(&mut self) -> Option<Refusal> {
+        self.lobby.refused.take()
+    }
+
     fn standing(&self) -> Standing {
         match &self.stage {
             Stage::In(agent) => match (agent.stopped(), agent.finished()) {
@@ -162,16 +166,15 @@ impl<D: Disk + Send> Party for SiteParty<D> {
     }
 }
 
-/// (ε, δ) of all runs that were accepted, but for this one; and whether this one was.
-fn granted<D: Disk>(log: &Log<D>, this: &RunId) -> Result<((f64, f64), bool), PartyError> {
-    let (mut granted, mut accepted) = ((0.0, 0.0), false);
-    log.scan(&mut |_, entry| match entry {
-        Entry::Accepted { run, .. } if run == this => accepted = true,
-        Entry::Accepted { epsilon, delta, .. } => {
-            // Rounded outwards: what is granted never looks smaller than it is.
-            granted = ((granted.0 + epsilon).next_up(), (granted.1 + delta).next_up());
+/// (ε, δ) of all runs that were accepted, but for this one; what is granted never looks smaller than it is.
+fn granted<D: Disk>(log: &Log<D>, this: &RunId) -> Result<(f64, f64), PartyError> {
+    let mut granted = Granted::NOTHING;
+    log.scan(&mut |_, entry| {
+        if let Entry::Accepted { run, epsilon, delta, .. } = entry
+            && run != this
+        {
+            granted = granted.and(*epsilon, *delta);
         }
-        _ => {}
     })?;
-    Ok((granted, accepted))
+    Ok((granted.epsilon, granted.delta))
 }

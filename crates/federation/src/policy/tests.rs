@@ -32,7 +32,13 @@ fn policy(changes: &[(&str, &str)]) -> Policy {
         assert!(text.contains(from), "{from}");
         text = text.replace(from, to);
     }
-    Policy::read(&text).unwrap()
+    Policy { known: read_out(&run(secure(0)).0), ..Policy::read(&text).unwrap() }
+}
+
+/// What the owners of all nodes and sites read out.
+fn read_out(manifest: &Manifest) -> BTreeMap<String, String> {
+    let nodes = manifest.nodes.iter().map(|node| (node.name.to_string(), node.fingerprint()));
+    nodes.chain(manifest.sites.iter().map(|site| (site.name.to_string(), site.fingerprint()))).collect()
 }
 
 fn method(aggregator: Aggregator) -> Method {
@@ -202,6 +208,48 @@ fn sites_that_are_too_few_are_refused_and_those_that_may_drop_out_do_not_count()
     let (manifest, programme) = run(secure(0));
     three.check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
     assert_eq!(refused(&three, secure(1), Granted::NOTHING), ("minimum_sites", "2 sites".into()));
+}
+
+/// What a policy says to a secure sum whose members somebody has changed.
+fn altered(policy: &Policy, noise: SecureNoise, change: impl FnOnce(&mut Manifest)) -> Result<(), PolicyError> {
+    let aggregator = Aggregator::SecureSum(SecureSum { nodes: 2, noise, colluders: 0, dropouts: 0 });
+    let (mut manifest, programme) = run(aggregator);
+    change(&mut manifest);
+    policy.check(&manifest, &programme, 0, Granted::NOTHING)
+}
+
+#[test]
+fn a_secure_sum_rests_on_nodes_whose_keys_their_owners_have_read_out() {
+    let (known, nodes) = (policy(&[]), SecureNoise::Nodes);
+    assert_eq!(altered(&known, nodes, |_| {}), Ok(()));
+    let key = |answer: Result<(), PolicyError>| match answer {
+        Err(PolicyError::Refused { key, found, .. }) => (key, found.contains("node-1")),
+        other => panic!("{other:?}"),
+    };
+    let forged = altered(&known, nodes, |manifest| manifest.nodes[1].key = PublicKey([77; 32]));
+    assert_eq!(key(forged), ("known", true));
+    // The key for shares is in no certificate: a server that changes it alone would read them.
+    assert_eq!(key(altered(&known, nodes, |manifest| manifest.nodes[1].sealing = [77; 32])), ("known", true));
+    let mut some = known.clone();
+    some.known.remove("node-1");
+    assert_eq!(key(altered(&some, nodes, |_| {})), ("known", true));
+    // Other sites add nothing that this one needs; and blanks and capitals are how people write it down.
+    assert_eq!(altered(&known, nodes, |manifest| manifest.sites[2].key = PublicKey([77; 32])), Ok(()));
+    let written = known.known["node-1"].to_uppercase();
+    some.known.insert("node-1".into(), format!("{} {}", &written[..4], &written[4..]));
+    assert_eq!(altered(&some, nodes, |_| {}), Ok(()));
+}
+
+#[test]
+fn where_sites_add_the_noise_their_keys_are_known_too() {
+    let (known, sites) = (policy(&[]), SecureNoise::Clients(privacy::ShareNoise::DiscreteGaussian));
+    assert_eq!(altered(&known, sites, |_| {}), Ok(()));
+    let forged = altered(&known, sites, |manifest| manifest.sites[2].key = PublicKey([77; 32]));
+    assert!(matches!(forged, Err(PolicyError::Refused { key: "known", .. })), "{forged:?}");
+    // A site needs no line for itself.
+    let mut others = known.clone();
+    others.known.remove("site-0");
+    assert_eq!(altered(&others, sites, |_| {}), Ok(()));
 }
 
 #[test]

@@ -38,4 +38,10 @@ max_epsilon_per_answer = 3.0
 # Leave the two lines out for any.
 # adjacency = "substitute"
 # unit = "example"
+
+# Those whom a secure sum rests on: its compute nodes, and the other sites where sites add the noise. Their owners read their
+# fingerprints out to you (`posterity node fingerprint`, `posterity agent fingerprint`), by telephone and not by the server:
+# a server that could name its own would read this site's answers. A secure sum with anybody else is refused.
+[known]
+# alice = "0123 4567 89ab cdef 0123 4567 89ab cdef"
 "#;

@@ -3,7 +3,7 @@
 //! Requests that come together are kept together, in one transaction. Any number of servers may do this on one store: a
 //! commit that another has overtaken changes nothing, and its requests are taken again from what is kept now.
 
-use crate::coordinator::{Change, Coordinator, Known, Phase, Step};
+use crate::coordinator::{Change, Coordinator, Known, Phase, Seat, Step};
 use crate::failpoint;
 use crate::identity::{IdentityKey, PartyName, PublicKey, Role};
 use crate::log::RunId;
@@ -266,7 +266,7 @@ impl Engine {
 
     fn draft(&self, member: Option<Member>, to: Digest, instructions: Vec<Instruction>) -> Draft {
         let seen = match member {
-            Some(Member::Site(site)) => self.coordinator.header().seats.get(site).and_then(|seat| seat.seen),
+            Some(Member::Site(site)) => self.coordinator.header().seats.get(site).and_then(Seat::known),
             Some(Member::Node(_) | Member::Server) | None => None,
         };
         let manifest = Some(self.coordinator.digest());

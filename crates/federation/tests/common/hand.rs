@@ -33,7 +33,7 @@ impl SiteSeat for Owner {
     fn consider(&mut self, manifest: &Manifest, _: &Programme, _: usize, _: (f64, f64)) -> Verdict {
         (self.verdict)(manifest)
     }
-    fn rows(&mut self, _: &Manifest, _: &Programme) -> Result<(Arc<Shard>, Digest), String> {
+    fn rows(&mut self, _: &Manifest, _: &Programme, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((self.shard.clone(), [1; 32]))
     }
     fn noise(&mut self) -> OsKeyed {

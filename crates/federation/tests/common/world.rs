@@ -95,7 +95,7 @@ impl SiteSeat for Rows {
     fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, _: (f64, f64)) -> Verdict {
         Verdict::Sign
     }
-    fn rows(&mut self, _: &Manifest, _: &Programme) -> Result<(Arc<Shard>, Digest), String> {
+    fn rows(&mut self, _: &Manifest, _: &Programme, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((self.shard.clone(), [1; 32]))
     }
     fn noise(&mut self) -> OsKeyed {

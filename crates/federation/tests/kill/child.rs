@@ -7,7 +7,7 @@ use federation::drive::{Surroundings, drive};
 use federation::identity::{IdentityKey, PARTY_LIFE, PartyName, Role, certificates, client_config, server_config};
 use federation::log::{FolderDisk, Log};
 use federation::manifest::{Manifest, Programme};
-use federation::message::{Instruction, Request};
+use federation::message::{Instruction, Refusal, Request};
 use federation::party::{NodeParty, NodeSeat, Party, PartyError, SiteParty, SiteSeat, Standing, Verdict};
 use federation::server::{Engine, Hall, Reception};
 use federation::store::{self, Store, StoreError};
@@ -144,7 +144,7 @@ impl SiteSeat for Seat {
     fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, _: (f64, f64)) -> Verdict {
         Verdict::Sign
     }
-    fn rows(&mut self, _: &Manifest, _: &Programme) -> Result<(Arc<Shard>, Digest), String> {
+    fn rows(&mut self, _: &Manifest, _: &Programme, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((Arc::new(shard(self.site)), [1; 32]))
     }
     fn noise(&mut self) -> OsKeyed {
@@ -173,6 +173,9 @@ impl Surroundings for Quiet {
     }
     fn lost(&mut self, error: &LineError) {
         println!("{error}");
+    }
+    fn refused(&mut self, refusal: Refusal) {
+        println!("{refusal:?}");
     }
 }
 
@@ -235,6 +238,10 @@ impl Party for Witness {
 
     fn certificate(&mut self) -> Option<String> {
         self.party.certificate()
+    }
+
+    fn refused(&mut self) -> Option<Refusal> {
+        self.party.refused()
     }
 
     fn standing(&self) -> Standing {

@@ -65,7 +65,11 @@ fn ledger(stage: &Stage, play: &Play, site: usize) -> Ledger {
             }
             Entry::Contributed { .. } => drop(ledger.contributed.insert(at)),
             Entry::Settled { .. } => assert!(ledger.settled.insert(at), "site {site} settles {at:?} twice"),
-            Entry::Free { .. } | Entry::Lapsed { .. } | Entry::Accepted { .. } | Entry::Closed { .. } => {}
+            Entry::Free { .. }
+            | Entry::Lapsed { .. }
+            | Entry::Accepted { .. }
+            | Entry::Closed { .. }
+            | Entry::Owner { .. } => {}
         }
     })
     .unwrap();

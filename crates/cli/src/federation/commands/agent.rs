@@ -7,14 +7,17 @@ use crate::failure::Failure;
 use crate::federation::library::Studies;
 use crate::federation::net::{client, failure, home, logs, of_drive, of_home, runtime, stopped};
 use crate::federation::rows;
+use crate::table::{Rows, lines};
+use federation::digits::up;
 use federation::drive::drive;
-use federation::identity::{Home, Role};
+use federation::identity::{Home, PartyName, Role};
 use federation::log::{FolderDisk, Log};
-use federation::manifest::{Manifest, Programme};
+use federation::manifest::{self, Manifest, Programme};
 use federation::party::{SiteParty, SiteSeat, Standing, Verdict};
-use federation::policy::{Approval, Granted, Policy};
+use federation::policy::{Approval, Granted, Policy, columns_of};
 use federation::transport::Line;
 use inference::Shard;
+use privacy::Grant;
 use privacy::noise::{Digest, OsKeyed};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +33,7 @@ pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
     let secret = home.noise_secret().map_err(of_home)?.clone();
     let (policy, data) = (Policy::read(&text)?, asked.data.clone());
     let refusal = Arc::new(Mutex::new(None));
-    let owner = Owner { policy, data, home: home.clone(), secret, site: 0, told: None, refusal: refusal.clone() };
+    let owner = Owner { policy, data, home: home.clone(), secret, told: None, refusal: refusal.clone() };
     std::fs::File::open(&asked.data).map_err(|error| Failure::file("cannot read", &asked.data, error))?;
     let log = Log::open(FolderDisk::open(&home.folder().join("ledger")).map_err(federation::log::LogError::from)?)?;
     let name = papers.party.name.clone();
@@ -64,7 +67,6 @@ struct Owner {
     data: PathBuf,
     home: Arc<Home>,
     secret: Zeroizing<[u8; 32]>,
-    site: usize,
     /// The manifest that somebody was asked to approve.
     told: Option<Digest>,
     /// Why the site does not take part, with its own code and hint.
@@ -73,7 +75,6 @@ struct Owner {
 
 impl SiteSeat for Owner {
     fn consider(&mut self, manifest: &Manifest, programme: &Programme, site: usize, granted: (f64, f64)) -> Verdict {
-        self.site = site;
         let before = Granted { epsilon: granted.0, delta: granted.1 };
         if let Err(error) = self.policy.check(manifest, programme, site, before) {
             return self.refuse(error.into());
@@ -86,14 +87,19 @@ impl SiteSeat for Owner {
             Approval::Automatic => Verdict::Sign,
             Approval::Manual if approval(self.home.folder(), &manifest.digest()).exists() => Verdict::Sign,
             Approval::Manual => {
-                self.ask(manifest);
+                self.ask(&Proposed { manifest, programme, site, before });
                 Verdict::Wait
             }
         }
     }
 
-    fn rows(&mut self, manifest: &Manifest, programme: &Programme) -> Result<(Arc<Shard>, Digest), String> {
-        let opened = rows::open(&self.data, manifest, programme, self.site);
+    fn rows(
+        &mut self,
+        manifest: &Manifest,
+        programme: &Programme,
+        site: usize,
+    ) -> Result<(Arc<Shard>, Digest), String> {
+        let opened = rows::open(&self.data, manifest, programme, site);
         let opened = opened.map_err(|failure| format!("{failure} ({})", failure.hint()))?;
         Ok((Arc::new(opened.shard), opened.data_version))
     }
@@ -112,34 +118,89 @@ impl Owner {
     }
 
     /// Tells the site's owner, once, what is proposed and how to approve it.
-    fn ask(&mut self, manifest: &Manifest) {
-        if self.told != Some(manifest.digest()) {
-            self.told = Some(manifest.digest());
-            let digest = hexadecimal(&manifest.digest());
-            let path = self.home.folder().join("proposals").join(format!("{digest}.toml"));
-            let kept = path
-                .parent()
-                .map(std::fs::create_dir_all)
-                .transpose()
-                .and_then(|_| std::fs::write(&path, &manifest.study));
-            println!(
-                "a study is proposed: method {}, {} sites, manifest {digest}",
-                manifest.method,
-                manifest.sites.len()
-            );
-            if kept.is_ok() {
-                println!("its text is in {}", path.display());
-            }
-            println!("to take part: posterity agent approve {digest} --home {}", self.home.folder().display());
+    fn ask(&mut self, proposed: &Proposed<'_>) {
+        let manifest = proposed.manifest;
+        if self.told == Some(manifest.digest()) {
+            return;
         }
+        self.told = Some(manifest.digest());
+        let digest = hexadecimal(&manifest.digest());
+        let folder = self.home.folder().join("proposals");
+        let (study, schema) = (folder.join(format!("{digest}.toml")), folder.join(format!("{digest}.schema.toml")));
+        let kept = std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::write(&study, &manifest.study))
+            .and_then(|()| std::fs::write(&schema, &manifest.schema));
+        println!("a study is proposed, manifest {digest}");
+        print!("{}", lines(&proposed.terms(&self.policy)));
+        if kept.is_ok() {
+            println!("its text is in {}, and what its columns mean in {}", study.display(), schema.display());
+        }
+        println!("to take part: posterity agent approve {digest} --home {}", self.home.folder().display());
     }
+}
+
+/// What an owner is asked about.
+struct Proposed<'a> {
+    manifest: &'a Manifest,
+    programme: &'a Programme,
+    site: usize,
+    before: Granted,
+}
+
+impl Proposed<'_> {
+    /// What it would cost, who takes part, and who sees what.
+    fn terms(&self, policy: &Policy) -> Rows {
+        let Self { manifest, programme, site, before } = self;
+        let promise = match programme.built.grants.get(*site) {
+            Some(Grant::Limited { epsilon, delta, .. }) => {
+                let after = before.and(epsilon.get(), delta.get());
+                format!(
+                    "ε = {} at δ = {}; with all runs before, ε = {} of {} and δ = {} of {}",
+                    up(epsilon.get()),
+                    up(delta.get()),
+                    up(after.epsilon),
+                    up(policy.max_epsilon),
+                    up(after.delta),
+                    up(policy.max_delta)
+                )
+            }
+            _ => "no limit".to_owned(),
+        };
+        let named = |name: &PartyName, fingerprint: String| format!("{name} ({fingerprint})");
+        let sites: Vec<String> = manifest.sites.iter().map(|site| named(&site.name, site.fingerprint())).collect();
+        let nodes: Vec<String> = manifest.nodes.iter().map(|node| named(&node.name, node.fingerprint())).collect();
+        let seen = match nodes.is_empty() {
+            true => "single answers, each with its noise".to_owned(),
+            false => format!("sums alone, opened by {}", nodes.join(", ")),
+        };
+        let rounds = format!("{} of {}", manifest.pace.rounds, manifest.method);
+        let mut rows =
+            vec![("promise", promise), ("rounds", rounds), ("the server sees", seen), ("sites", sites.join(", "))];
+        rows.extend(columns_of(&manifest.schema).map(|columns| ("columns", columns.join(", "))));
+        rows
+    }
+}
+
+/// `posterity agent fingerprint`, `posterity node fingerprint`: what an owner reads out to those who must know whom they trust.
+pub(crate) fn fingerprint(role: Role, folder: &Path, json: bool) -> Result<String, Failure> {
+    let home = home(folder)?;
+    let sealing = match role {
+        Role::Node => Some(home.sealing().map_err(of_home)?.public()),
+        _ => None,
+    };
+    let found = manifest::fingerprint(role, &home.key().public(), sealing.as_ref());
+    Ok(match json {
+        true => format!("{}\n", serde_json::json!({ "role": role.word(), "fingerprint": found })),
+        false => format!("{found}\n"),
+    })
 }
 
 /// `posterity agent approve`
 pub(crate) fn approve(digest: &str, folder: &Path, json: bool) -> Result<String, Failure> {
     let home = home(folder)?;
     let proposal = home.folder().join("proposals").join(format!("{digest}.toml"));
-    if !proposal.exists() {
+    let is_digest = digest.len() == 64 && digest.chars().all(|digit| digit.is_ascii_hexdigit());
+    if !is_digest || !proposal.exists() {
         let message = format!("no study with the manifest {digest} was proposed to this site");
         return Err(failure("F206", message, "`posterity agent run` prints the digest of what is proposed"));
     }

@@ -61,7 +61,12 @@ pub(crate) fn federation(asked: &DemoArguments, json: bool) -> Result<String, Fa
         crew.start(node.as_str(), run)?;
     }
     let policy = folder.join("site.toml");
-    let text = federation::policy::DEFAULT.replace("approval = \"manual\"", "approval = \"automatic\"");
+    let mut text = federation::policy::DEFAULT.replace("approval = \"manual\"", "approval = \"automatic\"");
+    for node in study.served.iter().flat_map(|served| &served.nodes) {
+        // What the nodes' owners would read out.
+        let read_out = super::agent::fingerprint(Role::Node, &folder.join(node.as_str()), false)?;
+        text.push_str(&format!("{node} = \"{}\"\n", read_out.trim()));
+    }
     std::fs::write(&policy, text).map_err(|error| Failure::file("cannot write", &policy, error))?;
     for site in &dealt.sites {
         let name = PartyName::new(&site.name).map_err(|why| failure("F102", why, "report this"))?;

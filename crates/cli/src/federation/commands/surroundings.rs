@@ -3,6 +3,7 @@
 use crate::federation::net::{client, renewal_is_due};
 use federation::drive::Surroundings;
 use federation::identity::{Home, PartyName, Role};
+use federation::message::Refusal;
 use federation::party::Standing;
 use federation::transport::LineError;
 use rustls::ClientConfig;
@@ -60,6 +61,12 @@ impl Surroundings for Around {
             Standing::Stopped(stop) => format!("stopped: {stop}\nhint: {}", stop.hint()),
         };
         println!("{} {}: {words}", self.role, self.name);
+    }
+
+    fn refused(&mut self, refusal: Refusal) {
+        if refusal != Refusal::NoRun {
+            println!("{} {}: the server refuses: {refusal}", self.role, self.name);
+        }
     }
 
     fn lost(&mut self, error: &LineError) {
