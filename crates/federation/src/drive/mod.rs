@@ -13,11 +13,12 @@ use tokio::sync::watch;
 /// How long the server may hold a poll back.
 const WAIT: Duration = Duration::from_secs(25);
 
-/// Pause after a reply with nothing in it while a proposal waits for its owner's approval, and after a poll that was refused.
+/// Pause after a reply with nothing in it while a proposal waits for its owner's approval.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Longest pause after many polls that were refused, in [`PAUSE`]s.
-const MOST_PAUSES: u32 = 10;
+/// Pause after a poll that was refused; it doubles with every further one, so many times at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const MOST_DOUBLINGS: u32 = 6;
 
 /// Why a party has left the line.
 #[derive(Debug, thiserror::Error)]
@@ -128,11 +129,11 @@ impl Driver {
 
     /// A server that refuses polls, or has nothing to say while somebody decides, is not asked again at once.
     async fn rest(&mut self, quiet: bool) {
-        self.turned_away = self.refused.map_or(0, |_| self.turned_away.saturating_add(1).min(MOST_PAUSES));
-        let decides = quiet && matches!(self.standing(), Standing::Waiting);
-        let pauses = self.turned_away.max(u32::from(decides));
-        if pauses > 0 {
-            tokio::time::sleep(PAUSE * pauses).await;
+        self.turned_away = self.refused.map_or(0, |_| self.turned_away.saturating_add(1));
+        if quiet && matches!(self.standing(), Standing::Waiting) {
+            tokio::time::sleep(PAUSE).await;
+        } else if let Some(doublings) = self.turned_away.checked_sub(1) {
+            tokio::time::sleep(FIRST_PAUSE * (1 << doublings.min(MOST_DOUBLINGS))).await;
         }
     }
 
