@@ -20,3 +20,4 @@ mod malicious_server;
 mod schema;
 mod split_question;
 mod store;
+mod sums;

@@ -1,7 +1,7 @@
 //! The invariants of a federation: what is checked after every event of a world.
 
 use super::World;
-use federation::coordinator::{Folded, Phase};
+use federation::coordinator::{Fold, Folded, Phase};
 use federation::log::{Entry, Log, SimulatedDisk};
 use federation::message::{Instruction, Member, Request, Try};
 use federation::store::Store;
@@ -85,9 +85,19 @@ impl World {
             assert!(before.is_none(), "INV4: {:?} of site {} was accepted twice", one.update.at, one.site);
         }
         let summing = !self.manifest.nodes.is_empty();
+        let in_sum = |site: usize, round: Option<u64>| {
+            let holds = |of: &Folded| matches!(of, Folded::Sum { from, .. } if from.contains(&site));
+            let of_round = |fold: &&Fold| round.is_none_or(|round| fold.round == round);
+            history.folds.iter().filter(of_round).filter(|fold| holds(&fold.of)).count() as u64
+        };
+        for (site, seat) in saved.header.seats.iter().enumerate() {
+            let opened = in_sum(site, None);
+            assert!(seat.answers >= opened, "INV1: site {site} is in {opened} sums, and {} are counted", seat.answers);
+        }
         for (site, at) in &self.acknowledged {
+            let said = saved.header.seats[*site].accepted.is_some_and(|(last, _)| last >= *at);
             let kept = match summing {
-                true => saved.header.seats[*site].accepted.is_some_and(|(last, _)| last >= *at),
+                true => said || in_sum(*site, Some(at.round)) > 0,
                 false => accepted.contains_key(&(*site, *at)),
             };
             assert!(kept, "INV5: what site {site} was told to be kept of {at:?} is lost");
