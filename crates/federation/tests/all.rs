@@ -15,6 +15,7 @@ mod equality;
 mod golden_wire;
 mod hall;
 mod ledger;
+mod letters;
 mod malicious_client;
 mod malicious_server;
 mod schema;

@@ -134,10 +134,13 @@ fn noticed(scene: &Scene, mutant: Mutant, worlds: u64) -> (u64, Vec<String>) {
 }
 
 fn is_caught(mutant: Mutant, by: &[&str]) {
-    let scene = Scene::new("synchronous/3/0", 3, 0, 2, Some(3));
-    let (none, _) = noticed(&scene, Mutant::None, 200);
+    is_caught_in(&Scene::new("synchronous/3/0", 3, 0, 2, Some(3)), mutant, by);
+}
+
+fn is_caught_in(scene: &Scene, mutant: Mutant, by: &[&str]) {
+    let (none, _) = noticed(scene, Mutant::None, 200);
     assert_eq!(none, 0, "nothing is noticed where nothing is wrong");
-    let (count, kinds) = noticed(&scene, mutant, 200);
+    let (count, kinds) = noticed(scene, mutant, 200);
     assert!(count > 0, "{mutant:?} is not noticed in 200 worlds");
     assert!(kinds.iter().any(|kind| by.contains(&kind.as_str())), "{mutant:?} is noticed by {kinds:?}");
 }
@@ -170,4 +173,9 @@ fn mutant_m27_an_answer_that_is_applied_twice_is_caught() {
 #[test]
 fn mutant_m28_a_reply_before_its_commit_is_durable_is_caught() {
     is_caught(Mutant::EarlyReply, &["INV5", "INV12"]);
+}
+
+#[test]
+fn mutant_a_node_that_keeps_no_record_is_caught() {
+    is_caught_in(&Scene::new("sum/2/1", 4, 2, 3, Some(5)), Mutant::NoRecord, &["INV3"]);
 }

@@ -1,14 +1,18 @@
 //! A server that asks different parties of one secure sum different questions: no sum is opened that mixes their answers.
 
 use crate::common::hand::{Hand, owner, said};
+use crate::common::letter::{Kind, kind};
+use federation::identity::{IdentityKey, Signature};
 use federation::letter::Correspondence;
 use federation::log::SimulatedDisk;
 use federation::message::{Instruction, Letter, Member, NodeState, Request, Try};
 use federation::party::{NodeParty, Party, SiteParty};
+use federation::wire::sign_letter;
 use inference::algorithm::Answers;
 use privacy::GridVector;
-use privacy::secure_sum::{Effect, Opener};
+use privacy::secure_sum::{Effect, Message, Opener};
 use sha2::{Digest as _, Sha256};
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 const AT: Try = Try { round: 0, attempt: 0 };
@@ -185,4 +189,45 @@ fn a_site_that_has_sent_no_shares_is_not_in_the_sum() {
     let (first, _) = relay.questions();
     let opened = relay.attempt([Some(&first), Some(&first), Some(&first), None], [&first; 2], &leave);
     assert_eq!(opened, Some(vec![0, 1, 2]));
+}
+
+#[test]
+fn of_letters_with_forged_signatures_nothing_is_contributed_published_or_opened() {
+    for (forged, contributed, parts) in
+        [(Kind::Share, 0, 0), (Kind::Held, 0, 0), (Kind::List, 4, 0), (Kind::Confirmation, 4, 0), (Kind::Part, 4, 2)]
+    {
+        for forger in 0..3 {
+            let mut relay = Relay::new("sum/2/1", 3);
+            let (first, _) = relay.questions();
+            let (cast, digest, met) = (relay.hand.cast.clone(), relay.hand.manifest.digest(), Cell::new(0));
+            let forge = |letter: &mut Letter| {
+                if kind(letter) == forged {
+                    met.set(met.get() + 1);
+                    letter.signature = match forger {
+                        0 => Signature::from_bytes(&[0; 64]),
+                        1 => sign_letter(&cast.server, &digest, letter.clone()).signature,
+                        _ => sign_letter(&IdentityKey::generate().unwrap(), &digest, letter.clone()).signature,
+                    };
+                }
+            };
+            assert_eq!(relay.attempt([Some(&first); 4], [&first; 2], &forge), None, "{forged:?}");
+            assert_eq!((relay.contributed, relay.parts.len()), (contributed, parts), "{forged:?}");
+            assert!(met.get() > 0, "{forged:?} are written");
+        }
+    }
+}
+
+#[test]
+fn the_relay_reads_no_share() {
+    let mut relay = Relay::new("sum/2/1", 3);
+    let (first, _) = relay.questions();
+    let shares = Cell::new(0);
+    let look = |letter: &mut Letter| {
+        if kind(letter) == Kind::Share {
+            shares.set(shares.get() + 1);
+            assert!(Message::decode(&letter.sealed, 1 << 10, 4).is_err(), "a share is in the clear");
+        }
+    };
+    assert!(relay.attempt([Some(&first); 4], [&first; 2], &look).is_some());
+    assert_eq!(shares.get(), 8);
 }

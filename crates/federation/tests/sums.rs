@@ -1,14 +1,15 @@
 //! Sums at a real server: every answer that is in an opened total is counted, whatever its site has said by then.
 #![cfg(feature = "rehearsal")]
 
-use crate::common::hand::{Front, Hand, owner};
+use crate::common::hand::{Front, Hand, entries, owner};
 use federation::coordinator::{Folded, SeatStanding};
 use federation::log::{Entry, SimulatedDisk};
 use federation::message::{Instruction, Member, Refusal, Request, Try};
 use federation::party::{Party, SiteParty};
 use federation::store::Store as _;
 use federation::wire::{self, Unverified};
-use std::collections::VecDeque;
+use privacy::secure_sum::Message;
+use std::collections::{BTreeSet, VecDeque};
 
 const AT: Try = Try { round: 0, attempt: 0 };
 
@@ -125,8 +126,25 @@ fn a_site_that_is_back_hears_that_its_answer_is_in_the_total() {
         unsettled
     };
     assert_ne!(unsettled(&mut company), Some(AT), "it asks no more for what it knows");
-    let kept = crate::common::hand::entries(&company.disks[QUIET]);
+    let kept = entries(&company.disks[QUIET]);
     let fate: Vec<&Entry> = kept.iter().filter(|entry| entry.turn().is_some_and(|turn| turn.round == 0)).collect();
     let burnt = |entry: &&Entry| matches!(entry, Entry::Lapsed { .. });
     assert!(!fate.iter().any(burnt) && fate.iter().any(|entry| matches!(entry, Entry::Contributed { .. })));
+}
+
+#[test]
+fn what_the_server_keeps_of_shares_is_sealed() {
+    let mut company = Company::new();
+    let mut kept = BTreeSet::new();
+    for number in (0..4).cycle().take(16) {
+        company.speak(number);
+        for (at, letter) in company.front.kept().letters {
+            if let (Member::Site(_), Member::Node(_)) = (letter.from, letter.to) {
+                kept.insert(at);
+                assert_eq!(letter.key.len(), 32);
+                assert!(Message::decode(&letter.sealed, 1 << 10, 4).is_err(), "a share is kept in the clear");
+            }
+        }
+    }
+    assert!(kept.len() >= 4, "letters were looked at");
 }

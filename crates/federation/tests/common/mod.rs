@@ -4,5 +4,6 @@
 
 pub(crate) mod dice;
 pub(crate) mod hand;
+pub(crate) mod letter;
 pub(crate) mod study;
 pub(crate) mod world;

@@ -1,6 +1,7 @@
 //! The invariants of a federation: what is checked after every event of a world.
 
 use super::World;
+use crate::common::letter::{Kind, content, kind};
 use federation::coordinator::{Fold, Folded, Phase};
 use federation::log::{Entry, Log, SimulatedDisk};
 use federation::message::{Instruction, Member, Request, Try};
@@ -25,13 +26,15 @@ impl World {
         }
     }
 
-    /// INV1 to INV3: one try, one string of bytes; no two tries with the same answer.
+    /// INV1 to INV3: one try, one string of bytes; no two tries with the same answer. Of a secure sum: one letter of a kind to
+    /// each receiver, and so one part of a node, ever.
     pub(super) fn check_sent(&mut self, party: usize, bytes: &[u8]) {
-        let Member::Site(site) = self.actors[party].member else { return };
+        let member = self.actors[party].member;
         let said = Unverified::read(bytes).unwrap();
         let digest = said.digest();
         match said.claimed_request().unwrap() {
             Request::Update(update) => {
+                let Member::Site(site) = member else { panic!("{member:?} answers") };
                 let first = *self.actors[party].released.entry(update.at).or_insert(digest);
                 assert_eq!(first, digest, "INV3: site {site} sends two different answers for {:?}", update.at);
                 let known = self.answers.entry(update.answer.units().to_vec()).or_insert((site, update.at));
@@ -39,7 +42,13 @@ impl World {
             }
             Request::Letters(letters) => {
                 for letter in letters {
-                    self.actors[party].released.entry(letter.at).or_insert(digest);
+                    let (key, content) = ((letter.at, letter.to, kind(&letter)), content(&letter));
+                    let letters = &mut self.actors[party].letters;
+                    let first = *letters.entry(key).or_insert(content);
+                    assert_eq!(first, content, "INV3: {member:?} writes two different letters of {key:?}");
+                    let part = |at: &Try, kind: Kind| kind == Kind::Part && at.round == letter.at.round;
+                    let parts = letters.keys().filter(|(at, _, kind)| part(at, *kind)).count();
+                    assert!(parts < 2, "INV3: {member:?} publishes {parts} parts of round {}", letter.at.round);
                 }
             }
             _ => {}
@@ -60,7 +69,7 @@ impl World {
         })
         .unwrap();
         let actor = &mut self.actors[party];
-        for at in actor.released.keys() {
+        for at in actor.released.keys().chain(actor.letters.keys().map(|(at, _, _)| at)) {
             assert!(charged.contains(at), "INV1: {:?} has sent an answer to {at:?} that is not charged", actor.member);
         }
         assert!(charged.len() >= actor.charges, "INV12: the ledger of {:?} has become shorter", actor.member);
