@@ -13,6 +13,7 @@ mod postgres;
 mod decoders;
 mod equality;
 mod golden_wire;
+mod grants;
 mod hall;
 mod ledger;
 mod letters;

@@ -2,6 +2,7 @@
 //! driven by hand.
 #![allow(dead_code)] // each test file uses its own part
 
+pub(crate) mod company;
 pub(crate) mod dice;
 pub(crate) mod hand;
 pub(crate) mod letter;
