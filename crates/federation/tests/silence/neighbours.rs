@@ -12,7 +12,8 @@ use federation::log::{Effect, SimulatedDisk};
 use federation::message::{Instruction, Letter, Member, Request, Try, Update};
 use federation::party::{Party, PartyError, SiteParty, Verdict};
 use federation::wire::Unverified;
-use inference::{Keys, Row, Rows, Shard};
+use inference::settings::Method;
+use inference::{Keys, Reading, Row, Rows, Schema, Shard, read};
 use privacy::GridVector;
 use std::sync::Arc;
 
@@ -44,10 +45,28 @@ const STRANGE: [([f64; 2], f64); 7] = [
     ([-3.0, 1e9], f64::MAX),
 ];
 
+/// Lines of a site's file that are no rows: an agent makes a legal row of each.
+const NO_ROWS: [&str; 7] = ["NaN,-0.1,no", "1e999,-inf,yes", "many,,maybe", "", "1,2,3,4,5", "0x10,\u{fffd},no", "\"a,b"];
+
+/// Rows of a file whose last line is this one, as an agent reads it.
+fn read_rows(count: usize, last: &str, method: &Method) -> Shard {
+    let schema = "outcome = { column = 'y', levels = ['no', 'yes'] }\n\
+                  column = [{ name = 'a', kind = 'numeric', centre = 0, scale = 1 },\n\
+                  { name = 'b', kind = 'numeric', centre = 0, scale = 1 }]\n";
+    let usual = (1..count).map(|row| format!("{},-0.1,{}\n", 0.3 * row as f64 - 1.0, ["no", "yes"][row % 2]));
+    let file = format!("a,b,y\n{}{last}\n", usual.collect::<String>());
+    let schema = Schema::from_toml(schema).unwrap();
+    let table = read(file.as_bytes(), &schema, false, &[], Reading::Lenient).unwrap();
+    assert_eq!((table.rows.len(), table.rows.width()), (count, 2));
+    Shard::of(table, method).unwrap()
+}
+
 /// Rows that a site may have in the place of others, for a study of this relation: what is public of them is the same.
-fn neighbours(add_remove: bool) -> Vec<Shard> {
+fn neighbours(add_remove: bool, method: &Method) -> Vec<Shard> {
     let mut all: Vec<Shard> = STRANGE.into_iter().map(|last| rows(ROWS, last)).collect();
+    all.extend(NO_ROWS.map(|last| read_rows(ROWS, last, method)));
     if add_remove {
+        all.extend(NO_ROWS.map(|last| read_rows(ROWS + 1, last, method)));
         all.extend([ROWS - 1, ROWS + 1, 1].map(|count| rows(count, USUAL)));
         all.extend(STRANGE.into_iter().map(|last| rows(ROWS + 1, last)));
     }
@@ -199,7 +218,8 @@ fn nothing_tells_neighbours_apart(relation: &str, add_remove: bool) {
         let study = (study.as_str(), sites, nodes, quorum);
         let usual = let_out(study, rows(ROWS, USUAL));
         assert!(usual.len() > 100, "nothing was looked at");
-        for (number, shard) in neighbours(add_remove).into_iter().enumerate() {
+        let method = Hand::new(study.0, sites, nodes, quorum).programme.method.clone();
+        for (number, shard) in neighbours(add_remove, &method).into_iter().enumerate() {
             let other = let_out(study, shard);
             assert_eq!(difference(&usual, &other), None, "{}: neighbour {number} shows", study.0);
         }
