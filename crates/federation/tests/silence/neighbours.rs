@@ -46,7 +46,8 @@ const STRANGE: [([f64; 2], f64); 7] = [
 ];
 
 /// Lines of a site's file that are no rows: an agent makes a legal row of each.
-const NO_ROWS: [&str; 7] = ["NaN,-0.1,no", "1e999,-inf,yes", "many,,maybe", "", "1,2,3,4,5", "0x10,\u{fffd},no", "\"a,b"];
+const NO_ROWS: [&str; 7] =
+    ["NaN,-0.1,no", "1e999,-inf,yes", "many,,maybe", "", "1,2,3,4,5", "0x10,\u{fffd},no", "\"a,b"];
 
 /// Rows of a file whose last line is this one, as an agent reads it.
 fn read_rows(count: usize, last: &str, method: &Method) -> Shard {
@@ -208,7 +209,8 @@ fn let_out(study: (&str, usize, usize, u64), shard: Shard) -> Vec<String> {
 /// The first line in which two differ.
 fn difference(one: &[String], other: &[String]) -> Option<(String, String)> {
     let both = one.iter().zip(other).find(|(one, other)| one != other);
-    let ends = || (one.len() != other.len()).then(|| (format!("{} lines", one.len()), format!("{} lines", other.len())));
+    let ends =
+        || (one.len() != other.len()).then(|| (format!("{} lines", one.len()), format!("{} lines", other.len())));
     both.map(|(one, other)| (one.clone(), other.clone())).or_else(ends)
 }
 
