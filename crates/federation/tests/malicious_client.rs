@@ -237,7 +237,7 @@ fn a_reply_is_no_request() {
     let mut content = proto::Content::decode(signed.content.as_slice()).unwrap();
     (content.role, content.name) = (Role::Site.word().into(), caller.name.to_string());
     signed.content = content.encode_to_vec();
-    signed.signature = key.sign("content", &signed.content).bytes().to_vec();
+    signed.signature = key.sign("content", &Sha256::digest(&signed.content)).bytes().to_vec();
     refused(&mut front, caller, &signed.encode_to_vec(), Refusal::Malformed, "a reply");
 }
 
