@@ -10,8 +10,11 @@ use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
 use std::sync::{Arc, Mutex};
 
-/// An owner who writes down what it is told of earlier grants.
-struct Listener(Arc<Mutex<Vec<(f64, f64)>>>);
+/// What an owner is told of earlier grants, proposal by proposal.
+type Told = Arc<Mutex<Vec<(f64, f64)>>>;
+
+/// An owner who writes that down.
+struct Listener(Told);
 
 impl SiteSeat for Listener {
     fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, granted: (f64, f64)) -> Verdict {
@@ -35,8 +38,8 @@ fn run(hand: &Hand, nonce: u64) -> Hand {
 }
 
 /// The site over its disk, and what its owner is told.
-fn site(hand: &Hand, disk: &SimulatedDisk) -> (SiteParty<SimulatedDisk>, Arc<Mutex<Vec<(f64, f64)>>>) {
-    let (told, (name, key)) = (Arc::default(), hand.cast.sites[0].clone());
+fn site(hand: &Hand, disk: &SimulatedDisk) -> (SiteParty<SimulatedDisk>, Told) {
+    let (told, (name, key)) = (Told::default(), hand.cast.sites[0].clone());
     let seat = Box::new(Listener(Arc::clone(&told)));
     (SiteParty::new(name, key, hand.library.clone(), seat, Log::open(disk.clone()).unwrap()), told)
 }
