@@ -13,6 +13,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Events with trouble in a world with a secure sum, and in any other.
+const TROUBLED: (u64, u64) = (400, 100);
+
 /// Worlds of the test command.
 const SCHEDULES: u64 = 100_000;
 
@@ -30,6 +33,11 @@ impl Scene {
         let rounds = study.split('/').nth(1).and_then(|rounds| rounds.parse().ok()).unwrap_or(2);
         let manifest = cast.manifest(study, 1, Pace { rounds, quorum, deadline }, library.as_ref());
         Self { cast, library, manifest }
+    }
+
+    /// Events with trouble: those must not be over before a sum is closed, compared and opened.
+    fn troubled(&self) -> u64 {
+        if self.manifest.nodes.is_empty() { TROUBLED.1 } else { TROUBLED.0 }
     }
 
     fn world(&self, seed: u64, trouble: Trouble, mutant: Mutant) -> World {
@@ -71,7 +79,7 @@ fn trouble(seed: u64) -> Trouble {
 fn outcome(scene: &Scene, seed: u64, mutant: Mutant) -> Result<u64, String> {
     let mut world = scene.world(seed, trouble(seed), mutant);
     let lived = catch_unwind(AssertUnwindSafe(|| {
-        world.live(100);
+        world.live(scene.troubled());
         world.events
     }));
     lived.map_err(|panic| match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
@@ -85,10 +93,11 @@ fn outcome(scene: &Scene, seed: u64, mutant: Mutant) -> Result<u64, String> {
 fn every_invariant_holds_after_every_event_of_every_world() {
     let scenes = scenes();
     if let Some(one) = number("POSTERITY_SCHEDULE") {
-        let mut world = scenes[(one % scenes.len() as u64) as usize].world(one, trouble(one), Mutant::None);
+        let scene = &scenes[(one % scenes.len() as u64) as usize];
+        let mut world = scene.world(one, trouble(one), Mutant::None);
         println!("{:?}", world.trouble);
         world.told = true;
-        world.live(100);
+        world.live(scene.troubled());
         return;
     }
     let all = number("POSTERITY_SCHEDULES").unwrap_or(SCHEDULES);
@@ -134,10 +143,13 @@ fn noticed(scene: &Scene, mutant: Mutant, worlds: u64) -> (u64, Vec<String>) {
 }
 
 fn is_caught(mutant: Mutant, by: &[&str]) {
-    let scene = Scene::new("synchronous/3/0", 3, 0, 2, Some(3));
-    let (none, _) = noticed(&scene, Mutant::None, 200);
+    is_caught_in(&Scene::new("synchronous/3/0", 3, 0, 2, Some(3)), mutant, by);
+}
+
+fn is_caught_in(scene: &Scene, mutant: Mutant, by: &[&str]) {
+    let (none, _) = noticed(scene, Mutant::None, 200);
     assert_eq!(none, 0, "nothing is noticed where nothing is wrong");
-    let (count, kinds) = noticed(&scene, mutant, 200);
+    let (count, kinds) = noticed(scene, mutant, 200);
     assert!(count > 0, "{mutant:?} is not noticed in 200 worlds");
     assert!(kinds.iter().any(|kind| by.contains(&kind.as_str())), "{mutant:?} is noticed by {kinds:?}");
 }
@@ -170,4 +182,9 @@ fn mutant_m27_an_answer_that_is_applied_twice_is_caught() {
 #[test]
 fn mutant_m28_a_reply_before_its_commit_is_durable_is_caught() {
     is_caught(Mutant::EarlyReply, &["INV5", "INV12"]);
+}
+
+#[test]
+fn mutant_a_node_that_keeps_no_record_is_caught() {
+    is_caught_in(&Scene::new("sum/2/1", 4, 2, 3, Some(5)), Mutant::NoRecord, &["INV3"]);
 }

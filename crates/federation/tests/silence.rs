@@ -1,6 +1,8 @@
 //! Nothing that is logged, said, sent or printed in an error holds a private number: one that stands out is looked for everywhere.
 
 mod common;
+#[path = "silence/neighbours.rs"]
+mod neighbours;
 
 use common::hand::{Hand, Owner, ask, fresh, ledger, said};
 use federation::log::{Effect, SimulatedDisk};

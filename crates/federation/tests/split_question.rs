@@ -1,14 +1,18 @@
 //! A server that asks different parties of one secure sum different questions: no sum is opened that mixes their answers.
 
 use crate::common::hand::{Hand, owner, said};
+use crate::common::letter::{Kind, kind};
+use federation::identity::{IdentityKey, Signature};
 use federation::letter::Correspondence;
 use federation::log::SimulatedDisk;
 use federation::message::{Instruction, Letter, Member, NodeState, Request, Try};
 use federation::party::{NodeParty, Party, SiteParty};
+use federation::wire::sign_letter;
 use inference::algorithm::Answers;
 use privacy::GridVector;
-use privacy::secure_sum::{Effect, Opener};
+use privacy::secure_sum::{Effect, Message, Opener};
 use sha2::{Digest as _, Sha256};
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 const AT: Try = Try { round: 0, attempt: 0 };
@@ -18,6 +22,8 @@ struct Relay {
     hand: Hand,
     sites: Vec<SiteParty<SimulatedDisk>>,
     nodes: Vec<NodeParty<SimulatedDisk>>,
+    /// The nodes' disks.
+    disks: [SimulatedDisk; 2],
     queue: VecDeque<Letter>,
     /// Letters to the server: the parts of a sum.
     parts: Vec<Letter>,
@@ -32,11 +38,12 @@ impl Relay {
     fn new(study: &str, quorum: u64) -> Self {
         let hand = Hand::new(study, 4, 2, quorum);
         let mut sites: Vec<_> = (0..4).map(|m| hand.site(m, &SimulatedDisk::new(), owner(m))).collect();
-        let mut nodes: Vec<_> = (0..2).map(|k| hand.node(k, &SimulatedDisk::new())).collect();
+        let disks = [SimulatedDisk::new(), SimulatedDisk::new()];
+        let mut nodes: Vec<_> = disks.iter().enumerate().map(|(k, disk)| hand.node(k, disk)).collect();
         sites.iter_mut().for_each(|site| drop(hand.tell(site, hand.beginning()).unwrap()));
         nodes.iter_mut().for_each(|node| drop(hand.tell(node, hand.beginning()).unwrap()));
         let (queue, parts) = (VecDeque::new(), Vec::new());
-        Self { hand, sites, nodes, queue, parts, contributed: 0, failed: 0, number: 0 }
+        Self { hand, sites, nodes, disks, queue, parts, contributed: 0, failed: 0, number: 0 }
     }
 
     /// The first question, and another that an honest server might have asked.
@@ -185,4 +192,90 @@ fn a_site_that_has_sent_no_shares_is_not_in_the_sum() {
     let (first, _) = relay.questions();
     let opened = relay.attempt([Some(&first), Some(&first), Some(&first), None], [&first; 2], &leave);
     assert_eq!(opened, Some(vec![0, 1, 2]));
+}
+
+#[test]
+fn of_letters_with_forged_signatures_nothing_is_contributed_published_or_opened() {
+    for (forged, contributed, parts) in
+        [(Kind::Share, 0, 0), (Kind::Held, 0, 0), (Kind::List, 4, 0), (Kind::Confirmation, 4, 0), (Kind::Part, 4, 2)]
+    {
+        for forger in 0..3 {
+            let mut relay = Relay::new("sum/2/1", 3);
+            let (first, _) = relay.questions();
+            let (cast, digest, met) = (relay.hand.cast.clone(), relay.hand.manifest.digest(), Cell::new(0));
+            let forge = |letter: &mut Letter| {
+                if kind(letter) == forged {
+                    met.set(met.get() + 1);
+                    letter.signature = match forger {
+                        0 => Signature::from_bytes(&[0; 64]),
+                        1 => sign_letter(&cast.server, &digest, letter.clone()).signature,
+                        _ => sign_letter(&IdentityKey::generate().unwrap(), &digest, letter.clone()).signature,
+                    };
+                }
+            };
+            assert_eq!(relay.attempt([Some(&first); 4], [&first; 2], &forge), None, "{forged:?}");
+            assert_eq!((relay.contributed, relay.parts.len()), (contributed, parts), "{forged:?}");
+            assert!(met.get() > 0, "{forged:?} are written");
+        }
+    }
+}
+
+#[test]
+fn the_relay_reads_no_share() {
+    let mut relay = Relay::new("sum/2/1", 3);
+    let (first, _) = relay.questions();
+    let shares = Cell::new(0);
+    let look = |letter: &mut Letter| {
+        if kind(letter) == Kind::Share {
+            shares.set(shares.get() + 1);
+            assert!(Message::decode(&letter.sealed, 1 << 10, 4).is_err(), "a share is in the clear");
+        }
+    };
+    assert!(relay.attempt([Some(&first); 4], [&first; 2], &look).is_some());
+    assert_eq!(shares.get(), 8);
+}
+
+/// A node comes back, and a server that has kept all letters to it carries them once more; what the node publishes.
+fn published_again(relay: &mut Relay, query: &[u8], kept: &[Letter]) -> Vec<Vec<u8>> {
+    let mut node = relay.hand.node(0, &relay.disks[0]);
+    relay.hand.tell(&mut node, relay.hand.beginning()).unwrap();
+    relay.nodes[0] = node;
+    relay.parts.clear();
+    for close in [false, true] {
+        relay.tell(Member::Node(0), Instruction::Session { at: AT, query: query.to_vec(), close });
+        let wanted = if close { Kind::List..=Kind::Part } else { Kind::Share..=Kind::Share };
+        for letter in kept.iter().filter(|letter| letter.to == Member::Node(0) && wanted.contains(&kind(letter))) {
+            relay.number += 1;
+            relay.tell(Member::Node(0), Instruction::Mail(vec![(relay.number, letter.clone())]));
+        }
+        relay.carry(&leave);
+    }
+    relay.parts.iter().filter(|part| part.from == Member::Node(0)).map(|part| part.sealed.clone()).collect()
+}
+
+#[test]
+fn a_node_that_comes_back_publishes_the_very_part_that_it_had_published_or_nothing() {
+    let mut relay = Relay::new("sum/2/1", 3);
+    let (first, _) = relay.questions();
+    let kept = RefCell::new(Vec::new());
+    let opened = relay.attempt([Some(&first); 4], [&first; 2], &|letter| kept.borrow_mut().push(letter.clone()));
+    assert!(opened.is_some());
+    let part = relay.parts.iter().find(|part| part.from == Member::Node(0)).unwrap().sealed.clone();
+    for _ in 0..4 {
+        let again = published_again(&mut relay, &first, &kept.borrow());
+        assert!(!again.is_empty() && again.iter().all(|other| *other == part), "one part of a session, ever");
+    }
+}
+
+#[test]
+fn a_node_that_comes_back_without_its_record_would_publish_another_part() {
+    let mut relay = Relay::new("sum/2/1", 3);
+    let (first, _) = relay.questions();
+    let kept = RefCell::new(Vec::new());
+    relay.attempt([Some(&first); 4], [&first; 2], &|letter| kept.borrow_mut().push(letter.clone()));
+    let part = relay.parts.iter().find(|part| part.from == Member::Node(0)).unwrap().sealed.clone();
+    // This is what a lost or restored home would cost, and why a node without its records does not start.
+    relay.disks[0] = SimulatedDisk::new();
+    let again = published_again(&mut relay, &first, &kept.borrow());
+    assert!(!again.is_empty() && again.iter().all(|other| *other != part), "the check above can fail");
 }

@@ -106,6 +106,14 @@ impl<D: Disk> Agent<D> {
         Ok(outgoing)
     }
 
+    /// The sum was opened with this site's answer in it: all shares are held, though not every node's word of that has come.
+    pub(super) fn counted(&mut self) -> Result<(), LogError> {
+        if let Some(at) = self.giving.take().and_then(|giving| giving.unheld()) {
+            self.log.append(&Entry::Contributed { turn: self.turn(at) })?;
+        }
+        Ok(())
+    }
+
     /// Writes letters for what the contributor sends, each once.
     fn write(&mut self, effects: Vec<Effect>) -> Vec<Vec<u8>> {
         let Some(giving) = self.giving.as_ref() else { return Vec::new() };

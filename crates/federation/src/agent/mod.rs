@@ -223,6 +223,9 @@ impl<D: Disk> Agent<D> {
 
     /// The server says what it applied: the memory follows, and the answer is settled.
     fn settle(&mut self, at: Try, applied: Option<&[u8]>) -> Result<(), LogError> {
+        if applied.is_some() && self.giving.as_ref().is_some_and(|giving| giving.at() == at) {
+            return self.counted();
+        }
         if self.outbox.as_ref().is_none_or(|(sent, _)| *sent != at) {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 //! A round has attempts. In each, every site that is asked charges anew, so an attempt is given up only when it can open
 //! nothing any more: a node has lost what it held, or too few sites can contribute.
 
-use super::{Change, Coordinator, Folded, Phase, Step};
+use super::{Change, Coordinator, Folded, Kept, Phase, Seat, Step};
 use crate::letter::{Correspondence, most_bytes};
 use crate::log::Position;
 use crate::message::{Instruction, Letter, Member, NodeState, Outcome, Refusal, Try};
@@ -101,6 +101,9 @@ impl Coordinator {
             Some((known, _)) if known == at => return self.freeze(site),
             _ => {}
         }
+        if self.receipts.get(&site).is_some_and(|kept| kept.at == at) {
+            return self.said_late(site, at, position, digest);
+        }
         if seat.asked.is_none_or(|asked| asked.at != at || asked.question != *question) {
             return Step::saying(vec![Instruction::Rest]);
         }
@@ -113,6 +116,37 @@ impl Coordinator {
         change.heads.extend(self.manifest.sites.get(site).map(|member| (member.key, position)));
         change.merge(self.advance());
         Step { change, reply: vec![Instruction::Held { at }] }
+    }
+
+    /// A site says what an opened sum has said before it: its answer is counted already, and its log has come so far.
+    fn said_late(&mut self, site: usize, at: Try, position: Position, digest: Digest) -> Step {
+        let mut change = Change::default();
+        let news = |seat: &&mut Seat| {
+            let later = seat.seen.is_none_or(|seen| position.sequence > seen.sequence);
+            later && seat.accepted.is_none_or(|(last, _)| last < at)
+        };
+        if let Some(seat) = self.header.seats.get_mut(site).filter(news) {
+            (seat.accepted, seat.seen) = (Some((at, digest)), Some(position));
+            change = Change::header();
+            change.heads.extend(self.manifest.sites.get(site).map(|member| (member.key, position)));
+        }
+        Step { change, reply: vec![Instruction::Held { at }] }
+    }
+
+    /// Answers that are in an opened sum are released, whether their sites have said so or not: each counts once in an attempt.
+    /// A site that has not said so hears by its receipt that its answer is in the total.
+    fn count_opened(&mut self, from: &[usize]) -> Change {
+        let at = self.present();
+        let mut change = Change::header();
+        for &site in from {
+            let uncounted = |seat: &&mut Seat| seat.accepted.is_none_or(|(of, _)| of != at);
+            let Some(seat) = self.header.seats.get_mut(site).filter(uncounted) else { continue };
+            seat.answers += 1;
+            let kept = Kept { site, at, applied: Some(Vec::new()) };
+            self.receipts.insert(site, kept.clone());
+            change.receipts.push(kept);
+        }
+        change
     }
 
     /// A node says how it stands.
@@ -146,6 +180,7 @@ impl Coordinator {
         match self.open_sum() {
             None => {}
             Some(Ok((total, from))) => {
+                change.merge(self.count_opened(&from));
                 let answers = Answers::Sum { total: total.clone(), from: from.clone() };
                 change.merge(self.fold_answers(&answers, Folded::Sum { total, from }, &[]));
                 change.merge(self.next_round());

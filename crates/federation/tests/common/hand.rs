@@ -62,10 +62,15 @@ pub(crate) fn owner(site: usize) -> Owner {
 
 impl Hand {
     pub(crate) fn new(study: &str, sites: usize, nodes: usize, quorum: u64) -> Self {
+        Self::pressed(study, sites, nodes, quorum, None)
+    }
+
+    /// A study whose rounds have a deadline, in seconds.
+    pub(crate) fn pressed(study: &str, sites: usize, nodes: usize, quorum: u64, deadline: Option<u64>) -> Self {
         let cast = Arc::new(Cast::new(sites, nodes));
         let library: Arc<dyn Library> = Arc::new(Shelf::default());
         let rounds = study.split('/').nth(1).and_then(|rounds| rounds.parse().ok()).unwrap();
-        let manifest = cast.manifest(study, 1, Pace { rounds, quorum, deadline: None }, library.as_ref());
+        let manifest = cast.manifest(study, 1, Pace { rounds, quorum, deadline }, library.as_ref());
         let programme = manifest.check(library.as_ref()).unwrap();
         Self { cast, library, manifest, programme }
     }
@@ -256,14 +261,16 @@ impl Front {
 
     /// What a caller hears to bytes.
     pub(crate) fn bytes(&mut self, caller: Caller, bytes: &[u8]) -> Vec<Instruction> {
-        let said = Unverified::read(bytes).unwrap();
-        let to = said.digest();
-        let (answers, _) = self.engine.take(&[Call::new(caller, &said)]);
+        let (key, reply) = (self.hand.cast.server.public(), self.reply(caller, bytes));
+        let to = wire::content_digest(bytes).unwrap();
+        Unverified::read(&reply).unwrap().reply(&key, &to).unwrap().instructions
+    }
+
+    /// The signed reply to bytes.
+    pub(crate) fn reply(&mut self, caller: Caller, bytes: &[u8]) -> Vec<u8> {
+        let (answers, _) = self.engine.take(&[Call::new(caller, &Unverified::read(bytes).unwrap())]);
         match answers.as_slice() {
-            [Answer::Reply(draft)] => {
-                let key = self.hand.cast.server.public();
-                Unverified::of(draft.sign()).unwrap().reply(&key, &to).unwrap().instructions
-            }
+            [Answer::Reply(draft)] => draft.sign().encode_to_vec(),
             other => panic!("a reply was expected: {other:?}"),
         }
     }

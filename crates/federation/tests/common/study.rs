@@ -75,7 +75,7 @@ pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
     }
 }
 
-/// Builds the methods above, each once: `name/rounds/dropouts`.
+/// Builds the methods above, each once: `name/rounds/dropouts`, and `/add-remove` where rows may come and go.
 #[derive(Default)]
 pub(crate) struct Shelf(Mutex<BTreeMap<Wanted, Arc<Programme>>>);
 
@@ -95,7 +95,10 @@ impl Library for Shelf {
             return Err("no such study".into());
         };
         let number = |word: &str| word.parse::<u64>().map_err(|error| error.to_string());
-        let method = method(name, number(rounds)?, number(dropouts)?);
+        let mut method = method(name, number(rounds)?, number(dropouts)?);
+        if let (Some("add-remove"), Some(promise)) = (words.next(), &mut method.promise) {
+            promise.adjacency = Adjacency::AddRemove;
+        }
         let built = build(&method, &entry.1, Arc::new(Logistic::default()), 2, 1.0, SEED);
         let mut built = built.map_err(|error| error.to_string())?;
         // A grant that is quick to cost: worlds open and replay hundreds of thousands of ledgers.

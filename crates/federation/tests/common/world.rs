@@ -10,6 +10,7 @@ mod mutant;
 pub(crate) use mutant::Mutant;
 
 use super::dice::Dice;
+use super::letter::Kind;
 use super::study::{Cast, shard};
 use federation::identity::{PartyName, Role};
 use federation::log::{Effect, Log, SimulatedDisk};
@@ -59,8 +60,11 @@ pub(crate) struct Actor {
     cut: bool,
     /// The disk before the last answer was made, and the reply that asked for it.
     before: Option<(SimulatedDisk, Vec<u8>, Digest)>,
-    /// Sent and acknowledged answers, and the longest ledger that was seen.
+    /// How often it was started.
+    starts: u64,
+    /// What was sent: answers, and letters by attempt, receiver and kind; and the longest ledger that was seen.
     released: BTreeMap<Try, Digest>,
+    letters: BTreeMap<(Try, Member, Kind), Digest>,
     charges: usize,
 }
 
@@ -163,7 +167,9 @@ impl World {
             heard: 0,
             cut: false,
             before: None,
+            starts: 0,
             released: BTreeMap::new(),
+            letters: BTreeMap::new(),
             charges: 0,
         };
         let sites = cast.sites.iter().enumerate().map(|(m, (name, _))| actor(Member::Site(m), name));
@@ -303,6 +309,9 @@ impl World {
             actor.disk.restart()
         }
         actor.disk.make_room();
+        if self.mutant == Mutant::NoRecord && matches!(actor.member, Member::Node(_)) {
+            actor.disk = SimulatedDisk::new();
+        }
         if self.mutant == Mutant::RefundAtRestart && matches!(self.actors[party].member, Member::Site(_)) {
             // What the ledger said before it was written anew.
             if let Ok(log) = Log::open(self.actors[party].disk.copy()) {
@@ -347,12 +356,14 @@ impl World {
             }
             Member::Node(node) => {
                 let (name, key, sealing) = self.cast.nodes[node as usize].clone();
-                let seat = Box::new(Willing(11));
+                // A node that draws its noise again after a restart draws other noise, as the system's would be.
+                let seat = Box::new(Willing(11 + self.actors[party].starts));
                 Some(Box::new(NodeParty::new(name, key, sealing, self.library.clone(), seat, disk)))
             }
             Member::Server => None,
         };
         self.actors[party].party = started;
+        self.actors[party].starts += 1;
     }
 
     /// A party says what it has to say; one that waits for a reply in vain says it again.

@@ -1,5 +1,6 @@
 //! What a process of the federation does: a server, a site or a node over TLS, disks and stores, until it is killed or done.
 
+use crate::common::letter::{content, kind};
 use crate::common::study::shard;
 use crate::stage::{Play, Stage, now};
 use federation::dashboard::Metrics;
@@ -7,7 +8,7 @@ use federation::drive::{Surroundings, drive};
 use federation::identity::{IdentityKey, PARTY_LIFE, PartyName, Role, certificates, client_config, server_config};
 use federation::log::{FolderDisk, Log};
 use federation::manifest::{Manifest, Programme};
-use federation::message::{Instruction, Refusal, Request};
+use federation::message::{Instruction, Refusal, Request, Try};
 use federation::party::{NodeParty, NodeSeat, Party, PartyError, SiteParty, SiteSeat, Standing, Verdict};
 use federation::server::{Engine, Hall, Reception};
 use federation::store::{self, Store, StoreError};
@@ -191,16 +192,18 @@ impl Witness {
     }
 
     fn sends(&mut self, all: &[Vec<u8>]) {
+        let hex = |digest: Digest| digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         for bytes in all {
             let said = Unverified::read(bytes).unwrap();
             match said.claimed_request().unwrap() {
                 Request::Update(update) => {
-                    let digest: String = said.digest().iter().map(|byte| format!("{byte:02x}")).collect();
-                    self.note(&format!("sent {} {} {digest}", update.at.round, update.at.attempt));
+                    self.note(&format!("sent {} {} {}", update.at.round, update.at.attempt, hex(said.digest())));
                 }
                 Request::Letters(letters) => {
                     for letter in letters {
-                        self.note(&format!("shares {} {}", letter.at.round, letter.at.attempt));
+                        let (Try { round, attempt }, content) = (letter.at, hex(content(&letter)));
+                        let which = format!("{:?}-{:?}", kind(&letter), letter.to);
+                        self.note(&format!("letter {round} {attempt} {content} {which}"));
                     }
                 }
                 _ => {}

@@ -19,11 +19,12 @@ struct Ledger {
     settled: BTreeSet<Try>,
 }
 
-/// What was seen of a site while it was alive.
+/// What was seen of a site or a node while it was alive.
 #[derive(Default)]
 struct Seen {
     sent: Vec<(Try, Digest)>,
-    shares: BTreeSet<Try>,
+    /// Letters by attempt, kind and receiver.
+    letters: BTreeMap<(Try, String), Digest>,
     held: BTreeSet<Try>,
 }
 
@@ -38,6 +39,10 @@ pub(crate) fn hold(stage: &Stage, store: &dyn Store) {
         let seen = seen(stage, name.as_str());
         nothing_below_what_was_sent(site, &ledger, &seen);
         nothing_acknowledged_is_lost(site, &ledger, &seen, &saved, &history, &play);
+    }
+    for (name, _, _) in &play.cast.nodes {
+        // One list, one confirmation and one part of each node in each attempt, ever: what is read is compared.
+        seen(stage, name.as_str());
     }
     no_noise_is_used_twice(&history);
     the_state_is_what_the_answers_make_of_it(&play, &saved, &history);
@@ -83,7 +88,11 @@ fn seen(stage: &Stage, name: &str) -> Seen {
         let at = Try { round: words[1].parse().unwrap(), attempt: words[2].parse().unwrap() };
         match words[0] {
             "sent" => seen.sent.push((at, digest(words[3]))),
-            "shares" => drop(seen.shares.insert(at)),
+            "letter" => {
+                let (which, content) = (words[4].to_owned(), digest(words[3]));
+                let first = *seen.letters.entry((at, which)).or_insert(content);
+                assert_eq!(first, content, "{name} writes two different letters of {at:?}: {}", words[4]);
+            }
             "held" => drop(seen.held.insert(at)),
             other => panic!("nothing is called {other}"),
         }
@@ -101,7 +110,7 @@ fn nothing_below_what_was_sent(site: usize, ledger: &Ledger, seen: &Seen) {
         assert!(ledger.charged.contains(at), "site {site} has sent {at:?}, which is not charged");
         assert_eq!(ledger.outbox.get(at), Some(digest), "site {site} has sent other bytes for {at:?}");
     }
-    for at in seen.shares.iter().chain(&ledger.contributed) {
+    for at in seen.letters.keys().map(|(at, _)| at).chain(&ledger.contributed) {
         assert!(ledger.charged.contains(at), "site {site} has shared {at:?}, which is not charged");
     }
 }
@@ -122,9 +131,13 @@ fn nothing_acknowledged_is_lost(
         assert_eq!(ledger.outbox.get(at), Some(digest), "site {site} has another answer to {at:?} than the server");
     }
     let summing = !play.manifest.nodes.is_empty();
+    let holds = |of: &Folded| matches!(of, Folded::Sum { from, .. } if from.contains(&site));
+    let in_sum = |round: u64| history.folds.iter().any(|fold| fold.round == round && holds(&fold.of));
+    let opened = history.folds.iter().filter(|fold| holds(&fold.of)).count() as u64;
+    assert!(saved.header.seats[site].answers >= opened, "site {site} is in {opened} sums, and fewer are counted");
     for at in seen.held.iter().chain(&ledger.settled) {
         let kept = match summing {
-            true => saved.header.seats[site].accepted.is_some_and(|(last, _)| last >= *at),
+            true => saved.header.seats[site].accepted.is_some_and(|(last, _)| last >= *at) || in_sum(at.round),
             false => accepted.contains_key(at),
         };
         assert!(kept, "the server has lost what it has acknowledged to site {site}: {at:?}");
@@ -135,7 +148,7 @@ fn nothing_acknowledged_is_lost(
         {
             // The nodes may have all shares of a site that was killed before it heard so: what counts is that it has paid.
             let paid = |at: &Try| at.round == fold.round && ledger.charged.contains(at);
-            let given = seen.shares.iter().any(paid);
+            let given = seen.letters.keys().any(|(at, _)| paid(at));
             assert!(given, "the sum of round {} has an answer that site {site} did not pay for", fold.round);
         }
     }

@@ -21,7 +21,12 @@ pub(crate) fn join(invite: &str, role: Role, folder: &Path, json: bool) -> Resul
     }
     let home = match Home::is_in(folder) {
         true => Home::open(folder),
-        false => Home::create(folder, role),
+        false => {
+            if role == Role::Node {
+                super::node::prepare(folder)?;
+            }
+            Home::create(folder, role)
+        }
     };
     let home = home.map_err(of_home)?;
     let request = proto::JoinRequest {

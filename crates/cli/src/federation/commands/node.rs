@@ -5,7 +5,7 @@ use super::rehearsal::noise;
 use super::surroundings::Around;
 use crate::failure::Failure;
 use crate::federation::library::Studies;
-use crate::federation::net::{client, home, logs, of_drive, of_home, runtime, stopped};
+use crate::federation::net::{client, failure, home, logs, of_drive, of_home, runtime, stopped};
 use federation::drive::drive;
 use federation::identity::Role;
 use federation::log::{FolderDisk, LogError};
@@ -18,12 +18,34 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
+/// Where a node keeps its records of sums, in its home.
+const RECORDS: &str = "sums";
+
+/// Makes the folder of records for a node that is about to get its keys. It is made with them and never again: records are what
+/// keeps a node from opening a sum twice, so a home without them is one that has lost them.
+pub(super) fn prepare(folder: &Path) -> Result<(), Failure> {
+    FolderDisk::open(&folder.join(RECORDS)).map_err(LogError::from)?;
+    Ok(())
+}
+
+/// The folder of records, which a node that has joined has.
+fn records(folder: &Path) -> Result<FolderDisk, Failure> {
+    let path = folder.join(RECORDS);
+    if !path.is_dir() {
+        let message = format!("this node's records of sums are gone: there is no folder {}", path.display());
+        let hint = "without them it could open a sum twice, with other noise: let the server's operator revoke it \
+                    (`posterity site revoke NAME --role node`), and join anew with a new invite and a new --home";
+        return Err(failure("F201", message, hint));
+    }
+    Ok(FolderDisk::open(&path).map_err(LogError::from)?)
+}
+
 /// Runs a node until its run is over or it is stopped.
 pub(crate) fn run(folder: &Path, json: bool) -> Result<String, Failure> {
     logs();
     let home = Arc::new(home(folder)?);
+    let disk = records(folder)?;
     let papers = home.papers().map_err(of_home)?;
-    let disk = FolderDisk::open(&home.folder().join("sums")).map_err(LogError::from)?;
     let (name, sealing) = (papers.party.name.clone(), home.sealing().map_err(of_home)?.clone());
     let owner = Box::new(Keeper(home.noise_secret().map_err(of_home)?.clone()));
     let party = NodeParty::new(name.clone(), home.key().clone(), sealing, Arc::new(Studies), owner, disk);
@@ -46,5 +68,49 @@ impl NodeSeat for Keeper {
 
     fn noise(&mut self) -> OsKeyed {
         noise(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::join::join;
+    use super::*;
+    use federation::identity::{Address, Invite, InviteSecret, PartyName};
+
+    /// Removed when the test is over.
+    struct Folder(std::path::PathBuf);
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_node_whose_records_are_gone_does_not_start_and_joining_again_does_not_bring_them_back() {
+        let folder = Folder(std::env::temp_dir().join(format!("posterity-node-{}", std::process::id())));
+        let home = folder.0.join("node");
+        let invite = Invite {
+            // Nobody listens there: the keys are made before the server is called.
+            server: Address::new("127.0.0.1:9").unwrap(),
+            secret: InviteSecret::generate().unwrap(),
+            root: [7; 32],
+            role: Role::Node,
+            name: PartyName::new("node-1").unwrap(),
+        };
+        let call = || join(&invite.text(), Role::Node, &home, false).unwrap_err().code();
+        assert_eq!(call(), "F203");
+        assert!(home.join(RECORDS).is_dir(), "they are made with the keys");
+        let joined = run(&home, false).unwrap_err();
+        assert!(joined.to_string().contains("no certificate yet"), "{joined}");
+        std::fs::remove_dir_all(home.join(RECORDS)).unwrap();
+        for _ in 0..2 {
+            let refused = run(&home, false).unwrap_err();
+            assert_eq!(refused.code(), "F201");
+            assert!(refused.to_string().contains("records of sums are gone"), "{refused}");
+            assert!(refused.hint().contains("revoke") && refused.hint().contains("new --home"), "{}", refused.hint());
+            assert_eq!(call(), "F203");
+            assert!(!home.join(RECORDS).exists(), "another invite does not bring back what was lost");
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! The invariants of a federation: what is checked after every event of a world.
 
 use super::World;
-use federation::coordinator::{Folded, Phase};
+use crate::common::letter::{Kind, content, kind};
+use federation::coordinator::{Fold, Folded, Phase};
 use federation::log::{Entry, Log, SimulatedDisk};
 use federation::message::{Instruction, Member, Request, Try};
 use federation::store::Store;
@@ -25,13 +26,15 @@ impl World {
         }
     }
 
-    /// INV1 to INV3: one try, one string of bytes; no two tries with the same answer.
+    /// INV1 to INV3: one try, one string of bytes; no two tries with the same answer. Of a secure sum: one letter of a kind to
+    /// each receiver, and so one part of a node, ever.
     pub(super) fn check_sent(&mut self, party: usize, bytes: &[u8]) {
-        let Member::Site(site) = self.actors[party].member else { return };
+        let member = self.actors[party].member;
         let said = Unverified::read(bytes).unwrap();
         let digest = said.digest();
         match said.claimed_request().unwrap() {
             Request::Update(update) => {
+                let Member::Site(site) = member else { panic!("{member:?} answers") };
                 let first = *self.actors[party].released.entry(update.at).or_insert(digest);
                 assert_eq!(first, digest, "INV3: site {site} sends two different answers for {:?}", update.at);
                 let known = self.answers.entry(update.answer.units().to_vec()).or_insert((site, update.at));
@@ -39,7 +42,13 @@ impl World {
             }
             Request::Letters(letters) => {
                 for letter in letters {
-                    self.actors[party].released.entry(letter.at).or_insert(digest);
+                    let (key, content) = ((letter.at, letter.to, kind(&letter)), content(&letter));
+                    let letters = &mut self.actors[party].letters;
+                    let first = *letters.entry(key).or_insert(content);
+                    assert_eq!(first, content, "INV3: {member:?} writes two different letters of {key:?}");
+                    let part = |at: &Try, kind: Kind| kind == Kind::Part && at.round == letter.at.round;
+                    let parts = letters.keys().filter(|(at, _, kind)| part(at, *kind)).count();
+                    assert!(parts < 2, "INV3: {member:?} publishes {parts} parts of round {}", letter.at.round);
                 }
             }
             _ => {}
@@ -60,7 +69,7 @@ impl World {
         })
         .unwrap();
         let actor = &mut self.actors[party];
-        for at in actor.released.keys() {
+        for at in actor.released.keys().chain(actor.letters.keys().map(|(at, _, _)| at)) {
             assert!(charged.contains(at), "INV1: {:?} has sent an answer to {at:?} that is not charged", actor.member);
         }
         assert!(charged.len() >= actor.charges, "INV12: the ledger of {:?} has become shorter", actor.member);
@@ -85,9 +94,19 @@ impl World {
             assert!(before.is_none(), "INV4: {:?} of site {} was accepted twice", one.update.at, one.site);
         }
         let summing = !self.manifest.nodes.is_empty();
+        let in_sum = |site: usize, round: Option<u64>| {
+            let holds = |of: &Folded| matches!(of, Folded::Sum { from, .. } if from.contains(&site));
+            let of_round = |fold: &&Fold| round.is_none_or(|round| fold.round == round);
+            history.folds.iter().filter(of_round).filter(|fold| holds(&fold.of)).count() as u64
+        };
+        for (site, seat) in saved.header.seats.iter().enumerate() {
+            let opened = in_sum(site, None);
+            assert!(seat.answers >= opened, "INV1: site {site} is in {opened} sums, and {} are counted", seat.answers);
+        }
         for (site, at) in &self.acknowledged {
+            let said = saved.header.seats[*site].accepted.is_some_and(|(last, _)| last >= *at);
             let kept = match summing {
-                true => saved.header.seats[*site].accepted.is_some_and(|(last, _)| last >= *at),
+                true => said || in_sum(*site, Some(at.round)) > 0,
                 false => accepted.contains_key(&(*site, *at)),
             };
             assert!(kept, "INV5: what site {site} was told to be kept of {at:?} is lost");

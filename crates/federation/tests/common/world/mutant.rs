@@ -31,6 +31,8 @@ pub(crate) enum Mutant {
     AppliedTwice,
     /// M28: the server replies before what it has accepted is durable.
     EarlyReply,
+    /// A node keeps no record of its sums.
+    NoRecord,
 }
 
 impl World {
