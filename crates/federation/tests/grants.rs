@@ -1,11 +1,11 @@
 //! What a site's owner hears of earlier grants when another run is proposed: all of them, and none too small.
 
-use crate::common::hand::{Hand, said};
+use crate::common::hand::{Hand, entries, owner, said};
 use crate::common::study::{GRANTED, shard};
-use federation::log::{Log, SimulatedDisk};
+use federation::log::{Entry, Log, LogError, SimulatedDisk};
 use federation::manifest::{Manifest, Pace, Programme};
 use federation::message::{Instruction, Request};
-use federation::party::{SiteParty, SiteSeat, Verdict};
+use federation::party::{PartyError, SiteParty, SiteSeat, Verdict};
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ impl SiteSeat for Listener {
         self.0.lock().unwrap().push(granted);
         Verdict::Sign
     }
-    fn rows(&mut self, _: &Manifest, _: &Programme) -> Result<(Arc<Shard>, Digest), String> {
+    fn rows(&mut self, _: &Manifest, _: &Programme, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((Arc::new(shard(0)), [1; 32]))
     }
     fn noise(&mut self) -> OsKeyed {
@@ -75,5 +75,17 @@ fn a_run_that_was_accepted_is_not_held_against_itself() {
     drop(party);
     let (mut again, told) = site(&hand, &disk);
     hand.tell(&mut again, hand.beginning()).unwrap();
-    assert!(again.agent().is_some() && told.lock().unwrap().is_empty(), "it was decided once");
+    // The owner is asked again, and may have changed their mind.
+    assert!(again.agent().is_some() && *told.lock().unwrap() == [(0.0, 0.0)], "{told:?}");
+}
+
+/// A ledger says whose it is: that of another site is not taken for this one's, whatever it has spent.
+#[test]
+fn a_ledger_of_another_site_is_refused_as_a_run_begins() {
+    let hand = Hand::new("synchronous/2/0", 3, 0, 2);
+    let (_, disk) = hand.running(0);
+    assert!(matches!(&entries(&disk)[0], Entry::Owner { name } if *name == hand.manifest.sites[0].name.to_string()));
+    let mut other = hand.site(1, &disk.copy(), owner(1));
+    let refused = hand.tell(&mut other, hand.beginning()).unwrap_err();
+    assert!(matches!(refused, PartyError::Log(LogError::OtherSite { .. })), "{refused}");
 }

@@ -4,7 +4,7 @@ use crate::common::hand::{Front, Hand, Owner, ask, declined, entries, fresh, led
 use crate::common::study::Cast;
 use federation::agent::Stop;
 use federation::identity::{IdentityKey, PartyName};
-use federation::log::{Entry, LogError, Position, SimulatedDisk};
+use federation::log::{Entry, Position, SimulatedDisk};
 use federation::manifest::{self, Library, Manifest, ManifestError, NodeMember, SiteMember};
 use federation::message::{Instruction, Member, Reason, Refusal, Request, Try};
 use federation::party::{Party, PartyError, Standing, Verdict};
@@ -493,15 +493,4 @@ fn an_accepted_run_is_on_record_once_with_everybodys_signatures() {
     let Entry::Accepted { bytes, .. } = &accepted[0] else { panic!() };
     let kept: (Vec<u8>, Vec<federation::identity::Signature>) = postcard::from_bytes(bytes).unwrap();
     Manifest::read(&kept.0).unwrap().check_signatures(&kept.1).unwrap();
-}
-
-/// A ledger says whose it is: that of another site is not taken for this one's, whatever it has spent.
-#[test]
-fn a_ledger_of_another_site_is_refused_as_a_run_begins() {
-    let hand = hand();
-    let (_, disk) = hand.running(0);
-    assert!(matches!(&entries(&disk)[0], Entry::Owner { name } if *name == hand.manifest.sites[0].name.to_string()));
-    let mut other = hand.site(1, &disk.copy(), owner(1));
-    let refused = hand.tell(&mut other, hand.beginning()).unwrap_err();
-    assert!(matches!(refused, PartyError::Log(LogError::OtherSite { .. })), "{refused}");
 }
