@@ -64,20 +64,21 @@ pub(crate) const ALL: &[Entry] = &[
     Entry {
         code: "F201",
         title: "a party's folder, key or certificate cannot be used",
-        text: "A site, a node or a server lives in a folder with its key and its certificate. The folder is missing, was never joined, or\n\
-               something in it is not what it should be; the message says what. Exit code 2.",
+        text: "A site, a node or a server lives in a folder with its key and its certificate. The folder is missing, was never joined,\n\
+               is a party's of another role, or something in it is not what it should be; the message says what. Exit code 2.",
     },
     Entry {
         code: "F202",
         title: "the invite cannot be used",
         text: "An invite is one line that begins with posterity-invite-1. It is good once, for one role and name, and for a limited time.\n\
-               The line is cut, altered, or for another role. Ask for a new one. Exit code 2.",
+               The line is cut, altered, or for another role; or the server says that it was used by another key, that its time is\n\
+               over, or that it is not known there. A folder that was made for it is gone again. Ask for a new one. Exit code 2.",
     },
     Entry {
         code: "F203",
         title: "the server cannot be reached, or turns this party away",
         text: "The line to the server failed in a way that will not mend itself: a wrong address, a certificate that was revoked or has\n\
-               ended, another authority. An agent that only loses its line tries again for ever. Exit code 2.",
+               ended, another authority, or a key that was revoked and would join again. An agent that only loses its line tries again for ever. Exit code 2.",
     },
     Entry {
         code: "F204",
@@ -88,7 +89,7 @@ pub(crate) const ALL: &[Entry] = &[
     Entry {
         code: "F205",
         title: "the machine failed",
-        text: "A port could not be opened, a process or a thread not started, or there were no random numbers. Exit code 2.",
+        text: "A port could not be opened, a process or a thread not started, or there were no random numbers. Exit code 1.",
     },
     Entry {
         code: "F206",
@@ -100,7 +101,7 @@ pub(crate) const ALL: &[Entry] = &[
         code: "F207",
         title: "the demonstration failed",
         text: "`posterity demo federation` starts its processes in a folder of its own, with a log of each. One of them ended, or took too\n\
-               long; the logs say why. Exit code 2.",
+               long; the logs say why. A folder that is no demonstration's, or another's that runs, is left alone. Exit code 2.",
     },
 ];
 

@@ -5,7 +5,7 @@ use super::rehearsal::noise;
 use super::surroundings::Around;
 use crate::failure::Failure;
 use crate::federation::library::Studies;
-use crate::federation::net::{client, home, logs, of_drive, of_home, runtime, stopped};
+use crate::federation::net::{client, home_of, logs, of_drive, of_home, runtime, stopped};
 use federation::drive::drive;
 use federation::identity::Role;
 use federation::log::{FolderDisk, LogError};
@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 /// Runs a node until its run is over or it is stopped.
 pub(crate) fn run(folder: &Path, json: bool) -> Result<String, Failure> {
     logs();
-    let home = Arc::new(home(folder)?);
+    let home = Arc::new(home_of(folder, Role::Node)?);
     let papers = home.papers().map_err(of_home)?;
     let disk = FolderDisk::open(&home.folder().join("sums")).map_err(LogError::from)?;
     let (name, sealing) = (papers.party.name.clone(), home.sealing().map_err(of_home)?.clone());
