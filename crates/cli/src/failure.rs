@@ -195,7 +195,7 @@ impl Failure {
         }
     }
 
-    /// 1: a file or the machine failed. 2: the input is wrong. 3: refused.
+    /// 1: the machine failed, and starting again may help. 2: something is to be put right first. 3: refused.
     pub(crate) fn exit(&self) -> u8 {
         match self {
             Self::File { source, .. } if is_for_people(source) => 2,

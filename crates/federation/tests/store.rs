@@ -169,7 +169,10 @@ fn only_a_server_makes_a_store_and_a_strange_scheme_is_no_file() {
         let strange = open("mysql://me:ZQCANARYQZ@localhost/x").err().unwrap();
         assert!(matches!(strange, StoreError::Place { .. }), "{strange}");
         let words = format!("{strange} {}", strange.hint());
-        assert!(words.contains("mysql://") && !words.contains("ZQCANARYQZ") && words.contains("postgres://"), "{words}");
+        assert!(
+            words.contains("mysql://") && !words.contains("ZQCANARYQZ") && words.contains("postgres://"),
+            "{words}"
+        );
     }
     drop(store::serve(file.text()).unwrap());
     store::open(file.text()).unwrap();

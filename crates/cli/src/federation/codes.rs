@@ -108,6 +108,10 @@ pub(crate) const ALL: &[Entry] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::Failure;
+    use federation::log::{DiskError, FolderDisk, LogError};
+    use federation::store::StoreError;
+    use std::io::ErrorKind;
     use std::path::Path;
 
     /// Reads the codes from the sources, so that a new one without a text fails here.
@@ -129,5 +133,61 @@ mod tests {
         let listed: Vec<&str> = ALL.iter().map(|entry| entry.code).filter(|code| code.starts_with("F1")).collect();
         assert_eq!(listed, used, "a text without a code, a code without a text, or out of order");
         assert!(ALL.iter().all(|entry| entry.text.contains("Exit code")));
+    }
+
+    /// The exit code with which a federation's failure of this code ends.
+    fn exit(code: &'static str) -> u8 {
+        let said = || (code.to_owned(), code.to_owned());
+        match code {
+            "F110" => {
+                let unreadable = federation::policy::Policy::read("").unwrap_err();
+                Failure::from(unreadable).exit()
+            }
+            "F111" => 3, // refused by a policy: the tests of a federation's life see it
+            _ => Failure::Federation { code, message: said().0, hint: said().1 }.exit(),
+        }
+    }
+
+    #[test]
+    fn every_exit_code_is_what_its_paragraph_and_the_guides_table_say() {
+        for entry in ALL {
+            let said = format!("Exit code {}.", exit(entry.code));
+            assert!(entry.text.ends_with(&said), "{}: {said}", entry.code);
+        }
+        let guide = include_str!("../../../../docs/guide/federation.md");
+        let means = |code: u8| {
+            let row = guide.lines().find(|line| line.starts_with(&format!("| {code} | "))).unwrap();
+            row.split('|').nth(2).unwrap().to_owned()
+        };
+        let path = std::path::PathBuf::from("x");
+        let file = |kind: ErrorKind| Failure::file("cannot read", &path, kind.into());
+        let store = |why: &str| StoreError::Failed { why: why.into() };
+        let disk = |what| LogError::Disk(DiskError { what, why: "x".into() });
+        let cases: [(Failure, u8, &str); 9] = [
+            (file(ErrorKind::NotFound), 2, "missing"),
+            (file(ErrorKind::PermissionDenied), 2, "not yours"),
+            (file(ErrorKind::StorageFull), 1, "a disk"),
+            (store("x").into(), 1, "a database"),
+            (StoreError::Missing { place: "x".into() }.into(), 2, "missing"),
+            (Failure::Federation { code: "F205", message: "x".into(), hint: "x".into() }, 1, "a port"),
+            (disk("cannot write the ledger").into(), 1, "a disk"),
+            (disk("the ledger's folder is in use").into(), 2, "put right first"),
+            (LogError::Damaged { record: 1, what: "x" }.into(), 3, "a ledger is damaged"),
+        ];
+        for (failure, code, words) in cases {
+            assert_eq!(failure.exit(), code, "{failure}");
+            assert!(means(code).contains(words), "{words}: {}", means(code));
+        }
+    }
+
+    #[test]
+    fn a_ledger_that_another_agent_has_is_recognised() {
+        let folder = std::env::temp_dir().join(format!("posterity-in-use-{}", std::process::id()));
+        let first = FolderDisk::open(&folder).unwrap();
+        let second = Failure::from(LogError::from(FolderDisk::open(&folder).unwrap_err()));
+        drop(first);
+        std::fs::remove_dir_all(folder).unwrap();
+        assert_eq!((second.code(), second.exit()), ("L002", 2));
+        assert!(second.hint().contains("another agent uses this home"), "{}", second.hint());
     }
 }

@@ -5,7 +5,9 @@ use super::authority::EARLY;
 use super::certificate::{
     CertificateError, Peer, Validity, authority_key, certificates, fingerprint, issued_by, request, validity,
 };
-use super::file::{FileError, Readers, is_there, private_folder, read_private, read_public, remove, replace, write_new};
+use super::file::{
+    FileError, Readers, is_there, private_folder, read_private, read_public, remove, replace, write_new,
+};
 use super::key::IdentityKey;
 use super::name::{PartyName, Role};
 use hpke::kem::{Kem as _, X25519HkdfSha256};

@@ -74,7 +74,9 @@ impl StoreError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Missing { .. } => "name the store of a server: `posterity serve` makes it, HOME/server.sqlite without --store",
+            Self::Missing { .. } => {
+                "name the store of a server: `posterity serve` makes it, HOME/server.sqlite without --store"
+            }
             Self::Place { .. } => {
                 "a path of a file; or postgres://USER@localhost/DATABASE, by a unix socket or a tunnel that ends on this machine"
             }

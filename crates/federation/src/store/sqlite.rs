@@ -100,9 +100,7 @@ fn lock(path: &Path) -> Result<File, StoreError> {
             let _ = file.read_to_string(&mut who);
             let who = if who.trim().is_empty() { "another server".into() } else { format!("process {}", who.trim()) };
             let path = path.display();
-            return Err(StoreError::Locked {
-                why: format!("{path} is served by {who} already"),
-            });
+            return Err(StoreError::Locked { why: format!("{path} is served by {who} already") });
         }
         Err(TryLockError::Error(error)) => return Err(cannot_open(&beside, &error)),
     }

@@ -24,7 +24,9 @@ impl Distrust {
     /// What to do about it.
     pub fn hint(self) -> &'static str {
         match self {
-            Self::OurCertificate => "it has ended, was revoked, or is of another authority: ask for an invite and join again",
+            Self::OurCertificate => {
+                "it has ended, was revoked, or is of another authority: ask for an invite and join again"
+            }
             Self::ServersCertificate => "check the address; if it is right, ask who keeps the server",
             Self::Protocol => "check address and port",
         }
@@ -88,7 +90,9 @@ impl LineError {
             Self::Connect { .. } => "check the address, that the server is running, and that this machine may call it",
             Self::Tls { found, .. } => found.hint(),
             Self::Lost | Self::TimedOut | Self::Unavailable => "try again: the same may be sent twice",
-            Self::NotPermitted => "ask the server's keeper whether this party was revoked, or its certificate has ended",
+            Self::NotPermitted => {
+                "ask the server's keeper whether this party was revoked, or its certificate has ended"
+            }
             Self::Invite(refusal) => refusal.hint(),
             Self::Malformed | Self::TooLarge => "run the same version of posterity on both sides",
             Self::Strange => "check address and port",

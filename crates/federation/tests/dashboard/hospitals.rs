@@ -1,7 +1,8 @@
 //! A made-up federation of four hospitals, whose run goes on when it is told to: for tests of the dashboard and for work on it.
 
 use federation::dashboard::{
-    Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source, Standing,
+    Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source,
+    Standing,
 };
 use federation::message::Try;
 use std::sync::Mutex;

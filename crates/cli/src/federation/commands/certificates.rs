@@ -4,7 +4,8 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::federation::net::{failure, of_tls};
 use federation::identity::{
-    Authority, IdentityKey, PARTY_LIFE, PartyName, Role, certificates, dashboard_config, enrolment_config, server_config,
+    Authority, IdentityKey, PARTY_LIFE, PartyName, Role, certificates, dashboard_config, enrolment_config,
+    server_config,
 };
 use rustls::ServerConfig;
 use std::sync::Arc;

@@ -74,13 +74,14 @@ fn redeem(home: &Home, invite: &Invite, role: Role) -> Result<(Papers, Address),
     };
     let tls = Arc::new(joining_config(invite.root).map_err(|error| Unjoined::Refused(of_tls(error)))?);
     let runtime = runtime().map_err(Unjoined::Refused)?;
-    let reply = runtime.block_on(transport::join(invite.server.as_str().to_owned(), tls, request)).map_err(|error| {
-        let nobody_heard = matches!(error, LineError::Connect { .. });
-        match error.is_worth_retrying() && !nobody_heard {
-            true => Unjoined::Unsure(of_line(&error)),
-            false => Unjoined::Refused(of_line(&error)),
-        }
-    })?;
+    let reply =
+        runtime.block_on(transport::join(invite.server.as_str().to_owned(), tls, request)).map_err(|error| {
+            let nobody_heard = matches!(error, LineError::Connect { .. });
+            match error.is_worth_retrying() && !nobody_heard {
+                true => Unjoined::Unsure(of_line(&error)),
+                false => Unjoined::Refused(of_line(&error)),
+            }
+        })?;
     let server = address(&reply.server, &invite.server).map_err(Unjoined::Unsure)?;
     let expected = Expected { root: invite.root, role, name: &invite.name };
     let papers = home.joined(expected, &reply.chain, &reply.authority, &server);

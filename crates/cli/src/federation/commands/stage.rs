@@ -91,7 +91,8 @@ impl Stage {
         let header = self.store.load(&row.run).ok()?.header;
         let summary = RunSummary {
             id: hexadecimal(&row.run),
-            name: read_study("the manifest's study", &manifest.study).map_or_else(|_| String::new(), |study| study.name),
+            name: read_study("the manifest's study", &manifest.study)
+                .map_or_else(|_| String::new(), |study| study.name),
             method: manifest.method.clone(),
             phase: phase(&header.phase),
             round: header.round,

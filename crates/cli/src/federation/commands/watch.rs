@@ -7,7 +7,8 @@ use crate::federation::spent::Spent;
 use crate::study::{likelihood, words};
 use federation::coordinator::{Folded, Phase, SeatStanding};
 use federation::dashboard::{
-    Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source, Standing,
+    Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source,
+    Standing,
 };
 use federation::identity::Role;
 use federation::manifest::{Manifest, Programme};
