@@ -29,7 +29,7 @@ fn a_study_that_cannot_be_served_is_refused_before_anybody_is_waited_for() {
     let cases = [
         (study.clone(), " --method nope", "F101", "there is no method \"nope\""),
         (study.replace("privacy = {", "#"), "", "F101", "promises privacy"),
-        (alone + "\n[partition]\nkind = \"equal\"\nclients = 2\n", "", "F101", "has no [federation]"),
+        (alone + "\n[partition]\nkind = \"even\"\nclients = 2\n", "", "F101", "has no [federation]"),
     ];
     for (text, more, code, words) in cases {
         fs::write(town.folder.join("study.toml"), text).unwrap();
@@ -140,10 +140,9 @@ fn a_server_says_who_has_not_joined_and_who_has_not_signed() {
     let token = town.told("", "cat server/dashboard.token");
     let page = town.page("/", Some(token.trim()));
     assert!(page.contains("Waiting for site north, site south to join."), "{page}");
-    for site in ["south", "north"] {
-        join(&town, site);
-    }
+    join(&town, "south");
     town.until_said("server", "waiting for site north to join");
+    join(&town, "north");
     town.until_said("server", "waiting for signatures of site north, site south");
     assert!(!town.page("/", Some(token.trim())).contains("to join."));
     town.start("north", "", &agent("north", "automatic.toml"));
