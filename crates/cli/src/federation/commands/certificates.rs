@@ -110,6 +110,8 @@ mod tests {
         assert!(Arc::ptr_eq(&before, &tls.parties.borrow()));
         good.renew(&tls);
         assert!(!Arc::ptr_eq(&before, &tls.parties.borrow()));
-        [folder, old].map(|folder| std::fs::remove_dir_all(folder).unwrap());
+        for folder in [folder, old] {
+            std::fs::remove_dir_all(folder).unwrap();
+        }
     }
 }
