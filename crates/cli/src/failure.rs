@@ -1,5 +1,6 @@
 //! What went wrong, as people and programs see it: a code, a message, a hint and an exit code.
 
+use crate::federation::codes;
 use crate::study::Fault;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use federation::identity::{AuthorityError, FileError};
@@ -206,7 +207,6 @@ impl Failure {
                 | StoreError::Locked { .. }
                 | StoreError::Unreadable { .. },
             ) => 2,
-            Self::Federation { code: "F205", .. } => 1,
             Self::File { .. }
             | Self::Download { .. }
             | Self::Store(_)
@@ -219,7 +219,7 @@ impl Failure {
             Self::Ledger(error) if is_in_use(error) => 2,
             Self::Ledger(error) if ledger_code(error) == "L002" => 1,
             Self::Ledger(_) => 3,
-            Self::Federation { .. } => 2,
+            Self::Federation { code, .. } => codes::exit(code),
             Self::Policy(PolicyError::Unreadable { .. }) => 2,
             Self::Policy(PolicyError::Refused { .. }) => 3,
             Self::Entry { failure, .. }

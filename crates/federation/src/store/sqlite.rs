@@ -265,7 +265,7 @@ mod tests {
         let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_FSYNC);
         store.notice(rusqlite::Error::SqliteFailure(error, None));
         for result in [invite(&store, 2), store.parties().map(|_| ())] {
-            assert!(result.unwrap_err().to_string().contains("look at the disk"));
+            assert!(result.unwrap_err().to_string().contains("the disk failed before"));
         }
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -5,6 +5,7 @@ mod certificates;
 pub(crate) mod demo;
 pub(crate) mod join;
 pub(crate) mod node;
+mod proposing;
 pub(crate) mod rehearsal;
 pub(crate) mod serve;
 mod stage;

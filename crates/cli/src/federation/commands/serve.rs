@@ -9,11 +9,10 @@ use crate::arguments::ServeArguments;
 use crate::clock;
 use crate::datasets;
 use crate::failure::Failure;
-use crate::federation::library::Studies;
 use crate::federation::net::{failure, logs, of_home, runtime, socket, stopped};
-use crate::federation::outcome::{Ended, check_room, write};
+use crate::federation::outcome::{Ended, write};
 use crate::federation::programme::read_study;
-use crate::federation::propose::{self, Members};
+use crate::federation::propose;
 use crate::federation::spent::Spent;
 use crate::study::meant::Study;
 use federation::coordinator::Phase;
@@ -22,7 +21,7 @@ use federation::identity::{Authority, Home, HomeError, PartyName, Role};
 use federation::manifest::{Manifest, Programme};
 use federation::message::Member;
 use federation::server::{Engine, Hall, Reception};
-use federation::store::{self, PartyRow, RunRow, Store, StoreError};
+use federation::store::{self, Store};
 use federation::transport::{self, Limits, TlsSource};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,16 +63,17 @@ pub(crate) fn serve(asked: &ServeArguments, json: bool) -> Result<String, Failur
     said
 }
 
-struct Server {
-    study: Study,
-    schema: String,
+/// The server of one study.
+pub(super) struct Server {
+    pub(super) study: Study,
+    pub(super) schema: String,
     /// The parts of a run, should one be proposed.
-    programme: Arc<Programme>,
-    asked: ServeArguments,
-    authority: Arc<Authority>,
-    home: Home,
-    store: Arc<dyn Store>,
-    out: PathBuf,
+    pub(super) programme: Arc<Programme>,
+    pub(super) asked: ServeArguments,
+    pub(super) authority: Arc<Authority>,
+    pub(super) home: Home,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) out: PathBuf,
     json: bool,
 }
 
@@ -86,7 +86,7 @@ struct Served {
 }
 
 /// A run that is kept: its manifest and parts, and when it was made.
-type Proposed = (Arc<Manifest>, Arc<Programme>, u64);
+pub(super) type Proposed = (Arc<Manifest>, Arc<Programme>, u64);
 
 impl Server {
     fn name(&self) -> Result<PartyName, Failure> {
@@ -230,85 +230,6 @@ impl Server {
         }
     }
 
-    /// The newest run of this study and method that is kept; one that is over only if no other is wished for.
-    async fn kept(&self, runs: &[RunRow]) -> Result<Option<Proposed>, Failure> {
-        let Some((row, manifest)) = self.newest(runs) else { return Ok(None) };
-        let (store, run) = (self.store.clone(), row.run);
-        let phase = blocking(move || Ok(store.load(&run)?.header.phase)).await?;
-        if self.is_to_follow(phase) {
-            return Ok(None);
-        }
-        let programme = manifest
-            .check(&Studies)
-            .map_err(|error| failure("F101", error.to_string(), "serve the study that was proposed"))?;
-        Ok(Some((Arc::new(manifest), programme, row.created)))
-    }
-
-    /// The newest run of this study, method and server.
-    fn newest<'a>(&self, runs: &'a [RunRow]) -> Option<(&'a RunRow, Manifest)> {
-        runs.iter().find_map(|row| {
-            let manifest = Manifest::read(&row.manifest).ok()?;
-            let same = manifest.study == self.study.text
-                && manifest.server == self.home.key().public()
-                && self.asked.method.as_ref().is_none_or(|method| *method == manifest.method);
-            same.then_some((row, manifest))
-        })
-    }
-
-    /// Whether another run is to follow one that stands so.
-    fn is_to_follow(&self, phase: Phase) -> bool {
-        self.asked.again && matches!(phase, Phase::Finished(_))
-    }
-
-    /// Whether the results will find their place, before anything is waited for or spent.
-    fn check_out(&self) -> Result<(), Failure> {
-        let rows = self.store.runs()?;
-        let run = match self.newest(&rows) {
-            Some((row, _)) if !self.is_to_follow(self.store.load(&row.run)?.header.phase) => Some(&row.run),
-            _ => None,
-        };
-        check_room(&self.out, run)
-    }
-
-    /// The keys of all parties of the study; or who is missing, in words.
-    fn members(&self, parties: &[PartyRow]) -> Result<Members, String> {
-        let served = propose::served(&self.study).map_err(|failure| failure.to_string())?;
-        let find = |role: Role, name: &PartyName| {
-            let named = |row: &&PartyRow| row.role == role && row.name == *name && row.revoked.is_none();
-            parties.iter().find(named).ok_or_else(|| format!("{role} {name}"))
-        };
-        let sites = served.sites.iter().map(|site| find(Role::Site, &site.name).map(|row| (row.name.clone(), row.key)));
-        let nodes = served.nodes.iter().map(|node| {
-            let row = find(Role::Node, node)?;
-            Ok((row.name.clone(), row.key, row.sealing.unwrap_or_default()))
-        });
-        let (sites, nodes): (Vec<Result<_, String>>, Vec<Result<_, String>>) = (sites.collect(), nodes.collect());
-        let of_sites = sites.iter().filter_map(|one| one.as_ref().err().cloned());
-        let missing: Vec<String> = of_sites.chain(nodes.iter().filter_map(|one| one.as_ref().err().cloned())).collect();
-        if !missing.is_empty() {
-            return Err(missing.join(", "));
-        }
-        let (sites, nodes) = (sites.into_iter().flatten().collect(), nodes.into_iter().flatten().collect());
-        Ok(Members { sites, nodes, server: self.home.key().public() })
-    }
-
-    /// Keeps a new run; none if another server on the same store has just done so.
-    async fn propose(&self, members: &Members, nonce: [u8; 16]) -> Result<Option<Proposed>, Failure> {
-        check_room(&self.out, None)?;
-        let manifest = propose::manifest(&self.study, &self.schema, &self.programme, members, nonce)?;
-        let (manifest, programme, created) = (Arc::new(manifest), self.programme.clone(), clock::seconds());
-        let (store, key) = (self.store.clone(), self.home.key().clone());
-        let (made, parts) = (manifest.clone(), programme.clone());
-        let created_run = blocking(move || match Engine::create(&store, made, parts, key, created) {
-            Ok(run) => Ok(Some(run)),
-            Err(StoreError::Exists) => Ok(None),
-            Err(error) => Err(error.into()),
-        });
-        let Some(run) = created_run.await? else { return Ok(None) };
-        println!("proposing run {} to {} sites", hexadecimal(&run), manifest.sites.len());
-        Ok(Some((manifest, programme, created)))
-    }
-
     async fn open(
         &self,
         manifest: Arc<Manifest>,
@@ -399,7 +320,9 @@ impl Server {
 }
 
 /// Work that may wait, away from the network's threads.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
     let lost = |_| failure("F205", "a thread of the server was lost", "start it again: it goes on where it was");
     tokio::task::spawn_blocking(work).await.map_err(lost)?
 }
