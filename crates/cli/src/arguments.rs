@@ -18,8 +18,8 @@ const ABOUT: &str = "Differentially private federated Bayesian learning";
 const EXIT_CODES: &str = "\
 Exit codes:
   0  answered
-  1  a file or the machine failed
-  2  the input is wrong
+  1  the machine failed: a disk, a port, the network
+  2  the input is wrong, or a file is not there
   3  refused: no theorem covers it, no number can be certified, or a budget would be exceeded
 Errors go to standard error, each with a code that `posterity explain` explains.
 With --json an error is one object there: {\"error\": {\"code\", \"message\", \"hint\"}}.";
@@ -61,8 +61,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Read a study, and header and schema of its data, and say in plain words what it would run
     #[command(
-        after_help = "No row is read. Exit code 0 if the study is sound, with or without warnings; 2 if it is not; 1 if a file \
-                      cannot be read."
+        after_help = "No row is read. Exit code 0 if the study is sound, with or without warnings; 2 if it is not, or if a \
+                      file is not there."
     )]
     Check {
         /// The study

@@ -55,7 +55,7 @@ const ALL: &[Entry] = &[
         code: "C003",
         title: "a file cannot be read or written",
         text: "The operating system refused the path in the message, for the reason it gives. Nothing was accounted.\n\
-               Exit code 1.",
+               Exit code 2 if there is no such file or it is not yours to use, 1 if the disk failed.",
     },
     Entry {
         code: "C020",
@@ -145,8 +145,8 @@ const ALL: &[Entry] = &[
         title: "the certificate authority cannot be made or used",
         text: "An authority is a folder with root.pem, issuing.pem and issuing.key; root.key is kept elsewhere and comes back for\n\
                `posterity ca renew`. It is made once and never overwritten, because every party trusts its root. The message says\n\
-               what was found: a file is missing, is of another authority, or a certificate is over. Exit code 2; 1 if a file\n\
-               cannot be read or written.",
+               what was found: a file is missing, is of another authority, or a certificate is over. Exit code 2; 1 if the\n\
+               disk failed.",
     },
     Entry {
         code: "F002",
@@ -160,7 +160,8 @@ const ALL: &[Entry] = &[
         title: "the server's store cannot be used",
         text: "--store names what the server keeps: a file, or a database as postgres://host/name. It is not there, does not answer,\n\
                is held by another process, or was written by another version of posterity. The message says which. What was asked\n\
-               for may not have happened: look with `posterity site list` before you repeat it. Exit code 1.",
+               for may not have happened: look with `posterity site list` before you repeat it. Exit code 2 if it is not there,\n\
+               is held or is of another version; 1 if it failed. Only `posterity serve` makes a store.",
     },
     Entry {
         code: "F004",
@@ -181,7 +182,7 @@ const ALL: &[Entry] = &[
         title: "the ledger cannot be read or kept",
         text: "The disk failed, is full, or is in use by another process of this site. Nothing leaves a site before its charge is\n\
                durable, so nothing left it. After such an error nothing is tried again: mend the disk or make room, and start\n\
-               again from what it holds. Exit code 1.",
+               again from what it holds. Exit code 1; 2 if another process of this site has it, which is to be stopped first.",
     },
     Entry {
         code: "L003",

@@ -1,5 +1,6 @@
 //! What went wrong, as people and programs see it: a code, a message, a hint and an exit code.
 
+use crate::federation::codes;
 use crate::study::Fault;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use federation::identity::{AuthorityError, FileError};
@@ -75,6 +76,9 @@ pub(crate) enum Failure {
     /// A party that is not there, or is there already.
     #[error("{message}")]
     Party { message: String, hint: String },
+    /// A run of a federation whose results did not find their place.
+    #[error("the results cannot be written: {failure}")]
+    Unwritten { failure: Box<Failure> },
 }
 
 impl From<RunError> for Failure {
@@ -130,7 +134,10 @@ impl Failure {
             Self::Privacy(error) => error.code(),
             Self::Usage { .. } => "C001",
             Self::Events { .. } => "C002",
-            Self::Entry { failure, .. } | Self::Line { failure, .. } | Self::Method { failure, .. } => failure.code(),
+            Self::Entry { failure, .. }
+            | Self::Line { failure, .. }
+            | Self::Method { failure, .. }
+            | Self::Unwritten { failure } => failure.code(),
             Self::File { .. } => "C003",
             Self::Results { .. } => "C020",
             Self::Study(fault) => fault.code,
@@ -166,7 +173,10 @@ impl Failure {
             | Self::Party { hint, .. }
             | Self::Download { hint, .. } => hint.clone(),
             Self::Authority(error) => error.hint(),
-            Self::Store(error) => store_hint(error).to_owned(),
+            Self::Store(error) => error.hint().to_owned(),
+            Self::Unwritten { .. } => {
+                "the run is kept: start the server again with another --out, and without --again".into()
+            }
             Self::Data { error, .. } => error.hint().to_owned(),
             Self::Method { failure, .. } => in_a_study(failure).map_or_else(|| failure.hint(), str::to_owned),
             Self::Entry { failure, .. } | Self::Line { failure, .. } => failure.hint(),
@@ -180,14 +190,23 @@ impl Failure {
             Self::NoLedger { .. } => {
                 "name the home folder of the site by --home; its ledger is in the folder ledger there".into()
             }
+            Self::Ledger(error) if is_in_use(error) => "another agent uses this home; stop it first".into(),
             Self::Ledger(error) => error.hint().to_owned(),
             Self::File { .. } => "check that the path exists and that you may use it".into(),
         }
     }
 
-    /// 1: a file or the machine failed. 2: the input is wrong. 3: refused.
-    fn exit(&self) -> u8 {
+    /// 1: the machine failed, and starting again may help. 2: something is to be put right first. 3: refused.
+    pub(crate) fn exit(&self) -> u8 {
         match self {
+            Self::File { source, .. } if is_for_people(source) => 2,
+            Self::Authority(AuthorityError::File(FileError::Failed { source, .. })) if is_for_people(source) => 2,
+            Self::Store(
+                StoreError::Missing { .. }
+                | StoreError::Place { .. }
+                | StoreError::Locked { .. }
+                | StoreError::Unreadable { .. },
+            ) => 2,
             Self::File { .. }
             | Self::Download { .. }
             | Self::Store(_)
@@ -197,12 +216,16 @@ impl Failure {
             Self::Usage { .. } | Self::Events { .. } | Self::Results { .. } | Self::Study(_) | Self::Run(_) => 2,
             Self::Authority(_) | Self::Party { .. } => 2,
             Self::Data { .. } | Self::Dataset { .. } | Self::NoLedger { .. } => 2,
+            Self::Ledger(error) if is_in_use(error) => 2,
             Self::Ledger(error) if ledger_code(error) == "L002" => 1,
             Self::Ledger(_) => 3,
-            Self::Federation { .. } => 2,
+            Self::Federation { code, .. } => codes::exit(code),
             Self::Policy(PolicyError::Unreadable { .. }) => 2,
             Self::Policy(PolicyError::Refused { .. }) => 3,
-            Self::Entry { failure, .. } | Self::Line { failure, .. } | Self::Method { failure, .. } => failure.exit(),
+            Self::Entry { failure, .. }
+            | Self::Line { failure, .. }
+            | Self::Method { failure, .. }
+            | Self::Unwritten { failure } => failure.exit(),
             Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
             Self::Privacy(_) => 3,
         }
@@ -230,15 +253,16 @@ fn ledger_code(error: &LogError) -> &'static str {
     }
 }
 
-/// What to do about a store that cannot be used.
-fn store_hint(error: &StoreError) -> &'static str {
-    match error {
-        StoreError::Locked { .. } => "stop the other process, or ask it instead",
-        StoreError::Unreadable { .. } => "use the version of posterity that wrote it, or restore it from a copy",
-        StoreError::Stale { .. } => "try again",
-        StoreError::NoRun | StoreError::Exists => "check the name of the run",
-        StoreError::Failed { .. } => "check that --store names the server's store, and that you may use it",
-    }
+/// Whether another process of the same party has the ledger's folder: nothing is wrong with the disk.
+fn is_in_use(error: &LogError) -> bool {
+    matches!(error, LogError::Disk(error) if error.what == "the ledger's folder is in use")
+}
+
+/// Whether starting again cannot help before somebody has done something: a file is not there, or not for this user.
+fn is_for_people(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind as Kind;
+    let kinds = [Kind::NotFound, Kind::PermissionDenied, Kind::NotADirectory, Kind::IsADirectory, Kind::AlreadyExists];
+    kinds.contains(&error.kind())
 }
 
 /// What to do about a refusal of the library, in words of a study; none where its own hint says it.

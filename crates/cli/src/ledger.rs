@@ -7,6 +7,7 @@ use federation::digits::{shortest, up};
 use federation::log::{Account, FILE, FolderView, Log, RunAccount, Standing};
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// The answer, as text or as one object.
@@ -23,8 +24,12 @@ pub(crate) fn run(asked: &LedgerQuestion, json: bool) -> Result<String, Failure>
 /// The ledger of a home, with every record checked.
 fn view(home: &Path) -> Result<Log<FolderView>, Failure> {
     let folder = home.join("ledger");
-    if !folder.join(FILE).is_file() {
-        return Err(Failure::NoLedger { path: folder.display().to_string() });
+    match std::fs::metadata(folder.join(FILE)) {
+        Ok(found) if found.is_file() => {}
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Err(Failure::file("cannot read", &folder, error));
+        }
+        _ => return Err(Failure::NoLedger { path: folder.display().to_string() }),
     }
     Ok(Log::view(FolderView::open(&folder).map_err(federation::log::LogError::from)?)?)
 }

@@ -257,7 +257,7 @@ fn mistakes_in_a_file_of_events_are_named() {
     refused_with(words, "[]", "C002", 2, "costs nothing");
     refused_with(words, "{}", "C002", 2, "for example");
     refused_with(&format!("{words} --steps 3"), EVENTS, "C001", 2, "objects of the file");
-    refused("account epsilon --delta 1e-5 --events /nowhere/events.json", "C003", 1, "path");
+    refused("account epsilon --delta 1e-5 --events /nowhere/events.json", "C003", 2, "path");
     let unnamed = r#"[{"mechanism": "approximate", "step_epsilon": 0.1, "step_delta": 0, "steps": 2},
         {"mechanism": "gaussian", "noise_multiplier": 2, "steps": 1, "adjacency": "substitute"}]"#;
     refused_with(words, unnamed, "C002", 2, "adjacency");

@@ -31,7 +31,7 @@ fn an_authority_is_made_shown_and_renewed() {
 fn what_is_not_there_or_not_closed_is_refused() {
     let room = Room::new("refused", "");
     let at = room.0.join("authority").display().to_string();
-    refused(&format!("ca show {at}"), "F001", 1, "posterity ca init");
+    refused(&format!("ca show {at}"), "F001", 2, "posterity ca init");
     refused(&format!("ca init {at} --name ?"), "C001", 2, "--name");
     room.told(&["ca", "init", "authority"]);
     open(&room.0.join("authority/root.key"));

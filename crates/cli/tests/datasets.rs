@@ -103,7 +103,7 @@ fn a_file_of_ones_own_is_checked_against_its_schema() {
     fs::write(at.join("other.toml"), SCHEMA.replace("scale = 10", "scael = 10")).unwrap();
     let other = ["datasets", "show", "csv:rows.csv", "--schema", "other.toml"];
     refused(&at, &other, ("D003", 2), "other.toml: schema, line 3", "did you mean `scale`?");
-    refused(&at, &["datasets", "show", "csv:none.csv"], ("C003", 1), "none.csv", "path");
+    refused(&at, &["datasets", "show", "csv:none.csv"], ("C003", 2), "none.csv", "path");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn init_reads_names_only_and_overwrites_nothing() {
     fs::remove_file(new.join("schema.toml")).unwrap();
     refused(&at, &words, ("C001", 2), "study.toml", "move the file away");
     assert!(!new.join("schema.toml").exists(), "nothing is written half");
-    refused(&at, &["init", "x", "--header", "none.csv"], ("C003", 1), "none.csv", "path");
+    refused(&at, &["init", "x", "--header", "none.csv"], ("C003", 2), "none.csv", "path");
     fs::write(at.join("empty.csv"), "").unwrap();
     refused(&at, &["init", "x", "--header", "empty.csv"], ("D006", 2), "empty.csv", "header");
     assert!(!at.join("x").exists());
@@ -256,7 +256,7 @@ fn check_compares_header_schema_and_study_without_reading_rows() {
     assert!(answer(&at, &plan).contains(warning) && answer(&at, &check).contains(warning));
 
     fs::remove_file(at.join("rows.csv")).unwrap();
-    refused(&at, &check, ("C003", 1), "rows.csv", "path");
+    refused(&at, &check, ("C003", 2), "rows.csv", "path");
     answer(&at, &plan);
 }
 

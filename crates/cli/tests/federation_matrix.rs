@@ -10,7 +10,7 @@ use federation::identity::{
 };
 use federation::message::{Refusal, Request};
 use federation::store::{self, PartyRow};
-use federation::transport::{self, Distrust, LineError};
+use federation::transport::{self, Distrust, InviteRefusal, LineError};
 use federation::wire::{VERSION, proto};
 use rustls::ClientConfig;
 use rustls::pki_types::CertificateDer;
@@ -162,8 +162,8 @@ fn the_other_ports_take_no_wrong_caller_either() {
         Runtime::new().unwrap().block_on(transport::join(town.address(1), Arc::new(tls), request)).unwrap_err()
     };
     let (thief, secret) = (IdentityKey::generate().unwrap(), invite.secret.bytes().to_vec());
-    assert_eq!(with(invite.root, secret.clone(), &thief), LineError::NotPermitted, "an invite that was used");
-    assert_eq!(with(invite.root, vec![3; secret.len()], &thief), LineError::NotPermitted, "no invite");
+    assert_eq!(with(invite.root, secret.clone(), &thief), LineError::Invite(InviteRefusal::Used), "used");
+    assert_eq!(with(invite.root, vec![3; secret.len()], &thief), LineError::Invite(InviteRefusal::Unknown), "none");
     let other = fingerprint(stranger(&town).root());
     let error = with(other, secret, &thief);
     assert!(matches!(error, LineError::Tls { found: Distrust::ServersCertificate, .. }), "{error:?}");

@@ -9,4 +9,5 @@ mod federation_demo;
 mod federation_life;
 mod federation_matrix;
 mod federation_setup;
+mod federation_start;
 mod ledger;

@@ -49,5 +49,5 @@ fn what_is_no_file_of_results_is_refused_and_nothing_is_written() {
         assert!(!folder.join("report.html").exists());
     }
     let output = posterity(&["report", folder.join("nowhere").to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
 }

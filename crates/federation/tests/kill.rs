@@ -74,7 +74,7 @@ fn kills_at_random_and_at_every_place_lose_nothing() {
         let folder = folder(&format!("sqlite-{run}"));
         let stage = Stage::build(&folder, scene);
         let place = folder.join("server.sqlite").display().to_string();
-        stage.enrol(store::open(&place).unwrap().as_ref());
+        stage.enrol(store::serve(&place).unwrap().as_ref());
         let mut troupe = Troupe::start(&stage, 1, &place, &mut campaign);
         troupe.perform(&mut campaign, None);
         drop(troupe);
@@ -96,7 +96,7 @@ fn two_servers_on_postgresql_lose_nothing_either() {
         let folder = folder(&format!("postgres-{run}"));
         let stage = Stage::build(&folder, scene);
         let place = database.database(&format!("kills_{run}"));
-        stage.enrol(store::open(&place).unwrap().as_ref());
+        stage.enrol(store::serve(&place).unwrap().as_ref());
         let mut troupe = Troupe::start(&stage, 2, &place, &mut campaign);
         troupe.perform(&mut campaign, Some(&mut database));
         drop(troupe);

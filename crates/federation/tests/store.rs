@@ -159,6 +159,35 @@ fn a_place_that_cannot_be_a_file_is_named() {
     }
 }
 
+#[test]
+fn only_a_server_makes_a_store_and_a_strange_scheme_is_no_file() {
+    let file = TemporaryFile::new();
+    let missing = store::open(file.text()).err().unwrap();
+    assert_eq!(missing, StoreError::Missing { place: file.text().to_owned() });
+    assert!(!file.0.exists(), "nothing was made");
+    for open in [store::open, store::serve] {
+        let strange = open("mysql://me:ZQCANARYQZ@localhost/x").err().unwrap();
+        assert!(matches!(strange, StoreError::Place { .. }), "{strange}");
+        let words = format!("{strange} {}", strange.hint());
+        assert!(
+            words.contains("mysql://") && !words.contains("ZQCANARYQZ") && words.contains("postgres://"),
+            "{words}"
+        );
+    }
+    drop(store::serve(file.text()).unwrap());
+    store::open(file.text()).unwrap();
+}
+
+#[test]
+fn no_message_of_a_store_has_its_hint_inside() {
+    let file = TemporaryFile::new();
+    let _server = store::serve(file.text()).unwrap();
+    for place in [file.text(), "postgres://db.example.org/x", "postgresql:///x", "mysql://x"] {
+        let error = store::serve(place).err().unwrap();
+        assert!(!error.to_string().contains("hint") && !error.hint().is_empty(), "{error}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_and_what_is_beside_it_are_for_nobody_else() {
@@ -232,7 +261,9 @@ fn a_postgresql_that_does_not_sync_or_has_newer_tables_is_refused() {
         return;
     };
     assert!(server.url().contains("@127.0.0.1:"));
-    drop(store::open(&server.url()).unwrap());
+    let missing = store::open(&server.url()).err().unwrap();
+    assert!(matches!(missing, StoreError::Missing { .. }), "{missing}");
+    drop(store::serve(&server.url()).unwrap());
     let mut other = ::postgres::Client::connect(&server.url(), ::postgres::NoTls).unwrap();
     other.batch_execute("ALTER DATABASE postgres SET synchronous_commit TO off").unwrap();
     store::open(&server.url()).unwrap().create(&row(1, 5), &saved(&mut Random(1))).unwrap();

@@ -2,6 +2,15 @@
 
 use crate::explain::Entry;
 
+/// The exit code of a failure with this code: 1 where the machine failed and starting again may help, 2 where something is to be
+/// put right first. Refusals of a policy, 3, have a type of their own.
+pub(crate) fn exit(code: &str) -> u8 {
+    match code {
+        "F205" => 1,
+        _ => 2,
+    }
+}
+
 /// In order.
 pub(crate) const ALL: &[Entry] = &[
     Entry {
@@ -64,20 +73,21 @@ pub(crate) const ALL: &[Entry] = &[
     Entry {
         code: "F201",
         title: "a party's folder, key or certificate cannot be used",
-        text: "A site, a node or a server lives in a folder with its key and its certificate. The folder is missing, was never joined, or\n\
-               something in it is not what it should be; the message says what. Exit code 2.",
+        text: "A site, a node or a server lives in a folder with its key and its certificate. The folder is missing, was never joined,\n\
+               is a party's of another role, or something in it is not what it should be; the message says what. Exit code 2.",
     },
     Entry {
         code: "F202",
         title: "the invite cannot be used",
         text: "An invite is one line that begins with posterity-invite-1. It is good once, for one role and name, and for a limited time.\n\
-               The line is cut, altered, or for another role. Ask for a new one. Exit code 2.",
+               The line is cut, altered, or for another role; or the server says that it was used by another key, that its time is\n\
+               over, or that it is not known there. A folder that was made for it is gone again. Ask for a new one. Exit code 2.",
     },
     Entry {
         code: "F203",
         title: "the server cannot be reached, or turns this party away",
         text: "The line to the server failed in a way that will not mend itself: a wrong address, a certificate that was revoked or has\n\
-               ended, another authority. An agent that only loses its line tries again for ever. Exit code 2.",
+               ended, another authority, or a key that was revoked and would join again. An agent that only loses its line tries again for ever. Exit code 2.",
     },
     Entry {
         code: "F204",
@@ -88,7 +98,7 @@ pub(crate) const ALL: &[Entry] = &[
     Entry {
         code: "F205",
         title: "the machine failed",
-        text: "A port could not be opened, a process or a thread not started, or there were no random numbers. Exit code 2.",
+        text: "A port could not be opened, a process or a thread not started, or there were no random numbers. Exit code 1.",
     },
     Entry {
         code: "F206",
@@ -100,13 +110,17 @@ pub(crate) const ALL: &[Entry] = &[
         code: "F207",
         title: "the demonstration failed",
         text: "`posterity demo federation` starts its processes in a folder of its own, with a log of each. One of them ended, or took too\n\
-               long; the logs say why. Exit code 2.",
+               long; the logs say why. A folder that is no demonstration's, or another's that runs, is left alone. Exit code 2.",
     },
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::Failure;
+    use federation::log::{DiskError, FolderDisk, LogError};
+    use federation::store::StoreError;
+    use std::io::ErrorKind;
     use std::path::Path;
 
     /// Reads the codes from the sources, so that a new one without a text fails here.
@@ -128,5 +142,60 @@ mod tests {
         let listed: Vec<&str> = ALL.iter().map(|entry| entry.code).filter(|code| code.starts_with("F1")).collect();
         assert_eq!(listed, used, "a text without a code, a code without a text, or out of order");
         assert!(ALL.iter().all(|entry| entry.text.contains("Exit code")));
+    }
+
+    /// The exit code with which a federation's failure of this code ends.
+    fn ends(code: &'static str) -> u8 {
+        match code {
+            "F110" => {
+                let unreadable = federation::policy::Policy::read("").unwrap_err();
+                Failure::from(unreadable).exit()
+            }
+            "F111" => 3, // refused by a policy: the tests of a federation's life see it
+            _ => Failure::Federation { code, message: "x".into(), hint: "x".into() }.exit(),
+        }
+    }
+
+    #[test]
+    fn every_exit_code_is_what_its_paragraph_and_the_guides_table_say() {
+        for entry in ALL {
+            let said = format!("Exit code {}.", ends(entry.code));
+            assert!(entry.text.ends_with(&said), "{}: {said}", entry.code);
+        }
+        let guide = include_str!("../../../../docs/guide/federation.md");
+        let means = |code: u8| {
+            let row = guide.lines().find(|line| line.starts_with(&format!("| {code} | "))).unwrap();
+            row.split('|').nth(2).unwrap().to_owned()
+        };
+        let path = std::path::PathBuf::from("x");
+        let file = |kind: ErrorKind| Failure::file("cannot read", &path, kind.into());
+        let store = |why: &str| StoreError::Failed { why: why.into() };
+        let disk = |what| LogError::Disk(DiskError { what, why: "x".into() });
+        let cases: [(Failure, u8, &str); 9] = [
+            (file(ErrorKind::NotFound), 2, "missing"),
+            (file(ErrorKind::PermissionDenied), 2, "not yours"),
+            (file(ErrorKind::StorageFull), 1, "a disk"),
+            (store("x").into(), 1, "a database"),
+            (StoreError::Missing { place: "x".into() }.into(), 2, "missing"),
+            (Failure::Federation { code: "F205", message: "x".into(), hint: "x".into() }, 1, "a port"),
+            (disk("cannot write the ledger").into(), 1, "a disk"),
+            (disk("the ledger's folder is in use").into(), 2, "put right first"),
+            (LogError::Damaged { record: 1, what: "x" }.into(), 3, "a ledger is damaged"),
+        ];
+        for (failure, code, words) in cases {
+            assert_eq!(failure.exit(), code, "{failure}");
+            assert!(means(code).contains(words), "{words}: {}", means(code));
+        }
+    }
+
+    #[test]
+    fn a_ledger_that_another_agent_has_is_recognised() {
+        let folder = std::env::temp_dir().join(format!("posterity-in-use-{}", std::process::id()));
+        let first = FolderDisk::open(&folder).unwrap();
+        let second = Failure::from(LogError::from(FolderDisk::open(&folder).unwrap_err()));
+        drop(first);
+        std::fs::remove_dir_all(folder).unwrap();
+        assert_eq!((second.code(), second.exit()), ("L002", 2));
+        assert!(second.hint().contains("another agent uses this home"), "{}", second.hint());
     }
 }

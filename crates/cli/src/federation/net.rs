@@ -3,8 +3,8 @@
 use crate::clock;
 use crate::failure::Failure;
 use federation::drive::DriveError;
-use federation::identity::{Home, HomeError, InviteError, TlsError, client_config};
-use federation::transport::LineError;
+use federation::identity::{Home, HomeError, InviteError, Peer, Role, TlsError, client_config};
+use federation::transport::{InviteRefusal, LineError};
 use rustls::ClientConfig;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,8 +33,10 @@ pub(super) fn logs() {
 /// Moves when the process is told to end: by a terminal, or by whoever keeps services.
 pub(super) fn stopped() -> watch::Receiver<bool> {
     let (sender, receiver) = watch::channel(false);
+    // Listened for from now on, and not only when the task gets its turn: until then a signal would end the process at once.
+    let signals = Signals::new();
     tokio::spawn(async move {
-        ended().await;
+        signals.next().await;
         let _ = sender.send(true);
         // Those who look for the end of this channel see the value, and not that nobody would send any more.
         std::future::pending::<()>().await;
@@ -42,22 +44,44 @@ pub(super) fn stopped() -> watch::Receiver<bool> {
     receiver
 }
 
+/// The signals that tell a process to end: one that cannot be listened for never comes.
 #[cfg(unix)]
-async fn ended() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let terminate = signal(SignalKind::terminate());
-    match terminate {
-        Ok(mut terminate) => tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        },
-        Err(_) => drop(tokio::signal::ctrl_c().await),
+struct Signals([Option<tokio::signal::unix::Signal>; 2]);
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        Self([SignalKind::terminate(), SignalKind::interrupt()].map(|kind| signal(kind).ok()))
+    }
+
+    async fn next(self) {
+        let heard = |signal: Option<tokio::signal::unix::Signal>| async {
+            match signal {
+                Some(mut signal) => drop(signal.recv().await),
+                None => std::future::pending().await,
+            }
+        };
+        let [terminate, interrupt] = self.0.map(heard);
+        tokio::select! {
+            () = terminate => {}
+            () = interrupt => {}
+        }
     }
 }
 
 #[cfg(not(unix))]
-async fn ended() {
-    let _ = tokio::signal::ctrl_c().await;
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> Self {
+        Self
+    }
+
+    async fn next(self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
 }
 
 /// The TLS of a party by what its home has now.
@@ -71,12 +95,36 @@ pub(super) fn renewal_is_due(home: &Home) -> bool {
     home.papers().is_ok_and(|papers| papers.renewal_is_due(clock::seconds()))
 }
 
+/// The home of a site.
 pub(super) fn home(folder: &Path) -> Result<Home, Failure> {
-    if !Home::is_in(folder) {
+    home_of(folder, Role::Site)
+}
+
+/// The home of a party of this role; one of another role is named.
+pub(super) fn home_of(folder: &Path, role: Role) -> Result<Home, Failure> {
+    if !Home::is_in(folder).map_err(of_home)? {
         let message = format!("nobody lives in {}", folder.display());
-        return Err(failure("F201", message, "join with an invite first: `posterity agent join INVITE --home DIR`"));
+        let hint = format!("join with an invite first: `posterity {} join INVITE --home DIR`", command(role));
+        return Err(failure("F201", message, hint));
     }
-    Home::open(folder).map_err(of_home)
+    let home = Home::open(folder).map_err(of_home)?;
+    match home.papers() {
+        Ok(papers) if papers.party.role != role => {
+            let Peer { role: found, name, .. } = papers.party;
+            let message = format!("{} is the home of the {found} {name}, and a {role} is asked for", folder.display());
+            let hint = format!("`posterity {} run --home {}` is for it", command(found), folder.display());
+            Err(failure("F201", message, hint))
+        }
+        _ => Ok(home),
+    }
+}
+
+/// The command of a party of this role.
+pub(super) fn command(role: Role) -> &'static str {
+    match role {
+        Role::Node => "node",
+        Role::Site | Role::Server | Role::Viewer => "agent",
+    }
 }
 
 pub(super) fn failure(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Failure {
@@ -96,7 +144,11 @@ pub(super) fn of_tls(error: TlsError) -> Failure {
 }
 
 pub(super) fn of_line(error: &LineError) -> Failure {
-    failure("F203", error.to_string(), "check the address, that the server runs, and that this party was not revoked")
+    let code = match error {
+        LineError::Invite(InviteRefusal::Unknown | InviteRefusal::Expired | InviteRefusal::Used) => "F202",
+        _ => "F203",
+    };
+    failure(code, error.to_string(), error.hint())
 }
 
 pub(super) fn of_drive(error: DriveError) -> Failure {
@@ -111,5 +163,5 @@ pub(super) fn of_drive(error: DriveError) -> Failure {
 }
 
 pub(super) fn socket(what: &str, error: &std::io::Error) -> Failure {
-    failure("F205", format!("{what}: {error}"), "choose another address or port")
+    failure("F205", format!("{what}: {error}"), "choose another address or port, or end what has it")
 }

@@ -9,6 +9,7 @@ use crate::study::posterior::{self, Intercepts, Posterior, StoredModel};
 use crate::study::simulator::marginals;
 use crate::study::store::file_name;
 use crate::study::{Fault, likelihood, words, write_whole};
+use federation::log::RunId;
 use federation::manifest::{Manifest, Programme};
 use inference::results::{Coefficient, SCHEMA, SecureSumResult};
 use inference::{Gaussian, RunError};
@@ -98,6 +99,16 @@ pub(crate) fn write(folder: &Path, ended: &Ended<'_>, spent: &Spent) -> Result<P
     put(&folder.join("schema.toml"), manifest.schema.as_bytes())?;
     put_json(&path, &results)?;
     Ok(path)
+}
+
+/// Whether the results of a run can be written here when it is over: the folder can be made and written, and holds no results
+/// of another run. A run that does not exist yet has none.
+pub(crate) fn check_room(folder: &Path, run: Option<&RunId>) -> Result<(), Failure> {
+    let run = run.map(|run| hexadecimal(run)).unwrap_or_default();
+    check_folder(&folder.join("results.json"), &run)?;
+    let probe = folder.join(".writable");
+    let tried = write_whole(&probe, b"").and_then(|()| std::fs::remove_file(&probe));
+    tried.map_err(|source| Failure::file("cannot write", folder, source))
 }
 
 /// The proper Gaussian that is served.
@@ -212,7 +223,7 @@ fn check_folder(path: &Path, run: &str) -> Result<(), Failure> {
         code: "S013",
         place: path.display().to_string(),
         message: "the results of another run are in this directory".into(),
-        hint: "name another directory".into(),
+        hint: "name another directory with --out".into(),
     };
     Err(fault.into())
 }

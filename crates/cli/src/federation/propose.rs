@@ -21,36 +21,47 @@ pub(crate) struct Members {
     pub(crate) server: PublicKey,
 }
 
-/// The manifest of a run of this study, and its parts. Keys of parties that the study does not name are left aside; one that
-/// is missing is refused.
+/// Who serves the study, as it says; one that does not say so is refused.
+pub(crate) fn served(study: &Study) -> Result<&Served, Failure> {
+    study.served.as_ref().ok_or_else(|| {
+        let hint = "name the sites there: sites = [{ name = \"north\", rows = 200 }, { name = \"south\", rows = 150 }]";
+        refuse(format!("{} has no [federation]", study.file), hint)
+    })
+}
+
+/// The parts of a run of this study: everything about it that can be wrong before anybody has joined is refused here.
 ///
 /// The schema's text is beside the study, and no row is read: the server has none.
+pub(crate) fn programme(study: &Study, schema: &str, method: Option<&str>) -> Result<Programme, Failure> {
+    let served = served(study)?;
+    let method = choose(study, method)?;
+    let programme = build(study, &read_schema(schema)?, method, &served.rows())?;
+    manifest::agreed(&programme.built).map_err(|error| refuse(error.to_string(), "report this"))?;
+    Ok(programme)
+}
+
+/// The manifest of a run of this study with these parts. Keys of parties that the study does not name are left aside; one that
+/// is missing is refused.
 pub(crate) fn manifest(
     study: &Study,
     schema: &str,
-    method: Option<&str>,
+    programme: &Programme,
     members: &Members,
     nonce: [u8; 16],
-) -> Result<(Manifest, Programme), Failure> {
-    let Some(served) = &study.served else {
-        let hint = "name the sites there: sites = [{ name = \"north\", rows = 200 }, { name = \"south\", rows = 150 }]";
-        return Err(refuse(format!("{} has no [federation]", study.file), hint));
-    };
-    let method = choose(study, method)?;
-    let programme = build(study, &read_schema(schema)?, method, &served.rows())?;
-    let manifest = Manifest {
+) -> Result<Manifest, Failure> {
+    let served = served(study)?;
+    Ok(Manifest {
         version: manifest::VERSION,
         nonce,
         study: study.text.clone(),
         schema: schema.to_owned(),
-        method: method.name.clone(),
+        method: programme.method.name.clone(),
         sites: sites(served, members)?,
-        nodes: nodes(served, members, &programme)?,
+        nodes: nodes(served, members, programme)?,
         server: members.server,
-        pace: pace(served, &programme),
+        pace: pace(served, programme),
         agreed: manifest::agreed(&programme.built).map_err(|error| refuse(error.to_string(), "report this"))?,
-    };
-    Ok((manifest, programme))
+    })
 }
 
 /// What tells a run from all others of the same study: the runs before it, and when everybody joined. Two servers on one

@@ -55,7 +55,8 @@ fn members(study: &Study) -> Members {
 }
 
 fn proposed(study: &Study, method: Option<&str>) -> Result<(Manifest, Programme), Failure> {
-    propose::manifest(study, SCHEMA, method, &members(study), [7; 16])
+    let programme = propose::programme(study, SCHEMA, method)?;
+    Ok((propose::manifest(study, SCHEMA, &programme, &members(study), [7; 16])?, programme))
 }
 
 #[test]
@@ -150,11 +151,12 @@ fn what_cannot_be_served_is_refused_with_a_reason() {
 #[test]
 fn a_party_without_a_certificate_is_missed() {
     let study = study(STUDY);
+    let programme = propose::programme(&study, SCHEMA, None).unwrap();
     for party in ["hungary", "bob"] {
         let mut members = members(&study);
         members.sites.retain(|(name, _)| name.as_str() != party);
         members.nodes.retain(|(name, ..)| name.as_str() != party);
-        let failure = propose::manifest(&study, SCHEMA, None, &members, [0; 16]).map(|_| ()).unwrap_err();
+        let failure = propose::manifest(&study, SCHEMA, &programme, &members, [0; 16]).map(|_| ()).unwrap_err();
         assert!(failure.code() == "F103" && failure.to_string().contains(party), "{failure}");
     }
 }

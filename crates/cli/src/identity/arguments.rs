@@ -88,8 +88,6 @@ pub(crate) enum RoleAsTyped {
     Site,
     /// Holds shares of a secure sum
     Node,
-    /// Reads the dashboard
-    Viewer,
 }
 
 impl RoleAsTyped {
@@ -98,7 +96,6 @@ impl RoleAsTyped {
         match self {
             Self::Site => Role::Site,
             Self::Node => Role::Node,
-            Self::Viewer => Role::Viewer,
         }
     }
 }

@@ -39,9 +39,9 @@ privacy = { unit = "example", adjacency = "substitute", epsilon = 1.0, delta = 1
 const SCHEMA: &str = "outcome = { column = \"ill\", levels = [\"no\", \"yes\"] }\n\
                       column = [{ name = \"age\", kind = \"numeric\", centre = 55, scale = 10 }]\n";
 
-/// A server that waits for signatures of two sites, which have joined and do not run.
-pub(crate) fn ward(name: &str, rounds: u32) -> Town {
-    let mut town = Town::new(name);
+/// A town with a study, rows, policies and an authority, and nobody in it.
+pub(crate) fn plot(name: &str, rounds: u32) -> Town {
+    let town = Town::new(name);
     let write = |path: &str, text: &str| std::fs::write(town.folder.join(path), text).unwrap();
     write("study.toml", &STUDY.replace("ROUNDS", &rounds.to_string()));
     write("schema.toml", SCHEMA);
@@ -53,6 +53,12 @@ pub(crate) fn ward(name: &str, rounds: u32) -> Town {
     write("manual.toml", policy);
     write("automatic.toml", &policy.replace("approval = \"manual\"", "approval = \"automatic\""));
     town.told("", "posterity ca init ca");
+    town
+}
+
+/// A server that waits for signatures of two sites, which have joined and do not run.
+pub(crate) fn ward(name: &str, rounds: u32) -> Town {
+    let mut town = plot(name, rounds);
     town.start("server", "", &serve(&town));
     town.until_said("server", "waiting for site north, site south to join");
     for site in ["north", "south"] {
@@ -70,12 +76,17 @@ pub(crate) fn serve(town: &Town) -> String {
     )
 }
 
-/// Invites a site and lets it join; gives the invite, which is of no use any more.
-pub(crate) fn join(town: &Town, site: &str) -> String {
+/// Invites a site.
+pub(crate) fn invite(town: &Town, site: &str) -> String {
     let store = "--store server/server.sqlite";
     let line = format!("posterity site invite {site} --ca ca {store} --server {} --json", town.address(1));
     let invite: serde_json::Value = serde_json::from_str(&town.told("", &line)).unwrap();
-    let invite = invite["invite"].as_str().unwrap().to_owned();
+    invite["invite"].as_str().unwrap().to_owned()
+}
+
+/// Invites a site and lets it join; gives the invite, which is of no use any more.
+pub(crate) fn join(town: &Town, site: &str) -> String {
+    let invite = invite(town, site);
     town.told("", &format!("posterity agent join {invite} --home {site}"));
     invite
 }

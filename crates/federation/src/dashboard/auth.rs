@@ -1,6 +1,7 @@
 //! Who may look: whoever shows the token that was made when the server started, or the cookie that it was exchanged for.
 
 use super::metrics::Metrics;
+use crate::identity::{FileError, read_private};
 use axum::http::{HeaderMap, header};
 use sha2::{Digest as _, Sha256};
 use std::io::Write;
@@ -40,6 +41,15 @@ impl Token {
     /// The digits, for the one line that tells an operator where to look.
     pub fn hex(&self) -> &str {
         &self.0
+    }
+
+    /// The token in a file; none if there is no such file, or it has something else. One that others can read is refused.
+    pub fn read(path: &Path) -> Result<Option<Self>, FileError> {
+        match read_private(path) {
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(error),
+            Ok(bytes) => Ok(std::str::from_utf8(&bytes).ok().and_then(|text| Self::of_hex(text.trim()))),
+        }
     }
 
     /// Writes the digits to a file that only its owner can read. A file that was there is replaced.
@@ -213,8 +223,13 @@ mod tests {
         token.write(&path).unwrap();
         let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         let kept = std::fs::read_to_string(&path).unwrap();
-        std::fs::remove_file(&path).unwrap();
         assert_eq!((mode, kept.trim_end()), (0o600, token.hex()));
+        assert_eq!(Token::read(&path).unwrap().unwrap().hex(), token.hex());
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let refused = Token::read(&path).err().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(refused, FileError::Exposed { .. }), "{refused}");
+        assert!(Token::read(&path).unwrap().is_none(), "there is none");
     }
 
     #[test]

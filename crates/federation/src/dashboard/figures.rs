@@ -1,7 +1,7 @@
 //! The figures of a run: how the posterior came about, and what it cost.
 
 use super::view::RunView;
-use super::words::{bound, counted, fixed, given};
+use super::words::{bound, counted, fixed};
 use crate::svg::{Axis, Mark, Plot, Scale, Series};
 use maud::{Markup, PreEscaped, html};
 
@@ -76,7 +76,7 @@ fn spending(view: &RunView) -> Markup {
     let end = last_round(view) as f64;
     for (number, level) in levels.iter().enumerate() {
         let mark = Mark::reference(number).level();
-        let name = format!("granted: {}", given(*level));
+        let name = format!("granted: {}", bound(*level));
         description += &format!(" {name}.");
         series.push(Series::line(name, vec![(0.0, *level), (end, *level)], mark));
     }

@@ -35,10 +35,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Others could listen in.
-    #[error(
-        "the dashboard is to listen on {address} in the clear, expected a loopback address\n\
-         hint: give it a certificate, or let it listen on 127.0.0.1 and reach it through a tunnel"
-    )]
+    #[error("the dashboard is to listen on {address} in the clear, expected a loopback address")]
     Plain {
         /// Where.
         address: SocketAddr,
@@ -48,10 +45,10 @@ pub enum ServeError {
     Socket(#[from] std::io::Error),
 }
 
-/// Serves the dashboard until `shutdown` is over. Without TLS it listens on a loopback address, or not at all.
+/// Serves the dashboard until `shutdown` is over. What stands in `tls` counts from the next connection on. Without TLS it listens on a loopback address, or not at all.
 pub async fn serve(
     listener: TcpListener,
-    tls: Option<Arc<ServerConfig>>,
+    tls: Option<watch::Receiver<Arc<ServerConfig>>>,
     source: Arc<dyn Source>,
     metrics: Arc<Metrics>,
     token: Token,
@@ -63,7 +60,7 @@ pub async fn serve(
         None if address.ip().is_loopback() => Transport::Loopback,
         None => return Err(ServeError::Plain { address }),
     };
-    let port = Port { acceptor: tls.map(acceptor), router: router(source, metrics, token, transport) };
+    let port = Port { tls, router: router(source, metrics, token, transport) };
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     let (close, closing) = watch::channel(());
     let (mut tasks, mut shutdown) = (JoinSet::new(), pin!(shutdown));
@@ -104,14 +101,15 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Op
 /// What every connection needs.
 #[derive(Clone)]
 struct Port {
-    acceptor: Option<TlsAcceptor>,
+    tls: Option<watch::Receiver<Arc<ServerConfig>>>,
     router: Router,
 }
 
 impl Port {
     /// One connection, from its handshake to its end. One that is not understood ends without a word.
     async fn connection(self, stream: TcpStream, place: Option<OwnedSemaphorePermit>, closing: watch::Receiver<()>) {
-        match &self.acceptor {
+        let current = self.tls.as_ref().map(|tls| acceptor(tls.borrow().clone()));
+        match current {
             None => self.speak(stream, closing).await,
             Some(acceptor) => {
                 if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {

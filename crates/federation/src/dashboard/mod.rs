@@ -23,5 +23,6 @@ pub use metrics::{Metrics, Parked};
 pub use report::report_html;
 pub use serve::router;
 pub use view::{
-    Checks, Coefficient, CurvePoint, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source, Standing,
+    Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source,
+    Standing,
 };

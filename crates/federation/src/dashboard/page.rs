@@ -2,7 +2,7 @@
 
 use super::run::{Edition, phase, sections};
 use super::table::{Cell, Table, bar};
-use super::view::{RunSummary, RunView};
+use super::view::{Detail, RunSummary, RunView};
 use super::words::moment;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
@@ -34,23 +34,26 @@ pub(super) fn policy() -> String {
 }
 
 /// The page of all runs.
-pub(super) fn all(runs: &[RunSummary]) -> Markup {
+pub(super) fn all(runs: &[RunSummary], waiting: Option<&str>) -> Markup {
     let live = Live { fragment: "/fragment".into(), events: "/events".into() };
-    page("Runs", Some(&live), all_fragment(runs))
+    page("Runs", Some(&live), all_fragment(runs, waiting))
 }
 
 /// What is inside the page of all runs.
-pub(super) fn all_fragment(runs: &[RunSummary]) -> Markup {
-    let columns = vec!["study", "method", "phase", "round", "sites", "begun"];
+pub(super) fn all_fragment(runs: &[RunSummary], waiting: Option<&str>) -> Markup {
+    let columns = vec!["study", "method", "phase", "rounds", "sites", "begun"];
     let mut table = Table::new("runs-table", "All runs of this server, the latest first", columns);
     for run in runs {
         table.push(vec![
-            Cell::Name(html! { a #{ "run-" (run.id) } href={ "/runs/" (run.id) } { (run.name) } }),
+            Cell::Name(match run.detail {
+                Detail::Page => html! { a #{ "run-" (run.id) } href={ "/runs/" (run.id) } { (run.name) } },
+                Detail::Line => html! { (run.name) },
+            }),
             Cell::text(&run.method),
             Cell::of(phase(&run.phase)),
             Cell::of(html! {
                 (bar(run.round as f64, run.rounds as f64))
-                span.numbers { (run.round) " of " (run.rounds) }
+                span.numbers { (run.round) " of " (run.rounds) " made" }
             }),
             Cell::text(run.sites),
             Cell::text(moment(run.started)),
@@ -59,6 +62,7 @@ pub(super) fn all_fragment(runs: &[RunSummary]) -> Markup {
     html! {
         header { p.kind { "Federation" } h1 { "Runs" } }
         section {
+            @if let Some(names) = waiting { p #waiting { "Waiting for " (names) " to join." } }
             @if runs.is_empty() { p { "No run was proposed yet." } } @else { (table.html()) }
         }
     }

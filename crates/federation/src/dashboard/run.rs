@@ -94,12 +94,14 @@ fn able(view: &RunView) -> u64 {
 /// The four numbers that people ask for first.
 fn tiles(view: &RunView) -> Markup {
     let largest = view.sites.iter().max_by(|a, b| a.epsilon_spent.total_cmp(&b.epsilon_spent));
+    let alike = |one: &SiteView| view.sites.iter().all(|site| site.epsilon_spent == one.epsilon_spent);
+    let whose = |one: &SiteView| if view.sites.len() > 1 && alike(one) { "all sites".into() } else { one.name.clone() };
     let signed = view.sites.iter().filter(|site| site.signed).count();
     html! {
         div.tiles {
             div.tile {
                 span.label { "Round" }
-                strong { (view.round) " of " (view.rounds) }
+                strong { (present(view)) " of " (view.rounds) }
                 (bar(view.round as f64, view.rounds as f64))
             }
             div.tile { span.label { "Folds" } strong { (view.folds) } span { "changes of the posterior" } }
@@ -111,11 +113,19 @@ fn tiles(view: &RunView) -> Markup {
             @if let Some(site) = largest {
                 div.tile {
                     span.label { "Largest ε spent" }
-                    strong { (bound(site.epsilon_spent)) " of " (given(site.epsilon_granted)) }
-                    span { (site.name) ", δ = " (given(site.delta)) }
+                    strong { (bound(site.epsilon_spent)) " of " (bound(site.epsilon_granted)) }
+                    span { (whose(site)) ", δ = " (given(site.delta)) }
                 }
             }
         }
+    }
+}
+
+/// The round that is being made, from one on; of a run that is over, how many were made.
+fn present(view: &RunView) -> u64 {
+    match view.phase {
+        RunPhase::Running => view.round.saturating_add(1).min(view.rounds.max(view.round)),
+        RunPhase::Signing | RunPhase::Finished(_) => view.round,
     }
 }
 
@@ -145,7 +155,7 @@ fn sites(view: &RunView, edition: Edition) -> Markup {
 fn site_cells(view: &RunView, site: &SiteView, edition: Edition) -> Vec<Cell> {
     let budget = html! {
         (bar(site.epsilon_spent, site.epsilon_granted))
-        span.numbers { (bound(site.epsilon_spent)) " of " (given(site.epsilon_granted)) ", δ = " (given(site.delta)) }
+        span.numbers { (bound(site.epsilon_spent)) " of " (bound(site.epsilon_granted)) ", δ = " (given(site.delta)) }
     };
     let mut cells = vec![
         Cell::name(&site.name),
@@ -156,8 +166,8 @@ fn site_cells(view: &RunView, site: &SiteView, edition: Edition) -> Vec<Cell> {
     ];
     if edition == Edition::Live {
         let asked = site.asked.map(|at| match at.attempt {
-            0 => format!("round {}", at.round),
-            again => format!("round {}, attempt {}", at.round, again + 1),
+            0 => format!("round {}", at.round.saturating_add(1)),
+            again => format!("round {}, attempt {}", at.round.saturating_add(1), again + 1),
         });
         cells.push(Cell::text(asked.unwrap_or_else(|| NOTHING.into())));
         cells.push(Cell::text(site.asked.map_or_else(|| NOTHING.into(), |_| site.staleness.to_string())));

@@ -133,13 +133,13 @@ fn html(markup: &Markup) -> Html<String> {
 }
 
 async fn all(State(desk): State<Arc<Desk>>) -> Answer {
-    let runs = desk.look(|source| source.runs()).await?;
-    Ok(html(&page::all(&runs)).into_response())
+    let (runs, waiting) = desk.look(|source| (source.runs(), source.waiting())).await?;
+    Ok(html(&page::all(&runs, waiting.as_deref())).into_response())
 }
 
 async fn all_fragment(State(desk): State<Arc<Desk>>) -> Answer {
-    let runs = desk.look(|source| source.runs()).await?;
-    Ok(html(&page::all_fragment(&runs)).into_response())
+    let (runs, waiting) = desk.look(|source| (source.runs(), source.waiting())).await?;
+    Ok(html(&page::all_fragment(&runs, waiting.as_deref())).into_response())
 }
 
 async fn all_events(State(desk): State<Arc<Desk>>) -> Response {

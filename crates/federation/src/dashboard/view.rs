@@ -23,6 +23,18 @@ pub struct RunSummary {
     pub sites: usize,
     /// When it began, in seconds since 1970.
     pub started: u64,
+    /// Whether there is more to see of it.
+    pub detail: Detail,
+}
+
+/// Whether a run of the list has a page of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detail {
+    /// It is served now, and [`Source::run`] has it.
+    Page,
+    /// It is kept in the store, and only its line is shown.
+    Line,
 }
 
 /// Everything that is shown of a run.
@@ -215,6 +227,11 @@ pub struct Checks {
 pub trait Source: Send + Sync + 'static {
     /// All runs, the latest first.
     fn runs(&self) -> Vec<RunSummary>;
+
+    /// Who has not joined yet, in words; none if nobody is waited for.
+    fn waiting(&self) -> Option<String> {
+        None
+    }
 
     /// The run with this id; none if there is none.
     fn run(&self, id: &str) -> Option<RunView>;

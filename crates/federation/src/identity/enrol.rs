@@ -105,6 +105,10 @@ pub fn join(
 ) -> Result<Joined, EnrolError> {
     let secret = InviteSecret::of_bytes(secret).ok_or(EnrolError::UnknownInvite)?;
     let key = requested_key(request).map_err(|_| EnrolError::Request)?;
+    // Before the invite is touched: it stays good for the new folder of who was revoked.
+    if store.parties().map_err(unavailable)?.iter().any(|row| row.key == key && row.revoked.is_some()) {
+        return Err(EnrolError::Revoked);
+    }
     let invite = match store.redeem(&secret.digest(), &same_request(&key, sealing), now).map_err(unavailable)? {
         Redeemed::Good(invite) => invite,
         Redeemed::Unknown => return Err(EnrolError::UnknownInvite),
@@ -117,10 +121,8 @@ pub fn join(
         (_, []) => None,
         _ => return Err(EnrolError::Sealing),
     };
-    match party(store, invite.role, &invite.name)? {
-        Some(row) if row.key == key && row.revoked.is_some() => return Err(EnrolError::Revoked),
-        Some(row) if row.key != key && row.revoked.is_none() => return Err(EnrolError::Taken),
-        _ => {}
+    if party(store, invite.role, &invite.name)?.is_some_and(|row| row.key != key && row.revoked.is_none()) {
+        return Err(EnrolError::Taken);
     }
     let issued = issue(authority, invite.role, &invite.name, &key, now)?;
     let party = PartyRow { role: invite.role, name: invite.name, key, sealing, expires: issued.expires, revoked: None };

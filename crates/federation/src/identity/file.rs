@@ -47,7 +47,7 @@ impl FileError {
     }
 
     /// Whether it failed because there is no such file.
-    pub(super) fn is_missing(&self) -> bool {
+    pub fn is_missing(&self) -> bool {
         matches!(self, Self::Failed { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 }
@@ -108,8 +108,21 @@ pub(super) fn replace(path: &Path, bytes: &[u8], readers: Readers) -> Result<(),
     sync_folder(path)
 }
 
+/// Whether there is such a file; an error if that cannot be seen.
+pub(super) fn is_there(path: &Path) -> Result<bool, FileError> {
+    path.try_exists().map_err(failed("look at", path))
+}
+
+/// Removes a file, if there is one.
+pub(super) fn remove(path: &Path) -> Result<(), FileError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
 /// Reads a secret, and refuses one that others can read too.
-pub(super) fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, FileError> {
+pub(crate) fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, FileError> {
     let file = File::open(path).map_err(failed("read", path))?;
     let metadata = file.metadata().map_err(failed("read", path))?;
     closed(path, &metadata, 0o600)?;

@@ -5,7 +5,9 @@ use super::authority::EARLY;
 use super::certificate::{
     CertificateError, Peer, Validity, authority_key, certificates, fingerprint, issued_by, request, validity,
 };
-use super::file::{FileError, Readers, private_folder, read_private, read_public, replace, write_new};
+use super::file::{
+    FileError, Readers, is_there, private_folder, read_private, read_public, remove, replace, write_new,
+};
 use super::key::IdentityKey;
 use super::name::{PartyName, Role};
 use hpke::kem::{Kem as _, X25519HkdfSha256};
@@ -162,9 +164,17 @@ pub struct Home {
 }
 
 impl Home {
-    /// Whether a party lives in this folder.
-    pub fn is_in(folder: &Path) -> bool {
-        folder.join(IDENTITY).exists()
+    /// Whether a party lives in this folder; an error if that cannot be seen.
+    pub fn is_in(folder: &Path) -> Result<bool, HomeError> {
+        Ok(is_there(&folder.join(IDENTITY))?)
+    }
+
+    /// Removes the keys of a party that was made and never joined.
+    pub fn discard(self) -> Result<(), HomeError> {
+        for file in [IDENTITY, SEALING, NOISE] {
+            remove(&self.folder.join(file))?;
+        }
+        Ok(())
     }
 
     /// Makes the keys of a new party: one to sign; a node's for shares; the secret of a site or a node for its noise.

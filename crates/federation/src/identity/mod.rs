@@ -24,6 +24,7 @@ pub use certificate::{
 };
 pub use enrol::{EnrolError, Joined, PartyStanding, join, renew, standing};
 pub use file::FileError;
+pub(crate) use file::read_private;
 pub use home::{Expected, Home, HomeError, Papers, SealingKey};
 pub use invite::{Invite, InviteError, InviteSecret};
 pub use key::{IdentityKey, PublicKey, Signature, SignatureError};

@@ -8,7 +8,7 @@ use crate::identity::{
 };
 use crate::message::{Instruction, Refusal, Request};
 use crate::store::{PartyRow, Store};
-use crate::transport::{Answer, Enroller, Handler, PeerCertificate, Refused};
+use crate::transport::{Answer, Enroller, Handler, InviteRefusal, PeerCertificate, Refused};
 use crate::wire::{self, Reply, Sender, Unverified, proto};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -153,7 +153,10 @@ impl Reception {
             let proto::JoinRequest { secret, request, sealing, .. } = &request;
             join(store.as_ref(), authority.as_ref(), secret, request, sealing, now)
         });
-        let joined = joined.await.map_err(|_| Refused::Unavailable)?.map_err(refused)?;
+        let joined = joined.await.map_err(|_| Refused::Unavailable)?.map_err(|error| {
+            tracing::warn!(%error, "nobody was enrolled");
+            unwelcome(error)
+        })?;
         tracing::info!(role = %joined.party.role, name = %joined.party.name, "a party has joined");
         Ok(proto::JoinReply { chain: joined.chain, authority: joined.root, server: self.address.clone() })
     }
@@ -164,6 +167,18 @@ fn refused(error: EnrolError) -> Refused {
         EnrolError::Unavailable => Refused::Unavailable,
         EnrolError::Request | EnrolError::Sealing => Refused::Malformed,
         _ => Refused::NotPermitted,
+    }
+}
+
+/// What somebody who joins is told.
+fn unwelcome(error: EnrolError) -> Refused {
+    match error {
+        EnrolError::UnknownInvite => Refused::Invite(InviteRefusal::Unknown),
+        EnrolError::InviteExpired => Refused::Invite(InviteRefusal::Expired),
+        EnrolError::InviteUsed => Refused::Invite(InviteRefusal::Used),
+        EnrolError::Taken => Refused::Invite(InviteRefusal::Taken),
+        EnrolError::Revoked => Refused::Invite(InviteRefusal::Revoked),
+        other => refused(other),
     }
 }
 

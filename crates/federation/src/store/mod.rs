@@ -48,12 +48,45 @@ pub enum StoreError {
         /// What was found.
         why: String,
     },
+    /// Nothing was ever kept there.
+    #[error("there is no store in {place}")]
+    Missing {
+        /// Where it was looked for.
+        place: String,
+    },
+    /// The text names neither a file nor a database that is known here.
+    #[error("the store {place:?} cannot be used: {why}")]
+    Place {
+        /// What was given, without anything secret.
+        place: String,
+        /// What does not fit.
+        why: String,
+    },
     /// Another process has this store.
     #[error("{why}")]
     Locked {
         /// Who, as far as is known.
         why: String,
     },
+}
+
+impl StoreError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => {
+                "name the store of a server: `posterity serve` makes it, HOME/server.sqlite without --store"
+            }
+            Self::Place { .. } => {
+                "a path of a file; or postgres://USER@localhost/DATABASE, by a unix socket or a tunnel that ends on this machine"
+            }
+            Self::Locked { .. } => "stop that server first, or choose another file",
+            Self::Unreadable { .. } => "use the version of posterity that wrote it, or restore it from a copy",
+            Self::Stale { .. } => "try again",
+            Self::NoRun | Self::Exists => "check the name of the run",
+            Self::Failed { .. } => "check the disk or the database, and that you may use it; then start again",
+        }
+    }
 }
 
 /// A run, as a list shows it.

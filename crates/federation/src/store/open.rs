@@ -3,17 +3,20 @@
 use super::{PostgresStore, SqliteStore, Store, StoreError};
 use std::path::Path;
 
-/// Opens a store beside whoever serves it: to invite, to list, to revoke.
+/// Opens a store beside whoever serves it: to invite, to list, to revoke. One that no server has made is refused.
 pub fn open(place: &str) -> Result<Box<dyn Store>, StoreError> {
-    match Place::of(place) {
-        Place::Postgres(url) => Ok(Box::new(PostgresStore::open(url)?)),
+    match Place::of(place)? {
+        Place::Postgres(url) => Ok(Box::new(PostgresStore::beside(url)?)),
+        Place::File(path) if matches!(path.try_exists(), Ok(false)) => {
+            Err(StoreError::Missing { place: path.display().to_string() })
+        }
         Place::File(path) => Ok(Box::new(SqliteStore::open(path)?)),
     }
 }
 
-/// Opens a store to serve from it. A file has one server; any number of servers may share PostgreSQL.
+/// Opens a store to serve from it, or makes one. A file has one server; any number of servers may share PostgreSQL.
 pub fn serve(place: &str) -> Result<Box<dyn Store>, StoreError> {
-    match Place::of(place) {
+    match Place::of(place)? {
         Place::Postgres(url) => Ok(Box::new(PostgresStore::open(url)?)),
         Place::File(path) => Ok(Box::new(SqliteStore::serve(path)?)),
     }
@@ -25,8 +28,15 @@ enum Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn of(text: &'a str) -> Self {
-        let is_url = text.starts_with("postgres://") || text.starts_with("postgresql://");
-        if is_url { Self::Postgres(text) } else { Self::File(Path::new(text)) }
+    /// A text with another scheme is no file: somebody meant a database.
+    fn of(text: &'a str) -> Result<Self, StoreError> {
+        match text.split_once("://") {
+            Some(("postgres" | "postgresql", _)) => Ok(Self::Postgres(text)),
+            Some((scheme, _)) => Err(StoreError::Place {
+                place: format!("{scheme}://…"),
+                why: "it is no store of this program, expected a file or postgres://…".into(),
+            }),
+            None => Ok(Self::File(Path::new(text))),
+        }
     }
 }

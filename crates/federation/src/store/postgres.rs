@@ -47,6 +47,15 @@ struct Link {
 impl PostgresStore {
     /// Connects, and makes the tables if there are none.
     pub fn open(url: &str) -> Result<Self, StoreError> {
+        Self::with(url, Tables::Made)
+    }
+
+    /// Connects to a database that a server has made tables in.
+    pub fn beside(url: &str) -> Result<Self, StoreError> {
+        Self::with(url, Tables::Expected)
+    }
+
+    fn with(url: &str, tables: Tables) -> Result<Self, StoreError> {
         let mut config: Config = url.parse().map_err(|error| address(&said(&error)))?;
         refuse_open_networks(&config)?;
         config.application_name("posterity");
@@ -54,7 +63,7 @@ impl PostgresStore {
             config.connect_timeout(Duration::from_secs(10));
         }
         let mut link = Link::new(&config)?;
-        prepare(&mut link.client)?;
+        prepare(&mut link.client, tables)?;
         let pool = Mutex::new(Pool { idle: vec![link], out: 0 });
         Ok(Self { config, pool, freed: Condvar::new() })
     }
@@ -109,6 +118,15 @@ enum Kind {
     Write,
 }
 
+/// What is done about a database without tables.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tables {
+    /// They are made.
+    Made,
+    /// It is refused.
+    Expected,
+}
+
 impl Link {
     fn new(config: &Config) -> Result<Self, StoreError> {
         let mut client = config.connect(NoTls).map_err(|error| failed(&error))?;
@@ -150,12 +168,11 @@ impl Drop for Borrowed<'_> {
 
 /// There is no TLS to PostgreSQL here, so what is sent must not leave the machine.
 fn refuse_open_networks(config: &Config) -> Result<(), StoreError> {
-    let hint = "hint: use a unix socket, or a tunnel that ends on this machine";
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-        return Err(address(&format!("it names no host, expected a unix socket or this machine; {hint}")));
+        return Err(address("it names no host, expected a unix socket or this machine"));
     }
     if config.get_ssl_mode() == SslMode::Require {
-        return Err(address(&format!("it asks for TLS, which is not spoken to PostgreSQL; {hint}")));
+        return Err(address("it asks for TLS, which is not spoken to PostgreSQL"));
     }
     let named = config.get_hosts().iter().enumerate().find(|(at, host)| match host {
         Host::Tcp(_) if config.get_hostaddrs().get(*at).is_some() => false,
@@ -168,11 +185,11 @@ fn refuse_open_networks(config: &Config) -> Result<(), StoreError> {
         (_, Some(ip)) => ip.to_string(),
         _ => return Ok(()),
     };
-    Err(address(&format!("PostgreSQL is on {remote}, and would be spoken to without TLS; {hint}")))
+    Err(address(&format!("PostgreSQL is on {remote}, and would be spoken to without TLS")))
 }
 
 /// Makes the tables if there are none, and checks their version if there are.
-fn prepare(client: &mut Client) -> Result<(), StoreError> {
+fn prepare(client: &mut Client, wanted: Tables) -> Result<(), StoreError> {
     let failed = |error| failed(&error);
     let mut transaction = client.transaction().map_err(failed)?;
     transaction.execute(MAKING, &[]).map_err(failed)?;
@@ -183,6 +200,9 @@ fn prepare(client: &mut Client) -> Result<(), StoreError> {
         let row = transaction.query_one("SELECT MAX(version) FROM tables", &[]).map_err(failed)?;
         let version: Option<i64> = row.try_get(0).map_err(failed)?;
         return schema::check(version.and_then(|version| u64::try_from(version).ok()).unwrap_or_default());
+    }
+    if wanted == Tables::Expected {
+        return Err(StoreError::Missing { place: "the database: no server has made its tables".into() });
     }
     if !namespace {
         transaction.batch_execute("CREATE SCHEMA posterity").map_err(failed)?;
@@ -210,7 +230,7 @@ fn failed(error: &Error) -> StoreError {
 }
 
 fn address(why: &str) -> StoreError {
-    StoreError::Failed { why: format!("the address of PostgreSQL cannot be used: {why}") }
+    StoreError::Place { place: "postgres://…".into(), why: why.to_owned() }
 }
 
 /// A failure; whether the connection is still good is noted.

@@ -87,8 +87,7 @@ pub(super) fn check(found: u64) -> Result<(), StoreError> {
     match found {
         VERSION => Ok(()),
         newer if newer > VERSION => Err(unreadable(format!(
-            "it was made by a newer version of this program (version {newer} of the tables, expected {VERSION}); \
-             hint: use that version"
+            "it was made by a newer version of this program (version {newer} of the tables, expected {VERSION})"
         ))),
         other => Err(unreadable(format!("version {other} of the tables was found, expected {VERSION}"))),
     }

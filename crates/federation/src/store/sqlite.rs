@@ -56,7 +56,7 @@ impl SqliteStore {
         body: impl FnOnce(&mut dyn Session) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if self.broken.load(Ordering::Acquire) {
-            let why = "the disk failed before; hint: look at the disk, then start the server again";
+            let why = "the disk failed before, and nothing more is tried until the server is started again";
             return Err(StoreError::Failed { why: why.into() });
         }
         // A panic in another call has rolled its transaction back.
@@ -100,9 +100,7 @@ fn lock(path: &Path) -> Result<File, StoreError> {
             let _ = file.read_to_string(&mut who);
             let who = if who.trim().is_empty() { "another server".into() } else { format!("process {}", who.trim()) };
             let path = path.display();
-            return Err(StoreError::Locked {
-                why: format!("{path} is served by {who} already; hint: stop that server, or choose another file"),
-            });
+            return Err(StoreError::Locked { why: format!("{path} is served by {who} already") });
         }
         Err(TryLockError::Error(error)) => return Err(cannot_open(&beside, &error)),
     }
@@ -123,7 +121,7 @@ fn configure(connection: &Connection) -> Result<(), StoreError> {
     let mode = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
     let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", mode).map_err(failed)?;
     if mode != "wal" {
-        let why = format!("the journal mode is {mode}, expected wal; hint: use a file on a local disk");
+        let why = format!("the journal mode is {mode}, expected wal, which a file on a local disk has");
         return Err(StoreError::Failed { why });
     }
     for (name, value) in [("synchronous", "FULL"), ("fullfsync", "ON"), ("foreign_keys", "ON")] {
@@ -267,7 +265,7 @@ mod tests {
         let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_FSYNC);
         store.notice(rusqlite::Error::SqliteFailure(error, None));
         for result in [invite(&store, 2), store.parties().map(|_| ())] {
-            assert!(result.unwrap_err().to_string().contains("look at the disk"));
+            assert!(result.unwrap_err().to_string().contains("the disk failed before"));
         }
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -1,5 +1,6 @@
 //! What can go wrong on a line, as far as its owner must tell it apart.
 
+use super::invite::InviteRefusal;
 use crate::wire::MOST_BYTES;
 use rustls::AlertDescription as Alert;
 use std::io;
@@ -9,23 +10,34 @@ use tonic::{Code, Status};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Distrust {
     /// The server refuses this party's certificate.
-    #[error(
-        "it refuses this party's certificate; hint: it may be expired or revoked, or of another authority; join again"
-    )]
+    #[error("it refuses this party's certificate")]
     OurCertificate,
     /// The server's certificate is refused here.
-    #[error("its certificate is not of the authority that was joined; hint: check the address")]
+    #[error("its certificate is not of the authority that was joined")]
     ServersCertificate,
     /// They have no TLS in common.
-    #[error("it does not speak TLS 1.3 as this program does; hint: check address and port")]
+    #[error("it does not speak TLS 1.3 as this program does")]
     Protocol,
+}
+
+impl Distrust {
+    /// What to do about it.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::OurCertificate => {
+                "it has ended, was revoked, or is of another authority: ask for an invite and join again"
+            }
+            Self::ServersCertificate => "check the address; if it is right, ask who keeps the server",
+            Self::Protocol => "check address and port",
+        }
+    }
 }
 
 /// Why an exchange failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
     /// Nobody is there.
-    #[error("no connection to {address}: {found}; hint: is the server running, and may this machine call it?")]
+    #[error("no connection to {address}: {found}")]
     Connect {
         /// Where.
         address: String,
@@ -47,10 +59,13 @@ pub enum LineError {
     #[error("no reply in time")]
     TimedOut,
     /// The server gives this party no right to it.
-    #[error("the server does not permit it; hint: ask its operator whether this party was revoked")]
+    #[error("the server does not permit it")]
     NotPermitted,
+    /// The server gives nobody a certificate for this invite, or not to this key.
+    #[error("{0}")]
+    Invite(InviteRefusal),
     /// The server cannot understand the request, or this program the reply.
-    #[error("the message or its reply cannot be understood; hint: both sides should run the same version")]
+    #[error("the message or its reply cannot be understood")]
     Malformed,
     /// The request or the reply is too large.
     #[error("the message or its reply is larger than the other side takes (never more than {MOST_BYTES} bytes)")]
@@ -59,7 +74,7 @@ pub enum LineError {
     #[error("the server is unavailable just now")]
     Unavailable,
     /// What replied is no server of a federation.
-    #[error("what replied is no server of a federation; hint: check address and port")]
+    #[error("what replied is no server of a federation")]
     Strange,
 }
 
@@ -69,15 +84,31 @@ impl LineError {
         matches!(self, Self::Connect { .. } | Self::Lost | Self::TimedOut | Self::Unavailable)
     }
 
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Connect { .. } => "check the address, that the server is running, and that this machine may call it",
+            Self::Tls { found, .. } => found.hint(),
+            Self::Lost | Self::TimedOut | Self::Unavailable => "try again: the same may be sent twice",
+            Self::NotPermitted => {
+                "ask the server's keeper whether this party was revoked, or its certificate has ended"
+            }
+            Self::Invite(refusal) => refusal.hint(),
+            Self::Malformed | Self::TooLarge => "run the same version of posterity on both sides",
+            Self::Strange => "check address and port",
+        }
+    }
+
     /// Whether the connection is of no use any more.
     pub(super) fn ends_the_connection(&self) -> bool {
-        !matches!(self, Self::NotPermitted | Self::Malformed | Self::TooLarge | Self::Unavailable)
+        !matches!(self, Self::NotPermitted | Self::Invite(_) | Self::Malformed | Self::TooLarge | Self::Unavailable)
     }
 
     /// What a status says that came over a working connection.
     pub(super) fn of_status(status: &Status) -> Self {
         match status.code() {
             Code::PermissionDenied | Code::Unauthenticated => Self::NotPermitted,
+            Code::FailedPrecondition => InviteRefusal::of_text(status.message()).map_or(Self::Strange, Self::Invite),
             Code::InvalidArgument | Code::Internal => Self::Malformed,
             Code::ResourceExhausted | Code::OutOfRange => Self::TooLarge,
             Code::Unavailable => Self::Unavailable,

@@ -11,6 +11,7 @@ mod connection;
 mod deadline;
 mod dial;
 mod fault;
+mod invite;
 mod limits;
 mod line;
 mod pause;
@@ -18,6 +19,7 @@ mod serve;
 
 pub use accept::TlsSource;
 pub use fault::{Distrust, LineError};
+pub use invite::InviteRefusal;
 pub use limits::Limits;
 pub use line::{Line, PATIENCE, join};
 pub use serve::{ServeError, serve, serve_enrolment};
@@ -49,6 +51,9 @@ pub enum Refused {
     /// The certificate or the invite gives no right to this.
     #[error("not permitted")]
     NotPermitted,
+    /// Nobody is enrolled for this invite.
+    #[error("{0}")]
+    Invite(InviteRefusal),
     /// The message cannot be understood.
     #[error("the message cannot be understood")]
     Malformed,
@@ -64,6 +69,7 @@ impl From<Refused> for tonic::Status {
     fn from(refused: Refused) -> Self {
         let code = match refused {
             Refused::NotPermitted => tonic::Code::PermissionDenied,
+            Refused::Invite(_) => tonic::Code::FailedPrecondition,
             Refused::Malformed => tonic::Code::InvalidArgument,
             Refused::TooLarge => tonic::Code::ResourceExhausted,
             Refused::Unavailable => tonic::Code::Unavailable,

@@ -1,7 +1,8 @@
 //! A made-up federation of four hospitals, whose run goes on when it is told to: for tests of the dashboard and for work on it.
 
 use federation::dashboard::{
-    Checks, Coefficient, CurvePoint, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source, Standing,
+    Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source,
+    Standing,
 };
 use federation::message::Try;
 use std::sync::Mutex;
@@ -150,6 +151,7 @@ impl Source for Hospitals {
             rounds: 1,
             sites: 2,
             started: STARTED - 86_400,
+            detail: Detail::Line,
         };
         let (id, name, method, phase) = (view.id.clone(), view.name.clone(), view.method.clone(), view.phase.clone());
         let sites = view.sites.len();
@@ -163,6 +165,7 @@ impl Source for Hospitals {
                 rounds: view.rounds,
                 sites,
                 started: view.started,
+                detail: Detail::Page,
             },
             waiting,
         ]

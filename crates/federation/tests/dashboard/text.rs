@@ -64,6 +64,28 @@ async fn the_page_before_the_first_round_and_a_strange_one_are_drawn() {
 }
 
 #[tokio::test]
+async fn rounds_are_counted_from_one_and_sites_that_are_alike_are_not_named() {
+    let (source, router) = after(0);
+    source.change(|view| view.phase = RunPhase::Running);
+    let page = text(get(&router, &format!("/runs/{RUN}")).await).await;
+    assert!(page.contains(">1 of 20<") && page.contains("round 1<"), "{page}");
+    assert!(page.contains("<span>all sites, δ = "), "{page}");
+    source.change(|view| {
+        view.sites[1].epsilon_spent = 1.25;
+        view.sites[1].epsilon_granted = 2.000_000_000_000_000_4;
+    });
+    let page = text(get(&router, &format!("/runs/{RUN}")).await).await;
+    assert!(page.contains("1.25 of 2.001") && !page.contains("all sites"), "{page}");
+}
+
+#[tokio::test]
+async fn a_run_of_which_only_a_line_is_kept_has_no_link() {
+    let (_, router) = after(1);
+    let page = text(get(&router, "/").await).await;
+    assert!(page.contains("Length of stay") && !page.contains("/runs/00aa") && page.contains(&format!("/runs/{RUN}")));
+}
+
+#[tokio::test]
 async fn the_fragment_is_what_the_page_has_inside() {
     let (_, router) = after(5);
     let page = text(get(&router, &format!("/runs/{RUN}")).await).await;

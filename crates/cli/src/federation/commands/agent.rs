@@ -5,7 +5,7 @@ use super::surroundings::Around;
 use crate::arguments::AgentRun;
 use crate::failure::Failure;
 use crate::federation::library::Studies;
-use crate::federation::net::{client, failure, home, logs, of_drive, of_home, runtime, stopped};
+use crate::federation::net::{client, failure, home, home_of, logs, of_drive, of_home, runtime, stopped};
 use crate::federation::rows;
 use crate::table::{Rows, lines};
 use federation::digits::up;
@@ -183,7 +183,7 @@ impl Proposed<'_> {
 
 /// `posterity agent fingerprint`, `posterity node fingerprint`: what an owner reads out to those who must know whom they trust.
 pub(crate) fn fingerprint(role: Role, folder: &Path, json: bool) -> Result<String, Failure> {
-    let home = home(folder)?;
+    let home = home_of(folder, role)?;
     let sealing = match role {
         Role::Node => Some(home.sealing().map_err(of_home)?.public()),
         _ => None,

@@ -3,14 +3,16 @@
 use crate::arguments::DemoArguments;
 use crate::clock;
 use crate::failure::Failure;
-use crate::federation::deal::deal;
+use crate::federation::deal::{Dealt, deal};
 use crate::federation::net::{failure, runtime, stopped};
 use crate::study::meant::Study;
 use federation::identity::{Address, Authority, Invite, InviteSecret, PartyName, Role, fingerprint};
 use federation::store::{self, InviteRow, Store};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
 /// The study of the four hospitals, as it is bundled.
 const STUDY: &str = include_str!("../../../../../studies/heart-federation.toml");
@@ -21,9 +23,27 @@ const MARK: &str = ".posterity-demo";
 /// Longest time for each step.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Runs the whole federation, and ends every process that it has started.
+/// Runs the whole federation, and ends every process that it has started, also when it is told to stop.
 pub(crate) fn federation(asked: &DemoArguments, json: bool) -> Result<String, Failure> {
-    let folder = fresh(&asked.folder)?;
+    let runtime = runtime()?;
+    let stop = {
+        let _inside = runtime.enter();
+        stopped()
+    };
+    let (folder, _lock) = fresh(&asked.folder)?;
+    let mut crew = Crew { members: Vec::new(), stop };
+    let dealt = play(asked, json, &folder, &mut crew);
+    let was_stopped = crew.is_stopped();
+    drop(crew);
+    match dealt {
+        Err(_) if was_stopped => Ok("stopped; all processes have ended\n".to_owned()),
+        Err(failure) => Err(failure),
+        Ok(dealt) => told(&folder, &dealt, json),
+    }
+}
+
+/// Everything up to the end of the run, or of the server's stay after it.
+fn play(asked: &DemoArguments, json: bool, folder: &Path, crew: &mut Crew) -> Result<Dealt, Failure> {
     let say = |line: &str| {
         if !json {
             println!("{line}");
@@ -32,31 +52,21 @@ pub(crate) fn federation(asked: &DemoArguments, json: bool) -> Result<String, Fa
     let path = folder.join("study.toml");
     std::fs::write(&path, STUDY).map_err(|error| Failure::file("cannot write", &path, error))?;
     let study = Study::open(&path)?;
-    let dealt = deal(&study, &folder, &folder.join("data"))?;
+    let dealt = deal(&study, folder, &folder.join("data"))?;
     say("four hospitals, two compute nodes and a server on this machine; each has a folder and a key of its own");
-    let name = PartyName::new("demo-authority").map_err(|why| failure("F201", why, "report this"))?;
-    let ca = folder.join("ca");
-    Authority::init(&ca, &name, clock::seconds())?;
-    let server_home = folder.join("server");
-    let mut crew = Crew::default();
-    let mut serve = command(&folder, "server")?;
-    serve.args(["serve"]).arg(&path).arg("--ca").arg(&ca).arg("--home").arg(&server_home);
-    serve.args(["--listen", "127.0.0.1:0", "--enrol", "127.0.0.1:0", "--dashboard", "127.0.0.1:0"]);
-    serve.arg("--out").arg(folder.join("results"));
-    if !asked.stay {
-        serve.arg("--until-finished");
-    }
-    crew.start("server", serve)?;
-    let addresses = addresses(&server_home.join("addresses.json"), &mut crew)?;
+    let (ca, server_home) = (folder.join("ca"), folder.join("server"));
+    let addresses = open_server(asked, folder, &ca, &server_home, crew)?;
     let of = |key: &str| addresses.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
     let token = std::fs::read_to_string(of("token")).unwrap_or_default();
-    let dashboard = format!("{}/login?token={}", of("dashboard"), token.trim());
-    say(&format!("dashboard   {dashboard}"));
+    say(&format!("dashboard   {}/login?token={}", of("dashboard"), token.trim()));
+    if !asked.stay {
+        say("            it ends with the run; --stay keeps it until Ctrl-C");
+    }
     let database = server_home.join("server.sqlite");
-    let parties = Parties { folder: &folder, ca: &ca, database: &database, enrolment: &of("enrolment") };
+    let parties = Parties { folder, ca: &ca, database: &database, enrolment: &of("enrolment") };
     for node in study.served.iter().flat_map(|served| &served.nodes) {
         parties.join(Role::Node, node)?;
-        let mut run = command(&folder, node.as_str())?;
+        let mut run = command(folder, node.as_str())?;
         run.args(["node", "run", "--home"]).arg(folder.join(node.as_str()));
         crew.start(node.as_str(), run)?;
     }
@@ -71,57 +81,92 @@ pub(crate) fn federation(asked: &DemoArguments, json: bool) -> Result<String, Fa
     for site in &dealt.sites {
         let name = PartyName::new(&site.name).map_err(|why| failure("F102", why, "report this"))?;
         parties.join(Role::Site, &name)?;
-        let mut run = command(&folder, &site.name)?;
+        let mut run = command(folder, &site.name)?;
         run.args(["agent", "run", "--home"]).arg(folder.join(&site.name));
         run.arg("--data").arg(&site.path).arg("--policy").arg(&policy);
         crew.start(&site.name, run)?;
         say(&format!("joined      {} with {} rows, which stay in {}", site.name, site.rows, site.path.display()));
     }
-    let report = folder.join("results").join("report.html");
-    crew.wait_for(&report)?;
+    crew.wait_for(&folder.join("results").join("report.html"))?;
     if asked.stay {
         say("the run is over; the server stays until you press Ctrl-C");
-        runtime()?.block_on(async {
-            let mut stop = stopped();
-            let _ = stop.changed().await;
-        });
+        crew.wait_for_stop()?;
     } else {
         crew.wait_for_all()?;
     }
-    drop(crew);
-    #[cfg(feature = "rehearsal")]
-    say(&super::rehearsal::compare(&database, &dealt)?);
-    Ok(told(&folder, &dealt.held_out, json))
+    Ok(dealt)
+}
+
+/// The authority and the server; says where the server is.
+fn open_server(
+    asked: &DemoArguments,
+    folder: &Path,
+    ca: &Path,
+    home: &Path,
+    crew: &mut Crew,
+) -> Result<serde_json::Value, Failure> {
+    let name = PartyName::new("demo-authority").map_err(|why| failure("F201", why, "report this"))?;
+    Authority::init(ca, &name, clock::seconds())?;
+    let mut serve = command(folder, "server")?;
+    serve.args(["serve"]).arg(folder.join("study.toml")).arg("--ca").arg(ca).arg("--home").arg(home);
+    serve.args(["--listen", "127.0.0.1:0", "--enrol", "127.0.0.1:0", "--dashboard", "127.0.0.1:0"]);
+    serve.arg("--out").arg(folder.join("results"));
+    if !asked.stay {
+        serve.arg("--until-finished");
+    }
+    crew.start("server", serve)?;
+    addresses(&home.join("addresses.json"), crew)
 }
 
 /// Where everything is, when all is over.
-fn told(folder: &Path, held_out: &Path, json: bool) -> String {
-    let (report, results) = (folder.join("results/report.html"), folder.join("results/results.json"));
+fn told(folder: &Path, dealt: &Dealt, json: bool) -> Result<String, Failure> {
+    let results = folder.join("results");
+    let (report, numbers) = (results.join("report.html"), results.join("results.json"));
+    #[cfg(feature = "rehearsal")]
+    let compared = super::rehearsal::compare(&folder.join("server/server.sqlite"), dealt)?;
     if json {
-        return format!("{}\n", serde_json::json!({ "report": report, "results": results, "folder": folder }));
+        return Ok(format!("{}\n", serde_json::json!({ "report": report, "results": numbers, "folder": folder })));
     }
     let lines = [
+        #[cfg(feature = "rehearsal")]
+        compared,
         format!("report      {}", report.display()),
-        format!("results     {}", results.display()),
+        format!("results     {}", numbers.display()),
         format!("ledger      posterity ledger show --home {}", folder.join("cleveland").display()),
-        format!("held out    {}, rows of no hospital, to predict", held_out.display()),
+        format!("predict     posterity predict {} --data {}", results.display(), dealt.held_out.display()),
+        "            of rows that no hospital has".to_owned(),
         "all processes have ended\n".to_owned(),
     ];
-    lines.join("\n")
+    Ok(lines.join("\n"))
 }
 
-/// An empty folder: one that an earlier demonstration has left is removed, any other is left alone.
-fn fresh(folder: &Path) -> Result<PathBuf, Failure> {
-    if folder.exists() {
-        if !folder.join(MARK).exists() {
-            let message = format!("{} is there, and is no demonstration's", folder.display());
-            return Err(failure("F207", message, "name another one with --folder"));
-        }
-        std::fs::remove_dir_all(folder).map_err(|error| Failure::file("cannot remove", folder, error))?;
+/// An empty folder, held until its lock is dropped: what an earlier demonstration has left is removed, one that another
+/// uses is refused, and any other folder is left alone.
+fn fresh(folder: &Path) -> Result<(PathBuf, File), Failure> {
+    let mark = folder.join(MARK);
+    if folder.exists() && !mark.exists() {
+        let message = format!("{} is there, and is no demonstration's", folder.display());
+        return Err(failure("F207", message, "name another one with --folder"));
     }
-    let made = std::fs::create_dir_all(folder.join("logs")).and_then(|()| std::fs::write(folder.join(MARK), b""));
-    made.map_err(|error| Failure::file("cannot write", folder, error))?;
-    folder.canonicalize().map_err(|error| Failure::file("cannot read", folder, error))
+    let unusable = |error| Failure::file("cannot write", folder, error);
+    std::fs::create_dir_all(folder).map_err(unusable)?;
+    let lock = File::options().create(true).truncate(false).write(true).open(&mark).map_err(unusable)?;
+    if lock.try_lock().is_err() {
+        let message = format!("another demonstration runs in {}", folder.display());
+        return Err(failure("F207", message, "wait for its end, stop it, or name another folder with --folder"));
+    }
+    for entry in std::fs::read_dir(folder).map_err(unusable)? {
+        let path = entry.map_err(unusable)?.path();
+        let removed = match path.is_dir() {
+            true => std::fs::remove_dir_all(&path),
+            false if path == mark => Ok(()),
+            false => std::fs::remove_file(&path),
+        };
+        removed.map_err(|error| Failure::file("cannot remove", &path, error))?;
+    }
+    std::fs::create_dir_all(folder.join("logs")).map_err(unusable)?;
+    let folder = folder.canonicalize().map_err(|error| Failure::file("cannot read", folder, error))?;
+    Ok((folder, lock))
 }
 
 /// This program, with its output in a log of its own.
@@ -162,20 +207,31 @@ impl Parties<'_> {
 }
 
 /// The processes of a demonstration: whatever happens, all of them end with it.
-#[derive(Default)]
-struct Crew(Vec<(String, Child)>);
+struct Crew {
+    members: Vec<(String, Child)>,
+    /// Whether somebody wants the end.
+    stop: watch::Receiver<bool>,
+}
 
 impl Crew {
+    fn is_stopped(&self) -> bool {
+        *self.stop.borrow()
+    }
+
     fn start(&mut self, name: &str, mut command: Command) -> Result<(), Failure> {
+        self.check()?;
         let child =
             command.spawn().map_err(|error| failure("F205", format!("{name} does not start: {error}"), "try again"))?;
-        self.0.push((name.to_owned(), child));
+        self.members.push((name.to_owned(), child));
         Ok(())
     }
 
-    /// Refuses to go on if somebody has ended who should not have.
+    /// Refuses to go on if somebody has ended who should not have, or if the end is wanted.
     fn check(&mut self) -> Result<(), Failure> {
-        for (name, child) in &mut self.0 {
+        if self.is_stopped() {
+            return Err(failure("F207", "the demonstration was stopped", "start it again"));
+        }
+        for (name, child) in &mut self.members {
             if let Ok(Some(status)) = child.try_wait()
                 && !status.success()
             {
@@ -190,28 +246,46 @@ impl Crew {
         Ok(())
     }
 
-    /// Waits until a file is there.
+    fn have_all_ended(&mut self) -> bool {
+        self.members.iter_mut().all(|(_, child)| matches!(child.try_wait(), Ok(Some(_))))
+    }
+
+    /// Waits until a file is there; not if nobody is left who would make it.
     fn wait_for(&mut self, file: &Path) -> Result<(), Failure> {
         let start = Instant::now();
-        while !file.exists() {
+        loop {
             self.check()?;
-            if start.elapsed() > PATIENCE {
-                let message = format!("{} was not made in {} s", file.display(), PATIENCE.as_secs());
-                return Err(failure("F207", message, "look at the logs in the demonstration's folder"));
+            let nobody_is_left = self.have_all_ended();
+            if file.exists() {
+                return Ok(());
             }
-            std::thread::sleep(Duration::from_millis(50));
+            let why = match start.elapsed() > PATIENCE {
+                _ if nobody_is_left => "all processes have ended before".to_owned(),
+                true => format!("{} s are over", PATIENCE.as_secs()),
+                false => {
+                    std::thread::sleep(Duration::from_millis(50));
+                    continue;
+                }
+            };
+            let message = format!("{} was not made: {why}", file.display());
+            return Err(failure("F207", message, "look at the logs in the demonstration's folder"));
         }
-        Ok(())
     }
 
     /// Waits until everybody has gone home.
     fn wait_for_all(&mut self) -> Result<(), Failure> {
         let start = Instant::now();
-        while start.elapsed() < PATIENCE {
+        while start.elapsed() < PATIENCE && !self.have_all_ended() {
             self.check()?;
-            if self.0.iter_mut().all(|(_, child)| matches!(child.try_wait(), Ok(Some(_)))) {
-                return Ok(());
-            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        self.check()
+    }
+
+    /// Waits until somebody wants the end, or the server has gone by itself.
+    fn wait_for_stop(&mut self) -> Result<(), Failure> {
+        while !self.is_stopped() && !self.have_all_ended() {
+            self.check()?;
             std::thread::sleep(Duration::from_millis(50));
         }
         Ok(())
@@ -220,7 +294,7 @@ impl Crew {
 
 impl Drop for Crew {
     fn drop(&mut self) {
-        for (_, child) in &mut self.0 {
+        for (_, child) in &mut self.members {
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,9 +1,9 @@
 //! `posterity agent join`, `posterity node join`: an invite becomes a key that never leaves this folder, and a certificate for it.
 
 use crate::failure::Failure;
-use crate::federation::net::{failure, of_home, of_invite, of_line, of_tls, runtime};
-use federation::identity::{Address, Expected, Home, Invite, Role, joining_config};
-use federation::transport;
+use crate::federation::net::{command, failure, of_home, of_invite, of_line, of_tls, runtime};
+use federation::identity::{Address, Expected, Home, Invite, Papers, Role, joining_config};
+use federation::transport::{self, LineError};
 use federation::wire::{self, proto};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,37 +13,25 @@ pub(crate) fn join(invite: &str, role: Role, folder: &Path, json: bool) -> Resul
     let invite = Invite::parse(invite.trim()).map_err(of_invite)?;
     if invite.role != role {
         let message = format!("the invite is for a {}, and a {role} would join", invite.role);
-        let hint = match invite.role {
-            Role::Node => "posterity node join",
-            _ => "posterity agent join",
-        };
-        return Err(failure("F202", message, hint));
+        return Err(failure("F202", message, format!("`posterity {} join` is for it", command(invite.role))));
     }
-    let home = match Home::is_in(folder) {
-        true => Home::open(folder),
-        false => {
-            if role == Role::Node {
-                super::node::prepare(folder)?;
-            }
-            Home::create(folder, role)
+    let (folder_was_there, was_there) = (folder.exists(), Home::is_in(folder).map_err(of_home)?);
+    if !was_there && role == Role::Node {
+        super::node::prepare(folder)?;
+    }
+    let home = if was_there { Home::open(folder) } else { Home::create(folder, role) }.map_err(of_home)?;
+    let joined = redeem(&home, &invite, role);
+    if let Err(Unjoined::Refused(_)) = &joined
+        && !was_there
+    {
+        // Nobody has taken note of these keys. What cannot be removed is no worse than what was there to remove.
+        let _ = home.discard();
+        super::node::forget(folder);
+        if !folder_was_there {
+            let _ = std::fs::remove_dir(folder);
         }
-    };
-    let home = home.map_err(of_home)?;
-    let request = proto::JoinRequest {
-        version: wire::VERSION,
-        secret: invite.secret.bytes().to_vec(),
-        request: home.request(role, &invite.name).map_err(of_home)?,
-        sealing: match role {
-            Role::Node => home.sealing().map_err(of_home)?.public().to_vec(),
-            _ => Vec::new(),
-        },
-    };
-    let tls = Arc::new(joining_config(invite.root).map_err(of_tls)?);
-    let joined = runtime()?.block_on(transport::join(invite.server.as_str().to_owned(), tls, request));
-    let reply = joined.map_err(|error| of_line(&error))?;
-    let server = address(&reply.server, &invite.server)?;
-    let expected = Expected { root: invite.root, role, name: &invite.name };
-    let papers = home.joined(expected, &reply.chain, &reply.authority, &server).map_err(of_home)?;
+    }
+    let (papers, server) = joined.map_err(Unjoined::failure)?;
     Ok(match json {
         true => format!(
             "{}\n",
@@ -58,6 +46,50 @@ pub(crate) fn join(invite: &str, role: Role, folder: &Path, json: bool) -> Resul
             server.as_str()
         ),
     })
+}
+
+/// Why nobody has joined.
+enum Unjoined {
+    /// The server has not enrolled the key.
+    Refused(Failure),
+    /// It may have: the same key may join again with the same invite.
+    Unsure(Failure),
+}
+
+impl Unjoined {
+    fn failure(self) -> Failure {
+        match self {
+            Self::Refused(failure) | Self::Unsure(failure) => failure,
+        }
+    }
+}
+
+/// Shows the invite at the server, and keeps the certificate that comes back.
+fn redeem(home: &Home, invite: &Invite, role: Role) -> Result<(Papers, Address), Unjoined> {
+    let refused = |error| Unjoined::Refused(of_home(error));
+    let request = proto::JoinRequest {
+        version: wire::VERSION,
+        secret: invite.secret.bytes().to_vec(),
+        request: home.request(role, &invite.name).map_err(refused)?,
+        sealing: match role {
+            Role::Node => home.sealing().map_err(refused)?.public().to_vec(),
+            _ => Vec::new(),
+        },
+    };
+    let tls = Arc::new(joining_config(invite.root).map_err(|error| Unjoined::Refused(of_tls(error)))?);
+    let runtime = runtime().map_err(Unjoined::Refused)?;
+    let reply =
+        runtime.block_on(transport::join(invite.server.as_str().to_owned(), tls, request)).map_err(|error| {
+            let nobody_heard = matches!(error, LineError::Connect { .. });
+            match error.is_worth_retrying() && !nobody_heard {
+                true => Unjoined::Unsure(of_line(&error)),
+                false => Unjoined::Refused(of_line(&error)),
+            }
+        })?;
+    let server = address(&reply.server, &invite.server).map_err(Unjoined::Unsure)?;
+    let expected = Expected { root: invite.root, role, name: &invite.name };
+    let papers = home.joined(expected, &reply.chain, &reply.authority, &server);
+    Ok((papers.map_err(|error| Unjoined::Unsure(of_home(error)))?, server))
 }
 
 /// Where the server is: one that listens on all addresses of its machine is where the invite found it.

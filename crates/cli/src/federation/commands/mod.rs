@@ -1,11 +1,14 @@
 //! The commands that run a federation: a server, agents at sites, compute nodes, and all of them on one machine as a demonstration.
 
 pub(crate) mod agent;
+mod certificates;
 pub(crate) mod demo;
 pub(crate) mod join;
 pub(crate) mod node;
+mod proposing;
 pub(crate) mod rehearsal;
 pub(crate) mod serve;
 mod stage;
 pub(crate) mod surroundings;
+mod telling;
 pub(crate) mod watch;

@@ -5,7 +5,7 @@ use super::rehearsal::noise;
 use super::surroundings::Around;
 use crate::failure::Failure;
 use crate::federation::library::Studies;
-use crate::federation::net::{client, failure, home, logs, of_drive, of_home, runtime, stopped};
+use crate::federation::net::{client, failure, home_of, logs, of_drive, of_home, runtime, stopped};
 use federation::drive::drive;
 use federation::identity::Role;
 use federation::log::{FolderDisk, LogError};
@@ -28,6 +28,11 @@ pub(super) fn prepare(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Removes the folder of records of a node that has never joined: there is nothing in it.
+pub(super) fn forget(folder: &Path) {
+    let _ = std::fs::remove_dir_all(folder.join(RECORDS));
+}
+
 /// The folder of records, which a node that has joined has.
 fn records(folder: &Path) -> Result<FolderDisk, Failure> {
     let path = folder.join(RECORDS);
@@ -43,7 +48,7 @@ fn records(folder: &Path) -> Result<FolderDisk, Failure> {
 /// Runs a node until its run is over or it is stopped.
 pub(crate) fn run(folder: &Path, json: bool) -> Result<String, Failure> {
     logs();
-    let home = Arc::new(home(folder)?);
+    let home = Arc::new(home_of(folder, Role::Node)?);
     let disk = records(folder)?;
     let papers = home.papers().map_err(of_home)?;
     let (name, sealing) = (papers.party.name.clone(), home.sealing().map_err(of_home)?.clone());

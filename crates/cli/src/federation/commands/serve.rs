@@ -1,30 +1,28 @@
 //! `posterity serve`: the server of one study, from the first invite that is redeemed to the report.
 
 use super::agent::hexadecimal;
+use super::certificates::{Certificates, RENEWAL};
 use super::stage::Stage;
-use super::watch::{Watch, outcome};
+use super::telling::Telling;
+use super::watch::Watch;
 use crate::arguments::ServeArguments;
 use crate::clock;
 use crate::datasets;
 use crate::failure::Failure;
-use crate::federation::library::Studies;
-use crate::federation::net::{failure, logs, of_home, of_tls, runtime, socket, stopped};
+use crate::federation::net::{failure, logs, of_home, runtime, socket, stopped};
 use crate::federation::outcome::{Ended, write};
-use crate::federation::propose::{self, Members};
+use crate::federation::programme::read_study;
+use crate::federation::propose;
 use crate::federation::spent::Spent;
 use crate::study::meant::Study;
 use federation::coordinator::Phase;
 use federation::dashboard::{self, Metrics, Source, Token};
-use federation::identity::{
-    Authority, Home, IdentityKey, PARTY_LIFE, PartyName, Role, certificates, dashboard_config, enrolment_config,
-    server_config,
-};
+use federation::identity::{Authority, Home, HomeError, PartyName, Role};
 use federation::manifest::{Manifest, Programme};
 use federation::message::Member;
 use federation::server::{Engine, Hall, Reception};
-use federation::store::{self, PartyRow, RunRow, Store, StoreError};
+use federation::store::{self, Store};
 use federation::transport::{self, Limits, TlsSource};
-use rustls::ServerConfig;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,20 +32,21 @@ use tokio::sync::watch;
 /// How often a server looks whether all parties have joined.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How often it looks at the age of its own certificate.
-const RENEWAL: Duration = Duration::from_secs(600);
-
 /// How long a server that is to go with its run waits for parties that have not heard of the end.
 const FAREWELL: Duration = Duration::from_secs(30);
 
 /// Serves a study until it is told to stop, or, if that is wished, until the run is over.
 pub(crate) fn serve(asked: &ServeArguments, json: bool) -> Result<String, Failure> {
     logs();
-    let study = Study::open(&asked.study)?;
+    let text = std::fs::read_to_string(&asked.study);
+    let text = text.map_err(|source| Failure::file("cannot read", &asked.study, source))?;
+    let study = read_study(&asked.study.display().to_string(), &text)?;
+    propose::served(&study)?;
     let base = asked.study.parent().unwrap_or(Path::new("."));
     let schema = datasets::schema_of(&study.data.source, study.data.schema.as_deref(), base)?.0;
+    let programme = Arc::new(propose::programme(&study, &schema, asked.method.as_deref())?);
     let authority = Arc::new(Authority::open(&asked.ca)?);
-    let home = match Home::is_in(&asked.home) {
+    let home = match Home::is_in(&asked.home).map_err(of_home)? {
         true => Home::open(&asked.home),
         false => Home::create(&asked.home, Role::Server),
     };
@@ -55,30 +54,27 @@ pub(crate) fn serve(asked: &ServeArguments, json: bool) -> Result<String, Failur
     let place = asked.store.clone().unwrap_or_else(|| asked.home.join("server.sqlite").display().to_string());
     let store: Arc<dyn Store> = Arc::from(store::serve(&place)?);
     let out = asked.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
-    let server = Server { study, schema, asked: asked.clone(), authority, home, store: store.clone(), out, json };
-    let said = runtime()?.block_on(server.run());
+    let (asked, kept) = (asked.clone(), store.clone());
+    let server = Server { study, schema, programme, asked, authority, home, store: kept, out, json };
+    let said = server.check_out().and_then(|()| runtime()?.block_on(server.run()));
     // A database's client ends here, on a thread where waiting is allowed.
     drop(server);
     drop(store);
     said
 }
 
-struct Server {
-    study: Study,
-    schema: String,
-    asked: ServeArguments,
-    authority: Arc<Authority>,
-    home: Home,
-    store: Arc<dyn Store>,
-    out: PathBuf,
+/// The server of one study.
+pub(super) struct Server {
+    pub(super) study: Study,
+    pub(super) schema: String,
+    /// The parts of a run, should one be proposed.
+    pub(super) programme: Arc<Programme>,
+    pub(super) asked: ServeArguments,
+    pub(super) authority: Arc<Authority>,
+    pub(super) home: Home,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) out: PathBuf,
     json: bool,
-}
-
-/// The TLS of the three ports.
-struct Tls {
-    parties: watch::Sender<Arc<ServerConfig>>,
-    enrolment: watch::Sender<Arc<ServerConfig>>,
-    dashboard: Arc<ServerConfig>,
 }
 
 /// A run that is served.
@@ -90,7 +86,7 @@ struct Served {
 }
 
 /// A run that is kept: its manifest and parts, and when it was made.
-type Proposed = (Arc<Manifest>, Arc<Programme>, u64);
+pub(super) type Proposed = (Arc<Manifest>, Arc<Programme>, u64);
 
 impl Server {
     fn name(&self) -> Result<PartyName, Failure> {
@@ -106,7 +102,10 @@ impl Server {
             Some(address) => address.clone(),
             None => local(&parties)?,
         };
-        let tls = self.tls()?;
+        let (authority, key) = (self.authority.clone(), self.home.key().clone());
+        let certificates = Certificates { authority, key, name: self.name()? };
+        let tls = Arc::new(certificates.tls()?);
+        let renewing = tokio::spawn(certificates.keep(tls.clone(), RENEWAL));
         let (hall_sender, hall) = watch::channel(None);
         let metrics = Arc::new(Metrics::default());
         let clock: federation::server::Clock = Arc::new(clock::seconds);
@@ -139,11 +138,11 @@ impl Server {
         );
         let (line, join) = (tokio::spawn(line), tokio::spawn(join));
         let stage = Arc::new(Stage::new(self.store.clone()));
-        let tls_page = (!is_loopback(&page)).then(|| tls.dashboard.clone());
+        let tls_page = (!is_loopback(&page)).then(|| tls.dashboard.subscribe());
         let source: Arc<dyn Source> = stage.clone();
         let closed = either(stop.clone(), closing.clone());
         let shown = tokio::spawn(dashboard::serve(page, tls_page, source, metrics.clone(), token, closed));
-        let served = self.served(stop.clone(), &metrics).await?;
+        let served = self.served(stop.clone(), &metrics, &stage).await?;
         let Some(served) = served else {
             close.send_replace(true);
             shown.abort();
@@ -151,38 +150,20 @@ impl Server {
         };
         hall_sender.send_replace(Some(served.hall.clone()));
         stage.show(served.watch.clone());
-        let text = self.follow(&served, stop, &tls).await;
+        let text = self.follow(&served, stop).await;
         let hall = served.hall.clone();
         let closed = tokio::task::spawn_blocking(move || hall.close()).await;
         let _ = (closed, hall_sender.send_replace(None));
         close.send_replace(true);
         left(&[line, join]).await?;
         shown.abort();
+        renewing.abort();
         text
-    }
-
-    fn tls(&self) -> Result<Tls, Failure> {
-        let [parties, enrolment, dashboard] = self.configs()?;
-        Ok(Tls { parties: watch::channel(parties).0, enrolment: watch::channel(enrolment).0, dashboard })
-    }
-
-    /// The server's own certificate, fresh, for its three ports.
-    fn configs(&self) -> Result<[Arc<ServerConfig>; 3], Failure> {
-        let key: &Arc<IdentityKey> = self.home.key();
-        let issued = self.authority.issue(Role::Server, &self.name()?, &key.public(), clock::seconds(), PARTY_LIFE)?;
-        let unreadable = |_| failure("F201", "the authority has made a certificate that cannot be read", "report this");
-        let chain = certificates(&issued.chain).map_err(unreadable)?;
-        let root = self.authority.root();
-        let parties = server_config(chain.clone(), key, std::slice::from_ref(root)).map_err(of_tls)?;
-        let enrolment = enrolment_config(chain.clone(), key, root).map_err(of_tls)?;
-        let page = dashboard_config(chain, key).map_err(of_tls)?;
-        Ok([Arc::new(parties), Arc::new(enrolment), Arc::new(page)])
     }
 
     fn token(&self) -> Result<Token, Failure> {
         let path = self.asked.home.join("dashboard.token");
-        let kept = std::fs::read_to_string(&path).ok().and_then(|text| Token::of_hex(text.trim()));
-        if let Some(token) = kept {
+        if let Some(token) = Token::read(&path).map_err(|error| of_home(HomeError::File(error)))? {
             return Ok(token);
         }
         let token = Token::generate().map_err(|error| failure("F201", error.to_string(), "try again"))?;
@@ -209,13 +190,21 @@ impl Server {
 
     /// The run: the one that was under way, or a new one once all parties of the study have joined. None if the server is
     /// stopped before.
-    async fn served(&self, mut stop: watch::Receiver<bool>, metrics: &Arc<Metrics>) -> Result<Option<Served>, Failure> {
+    async fn served(
+        &self,
+        mut stop: watch::Receiver<bool>,
+        metrics: &Arc<Metrics>,
+        stage: &Stage,
+    ) -> Result<Option<Served>, Failure> {
         let mut missing_before = String::new();
         loop {
             let store = self.store.clone();
             let rows = blocking(move || Ok((store.parties()?, store.runs()?))).await?;
             let proposed = match self.kept(&rows.1).await? {
-                Some(kept) => Some(kept),
+                Some(kept) => {
+                    println!("taking up run {}", hexadecimal(&kept.0.run()));
+                    Some(kept)
+                }
                 None => match self.members(&rows.0) {
                     Ok(members) => match self.propose(&members, propose::nonce(&rows.0, &rows.1)).await? {
                         Some(proposed) => Some(proposed),
@@ -224,6 +213,7 @@ impl Server {
                     Err(missing) => {
                         if missing != missing_before {
                             println!("waiting for {missing} to join");
+                            stage.wait_for(Some(missing.clone()));
                             missing_before = missing;
                         }
                         None
@@ -238,69 +228,6 @@ impl Server {
                 _ = stop.changed() => return Ok(None),
             }
         }
-    }
-
-    /// The newest run of this study and method that is kept; one that is over only if no other is wished for.
-    async fn kept(&self, runs: &[RunRow]) -> Result<Option<Proposed>, Failure> {
-        for row in runs {
-            let Ok(manifest) = Manifest::read(&row.manifest) else { continue };
-            let same = manifest.study == self.study.text
-                && manifest.server == self.home.key().public()
-                && self.asked.method.as_ref().is_none_or(|method| *method == manifest.method);
-            if !same {
-                continue;
-            }
-            let (store, run) = (self.store.clone(), row.run);
-            let phase = blocking(move || Ok(store.load(&run)?.header.phase)).await?;
-            if self.asked.again && matches!(phase, Phase::Finished(_)) {
-                return Ok(None);
-            }
-            let programme = manifest
-                .check(&Studies)
-                .map_err(|error| failure("F101", error.to_string(), "serve the study that was proposed"))?;
-            println!("taking up run {}", hexadecimal(&row.run));
-            return Ok(Some((Arc::new(manifest), programme, row.created)));
-        }
-        Ok(None)
-    }
-
-    /// The keys of all parties of the study; or who is missing, in words.
-    fn members(&self, parties: &[PartyRow]) -> Result<Members, String> {
-        let Some(served) = &self.study.served else { return Err("a study with [federation]".into()) };
-        let find = |role: Role, name: &PartyName| {
-            let named = |row: &&PartyRow| row.role == role && row.name == *name && row.revoked.is_none();
-            parties.iter().find(named).ok_or_else(|| format!("{role} {name}"))
-        };
-        let sites = served.sites.iter().map(|site| find(Role::Site, &site.name).map(|row| (row.name.clone(), row.key)));
-        let nodes = served.nodes.iter().map(|node| {
-            let row = find(Role::Node, node)?;
-            Ok((row.name.clone(), row.key, row.sealing.unwrap_or_default()))
-        });
-        let (sites, nodes): (Vec<Result<_, String>>, Vec<Result<_, String>>) = (sites.collect(), nodes.collect());
-        let of_sites = sites.iter().filter_map(|one| one.as_ref().err().cloned());
-        let missing: Vec<String> = of_sites.chain(nodes.iter().filter_map(|one| one.as_ref().err().cloned())).collect();
-        if !missing.is_empty() {
-            return Err(missing.join(", "));
-        }
-        let (sites, nodes) = (sites.into_iter().flatten().collect(), nodes.into_iter().flatten().collect());
-        Ok(Members { sites, nodes, server: self.home.key().public() })
-    }
-
-    /// Keeps a new run; none if another server on the same store has just done so.
-    async fn propose(&self, members: &Members, nonce: [u8; 16]) -> Result<Option<Proposed>, Failure> {
-        let method = self.asked.method.as_deref();
-        let (manifest, programme) = propose::manifest(&self.study, &self.schema, method, members, nonce)?;
-        let (manifest, programme, created) = (Arc::new(manifest), Arc::new(programme), clock::seconds());
-        let (store, key) = (self.store.clone(), self.home.key().clone());
-        let (made, parts) = (manifest.clone(), programme.clone());
-        let created_run = blocking(move || match Engine::create(&store, made, parts, key, created) {
-            Ok(run) => Ok(Some(run)),
-            Err(StoreError::Exists) => Ok(None),
-            Err(error) => Err(error.into()),
-        });
-        let Some(run) = created_run.await? else { return Ok(None) };
-        println!("proposing run {} to {} sites", hexadecimal(&run), manifest.sites.len());
-        Ok(Some((manifest, programme, created)))
     }
 
     async fn open(
@@ -323,39 +250,37 @@ impl Server {
         Ok(Served { hall, watch, manifest, programme })
     }
 
-    /// Tells of rounds as they are made, keeps the certificate fresh, and writes the results when the run is over.
-    async fn follow(&self, served: &Served, mut stop: watch::Receiver<bool>, tls: &Tls) -> Result<String, Failure> {
-        let (mut changes, mut told, mut written) = (served.hall.changes(), None, false);
-        let mut renewal = tokio::time::interval(RENEWAL);
-        renewal.tick().await;
+    /// Tells of rounds as they are made, and writes the results when the run is over. Results that cannot be written end nothing:
+    /// parties hear of the end all the same.
+    async fn follow(&self, served: &Served, mut stop: watch::Receiver<bool>) -> Result<String, Failure> {
+        let (mut changes, mut telling, mut written) = (served.hall.changes(), Telling::default(), false);
         loop {
             let header = served.hall.glance().header;
-            let now = (header.phase, header.round);
-            if told != Some(now) {
-                told = Some(now);
+            let lines = telling.lines(&served.manifest, &header);
+            if !lines.is_empty() {
                 let watch = served.watch.clone();
                 let _ = tokio::task::spawn_blocking(move || watch.look()).await;
-                tell(&header.phase, header.round, served.manifest.pace.rounds);
+                lines.iter().for_each(|line| println!("{line}"));
             }
             if let (Phase::Finished(_), false) = (header.phase, written) {
                 written = true;
-                let text = self.finish(served).await?;
-                if !self.json {
+                let finished = self.finish(served).await;
+                let finished = finished.map_err(|failure| Failure::Unwritten { failure: Box::new(failure) });
+                if let Ok(text) = &finished
+                    && !self.json
+                {
                     println!("{text}");
                 }
                 if self.asked.until_finished {
                     self.until_heard(served).await;
-                    return Ok(if self.json { format!("{text}\n") } else { String::new() });
+                    return finished.map(|text| if self.json { format!("{text}\n") } else { String::new() });
+                }
+                if let Err(failure) = finished {
+                    failure.report(self.json);
                 }
             }
             tokio::select! {
                 changed = changes.changed() => if changed.is_err() { return Ok(String::new()) },
-                _ = renewal.tick() => {
-                    if let Ok([parties, enrolment, _]) = self.configs() {
-                        tls.parties.send_replace(parties);
-                        tls.enrolment.send_replace(enrolment);
-                    }
-                }
                 _ = stop.changed() => return Ok(String::new()),
             }
         }
@@ -394,16 +319,10 @@ impl Server {
     }
 }
 
-fn tell(phase: &Phase, round: u64, rounds: u64) {
-    match phase {
-        Phase::Signing => println!("waiting for signatures"),
-        Phase::Running => println!("round {round} of {rounds}"),
-        Phase::Finished(how) => println!("the run is over after {round} rounds: {}", outcome(*how)),
-    }
-}
-
 /// Work that may wait, away from the network's threads.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
     let lost = |_| failure("F205", "a thread of the server was lost", "start it again: it goes on where it was");
     tokio::task::spawn_blocking(work).await.map_err(lost)?
 }

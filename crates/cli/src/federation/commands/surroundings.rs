@@ -71,7 +71,7 @@ impl Surroundings for Around {
 
     fn lost(&mut self, error: &LineError) {
         if !std::mem::replace(&mut self.complained, true) {
-            tracing::warn!(%error, "the server cannot be reached; trying again");
+            tracing::warn!(%error, hint = error.hint(), "the server cannot be reached; trying again");
         }
     }
 }

@@ -5,9 +5,10 @@ use crate::clock;
 use crate::federation::programme::{read_schema, read_study};
 use crate::federation::spent::Spent;
 use crate::study::{likelihood, words};
-use federation::coordinator::{Folded, Header, Phase, SeatStanding};
+use federation::coordinator::{Folded, Phase, SeatStanding};
 use federation::dashboard::{
-    Checks, Coefficient, CurvePoint, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source, Standing,
+    Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source,
+    Standing,
 };
 use federation::identity::Role;
 use federation::manifest::{Manifest, Programme};
@@ -204,11 +205,19 @@ impl Watch {
         })
     }
 
-    fn phase(&self, header: &Header) -> RunPhase {
-        match header.phase {
-            Phase::Signing => RunPhase::Signing,
-            Phase::Running => RunPhase::Running,
-            Phase::Finished(how) => RunPhase::Finished(outcome(how).to_owned()),
+    /// The run in the list of all runs.
+    pub(crate) fn summary(&self) -> RunSummary {
+        let header = self.hall.glance().header;
+        RunSummary {
+            id: self.id(),
+            name: self.name.clone(),
+            method: self.manifest.method.clone(),
+            phase: phase(&header.phase),
+            round: header.round,
+            rounds: self.manifest.pace.rounds,
+            sites: self.manifest.sites.len(),
+            started: self.started,
+            detail: Detail::Page,
         }
     }
 
@@ -236,7 +245,7 @@ impl Watch {
                 Summing::Secure { nodes, .. } => format!("secure sum over {nodes} nodes"),
                 Summing::Nobody | Summing::Curator => "each site noises its own answer".to_owned(),
             },
-            phase: self.phase(&glance.header),
+            phase: phase(&glance.header.phase),
             round: glance.header.round,
             rounds: self.manifest.pace.rounds,
             folds: glance.header.folds,
@@ -252,6 +261,15 @@ impl Watch {
                 .collect(),
             checks,
         }
+    }
+}
+
+/// Where a run stands, for the dashboard.
+pub(crate) fn phase(phase: &Phase) -> RunPhase {
+    match phase {
+        Phase::Signing => RunPhase::Signing,
+        Phase::Running => RunPhase::Running,
+        Phase::Finished(how) => RunPhase::Finished(outcome(*how).to_owned()),
     }
 }
 
@@ -271,17 +289,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 
 impl Source for Watch {
     fn runs(&self) -> Vec<RunSummary> {
-        let header = self.hall.glance().header;
-        vec![RunSummary {
-            id: self.id(),
-            name: self.name.clone(),
-            method: self.manifest.method.clone(),
-            phase: self.phase(&header),
-            round: header.round,
-            rounds: self.manifest.pace.rounds,
-            sites: self.manifest.sites.len(),
-            started: self.started,
-        }]
+        vec![self.summary()]
     }
 
     fn run(&self, id: &str) -> Option<RunView> {

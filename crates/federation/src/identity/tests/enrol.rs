@@ -128,6 +128,19 @@ fn a_revoked_party_is_not_heard_and_cannot_renew_or_join_again() {
 }
 
 #[test]
+fn a_revoked_key_is_refused_before_its_new_invite_is_used() {
+    let room = Room::new();
+    let authority = room.authority("ca", NOW);
+    let (store, key) = (invited(Role::Site), IdentityKey::generate().unwrap());
+    join(&store, &authority, &SECRET, &asks(&key), &[], NOW).unwrap();
+    assert!(store.revoke(Role::Site, &name("a"), NOW).unwrap());
+    invite(&store, Role::Site, [4; 16]);
+    assert_eq!(join(&store, &authority, &[4; 16], &asks(&key), &[], NOW), Err(EnrolError::Revoked));
+    let fresh = IdentityKey::generate().unwrap();
+    assert!(join(&store, &authority, &[4; 16], &asks(&fresh), &[], NOW).is_ok(), "the invite is still good");
+}
+
+#[test]
 fn a_stranger_and_a_party_whose_certificate_has_ended_are_not_heard() {
     let room = Room::new();
     let authority = room.authority("ca", NOW);

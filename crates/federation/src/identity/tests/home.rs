@@ -32,9 +32,9 @@ fn each_role_has_its_keys_and_they_are_kept() {
         (Role::Viewer, false, false),
     ] {
         let folder = room.folder(role.word());
-        assert!(!Home::is_in(&folder));
+        assert!(!Home::is_in(&folder).unwrap());
         let home = Home::create(&folder, role).unwrap();
-        assert!(Home::is_in(&folder));
+        assert!(Home::is_in(&folder).unwrap());
         assert_eq!((home.sealing().is_ok(), home.noise_secret().is_ok()), (sealing, noise), "{role}");
         let again = Home::open(&folder).unwrap();
         assert_eq!(again.key().public(), home.key().public());
@@ -71,7 +71,23 @@ fn a_folder_that_is_open_to_others_is_not_used_for_keys() {
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     let refused = Home::create(&folder, Role::Site).unwrap_err();
     assert!(refused.hint().contains("chmod 700"), "{refused}");
-    assert!(!Home::is_in(&folder));
+    assert!(!Home::is_in(&folder).unwrap());
+}
+
+#[test]
+fn a_home_that_never_joined_can_be_discarded() {
+    let room = Room::new();
+    let folder = room.folder("home");
+    Home::create(&folder, Role::Node).unwrap().discard().unwrap();
+    assert!(!Home::is_in(&folder).unwrap() && fs::read_dir(&folder).unwrap().next().is_none());
+}
+
+#[test]
+fn a_home_that_cannot_be_looked_at_is_not_taken_for_an_empty_one() {
+    let room = Room::new();
+    fs::create_dir_all(room.folder("")).unwrap();
+    fs::write(room.folder("file"), "").unwrap();
+    assert!(matches!(Home::is_in(&room.folder("file/home")), Err(HomeError::File(FileError::Failed { .. }))));
 }
 
 #[test]
