@@ -109,7 +109,7 @@ fn results_that_cannot_be_written_keep_nobody_from_hearing_of_the_end() {
     let line = serve(&town).replace("--out out", "--out other");
     town.start("server again", "", &line);
     town.until_said("server again", "report      other/report.html");
-    town.told("", "posterity predict other --data rows.csv");
+    town.told("", "posterity predict other --data north.csv");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_home_in_use_of_another_role_or_unseen_is_named_as_such() {
     assert!(exit == 2 && told.contains("the home of the site north") && told.contains("agent run"), "{told}");
     let (exit, told) = refused(&town, "posterity node run --home nowhere");
     assert!(exit == 2 && told.contains("nobody lives") && told.contains("posterity node join"), "{told}");
-    let (exit, told) = refused(&town, &agent("rows.csv/home", "manual.toml"));
+    let (exit, told) = refused(&town, &agent("north.csv/home", "manual.toml"));
     assert!(exit == 2 && !told.contains("nobody lives") && told.contains("cannot look at"), "{told}");
     let (exit, told) = refused(&town, &agent("south", "nowhere.toml"));
     assert!(exit == 2 && told.contains("error[C003]") && told.contains("nowhere.toml"), "{told}");

@@ -80,7 +80,7 @@ impl NodeSeat for Keeper {
 mod tests {
     use super::super::join::join;
     use super::*;
-    use federation::identity::{Address, Invite, InviteSecret, PartyName};
+    use federation::identity::{Address, Home, Invite, InviteSecret, PartyName};
 
     /// Removed when the test is over.
     struct Folder(std::path::PathBuf);
@@ -96,7 +96,7 @@ mod tests {
         let folder = Folder(std::env::temp_dir().join(format!("posterity-node-{}", std::process::id())));
         let home = folder.0.join("node");
         let invite = Invite {
-            // Nobody listens there: the keys are made before the server is called.
+            // Nobody listens there.
             server: Address::new("127.0.0.1:9").unwrap(),
             secret: InviteSecret::generate().unwrap(),
             root: [7; 32],
@@ -105,7 +105,9 @@ mod tests {
         };
         let call = || join(&invite.text(), Role::Node, &home, false).unwrap_err().code();
         assert_eq!(call(), "F203");
-        assert!(home.join(RECORDS).is_dir(), "they are made with the keys");
+        assert!(!home.exists(), "nobody has joined");
+        prepare(&home).unwrap();
+        Home::create(&home, Role::Node).unwrap();
         let joined = run(&home, false).unwrap_err();
         assert!(joined.to_string().contains("no certificate yet"), "{joined}");
         std::fs::remove_dir_all(home.join(RECORDS)).unwrap();
