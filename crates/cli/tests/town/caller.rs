@@ -46,7 +46,7 @@ pub(crate) fn plot(name: &str, rounds: u32) -> Town {
     write("study.toml", &STUDY.replace("ROUNDS", &rounds.to_string()));
     write("schema.toml", SCHEMA);
     for (site, rows) in [("north", 60), ("south", 50)] {
-        let row = |at: u32| format!("{},{}\n", 30 + at, if at % 3 > 0 { "yes" } else { "no" });
+        let row = |at: u32| format!("{},{}\n", 30 + at, if at.is_multiple_of(3) { "no" } else { "yes" });
         write(&format!("{site}.csv"), &format!("age,ill\n{}", (0..rows).map(row).collect::<String>()));
     }
     let policy = federation::policy::DEFAULT;
