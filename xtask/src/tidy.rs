@@ -18,6 +18,7 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
         let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
         complaints.extend(complaints_about(&text).into_iter().map(|c| format!("{name}: {c}")));
     }
+    complaints.extend(mutants_without_a_test(root, &files)?);
     let mut documents = Vec::new();
     for entry in fs::read_dir(root).map_err(|e| e.to_string())? {
         documents.push(entry.map_err(|e| e.to_string())?.path());
@@ -83,6 +84,27 @@ fn tests_without_a_program(files: &[PathBuf]) -> Vec<String> {
     forgotten
 }
 
+/// Tests that `docs/mutants.md` names and nobody has written: a mutant that is listed is one that is caught.
+fn mutants_without_a_test(root: &Path, files: &[PathBuf]) -> Result<Vec<String>, String> {
+    let read = |path: &Path| fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
+    let sources = files.iter().map(|path| read(path)).collect::<Result<String, _>>()?;
+    Ok(unwritten(&read(&root.join("docs/mutants.md"))?, &sources))
+}
+
+/// Rows of the table whose tests are not among the sources, or that name none.
+fn unwritten(table: &str, sources: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for row in table.lines().filter(|line| line.starts_with("| ")).skip(1) {
+        let tests: Vec<&str> = row.split('|').nth(3).unwrap_or_default().split('`').skip(1).step_by(2).collect();
+        if tests.is_empty() {
+            found.push(format!("docs/mutants.md: no test in {row}"));
+        }
+        let missing = tests.iter().filter(|test| !sources.contains(&format!("fn {test}(")));
+        found.extend(missing.map(|test| format!("docs/mutants.md: there is no test {test}")));
+    }
+    found
+}
+
 /// Lines that a merge left behind.
 fn unfinished_merges(text: &str) -> Vec<String> {
     let left = |line: &str| ["<<<<<<< ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark));
@@ -136,5 +158,12 @@ mod tests {
         let found = tests_without_a_program(&["all.rs", "named.rs", "forgotten.rs"].map(|name| tests.join(name)));
         fs::remove_dir_all(folder).unwrap();
         assert!(found.len() == 1 && found[0].contains("forgotten.rs"), "{found:?}");
+    }
+
+    #[test]
+    fn a_mutant_whose_test_is_not_there_is_found() {
+        let table = "| mutant | code | tests |\n|---|---|---|\n| M1 | `a` | `one`, `two` |\n| M2 | `b` | |\n";
+        assert_eq!(unwritten(table, "fn one() {} fn two() {}").len(), 1);
+        assert_eq!(unwritten(table, "fn one() {}").len(), 2);
     }
 }

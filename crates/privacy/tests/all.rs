@@ -9,8 +9,6 @@ mod rounded_gaussian;
 mod statistics;
 #[path = "common/sums.rs"]
 mod sums;
-#[path = "common/range.rs"]
-mod wide_range;
 
 mod barker;
 mod barker_gate;
@@ -25,7 +23,6 @@ mod ledger;
 mod noise_statistics;
 mod orthant;
 mod pld;
-mod range;
 mod record_play;
 mod secure_sum;
 mod secure_sum_faults;

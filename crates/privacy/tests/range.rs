@@ -1,6 +1,7 @@
 //! The certified accountant over its whole range: intervals or typed refusals, and no contradiction.
 
-use crate::wide_range as range;
+#[path = "common/range.rs"]
+mod range;
 
 use chacha20::ChaCha20Rng;
 use privacy::accounting::pld::Pld;

@@ -272,7 +272,7 @@ impl Server {
                     println!("{text}");
                 }
                 if self.asked.until_finished {
-                    self.until_heard(served).await;
+                    self.until_heard(served, &stop).await;
                     return finished.map(|text| if self.json { format!("{text}\n") } else { String::new() });
                 }
                 if let Err(failure) = finished {
@@ -286,11 +286,12 @@ impl Server {
         }
     }
 
-    /// Parties hear of the end before the server goes; who is away does not hold it for ever.
-    async fn until_heard(&self, served: &Served) {
+    /// Parties hear of the end before the server goes; who is away does not hold it for ever, nor if it is told to stop.
+    async fn until_heard(&self, served: &Served, stop: &watch::Receiver<bool>) {
         let members = served.manifest.members().filter(|(member, _)| *member != Member::Server).count();
         let end = tokio::time::Instant::now() + FAREWELL;
-        while served.hall.glance().dismissed.len() < members && tokio::time::Instant::now() < end {
+        let waits = || served.hall.glance().dismissed.len() < members && !*stop.borrow();
+        while waits() && tokio::time::Instant::now() < end {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
