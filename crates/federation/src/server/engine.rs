@@ -168,9 +168,13 @@ impl Engine {
     /// Takes requests that came together. Their replies may be sent when this returns, and not before.
     pub fn take(&mut self, calls: &[Call]) -> (Vec<Answer>, Woken) {
         let requests: Vec<Identified<'_>> = calls.iter().map(|call| self.identify(call)).collect();
+        let mut news = false;
         for _ in 0..MOST_RETRIES {
-            if self.lost && self.reload().is_err() {
-                break;
+            if self.lost {
+                if self.reload().is_err() {
+                    break;
+                }
+                news = true;
             }
             let mut change = Change::default();
             let mut said = Vec::with_capacity(calls.len());
@@ -185,7 +189,8 @@ impl Engine {
             let answers = calls.iter().zip(&requests).zip(said);
             let answers: Vec<Answer> = answers.map(|((call, one), said)| self.answer(call, one, said)).collect();
             match self.commit(&change) {
-                Ok(()) => return (answers, woken(&change)),
+                // What another server has changed may concern anybody.
+                Ok(()) => return (answers, if news { Woken::All } else { woken(&change) }),
                 Err(StoreError::Stale { .. }) => {}
                 Err(_) => break,
             }
@@ -196,11 +201,13 @@ impl Engine {
 
     /// Time passes: a round may do without its stragglers. `now` is in milliseconds of a clock that does not go back.
     pub fn tick(&mut self, now: u64) -> Woken {
-        if self.lost && self.reload().is_err() {
+        let news = self.lost;
+        if news && self.reload().is_err() {
             return Woken::Only(BTreeSet::new());
         }
         let change = self.coordinator.tick(now);
         match self.commit(&change) {
+            Ok(()) if news => Woken::All,
             Ok(()) => woken(&change),
             Err(_) => Woken::Only(BTreeSet::new()),
         }
