@@ -83,7 +83,7 @@ struct Driver {
     refused: Option<Refusal>,
     /// Polls in a row that were refused.
     turned_away: u32,
-    /// The last exchange failed: what may be lost is to be said again.
+    /// The last exchange failed, or the server could not keep it: what may be lost is to be said again.
     silent: bool,
 }
 
@@ -112,19 +112,28 @@ impl Driver {
                     surroundings.refused(refusal);
                 }
                 self.refused = refused;
-                if wait > Duration::ZERO {
+                let unkept = refused == Some(Refusal::Unavailable);
+                if unkept {
+                    self.fall_silent();
+                }
+                if unkept || wait > Duration::ZERO {
                     self.rest(quiet).await;
                 }
                 Ok(())
             }
             Err(error) if error.is_worth_retrying() => {
                 surroundings.lost(&error);
-                self.queue.clear();
-                self.silent = true;
+                self.fall_silent();
                 Ok(())
             }
             Err(error) => Err(DriveError::Line(error)),
         }
+    }
+
+    /// Nothing of what was said may have been kept: it is said again from the start.
+    fn fall_silent(&mut self) {
+        self.queue.clear();
+        self.silent = true;
     }
 
     /// A server that refuses polls, or has nothing to say while somebody decides, is not asked again at once.

@@ -84,6 +84,8 @@ struct Player {
 /// All processes of a run. Dropping it ends them.
 pub(crate) struct Troupe<'a> {
     stage: &'a Stage,
+    /// Where the servers keep the run.
+    store: String,
     players: Vec<Player>,
     kills: u64,
 }
@@ -103,7 +105,7 @@ impl<'a> Troupe<'a> {
                 players.push(player(kind, format!("{word}-{number}"), format!("{word} {number} {port}")));
             }
         }
-        let mut troupe = Self { stage, players, kills: 0 };
+        let mut troupe = Self { stage, store: place.into(), players, kills: 0 };
         for number in 0..troupe.players.len() {
             troupe.raise(number, campaign);
         }
@@ -201,9 +203,11 @@ impl<'a> Troupe<'a> {
         }
     }
 
-    /// The last words of everybody.
+    /// The last words of everybody, and what is kept of the run.
     fn tell(&self) -> String {
-        let mut said = String::new();
+        let run = self.stage.play().manifest.run();
+        let kept = federation::store::open(&self.store).and_then(|store| store.load(&run));
+        let mut said = kept.map_or_else(|error| error.to_string(), |kept| format!("{:#?}", kept.header));
         for player in &self.players {
             let text = std::fs::read_to_string(self.stage.folder.join(format!("{}.log", player.name)));
             let text = text.unwrap_or_default();

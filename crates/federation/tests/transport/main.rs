@@ -5,6 +5,7 @@ mod proxy;
 
 mod broken;
 mod certificates;
+mod driver;
 mod life;
 mod limits;
 mod party;

@@ -1,0 +1,96 @@
+//! What a driver does with a party's words: nothing of them is lost with a server that could not keep them.
+
+use crate::party::{Authority, Echo, Running, line, said};
+use federation::drive::{Surroundings, drive};
+use federation::message::{Outcome, Refusal};
+use federation::party::{Party, PartyError, Standing};
+use federation::transport::{Limits, LineError};
+use privacy::noise::Digest;
+use prost::Message as _;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// Says two things after its first poll, is refused the first, and is done when it was heard to say both again.
+#[derive(Default)]
+struct Refused {
+    polled: bool,
+    refused: Option<Refusal>,
+    heard: usize,
+    again: bool,
+}
+
+impl Refused {
+    fn words() -> Vec<Vec<u8>> {
+        ["one", "two"].map(|word| said(word).encode_to_vec()).to_vec()
+    }
+}
+
+impl Party for Refused {
+    fn attend(&mut self, _: u32) -> Vec<u8> {
+        said("anything?").encode_to_vec()
+    }
+    fn again(&mut self) -> Result<Vec<Vec<u8>>, PartyError> {
+        (self.again, self.heard) = (true, 0);
+        Ok(Self::words())
+    }
+    fn hear(&mut self, _: &[u8], _: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+        if !std::mem::replace(&mut self.polled, true) {
+            return Ok(Self::words());
+        }
+        self.heard += 1;
+        assert!(self.heard < 10, "nothing is said again");
+        self.refused = (!self.again).then_some(Refusal::Unavailable);
+        Ok(Vec::new())
+    }
+    fn renew(&mut self, request: Vec<u8>) -> Vec<u8> {
+        request
+    }
+    fn certificate(&mut self) -> Option<String> {
+        None
+    }
+    fn refused(&mut self) -> Option<Refusal> {
+        self.refused.take()
+    }
+    fn standing(&self) -> Standing {
+        match self.again && self.heard == 2 {
+            true => Standing::Finished(Outcome::Complete),
+            false => Standing::Running,
+        }
+    }
+}
+
+/// Hears what was refused.
+#[derive(Default)]
+struct Told(Vec<Refusal>);
+
+impl Surroundings for Told {
+    fn renewal(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+    fn renewed(&mut self, _: &str) {}
+    fn tell(&mut self, _: Standing) {}
+    fn lost(&mut self, error: &LineError) {
+        panic!("{error}");
+    }
+    fn refused(&mut self, refusal: Refusal) {
+        self.0.push(refusal);
+    }
+}
+
+/// A database that is away for a moment: the server says so, and an answer that it did not keep comes again by itself.
+#[tokio::test]
+async fn what_a_server_could_not_keep_is_said_again() {
+    let authority = Authority::new();
+    let echo = Arc::new(Echo::default());
+    let server =
+        Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+    let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
+    let mut told = Told::default();
+    let (_stop, stop) = watch::channel(false);
+    let ended = drive(Box::new(Refused::default()), &mut line, &mut told, stop).await.unwrap();
+    assert_eq!(ended, Standing::Finished(Outcome::Complete));
+    assert_eq!(told.0, [Refusal::Unavailable]);
+    let heard: Vec<Vec<u8>> = echo.heard.lock().unwrap().iter().map(|(_, signed)| signed.content.clone()).collect();
+    // The second word does not overtake the first, which was not kept.
+    assert_eq!(heard, ["anything?", "one", "one", "two"].map(|word| word.as_bytes().to_vec()));
+}
