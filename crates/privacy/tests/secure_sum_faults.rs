@@ -38,6 +38,22 @@ fn duplicates_and_any_order_change_nothing() {
     assert!(table.errors.is_empty(), "{:?}", table.errors);
 }
 
+/// A node's word that a share is held may be lost on the node's side of the line, and its client has no reason to ask.
+#[test]
+fn a_node_that_gathers_says_again_whose_shares_it_holds() {
+    let mut table = Table::new(&terms(), 1, 0);
+    let all: Vec<_> = (0..5).flat_map(|c| letters(table.clients[c].unconfirmed())).collect();
+    table.deliver(all, |to, _| matches!(to, Party::Client(_)));
+    assert!(!table.clients.iter().any(Contributor::is_done));
+    for _ in ["seeds", "vectors"] {
+        let again: Vec<_> = table.nodes.iter().flat_map(|node| letters(node.unconfirmed())).collect();
+        table.deliver(again, nothing_lost);
+    }
+    assert!(table.clients.iter().all(Contributor::is_done) && table.errors.is_empty());
+    table.close(nothing_lost);
+    assert_eq!(table.opened, [table.plain(&[0, 1, 2, 3, 4])]);
+}
+
 #[test]
 fn another_message_in_the_place_of_an_earlier_one_is_refused_by_name() {
     let mut table = Table::new(&terms(), 1, 0);

@@ -148,7 +148,9 @@ impl Node {
                 effects.extend(self.confirmation(partial));
                 effects.push(self.send(Party::Opener, Body::Partial(partial.clone())));
             }
-            Phase::Gathering | Phase::Comparing | Phase::Failed(_) => {}
+            // Whose share is held may wait for that word with nothing more to say.
+            Phase::Gathering => effects.extend(self.held.iter().map(|client| self.holding(client))),
+            Phase::Comparing | Phase::Failed(_) => {}
         }
         effects
     }
@@ -185,7 +187,7 @@ impl Node {
             self.seeds[client as usize] = seed;
             self.held.insert(client);
         }
-        Ok(vec![self.send(Party::Client(client), Body::SeedHeld { client, node })])
+        Ok(vec![self.holding(client)])
     }
 
     fn take_vector(&mut self, client: u64, words: &Words) -> Result<Vec<Effect>, SumError> {
@@ -206,7 +208,7 @@ impl Node {
             self.total.add(words);
             self.held.insert(client);
         }
-        Ok(vec![self.send(Party::Client(client), Body::VectorHeld { client, node: self.number })])
+        Ok(vec![self.holding(client)])
     }
 
     /// Tells the others what this node holds. From here on it takes no more.
@@ -336,6 +338,16 @@ impl Node {
         } else {
             Err(misdirected("a node's message", node, self.assembly.nodes()))
         }
+    }
+
+    /// Tells a client that its share is held.
+    fn holding(&self, client: u64) -> Effect {
+        let node = self.number;
+        let body = match self.assembly.vector_node(client) == node {
+            true => Body::VectorHeld { client, node },
+            false => Body::SeedHeld { client, node },
+        };
+        self.send(Party::Client(client), body)
     }
 
     fn confirmation(&self, partial: &Partial) -> Vec<Effect> {
