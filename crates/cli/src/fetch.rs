@@ -4,6 +4,7 @@ use crate::datasets::known;
 use crate::failure::Failure;
 use crate::registry::{Rows, Set};
 use crate::unzip;
+use federation::digits::hexadecimal;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use inference::{Reading, Schema, read};
@@ -21,7 +22,7 @@ const FIVE_YEARS: f64 = 1826.0;
 
 /// SHA-256 in hexadecimal.
 pub(crate) fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(bytes))
 }
 
 /// Where a fetched set is kept: `$POSTERITY_DATA`, or `~/.local/share/posterity`.

@@ -3,8 +3,9 @@
 use crate::arguments::LedgerQuestion;
 use crate::failure::Failure;
 use crate::table::{Rows, lines};
-use federation::digits::{shortest, up};
+use federation::digits::{hexadecimal, shortest, up};
 use federation::log::{Account, FILE, FolderView, Log, RunAccount, Standing};
+use federation::policy::Granted;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io::ErrorKind;
@@ -62,7 +63,7 @@ fn verify(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String
 /// One line a run, then the sums and the last record.
 fn show(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, Failure> {
     let spent = account.runs.iter().map(RunAccount::spent).collect::<Result<Vec<f64>, _>>()?;
-    let (epsilon, delta) = account.granted();
+    let Granted { epsilon, delta } = account.granted();
     if json {
         let runs = account.runs.iter().zip(&spent).map(|(run, spent)| object(run, *spent));
         let mut object = head(log, account);
@@ -95,8 +96,8 @@ fn of_run(run: &RunAccount, spent: f64) -> Rows {
         Standing::Closed => "closed",
     };
     vec![
-        ("run", format!("{} ({standing})", digits(&run.run))),
-        ("manifest", digits(&run.manifest)),
+        ("run", format!("{} ({standing})", hexadecimal(&run.run))),
+        ("manifest", hexadecimal(&run.manifest)),
         ("granted", granted),
         ("spent", format!("at most {} at the same δ, by what was charged", epsilon_words(spent))),
         ("promise", promise),
@@ -116,7 +117,7 @@ fn answers(run: &RunAccount) -> String {
 /// The last record, and what comes after it.
 fn ends(log: &Log<FolderView>, account: &Account) -> Rows {
     let mut rows: Rows = account.owner.iter().map(|owner| ("site", owner.clone())).collect();
-    rows.push(("last record", format!("{} {}", account.head.sequence, digits(&account.head.digest))));
+    rows.push(("last record", format!("{} {}", account.head.sequence, hexadecimal(&account.head.digest))));
     if log.torn() > 0 {
         rows.push((
             "torn end",
@@ -128,15 +129,15 @@ fn ends(log: &Log<FolderView>, account: &Account) -> Rows {
 }
 
 fn head(log: &Log<FolderView>, account: &Account) -> Value {
-    let last = json!({ "sequence": account.head.sequence, "digest": digits(&account.head.digest) });
+    let last = json!({ "sequence": account.head.sequence, "digest": hexadecimal(&account.head.digest) });
     json!({ "site": account.owner, "last_record": last, "torn_bytes": log.torn() })
 }
 
 fn object(run: &RunAccount, spent: f64) -> Value {
     let (adjacency, unit) = run.promise().unzip();
     json!({
-        "run": digits(&run.run),
-        "manifest": digits(&run.manifest),
+        "run": hexadecimal(&run.run),
+        "manifest": hexadecimal(&run.manifest),
         "open": run.standing == Standing::Open,
         "granted": { "epsilon": limited(run.epsilon), "delta": run.delta },
         "spent": { "epsilon": limited(spent), "delta": run.delta },
@@ -157,8 +158,4 @@ fn epsilon_words(epsilon: f64) -> String {
 /// JSON has no infinity: none is "without a limit".
 fn limited(epsilon: f64) -> Option<f64> {
     epsilon.is_finite().then_some(epsilon)
-}
-
-fn digits(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Decimal digits for people, rounded so that a shown bound still is a bound.
+//! Digits for people: decimal ones, rounded so that a shown bound still is a bound, and hexadecimal ones of digests.
 
 /// Significant digits of a bound in a table.
 const DIGITS: usize = 6;
@@ -21,6 +21,11 @@ pub fn down(value: f64) -> String {
 /// The shortest decimal that reads back as `value`, for numbers that were given.
 pub fn shortest(value: f64) -> String {
     if value == 0.0 || (1e-3..1e7).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
+}
+
+/// Two hexadecimal digits for every byte.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Cuts the exact decimal expansion, and adds one in the last place if something was cut off on the way up.
@@ -103,6 +108,11 @@ mod tests {
             assert!((high - low) / x < 1.000_01e-5, "{x:e} in [{low:e}, {high:e}]");
             x *= 1.618_033_988_749_895;
         }
+    }
+
+    #[test]
+    fn every_byte_has_two_hexadecimal_digits() {
+        assert_eq!(hexadecimal(&[0, 10, 255]), "000aff");
     }
 
     #[test]

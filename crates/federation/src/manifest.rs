@@ -1,5 +1,6 @@
 //! The manifest: everything that is agreed for a run, in canonical bytes that every party signs before the first charge.
 
+use crate::digits::hexadecimal;
 use crate::identity::{PartyName, PublicKey, Role, Signature};
 use crate::log::RunId;
 use crate::message::Member;
@@ -80,7 +81,7 @@ pub fn fingerprint(role: Role, key: &PublicKey, sealing: Option<&[u8; 32]>) -> S
         .chain_update(key.0)
         .chain_update(sealing.map_or(&[][..], |sealing| &sealing[..]))
         .finalize();
-    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&digest).chars().take(32).collect()
 }
 
 impl SiteMember {

@@ -6,18 +6,19 @@ use federation::log::{Entry, Log, LogError, SimulatedDisk};
 use federation::manifest::{Manifest, Pace, Programme};
 use federation::message::{Instruction, Request};
 use federation::party::{PartyError, SiteParty, SiteSeat, Verdict};
+use federation::policy::Granted;
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
 use std::sync::{Arc, Mutex};
 
 /// What an owner is told of earlier grants, proposal by proposal.
-type Told = Arc<Mutex<Vec<(f64, f64)>>>;
+type Told = Arc<Mutex<Vec<Granted>>>;
 
 /// An owner who writes that down.
 struct Listener(Told);
 
 impl SiteSeat for Listener {
-    fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, granted: (f64, f64)) -> Verdict {
+    fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, granted: Granted) -> Verdict {
         self.0.lock().unwrap().push(granted);
         Verdict::Sign
     }
@@ -59,7 +60,7 @@ fn a_proposal_comes_with_what_all_earlier_runs_were_granted() {
         hand.tell(&mut party, hand.beginning()).unwrap();
         assert!(party.agent().is_some());
         let (epsilon, delta) = (GRANTED * f64::from(earlier), 1e-5 * f64::from(earlier));
-        for (found_epsilon, found_delta) in told.lock().unwrap().iter() {
+        for Granted { epsilon: found_epsilon, delta: found_delta } in told.lock().unwrap().iter() {
             assert!((epsilon..=epsilon * 1.000_001).contains(found_epsilon), "run {earlier}: {found_epsilon}");
             assert!((delta..=delta * 1.000_001).contains(found_delta), "run {earlier}: {found_delta}");
         }
@@ -76,7 +77,7 @@ fn a_run_that_was_accepted_is_not_held_against_itself() {
     let (mut again, told) = site(&hand, &disk);
     hand.tell(&mut again, hand.beginning()).unwrap();
     // The owner is asked again, and may have changed their mind.
-    assert!(again.agent().is_some() && *told.lock().unwrap() == [(0.0, 0.0)], "{told:?}");
+    assert!(again.agent().is_some() && *told.lock().unwrap() == [Granted::NOTHING], "{told:?}");
 }
 
 /// A ledger says whose it is: that of another site is not taken for this one's, whatever it has spent.

@@ -9,6 +9,7 @@ use crate::study::posterior::{self, Intercepts, Posterior, StoredModel};
 use crate::study::simulator::marginals;
 use crate::study::store::file_name;
 use crate::study::{Fault, likelihood, words, write_whole};
+use federation::digits::hexadecimal;
 use federation::log::RunId;
 use federation::manifest::{Manifest, Programme};
 use inference::results::{Coefficient, SCHEMA, SecureSumResult};
@@ -237,8 +238,4 @@ fn put_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
 
 fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_whole(path, bytes).map_err(|source| Failure::file("cannot write", path, source))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,7 +1,8 @@
 //! `posterity ca`: makes, renews and shows the authority of a federation.
 
-use super::words::{hexadecimal, moment};
+use super::words::moment;
 use crate::failure::Failure;
+use federation::digits::hexadecimal;
 use federation::identity::{Authority, AuthorityFacts, IssuingKey, PartyName};
 use serde_json::json;
 use std::path::Path;

@@ -1,8 +1,9 @@
 //! `posterity site`: invites, lists and revokes the parties of a federation.
 
 use super::arguments::InviteArguments;
-use super::words::{hexadecimal, moment, seconds};
+use super::words::{moment, seconds};
 use crate::failure::Failure;
+use federation::digits::hexadecimal;
 use federation::identity::{Address, Authority, AuthorityError, Invite, InviteSecret, PartyName, Role};
 use federation::store::{InviteRow, PartyRow, Store};
 use privacy::PrivacyError;

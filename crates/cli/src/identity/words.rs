@@ -48,11 +48,6 @@ pub(super) fn seconds(typed: &str) -> Result<u64, Failure> {
     number.checked_mul(unit).filter(|seconds| (60..=30 * 86_400).contains(seconds)).ok_or_else(wrong)
 }
 
-/// A digest in hexadecimal.
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@ use super::state::Finished;
 use crate::clock::cpu_seconds;
 use crate::datasets;
 use crate::failure::Failure;
+use federation::digits::hexadecimal;
 use inference::results::{ClientSummary, DataSummary};
 use inference::settings::Method;
 use inference::{
@@ -82,7 +83,7 @@ impl Simulator {
 
 impl Engine for Simulator {
     fn data_digest(&self) -> String {
-        self.digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&self.digest)
     }
 
     fn summary(&self) -> Result<DataSummary, Failure> {

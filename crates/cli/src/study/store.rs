@@ -3,6 +3,7 @@
 use super::Fault;
 use super::state::Finished;
 use crate::failure::Failure;
+use federation::digits::hexadecimal;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -61,7 +62,7 @@ impl Store {
             .chain_update([0])
             .chain_update(data_digest)
             .finalize();
-        let key = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let key = hexadecimal(&digest).chars().take(16).collect();
         Ok(Self { root: root.to_owned(), key })
     }
 
@@ -146,6 +147,6 @@ pub(crate) fn file_name(name: &str) -> String {
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
     let digest = Sha256::digest(name);
-    let tail: String = digest.iter().take(3).map(|byte| format!("{byte:02x}")).collect();
+    let tail: String = hexadecimal(&digest).chars().take(6).collect();
     format!("{}-{tail}", plain.chars().take(40).collect::<String>())
 }

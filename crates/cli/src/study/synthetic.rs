@@ -9,6 +9,7 @@ use super::state::Finished;
 use super::typed::{DataAsTyped, ModelAsTyped, ModelKind};
 use crate::clock::cpu_seconds;
 use crate::failure::Failure;
+use federation::digits::hexadecimal;
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
     Federation, Linear, Model, Observer, Partition, Record, Schema, Simulation, Split, SyntheticLinear,
@@ -225,7 +226,7 @@ enum Rows {
 
 impl Engine for Made {
     fn data_digest(&self) -> String {
-        self.digest().iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&self.digest())
     }
 
     fn summary(&self) -> Result<DataSummary, Failure> {

@@ -7,6 +7,7 @@ use federation::log::{Disk, DiskError, FolderDisk, Log, Position};
 use federation::manifest::{self, Manifest, Programme};
 use federation::message::{Instruction, Outcome, Refusal, Request, Try, Update};
 use federation::party::{Party, PartyError, SiteParty, SiteSeat, Standing, Verdict};
+use federation::policy::Granted;
 use federation::wire::{self, Sender, Unverified};
 use inference::Shard;
 use privacy::GridVector;
@@ -54,7 +55,7 @@ struct Seat {
 }
 
 impl SiteSeat for Seat {
-    fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, _: (f64, f64)) -> Verdict {
+    fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, _: Granted) -> Verdict {
         Verdict::Sign
     }
 

@@ -1,6 +1,7 @@
 //! Who may look: whoever shows the token that was made when the server started, or the cookie that it was exchanged for.
 
 use super::metrics::Metrics;
+use crate::digits::hexadecimal;
 use crate::identity::{FileError, read_private};
 use axum::http::{HeaderMap, header};
 use sha2::{Digest as _, Sha256};
@@ -180,10 +181,6 @@ fn token_of(query: &str) -> Option<&str> {
 /// Equal, in a time that tells nothing but the lengths.
 fn same(shown: &str, expected: &str) -> bool {
     shown.as_bytes().ct_eq(expected.as_bytes()).into()
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

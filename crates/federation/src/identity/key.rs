@@ -1,5 +1,6 @@
 //! Ed25519 keys that sign what a party says. The key of a party is that of its certificate, and never leaves it.
 
+use crate::digits::hexadecimal;
 use ring::rand::SystemRandom;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
@@ -124,7 +125,7 @@ impl PublicKey {
 
     /// The first bytes, for people.
     pub fn short(&self) -> String {
-        self.0.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&self.0).chars().take(8).collect()
     }
 }
 

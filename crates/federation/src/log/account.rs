@@ -1,6 +1,8 @@
 //! What a log says, for people and for policy: runs, charges, what became of them, and what was granted.
 
-use super::{Disk, Entry, Log, LogError, Position, RunId, Turn, vault};
+use super::{Disk, Entry, Log, LogError, Position, RunId, Turn};
+use crate::digits::hexadecimal;
+use crate::policy::Granted;
 use privacy::accounting::gdp::Gdp;
 use privacy::accounting::rdp::{Conversion, Rdp};
 use privacy::accounting::{Pld, zcdp::Zcdp};
@@ -78,11 +80,10 @@ impl Account {
         Ok(Self { owner: gathered.owner.take(), head: log.head(), runs: gathered.finish() })
     }
 
-    /// ε and δ that were granted in all runs together, by basic composition: sums, rounded up. It is a
-    /// promise where all runs have one relation and one unit, and else a number for a policy to compare.
-    pub fn granted(&self) -> (f64, f64) {
-        let add = |sum: f64, next: f64| if next == 0.0 { sum } else { (sum + next).next_up() };
-        self.runs.iter().fold((0.0, 0.0), |(e, d), run| (add(e, run.epsilon), add(d, run.delta)))
+    /// ε and δ that were granted in all runs together, by basic composition. It is a promise where all runs have one
+    /// relation and one unit, and else a number for a policy to compare.
+    pub fn granted(&self) -> Granted {
+        self.runs.iter().fold(Granted::NOTHING, |granted, run| granted.and(run.epsilon, run.delta))
     }
 
     /// The account of one run.
@@ -104,7 +105,7 @@ impl RunAccount {
             Grant::Unlimited => (f64::INFINITY, 1.0),
         };
         if granted != (self.epsilon, self.delta) {
-            let why = format!("run {}: its account has another grant than was accepted", vault::name(&self.run));
+            let why = format!("run {}: its account has another grant than was accepted", hexadecimal(&self.run));
             return Err(LogError::Ledger { why });
         }
         Ok(Some(ledger))
@@ -145,7 +146,7 @@ impl RunAccount {
     }
 
     fn refused(&self, error: &PrivacyError) -> LogError {
-        LogError::Ledger { why: format!("run {}: {error}", vault::name(&self.run)) }
+        LogError::Ledger { why: format!("run {}: {error}", hexadecimal(&self.run)) }
     }
 }
 

@@ -5,19 +5,15 @@
 //! ```
 
 use super::{LogError, RunId, Vault};
+use crate::digits::hexadecimal;
 
 const MAGIC: [u8; 8] = *b"POSTVALT";
 const VERSION: u32 = 1;
 const HEADER: usize = 16;
 
-/// The run's name in hexadecimal digits.
-pub(super) fn name(run: &RunId) -> String {
-    run.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// The name of its file.
 pub(super) fn file(run: &RunId) -> String {
-    format!("vault-{}", name(run))
+    format!("vault-{}", hexadecimal(run))
 }
 
 /// The bytes of a vault.
@@ -58,5 +54,5 @@ pub(super) fn decode(bytes: &[u8], run: &RunId, last: u64) -> Result<Vault, LogE
 }
 
 fn damaged(run: &RunId, what: &'static str) -> LogError {
-    LogError::Vault { run: name(run), what }
+    LogError::Vault { run: hexadecimal(run), what }
 }

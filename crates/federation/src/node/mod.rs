@@ -3,6 +3,7 @@
 //! The sums themselves are the machines of [`privacy::secure_sum`]; here they meet a disk, letters, and the server's word on
 //! which attempt is under way. What a machine asks to be kept is durable before what stands after it is sent.
 
+use crate::digits::hexadecimal;
 use crate::identity::{IdentityKey, Role, SealingKey};
 use crate::letter::Correspondence;
 use crate::log::{Disk, DiskError, RunId};
@@ -273,7 +274,7 @@ impl<D: Disk> ComputeNode<D> {
 
 /// The file of a run's record.
 fn file_of(run: &RunId) -> String {
-    run.iter().fold("sum-".to_owned(), |name, byte| name + &format!("{byte:02x}"))
+    format!("sum-{}", hexadecimal(run))
 }
 
 fn read_record(bytes: &[u8]) -> Option<NodeRecord> {

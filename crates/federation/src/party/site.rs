@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// What a site brings: its rows and its owner's word.
 pub trait SiteSeat: Send {
     /// Whether to take part, before anything is signed; asked again when a run is taken up after a restart, for the owner may
-    /// have changed their mind. `granted` is (ε, δ) of all other runs that were accepted.
-    fn consider(&mut self, manifest: &Manifest, programme: &Programme, site: usize, granted: (f64, f64)) -> Verdict;
+    /// have changed their mind. `granted` is what all other runs that were accepted have together.
+    fn consider(&mut self, manifest: &Manifest, programme: &Programme, site: usize, granted: Granted) -> Verdict;
     /// The site's rows, encoded for the study, and the digest of the data as they are now; or why they do not fit.
     fn rows(&mut self, manifest: &Manifest, programme: &Programme, site: usize)
     -> Result<(Arc<Shard>, Digest), String>;
@@ -166,8 +166,8 @@ impl<D: Disk + Send> Party for SiteParty<D> {
     }
 }
 
-/// (ε, δ) of all runs that were accepted, but for this one; what is granted never looks smaller than it is.
-fn granted<D: Disk>(log: &Log<D>, this: &RunId) -> Result<(f64, f64), PartyError> {
+/// What all runs that were accepted have together, but for this one; it never looks smaller than it is.
+fn granted<D: Disk>(log: &Log<D>, this: &RunId) -> Result<Granted, PartyError> {
     let mut granted = Granted::NOTHING;
     log.scan(&mut |_, entry| {
         if let Entry::Accepted { run, epsilon, delta, .. } = entry
@@ -176,5 +176,5 @@ fn granted<D: Disk>(log: &Log<D>, this: &RunId) -> Result<(f64, f64), PartyError
             granted = granted.and(*epsilon, *delta);
         }
     })?;
-    Ok((granted.epsilon, granted.delta))
+    Ok(granted)
 }

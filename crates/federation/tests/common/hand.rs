@@ -6,6 +6,7 @@ use federation::log::{Disk, Entry, FILE, Log, Position, SimulatedDisk};
 use federation::manifest::{self, Library, Manifest, Pace, Programme};
 use federation::message::{Instruction, Member, Reason, Request, Try, Update};
 use federation::party::{NodeParty, NodeSeat, Party, PartyError, SiteParty, SiteSeat, Verdict};
+use federation::policy::Granted;
 use federation::server::{Answer, Call, Caller, Engine};
 use federation::store::{MemoryStore, Store};
 use federation::wire::{self, Reply, Sender, Unverified};
@@ -30,7 +31,7 @@ pub(crate) struct Owner {
 }
 
 impl SiteSeat for Owner {
-    fn consider(&mut self, manifest: &Manifest, _: &Programme, _: usize, _: (f64, f64)) -> Verdict {
+    fn consider(&mut self, manifest: &Manifest, _: &Programme, _: usize, _: Granted) -> Verdict {
         (self.verdict)(manifest)
     }
     fn rows(&mut self, _: &Manifest, _: &Programme, _: usize) -> Result<(Arc<Shard>, Digest), String> {

@@ -15,8 +15,9 @@ use super::study::{Cast, shard};
 use federation::identity::{PartyName, Role};
 use federation::log::{Effect, Log, SimulatedDisk};
 use federation::manifest::{Library, Manifest, Programme};
-use federation::message::{Member, Request, Try};
+use federation::message::{Member, Refusal, Request, Try};
 use federation::party::{NodeParty, NodeSeat, Party, SiteParty, SiteSeat, Standing, Verdict};
+use federation::policy::Granted;
 use federation::server::{Answer, Call, Caller, Engine};
 use federation::store::{Failing, MemoryStore, Store};
 use federation::wire::{self, Unverified};
@@ -57,6 +58,8 @@ pub(crate) struct Actor {
     queue: VecDeque<Vec<u8>>,
     awaiting: Option<Digest>,
     heard: u64,
+    /// What was said last may be lost: nobody answered, or the server could not keep it.
+    silent: bool,
     cut: bool,
     /// The disk before the last answer was made, and the reply that asked for it.
     before: Option<(SimulatedDisk, Vec<u8>, Digest)>,
@@ -96,7 +99,7 @@ struct Rows {
 }
 
 impl SiteSeat for Rows {
-    fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, _: (f64, f64)) -> Verdict {
+    fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, _: Granted) -> Verdict {
         Verdict::Sign
     }
     fn rows(&mut self, _: &Manifest, _: &Programme, _: usize) -> Result<(Arc<Shard>, Digest), String> {
@@ -165,6 +168,7 @@ impl World {
             queue: VecDeque::new(),
             awaiting: None,
             heard: 0,
+            silent: false,
             cut: false,
             before: None,
             starts: 0,
@@ -301,7 +305,7 @@ impl World {
         let how = self.dice.word();
         let power = self.dice.once_in(2);
         let actor = &mut self.actors[party];
-        (actor.party, actor.awaiting) = (None, None);
+        (actor.party, actor.awaiting, actor.silent) = (None, None, false);
         actor.queue.clear();
         if power {
             actor.disk.crash(how)
@@ -366,7 +370,8 @@ impl World {
         self.actors[party].starts += 1;
     }
 
-    /// A party says what it has to say; one that waits for a reply in vain says it again.
+    /// A party says what it has to say, as a driver of the real one lets it: what may be lost is said again after a silence,
+    /// and only then.
     fn speak(&mut self, party: usize) {
         // Where nothing is under way, no reply will come.
         let silence = self.flights.is_empty() || self.actors[party].heard + 30 <= self.events;
@@ -375,7 +380,7 @@ impl World {
         if actor.awaiting.is_some() && !silence {
             return;
         }
-        if actor.queue.is_empty() || actor.awaiting.is_some() {
+        if actor.awaiting.is_some() || std::mem::take(&mut actor.silent) {
             actor.queue.clear();
             let again = machine.again();
             if let (Mutant::FreshNoiseOnResend, Ok(again)) = (self.mutant, &again)
@@ -383,14 +388,15 @@ impl World {
             {
                 return self.answer_anew(party);
             }
-            let actor = &mut self.actors[party];
-            let Some(machine) = &mut actor.party else { return };
             match again {
-                Ok(again) => actor.queue.extend(again.into_iter().take(4)),
+                Ok(again) => self.actors[party].queue.extend(again),
                 Err(_) => return self.kill(party),
             }
-            let attend = machine.attend(0);
-            actor.queue.push_back(attend);
+        }
+        let actor = &mut self.actors[party];
+        let Some(machine) = &mut actor.party else { return };
+        if actor.queue.is_empty() {
+            actor.queue.push_back(machine.attend(0));
         }
         self.send_next(party);
     }
@@ -482,6 +488,10 @@ impl World {
                 actor.queue.extend(next);
                 if actor.awaiting == Some(to) {
                     actor.awaiting = None;
+                    actor.silent = machine.refused() == Some(Refusal::Unavailable);
+                    if actor.silent {
+                        actor.queue.clear();
+                    }
                     self.send_next(party);
                 }
             }

@@ -10,6 +10,7 @@ use federation::log::{FolderDisk, Log};
 use federation::manifest::{Manifest, Programme};
 use federation::message::{Instruction, Refusal, Request, Try};
 use federation::party::{NodeParty, NodeSeat, Party, PartyError, SiteParty, SiteSeat, Standing, Verdict};
+use federation::policy::Granted;
 use federation::server::{Engine, Hall, Reception};
 use federation::store::{self, Store, StoreError};
 use federation::transport::{self, Limits, Line, LineError, TlsSource};
@@ -142,7 +143,7 @@ struct Seat {
 }
 
 impl SiteSeat for Seat {
-    fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, _: (f64, f64)) -> Verdict {
+    fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, _: Granted) -> Verdict {
         Verdict::Sign
     }
     fn rows(&mut self, _: &Manifest, _: &Programme, _: usize) -> Result<(Arc<Shard>, Digest), String> {

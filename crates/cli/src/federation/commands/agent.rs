@@ -8,7 +8,7 @@ use crate::federation::library::Studies;
 use crate::federation::net::{client, failure, home, home_of, logs, of_drive, of_home, runtime, stopped};
 use crate::federation::rows;
 use crate::table::{Rows, lines};
-use federation::digits::up;
+use federation::digits::{hexadecimal, up};
 use federation::drive::drive;
 use federation::identity::{Home, PartyName, Role};
 use federation::log::{FolderDisk, Log};
@@ -74,8 +74,7 @@ struct Owner {
 }
 
 impl SiteSeat for Owner {
-    fn consider(&mut self, manifest: &Manifest, programme: &Programme, site: usize, granted: (f64, f64)) -> Verdict {
-        let before = Granted { epsilon: granted.0, delta: granted.1 };
+    fn consider(&mut self, manifest: &Manifest, programme: &Programme, site: usize, before: Granted) -> Verdict {
         if let Err(error) = self.policy.check(manifest, programme, site, before) {
             return self.refuse(error.into());
         }
@@ -215,8 +214,4 @@ pub(crate) fn approve(digest: &str, folder: &Path, json: bool) -> Result<String,
 
 fn approval(folder: &Path, digest: &Digest) -> PathBuf {
     folder.join("approvals").join(hexadecimal(digest))
-}
-
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

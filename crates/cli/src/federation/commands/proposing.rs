@@ -1,6 +1,5 @@
 //! Which run a server serves: the one that is kept, or a new one for those who have joined; and whether its results find a place.
 
-use super::agent::hexadecimal;
 use super::serve::{Proposed, Server, blocking};
 use crate::clock;
 use crate::failure::Failure;
@@ -9,6 +8,7 @@ use crate::federation::net::failure;
 use crate::federation::outcome::check_room;
 use crate::federation::propose::{self, Members};
 use federation::coordinator::Phase;
+use federation::digits::hexadecimal;
 use federation::identity::{PartyName, Role};
 use federation::manifest::Manifest;
 use federation::server::Engine;

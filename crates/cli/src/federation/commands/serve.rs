@@ -1,6 +1,5 @@
 //! `posterity serve`: the server of one study, from the first invite that is redeemed to the report.
 
-use super::agent::hexadecimal;
 use super::certificates::{Certificates, RENEWAL};
 use super::stage::Stage;
 use super::telling::Telling;
@@ -17,6 +16,7 @@ use crate::federation::spent::Spent;
 use crate::study::meant::Study;
 use federation::coordinator::Phase;
 use federation::dashboard::{self, Metrics, Source, Token};
+use federation::digits::hexadecimal;
 use federation::identity::{Authority, Home, HomeError, PartyName, Role};
 use federation::manifest::{Manifest, Programme};
 use federation::message::Member;

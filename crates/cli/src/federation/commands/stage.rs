@@ -1,9 +1,9 @@
 //! What the dashboard shows from the first moment: who has yet to join, the runs that are kept, and then the run that is served.
 
-use super::agent::hexadecimal;
 use super::watch::{Watch, phase};
 use crate::federation::programme::read_study;
 use federation::dashboard::{Detail, RunPhase, RunSummary, RunView, Source};
+use federation::digits::hexadecimal;
 use federation::log::RunId;
 use federation::manifest::Manifest;
 use federation::store::{RunRow, Store};

@@ -1,6 +1,5 @@
 //! What the dashboard shows of the run that this server serves: everything here is public.
 
-use super::agent::hexadecimal;
 use crate::clock;
 use crate::federation::programme::{read_schema, read_study};
 use crate::federation::spent::Spent;
@@ -10,6 +9,7 @@ use federation::dashboard::{
     Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source,
     Standing,
 };
+use federation::digits::hexadecimal;
 use federation::identity::Role;
 use federation::manifest::{Manifest, Programme};
 use federation::message::{Member, Outcome};
