@@ -6,6 +6,7 @@
 
 mod checks;
 mod mutant;
+mod seats;
 
 pub(crate) use mutant::Mutant;
 
@@ -16,14 +17,13 @@ use federation::identity::{PartyName, Role};
 use federation::log::{Effect, Log, SimulatedDisk};
 use federation::manifest::{Library, Manifest, Programme};
 use federation::message::{Member, Refusal, Request, Try};
-use federation::party::{NodeParty, NodeSeat, Party, SiteParty, SiteSeat, Standing, Verdict};
-use federation::policy::Granted;
+use federation::party::{NodeParty, Party, SiteParty, Standing};
 use federation::server::{Answer, Call, Caller, Engine};
 use federation::store::{Failing, MemoryStore, Store};
 use federation::wire::{self, Unverified};
-use inference::Shard;
-use privacy::noise::{Digest, OsKeyed};
+use privacy::noise::Digest;
 use prost::Message as _;
+use seats::{Rows, Willing};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -91,46 +91,6 @@ pub(crate) struct World {
     pub(crate) events: u64,
     /// Whether every message is told, for whoever looks at one world.
     pub(crate) told: bool,
-}
-
-struct Rows {
-    shard: Arc<Shard>,
-    seed: u64,
-}
-
-impl SiteSeat for Rows {
-    fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, _: Granted) -> Verdict {
-        Verdict::Sign
-    }
-    fn rows(&mut self, _: &Manifest, _: &Programme, _: usize) -> Result<(Arc<Shard>, Digest), String> {
-        Ok((self.shard.clone(), [1; 32]))
-    }
-    fn noise(&mut self) -> OsKeyed {
-        noise(self.seed)
-    }
-}
-
-/// The noise of a world: the seed's, where the build allows that.
-#[cfg(feature = "rehearsal")]
-pub(crate) fn noise(seed: u64) -> OsKeyed {
-    OsKeyed::rehearsing(seed)
-}
-
-/// The noise of a world: the system's.
-#[cfg(not(feature = "rehearsal"))]
-pub(crate) fn noise(seed: u64) -> OsKeyed {
-    OsKeyed::new([seed as u8; 32])
-}
-
-struct Willing(u64);
-
-impl NodeSeat for Willing {
-    fn consider(&mut self, _: &Manifest) -> Verdict {
-        Verdict::Sign
-    }
-    fn noise(&mut self) -> OsKeyed {
-        noise(self.0)
-    }
 }
 
 impl World {
@@ -489,10 +449,9 @@ impl World {
                 if actor.awaiting == Some(to) {
                     actor.awaiting = None;
                     actor.silent = machine.refused() == Some(Refusal::Unavailable);
-                    if actor.silent {
-                        actor.queue.clear();
+                    if !actor.silent {
+                        self.send_next(party);
                     }
-                    self.send_next(party);
                 }
             }
             Err(_) => self.kill(party),
