@@ -38,7 +38,7 @@ pub(crate) enum AgentCommand {
     },
     /// Join a federation by an invite: the key is made here and stays here
     Join {
-        /// The invite, one line
+        /// The invite, one line; `-` reads it from standard input, where no list of processes shows it
         #[arg(value_name = "INVITE")]
         invite: String,
         /// Home folder of the site; it is made if need be
@@ -88,7 +88,7 @@ pub(crate) struct AgentRun {
 pub(crate) enum NodeCommand {
     /// Join a federation by an invite: the keys are made here and stay here
     Join {
-        /// The invite, one line
+        /// The invite, one line; `-` reads it from standard input, where no list of processes shows it
         #[arg(value_name = "INVITE")]
         invite: String,
         /// Home folder of the node; it is made if need be

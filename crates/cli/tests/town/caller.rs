@@ -87,7 +87,7 @@ pub(crate) fn invite(town: &Town, site: &str) -> String {
 /// Invites a site and lets it join; gives the invite, which is of no use any more.
 pub(crate) fn join(town: &Town, site: &str) -> String {
     let invite = invite(town, site);
-    town.told("", &format!("posterity agent join {invite} --home {site}"));
+    town.told("", &format!("echo {invite} | posterity agent join - --home {site}"));
     invite
 }
 

@@ -7,10 +7,17 @@ use federation::transport::{self, LineError};
 use federation::wire::{self, proto};
 use std::path::Path;
 use std::sync::Arc;
+use zeroize::Zeroizing;
 
-/// Joins as this role, into this folder.
+/// Joins as this role, into this folder; the invite `-` is the first line of the standard input.
 pub(crate) fn join(invite: &str, role: Role, folder: &Path, json: bool) -> Result<String, Failure> {
-    let invite = Invite::parse(invite.trim()).map_err(of_invite)?;
+    let mut line = Zeroizing::new(invite.to_owned());
+    if invite == "-" {
+        line.clear();
+        let read = std::io::stdin().read_line(&mut line);
+        read.map_err(|source| Failure::file("cannot read", Path::new("-"), source))?;
+    }
+    let invite = Invite::parse(line.trim()).map_err(of_invite)?;
     if invite.role != role {
         let message = format!("the invite is for a {}, and a {role} would join", invite.role);
         return Err(failure("F202", message, format!("`posterity {} join` is for it", command(invite.role))));
