@@ -4,7 +4,7 @@ use crate::federation::codes;
 use crate::study::Fault;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use federation::identity::{AuthorityError, FileError};
-use federation::log::LogError;
+use federation::log::{DiskError, LogError};
 use federation::policy::PolicyError;
 use federation::store::StoreError;
 use inference::{DataError, RunError};
@@ -255,7 +255,7 @@ fn ledger_code(error: &LogError) -> &'static str {
 
 /// Whether another process of the same party has the ledger's folder: nothing is wrong with the disk.
 fn is_in_use(error: &LogError) -> bool {
-    matches!(error, LogError::Disk(error) if error.what == "the ledger's folder is in use")
+    matches!(error, LogError::Disk(error) if error.what == DiskError::IN_USE)
 }
 
 /// Whether starting again cannot help before somebody has done something: a file is not there, or not for this user.

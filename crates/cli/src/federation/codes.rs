@@ -179,7 +179,7 @@ mod tests {
             (StoreError::Missing { place: "x".into() }.into(), 2, "missing"),
             (Failure::Federation { code: "F205", message: "x".into(), hint: "x".into() }, 1, "a port"),
             (disk("cannot write the ledger").into(), 1, "a disk"),
-            (disk("the ledger's folder is in use").into(), 2, "put right first"),
+            (disk(DiskError::IN_USE).into(), 2, "put right first"),
             (LogError::Damaged { record: 1, what: "x" }.into(), 3, "a ledger is damaged"),
         ];
         for (failure, code, words) in cases {

@@ -10,6 +10,11 @@ pub struct DiskError {
     pub why: String,
 }
 
+impl DiskError {
+    /// What is tried in vain while another process has the folder.
+    pub const IN_USE: &'static str = "the ledger's folder is in use";
+}
+
 /// A folder of a few files. Nothing is durable before [`Disk::sync`] or [`Disk::replace`] has returned.
 pub trait Disk {
     /// The whole content; none if there is no such file.

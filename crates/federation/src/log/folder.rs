@@ -38,7 +38,7 @@ impl FolderDisk {
         match lock.try_lock() {
             Ok(()) => Ok(Self { path: path.to_owned(), files: BTreeMap::new(), failed: None, _lock: lock }),
             Err(TryLockError::WouldBlock) => Err(DiskError {
-                what: "the ledger's folder is in use",
+                what: DiskError::IN_USE,
                 why: "another process of this site has it; one site is one agent".into(),
             }),
             Err(TryLockError::Error(error)) => Err(because("cannot lock the ledger's folder")(error)),

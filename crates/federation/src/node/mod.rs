@@ -6,7 +6,7 @@
 use crate::digits::hexadecimal;
 use crate::identity::{IdentityKey, Role, SealingKey};
 use crate::letter::Correspondence;
-use crate::log::{Disk, DiskError, RunId};
+use crate::log::{Disk, DiskError, Frame, RunId};
 use crate::manifest::{Manifest, Programme};
 use crate::message::{Instruction, Letter, Member, NodeState, Outcome, Request, Try};
 use crate::wire::{self, Sender};
@@ -15,6 +15,9 @@ use privacy::noise::{Digest, NoiseContext, OsKeyed};
 use privacy::secure_sum::{Body, Effect, Message, Node, NodeRecord, Party};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
+
+/// The file of a record: one that was altered could let a session be opened again, with other noise.
+const RECORD: Frame = Frame { magic: *b"POSTSUMS", version: 1 };
 
 /// Everything that a node needs for a run, but its disk.
 pub struct NodeOpening {
@@ -231,7 +234,7 @@ impl<D: Disk> ComputeNode<D> {
                     }
                     if let (Some(record), true) = (&kept, kept != self.record) {
                         let bytes = postcard::to_allocvec(record).map_err(|_| NodeError::Damaged)?;
-                        self.disk.replace(&file_of(&self.run), &bytes)?;
+                        self.disk.replace(&file_of(&self.run), &RECORD.around(&bytes))?;
                     }
                     self.record = kept;
                 }
@@ -278,7 +281,7 @@ fn file_of(run: &RunId) -> String {
 }
 
 fn read_record(bytes: &[u8]) -> Option<NodeRecord> {
-    match postcard::take_from_bytes(bytes) {
+    match postcard::take_from_bytes(RECORD.content(bytes).ok()?) {
         Ok((record, [])) => Some(record),
         _ => None,
     }
