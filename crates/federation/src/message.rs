@@ -102,6 +102,12 @@ impl Refusal {
         Self::Malformed,
         Self::Unavailable,
     ];
+
+    /// Whether it is about the server as it is now, and not about what was said: the same bytes may be taken later. A server
+    /// that comes or goes has no run for a moment.
+    pub fn is_passing(self) -> bool {
+        matches!(self, Self::NoRun | Self::OtherManifest | Self::Unavailable)
+    }
 }
 
 /// How a run ended.

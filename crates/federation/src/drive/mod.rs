@@ -83,7 +83,7 @@ struct Driver {
     refused: Option<Refusal>,
     /// Polls in a row that were refused.
     turned_away: u32,
-    /// The last exchange failed, or the server could not keep it: what may be lost is to be said again.
+    /// The last exchange failed, or the server could not take it just now: what may be lost is to be said again.
     silent: bool,
 }
 
@@ -112,11 +112,11 @@ impl Driver {
                     surroundings.refused(refusal);
                 }
                 self.refused = refused;
-                let unkept = refused == Some(Refusal::Unavailable);
-                if unkept {
+                let passing = refused.is_some_and(Refusal::is_passing);
+                if passing {
                     self.fall_silent();
                 }
-                if unkept || wait > Duration::ZERO {
+                if passing || wait > Duration::ZERO {
                     self.rest(quiet).await;
                 }
                 Ok(())

@@ -58,7 +58,7 @@ pub(crate) struct Actor {
     queue: VecDeque<Vec<u8>>,
     awaiting: Option<Digest>,
     heard: u64,
-    /// What was said last may be lost: nobody answered, or the server could not keep it.
+    /// What was said last may be lost: nobody answered, or the server could not take it just now.
     silent: bool,
     cut: bool,
     /// The disk before the last answer was made, and the reply that asked for it.
@@ -448,7 +448,7 @@ impl World {
                 actor.queue.extend(next);
                 if actor.awaiting == Some(to) {
                     actor.awaiting = None;
-                    actor.silent = machine.refused() == Some(Refusal::Unavailable);
+                    actor.silent = machine.refused().is_some_and(Refusal::is_passing);
                     if !actor.silent {
                         self.send_next(party);
                     }

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Says two things after its first poll, is refused the first, and is done when it was heard to say both again.
-#[derive(Default)]
 struct Refused {
+    /// What it is refused with.
+    with: Refusal,
     polled: bool,
     refused: Option<Refusal>,
     heard: usize,
@@ -39,7 +40,7 @@ impl Party for Refused {
         }
         self.heard += 1;
         assert!(self.heard < 10, "nothing is said again");
-        self.refused = (!self.again).then_some(Refusal::Unavailable);
+        self.refused = (!self.again).then_some(self.with);
         Ok(Vec::new())
     }
     fn renew(&mut self, request: Vec<u8>) -> Vec<u8> {
@@ -77,19 +78,27 @@ impl Surroundings for Told {
     }
 }
 
-/// A database that is away for a moment: the server says so, and an answer that it did not keep comes again by itself.
+/// A database that is away for a moment, a server that is about to go or has just come: it says so, and an answer that it did
+/// not take comes again by itself.
 #[tokio::test]
-async fn what_a_server_could_not_keep_is_said_again() {
+async fn what_a_server_could_not_take_just_then_is_said_again() {
+    for refusal in Refusal::ALL.into_iter().filter(|refusal| refusal.is_passing()) {
+        is_said_again_after(refusal).await;
+    }
+}
+
+async fn is_said_again_after(with: Refusal) {
     let authority = Authority::new();
     let echo = Arc::new(Echo::default());
     let server =
         Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
     let mut told = Told::default();
+    let party = Refused { with, polled: false, refused: None, heard: 0, again: false };
     let (_stop, stop) = watch::channel(false);
-    let ended = drive(Box::new(Refused::default()), &mut line, &mut told, stop).await.unwrap();
+    let ended = drive(Box::new(party), &mut line, &mut told, stop).await.unwrap();
     assert_eq!(ended, Standing::Finished(Outcome::Complete));
-    assert_eq!(told.0, [Refusal::Unavailable]);
+    assert_eq!(told.0, [with]);
     let heard: Vec<Vec<u8>> = echo.heard.lock().unwrap().iter().map(|(_, signed)| signed.content.clone()).collect();
     // The second word does not overtake the first, which was not kept.
     assert_eq!(heard, ["anything?", "one", "one", "two"].map(|word| word.as_bytes().to_vec()));
