@@ -11,6 +11,7 @@ mod tidy;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -46,33 +47,40 @@ fn main() -> ExitCode {
 }
 
 /// Formatting, lints, tidiness, documentation, what the documents show, and all tests, in the order of their cost.
+///
+/// Tests hold federations against simulations, and kill processes at named places: with seeds in the place of the system's
+/// noise (`rehearsal`), which no release build can have. The documents' commands are given the same build, for a second one
+/// takes long: `cargo xtask shown` runs them with the release. Examples are looked at by the lints and not built.
 fn test() -> Result<(), String> {
+    const WORKSPACE: [&str; 4] = ["--workspace", "--locked", "--features", "rehearsal"];
+    const PROGRAMS: [&str; 3] = ["--lib", "--bins", "--tests"];
     cargo(&["fmt", "--all", "--check"])?;
     tidy::check(&root())?;
-    cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--features", "rehearsal", "--", "-D", "warnings"])?;
-    cargo(&["doc", "--workspace", "--no-deps", "--locked", "--features", "rehearsal"])?;
-    // Tests hold federations against simulations, and kill processes at named places: with seeds in the place of the system's
-    // noise, which no release build can have. The documents' commands are given the same build, for a second one takes long:
-    // `cargo xtask shown` runs them with the release.
-    let tests = ["test", "--workspace", "--locked", "--no-fail-fast", "--features", "rehearsal"];
-    cargo(&[&tests[..], &["--no-run"]].concat())?;
+    cargo(&[&["clippy", "--all-targets"], &WORKSPACE[..], &["--", "-D", "warnings"]].concat())?;
+    cargo(&[&["doc", "--no-deps"], &WORKSPACE[..]].concat())?;
+    cargo(&[&["test", "--no-run"], &WORKSPACE[..], &PROGRAMS].concat())?;
     shown::run(&root(), shown::Build::Tested)?;
-    cargo(&tests)
+    cargo(&[&["test", "--no-fail-fast"], &WORKSPACE[..], &PROGRAMS].concat())?;
+    cargo(&[&["test", "--doc"], &WORKSPACE[..]].concat())
 }
 
 fn build_release() -> Result<(), String> {
     cargo(&["build", "--release", "--locked"])
 }
 
-/// Runs cargo in the repository, with documentation warnings as errors.
+/// Runs cargo in the repository, with documentation warnings as errors, and says how long it took. Nothing is kept for
+/// incremental builds: to write that down costs a build from nothing more than a third of its time.
 fn cargo(arguments: &[&str]) -> Result<(), String> {
     println!("▶ cargo {}", arguments.join(" "));
+    let start = Instant::now();
     let status = Command::new(env!("CARGO"))
         .args(arguments)
         .current_dir(root())
         .env("RUSTDOCFLAGS", "-D warnings")
+        .env("CARGO_INCREMENTAL", "0")
         .status()
         .map_err(|e| format!("cargo does not start: {e}"))?;
+    println!("▶ {:.0} s: cargo {}", start.elapsed().as_secs_f64(), arguments.first().unwrap_or(&""));
     if status.success() { Ok(()) } else { Err(format!("cargo {} failed", arguments.join(" "))) }
 }
 

@@ -1,7 +1,9 @@
 //! Chains of draws: what they leave invariant, what they reach, and that many sites are as one.
+//!
+//! Chains have a quarter of their length in the test command; `POSTERITY_FULL=1` runs them whole.
 
 use crate::common;
-use crate::common::{open_pvi, promise, rng, secure, simulation, site, uniform};
+use crate::common::{open_pvi, promise, rng, secure, simulation, site, sized, uniform};
 use inference::settings::{
     Aggregator, Batching, Chain, Covariance, Local, Method, Optimiser, Promise, Rounds, Sampler, Schedule, Scheme,
     SecureNoise, Solver, Start, TestNoise,
@@ -83,7 +85,7 @@ fn without_data_and_noise_draws_are_from_the_prior() {
     for (sampler, thin, widened) in
         [(BARKER, 40, 1.0), (PENALTY, 40, 1.0), (LANGEVIN, 120, 1.0 / 0.975_f64.sqrt()), (HAMILTONIAN, 8, 1.0)]
     {
-        let method = chain(sampler, 40_000, None);
+        let method = chain(sampler, sized(10_000, 40_000), None);
         let record = of(&method, &sites, &test).run(&mut ()).unwrap();
         assert_eq!(record.chains.len(), 1);
         compare(&record.chains[0], &prior, thin, widened, &method.name);
@@ -95,7 +97,7 @@ fn without_data_and_noise_draws_are_from_the_prior() {
 fn chains_reach_the_exact_posterior_of_a_conjugate_model() {
     let (sites, test) = ([site("one", linear_rows(12, 1))], linear_rows(3, 9));
     for (sampler, thin) in [(BARKER, 60), (PENALTY, 60), (HAMILTONIAN, 12)] {
-        let method = chain(sampler, 40_000, Some(generous(Aggregator::None)));
+        let method = chain(sampler, sized(10_000, 40_000), Some(generous(Aggregator::None)));
         let simulation = of(&method, &sites, &test);
         let exact = simulation.exact_posterior().unwrap().unwrap();
         let record = simulation.run(&mut ()).unwrap();
@@ -110,7 +112,7 @@ fn four_sites_by_secure_sum_are_as_one() {
         (0..4).map(|m| site(&format!("site {m}"), rows.select(&[3 * m, 3 * m + 1, 3 * m + 2]))).collect();
     let test = linear_rows(3, 9);
     for aggregator in [secure(SecureNoise::Nodes, 0, 0), Aggregator::Curator, Aggregator::None] {
-        let method = chain(BARKER, 30_000, Some(generous(aggregator)));
+        let method = chain(BARKER, sized(8_000, 30_000), Some(generous(aggregator)));
         let simulation = of(&method, &sites, &test);
         let exact = simulation.exact_posterior().unwrap().unwrap();
         let record = simulation.run(&mut ()).unwrap();
@@ -148,7 +150,7 @@ fn langevin_steps_know_their_own_noise_whatever_they_start_from() {
     let start = Start::Variational { rounds: 3, share: 0.5, learning_rate: 0.1 };
     let promise = Promise { epsilon: Epsilon::new(1e5).unwrap(), ..promise(5.0, Aggregator::None) };
     for start in [Start::Prior, start] {
-        let mut method = chain(LANGEVIN, 30_000, Some(promise));
+        let mut method = chain(LANGEVIN, sized(15_000, 30_000), Some(promise));
         let Scheme::Chain(settings) = &mut method.scheme else { panic!("a chain") };
         settings.start = start;
         method.rounds = Rounds::Count(settings.rounds());
@@ -191,12 +193,13 @@ fn on_batches(noise: TestNoise, batch: u64, iterations: u64) -> Method {
 #[test]
 fn noise_that_completes_a_batchs_own_reaches_the_tempered_posterior() {
     let (sites, test) = ([site("one", balanced_rows(8000))], balanced_rows(4));
-    let method = on_batches(TestNoise::Completed { variance: 2.0 }, 400, 30_000);
+    let length = sized(8_000, 30_000);
+    let method = on_batches(TestNoise::Completed { variance: 2.0 }, 400, length);
     let record = of(&method, &sites, &test).run(&mut ()).unwrap();
     compare(&record.chains[0], &balanced_posterior(50), 60, 1.0, "completed");
     // The ledger is what was run: one test for each draw.
     let spent = &record.spending[0];
-    assert_eq!((spent.charges, spent.steps, record.chains[0].len()), (30_000, 30_000, 60_000));
+    assert_eq!((spent.charges, spent.steps, record.chains[0].len() as u64), (length, length, 2 * length));
     assert!(spent.events.len() == 1 && spent.events[0].contains("a Barker test on 400 rows"), "{:?}", spent.events);
 }
 
@@ -206,7 +209,7 @@ fn noise_that_completes_a_batchs_own_reaches_the_tempered_posterior() {
 fn a_fixed_variance_leaves_the_spread_of_a_batch_in_the_test() {
     let (sites, test) = ([site("one", balanced_rows(8000))], balanced_rows(4));
     for (batch, widths) in [(12, 1.1..2.0), (400, 0.94..1.06)] {
-        let method = on_batches(TestNoise::Fixed { variance: 2.0 }, batch, 20_000);
+        let method = on_batches(TestNoise::Fixed { variance: 2.0 }, batch, sized(10_000, 20_000));
         let record = of(&method, &sites, &test).run(&mut ()).unwrap();
         for (found, exact) in record.posterior.deviations().iter().zip(balanced_posterior(50).deviations()) {
             assert!(widths.contains(&(found / exact)), "{batch} rows: {}", found / exact);
@@ -218,7 +221,7 @@ fn a_fixed_variance_leaves_the_spread_of_a_batch_in_the_test() {
 #[test]
 fn langevin_steps_reach_their_own_law() {
     let (sites, test) = ([site("one", balanced_rows(48))], balanced_rows(4));
-    let method = chain(Sampler::Langevin { step: 0.01 }, 30_000, Some(generous(Aggregator::None)));
+    let method = chain(Sampler::Langevin { step: 0.01 }, sized(8_000, 30_000), Some(generous(Aggregator::None)));
     let record = of(&method, &sites, &test).run(&mut ()).unwrap();
     let widened = 1.0 / (1.0_f64 - 0.01 * 49.0 / 4.0).sqrt();
     compare(&record.chains[0], &balanced_posterior(48), 30, widened, "langevin");

@@ -1,6 +1,6 @@
 //! Parameters with finitely many values: chains reach a posterior that is a table, and what needs gradients is refused.
 
-use crate::common::{open_pvi, promise, simulation, site};
+use crate::common::{open_pvi, promise, simulation, site, sized};
 use inference::settings::{
     Aggregator, Batching, Chain, Covariance, Local, Method, Optimiser, Promise, Rounds, Sampler, Schedule, Scheme,
     Solver, Start, TestNoise,
@@ -64,7 +64,7 @@ fn outcomes() -> Rows {
 }
 
 fn method(sampler: Sampler, start: Start, private: bool) -> Method {
-    let iterations = 40_000;
+    let iterations = sized(10_000, 40_000);
     let settings = Chain { sampler, iterations, chains: 1, warm_up: 100, counts_as: None, start };
     let base = open_pvi(Schedule::Synchronous);
     // So much that nothing is clipped.

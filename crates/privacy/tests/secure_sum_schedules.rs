@@ -1,4 +1,4 @@
-//! A hundred thousand random schedules of a secure sum: letters that are lost, doubled and overtaken, nodes that go down
+//! Twenty thousand random schedules of a secure sum (a hundred thousand with `POSTERITY_FULL=1`): letters that are lost, doubled and overtaken, nodes that go down
 //! and come back, clients that drop out, and now and then a node that lies.
 //!
 //! Every round opens at most once, over one set at all honest nodes and with the exact total, or fails by name.
@@ -16,7 +16,8 @@ use privacy::{Cohort, PrivacyError};
 use rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 
-const SCHEDULES: u64 = 100_000;
+/// Schedules of the test command, and of `POSTERITY_FULL=1`.
+const SCHEDULES: (u64, u64) = (20_000, 100_000);
 const DIMENSION: usize = 2;
 const SEED: u64 = 11;
 
@@ -306,7 +307,8 @@ fn every_round_opens_at_most_once_over_one_set_or_fails_by_name() {
         })
         .collect();
     let mut names: BTreeMap<&str, u64> = BTreeMap::new();
-    for schedule in 0..SCHEDULES {
+    let schedules = if std::env::var_os("POSTERITY_FULL").is_some() { SCHEDULES.1 } else { SCHEDULES.0 };
+    for schedule in 0..schedules {
         let (assembly, kind) = (&terms[(schedule / 8 % 3) as usize], schedule % 8);
         let nothing_kept = vec![None; assembly.nodes() as usize];
         let mut first = World::new(assembly, 0, nothing_kept, trouble(kind), 2 * schedule);
@@ -330,7 +332,7 @@ fn every_round_opens_at_most_once_over_one_set_or_fails_by_name() {
         let class = if second.totals.is_empty() { "second attempt shut" } else { "second attempt opened" };
         *names.entry(class).or_default() += 1;
     }
-    println!("{SCHEDULES} schedules: {names:?}");
+    println!("{schedules} schedules: {names:?}");
     for class in [
         "opened",
         "too few contributions",
@@ -341,6 +343,6 @@ fn every_round_opens_at_most_once_over_one_set_or_fails_by_name() {
         "second attempt opened",
         "second attempt shut",
     ] {
-        assert!(names.get(class).is_some_and(|count| *count >= 100), "{class}: {names:?}");
+        assert!(names.get(class).is_some_and(|count| *count >= schedules / 1000), "{class}: {names:?}");
     }
 }

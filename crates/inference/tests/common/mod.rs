@@ -22,6 +22,11 @@ use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, Shar
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
+/// The size of a statistical test: the first in the test command, the second with `POSTERITY_FULL=1`.
+pub(crate) fn sized<T>(small: T, full: T) -> T {
+    if std::env::var_os("POSTERITY_FULL").is_some() { full } else { small }
+}
+
 /// A generator for tests.
 pub(crate) fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
