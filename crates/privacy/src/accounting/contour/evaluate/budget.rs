@@ -95,11 +95,12 @@ fn mass_that_is_cut_or_infinite_counts_at_the_top_and_not_in_the_aliases() {
             let whole = gaussian(1.0, 3.0, period, 80);
             let log_moment = whole.log_moment + libm::log(0.9);
             let right = (whole.right.0, whole.right.1 + libm::log(0.9));
-            let part = Contour { log_moment, right, lost, infinite: (infinite, infinite), ..whole };
+            // Of the infinite part nothing is known from below: an upper end under the lower one would be noticed by itself.
+            let part = Contour { log_moment, right, lost, infinite: (0.0, infinite), ..whole };
             for epsilon in [0.5, 1.0, 1.9] {
                 let kept = 0.9 * exact(epsilon);
                 assert!(holds(&part, epsilon, kept + 0.1), "{period} {lost}: {:?} {kept}", part.bounds(epsilon));
-                assert!(infinite > 0.0 || holds(&part, epsilon, kept), "{period}: what was cut may count for nothing");
+                assert!(holds(&part, epsilon, kept), "{period}: what was cut may count for nothing");
                 let bare = Contour { lost: 0.0, infinite: (0.0, 0.0), ..part.clone() };
                 assert!(!holds(&bare, epsilon, kept + 0.1), "{period}: the cut must show");
             }
@@ -192,7 +193,8 @@ fn the_error_of_the_integrand_is_added() {
     let contour = Contour { error: 0.01, ..by_hand(&[(0.5, 0.0)], 2.0, 0.0) };
     let bounds = contour.bounds(1.0);
     let delta = |value: f64| libm::exp(-2.0) * value;
-    assert!(bounds.lower <= delta(0.49) && delta(0.51) <= bounds.upper, "{bounds:?}");
+    // But for aliases, which terms by hand do not have: e^{−cP} is under 1e-14.
+    assert!(bounds.lower <= delta(0.490_001) && delta(0.509_999) <= bounds.upper, "{bounds:?}");
 }
 
 /// From logarithms to amplitudes: their error, and the roundings of what they are divided by.

@@ -6,7 +6,7 @@ use crate::Steps;
 use crate::accounting::double::Double;
 use crate::accounting::pair::Pair;
 
-const DU: f64 = 0.05;
+const DU: f64 = 0.5;
 
 const POINTS: usize = 40;
 
@@ -77,6 +77,17 @@ fn errors_of_losses_and_weights_reach_the_moment_and_the_integrand() {
     }
 }
 
+/// Two losses of either sign, of which one is heavier than it seems and the other lighter: M(c) hardly moves, and φ turns.
+#[test]
+fn weights_that_are_off_in_both_directions_turn_the_integrand() {
+    let (c, many) = (0.1, law(3.0, 0.0, 0.0));
+    let at = [(-0.5, 0.3), (0.5, 0.3)];
+    let turned = [(-0.5, 0.3 * (1.0 - 1e-4)), (0.5, 0.3 * (1.0 + 1e-4))];
+    assert_eq!(covers(&factor(&many, nodes(&at, 0.0, 1e-4), 0.0, c), &turned, c), (true, true));
+    let only_moment = Factor { nodes: nodes(&at, 0.0, 0.0), ..factor(&many, nodes(&at, 0.0, 1e-4), 0.0, c) };
+    assert_eq!(covers(&only_moment, &turned, c), (true, false));
+}
+
 /// A node that the quadrature has missed, and an outcome that was cut.
 #[test]
 fn what_the_nodes_miss_reaches_the_moment_and_the_integrand() {
@@ -86,6 +97,11 @@ fn what_the_nodes_miss_reaches_the_moment_and_the_integrand() {
     let size = 1e-4 * (libm::exp(2.0 * 0.9) * 2.0);
     assert_eq!(covers(&factor(&many, nodes(&AT, 0.0, 0.0), size, c), &missed, c), (true, true));
     assert_eq!(covers(&factor(&many, nodes(&AT, 0.0, 0.0), 0.0, c), &missed, c), (false, false));
+    // Beside a law that is almost all at loss 0, M(c) covers what is missed of it and φ does not.
+    let (light, missed) = ([(0.4, 1e-3)], [(0.4, 1e-3), (0.9, 1e-4)]);
+    let known = factor(&many, nodes(&light, 0.0, 0.0), size, c);
+    assert_eq!(covers(&known, &missed, c), (true, true));
+    assert_eq!(covers(&Factor { quadrature: 0.0, ..known }, &missed, c), (true, false));
     // Cut mass has no place in M(c) − 1 = ∫ (e^{cl} − 1) − η'.
     let cut = law(3.0, 1e-4, 0.0);
     let with = moment(&nodes(&AT, 0.0, 0.0), c, 0.0, &cut);
