@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::table::{Rows, lines};
 use federation::digits::{hexadecimal, shortest, up};
 use federation::log::{Account, FILE, FolderView, Log, RunAccount, Standing};
-use federation::policy::Granted;
+use federation::policy::{Granted, Promised};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io::ErrorKind;
@@ -63,12 +63,13 @@ fn verify(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String
 /// One line a run, then the sums and the last record.
 fn show(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, Failure> {
     let spent = account.runs.iter().map(RunAccount::spent).collect::<Result<Vec<f64>, _>>()?;
-    let Granted { epsilon, delta } = account.granted();
+    let Granted { epsilon, delta, promised } = account.granted();
+    let adds_up = promised != Promised::Several;
     if json {
         let runs = account.runs.iter().zip(&spent).map(|(run, spent)| object(run, *spent));
         let mut object = head(log, account);
         object["runs"] = runs.collect();
-        object["granted"] = json!({ "epsilon": limited(epsilon), "delta": delta });
+        object["granted"] = adds_up.then(|| json!({ "epsilon": limited(epsilon), "delta": delta })).into();
         return Ok(format!("{object}\n"));
     }
     let mut text = String::new();
@@ -78,7 +79,11 @@ fn show(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, 
     }
     let mut rows: Rows = Vec::new();
     if account.runs.len() > 1 {
-        rows.push(("granted", format!("{} at δ = {} in all runs together", epsilon_words(epsilon), up(delta))));
+        let together = match adds_up {
+            true => format!("{} at δ = {} in all runs together", epsilon_words(epsilon), up(delta)),
+            false => "no total: the runs have different relations or units, which do not add up".into(),
+        };
+        rows.push(("granted", together));
     }
     rows.extend(ends(log, account));
     let _ = write!(text, "{}", lines(&rows));

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 /// The version of policies that this program reads.
 pub const VERSION: i64 = 1;
 
+/// The relation and the unit of a policy that names none: those of the studies that `posterity init` writes.
+pub const PAIR: (Adjacency, Unit) = (Adjacency::Substitute, Unit::Example);
+
 /// What a site allows.
 ///
 /// Every key but the last four has to be there: what a site allows is said, not left out.
@@ -41,9 +44,9 @@ pub struct Policy {
     pub approval: Approval,
     /// ε of a single answer at the run's δ, at most.
     pub max_epsilon_per_answer: Option<f64>,
-    /// The relation that a promise has to be for.
+    /// The relation that a promise has to be for; [`PAIR`]'s in a file that does not name one.
     pub adjacency: Option<Adjacency>,
-    /// Whom it has to protect.
+    /// Whom it has to protect; [`PAIR`]'s unit in a file that does not name one.
     pub unit: Option<Unit>,
     /// Names of nodes and sites, and the fingerprints that their owners have read out: whom a secure sum may rest on.
     #[serde(default)]
@@ -128,16 +131,48 @@ pub struct Granted {
     pub epsilon: f64,
     /// δ, added up.
     pub delta: f64,
+    /// What the runs have promised. The two sums mean something only where it is one promise.
+    pub promised: Promised,
+}
+
+/// The relation and the unit of some runs' promises. Losses of different ones do not add up: a row replaced is another change of
+/// the data than a row added, and a site's whole data another than a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promised {
+    /// No run has a promise on record.
+    Nothing,
+    /// All runs have this one.
+    One(Adjacency, Unit),
+    /// They differ.
+    Several,
+}
+
+impl Promised {
+    /// This and a run with that relation and unit.
+    #[must_use]
+    pub fn and(self, (adjacency, unit): (Adjacency, Unit)) -> Self {
+        match self {
+            Self::Nothing => Self::One(adjacency, unit),
+            Self::One(..) if self == Self::One(adjacency, unit) => self,
+            Self::One(..) | Self::Several => Self::Several,
+        }
+    }
 }
 
 impl Granted {
     /// Nothing.
-    pub const NOTHING: Self = Self { epsilon: 0.0, delta: 0.0 };
+    pub const NOTHING: Self = Self { epsilon: 0.0, delta: 0.0, promised: Promised::Nothing };
 
     /// This and one grant more, rounded upwards: by simple composition both together are no more than that.
     #[must_use]
     pub fn and(self, epsilon: f64, delta: f64) -> Self {
-        Self { epsilon: add_up(self.epsilon, epsilon), delta: add_up(self.delta, delta) }
+        Self { epsilon: add_up(self.epsilon, epsilon), delta: add_up(self.delta, delta), ..self }
+    }
+
+    /// This, with the promise of one of the runs.
+    #[must_use]
+    pub fn promising(self, pair: (Adjacency, Unit)) -> Self {
+        Self { promised: self.promised.and(pair), ..self }
     }
 }
 
@@ -190,6 +225,11 @@ impl Policy {
         Err(PolicyError::Unreadable { line: line_of(text, key), what })
     }
 
+    /// The one relation and unit that runs at this site promise, so that what was granted to them adds up.
+    pub fn pair(&self) -> (Adjacency, Unit) {
+        (self.adjacency.unwrap_or(PAIR.0), self.unit.unwrap_or(PAIR.1))
+    }
+
     /// Refuses a run that this policy does not allow. To be asked before a manifest is signed, with the parts that the site
     /// has built for itself and what it has granted to all other runs.
     ///
@@ -202,9 +242,9 @@ impl Policy {
         site: usize,
         already_granted: Granted,
     ) -> Result<(), PolicyError> {
+        self.check_promise(programme, site, already_granted)?;
         self.check_budget(programme, site, already_granted)?;
         self.check_answers(programme, site)?;
-        self.check_promise(programme, site)?;
         self.check_contents(manifest)?;
         self.check_company(manifest, programme, site)?;
         self.check_known(manifest, programme, site)
@@ -262,25 +302,41 @@ impl Policy {
         Ok(())
     }
 
-    fn check_promise(&self, programme: &Programme, site: usize) -> Result<(), PolicyError> {
-        let Some(event) = programme.built.terms.get(site).map(|terms| &terms.event) else { return Ok(()) };
-        if let Some(adjacency) = self.adjacency.filter(|adjacency| *adjacency != event.adjacency()) {
-            return Err(PolicyError::Refused {
-                key: "adjacency",
-                found: event.adjacency().to_string(),
-                expected: adjacency.to_string(),
-                hint: "ask for a study whose promise is for this relation; numbers of two relations do not compare",
-            });
+    /// The promise has to be for the policy's relation and unit, and so has that of every earlier run: sums over two pairs are
+    /// no bound on anything.
+    fn check_promise(&self, programme: &Programme, site: usize, already: Granted) -> Result<(), PolicyError> {
+        let built = &programme.built;
+        let opening = built.openings.get(site).and_then(Option::as_ref).map(|opening| &opening.terms.event);
+        for event in built.terms.get(site).map(|terms| &terms.event).into_iter().chain(opening) {
+            let hint = "ask for a study whose promise is for the policy's adjacency and unit; a site that has not taken part in \
+                        a run yet can name another pair in its policy";
+            self.check_pair((event.adjacency(), event.unit()), "", hint)?;
         }
-        match self.unit.filter(|unit| *unit != event.unit()) {
-            None => Ok(()),
-            Some(unit) => Err(PolicyError::Refused {
-                key: "unit",
-                found: event.unit().to_string(),
-                expected: unit.to_string(),
-                hint: "ask for a study whose promise protects this unit",
+        let hint = "ε and δ add up over runs of one relation and unit only: name those of the earlier runs in the policy; or join \
+                    with a new home, and take what was granted before off max_epsilon and max_delta";
+        match already.promised {
+            Promised::Nothing => Ok(()),
+            Promised::One(adjacency, unit) => self.check_pair((adjacency, unit), " in earlier runs at this site", hint),
+            Promised::Several => Err(PolicyError::Refused {
+                key: "adjacency",
+                found: "earlier runs at this site with different relations or units".into(),
+                expected: "one relation and unit in all runs".into(),
+                hint,
             }),
         }
+    }
+
+    /// Refuses another relation or unit than the policy's.
+    fn check_pair(&self, found: (Adjacency, Unit), of: &str, hint: &'static str) -> Result<(), PolicyError> {
+        let (adjacency, unit) = self.pair();
+        let (key, found, expected) = if found.0 != adjacency {
+            ("adjacency", found.0.to_string(), adjacency.to_string())
+        } else if found.1 != unit {
+            ("unit", found.1.to_string(), unit.to_string())
+        } else {
+            return Ok(());
+        };
+        Err(PolicyError::Refused { key, found: format!("{found}{of}"), expected, hint })
     }
 
     /// The model and the columns, by the very texts that every party builds from.

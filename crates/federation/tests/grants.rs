@@ -6,7 +6,7 @@ use federation::log::{Entry, Log, LogError, SimulatedDisk};
 use federation::manifest::{Manifest, Pace, Programme};
 use federation::message::{Instruction, Request};
 use federation::party::{PartyError, SiteParty, SiteSeat, Verdict};
-use federation::policy::Granted;
+use federation::policy::{Granted, PAIR, Promised};
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
 use std::sync::{Arc, Mutex};
@@ -60,9 +60,11 @@ fn a_proposal_comes_with_what_all_earlier_runs_were_granted() {
         hand.tell(&mut party, hand.beginning()).unwrap();
         assert!(party.agent().is_some());
         let (epsilon, delta) = (GRANTED * f64::from(earlier), 1e-5 * f64::from(earlier));
-        for Granted { epsilon: found_epsilon, delta: found_delta } in told.lock().unwrap().iter() {
+        for Granted { epsilon: found_epsilon, delta: found_delta, promised } in told.lock().unwrap().iter() {
             assert!((epsilon..=epsilon * 1.000_001).contains(found_epsilon), "run {earlier}: {found_epsilon}");
             assert!((delta..=delta * 1.000_001).contains(found_delta), "run {earlier}: {found_delta}");
+            let pair = (earlier > 0).then_some(PAIR);
+            assert_eq!(*promised, pair.map_or(Promised::Nothing, |pair| Promised::Nothing.and(pair)), "run {earlier}");
         }
         assert_eq!(told.lock().unwrap().len(), 3, "the owner is asked at every proposal");
     }

@@ -4,7 +4,7 @@ use crate::ledger_support;
 use crate::ledger_support::{RUN, digits, example, folder, question, turn, written};
 use federation::log::{Account, Disk, DiskError, Effect, Entry, FILE, FolderDisk, FolderView, Log, LogError};
 use federation::log::{Position, SimulatedDisk, Standing, Vault};
-use federation::policy::Granted;
+use federation::policy::{Granted, Promised};
 use privacy::noise::Digest;
 use privacy::{Journal, Ledger};
 use proptest::prelude::*;
@@ -407,7 +407,8 @@ fn an_account_counts_charges_and_what_became_of_them() {
     assert_eq!(spent, direct.unwrap().upper);
     assert!(spent > 0.0 && spent < run.epsilon);
     assert!(run.promise().is_some());
-    let Granted { epsilon, delta } = account.granted();
+    let Granted { epsilon, delta, promised } = account.granted();
+    assert_eq!(promised, Promised::Nothing.and(run.promise().unwrap()));
     assert!((4.0..4.000001).contains(&epsilon) && (1e-5..1.000001e-5).contains(&delta));
 }
 

@@ -32,7 +32,7 @@ pub struct Bounded {
     ghost: Box<layers::Ghost>,
     /// One row's outer product, where these are summed.
     products: Zeroizing<Vec<f64>>,
-    /// Σ of squared units, where the sum is one of single numbers.
+    /// Σ of squared units as long as nothing but single numbers was added; none after anything else.
     squares: Option<u128>,
 }
 

@@ -301,3 +301,25 @@ fn most(test: impl Fn(f64) -> Result<bool, PrivacyError>) -> Result<f64, Privacy
     }
     Ok(good)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At α = 2 and δ = 2^−20 the limit is ε − 18 ln 2, which is known to a hundred bits.
+    #[test]
+    fn the_limit_of_a_renyi_filter_is_rounded_down() {
+        // ⌊2^100 ln 2⌋.
+        const LN_2: i128 = 0xb_1721_7f7d_1cf7_9abc_9e3b_3980;
+        let (order, delta) = (Order::new(2.0).unwrap(), Delta::new(libm::scalbn(1.0, -20)).unwrap());
+        for eighths in 120..400_u32 {
+            let epsilon = f64::from(eighths) / 8.0;
+            let limit = renyi_limit(order, Epsilon::new(epsilon).unwrap(), delta);
+            // Both are exact: a limit over 1 has no bits below 2^−52.
+            let fixed = |x: f64| (libm::scalbn(x, 60) as i128) << 40;
+            let exact = fixed(epsilon) - 18 * (LN_2 + 1);
+            assert!(fixed(limit) <= exact, "{epsilon}: {limit}");
+            assert!(exact - fixed(limit) < fixed(1e-13), "{epsilon}: {limit} gives too much away");
+        }
+    }
+}

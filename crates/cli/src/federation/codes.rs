@@ -67,8 +67,9 @@ pub(crate) const ALL: &[Entry] = &[
         code: "F111",
         title: "the site's policy does not allow the run",
         text: "The policy wins over every study: the message names its key, what the run has and what the policy asks for. ε and δ\n\
-               are those of all runs at this site, added up, whether or not they used what they were granted. Nothing was\n\
-               signed, charged or sent. Exit code 3.",
+               are those of all runs at this site, added up, whether or not they used what they were granted. They add up over one\n\
+               relation and unit only, so a run with another pair than the policy's, or than that of earlier runs, is refused\n\
+               too. Nothing was signed, charged or sent. Exit code 3.",
     },
     Entry {
         code: "F201",

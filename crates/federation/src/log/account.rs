@@ -80,10 +80,13 @@ impl Account {
         Ok(Self { owner: gathered.owner.take(), head: log.head(), runs: gathered.finish() })
     }
 
-    /// ε and δ that were granted in all runs together, by basic composition. It is a promise where all runs have one
-    /// relation and one unit, and else a number for a policy to compare.
+    /// ε and δ that were granted in all runs together, by basic composition, and for which relation and unit: of several, the
+    /// sums bound nothing.
     pub fn granted(&self) -> Granted {
-        self.runs.iter().fold(Granted::NOTHING, |granted, run| granted.and(run.epsilon, run.delta))
+        self.runs.iter().fold(Granted::NOTHING, |granted, run| {
+            let sums = granted.and(run.epsilon, run.delta);
+            run.promise().map_or(sums, |pair| sums.promising(pair))
+        })
     }
 
     /// The account of one run.
@@ -137,16 +140,21 @@ impl RunAccount {
     /// The neighbouring relation and the unit of the promise; none before the ledger was opened, and if it promises
     /// nothing.
     pub fn promise(&self) -> Option<(Adjacency, Unit)> {
-        let of = |event: &Event| (event.adjacency(), event.unit());
-        self.records.iter().find_map(|record| match &record.entry {
-            privacy::Entry::Opened(Grant::Limited { filter: Filter::Plan(plan), .. }) => plan.first().map(of),
-            privacy::Entry::Opened(_) => None,
-            privacy::Entry::Charged(event) => Some(of(event)),
-        })
+        self.records.iter().find_map(promise_of)
     }
 
     fn refused(&self, error: &PrivacyError) -> LogError {
         LogError::Ledger { why: format!("run {}: {error}", hexadecimal(&self.run)) }
+    }
+}
+
+/// The relation and the unit that a record of a ledger names, if it names any. A ledger has one pair.
+pub(crate) fn promise_of(record: &Record) -> Option<(Adjacency, Unit)> {
+    let of = |event: &Event| (event.adjacency(), event.unit());
+    match &record.entry {
+        privacy::Entry::Opened(Grant::Limited { filter: Filter::Plan(plan), .. }) => plan.first().map(of),
+        privacy::Entry::Opened(_) => None,
+        privacy::Entry::Charged(event) => Some(of(event)),
     }
 }
 

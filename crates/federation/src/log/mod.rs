@@ -12,6 +12,7 @@ mod record;
 mod simulated;
 mod vault;
 
+pub(crate) use account::promise_of;
 pub use account::{Account, RunAccount, Standing};
 pub use disk::{Disk, DiskError};
 pub use entry::{Entry, Position, RunId, Turn, Vault};

@@ -3,7 +3,7 @@
 use super::{Heard, Lobby, Party, PartyError, Proposal, Standing, Verdict, read_reply};
 use crate::agent::{Agent, Opening};
 use crate::identity::{IdentityKey, PartyName, PublicKey, Role, Signature};
-use crate::log::{Disk, Entry, Log, RunId};
+use crate::log::{Disk, Entry, Log, RunId, promise_of};
 use crate::manifest::{Library, Manifest, Programme};
 use crate::message::{Instruction, Member, Refusal, Request};
 use crate::policy::Granted;
@@ -166,15 +166,16 @@ impl<D: Disk + Send> Party for SiteParty<D> {
     }
 }
 
-/// What all runs that were accepted have together, but for this one; it never looks smaller than it is.
+/// What all runs that were accepted have together, but for this one; it never looks smaller than it is. A run that was never
+/// charged may have no promise on record: it has spent nothing, and is held against the policy when it is taken up again.
 fn granted<D: Disk>(log: &Log<D>, this: &RunId) -> Result<Granted, PartyError> {
     let mut granted = Granted::NOTHING;
-    log.scan(&mut |_, entry| {
-        if let Entry::Accepted { run, epsilon, delta, .. } = entry
-            && run != this
-        {
-            granted = granted.and(*epsilon, *delta);
+    log.scan(&mut |_, entry| match entry {
+        Entry::Accepted { run, epsilon, delta, .. } if run != this => granted = granted.and(*epsilon, *delta),
+        Entry::Charge { turn, record, .. } if turn.run != *this => {
+            granted = promise_of(record).map_or(granted, |pair| granted.promising(pair));
         }
+        _ => {}
     })?;
     Ok(granted)
 }

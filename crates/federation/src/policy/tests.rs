@@ -27,7 +27,7 @@ const SCHEMA: &str = r#"
 
 /// A policy that allows the run of [`run`], but for these lines.
 fn policy(changes: &[(&str, &str)]) -> Policy {
-    let mut text = DEFAULT.replace("# adjacency", "adjacency").replace("# unit", "unit");
+    let mut text = DEFAULT.to_owned();
     for (from, to) in changes {
         assert!(text.contains(from), "{from}");
         text = text.replace(from, to);
@@ -148,7 +148,7 @@ fn epsilon_of_all_runs_together_is_limited() {
 #[test]
 fn delta_of_all_runs_together_is_limited() {
     assert_eq!(key(&policy(&[("max_delta = 1e-4", "max_delta = 9e-6")])), "max_delta");
-    let granted = Granted { epsilon: 0.5, delta: 9.1e-5 };
+    let granted = Granted { epsilon: 0.5, delta: 9.1e-5, ..Granted::NOTHING };
     assert_eq!(refused(&policy(&[]), Aggregator::None, granted).0, "max_delta");
 }
 
@@ -269,6 +269,40 @@ fn another_relation_or_unit_is_refused() {
     assert_eq!(key(&policy(&[("unit = \"example\"", "unit = \"client\"")])), "unit");
 }
 
+/// A file of an earlier version may lack the two lines: it means what a new file says, and no longer "any".
+#[test]
+fn a_policy_without_a_pair_has_the_default_one() {
+    let old = DEFAULT.replace("adjacency = \"substitute\"\n", "").replace("unit = \"example\"\n", "");
+    let old = Policy::read(&old).unwrap();
+    assert_eq!((old.adjacency, old.unit, old.pair()), (None, None, PAIR));
+    assert_eq!(Policy::read(DEFAULT).unwrap().pair(), PAIR);
+    let (manifest, mut programme) = run(Aggregator::None);
+    old.check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
+    let event = &programme.built.terms[0].event;
+    programme.built.terms[0].event =
+        Event::new(event.mechanism().clone(), Adjacency::AddRemove, event.unit(), *event.sampling(), event.steps()).unwrap();
+    let refused = old.check(&manifest, &programme, 0, Granted::NOTHING).unwrap_err();
+    assert!(matches!(refused, PolicyError::Refused { key: "adjacency", .. }), "{refused}");
+}
+
+#[test]
+fn totals_are_of_one_relation_and_unit() {
+    let same = Granted::NOTHING.and(0.1, 1e-6).promising(PAIR).and(0.1, 1e-6).promising(PAIR);
+    let (manifest, programme) = run(Aggregator::None);
+    policy(&[]).check(&manifest, &programme, 0, same).unwrap();
+    let others = [
+        ((Adjacency::AddRemove, Unit::Example), ("adjacency", "add-remove in earlier runs at this site")),
+        ((Adjacency::Substitute, Unit::Client), ("unit", "client in earlier runs at this site")),
+    ];
+    for (other, (key, found)) in others {
+        let alone = Granted::NOTHING.and(0.1, 1e-6).promising(other);
+        assert_eq!(refused(&policy(&[]), Aggregator::None, alone), (key, found.to_owned()));
+        let mixed = same.and(0.1, 1e-6).promising(other);
+        assert_eq!(mixed.promised, Promised::Several);
+        assert_eq!(refused(&policy(&[]), Aggregator::None, mixed).0, "adjacency");
+    }
+}
+
 #[test]
 fn approval_is_said_and_by_hand_at_first() {
     let automatic = policy(&[("approval = \"manual\"", "approval = \"automatic\"")]);
@@ -303,7 +337,7 @@ fn what_cannot_be_read_is_refused_with_its_line() {
 fn sums_are_rounded_upwards_and_exact_where_they_can_be() {
     let three = Granted::NOTHING.and(1.0, 0.0).and(1.0, 0.0).and(1.0, 0.0);
     assert_eq!(three.epsilon, 3.0);
-    let lost = Granted { epsilon: 1.0, delta: 0.0 }.and(1e-30, 0.0);
+    let lost = Granted { epsilon: 1.0, ..Granted::NOTHING }.and(1e-30, 0.0);
     assert_eq!(lost.epsilon, 1.0_f64.next_up());
     assert_eq!(add_up(1.0, 0.0), 1.0);
     assert_eq!(add_up(1.0, f64::EPSILON / 2.0), 1.0_f64.next_up(), "halfway, which rounds to 1");

@@ -33,11 +33,11 @@ approval = "manual"
 # The largest ε that a single answer may cost by itself: a floor under the noise, whatever the number of answers.
 max_epsilon_per_answer = 3.0
 
-# Which promise it has to be. "substitute": a row is replaced by another, and the number of rows is public;
-# "add-remove": a row is there or not. "example": one row is protected; "client": all rows of this site at once.
-# Leave the two lines out for any.
-# adjacency = "substitute"
-# unit = "example"
+# The one promise of all runs at this site: ε and δ of different ones do not add up, so a run with another is refused.
+# "substitute": one row is replaced by another, and the number of rows is public; "add-remove": one row is there or not.
+# "example": one row is protected; "client": all rows of this site at once. Choose before the first run.
+adjacency = "substitute"
+unit = "example"
 
 # Those whom a secure sum rests on: its compute nodes, and the other sites where sites add the noise. Their owners read their
 # fingerprints out to you (`posterity node fingerprint`, `posterity agent fingerprint`), by telephone and not by the server:

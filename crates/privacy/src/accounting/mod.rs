@@ -24,6 +24,9 @@ mod sum;
 mod symmetric;
 pub mod zcdp;
 
+#[cfg(test)]
+mod double;
+
 pub use enclosure::Enclosure;
 pub use interval::Interval;
 pub use pld::Pld;

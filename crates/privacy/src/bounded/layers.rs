@@ -114,6 +114,7 @@ impl Bounded {
         let clip = effective_bound(&self.shape, second.is_some())?;
         self.ghost.prepare(rows, second)?;
         self.pushed = rows as u64;
+        self.squares = None;
         let scale = self.shape.grid().in_units(1.0);
         let Ghost { squared, weights, lengths, delta, whole } = &mut *self.ghost;
         let mut at = 0;
@@ -542,6 +543,20 @@ mod tests {
             let stored = Stored::of(&[Example { ones, ..plain() }]);
             assert!(refused(good, 1, &stored.layers(), None));
         }
+    }
+
+    /// A gate that tests a sum of single numbers needs Σ of their squares, which layers do not keep. A sum of one weight has the
+    /// shape of single numbers: it must not look as if its numbers had no spread.
+    #[test]
+    fn a_sum_of_layers_does_not_claim_to_know_its_spread() {
+        let numbers = [0.5, -0.25];
+        let inputs = Inputs { width: 1, dense: 1, numbers: &[1.0, 1.0], ones: &[], starts: &[0, 0, 0] };
+        let mut sum = Bounded::empty(shape(1, 1.0, 4), 4);
+        assert_eq!(sum.squares(), Some(0), "nothing was added yet");
+        sum.push_layers(&[Layer { inputs, outputs: 1, deltas: &numbers }], None).unwrap();
+        assert_eq!((sum.units(), sum.squares()), (&[4][..], None));
+        sum.push_numbers(&numbers).unwrap();
+        assert_eq!((sum.units(), sum.squares()), (&[8][..], None), "nor after numbers that come later");
     }
 
     /// The mutant without the check of [`MOST_SUM`]: weights would be multiplied by a sum that has wrapped.

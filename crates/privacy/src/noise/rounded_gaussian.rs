@@ -187,6 +187,7 @@ fn compare(region: Region, Corner { x, y, unread }: &Corner) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::super::fixed_point::exp_neg;
+    use super::super::fixed_words::FixedWords;
     use super::*;
     use chacha20::ChaCha20Rng;
     use num_bigint::BigUint;
@@ -242,6 +243,40 @@ mod tests {
             }
         }
         assert!(decided.iter().all(|&n| n > 1_000), "{decided:?}");
+    }
+
+    /// Points so close to the curve that floating point by itself would put some of them on the wrong side.
+    #[test]
+    fn points_next_to_the_curve_are_left_to_big_integers() {
+        let mut rng = ChaCha20Rng::from_seed([5; 32]);
+        // The point of a rectangle that is the last to be inside, and the first to be.
+        let corner_inside = |region, across, up, words: u64| {
+            Candidate::new(region, across, up).is_inside(&mut FixedWords(vec![words; 64]))
+        };
+        let (mut decided, mut wrong) = ([0; 2], 0);
+        for draw in 0..240 {
+            let (region, across) = (Region::Tail(draw % 9), rng.next_u64() >> 9);
+            let Corner { x, unread, .. } = corner(region, across, 0);
+            let curve = libm::exp(-0.5 * x * x);
+            let row = (curve / unread) as u64;
+            for units in -30..=30_i64 {
+                // Heights in units in the last place of the curve's; then some that the margin lets through.
+                let apart = if units % 10 == 0 { 4096 * units } else { units };
+                let up = row.saturating_add_signed(apart * (row >> 53).max(1) as i64);
+                let corner = corner(region, across, up);
+                if let Some(inside) = compare(region, &corner) {
+                    let words = if inside { u64::MAX } else { 0 };
+                    assert_eq!(corner_inside(region, across, up, words), inside, "{region:?} {across} {up}");
+                    decided[usize::from(inside)] += 1;
+                }
+                if corner.y + 1.0001 * unread < curve {
+                    wrong += usize::from(!corner_inside(region, across, up, u64::MAX));
+                } else if corner.y > curve {
+                    wrong += usize::from(corner_inside(region, across, up, 0));
+                }
+            }
+        }
+        assert!(wrong > 100 && decided.iter().all(|n| *n > 100), "without a margin {wrong} would be wrong: {decided:?}");
     }
 
     #[test]

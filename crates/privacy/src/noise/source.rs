@@ -186,6 +186,16 @@ mod tests {
         assert_ne!(first(&mut source, &context), first(&mut source, &context));
     }
 
+    /// By whichever instructions the machine has: RFC 8439, appendix A.1, test vectors 1 and 2.
+    #[test]
+    fn the_generator_is_chacha20() {
+        let mut bytes = [0; 80];
+        ChaCha20Rng::from_seed([0; 32]).fill_bytes(&mut bytes);
+        let first = u128::from_str_radix("76b8e0ada0f13d90405d6ae55386bd28", 16).unwrap();
+        let second = u128::from_str_radix("9f07e7be5551387a98ba977c732d080d", 16).unwrap();
+        assert_eq!((&bytes[..16], &bytes[64..]), (&first.to_be_bytes()[..], &second.to_be_bytes()[..]));
+    }
+
     #[test]
     fn a_seed_repeats_itself() {
         let context = NoiseContext { round: 4, ..NoiseContext::default() };

@@ -250,6 +250,16 @@ mod tests {
         }
     }
 
+    /// By whichever instructions the machine has: the example of FIPS 197, appendix B.
+    #[test]
+    fn the_cipher_is_aes_128() {
+        use aes::cipher::BlockCipherEncrypt;
+        let number = |text: &str| u128::from_str_radix(text, 16).unwrap().to_be_bytes();
+        let mut block = Array(number("3243f6a8885a308d313198a2e0370734"));
+        Aes128Enc::new(&Array(number("2b7e151628aed2a6abf7158809cf4f3c"))).encrypt_block(&mut block);
+        assert_eq!(block.0, number("3925841d02dc09fbdc118597196a0b32"));
+    }
+
     #[test]
     fn a_mask_is_aes_in_counter_mode_as_others_know_it() {
         use aes::cipher::BlockCipherEncrypt;

@@ -32,6 +32,10 @@ pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
     let text = std::fs::read_to_string(&asked.policy).map_err(|e| Failure::file("cannot read", &asked.policy, e))?;
     let secret = home.noise_secret().map_err(of_home)?.clone();
     let (policy, data) = (Policy::read(&text)?, asked.data.clone());
+    if policy.adjacency.is_none() || policy.unit.is_none() {
+        let (adjacency, unit) = policy.pair();
+        tracing::warn!(%adjacency, %unit, "the policy does not name both adjacency and unit: runs with others are refused");
+    }
     let refusal = Arc::new(Mutex::new(None));
     let owner = Owner { policy, data, home: home.clone(), secret, told: None, refusal: refusal.clone() };
     std::fs::File::open(&asked.data).map_err(|error| Failure::file("cannot read", &asked.data, error))?;
@@ -153,8 +157,9 @@ impl Proposed<'_> {
         let promise = match programme.built.grants.get(*site) {
             Some(Grant::Limited { epsilon, delta, .. }) => {
                 let after = before.and(epsilon.get(), delta.get());
+                let (adjacency, unit) = policy.pair();
                 format!(
-                    "ε = {} at δ = {}; with all runs before, ε = {} of {} and δ = {} of {}",
+                    "ε = {} at δ = {} per {unit} ({adjacency}); with all runs before, ε = {} of {} and δ = {} of {}",
                     up(epsilon.get()),
                     up(delta.get()),
                     up(after.epsilon),

@@ -225,6 +225,9 @@ impl Contour {
 }
 
 #[cfg(test)]
+mod budget;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::Steps;

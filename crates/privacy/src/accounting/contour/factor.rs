@@ -146,3 +146,6 @@ impl Logarithm {
         Self { log, arg, error }
     }
 }
+
+#[cfg(test)]
+mod tests;

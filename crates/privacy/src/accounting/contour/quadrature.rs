@@ -167,6 +167,14 @@ mod tests {
     use crate::accounting::contour::law::Laws;
     use crate::accounting::pair::Pair;
 
+    impl Panel {
+        /// So many equal panels, whatever their error.
+        pub(in crate::accounting::contour) fn equal(segment: &Segment, parts: i64) -> Vec<Self> {
+            let edge = |i: i64| segment.from + (segment.to - segment.from) * i / parts;
+            (0..parts).map(|i| panel_between(segment, edge(i), edge(i + 1))).collect()
+        }
+    }
+
     /// ∫ p e^{(c+iu)l} on the panels of a given budget, and the proved error.
     fn integral(segment: &Segment, c: f64, u: f64, budget: f64) -> (f64, f64, f64) {
         let (panels, error) = cover(segment, c, u, budget, 100_000).unwrap();

@@ -96,6 +96,7 @@ pub(super) fn sum_units(nodes: usize) -> f64 {
 mod tests {
     use super::*;
     use crate::accounting::contour::segment::U;
+    use crate::accounting::double::{Double, TAU};
 
     #[test]
     fn sums_agree_with_direct_ones_within_the_stated_error() {
@@ -114,5 +115,43 @@ mod tests {
             let allowed = U * scale * u * (turn_units(n) + 2.0 * sum_units(600) + 40.0);
             assert!((sum.0 - direct.0).abs() <= allowed && (sum.1 - direct.1).abs() <= allowed, "{k}");
         }
+    }
+
+    /// One node of weight 1, for which nothing is summed: all that is off is the turning.
+    #[test]
+    fn turns_stay_within_their_units() {
+        let n = 3000;
+        for (l, du) in [(0.7, 0.01), (-0.3, 0.11), (2.9, 0.37)] {
+            let mut out = vec![(0.0, 0.0); n];
+            characteristic(&[l], &[1.0], du, &mut out);
+            let mut most = 0.0_f64;
+            for (k, sum) in out.iter().enumerate().skip(1) {
+                let angle = Double::of(k as f64).times(Double::of(du)).times(Double::of(l));
+                let whole = (angle.0 / std::f64::consts::TAU).round();
+                let (cos, sin) = angle.minus(TAU.times(Double::of(whole))).cos_sin();
+                let off = cos.minus(Double::of(1.0)).off(sum.0).hypot(sin.off(sum.1));
+                most = most.max(off / (U * angle.0.abs()));
+                assert!(off <= U * angle.0.abs() * turn_units(n), "{l} {du} {k}: {off:e}");
+            }
+            assert!(most > 0.3, "{l} {du}: {most}: the turning must show");
+        }
+    }
+
+    /// The first turn of many nodes: their states are single rotations, and all that is off is the sum.
+    #[test]
+    fn sums_stay_within_their_units() {
+        let (du, many) = (0.1, 5000_u32);
+        let loss: Vec<f64> = (0..many).map(|j| 0.9 * libm::sin(f64::from(j))).collect();
+        let omega: Vec<f64> = (0..many).map(|j| 1.0 + 0.5 * libm::cos(0.7 * f64::from(j))).collect();
+        let mut out = vec![(0.0, 0.0); 2];
+        characteristic(&loss, &omega, du, &mut out);
+        let (mut re, mut size) = (Double::of(0.0), 0.0);
+        for (l, w) in loss.iter().zip(&omega) {
+            let term = rotation(du * l).0;
+            re = re.plus(Double::of(term).times(Double::of(*w)));
+            size += (w * term).abs();
+        }
+        let off = re.off(out[1].0).abs();
+        assert!(off > 0.0 && off <= U * sum_units(loss.len()) * size, "{off:e} {size}");
     }
 }

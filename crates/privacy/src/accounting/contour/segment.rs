@@ -271,6 +271,7 @@ impl Segment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accounting::double::{Double, TAU};
 
     fn segment(q: f64, s: f64, p_shift: f64, q_shift: f64) -> Segment {
         Segment { kernel: Kernel::Gaussian, s, q, p_shift, q_shift, origin: 0.0, unit: 1.0, from: -9, to: 9 }
@@ -343,5 +344,79 @@ mod tests {
             + if segment.p_shift == 0.0 { 0.0 } else { top.0 }
             + c * (top.0 - bottom.0)
             + u * (top.1 - bottom.1).abs()
+    }
+
+    /// Density and loss of a Gaussian segment in about 106 bits.
+    fn exact(segment: &Segment, x: Double) -> (Double, Double) {
+        let number = Double::of;
+        let (q, s) = (number(segment.q), number(segment.s));
+        let rest = number(1.0).minus(q);
+        let square = s.times(s);
+        let noise = |shift: f64| {
+            let away = x.minus(number(shift));
+            away.times(away).over(square).times(number(-0.5)).exp()
+        };
+        let log_ratio = |shift: f64| {
+            let tilt = number(shift).times(x.minus(number(0.5 * shift))).over(square);
+            if shift == 0.0 { number(0.0) } else { rest.plus(q.times(tilt.exp())).ln() }
+        };
+        let terms = match segment.p_shift == 0.0 {
+            true => noise(0.0),
+            false => rest.times(noise(0.0)).plus(q.times(noise(segment.p_shift))),
+        };
+        let norm = s.times(TAU.ln().times(number(0.5)).exp());
+        (terms.over(norm), log_ratio(segment.p_shift).minus(log_ratio(segment.q_shift)))
+    }
+
+    /// Densities and losses are within what is said of them, and are off by something.
+    #[test]
+    fn the_rounding_of_a_point_is_covered() {
+        for (q, s, d, e) in [(0.01, 1.1, 1.0, 0.0), (0.3, 0.7, 0.0, 1.0), (0.2, 2.1, 0.5, -0.5), (1e-9, 0.3, 1.0, 0.0)] {
+            let (segment, mut shown) = (segment(q, s, d, e), [0; 2]);
+            for i in 0..300 {
+                let x = -4.0 * s + (8.0 * s + 1.0) * f64::from(i) / 300.0;
+                let point = segment.point(x, 0.0);
+                let (density, loss) = exact(&segment, Double::of(x));
+                let off = [density.off(point.density).abs() / density.0, loss.off(point.loss).abs()];
+                let most = [U * point.density_error, U * point.loss_error];
+                assert!(off[0] <= most[0] && off[1] <= most[1], "{q} {x}: {off:?} {most:?}");
+                shown.iter_mut().zip(off).for_each(|(shown, off)| *shown += usize::from(off > 0.0));
+            }
+            assert!(shown.iter().all(|n| *n > 100), "{shown:?}: the rounding must show");
+        }
+    }
+
+    /// Where q e^t is about 1, a rounding of t = 30 is more than all others of log w together.
+    #[test]
+    fn the_rounding_of_a_large_tilt_is_covered() {
+        let (segment, mut shown) = (segment(1e-13, 0.9, 1.0, 0.0), 0);
+        for i in 0..2000 {
+            let x = 24.5 + 3.0 * f64::from(i) / 2000.0;
+            let ratio = log_ratio(segment.q, segment.tilt(1.0, x));
+            let tilted = 3.0 * ratio.share * segment.tilt(1.0, x).abs();
+            let off = exact(&segment, Double::of(x)).1.off(ratio.value).abs() / U;
+            assert!(off <= ratio.error, "{x}: {off} {}", ratio.error);
+            shown += usize::from(off > ratio.error - tilted);
+        }
+        assert!(shown > 0, "no tilt was off by more than the other roundings of its logarithm");
+    }
+
+    /// A node that is not quite where it should be moves density and loss by their slopes.
+    #[test]
+    fn a_displaced_node_is_covered() {
+        for (q, s, d, e) in [(0.01, 1.1, 1.0, 0.0), (0.3, 0.7, 0.0, 1.0), (0.2, 2.1, 0.5, -0.5)] {
+            let segment = segment(q, s, d, e);
+            for i in 0..60 {
+                let x = -3.0 + 0.1 * f64::from(i);
+                let (point, known) = (segment.point(x, 1e-5 / U), segment.point(x, 0.0));
+                for moved in [x - 1e-5, x + 1e-5] {
+                    let (density, loss) = exact(&segment, Double::of(moved));
+                    assert!(loss.off(point.loss).abs() <= 1.001 * U * point.loss_error, "{q} {x}");
+                    let off = density.off(point.density).abs() / density.0;
+                    assert!(off <= 1.001 * U * point.density_error + 1e-9, "{q} {x}: {off:e}");
+                    assert!(loss.off(point.loss).abs() > U * known.loss_error, "{q} {x}: it must show");
+                }
+            }
+        }
     }
 }

@@ -41,3 +41,32 @@ impl Blurred {
         (self.curve.lower(epsilon) - lost * (1.0 + 1e-9)).max(0.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Interval;
+    use super::super::discretise::{Grid, connected};
+    use super::super::fft::{Factor, Settings, compose};
+    use super::super::law::Law;
+    use super::*;
+    use realfft::RealFftPlanner;
+
+    /// One loss halfway between two nodes: connecting the dots adds an eighth where δ is 0, and that is taken off again.
+    #[test]
+    fn what_the_blur_adds_is_subtracted() {
+        let (loss, step) = (1.25, 0.5);
+        let law = Law { density: None, atoms: vec![(Interval::exact(loss), Interval::exact(1.0))], infinite: Interval::exact(0.0) };
+        let grid = Grid { step, anchor: 0.0, fine: 1 << 10 };
+        let masses = connected(&law, &grid);
+        let settings = Settings { tilt: 1.0, step, size: 1024, start: -512 };
+        let composed =
+            compose(&[Factor { masses: &masses, count: 1 }], settings, false, &mut RealFftPlanner::new()).unwrap();
+        let blurred = Blurred::new(Curve::new(composed, Interval::exact(0.0), 0.0), 1.0, step, 0.0);
+        assert!(blurred.curve.lower(loss) > 0.12, "the blur must show: {}", blurred.curve.lower(loss));
+        for i in 0..60 {
+            let epsilon = 0.025 * f64::from(i);
+            let exact = (-libm::expm1(epsilon - loss)).max(0.0);
+            assert!(blurred.lower(epsilon, 1e-9) <= exact, "{epsilon}");
+        }
+    }
+}

@@ -437,4 +437,94 @@ mod tests {
         let fewer = wide.coarser((-0.1, 400.0), 1e5).nodes((-0.1, 400.0), 1e5).unwrap();
         assert!(fewer.len() > 10_000 && fewer.len() < 100_000, "{}", fewer.len());
     }
+
+    /// A range that leaves out a sixth of the law at either end: what is cut is infinite above and at the first node below,
+    /// from above; and from below at the last node above and gone below.
+    #[test]
+    fn what_is_cut_off_counts_from_above_and_not_from_below() {
+        let (pair, reverse) = (Pair::Gaussian { s: 1.0 }, Pair::Gaussian { s: 1.0 });
+        let law = Law::new(&pair);
+        let range = (-0.5, 1.5);
+        let grid = Grid { step: (range.1 - range.0) / 500.0, anchor: law.anchor(), fine: 1 << 12 };
+        let d = discretise(&law, &grid, range, 1.0).unwrap();
+        let inside: f64 = d.lower.finite.iter().map(|m| m.1).sum();
+        assert!(d.upper.infinite > 0.01 && d.lower.infinite == 0.0 && inside < 0.99, "{inside}: the cut must show");
+        for i in 0..200 {
+            let epsilon = range.0 - 3.0 + (range.1 - range.0 + 6.0) * f64::from(i) / 200.0;
+            let h = exact(&pair, &reverse, epsilon);
+            let (up, down) = (curve(&grid, &d.upper, epsilon - d.slack), curve(&grid, &d.lower, epsilon + d.slack));
+            assert!(up >= h.lo && down <= h.hi, "{epsilon}: {down} {h:?} {up}");
+        }
+    }
+
+    /// Masses that are known to two percent, and are at the far end of what is known.
+    #[test]
+    fn masses_are_rounded_outwards() {
+        let (pair, reverse) = (Pair::Gaussian { s: 1.0 }, Pair::Gaussian { s: 1.0 });
+        let law = Law::new(&pair);
+        let density = law.density.as_ref().unwrap();
+        let range = density.range(1e-13, 1e-20);
+        let grid = Grid { step: (range.1 - range.0) / 2000.0, anchor: law.anchor(), fine: 1 << 12 };
+        let index = grid.nodes(range, MOST_NODES).unwrap();
+        let node = |place: f64| density.node(grid.anchor + place * grid.step, 0.0);
+        let at: Vec<Node> = index.iter().map(|&k| node(k as f64)).collect();
+        let cells = |least: f64, most: f64| -> Vec<Cell> {
+            let known = |x: Interval| Interval::new(x.lo * least, x.hi * most);
+            (0..at.len() - 1)
+                .map(|j| {
+                    let width = Interval::exact((index[j + 1] - index[j]) as f64) * Interval::exact(grid.step);
+                    let middle = node(0.5 * (index[j] + index[j + 1]) as f64);
+                    let Cell { p, up, gap, .. } = cell(density, [&at[j], &middle, &at[j + 1]], width);
+                    Cell { width, p: known(p), up: known(up), gap: gap * most }
+                })
+                .collect()
+        };
+        let placed = |masses: Vec<f64>| Masses { finite: index.iter().copied().zip(masses).collect(), infinite: 0.0 };
+        let above = placed(upper(&cells(0.98, 1.0), 0.0));
+        let below = placed(lower(&cells(1.0, 1.02), &index, grid.step, 0.0));
+        for i in 0..100 {
+            let epsilon = -2.0 + 4.0 * f64::from(i) / 100.0;
+            let h = exact(&pair, &reverse, epsilon);
+            let (up, down) = (curve(&grid, &above, epsilon - 1e-12), curve(&grid, &below, epsilon + 1e-12));
+            assert!(up >= h.lo * (1.0 - 1e-12) && down <= h.hi * (1.0 + 1e-12), "{epsilon}: {down} {h:?} {up}");
+            assert!(up < h.hi * 1.001 && down > h.lo * 0.95, "{epsilon}: the other end would show");
+        }
+    }
+
+    /// An atom whose loss is known to a tenth and whose mass to a percent.
+    #[test]
+    fn what_is_not_known_of_an_atom_widens_both_bounds() {
+        for at in [0.5, 0.53] {
+            let (loss, mass) = (Interval::new(at - 0.1, at + 0.1), Interval::new(0.49, 0.51));
+            let grid = Grid { step: 0.25, anchor: 0.0, fine: 64 };
+            for dense in [false, true] {
+                let mut out = Discrete { upper: Masses::default(), lower: Masses::default(), slack: 0.0 };
+                match dense {
+                    true => add_dense(&mut out, &grid, &[(loss, mass)], 1.0).unwrap(),
+                    false => add_atom(&mut out, &grid, loss, mass),
+                }
+                let sum = |m: &Masses| m.finite.iter().map(|x| x.1).sum::<f64>();
+                assert!(out.slack >= 0.1 && sum(&out.upper) >= 0.51 && sum(&out.lower) <= 0.49, "{at} {dense}: {out:?}");
+            }
+            let law = Law { density: None, atoms: vec![(loss, mass)], infinite: Interval::new(0.01, 0.02) };
+            let d = discretise(&law, &grid, (0.0, 0.0), 1.0).unwrap();
+            assert!(d.upper.infinite >= 0.02 && d.lower.infinite <= 0.01);
+        }
+    }
+
+    /// What is not known of a node's loss moves the Q-mass of its cells by e^{±η}, and with it what goes up.
+    #[test]
+    fn what_is_not_known_of_a_node_widens_its_cells() {
+        let law = Law::new(&Pair::Gaussian { s: 1.0 });
+        let density = law.density.as_ref().unwrap();
+        assert!(density.node(0.1, 0.25).slack >= 0.25);
+        let wide = |error: f64| {
+            let nodes = [0.1, 0.15, 0.2].map(|loss| density.node(loss, error));
+            cell(density, [&nodes[0], &nodes[1], &nodes[2]], Interval::exact(0.1)).up
+        };
+        let (known, unknown) = (wide(0.0), wide(0.01));
+        // up = (p − e^l q)/(1 − e^{−w}), and e^l q is about p: a hundredth of it is a tenth of what goes up.
+        let middle = 0.5 * (known.hi + known.lo);
+        assert!(unknown.lo < 0.9 * middle && unknown.hi > 1.1 * middle, "{known:?} {unknown:?}");
+    }
 }

@@ -151,3 +151,6 @@ impl Sums {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -64,6 +64,33 @@ struct Spectrum {
     errors: Vec<f64>,
 }
 
+/// Transforms of real numbers of one length, a power of two: to the first half of the bins and back, without scaling.
+///
+/// `rustfft` chooses its instructions when the program runs (AVX, SSE, NEON or plain ones). Tests put every choice that the
+/// machine has in the place of the planner's.
+pub(super) trait Transform {
+    /// Σ_j x_j e^{−2πijk/N} for k = 0, …, N/2. The input is used up.
+    fn forward(&mut self, input: &mut [f64]) -> Result<Vec<Complex<f64>>, PrivacyError>;
+    /// N times the real numbers that have these bins. The bins are used up.
+    fn backward(&mut self, bins: &mut [Complex<f64>], size: usize) -> Result<Vec<f64>, PrivacyError>;
+}
+
+impl Transform for RealFftPlanner<f64> {
+    fn forward(&mut self, input: &mut [f64]) -> Result<Vec<Complex<f64>>, PrivacyError> {
+        let plan = self.plan_fft_forward(input.len());
+        let mut output = plan.make_output_vec();
+        plan.process(input, &mut output).map_err(|e| refuse(&e.to_string()))?;
+        Ok(output)
+    }
+
+    fn backward(&mut self, bins: &mut [Complex<f64>], size: usize) -> Result<Vec<f64>, PrivacyError> {
+        let plan = self.plan_fft_inverse(size);
+        let mut values = plan.make_output_vec();
+        plan.process(bins, &mut values).map_err(|e| refuse(&e.to_string()))?;
+        Ok(values)
+    }
+}
+
 /// Bound on the error of one bin of a transform of length N, relative to Σ|x|.
 ///
 /// Each of the log₂ N levels multiplies by a twiddle and adds: at most (√5 + 2)u of the sum of moduli on the way to a bin
@@ -77,7 +104,7 @@ pub(super) fn compose(
     factors: &[Factor<'_>],
     settings: Settings,
     upper: bool,
-    planner: &mut RealFftPlanner<f64>,
+    planner: &mut dyn Transform,
 ) -> Result<Composed, PrivacyError> {
     let mut spectrum: Option<Spectrum> = None;
     let (mut log_scale, mut tilted) = (Interval::exact(0.0), Vec::new());
@@ -116,28 +143,23 @@ fn tilt(factor: &Factor<'_>, settings: &Settings, upper: bool) -> (Tilted, f64) 
     (Tilted { values, total, count: factor.count as f64 }, log_m)
 }
 
-fn transform(law: &Tilted, size: usize, planner: &mut RealFftPlanner<f64>) -> Result<Vec<Complex<f64>>, PrivacyError> {
+fn transform(law: &Tilted, size: usize, planner: &mut dyn Transform) -> Result<Vec<Complex<f64>>, PrivacyError> {
     let mut input = vec![0.0; size];
     for &(k, x) in &law.values {
         input[k.rem_euclid(size as i64) as usize] += x;
     }
-    let plan = planner.plan_fft_forward(size);
-    let mut output = plan.make_output_vec();
-    plan.process(&mut input, &mut output).map_err(|e| refuse(&e.to_string()))?;
-    Ok(output)
+    planner.forward(&mut input)
 }
 
 fn inverse(
     mut bins: Vec<Complex<f64>>,
     size: usize,
-    planner: &mut RealFftPlanner<f64>,
+    planner: &mut dyn Transform,
 ) -> Result<Vec<f64>, PrivacyError> {
     for end in [0, size / 2] {
         bins[end].im = 0.0;
     }
-    let plan = planner.plan_fft_inverse(size);
-    let mut values = plan.make_output_vec();
-    plan.process(&mut bins, &mut values).map_err(|e| refuse(&e.to_string()))?;
+    let mut values = planner.backward(&mut bins, size)?;
     let scale = 1.0 / size as f64;
     values.iter_mut().for_each(|y| *y *= scale);
     Ok(values)
@@ -262,157 +284,6 @@ fn infinite_mass(factors: &[Factor<'_>]) -> Interval {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A number as the sum of two, about 106 bits.
-    #[derive(Clone, Copy)]
-    struct Double(f64, f64);
-
-    impl Double {
-        fn plus(self, o: Self) -> Self {
-            let sum = self.0 + o.0;
-            let part = sum - self.0;
-            let error = (self.0 - (sum - part)) + (o.0 - part) + self.1 + o.1;
-            let high = sum + error;
-            Self(high, error - (high - sum))
-        }
-
-        fn times(self, o: Self) -> Self {
-            let product = self.0 * o.0;
-            let error = self.0.mul_add(o.0, -product) + self.0 * o.1 + self.1 * o.0;
-            let high = product + error;
-            Self(high, error - (high - product))
-        }
-
-        fn over(self, n: f64) -> Self {
-            let quotient = self.0 / n;
-            let rest = (-quotient).mul_add(n, self.0) + self.1;
-            let high = quotient + rest / n;
-            Self(high, rest / n - (high - quotient))
-        }
-    }
-
-    /// cos and sin of 2πm/n by their power series.
-    fn twiddle(m: usize, n: usize) -> (Double, Double) {
-        let turn = if 2 * m > n { m as f64 - n as f64 } else { m as f64 };
-        let two_pi = Double(std::f64::consts::TAU, 2.449_293_598_294_706_4e-16);
-        let angle = two_pi.times(Double(turn, 0.0)).over(n as f64);
-        let (mut cos, mut sin, mut term) = (Double(1.0, 0.0), Double(0.0, 0.0), Double(1.0, 0.0));
-        for i in 1..48 {
-            term = term.times(angle).over(f64::from(i));
-            let signed = if i % 4 >= 2 { Double(-term.0, -term.1) } else { term };
-            if i % 2 == 0 {
-                cos = cos.plus(signed);
-            } else {
-                sin = sin.plus(signed);
-            }
-        }
-        (cos, sin)
-    }
-
-    fn random(state: &mut u64) -> f64 {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (*state >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// The assumption behind `transform_error`: accurate twiddles and one path per level.
-    #[test]
-    fn transforms_are_as_accurate_as_assumed() {
-        let (mut planner, mut seed) = (RealFftPlanner::new(), 7_u64);
-        for (size, bins) in [(1_usize << 10, 64), (1 << 14, 48), (1 << 18, 12)] {
-            let x: Vec<f64> = (0..size).map(|_| random(&mut seed).powi(3) - 0.2).collect();
-            let table: Vec<_> = (0..size).map(|m| twiddle(m, size)).collect();
-            let plan = planner.plan_fft_forward(size);
-            let mut output = plan.make_output_vec();
-            plan.process(&mut x.clone(), &mut output).unwrap();
-            let scale: f64 = x.iter().map(|v| v.abs()).sum();
-            for i in 0..bins {
-                let bin = if i == 0 { size / 2 } else { (random(&mut seed) * (size / 2) as f64) as usize };
-                let (mut re, mut im) = (Double(0.0, 0.0), Double(0.0, 0.0));
-                for (j, &v) in x.iter().enumerate() {
-                    let (cos, sin) = table[j * bin % size];
-                    re = re.plus(cos.times(Double(v, 0.0)));
-                    im = im.plus(sin.times(Double(-v, 0.0)));
-                }
-                let error = (output[bin].re - re.0).hypot(output[bin].im - im.0);
-                assert!(error <= 0.1 * transform_error(size) * scale, "{size} {bin}: {:e}", error / scale);
-            }
-        }
-    }
-
-    fn masses(seed: u64, count: usize, step: i64) -> Masses {
-        let mut state = seed;
-        let raw: Vec<f64> = (0..count).map(|_| random(&mut state)).collect();
-        let total: f64 = raw.iter().sum::<f64>() / 0.98;
-        let finite = raw.iter().enumerate().map(|(i, m)| ((i as i64 - 5) * step, m / total)).collect();
-        Masses { finite, infinite: 0.02 }
-    }
-
-    /// All products of masses, by plain convolution.
-    fn directly(factors: &[Factor<'_>]) -> Vec<f64> {
-        let offset = 500_i64;
-        let mut out = vec![0.0; 1001];
-        out[offset as usize] = 1.0;
-        for factor in factors {
-            for _ in 0..factor.count {
-                let mut next = vec![0.0; out.len()];
-                for (i, &have) in out.iter().enumerate().filter(|h| *h.1 > 0.0) {
-                    for &(k, m) in &factor.masses.finite {
-                        next[(i as i64 + k) as usize] += have * m;
-                    }
-                }
-                out = next;
-            }
-        }
-        out
-    }
-
-    #[test]
-    fn composition_is_the_convolution_within_its_error() {
-        let (a, b) = (masses(1, 12, 1), masses(2, 7, 3));
-        let factors = [Factor { masses: &a, count: 9 }, Factor { masses: &b, count: 4 }];
-        let settings = Settings { tilt: 1.5, step: 0.02, size: 1024, start: -500 };
-        let exact = directly(&factors);
-        for upper in [false, true] {
-            let got = compose(&factors, settings, upper, &mut RealFftPlanner::new()).unwrap();
-            let total: f64 = exact.iter().sum();
-            assert!((got.infinite.lo..=got.infinite.hi).contains(&(1.0 - total)), "{:?} {total}", got.infinite);
-            for (i, &mass) in exact.iter().enumerate() {
-                let k = i as i64 - 500;
-                let y = mass * libm::exp(1.5 * 0.02 * k as f64 - 0.5 * (got.log_scale.lo + got.log_scale.hi));
-                let error = (got.values[k.rem_euclid(1024) as usize] - y).abs();
-                assert!(error <= got.entry_error + 1e-12 * y, "{k}: {error:e} {:e}", got.entry_error);
-            }
-            assert!(got.entry_error < 1e-13 && got.outside == (0.0, 0.0));
-        }
-    }
-
-    #[test]
-    fn mass_outside_a_window_is_bounded_and_wraps() {
-        let a = masses(3, 12, 1);
-        let factors = [Factor { masses: &a, count: 20 }];
-        let whole = Settings { tilt: 2.0, step: 0.02, size: 1024, start: -500 };
-        let small = Settings { size: 128, start: -52, ..whole };
-        let mut planner = RealFftPlanner::new();
-        let (all, part) = (
-            compose(&factors, whole, true, &mut planner).unwrap(),
-            compose(&factors, small, true, &mut planner).unwrap(),
-        );
-        let sum = |from: i64, to: i64| (from..to).map(|k| all.values[k.rem_euclid(1024) as usize]).sum::<f64>();
-        let (below, above) = (sum(-500, -52), sum(76, 500));
-        assert!(below > 1e-15 && below <= part.outside.0 && part.outside.0 < 1e3 * below, "{below} {:?}", part.outside);
-        assert!(above > 1e-15 && above <= part.outside.1 && part.outside.1 < 1e3 * above, "{above} {:?}", part.outside);
-    }
-
-    #[test]
-    fn powers_that_stop_early_are_upper_bounds() {
-        for n in [0, 1, 2, 5, 1000, 99_999] {
-            for g in [1e-200, 1e-30, 0.3, 0.99, 1.0] {
-                let exact = libm::exp(n as f64 * libm::log(g));
-                let got = real_power(g, n);
-                assert!(got >= exact * (1.0 - 1e-9) && (got <= exact * (1.0 + 1e-9) || got < 1e-79), "{g}^{n}: {got}");
-            }
-        }
-    }
-}
+mod paths;
+#[cfg(test)]
+mod tests;

@@ -318,4 +318,20 @@ mod tests {
         assert!(got.lower <= exact * (1.0 + 1e-12) && exact * (1.0 - 1e-12) <= got.upper, "{got:?} {exact}");
         assert!(got.relative_width() < 2e-5, "{got:?}");
     }
+
+    /// The ends of ε are where a curve was found on the certain side of δ, and not next to it.
+    #[test]
+    fn ends_from_a_grid_have_certified_signs() {
+        for pair in [Pair::GaussianRemove { q: 0.1, s: 0.9 }, finite(&[(0.5, 0.2), (0.3, 0.31), (0.2, 0.49)])] {
+            let composition = vec![(pair, steps(20))];
+            let (delta, width) = (1e-5, 1e-3);
+            let problem = Problem::new(&composition, Detail::ALL).unwrap();
+            let saddle = problem.saddle_at_delta(delta);
+            let mut near = Near { prepared: problem.prepare(saddle, width).unwrap(), delta, width, epsilon: saddle.epsilon };
+            let upper = near.upper().unwrap().unwrap();
+            let lower = near.lower(f64::NEG_INFINITY).unwrap().unwrap();
+            assert!(near.prepared.curve(Side::Upper).unwrap().upper(upper) <= delta, "{composition:?}");
+            assert!(near.prepared.curve(Side::Lower).unwrap().lower(lower) > delta, "{composition:?}");
+        }
+    }
 }

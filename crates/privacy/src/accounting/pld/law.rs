@@ -304,3 +304,26 @@ impl Density {
         mass.clamp_positive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a loss hardly varies, its inverse is lost in rounding: the node says by how much.
+    #[test]
+    fn a_node_says_how_far_it_is_from_its_loss() {
+        let law = Law::new(&Pair::GaussianRemove { q: 1e-6, s: 0.05 });
+        let density = law.density.as_ref().unwrap();
+        let mut most = 0.0_f64;
+        for i in 0..400 {
+            // The least loss is log(1 − q), and the law comes close to it for all x well below 1/2.
+            let loss = libm::log1p(-1e-6) * (1.0 - 1e-3 * f64::from(i));
+            let node = density.node(loss, 0.0);
+            let there = density.loss(Interval::exact(node.x));
+            let off = (0.5 * (there.lo + there.hi) - loss).abs();
+            assert!(node.slack >= off, "{i}: {:e} {off:e}", node.slack);
+            most = most.max(off);
+        }
+        assert!(most > 0.0, "no node is where it should be to the last digit");
+    }
+}

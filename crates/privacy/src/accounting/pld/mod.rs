@@ -315,3 +315,34 @@ fn refuse(why: &str) -> PrivacyError {
 fn no_epsilon(delta: f64) -> PrivacyError {
     refuse(&format!("no epsilon was found at which delta is certified to be {delta:e}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Steps;
+
+    /// The ends of ε are where the enclosing curve is certain: at the upper end δ is not over the one asked for, at the lower
+    /// end it is not under it.
+    #[test]
+    fn ends_from_a_closed_form_have_certified_signs() {
+        let (q, s) = (0.1, 0.9);
+        let many = Steps::new(70).unwrap();
+        let compositions = [
+            vec![(Pair::Gaussian { s }, Steps::ONE)],
+            vec![(Pair::Gaussian { s: 11.0 }, many), (Pair::Gaussian { s: 3.0 }, Steps::ONE)],
+            vec![(Pair::GaussianRemove { q, s }, Steps::ONE)],
+            vec![(Pair::GaussianAdd { q, s }, Steps::ONE)],
+            vec![(Pair::GaussianSubstitute { q, s }, Steps::ONE)],
+            vec![(Pair::Laplace { s }, Steps::ONE)],
+            vec![(Pair::LaplaceRemove { q, s }, Steps::ONE)],
+        ];
+        for composition in compositions {
+            for delta in [1e-2, 1e-5, 1e-9] {
+                let found = closed_epsilon(&composition, delta).unwrap();
+                let (above, below) = (closed::delta(&composition, found.upper), closed::delta(&composition, found.lower));
+                assert!(above.hi <= delta, "{composition:?} {delta}: {above:?} at {found:?}");
+                assert!(below.lo > delta || found.lower == 0.0, "{composition:?} {delta}: {below:?} at {found:?}");
+            }
+        }
+    }
+}
