@@ -4,7 +4,9 @@ mod chain;
 
 use chain::chain;
 
-use crate::algorithm::{Cavity, Committee, GlobalVi, Home, NoiseAware, Protocol, Pvi, SourceTerms, Statistics, Wander};
+use crate::algorithm::{
+    Cavity, Committee, GlobalVi, GlobalViAtClients, Home, NoiseAware, Protocol, Pvi, SourceTerms, Statistics, Wander,
+};
 use crate::client::Summing;
 use crate::plan::{MethodPlan, plan, sampling};
 use crate::regression::{SyntheticSearch, Thresholds};
@@ -187,7 +189,7 @@ fn open(method: &Method, solver: Solver, rows: u64, family: Family) -> Result<(E
     };
     let whole = |grain| (grain, Sampling::None, 1, family.len());
     let (grain, sampling, steps, dimension) = match (method.scheme, solver) {
-        (Scheme::GlobalVi, _) => sampled(1)?,
+        (Scheme::GlobalVi | Scheme::GlobalViAtClients, _) => sampled(1)?,
         (Scheme::Chain(chain), _) => {
             (Grain::Example, sampling(method.local.batch, rows)?, 1, chain.numbers(family.dimension()))
         }
@@ -308,6 +310,9 @@ fn protocol(
         Scheme::GlobalVi => {
             let inverse_rates = terms.iter().map(Terms::inverse_rate).collect();
             Box::new(GlobalVi { problem, local: method.local, inverse_rates })
+        }
+        Scheme::GlobalViAtClients => {
+            Box::new(GlobalViAtClients { problem, local: method.local, kept: method.damping, sending })
         }
     })
 }

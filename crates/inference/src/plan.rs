@@ -358,12 +358,13 @@ fn released(method: &Method) -> Result<(Grain, Steps), RunError> {
     let part = |parts: u32| (Grain::Part { count: u64::from(parts) }, Steps::ONE);
     match (method.scheme, method.solver) {
         (_, Solver::Clear) => refuse("a method that solves in the clear keeps no promise: name another solver"),
-        (Scheme::GlobalVi | Scheme::NoiseAware(_) | Scheme::Chain(_), Solver::DpOptimisation) => {
-            Ok((Grain::Example, Steps::ONE))
-        }
+        (
+            Scheme::GlobalVi | Scheme::GlobalViAtClients | Scheme::NoiseAware(_) | Scheme::Chain(_),
+            Solver::DpOptimisation,
+        ) => Ok((Grain::Example, Steps::ONE)),
         (Scheme::NoiseAware(_), _) => refuse("noise-aware PVI clips each example's residual: it has no other solver"),
         (Scheme::Chain(_), _) => refuse("a chain has no solver of its own"),
-        (Scheme::GlobalVi, _) => {
+        (Scheme::GlobalVi | Scheme::GlobalViAtClients, _) => {
             refuse("global VI clips each example's gradient: its private solver is DP optimisation")
         }
         (_, Solver::DpOptimisation | Solver::Hybrid(_)) => Ok((Grain::Example, Steps::new(method.local.steps)?)),

@@ -65,7 +65,7 @@ pub struct ClientSummary {
 pub struct MethodResult {
     /// Name as in the study.
     pub name: String,
-    /// `pvi`, `committee`, `global-vi`, `constant`, `local-only`, `non-private`.
+    /// `pvi`, `committee`, `global-vi`, `global-vi-at-clients`, `constant`, `local-only`, `non-private`.
     pub algorithm: String,
     /// The local solver's name.
     pub solver: String,

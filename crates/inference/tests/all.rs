@@ -11,6 +11,7 @@ mod correction;
 mod diagnostics;
 mod discrete;
 mod findings;
+mod global_vi_at_clients;
 mod histogram;
 mod laws;
 mod mutants;
