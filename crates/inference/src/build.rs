@@ -8,7 +8,7 @@ use crate::algorithm::{
     Cavity, Committee, GlobalVi, GlobalViAtClients, Home, NoiseAware, Protocol, Pvi, SourceTerms, Statistics, Wander,
 };
 use crate::client::Summing;
-use crate::plan::{MethodPlan, plan, sampling};
+use crate::plan::{Costs, MethodPlan, plan_with, sampling};
 use crate::regression::{SyntheticSearch, Thresholds};
 use crate::settings::{
     Aggregator, Covariance, Curvature, Damping, Gradients, Local, Method, NoiseAware as NoiseAwareSettings,
@@ -74,6 +74,19 @@ pub fn build(
     prior_precision: f64,
     seed: u64,
 ) -> Result<Built, RunError> {
+    build_with(&Costs::default(), method, rows, model, width, prior_precision, seed)
+}
+
+/// The same, where some costs are known already.
+pub(crate) fn build_with(
+    costs: &Costs,
+    method: &Method,
+    rows: &[u64],
+    model: Arc<dyn Model>,
+    width: usize,
+    prior_precision: f64,
+    seed: u64,
+) -> Result<Built, RunError> {
     let dimension = model.parameters(width);
     let family = match method.covariance {
         Covariance::MeanField => Family::MeanField { dimension },
@@ -96,7 +109,7 @@ pub fn build(
         return Err(RunError::Settings { what: what.into() });
     }
     let home = home(method, &problem)?;
-    let plan = plan(method, rows, dimension)?;
+    let plan = plan_with(costs, method, rows, dimension)?;
     let terms = terms(method, &plan, rows, home.as_ref().map_or(family, |home| home.problem.family))?;
     let openings = openings(method, &plan, &terms, family)?;
     let grants = match &method.promise {

@@ -8,6 +8,7 @@ mod fit_correction;
 mod chains;
 mod conjugate;
 mod correction;
+mod costs;
 mod diagnostics;
 mod discrete;
 mod findings;

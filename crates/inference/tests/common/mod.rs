@@ -414,7 +414,8 @@ pub(crate) fn first_task(problem: &Problem) -> Released<Task> {
 
 /// A simulation of the method on these sites.
 pub(crate) fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
-    Simulation { method, sites, test, model: model_of(method), prior_precision: 1.0, seed: 11, data: [0; 32] }
+    let (model, costs) = (model_of(method), Arc::default());
+    Simulation { method, sites, test, model, prior_precision: 1.0, seed: 11, data: [0; 32], costs }
 }
 
 /// Runs a method on a conjugate problem and compares what it serves with the posterior in closed form.
