@@ -31,8 +31,16 @@ fn main() -> Outcome<()> {
     let length = Length { iterations: ITERATIONS, chains: 1, warm_up: 1000 };
     let method = method(0.5, TestNoise::Completed { variance: 2.0 }, (BATCH, 100), length, 10.0)?;
     let model = Arc::new(Mixture { variance: 2.0, precisions: [0.1, 1.0] });
-    let simulation =
-        Simulation { method: &method, sites: &sites, test: &test, model, prior_precision: 1.0, seed: 1, data: [0; 32] };
+    let simulation = Simulation {
+        method: &method,
+        sites: &sites,
+        test: &test,
+        model,
+        prior_precision: 1.0,
+        seed: 1,
+        data: [0; 32],
+        costs: Arc::default(),
+    };
     let built = simulation.build()?;
     let mut drive = simulation.start(&built, &Direct, None)?;
     let mut stretches = Vec::new();

@@ -51,8 +51,16 @@ fn run(sites: &[Site], noise: TestNoise, batch: u64, epsilon: f64) -> Outcome<(f
     let length = Length { iterations: 21_000, chains: 8, warm_up: 1000 };
     let (method, test) = (method(0.2, noise, (batch, COUNTS_AS), length, epsilon)?, regression(1)?);
     let model = Arc::new(Linear { noise_variance: 1.0 });
-    let simulation =
-        Simulation { method: &method, sites, test: &test, model, prior_precision: 1.0, seed: 1, data: [0; 32] };
+    let simulation = Simulation {
+        method: &method,
+        sites,
+        test: &test,
+        model,
+        prior_precision: 1.0,
+        seed: 1,
+        data: [0; 32],
+        costs: Arc::default(),
+    };
     let record = simulation.run(&mut ())?;
     let spent = record.spending.first().map_or(f64::NAN, |spent| spent.certified);
     Ok((spent, record.posterior))

@@ -246,6 +246,7 @@ fn simulation<'a>(method: &'a Method, federation: &'a Federation) -> Simulation<
         prior_precision: 1.0,
         seed: 1,
         data: [0; 32],
+        costs: Arc::default(),
     }
 }
 

@@ -4,9 +4,11 @@ mod chain;
 
 use chain::chain;
 
-use crate::algorithm::{Cavity, Committee, GlobalVi, Home, NoiseAware, Protocol, Pvi, SourceTerms, Statistics, Wander};
+use crate::algorithm::{
+    Cavity, Committee, GlobalVi, GlobalViAtClients, Home, NoiseAware, Protocol, Pvi, SourceTerms, Statistics, Wander,
+};
 use crate::client::Summing;
-use crate::plan::{MethodPlan, plan, sampling};
+use crate::plan::{Costs, MethodPlan, plan_with, sampling};
 use crate::regression::{SyntheticSearch, Thresholds};
 use crate::settings::{
     Aggregator, Covariance, Curvature, Damping, Gradients, Local, Method, NoiseAware as NoiseAwareSettings,
@@ -72,6 +74,19 @@ pub fn build(
     prior_precision: f64,
     seed: u64,
 ) -> Result<Built, RunError> {
+    build_with(&Costs::default(), method, rows, model, width, prior_precision, seed)
+}
+
+/// The same, where some costs are known already.
+pub(crate) fn build_with(
+    costs: &Costs,
+    method: &Method,
+    rows: &[u64],
+    model: Arc<dyn Model>,
+    width: usize,
+    prior_precision: f64,
+    seed: u64,
+) -> Result<Built, RunError> {
     let dimension = model.parameters(width);
     let family = match method.covariance {
         Covariance::MeanField => Family::MeanField { dimension },
@@ -94,7 +109,7 @@ pub fn build(
         return Err(RunError::Settings { what: what.into() });
     }
     let home = home(method, &problem)?;
-    let plan = plan(method, rows, dimension)?;
+    let plan = plan_with(costs, method, rows, dimension)?;
     let terms = terms(method, &plan, rows, home.as_ref().map_or(family, |home| home.problem.family))?;
     let openings = openings(method, &plan, &terms, family)?;
     let grants = match &method.promise {
@@ -187,7 +202,7 @@ fn open(method: &Method, solver: Solver, rows: u64, family: Family) -> Result<(E
     };
     let whole = |grain| (grain, Sampling::None, 1, family.len());
     let (grain, sampling, steps, dimension) = match (method.scheme, solver) {
-        (Scheme::GlobalVi, _) => sampled(1)?,
+        (Scheme::GlobalVi | Scheme::GlobalViAtClients, _) => sampled(1)?,
         (Scheme::Chain(chain), _) => {
             (Grain::Example, sampling(method.local.batch, rows)?, 1, chain.numbers(family.dimension()))
         }
@@ -308,6 +323,9 @@ fn protocol(
         Scheme::GlobalVi => {
             let inverse_rates = terms.iter().map(Terms::inverse_rate).collect();
             Box::new(GlobalVi { problem, local: method.local, inverse_rates })
+        }
+        Scheme::GlobalViAtClients => {
+            Box::new(GlobalViAtClients { problem, local: method.local, kept: method.damping, sending })
         }
     })
 }

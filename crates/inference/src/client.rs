@@ -9,8 +9,8 @@ use privacy::noise::{NoiseContext, Seeded};
 use privacy::record::Tape;
 use privacy::secure_sum::{Assembly, SumNoise};
 use privacy::{
-    BarkerGate, ChargeReceipt, Cohort, CuratorGate, Event, Gate, Grant, InMemory, Ledger, LocalGate, Mechanism,
-    MemoryJournal, OpenGate, Outgoing, PrivacyError, ShareGate,
+    BarkerGate, CertifiedPlan, ChargeReceipt, Cohort, CuratorGate, Event, Gate, Grant, InMemory, Ledger, LocalGate,
+    Mechanism, MemoryJournal, OpenGate, Outgoing, PrivacyError, ShareGate,
 };
 
 /// Who adds up in this run, as a gate needs to know it.
@@ -80,6 +80,20 @@ impl<'a> Client<'a> {
     pub fn new(index: usize, shard: &'a Shard, terms: Terms, grant: Grant) -> Result<Self, PrivacyError> {
         let mut journal = MemoryJournal::default();
         let ledger = Ledger::open(grant, &mut journal)?;
+        Ok(Self { shard, member: Member::new(index, terms, ledger), journal })
+    }
+
+    /// The same as [`Client::new`], with the certified cost of the grant's plan, where it is known: it is not costed again.
+    pub fn certified(
+        index: usize,
+        shard: &'a Shard,
+        terms: Terms,
+        grant: Grant,
+        known: Option<&CertifiedPlan>,
+    ) -> Result<Self, PrivacyError> {
+        let Some(known) = known else { return Self::new(index, shard, terms, grant) };
+        let mut journal = MemoryJournal::default();
+        let ledger = Ledger::open_certified(grant, known, &mut journal)?;
         Ok(Self { shard, member: Member::new(index, terms, ledger), journal })
     }
 

@@ -44,7 +44,7 @@ impl Moments {
     }
 
     /// True if they are those of this optimiser and length.
-    fn fit(&self, optimiser: Optimiser, len: usize) -> bool {
+    pub(crate) fn fit(&self, optimiser: Optimiser, len: usize) -> bool {
         match (self, optimiser) {
             (Self::None, Optimiser::Sgd | Optimiser::Natural) => true,
             (Self::Adagrad { squares }, Optimiser::Adagrad) => squares.len() == len,
@@ -131,6 +131,19 @@ impl Descent {
         if moments.fit(local.optimiser, 2 * self.mean.len()) {
             self.moments.clone_from(moments);
         }
+    }
+
+    /// Goes this way, in (μ, the chart's coordinate of s).
+    pub(crate) fn go(&mut self, way: &[f64], chart: Chart) {
+        let coordinates = self.mean.iter_mut().chain(&mut self.log_spread);
+        coordinates.zip(way).for_each(|(at, by)| *at += by);
+        self.spread_out(chart);
+    }
+
+    /// The way here from there, in (μ, the chart's coordinate of s).
+    pub(crate) fn way_from(&self, there: &Self) -> Vec<f64> {
+        let (here, there) = (self.mean.iter().chain(&self.log_spread), there.mean.iter().chain(&there.log_spread));
+        here.zip(there).map(|(here, there)| here - there).collect()
     }
 
     /// The moments, to be kept for another time.

@@ -3,6 +3,8 @@
 mod chain;
 mod client;
 mod conjugate;
+mod costs;
+mod fitting;
 mod lengths;
 mod opening;
 mod possible;
@@ -10,6 +12,8 @@ mod shares;
 
 pub use client::ClientPlan;
 pub use conjugate::statistics_rounds;
+pub use costs::Costs;
+pub(crate) use costs::Spent;
 pub use lengths::seed_bytes;
 pub use opening::PlannedStage;
 
@@ -23,11 +27,13 @@ use crate::settings::{
     SecureSum, Solver,
 };
 use privacy::accounting::moments::Moments;
-use privacy::accounting::{Pld, calibrate, steps};
+use privacy::accounting::{Pld, calibrate};
 use privacy::{
     Accountant, Cohort, Delta, Event, Grain, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError, Sampling,
     SamplingRate, Shape, ShareNoise, Steps, Trust, Unit, sensitivity_factor,
 };
+use rayon::prelude::*;
+use serde::Serialize;
 
 /// A method, planned for clients of declared sizes.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +55,11 @@ pub struct MethodPlan {
 /// Under an aggregator all clients share one event, sized for the smallest δ among them. Where the method needs record
 /// ids, rows are taken to have them; a run looks whether they do.
 pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
+    plan_with(&Costs::default(), method, clients, dimension)
+}
+
+/// The same, where some costs are known already; what is worked out is known from then on.
+pub fn plan_with(costs: &Costs, method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
     coherent(method)?;
     chain::is_possible(method)?;
     chain::counts(method, clients)?;
@@ -57,7 +68,7 @@ pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<Method
     let planned = match &method.promise {
         None => Vec::new(),
         Some(promise) => {
-            Costing::new(method, promise, clients, dimension + method.own_parameters())?.clients(clients)?
+            Costing::new(method, promise, clients, dimension + method.own_parameters())?.clients(costs, clients)?
         }
     };
     conjugate::sums_are_possible(method, &planned)?;
@@ -133,6 +144,8 @@ pub(crate) fn claimant(claim: Claim, event: &Event) -> &'static dyn Accountant {
 
 /// What all clients of a method have in common.
 struct Costing<'a> {
+    /// All that a client's plan follows from, with its own terms: the method, the number of clients, the parameters.
+    constants: (&'a Method, usize, usize),
     promise: &'a Promise,
     batch: Batching,
     /// C of a sum.
@@ -153,7 +166,7 @@ struct Costing<'a> {
 }
 
 /// What may differ from client to client.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 struct Terms {
     sampling: Sampling,
     bound: NormBound,
@@ -163,7 +176,7 @@ struct Terms {
 }
 
 impl<'a> Costing<'a> {
-    fn new(method: &Method, promise: &'a Promise, clients: &[u64], dimension: usize) -> Result<Self, RunError> {
+    fn new(method: &'a Method, promise: &'a Promise, clients: &[u64], dimension: usize) -> Result<Self, RunError> {
         possible(method, promise)?;
         let (grain, releases) = released(method)?;
         let cohort = match promise.aggregator {
@@ -194,6 +207,7 @@ impl<'a> Costing<'a> {
             );
         }
         Ok(Self {
+            constants: (method, clients.len(), dimension),
             promise,
             batch,
             clip,
@@ -209,27 +223,17 @@ impl<'a> Costing<'a> {
         })
     }
 
-    /// The plan of every client. Clients on equal terms are costed once.
-    fn clients(&self, rows: &[u64]) -> Result<Vec<ClientPlan>, RunError> {
+    /// The plan of every client. Clients on equal terms are costed once, those on different terms in parallel.
+    fn clients(&self, costs: &Costs, rows: &[u64]) -> Result<Vec<ClientPlan>, RunError> {
         let mut terms = rows.iter().map(|&n| self.terms(n)).collect::<Result<Vec<_>, _>>()?;
         if self.trust == Trust::Aggregate {
             share_terms(&mut terms)?;
         }
-        let mut known: Vec<(Terms, ClientPlan)> = Vec::new();
-        let mut plans = Vec::with_capacity(rows.len());
-        for (terms, &n) in terms.iter().zip(rows) {
-            let among = if self.promise.unit == Unit::Client { rows.len() as u64 } else { n };
-            let one = match known.iter().find(|(other, _)| other == terms) {
-                Some((_, plan)) => plan.clone(),
-                None => {
-                    let plan = self.client(terms)?;
-                    known.push((*terms, plan.clone()));
-                    plan
-                }
-            };
-            plans.push(ClientPlan { among, ..one });
-        }
-        Ok(plans)
+        let all = terms.par_iter().map(|terms| costs.plan(&(self.constants, terms), || self.client(terms)));
+        // The first refusal in the order of the clients, whichever came first on the threads.
+        let all: Vec<Result<ClientPlan, RunError>> = all.collect();
+        let among = |n: u64| if self.promise.unit == Unit::Client { rows.len() as u64 } else { n };
+        all.into_iter().zip(rows).map(|(plan, &n)| Ok(ClientPlan { among: among(n), ..plan? })).collect()
     }
 
     /// Sampling, bound and δ of a client with so many declared rows.
@@ -248,42 +252,6 @@ impl<'a> Costing<'a> {
             Numbers::PerRow(numbers) => numbers.saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX)),
         };
         Ok(Terms { sampling, bound, delta, numbers })
-    }
-
-    /// The plan of one client on these terms.
-    fn client(&self, terms: &Terms) -> Result<ClientPlan, RunError> {
-        let (opening, multiplier) = self.noise(terms)?;
-        let before: Vec<Event> = opening.iter().map(PlannedStage::whole).collect::<Result<_, _>>()?;
-        let (event, shape) = self.update(terms, multiplier, self.releases)?;
-        let updates = match self.promise.noise {
-            _ if self.completed => match self.fitting(&event, terms.delta, &before)? {
-                fitting if fitting < self.asked => {
-                    let (epsilon, asked) = (self.promise.epsilon, self.asked);
-                    return refuse(&format!(
-                        "ε = {epsilon} pays for {fitting} tests, expected {asked}, the iterations of all chains: fewer of them, \
-                         smaller batches or a larger ε"
-                    ));
-                }
-                fitting => fitting,
-            },
-            Noise::Multiplier(_) => self.fitting(&event, terms.delta, &before)?,
-            Noise::Calibrated => self.asked,
-        };
-        let mut plan = ClientPlan {
-            opening,
-            alternates: self.alternates,
-            event,
-            shape,
-            updates,
-            delta: terms.delta,
-            certified: 0.0,
-            claimed: 0.0,
-            among: 0,
-        };
-        let whole = plan.first(plan.charges())?;
-        plan.certified = certifier(&plan.event).epsilon(&whole, terms.delta)?.upper;
-        plan.claimed = self.claimant(&plan.event).epsilon(&whole, terms.delta)?.upper;
-        Ok(plan)
     }
 
     /// One update of so many releases with this noise, and the shape of its sums.
@@ -323,17 +291,6 @@ impl<'a> Costing<'a> {
         if added_up { NoiseMultiplier::new(z.get() * (1.0 + 1e-9)) } else { Ok(z) }
     }
 
-    /// How many updates fit after what came before, up to what is asked.
-    fn fitting(&self, event: &Event, delta: Delta, before: &[Event]) -> Result<u64, PrivacyError> {
-        let (accountant, epsilon) = (self.claimant(event), self.promise.epsilon);
-        if steps::is_within(accountant, &after(before, times(event, self.asked)?), epsilon, delta)? {
-            return Ok(self.asked);
-        }
-        let most =
-            steps::steps(accountant, &|updates| Ok(after(before, times(event, updates.get())?)), epsilon, delta)?;
-        Ok(most.get().min(self.asked))
-    }
-
     fn claimant(&self, event: &Event) -> &'static dyn Accountant {
         claimant(self.promise.accountant, event)
     }
@@ -358,12 +315,13 @@ fn released(method: &Method) -> Result<(Grain, Steps), RunError> {
     let part = |parts: u32| (Grain::Part { count: u64::from(parts) }, Steps::ONE);
     match (method.scheme, method.solver) {
         (_, Solver::Clear) => refuse("a method that solves in the clear keeps no promise: name another solver"),
-        (Scheme::GlobalVi | Scheme::NoiseAware(_) | Scheme::Chain(_), Solver::DpOptimisation) => {
-            Ok((Grain::Example, Steps::ONE))
-        }
+        (
+            Scheme::GlobalVi | Scheme::GlobalViAtClients | Scheme::NoiseAware(_) | Scheme::Chain(_),
+            Solver::DpOptimisation,
+        ) => Ok((Grain::Example, Steps::ONE)),
         (Scheme::NoiseAware(_), _) => refuse("noise-aware PVI clips each example's residual: it has no other solver"),
         (Scheme::Chain(_), _) => refuse("a chain has no solver of its own"),
-        (Scheme::GlobalVi, _) => {
+        (Scheme::GlobalVi | Scheme::GlobalViAtClients, _) => {
             refuse("global VI clips each example's gradient: its private solver is DP optimisation")
         }
         (_, Solver::DpOptimisation | Solver::Hybrid(_)) => Ok((Grain::Example, Steps::new(method.local.steps)?)),

@@ -65,7 +65,7 @@ pub struct ClientSummary {
 pub struct MethodResult {
     /// Name as in the study.
     pub name: String,
-    /// `pvi`, `committee`, `global-vi`, `constant`, `local-only`, `non-private`.
+    /// `pvi`, `committee`, `global-vi`, `global-vi-at-clients`, `constant`, `local-only`, `non-private`.
     pub algorithm: String,
     /// The local solver's name.
     pub solver: String,
@@ -337,7 +337,8 @@ pub struct CurvePoint {
     pub round: u64,
     /// Messages so far.
     pub messages: u64,
-    /// Certified ε spent so far, the largest over clients; none without privacy.
+    /// Certified ε spent so far, the largest over clients; on the way over those on the four dearest plans, where clients have
+    /// more than four. None without privacy.
     pub epsilon: Option<f64>,
     /// Accuracy; none for regression.
     pub accuracy: Option<f64>,

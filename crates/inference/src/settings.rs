@@ -52,10 +52,11 @@ impl Method {
         let batch = steps && matches!(self.local.batch, Batching::PoissonOf { .. });
         let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
         let rates = self.schedule == Schedule::Asynchronous(Rates::InverseRows);
-        // Where only sums are opened, a client leaves out its share of the public total, by its rows.
+        // Where only sums are opened, a client leaves out its share of the public total, by its rows; where it takes steps
+        // of its own, its batch stands for all rows.
         let summed = promise.aggregator != Aggregator::None;
         let weights = summed && self.scheme == Scheme::Pvi
-            || matches!(self.scheme, Scheme::NoiseAware(_) | Scheme::Statistics(_));
+            || matches!(self.scheme, Scheme::GlobalViAtClients | Scheme::NoiseAware(_) | Scheme::Statistics(_));
         private && (batch || delta || rates || weights)
     }
 
@@ -73,7 +74,7 @@ pub enum Scheme {
     Pvi,
     /// Bayesian committee machine, one round.
     Committee(CommitteePrior),
-    /// Gradients of the global objective.
+    /// Gradients of the global objective, followed by one optimiser, at the server.
     GlobalVi,
     /// Releases are read as observations with noise of known variance.
     NoiseAware(NoiseAware),
@@ -81,6 +82,9 @@ pub enum Scheme {
     Statistics(Statistics),
     /// A Markov chain whose draws are the posterior.
     Chain(Chain),
+    /// The objective of global VI, with an optimiser at every client, which sends its steps. Last, so that the numbers of the
+    /// others, to which noise is bound, stay what they were.
+    GlobalViAtClients,
 }
 
 /// Constants of regression by sufficient statistics.

@@ -1,11 +1,11 @@
 //! A whole run of one method with one seed, in one process, from shards to scores.
 
 use crate::algorithm::{Natural, Protocol, encode};
-use crate::build::{Built, build};
+use crate::build::{Built, build_with};
 use crate::client::{Client, Workshop};
 use crate::drive::{Drive, Progress};
 use crate::message::{Direct, Link};
-use crate::plan::most_rounds;
+use crate::plan::{Costs, most_rounds};
 use crate::record::{Observer, Record, SiteIntercept, SiteScores};
 use crate::results::CurvePoint;
 use crate::score::{calibration, on_the_way, scores, scores_at};
@@ -44,6 +44,8 @@ pub struct Simulation<'a> {
     pub seed: u64,
     /// Digest of the data as they were dealt: noise is bound to it.
     pub data: Digest,
+    /// Costs that are known: shared by the seeds of a study, each plan is costed once.
+    pub costs: Arc<Costs>,
 }
 
 impl Simulation<'_> {
@@ -61,7 +63,7 @@ impl Simulation<'_> {
         }
         let rows: Vec<u64> = self.sites.iter().map(|s| s.shard.len() as u64).collect();
         let shared = self.test.width().saturating_sub(self.method.own_parameters());
-        build(self.method, &rows, self.model.clone(), shared, self.prior_precision, self.seed)
+        build_with(&self.costs, self.method, &rows, self.model.clone(), shared, self.prior_precision, self.seed)
     }
 
     /// The run before its first round, over a link of one's choice.
@@ -88,13 +90,16 @@ impl Simulation<'_> {
         Drive::new(protocol, self.method.schedule, link, workshop, clients, &built.rates)
     }
 
-    /// The clients, with their ledgers open. To cost a plan takes longer than many an answer: equal ones are costed once.
+    /// The clients, with their ledgers open. To cost a plan takes longer than many an answer: what a plan has certified is not
+    /// costed again, and of others equal ones once.
     fn clients<'b>(&'b self, built: &'b Built) -> Result<Vec<Client<'b>>, RunError> {
         let firsts = first_alike(&built.grants)?;
         let all = self.sites.par_iter().zip(&built.terms).zip(&built.grants).zip(&firsts).enumerate();
         let opened: Vec<_> = all
             .map(|(m, (((site, terms), grant), &first))| {
-                let opened = (first == m).then(|| Client::new(m, &site.shard, terms.clone(), grant.clone()));
+                let known = built.plan.clients.get(m).and_then(|plan| plan.certified_plan.as_ref());
+                let open = || Client::certified(m, &site.shard, terms.clone(), grant.clone(), known);
+                let opened = (first == m).then(open);
                 (site, terms, first, opened.transpose())
             })
             .collect();
@@ -121,7 +126,7 @@ impl Simulation<'_> {
     }
 
     fn finish(&self, built: &Built, mut drive: Drive<'_>, observer: &mut dyn Observer) -> Result<Record, RunError> {
-        let mut spending = Spending::new(self.method, &built.plan);
+        let spending = Spending::new(self.method, &built.plan, &self.costs);
         let of = most_rounds(self.method);
         let every = of.div_ceil(MOST_POINTS).max(1);
         let exact = self.exact_posterior()?;
@@ -129,7 +134,7 @@ impl Simulation<'_> {
         let known = (exact.as_ref(), moments.as_ref());
         let mut divergences = VecDeque::new();
         let mut seen = self.look(built, &drive, known)?;
-        let mut curve = vec![self.point(&seen, &drive, &mut spending)?];
+        let mut curve = vec![self.point(&seen, &drive, &spending)?];
         let mut drawn = Drawn::new(self.method);
         while drive.rounds() < of && drive.round()? == Progress::Moved {
             drawn.look(&drive)?;
@@ -137,16 +142,19 @@ impl Simulation<'_> {
             divergences.drain(..divergences.len().saturating_sub(LAST_ROUNDS));
             if drive.rounds().is_multiple_of(every) {
                 seen = self.look(built, &drive, known)?;
-                let point = self.point(&seen, &drive, &mut spending)?;
+                let point = self.point(&seen, &drive, &spending)?;
                 observer.round(&point, of, spending.left(&drive));
                 curve.push(point);
             }
         }
         if curve.last().is_some_and(|p| p.round != drive.rounds()) {
             seen = self.look(built, &drive, known)?;
-            curve.push(self.point(&seen, &drive, &mut spending)?);
+            curve.push(self.point(&seen, &drive, &spending)?);
         }
         let names: Vec<&str> = self.sites.iter().map(|s| s.name.as_str()).collect();
+        let spent = spending.of_clients(&names, &drive)?;
+        // At the end it is the largest of all.
+        curve.iter_mut().last().into_iter().for_each(|end| end.epsilon = largest(spent.iter().map(|c| c.certified)));
         let stuck = drawn.stuck(seen.posterior.dimension());
         Ok(Record {
             seed: self.seed,
@@ -165,7 +173,7 @@ impl Simulation<'_> {
             outcome_variance: seen.outcome_variance,
             noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
             clip: largest(built.plan.clients.iter().map(|c| c.shape.bound().get())),
-            spending: spending.of_clients(&names, &drive)?,
+            spending: spent,
             warnings: self.warnings(built).into_iter().chain(stuck).collect(),
         })
     }
@@ -200,7 +208,7 @@ impl Simulation<'_> {
         Ok(Seen { posterior, predictions, intercepts, against, outcome_variance })
     }
 
-    fn point(&self, seen: &Seen, drive: &Drive<'_>, spending: &mut Spending<'_>) -> Result<CurvePoint, RunError> {
+    fn point(&self, seen: &Seen, drive: &Drive<'_>, spending: &Spending<'_>) -> Result<CurvePoint, RunError> {
         let (accuracy, log_likelihood, absolute_error) = on_the_way(&seen.predictions, self.test.outcomes());
         let (round, messages, epsilon) = (drive.rounds(), drive.messages(), spending.so_far(drive)?);
         let Against { kl, mean_error, variance_error } = seen.against;

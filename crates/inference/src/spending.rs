@@ -1,48 +1,55 @@
 //! What clients have spent: claimed by the study's accountant, and certified.
 
 use crate::RunError;
+use crate::client::Client;
 use crate::drive::Drive;
-use crate::plan::{ClientPlan, MethodPlan, certified, claimant};
+use crate::plan::{ClientPlan, Costs, MethodPlan, Spent};
 use crate::results::{ClientSpending, OtherBound};
 use crate::settings::{Claim, Method};
-use privacy::{Delta, Event, Ledger, Mechanism, PrivacyError, accounting};
-use std::collections::BTreeMap;
+use privacy::{Event, Ledger, Mechanism, PrivacyError, accounting};
+use rayon::prelude::*;
 
 /// Accountants that are told beside the certified ε of Barker's test.
 const OTHERS: [&str; 2] = ["rdp", "barker2019"];
 
+/// How many different plans are followed on the way, the dearest first.
+const FOLLOWED: usize = 4;
+
 /// Costs the ledgers of a run. Clients on equal terms are costed once.
+///
+/// On the way only the dearest plans are looked at, which are public: where every client has a plan of its own, to cost all of
+/// them in every round would take longer than the run. At the end each client is costed, by its plan if it came to the end of
+/// that.
 pub(crate) struct Spending<'a> {
-    method: &'a Method,
     plan: &'a MethodPlan,
-    /// (client's first equal, charges of each kind) → (claimed, certified).
-    known: BTreeMap<(usize, (u64, u64)), (f64, f64)>,
-    /// The first client on the same terms as each.
-    alike: Vec<usize>,
+    claim: Claim,
+    costs: &'a Costs,
+    /// Clients on the dearest plans.
+    followed: Vec<usize>,
 }
 
 impl<'a> Spending<'a> {
-    pub(crate) fn new(method: &'a Method, plan: &'a MethodPlan) -> Self {
+    pub(crate) fn new(method: &'a Method, plan: &'a MethodPlan, costs: &'a Costs) -> Self {
         let same = |a: &ClientPlan, b: &ClientPlan| a.opening == b.opening && a.event == b.event && a.delta == b.delta;
-        let mut firsts: Vec<usize> = Vec::new();
-        let alike = plan.clients.iter().enumerate().map(|(m, client)| {
-            match firsts.iter().find(|&&f| same(&plan.clients[f], client)) {
-                Some(&first) => first,
-                None => {
-                    firsts.push(m);
-                    m
-                }
+        let mut firsts: Vec<&ClientPlan> = Vec::new();
+        for client in &plan.clients {
+            if !firsts.iter().any(|first| same(first, client)) {
+                firsts.push(client);
             }
-        });
-        let alike = alike.collect();
-        Self { method, plan, known: BTreeMap::new(), alike }
+        }
+        firsts.sort_by(|a, b| b.certified.total_cmp(&a.certified));
+        firsts.truncate(FOLLOWED);
+        let is_followed = |client: &ClientPlan| firsts.iter().any(|first| same(first, client));
+        let followed = (0..plan.clients.len()).filter(|&m| is_followed(&plan.clients[m])).collect();
+        let claim = method.promise.as_ref().map_or(Claim::Certified, |promise| promise.accountant);
+        Self { plan, claim, costs, followed }
     }
 
-    /// The largest certified ε of a client so far; none without privacy.
-    pub(crate) fn so_far(&mut self, drive: &Drive<'_>) -> Result<Option<f64>, RunError> {
+    /// The largest certified ε so far of a client on one of the dearest plans; none without privacy.
+    pub(crate) fn so_far(&self, drive: &Drive<'_>) -> Result<Option<f64>, RunError> {
         let mut most = None;
-        for client in 0..self.plan.clients.len() {
-            let spent = self.cost(client, drive.clients()[client].ledger())?.1;
+        for &client in &self.followed {
+            let spent = self.cost(client, drive.clients()[client].ledger())?.certified;
             most = Some(most.map_or(spent, |m: f64| m.max(spent)));
         }
         Ok(most)
@@ -56,12 +63,14 @@ impl<'a> Spending<'a> {
     }
 
     /// What each client spent, in all.
-    pub(crate) fn of_clients(&mut self, names: &[&str], drive: &Drive<'_>) -> Result<Vec<ClientSpending>, RunError> {
+    pub(crate) fn of_clients(&self, names: &[&str], drive: &Drive<'_>) -> Result<Vec<ClientSpending>, RunError> {
+        let ledgers: Vec<&Ledger> = drive.clients().iter().map(Client::ledger).take(self.plan.clients.len()).collect();
+        let costs = ledgers.par_iter().enumerate().map(|(m, ledger)| self.cost(m, ledger));
+        let costs = costs.collect::<Vec<_>>();
         let mut all = Vec::with_capacity(self.plan.clients.len());
-        for (m, name) in names.iter().enumerate().take(self.plan.clients.len()) {
-            let ledger = drive.clients()[m].ledger();
+        for (m, ((name, ledger), cost)) in names.iter().zip(ledgers).zip(costs).enumerate() {
             let charges = ledger.events().len() as u64;
-            let (claimed, certified) = self.cost(m, ledger)?;
+            let Spent { claimed, certified } = cost?;
             let steps = ledger.events().iter().map(|e| e.steps().get()).sum();
             let events = told(ledger.events());
             let head = ledger.head().iter().map(|b| format!("{b:02x}")).collect();
@@ -98,29 +107,17 @@ impl<'a> Spending<'a> {
     }
 
     /// By what the ledger has, not by how many: kinds that alternate do not come in the order of the plan.
-    fn cost(&mut self, client: usize, ledger: &Ledger) -> Result<(f64, f64), PrivacyError> {
-        if ledger.events().is_empty() {
-            return Ok((0.0, 0.0));
-        }
-        let kinds = self.plan.clients[client].kinds(ledger.events());
-        let key = (self.alike[client], kinds);
-        if let Some(&cost) = self.known.get(&key) {
-            return Ok(cost);
-        }
+    fn cost(&self, client: usize, ledger: &Ledger) -> Result<Spent, RunError> {
         let plan = &self.plan.clients[client];
-        let cost = cost_of(self.method, &plan.of_each_kind(kinds)?, plan.delta)?;
-        self.known.insert(key, cost);
-        Ok(cost)
+        let kinds = plan.kinds(ledger.events());
+        if ledger.events().is_empty() {
+            return Ok(Spent { claimed: 0.0, certified: 0.0 });
+        }
+        if kinds == plan.all_kinds() {
+            return Ok(Spent { claimed: plan.claimed, certified: plan.certified });
+        }
+        self.costs.spent(self.claim, &plan.of_each_kind(kinds)?, plan.delta)
     }
-}
-
-fn cost_of(method: &Method, whole: &[Event], delta: Delta) -> Result<(f64, f64), PrivacyError> {
-    let certified = certified(whole, delta)?;
-    let claimed = match method.promise.as_ref().map(|promise| promise.accountant) {
-        Some(claim @ Claim::Moments) => claimant(claim, &whole[0]).epsilon(whole, delta)?.upper,
-        Some(Claim::Certified) | None => certified,
-    };
-    Ok((claimed, certified))
 }
 
 /// One line for each different event, in the order in which they first came, with its count.

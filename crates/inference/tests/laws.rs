@@ -161,7 +161,11 @@ fn under_an_aggregator_no_client_has_a_factor_and_the_posterior_is_made_of_opene
             let nothing = match method.scheme {
                 Scheme::Pvi => postcard::to_allocvec(&Some(Remembered::default())).unwrap(),
                 Scheme::NoiseAware(_) => postcard::to_allocvec(&None::<Own>).unwrap(),
-                Scheme::GlobalVi | Scheme::Committee(_) | Scheme::Statistics(_) | Scheme::Chain(_) => Vec::new(),
+                Scheme::GlobalVi
+                | Scheme::GlobalViAtClients
+                | Scheme::Committee(_)
+                | Scheme::Statistics(_)
+                | Scheme::Chain(_) => Vec::new(),
             };
             assert_eq!(client.memory(), nothing, "{}: something is remembered", method.name);
         }

@@ -118,7 +118,7 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
             }
         }
         Scheme::Chain(_) => all.extend(wrong_steps(right)),
-        Scheme::GlobalVi => {
+        Scheme::GlobalVi | Scheme::GlobalViAtClients => {
             let (mean, deviation): (Vec<f64>, Vec<f64>) = postcard::from_bytes(right).unwrap();
             all.extend([
                 ("cut off", right[..right.len() - 1].to_vec()),

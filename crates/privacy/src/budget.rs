@@ -97,6 +97,11 @@ impl Spending {
         Ok(Self { grant, meter, events: Vec::new() })
     }
 
+    /// A grant whose plan is certified to be within it.
+    pub(crate) fn of_certified(grant: Grant) -> Self {
+        Self { grant, meter: Meter::Plan { entry: 0, used: 0 }, events: Vec::new() }
+    }
+
     /// The same grant with nothing spent of it.
     pub(crate) fn unspent(&self) -> Self {
         let meter = match self.meter {

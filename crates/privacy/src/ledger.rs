@@ -3,7 +3,7 @@
 use crate::budget::{Grant, Spending};
 use crate::journal::{Journal, Keeping};
 use crate::noise::Digest;
-use crate::{Event, PrivacyError};
+use crate::{CertifiedPlan, Event, PrivacyError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::marker::PhantomData;
@@ -52,6 +52,19 @@ impl Ledger {
     /// A fixed plan that does not fit the grant is refused here, before anything happens.
     pub fn open<J: Journal>(grant: Grant, journal: &mut J) -> Result<Self, PrivacyError> {
         Self::begin(Spending::new(grant)?, journal)
+    }
+
+    /// The same as [`Ledger::open`], but a plan whose certified cost is at hand is not costed again. That of another plan
+    /// changes nothing.
+    pub fn open_certified<J: Journal>(
+        grant: Grant,
+        known: &CertifiedPlan,
+        journal: &mut J,
+    ) -> Result<Self, PrivacyError> {
+        match known.is_for(&grant) {
+            true => Self::begin(Spending::of_certified(grant), journal),
+            false => Self::open(grant, journal),
+        }
     }
 
     /// Opens another site's ledger with the grant of this one, of which nothing is spent there.

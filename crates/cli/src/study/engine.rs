@@ -3,9 +3,11 @@
 use super::posterior::Posterior;
 use super::state::Finished;
 use crate::failure::Failure;
+use inference::plan::Costs;
 use inference::results::DataSummary;
 use inference::settings::Method;
 use inference::{Observer, Prediction, Record};
+use std::sync::Arc;
 
 /// One thing to run for each seed.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +52,11 @@ pub(crate) trait Engine {
 
     /// The data in public numbers.
     fn summary(&self) -> Result<DataSummary, Failure>;
+
+    /// What plans cost, as far as it is known: the same for all seeds.
+    fn costs(&self) -> Arc<Costs> {
+        Arc::default()
+    }
 
     /// The schema of the rows, in TOML; none where there are no others to predict.
     fn data_schema(&self) -> Option<String>;

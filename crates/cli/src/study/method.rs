@@ -139,6 +139,7 @@ fn scheme(at: &At<'_>) -> Result<Scheme, Fault> {
         )),
         AlgorithmWord::Pvi => Ok(Scheme::Pvi),
         AlgorithmWord::GlobalVi => Ok(Scheme::GlobalVi),
+        AlgorithmWord::GlobalViAtClients => Ok(Scheme::GlobalViAtClients),
     }
 }
 
@@ -237,7 +238,8 @@ fn check_solver(at: &At<'_>, scheme: Scheme, solver: Solver, family: Covariance,
     }
     let natural = local.optimiser == Optimiser::Natural;
     let stepwise = matches!(solver, Solver::DpOptimisation | Solver::Hybrid(_));
-    let by_gradient = stepwise || scheme == Scheme::GlobalVi;
+    let global = matches!(scheme, Scheme::GlobalVi | Scheme::GlobalViAtClients);
+    let by_gradient = stepwise || global;
     if natural && by_gradient {
         let why = "natural steps are taken in the clear, but here every step's gradient is clipped and noised";
         return Err(at.fault("local.optimiser", "S009", why, "use sgd, adagrad or adam"));
@@ -264,11 +266,11 @@ fn check_solver(at: &At<'_>, scheme: Scheme, solver: Solver, family: Covariance,
         let key = if at.local_rate() { "local.rate" } else { "local.batch" };
         return Err(at.fault(key, "S009", "natural steps use all rows", "leave rate and batch out"));
     }
-    if scheme == Scheme::GlobalVi && !matches!(solver, Solver::Clear | Solver::DpOptimisation) {
+    if global && !matches!(solver, Solver::Clear | Solver::DpOptimisation) {
         let why = "global VI asks for one gradient a round";
         return Err(at.fault("solver", "S009", why, "use solver = \"clear\", or \"dp-optimisation\" with privacy"));
     }
-    if scheme == Scheme::GlobalVi && local.steps != 1 {
+    if global && local.steps != 1 {
         let why = "global VI makes one step a round";
         return Err(at.fault("local.steps", "S009", why, "leave steps out, and set rounds"));
     }

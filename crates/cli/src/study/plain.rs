@@ -33,7 +33,10 @@ const EXAMPLES: [(&str, &str); 26] = [
     ("predictive", "predictive = \"mixture\", \"probit\" or { draws = 100 }"),
     ("method", "every method begins with [[method]], in two pairs of brackets"),
     ("column", "every column of a table begins with [[column]], in two pairs of brackets"),
-    ("algorithm", "algorithm = \"pvi\", \"committee\", \"global-vi\", \"noise-aware\", \"statistics\" or \"chain\""),
+    (
+        "algorithm",
+        "algorithm = \"pvi\", \"committee\", \"global-vi\", \"global-vi-at-clients\", \"noise-aware\", \"statistics\" or \"chain\"",
+    ),
     (
         "solver",
         "solver = \"dp-optimisation\" noises every step (DP-SGD); perturb, average, virtual noise a change; clear nothing",

@@ -11,7 +11,7 @@ use super::summary;
 use crate::failure::Failure;
 use crate::report;
 use inference::Schema;
-use inference::plan::plan;
+use inference::plan::{Costs, plan_with};
 use inference::results::{DataSummary, OUTSIDE_EPSILON, Results, SCHEMA};
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(study: &Study, engine: &dyn Engine, out: &Path, json: bool) ->
 /// Runs the study into a directory.
 pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -> Result<Results, Failure> {
     let (data, schema) = (engine.summary()?, engine.data_schema());
-    plannable(study, &data, schema.as_deref())?;
+    plannable(study, &data, schema.as_deref(), &engine.costs())?;
     let store = Store::open(out, &study.name, &study.text, &engine.data_digest())?;
     let names = likelihood::names(&study.model.kind, &data.inputs, schema.as_deref().unwrap_or_default());
     let mut methods = Vec::new();
@@ -68,12 +68,14 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
 }
 
 /// Plans every method for the clients as they were dealt, so that what cannot be is refused before anything is run.
-pub(super) fn plannable(study: &Study, data: &DataSummary, schema: Option<&str>) -> Result<(), Failure> {
+///
+/// What they cost is known from then on.
+pub(super) fn plannable(study: &Study, data: &DataSummary, schema: Option<&str>, costs: &Costs) -> Result<(), Failure> {
     let classes = schema.and_then(|text| Schema::from_toml(text).ok()).and_then(|schema| schema.classes());
     let parameters = likelihood::parameters(&study.model.kind, classes, data.inputs.len()).unwrap_or(1);
     let rows: Vec<u64> = data.clients.iter().map(|client| client.rows as u64).collect();
     for (index, method) in study.methods.iter().enumerate() {
-        plan(method, &rows, parameters).map_err(|error| study.in_method(index, error.into()))?;
+        plan_with(costs, method, &rows, parameters).map_err(|error| study.in_method(index, error.into()))?;
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ pub(crate) fn sample(study: &Study, engine: &dyn Engine, out: &Path, json: bool)
         }
         .into());
     }
-    run::plannable(study, &engine.summary()?, engine.data_schema().as_deref())?;
+    run::plannable(study, &engine.summary()?, engine.data_schema().as_deref(), &engine.costs())?;
     let mut all = Vec::new();
     for method in chains {
         for &seed in &study.seeds {

@@ -11,6 +11,7 @@ use crate::clock::cpu_seconds;
 use crate::datasets;
 use crate::failure::Failure;
 use federation::digits::hexadecimal;
+use inference::plan::Costs;
 use inference::results::{ClientSummary, DataSummary};
 use inference::settings::Method;
 use inference::{
@@ -36,6 +37,7 @@ pub(crate) struct Simulator {
     /// What one of the encoded outcome is in scores: the outcome's scale, or 1.
     unit: f64,
     encoded_scores: bool,
+    costs: Arc<Costs>,
 }
 
 impl Simulator {
@@ -63,6 +65,7 @@ impl Simulator {
             unit: if encoded_scores { 1.0 } else { scale_of(&source.schema).1 },
             encoded_scores,
             first_seed,
+            costs: Arc::default(),
         };
         opened.federation(opened.first_seed)?;
         Ok(opened)
@@ -102,6 +105,10 @@ impl Engine for Simulator {
         })
     }
 
+    fn costs(&self) -> Arc<Costs> {
+        self.costs.clone()
+    }
+
     fn data_schema(&self) -> Option<String> {
         Some(self.schema.clone())
     }
@@ -125,6 +132,7 @@ impl Engine for Simulator {
             prior_precision: self.prior_precision,
             seed,
             data: self.dealt(),
+            costs: self.costs.clone(),
         })
     }
 }

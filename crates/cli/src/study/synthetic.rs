@@ -10,6 +10,7 @@ use super::typed::{DataAsTyped, ModelAsTyped, ModelKind};
 use crate::clock::cpu_seconds;
 use crate::failure::Failure;
 use federation::digits::hexadecimal;
+use inference::plan::Costs;
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
     Federation, Linear, Model, Observer, Partition, Record, Schema, Simulation, Split, SyntheticLinear,
@@ -161,6 +162,7 @@ pub(super) struct Made {
     /// That of a mixture; linear rows bring theirs.
     model: Arc<dyn Model>,
     prior_precision: f64,
+    costs: Arc<Costs>,
 }
 
 impl Made {
@@ -180,7 +182,7 @@ impl Made {
             }
         };
         let (model, prior_precision) = (likelihood::model(&study.model.kind, None, 0), study.model.prior_precision);
-        Ok(Self { made: *made, clients, held_out, model, prior_precision })
+        Ok(Self { made: *made, clients, held_out, model, prior_precision, costs: Arc::default() })
     }
 
     fn digest(&self) -> [u8; 32] {
@@ -242,6 +244,10 @@ impl Engine for Made {
         })
     }
 
+    fn costs(&self) -> Arc<Costs> {
+        self.costs.clone()
+    }
+
     fn data_schema(&self) -> Option<String> {
         None
     }
@@ -265,6 +271,7 @@ impl Engine for Made {
             prior_precision: self.prior_precision,
             seed,
             data: self.digest(),
+            costs: self.costs.clone(),
         })
     }
 }

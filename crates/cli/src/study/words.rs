@@ -12,12 +12,13 @@ use inference::settings::{
 use inference::{Expectation, Partition, Predictive, Skew, Split};
 use privacy::{Adjacency, ShareNoise, Unit};
 
-/// `pvi`, `committee`, `global-vi`, `noise-aware`, `statistics`, `chain`.
+/// `pvi`, `committee`, `global-vi`, `global-vi-at-clients`, `noise-aware`, `statistics`, `chain`.
 pub(crate) fn algorithm(scheme: Scheme) -> &'static str {
     match scheme {
         Scheme::Pvi => "pvi",
         Scheme::Committee(_) => "committee",
         Scheme::GlobalVi => "global-vi",
+        Scheme::GlobalViAtClients => "global-vi-at-clients",
         Scheme::NoiseAware(_) => "noise-aware",
         Scheme::Statistics(_) => "statistics",
         Scheme::Chain(_) => "chain",

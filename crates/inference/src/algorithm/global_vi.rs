@@ -30,6 +30,42 @@ pub struct Standing {
     deviation: Vec<f64>,
 }
 
+impl Standing {
+    /// Where a descent stands.
+    pub(super) fn of(descent: &Descent) -> Self {
+        let point = descent.point();
+        Self { mean: point.mean.to_vec(), deviation: point.deviation.to_vec() }
+    }
+
+    /// A descent that begins here.
+    pub(super) fn descent(&self, local: &Local) -> Descent {
+        Descent::new(&self.mean, &self.deviation, local)
+    }
+}
+
+/// Refuses what is not a finite mean and a deviation within the descent's limits for each of d parameters.
+pub(super) fn is_answerable(query: &Standing, d: usize) -> Result<(), PrivacyError> {
+    let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
+    let spread = query.deviation.len() == d && query.deviation.iter().all(|s| is_within_limits(*s));
+    (mean && spread).then_some(()).ok_or_else(|| unlike("a finite mean and a positive deviation of each parameter"))
+}
+
+/// The clipped gradients of a batch at q, which have yet to pass the gate that drew it.
+pub(super) fn sum_of_gradients(
+    problem: &Problem,
+    at: &Standing,
+    seat: &Seat<'_>,
+    gate: &mut dyn Gate,
+) -> Result<Bounded, PrivacyError> {
+    let rows = seat.shard.rows();
+    let mut batch = Batch::default();
+    gate.batch(rows.len(), &mut batch)?;
+    let mut sum = Bounded::examples(*gate.shape(), &batch)?;
+    let at = Point { mean: &at.mean, deviation: &at.deviation };
+    problem.model.gradients(rows, batch.rows(), at, seed_of(at.mean), &mut Scratch::default(), &mut sum)?;
+    Ok(sum)
+}
+
 impl GlobalVi {
     /// Σ over answers of gradient/rate, and the share of the KL term that goes with them.
     fn likelihood_slope(&self, answers: &Answers, dimension: usize) -> Result<(Vec<f64>, f64), RunError> {
@@ -63,12 +99,7 @@ impl GlobalVi {
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
-        let rows = seat.shard.rows();
-        let mut batch = Batch::default();
-        gate.batch(rows.len(), &mut batch)?;
-        let mut sum = Bounded::examples(*gate.shape(), &batch)?;
-        let at = Point { mean: &at.mean, deviation: &at.deviation };
-        self.problem.model.gradients(rows, batch.rows(), at, seed_of(at.mean), &mut Scratch::default(), &mut sum)?;
+        let sum = sum_of_gradients(&self.problem, at, seat, gate)?;
         Ok(Answer { outgoing: gate.send(&sum)?, draft: () })
     }
 }
@@ -87,18 +118,14 @@ impl Algorithm for GlobalVi {
     }
 
     fn ask(&self, state: &Descent) -> Standing {
-        let point = state.point();
-        Standing { mean: point.mean.to_vec(), deviation: point.deviation.to_vec() }
+        Standing::of(state)
     }
 
     /// A finite mean and a deviation within the descent's limits for each parameter; sums of clipped examples.
     fn check(&self, query: &Standing, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
-        let d = self.problem.family.dimension();
         check_terms(self.problem.family.len(), seat)?;
         check_solver_terms(seat, Grain::Example, 1)?;
-        let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
-        let spread = query.deviation.len() == d && query.deviation.iter().all(|s| is_within_limits(*s));
-        (mean && spread).then_some(()).ok_or_else(|| unlike("a finite mean and a positive deviation of each parameter"))
+        is_answerable(query, self.problem.family.dimension())
     }
 
     fn answer(

@@ -3,7 +3,7 @@
 use super::opening::PlannedStage;
 use super::{certified, shares, times};
 use crate::settings::Promise;
-use privacy::{Delta, Event, Filter, Grant, Mechanism, NoiseMultiplier, PrivacyError, Shape};
+use privacy::{CertifiedPlan, Delta, Event, Filter, Grant, Mechanism, NoiseMultiplier, PrivacyError, Shape};
 
 /// What one client will be charged.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,8 @@ pub struct ClientPlan {
     pub certified: f64,
     /// ε of all updates by the accountant of the claim.
     pub claimed: f64,
+    /// The cost of all updates as a ledger takes it; none where that is not of the loss distribution.
+    pub certified_plan: Option<CertifiedPlan>,
     /// Among how many units one is hidden: the client's rows, or the clients.
     pub among: u64,
 }
@@ -32,6 +34,11 @@ impl ClientPlan {
     /// Updates that are charged, the opening's included.
     pub fn charges(&self) -> u64 {
         self.opening.as_ref().map_or(0, |opening| opening.updates).saturating_add(self.updates)
+    }
+
+    /// How many updates of the opening's kind are planned, and how many of the other.
+    pub(crate) fn all_kinds(&self) -> (u64, u64) {
+        (self.opening.as_ref().map_or(0, |opening| opening.updates), self.updates)
     }
 
     /// All updates in order, stage by stage: the opening if there is one, and what comes after it.
@@ -119,7 +126,18 @@ mod tests {
     fn planned(opening: Option<PlannedStage>, alternates: bool) -> ClientPlan {
         let PlannedStage { updates, event, shape } = stage(8.0, 6);
         let delta = Delta::new(1e-5).unwrap();
-        ClientPlan { opening, alternates, event, shape, updates, delta, certified: 0.0, claimed: 0.0, among: 9 }
+        ClientPlan {
+            opening,
+            alternates,
+            event,
+            shape,
+            updates,
+            delta,
+            certified: 0.0,
+            claimed: 0.0,
+            certified_plan: None,
+            among: 9,
+        }
     }
 
     #[test]

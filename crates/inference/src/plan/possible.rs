@@ -12,7 +12,7 @@ use privacy::Unit;
 pub(super) fn coherent(method: &Method) -> Result<(), RunError> {
     let natural = method.local.optimiser == Optimiser::Natural;
     let stepwise = matches!(method.solver, Solver::DpOptimisation | Solver::Hybrid(_));
-    let by_gradient = stepwise || method.scheme == Scheme::GlobalVi;
+    let by_gradient = stepwise || matches!(method.scheme, Scheme::GlobalVi | Scheme::GlobalViAtClients);
     if natural && by_gradient {
         return refuse("natural steps are taken in the clear, not where every step's gradient is clipped and noised");
     }

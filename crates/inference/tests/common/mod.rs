@@ -196,6 +196,15 @@ pub(crate) fn private_methods() -> Vec<Method> {
             scheme: Scheme::GlobalVi,
             ..base("global vi, nodes", Solver::DpOptimisation, at_once, adam(1), nodes(1.0))
         },
+        Method {
+            scheme: Scheme::GlobalViAtClients,
+            ..base("global vi at clients", Solver::DpOptimisation, came, Local { steps: 1, ..kept }, add_remove)
+        },
+        Method {
+            scheme: Scheme::GlobalViAtClients,
+            damping: Damping::NONE,
+            ..base("global vi at clients, adam", Solver::DpOptimisation, one_by_one, adam(1), nobody(1.0))
+        },
         noise_aware("noise-aware, moments", moments, one_by_one, nobody(1.0)),
         noise_aware("noise-aware, moments, add-remove", moments, at_once, add_remove),
         noise_aware("noise-aware, moments, curator", moments, at_once, curator(1.0)),
@@ -410,7 +419,8 @@ pub(crate) fn first_task(problem: &Problem) -> Released<Task> {
 
 /// A simulation of the method on these sites.
 pub(crate) fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
-    Simulation { method, sites, test, model: model_of(method), prior_precision: 1.0, seed: 11, data: [0; 32] }
+    let (model, costs) = (model_of(method), Arc::default());
+    Simulation { method, sites, test, model, prior_precision: 1.0, seed: 11, data: [0; 32], costs }
 }
 
 /// Runs a method on a conjugate problem and compares what it serves with the posterior in closed form.

@@ -38,6 +38,10 @@ fn global(name: &str, batch: Batching, promise: Promise) -> Method {
     Method { scheme: Scheme::GlobalVi, ..base }
 }
 
+fn at_clients(name: &str, batch: Batching, promise: Promise) -> Method {
+    Method { scheme: Scheme::GlobalViAtClients, ..global(name, batch, promise) }
+}
+
 fn full(name: &str, solver: Solver, promise: Promise) -> Method {
     Method { covariance: Covariance::Full, ..at_once(name, solver, natural(1), promise) }
 }
@@ -70,6 +74,8 @@ pub(crate) fn variants() -> Vec<(Method, Arc<dyn Model>)> {
         global("global vi, shares", Batching::All, promise(1.0, SHARES)),
         descent("fixed batches", Batching::WithoutReplacement(2), nobody),
         global("global vi, fixed batches", Batching::WithoutReplacement(3), nobody),
+        at_clients("global vi at clients, a fraction of the rows", FRACTION, nobody),
+        at_clients("global vi at clients, fixed batches", Batching::WithoutReplacement(3), nobody),
         descent("a fraction of the rows", FRACTION, nobody),
         descent("a fraction of the rows, add-remove", FRACTION, add_remove(Aggregator::None)),
         descent("bound times rate", FRACTION, times_rate(nobody)),
@@ -116,6 +122,8 @@ pub(crate) fn refused() -> Vec<(Method, &'static str)> {
         (by_rows(nobody), "R002"),
         (descent("fixed batches, add-remove", Batching::WithoutReplacement(2), add_remove(Aggregator::None)), "P002"),
         (descent("dp optimisation, curator", rate, promise(1.0, Aggregator::Curator)), "R002"),
+        (at_clients("global vi at clients, curator", rate, promise(1.0, Aggregator::Curator)), "R002"),
+        (Method { covariance: Covariance::Full, ..at_clients("full, global vi at clients", rate, nobody) }, "R002"),
         (global("global vi, shares, drawn rows", rate, promise(1.0, SHARES)), "R002"),
         (at_once("bound times rate, perturb", Solver::Perturb, natural(1), times_rate(nobody)), "R002"),
         (at_once("nobody is left", Solver::Perturb, natural(1), crowd), "P001"),

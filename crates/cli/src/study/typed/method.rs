@@ -61,6 +61,7 @@ pub(crate) enum AlgorithmWord {
     Pvi,
     Committee,
     GlobalVi,
+    GlobalViAtClients,
     NoiseAware,
     Statistics,
     Chain,

@@ -1,0 +1,155 @@
+//! Global variational inference with an optimiser at every client: a client sends the step that it would take itself.
+
+use super::global_vi::{Standing, is_answerable, sum_of_gradients};
+use super::{Algorithm, Answer, Answers, Step, check_terms, misfit};
+use crate::optimiser::{Descent, Moments, kl_gradient};
+use crate::settings::{Damping, Local};
+use crate::solve::{Prior, Problem, check_solver_terms};
+use crate::{Gaussian, RunError, Seat, Total};
+use privacy::{Gate, Grain, Grid, Outgoing, PrivacyError, Released, StudyConstant};
+
+/// Global VI as Sharma et al. 2019 ran it (appendix D.3 and Table 5, and their public code).
+///
+/// A client estimates the gradient of the *global* free energy from a batch of its own, as if all N rows were like these:
+/// (N/L) Σ̃ + ∇(−KL), where L is the expected size of the batch. It moves by an optimiser of its own, whose moments it keeps,
+/// and sends the step. The size of a step then depends neither on how many rows the client has nor on what the others send:
+/// who comes often counts often, and where small clients come often and are unlike the large ones the result is theirs. That
+/// is what their Table 5 shows on splits B and C. [`super::GlobalVi`] has one optimiser, at the server, and weighs by rows.
+///
+/// One release an answer. Moments and step are functions of released sums and public constants, by their types:
+/// post-processing, with a budget as without one. An aggregator releases no sum of one client, so there is none here.
+///
+/// Its law: the state is the sum of the steps that arrived, as integers.
+#[derive(Debug)]
+pub struct GlobalViAtClients {
+    /// What is learnt.
+    pub problem: Problem,
+    /// The clients' optimisation.
+    pub local: Local,
+    /// What is kept of a step.
+    pub kept: Damping,
+    /// The grid on which steps travel.
+    pub sending: Grid,
+}
+
+/// Constants of a step.
+struct Stepping {
+    local: Local,
+    prior: Prior,
+    /// N/L.
+    scale: f64,
+}
+
+impl StudyConstant for Stepping {}
+
+/// A step under way: where it began, where it stands. All of it is a function of released values.
+#[derive(Clone)]
+struct Walk {
+    begin: Descent,
+    now: Descent,
+}
+
+impl GlobalViAtClients {
+    /// q after the steps of this state.
+    fn at(&self, state: &Total) -> Descent {
+        let d = self.problem.family.dimension();
+        let mut q = match self.problem.family.gaussian(&self.problem.start().0) {
+            Some(q) => Descent::new(q.mean(), &q.deviations(), &self.local),
+            None => Descent::new(&vec![0.0; d], &vec![1.0; d], &self.local),
+        };
+        q.go(&state.values(), self.local.chart);
+        q
+    }
+
+    fn none(&self) -> Total {
+        Total::zeros(2 * self.problem.family.dimension(), self.sending)
+    }
+}
+
+impl Algorithm for GlobalViAtClients {
+    type State = Total;
+    type Query = Standing;
+    type Memory = Option<Released<Moments>>;
+
+    fn start(&self) -> Total {
+        self.none()
+    }
+
+    fn ask(&self, state: &Total) -> Standing {
+        Standing::of(&self.at(state))
+    }
+
+    /// What global VI checks, and moments of this optimiser, one for each number of a gradient.
+    fn check(&self, query: &Standing, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        let d = self.problem.family.dimension();
+        check_terms(2 * d, seat)?;
+        check_solver_terms(seat, Grain::Example, 1)?;
+        is_answerable(query, d)?;
+        let own = |memory: &Released<Moments>| memory.get().fit(self.local.optimiser, 2 * d);
+        memory.as_ref().is_none_or(own).then_some(()).ok_or_else(|| PrivacyError::Shape {
+            found: "a memory of another optimiser or of other numbers".into(),
+            expected: "the moments of this method's optimiser, one for each number of a gradient".into(),
+        })
+    }
+
+    fn answer(
+        &self,
+        query: &Released<Standing>,
+        memory: &Self::Memory,
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Answer<Self::Memory>, PrivacyError> {
+        let sum = sum_of_gradients(&self.problem, query.get(), seat, gate)?;
+        let mut noised = Released::zeros(0);
+        gate.release(&sum, &mut noised)?;
+        let scale = seat.terms.inverse_rate() / seat.terms.weight;
+        let stepping = Stepping { local: self.local, prior: self.problem.prior.clone(), scale };
+        let mut walk = query.clone().map(&stepping, set_out);
+        if let Some(moments) = memory {
+            walk.update(moments, &stepping, |walk, moments, by| walk.now.take_up(moments, &by.local));
+        }
+        walk.update(&noised, &stepping, one_step);
+        let moments = walk.clone().map(&(), |walk, ()| walk.now.into_moments());
+        let step = walk.map(&(), |walk, ()| walk.now.way_from(&walk.begin));
+        Ok(Answer { outgoing: Outgoing::post_processed(&step, self.sending)?, draft: Some(moments) })
+    }
+
+    fn fold(&self, mut state: Total, answers: &Answers) -> Result<Step<Total>, RunError> {
+        let Answers::Each(each) = answers else {
+            return Err(RunError::Message { what: "a sum of steps, where every client sends its own" });
+        };
+        let damped = |(_, step): &(usize, _)| state.damped(step, self.kept).ok_or_else(misfit);
+        let applied: Vec<Total> = each.iter().map(damped).collect::<Result<_, _>>()?;
+        applied.iter().for_each(|step| state.add(step));
+        Ok(Step { state, applied })
+    }
+
+    /// The moments, whatever was kept of the step.
+    fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Result<Self::Memory, PrivacyError> {
+        applied.get().is_like(&self.none()).then_some(draft).ok_or_else(|| PrivacyError::Shape {
+            found: "a receipt of other numbers or another grid".into(),
+            expected: "one number for each mean and each spread, on the grid of the steps".into(),
+        })
+    }
+
+    fn posterior(&self, state: &Total) -> Vec<f64> {
+        let q = self.at(state);
+        let variances = q.point().deviation.iter().map(|s| s * s).collect();
+        Gaussian::new_diagonal(q.point().mean.to_vec(), variances)
+            .map_or_else(|| self.problem.prior.0.clone(), |q| self.problem.family.natural(&q))
+    }
+}
+
+fn set_out(standing: Standing, stepping: &Stepping) -> Walk {
+    let begin = standing.descent(&stepping.local);
+    Walk { now: begin.clone(), begin }
+}
+
+/// q moves along (N/L) Σ̃ + ∇(−KL), where Σ̃ is the noised sum of clipped gradients.
+#[expect(clippy::ptr_arg, reason = "the signature that `Released::update` takes")]
+fn one_step(walk: &mut Walk, noised: &Vec<f64>, stepping: &Stepping) {
+    let mut slope = vec![0.0; noised.len()];
+    kl_gradient(walk.now.point(), &stepping.prior.0, &mut slope);
+    slope.iter_mut().zip(noised).for_each(|(s, g)| *s += stepping.scale * g);
+    walk.now.step(&slope, &stepping.local);
+}

@@ -1,0 +1,80 @@
+//! How many updates of a client fit its budget, and what they cost in all.
+
+use super::{ClientPlan, Costing, PlannedStage, Terms, after, certifier, refuse, times};
+use crate::RunError;
+use crate::settings::{Claim, Noise};
+use privacy::accounting::steps;
+use privacy::{CertifiedPlan, Delta, Event, Mechanism, PrivacyError, Steps};
+
+impl Costing<'_> {
+    /// The plan of one client on these terms.
+    pub(super) fn client(&self, terms: &Terms) -> Result<ClientPlan, RunError> {
+        let (opening, multiplier) = self.noise(terms)?;
+        let before: Vec<Event> = opening.iter().map(PlannedStage::whole).collect::<Result<_, _>>()?;
+        let (event, shape) = self.update(terms, multiplier, self.releases)?;
+        let plan = ClientPlan {
+            opening,
+            alternates: self.alternates,
+            event,
+            shape,
+            updates: self.asked,
+            delta: terms.delta,
+            certified: 0.0,
+            claimed: 0.0,
+            certified_plan: None,
+            among: 0,
+        };
+        if self.promise.noise == Noise::Calibrated && !self.completed {
+            return Ok(self.costed(plan)?);
+        }
+        let updates = match self.promise.accountant {
+            // Mostly all that is asked for fits, and costing it says what it costs too.
+            Claim::Certified => match self.costed(plan.clone()) {
+                Ok(costed) if costed.claimed <= self.promise.epsilon.get() => return Ok(costed),
+                Ok(_) => self.most(&plan.event, terms.delta, &before)?,
+                Err(_) => self.fitting(&plan.event, terms.delta, &before)?,
+            },
+            Claim::Moments => self.fitting(&plan.event, terms.delta, &before)?,
+        };
+        if self.completed && updates < self.asked {
+            let (epsilon, asked) = (self.promise.epsilon, self.asked);
+            return refuse(&format!(
+                "ε = {epsilon} pays for {updates} tests, expected {asked}, the iterations of all chains: fewer of them, \
+                 smaller batches or a larger ε"
+            ));
+        }
+        Ok(self.costed(ClientPlan { updates, ..plan })?)
+    }
+
+    /// The plan with its cost by both accountants.
+    fn costed(&self, plan: ClientPlan) -> Result<ClientPlan, PrivacyError> {
+        let whole = plan.first(plan.charges())?;
+        let by_loss = !matches!(plan.event.mechanism(), Mechanism::SkellamSum { .. });
+        let certified_plan = by_loss.then(|| CertifiedPlan::of(whole.clone(), plan.delta)).transpose()?;
+        let certified = match &certified_plan {
+            Some(known) => known.epsilon(),
+            None => certifier(&plan.event).epsilon(&whole, plan.delta)?.upper,
+        };
+        let claimed = match self.promise.accountant {
+            Claim::Certified => certified,
+            Claim::Moments => self.claimant(&plan.event).epsilon(&whole, plan.delta)?.upper,
+        };
+        Ok(ClientPlan { certified, claimed, certified_plan, ..plan })
+    }
+
+    /// How many updates fit after what came before, up to what is asked.
+    fn fitting(&self, event: &Event, delta: Delta, before: &[Event]) -> Result<u64, PrivacyError> {
+        let all = after(before, times(event, self.asked)?);
+        match steps::is_within(self.claimant(event), &all, self.promise.epsilon, delta)? {
+            true => Ok(self.asked),
+            false => self.most(event, delta, before),
+        }
+    }
+
+    /// The same, where what is asked is known to be too much.
+    fn most(&self, event: &Event, delta: Delta, before: &[Event]) -> Result<u64, PrivacyError> {
+        let plan_of = |updates: Steps| Ok(after(before, times(event, updates.get())?));
+        let most = steps::steps(self.claimant(event), &plan_of, self.promise.epsilon, delta)?;
+        Ok(most.get().min(self.asked))
+    }
+}

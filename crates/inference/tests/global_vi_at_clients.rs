@@ -1,0 +1,135 @@
+//! Global VI with an optimiser at every client: the law of its state, its steps by hand, and where it loses.
+
+use crate::common::{Losing, adam, open_pvi, rows, simulation, site};
+use inference::algorithm::Protocol;
+use inference::message::{Ask, Delivery, Direct, Link, Receipt};
+use inference::settings::{
+    Batching, Chart, Damping, Local, Method, Optimiser, Rates, Rounds, Schedule, Scheme, Solver,
+};
+use inference::{Client, Drive, Moments, Row, Rows, RunError, Site, Total, Workshop};
+use privacy::{GridVector, Released};
+use std::sync::Mutex;
+
+const RATE: f64 = 0.05;
+
+/// The workshop paper's settings, on all rows.
+fn method(scheme: Scheme, rounds: u64) -> Method {
+    Method {
+        name: format!("{scheme:?}"),
+        scheme,
+        solver: Solver::Clear,
+        rounds: Rounds::Count(rounds),
+        damping: Damping::NONE,
+        local: Local {
+            batch: Batching::All,
+            optimiser: Optimiser::Adagrad,
+            learning_rate: RATE,
+            chart: Chart::LogVariance,
+            ..adam(1)
+        },
+        ..open_pvi(Schedule::Asynchronous(Rates::InverseRows))
+    }
+}
+
+/// Loses every third answer, and keeps the others.
+struct Listening(Mutex<Vec<(usize, GridVector)>>);
+
+impl Link for Listening {
+    fn ask(
+        &self,
+        client: &mut Client<'_>,
+        protocol: &dyn Protocol,
+        ask: &Ask,
+        workshop: &Workshop,
+    ) -> Result<Delivery, RunError> {
+        let lost = Losing(|round, client| (round + client as u64).is_multiple_of(3));
+        let delivery = lost.ask(client, protocol, ask, workshop)?;
+        if let Delivery::Clear(step, _) = &delivery {
+            self.0.lock().unwrap().push((client.index(), step.clone()));
+        }
+        Ok(delivery)
+    }
+
+    fn settle(&self, client: &mut Client<'_>, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {
+        Direct.settle(client, protocol, receipt)
+    }
+}
+
+fn squares(client: &Client<'_>) -> Vec<f64> {
+    let memory: Option<Released<Moments>> = postcard::from_bytes(client.memory()).unwrap();
+    match memory.unwrap().into_inner() {
+        Moments::Adagrad { squares } => squares,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn state(drive: &Drive<'_>) -> Total {
+    postcard::from_bytes(drive.state()).unwrap()
+}
+
+#[test]
+fn the_state_is_the_sum_of_the_steps_that_arrived() {
+    let (sites, test) = ([site("small", rows(20, 1)), site("large", rows(90, 2))], rows(5, 9));
+    for kept in [Damping::NONE, Damping::new(0.3).unwrap()] {
+        let method = Method { damping: kept, ..method(Scheme::GlobalViAtClients, 6) };
+        let simulation = simulation(&method, &sites, &test);
+        let (built, link) = (simulation.build().unwrap(), Listening(Mutex::default()));
+        let mut drive = simulation.start(&built, &link, None).unwrap();
+        let nothing = state(&drive);
+        (0..6).for_each(|_| drop(drive.round().unwrap()));
+        let steps = link.0.into_inner().unwrap();
+        assert!(steps.len() > 4 && steps.len() < 12, "{} arrived", steps.len());
+        let sum = steps.iter().fold(nothing.clone(), |mut sum, (_, step)| {
+            sum.add(&nothing.damped(step, kept).unwrap());
+            sum
+        });
+        assert_eq!(state(&drive), sum);
+    }
+}
+
+#[test]
+fn the_first_step_is_as_long_whatever_the_rows_and_each_client_keeps_moments_of_its_own() {
+    let (sites, test) = ([site("small", rows(20, 1)), site("large", rows(900, 2))], rows(5, 9));
+    let method = Method { schedule: Schedule::Synchronous, ..method(Scheme::GlobalViAtClients, 2) };
+    let simulation = simulation(&method, &sites, &test);
+    let (built, link) = (simulation.build().unwrap(), Listening(Mutex::default()));
+    let mut drive = simulation.start(&built, &link, None).unwrap();
+    (0..2).for_each(|_| drop(drive.round().unwrap()));
+    let steps = link.0.into_inner().unwrap();
+    // Adagrad's first step is the rate, in the direction of the gradient's sign.
+    for client in [0, 1] {
+        let (_, first) = steps.iter().find(|(from, _)| *from == client).unwrap();
+        assert!(first.values().iter().all(|v| (v.abs() - RATE).abs() < 1e-6), "{client}: {:?}", first.values());
+    }
+    let (small, large) = (squares(&drive.clients()[0]), squares(&drive.clients()[1]));
+    // Both stand for all 920 rows: mean gradients differ, not the numbers of rows in them.
+    assert!(small != large);
+    assert!(small.iter().zip(&large).all(|(s, l)| s / l < 400.0 && l / s < 400.0), "{small:?} {large:?}");
+}
+
+/// Rows with one input and a bias, of which so many of a hundred are positive whatever the input.
+fn leaning(count: usize, positive: usize, seed: u64) -> Rows {
+    let mut all = Rows::new(5, 2).unwrap();
+    let drawn = rows(count, seed);
+    for i in 0..count {
+        let row = drawn.row(i);
+        let outcome = f64::from(i * 100 < positive * count);
+        all.push(Row { numbers: row.numbers, ones: row.ones, outcome }).unwrap();
+    }
+    all
+}
+
+/// The flaw that Table 5 of the workshop paper shows, and that an optimiser at the server does not have: five small clients of
+/// mostly positive rows come nine times as often as five large ones of mostly negative rows.
+#[test]
+fn where_small_clients_are_unlike_the_large_ones_an_optimiser_at_every_client_loses() {
+    let of = |name: &str, k: u64, count, positive| site(&format!("{name} {k}"), leaning(count, positive, k));
+    let sites: Vec<Site> = (1..=5).flat_map(|k| [of("small", k, 20, 95), of("large", k + 5, 180, 10)]).collect();
+    let test = leaning(400, 18, 99);
+    let accuracy = |scheme| {
+        let method = method(scheme, 150);
+        simulation(&method, &sites, &test).run(&mut ()).unwrap().scores.accuracy.unwrap()
+    };
+    let (server, clients) = (accuracy(Scheme::GlobalVi), accuracy(Scheme::GlobalViAtClients));
+    assert!(server > 0.75 && clients < server - 0.3, "{server} {clients}");
+}
