@@ -99,7 +99,7 @@ fn serve(stage: &Stage, port: u16, place: &str) {
     runtime().block_on(async {
         let listener = TcpListener::bind(address).await.unwrap();
         let reception = Arc::new(reception);
-        transport::serve(listener, TlsSource::new(tls), reception, Limits::default(), std::future::pending())
+        transport::serve(listener, TlsSource::new(tls), reception, Limits::default(), Arc::default(), std::future::pending())
             .await
             .unwrap();
     });

@@ -4,7 +4,8 @@ use crate::life::insist;
 use crate::party::{Authority, Echo, Running, line, said};
 use crate::proxy::{Proxy, Weather};
 use crate::raw::Raw;
-use federation::transport::{Answer, Handler, Limits, LineError, PeerCertificate};
+use federation::transport::{Answer, Handler, Limits, LineError, Longest, PeerCertificate};
+use federation::wire::MOST_BYTES;
 use federation::wire::proto::Signed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -43,6 +44,10 @@ struct Cutter {
 }
 
 impl Handler for Cutter {
+    fn longest(&self, _: &PeerCertificate) -> Longest {
+        Longest::Final(MOST_BYTES)
+    }
+
     fn exchange(&self, _: PeerCertificate, content: Signed) -> Answer<'_, Signed> {
         let mut heard = self.heard.lock().unwrap();
         heard.push(content.clone());

@@ -1,7 +1,8 @@
 //! The life of servers and lines: restarts, renewals, long polls, stops.
 
 use crate::party::{Authority, Echo, Running, line, said};
-use federation::transport::{Answer, Handler, Limits, Line, LineError, PeerCertificate};
+use federation::transport::{Answer, Handler, Limits, Line, LineError, Longest, PeerCertificate};
+use federation::wire::MOST_BYTES;
 use federation::wire::proto::{self, Signed};
 use prost::Message as _;
 use std::sync::Arc;
@@ -82,6 +83,10 @@ async fn an_old_connection_is_closed_and_its_line_opens_another() {
 struct Gathering(Barrier);
 
 impl Handler for Gathering {
+    fn longest(&self, _: &PeerCertificate) -> Longest {
+        Longest::Final(MOST_BYTES)
+    }
+
     fn exchange(&self, _: PeerCertificate, content: Signed) -> Answer<'_, Signed> {
         Box::pin(async move {
             self.0.wait().await;

@@ -3,7 +3,7 @@
 use crate::party::{Authority, Echo, Party, Running, line, said};
 use crate::proxy::{Proxy, Weather};
 use crate::raw::{Raw, framed};
-use federation::transport::{Answer, Handler, Limits, LineError, PeerCertificate};
+use federation::transport::{Answer, Handler, Limits, LineError, Longest, PeerCertificate};
 use federation::wire::MOST_BYTES;
 use federation::wire::proto::Signed;
 use prost::Message as _;
@@ -50,6 +50,10 @@ async fn a_server_refuses_what_is_over_its_limit_and_goes_on() {
 struct Flood;
 
 impl Handler for Flood {
+    fn longest(&self, _: &PeerCertificate) -> Longest {
+        Longest::Final(MOST_BYTES)
+    }
+
     fn exchange(&self, _: PeerCertificate, _: Signed) -> Answer<'_, Signed> {
         Box::pin(async { Ok(Signed { content: vec![1; MOST_BYTES + (1 << 20)], signature: Vec::new() }) })
     }
