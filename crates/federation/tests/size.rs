@@ -3,9 +3,9 @@
 use crate::common::study::{Cast, ROWS, SEED, method};
 use federation::identity::{PartyName, Role};
 use federation::letter::Correspondence;
+use federation::log::Position;
 use federation::manifest::{Library, Manifest, Pace, Programme};
 use federation::message::{Member, Request, Try, Update};
-use federation::log::Position;
 use federation::server::longest_request;
 use federation::wire::{SMALL_BYTES, Sender, sign};
 use inference::{Logistic, build};

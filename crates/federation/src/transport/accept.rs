@@ -92,12 +92,8 @@ impl Porch {
         };
         let certificate = certificate(&stream);
         let place = match &certificate {
-            Some(shown) => {
-                // A certificate that the handshake was content with can be read.
-                let place = self.enter(Holder::Party(subject_key(&shown.0).ok()?))?;
-                place.seat.touch();
-                place
-            }
+            // A certificate that the handshake was content with can be read.
+            Some(shown) => self.enter(Holder::Party(subject_key(&shown.0).ok()?))?,
             None => place,
         };
         Some(Connection::new(stream, certificate, self.end(place.seat.clone()), place))

@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
-use tonic::{Code, Status};
 use tonic::codegen::{Service, http};
+use tonic::{Code, Status};
 
 /// Tells the deadline that the request has come in as a whole.
 #[derive(Clone)]

@@ -28,15 +28,8 @@ pub enum Excess {
 
 impl Excess {
     /// All of them, in the order in which they are counted.
-    pub const ALL: [Self; 7] = [
-        Self::Address,
-        Self::Party,
-        Self::Connections,
-        Self::Handshake,
-        Self::Idle,
-        Self::Message,
-        Self::Reading,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Address, Self::Party, Self::Connections, Self::Handshake, Self::Idle, Self::Message, Self::Reading];
 
     /// The limit in one word, for metrics.
     pub fn word(self) -> &'static str {

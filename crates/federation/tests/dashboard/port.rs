@@ -23,7 +23,15 @@ async fn open(tls: Option<Arc<rustls::ServerConfig>>) -> (SocketAddr, Token, one
     };
     let source = Arc::new(Hospitals::new(3));
     let tls = tls.map(|config| watch::channel(config).1);
-    let serving = tokio::spawn(serve(listener, tls, source, Arc::new(Metrics::default()), token.clone(), CONNECTIONS_OF_AN_ADDRESS, until));
+    let serving = tokio::spawn(serve(
+        listener,
+        tls,
+        source,
+        Arc::new(Metrics::default()),
+        token.clone(),
+        CONNECTIONS_OF_AN_ADDRESS,
+        until,
+    ));
     (address, token, close, serving)
 }
 

@@ -1,6 +1,8 @@
 //! Authorities, parties, servers and handlers for the tests of the transport.
 
-use federation::transport::{Answer, Excesses, Handler, Limits, Line, Longest, PeerCertificate, ServeError, TlsSource, serve};
+use federation::transport::{
+    Answer, Excesses, Handler, Limits, Line, Longest, PeerCertificate, ServeError, TlsSource, serve,
+};
 use federation::wire::MOST_BYTES;
 use federation::wire::proto::Signed;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, PKCS_ED25519};
