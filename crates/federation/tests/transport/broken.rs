@@ -19,10 +19,10 @@ async fn wherever_a_connection_is_cut_the_exchange_succeeds_when_it_is_tried_aga
     let echo = Arc::new(Echo::default());
     let server =
         Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
-    let config = authority.calling(Some(&authority.party("site")));
     let mut exchanges = JoinSet::new();
     for bytes in (0..4000).step_by(125) {
-        let (address, config) = (server.address, Arc::clone(&config));
+        let config = authority.calling(Some(&authority.party(&format!("site-{bytes}"))));
+        let address = server.address;
         exchanges.spawn(async move {
             let proxy = Proxy::to(address).await;
             proxy.cut_after([bytes, bytes]);

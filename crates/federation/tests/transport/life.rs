@@ -101,11 +101,12 @@ async fn two_hundred_long_polls_are_held_at_the_same_time() {
     let authority = Authority::new();
     let gathering = Arc::new(Gathering(Barrier::new(200)));
     let server = Running::start(authority.listening(&authority.server()), gathering, Limits::default()).await;
-    let config = authority.calling(Some(&authority.party("site")));
+    let sites = (0..200).map(|number| authority.calling(Some(&authority.party(&format!("site-{number}")))));
+    let sites: Vec<_> = sites.collect();
     let begun = Instant::now();
     let mut polls = JoinSet::new();
-    for number in 0..200 {
-        let mut line = line(server.address, Arc::clone(&config));
+    for (number, config) in sites.into_iter().enumerate() {
+        let mut line = line(server.address, config);
         polls.spawn(async move { line.exchange(said(&number.to_string()), Duration::from_secs(30)).await });
     }
     let replies = polls.join_all().await;
