@@ -6,6 +6,7 @@ mod town;
 mod authority;
 mod federation;
 mod federation_demo;
+mod federation_flood;
 mod federation_life;
 mod federation_matrix;
 mod federation_setup;

@@ -5,7 +5,7 @@
 #[path = "../tests/dashboard/hospitals.rs"]
 mod hospitals;
 
-use federation::dashboard::{Metrics, Standing, Token, serve};
+use federation::dashboard::{CONNECTIONS_OF_AN_ADDRESS, Metrics, Standing, Token, serve};
 use hospitals::{Hospitals, RUN};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let until = async {
         let _ = tokio::signal::ctrl_c().await;
     };
-    Ok(serve(listener, None, source, Arc::new(Metrics::default()), token, until).await?)
+    Ok(serve(listener, None, source, Arc::new(Metrics::default()), token, CONNECTIONS_OF_AN_ADDRESS, until).await?)
 }
 
 /// A round after each pause; half-way one hospital turns out to be alive twice.

@@ -20,6 +20,7 @@ mod letters;
 mod malicious_client;
 mod malicious_server;
 mod schema;
+mod size;
 mod split_question;
 mod store;
 mod sums;

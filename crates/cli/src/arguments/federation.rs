@@ -1,6 +1,7 @@
 //! What is typed after the commands of a federation: agents, nodes, ledgers, a server, a demonstration.
 
 use clap::{Args, Subcommand};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// What is asked about a ledger.
@@ -154,6 +155,13 @@ pub(crate) struct ServeArguments {
     /// The address that parties are told, where it is another than --listen
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) address: Option<String>,
+    /// Most connections at a time from one address that have shown no certificate, on each port; the one that was idle longest
+    /// gives way. 256 for agents and nodes, 128 for invites and the dashboard, unless said here
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) connections_per_address: Option<NonZeroUsize>,
+    /// Most connections at a time of one party that has shown its certificate; the one that was idle longest gives way
+    #[arg(long, value_name = "COUNT", default_value = "4")]
+    pub(crate) connections_per_party: NonZeroUsize,
     /// Which of the study's methods is run; needed where several promise privacy
     #[arg(long, value_name = "NAME")]
     pub(crate) method: Option<String>,

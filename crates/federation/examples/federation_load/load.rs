@@ -80,7 +80,14 @@ async fn play(
     let (stop, stopped) = watch::channel(false);
     let mut closing = stopped.clone();
     let shutdown = async move { drop(closing.changed().await) };
-    let served = tokio::spawn(serve(listener, TlsSource::new(tls), Arc::new(reception), Limits::default(), shutdown));
+    let served = tokio::spawn(serve(
+        listener,
+        TlsSource::new(tls),
+        Arc::new(reception),
+        Limits::default(),
+        Arc::default(),
+        shutdown,
+    ));
     let mut agents = JoinSet::new();
     for (site, tls) in world.sites.iter().enumerate() {
         let party = party(study, site, asked.kind, folder).map_err(|error| error.to_string())?;

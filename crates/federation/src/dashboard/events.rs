@@ -1,5 +1,6 @@
 //! Server-sent events: a browser is told that something changed, and fetches it when it likes.
 
+use crate::transport::Busy;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -17,9 +18,16 @@ const RETRY: Duration = Duration::from_secs(2);
 const QUIET: Duration = Duration::from_secs(15);
 
 /// An event at once, since something may have changed while the page was on its way, and one after each change.
-pub(super) fn events(changes: watch::Receiver<u64>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+/// While it lasts, its connection is at work.
+pub(super) fn events(
+    changes: watch::Receiver<u64>,
+    work: Option<Busy>,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let (sender, receiver) = mpsc::channel(1);
-    tokio::spawn(tell(changes, sender));
+    tokio::spawn(async move {
+        tell(changes, sender).await;
+        drop(work);
+    });
     Sse::new(ReceiverStream::new(receiver)).keep_alive(KeepAlive::new().interval(QUIET))
 }
 

@@ -4,7 +4,8 @@ use super::auth::{Token, Transport};
 use super::metrics::Metrics;
 use super::serve::router;
 use super::view::Source;
-use axum::Router;
+use crate::transport::{Entrance, Excess, Excesses, Holder, Place, Room, Seat, Yielding};
+use axum::{Extension, Router};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
@@ -15,12 +16,19 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// Connections at one time; more wait until one ends.
-const CONNECTIONS: usize = 128;
+/// Connections at one time. When there are more, the address that has most loses the one that was idle longest: `/healthz`
+/// answers, however many come and say nothing.
+const CONNECTIONS: usize = 256;
+
+/// Connections of one address at one time, unless the server's keeper says otherwise.
+pub const CONNECTIONS_OF_AN_ADDRESS: usize = 128;
+
+/// Bytes of a request that are read before it is understood.
+const BUFFER: usize = 16 << 10;
 
 /// Time for a TLS handshake, and for the head of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -45,13 +53,15 @@ pub enum ServeError {
     Socket(#[from] std::io::Error),
 }
 
-/// Serves the dashboard until `shutdown` is over. What stands in `tls` counts from the next connection on. Without TLS it listens on a loopback address, or not at all.
+/// Serves the dashboard until `shutdown` is over. What stands in `tls` counts from the next connection on. Without TLS it listens
+/// on a loopback address, or not at all. One address has `each` connections at a time.
 pub async fn serve(
     listener: TcpListener,
     tls: Option<watch::Receiver<Arc<ServerConfig>>>,
     source: Arc<dyn Source>,
     metrics: Arc<Metrics>,
     token: Token,
+    each: usize,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let address = listener.local_addr()?;
@@ -60,16 +70,19 @@ pub async fn serve(
         None if address.ip().is_loopback() => Transport::Loopback,
         None => return Err(ServeError::Plain { address }),
     };
-    let port = Port { tls, router: router(source, metrics, token, transport) };
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let excesses = metrics.excesses().clone();
+    let room = Room::new(CONNECTIONS.max(each), each, Yielding::Always);
+    let port = Port { tls, router: router(source, metrics, token, transport), excesses };
     let (close, closing) = watch::channel(());
     let (mut tasks, mut shutdown) = (JoinSet::new(), pin!(shutdown));
     loop {
         tokio::select! {
             () = &mut shutdown => break,
             Some(_) = tasks.join_next() => {}
-            (stream, place) = accept(&listener, &room) => {
-                tasks.spawn(port.clone().connection(stream, place, closing.clone()));
+            (stream, holder) = accept(&listener, &room) => {
+                if let Some(place) = port.enter(&room, holder) {
+                    tasks.spawn(port.clone().connection(stream, place, closing.clone()));
+                }
             }
         }
     }
@@ -86,14 +99,15 @@ fn acceptor(config: Arc<ServerConfig>) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// The next connection for which there is room.
-async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Option<OwnedSemaphorePermit>) {
-    // The semaphore is never closed, so that there always is a permit.
-    let place = Arc::clone(room).acquire_owned().await.ok();
+/// The next connection, and whose it is.
+async fn accept(listener: &TcpListener, room: &Room) -> (TcpStream, Holder) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return (stream, place),
-            Err(_) => tokio::time::sleep(PAUSE).await,
+            Ok((stream, from)) => return (stream, Holder::at(from.ip())),
+            Err(_) => {
+                room.shrink();
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
 }
@@ -103,31 +117,50 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Op
 struct Port {
     tls: Option<watch::Receiver<Arc<ServerConfig>>>,
     router: Router,
+    excesses: Arc<Excesses>,
 }
 
 impl Port {
+    /// A place for a connection; who has to go for it is counted.
+    fn enter(&self, room: &Arc<Room>, holder: Holder) -> Option<Place> {
+        let (place, entrance) = room.enter(holder)?;
+        match entrance {
+            Entrance::Free => {}
+            Entrance::OwnGaveWay => self.excesses.count(Excess::Address),
+            Entrance::OtherGaveWay => self.excesses.count(Excess::Connections),
+        }
+        Some(place)
+    }
+
     /// One connection, from its handshake to its end. One that is not understood ends without a word.
-    async fn connection(self, stream: TcpStream, place: Option<OwnedSemaphorePermit>, closing: watch::Receiver<()>) {
+    async fn connection(self, stream: TcpStream, place: Place, closing: watch::Receiver<()>) {
+        tokio::select! {
+            () = self.serve(stream, &place.seat, closing) => {}
+            () = place.seat.asked_to_leave() => {}
+        }
+    }
+
+    async fn serve(&self, stream: TcpStream, seat: &Arc<Seat>, closing: watch::Receiver<()>) {
         let current = self.tls.as_ref().map(|tls| acceptor(tls.borrow().clone()));
         match current {
-            None => self.speak(stream, closing).await,
-            Some(acceptor) => {
-                if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
-                    self.speak(stream, closing).await;
-                }
-            }
+            None => self.speak(stream, seat, closing).await,
+            Some(acceptor) => match tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
+                Ok(Ok(stream)) => self.speak(stream, seat, closing).await,
+                Ok(Err(_)) => {}
+                Err(_) => self.excesses.count(Excess::Handshake),
+            },
         }
-        drop(place);
     }
 
     async fn speak(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        seat: &Arc<Seat>,
         mut closing: watch::Receiver<()>,
     ) {
         let mut builder = Builder::new(TokioExecutor::new()).http1_only();
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-        let service = TowerToHyperService::new(self.router.clone());
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(BUFFER);
+        let service = TowerToHyperService::new(self.router.clone().layer(Extension(seat.clone())));
         let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
         tokio::select! {
             _ = connection.as_mut() => return,

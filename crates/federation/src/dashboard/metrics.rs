@@ -3,6 +3,7 @@
 use super::openmetrics::{Exposition, Kind, number};
 use super::view::{RunPhase, RunSummary, RunView, Source};
 use crate::message::{Refusal, Request};
+use crate::transport::{Excess, Excesses};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -29,6 +30,7 @@ pub struct Metrics {
     parked: AtomicU64,
     pages: [AtomicU64; PAGES.len()],
     denied: AtomicU64,
+    excesses: Arc<Excesses>,
 }
 
 /// A poll that is held back. It counts as parked until this is dropped.
@@ -79,6 +81,11 @@ impl Metrics {
         self.denied.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Where all ports of the server count what was over their limits.
+    pub fn excesses(&self) -> &Arc<Excesses> {
+        &self.excesses
+    }
+
     /// Everything as OpenMetrics text.
     pub(super) fn text(&self, source: &dyn Source) -> String {
         let mut text = Exposition::default();
@@ -111,6 +118,11 @@ impl Metrics {
         }
         text.family("posterity_dashboard_denials", Kind::Counter, "Wrong tokens that were shown to the dashboard.");
         text.sample("posterity_dashboard_denials_total", &[], read(&self.denied));
+        text.family("posterity_excesses", Kind::Counter, "Connections and calls that a limit has ended.");
+        for excess in Excess::ALL {
+            let count = self.excesses.so_far(excess) as f64;
+            text.sample("posterity_excesses_total", &[("limit", excess.word())], count);
+        }
     }
 
     fn histogram(&self, text: &mut Exposition) {

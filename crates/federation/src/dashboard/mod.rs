@@ -18,7 +18,7 @@ mod view;
 mod words;
 
 pub use auth::{Token, Transport};
-pub use listen::{ServeError, serve};
+pub use listen::{CONNECTIONS_OF_AN_ADDRESS, ServeError, serve};
 pub use metrics::{Metrics, Parked};
 pub use report::report_html;
 pub use serve::router;

@@ -6,12 +6,13 @@ use super::metrics::Metrics;
 use super::openmetrics::CONTENT_TYPE;
 use super::page;
 use super::view::Source;
-use axum::Router;
+use crate::transport::{Busy, Seat};
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use maud::Markup;
 use std::sync::Arc;
 
@@ -62,6 +63,7 @@ pub fn router(source: Arc<dyn Source>, metrics: Arc<Metrics>, token: Token, tran
 
 /// Lets through who may pass, and dresses every answer.
 async fn guard(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
+    let _work = request.extensions().get::<Arc<Seat>>().map(Seat::hold);
     let mut answer = match desk.refusal(&request) {
         Some(refusal) => refusal,
         None => next.run(request).await,
@@ -142,8 +144,8 @@ async fn all_fragment(State(desk): State<Arc<Desk>>) -> Answer {
     Ok(html(&page::all_fragment(&runs, waiting.as_deref())).into_response())
 }
 
-async fn all_events(State(desk): State<Arc<Desk>>) -> Response {
-    events(desk.source.changes()).into_response()
+async fn all_events(State(desk): State<Arc<Desk>>, seat: Seated) -> Response {
+    events(desk.source.changes(), work(seat)).into_response()
 }
 
 async fn run(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
@@ -156,9 +158,17 @@ async fn run_fragment(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> 
     Ok(html(&page::run_fragment(&view)).into_response())
 }
 
-async fn run_events(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
+async fn run_events(State(desk): State<Arc<Desk>>, Path(id): Path<String>, seat: Seated) -> Answer {
     desk.find(id, |source, id| source.run(id)).await?;
-    Ok(events(desk.source.changes()).into_response())
+    Ok(events(desk.source.changes(), work(seat)).into_response())
+}
+
+/// The place of the connection that a request came by.
+type Seated = Option<Extension<Arc<Seat>>>;
+
+/// A connection works as long as it hears of events.
+fn work(seat: Seated) -> Option<Busy> {
+    seat.map(|Extension(seat)| seat.hold())
 }
 
 async fn posterior(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {

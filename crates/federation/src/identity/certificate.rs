@@ -94,6 +94,11 @@ pub fn fingerprint(certificate: &[u8]) -> Digest {
     Sha256::digest(certificate).into()
 }
 
+/// SHA-256 of the key of a certificate, which stays when the certificate is renewed.
+pub fn subject_key(certificate: &[u8]) -> Result<Digest, CertificateError> {
+    Ok(Sha256::digest(parsed(certificate)?.public_key().raw).into())
+}
+
 /// From when until when a certificate is good.
 pub fn validity(certificate: &[u8]) -> Result<Validity, CertificateError> {
     validity_of(&parsed(certificate)?)

@@ -20,7 +20,8 @@ pub use authority::{
     Authority, AuthorityError, AuthorityFacts, ISSUING_LIFE, Issued, IssuingKey, PARTY_LIFE, ROOT_LIFE,
 };
 pub use certificate::{
-    CertificateError, Peer, SERVER_NAME, Validity, certificates, fingerprint, request, requested_key, validity,
+    CertificateError, Peer, SERVER_NAME, Validity, certificates, fingerprint, request, requested_key, subject_key,
+    validity,
 };
 pub use enrol::{EnrolError, Joined, PartyStanding, join, renew, standing};
 pub use file::FileError;

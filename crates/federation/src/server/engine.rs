@@ -3,6 +3,7 @@
 //! Requests that come together are kept together, in one transaction. Any number of servers may do this on one store: a
 //! commit that another has overtaken changes nothing, and its requests are taken again from what is kept now.
 
+use super::size::longest_request;
 use crate::coordinator::{Change, Coordinator, Known, Phase, Seat, Step};
 use crate::failpoint;
 use crate::identity::{IdentityKey, PartyName, PublicKey, Role};
@@ -312,6 +313,16 @@ impl Engine {
     /// The member that a caller is by its certificate, if it is one.
     pub fn member(&self, caller: &Caller) -> Option<Member> {
         self.manifest.member(caller.role, &caller.name, &caller.key)
+    }
+
+    /// What all have signed, or are to sign.
+    pub fn manifest(&self) -> &Arc<Manifest> {
+        &self.manifest
+    }
+
+    /// Longest request of a member, in bytes as it is sent.
+    pub fn longest_request(&self) -> usize {
+        longest_request(&self.manifest, &self.programme)
     }
 
     /// The run as it is now.

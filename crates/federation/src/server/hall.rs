@@ -5,7 +5,10 @@
 use super::engine::{Answer, Call, Draft, Engine, Ticket, Woken};
 use crate::coordinator::Header;
 use crate::failpoint;
+use crate::identity::Peer;
+use crate::manifest::Manifest;
 use crate::message::Member;
+use crate::wire::SMALL_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -62,12 +65,15 @@ pub struct Hall {
     worker: Mutex<Option<JoinHandle<()>>>,
     glance: Arc<Mutex<Glance>>,
     changes: watch::Receiver<u64>,
+    manifest: Arc<Manifest>,
+    longest: usize,
 }
 
 impl Hall {
     /// Opens the doors.
     pub fn open(engine: Engine, watcher: Arc<dyn Watcher>) -> std::io::Result<Self> {
         let (visits, receiver) = channel();
+        let (manifest, longest) = (engine.manifest().clone(), engine.longest_request());
         let glance = Glance {
             header: engine.coordinator().header().clone(),
             state: Arc::new(engine.coordinator().state().to_vec()),
@@ -88,7 +94,7 @@ impl Hall {
             watcher,
         };
         let worker = std::thread::Builder::new().name("run".into()).spawn(move || desk.work())?;
-        Ok(Self { visits, worker: Mutex::new(Some(worker)), glance, changes })
+        Ok(Self { visits, worker: Mutex::new(Some(worker)), glance, changes, manifest, longest })
     }
 
     /// Brings a request, and waits for its reply; none if the doors are closed.
@@ -96,6 +102,12 @@ impl Hall {
         let (sender, receiver) = oneshot::channel();
         self.visits.send(Visit::Call(Box::new((call, sender)))).ok()?;
         receiver.await.ok()
+    }
+
+    /// Longest request of a party, in bytes as it is sent: only members have anything long to say.
+    pub fn longest(&self, party: &Peer) -> usize {
+        let member = self.manifest.member(party.role, &party.name, &party.key);
+        member.map_or(SMALL_BYTES, |_| self.longest)
     }
 
     /// The run as it was kept last.

@@ -8,8 +8,8 @@ use crate::identity::{
 };
 use crate::message::{Instruction, Refusal, Request};
 use crate::store::{PartyRow, Store};
-use crate::transport::{Answer, Enroller, Handler, InviteRefusal, PeerCertificate, Refused};
-use crate::wire::{self, Reply, Sender, Unverified, proto};
+use crate::transport::{Answer, Enroller, Handler, InviteRefusal, Longest, PeerCertificate, Refused};
+use crate::wire::{self, Reply, SMALL_BYTES, Sender, Unverified, proto};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -183,6 +183,15 @@ fn unwelcome(error: EnrolError) -> Refused {
 }
 
 impl Handler for Reception {
+    fn longest(&self, certificate: &PeerCertificate) -> Longest {
+        let hall = self.hall.borrow().clone();
+        match (hall, Peer::of_der(&certificate.0)) {
+            (None, _) => Longest::SoFar(SMALL_BYTES),
+            (Some(_), Err(_)) => Longest::Final(SMALL_BYTES),
+            (Some(hall), Ok(peer)) => Longest::Final(hall.longest(&peer)),
+        }
+    }
+
     fn exchange(&self, peer: PeerCertificate, content: proto::Signed) -> Answer<'_, proto::Signed> {
         Box::pin(self.answer(peer, content))
     }

@@ -3,7 +3,9 @@
 mod engine;
 mod hall;
 mod line;
+mod size;
 
 pub use engine::{Answer, Call, Caller, Draft, Engine, Ticket, Woken};
 pub use hall::{Glance, Hall, Unwatched, Watcher};
 pub use line::{Clock, Reception, Told};
+pub use size::longest_request;

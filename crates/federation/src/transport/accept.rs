@@ -1,7 +1,12 @@
 //! How a server opens connections: so many at a time, each within its time, none without a handshake.
+//!
+//! Strangers, who have shown no certificate yet, and parties, who have, are in rooms of their own: a flood of the first takes
+//! no place from the second.
 
 use super::connection::{Connection, End, PREFACE};
-use super::{Limits, PROTOCOL};
+use super::room::{Entrance, Holder, Place, Room, Seat, Yielding};
+use super::{Excess, Excesses, Limits, PROTOCOL, PeerCertificate};
+use crate::identity::subject_key;
 use rustls::ServerConfig;
 use rustls::server::NoServerSessionStorage;
 use std::io;
@@ -9,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
@@ -42,43 +47,112 @@ impl TlsSource {
     }
 }
 
+/// What a port has for connections: places, limits and counts of what was over them.
+#[derive(Clone)]
+struct Porch {
+    limits: Limits,
+    strangers: Arc<Room>,
+    parties: Arc<Room>,
+    excesses: Arc<Excesses>,
+    cut: watch::Receiver<bool>,
+}
+
+impl Porch {
+    /// A place for a holder; what it took is counted.
+    fn enter(&self, holder: Holder) -> Option<Place> {
+        let (room, own) = match holder {
+            Holder::Address(_) => (&self.strangers, Excess::Address),
+            Holder::Party(_) => (&self.parties, Excess::Party),
+        };
+        let entered = room.enter(holder);
+        match &entered {
+            Some((_, Entrance::Free)) => {}
+            Some((_, Entrance::OwnGaveWay)) => self.excesses.count(own),
+            Some((_, Entrance::OtherGaveWay)) | None => self.excesses.count(Excess::Connections),
+        }
+        entered.map(|(place, _)| place)
+    }
+
+    /// From the first byte to an open connection, at the place of a stranger until a certificate was shown.
+    async fn open(&self, stream: TcpStream, config: Arc<ServerConfig>, place: Place) -> Option<Connection> {
+        let opened = tokio::select! {
+            () = place.seat.asked_to_leave() => return None,
+            opened = timeout(self.limits.handshake, open(stream, config)) => opened,
+        };
+        let stream = match opened {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => {
+                tracing::info!(%error, "a connection is refused");
+                return None;
+            }
+            Err(_) => {
+                self.excesses.count(Excess::Handshake);
+                return None;
+            }
+        };
+        let certificate = certificate(&stream);
+        let place = match &certificate {
+            // A certificate that the handshake was content with can be read.
+            Some(shown) => self.enter(Holder::Party(subject_key(&shown.0).ok()?))?,
+            None => place,
+        };
+        Some(Connection::new(stream, certificate, self.end(place.seat.clone()), place))
+    }
+
+    /// When a connection must end: if it is cut or has to give way, after it was idle, or long after it was asked to close
+    /// for its age.
+    fn end(&self, seat: Arc<Seat>) -> End {
+        let (limits, mut cut, excesses) = (self.limits, self.cut.clone(), self.excesses.clone());
+        Box::pin(async move {
+            tokio::select! {
+                _ = cut.wait_for(|cut| *cut) => {}
+                () = seat.asked_to_leave() => {}
+                () = seat.idle_for(limits.idle) => excesses.count(Excess::Idle),
+                () = sleep(limits.age.saturating_add(limits.answering).saturating_add(limits.grace)) => {}
+            }
+        })
+    }
+}
+
 /// Opens connections until it is dropped, and with it those that are half open.
 pub(super) async fn accept(
     listener: TcpListener,
     tls: TlsSource,
     limits: Limits,
+    excesses: Arc<Excesses>,
     ready: mpsc::Sender<io::Result<Connection>>,
     cut: watch::Receiver<bool>,
 ) {
-    let places = Arc::new(Semaphore::new(limits.connections));
+    let strangers = Room::new(limits.strangers, limits.strangers_of_an_address, Yielding::Always);
+    let parties = Room::new(limits.connections, limits.connections_of_a_party, Yielding::IfMore);
+    let porch = Porch { limits, strangers, parties, excesses, cut };
     let mut opening = JoinSet::new();
     loop {
         while opening.try_join_next().is_some() {}
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let (stream, from) = match listener.accept().await {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(kind = %error.kind(), "no connection can be accepted");
+                porch.strangers.shrink();
                 sleep(REST).await;
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            tracing::warn!(limit = limits.connections, "a connection is refused: there are too many");
-            continue;
-        };
-        let (config, ready, cut) = (tls.current(), ready.clone(), cut.clone());
+        let Some(place) = porch.enter(Holder::at(from.ip())) else { continue };
+        let (config, ready, porch) = (tls.current(), ready.clone(), porch.clone());
         opening.spawn(async move {
-            match timeout(limits.handshake, open(stream, config)).await {
-                Ok(Ok(stream)) => {
-                    let connection = Connection::new(stream, end(limits, cut), place);
-                    // An error here means that the server has stopped.
-                    let _ = ready.send(Ok(connection)).await;
-                }
-                Ok(Err(error)) => tracing::info!(%error, "a connection is refused"),
-                Err(_) => tracing::info!("a connection is refused: its handshake takes too long"),
+            if let Some(connection) = porch.open(stream, config, place).await {
+                // An error here means that the server has stopped.
+                let _ = ready.send(Ok(connection)).await;
             }
         });
     }
+}
+
+/// What the other side has shown, if it has.
+fn certificate(stream: &TlsStream<TcpStream>) -> Option<PeerCertificate> {
+    let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+    shown.map(|der| PeerCertificate(der.to_vec()))
 }
 
 /// TLS, and the first bytes of HTTP/2.
@@ -112,14 +186,4 @@ async fn linger(mut stream: TcpStream) {
     };
     // Whether it worked makes no difference: the connection is refused.
     let _ = timeout(time, drain).await;
-}
-
-/// When a connection must end: if it is cut, or long after it was asked to close for its age.
-fn end(limits: Limits, mut cut: watch::Receiver<bool>) -> End {
-    Box::pin(async move {
-        tokio::select! {
-            _ = cut.wait_for(|cut| *cut) => {}
-            () = sleep(limits.age.saturating_add(limits.answering).saturating_add(limits.grace)) => {}
-        }
-    })
 }

@@ -1,13 +1,14 @@
 //! One connection of a server: a TLS stream that knows who is at the other end, and when it is over.
 
 use super::PeerCertificate;
+use super::room::{Place, Seat};
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
@@ -25,18 +26,27 @@ pub(super) struct Connection {
     /// None when it has come.
     end: Option<End>,
     caller: Caller,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
-/// Who calls: the certificate that was shown, if one was.
+/// Who calls, and from which place.
 #[derive(Clone)]
-pub(super) struct Caller(pub(super) Option<PeerCertificate>);
+pub(super) struct Caller {
+    /// The certificate that was shown, if one was.
+    pub(super) certificate: Option<PeerCertificate>,
+    /// Where the connection's work is noted.
+    pub(super) seat: Arc<Seat>,
+}
 
 impl Connection {
     /// A connection whose preface has been read; it gives its place back when it is dropped.
-    pub(super) fn new(stream: TlsStream<TcpStream>, end: End, place: OwnedSemaphorePermit) -> Self {
-        let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
-        let caller = Caller(shown.map(|der| PeerCertificate(der.to_vec())));
+    pub(super) fn new(
+        stream: TlsStream<TcpStream>,
+        certificate: Option<PeerCertificate>,
+        end: End,
+        place: Place,
+    ) -> Self {
+        let caller = Caller { certificate, seat: place.seat.clone() };
         Self { stream, ahead: PREFACE, end: Some(end), caller, _place: place }
     }
 

@@ -1,5 +1,7 @@
 //! Deadlines of one call at a server: a short one until the request is there, a longer one until it is answered.
 
+use super::connection::Caller;
+use super::{Excess, Excesses};
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -7,8 +9,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
-use tonic::Status;
 use tonic::codegen::{Service, http};
+use tonic::{Code, Status};
 
 /// Tells the deadline that the request has come in as a whole.
 #[derive(Clone)]
@@ -27,6 +29,7 @@ pub(super) struct Deadline<S> {
     pub(super) inner: S,
     pub(super) reading: Duration,
     pub(super) answering: Duration,
+    pub(super) excesses: Arc<Excesses>,
 }
 
 impl<S, In, Out> Service<http::Request<In>> for Deadline<S>
@@ -44,21 +47,41 @@ where
     }
 
     fn call(&mut self, mut request: http::Request<In>) -> Self::Future {
-        let (reading, answering) = (self.reading, self.answering);
+        let (reading, answering, excesses) = (self.reading, self.answering, self.excesses.clone());
         let arrived = Arc::new(Notify::new());
         request.extensions_mut().insert(Arrival(Arc::clone(&arrived)));
+        let seat = request.extensions().get::<Caller>().map(|caller| caller.seat.clone());
+        if let Some(seat) = &seat {
+            seat.touch();
+        }
         let answer = self.inner.call(request);
         Box::pin(async move {
             let mut answer = pin!(answer);
             tokio::select! {
                 biased;
-                answer = &mut answer => return answer,
+                answer = &mut answer => return answer.inspect(|answer| count_if_too_large(answer, &excesses)),
                 () = arrived.notified() => {}
-                () = sleep(reading) => return Ok(late("the request came too slowly")),
+                () = sleep(reading) => {
+                    excesses.count(Excess::Reading);
+                    return Ok(late("the request came too slowly"));
+                }
             }
+            let _work = seat.map(|seat| seat.hold());
             timeout(answering, answer).await.unwrap_or_else(|_| Ok(late("no answer in time")))
         })
     }
+}
+
+/// Before a request has come in as a whole, only its announced length is out of range.
+fn count_if_too_large<Out>(answer: &http::Response<Out>, excesses: &Excesses) {
+    if is_too_large(answer) {
+        excesses.count(Excess::Message);
+    }
+}
+
+/// Whether a request was refused by its announced length.
+pub(super) fn is_too_large<Out>(answer: &http::Response<Out>) -> bool {
+    Status::from_header_map(answer.headers()).is_some_and(|status| status.code() == Code::OutOfRange)
 }
 
 fn late<Out: Default>(why: &'static str) -> http::Response<Out> {

@@ -1,19 +1,31 @@
 //! How much of a server anybody may take up, and for how long.
 
-use crate::wire::MOST_BYTES;
+use crate::wire::{MOST_BYTES, SMALL_BYTES};
 use std::time::Duration;
 
 /// Limits of a listening server. What is over one of them is refused or closed; others do not notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at a time, those that are being opened included. Further ones are closed at once.
+    /// Connections at a time of parties that have shown a certificate. Nobody else's take a place among them.
     pub connections: usize,
+    /// Connections at a time of one party: the one that was idle longest gives way to a new one.
+    pub connections_of_a_party: usize,
+    /// Connections at a time without a certificate: those that are being opened and, where none is asked for, all.
+    /// When there are more, the address that has most loses the one that was idle longest.
+    pub strangers: usize,
+    /// Those from one address: the one that was idle longest gives way to a new one.
+    pub strangers_of_an_address: usize,
     /// Time in which a connection must be open: TLS and the first bytes of HTTP/2.
     pub handshake: Duration,
-    /// Longest message in bytes, in and out. A longer one is refused by its announced length, before it is read.
+    /// Time after which a connection without a call is closed.
+    pub idle: Duration,
+    /// Longest message in bytes, in and out, whatever a handler expects. A longer one is refused by its announced length,
+    /// before it is read.
     pub message: usize,
     /// Calls at a time on one connection.
     pub streams: u32,
+    /// Bytes of one connection that HTTP/2 takes in before anybody reads them.
+    pub window: u32,
     /// Bytes of a call's headers.
     pub headers: u32,
     /// Time in which a request must have come in as a whole.
@@ -35,9 +47,14 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 4096,
+            connections_of_a_party: 4,
+            strangers: 512,
+            strangers_of_an_address: 256,
             handshake: Duration::from_secs(10),
+            idle: Duration::from_secs(300),
             message: MOST_BYTES,
-            streams: 4,
+            streams: 2,
+            window: 512 << 10,
             headers: 16 << 10,
             reading: Duration::from_secs(60),
             answering: Duration::from_secs(90),
@@ -53,13 +70,21 @@ impl Limits {
     /// For the port of enrolment, where anybody may knock: little of everything.
     pub fn enrolment() -> Self {
         Self {
-            connections: 256,
-            message: 64 << 10,
+            strangers: 256,
+            strangers_of_an_address: 128,
+            idle: Duration::from_secs(10),
+            message: SMALL_BYTES,
             streams: 1,
+            window: 64 << 10,
             reading: Duration::from_secs(10),
             answering: Duration::from_secs(30),
             age: Duration::from_secs(60),
             ..Self::default()
         }
+    }
+
+    /// The same with another limit for one address; the limit in all is never below it.
+    pub fn with_strangers_of_an_address(self, most: usize) -> Self {
+        Self { strangers: self.strangers.max(most), strangers_of_an_address: most, ..self }
     }
 }

@@ -10,18 +10,22 @@ mod accept;
 mod connection;
 mod deadline;
 mod dial;
+mod excess;
 mod fault;
 mod invite;
 mod limits;
 mod line;
 mod pause;
+mod room;
 mod serve;
 
 pub use accept::TlsSource;
+pub use excess::{Excess, Excesses};
 pub use fault::{Distrust, LineError};
 pub use invite::InviteRefusal;
 pub use limits::Limits;
 pub use line::{Line, PATIENCE, join};
+pub(crate) use room::{Busy, Entrance, Holder, Place, Room, Seat, Yielding};
 pub use serve::{ServeError, serve, serve_enrolment};
 
 use crate::wire::proto;
@@ -81,12 +85,24 @@ impl From<Refused> for tonic::Status {
 /// What a call comes to, some time.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refused>> + Send + 'a>>;
 
+/// How long a content may be, in bytes as it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Longest {
+    /// A longer one is too large, now and later.
+    Final(usize),
+    /// There is no run yet: a longer one may be welcome later, and its sender is told to come again.
+    SoFar(usize),
+}
+
 /// What a server does with signed contents.
 ///
 /// The future is dropped where it waits if the caller goes away, if it takes longer than [`Limits::answering`], or if
 /// the server is told to stop and it takes longer than [`Limits::grace`]. What must not be left half done belongs into a
 /// task of its own.
 pub trait Handler: Send + Sync + 'static {
+    /// Longest content that this party may send just now. A longer one is refused by its announced length.
+    fn longest(&self, peer: &PeerCertificate) -> Longest;
+
     /// Answers one content of a party that has shown this certificate. It may wait before it does.
     fn exchange(&self, peer: PeerCertificate, content: proto::Signed) -> Answer<'_, proto::Signed>;
 }

@@ -2,14 +2,16 @@
 
 use super::accept::{TlsSource, accept};
 use super::connection::Caller;
-use super::deadline::{Arrival, Deadline};
-use super::{Enroller, Handler, Limits, Refused};
-use crate::wire::proto;
+use super::deadline::{Arrival, Deadline, is_too_large};
+use super::{Enroller, Excesses, Handler, Limits, Longest, Refused};
+use crate::wire::{SMALL_BYTES, proto};
 use proto::enrolment_server::{Enrolment, EnrolmentServer};
 use proto::federation_server::{Federation, FederationServer};
 use std::convert::Infallible;
 use std::future::{Future, pending};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
@@ -35,12 +37,11 @@ pub async fn serve(
     tls: TlsSource,
     handler: Arc<dyn Handler>,
     limits: Limits,
+    excesses: Arc<Excesses>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let service = FederationServer::new(Exchanges(handler))
-        .max_decoding_message_size(limits.message)
-        .max_encoding_message_size(limits.message);
-    run(listener, tls, service, limits, shutdown).await
+    let service = Measured { exchanges: Arc::new(Exchanges(handler)), most: limits.message };
+    run(listener, tls, service, limits, excesses, shutdown).await
 }
 
 /// Serves the port of enrolment, whose callers have no certificate yet, until `shutdown`.
@@ -49,12 +50,46 @@ pub async fn serve_enrolment(
     tls: TlsSource,
     enroller: Arc<dyn Enroller>,
     limits: Limits,
+    excesses: Arc<Excesses>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let service = EnrolmentServer::new(Invites(enroller))
         .max_decoding_message_size(limits.message)
         .max_encoding_message_size(limits.message);
-    run(listener, tls, service, limits, shutdown).await
+    run(listener, tls, service, limits, excesses, shutdown).await
+}
+
+/// Calls of the federation, none longer than is expected of its caller just now.
+#[derive(Clone)]
+struct Measured {
+    exchanges: Arc<Exchanges>,
+    most: usize,
+}
+
+impl Service<http::Request<Body>> for Measured {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let caller = request.extensions().get::<Caller>();
+        let peer = caller.and_then(|caller| caller.certificate.as_ref());
+        let longest = peer.map_or(Longest::Final(SMALL_BYTES), |peer| self.exchanges.0.longest(peer));
+        let (Longest::Final(bytes) | Longest::SoFar(bytes)) = longest;
+        let call = FederationServer::from_arc(self.exchanges.clone())
+            .max_decoding_message_size(bytes.min(self.most))
+            .max_encoding_message_size(self.most)
+            .call(request);
+        Box::pin(async move {
+            let answer = call.await?;
+            let later = matches!(longest, Longest::SoFar(_)) && is_too_large(&answer);
+            Ok(if later { Status::from(Refused::Unavailable).into_http() } else { answer })
+        })
+    }
 }
 
 /// Calls of the federation.
@@ -64,7 +99,7 @@ struct Exchanges(Arc<dyn Handler>);
 impl Federation for Exchanges {
     async fn exchange(&self, request: Request<proto::Signed>) -> Result<Response<proto::Signed>, Status> {
         arrived(&request);
-        let caller = request.extensions().get::<Caller>().and_then(|caller| caller.0.clone());
+        let caller = request.extensions().get::<Caller>().and_then(|caller| caller.certificate.clone());
         let peer = caller.ok_or(Refused::NotPermitted)?;
         Ok(Response::new(self.0.exchange(peer, request.into_inner()).await?))
     }
@@ -92,6 +127,7 @@ async fn run<S>(
     tls: TlsSource,
     inner: S,
     limits: Limits,
+    excesses: Arc<Excesses>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError>
 where
@@ -100,12 +136,13 @@ where
 {
     let (ready, open) = mpsc::channel(WAITING);
     let (cut, over) = watch::channel(false);
-    let service = Deadline { inner, reading: limits.reading, answering: limits.answering };
+    let Limits { reading, answering, .. } = limits;
+    let service = Deadline { inner, reading, answering, excesses: excesses.clone() };
     // Serving ends by itself when no connections can come any more and the last one is closed.
     let serving = http2(limits).serve_with_incoming_shutdown(service, ReceiverStream::new(open), pending());
     let stopping = async {
         tokio::select! {
-            () = accept(listener, tls, limits, ready, over) => {}
+            () = accept(listener, tls, limits, excesses, ready, over) => {}
             () = shutdown => {}
         }
         sleep(limits.grace).await;
@@ -121,6 +158,8 @@ where
 fn http2(limits: Limits) -> Server {
     Server::builder()
         .max_concurrent_streams(limits.streams)
+        .initial_stream_window_size(limits.window)
+        .initial_connection_window_size(limits.window)
         .http2_max_header_list_size(limits.headers)
         .http2_keepalive_interval(Some(limits.ping))
         .http2_keepalive_timeout(Some(limits.pong))

@@ -25,6 +25,9 @@ pub const VERSION: u32 = 1;
 /// Longest message in bytes. What is longer is refused before it is read.
 pub const MOST_BYTES: usize = 64 << 20;
 
+/// Longest message in bytes where no run says how many numbers it may hold: polls, signatures, invites, certificates.
+pub const SMALL_BYTES: usize = 64 << 10;
+
 /// What a signature of a content is bound to.
 const DOMAIN: &str = "content";
 

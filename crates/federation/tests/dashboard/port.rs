@@ -1,7 +1,7 @@
 //! The port: in the clear within the machine only, by TLS elsewhere, and closed when it is told to.
 
 use crate::hospitals::Hospitals;
-use federation::dashboard::{Metrics, ServeError, Token, serve};
+use federation::dashboard::{CONNECTIONS_OF_AN_ADDRESS, Metrics, ServeError, Token, serve};
 use rustls::pki_types::{PrivateKeyDer, ServerName};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,7 +23,15 @@ async fn open(tls: Option<Arc<rustls::ServerConfig>>) -> (SocketAddr, Token, one
     };
     let source = Arc::new(Hospitals::new(3));
     let tls = tls.map(|config| watch::channel(config).1);
-    let serving = tokio::spawn(serve(listener, tls, source, Arc::new(Metrics::default()), token.clone(), until));
+    let serving = tokio::spawn(serve(
+        listener,
+        tls,
+        source,
+        Arc::new(Metrics::default()),
+        token.clone(),
+        CONNECTIONS_OF_AN_ADDRESS,
+        until,
+    ));
     (address, token, close, serving)
 }
 
@@ -104,7 +112,49 @@ async fn by_tls_the_cookie_is_secure_and_the_clear_is_not_understood() {
 async fn in_the_clear_it_does_not_listen_where_others_can_reach_it() {
     let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
     let (source, token) = (Arc::new(Hospitals::new(1)), Token::generate().unwrap());
-    let refused = serve(listener, None, source, Arc::new(Metrics::default()), token, std::future::pending()).await;
+    let refused = serve(listener, None, source, Arc::new(Metrics::default()), token, 1, std::future::pending()).await;
     let words = refused.unwrap_err().to_string();
     assert!(words.contains("expected a loopback address"), "{words}");
+}
+
+/// One line of events, which is a browser that looks on.
+async fn looking_on(address: SocketAddr, token: &Token) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n", token.hex());
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut start = [0; 12];
+    stream.read_exact(&mut start).await.unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200");
+    stream
+}
+
+#[tokio::test]
+async fn idle_connections_keep_nobody_from_asking_whether_it_is_well() {
+    let (server, client) = certified();
+    for tls in [None, Some(server)] {
+        let encrypted = tls.is_some();
+        let (address, token, _close, _serving) = open(tls).await;
+        let browser = if encrypted { None } else { Some(looking_on(address, &token).await) };
+        let mut idle = Vec::new();
+        for _ in 0..400 {
+            idle.push(TcpStream::connect(address).await.unwrap());
+        }
+        let stream = TcpStream::connect(address).await.unwrap();
+        let answer = match encrypted {
+            false => ask(stream, "/healthz", "").await,
+            true => {
+                let name = ServerName::try_from("localhost").unwrap();
+                ask(TlsConnector::from(client.clone()).connect(name, stream).await.unwrap(), "/healthz", "").await
+            }
+        };
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok"), "{answer}");
+        if let Some(browser) = browser {
+            let mut byte = [0; 1];
+            let heard = tokio::time::timeout(std::time::Duration::from_millis(100), async {
+                let mut browser = browser;
+                while browser.read(&mut byte).await.unwrap_or(0) > 0 {}
+            });
+            assert!(heard.await.is_err(), "who looks on is still connected");
+        }
+    }
 }

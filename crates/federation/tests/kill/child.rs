@@ -99,9 +99,16 @@ fn serve(stage: &Stage, port: u16, place: &str) {
     runtime().block_on(async {
         let listener = TcpListener::bind(address).await.unwrap();
         let reception = Arc::new(reception);
-        transport::serve(listener, TlsSource::new(tls), reception, Limits::default(), std::future::pending())
-            .await
-            .unwrap();
+        transport::serve(
+            listener,
+            TlsSource::new(tls),
+            reception,
+            Limits::default(),
+            Arc::default(),
+            std::future::pending(),
+        )
+        .await
+        .unwrap();
     });
 }
 

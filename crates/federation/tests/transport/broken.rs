@@ -4,7 +4,8 @@ use crate::life::insist;
 use crate::party::{Authority, Echo, Running, line, said};
 use crate::proxy::{Proxy, Weather};
 use crate::raw::Raw;
-use federation::transport::{Answer, Handler, Limits, LineError, PeerCertificate};
+use federation::transport::{Answer, Handler, Limits, LineError, Longest, PeerCertificate};
+use federation::wire::MOST_BYTES;
 use federation::wire::proto::Signed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,10 +19,10 @@ async fn wherever_a_connection_is_cut_the_exchange_succeeds_when_it_is_tried_aga
     let echo = Arc::new(Echo::default());
     let server =
         Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
-    let config = authority.calling(Some(&authority.party("site")));
     let mut exchanges = JoinSet::new();
     for bytes in (0..4000).step_by(125) {
-        let (address, config) = (server.address, Arc::clone(&config));
+        let config = authority.calling(Some(&authority.party(&format!("site-{bytes}"))));
+        let address = server.address;
         exchanges.spawn(async move {
             let proxy = Proxy::to(address).await;
             proxy.cut_after([bytes, bytes]);
@@ -43,6 +44,10 @@ struct Cutter {
 }
 
 impl Handler for Cutter {
+    fn longest(&self, _: &PeerCertificate) -> Longest {
+        Longest::Final(MOST_BYTES)
+    }
+
     fn exchange(&self, _: PeerCertificate, content: Signed) -> Answer<'_, Signed> {
         let mut heard = self.heard.lock().unwrap();
         heard.push(content.clone());

@@ -118,7 +118,7 @@ async fn a_server_of_tls_1_2_is_refused() {
     server.await.unwrap();
 }
 
-struct Door;
+pub(crate) struct Door;
 
 impl Enroller for Door {
     fn join(&self, request: JoinRequest) -> Answer<'_, JoinReply> {
@@ -139,7 +139,7 @@ async fn one_joins_without_a_certificate_but_not_at_any_server_and_not_without_a
     let address = listener.local_addr().unwrap().to_string();
     let (_tls, current) = watch::channel(authority.open(&authority.server()));
     let limits = Limits::enrolment();
-    tokio::spawn(serve_enrolment(listener, TlsSource::new(current), Arc::new(Door), limits, pending()));
+    tokio::spawn(serve_enrolment(listener, TlsSource::new(current), Arc::new(Door), limits, Arc::default(), pending()));
     let ask =
         |secret: &[u8]| JoinRequest { version: 1, secret: secret.to_vec(), request: Vec::new(), sealing: Vec::new() };
     let config = authority.calling(None);

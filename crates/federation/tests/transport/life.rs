@@ -1,7 +1,8 @@
 //! The life of servers and lines: restarts, renewals, long polls, stops.
 
 use crate::party::{Authority, Echo, Running, line, said};
-use federation::transport::{Answer, Handler, Limits, Line, LineError, PeerCertificate};
+use federation::transport::{Answer, Handler, Limits, Line, LineError, Longest, PeerCertificate};
+use federation::wire::MOST_BYTES;
 use federation::wire::proto::{self, Signed};
 use prost::Message as _;
 use std::sync::Arc;
@@ -82,6 +83,10 @@ async fn an_old_connection_is_closed_and_its_line_opens_another() {
 struct Gathering(Barrier);
 
 impl Handler for Gathering {
+    fn longest(&self, _: &PeerCertificate) -> Longest {
+        Longest::Final(MOST_BYTES)
+    }
+
     fn exchange(&self, _: PeerCertificate, content: Signed) -> Answer<'_, Signed> {
         Box::pin(async move {
             self.0.wait().await;
@@ -96,11 +101,12 @@ async fn two_hundred_long_polls_are_held_at_the_same_time() {
     let authority = Authority::new();
     let gathering = Arc::new(Gathering(Barrier::new(200)));
     let server = Running::start(authority.listening(&authority.server()), gathering, Limits::default()).await;
-    let config = authority.calling(Some(&authority.party("site")));
+    let sites = (0..200).map(|number| authority.calling(Some(&authority.party(&format!("site-{number}")))));
+    let sites: Vec<_> = sites.collect();
     let begun = Instant::now();
     let mut polls = JoinSet::new();
-    for number in 0..200 {
-        let mut line = line(server.address, Arc::clone(&config));
+    for (number, config) in sites.into_iter().enumerate() {
+        let mut line = line(server.address, config);
         polls.spawn(async move { line.exchange(said(&number.to_string()), Duration::from_secs(30)).await });
     }
     let replies = polls.join_all().await;

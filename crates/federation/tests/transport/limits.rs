@@ -3,7 +3,7 @@
 use crate::party::{Authority, Echo, Party, Running, line, said};
 use crate::proxy::{Proxy, Weather};
 use crate::raw::{Raw, framed};
-use federation::transport::{Answer, Handler, Limits, LineError, PeerCertificate};
+use federation::transport::{Answer, Excess, Handler, Limits, LineError, Longest, PeerCertificate};
 use federation::wire::MOST_BYTES;
 use federation::wire::proto::Signed;
 use prost::Message as _;
@@ -50,6 +50,10 @@ async fn a_server_refuses_what_is_over_its_limit_and_goes_on() {
 struct Flood;
 
 impl Handler for Flood {
+    fn longest(&self, _: &PeerCertificate) -> Longest {
+        Longest::Final(MOST_BYTES)
+    }
+
     fn exchange(&self, _: PeerCertificate, _: Signed) -> Answer<'_, Signed> {
         Box::pin(async { Ok(Signed { content: vec![1; MOST_BYTES + (1 << 20)], signature: Vec::new() }) })
     }
@@ -137,8 +141,10 @@ async fn there_are_so_many_connections_and_half_open_ones_give_their_place_back(
     assert!(first.exchange(said("first"), Duration::ZERO).await.is_ok());
     let mut second = line(world.server.address, config);
     let error = second.exchange(said("second"), Duration::ZERO).await.unwrap_err();
-    assert!(matches!(error, LineError::Connect { .. }), "{error:?}");
+    // It has shown who it is, and finds no place.
+    assert!(matches!(error, LineError::Connect { .. } | LineError::Lost), "{error:?}");
     assert!(error.is_worth_retrying());
+    assert!(world.server.excesses.so_far(Excess::Connections) >= 1);
     // The first one falls silent, without a word.
     proxy.weather(Weather::Partition);
     let mut tries = 0;

@@ -6,6 +6,7 @@ mod proxy;
 mod broken;
 mod certificates;
 mod driver;
+mod flood;
 mod life;
 mod limits;
 mod party;

@@ -1,6 +1,9 @@
 //! Authorities, parties, servers and handlers for the tests of the transport.
 
-use federation::transport::{Answer, Handler, Limits, Line, PeerCertificate, ServeError, TlsSource, serve};
+use federation::transport::{
+    Answer, Excesses, Handler, Limits, Line, Longest, PeerCertificate, ServeError, TlsSource, serve,
+};
+use federation::wire::MOST_BYTES;
 use federation::wire::proto::Signed;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, PKCS_ED25519};
 use rustls::crypto::CryptoProvider;
@@ -85,6 +88,8 @@ impl Authority {
 #[derive(Default)]
 pub(crate) struct Echo {
     pub(crate) after: Duration,
+    /// Longest content that is expected, if it is less than any.
+    pub(crate) longest: Option<usize>,
     pub(crate) heard: Mutex<Vec<(PeerCertificate, Signed)>>,
 }
 
@@ -99,6 +104,10 @@ impl Echo {
 }
 
 impl Handler for Echo {
+    fn longest(&self, _: &PeerCertificate) -> Longest {
+        Longest::Final(self.longest.unwrap_or(MOST_BYTES))
+    }
+
     fn exchange(&self, peer: PeerCertificate, content: Signed) -> Answer<'_, Signed> {
         self.heard.lock().unwrap().push((peer, content.clone()));
         Box::pin(async move {
@@ -112,6 +121,7 @@ impl Handler for Echo {
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     pub(crate) tls: watch::Sender<Arc<ServerConfig>>,
+    pub(crate) excesses: Arc<Excesses>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<Result<(), ServeError>>,
 }
@@ -131,8 +141,9 @@ impl Running {
             // A test that drops the server stops it too.
             let _ = stopped.await;
         };
-        let task = tokio::spawn(serve(listener, TlsSource::new(current), handler, limits, shutdown));
-        Self { address, tls, stop, task }
+        let excesses = Arc::new(Excesses::default());
+        let task = tokio::spawn(serve(listener, TlsSource::new(current), handler, limits, excesses.clone(), shutdown));
+        Self { address, tls, excesses, stop, task }
     }
 
     pub(crate) async fn start(config: Arc<ServerConfig>, handler: Arc<dyn Handler>, limits: Limits) -> Self {

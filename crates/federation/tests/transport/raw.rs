@@ -12,8 +12,19 @@ const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RESET: u8 = 3;
 const SETTINGS: u8 = 4;
+const WINDOW: u8 = 8;
 const END_OF_STREAM: u8 = 1;
 const END_OF_HEADERS: u8 = 4;
+
+/// Headers of a call of the federation.
+const EXCHANGE: [(&str, &str); 6] = [
+    (":method", "POST"),
+    (":scheme", "http"),
+    (":path", "/posterity.v1.Federation/Exchange"),
+    (":authority", "posterity-server"),
+    ("content-type", "application/grpc"),
+    ("te", "trailers"),
+];
 
 /// A connection by hand.
 pub(crate) struct Raw(TlsStream<TcpStream>);
@@ -43,17 +54,75 @@ impl Raw {
 
     /// The beginning of a call, up to its headers.
     pub(crate) async fn begin(&mut self) {
+        self.greet().await;
+        self.frame(HEADERS, END_OF_HEADERS, 1, &block(&EXCHANGE)).await.unwrap();
+    }
+
+    /// The beginning of HTTP/2, without a call.
+    pub(crate) async fn greet(&mut self) {
         self.0.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         self.frame(SETTINGS, 0, 0, &[]).await.unwrap();
-        let headers = [
-            (":method", "POST"),
-            (":scheme", "http"),
-            (":path", "/posterity.v1.Federation/Exchange"),
-            (":authority", "posterity-server"),
-            ("content-type", "application/grpc"),
-            ("te", "trailers"),
-        ];
-        self.frame(HEADERS, END_OF_HEADERS, 1, &block(&headers)).await.unwrap();
+    }
+
+    /// Waits for the other side's settings: the connection is open there.
+    pub(crate) async fn greeted(&mut self) -> Vec<u8> {
+        loop {
+            match self.read().await {
+                Some((SETTINGS, 0, _, settings)) => return settings,
+                Some(_) => {}
+                None => return Vec::new(),
+            }
+        }
+    }
+
+    /// Calls at one time, each of which announces a message of this length and sends all of it but the last byte, as fast as the
+    /// other side lets it. Gives the bytes that the other side took before it ended the calls.
+    pub(crate) async fn pour(&mut self, calls: u32, claimed: u32) -> u64 {
+        self.greet().await;
+        let (mut window, mut first) = (65_535, 65_535);
+        let settings = self.greeted().await;
+        if let Some([_, _, number @ ..]) = settings.chunks(6).find(|one| one[..2] == [0, 4]) {
+            first = i64::from(u32::from_be_bytes(number.try_into().unwrap()));
+        }
+        let mut open = std::collections::BTreeMap::new();
+        for call in 0..calls {
+            let stream = 2 * call + 1;
+            let begun = self.frame(HEADERS, END_OF_HEADERS, stream, &block(&EXCHANGE)).await;
+            if begun.is_err() || self.frame(DATA, 0, stream, &framed(claimed, &[])).await.is_err() {
+                return 0;
+            }
+            open.insert(stream, (first - 5, i64::from(claimed) - 1));
+            window -= 5;
+        }
+        let (mut taken, chunk) = (0, vec![0; 16_384]);
+        while open.values().any(|(_, left)| *left > 0) {
+            let ready = open.iter_mut().find(|(_, (stream, left))| *stream > 0 && *left > 0).filter(|_| window > 0);
+            if let Some((number, (stream, left))) = ready {
+                let bytes = (*stream).min(*left).min(window).min(16_384);
+                (*stream, *left, window) = (*stream - bytes, *left - bytes, window - bytes);
+                let number = *number;
+                if self.frame(DATA, 0, number, &chunk[..bytes as usize]).await.is_err() {
+                    return taken;
+                }
+                taken += bytes as u64;
+                continue;
+            }
+            let Some((kind, flags, stream, payload)) = self.read().await else { return taken };
+            match kind {
+                WINDOW => {
+                    let more = i64::from(u32::from_be_bytes([payload[0], payload[1], payload[2], payload[3]]));
+                    match open.get_mut(&stream) {
+                        Some((room, _)) => *room += more,
+                        None if stream == 0 => window += more,
+                        None => {}
+                    }
+                }
+                RESET => drop(open.remove(&stream)),
+                HEADERS if flags & END_OF_STREAM != 0 => drop(open.remove(&stream)),
+                _ => {}
+            }
+        }
+        taken
     }
 
     /// A piece of the call's body.
@@ -70,26 +139,30 @@ impl Raw {
         self.0.flush().await
     }
 
+    /// The next frame: kind, flags, stream and payload; none if the connection is over.
+    async fn read(&mut self) -> Option<(u8, u8, u32, Vec<u8>)> {
+        let mut header = [0; 9];
+        self.0.read_exact(&mut header).await.ok()?;
+        let length = u32::from_be_bytes([0, header[0], header[1], header[2]]);
+        let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]);
+        let mut payload = vec![0; length as usize];
+        self.0.read_exact(&mut payload).await.ok()?;
+        Some((header[3], header[4], stream, payload))
+    }
+
     /// Reads until the other side has ended its part of the call, and gives the data that came back.
     pub(crate) async fn ended(&mut self) -> Vec<u8> {
         let mut data = Vec::new();
-        loop {
-            let mut header = [0; 9];
-            if self.0.read_exact(&mut header).await.is_err() {
-                return data;
-            }
-            let length = u32::from_be_bytes([0, header[0], header[1], header[2]]);
-            let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]);
-            let mut payload = vec![0; length as usize];
-            self.0.read_exact(&mut payload).await.unwrap();
-            if stream == 1 && header[3] == DATA {
+        while let Some((kind, flags, stream, payload)) = self.read().await {
+            if stream == 1 && kind == DATA {
                 data.extend(payload);
             }
-            let ends = matches!(header[3], DATA | HEADERS) && header[4] & END_OF_STREAM != 0;
-            if stream == 1 && (ends || header[3] == RESET) {
-                return data;
+            let ends = matches!(kind, DATA | HEADERS) && flags & END_OF_STREAM != 0;
+            if stream == 1 && (ends || kind == RESET) {
+                break;
             }
         }
+        data
     }
 }
 

@@ -23,6 +23,7 @@ use federation::message::Member;
 use federation::server::{Engine, Hall, Reception};
 use federation::store::{self, Store};
 use federation::transport::{self, Limits, TlsSource};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -121,19 +122,24 @@ impl Server {
         ));
         let token = self.token()?;
         self.announce(&parties, &enrolment, &page)?;
-        let limits = Limits { connections: 4096, ..Limits::default() };
+        let (each, excesses) = (self.asked.connections_per_address.map(NonZeroUsize::get), metrics.excesses());
+        let limits = Limits { connections_of_a_party: self.asked.connections_per_party.get(), ..Limits::default() };
+        let limits = each.map_or(limits, |each| limits.with_strangers_of_an_address(each));
+        let enrolling = each.map_or(Limits::enrolment(), |each| Limits::enrolment().with_strangers_of_an_address(each));
         let line = transport::serve(
             parties,
             TlsSource::new(tls.parties.subscribe()),
             reception.clone(),
             limits,
+            excesses.clone(),
             either(stop.clone(), closing.clone()),
         );
         let join = transport::serve_enrolment(
             enrolment,
             TlsSource::new(tls.enrolment.subscribe()),
             reception,
-            Limits::enrolment(),
+            enrolling,
+            excesses.clone(),
             either(stop.clone(), closing.clone()),
         );
         let (line, join) = (tokio::spawn(line), tokio::spawn(join));
@@ -141,7 +147,8 @@ impl Server {
         let tls_page = (!is_loopback(&page)).then(|| tls.dashboard.subscribe());
         let source: Arc<dyn Source> = stage.clone();
         let closed = either(stop.clone(), closing.clone());
-        let shown = tokio::spawn(dashboard::serve(page, tls_page, source, metrics.clone(), token, closed));
+        let each = each.unwrap_or(dashboard::CONNECTIONS_OF_AN_ADDRESS);
+        let shown = tokio::spawn(dashboard::serve(page, tls_page, source, metrics.clone(), token, each, closed));
         let served = self.served(stop.clone(), &metrics, &stage).await?;
         let Some(served) = served else {
             close.send_replace(true);
