@@ -166,6 +166,7 @@ impl Simulation<'_> {
             noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
             clip: largest(built.plan.clients.iter().map(|c| c.shape.bound().get())),
             spending: spending.of_clients(&names, &drive)?,
+            fit: None,
             warnings: self.warnings(built).into_iter().chain(stuck).collect(),
         })
     }

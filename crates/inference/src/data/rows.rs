@@ -1,6 +1,6 @@
 //! Encoded rows, stored hybrid: a few dense numbers and a few positions that hold a one.
 
-use crate::DataError;
+use crate::{DataError, linalg};
 
 /// Rows of inputs and outcomes.
 ///
@@ -132,6 +132,46 @@ impl Row<'_> {
     pub fn dot_squared(&self, w: &[f64]) -> f64 {
         let dense: f64 = self.numbers.iter().zip(w).map(|(x, w)| x * x * w).sum();
         self.ones.iter().fold(dense, |sum, &p| sum + w[p as usize])
+    }
+
+    /// Adds scale·x to a plain vector.
+    pub(crate) fn add_to(&self, scale: f64, sum: &mut [f64]) {
+        sum.iter_mut().zip(self.numbers).for_each(|(sum, x)| *sum += scale * x);
+        self.ones.iter().for_each(|&p| sum[p as usize] += scale);
+    }
+
+    /// Adds scale·xxᵀ to a packed triangle, (scale·xⱼ)·xₖ at a time. Numbers of a row stand together, and so do those of a
+    /// line of the triangle: the inner loop runs over two slices.
+    pub(crate) fn add_outer_to(&self, scale: f64, triangle: &mut [f64]) {
+        let mut start = 0;
+        for (j, x) in self.numbers.iter().enumerate() {
+            let weight = scale * x;
+            let line = &mut triangle[start..=start + j];
+            line.iter_mut().zip(self.numbers).for_each(|(sum, y)| *sum += weight * y);
+            start += j + 1;
+        }
+        for (k, &p) in self.ones.iter().enumerate() {
+            let line = &mut triangle[linalg::place(p as usize, 0)..=linalg::place(p as usize, p as usize)];
+            line.iter_mut().zip(self.numbers).for_each(|(sum, y)| *sum += scale * y);
+            self.ones[..=k].iter().for_each(|&other| line[other as usize] += scale);
+        }
+    }
+
+    /// xᵀAx for a packed symmetric A.
+    pub(crate) fn quadratic(&self, triangle: &[f64]) -> f64 {
+        let (mut sum, mut start) = (0.0, 0);
+        for (i, x) in self.numbers.iter().enumerate() {
+            let line = &triangle[start..=start + i];
+            sum += x * (2.0 * linalg::dot(line, &self.numbers[..i]) + x * line[i]);
+            start += i + 1;
+        }
+        for (k, &p) in self.ones.iter().enumerate() {
+            let line = &triangle[linalg::place(p as usize, 0)..=linalg::place(p as usize, p as usize)];
+            let off = linalg::dot(self.numbers, line);
+            let off = self.ones[..k].iter().fold(off, |sum, &other| sum + line[other as usize]);
+            sum += 2.0 * off + line[p as usize];
+        }
+        sum
     }
 
     /// Positions and values of all stored inputs.

@@ -225,15 +225,7 @@ impl Projections<'_> {
     fn variance(&self, row: &Row<'_>) -> f64 {
         match &self.variance {
             Variance::Diagonal(variances) => row.dot_squared(variances),
-            Variance::Full(covariance) => {
-                let mut sum = 0.0;
-                for (i, x) in row.entries() {
-                    let below = row.entries().take_while(|(j, _)| *j < i);
-                    let off: f64 = below.map(|(j, y)| y * covariance[linalg::place(i, j)]).sum();
-                    sum += x * (2.0 * off + x * covariance[linalg::place(i, i)]);
-                }
-                sum.max(0.0)
-            }
+            Variance::Full(covariance) => row.quadratic(covariance).max(0.0),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Softmax regression: P(y = k | x, θ) = exp aₖ / Σ exp aₗ, aₖ = xᵀθₖ.
 
 use super::frame::frames;
-use super::{Model, Point, Prediction, Scratch, Sink};
+use super::{Model, Point, Prediction, Scratch, Sink, Slopes};
 use crate::data::Row;
 use crate::family::as_natural;
 use crate::special::exp;
@@ -168,6 +168,18 @@ impl Model for Softmax {
         first
     }
 
+    /// Means over the draws of all others: of the value too.
+    fn expected(&self, rows: &Rows, q: &Gaussian) -> Option<Slopes> {
+        let all: Vec<usize> = (0..rows.len()).collect();
+        let natural = self.statistics(rows, &all, q, Family::Full { dimension: q.dimension() });
+        let logits = Logits::new(q, self.classes, PREDICTING);
+        Some(Slopes { value: rows.iter().map(|row| logits.expect_log(&row)).sum(), natural })
+    }
+
+    fn has_expectations(&self) -> bool {
+        true
+    }
+
     fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction> {
         let logits = Logits::new(q, self.classes, PREDICTING);
         let (mut mean, mut curvature) = (Vec::new(), Vec::new());
@@ -237,25 +249,40 @@ impl<'a> Logits<'a> {
     /// E p and E[diag p − ppᵀ], packed, of one row.
     fn expect(&self, row: &Row<'_>, probability: &mut Vec<f64>, curvature: &mut Vec<f64>) {
         let classes = self.classes;
-        let mut mean = vec![0.0; classes];
-        dots(row, self.q.mean(), &mut mean);
-        let spread = self.spread(row);
         probability.clear();
         probability.resize(classes, 0.0);
         curvature.clear();
         curvature.resize(linalg::packed(classes), 0.0);
         let weight = classes as f64 / self.draws.len() as f64;
-        let mut p = vec![0.0; classes];
-        for z in self.draws.chunks(classes) {
-            for k in 0..classes {
-                p[k] = mean[k] + (0..=k).map(|l| spread[linalg::place(k, l)] * z[l]).sum::<f64>();
-            }
-            softmax(&mut p);
+        self.each(row, |p| {
+            softmax(p);
             for k in 0..classes {
                 probability[k] += weight * p[k];
                 (0..=k).for_each(|l| curvature[linalg::place(k, l)] -= weight * p[k] * p[l]);
                 curvature[linalg::place(k, k)] += weight * p[k];
             }
+        });
+    }
+
+    /// E log p of one row's outcome.
+    fn expect_log(&self, row: &Row<'_>) -> f64 {
+        let (mut sum, weight) = (0.0, self.classes as f64 / self.draws.len() as f64);
+        self.each(row, |a| sum += weight * log_probability(a, row.outcome));
+        sum
+    }
+
+    /// Every draw of one row's logits.
+    fn each(&self, row: &Row<'_>, mut with: impl FnMut(&mut [f64])) {
+        let classes = self.classes;
+        let mut mean = vec![0.0; classes];
+        dots(row, self.q.mean(), &mut mean);
+        let spread = self.spread(row);
+        let mut p = vec![0.0; classes];
+        for z in self.draws.chunks(classes) {
+            for k in 0..classes {
+                p[k] = mean[k] + (0..=k).map(|l| spread[linalg::place(k, l)] * z[l]).sum::<f64>();
+            }
+            with(&mut p);
         }
     }
 
