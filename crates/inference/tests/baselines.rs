@@ -136,7 +136,9 @@ fn a_softmax_mode_is_that_of_scikit_learn_and_statsmodels_at_every_scale_of_inpu
 fn the_non_private_baseline_converges_in_raw_units_and_predicts_as_scikit_learn_does() {
     let method = open_pvi(Schedule::Sequential);
     for of in ["logistic", "linear", "softmax"] {
-        for case in cases(of).into_iter().filter(|case| case.precision == 1.0) {
+        // Expectations of a softmax are means over draws, and take their time.
+        let few = |case: &Case| of != "softmax" || case.name.contains("\"1000\"") || case.name.contains("raw");
+        for case in cases(of).into_iter().filter(|case| case.precision == 1.0 && few(case)) {
             let sites = [site("all", case.train)];
             let simulation = Simulation {
                 model: case.model.clone(),

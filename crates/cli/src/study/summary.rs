@@ -153,3 +153,18 @@ fn coefficients(run: &Finished, inputs: &[String]) -> Vec<Coefficient> {
     let named = inputs.iter().zip(numbers);
     named.map(|(name, (&mean, &deviation))| Coefficient { name: name.clone(), mean, deviation }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_that_ended_short_of_an_optimum_is_warned_of_by_its_code() {
+        let fit = |converged| Fit { steps: 200, converged };
+        assert_eq!((not_converged(fit(Some(true))), not_converged(fit(None))), (None, None));
+        let said = not_converged(fit(Some(false))).unwrap();
+        assert!(said.starts_with("S017: this baseline did not converge in 200 steps"), "{said}");
+        assert_eq!(fit(Some(true)).and(fit(Some(false))).converged, Some(false));
+        assert_eq!(fit(None).and(fit(Some(true))), fit(None));
+    }
+}

@@ -159,12 +159,12 @@ impl Row<'_> {
 
     /// xᵀAx for a packed symmetric A.
     pub(crate) fn quadratic(&self, triangle: &[f64]) -> f64 {
-        let (mut sum, mut start) = (0.0, 0);
-        for (i, x) in self.numbers.iter().enumerate() {
-            let line = &triangle[start..=start + i];
-            sum += x * (2.0 * linalg::dot(line, &self.numbers[..i]) + x * line[i]);
-            start += i + 1;
-        }
+        let [sum] = quadratics([self.numbers], triangle);
+        self.with_ones(sum, triangle)
+    }
+
+    /// Adds to the numbers' part of a quadratic form that of the ones.
+    fn with_ones(&self, mut sum: f64, triangle: &[f64]) -> f64 {
         for (k, &p) in self.ones.iter().enumerate() {
             let line = &triangle[linalg::place(p as usize, 0)..=linalg::place(p as usize, p as usize)];
             let off = linalg::dot(self.numbers, line);
@@ -172,6 +172,12 @@ impl Row<'_> {
             sum += 2.0 * off + line[p as usize];
         }
         sum
+    }
+
+    /// The same of several rows.
+    pub(crate) fn quadratics_of<const N: usize>(rows: [Row<'_>; N], triangle: &[f64]) -> [f64; N] {
+        let sums = quadratics(rows.map(|row| row.numbers), triangle);
+        std::array::from_fn(|k| rows[k].with_ones(sums[k], triangle))
     }
 
     /// Positions and values of all stored inputs.
@@ -187,9 +193,68 @@ impl Row<'_> {
     }
 }
 
+/// The numbers' part of xᵀAx for several rows at a time: each sum is made in its own order, and none waits for another.
+fn quadratics<const N: usize>(numbers: [&[f64]; N], triangle: &[f64]) -> [f64; N] {
+    let (dense, mut sums, mut start) = (numbers.first().map_or(0, |row| row.len()), [0.0; N], 0);
+    let numbers = numbers.map(|row| &row[..dense]);
+    for i in 0..dense {
+        let line = &triangle[start..=start + i];
+        let mut off = [-0.0; N];
+        for (j, a) in line[..i].iter().enumerate() {
+            (0..N).for_each(|k| off[k] += a * numbers[k][j]);
+        }
+        for k in 0..N {
+            let x = numbers[k][i];
+            sums[k] += x * (2.0 * off[k] + x * line[i]);
+        }
+        start += i + 1;
+    }
+    sums
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A row's entries one by one, as a loop over iterators adds them up.
+    fn entry_by_entry(row: Row<'_>, scale: f64, first: &mut [f64], triangle: &mut [f64]) -> f64 {
+        let mut sum = 0.0;
+        let before = triangle.to_vec();
+        for (i, x) in row.entries() {
+            let off: f64 =
+                row.entries().take_while(|(j, _)| *j < i).map(|(j, y)| y * before[linalg::place(i, j)]).sum();
+            sum += x * (2.0 * off + x * before[linalg::place(i, i)]);
+            first[i] += scale * x;
+            let weight = scale * x;
+            row.entries().take_while(|(j, _)| *j <= i).for_each(|(j, y)| triangle[linalg::place(i, j)] += weight * y);
+        }
+        sum
+    }
+
+    #[test]
+    fn sums_over_slices_have_the_bits_of_sums_over_entries() {
+        let mut rows = Rows::new(9, 5).unwrap();
+        let number = |i: usize, j: usize| (((i * 7 + j * 3) % 13) as f64 - 6.0) / 7.3;
+        for i in 0..11 {
+            let numbers: Vec<f64> = (0..5).map(|j| number(i, j)).collect();
+            let ones: &[u32] = [&[5, 8][..], &[], &[6, 7, 8]][i % 3];
+            rows.push(Row { numbers: &numbers, ones, outcome: 0.0 }).unwrap();
+        }
+        let (mut first, mut triangle) = (vec![0.1; 9], (0..45).map(|k| (k as f64).sqrt() / 3.0).collect::<Vec<_>>());
+        let (mut by_slices, mut by_entries) = ((first.clone(), triangle.clone()), (first.clone(), triangle.clone()));
+        for (i, row) in rows.iter().enumerate() {
+            let scale = number(i, 4) + 0.9;
+            let expected = entry_by_entry(row, scale, &mut by_entries.0, &mut by_entries.1);
+            assert_eq!(row.quadratic(&by_slices.1).to_bits(), expected.to_bits());
+            row.add_to(scale, &mut by_slices.0);
+            row.add_outer_to(scale, &mut by_slices.1);
+            assert_eq!(by_slices, by_entries);
+        }
+        (first, triangle) = by_slices;
+        assert!(first.iter().chain(&triangle).all(|v| v.is_finite()));
+        let four = Row::quadratics_of([0, 3, 4, 10].map(|i| rows.row(i)), &triangle);
+        assert_eq!(four, [0, 3, 4, 10].map(|i| rows.row(i).quadratic(&triangle)));
+    }
 
     #[test]
     fn a_row_multiplies_like_its_dense_form() {

@@ -1,6 +1,6 @@
 //! Proper Gaussian distributions: moments, divergence, entropy, draws.
 
-use crate::data::Row;
+use crate::data::{Row, Rows};
 use crate::draws;
 use crate::linalg;
 use rand_core::Rng;
@@ -220,6 +220,21 @@ impl Projections<'_> {
     /// m and v of one row.
     pub fn of(&self, row: &Row<'_>) -> (f64, f64) {
         (row.dot(self.mean), self.variance(row))
+    }
+
+    /// m and v of these rows, four at a time.
+    pub(crate) fn of_rows(&self, rows: &Rows, which: &[usize]) -> (Vec<f64>, Vec<f64>) {
+        let Variance::Full(covariance) = &self.variance else {
+            return which.iter().map(|&i| self.of(&rows.row(i))).unzip();
+        };
+        let mean = which.iter().map(|&i| rows.row(i).dot(self.mean)).collect();
+        let (fours, rest) = which.as_chunks::<4>();
+        let mut variance: Vec<f64> = Vec::with_capacity(which.len());
+        for four in fours {
+            variance.extend(Row::quadratics_of(four.map(|i| rows.row(i)), covariance).map(|v| v.max(0.0)));
+        }
+        variance.extend(rest.iter().map(|&i| self.variance(&rows.row(i))));
+        (mean, variance)
     }
 
     fn variance(&self, row: &Row<'_>) -> f64 {

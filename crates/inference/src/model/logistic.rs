@@ -138,8 +138,7 @@ impl Model for Logistic {
 
 /// m and v of xᵀθ ~ N(m, v), row by row.
 fn projected(rows: &Rows, which: &[usize], q: &Gaussian) -> (Vec<f64>, Vec<f64>) {
-    let projections = q.projections();
-    which.iter().map(|&i| projections.of(&rows.row(i))).unzip()
+    q.projections().of_rows(rows, which)
 }
 
 /// The mean of σ(xᵀθ) over draws of θ that depend on nothing but q.
