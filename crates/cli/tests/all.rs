@@ -9,6 +9,7 @@ mod chain;
 mod curves;
 mod datasets;
 mod histogram;
+mod pairs;
 mod report;
 mod run;
 mod sets;

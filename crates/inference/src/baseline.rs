@@ -1,5 +1,7 @@
 //! What every result is shown beside, without privacy: one answer for all rows, each site alone, all rows in one place.
 
+use crate::fit::{Fit, Fitted, optimum};
+use crate::fits::{Fits, key};
 use crate::record::{Record, Scores, SiteScores};
 use crate::results::CurvePoint;
 use crate::score::{calibration, scores};
@@ -8,27 +10,25 @@ use crate::settings::{
     Readout, Repair, Rounds, Schedule, Scheme, Solver,
 };
 use crate::simulate::Simulation;
-use crate::solve::{Prior, Problem, Task, optimum};
 use crate::{DataError, Exact, Family, Gaussian, Keys, Prediction, Rows, RunError, Shard, Site};
 use privacy::SamplingRate;
+use privacy::noise::Digest;
+use rayon::prelude::*;
 
-/// Natural gradients until nothing moves, on all rows. With a full covariance these are Newton steps; of a mean-field q
-/// they would be Jacobi steps, which diverge where inputs depend on each other as one-hot codes do.
-const TO_THE_END: Local = Local {
-    steps: 25,
+/// Most parameters of which a full covariance is kept: a Newton step takes as many operations as their cube. Of a mean-field
+/// q they would be Jacobi steps, which diverge where inputs depend on each other as one-hot codes do.
+const MOST_CORRELATED: usize = 300;
+
+/// Adam on drawn rows, where a full covariance is too large or a model has no statistics in closed form.
+const BY_STEPS: Local = Local {
+    steps: 1000,
     batch: Batching::All,
-    optimiser: Optimiser::Natural,
-    learning_rate: 0.8,
+    optimiser: Optimiser::Adam,
+    learning_rate: 0.02,
     keep_state: false,
     chart: Chart::LogDeviation,
     gradients: Gradients::Full,
 };
-
-/// Most parameters of which a full covariance is kept: a Newton step takes as many operations as their cube.
-const MOST_CORRELATED: usize = 300;
-
-/// Adam on drawn rows, where a full covariance is too large or a model has no statistics in closed form.
-const BY_STEPS: Local = Local { steps: 1000, optimiser: Optimiser::Adam, learning_rate: 0.02, ..TO_THE_END };
 
 /// Rows of such a step, on average.
 const ROWS_OF_A_STEP: f64 = 250.0;
@@ -37,24 +37,37 @@ impl Simulation<'_> {
     /// Each site fits its own rows. Where held-out rows belong to sites, each is predicted by its own site's fit; else every
     /// fit is scored on all of them, and scores are averaged over sites.
     pub fn local_only(&self) -> Result<Record, RunError> {
-        let fits: Vec<(Gaussian, Vec<Prediction>)> =
-            self.sites.iter().map(|site| self.fit(site.shard.rows())).collect::<Result<_, _>>()?;
+        self.local_only_by(&Fits::default(), self.data)
+    }
+
+    /// The same with fits that may be there already. The source is a digest of the rows that slots are places in.
+    ///
+    /// Sites fit in parallel; results do not depend on how many threads there are.
+    pub fn local_only_by(&self, fits: &Fits, source: Digest) -> Result<Record, RunError> {
+        let fit = |site: &Site| {
+            let slots = site.shard.keys().slots();
+            let fitted = self.fit(fits, source, slots, || Ok(site.shard.rows().clone()))?;
+            let predictions = self.model.predict(self.test, &fitted.q);
+            Ok((fitted, predictions))
+        };
+        let fits: Vec<(Fitted, Vec<Prediction>)> = self.sites.par_iter().map(fit).collect::<Result<_, RunError>>()?;
         let outcomes = self.test.outcomes();
         let exact = self.exact_at(1.0)?;
-        let divergence = |exact: &Gaussian| fits.iter().map(|(q, _)| q.kl(exact)).sum::<f64>() / fits.len() as f64;
+        let divergence = |exact: &Gaussian| fits.iter().map(|(f, _)| f.q.kl(exact)).sum::<f64>() / fits.len() as f64;
         let kl = exact.as_ref().map(divergence);
-        let (q, mut predictions) = fits.first().cloned().ok_or_else(no_sites)?;
+        let fit = fits.iter().map(|(fitted, _)| fitted.fit).reduce(Fit::and);
+        let (Fitted { q, .. }, mut predictions) = fits.first().cloned().ok_or_else(no_sites)?;
         if self.sites.iter().any(|site| !site.own.is_empty()) {
             for (site, (_, fit)) in self.sites.iter().zip(&fits) {
                 site.own.iter().for_each(|&row| predictions[row] = fit[row].clone());
             }
             let (scores, sites) = (scores(&predictions, outcomes), self.at_sites(&predictions));
-            return self.record(q, &predictions, scores, sites, kl);
+            return Ok(Record { fit, ..self.record(q, &predictions, scores, sites, kl)? });
         }
         let each: Vec<Scores> = fits.iter().map(|(_, fit)| scores(fit, outcomes)).collect();
         let alone = |(site, scores): (&Site, &Scores)| SiteScores { site: site.name.clone(), scores: *scores };
         let sites = self.sites.iter().zip(&each).map(alone).collect();
-        self.record(q, &predictions, mean_of(&each), sites, kl)
+        Ok(Record { fit, ..self.record(q, &predictions, mean_of(&each), sites, kl)? })
     }
 
     /// One answer for every row, without inputs: the share of each class, or mean and deviation, of all training outcomes.
@@ -79,10 +92,19 @@ impl Simulation<'_> {
 
     /// All rows in one place.
     pub fn non_private(&self) -> Result<Record, RunError> {
-        let (q, predictions) = self.fit(&self.pooled()?)?;
+        self.non_private_by(&Fits::default(), self.data)
+    }
+
+    /// The same with a fit that may be there already. The source is a digest of the rows that slots are places in.
+    pub fn non_private_by(&self, fits: &Fits, source: Digest) -> Result<Record, RunError> {
+        let mut slots: Vec<u64> = self.sites.iter().flat_map(|site| site.shard.keys().slots()).copied().collect();
+        slots.sort_unstable();
+        let Fitted { q, fit } = self.fit(fits, source, &slots, || self.pooled())?;
+        let predictions = self.model.predict(self.test, &q);
         let scores = scores(&predictions, self.test.outcomes());
         let kl = self.exact_at(1.0)?.map(|exact| q.kl(&exact));
-        self.record(q, &predictions, scores, self.at_sites(&predictions), kl)
+        let record = self.record(q, &predictions, scores, self.at_sites(&predictions), kl)?;
+        Ok(Record { fit: Some(fit), ..record })
     }
 
     /// The posterior that the method is after in closed form, where the likelihood is Gaussian: η = η₀ + τ·Σ (xy, −½xxᵀ)/s².
@@ -105,8 +127,14 @@ impl Simulation<'_> {
         if self.model.outcome_variance().is_none() {
             return Ok(None);
         }
-        let one_step = Local { steps: 1, learning_rate: 1.0, ..TO_THE_END };
-        self.posterior(&self.pooled()?, temper, &one_step).map(Some)
+        let rows = self.pooled()?;
+        let family = Family::Full { dimension: self.model.parameters(rows.width()) };
+        let prior = family.prior_of_each(&self.model.precisions(family.dimension(), self.prior_precision));
+        let all: Vec<usize> = (0..rows.len()).collect();
+        let at = family.gaussian(&prior).ok_or_else(no_sites)?;
+        let statistics = self.model.statistics(&rows, &all, &at, family);
+        let eta: Vec<f64> = prior.iter().zip(&statistics).map(|(p, s)| p + temper * s).collect();
+        family.gaussian(&eta).ok_or_else(no_sites).map(Some)
     }
 
     /// τ.
@@ -118,37 +146,53 @@ impl Simulation<'_> {
         }
     }
 
+    /// All rows in the order of their slots: whoever deals them out, the pool is the same.
     fn pooled(&self) -> Result<Rows, RunError> {
+        let slots = |site: usize| self.sites[site].shard.keys().slots().iter().enumerate();
+        let rows = (0..self.sites.len()).flat_map(|site| slots(site).map(move |(row, slot)| (*slot, site, row)));
+        let mut rows: Vec<(u64, usize, usize)> = rows.collect();
+        rows.sort_unstable();
         let mut pooled = Rows::new(self.test.width(), self.test.dense()).map_err(misfit)?;
-        for site in self.sites {
-            site.shard.rows().iter().try_for_each(|row| pooled.push(row)).map_err(misfit)?;
-        }
+        rows.iter()
+            .try_for_each(|&(_, site, row)| pooled.push(self.sites[site].shard.rows().row(row)))
+            .map_err(misfit)?;
         Ok(pooled)
     }
 
-    fn fit(&self, rows: &Rows) -> Result<(Gaussian, Vec<Prediction>), RunError> {
-        if self.model.parameters(rows.width()) > MOST_CORRELATED || self.model.draws_once() {
-            return self.fit_by_steps(rows);
-        }
-        let q = self.posterior(rows, 1.0, &TO_THE_END)?;
-        let predictions = self.model.predict(self.test, &q);
-        Ok((q, predictions))
+    /// The fit of these rows, made now if it is not there. Where it is by draws it follows from the seed too.
+    fn fit(
+        &self,
+        fits: &Fits,
+        source: Digest,
+        slots: &[u64],
+        rows: impl FnOnce() -> Result<Rows, RunError>,
+    ) -> Result<Fitted, RunError> {
+        let width = self.test.width();
+        let by_steps = self.model.parameters(width) > MOST_CORRELATED || self.model.draws_once();
+        let drawn_by = by_steps.then_some((self.seed, self.data));
+        let settings = format!("{:?} {} {drawn_by:?}", self.model, self.prior_precision);
+        let mut failed = None;
+        let made = fits.of(key(source, &settings, width, slots), || {
+            let fitted = rows().and_then(|rows| if by_steps { self.fit_by_steps(&rows) } else { self.newton(&rows) });
+            fitted.map_err(|error| failed = Some(error)).ok()
+        });
+        made.ok_or_else(|| failed.unwrap_or_else(no_sites))
     }
 
-    fn posterior(&self, rows: &Rows, temper: f64, local: &Local) -> Result<Gaussian, RunError> {
-        let family = Family::Full { dimension: self.model.parameters(rows.width()) };
-        let prior = family.prior_of_each(&self.model.precisions(family.dimension(), self.prior_precision));
-        let problem = Problem { model: self.model.clone(), family, prior: Prior(prior.clone()) };
-        let start = self.model.initial(family.dimension()).map_or_else(|| prior.clone(), |q| family.natural(&q));
-        let task = Task { cavity: prior, start };
-        let which: Vec<usize> = (0..rows.len()).collect();
-        let change = optimum(&problem, &task, rows, &which, temper, local);
-        let eta: Vec<f64> = task.start.iter().zip(&change).map(|(s, c)| s + c).collect();
-        family.gaussian(&eta).ok_or_else(no_sites)
+    /// The optimum of a full covariance. Where there is none to be found, the prior, which has not converged.
+    fn newton(&self, rows: &Rows) -> Result<Fitted, RunError> {
+        let dimension = self.model.parameters(rows.width());
+        let precisions = self.model.precisions(dimension, self.prior_precision);
+        if let Some(fitted) = optimum(self.model.as_ref(), rows, &precisions) {
+            return Ok(fitted);
+        }
+        let family = Family::Full { dimension };
+        let q = family.gaussian(&family.prior_of_each(&precisions)).ok_or_else(no_sites)?;
+        Ok(Fitted { q, fit: Fit { steps: 0, converged: Some(false) } })
     }
 
     /// The mean-field optimum: PVI of one site, all rows in it, without privacy.
-    fn fit_by_steps(&self, rows: &Rows) -> Result<(Gaussian, Vec<Prediction>), RunError> {
+    fn fit_by_steps(&self, rows: &Rows) -> Result<Fitted, RunError> {
         let rate = SamplingRate::new((ROWS_OF_A_STEP / rows.len() as f64).min(1.0))?;
         let method = Method {
             name: "all rows in one place".into(),
@@ -167,8 +211,7 @@ impl Simulation<'_> {
         let shard = Shard::new(rows.clone(), Keys::of_slots((0..rows.len() as u64).collect())).map_err(misfit)?;
         let site = Site { name: method.name.clone(), shard, own: Vec::new() };
         let run = Simulation { method: &method, sites: &[site], ..self.clone() }.run(&mut ())?;
-        let predictions = self.model.predict(self.test, &run.posterior);
-        Ok((run.posterior, predictions))
+        Ok(Fitted { q: run.posterior, fit: Fit { steps: BY_STEPS.steps, converged: None } })
     }
 
     fn record(
@@ -209,6 +252,7 @@ impl Simulation<'_> {
             noise_multiplier: None,
             clip: None,
             spending: Vec::new(),
+            fit: None,
             warnings: Vec::new(),
         })
     }

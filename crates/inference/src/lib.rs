@@ -11,6 +11,8 @@ mod draws;
 mod drive;
 mod error;
 mod family;
+mod fit;
+mod fits;
 pub mod histogram;
 mod linalg;
 mod member;
@@ -40,10 +42,12 @@ pub use data::{
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian, Projections};
+pub use fit::{Fit, Fitted, mode};
+pub use fits::Fits;
 pub use member::{Desk, Member};
 pub use model::{
     Exact, Expectation, Linear, Logistic, Mixture, Model, Network, Output, Pass, Point, Prediction, Predictive,
-    Scratch, Sink, Softmax, Support, credible,
+    Scratch, Sink, Slopes, Softmax, Support, credible,
 };
 pub use optimiser::{Descent, Moments, kl_gradient};
 pub use record::{Observer, Record, Scores, SiteIntercept, SiteScores};

@@ -1,6 +1,7 @@
 //! What one run of one method with one seed leaves behind.
 
 use crate::Gaussian;
+use crate::fit::Fit;
 use crate::results::{CalibrationBin, ClientSpending, CurvePoint};
 
 /// Scores on held-out rows.
@@ -80,6 +81,9 @@ pub struct Record {
     pub clip: Option<f64>,
     /// What each client spent; empty without privacy.
     pub spending: Vec<ClientSpending>,
+    /// How the search for the optimum ended, of baselines that search for one. Nothing is compared with one that did not
+    /// converge.
+    pub fit: Option<Fit>,
     /// What the reader of this record should know.
     pub warnings: Vec<String>,
 }

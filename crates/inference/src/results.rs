@@ -1,5 +1,6 @@
 //! What a run leaves behind, in the stable shape of `results.json`.
 
+use crate::fit::Fit;
 use serde::{Deserialize, Serialize};
 
 /// Version of this shape.
@@ -130,8 +131,19 @@ pub struct MethodResult {
     pub posterior: Vec<Coefficient>,
     /// Predicted against observed frequency on held-out rows, first seed. Empty for regression.
     pub calibration: Vec<CalibrationBin>,
+    /// How the search for the optimum ended, of baselines that search for one: the longest of all seeds, converged if all have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fit>,
     /// Warnings that belong to this method.
     pub warnings: Vec<String>,
+}
+
+impl MethodResult {
+    /// Whether other methods may be compared with this one: a baseline whose search for the optimum ended short of it says
+    /// nothing of what can be reached.
+    pub fn is_comparable(&self) -> bool {
+        self.fit.is_none_or(|fit| fit.converged != Some(false))
+    }
 }
 
 /// One method on the held-out rows of one client, over the seeds in which it has any.

@@ -174,6 +174,7 @@ impl Simulation<'_> {
             noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
             clip: largest(built.plan.clients.iter().map(|c| c.shape.bound().get())),
             spending: spent,
+            fit: None,
             warnings: self.warnings(built).into_iter().chain(stuck).collect(),
         })
     }

@@ -5,6 +5,7 @@ mod common;
 #[path = "../examples/fit_correction.rs"]
 mod fit_correction;
 
+mod baselines;
 mod chains;
 mod conjugate;
 mod correction;

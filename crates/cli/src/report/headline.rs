@@ -6,6 +6,7 @@ use super::standing::{Placed, Role, Standing, spent};
 use super::summary::sentence;
 use federation::digits::shortest;
 use federation::svg::escape;
+use inference::Fit;
 use inference::results::Summary;
 
 /// One row for each method, in the study's order.
@@ -85,6 +86,7 @@ fn name(standing: &Standing, placed: Placed) -> String {
     };
     let rounds = fixed(method.rounds, 0);
     let rounds = if rounds == "1" { "1 round".into() } else { format!("{rounds} rounds") };
+    let rounds = method.fit.map_or(rounds, searched);
     let how = [&method.algorithm, &method.solver, &method.schedule, &rounds].map(String::as_str).join(" · ");
     format!(
         "{} <span class=\"name\">{}</span>{badge}<span class=\"how\">{}</span>",
@@ -92,6 +94,16 @@ fn name(standing: &Standing, placed: Placed) -> String {
         escape(&method.name),
         escape(&how)
     )
+}
+
+/// How many steps a baseline took, and whether they led to an optimum.
+fn searched(fit: Fit) -> String {
+    let steps = if fit.steps == 1 { "1 step".into() } else { format!("{} steps", fit.steps) };
+    match fit.converged {
+        Some(true) => format!("converged in {steps}"),
+        Some(false) => format!("not converged in {steps}: nothing is compared with it"),
+        None => format!("{steps}, a fixed number"),
+    }
 }
 
 fn class(role: Role) -> &'static str {

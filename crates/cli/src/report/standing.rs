@@ -45,7 +45,7 @@ impl<'a> Standing<'a> {
     pub(crate) fn of(results: &'a Results) -> Self {
         let methods = || results.methods.iter().enumerate();
         let named = |algorithm: &str| {
-            let all = || methods().filter(|(_, m)| m.algorithm == algorithm);
+            let all = || methods().filter(|(_, m)| m.algorithm == algorithm && m.is_comparable());
             all().find(|(_, m)| m.baseline).or_else(|| all().next()).map(|(number, _)| number)
         };
         let best = best_of(results, |_| true);

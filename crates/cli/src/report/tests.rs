@@ -320,3 +320,18 @@ fn many_methods_have_no_bands_that_would_hide_one_another() {
     results.methods.extend(more);
     assert!(bands(&html(&results)) == 0 && !html(&results).contains("Bands: "));
 }
+
+#[test]
+fn a_baseline_that_did_not_converge_is_shown_and_nothing_is_compared_with_it() {
+    let mut results = sample();
+    let open = results.methods.iter().position(|method| method.algorithm == "non-private").unwrap();
+    for (converged, compared) in [(Some(true), true), (None, true), (Some(false), false)] {
+        results.methods[open].fit = Some(inference::Fit { steps: 17, converged });
+        let standing = standing::Standing::of(&results);
+        assert_eq!((standing.open().is_some(), results.methods[open].is_comparable()), (compared, compared));
+        let page = sound(&results);
+        assert_eq!(page.contains("not converged in 17 steps: nothing is compared with it"), !compared);
+        assert_eq!(page.contains("what is reached without any privacy"), compared, "{converged:?}");
+        assert!(page.contains(&results.methods[open].name));
+    }
+}

@@ -42,11 +42,20 @@ pub(crate) fn text(study: &Study, base: &Path, as_json: bool) -> Result<String, 
         rows.extend(described(method).into_iter().map(|text| row("", text)));
     }
     if study.simulated {
-        rows.push(row("always", "for comparison: a constant answer, local only (each client by itself), non-private"));
+        rows.push(row("always", always(study)));
     }
     rows.extend(notes.into_iter().map(|text| row("note", text)));
     rows.extend(warnings.into_iter().map(|text| row("warning", text)));
     Ok(words::table(&rows))
+}
+
+/// What is run beside the methods.
+fn always(study: &Study) -> &'static str {
+    if study.baselines {
+        "for comparison: a constant answer, local only (each client by itself), non-private"
+    } else {
+        "for comparison: a constant answer; local only and non-private are left out (baselines = false)"
+    }
 }
 
 /// All of them in order, each once.

@@ -138,6 +138,16 @@ pub(crate) const ALL: &[Entry] = &[
                for `check`, `plan` and `run`: it has no posterior to sample, and no columns to reproduce. The hint has a command\n\
                that the file is for. Exit code 2.",
     },
+    Entry {
+        code: "S017",
+        title: "a baseline did not converge (a warning)",
+        text: "\"non-private\" and \"local only\" search for the best Gaussian by Newton's steps, each with a line search, until no\n\
+               mean would move by more than a millionth of its deviation. This search ended before that: what it found is shown,\n\
+               with the steps that it took, and nothing is compared with it. Inputs are then mostly so long that their squares\n\
+               cannot be added up: give such columns a scale in the schema, or raise prior_precision. Networks, and models of\n\
+               more than 300 parameters, take a fixed number of steps instead, of which nobody says that they converged. A\n\
+               warning does not change the exit code. Exit code 0.",
+    },
 ];
 
 #[cfg(test)]

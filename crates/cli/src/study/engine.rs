@@ -46,7 +46,7 @@ impl Work<'_> {
 }
 
 /// Opened data and the simulator.
-pub(crate) trait Engine {
+pub(crate) trait Engine: Sync {
     /// SHA-256 of the rows and their schema: part of the key under which finished runs are kept.
     fn data_digest(&self) -> String;
 

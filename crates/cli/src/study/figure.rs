@@ -1,7 +1,7 @@
 //! `[[figure]]`: which cells of a table are drawn against which number.
 
 use super::fault::{Fault, Source};
-use super::meant::BASELINES;
+use super::meant::{BASELINES, CONSTANTS};
 use super::typed::StudyAsTyped;
 use super::unroll::Named;
 use serde::Deserialize;
@@ -141,6 +141,9 @@ fn by_epsilon(
     let ends = [places.iter().copied().fold(f64::INFINITY, f64::min), places.iter().copied().fold(0.0, f64::max)];
     let line = |name: &String| {
         let level = BASELINES.contains(&name.as_str());
+        if level && !typed.study.baselines && !CONSTANTS.contains(&name.as_str()) {
+            return Err(format!("{name:?} is left out by baselines = false"));
+        }
         let points = if level { ends.map(|at| (at, name.as_str())).to_vec() } else { listed(name) };
         if points.is_empty() || places.is_empty() {
             return Err(format!("there is no method {name:?} with a list of ε"));

@@ -18,14 +18,19 @@ use std::path::Path;
 /// Version of the shape of a study file.
 const SCHEMA: i64 = 1;
 
-/// Names of the baselines that every run adds.
+/// Names of the baselines that runs add.
 pub(super) const BASELINES: [&str; 4] = ["majority class", "mean of the target", "local only", "non-private"];
+
+/// Those of them that cost nothing, and stay where a study leaves baselines out.
+pub(super) const CONSTANTS: [&str; 2] = ["majority class", "mean of the target"];
 
 /// Everything that a study chose.
 #[derive(Debug, Clone)]
 pub(crate) struct Study {
     pub(crate) name: String,
     pub(crate) seeds: Vec<u64>,
+    /// Whether sites alone and all rows in one place are fitted beside the methods.
+    pub(crate) baselines: bool,
     pub(crate) data: Data,
     /// That of the first column, in a table with several.
     pub(crate) partition: Partition,
@@ -114,6 +119,7 @@ impl Study {
             places: names.iter().map(|named| named.index).collect(),
             name: typed.study.name,
             seeds: typed.study.seeds,
+            baselines: typed.study.baselines,
             file,
             text: text.to_owned(),
         })

@@ -8,6 +8,7 @@ mod check;
 pub(crate) mod codes;
 pub(crate) mod columns;
 mod data;
+mod dealt;
 mod engine;
 mod fault;
 mod figure;
@@ -19,6 +20,7 @@ pub(crate) mod likelihood;
 pub(crate) mod meant;
 mod method;
 mod noise_aware;
+mod pairs;
 mod plain;
 pub(crate) mod posterior;
 mod predict;
@@ -52,9 +54,11 @@ use crate::arguments::{PredictArguments, ReproduceArguments, RunArguments};
 use crate::curves::{self, Curves};
 use crate::failure::Failure;
 use crate::histogram::{self, Histogram};
+use inference::Fits;
 use kind::{Kind, not_for};
 use meant::Study;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What to do with a study that is not simulated.
 const SERVED: &str = "posterity serve; or add a [partition] and `split` in [data], to simulate it on rows of your own";
@@ -135,16 +139,16 @@ fn opened(arguments: &RunArguments) -> Result<(Study, Box<dyn engine::Engine>, P
             format!("posterity reproduce {}", study.file),
         ));
     }
-    let engine = open(&study, folder(&arguments.study))?;
+    let engine = open(&study, folder(&arguments.study), &Arc::default())?;
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
     Ok((study, engine, out))
 }
 
-/// The engine of a study: on rows of a file, or on made-up ones.
-fn open(study: &Study, base: &Path) -> Result<Box<dyn engine::Engine>, Failure> {
+/// The engine of a study: on rows of a file, or on made-up ones. Engines share what they fitted.
+fn open(study: &Study, base: &Path, fits: &Arc<Fits>) -> Result<Box<dyn engine::Engine>, Failure> {
     Ok(match &study.data.synthetic {
-        Some(made) => Box::new(synthetic::Made::open(study, made)?),
-        None => Box::new(simulator::Simulator::open(study, base)?),
+        Some(made) => Box::new(synthetic::Made::open(study, made, fits)?),
+        None => Box::new(simulator::Simulator::open(study, base, fits)?),
     })
 }
 

@@ -16,6 +16,7 @@ use inference::nearest;
 use inference::results::{MethodResult, Results, Summary};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// One number of a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -177,8 +178,9 @@ type Opened = (String, Study, Box<dyn Engine>);
 /// The columns, or of the one partition under the study's own name. All are opened before
 /// the first is run, so that data which do not fit are refused at once.
 fn opened(study: &Study, base: &Path) -> Result<Vec<Opened>, Failure> {
+    let fits = Arc::default();
     let open = |(name, one): (String, Study)| {
-        let engine = super::open(&one, base)?;
+        let engine = super::open(&one, base, &fits)?;
         Ok((name, one, engine))
     };
     let alone = || Study { name: format!("{0}, {0}", study.name), ..study.clone() };

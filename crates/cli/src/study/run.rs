@@ -3,8 +3,8 @@
 use super::engine::{Engine, Work};
 use super::likelihood;
 use super::meant::{Likelihood, Study};
+use super::pairs;
 use super::posterior::{self, Posterior, StoredModel};
-use super::progress::Progress;
 use super::state::Finished;
 use super::store::{Store, file_name};
 use super::summary;
@@ -44,8 +44,9 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
     let store = Store::open(out, &study.name, &study.text, &engine.data_digest())?;
     let names = likelihood::names(&study.model.kind, &data.inputs, schema.as_deref().unwrap_or_default());
     let mut methods = Vec::new();
-    for work in all(study) {
-        let runs = seeds(study, work, engine, &store, json)?;
+    let works: Vec<Work<'_>> = all(study).collect();
+    for (work, runs) in works.iter().zip(pairs::run(&works, &study.seeds, engine, &store, json)?) {
+        let work = *work;
         let of = runs.first().filter(|_| work.has_posterior()).zip(schema.clone());
         if let Some((first, schema)) = of {
             let stored = stored(study, work, first, &data.inputs, schema);
@@ -80,38 +81,15 @@ pub(super) fn plannable(study: &Study, data: &DataSummary, schema: Option<&str>,
     Ok(())
 }
 
-/// The study's methods, then the three that every result is seen beside.
+/// The study's methods, then the three that every result is seen beside; of these the constant alone, where a study leaves
+/// out what has to be fitted.
 fn all(study: &Study) -> impl Iterator<Item = Work<'_>> {
     let classes = !matches!(study.model.kind, Likelihood::Linear { .. } | Likelihood::Mixture { .. });
     let baselines = study.methods.first().into_iter().flat_map(move |method| {
-        [Work::Constant { beside: method, classes }, Work::LocalOnly(method), Work::NonPrivate(method)]
+        let fitted = [Work::LocalOnly(method), Work::NonPrivate(method)].into_iter().filter(|_| study.baselines);
+        [Work::Constant { beside: method, classes }].into_iter().chain(fitted)
     });
     study.methods.iter().map(Work::Method).chain(baselines)
-}
-
-/// One piece of work for every seed, taken from the directory where it is finished.
-fn seeds(
-    study: &Study,
-    work: Work<'_>,
-    engine: &dyn Engine,
-    store: &Store,
-    quiet: bool,
-) -> Result<Vec<Finished>, Failure> {
-    let mut runs = Vec::new();
-    for &seed in &study.seeds {
-        let mut progress = Progress::new(work.name(), seed, quiet);
-        let (finished, words) = match store.finished(work.name(), seed) {
-            Some(finished) => (finished, "kept from before"),
-            None => {
-                let finished = engine.run(work, seed, &mut progress)?;
-                store.keep(work.name(), &finished)?;
-                (finished, "done")
-            }
-        };
-        progress.done(&format!("{words}, log-likelihood {:.4}", finished.log_likelihood));
-        runs.push(finished);
-    }
-    Ok(runs)
 }
 
 /// The posterior of the first seed, ready to predict from.

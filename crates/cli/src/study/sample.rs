@@ -51,11 +51,13 @@ pub(crate) fn sample(study: &Study, engine: &dyn Engine, out: &Path, json: bool)
     }
     run::plannable(study, &engine.summary()?, engine.data_schema().as_deref(), &engine.costs())?;
     let mut all = Vec::new();
+    let progress = Progress::new(chains.len() * study.seeds.len(), json);
     for method in chains {
         for &seed in &study.seeds {
-            all.push(one(study, method, seed, engine, out, json)?);
+            all.push(one(study, method, seed, engine, out, &progress)?);
         }
     }
+    progress.end();
     let path = out.join(DIAGNOSTICS);
     let mut text =
         serde_json::to_vec_pretty(&all).map_err(|error| cannot_write(&path, std::io::Error::other(error)))?;
@@ -79,11 +81,10 @@ fn one(
     seed: u64,
     engine: &dyn Engine,
     out: &Path,
-    quiet: bool,
+    progress: &Progress,
 ) -> Result<Sampled, Failure> {
-    let mut progress = Progress::new(&method.name, seed, quiet);
-    let record = engine.record(Work::Method(method), seed, &mut progress)?;
-    progress.done("done");
+    let record = engine.record(Work::Method(method), seed, &mut progress.piece())?;
+    progress.done(&Work::Method(method), seed, "done");
     let (inputs, schema) = (engine.summary()?.inputs, engine.data_schema());
     let mut names = likelihood::names(&study.model.kind, &inputs, schema.as_deref().unwrap_or_default());
     if names.is_empty() {

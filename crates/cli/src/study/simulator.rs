@@ -2,6 +2,7 @@
 
 use super::columns;
 use super::data::ScoresIn;
+use super::dealt::Dealt;
 use super::engine::{Engine, Work};
 use super::likelihood;
 use super::meant::Study;
@@ -15,8 +16,8 @@ use inference::plan::Costs;
 use inference::results::{ClientSummary, DataSummary};
 use inference::settings::Method;
 use inference::{
-    Encoded, Federation, Gaussian, Model, Observer, OutcomeKind, Partition, Record, Schema, Simulation, SiteIntercept,
-    Split,
+    Encoded, Federation, Fits, Gaussian, Model, Observer, OutcomeKind, Partition, Record, Schema, Simulation,
+    SiteIntercept, Split,
 };
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -38,12 +39,14 @@ pub(crate) struct Simulator {
     unit: f64,
     encoded_scores: bool,
     costs: Arc<Costs>,
+    dealt: Dealt<Federation>,
+    fits: Arc<Fits>,
 }
 
 impl Simulator {
     /// Opens a study's data; paths are relative to `base`. A first federation is dealt, so that data which do not fit
     /// the study are refused before anything is written.
-    pub(crate) fn open(study: &Study, base: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(study: &Study, base: &Path, fits: &Arc<Fits>) -> Result<Self, Failure> {
         let source = datasets::open(&study.data.source, study.data.schema.as_deref(), base)?;
         let (split, partition) = (study.data.split.clone(), study.partition.clone());
         let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
@@ -66,6 +69,8 @@ impl Simulator {
             encoded_scores,
             first_seed,
             costs: Arc::default(),
+            dealt: Dealt::new(),
+            fits: fits.clone(),
         };
         opened.federation(opened.first_seed)?;
         Ok(opened)
@@ -77,10 +82,10 @@ impl Simulator {
         Sha256::new().chain_update(self.digest).chain_update(how).finalize().into()
     }
 
-    fn federation(&self, seed: u64) -> Result<Federation, Failure> {
+    fn federation(&self, seed: u64) -> Result<Arc<Federation>, Failure> {
         let split = (&self.split, self.split_seed.unwrap_or(seed));
-        Federation::of_split(&self.table, split, &self.partition, seed)
-            .map_err(|error| Failure::data(self.source.as_str(), error))
+        let deal = || Federation::of_split(&self.table, split, &self.partition, seed);
+        self.dealt.of(seed, || deal().map_err(|error| Failure::data(self.source.as_str(), error)))
     }
 }
 
@@ -122,9 +127,9 @@ impl Engine for Simulator {
     fn record(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Record, Failure> {
         let mut federation = self.federation(seed)?;
         if work.site_intercept().is_some() {
-            federation = federation.with_own_input();
+            federation = Arc::new(federation.with_own_input());
         }
-        worked(work, observer, |method| Simulation {
+        worked(work, observer, (&self.fits, self.digest), |method| Simulation {
             method,
             sites: &federation.sites,
             test: &federation.test,
@@ -137,10 +142,12 @@ impl Engine for Simulator {
     }
 }
 
-/// Does one piece of work on the simulation of its method.
+/// Does one piece of work on the simulation of its method. Fits may be there already; the source is a digest of the rows that
+/// they are of.
 pub(super) fn worked<'a, 'b>(
     work: Work<'a>,
     observer: &mut dyn Observer,
+    (fits, source): (&Fits, [u8; 32]),
     simulation: impl Fn(&'a Method) -> Simulation<'b>,
 ) -> Result<Record, Failure>
 where
@@ -149,8 +156,8 @@ where
     Ok(match work {
         Work::Method(method) => simulation(method).run(observer)?,
         Work::Constant { beside, .. } => simulation(beside).constant()?,
-        Work::LocalOnly(method) => simulation(method).local_only()?,
-        Work::NonPrivate(method) => simulation(method).non_private()?,
+        Work::LocalOnly(method) => simulation(method).local_only_by(fits, source)?,
+        Work::NonPrivate(method) => simulation(method).non_private_by(fits, source)?,
     })
 }
 

@@ -3,7 +3,7 @@
 use super::posterior::Marginals;
 use inference::chain::shown;
 use inference::results::{CalibrationBin, ChainResult, ClientSpending, CurvePoint};
-use inference::{Record, RunError, Scores, SiteScores};
+use inference::{Fit, Record, RunError, Scores, SiteScores};
 use serde::{Deserialize, Serialize};
 
 /// What a run left, in a form that can be written down.
@@ -36,6 +36,9 @@ pub(crate) struct Finished {
     pub(crate) noise_multiplier: Option<f64>,
     pub(crate) clip: Option<f64>,
     pub(crate) spending: Vec<ClientSpending>,
+    /// How the search for the optimum ended, of baselines that search for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fit: Option<Fit>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -85,6 +88,7 @@ impl Finished {
             noise_multiplier: record.noise_multiplier,
             clip: record.clip,
             spending: record.spending,
+            fit: record.fit,
             warnings: record.warnings,
         })
     }

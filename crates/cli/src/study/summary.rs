@@ -3,6 +3,7 @@
 use super::engine::Work;
 use super::state::{AtSite, Finished};
 use super::words;
+use inference::Fit;
 use inference::results::{ChainResult, Coefficient, Curve, MethodResult, PrivacyResult, SiteResult, Summary};
 use inference::settings::{Method, Promise};
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
             warnings.push(warning.clone());
         }
     }
+    warnings.extend(each_fit(runs).and_then(not_converged));
     // Scores of "local only" are means over sites; a posterior or a calibration would be that of one of them.
     let one = runs.first().filter(|_| work.has_posterior());
     MethodResult {
@@ -50,8 +52,28 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
         curves: runs.iter().map(|run| Curve { seed: run.seed, points: run.curve.clone() }).collect(),
         posterior: one.map(|run| coefficients(run, inputs)).unwrap_or_default(),
         calibration: one.map(|run| run.calibration.clone()).unwrap_or_default(),
+        fit: each_fit(runs),
         warnings,
     }
+}
+
+/// How the searches of all seeds ended together.
+fn each_fit(runs: &[Finished]) -> Option<Fit> {
+    runs.iter().filter_map(|run| run.fit).reduce(Fit::and)
+}
+
+/// The code of a baseline that did not converge, for `posterity explain`.
+const NOT_CONVERGED: &str = "S017";
+
+/// What is said of a search that ended short of an optimum.
+fn not_converged(fit: Fit) -> Option<String> {
+    (fit.converged == Some(false)).then(|| {
+        format!(
+            "{NOT_CONVERGED}: this baseline did not converge in {} steps, and nothing is compared with it; scale the inputs to \
+             numbers near 1, or raise prior_precision",
+            fit.steps
+        )
+    })
 }
 
 /// The draws under the parameters' own names, where these are known.
@@ -130,4 +152,19 @@ fn coefficients(run: &Finished, inputs: &[String]) -> Vec<Coefficient> {
     let numbers = run.posterior.mean.iter().zip(&run.posterior.deviation);
     let named = inputs.iter().zip(numbers);
     named.map(|(name, (&mean, &deviation))| Coefficient { name: name.clone(), mean, deviation }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_that_ended_short_of_an_optimum_is_warned_of_by_its_code() {
+        let fit = |converged| Fit { steps: 200, converged };
+        assert_eq!((not_converged(fit(Some(true))), not_converged(fit(None))), (None, None));
+        let said = not_converged(fit(Some(false))).unwrap();
+        assert!(said.starts_with("S017: this baseline did not converge in 200 steps"), "{said}");
+        assert_eq!(fit(Some(true)).and(fit(Some(false))).converged, Some(false));
+        assert_eq!(fit(None).and(fit(Some(true))), fit(None));
+    }
 }

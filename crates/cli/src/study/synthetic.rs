@@ -1,5 +1,6 @@
 //! Made-up data, `source = "synthetic-linear"` or `"synthetic-mixture"`: its keys, and the engine that draws rows by the seed.
 
+use super::dealt::Dealt;
 use super::engine::{Engine, Work};
 use super::fault::{Fault, Source};
 use super::likelihood;
@@ -13,7 +14,7 @@ use federation::digits::hexadecimal;
 use inference::plan::Costs;
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
-    Federation, Linear, Model, Observer, Partition, Record, Schema, Simulation, Split, SyntheticLinear,
+    Federation, Fits, Linear, Model, Observer, Partition, Record, Schema, Simulation, Split, SyntheticLinear,
     SyntheticMixture,
 };
 use serde::Deserialize;
@@ -163,11 +164,13 @@ pub(super) struct Made {
     model: Arc<dyn Model>,
     prior_precision: f64,
     costs: Arc<Costs>,
+    dealt: Dealt<(Federation, Arc<dyn Model>)>,
+    fits: Arc<Fits>,
 }
 
 impl Made {
     /// The data of a study. Held-out rows are so many that the split has the share or the number that it asks for.
-    pub(super) fn open(study: &Study, made: &Synthetic) -> Result<Self, Failure> {
+    pub(super) fn open(study: &Study, made: &Synthetic, fits: &Arc<Fits>) -> Result<Self, Failure> {
         let Partition::Even { clients } = study.partition else {
             return Err(Failure::usage("made-up rows are dealt out evenly", "kind = \"even\""));
         };
@@ -182,7 +185,8 @@ impl Made {
             }
         };
         let (model, prior_precision) = (likelihood::model(&study.model.kind, None, 0), study.model.prior_precision);
-        Ok(Self { made: *made, clients, held_out, model, prior_precision, costs: Arc::default() })
+        let (dealt, fits) = (Dealt::new(), fits.clone());
+        Ok(Self { made: *made, clients, held_out, model, prior_precision, costs: Arc::default(), dealt, fits })
     }
 
     fn digest(&self) -> [u8; 32] {
@@ -259,11 +263,13 @@ impl Engine for Made {
     }
 
     fn record(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Record, Failure> {
-        let (mut federation, model) = self.draw(seed)?;
-        if work.site_intercept().is_some() {
-            federation = federation.with_own_input();
-        }
-        worked(work, observer, |method| Simulation {
+        let drawn = self.dealt.of(seed, || self.draw(seed))?;
+        let (federation, model) = (&drawn.0, &drawn.1);
+        let own = work.site_intercept().map(|_| federation.with_own_input());
+        let federation = own.as_ref().unwrap_or(federation);
+        let drawn_by = self.made.seed.unwrap_or(seed).to_le_bytes();
+        let source = Sha256::new().chain_update(self.digest()).chain_update(drawn_by).finalize().into();
+        worked(work, observer, (&self.fits, source), |method| Simulation {
             method,
             sites: &federation.sites,
             test: &federation.test,

@@ -78,6 +78,9 @@ pub(crate) type Cells = BTreeMap<String, BTreeMap<String, f64>>;
 pub(crate) struct About {
     pub(crate) name: String,
     pub(crate) seeds: Vec<u64>,
+    /// Whether sites alone and all rows in one place are fitted beside the methods.
+    #[serde(default = "yes")]
+    pub(crate) baselines: bool,
 }
 
 /// `[data]`

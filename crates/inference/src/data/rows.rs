@@ -1,6 +1,6 @@
 //! Encoded rows, stored hybrid: a few dense numbers and a few positions that hold a one.
 
-use crate::DataError;
+use crate::{DataError, linalg};
 
 /// Rows of inputs and outcomes.
 ///
@@ -134,6 +134,52 @@ impl Row<'_> {
         self.ones.iter().fold(dense, |sum, &p| sum + w[p as usize])
     }
 
+    /// Adds scale·x to a plain vector.
+    pub(crate) fn add_to(&self, scale: f64, sum: &mut [f64]) {
+        sum.iter_mut().zip(self.numbers).for_each(|(sum, x)| *sum += scale * x);
+        self.ones.iter().for_each(|&p| sum[p as usize] += scale);
+    }
+
+    /// Adds scale·xxᵀ to a packed triangle, (scale·xⱼ)·xₖ at a time. Numbers of a row stand together, and so do those of a
+    /// line of the triangle: the inner loop runs over two slices.
+    pub(crate) fn add_outer_to(&self, scale: f64, triangle: &mut [f64]) {
+        let mut start = 0;
+        for (j, x) in self.numbers.iter().enumerate() {
+            let weight = scale * x;
+            let line = &mut triangle[start..=start + j];
+            line.iter_mut().zip(self.numbers).for_each(|(sum, y)| *sum += weight * y);
+            start += j + 1;
+        }
+        for (k, &p) in self.ones.iter().enumerate() {
+            let line = &mut triangle[linalg::place(p as usize, 0)..=linalg::place(p as usize, p as usize)];
+            line.iter_mut().zip(self.numbers).for_each(|(sum, y)| *sum += scale * y);
+            self.ones[..=k].iter().for_each(|&other| line[other as usize] += scale);
+        }
+    }
+
+    /// xᵀAx for a packed symmetric A.
+    pub(crate) fn quadratic(&self, triangle: &[f64]) -> f64 {
+        let [sum] = quadratics([self.numbers], triangle);
+        self.with_ones(sum, triangle)
+    }
+
+    /// Adds to the numbers' part of a quadratic form that of the ones.
+    fn with_ones(&self, mut sum: f64, triangle: &[f64]) -> f64 {
+        for (k, &p) in self.ones.iter().enumerate() {
+            let line = &triangle[linalg::place(p as usize, 0)..=linalg::place(p as usize, p as usize)];
+            let off = linalg::dot(self.numbers, line);
+            let off = self.ones[..k].iter().fold(off, |sum, &other| sum + line[other as usize]);
+            sum += 2.0 * off + line[p as usize];
+        }
+        sum
+    }
+
+    /// The same of several rows.
+    pub(crate) fn quadratics_of<const N: usize>(rows: [Row<'_>; N], triangle: &[f64]) -> [f64; N] {
+        let sums = quadratics(rows.map(|row| row.numbers), triangle);
+        std::array::from_fn(|k| rows[k].with_ones(sums[k], triangle))
+    }
+
     /// Positions and values of all stored inputs.
     pub fn entries(&self) -> impl Iterator<Item = (usize, f64)> {
         self.numbers.iter().copied().enumerate().chain(self.ones.iter().map(|&p| (p as usize, 1.0)))
@@ -147,9 +193,68 @@ impl Row<'_> {
     }
 }
 
+/// The numbers' part of xᵀAx for several rows at a time: each sum is made in its own order, and none waits for another.
+fn quadratics<const N: usize>(numbers: [&[f64]; N], triangle: &[f64]) -> [f64; N] {
+    let (dense, mut sums, mut start) = (numbers.first().map_or(0, |row| row.len()), [0.0; N], 0);
+    let numbers = numbers.map(|row| &row[..dense]);
+    for i in 0..dense {
+        let line = &triangle[start..=start + i];
+        let mut off = [-0.0; N];
+        for (j, a) in line[..i].iter().enumerate() {
+            (0..N).for_each(|k| off[k] += a * numbers[k][j]);
+        }
+        for k in 0..N {
+            let x = numbers[k][i];
+            sums[k] += x * (2.0 * off[k] + x * line[i]);
+        }
+        start += i + 1;
+    }
+    sums
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A row's entries one by one, as a loop over iterators adds them up.
+    fn entry_by_entry(row: Row<'_>, scale: f64, first: &mut [f64], triangle: &mut [f64]) -> f64 {
+        let mut sum = 0.0;
+        let before = triangle.to_vec();
+        for (i, x) in row.entries() {
+            let off: f64 =
+                row.entries().take_while(|(j, _)| *j < i).map(|(j, y)| y * before[linalg::place(i, j)]).sum();
+            sum += x * (2.0 * off + x * before[linalg::place(i, i)]);
+            first[i] += scale * x;
+            let weight = scale * x;
+            row.entries().take_while(|(j, _)| *j <= i).for_each(|(j, y)| triangle[linalg::place(i, j)] += weight * y);
+        }
+        sum
+    }
+
+    #[test]
+    fn sums_over_slices_have_the_bits_of_sums_over_entries() {
+        let mut rows = Rows::new(9, 5).unwrap();
+        let number = |i: usize, j: usize| (((i * 7 + j * 3) % 13) as f64 - 6.0) / 7.3;
+        for i in 0..11 {
+            let numbers: Vec<f64> = (0..5).map(|j| number(i, j)).collect();
+            let ones: &[u32] = [&[5, 8][..], &[], &[6, 7, 8]][i % 3];
+            rows.push(Row { numbers: &numbers, ones, outcome: 0.0 }).unwrap();
+        }
+        let (mut first, mut triangle) = (vec![0.1; 9], (0..45).map(|k| (k as f64).sqrt() / 3.0).collect::<Vec<_>>());
+        let (mut by_slices, mut by_entries) = ((first.clone(), triangle.clone()), (first.clone(), triangle.clone()));
+        for (i, row) in rows.iter().enumerate() {
+            let scale = number(i, 4) + 0.9;
+            let expected = entry_by_entry(row, scale, &mut by_entries.0, &mut by_entries.1);
+            assert_eq!(row.quadratic(&by_slices.1).to_bits(), expected.to_bits());
+            row.add_to(scale, &mut by_slices.0);
+            row.add_outer_to(scale, &mut by_slices.1);
+            assert_eq!(by_slices, by_entries);
+        }
+        (first, triangle) = by_slices;
+        assert!(first.iter().chain(&triangle).all(|v| v.is_finite()));
+        let four = Row::quadratics_of([0, 3, 4, 10].map(|i| rows.row(i)), &triangle);
+        assert_eq!(four, [0, 3, 4, 10].map(|i| rows.row(i).quadratic(&triangle)));
+    }
 
     #[test]
     fn a_row_multiplies_like_its_dense_form() {

@@ -1,6 +1,6 @@
 //! Proper Gaussian distributions: moments, divergence, entropy, draws.
 
-use crate::data::Row;
+use crate::data::{Row, Rows};
 use crate::draws;
 use crate::linalg;
 use rand_core::Rng;
@@ -222,18 +222,25 @@ impl Projections<'_> {
         (row.dot(self.mean), self.variance(row))
     }
 
+    /// m and v of these rows, four at a time.
+    pub(crate) fn of_rows(&self, rows: &Rows, which: &[usize]) -> (Vec<f64>, Vec<f64>) {
+        let Variance::Full(covariance) = &self.variance else {
+            return which.iter().map(|&i| self.of(&rows.row(i))).unzip();
+        };
+        let mean = which.iter().map(|&i| rows.row(i).dot(self.mean)).collect();
+        let (fours, rest) = which.as_chunks::<4>();
+        let mut variance: Vec<f64> = Vec::with_capacity(which.len());
+        for four in fours {
+            variance.extend(Row::quadratics_of(four.map(|i| rows.row(i)), covariance).map(|v| v.max(0.0)));
+        }
+        variance.extend(rest.iter().map(|&i| self.variance(&rows.row(i))));
+        (mean, variance)
+    }
+
     fn variance(&self, row: &Row<'_>) -> f64 {
         match &self.variance {
             Variance::Diagonal(variances) => row.dot_squared(variances),
-            Variance::Full(covariance) => {
-                let mut sum = 0.0;
-                for (i, x) in row.entries() {
-                    let below = row.entries().take_while(|(j, _)| *j < i);
-                    let off: f64 = below.map(|(j, y)| y * covariance[linalg::place(i, j)]).sum();
-                    sum += x * (2.0 * off + x * covariance[linalg::place(i, i)]);
-                }
-                sum.max(0.0)
-            }
+            Variance::Full(covariance) => row.quadratic(covariance).max(0.0),
         }
     }
 }

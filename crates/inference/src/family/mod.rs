@@ -126,7 +126,7 @@ pub(crate) fn as_natural(precision: &[f64], d: usize) -> impl Iterator<Item = f6
 }
 
 /// From the second half of η to a packed precision.
-fn as_precision(second: &[f64], d: usize) -> Vec<f64> {
+pub(crate) fn as_precision(second: &[f64], d: usize) -> Vec<f64> {
     let weights = (0..d).flat_map(move |i| (0..=i).map(move |j| if i == j { -2.0 } else { -1.0 }));
     weights.zip(second).map(|(w, s)| w * s).collect()
 }

@@ -27,15 +27,11 @@ pub(super) fn factor(
     let mut precision = vec![0.0; family.len() - d];
     for (&i, pull) in which.iter().zip(pulls) {
         let row = rows.row(i);
-        for (j, x) in row.entries() {
-            first[j] += pull.residual * x;
-            let weight = pull.curvature * x;
-            if full {
-                let up_to = row.entries().take_while(|(k, _)| *k <= j);
-                up_to.for_each(|(k, y)| precision[linalg::place(j, k)] += weight * y);
-            } else {
-                precision[j] += weight * x;
-            }
+        row.add_to(pull.residual, &mut first);
+        if full {
+            row.add_outer_to(pull.curvature, &mut precision);
+        } else {
+            row.entries().for_each(|(j, x)| precision[j] += pull.curvature * x * x);
         }
     }
     if full {

@@ -3,9 +3,9 @@
 use super::factor::{Pull, factor};
 use super::hand_over::hand_over;
 use super::shift::shifts;
-use super::sigmoid::expectations;
-use super::{Model, Point, Prediction, Scratch, Sink};
-use crate::special::sigmoid;
+use super::sigmoid::{expectations, with_softplus};
+use super::{Model, Point, Prediction, Scratch, Sink, Slopes};
+use crate::special::{exp_under, log_1p_of_unit, sigmoid};
 use crate::{Family, Gaussian, Row, Rows};
 use chacha20::ChaCha8Rng;
 use privacy::PrivacyError;
@@ -88,6 +88,34 @@ impl Model for Logistic {
         factor(rows, which, pulls, q.mean(), family)
     }
 
+    /// With σ itself, to 1e-11, in place of the mixture that stands for it under a q of some width.
+    fn at(&self, rows: &Rows, theta: &[f64]) -> Slopes {
+        let all: Vec<usize> = (0..rows.len()).collect();
+        let mut probability: Vec<f64> = rows.iter().map(|row| row.dot(theta)).collect();
+        let softplus = |a: f64| a.max(0.0) + log_1p_of_unit(exp_under(-a.abs()));
+        let value = rows.outcomes().iter().zip(&probability).map(|(y, a)| y * a - softplus(*a)).sum();
+        probability.iter_mut().for_each(|a| *a = sigmoid(*a));
+        let pulls = rows.outcomes().iter().zip(&probability);
+        let pulls = pulls.map(|(y, p)| Pull { residual: y - p, curvature: p * (1.0 - p) });
+        Slopes { value, natural: factor(rows, &all, pulls, theta, Family::Full { dimension: theta.len() }) }
+    }
+
+    fn expected(&self, rows: &Rows, q: &Gaussian) -> Option<Slopes> {
+        let all: Vec<usize> = (0..rows.len()).collect();
+        let (mut probability, mut slope) = projected(rows, &all, q);
+        let (mean, mut softplus) = (probability.clone(), vec![0.0; rows.len()]);
+        with_softplus(&mut probability, &mut slope, &mut softplus);
+        let rows_of = || rows.outcomes().iter();
+        let value = rows_of().zip(&mean).zip(&softplus).map(|((y, m), s)| y * m - s).sum();
+        let pulls = rows_of().zip(probability.iter().zip(&slope));
+        let pulls = pulls.map(|(y, (p, h))| Pull { residual: y - p, curvature: *h });
+        Some(Slopes { value, natural: factor(rows, &all, pulls, q.mean(), Family::Full { dimension: q.dimension() }) })
+    }
+
+    fn has_expectations(&self) -> bool {
+        true
+    }
+
     fn mean_curvature(&self, variance: f64) -> Option<f64> {
         let (mut value, mut slope) = ([0.0], [variance]);
         expectations(&mut value, &mut slope);
@@ -110,8 +138,7 @@ impl Model for Logistic {
 
 /// m and v of xᵀθ ~ N(m, v), row by row.
 fn projected(rows: &Rows, which: &[usize], q: &Gaussian) -> (Vec<f64>, Vec<f64>) {
-    let projections = q.projections();
-    which.iter().map(|&i| projections.of(&rows.row(i))).unzip()
+    q.projections().of_rows(rows, which)
 }
 
 /// The mean of σ(xᵀθ) over draws of θ that depend on nothing but q.

@@ -155,6 +155,18 @@ pub enum Prediction {
     },
 }
 
+/// A sum over rows, and where it rises.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slopes {
+    /// The sum.
+    pub value: f64,
+    /// Its gradient by the mean parameters of the full family. Layout as in [`Family`].
+    pub natural: Vec<f64>,
+}
+
+/// The variance of a q that stands for one θ: nothing beside any other number, and its inverse is finite.
+const NO_SPREAD: f64 = 1e-300;
+
 /// A likelihood p(y | x, θ).
 pub trait Model: fmt::Debug + Send + Sync {
     /// Number of parameters for rows of this width.
@@ -205,6 +217,28 @@ pub trait Model: fmt::Debug + Send + Sync {
     /// likelihood is Gaussian; a step of natural-gradient (conjugate-computation) VI elsewhere (Khan and Lin 2017,
     /// arXiv:1703.04265). Layout as in [`Family`].
     fn statistics(&self, rows: &Rows, which: &[usize], q: &Gaussian, family: Family) -> Vec<f64>;
+
+    /// Σ log p(yᵢ | xᵢ, θ) at one θ, and the natural parameters of the factor that follows from its gradient and curvature
+    /// there: what a step of Newton's takes. Of all rows, in the full family.
+    fn at(&self, rows: &Rows, theta: &[f64]) -> Slopes {
+        let all: Vec<usize> = (0..rows.len()).collect();
+        let family = Family::Full { dimension: theta.len() };
+        let point = Gaussian::new_diagonal(theta.to_vec(), vec![NO_SPREAD; theta.len()]);
+        let natural = point.map(|q| self.statistics(rows, &all, &q, family));
+        let natural = natural.unwrap_or_else(|| vec![f64::NAN; family.len()]);
+        Slopes { value: self.log_likelihood(rows, theta), natural }
+    }
+
+    /// Σ E_q[log p(yᵢ | xᵢ, θ)] and [`Model::statistics`] at one q, of all rows, in the full family; none where statistics are
+    /// not the gradient of such an expectation, or q's width does not matter to them.
+    fn expected(&self, _rows: &Rows, _q: &Gaussian) -> Option<Slopes> {
+        None
+    }
+
+    /// Whether [`Model::expected`] has an answer.
+    fn has_expectations(&self) -> bool {
+        false
+    }
 
     /// Where learning starts, if not at the prior: a constant of the study.
     fn initial(&self, _dimension: usize) -> Option<Gaussian> {

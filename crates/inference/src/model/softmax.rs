@@ -1,7 +1,7 @@
 //! Softmax regression: P(y = k | x, θ) = exp aₖ / Σ exp aₗ, aₖ = xᵀθₖ.
 
 use super::frame::frames;
-use super::{Model, Point, Prediction, Scratch, Sink};
+use super::{Model, Point, Prediction, Scratch, Sink, Slopes};
 use crate::data::Row;
 use crate::family::as_natural;
 use crate::special::exp;
@@ -129,6 +129,42 @@ impl Model for Softmax {
 
     /// With r = y − E p and H = E[diag p − ppᵀ] of each row: Σ r ⊗ x + Λμ, and Λ = Σ H ⊗ xxᵀ.
     fn statistics(&self, rows: &Rows, which: &[usize], q: &Gaussian, family: Family) -> Vec<f64> {
+        self.sums(rows, which, q, family, None)
+    }
+
+    /// Means over the same draws: of the value too.
+    fn expected(&self, rows: &Rows, q: &Gaussian) -> Option<Slopes> {
+        let (all, mut value): (Vec<usize>, f64) = ((0..rows.len()).collect(), 0.0);
+        let natural = self.sums(rows, &all, q, Family::Full { dimension: q.dimension() }, Some(&mut value));
+        Some(Slopes { value, natural })
+    }
+
+    fn has_expectations(&self) -> bool {
+        true
+    }
+
+    fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction> {
+        let logits = Logits::new(q, self.classes, PREDICTING);
+        let (mut mean, mut curvature) = (Vec::new(), Vec::new());
+        rows.iter()
+            .map(|row| {
+                logits.expect(&row, &mut mean, &mut curvature, None);
+                Prediction::Classes(mean.clone())
+            })
+            .collect()
+    }
+}
+
+impl Softmax {
+    /// The statistics, and Σ E log p where it is wanted.
+    fn sums(
+        &self,
+        rows: &Rows,
+        which: &[usize],
+        q: &Gaussian,
+        family: Family,
+        mut value: Option<&mut f64>,
+    ) -> Vec<f64> {
         let (d, width) = (family.dimension(), rows.width());
         let full = matches!(family, Family::Full { .. });
         let (mut first, mut precision) = (vec![0.0; d], vec![0.0; family.len() - d]);
@@ -136,7 +172,7 @@ impl Model for Softmax {
         let (mut mean, mut curvature) = (Vec::new(), Vec::new());
         for &i in which {
             let row = rows.row(i);
-            logits.expect(&row, &mut mean, &mut curvature);
+            logits.expect(&row, &mut mean, &mut curvature, value.as_deref_mut());
             for k in 0..self.classes {
                 let residual = f64::from(u8::from(row.outcome == k as f64)) - mean[k];
                 row.entries().for_each(|(j, x)| first[k * width + j] += residual * x);
@@ -166,17 +202,6 @@ impl Model for Softmax {
             first.extend(precision.iter().map(|p| -0.5 * p));
         }
         first
-    }
-
-    fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction> {
-        let logits = Logits::new(q, self.classes, PREDICTING);
-        let (mut mean, mut curvature) = (Vec::new(), Vec::new());
-        rows.iter()
-            .map(|row| {
-                logits.expect(&row, &mut mean, &mut curvature);
-                Prediction::Classes(mean.clone())
-            })
-            .collect()
     }
 }
 
@@ -220,6 +245,7 @@ fn hand_over(
 /// The joint distribution of a row's logits under any q, with the fixed draws of their means.
 struct Logits<'a> {
     q: &'a Gaussian,
+    /// Σ, line by line, where coefficients depend on each other.
     covariance: Option<Vec<f64>>,
     variances: Vec<f64>,
     classes: usize,
@@ -230,12 +256,15 @@ impl<'a> Logits<'a> {
     fn new(q: &'a Gaussian, classes: usize, count: usize) -> Self {
         let mut draws = Vec::new();
         frames(classes, count, FIXED_SEED, &mut draws);
-        let covariance = q.packed_precision().map(|_| q.covariance());
+        let covariance = q.packed_precision().map(|_| {
+            let (packed, d) = (q.covariance(), q.dimension());
+            (0..d * d).map(|k| packed[linalg::place((k / d).max(k % d), (k / d).min(k % d))]).collect()
+        });
         Self { q, covariance, variances: q.variances(), classes, draws }
     }
 
-    /// E p and E[diag p − ppᵀ], packed, of one row.
-    fn expect(&self, row: &Row<'_>, probability: &mut Vec<f64>, curvature: &mut Vec<f64>) {
+    /// E p and E[diag p − ppᵀ], packed, of one row; adds E log p of its outcome where that is wanted.
+    fn expect(&self, row: &Row<'_>, probability: &mut Vec<f64>, curvature: &mut Vec<f64>, mut log: Option<&mut f64>) {
         let classes = self.classes;
         let mut mean = vec![0.0; classes];
         dots(row, self.q.mean(), &mut mean);
@@ -256,6 +285,9 @@ impl<'a> Logits<'a> {
                 (0..=k).for_each(|l| curvature[linalg::place(k, l)] -= weight * p[k] * p[l]);
                 curvature[linalg::place(k, k)] += weight * p[k];
             }
+            if let Some(log) = &mut log {
+                **log += weight * p.get(row.outcome as usize).map_or(f64::NEG_INFINITY, |p| libm::log(*p));
+            }
         }
     }
 
@@ -268,14 +300,11 @@ impl<'a> Logits<'a> {
             deviation.iter().enumerate().for_each(|(k, s)| packed[linalg::place(k, k)] = *s);
             return packed;
         };
-        let width = self.variances.len() / classes;
+        let d = self.variances.len();
+        let width = d / classes;
         for k in 0..classes {
             for l in 0..=k {
-                let entry = |a: usize, b: usize| {
-                    let (i, j) = (k * width + a, l * width + b);
-                    covariance[linalg::place(i.max(j), i.min(j))]
-                };
-                let along = |a: usize| row.entries().map(|(b, y)| y * entry(a, b)).sum::<f64>();
+                let along = |a: usize| row.dot(&covariance[(k * width + a) * d + l * width..][..width]);
                 packed[linalg::place(k, l)] = row.entries().map(|(a, x)| x * along(a)).sum();
             }
         }

@@ -30,7 +30,8 @@ fn curve(composed: Composed) -> Curve {
 /// Σ y_k e^{−λkh} (1 − e^{ε−kh})₊, for M = 1.
 fn exact(nodes: &[(i64, f64)], settings: Settings, epsilon: f64) -> f64 {
     let loss = |k: i64| k as f64 * settings.step;
-    let term = |&(k, y): &(i64, f64)| y * libm::exp(-settings.tilt * loss(k)) * -libm::expm1(epsilon - loss(k)).min(0.0);
+    let term =
+        |&(k, y): &(i64, f64)| y * libm::exp(-settings.tilt * loss(k)) * -libm::expm1(epsilon - loss(k)).min(0.0);
     nodes.iter().map(term).sum()
 }
 
