@@ -64,7 +64,7 @@ fn an_agent_waits_for_the_approval_that_its_policy_asks_for() {
 #[test]
 fn a_policy_that_says_no_ends_the_agent_with_its_key_and_a_hint() {
     let town = ward("policy", 4);
-    let policy = federation::policy::DEFAULT.replace("max_epsilon = 3.0", "max_epsilon = 0.5");
+    let policy = federation::policy::DEFAULT.replace("max_epsilon = 6.0", "max_epsilon = 0.5");
     std::fs::write(town.folder.join("strict.toml"), policy).unwrap();
     let before = kept(&town).0;
     for json in ["", " --json"] {
@@ -126,7 +126,7 @@ fn every_site_that_is_killed_takes_up_its_run_with_its_own_rows_and_policy() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(2) && told.contains("error[F105]") && told.contains("declares 50"), "{told}");
     // An owner who has changed their mind is heard.
-    let policy = federation::policy::DEFAULT.replace("max_epsilon = 3.0", "max_epsilon = 0.5");
+    let policy = federation::policy::DEFAULT.replace("max_epsilon = 6.0", "max_epsilon = 0.5");
     std::fs::write(town.folder.join("strict.toml"), policy).unwrap();
     let output = town.output("", &agent("south", "strict.toml"));
     assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
