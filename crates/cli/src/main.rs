@@ -13,6 +13,7 @@ mod fetch;
 mod histogram;
 mod identity;
 mod init;
+mod layout;
 mod ledger;
 mod mechanism;
 mod plan;
