@@ -18,6 +18,7 @@ mod ledger;
 mod mechanism;
 mod plan;
 mod profile;
+mod provenance;
 mod registry;
 mod report;
 mod study;

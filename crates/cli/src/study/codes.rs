@@ -138,6 +138,13 @@ pub(crate) const ALL: &[Entry] = &[
                for `check`, `plan` and `run`: it has no posterior to sample, and no columns to reproduce. The hint has a command\n\
                that the file is for. Exit code 2.",
     },
+    Entry {
+        code: "S020",
+        title: "another run writes into the directory",
+        text: "Two runs into one directory would write over each other's results, so the first holds a lock on it, which goes with its\n\
+               process. The message names the directory and the process. Wait until that run has ended, stop it, or name another\n\
+               directory by --out. The same command then goes on after the work that is finished. Exit code 2.",
+    },
 ];
 
 #[cfg(test)]

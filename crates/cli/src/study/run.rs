@@ -10,6 +10,7 @@ use super::store::{Store, file_name};
 use super::summary;
 use crate::failure::Failure;
 use crate::layout;
+use crate::provenance;
 use crate::report;
 use inference::Schema;
 use inference::plan::plan;
@@ -65,6 +66,7 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
         data,
         outside_epsilon: OUTSIDE_EPSILON.to_owned(),
         methods,
+        provenance: Some(provenance::now(Some(engine.data_digest()))),
     };
     store.write(RESULTS, &results)?;
     store.write_text(REPORT, &report::html(&results))?;
