@@ -21,6 +21,7 @@ mod profile;
 mod provenance;
 mod registry;
 mod report;
+mod say;
 mod study;
 mod table;
 mod unzip;

@@ -39,16 +39,16 @@ pub(crate) fn join(invite: &str, role: Role, folder: &Path, json: bool) -> Resul
         }
     }
     let (papers, server) = joined.map_err(Unjoined::failure)?;
+    let fingerprint = super::agent::fingerprint_of(&home, role)?;
     Ok(match json {
         true => format!(
             "{}\n",
             serde_json::json!({ "role": role.word(), "name": invite.name.as_str(), "home": folder, "server": server.as_str(),
-                "key": papers.party.key.short(), "expires": papers.party.expires })
+                "fingerprint": fingerprint, "expires": papers.party.expires })
         ),
         false => format!(
-            "{role} {} has joined. Its key {} was made in {} and stays there.\nserver      {}\n",
+            "{role} {} has joined. Its key was made in {} and stays there.\nfingerprint {fingerprint}\nserver      {}\n",
             invite.name,
-            papers.party.key.short(),
             folder.display(),
             server.as_str()
         ),
