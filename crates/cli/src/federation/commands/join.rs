@@ -27,6 +27,7 @@ pub(crate) fn join(invite: &str, role: Role, folder: &Path, json: bool) -> Resul
         super::node::prepare(folder)?;
     }
     let home = if was_there { Home::open(folder) } else { Home::create(folder, role) }.map_err(of_home)?;
+    let fingerprint = super::agent::fingerprint_of(&home, role)?;
     let joined = redeem(&home, &invite, role);
     if let Err(Unjoined::Refused(_)) = &joined
         && !was_there
@@ -39,7 +40,6 @@ pub(crate) fn join(invite: &str, role: Role, folder: &Path, json: bool) -> Resul
         }
     }
     let (papers, server) = joined.map_err(Unjoined::failure)?;
-    let fingerprint = super::agent::fingerprint_of(&home, role)?;
     Ok(match json {
         true => format!(
             "{}\n",
