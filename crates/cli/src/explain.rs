@@ -58,6 +58,13 @@ const ALL: &[Entry] = &[
                Exit code 2 if there is no such file or it is not yours to use, 1 if the disk failed.",
     },
     Entry {
+        code: "C004",
+        title: "the disk is full",
+        text: "There is no room for the file in the message, on its disk or in what this user may use of it. Files are written whole or\n\
+               not at all, so none is cut off. Make room and run the same command again: `run` goes on after the work that is\n\
+               finished, and a server keeps its run. Exit code 1.",
+    },
+    Entry {
         code: "C020",
         title: "the file of results cannot be understood",
         text: "`posterity report` reads the results.json of a finished run, in the shape that its key schema names. The\n\
@@ -180,9 +187,9 @@ const ALL: &[Entry] = &[
     Entry {
         code: "L002",
         title: "the ledger cannot be read or kept",
-        text: "The disk failed, is full, or is in use by another process of this site. Nothing leaves a site before its charge is\n\
-               durable, so nothing left it. After such an error nothing is tried again: mend the disk or make room, and start\n\
-               again from what it holds. Exit code 1; 2 if another process of this site has it, which is to be stopped first.",
+        text: "The disk failed, or is in use by another process of this site (a full disk is L007). Nothing leaves a site before its\n\
+               charge is durable, so nothing left it. After such an error nothing is tried again: mend the disk, and start again\n\
+               from what it holds. Exit code 1; 2 if another process of this site has it, which is to be stopped first.",
     },
     Entry {
         code: "L003",
@@ -211,6 +218,14 @@ const ALL: &[Entry] = &[
         text: "Beside the ledger a site keeps what an algorithm remembers from round to round. The file is damaged, or it names a\n\
                record that the ledger does not have: then the ledger is an old copy, and going on would spend twice. Restore the\n\
                whole folder from its newest copy, never one file alone. Exit code 3.",
+    },
+    Entry {
+        code: "L007",
+        title: "the disk of the ledger is full",
+        text: "There is no room for the next record of a site's ledger, or of a node's. A charge is on disk before noise is drawn, so\n\
+               nothing left the site without one. Make room on the disk of the home. The agent ends with exit code 1, so a service\n\
+               manager starts it again by itself, and it goes on from what the disk holds. Never delete files of the ledger to make\n\
+               room. Exit code 1.",
     },
     Entry {
         code: "P001",

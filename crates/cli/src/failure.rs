@@ -1,13 +1,15 @@
 //! What went wrong, as people and programs see it: a code, a message, a hint and an exit code.
 
 use crate::federation::codes;
+use crate::say;
 use crate::study::Fault;
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use federation::identity::{AuthorityError, FileError};
 use federation::log::{DiskError, LogError};
 use federation::policy::PolicyError;
 use federation::store::StoreError;
-use inference::{DataError, RunError};
+use inference::{DataError, RunError, nearest};
 use privacy::PrivacyError;
 use std::io::Write;
 use std::path::Path;
@@ -138,6 +140,7 @@ impl Failure {
             | Self::Line { failure, .. }
             | Self::Method { failure, .. }
             | Self::Unwritten { failure } => failure.code(),
+            Self::File { source, .. } if is_full(source) => "C004",
             Self::File { .. } => "C003",
             Self::Results { .. } => "C020",
             Self::Study(fault) => fault.code,
@@ -150,6 +153,7 @@ impl Failure {
             Self::Download { .. } => "D010",
             Self::NoLedger { .. } => "L001",
             Self::Ledger(error) => ledger_code(error),
+            Self::Authority(AuthorityError::File(FileError::Failed { source, .. })) if is_full(source) => "C004",
             Self::Authority(AuthorityError::File(FileError::Exposed { .. })) => "F002",
             Self::Authority(_) => "F001",
             Self::Store(_) => "F003",
@@ -172,6 +176,11 @@ impl Failure {
             | Self::Dataset { hint, .. }
             | Self::Party { hint, .. }
             | Self::Download { hint, .. } => hint.clone(),
+            Self::File { source, .. } | Self::Authority(AuthorityError::File(FileError::Failed { source, .. }))
+                if is_full(source) =>
+            {
+                ROOM.into()
+            }
             Self::Authority(error) => error.hint(),
             Self::Store(error) => error.hint().to_owned(),
             Self::Unwritten { .. } => {
@@ -217,7 +226,7 @@ impl Failure {
             Self::Authority(_) | Self::Party { .. } => 2,
             Self::Data { .. } | Self::Dataset { .. } | Self::NoLedger { .. } => 2,
             Self::Ledger(error) if is_in_use(error) => 2,
-            Self::Ledger(error) if ledger_code(error) == "L002" => 1,
+            Self::Ledger(error) if matches!(ledger_code(error), "L002" | "L007") => 1,
             Self::Ledger(_) => 3,
             Self::Federation { code, .. } => codes::exit(code),
             Self::Policy(PolicyError::Unreadable { .. }) => 2,
@@ -236,6 +245,8 @@ impl Failure {
         let (code, hint) = (self.code(), self.hint());
         if json {
             complain(&object(code, &self.to_string(), &hint));
+        } else if say::is_json() {
+            complain(&format!("{}\n", say::error(code, &self.to_string(), &hint)));
         } else {
             complain(&format!("error[{code}]: {self}\nhint: {hint}\nmore: posterity explain {code}\n"));
         }
@@ -245,12 +256,22 @@ impl Failure {
 
 fn ledger_code(error: &LogError) -> &'static str {
     match error {
+        LogError::Disk(error) if error.is_full() => "L007",
         LogError::Disk(_) | LogError::Unwritten | LogError::Viewed | LogError::TooLarge { .. } => "L002",
         LogError::Damaged { .. } => "L003",
         LogError::Version { .. } => "L004",
         LogError::Ledger { .. } | LogError::NoSuchSite { .. } | LogError::OtherSite { .. } => "L005",
         LogError::Vault { .. } => "L006",
     }
+}
+
+/// What to do about a full disk.
+const ROOM: &str = "make room on the disk of that path, then run the same command again: a run goes on where it stopped, and no file \
+                    was left half written";
+
+/// Whether all it needs is room: the disk or the user's share of it is full.
+pub(crate) fn is_full(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
 }
 
 /// Whether another process of the same party has the ledger's folder: nothing is wrong with the disk.
@@ -313,7 +334,7 @@ pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
     if !error.use_stderr() {
         return print(&text);
     }
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !say::is_json() {
         complain(&text);
         return ExitCode::from(2);
     }
@@ -331,10 +352,28 @@ fn parser_hint(error: &clap::Error, rest: &str) -> String {
             .into();
     }
     let lines = rest.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("For more"));
-    let mut hints: Vec<String> =
-        lines.map(|line| line.strip_prefix("tip: ").unwrap_or(line).replacen("Usage: ", "usage: ", 1)).collect();
+    let guess = misspelt(error).map(|command| format!("did you mean `{command}`?"));
+    let mut hints: Vec<String> = guess.into_iter().collect();
+    hints.extend(lines.map(|line| line.strip_prefix("tip: ").unwrap_or(line).replacen("Usage: ", "usage: ", 1)));
     hints.push("--help tells more".into());
     hints.join("; ")
+}
+
+/// The command that a misspelt one was meant to be. The parser has suggestions of its own, but none for two letters that
+/// changed places in a short word.
+fn misspelt(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return None;
+    }
+    let mut command = crate::arguments::Arguments::command();
+    for word in std::env::args().skip(1).take_while(|word| word != typed) {
+        if let Some(inner) = command.find_subcommand(&word) {
+            command = inner.clone();
+        }
+    }
+    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    nearest(typed, names).map(str::to_owned)
 }
 
 /// A path to read, in words.

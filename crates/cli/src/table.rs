@@ -1,6 +1,7 @@
 //! The answer for people: a short table that says what is promised, to whom and under which conventions.
 
 use crate::account::{Answer, Found};
+use crate::layout;
 use crate::plan::{Plan, words};
 use federation::digits::{down, shortest, up};
 use privacy::{Adjacency, Event, Mechanism, Sampling, Unit};
@@ -29,7 +30,7 @@ pub(crate) fn of(answer: &Answer) -> String {
 
 /// Rows as lines of text.
 pub(crate) fn lines(rows: &Rows) -> String {
-    rows.iter().map(|(label, text)| format!("{label:<12}{text}\n")).collect()
+    layout::rows(rows.iter().map(|(label, text)| (*label, text.as_str())), layout::width())
 }
 
 /// The number that was asked for, and how sure it is.

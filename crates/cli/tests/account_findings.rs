@@ -190,3 +190,17 @@ fn what_the_published_theorem_does_not_know_is_refused() {
     refused(&format!("{base} --rows 500 --rate 0.2"), "C001", 2, "--batch, --rows, --steps");
     refused(&format!("{base} --rows 500 --adjacency add-remove"), "P002", 3, "substitute");
 }
+
+#[test]
+fn a_misspelt_command_is_answered_by_the_one_that_was_meant() {
+    for (typed, meant) in [("rnu study.toml", "run"), ("agent rnu", "run"), ("perdict", "predict"), ("lst", "list")] {
+        let words = if meant == "list" { format!("datasets {typed}") } else { typed.to_owned() };
+        let output = posterity(&words);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        let hint = told.lines().find(|line| line.starts_with("hint: ")).unwrap();
+        assert!(hint.contains(&format!("`{meant}`")) || hint.contains(&format!("'{meant}'")), "{words}: {told}");
+    }
+    let told = String::from_utf8(posterity("wombat").stderr).unwrap();
+    assert!(!told.contains("did you mean"), "{told}");
+}

@@ -2,9 +2,10 @@
 #![cfg(unix)]
 
 use crate::town;
-use crate::town::caller::{Fate, agent, agreement, call, home, kept, papers, serve, ward};
+use crate::town::caller::{Fate, agent, agreement, call, home, join, kept, papers, plot, serve, ward};
 use federation::identity::Role;
 use federation::transport::LineError;
+use sha2::{Digest as _, Sha256};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -64,7 +65,7 @@ fn an_agent_waits_for_the_approval_that_its_policy_asks_for() {
 #[test]
 fn a_policy_that_says_no_ends_the_agent_with_its_key_and_a_hint() {
     let town = ward("policy", 4);
-    let policy = federation::policy::DEFAULT.replace("max_epsilon = 3.0", "max_epsilon = 0.5");
+    let policy = federation::policy::DEFAULT.replace("max_epsilon = 6.0", "max_epsilon = 0.5");
     std::fs::write(town.folder.join("strict.toml"), policy).unwrap();
     let before = kept(&town).0;
     for json in ["", " --json"] {
@@ -126,7 +127,7 @@ fn every_site_that_is_killed_takes_up_its_run_with_its_own_rows_and_policy() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(2) && told.contains("error[F105]") && told.contains("declares 50"), "{told}");
     // An owner who has changed their mind is heard.
-    let policy = federation::policy::DEFAULT.replace("max_epsilon = 3.0", "max_epsilon = 0.5");
+    let policy = federation::policy::DEFAULT.replace("max_epsilon = 6.0", "max_epsilon = 0.5");
     std::fs::write(town.folder.join("strict.toml"), policy).unwrap();
     let output = town.output("", &agent("south", "strict.toml"));
     assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
@@ -142,6 +143,94 @@ fn every_site_that_is_killed_takes_up_its_run_with_its_own_rows_and_policy() {
     std::fs::rename(town.folder.join("south/ledger"), town.folder.join("north/ledger")).unwrap();
     let shown = town.told("", "posterity ledger show --home north");
     assert!(shown.contains("south"), "{shown}");
+}
+
+/// Every line of a log that must be JSON.
+fn objects(town: &town::Town, name: &str) -> Vec<serde_json::Value> {
+    let log = town.log(name);
+    assert!(!log.is_empty(), "{name} has said nothing");
+    let read = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{name}: {error}: {line}"));
+    log.lines().map(read).collect()
+}
+
+#[test]
+fn with_json_logs_every_line_is_json_and_no_agent_tells_a_digest_of_its_rows() {
+    let mut town = plot("json", 3);
+    let json = |line: &str| format!("env POSTERITY_LOG_FORMAT=json POSTERITY_LOG=trace {line}");
+    town.start("server", "", &json(&format!("{} --until-finished", serve(&town))));
+    town.until_said("server", "to join");
+    join(&town, "north");
+    join(&town, "south");
+    town.start("north", "", &json(&agent("north", "manual.toml")));
+    town.start("south", "", &json(&agent("south", "automatic.toml")));
+    town.until_said("north", "posterity agent approve");
+    let log = town.log("north");
+    let proposed = log.lines().find(|line| line.contains("a study is proposed")).unwrap();
+    let proposed: serde_json::Value = serde_json::from_str(proposed).unwrap();
+    let digest = proposed["fields"]["digest"].as_str().unwrap().to_owned();
+    assert!(proposed["fields"]["terms"]["the server sees"].as_str().unwrap().starts_with("single answers"));
+    town.told("", &format!("posterity agent approve {} --home north", &digest[..10]));
+    for who in ["north", "south", "server"] {
+        assert_eq!(town.ended(who), Some(0), "{}", town.log(who));
+        let lines = objects(&town, who);
+        assert!(lines.iter().all(|line| line["level"].is_string() && line["timestamp"].is_string()), "{who}");
+    }
+    // Errors too: of the command itself, of its arguments, and of what it was given.
+    for (line, code) in [
+        (agent("nobody", "automatic.toml"), "F201"),
+        ("posterity agent run --hoem north".into(), "C001"),
+        ("posterity agent".into(), "C001"),
+        (agent("north", "nowhere.toml"), "C003"),
+    ] {
+        let output = town.output("", &json(&line));
+        let told = String::from_utf8(output.stderr).unwrap();
+        let read = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let lines: Vec<serde_json::Value> = told.lines().map(read).collect();
+        let last = &lines.last().unwrap()["fields"];
+        assert!(last["code"] == code && last["message"].is_string() && last["hint"].is_string(), "{told}");
+        assert!(output.stdout.is_empty() && output.status.code() == Some(2), "{told}");
+    }
+    no_digest_of_rows(&town);
+}
+
+/// Who knows all rows but one could try what the last is until a digest fits: so none of a site's file is told anywhere, not even
+/// with all logs on.
+fn no_digest_of_rows(town: &town::Town) {
+    let said = |line: &str| {
+        let output = town.output("", line);
+        [output.stdout, output.stderr].concat()
+    };
+    let schema = std::fs::read(town.folder.join("schema.toml")).unwrap();
+    for site in ["north", "south"] {
+        let rows = std::fs::read(town.folder.join(format!("{site}.csv"))).unwrap();
+        let with_lengths = |parts: [&[u8]; 2]| {
+            let mut digest = Sha256::new();
+            for part in parts {
+                digest.update((part.len() as u64).to_le_bytes());
+                digest.update(part);
+            }
+            digest.finalize().to_vec()
+        };
+        let digests = [Sha256::digest(&rows).to_vec(), with_lengths([&rows, &schema])];
+        let mut told: Vec<Vec<u8>> = ["north", "south", "server"].map(|who| town.log(who).into_bytes()).into();
+        for line in [
+            format!("posterity agent check --data {site}.csv --schema schema.toml"),
+            format!("posterity agent check --data {site}.csv --schema schema.toml --json"),
+            format!("posterity ledger show --home {site} --json"),
+            format!("posterity ledger verify --home {site}"),
+            format!("posterity agent fingerprint --home {site}"),
+        ] {
+            told.push(said(&line));
+        }
+        told.extend(town.files("out").into_iter().chain(town.files("server")).map(|(_, bytes)| bytes));
+        for digest in digests {
+            let hexadecimal: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            for text in &told {
+                let shown = |part: &[u8]| text.windows(part.len()).any(|window| window == part);
+                assert!(!shown(&digest) && !shown(&hexadecimal.as_bytes()[..16]), "{}", String::from_utf8_lossy(text));
+            }
+        }
+    }
 }
 
 #[test]

@@ -62,7 +62,9 @@ fn without(root: &CertificateDer<'static>) -> ClientConfig {
 }
 
 fn distrusted(fate: &Fate) -> bool {
-    matches!(fate, Fate::Failed(LineError::Tls { found: Distrust::OurCertificate, .. }))
+    let found = Distrust::OurCertificate;
+    matches!(fate, Fate::Failed(LineError::Tls { found: Distrust::OurTime { .. }, .. }))
+        || matches!(fate, Fate::Failed(LineError::Tls { found: other, .. }) if *other == found)
 }
 
 /// Everything that must not change: the store, and the ledgers byte for byte.

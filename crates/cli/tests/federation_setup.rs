@@ -45,9 +45,10 @@ fn stays(line: &str) -> bool {
 }
 
 #[test]
-fn the_guide_can_be_followed_word_by_word() {
+fn the_guide_can_be_followed_word_by_word_through_a_second_study() {
     let mut town = clinics();
-    let (mut invites, mut predicted, mut ledgers) = (Vec::<(String, String)>::new(), false, 0);
+    let (mut invites, mut predicted, mut ledgers, mut listed) =
+        (Vec::<(String, String)>::new(), false, 0, String::new());
     let ports = ["7443", "7444", "7445"].map(|port| format!("127.0.0.1:{port}"));
     for Typed { place, line } in commands().into_iter().filter(|typed| typed.place != "laptop") {
         let mut line = ports.iter().enumerate().fold(line, |line, (at, port)| line.replace(port, &town.address(at)));
@@ -56,17 +57,27 @@ fn the_guide_can_be_followed_word_by_word() {
             let (_, invite) = invites.iter().find(|(name, _)| *name == place).unwrap();
             line = line.replace("INVITE", invite);
         }
-        if line.contains("agent approve DIGEST") {
-            approve_is_waited_for(&mut town, &place);
-            line = line.replace("DIGEST", after(&town.log(&place), "approve"));
+        if line.contains("agent approve") {
+            town.until_said(&place, "to take part: posterity agent approve");
+            if !predicted {
+                approve_is_waited_for(&mut town, &place);
+            }
+            // All digits for the first study, the first ones of what is listed for the second.
+            let log = town.log(&place);
+            let digest = if predicted { listed.get(..6).unwrap_or("") } else { after(&log, "approve") };
+            line = line.replace("DIGEST", digest);
         }
         if stays(&line) {
+            if town.running().contains(&place) {
+                town.signal(&place, "TERM");
+                assert_eq!(town.ended(&place), Some(0), "{}", town.log(&place));
+            }
             town.start(&place, &folder, &line);
             town.until(&line, |town| !town.log(&place).is_empty());
             continue;
         }
         if line.starts_with("posterity predict") {
-            clinics_go_home(&mut town);
+            clinics_go_home(&mut town, "results");
         }
         let told = town.told(&folder, &line);
         match line.split_whitespace().take(3).collect::<Vec<_>>()[..] {
@@ -78,12 +89,24 @@ fn the_guide_can_be_followed_word_by_word() {
                 assert!(told.starts_with("row,probability,lower,upper\n") && told.lines().count() == 4, "{told}");
                 predicted = true;
             }
+            ["posterity", "agent", "approve"] if line.ends_with("approve --home site") => {
+                assert!(told.lines().count() == 3 && told.contains("  readmission, proposed "), "{told}");
+                listed = told;
+            }
             ["posterity", "ledger", _] => ledgers += 1,
             ["cat", "server/dashboard.token"] => the_dashboard_shows_the_run(&town, told.trim()),
             _ => {}
         }
     }
     assert!(predicted && ledgers == 2);
+    clinics_go_home(&mut town, "results-2");
+    let shown = town.told("clinics/north", "posterity ledger show --home site --json");
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(
+        (shown["runs"].as_array().unwrap().len(), shown["granted"]["epsilon"].as_f64()),
+        (2, Some(4.0)),
+        "{shown}"
+    );
     town.signal("keeper", "TERM");
     assert_eq!(town.ended("keeper"), Some(0));
     assert!(town.running().is_empty());
@@ -91,7 +114,6 @@ fn the_guide_can_be_followed_word_by_word() {
 
 /// Nothing happens at a clinic that wants to be asked: no signature, no charge.
 fn approve_is_waited_for(town: &mut Town, place: &str) {
-    town.until_said(place, "to take part: posterity agent approve");
     town.until_said("south", "signed; waiting for the others");
     assert!(!town.log(place).contains("signed;"), "{}", town.log(place));
     assert!(town.told("clinics/north", "ls site/proposals").contains(".toml"));
@@ -100,11 +122,11 @@ fn approve_is_waited_for(town: &mut Town, place: &str) {
     assert!(text.contains("\"runs\":[]"), "{text} {}", String::from_utf8_lossy(&shown.stderr));
 }
 
-fn clinics_go_home(town: &mut Town) {
+fn clinics_go_home(town: &mut Town, results: &str) {
     for clinic in ["north", "south", "west"] {
         assert_eq!(town.ended(clinic), Some(0), "{}", town.log(clinic));
     }
-    town.until_said("keeper", "report      results/report.html");
+    town.until_said("keeper", &format!("report      {results}/report.html"));
 }
 
 fn the_dashboard_shows_the_run(town: &Town, token: &str) {

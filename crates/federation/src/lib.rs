@@ -3,6 +3,7 @@
 //! How it travels: wire messages, coordinator, agent and compute node as state machines, stores, server, identity, dashboard.
 
 pub mod agent;
+pub mod calendar;
 pub mod coordinator;
 pub mod dashboard;
 pub mod digits;

@@ -4,6 +4,7 @@ mod text;
 
 pub use text::DEFAULT;
 
+use crate::digits::shortest;
 use crate::manifest::{Manifest, Programme};
 use inference::settings::SecureNoise;
 use inference::{Kind, Schema, Summing};
@@ -260,19 +261,24 @@ impl Policy {
             });
         };
         let after = already.and(epsilon.get(), delta.get());
-        let (key, symbol, found, granted, most) = if after.epsilon > self.max_epsilon {
-            ("max_epsilon", "ε", epsilon.get(), already.epsilon, self.max_epsilon)
-        } else if after.delta > self.max_delta {
-            ("max_delta", "δ", delta.get(), already.delta, self.max_delta)
-        } else {
-            return Ok(());
-        };
+        let sides = [
+            ("max_epsilon", "ε", epsilon.get(), already.epsilon, after.epsilon, self.max_epsilon),
+            ("max_delta", "δ", delta.get(), already.delta, after.delta, self.max_delta),
+        ];
+        let over = sides.iter().filter(|(.., after, most)| after > most);
+        let (mut keys, mut found, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+        for (key, symbol, asked, granted, _, most) in over {
+            keys.push(*key);
+            found.push(format!("{symbol} = {} after {}", shortest(*asked), shortest(*granted)));
+            expected.push(format!("{symbol} = {}", shortest(*most)));
+        }
+        let Some(key) = keys.first() else { return Ok(()) };
         Err(PolicyError::Refused {
             key,
-            found: format!("{symbol} = {found} after {granted} that was granted to other runs"),
-            expected: format!("at most {most} together"),
-            hint: "ask for a study with a smaller promise; or raise the limit, if the site can answer for it to the people \
-                   in its rows",
+            found: format!("{} granted to other runs", found.join(" and ")),
+            expected: format!("at most {} for all runs together", expected.join(" and ")),
+            hint: "ask for a study with a smaller ε and δ; or raise every limit that the message names, if the site can \
+                   answer for it to the people in its rows",
         })
     }
 

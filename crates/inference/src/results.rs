@@ -29,6 +29,25 @@ pub struct Results {
     pub outside_epsilon: String,
     /// One for each method, in the study's order, then the baselines that are always shown.
     pub methods: Vec<MethodResult>,
+    /// When and by what they were made; none in results of a program that did not say so yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
+}
+
+/// When and by what results were made. Two runs of one study differ here and nowhere else, so comparisons leave it out, and
+/// finished work is found again whatever it says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// When the results were written, in UTC, as RFC 3339 has it.
+    pub date: String,
+    /// Version of the program.
+    pub version: String,
+    /// The commit that the program was built from, with `+changes` where files differed; `unknown` without a repository.
+    pub commit: String,
+    /// SHA-256 of the rows and their schema, in hexadecimal digits: of a simulation, whose reader has the rows. A federation has
+    /// none: who knows all rows but one could find the last by trying.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_digest: Option<String>,
 }
 
 /// The data of a study, in public numbers.

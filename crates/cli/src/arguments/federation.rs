@@ -48,11 +48,11 @@ pub(crate) enum AgentCommand {
     },
     /// Take part: answer what the site's policy allows, until the run is over
     Run(AgentRun),
-    /// Approve a study that was proposed, where the policy says that somebody must
+    /// Approve a study that was proposed, where the policy says that somebody must; without a digest, list what waits
     Approve {
-        /// The manifest's digest, as `posterity agent run` prints it
+        /// The digest of its manifest, as `posterity agent run` prints it, or as many of its first digits as only one has
         #[arg(value_name = "DIGEST")]
-        digest: String,
+        digest: Option<String>,
         /// Home folder of the site
         #[arg(long, value_name = "DIR")]
         home: PathBuf,

@@ -94,7 +94,7 @@ pub(crate) const ALL: &[Entry] = &[
         code: "F204",
         title: "the agent has stopped",
         text: "The agent answers no more until somebody has looked: its ledger is behind what the server has seen of it, two copies of the\n\
-               site are alive, a study was refused, or its disk failed. Nothing leaves a stopped agent. Exit code 2.",
+               site are alive, or a study was refused. (A disk that failed is L002, a full one L007.) Nothing leaves a stopped agent. Exit code 2.",
     },
     Entry {
         code: "F205",
@@ -103,15 +103,24 @@ pub(crate) const ALL: &[Entry] = &[
     },
     Entry {
         code: "F206",
-        title: "there is no such proposal",
-        text: "A policy with approval = manual waits until somebody approves the manifest's digest, which `posterity agent run` prints. The\n\
-               digest given is of no study that was proposed to this site. Exit code 2.",
+        title: "there is no such proposal, or more than one",
+        text: "A policy with approval = manual waits until somebody approves the manifest's digest, which `posterity agent run` prints. Its\n\
+               first digits are enough. Those given begin the digest of no study that was proposed to this site, or of several.\n\
+               `posterity agent approve` without a digest lists what waits. Exit code 2.",
     },
     Entry {
         code: "F207",
         title: "the demonstration failed",
         text: "`posterity demo federation` starts its processes in a folder of its own, with a log of each. One of them ended, or took too\n\
                long; the logs say why. A folder that is no demonstration's, or another's that runs, is left alone. Exit code 2.",
+    },
+    Entry {
+        code: "F208",
+        title: "the clocks of this machine and the server do not agree",
+        text: "Certificates are good for seven days, from an hour before they are made. By this machine's clock the server's certificate\n\
+               has not begun or has ended, or by the server's clock this party's. The message says by how much the clocks differ at\n\
+               least. Set the clock that is off. If both are right, the server's certificate has ended: the server's operator\n\
+               renews the authority (`posterity ca renew`). Exit code 2.",
     },
 ];
 
@@ -172,7 +181,7 @@ mod tests {
         let file = |kind: ErrorKind| Failure::file("cannot read", &path, kind.into());
         let store = |why: &str| StoreError::Failed { why: why.into() };
         let disk = |what| LogError::Disk(DiskError { what, why: "x".into() });
-        let cases: [(Failure, u8, &str); 9] = [
+        let cases: [(Failure, u8, &str); 10] = [
             (file(ErrorKind::NotFound), 2, "missing"),
             (file(ErrorKind::PermissionDenied), 2, "not yours"),
             (file(ErrorKind::StorageFull), 1, "a disk"),
@@ -180,6 +189,7 @@ mod tests {
             (StoreError::Missing { place: "x".into() }.into(), 2, "missing"),
             (Failure::Federation { code: "F205", message: "x".into(), hint: "x".into() }, 1, "a port"),
             (disk("cannot write the ledger").into(), 1, "a disk"),
+            (disk(DiskError::FULL).into(), 1, "a disk"),
             (disk(DiskError::IN_USE).into(), 2, "put right first"),
             (LogError::Damaged { record: 1, what: "x" }.into(), 3, "a ledger is damaged"),
         ];

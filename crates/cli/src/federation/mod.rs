@@ -23,7 +23,7 @@ pub(crate) fn agent(asked: &AgentCommand, json: bool) -> Result<String, Failure>
         AgentCommand::Check { data, schema } => inspect::text(data, schema, json),
         AgentCommand::Join { invite, home } => commands::join::join(invite, Role::Site, home, json),
         AgentCommand::Run(asked) => commands::agent::run(asked, json),
-        AgentCommand::Approve { digest, home } => commands::agent::approve(digest, home, json),
+        AgentCommand::Approve { digest, home } => commands::approve::approve(digest.as_deref(), home, json),
         AgentCommand::Fingerprint { home } => commands::agent::fingerprint(Role::Site, home, json),
         AgentCommand::Policy { asked: PolicyCommand::Init } => Ok(policy(json)),
     }

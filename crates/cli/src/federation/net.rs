@@ -1,10 +1,17 @@
 //! What the commands that talk over the network share: a runtime, logs, failures in the words of this program.
 
 use crate::clock;
-use crate::failure::Failure;
+use crate::failure::{Failure, is_full};
+use crate::say;
+use federation::calendar::{moment, span};
 use federation::drive::DriveError;
-use federation::identity::{Home, HomeError, InviteError, Peer, Role, TlsError, client_config};
-use federation::transport::{InviteRefusal, LineError};
+use federation::identity::{
+    FileError, Home, HomeError, InviteError, Papers, Peer, Role, TlsError, Validity, client_config,
+};
+use federation::log::LogError;
+use federation::node::NodeError;
+use federation::party::PartyError;
+use federation::transport::{Distrust, InviteRefusal, LineError};
 use rustls::ClientConfig;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,10 +29,8 @@ pub(super) fn logs() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("POSTERITY_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,posterity=info,federation=info"));
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let set = match std::env::var("POSTERITY_LOG_FORMAT").as_deref() {
-        Ok("json") => lines.json().try_init(),
-        _ => lines.with_ansi(false).try_init(),
-    };
+    say::hook_panics();
+    let set = if say::is_json() { lines.json().try_init() } else { lines.with_ansi(false).try_init() };
     // Somebody has set another before: that one stays.
     let _ = set;
 }
@@ -132,7 +137,12 @@ pub(super) fn failure(code: &'static str, message: impl Into<String>, hint: impl
 }
 
 pub(super) fn of_home(error: HomeError) -> Failure {
-    failure("F201", error.to_string(), error.hint())
+    match error {
+        HomeError::File(FileError::Failed { path, source, .. }) if is_full(&source) => {
+            Failure::file("cannot write", &path, source)
+        }
+        other => failure("F201", other.to_string(), other.hint()),
+    }
 }
 
 pub(super) fn of_invite(error: InviteError) -> Failure {
@@ -144,16 +154,21 @@ pub(super) fn of_tls(error: TlsError) -> Failure {
 }
 
 pub(super) fn of_line(error: &LineError) -> Failure {
-    let code = match error {
-        LineError::Invite(InviteRefusal::Unknown | InviteRefusal::Expired | InviteRefusal::Used) => "F202",
-        _ => "F203",
-    };
-    failure(code, error.to_string(), error.hint())
+    match error {
+        LineError::Invite(InviteRefusal::Unknown | InviteRefusal::Expired | InviteRefusal::Used) => {
+            failure("F202", error.to_string(), error.hint())
+        }
+        LineError::Tls { found: Distrust::Clock { .. }, .. } => failure("F208", error.to_string(), CLOCKS),
+        _ => failure("F203", error.to_string(), error.hint()),
+    }
 }
 
-pub(super) fn of_drive(error: DriveError) -> Failure {
+/// Why a party has left its line. A disk that failed or is full is a failure of the machine: starting again may help.
+pub(super) fn of_drive(error: DriveError, papers: &Papers) -> Failure {
     match error {
-        DriveError::Line(error) => of_line(&error),
+        DriveError::Line(error) => of_clocks(&error, papers, clock::seconds()).unwrap_or_else(|| of_line(&error)),
+        DriveError::Party(PartyError::Log(error)) => error.into(),
+        DriveError::Party(PartyError::Node(NodeError::Disk(error))) => LogError::from(error).into(),
         other => failure(
             "F204",
             other.to_string(),
@@ -162,6 +177,100 @@ pub(super) fn of_drive(error: DriveError) -> Failure {
     }
 }
 
+/// The server has refused this party's certificate for its time: it has ended, or the two clocks do not agree.
+fn of_clocks(error: &LineError, papers: &Papers, now: u64) -> Option<Failure> {
+    let LineError::Tls { found: Distrust::OurTime { server }, .. } = error else { return None };
+    let Validity { from, until } = papers.validity;
+    let here = format!("this machine's clock says {}", moment(now));
+    if now > until {
+        let message =
+            format!("the certificate of this party ended at {}, {} ago; {here}", moment(until), span(now - until));
+        let hint =
+            "if that clock is right, ask for an invite and join again with the same --home; if not, set the clock";
+        return Some(failure("F203", message, hint));
+    }
+    let apart = match server {
+        _ if now < from => format!("this clock is behind by at least {}", span(from - now)),
+        Some(server) if *server > now => {
+            format!("the server's clock is ahead of it by at least {}", span(server - now))
+        }
+        Some(server) => format!("the server's clock is behind it by about {}", span(now - server)),
+        None => "the server's clock says something else".to_owned(),
+    };
+    let good = format!("the certificate of this party is good from {} to {}", moment(from), moment(until));
+    let message = format!("the clocks do not agree: {good}, {here}, and the server finds it out of time; {apart}");
+    Some(failure("F208", message, CLOCKS))
+}
+
+/// What to do where clocks do not agree.
+const CLOCKS: &str = "compare `date -u` on both machines and set the clock that is off, best by a time service; certificates allow an \
+                      hour";
+
 pub(super) fn socket(what: &str, error: &std::io::Error) -> Failure {
     failure("F205", format!("{what}: {error}"), "choose another address or port, or end what has it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use federation::identity::{Address, Authority, IdentityKey, PARTY_LIFE, PartyName, certificates, validity};
+    use federation::log::DiskError;
+    use std::io::ErrorKind;
+
+    const NOW: u64 = 1_790_000_000;
+
+    /// The papers of a site whose certificate was made now.
+    fn papers(name: &str) -> Papers {
+        let folder = std::env::temp_dir().join(format!("posterity-clocks-{}-{name}", std::process::id()));
+        let party = PartyName::new("north").unwrap();
+        Authority::init(&folder, &party, NOW).unwrap();
+        let authority = Authority::open(&folder).unwrap();
+        let key = IdentityKey::generate().unwrap().public();
+        let chain = certificates(&authority.issue(Role::Site, &party, &key, NOW, PARTY_LIFE).unwrap().chain).unwrap();
+        let root = authority.root().clone();
+        std::fs::remove_dir_all(folder).unwrap();
+        let (party, validity) = (Peer::of_der(&chain[0]).unwrap(), validity(&chain[0]).unwrap());
+        Papers { party, chain, root, server: Address::new("server.example:7443").unwrap(), validity }
+    }
+
+    #[test]
+    fn a_full_disk_ends_an_agent_or_a_node_so_that_its_unit_starts_it_again() {
+        let papers = papers("full");
+        let full = || DiskError::of("cannot write the ledger", &ErrorKind::StorageFull.into());
+        let agent = of_drive(DriveError::Party(LogError::from(full()).into()), &papers);
+        let node = of_drive(DriveError::Party(NodeError::from(full()).into()), &papers);
+        for failure in [agent, node] {
+            assert_eq!((failure.code(), failure.exit()), ("L007", 1), "{failure}");
+            assert!(failure.to_string().contains("the disk is full") && failure.hint().starts_with("make room"));
+        }
+        let broken = DiskError::of("cannot write the ledger", &ErrorKind::Other.into());
+        let failure = of_drive(DriveError::Party(LogError::from(broken).into()), &papers);
+        assert_eq!((failure.code(), failure.exit()), ("L002", 1));
+        let damaged = of_drive(DriveError::Party(LogError::Damaged { record: 1, what: "x" }.into()), &papers);
+        assert_eq!((damaged.code(), damaged.exit()), ("L003", 3));
+    }
+
+    #[test]
+    fn a_certificate_refused_for_its_time_is_an_ended_one_or_a_clock_that_is_off() {
+        let papers = papers("time");
+        let refused = |server: Option<u64>| LineError::Tls { address: "x".into(), found: Distrust::OurTime { server } };
+        let told = |server, now| of_clocks(&refused(server), &papers, now).unwrap();
+        let ended = told(Some(NOW + 9 * 86_400), NOW + 9 * 86_400);
+        assert_eq!((ended.code(), ended.exit()), ("F203", 2));
+        assert!(
+            ended.to_string().contains("ended at 2026-09-28") && ended.to_string().contains("2 days ago"),
+            "{ended}"
+        );
+        for (server, now, words) in [
+            (Some(NOW), NOW - 4 * 86_400, "this clock is behind by at least 3 days"),
+            (Some(NOW + 9 * 86_400), NOW + 60, "the server's clock is ahead of it by at least 8 days"),
+            (Some(NOW - 86_400), NOW + 60, "the server's clock is behind it by about 24 h"),
+            (None, NOW + 60, "the server's clock says something else"),
+        ] {
+            let failure = told(server, now);
+            assert_eq!((failure.code(), failure.exit()), ("F208", 2));
+            assert!(failure.to_string().contains(words) && failure.hint().contains("date -u"), "{failure}");
+        }
+        assert!(of_clocks(&LineError::Lost, &papers, NOW).is_none());
+    }
 }

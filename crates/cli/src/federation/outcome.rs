@@ -4,6 +4,7 @@
 use super::programme::{read_schema, read_study};
 use super::spent::Spent;
 use crate::failure::Failure;
+use crate::provenance;
 use crate::study::meant::Study;
 use crate::study::posterior::{self, Intercepts, Posterior, StoredModel};
 use crate::study::simulator::marginals;
@@ -12,7 +13,7 @@ use crate::study::{Fault, likelihood, words, write_whole};
 use federation::digits::hexadecimal;
 use federation::log::RunId;
 use federation::manifest::{Manifest, Programme};
-use inference::results::{Coefficient, SCHEMA, SecureSumResult};
+use inference::results::{Coefficient, Provenance, SCHEMA, SecureSumResult};
 use inference::{Gaussian, RunError};
 use privacy::Grant;
 use serde::Serialize;
@@ -56,6 +57,8 @@ struct Results<'a> {
     nodes: Vec<&'a str>,
     sites: Vec<Site<'a>>,
     posterior: Vec<Coefficient>,
+    /// When and by what these results were written. It has no digest of anybody's rows.
+    provenance: Provenance,
 }
 
 #[derive(Serialize)]
@@ -192,6 +195,7 @@ fn results<'a>(
         nodes: manifest.nodes.iter().map(|node| node.name.as_str()).collect(),
         sites,
         posterior,
+        provenance: provenance::now(None),
     })
 }
 

@@ -309,6 +309,7 @@ fn simulated(study: &Study, programme: &Programme, manifest: &Manifest, dealt: &
         prior_precision: study.model.prior_precision,
         seed: 1,
         data: [0; 32],
+        costs: std::sync::Arc::default(),
     };
     let mut drive = simulation.start(&programme.built, &Direct, None).unwrap();
     for _ in 0..15 {

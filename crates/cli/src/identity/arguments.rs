@@ -79,6 +79,9 @@ pub(crate) struct InviteArguments {
     /// How long the invite is good: minutes, hours or days, such as 30m, 24h or 7d
     #[arg(long, value_name = "TIME", default_value = "24h")]
     pub(crate) valid: String,
+    /// Print the invite alone, for another program to read
+    #[arg(long)]
+    pub(crate) quiet: bool,
 }
 
 /// What a party can be invited as.

@@ -1,7 +1,7 @@
 //! `posterity ca`: makes, renews and shows the authority of a federation.
 
-use super::words::moment;
 use crate::failure::Failure;
+use federation::calendar::moment;
 use federation::digits::hexadecimal;
 use federation::identity::{Authority, AuthorityFacts, IssuingKey, PartyName};
 use serde_json::json;
@@ -39,7 +39,7 @@ fn told(what: &str, folder: &Path, facts: &AuthorityFacts, now: u64, json: bool)
     }
     let ended = |until| if until <= now { "  (over)" } else { "" };
     let mut text = format!(
-        "Certificate authority {what}: {}\n  root         {fingerprint}\n  root until   {}{}\n  issues until {}{}\n",
+        "Certificate authority {what}: {}\n  fingerprint  {fingerprint}\n  root until   {}{}\n  issues until {}{}\n",
         folder.display(),
         moment(facts.root_until),
         ended(facts.root_until),

@@ -26,7 +26,7 @@ pub(crate) fn party(asked: &PartyAsked, now: u64, json: bool) -> Result<String, 
     match asked {
         PartyAsked::Invite(invited) => {
             let meant = party::meant(invited, now)?;
-            party::invite(store(&invited.store)?.as_ref(), &meant, now, json)
+            party::invite(store(&invited.store)?.as_ref(), &meant, now, party::Shown::of(json, invited.quiet))
         }
         PartyAsked::List { store: name } => party::list(store(name)?.as_ref(), now, json),
         PartyAsked::Revoke { name, role, store: at } => {

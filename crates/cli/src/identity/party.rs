@@ -1,10 +1,12 @@
 //! `posterity site`: invites, lists and revokes the parties of a federation.
 
 use super::arguments::InviteArguments;
-use super::words::{moment, seconds};
+use super::words::seconds;
 use crate::failure::Failure;
+use federation::calendar::moment;
 use federation::digits::hexadecimal;
 use federation::identity::{Address, Authority, AuthorityError, Invite, InviteSecret, PartyName, Role};
+use federation::manifest::fingerprint;
 use federation::store::{InviteRow, PartyRow, Store};
 use privacy::PrivacyError;
 use serde_json::{Value, json};
@@ -35,8 +37,30 @@ pub(crate) fn meant(asked: &InviteArguments, now: u64) -> Result<Wanted, Failure
     Ok(Wanted { invite: Invite { server, secret, root: facts.fingerprint, role: asked.role.role(), name }, expires })
 }
 
+/// How much is said of an invite beside the line itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// One JSON object.
+    Object,
+    /// The line, then whom it is for and until when.
+    Explained,
+    /// The line alone, for another program's standard input.
+    Alone,
+}
+
+impl Shown {
+    /// By the flags of the command; an object has everything, quiet or not.
+    pub(crate) fn of(json: bool, quiet: bool) -> Self {
+        match (json, quiet) {
+            (true, _) => Self::Object,
+            (false, true) => Self::Alone,
+            (false, false) => Self::Explained,
+        }
+    }
+}
+
 /// Keeps an invite in the store, and shows it: the only time that its secret is seen.
-pub(crate) fn invite(store: &dyn Store, wanted: &Wanted, now: u64, json: bool) -> Result<String, Failure> {
+pub(crate) fn invite(store: &dyn Store, wanted: &Wanted, now: u64, shown: Shown) -> Result<String, Failure> {
     let Wanted { invite, expires } = wanted;
     let (role, name) = (invite.role, &invite.name);
     let holds = |row: &PartyRow| row.role == role && row.name == *name && standing(row, now) == "good";
@@ -46,22 +70,25 @@ pub(crate) fn invite(store: &dyn Store, wanted: &Wanted, now: u64, json: bool) -
     }
     store.invite(&InviteRow { secret: invite.secret.digest(), role, name: name.clone(), expires: *expires })?;
     let line = invite.text();
-    if json {
-        let object = json!({
-            "invite": line.as_str(),
-            "role": role.word(),
-            "name": name.as_str(),
-            "server": invite.server.as_str(),
-            "expires": expires,
-        });
-        return Ok(format!("{object}\n"));
-    }
-    Ok(format!(
-        "{}\n\nThis line is for the {role} {name} alone, for one use, until {}. Who has it first can join under that name:\n\
-         send it by a way that you trust.\n",
-        line.as_str(),
-        moment(*expires)
-    ))
+    Ok(match shown {
+        Shown::Alone => format!("{}\n", line.as_str()),
+        Shown::Object => {
+            let object = json!({
+                "invite": line.as_str(),
+                "role": role.word(),
+                "name": name.as_str(),
+                "server": invite.server.as_str(),
+                "expires": expires,
+            });
+            format!("{object}\n")
+        }
+        Shown::Explained => format!(
+            "{}\n\nThis line is for the {role} {name} alone. It can be used once, until {}. Anyone who holds it can join under that\n\
+             name: send it over a trusted channel.\n",
+            line.as_str(),
+            moment(*expires)
+        ),
+    })
 }
 
 /// Lists who has joined.
@@ -75,12 +102,13 @@ pub(crate) fn list(store: &dyn Store, now: u64, json: bool) -> Result<String, Fa
         return Ok("Nobody has joined yet. `posterity site invite` invites somebody.\n".into());
     }
     let width = parties.iter().map(|row| row.name.as_str().len()).max().unwrap_or_default().max(4);
-    let mut text = format!("{:6}  {:width$}  {:8}  {:20}  standing\n", "role", "name", "key", "certificate until");
+    let mut text =
+        format!("{:6}  {:width$}  {:32}  {:20}  standing\n", "role", "name", "fingerprint", "certificate until");
     for row in &parties {
         let (until, standing) = (moment(row.expires), standing(row, now));
         // A role or a name is padded as a text, not as what it is.
         let (role, name) = (row.role.word(), row.name.as_str());
-        text += &format!("{role:6}  {name:width$}  {:8}  {until:20}  {standing}\n", row.key.short());
+        text += &format!("{role:6}  {name:width$}  {}  {until:20}  {standing}\n", fingerprint_of(row));
     }
     Ok(text)
 }
@@ -104,11 +132,17 @@ fn object(row: &PartyRow, now: u64) -> Value {
     json!({
         "role": row.role.word(),
         "name": row.name.as_str(),
+        "fingerprint": fingerprint_of(row),
         "key": hexadecimal(&row.key.0),
         "expires": row.expires,
         "revoked": row.revoked,
         "standing": standing(row, now),
     })
+}
+
+/// What the party's owner reads out by `posterity agent fingerprint` or `posterity node fingerprint`: the same digits.
+fn fingerprint_of(row: &PartyRow) -> String {
+    fingerprint(row.role, &row.key, row.sealing.as_ref())
 }
 
 /// How a party stands, in a word.

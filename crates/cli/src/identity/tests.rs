@@ -1,7 +1,7 @@
 //! Invites, lists and revocations over a store in memory.
 
 use super::arguments::{InviteArguments, RoleAsTyped};
-use super::party::{invite, list, meant, named, revoke};
+use super::party::{Shown, invite, list, meant, named, revoke};
 use crate::failure::Failure;
 use federation::coordinator::{Change, Header, Saved};
 use federation::identity::{Authority, IdentityKey, Invite, PartyName, PublicKey, Role};
@@ -92,6 +92,7 @@ impl Room {
             store: "not opened here".into(),
             server: "server.example.org:8444".into(),
             valid: "24h".into(),
+            quiet: false,
         }
     }
 }
@@ -112,7 +113,7 @@ fn enrolled(store: &Memory, role: Role, name: &str, expires: u64) {
 fn an_invite_is_shown_once_and_only_its_digest_is_kept() {
     let (room, store) = (Room::new("once"), Memory::default());
     let wanted = meant(&room.asked("hospital-a", RoleAsTyped::Node), NOW).unwrap();
-    let text = invite(&store, &wanted, NOW, false).unwrap();
+    let text = invite(&store, &wanted, NOW, Shown::Explained).unwrap();
     let read = Invite::parse(text.lines().next().unwrap()).unwrap();
     let facts = Authority::facts(&room.0).unwrap();
     assert_eq!((read.role, read.name.as_str(), read.root), (Role::Node, "hospital-a", facts.fingerprint));
@@ -123,17 +124,28 @@ fn an_invite_is_shown_once_and_only_its_digest_is_kept() {
     assert!(text.contains("2026-09-22 14:13 UTC"), "{text}");
 
     let wanted = meant(&room.asked("hospital-b", RoleAsTyped::Site), NOW).unwrap();
-    let object: Value = serde_json::from_str(&invite(&store, &wanted, NOW, true).unwrap()).unwrap();
+    let object: Value = serde_json::from_str(&invite(&store, &wanted, NOW, Shown::Object).unwrap()).unwrap();
     let other = Invite::parse(object["invite"].as_str().unwrap()).unwrap();
     assert_ne!(other.secret, read.secret);
     assert_eq!((object["role"].as_str(), object["expires"].as_u64()), (Some("site"), Some(NOW + 86_400)));
 }
 
 #[test]
+fn a_quiet_invite_is_its_line_alone() {
+    let (room, store) = (Room::new("quiet"), Memory::default());
+    let wanted = meant(&room.asked("hospital-a", RoleAsTyped::Site), NOW).unwrap();
+    assert_eq!(Shown::of(false, true), Shown::Alone);
+    let text = invite(&store, &wanted, NOW, Shown::Alone).unwrap();
+    assert_eq!((text.lines().count(), text.ends_with('\n')), (1, true), "{text}");
+    assert_eq!(Invite::parse(text.trim_end()).unwrap().name.as_str(), "hospital-a");
+    assert_eq!(Shown::of(true, true), Shown::Object, "an object has everything, quiet or not");
+}
+
+#[test]
 fn a_name_that_somebody_holds_is_not_given_away() {
     let (room, store) = (Room::new("holds"), Memory::default());
     enrolled(&store, Role::Site, "hospital-a", NOW + 1);
-    let ask = |role, now| invite(&store, &meant(&room.asked("hospital-a", role), now).unwrap(), now, false);
+    let ask = |role, now| invite(&store, &meant(&room.asked("hospital-a", role), now).unwrap(), now, Shown::Explained);
     let refused = ask(RoleAsTyped::Site, NOW).unwrap_err();
     assert_eq!(refused.code(), "F004");
     assert!(refused.hint().contains("site revoke hospital-a --role site"), "{}", refused.hint());
@@ -174,6 +186,12 @@ fn a_list_says_how_everybody_stands() {
     let text = list(&store, NOW, false).unwrap();
     let ends: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().last()).collect();
     assert_eq!(ends, ["standing", "good", "ended", "revoked"], "{text}");
+    // One fingerprint: the digits that the party's own owner reads out.
+    for row in store.parties.lock().unwrap().iter() {
+        let read_out = federation::manifest::fingerprint(row.role, &row.key, row.sealing.as_ref());
+        assert!(text.contains(&format!("  {read_out}  ")), "{read_out}: {text}");
+    }
+    assert!(text.lines().next().unwrap().contains("fingerprint"), "{text}");
     let object: Value = serde_json::from_str(&list(&store, NOW, true).unwrap()).unwrap();
     assert_eq!(object["parties"][2]["revoked"], NOW);
     assert_eq!(object["parties"][1]["standing"], "ended");

@@ -8,6 +8,10 @@ use federation::svg::escape;
 /// Data, the study as it was read, and versions.
 pub(crate) fn section(standing: &Standing) -> String {
     let results = standing.results;
+    let made = results.provenance.iter().flat_map(|made| {
+        let digest = made.data_digest.clone().map(|digest| ("SHA-256 of rows and schema", digest));
+        [("written", made.date.clone()), ("commit", made.commit.clone())].into_iter().chain(digest)
+    });
     let rows = [
         ("program", format!("posterity {}", results.version)),
         ("shape of the results", format!("schema {}", results.schema)),
@@ -22,8 +26,11 @@ pub(crate) fn section(standing: &Standing) -> String {
         ),
         ("seeds", standing.seeds().to_string()),
     ];
-    let list: String =
-        rows.iter().map(|(term, words)| format!("<dt>{term}</dt><dd>{}</dd>\n", escape(words))).collect();
+    let list: String = rows
+        .into_iter()
+        .chain(made)
+        .map(|(term, words)| format!("<dt>{term}</dt><dd>{}</dd>\n", escape(&words)))
+        .collect();
     let study = format!("<pre tabindex=\"0\"><code>{}</code></pre>\n", escape(&results.study_toml));
     let body = format!(
         "<dl class=\"origin\">\n{list}</dl>\n{}{}{}",

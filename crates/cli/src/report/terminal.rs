@@ -3,14 +3,9 @@
 use super::numbers::{NOTHING, bound, bytes, count, divergence, seconds, spread};
 use super::standing::{Placed, Role, Standing, spent};
 use super::summary;
-use crate::table::{Rows, lines};
+use crate::layout::{self, Column, Fitted, fit};
 use inference::results::Results;
 use std::io::IsTerminal;
-
-/// Letters of a method's name where not everything fits.
-const NAME: usize = 26;
-/// Letters of a method's name where there is little room.
-const SHORT_NAME: usize = 14;
 
 /// What a terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,35 +17,40 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// The terminal of standard output: COLUMNS letters or 100, coloured if it is one and NO_COLOR is not set.
+    /// The terminal of standard output: as wide as it is, or 100 letters where that is not known; coloured if it is a terminal
+    /// and NO_COLOR is not set.
     pub(crate) fn found() -> Self {
-        let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let width = set("COLUMNS").and_then(|columns| columns.parse().ok()).unwrap_or(100);
-        Self { width, colour: set("NO_COLOR").is_none() && std::io::stdout().is_terminal() }
+        let plain = std::env::var("NO_COLOR").is_ok_and(|value| !value.is_empty());
+        Self { width: layout::width().unwrap_or(100), colour: !plain && std::io::stdout().is_terminal() }
     }
 }
 
-/// A column: its heading, and its cells from the top.
-type Column = (&'static str, Vec<String>);
+/// Columns that are kept while names still have room: the name, the scores and what was spent.
+const LEAST: usize = 5;
 
 /// The table, then the summary in plain words.
 pub(crate) fn table(results: &Results, terminal: Terminal) -> String {
     let standing = Standing::of(results);
-    let columns = fitting(columns(&standing), terminal.width, usize::from(standing.divergences()));
-    let widths: Vec<usize> = columns.iter().map(width).collect();
-    let mut text = line(columns.iter().map(|(heading, _)| *heading), &widths) + "\n";
-    for placed in standing.methods() {
-        let cells = columns.iter().map(|(_, cells)| cells[placed.number].as_str());
-        text += &painted(&line(cells, &widths), standing.role(placed.number), terminal.colour);
-        text.push('\n');
+    let least = LEAST + usize::from(standing.divergences());
+    let columns = columns(&standing).into_iter().map(|(heading, cells)| Column { heading, cells });
+    let Fitted { head, rows, left_out, cut } = fit(columns.collect(), terminal.width, least);
+    let mut text = head + "\n";
+    for (placed, lines) in standing.methods().zip(rows) {
+        let role = standing.role(placed.number);
+        lines.iter().for_each(|line| text += &(painted(line, role, terminal.colour) + "\n"));
     }
-    let room = terminal.width.saturating_sub(12).max(30);
-    let mut remarks: Rows = Vec::new();
-    for (label, words) in [("signs", legend(&standing)), ("in words", summary::words(&standing))] {
-        let lines = wrapped(&words, room).into_iter().enumerate();
-        remarks.extend(lines.map(|(index, line)| (if index == 0 { label } else { "" }, line)));
+    let mut remarks = vec![("signs", legend(&standing))];
+    if !cut.is_empty() {
+        let full: Vec<String> = cut.into_iter().map(|(shown, full)| format!("{shown} is {full}")).collect();
+        remarks.push(("names", full.join("; ")));
     }
-    text + "\n" + &lines(&remarks)
+    if !left_out.is_empty() {
+        let more = format!("{} in the report and in a wider terminal", left_out.join(", "));
+        remarks.push(("more", more));
+    }
+    remarks.push(("in words", summary::words(&standing)));
+    let remarks = remarks.iter().map(|(label, words)| (*label, words.as_str()));
+    text + "\n" + &layout::rows(remarks, Some(terminal.width))
 }
 
 /// What the signs of the table mean.
@@ -80,7 +80,7 @@ fn legend(standing: &Standing) -> String {
 }
 
 /// All columns, the most important ones first.
-fn columns(standing: &Standing) -> Vec<Column> {
+fn columns(standing: &Standing) -> Vec<(&'static str, Vec<String>)> {
     let cells = |of: &dyn Fn(Placed) -> String| standing.methods().map(of).collect::<Vec<_>>();
     let epsilon = |m: Placed, which: fn((f64, f64)) -> f64| {
         m.method.privacy.as_ref().and_then(spent).map_or(NOTHING.to_owned(), |both| bound(which(both)))
@@ -128,43 +128,6 @@ fn name(standing: &Standing, placed: Placed) -> String {
     format!("{sign} {}", placed.method.name.chars().map(plain).collect::<String>())
 }
 
-/// Leaves out the last columns and shortens names, in steps, until the rest fits. A divergence, if there is one, is kept
-/// beside the others.
-fn fitting(mut columns: Vec<Column>, most: usize, divergence: usize) -> Vec<Column> {
-    let wide = |columns: &[Column]| columns.iter().map(|column| width(column) + 2).sum::<usize>() > most + 2;
-    for (letters, at_least) in [(NAME, 5), (SHORT_NAME, 4)] {
-        if wide(&columns) {
-            shorten(&mut columns, letters);
-        }
-        while columns.len() > at_least + divergence && wide(&columns) {
-            columns.pop();
-        }
-    }
-    columns
-}
-
-/// Names of at most so many letters.
-fn shorten(columns: &mut [Column], letters: usize) {
-    for cell in columns.iter_mut().take(1).flat_map(|(_, cells)| cells.iter_mut()) {
-        if cell.chars().count() > letters {
-            *cell = cell.chars().take(letters - 1).chain(['…']).collect();
-        }
-    }
-}
-
-fn width((heading, cells): &Column) -> usize {
-    cells.iter().map(|cell| cell.chars().count()).chain([heading.chars().count()]).max().unwrap_or(0)
-}
-
-/// Names to the left, numbers to the right.
-fn line<'a>(cells: impl Iterator<Item = &'a str>, widths: &[usize]) -> String {
-    let padded = cells
-        .zip(widths)
-        .enumerate()
-        .map(|(index, (cell, width))| if index == 0 { format!("{cell:<width$}") } else { format!("  {cell:>width$}") });
-    padded.collect::<String>().trim_end().to_owned()
-}
-
 /// Bold green for the best, dim for baselines.
 fn painted(line: &str, role: Role, colour: bool) -> String {
     match role {
@@ -172,19 +135,4 @@ fn painted(line: &str, role: Role, colour: bool) -> String {
         Role::NonPrivate | Role::LocalOnly | Role::Constant if colour => format!("\u{1b}[2m{line}\u{1b}[0m"),
         _ => line.to_owned(),
     }
-}
-
-/// Words in lines of at most so many letters, unless one word is longer.
-fn wrapped(words: &str, most: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in words.split_whitespace() {
-        let last = lines.len() - 1;
-        let used = lines[last].chars().count();
-        match used {
-            0 => lines[last] = word.to_owned(),
-            _ if used + 1 + word.chars().count() <= most => lines[last] = format!("{} {word}", lines[last]),
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

@@ -291,12 +291,14 @@ fn the_terminal_gets_what_fits_and_colour_only_where_wanted() {
         assert!(text.lines().all(|line| line.chars().count() <= width), "{width}\n{text}");
         assert!(text.contains("accuracy %") && text.contains("ε certified") && !text.contains('\u{1b}'));
     }
-    assert!(plain(140).contains("CPU") && plain(80).contains("messages") && !plain(72).contains("CPU"));
+    let head = |width| plain(width).lines().next().unwrap().to_owned();
+    assert!(head(140).contains("CPU") && head(80).contains("messages") && !head(72).contains("CPU"));
     assert!(plain(100).contains("* trusted-sum") && plain(100).contains(". non-private"));
     let mut long = sample();
     long.methods[0].name = "long".repeat(30);
     let text = table(&long, Terminal { width: 80, colour: false });
-    assert!(text.contains("messages") && text.contains("longlonglon…"), "a long name costs no column\n{text}");
+    assert!(text.contains("messages") && text.contains("longlonglon"), "a long name costs no column\n{text}");
+    assert!(words(&text).join(" ").contains(&format!("… is {}", "long".repeat(30))), "and is told in full\n{text}");
     let coloured = table(&sample(), Terminal { width: 100, colour: true });
     assert_eq!(coloured.matches("\u{1b}[1;32m").count(), 1);
     assert!(
@@ -306,6 +308,31 @@ fn the_terminal_gets_what_fits_and_colour_only_where_wanted() {
     assert!(numbers.contains("MAE") && numbers.contains("RMSE") && !numbers.contains("accuracy"), "{numbers}");
     let wide = table(&regression(), Terminal { width: 140, colour: false });
     assert!(wide.contains("coverage %") && wide.contains("87.5") && wide.contains("90 % intervals"), "{wide}");
+}
+
+/// Every word of a text but for those of its tables' numbers, which thin blanks hold together.
+fn words(text: &str) -> Vec<&str> {
+    text.split([' ', '\n']).filter(|word| !word.is_empty()).collect()
+}
+
+#[test]
+fn no_word_is_split_and_no_name_is_cut_at_any_usual_width() {
+    let mut results = sample();
+    let best = Standing::of(&results).best().unwrap().number;
+    let long = "partitioned variational inference with damped natural gradients and a trusted sum, ten rounds";
+    results.methods[best].name = long.into();
+    for width in [60, 80, 120, 170] {
+        let text = table(&results, Terminal { width, colour: false });
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}\n{text}");
+        let (rows, remarks) = text.split_once("\n\n").unwrap();
+        assert!(!rows.contains('…'), "a name of several words is never cut\n{text}");
+        // The winner's name is there as a whole, over one line or several, in the table and in the words below.
+        let mut at = words(rows).into_iter().skip_while(|word| *word != "*").skip(1);
+        assert!(words(long).iter().all(|word| at.by_ref().any(|found| found == *word)), "{width}\n{text}");
+        let told = words(remarks).join(" ");
+        assert!(told.contains(long), "{width}\n{text}");
+        assert_eq!(told.contains("in a wider terminal"), width < 170, "what was left out is said\n{text}");
+    }
 }
 
 #[test]

@@ -148,6 +148,13 @@ pub(crate) const ALL: &[Entry] = &[
                more than 300 parameters, take a fixed number of steps instead, of which nobody says that they converged. A\n\
                warning does not change the exit code. Exit code 0.",
     },
+    Entry {
+        code: "S020",
+        title: "another run writes into the directory",
+        text: "Two runs into one directory would write over each other's results, so the first holds a lock on it, which goes with its\n\
+               process. The message names the directory and the process. Wait until that run has ended, stop it, or name another\n\
+               directory by --out. The same command then goes on after the work that is finished. Exit code 2.",
+    },
 ];
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::tables::TABLES;
 use crate::arguments::ReproduceArguments;
 use crate::curves::{self, Curves};
 use crate::failure::Failure;
+use crate::layout;
 use crate::report::{self, Beside};
 use inference::nearest;
 use inference::results::{MethodResult, Results, Summary};
@@ -102,7 +103,11 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         ));
     }
     let theorems: String = theorems.iter().map(|line| format!("{line}\n")).collect();
-    Ok(format!("{}\n{theorems}{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n", table(&cells), page.display()))
+    Ok(format!(
+        "{}\n{theorems}{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n",
+        table(&cells, layout::width()),
+        page.display()
+    ))
 }
 
 /// What other theorems say of the same ledgers, a line for each method that has such.

@@ -9,6 +9,8 @@ use super::state::Finished;
 use super::store::{Store, file_name};
 use super::summary;
 use crate::failure::Failure;
+use crate::layout;
+use crate::provenance;
 use crate::report;
 use inference::Schema;
 use inference::plan::{Costs, plan_with};
@@ -31,7 +33,10 @@ pub(crate) fn run(study: &Study, engine: &dyn Engine, out: &Path, json: bool) ->
     }
     let mut table = report::table(&results, report::Terminal::found());
     for method in &results.methods {
-        method.warnings.iter().for_each(|w| table += &format!("warning     {}: {w}\n", method.name));
+        for warning in &method.warnings {
+            let words = format!("{}: {warning}", method.name);
+            table += &layout::rows([("warning", words.as_str())], layout::width());
+        }
     }
     let (kept, page) = (out.join(RESULTS), out.join(REPORT));
     Ok(format!("{table}\nresults: {}\nreport:  {}\n", kept.display(), page.display()))
@@ -62,6 +67,7 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
         data,
         outside_epsilon: OUTSIDE_EPSILON.to_owned(),
         methods,
+        provenance: Some(provenance::now(Some(engine.data_digest()))),
     };
     store.write(RESULTS, &results)?;
     store.write_text(REPORT, &report::html(&results))?;

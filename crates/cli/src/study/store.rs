@@ -13,11 +13,43 @@ use std::path::{Path, PathBuf};
 /// Folder of finished work inside a run's directory.
 const STATE: &str = "state";
 
-/// A run's directory.
+/// File whose lock says that a run writes here, and that names its process.
+const LOCK: &str = ".lock";
+
+/// A run's directory, held for one process until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Store {
     root: PathBuf,
     key: String,
+    /// Held, never read. The lock goes with the process, also when it is killed.
+    _lock: fs::File,
+}
+
+/// Takes a directory for this process alone: two runs would write over each other's results.
+fn lock(root: &Path) -> Result<fs::File, Failure> {
+    let path = root.join(LOCK);
+    let unusable = |source| Failure::file("cannot write", &path, source);
+    let mut file = fs::File::options().create(true).truncate(false).write(true).open(&path).map_err(unusable)?;
+    match file.try_lock() {
+        Ok(()) => {
+            file.set_len(0).and_then(|()| write!(file, "{}", std::process::id())).map_err(unusable)?;
+            Ok(file)
+        }
+        Err(fs::TryLockError::Error(source)) => Err(unusable(source)),
+        Err(fs::TryLockError::WouldBlock) => {
+            let process = fs::read_to_string(&path).unwrap_or_default();
+            let who = if process.is_empty() { String::new() } else { format!(", process {process}") };
+            Err(Fault {
+                code: "S020",
+                place: root.display().to_string(),
+                message: format!("another run writes into this directory{who}"),
+                hint: "wait until it has ended, stop it, or name another directory with --out; the same command goes on after \
+                       the work that it has finished"
+                    .to_owned(),
+            }
+            .into())
+        }
+    }
 }
 
 /// Which build this is: its version, and size and time of its file. Another build may draw other noise for the same study.
@@ -55,6 +87,7 @@ impl Store {
         }
         let state = root.join(STATE);
         fs::create_dir_all(&state).map_err(|source| Failure::file("cannot make", &state, source))?;
+        let lock = lock(root)?;
         let digest = Sha256::new()
             .chain_update(program())
             .chain_update([0])
@@ -63,7 +96,7 @@ impl Store {
             .chain_update(data_digest)
             .finalize();
         let key = hexadecimal(&digest).chars().take(16).collect();
-        Ok(Self { root: root.to_owned(), key })
+        Ok(Self { root: root.to_owned(), key, _lock: lock })
     }
 
     /// Finished work under this study's key. A file that does not read back is run again.
@@ -149,4 +182,36 @@ pub(crate) fn file_name(name: &str) -> String {
     let digest = Sha256::digest(name);
     let tail: String = hexadecimal(&digest).chars().take(6).collect();
     format!("{}-{tail}", plain.chars().take(40).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_runs_into_one_folder_lock_each_other_out_by_name() {
+        let folder = std::env::temp_dir().join(format!("posterity-two-runs-{}", std::process::id()));
+        let open = |name: &str| Store::open(&folder, "study", "text", name);
+        let first = open("rows").unwrap();
+        let second = open("rows").unwrap_err();
+        assert_eq!((second.code(), second.exit()), ("S020", 2));
+        let told = second.to_string();
+        assert!(told.contains(&folder.display().to_string()), "{told}");
+        assert!(told.contains(&format!("process {}", std::process::id())), "{told}");
+        assert!(second.hint().contains("--out"), "{}", second.hint());
+        drop(first);
+        open("rows").unwrap();
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_has_a_code_and_a_hint_of_its_own() {
+        let full = |kind: std::io::ErrorKind| Failure::file("cannot write", Path::new("out/results.json"), kind.into());
+        for kind in [std::io::ErrorKind::StorageFull, std::io::ErrorKind::QuotaExceeded] {
+            let failure = full(kind);
+            assert_eq!((failure.code(), failure.exit()), ("C004", 1), "{failure}");
+            assert!(failure.to_string().contains("out/results.json") && failure.hint().starts_with("make room"));
+        }
+        assert_eq!(full(std::io::ErrorKind::Other).code(), "C003");
+    }
 }

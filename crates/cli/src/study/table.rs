@@ -1,18 +1,22 @@
 //! The table of `reproduce` for a terminal: rows are methods, and every column of the study has a part of its own.
 
 use super::reproduce::Cell;
+use crate::layout::{Column, Fitted, fit};
 use crate::report;
 
 /// What stands where there is no number.
 const NOTHING: &str = "–";
 
-/// Widths, and whether there is a paper to be seen beside.
+/// What all columns have in common.
 struct Shape {
-    names: usize,
+    /// There is a paper to be seen beside.
     published: bool,
     /// One seed was run: there are no quartiles.
     single: bool,
 }
+
+/// One number of a line under its heading.
+type Number = (&'static str, String);
 
 /// What a column's methods are compared by.
 #[derive(Clone, Copy)]
@@ -27,18 +31,39 @@ enum Kind {
     Moments,
 }
 
-/// All columns, one after the other.
-pub(super) fn table(cells: &[Cell]) -> String {
-    let names = cells.iter().map(|c| c.row.chars().count()).max().unwrap_or(0).max(6);
-    let shape =
-        Shape { names, published: cells.iter().any(|c| c.paper.is_some()), single: cells.iter().all(|c| c.seeds < 2) };
+/// Columns that are kept while names still have room: the name, the score and the paper's.
+const LEAST: usize = 3;
+
+/// All columns, one after the other, in lines of at most so many letters.
+pub(super) fn table(cells: &[Cell], width: Option<usize>) -> String {
+    let shape = Shape { published: cells.iter().any(|c| c.paper.is_some()), single: cells.iter().all(|c| c.seeds < 2) };
     let part = |column: &[Cell]| {
         let kind = Kind::of(column);
-        let rows = column.chunk_by(|a, b| a.row == b.row);
-        let rows: String = rows.filter_map(|row| kind.line(row, &shape)).collect();
-        format!("{}\n{}{rows}", column[0].column, kind.head(&shape))
+        let rows: Vec<(&str, Vec<Number>)> =
+            column.chunk_by(|a, b| a.row == b.row).filter_map(|row| kind.line(row, &shape)).collect();
+        format!("{}\n{}", column[0].column, laid_out(&rows, width))
     };
     cells.chunk_by(|a, b| a.column == b.column).map(part).collect::<Vec<_>>().join("\n")
+}
+
+/// Lines of names and numbers as a table that fits.
+fn laid_out(rows: &[(&str, Vec<Number>)], width: Option<usize>) -> String {
+    let mut columns =
+        vec![Column { heading: "method", cells: rows.iter().map(|(name, _)| (*name).to_owned()).collect() }];
+    let headings = rows.first().into_iter().flat_map(|(_, numbers)| numbers).map(|(heading, _)| *heading);
+    for (at, heading) in headings.enumerate() {
+        let cells =
+            rows.iter().map(|(_, numbers)| numbers.get(at).map_or_else(String::new, |(_, number)| number.clone()));
+        columns.push(Column { heading, cells: cells.collect() });
+    }
+    let Fitted { head, rows, left_out, cut } = fit(columns, width.unwrap_or(usize::MAX), LEAST);
+    let mut text = head + "\n";
+    rows.iter().flatten().for_each(|line| text += &format!("{line}\n"));
+    cut.iter().for_each(|(shown, full)| text += &format!("{shown} is {full}\n"));
+    if !left_out.is_empty() {
+        text += &format!("more: {} in the report and in a wider terminal\n", left_out.join(", "));
+    }
+    text
 }
 
 impl Kind {
@@ -52,52 +77,47 @@ impl Kind {
         }
     }
 
-    fn head(self, shape: &Shape) -> String {
-        let heads = match (self, shape.published) {
-            (Self::Moments, _) => "error of means     of variances       moved  bulk ESS        ε  messages",
-            (Self::Divergence, _) if shape.single => "       KL    paper        ε  messages",
-            (Self::Errors, true) if shape.single => "     MAE    paper  coverage        ε  messages",
-            (Self::Errors, false) if shape.single => "     MAE  coverage        ε  messages",
-            (Self::Divergence, _) => "KL median     10 %      90 %    paper        ε  messages",
-            (Self::Errors, true) => "MAE median     25 %     75 %    paper  coverage        ε  messages",
-            (Self::Errors, false) => "MAE median     25 %     75 %  coverage        ε  messages",
-            (Self::Classes, true) => "accuracy    paper  log-lik.    paper        ε  messages",
-            (Self::Classes, false) => "accuracy  log-lik.        ε  messages",
-        };
-        format!("{:1$}  {heads}\n", "method", shape.names)
-    }
-
     /// The line of one method; none where it has nothing to compare: a constant answer has no posterior.
-    fn line(self, row: &[Cell], shape: &Shape) -> Option<String> {
+    fn line<'a>(self, row: &'a [Cell], shape: &Shape) -> Option<(&'a str, Vec<Number>)> {
         let of = |metric: &str| row.iter().find(|cell| cell.metric == metric);
         let ours = |metric: &str| number(of(metric).map(|cell| cell.ours));
         let paper = |metric: &str| number(of(metric).and_then(|cell| cell.paper));
-        let numbers = match self {
+        let mut numbers = match self {
             Self::Divergence => divergence(of("kl")?, shape.single),
             Self::Moments => {
-                let means = spread(of("mean_error")?, shape.single);
                 let variances = of("variance_error").map_or_else(String::new, |cell| spread(cell, shape.single));
                 let worth = of("bulk_ess").map_or_else(|| NOTHING.to_owned(), |cell| format!("{:.0}", cell.ours));
-                format!("{means:>14}  {variances:>14}  {:>10}  {worth:>8}", ours("moved"))
+                let means = spread(of("mean_error")?, shape.single);
+                vec![
+                    ("error of means", means),
+                    ("of variances", variances),
+                    ("moved", ours("moved")),
+                    ("bulk ESS", worth),
+                ]
             }
             Self::Errors => {
                 let found = of("absolute_error")?;
                 let [median, quarter, three] = [found.median, found.quarter, found.three_quarters].map(report::error);
-                let paper = if shape.published { format!(" {:>8}", number(found.paper)) } else { String::new() };
-                let middle =
-                    if shape.single { format!("{median:>8}") } else { format!("{median:>10} {quarter:>8} {three:>8}") };
-                format!("{middle}{paper}  {:>8}", ours("coverage"))
+                let mut numbers = match shape.single {
+                    true => vec![("MAE", median)],
+                    false => vec![("MAE median", median), ("25 %", quarter), ("75 %", three)],
+                };
+                numbers.extend(shape.published.then(|| ("paper", number(found.paper))));
+                numbers.push(("coverage", ours("coverage")));
+                numbers
             }
-            Self::Classes if shape.published => {
-                let [accuracy, likelihood] =
-                    ["accuracy", "log_likelihood"].map(|m| format!("{:>8} {:>8}", ours(m), paper(m)));
-                format!("{accuracy}  {likelihood}")
-            }
-            Self::Classes => format!("{:>8}  {:>8}", ours("accuracy"), ours("log_likelihood")),
+            Self::Classes => [("accuracy", "accuracy"), ("log-lik.", "log_likelihood")]
+                .into_iter()
+                .flat_map(|(heading, metric)| {
+                    let beside = shape.published.then(|| ("paper", paper(metric)));
+                    std::iter::once((heading, ours(metric))).chain(beside)
+                })
+                .collect(),
         };
         let Cell { row: name, epsilon, messages, .. } = &row[0];
-        let epsilon = epsilon.map_or_else(|| "none".to_owned(), |e| format!("{e:.4}"));
-        Some(format!("{name:0$}  {numbers}  {epsilon:>7}  {messages:>8.0}\n", shape.names))
+        numbers.push(("ε", epsilon.map_or_else(|| "none".to_owned(), |e| format!("{e:.4}"))));
+        numbers.push(("messages", format!("{messages:.0}")));
+        Some((name.as_str(), numbers))
     }
 }
 
@@ -112,10 +132,13 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// The middle and the tenths of a divergence from the exact posterior, and the paper's.
-fn divergence(kl: &Cell, single: bool) -> String {
+fn divergence(kl: &Cell, single: bool) -> Vec<Number> {
     let [median, low, high] = [kl.median, kl.low, kl.high].map(report::divergence);
-    let paper = kl.paper.map_or_else(|| NOTHING.to_owned(), |p| format!("{p:.1}"));
-    if single { format!("{median:>9} {paper:>8}") } else { format!("{median:>9} {low:>8}  {high:>8} {paper:>8}") }
+    let paper = ("paper", kl.paper.map_or_else(|| NOTHING.to_owned(), |p| format!("{p:.1}")));
+    match single {
+        true => vec![("KL", median), paper],
+        false => vec![("KL median", median), ("10 %", low), ("90 %", high), paper],
+    }
 }
 
 #[cfg(test)]
@@ -154,28 +177,42 @@ mod tests {
                 ]
             })
         };
-        let beside = table(&cells(Some(1.02)).concat());
+        let beside = table(&cells(Some(1.02)).concat(), None);
         let expected = "red\n\
-                        method  MAE median     25 %     75 %    paper  coverage        ε  messages\n\
-                        mine        1.0000   0.9000   1.1000   1.0200    0.8900   1.0000       200\n\
-                        none        1.0000   0.9000   1.1000        –    0.8900     none       200\n";
+                        method  MAE median    25 %    75 %   paper  coverage       ε  messages\n\
+                        mine        1.0000  0.9000  1.1000  1.0200    0.8900  1.0000       200\n\
+                        none        1.0000  0.9000  1.1000       –    0.8900    none       200\n";
         assert_eq!(beside, expected);
-        let alone = table(&cells(None).concat());
-        assert!(alone.contains("1.0000   0.9000   1.1000    0.8900   1.0000       200\n"), "{alone}");
+        let alone = table(&cells(None).concat(), None);
+        assert!(alone.contains("1.0000  0.9000  1.1000    0.8900  1.0000       200\n"), "{alone}");
         assert!(!alone.contains("paper"));
+    }
+
+    #[test]
+    fn a_long_name_runs_over_lines_and_no_word_is_split() {
+        let name = "partitioned variational inference with natural gradients, trusted sum";
+        let cells =
+            [cell(name, "accuracy", (0.85, 0.8, Some(0.84))), cell(name, "log_likelihood", (-0.31, -0.3, None))];
+        for width in [60, 80, 120, 170] {
+            let text = table(&cells, Some(width));
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}\n{text}");
+            let mut words = text.split_whitespace();
+            assert!(name.split(' ').all(|word| words.any(|found| found == word)), "{width}\n{text}");
+            assert!(text.contains("0.8500") && text.contains("0.8400"), "{width}\n{text}");
+        }
     }
 
     #[test]
     fn of_one_seed_there_is_a_value_and_no_spread() {
         let one = |metric, value, paper| Cell { seeds: 1, ..cell("mine", metric, (value, value, paper)) };
         let expected = "red\n\
-                        method       MAE  coverage        ε  messages\n\
-                        mine      1.0000    0.8900   1.0000       200\n";
-        assert_eq!(table(&[one("absolute_error", 1.0, None), one("coverage", 0.89, None)]), expected);
+                        method     MAE  coverage       ε  messages\n\
+                        mine    1.0000    0.8900  1.0000       200\n";
+        assert_eq!(table(&[one("absolute_error", 1.0, None), one("coverage", 0.89, None)], None), expected);
         let expected = "red\n\
-                        method         KL    paper        ε  messages\n\
-                        mine        2.000      3.0   1.0000       200\n";
-        assert_eq!(table(&[one("kl", 2.0, Some(3.0))]), expected);
+                        method     KL  paper       ε  messages\n\
+                        mine    2.000    3.0  1.0000       200\n";
+        assert_eq!(table(&[one("kl", 2.0, Some(3.0))], None), expected);
     }
 
     #[test]
@@ -183,17 +220,17 @@ mod tests {
         let cells =
             [cell("mine", "accuracy", (0.85, 0.8, Some(0.84))), cell("mine", "log_likelihood", (-0.31, -0.3, None))];
         let expected = "red\n\
-                        method  accuracy    paper  log-lik.    paper        ε  messages\n\
-                        mine      0.8500   0.8400   -0.3100        –   1.0000       200\n";
-        assert_eq!(table(&cells), expected);
+                        method  accuracy   paper  log-lik.  paper       ε  messages\n\
+                        mine      0.8500  0.8400   -0.3100      –  1.0000       200\n";
+        assert_eq!(table(&cells, None), expected);
         let cells = [
             cell("mine", "log_likelihood", (-1.0, -1.0, None)),
             cell("mine", "kl", (9.0, 2.0, None)),
             cell("none", "log_likelihood", (-2.0, -2.0, None)),
         ];
         let expected = "red\n\
-                        method  KL median     10 %      90 %    paper        ε  messages\n\
-                        mine        2.000    1.000     4.000        –   1.0000       200\n";
-        assert_eq!(table(&cells), expected, "a constant answer has no posterior to compare");
+                        method  KL median   10 %   90 %  paper       ε  messages\n\
+                        mine        2.000  1.000  4.000      –  1.0000       200\n";
+        assert_eq!(table(&cells, None), expected, "a constant answer has no posterior to compare");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::bounded;
 use super::meant::{Likelihood, Model, Study};
+use crate::layout;
 use federation::digits::shortest;
 use inference::results::SecureSumResult;
 use inference::settings::{
@@ -396,7 +397,7 @@ fn draws(expectation: Expectation, predictive: Predictive) -> String {
 
 /// Rows of a label and its text, aligned as in the other tables.
 pub(crate) fn table(rows: &[(String, String)]) -> String {
-    rows.iter().map(|(label, text)| format!("{label:<12}{text}\n")).collect()
+    layout::rows(rows.iter().map(|(label, text)| (label.as_str(), text.as_str())), layout::width())
 }
 
 /// One row of a table.

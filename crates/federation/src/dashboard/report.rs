@@ -3,6 +3,7 @@
 use super::page::meta;
 use super::run::{Edition, sections};
 use super::view::RunView;
+use super::words::moment;
 use maud::{DOCTYPE, html};
 
 /// The report as one HTML file. The same view gives the same bytes.
@@ -18,7 +19,8 @@ pub fn report_html(view: &RunView) -> String {
             body {
                 main { (sections(view, Edition::Still)) }
                 footer {
-                    "Made by Posterity " (env!("CARGO_PKG_VERSION")) ". This file needs no network and runs no scripts."
+                    "Made by Posterity " (env!("CARGO_PKG_VERSION")) ", commit " (view.commit) ", at " (moment(view.taken))
+                    ". This file needs no network and runs no scripts."
                 }
             }
         }

@@ -4,6 +4,7 @@ use super::figures::figures;
 use super::table::{Cell, Table, bar, interval_bar};
 use super::view::{Coefficient, RunPhase, RunView, SiteView, Standing};
 use super::words::{NOTHING, ago, bound, counted, fixed, given, moment, span};
+use crate::identity::PARTY_LATE;
 use maud::{Markup, html};
 
 /// Half the width of a 95 % interval, in deviations.
@@ -70,10 +71,9 @@ fn warnings(view: &RunView) -> Markup {
         if site.epsilon_spent > site.epsilon_granted {
             found.push(format!("{} has spent more than it granted.", site.name));
         }
-        if site.certificate_ends.is_some_and(|ends| ends <= view.taken) {
-            found.push(format!("The certificate of {} has ended.", site.name));
-        }
+        found.extend(ending(&site.name, site.certificate_ends, view.taken));
     }
+    found.extend(view.nodes.iter().filter_map(|node| ending(&node.name, node.certificate_ends, view.taken)));
     if view.phase == RunPhase::Running && able(view) < view.quorum {
         found.push(format!("{} can be asked, and the quorum is {}.", counted(able(view), "site"), view.quorum));
     }
@@ -87,8 +87,20 @@ fn warnings(view: &RunView) -> Markup {
     }
 }
 
+/// What is to be said of a certificate that has ended, or will before anybody expects it.
+fn ending(name: &str, ends: Option<u64>, now: u64) -> Option<String> {
+    let ends = ends?;
+    if ends <= now {
+        return Some(format!("The certificate of {name} has ended: it has to join again, with a new invite."));
+    }
+    let left = ends - now;
+    (left < PARTY_LATE).then(|| {
+        format!("The certificate of {name} ends in {} and was not renewed; {name} renews it while it runs.", span(left))
+    })
+}
+
 fn able(view: &RunView) -> u64 {
-    view.sites.iter().filter(|site| site.standing == Standing::Able).count() as u64
+    view.sites.iter().filter(|site| site.standing_at(view.taken) == Standing::Able).count() as u64
 }
 
 /// The four numbers that people ask for first.
@@ -159,7 +171,7 @@ fn site_cells(view: &RunView, site: &SiteView, edition: Edition) -> Vec<Cell> {
     };
     let mut cells = vec![
         Cell::name(&site.name),
-        Cell::of(standing(site.standing)),
+        Cell::of(standing(site.standing_at(view.taken))),
         Cell::text(signed(site.signed)),
         Cell::of(budget),
         Cell::text(site.answers),
@@ -188,7 +200,7 @@ fn standing(standing: Standing) -> Markup {
         Standing::Spent => "◆",
         Standing::Withdrawn => "○",
         Standing::Frozen => "■",
-        Standing::Revoked => "✕",
+        Standing::Revoked | Standing::Expired => "✕",
     };
     html! { span class={ "standing " (standing.word()) } { span aria-hidden="true" { (sign) } " " (standing.word()) } }
 }
@@ -201,18 +213,25 @@ fn certificate(ends: Option<u64>, now: u64) -> Markup {
     let Some(ends) = ends else { return html! { (NOTHING) } };
     html! {
         span title=(moment(ends)) {
-            @if ends > now { "ends in " (span(ends - now)) } @else { span.alarm { "ended " (span(now - ends)) " ago" } }
+            @if ends >= now + PARTY_LATE { "ends in " (span(ends - now)) }
+            @else if ends > now { span.soon { "ends in " (span(ends - now)) } }
+            @else { span.alarm { "ended " (span(now - ends)) " ago" } }
         }
     }
 }
 
 fn nodes(view: &RunView, edition: Edition) -> Markup {
     let mut columns = vec!["node", "manifest"];
-    columns.extend((edition == Edition::Live).then_some("last heard"));
+    if edition == Edition::Live {
+        columns.extend(["last heard", "certificate"]);
+    }
     let mut table = Table::new("nodes-table", "Compute nodes of the secure sum", columns);
     for node in &view.nodes {
         let mut cells = vec![Cell::name(&node.name), Cell::text(signed(node.signed))];
-        cells.extend((edition == Edition::Live).then(|| Cell::text(ago(node.last_heard))));
+        if edition == Edition::Live {
+            cells.push(Cell::text(ago(node.last_heard)));
+            cells.push(Cell::of(certificate(node.certificate_ends, view.taken)));
+        }
         table.push(cells);
     }
     html! {

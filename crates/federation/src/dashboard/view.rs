@@ -68,6 +68,8 @@ pub struct RunView {
     pub started: u64,
     /// When this was looked up, in seconds since 1970.
     pub taken: u64,
+    /// The commit that the server's program was built from, or `unknown`.
+    pub commit: String,
     /// The sites, in the order of the manifest.
     pub sites: Vec<SiteView>,
     /// The compute nodes; none without a secure sum.
@@ -137,6 +139,21 @@ pub struct SiteView {
     pub certificate_ends: Option<u64>,
 }
 
+impl SiteView {
+    /// How it stands at this second since 1970: a site that could be asked, but whose certificate has ended, cannot call.
+    pub fn standing_at(&self, now: u64) -> Standing {
+        match self.standing {
+            Standing::Able if has_ended(self.certificate_ends, now) => Standing::Expired,
+            standing => standing,
+        }
+    }
+}
+
+/// Whether a certificate that ends then has ended by now.
+pub(super) fn has_ended(ends: Option<u64>, now: u64) -> bool {
+    ends.is_some_and(|ends| ends <= now)
+}
+
 /// Whether a site can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -151,6 +168,8 @@ pub enum Standing {
     Frozen,
     /// Its certificate was revoked.
     Revoked,
+    /// Its certificate has ended: it has to join again.
+    Expired,
 }
 
 impl Standing {
@@ -162,6 +181,7 @@ impl Standing {
             Self::Withdrawn => "withdrawn",
             Self::Frozen => "frozen",
             Self::Revoked => "revoked",
+            Self::Expired => "expired",
         }
     }
 }
@@ -184,6 +204,8 @@ pub struct NodeView {
     pub signed: bool,
     /// Seconds since it was last heard of.
     pub last_heard: Option<u64>,
+    /// When its certificate ends, in seconds since 1970.
+    pub certificate_ends: Option<u64>,
 }
 
 /// The posterior after a round.

@@ -1,5 +1,6 @@
 //! Numbers and times for people: as many digits as mean something, bounds rounded outwards, a dash for what is not there.
 
+pub(super) use crate::calendar::{moment, span};
 use crate::digits::{shortest, up_to};
 
 /// What stands where there is nothing to say.
@@ -7,10 +8,6 @@ pub(super) const NOTHING: &str = "–";
 
 /// Significant digits of an upper bound.
 const DIGITS: usize = 4;
-
-const MINUTE: u64 = 60;
-const HOUR: u64 = 60 * MINUTE;
-const DAY: u64 = 24 * HOUR;
 
 /// A number with so many digits after the point and a true minus sign.
 pub(super) fn fixed(value: f64, places: usize) -> String {
@@ -45,16 +42,6 @@ pub(super) fn counted(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// A span of time in its largest units.
-pub(super) fn span(seconds: u64) -> String {
-    match seconds {
-        s if s < 2 * MINUTE => format!("{s} s"),
-        s if s < 2 * HOUR => format!("{} min", s / MINUTE),
-        s if s < 2 * DAY => format!("{} h", s / HOUR),
-        s => format!("{} days", s / DAY),
-    }
-}
-
 /// How long ago something was.
 pub(super) fn ago(seconds: Option<u64>) -> String {
     match seconds {
@@ -64,48 +51,9 @@ pub(super) fn ago(seconds: Option<u64>) -> String {
     }
 }
 
-/// A moment in UTC, to the minute.
-pub(super) fn moment(seconds: u64) -> String {
-    let (year, month, day) = date(seconds / DAY);
-    let (hour, minute) = (seconds % DAY / HOUR, seconds % HOUR / MINUTE);
-    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
-}
-
-/// Year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
-///
-/// Years are counted from March, so that the leap day is the last of a year; 400 of them have 146 097 days.
-fn date(days: u64) -> (u64, u64, u64) {
-    const FOUR_CENTURIES: u64 = 146_097;
-    // Days from 0000-03-01 to 1970-01-01.
-    let days = days.saturating_add(719_468);
-    let (cycle, day) = (days / FOUR_CENTURIES, days % FOUR_CENTURIES);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    // From March on, every five months have 153 days.
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (400 * cycle + year + next, month, day)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_moment_is_that_of_the_calendar() {
-        assert_eq!(moment(0), "1970-01-01 00:00 UTC");
-        assert_eq!(moment(951_782_400), "2000-02-29 00:00 UTC");
-        assert_eq!(moment(1_735_689_599), "2024-12-31 23:59 UTC");
-        assert_eq!(moment(4_107_542_400), "2100-03-01 00:00 UTC");
-        let mut last = (1969, 12, 31);
-        for days in 0..200_000 {
-            let next = date(days);
-            assert!(next > last && next.1 <= 12 && next.2 <= 31, "{next:?} after {last:?}");
-            last = next;
-        }
-        assert!(moment(u64::MAX).ends_with("UTC"));
-    }
 
     #[test]
     fn spans_and_counts_read_well() {

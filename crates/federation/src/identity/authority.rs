@@ -22,8 +22,11 @@ pub const ROOT_LIFE: u64 = 5 * 365 * DAY;
 pub const ISSUING_LIFE: u64 = 90 * DAY;
 /// How long a party's certificate is good, if nothing else is said: seven days.
 pub const PARTY_LIFE: u64 = 7 * DAY;
+/// A party's certificate this close to its end was not renewed when it should have been: agents and nodes renew theirs when a
+/// third of its life is left, as long as they run.
+pub const PARTY_LATE: u64 = 2 * DAY;
 /// Certificates are good from a little before they are made, because clocks differ.
-pub(super) const EARLY: u64 = 3600;
+pub const EARLY: u64 = 3600;
 
 const ROOT_KEY: &str = "root.key";
 const ROOT: &str = "root.pem";

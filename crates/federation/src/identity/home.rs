@@ -132,7 +132,8 @@ pub struct Papers {
     pub root: CertificateDer<'static>,
     /// Where its server is.
     pub server: Address,
-    validity: Validity,
+    /// From when until when its certificate is good.
+    pub validity: Validity,
 }
 
 impl Papers {

@@ -17,7 +17,8 @@ mod tls;
 
 pub use address::Address;
 pub use authority::{
-    Authority, AuthorityError, AuthorityFacts, ISSUING_LIFE, Issued, IssuingKey, PARTY_LIFE, ROOT_LIFE,
+    Authority, AuthorityError, AuthorityFacts, EARLY, ISSUING_LIFE, Issued, IssuingKey, PARTY_LATE, PARTY_LIFE,
+    ROOT_LIFE,
 };
 pub use certificate::{
     CertificateError, Peer, SERVER_NAME, Validity, certificates, fingerprint, request, requested_key, subject_key,

@@ -72,6 +72,10 @@ impl LogError {
     /// What to do next.
     pub fn hint(&self) -> &'static str {
         match self {
+            Self::Disk(error) if error.is_full() => {
+                "make room on the disk that holds this home, then start again: nothing that was kept is lost, and nothing left \
+                 this site without its charge"
+            }
             Self::Disk(_) => "mend the disk, or make room on it, and start again: nothing that was kept is lost",
             Self::Damaged { .. } => {
                 "keep the file as it is, and find the newest good copy; without one, this site takes no more part in its \

@@ -173,7 +173,7 @@ fn place(folder: &Path, file: &str) -> io::Result<PathBuf> {
 }
 
 fn because(what: &'static str) -> impl Fn(io::Error) -> DiskError {
-    move |error| DiskError { what, why: error.to_string() }
+    move |error| DiskError::of(what, &error)
 }
 
 /// Files are appended to, made if need be, and for their owner alone.

@@ -148,7 +148,7 @@ impl SimulatedDisk {
             Ok(mut state) if state.full && size.is_some() => {
                 task(&mut state, all / 2);
                 state.failed = true;
-                Err(DiskError { what, why: "the simulated disk is full".into() })
+                Err(DiskError::full(what, "it is a simulated one"))
             }
             Ok(mut state) => {
                 task(&mut state, all);

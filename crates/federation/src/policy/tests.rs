@@ -136,20 +136,59 @@ fn the_policy_that_a_site_begins_with_is_one_and_allows_a_modest_run() {
 
 #[test]
 fn epsilon_of_all_runs_together_is_limited() {
-    assert_eq!(key(&policy(&[("max_epsilon = 3.0", "max_epsilon = 0.9")])), "max_epsilon");
+    assert_eq!(key(&policy(&[("max_epsilon = 6.0", "max_epsilon = 0.9")])), "max_epsilon");
     let granted = Granted::NOTHING.and(1.0, 1e-5).and(1.0, 1e-5);
     let (manifest, programme) = run(Aggregator::None);
-    policy(&[]).check(&manifest, &programme, 0, granted).unwrap();
-    let (key, found) = refused(&policy(&[]), Aggregator::None, granted.and(1e-9, 0.0));
+    let three = policy(&[("max_epsilon = 6.0", "max_epsilon = 3.0")]);
+    three.check(&manifest, &programme, 0, granted).unwrap();
+    let (key, found) = refused(&three, Aggregator::None, granted.and(1e-9, 0.0));
     assert_eq!(key, "max_epsilon");
     assert!(found.starts_with("ε = 1 after 2"), "{found}");
 }
 
 #[test]
 fn delta_of_all_runs_together_is_limited() {
-    assert_eq!(key(&policy(&[("max_delta = 1e-4", "max_delta = 9e-6")])), "max_delta");
-    let granted = Granted { epsilon: 0.5, delta: 9.1e-5, ..Granted::NOTHING };
+    assert_eq!(key(&policy(&[("max_delta = 5e-4", "max_delta = 9e-6")])), "max_delta");
+    let granted = Granted { epsilon: 0.5, delta: 4.91e-4, ..Granted::NOTHING };
     assert_eq!(refused(&policy(&[]), Aggregator::None, granted).0, "max_delta");
+}
+
+/// The grant of the guide's study, at every site.
+fn of_the_guide() -> (Manifest, Programme) {
+    let (manifest, mut programme) = run(Aggregator::None);
+    let text = include_str!("../../../../docs/guide/federation/study.toml");
+    let study: toml::Table = toml::from_str(text).unwrap();
+    let number = |key: &str| study["method"][0]["privacy"][key].as_float().unwrap();
+    for grant in &mut programme.built.grants {
+        let Grant::Limited { epsilon, delta, .. } = grant else { panic!("no limit") };
+        (*epsilon, *delta) = (Epsilon::new(number("epsilon")).unwrap(), Delta::new(number("delta")).unwrap());
+    }
+    (manifest, programme)
+}
+
+#[test]
+fn the_policy_that_a_site_begins_with_allows_three_studies_of_the_guides_size_and_no_more() {
+    let first = Policy::read(DEFAULT).unwrap();
+    let (manifest, programme) = of_the_guide();
+    let Grant::Limited { epsilon, delta, .. } = &programme.built.grants[0] else { panic!("no limit") };
+    let mut granted = Granted::NOTHING;
+    for _ in 0..3 {
+        first.check(&manifest, &programme, 0, granted).unwrap();
+        granted = granted.and(epsilon.get(), delta.get());
+    }
+    assert!(first.check(&manifest, &programme, 0, granted).is_err(), "a cap that never binds is none");
+}
+
+#[test]
+fn a_refusal_names_every_limit_that_would_have_to_be_raised() {
+    let (manifest, programme) = of_the_guide();
+    let granted = Granted { epsilon: 6.0, delta: 4.5e-4, ..Granted::NOTHING };
+    let refused = Policy::read(DEFAULT).unwrap().check(&manifest, &programme, 0, granted).unwrap_err().to_string();
+    for part in ["max_epsilon", "ε = 2 after 6", "δ = 1e-4 after 4.5e-4", "ε = 6 and δ = 5e-4"] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    let raised = Policy { max_epsilon: 8.0, max_delta: 6e-4, ..Policy::read(DEFAULT).unwrap() };
+    raised.check(&manifest, &programme, 0, granted).unwrap();
 }
 
 #[test]
@@ -315,9 +354,9 @@ fn what_cannot_be_read_is_refused_with_its_line() {
     let wrong = [
         ("schema = 1", "schema = 2", "schema is 2, expected 1"),
         ("schema = 1\n", "", "schema is missing"),
-        ("max_epsilon = 3.0", "max_epsilon = -1", "max_epsilon is -1"),
-        ("max_epsilon = 3.0", "max_epsilon = nan", "max_epsilon is NaN"),
-        ("max_delta = 1e-4", "max_delta = 1.0", "max_delta is 1"),
+        ("max_epsilon = 6.0", "max_epsilon = -1", "max_epsilon is -1"),
+        ("max_epsilon = 6.0", "max_epsilon = nan", "max_epsilon is NaN"),
+        ("max_delta = 5e-4", "max_delta = 1.0", "max_delta is 1"),
         ("max_epsilon_per_answer = 3.0", "max_epsilon_per_answer = 0", "max_epsilon_per_answer is 0"),
         ("approval = \"manual\"", "approval = \"never\"", "unknown variant `never`"),
         ("minimum_rows = 50", "minimum_rows = 50\nmax_noise = 1", "unknown field `max_noise`"),
@@ -329,7 +368,7 @@ fn what_cannot_be_read_is_refused_with_its_line() {
         assert!(error.to_string().contains(words) && error.code() == "F110", "{error}");
     }
     let line = |error: PolicyError| if let PolicyError::Unreadable { line, .. } = error { line } else { 0 };
-    let broken = DEFAULT.replacen("max_delta = 1e-4", "max_delta = 2", 1);
+    let broken = DEFAULT.replacen("max_delta = 5e-4", "max_delta = 2", 1);
     let expected = 1 + DEFAULT.lines().position(|line| line.starts_with("max_delta")).unwrap();
     assert_eq!(line(Policy::read(&broken).unwrap_err()), expected);
 }

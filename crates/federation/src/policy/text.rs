@@ -5,10 +5,13 @@ pub const DEFAULT: &str = r#"# What this site allows, whatever a study asks for.
 # a run that breaks one rule is refused, and nothing of it is charged or sent.
 schema = 1
 
-# What may be spent in all runs at this site together, added up. A run counts with all that it was granted, whether or not it
-# used it, so that this is what the people in the rows can be told.
-max_epsilon = 3.0
-max_delta = 1e-4
+# What all runs at this site may spend together, ever. ε and δ of the runs are added up, and a run counts with everything it was
+# granted, used or not: these two numbers are what the people in the rows can be told.
+# As printed they allow three studies of ε = 2 at δ = 1e-4, and refuse the fourth. To allow more studies, multiply both numbers,
+# and only as far as the site can answer for it. Sums are rounded up, so leave max_delta a little over the exact product.
+# Keep max_delta well under one over the number of rows: at that size a guarantee would still hold if one row were published outright.
+max_epsilon = 6.0
+max_delta = 5e-4
 
 # Kinds of models as studies name them (linear, logistic, softmax, network, mixture), or "any".
 allowed_models = ["linear", "logistic"]

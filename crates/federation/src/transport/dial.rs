@@ -2,6 +2,7 @@
 
 use super::fault::{Distrust, LineError, distrust};
 use super::{PROTOCOL, SERVER_NAME};
+use crate::identity::{EARLY, validity};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::client::Resumption;
@@ -31,6 +32,8 @@ pub(super) struct Dialled {
     pub(super) channel: Channel,
     fate: Arc<OnceLock<Option<Distrust>>>,
     address: String,
+    /// When the server made its certificate, by its clock, in seconds since 1970.
+    server_made: Option<u64>,
 }
 
 impl Dialled {
@@ -45,7 +48,9 @@ impl Dialled {
     /// seen only here.
     pub(super) fn fault(&self, status: &Status) -> LineError {
         match (self.fate.get(), std::error::Error::source(status)) {
-            (Some(Some(found)), _) => LineError::Tls { address: self.address.clone(), found: *found },
+            (Some(Some(found)), _) => {
+                LineError::Tls { address: self.address.clone(), found: timed(*found, self.server_made) }
+            }
             (_, Some(_)) => LineError::Lost,
             (_, None) => LineError::of_status(status),
         }
@@ -62,12 +67,22 @@ pub(super) async fn dial(address: &str, config: &ClientConfig) -> Result<Dialled
         None => missing(error),
     })?;
     let fate = Arc::new(OnceLock::new());
+    let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+    let server_made = shown.and_then(|der| validity(der).ok()).map(|good| good.from.saturating_add(EARLY));
     let channel = http2(Noted { stream, fate: Arc::clone(&fate) }).await;
-    let dialled = |channel| Dialled { channel, fate: Arc::clone(&fate), address: address.to_owned() };
+    let dialled = |channel| Dialled { channel, fate: Arc::clone(&fate), address: address.to_owned(), server_made };
     channel.map(dialled).map_err(|_| match fate.get() {
-        Some(Some(found)) => LineError::Tls { address: address.to_owned(), found: *found },
+        Some(Some(found)) => LineError::Tls { address: address.to_owned(), found: timed(*found, server_made) },
         _ => LineError::Lost,
     })
+}
+
+/// A refusal for its time, with what was seen of the server's clock.
+fn timed(found: Distrust, server_made: Option<u64>) -> Distrust {
+    match found {
+        Distrust::OurTime { .. } => Distrust::OurTime { server: server_made },
+        other => other,
+    }
 }
 
 async fn shake(stream: TcpStream, config: &ClientConfig) -> io::Result<TlsStream<TcpStream>> {

@@ -1,8 +1,10 @@
 //! What can go wrong on a line, as far as its owner must tell it apart.
 
 use super::invite::InviteRefusal;
+use crate::calendar::{moment, span};
+use crate::identity::EARLY;
 use crate::wire::MOST_BYTES;
-use rustls::AlertDescription as Alert;
+use rustls::{AlertDescription as Alert, CertificateError};
 use std::io;
 use tonic::{Code, Status};
 
@@ -15,6 +17,22 @@ pub enum Distrust {
     /// The server's certificate is refused here.
     #[error("its certificate is not of the authority that was joined")]
     ServersCertificate,
+    /// The server refuses this party's certificate for its time: by its clock it has ended, or has not begun.
+    #[error("by its clock this party's certificate has ended or has not begun")]
+    OurTime {
+        /// When the server made its own certificate, by its clock, in seconds since 1970: minutes ago. None if that was not seen.
+        server: Option<u64>,
+    },
+    /// The server's certificate is good at another time than this machine's clock says.
+    #[error("{}", clock_words(*here, *from, *until))]
+    Clock {
+        /// What this machine's clock says, in seconds since 1970.
+        here: u64,
+        /// When a certificate of the server begins, if it has not begun.
+        from: Option<u64>,
+        /// When a certificate of the server ended, if it has.
+        until: Option<u64>,
+    },
     /// They have no TLS in common.
     #[error("it does not speak TLS 1.3 as this program does")]
     Protocol,
@@ -27,8 +45,36 @@ impl Distrust {
             Self::OurCertificate => {
                 "it has ended, was revoked, or is of another authority: ask for an invite and join again"
             }
+            Self::OurTime { .. } => {
+                "if it has ended, ask for an invite and join again; if it has not, compare the clocks of both machines"
+            }
+            Self::Clock { .. } => "compare the clocks of both machines, and set the one that is off",
             Self::ServersCertificate => "check the address; if it is right, ask who keeps the server",
             Self::Protocol => "check address and port",
+        }
+    }
+}
+
+/// By how much this machine's clock is off, as far as the server's certificate tells: it begins an hour before it is made.
+fn clock_words(here: u64, from: Option<u64>, until: Option<u64>) -> String {
+    let says = format!("this machine's clock says {}", moment(here));
+    match (from, until) {
+        (Some(from), _) => {
+            let made = from.saturating_add(EARLY);
+            let behind = span(made.saturating_sub(here));
+            format!(
+                "this machine's clock is behind the server's by at least {behind}: {says}, the server's certificate was made at {}",
+                moment(made)
+            )
+        }
+        (None, until) => {
+            let until = until.unwrap_or(here);
+            let over = span(here.saturating_sub(until));
+            format!(
+                "this machine's clock is ahead of the server's by at least {over}, or the server's certificate has ended: {says}, the \
+                 certificate is good until {}",
+                moment(until)
+            )
         }
     }
 }
@@ -122,6 +168,12 @@ impl LineError {
 pub(super) fn distrust(error: &io::Error) -> Option<Distrust> {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>())?;
     match inner {
+        rustls::Error::InvalidCertificate(CertificateError::NotValidYetContext { time, not_before }) => {
+            Some(Distrust::Clock { here: time.as_secs(), from: Some(not_before.as_secs()), until: None })
+        }
+        rustls::Error::InvalidCertificate(CertificateError::ExpiredContext { time, not_after }) => {
+            Some(Distrust::Clock { here: time.as_secs(), from: None, until: Some(not_after.as_secs()) })
+        }
         rustls::Error::InvalidCertificate(_)
         | rustls::Error::NoCertificatesPresented
         | rustls::Error::UnsupportedNameType => Some(Distrust::ServersCertificate),
@@ -134,11 +186,12 @@ pub(super) fn distrust(error: &io::Error) -> Option<Distrust> {
 
 fn of_alert(alert: Alert) -> Distrust {
     match alert {
+        // Rustls says so of a certificate that has not begun, too.
+        Alert::CertificateExpired => Distrust::OurTime { server: None },
         Alert::NoCertificate
         | Alert::BadCertificate
         | Alert::UnsupportedCertificate
         | Alert::CertificateRevoked
-        | Alert::CertificateExpired
         | Alert::CertificateUnknown
         | Alert::UnknownCA
         | Alert::AccessDenied

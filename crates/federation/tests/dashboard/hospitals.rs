@@ -47,6 +47,7 @@ impl Hospitals {
             quorum: 3,
             started: STARTED,
             taken: STARTED,
+            commit: "0123abcd".into(),
             sites: NAMES.iter().enumerate().map(|(m, name)| site(m, name)).collect(),
             nodes: ["node-a", "node-b"].map(node).into(),
             curve: Vec::new(),
@@ -97,7 +98,7 @@ fn site(number: usize, name: &str) -> SiteView {
 }
 
 fn node(name: &str) -> NodeView {
-    NodeView { name: name.into(), signed: true, last_heard: Some(1) }
+    NodeView { name: name.into(), signed: true, last_heard: Some(1), certificate_ends: Some(STARTED + 86_400 * 6) }
 }
 
 /// One more round: means approach their goals with a little unrest, and every site but a frozen one spends.

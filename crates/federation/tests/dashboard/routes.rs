@@ -218,7 +218,7 @@ async fn a_page_of_a_run_that_goes_wrong_says_so_in_words() {
         "oulu has spent more than it granted",
         "The certificate of turku was revoked",
         "The certificate of helsinki has ended",
-        "2 sites can be asked, and the quorum is 3",
+        "1 site can be asked, and the quorum is 3",
         "does not follow from the answers that are kept: fold 2",
         "</span> frozen",
     ];
@@ -227,4 +227,30 @@ async fn a_page_of_a_run_that_goes_wrong_says_so_in_words() {
     }
     source.change(|view| view.phase = RunPhase::Finished("quorum lost".into()));
     assert!(text(get(&router, "/").await).await.contains("finished: quorum lost"));
+}
+
+#[tokio::test]
+async fn a_certificate_that_has_ended_is_not_green_and_one_that_is_late_is_warned_of() {
+    let (source, router) = after(3);
+    let page = async || text(get(&router, &format!("/runs/{RUN}")).await).await;
+    let good = page().await;
+    assert_eq!(good.matches("standing able").count(), 4, "{good}");
+    assert!(!good.contains("To look at") && !good.contains("class=\"soon\""), "{good}");
+    source.change(|view| {
+        view.sites[0].certificate_ends = Some(view.taken);
+        view.sites[1].certificate_ends = Some(view.taken + 40 * 3600);
+        view.nodes[0].certificate_ends = Some(view.taken + 3 * 3600);
+        view.nodes[1].certificate_ends = Some(view.taken - 1);
+    });
+    let shown = page().await;
+    assert_eq!((shown.matches("standing able").count(), shown.matches("standing expired").count()), (3, 1), "{shown}");
+    for words in [
+        "3 of 4 able",
+        "The certificate of helsinki has ended",
+        "The certificate of oulu ends in 40 h and was not renewed",
+        "The certificate of node-a ends in 3 h and was not renewed",
+        "The certificate of node-b has ended",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
 }

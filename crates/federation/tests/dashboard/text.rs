@@ -36,6 +36,7 @@ async fn a_report_is_one_file_without_scripts_links_or_what_only_matters_live() 
     let view = source.run(RUN).unwrap();
     let report = report_html(&view);
     assert_eq!(report, report_html(&view), "the same view gives the same bytes");
+    assert!(report.contains("commit 0123abcd, at 2026-09-21"), "when and by what it was made");
     for words in
         ["Promise: ", "ε ≤ 2 at δ = 1e-5", "helsinki", "Posterior means by round", "heart rate", "finished: all rounds"]
     {

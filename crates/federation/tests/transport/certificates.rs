@@ -52,6 +52,33 @@ async fn a_client_without_a_certificate_or_of_another_authority_is_refused() {
 }
 
 #[tokio::test]
+async fn a_clock_that_is_off_is_told_as_a_clock_that_is_off_and_by_how_much() {
+    let authority = Authority::new();
+    let site = authority.party("site");
+    for (from, until, words) in [
+        (2200, 2201, "this machine's clock is behind the server's by at least"),
+        (2000, 2001, "this machine's clock is ahead of the server's by at least"),
+    ] {
+        let own = authority.party_between("posterity-server", from, until);
+        let server = Running::start(authority.listening(&own), Arc::new(Echo::default()), Limits::default()).await;
+        let mut line = line(server.address, authority.calling(Some(&site)));
+        let error = line.exchange(said("what time is it"), Duration::ZERO).await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(words) && text.contains(" days") && text.contains("clock says 20"), "{text}");
+        assert!(matches!(distrust(error), Distrust::Clock { .. }));
+    }
+    for (from, until) in [(2200, 2201), (2000, 2001)] {
+        let own = authority.party_between("posterity-server", 2020, 2200);
+        let server = Running::start(authority.listening(&own), Arc::new(Echo::default()), Limits::default()).await;
+        let site = authority.party_between("site", from, until);
+        let mut line = line(server.address, authority.calling(Some(&site)));
+        let error = line.exchange(said("am I late"), Duration::ZERO).await.unwrap_err();
+        // What the server's own certificate tells of its clock: it begins an hour before it is made.
+        assert_eq!(distrust(error), Distrust::OurTime { server: Some(1_577_836_800 + 3600) });
+    }
+}
+
+#[tokio::test]
 async fn a_server_of_another_authority_or_name_hears_nothing() {
     let (authority, other) = (Authority::new(), Authority::new());
     let site = authority.party("site");

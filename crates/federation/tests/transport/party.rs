@@ -5,7 +5,7 @@ use federation::transport::{
 };
 use federation::wire::MOST_BYTES;
 use federation::wire::proto::Signed;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, PKCS_ED25519};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, PKCS_ED25519, date_time_ymd};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -41,8 +41,18 @@ impl Authority {
     }
 
     pub(crate) fn party(&self, name: &str) -> Party {
+        self.signed(CertificateParams::new(vec![name.to_owned()]).unwrap())
+    }
+
+    /// A party whose certificate is good from the beginning of one year to the beginning of another.
+    pub(crate) fn party_between(&self, name: &str, from: i32, until: i32) -> Party {
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        (params.not_before, params.not_after) = (date_time_ymd(from, 1, 1), date_time_ymd(until, 1, 1));
+        self.signed(params)
+    }
+
+    fn signed(&self, params: CertificateParams) -> Party {
         let key = KeyPair::generate_for(&PKCS_ED25519).unwrap();
-        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         let certificate = params.signed_by(&key, &self.0).unwrap().der().clone();
         Party { certificate, key: PrivateKeyDer::try_from(key.serialize_der()).unwrap() }
     }

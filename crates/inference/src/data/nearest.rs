@@ -7,23 +7,25 @@ pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -
     scored.filter(|(far, _)| *far <= most).min_by_key(|(far, _)| *far).map(|(_, name)| name)
 }
 
-/// Letters to insert, delete or change to get from one word to the other; case and `-`, `_`, `.`, space do not count.
+/// Letters to insert, delete, change or swap with their neighbours to get from one word to the other; case and `-`, `_`, `.`, space do not count.
 fn distance(a: &str, b: &str) -> usize {
     let plain = |text: &str| -> Vec<char> {
         text.to_lowercase().chars().filter(|letter| !matches!(letter, '-' | '_' | '.' | ' ')).collect()
     };
     let (a, b) = (plain(a), plain(b));
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, right) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(left != right);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+    // rows[i][j]: the distance of the first i letters of one and the first j of the other.
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let least = changed.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            row.push(if swapped { least.min(rows[i - 2][j - 2] + 1) } else { least });
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -37,6 +39,7 @@ mod tests {
         assert_eq!(nearest("hospitl", ["age", "hospital"]), Some("hospital"));
         assert_eq!(nearest("adm", ["sgd", "adam", "adagrad"]), Some("adam"));
         assert_eq!(nearest("colour", ["sgd", "adam"]), None);
+        assert_eq!(nearest("rnu", ["run", "report"]), Some("run"), "two letters that changed places are one slip");
         assert_eq!(nearest("weight", ["age", "hospital"]), None);
         assert_eq!((distance("kitten", "sitting"), distance("", "ab"), distance("ab", "ab")), (3, 2, 0));
     }

@@ -1,5 +1,6 @@
 //! `posterity agent run`: a site's own policy decides, its rows stay, and its answers leave through its gate and its ledger.
 
+use super::approve;
 use super::rehearsal::noise;
 use super::surroundings::Around;
 use crate::arguments::AgentRun;
@@ -7,6 +8,7 @@ use crate::failure::Failure;
 use crate::federation::library::Studies;
 use crate::federation::net::{client, failure, home, home_of, logs, of_drive, of_home, runtime, stopped};
 use crate::federation::rows;
+use crate::say;
 use crate::table::{Rows, lines};
 use federation::digits::{hexadecimal, up};
 use federation::drive::drive;
@@ -19,6 +21,7 @@ use federation::transport::Line;
 use inference::Shard;
 use privacy::Grant;
 use privacy::noise::{Digest, OsKeyed};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
@@ -48,7 +51,9 @@ pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
         let mut around = Around::new(home, Role::Site, name.clone(), sender);
         drive(Box::new(party), &mut line, &mut around, stopped()).await
     });
-    let why = |error| refusal.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(|| of_drive(error));
+    let why = |error| {
+        refusal.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(|| of_drive(error, &papers))
+    };
     ended("site", name.as_str(), standing.map_err(why)?, json)
 }
 
@@ -88,7 +93,7 @@ impl SiteSeat for Owner {
         }
         match self.policy.approval {
             Approval::Automatic => Verdict::Sign,
-            Approval::Manual if approval(self.home.folder(), &manifest.digest()).exists() => Verdict::Sign,
+            Approval::Manual if approve::is_approved(self.home.folder(), &manifest.digest()) => Verdict::Sign,
             Approval::Manual => {
                 self.ask(&Proposed { manifest, programme, site, before });
                 Verdict::Wait
@@ -127,18 +132,25 @@ impl Owner {
             return;
         }
         self.told = Some(manifest.digest());
-        let digest = hexadecimal(&manifest.digest());
-        let folder = self.home.folder().join("proposals");
-        let (study, schema) = (folder.join(format!("{digest}.toml")), folder.join(format!("{digest}.schema.toml")));
-        let kept = std::fs::create_dir_all(&folder)
-            .and_then(|()| std::fs::write(&study, &manifest.study))
-            .and_then(|()| std::fs::write(&schema, &manifest.schema));
-        println!("a study is proposed, manifest {digest}");
-        print!("{}", lines(&proposed.terms(&self.policy)));
-        if kept.is_ok() {
-            println!("its text is in {}, and what its columns mean in {}", study.display(), schema.display());
+        let (digest, home) = (hexadecimal(&manifest.digest()), self.home.folder());
+        let terms = proposed.terms(&self.policy);
+        let next = format!("to take part: posterity agent approve {digest} --home {}", home.display());
+        let kept = approve::keep(home, &manifest.digest(), &manifest.study, &manifest.schema).ok();
+        let files = kept.map(|(study, schema)| (study.display().to_string(), schema.display().to_string()));
+        if say::is_json() {
+            let (study, schema) = files.unzip();
+            let words: serde_json::Map<_, _> =
+                terms.into_iter().map(|(key, text)| (key.to_owned(), text.into())).collect();
+            let fields = json!({ "digest": digest, "terms": words, "study": study, "schema": schema, "next": next });
+            say::with("a study is proposed", fields);
+            return;
         }
-        println!("to take part: posterity agent approve {digest} --home {}", self.home.folder().display());
+        say::line(format!("a study is proposed; the digest of its manifest is {digest}"));
+        say::line(lines(&terms).trim_end());
+        if let Some((study, schema)) = files {
+            say::line(format!("its text is in {study}, and what its columns mean in {schema}"));
+        }
+        say::line(next);
     }
 }
 
@@ -187,36 +199,18 @@ impl Proposed<'_> {
 
 /// `posterity agent fingerprint`, `posterity node fingerprint`: what an owner reads out to those who must know whom they trust.
 pub(crate) fn fingerprint(role: Role, folder: &Path, json: bool) -> Result<String, Failure> {
-    let home = home_of(folder, role)?;
-    let sealing = match role {
-        Role::Node => Some(home.sealing().map_err(of_home)?.public()),
-        _ => None,
-    };
-    let found = manifest::fingerprint(role, &home.key().public(), sealing.as_ref());
+    let found = fingerprint_of(&home_of(folder, role)?, role)?;
     Ok(match json {
         true => format!("{}\n", serde_json::json!({ "role": role.word(), "fingerprint": found })),
         false => format!("{found}\n"),
     })
 }
 
-/// `posterity agent approve`
-pub(crate) fn approve(digest: &str, folder: &Path, json: bool) -> Result<String, Failure> {
-    let home = home(folder)?;
-    let proposal = home.folder().join("proposals").join(format!("{digest}.toml"));
-    let is_digest = digest.len() == 64 && digest.chars().all(|digit| digit.is_ascii_hexdigit());
-    if !is_digest || !proposal.exists() {
-        let message = format!("no study with the manifest {digest} was proposed to this site");
-        return Err(failure("F206", message, "`posterity agent run` prints the digest of what is proposed"));
-    }
-    let path = home.folder().join("approvals").join(digest);
-    let made = path.parent().map(std::fs::create_dir_all).transpose().and_then(|_| std::fs::write(&path, b""));
-    made.map_err(|error| Failure::file("cannot write", &path, error))?;
-    Ok(match json {
-        true => format!("{}\n", serde_json::json!({ "approved": digest })),
-        false => format!("approved: {digest}\n"),
-    })
-}
-
-fn approval(folder: &Path, digest: &Digest) -> PathBuf {
-    folder.join("approvals").join(hexadecimal(digest))
+/// The fingerprint of the party that lives in this home.
+pub(super) fn fingerprint_of(home: &Home, role: Role) -> Result<String, Failure> {
+    let sealing = match role {
+        Role::Node => Some(home.sealing().map_err(of_home)?.public()),
+        _ => None,
+    };
+    Ok(manifest::fingerprint(role, &home.key().public(), sealing.as_ref()))
 }

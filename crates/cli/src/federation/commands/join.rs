@@ -27,6 +27,7 @@ pub(crate) fn join(invite: &str, role: Role, folder: &Path, json: bool) -> Resul
         super::node::prepare(folder)?;
     }
     let home = if was_there { Home::open(folder) } else { Home::create(folder, role) }.map_err(of_home)?;
+    let fingerprint = super::agent::fingerprint_of(&home, role)?;
     let joined = redeem(&home, &invite, role);
     if let Err(Unjoined::Refused(_)) = &joined
         && !was_there
@@ -43,12 +44,11 @@ pub(crate) fn join(invite: &str, role: Role, folder: &Path, json: bool) -> Resul
         true => format!(
             "{}\n",
             serde_json::json!({ "role": role.word(), "name": invite.name.as_str(), "home": folder, "server": server.as_str(),
-                "key": papers.party.key.short(), "expires": papers.party.expires })
+                "fingerprint": fingerprint, "expires": papers.party.expires })
         ),
         false => format!(
-            "{role} {} has joined. Its key {} was made in {} and stays there.\nserver      {}\n",
+            "{role} {} has joined. Its key was made in {} and stays there.\nfingerprint {fingerprint}\nserver      {}\n",
             invite.name,
-            papers.party.key.short(),
             folder.display(),
             server.as_str()
         ),

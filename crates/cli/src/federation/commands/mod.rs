@@ -1,8 +1,10 @@
 //! The commands that run a federation: a server, agents at sites, compute nodes, and all of them on one machine as a demonstration.
 
 pub(crate) mod agent;
+pub(crate) mod approve;
 mod certificates;
 pub(crate) mod demo;
+mod expiry;
 pub(crate) mod join;
 pub(crate) mod node;
 mod proposing;

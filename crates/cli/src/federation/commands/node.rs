@@ -60,7 +60,7 @@ pub(crate) fn run(folder: &Path, json: bool) -> Result<String, Failure> {
         let mut around = Around::new(home, Role::Node, name.clone(), sender);
         drive(Box::new(party), &mut line, &mut around, stopped()).await
     });
-    ended("node", name.as_str(), standing.map_err(of_drive)?, json)
+    ended("node", name.as_str(), standing.map_err(|error| of_drive(error, &papers))?, json)
 }
 
 /// A node's keeper: it takes part in every study that names it.

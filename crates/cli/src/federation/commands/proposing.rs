@@ -7,6 +7,7 @@ use crate::federation::library::Studies;
 use crate::federation::net::failure;
 use crate::federation::outcome::check_room;
 use crate::federation::propose::{self, Members};
+use crate::say;
 use federation::coordinator::Phase;
 use federation::digits::hexadecimal;
 use federation::identity::{PartyName, Role};
@@ -91,7 +92,7 @@ impl Server {
             Err(error) => Err(error.into()),
         });
         let Some(run) = created_run.await? else { return Ok(None) };
-        println!("proposing run {} to {} sites", hexadecimal(&run), manifest.sites.len());
+        say::line(format!("proposing run {} to {} sites", hexadecimal(&run), manifest.sites.len()));
         Ok(Some((manifest, programme, created)))
     }
 }

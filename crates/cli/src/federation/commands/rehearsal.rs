@@ -9,7 +9,7 @@ pub(super) use compared::compare;
 pub(super) fn noise(secret: &[u8; 32]) -> OsKeyed {
     #[cfg(feature = "rehearsal")]
     if let Some(seed) = compared::seed() {
-        eprintln!("rehearsal: noise comes from a seed, and nothing that leaves here is private");
+        tracing::warn!("rehearsal: noise comes from a seed, and nothing that leaves here is private");
         return OsKeyed::rehearsing(seed);
     }
     OsKeyed::new(*secret)

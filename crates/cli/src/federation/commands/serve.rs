@@ -1,6 +1,7 @@
 //! `posterity serve`: the server of one study, from the first invite that is redeemed to the report.
 
 use super::certificates::{Certificates, RENEWAL};
+use super::expiry::Expiry;
 use super::stage::Stage;
 use super::telling::Telling;
 use super::watch::Watch;
@@ -13,6 +14,7 @@ use crate::federation::outcome::{Ended, write};
 use crate::federation::programme::read_study;
 use crate::federation::propose;
 use crate::federation::spent::Spent;
+use crate::say;
 use crate::study::meant::Study;
 use federation::coordinator::Phase;
 use federation::dashboard::{self, Metrics, Source, Token};
@@ -107,6 +109,8 @@ impl Server {
         let certificates = Certificates { authority, key, name: self.name()? };
         let tls = Arc::new(certificates.tls()?);
         let renewing = tokio::spawn(certificates.keep(tls.clone(), RENEWAL));
+        let ending = Expiry::default().keep(self.store.clone(), self.asked.ca.clone(), clock::seconds);
+        let ending = tokio::spawn(ending);
         let (hall_sender, hall) = watch::channel(None);
         let metrics = Arc::new(Metrics::default());
         let clock: federation::server::Clock = Arc::new(clock::seconds);
@@ -165,6 +169,7 @@ impl Server {
         left(&[line, join]).await?;
         shown.abort();
         renewing.abort();
+        ending.abort();
         text
     }
 
@@ -189,9 +194,9 @@ impl Server {
         });
         let path = self.asked.home.join("addresses.json");
         std::fs::write(&path, format!("{addresses}\n")).map_err(|error| Failure::file("cannot write", &path, error))?;
-        println!("parties     {parties}");
-        println!("enrolment   {enrolment}");
-        println!("dashboard   {scheme}://{page_at}/login?token=…, the token is in {}", token.display());
+        say::line(format!("parties     {parties}"));
+        say::line(format!("enrolment   {enrolment}"));
+        say::line(format!("dashboard   {scheme}://{page_at}/login?token=…, the token is in {}", token.display()));
         Ok(())
     }
 
@@ -209,7 +214,7 @@ impl Server {
             let rows = blocking(move || Ok((store.parties()?, store.runs()?))).await?;
             let proposed = match self.kept(&rows.1).await? {
                 Some(kept) => {
-                    println!("taking up run {}", hexadecimal(&kept.0.run()));
+                    say::line(format!("taking up run {}", hexadecimal(&kept.0.run())));
                     Some(kept)
                 }
                 None => match self.members(&rows.0) {
@@ -219,7 +224,7 @@ impl Server {
                     },
                     Err(missing) => {
                         if missing != missing_before {
-                            println!("waiting for {missing} to join");
+                            say::line(format!("waiting for {missing} to join"));
                             stage.wait_for(Some(missing.clone()));
                             missing_before = missing;
                         }
@@ -267,7 +272,7 @@ impl Server {
             if !lines.is_empty() {
                 let watch = served.watch.clone();
                 let _ = tokio::task::spawn_blocking(move || watch.look()).await;
-                lines.iter().for_each(|line| println!("{line}"));
+                lines.iter().for_each(say::line);
             }
             if let (Phase::Finished(_), false) = (header.phase, written) {
                 written = true;
@@ -276,7 +281,7 @@ impl Server {
                 if let Ok(text) = &finished
                     && !self.json
                 {
-                    println!("{text}");
+                    say::line(text);
                 }
                 if self.asked.until_finished {
                     self.until_heard(served, &stop).await;

@@ -1,8 +1,11 @@
 //! What a party's driver finds around it on this machine: certificates that are renewed in time, and lines for people.
 
+use crate::clock;
 use crate::federation::net::{client, renewal_is_due};
+use crate::say;
+use federation::calendar::span;
 use federation::drive::Surroundings;
-use federation::identity::{Home, PartyName, Role};
+use federation::identity::{Home, PARTY_LATE, PartyName, Role};
 use federation::message::Refusal;
 use federation::party::Standing;
 use federation::transport::LineError;
@@ -22,11 +25,18 @@ pub(super) struct Around {
     pub(super) tls: watch::Sender<Arc<ClientConfig>>,
     looked: Option<Instant>,
     complained: bool,
+    /// The coming end of the certificate was told.
+    warned: bool,
+}
+
+/// Seconds that are left of a certificate that should have been renewed by now; none where there is time enough.
+fn late(ends: u64, now: u64) -> Option<u64> {
+    Some(ends.saturating_sub(now)).filter(|left| *left < PARTY_LATE)
 }
 
 impl Around {
     pub(super) fn new(home: Arc<Home>, role: Role, name: PartyName, tls: watch::Sender<Arc<ClientConfig>>) -> Self {
-        Self { home, role, name, tls, looked: None, complained: false }
+        Self { home, role, name, tls, looked: None, complained: false, warned: false }
     }
 }
 
@@ -36,12 +46,19 @@ impl Surroundings for Around {
             return None;
         }
         self.looked = Some(Instant::now());
+        if let Some(left) = self.home.papers().ok().and_then(|papers| late(papers.party.expires, clock::seconds()))
+            && !std::mem::replace(&mut self.warned, true)
+        {
+            let hint = "look whether the server can be reached; once it has ended, ask for an invite and join again";
+            tracing::warn!(hint, "the certificate of this party ends in {} and was not renewed yet", span(left));
+        }
         renewal_is_due(&self.home).then(|| self.home.request(self.role, &self.name).ok()).flatten()
     }
 
     fn renewed(&mut self, chain: &str) {
         match self.home.renewed(chain).map_err(|error| error.to_string()) {
             Ok(papers) => {
+                self.warned = false;
                 tracing::info!(expires = papers.party.expires, "the certificate was renewed");
                 if let Ok(config) = client(&self.home) {
                     self.tls.send_replace(config);
@@ -60,12 +77,12 @@ impl Surroundings for Around {
             Standing::Finished(outcome) => format!("the run is over: {}", super::watch::outcome(outcome)),
             Standing::Stopped(stop) => format!("stopped: {stop}\nhint: {}", stop.hint()),
         };
-        println!("{} {}: {words}", self.role, self.name);
+        say::line(format!("{} {}: {words}", self.role, self.name));
     }
 
     fn refused(&mut self, refusal: Refusal) {
         if refusal != Refusal::NoRun {
-            println!("{} {}: the server refuses: {refusal}", self.role, self.name);
+            say::line(format!("{} {}: the server refuses: {refusal}", self.role, self.name));
         }
     }
 

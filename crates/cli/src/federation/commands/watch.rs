@@ -3,6 +3,7 @@
 use crate::clock;
 use crate::federation::programme::{read_schema, read_study};
 use crate::federation::spent::Spent;
+use crate::provenance;
 use crate::study::{likelihood, words};
 use federation::coordinator::{Folded, Phase, SeatStanding};
 use federation::dashboard::{
@@ -10,7 +11,7 @@ use federation::dashboard::{
     Standing,
 };
 use federation::digits::hexadecimal;
-use federation::identity::Role;
+use federation::identity::{PublicKey, Role};
 use federation::manifest::{Manifest, Programme};
 use federation::message::{Member, Outcome};
 use federation::server::{Glance, Hall};
@@ -177,8 +178,7 @@ impl Watch {
             Grant::Limited { epsilon, delta, .. } => (epsilon.get(), delta.get()),
             Grant::Unlimited => (f64::INFINITY, 1.0),
         };
-        // By its key: a party of another role, or one that has joined anew, may have the same name.
-        let party = parties.iter().find(|row| row.role == Role::Site && row.key == member.key);
+        let party = party(parties, Role::Site, &member.key);
         let revoked = party.is_some_and(|row| row.revoked.is_some());
         Some(SiteView {
             name: member.name.to_string(),
@@ -229,6 +229,7 @@ impl Watch {
             name: node.name.to_string(),
             signed: glance.header.nodes.get(number as usize).is_some_and(Option::is_some),
             last_heard: heard(&glance, Member::Node(number)),
+            certificate_ends: party(&parties, Role::Node, &node.key).map(|row| row.expires),
         });
         let (means, deviations) = self.posterior(&glance.state).unwrap_or_default();
         let named = self.names.iter().zip(means.iter().zip(&deviations));
@@ -252,6 +253,7 @@ impl Watch {
             quorum: self.manifest.pace.quorum,
             started: self.started,
             taken: clock::seconds(),
+            commit: provenance::COMMIT.to_owned(),
             sites,
             nodes: nodes.collect(),
             curve,
@@ -281,6 +283,11 @@ fn count(answers: &mut [u64], site: usize) {
 
 fn heard(glance: &Glance, member: Member) -> Option<u64> {
     glance.heard.get(&member).map(|at| at.elapsed().as_secs())
+}
+
+/// A party by its key: one of another role, or one that has joined anew, may have the same name.
+fn party<'a>(parties: &'a [PartyRow], role: Role, key: &PublicKey) -> Option<&'a PartyRow> {
+    parties.iter().find(|row| row.role == role && row.key == *key)
 }
 
 fn distance(a: &[f64], b: &[f64]) -> f64 {
@@ -319,12 +326,18 @@ impl Source for Watch {
             let sites: Vec<_> = m
                 .sites
                 .iter()
-                .map(|site| json!({ "name": site.name.as_str(), "key": hexadecimal(&site.key.0), "rows": site.rows }))
+                .map(|site| {
+                    let (fingerprint, key) = (site.fingerprint(), hexadecimal(&site.key.0));
+                    json!({ "name": site.name.as_str(), "fingerprint": fingerprint, "key": key, "rows": site.rows })
+                })
                 .collect();
             let nodes: Vec<_> = m
                 .nodes
                 .iter()
-                .map(|node| json!({ "name": node.name.as_str(), "key": hexadecimal(&node.key.0) }))
+                .map(|node| {
+                    let (fingerprint, key) = (node.fingerprint(), hexadecimal(&node.key.0));
+                    json!({ "name": node.name.as_str(), "fingerprint": fingerprint, "key": key })
+                })
                 .collect();
             let header = self.hall.glance().header;
             let sign = |signature: &Option<federation::identity::Signature>| {

@@ -139,6 +139,38 @@ fn a_stopped_run_goes_on_where_it_stopped_and_writes_no_results_before_its_end()
 }
 
 #[test]
+fn provenance_says_when_by_what_and_of_which_rows_and_resuming_and_comparing_leave_it_out() {
+    let (out, study) = (directory("provenance"), study());
+    let fake = || Fake { digest: "ab12", ..Fake::default() };
+    let read =
+        || -> serde_json::Value { serde_json::from_slice(&std::fs::read(out.join("results.json")).unwrap()).unwrap() };
+    run(&study, &fake(), &out, true).unwrap();
+    let mut first = read();
+    let made = first["provenance"].clone();
+    assert!(made["date"].as_str().unwrap().ends_with('Z'), "{made}");
+    assert_eq!((&made["version"], &made["data_digest"]), (&env!("CARGO_PKG_VERSION").into(), &"ab12".into()));
+    assert!(!made["commit"].as_str().unwrap().is_empty(), "{made}");
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    for words in ["date", "commit", "data_digest"].map(|key| made[key].as_str().unwrap()) {
+        assert!(page.contains(words), "{words}");
+    }
+    // Written at another time by another commit: the work is found again, and nothing else differs.
+    first["provenance"]["date"] = "2001-01-01T00:00:00Z".into();
+    first["provenance"]["commit"] = "another".into();
+    std::fs::write(out.join("results.json"), first.to_string()).unwrap();
+    let again = fake();
+    run(&study, &again, &out, true).unwrap();
+    assert!(again.asked.lock().unwrap().is_empty(), "what is finished does not go by its provenance");
+    let mut second = read();
+    assert_ne!(second["provenance"], first["provenance"]);
+    for results in [&mut first, &mut second] {
+        results.as_object_mut().unwrap().remove("provenance");
+    }
+    assert_eq!(first, second);
+    std::fs::remove_dir_all(out).unwrap();
+}
+
+#[test]
 fn a_state_file_that_was_cut_off_is_run_again() {
     let (out, study) = (directory("cut"), study());
     run(&study, &Fake::default(), &out, true).unwrap();
