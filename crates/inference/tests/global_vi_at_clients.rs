@@ -76,7 +76,9 @@ fn the_state_is_the_sum_of_the_steps_that_arrived() {
         let (built, link) = (simulation.build().unwrap(), Listening(Mutex::default()));
         let mut drive = simulation.start(&built, &link, None).unwrap();
         let nothing = state(&drive);
-        (0..6).for_each(|_| drop(drive.round().unwrap()));
+        for _ in 0..6 {
+            drive.round().unwrap();
+        }
         let steps = std::mem::take(&mut *link.0.lock().unwrap());
         assert!(steps.len() > 4 && steps.len() < 12, "{} arrived", steps.len());
         let sum = steps.iter().fold(nothing.clone(), |mut sum, (_, step)| {
@@ -94,7 +96,9 @@ fn the_first_step_is_as_long_whatever_the_rows_and_each_client_keeps_moments_of_
     let simulation = simulation(&method, &sites, &test);
     let (built, link) = (simulation.build().unwrap(), Listening(Mutex::default()));
     let mut drive = simulation.start(&built, &link, None).unwrap();
-    (0..2).for_each(|_| drop(drive.round().unwrap()));
+    for _ in 0..2 {
+        drive.round().unwrap();
+    }
     let steps = std::mem::take(&mut *link.0.lock().unwrap());
     // Adagrad's first step is the rate, in the direction of the gradient's sign.
     for client in [0, 1] {
