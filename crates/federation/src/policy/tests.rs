@@ -280,7 +280,8 @@ fn a_policy_without_a_pair_has_the_default_one() {
     old.check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
     let event = &programme.built.terms[0].event;
     programme.built.terms[0].event =
-        Event::new(event.mechanism().clone(), Adjacency::AddRemove, event.unit(), *event.sampling(), event.steps()).unwrap();
+        Event::new(event.mechanism().clone(), Adjacency::AddRemove, event.unit(), *event.sampling(), event.steps())
+            .unwrap();
     let refused = old.check(&manifest, &programme, 0, Granted::NOTHING).unwrap_err();
     assert!(matches!(refused, PolicyError::Refused { key: "adjacency", .. }), "{refused}");
 }

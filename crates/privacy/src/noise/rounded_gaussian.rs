@@ -276,7 +276,10 @@ mod tests {
                 }
             }
         }
-        assert!(wrong > 100 && decided.iter().all(|n| *n > 100), "without a margin {wrong} would be wrong: {decided:?}");
+        assert!(
+            wrong > 100 && decided.iter().all(|n| *n > 100),
+            "without a margin {wrong} would be wrong: {decided:?}"
+        );
     }
 
     #[test]

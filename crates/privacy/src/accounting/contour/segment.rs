@@ -371,7 +371,8 @@ mod tests {
     /// Densities and losses are within what is said of them, and are off by something.
     #[test]
     fn the_rounding_of_a_point_is_covered() {
-        for (q, s, d, e) in [(0.01, 1.1, 1.0, 0.0), (0.3, 0.7, 0.0, 1.0), (0.2, 2.1, 0.5, -0.5), (1e-9, 0.3, 1.0, 0.0)] {
+        for (q, s, d, e) in [(0.01, 1.1, 1.0, 0.0), (0.3, 0.7, 0.0, 1.0), (0.2, 2.1, 0.5, -0.5), (1e-9, 0.3, 1.0, 0.0)]
+        {
             let (segment, mut shown) = (segment(q, s, d, e), [0; 2]);
             for i in 0..300 {
                 let x = -4.0 * s + (8.0 * s + 1.0) * f64::from(i) / 300.0;

@@ -55,7 +55,11 @@ mod tests {
     #[test]
     fn what_the_blur_adds_is_subtracted() {
         let (loss, step) = (1.25, 0.5);
-        let law = Law { density: None, atoms: vec![(Interval::exact(loss), Interval::exact(1.0))], infinite: Interval::exact(0.0) };
+        let law = Law {
+            density: None,
+            atoms: vec![(Interval::exact(loss), Interval::exact(1.0))],
+            infinite: Interval::exact(0.0),
+        };
         let grid = Grid { step, anchor: 0.0, fine: 1 << 10 };
         let masses = connected(&law, &grid);
         let settings = Settings { tilt: 1.0, step, size: 1024, start: -512 };

@@ -504,7 +504,10 @@ mod tests {
                     false => add_atom(&mut out, &grid, loss, mass),
                 }
                 let sum = |m: &Masses| m.finite.iter().map(|x| x.1).sum::<f64>();
-                assert!(out.slack >= 0.1 && sum(&out.upper) >= 0.51 && sum(&out.lower) <= 0.49, "{at} {dense}: {out:?}");
+                assert!(
+                    out.slack >= 0.1 && sum(&out.upper) >= 0.51 && sum(&out.lower) <= 0.49,
+                    "{at} {dense}: {out:?}"
+                );
             }
             let law = Law { density: None, atoms: vec![(loss, mass)], infinite: Interval::new(0.01, 0.02) };
             let d = discretise(&law, &grid, (0.0, 0.0), 1.0).unwrap();

@@ -151,11 +151,7 @@ fn transform(law: &Tilted, size: usize, planner: &mut dyn Transform) -> Result<V
     planner.forward(&mut input)
 }
 
-fn inverse(
-    mut bins: Vec<Complex<f64>>,
-    size: usize,
-    planner: &mut dyn Transform,
-) -> Result<Vec<f64>, PrivacyError> {
+fn inverse(mut bins: Vec<Complex<f64>>, size: usize, planner: &mut dyn Transform) -> Result<Vec<f64>, PrivacyError> {
     for end in [0, size / 2] {
         bins[end].im = 0.0;
     }

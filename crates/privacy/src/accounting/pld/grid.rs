@@ -327,7 +327,8 @@ mod tests {
             let (delta, width) = (1e-5, 1e-3);
             let problem = Problem::new(&composition, Detail::ALL).unwrap();
             let saddle = problem.saddle_at_delta(delta);
-            let mut near = Near { prepared: problem.prepare(saddle, width).unwrap(), delta, width, epsilon: saddle.epsilon };
+            let mut near =
+                Near { prepared: problem.prepare(saddle, width).unwrap(), delta, width, epsilon: saddle.epsilon };
             let upper = near.upper().unwrap().unwrap();
             let lower = near.lower(f64::NEG_INFINITY).unwrap().unwrap();
             assert!(near.prepared.curve(Side::Upper).unwrap().upper(upper) <= delta, "{composition:?}");

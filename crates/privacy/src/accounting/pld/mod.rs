@@ -339,7 +339,8 @@ mod tests {
         for composition in compositions {
             for delta in [1e-2, 1e-5, 1e-9] {
                 let found = closed_epsilon(&composition, delta).unwrap();
-                let (above, below) = (closed::delta(&composition, found.upper), closed::delta(&composition, found.lower));
+                let (above, below) =
+                    (closed::delta(&composition, found.upper), closed::delta(&composition, found.lower));
                 assert!(above.hi <= delta, "{composition:?} {delta}: {above:?} at {found:?}");
                 assert!(below.lo > delta || found.lower == 0.0, "{composition:?} {delta}: {below:?} at {found:?}");
             }

@@ -109,7 +109,10 @@ fn transforms_are_as_accurate_as_assumed_by_every_path() {
             let back = path.backward(&mut output.clone(), size).unwrap();
             let moduli = 2.0 * output.iter().map(|z| z.norm_sqr().sqrt()).sum::<f64>();
             let most = 0.1 * transform_error(size) * (moduli / size as f64 + scale);
-            assert!(back.iter().zip(&x).all(|(y, x)| (y / size as f64 - x).abs() <= most), "{name}, {size}: there and back");
+            assert!(
+                back.iter().zip(&x).all(|(y, x)| (y / size as f64 - x).abs() <= most),
+                "{name}, {size}: there and back"
+            );
         });
     }
 }

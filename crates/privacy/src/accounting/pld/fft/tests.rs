@@ -62,10 +62,8 @@ fn mass_outside_a_window_is_bounded_and_wraps() {
     let whole = Settings { tilt: 2.0, step: 0.02, size: 1024, start: -500 };
     let small = Settings { size: 128, start: -52, ..whole };
     let mut planner = RealFftPlanner::new();
-    let (all, part) = (
-        compose(&factors, whole, true, &mut planner).unwrap(),
-        compose(&factors, small, true, &mut planner).unwrap(),
-    );
+    let (all, part) =
+        (compose(&factors, whole, true, &mut planner).unwrap(), compose(&factors, small, true, &mut planner).unwrap());
     let sum = |from: i64, to: i64| (from..to).map(|k| all.values[k.rem_euclid(1024) as usize]).sum::<f64>();
     let (below, above) = (sum(-500, -52), sum(76, 500));
     assert!(below > 1e-15 && below <= part.outside.0 && part.outside.0 < 1e3 * below, "{below} {:?}", part.outside);
@@ -155,7 +153,8 @@ fn errors_of_all_bins_may_meet_in_one_entry() {
 #[test]
 fn tilted_masses_are_rounded_to_the_side_that_is_asked_for() {
     let law = masses(4, 300, 7);
-    let (settings, factor) = (Settings { tilt: 1.7, step: 0.03, size: 1024, start: 0 }, Factor { masses: &law, count: 1 });
+    let (settings, factor) =
+        (Settings { tilt: 1.7, step: 0.03, size: 1024, start: 0 }, Factor { masses: &law, count: 1 });
     let ((up, log_up), (down, log_down)) = (tilt(&factor, &settings, true), tilt(&factor, &settings, false));
     assert_eq!(log_up, log_down);
     let mut apart = 0;
