@@ -86,6 +86,9 @@ fn weights_that_are_off_in_both_directions_turn_the_integrand() {
     assert_eq!(covers(&factor(&many, nodes(&at, 0.0, 1e-4), 0.0, c), &turned, c), (true, true));
     let only_moment = Factor { nodes: nodes(&at, 0.0, 0.0), ..factor(&many, nodes(&at, 0.0, 1e-4), 0.0, c) };
     assert_eq!(covers(&only_moment, &turned, c), (true, false));
+    // The same law, moved: at a small tilt the weights hardly move, and φ turns by the move.
+    let moved = at.map(|(l, w)| (l + 1e-4, w));
+    assert_eq!(covers(&factor(&many, nodes(&at, 1e-4, 0.0), 0.0, c), &moved, c), (true, true));
 }
 
 /// A node that the quadrature has missed, and an outcome that was cut.

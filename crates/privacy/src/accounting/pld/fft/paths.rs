@@ -37,6 +37,7 @@ struct Paths {
 }
 
 impl Paths {
+    #[allow(clippy::disallowed_macros, reason = "a test names the paths that it cannot take")]
     fn of_this_machine() -> Self {
         let mut scalar = FftPlannerScalar::new();
         let mut named: Vec<Path> =
