@@ -20,7 +20,7 @@ struct Wide(usize);
 
 impl Library for Wide {
     fn open(&self, manifest: &Manifest) -> Result<Arc<Programme>, String> {
-        let method = method(&manifest.method, 1, 0);
+        let method = method(&manifest.method, 2, 0);
         let rows = vec![ROWS as u64; manifest.sites.len()];
         let built = build(&method, &rows, Arc::new(Logistic::default()), self.0, 1.0, SEED);
         Ok(Arc::new(Programme { method, built: built.map_err(|error| error.to_string())? }))
@@ -76,7 +76,7 @@ fn the_longest_answer_fits_with_little_to_spare() {
     let run = Run::new("synchronous", 3000, 3, 0);
     let numbers = run.programme.built.problem.family.len();
     assert!(numbers >= 6000, "{numbers}");
-    let answer = GridVector::new(Grid::new(20).unwrap(), vec![-(1 << 62); numbers]);
+    let answer = GridVector::new(Grid::new(20).unwrap(), vec![1 << 62; numbers]);
     let position = Position { sequence: u64::MAX, digest: [1; 32] };
     let length = run.length(&Request::Update(Update { at: AT, question: [1; 32], answer, position }));
     assert!((run.longest() - SMALL_BYTES..run.longest()).contains(&length), "{length} of {}", run.longest());
