@@ -1,7 +1,7 @@
 //! The table of `reproduce` for a terminal: rows are methods, and every column of the study has a part of its own.
 
 use super::reproduce::Cell;
-use crate::layout::{Column, Fitted, fit};
+use crate::layout::{Column, Fitted, fit, wrapped};
 use crate::report;
 
 /// What stands where there is no number.
@@ -59,9 +59,12 @@ fn laid_out(rows: &[(&str, Vec<Number>)], width: Option<usize>) -> String {
     let Fitted { head, rows, left_out, cut } = fit(columns, width.unwrap_or(usize::MAX), LEAST);
     let mut text = head + "\n";
     rows.iter().flatten().for_each(|line| text += &format!("{line}\n"));
-    cut.iter().for_each(|(shown, full)| text += &format!("{shown} is {full}\n"));
+    let mut remarks: Vec<String> = cut.iter().map(|(shown, full)| format!("{shown} is {full}")).collect();
     if !left_out.is_empty() {
-        text += &format!("more: {} in the report and in a wider terminal\n", left_out.join(", "));
+        remarks.push(format!("more: {} in the report and in a wider terminal", left_out.join(", ")));
+    }
+    for line in remarks.iter().flat_map(|words| wrapped(words, width.unwrap_or(usize::MAX))) {
+        text += &format!("{line}\n");
     }
     text
 }
