@@ -9,9 +9,9 @@ pub(crate) struct Entry {
     pub(crate) text: &'static str,
 }
 
-/// All codes: those of the command and of privacy, then those of studies and runs, then those of federations.
+/// All codes: those of the command and of privacy, then those of studies and runs, those of federations, and warnings.
 fn all() -> impl Iterator<Item = &'static Entry> {
-    ALL.iter().chain(crate::study::codes::ALL).chain(crate::federation::codes::ALL)
+    ALL.iter().chain(crate::study::codes::ALL).chain(crate::federation::codes::ALL).chain(crate::warning_codes::ALL)
 }
 
 /// The text for one code, or the list of all of them.

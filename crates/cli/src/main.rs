@@ -26,6 +26,7 @@ mod say;
 mod study;
 mod table;
 mod unzip;
+mod warning_codes;
 
 use arguments::{Arguments, Command, Demonstration, Question, Shelf};
 use clap::{CommandFactory, Parser};

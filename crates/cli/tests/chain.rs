@@ -127,6 +127,14 @@ fn a_chain_that_never_moved_is_told_as_such() {
     }
     let results: Value =
         serde_json::from_str(&std::fs::read_to_string(room.0.join("b/results.json")).unwrap()).unwrap();
+    let method = &results["methods"][0];
+    let codes: Vec<&str> = method["warnings"].as_array().unwrap().iter().map(|w| w["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"W003") && ran.contains("W003, public"), "{codes:?}");
+    assert_eq!(method["posterior"].as_array().map(Vec::len), Some(0), "its Gaussian is not served");
+    let refused = room.posterity(&["predict", "b", "--method", "draws", "--data", "study.toml"]);
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{why}");
+    assert!(why.starts_with("error[W003]") && why.contains("has no posterior to predict from"), "{why}");
     let events = results["methods"][0]["privacy"]["clients"][0]["events"].as_array().unwrap();
     assert_eq!(events.len(), 2, "one line for each different event: {events:?}");
 }

@@ -246,6 +246,35 @@ fn a_loose_delta_is_a_warning_that_stays_with_the_results() {
     assert!(warnings.contains("1/n"), "{warnings}");
 }
 
+/// Found: a copy that stopped in the middle of a site's name made up a site, and nobody said so.
+#[test]
+fn a_cut_file_small_sites_and_other_declared_rows_are_warned_of_with_their_source() {
+    let folder = Folder::new("warned");
+    let columns = ["age,sex,sick,site".to_owned()];
+    let turned = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        format!("{},{},{},clinic-{}", cells[0], cells[1], cells[3], cells[2])
+    };
+    let lines: Vec<String> = columns.into_iter().chain(rows().lines().skip(1).map(turned)).collect();
+    let cut = format!("{}\n71,f,no,cli", lines.join("\n"));
+    let study = STUDY.replace("split = { test = 0.2 }", "split = { test = 0.2 }\ndeclared_rows = [10, 10, 11]");
+    folder.write("rows.csv", &cut).write("study.toml", &study.replace("epsilon = 1.0", "epsilon = 12.0"));
+    let output = folder.posterity(&["run", "study.toml", "--out", "out", "--seed", "3"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let results = json(&folder.0.join("out/results.json"));
+    let coded = |of: &Value| -> Vec<(String, String)> {
+        let text = |warning: &Value, key: &str| warning[key].as_str().unwrap().to_owned();
+        of["warnings"].as_array().unwrap().iter().map(|w| (text(w, "code"), text(w, "source"))).collect()
+    };
+    let rows = |code: &str| (code.to_owned(), "rows".to_owned());
+    assert_eq!(coded(&results), [rows("W005"), rows("W006"), rows("W007")], "{said}");
+    assert!(said.contains("its last line is the only row of a site \"cli\""), "{said}");
+    let of_method = coded(&results["methods"][0]);
+    assert!(of_method.contains(&("W009".into(), "public".into())), "{of_method:?}");
+    assert!(std::fs::read_to_string(folder.0.join("out/report.html")).unwrap().contains("W007, rows"));
+}
+
 #[test]
 fn a_method_named_like_a_baseline_or_not_at_all_is_refused() {
     let folder = Folder::new("names");

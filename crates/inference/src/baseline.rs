@@ -253,6 +253,7 @@ impl Simulation<'_> {
             clip: None,
             spending: Vec::new(),
             fit: None,
+            last_moves: Vec::new(),
             warnings: Vec::new(),
         })
     }

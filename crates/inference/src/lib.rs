@@ -6,6 +6,7 @@ mod baseline;
 mod build;
 pub mod chain;
 mod client;
+pub mod comparison;
 mod data;
 mod draws;
 mod drive;
@@ -31,6 +32,7 @@ pub mod solve;
 mod special;
 mod spending;
 mod total;
+pub mod warning;
 
 pub use build::{Built, build};
 pub use client::{Client, Summing, Workshop};
@@ -47,7 +49,7 @@ pub use fits::Fits;
 pub use member::{Desk, Member};
 pub use model::{
     Exact, Expectation, Linear, Logistic, Mixture, Model, Network, Output, Pass, Point, Prediction, Predictive,
-    Scratch, Sink, Slopes, Softmax, Support, credible,
+    Scratch, Sink, Slopes, Softmax, Support, credible, holding,
 };
 pub use optimiser::{Descent, Moments, kl_gradient};
 pub use record::{Observer, Record, Scores, SiteIntercept, SiteScores};

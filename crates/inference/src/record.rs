@@ -3,6 +3,7 @@
 use crate::Gaussian;
 use crate::fit::Fit;
 use crate::results::{CalibrationBin, ClientSpending, CurvePoint};
+use crate::warning::Warning;
 
 /// Scores on held-out rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -84,8 +85,11 @@ pub struct Record {
     /// How the search for the optimum ended, of baselines that search for one. Nothing is compared with one that did not
     /// converge.
     pub fit: Option<Fit>,
-    /// What the reader of this record should know.
-    pub warnings: Vec<String>,
+    /// How far each served mean moved in the last round, in its standard deviations; empty where the method does not approach
+    /// its answer round by round, or made one round.
+    pub last_moves: Vec<f64>,
+    /// What the reader of this record should know of the method's plan.
+    pub warnings: Vec<Warning>,
 }
 
 /// Looks on while a run goes on. It cannot change anything.

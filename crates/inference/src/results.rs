@@ -1,6 +1,8 @@
 //! What a run leaves behind, in the stable shape of `results.json`.
 
+use crate::comparison::Comparison;
 use crate::fit::Fit;
+use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
 
 /// Version of this shape.
@@ -29,6 +31,9 @@ pub struct Results {
     pub outside_epsilon: String,
     /// One for each method, in the study's order, then the baselines that are always shown.
     pub methods: Vec<MethodResult>,
+    /// Warnings about the data, which belong to no method.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
     /// When and by what they were made; none in results of a program that did not say so yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
@@ -95,8 +100,11 @@ pub struct MethodResult {
     pub baseline: bool,
     /// Share of held-out rows whose class was predicted. None for regression.
     pub accuracy: Option<Summary>,
-    /// Mean held-out log-likelihood, in nats.
+    /// Mean held-out log-likelihood, in nats; of a number that of the predictive density. Methods are ordered by it.
     pub log_likelihood: Summary,
+    /// What it gains on each baseline, paired over seeds; empty for baselines themselves and where nothing was comparable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compared: Vec<Comparison>,
     /// Area under the ROC curve. None for regression.
     pub auc: Option<Summary>,
     /// Mean absolute error. None for classification.
@@ -154,7 +162,7 @@ pub struct MethodResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit: Option<Fit>,
     /// Warnings that belong to this method.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 impl MethodResult {
@@ -301,6 +309,9 @@ pub struct ChainResult {
     /// Of each chain by itself the effective sample size in the bulk, the least of all parameters; none where one did not move.
     #[serde(default)]
     pub each_ess: Vec<Option<f64>>,
+    /// Of each chain by itself the share of draws that differ from the one before.
+    #[serde(default)]
+    pub each_moved: Vec<f64>,
     /// The first of them, drawn.
     pub courses: Vec<CourseResult>,
 }

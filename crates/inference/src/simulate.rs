@@ -2,6 +2,7 @@
 
 use crate::algorithm::{Natural, Protocol, encode};
 use crate::build::{Built, build_with};
+use crate::chain::Collected;
 use crate::client::{Client, Workshop};
 use crate::drive::{Drive, Progress};
 use crate::message::{Direct, Link};
@@ -11,6 +12,7 @@ use crate::results::CurvePoint;
 use crate::score::{calibration, on_the_way, scores, scores_at};
 use crate::settings::{Method, Scheme};
 use crate::spending::Spending;
+use crate::warning::public::{approaches, moves, of_plan};
 use crate::{Exact, Gaussian, Linear, Model, Prediction, Rows, RunError, Site, Terms};
 use privacy::Grant;
 use privacy::noise::Digest;
@@ -135,9 +137,17 @@ impl Simulation<'_> {
         let mut divergences = VecDeque::new();
         let mut seen = self.look(built, &drive, known)?;
         let mut curve = vec![self.point(&seen, &drive, &spending)?];
-        let mut drawn = Drawn::new(self.method);
-        while drive.rounds() < of && drive.round()? == Progress::Moved {
-            drawn.look(&drive)?;
+        let mut drawn = Collected::new(self.method);
+        let mut before = None;
+        while drive.rounds() < of {
+            let last = approaches(self.method).then(|| drive.state().to_vec());
+            if drive.round()? == Progress::Spent {
+                break;
+            }
+            before = last;
+            if drawn.draws() {
+                drawn.take(drive.last_draw()?);
+            }
             divergences.extend(divergence(built, &drive, exact.as_ref())?);
             divergences.drain(..divergences.len().saturating_sub(LAST_ROUNDS));
             if drive.rounds().is_multiple_of(every) {
@@ -155,7 +165,7 @@ impl Simulation<'_> {
         let spent = spending.of_clients(&names, &drive)?;
         // At the end it is the largest of all.
         curve.iter_mut().last().into_iter().for_each(|end| end.epsilon = largest(spent.iter().map(|c| c.certified)));
-        let stuck = drawn.stuck(seen.posterior.dimension());
+        let last_moves = last_moves(built, before.as_deref(), &drive, &seen.posterior)?;
         Ok(Record {
             seed: self.seed,
             rounds: drive.rounds(),
@@ -167,7 +177,7 @@ impl Simulation<'_> {
             kl: mean(&divergences),
             calibration: calibration(&seen.predictions, self.test.outcomes()),
             posterior: seen.posterior,
-            chains: drawn.chains,
+            chains: drawn.into_chains(),
             warm_up: if let Scheme::Chain(chain) = self.method.scheme { chain.warm_up } else { 0 },
             intercepts: seen.intercepts,
             outcome_variance: seen.outcome_variance,
@@ -175,7 +185,8 @@ impl Simulation<'_> {
             clip: largest(built.plan.clients.iter().map(|c| c.shape.bound().get())),
             spending: spent,
             fit: None,
-            warnings: self.warnings(built).into_iter().chain(stuck).collect(),
+            last_moves,
+            warnings: of_plan(self.method, &built.plan).iter().cloned().collect(),
         })
     }
 
@@ -234,63 +245,6 @@ impl Simulation<'_> {
             .map(|site| SiteScores { site: site.name.clone(), scores: scores_at(&site.own, predictions, outcomes) })
             .collect()
     }
-
-    fn warnings(&self, built: &Built) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if self.method.goes_by_private_rows() {
-            warnings.push(
-                "under add-remove the number of rows is private, but rates, weights or δ go by it: this promise holds for \
-                 declared numbers, and a simulation declares the true ones"
-                    .into(),
-            );
-        }
-        if built.plan.clients.iter().any(|c| c.delta_is_loose()) {
-            warnings
-                .push("δ is at least 1/n for some client: the promise would allow to publish one of its rows".into());
-        }
-        warnings
-    }
-}
-
-/// Draws of a run of chains, as they come.
-struct Drawn {
-    /// Iterations of a chain; 0 where the method does not draw.
-    iterations: u64,
-    seen: u64,
-    chains: Vec<Vec<f64>>,
-}
-
-impl Drawn {
-    fn new(method: &Method) -> Self {
-        let iterations = if let Scheme::Chain(chain) = method.scheme { chain.iterations } else { 0 };
-        Self { iterations, seen: 0, chains: Vec::new() }
-    }
-
-    /// A warning where some parameter of some chain never moved.
-    fn stuck(&self, dimension: usize) -> Option<String> {
-        let still =
-            |chain: &Vec<f64>| (0..dimension).any(|j| chain.chunks_exact(dimension).all(|draw| draw[j] == chain[j]));
-        self.chains.iter().any(still).then(|| {
-            "some parameters of a chain did not move at all: its draws say where it started, not where the posterior is".into()
-        })
-    }
-
-    /// Keeps the last draw if it is new.
-    fn look(&mut self, drive: &Drive<'_>) -> Result<(), RunError> {
-        if self.iterations == 0 {
-            return Ok(());
-        }
-        if let Some((count, theta)) = drive.last_draw()?
-            && count > self.seen
-        {
-            if self.seen.is_multiple_of(self.iterations) {
-                self.chains.push(Vec::new());
-            }
-            self.chains.iter_mut().last().into_iter().for_each(|chain| chain.extend_from_slice(&theta));
-            self.seen = count;
-        }
-        Ok(())
-    }
 }
 
 /// A served posterior, and what it predicts for the held-out rows.
@@ -343,6 +297,14 @@ fn first_alike(grants: &[Grant]) -> Result<Vec<usize>, RunError> {
 fn served(built: &Built, drive: &Drive<'_>) -> Result<Gaussian, RunError> {
     let eta = drive.posterior()?;
     built.problem.family.gaussian(&eta).ok_or_else(diverged)
+}
+
+/// How far the served means moved in the last round, of which `before` is the state before it.
+fn last_moves(built: &Built, before: Option<&[u8]>, drive: &Drive<'_>, now: &Gaussian) -> Result<Vec<f64>, RunError> {
+    let Some(before) = before.filter(|_| drive.rounds() > 1) else { return Ok(Vec::new()) };
+    let eta = built.protocol.posterior(before)?;
+    let before = built.problem.family.gaussian(&eta).ok_or_else(diverged)?;
+    Ok(moves(before.mean(), now.mean(), &now.deviations()))
 }
 
 fn diverged() -> RunError {

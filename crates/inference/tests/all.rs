@@ -23,3 +23,4 @@ mod record_play;
 mod site_intercept;
 mod statistics;
 mod taint;
+mod warnings;

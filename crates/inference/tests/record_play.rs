@@ -1,13 +1,17 @@
 //! Record-play on random neighbouring data sets: no input of any method moves beyond its declared sensitivity, and given
-//! the same releases both worlds send the same bytes.
+//! the same releases both worlds send the same bytes and warn of the same things.
 
 use crate::common::altered::{Altered, Reply};
 use crate::common::variants::{refused, variants};
 use crate::common::{chain, model_of, private_methods, promise, rng, rows, simulation, site, site_of_records};
 use inference::algorithm::{Cavity, Protocol, Pvi};
+use inference::chain::{Collected, shown};
 use inference::message::Direct;
 use inference::settings::{Aggregator, Batching, Method, Promise, Sampler, Solver, Start, TestNoise};
 use inference::solve::{Kept, Likelihood, LocalSolve, Problem, Solved, Task};
+use inference::warning::public::{Served, moves, of_plan, of_served};
+use inference::warning::rows::small_sites;
+use inference::warning::{Code, PublicWarnings, Source};
 use inference::{Built, Keys, Model, Progress, Row, Rows, RunError, Seat, Shard, Simulation, Site};
 use privacy::record::{Divergence, Tape};
 use privacy::{Adjacency, Bounded, Epsilon, Gate, Grant, Grid, PrivacyError, Released, Unit};
@@ -20,8 +24,8 @@ const PAIRS: u64 = 1000;
 /// Pairs for each further variant of a method.
 const FURTHER: u64 = 150;
 
-/// Everything that became public.
-type Transcript = (Vec<u8>, u64, u64);
+/// Everything that became public: the state, messages and bytes, and the warnings that anybody may see.
+type Transcript = (Vec<u8>, u64, u64, PublicWarnings);
 
 /// Two neighbouring federations.
 struct Worlds {
@@ -45,8 +49,63 @@ fn play(method: &Method, built: &Built, (sites, absent): (&[Site], Option<usize>
         };
     let protocol = Altered::answering(built.protocol.as_ref(), &nothing_of_the_absent);
     let mut drive = simulation.start_with(&protocol, built, &Direct, Some(tape)).unwrap();
-    while drive.rounds() < 3 && drive.round().unwrap() == Progress::Moved {}
-    (drive.state().to_vec(), drive.messages(), drive.bytes())
+    let (mut before, mut drawn) = (drive.state().to_vec(), Collected::new(method));
+    while drive.rounds() < 3 {
+        let last = drive.state().to_vec();
+        if drive.round().unwrap() == Progress::Spent {
+            break;
+        }
+        before = last;
+        drawn.take(drive.last_draw().unwrap());
+    }
+    let warnings = warned(method, built, sites, (&before, drive.state()), drawn);
+    (drive.state().to_vec(), drive.messages(), drive.bytes(), warnings)
+}
+
+/// Everything that could be warned of after a run, as a served run would filter it.
+fn warned(
+    method: &Method,
+    built: &Built,
+    sites: &[Site],
+    (before, now): (&[u8], &[u8]),
+    drawn: Collected,
+) -> PublicWarnings {
+    let served = |state: &[u8]| built.problem.family.gaussian(&built.protocol.posterior(state).unwrap());
+    let (Some(before), Some(now)) = (served(before), served(now)) else { return PublicWarnings::default() };
+    let chain = drawn.draws().then(|| shown(&drawn.into_chains(), 0, now.mean().len()).unwrap());
+    let served = Served {
+        names: &[],
+        prior_precisions: &vec![1.0; now.mean().len()],
+        mean: now.mean(),
+        last_moves: &moves(before.mean(), now.mean(), &now.deviations()),
+        draws: chain.as_ref().map(Option::as_ref),
+    };
+    let (of_run, of_plan) = (of_served(&served), of_plan(method, &built.plan));
+    // A site's own terminal warns of its rows; here every site is small, and how small is private under add-remove.
+    let of_rows = small_sites(sites.iter().map(|site| (site.name.as_str(), site.shard.len() as u64)));
+    PublicWarnings::of(of_run.iter().chain(of_plan.iter()).cloned().chain(of_rows))
+}
+
+/// What the filter is for: on neighbouring tables warnings that are read from rows differ.
+#[test]
+fn mutant_a_warning_from_rows_would_be_caught() {
+    let rows_come_and_go = |p: Promise| p.unit == Unit::Example && p.adjacency == Adjacency::AddRemove;
+    let method = private_methods().into_iter().find(|m| m.promise.is_some_and(rows_come_and_go)).unwrap();
+    let rows_of = |sites: &[Site]| small_sites(sites.iter().map(|site| (site.name.as_str(), site.shard.len() as u64)));
+    let worlds = worlds(&method, 0);
+    let (first, second) = (rows_of(&worlds.first), rows_of(&worlds.second));
+    assert!(first.is_some() && first != second, "one row less, and the warning says so");
+    assert_eq!(PublicWarnings::of(first), PublicWarnings::of(second));
+}
+
+/// Warnings are made where there is something to warn of, or equal ones would say nothing.
+#[test]
+fn the_played_methods_do_warn() {
+    let method = &private_methods()[0];
+    let built = build(method, &model_of(method), &worlds(method, 0).first);
+    let found = play(method, &built, (&worlds(method, 0).first, None), &Tape::record()).3;
+    assert!(found.iter().any(|warning| warning.code == Code::StillMoving), "{found:?}");
+    assert!(found.iter().all(|warning| warning.source() == Source::Public));
 }
 
 /// A row that nobody expects: huge, tiny, or of the other class.

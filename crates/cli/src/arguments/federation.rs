@@ -36,6 +36,9 @@ pub(crate) enum AgentCommand {
         /// What the columns mean
         #[arg(long, value_name = "FILE.toml")]
         schema: PathBuf,
+        /// How many rows the study declares for this site: a warning says if the file has others
+        #[arg(long, value_name = "N")]
+        declared_rows: Option<u64>,
     },
     /// Join a federation by an invite: the key is made here and stays here
     Join {

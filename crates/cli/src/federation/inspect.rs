@@ -3,6 +3,8 @@
 use super::unzipped::unzipped;
 use crate::failure::Failure;
 use crate::study::words::{self, row};
+use inference::warning::Warning;
+use inference::warning::rows::{LastLine, cut_off, rows_differ, small_sites};
 use inference::{DataError, Reading, Schema, header, read};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -28,11 +30,17 @@ struct Found {
     first: Vec<DataError>,
     /// Columns of the file that the schema does not name.
     unnamed: Vec<String>,
+    /// Whether the last line ends with a line break.
+    ended: bool,
+    /// Whether the last line has something that the schema does not allow.
+    last_is_wrong: bool,
+    /// Rows that the study declares for this site.
+    declared: Option<u64>,
 }
 
 /// What an agent would make of a file. Problems of cells are told and are no error: an agent maps such a cell to a legal
 /// value. What no agent could read at all is one.
-pub(crate) fn text(data: &Path, schema: &Path, json: bool) -> Result<String, Failure> {
+pub(crate) fn text(data: &Path, schema: &Path, declared: Option<u64>, json: bool) -> Result<String, Failure> {
     let read_file = |path: &Path| std::fs::read(path).map_err(|source| Failure::file("cannot read", path, source));
     let (bytes, schema_text) = (read_file(data)?, String::from_utf8_lossy(&read_file(schema)?).into_owned());
     let in_schema = |error| Failure::data(schema.display().to_string(), error);
@@ -44,7 +52,7 @@ pub(crate) fn text(data: &Path, schema: &Path, json: bool) -> Result<String, Fai
     let unnamed: Vec<String> = names.into_iter().filter(|name| !meant.names(name)).collect();
     let strict = Schema::from_toml(&ignoring(&schema_text, &unnamed)).map_err(in_schema)?;
     let text = unzipped(&bytes).map_err(|source| Failure::file("cannot read", data, source))?;
-    let found = Found { unnamed, ..look(&text, &strict) };
+    let found = Found { unnamed, declared, ..look(&text, &strict) };
     Ok(if json { format!("{}\n", found.object()) } else { found.words() })
 }
 
@@ -63,11 +71,12 @@ fn ignoring(schema: &str, unnamed: &[String]) -> String {
 
 /// Reads every line strictly and by itself, so that one with a problem does not hide the next.
 fn look(text: &[u8], schema: &Schema) -> Found {
-    let mut found = Found::default();
+    let mut found = Found { ended: text.ends_with(b"\n"), ..Found::default() };
     let mut lines = text.split_inclusive(|byte| *byte == b'\n');
     let head = lines.next().unwrap_or_default();
     for (line, number) in lines.zip(2..) {
         found.rows += 1;
+        found.last_is_wrong = false;
         if line.trim_ascii().is_empty() {
             found.blank += 1;
             continue;
@@ -75,7 +84,10 @@ fn look(text: &[u8], schema: &Schema) -> Found {
         match read(&[head, line].concat()[..], schema, true, &[], Reading::Strict) {
             Ok(_) => {}
             Err(DataError::Table { line: None, .. } | DataError::Column { .. }) => found.left_out += 1,
-            Err(error) => found.take(placed(error, number)),
+            Err(error) => {
+                found.last_is_wrong = true;
+                found.take(placed(error, number));
+            }
         }
     }
     if found.problems == 0
@@ -109,6 +121,14 @@ impl Found {
         }
     }
 
+    /// What the file as a whole warns of. It is read from rows, and so for this terminal alone.
+    fn warnings(&self) -> Vec<Warning> {
+        let declared = self.declared.and_then(|declared| rows_differ("this site", declared, self.rows));
+        let last = LastLine { ended: self.ended, fits: !self.last_is_wrong, alone: false };
+        let all = [declared, small_sites([("the file", self.rows)]), cut_off(last, None)];
+        all.into_iter().flatten().collect()
+    }
+
     fn words(&self) -> String {
         let plural = |count: u64, word: &str| if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") };
         let rows = format!("{}, one for each line after the header", plural(self.rows, "row"));
@@ -137,6 +157,9 @@ impl Found {
         for error in &self.first {
             lines.push(row("", format!("{error}; {}", error.hint())));
         }
+        for warning in self.warnings() {
+            lines.push(row("warning", format!("{}: {}; {}", warning.code.as_str(), warning.what, warning.hint)));
+        }
         lines.push(row("private", "these numbers are for this terminal: an agent tells nobody of them"));
         words::table(&lines)
     }
@@ -147,7 +170,7 @@ impl Found {
         json!({
             "rows": self.rows, "blank": self.blank, "left_out": self.left_out, "problems": self.problems,
             "columns": self.columns, "first": self.first.iter().map(first).collect::<Vec<_>>(),
-            "not_used": self.unnamed,
+            "not_used": self.unnamed, "warnings": self.warnings(),
         })
     }
 }
@@ -178,6 +201,26 @@ mod tests {
         let told = found.words();
         assert!(told.contains("line 3") && told.contains("line 7") && told.contains("age: 2 lines"), "{told}");
         assert_eq!(found.object()["problems"], 5);
+    }
+
+    /// The codes of all warnings of a file with so many whole rows and this behind them.
+    fn codes(rows: usize, end: &str, declared: Option<u64>) -> Vec<&'static str> {
+        let lines: String = (0..rows).map(|row| format!("{row},50,a,yes\n")).collect();
+        let found = Found { declared, ..found(&format!("{lines}{end}")) };
+        assert_eq!(found.object()["warnings"].as_array().unwrap().len(), found.warnings().len());
+        found.warnings().iter().map(|warning| warning.code.as_str()).collect()
+    }
+
+    #[test]
+    fn few_rows_cut_files_and_other_declared_rows_are_warned_of_on_the_sites_terminal() {
+        assert!(codes(12, "", None).is_empty() && codes(12, "", Some(12)).is_empty());
+        assert_eq!(codes(9, "", None), ["W006"]);
+        assert_eq!(codes(12, "", Some(13)), ["W005"]);
+        assert_eq!(codes(12, "13,5", None), ["W007"], "cut off in mid-line");
+        assert!(codes(12, "13,50,a,yes", None).is_empty(), "whole, without a line break at its end");
+        assert!(codes(12, "13,5\n", None).is_empty(), "broken, and a problem, but not cut off");
+        let told = found("1,50,a,yes\n").words();
+        assert!(told.contains("warning     W006: the file has 1 row: fewer than 10"), "{told}");
     }
 
     #[test]

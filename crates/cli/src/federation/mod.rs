@@ -10,8 +10,9 @@ pub(crate) mod outcome;
 mod programme;
 pub(crate) mod propose;
 pub(crate) mod rows;
+pub(crate) mod run_warnings;
 pub(crate) mod spent;
-mod unzipped;
+pub(crate) mod unzipped;
 
 use crate::arguments::{AgentCommand, NodeCommand, PolicyCommand};
 use crate::failure::Failure;
@@ -20,7 +21,7 @@ use ::federation::identity::Role;
 /// `posterity agent`
 pub(crate) fn agent(asked: &AgentCommand, json: bool) -> Result<String, Failure> {
     match asked {
-        AgentCommand::Check { data, schema } => inspect::text(data, schema, json),
+        AgentCommand::Check { data, schema, declared_rows } => inspect::text(data, schema, *declared_rows, json),
         AgentCommand::Join { invite, home } => commands::join::join(invite, Role::Site, home, json),
         AgentCommand::Run(asked) => commands::agent::run(asked, json),
         AgentCommand::Approve { digest, home } => commands::approve::approve(digest.as_deref(), home, json),

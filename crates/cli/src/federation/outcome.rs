@@ -2,6 +2,7 @@
 //! granted and spent.
 
 use super::programme::{read_schema, read_study};
+use super::run_warnings::refused;
 use super::spent::Spent;
 use crate::failure::Failure;
 use crate::provenance;
@@ -14,6 +15,7 @@ use federation::digits::hexadecimal;
 use federation::log::RunId;
 use federation::manifest::{Manifest, Programme};
 use inference::results::{Coefficient, Provenance, SCHEMA, SecureSumResult};
+use inference::warning::PublicWarnings;
 use inference::{Gaussian, RunError};
 use privacy::Grant;
 use serde::Serialize;
@@ -24,6 +26,7 @@ const RELEASED: &str = "Released by a federation: the sites' noise was drawn fro
      costs them no more than the ε that results.json says. Nothing of it was scored on anybody's rows.";
 
 /// A run that has come to its end.
+#[derive(Clone, Copy)]
 pub(crate) struct Ended<'a> {
     pub(crate) manifest: &'a Manifest,
     pub(crate) programme: &'a Programme,
@@ -33,6 +36,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) rounds: u64,
     /// Charged answers of each site that the server knows of.
     pub(crate) answers: &'a [u64],
+    /// What the run itself warns of, from what was released. Nothing read from rows can stand here.
+    pub(crate) warnings: &'a PublicWarnings,
 }
 
 /// `results.json` of a federation: these names are a contract.
@@ -59,6 +64,8 @@ struct Results<'a> {
     posterior: Vec<Coefficient>,
     /// When and by what these results were written. It has no digest of anybody's rows.
     provenance: Provenance,
+    /// Of public source only.
+    warnings: &'a PublicWarnings,
 }
 
 #[derive(Serialize)]
@@ -96,8 +103,13 @@ pub(crate) fn write(folder: &Path, ended: &Ended<'_>, spent: &Spent) -> Result<P
     let (path, run) = (folder.join("results.json"), hexadecimal(&manifest.run()));
     check_folder(&path, &run)?;
     let q = served(programme, state)?;
-    let results = results(ended, &study, run, spent, coefficients(&study, &q, &inputs, &manifest.schema))?;
-    let stored = stored(&study, programme, state, &q, inputs, &manifest.schema)?;
+    let refused = refused(ended.warnings).cloned();
+    let named = match refused {
+        Some(_) => Vec::new(),
+        None => coefficients(&study, &q, &inputs, &manifest.schema),
+    };
+    let results = results(ended, &study, run, spent, named)?;
+    let stored = stored(&study, programme, state, &q, inputs, &manifest.schema)?.unless(refused);
     put_json(&folder.join(format!("posterior/{}.json", file_name(&manifest.method))), &stored)?;
     put(&folder.join("study.toml"), manifest.study.as_bytes())?;
     put(&folder.join("schema.toml"), manifest.schema.as_bytes())?;
@@ -155,6 +167,7 @@ fn stored(
         data_schema: schema.to_owned(),
         outside_epsilon: RELEASED.to_owned(),
         posterior: numbers,
+        not_served: None,
     })
 }
 
@@ -196,6 +209,7 @@ fn results<'a>(
         sites,
         posterior,
         provenance: provenance::now(None),
+        warnings: ended.warnings,
     })
 }
 

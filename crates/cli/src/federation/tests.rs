@@ -15,6 +15,7 @@ use federation::identity::{PartyName, PublicKey, Role};
 use federation::manifest::{Manifest, Programme};
 use federation::store::{PartyRow, RunRow};
 use inference::message::Direct;
+use inference::warning::{Code, PublicWarnings, Warning};
 use inference::{Reading, Schema, Simulation, Site, Summing, read, read_inputs};
 use std::path::{Path, PathBuf};
 
@@ -318,13 +319,28 @@ fn simulated(study: &Study, programme: &Programme, manifest: &Manifest, dealt: &
     (drive.state().to_vec(), drive.rounds())
 }
 
+/// What is served of chains that hardly moved: no numbers, and the code; and no warning that was read from rows.
+fn no_posterior_of_few_draws(ended: &Ended<'_>, arguments: &PredictArguments) {
+    let warning = |code| Warning { code, what: "found".into(), hint: "mend".into() };
+    let warnings = PublicWarnings::of([warning(Code::FewDraws), warning(Code::SmallSite)]);
+    let path = outcome::write(&arguments.results, &Ended { warnings: &warnings, ..*ended }, &Spent::default()).unwrap();
+    let results: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    assert_eq!(results["posterior"], serde_json::json!([]));
+    let told = serde_json::json!([{ "code": "W003", "source": "public", "what": "found", "hint": "mend" }]);
+    assert_eq!(results["warnings"], told, "a warning from rows has no place here");
+    assert_eq!(crate::study::predict(arguments, true).unwrap_err().code(), "W003");
+    outcome::write(&arguments.results, ended, &Spent::default()).unwrap();
+}
+
 #[test]
 fn predictions_are_made_from_what_a_run_leaves() {
     let (folder, dealt) = dealt("outcome");
     let study = study(STUDY);
     let (manifest, programme) = proposed(&study, None).unwrap();
     let (state, rounds) = simulated(&study, &programme, &manifest, &dealt);
-    let ended = Ended { manifest: &manifest, programme: &programme, state: &state, rounds, answers: &[15, 15, 14, 0] };
+    let warnings = PublicWarnings::default();
+    let (answers, warnings) = (&[15, 15, 14, 0], &warnings);
+    let ended = Ended { manifest: &manifest, programme: &programme, state: &state, rounds, answers, warnings };
     let out = folder.0.join("run");
     let path = outcome::write(&out, &ended, &Spent::default()).unwrap();
     let results: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
@@ -344,6 +360,7 @@ fn predictions_are_made_from_what_a_run_leaves() {
         rows.iter().zip(&ill).filter(|(row, ill)| (row["probability"].as_f64().unwrap() > 0.5) == **ill).count();
     assert_eq!(rows.len(), ill.len());
     assert!(right as f64 > 0.65 * ill.len() as f64, "{right} of {}", ill.len());
+    no_posterior_of_few_draws(&ended, &arguments);
     let asked = crate::arguments::Report { results: out.clone(), out: None };
     let refused = crate::report::run(&asked, false).unwrap_err();
     assert!(refused.to_string().contains("of a federation"), "{refused}");

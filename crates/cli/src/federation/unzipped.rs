@@ -4,7 +4,7 @@ use flate2::read::MultiGzDecoder;
 use std::io::Read;
 
 /// A table's text without a byte-order mark, unzipped where it is zipped.
-pub(super) fn unzipped(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+pub(crate) fn unzipped(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
     if bytes.starts_with(&[0x1f, 0x8b]) {
         MultiGzDecoder::new(bytes).read_to_end(&mut text)?;

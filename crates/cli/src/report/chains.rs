@@ -165,6 +165,7 @@ mod tests {
             moved: 0.45,
             parameters: vec![parameter(Some(1.0), 900.0), parameter(rhat, ess)],
             each_ess: Vec::new(),
+            each_moved: Vec::new(),
             courses: vec![course.clone(), course],
         }
     }

@@ -1,5 +1,6 @@
 //! The table of methods.
 
+use super::differences;
 use super::numbers::{NOTHING, bound, bytes, count, fixed, seconds, spread};
 use super::page::{Table, note, section as titled};
 use super::standing::{Placed, Role, Standing, spent};
@@ -15,7 +16,11 @@ pub(crate) fn section(standing: &Standing) -> String {
     for placed in standing.methods() {
         table.push(class(standing.role(placed.number)), cells(standing, placed));
     }
-    titled("methods", "Methods compared", &(table.html() + &note(&explained(standing))))
+    titled(
+        "methods",
+        "Methods compared",
+        &(table.html() + &note(&explained(standing)) + &differences::tables(standing)),
+    )
 }
 
 fn head(standing: &Standing) -> Vec<String> {
@@ -123,13 +128,12 @@ fn explained(standing: &Standing) -> String {
     if standing.private() {
         words += "ε of the site that spent most: certified is a proven upper bound, rounded up; claimed is what the \
                   study's own accountant says. ";
-        words += match (standing.classes(), standing.best_of_each().len() > 1) {
-            (true, false) => "Best is the highest accuracy",
-            (true, true) => "Best is the highest accuracy, whatever the ε,",
-            (false, false) => "Best is the smallest mean absolute error",
-            (false, true) => "Best is the smallest mean absolute error, whatever the ε,",
+        words += match standing.best_of_each().len() > 1 {
+            false => "Best is the highest log-likelihood",
+            true => "Best is the highest log-likelihood, whatever the ε,",
         };
-        words += " on these held-out rows, and choosing by it flatters a little. ";
+        words += " on these held-out rows, and choosing by it flatters a little; a method behind the constant answer is never \
+                  marked. ";
     }
     if !standing.classes() {
         words += if standing.encoded_scores() {

@@ -5,6 +5,7 @@ mod budget;
 mod calibration;
 mod chains;
 mod curves;
+mod differences;
 mod figures;
 mod headline;
 mod ledger;
@@ -17,6 +18,7 @@ mod sites;
 mod standing;
 mod summary;
 mod terminal;
+mod warnings;
 
 use crate::arguments::Report;
 use crate::failure::Failure;
@@ -29,6 +31,7 @@ pub(crate) use beside::{Beside, beside};
 pub(crate) use curves::alone as errors_along_the_way;
 pub(crate) use numbers::{divergence, error};
 pub(crate) use terminal::{Terminal, table};
+pub(crate) use warnings::lines as warnings;
 
 /// The report as one HTML file, without scripts and without anything from the network. The same results give the same
 /// bytes.
@@ -72,7 +75,7 @@ fn told(results: &Results, to: &Path, json: bool) -> String {
     if json {
         return format!("{}\n", serde_json::json!({ "report": path }));
     }
-    format!("{}\nreport      {path}\n", table(results, Terminal::found()))
+    format!("{}{}\nreport      {path}\n", table(results, Terminal::found()), warnings(results))
 }
 
 /// Reads results of this version of their shape.

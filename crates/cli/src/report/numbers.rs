@@ -11,12 +11,6 @@ pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.1} %", 100.0 * share) } else { NOTHING.into() }
 }
 
-/// A difference of shares in percentage points, without its sign.
-pub(crate) fn points(share: f64) -> String {
-    let points = format!("{:.1}", (100.0 * share).abs());
-    if points == "1.0" { "1.0 point".into() } else { format!("{points} points") }
-}
-
 /// A number with so many digits after the point and a true minus sign.
 pub(crate) fn fixed(value: f64, places: usize) -> String {
     if !value.is_finite() {
@@ -122,7 +116,6 @@ mod tests {
             ["22.346", "0.000", "3.2e−15", "1.2e5", "–"].map(String::from)
         );
         assert_eq!([0.98, 10_448.55, f64::NAN].map(error), ["0.9800", "10449", "–"].map(String::from));
-        assert_eq!((points(-0.0101), points(0.034)), ("1.0 point".into(), "3.4 points".into()));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use federation::digits::shortest;
 use federation::svg::Mark;
+use inference::comparison::{baseline, behind_constant, comparable};
 use inference::results::{MethodResult, PrivacyResult, Results};
 
 /// The results with the places of the methods that matter most.
@@ -41,12 +42,10 @@ pub(crate) struct Placed<'a> {
 }
 
 impl<'a> Standing<'a> {
-    /// Finds them. The best has the highest accuracy, or the smallest mean absolute error of a number.
+    /// Finds them. The best has the highest held-out log-likelihood, and none is best that is behind the constant answer.
     pub(crate) fn of(results: &'a Results) -> Self {
-        let methods = || results.methods.iter().enumerate();
         let named = |algorithm: &str| {
-            let all = || methods().filter(|(_, m)| m.algorithm == algorithm && m.is_comparable());
-            all().find(|(_, m)| m.baseline).or_else(|| all().next()).map(|(number, _)| number)
+            baseline(&results.methods, algorithm).filter(|number| results.methods[*number].is_comparable())
         };
         let best = best_of(results, |_| true);
         Self { results, best, open: named("non-private"), alone: named("local-only"), constant: named("constant") }
@@ -168,28 +167,17 @@ impl<'a> Standing<'a> {
     }
 }
 
-/// The number of the best private method among those whose promise is wanted.
+/// The number of the best private method among those whose promise is wanted: the highest held-out log-likelihood, the first
+/// among equals.
 fn best_of(results: &Results, wanted: impl Fn(&PrivacyResult) -> bool) -> Option<usize> {
     let methods = results.methods.iter().enumerate();
-    let private = methods.filter(|(_, m)| !m.baseline && m.privacy.as_ref().is_some_and(&wanted));
-    private.filter(|(_, m)| score(m).is_finite()).fold(None, |best: Option<usize>, (number, method)| {
-        let better = best.is_none_or(|best| rank(method) > rank(&results.methods[best]));
+    let private = methods.filter(|(_, m)| !m.baseline && m.privacy.as_ref().is_some_and(&wanted) && comparable(m));
+    let worth = private.filter(|(number, _)| behind_constant(&results.methods, *number).is_none());
+    worth.fold(None, |best: Option<usize>, (number, method)| {
+        let score = |method: &MethodResult| method.log_likelihood.mean;
+        let better = best.is_none_or(|best| score(method) > score(&results.methods[best]));
         if better { Some(number) } else { best }
     })
-}
-
-/// What methods are ordered by, the higher the better.
-pub(crate) fn score(method: &MethodResult) -> f64 {
-    match (&method.accuracy, &method.absolute_error) {
-        (Some(accuracy), _) => accuracy.mean,
-        (None, Some(error)) => -error.mean,
-        (None, None) => method.log_likelihood.mean,
-    }
-}
-
-/// The score, and the log-likelihood among equals.
-fn rank(method: &MethodResult) -> (f64, f64) {
-    (score(method), method.log_likelihood.mean)
 }
 
 /// The largest certified and the largest claimed ε over clients.

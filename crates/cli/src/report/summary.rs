@@ -1,12 +1,19 @@
 //! The top of the report: what was studied, what came out in plain words, and what to be warned of.
 
-use super::numbers::{bound, count, fixed, percent, points, spread};
-use super::page::paragraph;
+use super::differences;
+use super::numbers::{bound, count, fixed, percent, spread};
+use super::page::{note, paragraph};
 use super::promise::without_name;
-use super::standing::{Placed, Standing, score, spent};
+use super::standing::{Placed, Standing, spent};
+use super::warnings;
 use federation::digits::shortest;
 use federation::svg::escape;
+use inference::comparison::behind_constant;
 use inference::results::PrivacyResult;
+
+/// What results of a simulation are not. A served run has no such results: it has no held-out rows.
+pub(super) const SIMULATION: &str = "This is a simulation: its noise follows from a published seed, so these results protect \
+     nobody. The same study, served to sites, would protect their rows as stated.";
 
 /// Title, paragraph, tiles and warnings.
 pub(crate) fn section(standing: &Standing) -> String {
@@ -15,10 +22,15 @@ pub(crate) fn section(standing: &Standing) -> String {
         "<header>\n<p class=\"kind\">Study</p>\n<h1>{}</h1>\n<p class=\"facts\">{}</p>\n{}</header>\n{}{}",
         escape(&results.study),
         escape(&facts(standing)),
-        paragraph(&words(standing)),
-        warnings(standing),
+        paragraph(&words(standing)) + &simulated(standing),
+        warnings::section(standing),
         tiles(standing)
     )
+}
+
+/// The line that says what these results are not, where a method promises something.
+fn simulated(standing: &Standing) -> String {
+    if standing.private() { note(SIMULATION) } else { String::new() }
 }
 
 /// Data and seeds in one line.
@@ -42,8 +54,7 @@ fn facts(standing: &Standing) -> String {
 pub(crate) fn words(standing: &Standing) -> String {
     let mut words = match standing.best() {
         Some(best) => praise(standing, best),
-        None if standing.private() => "No private method has a score that could be compared.".into(),
-        None => "No method of this study promises privacy.".into(),
+        None => nothing_is_best(standing),
     };
     if standing.best().is_none() {
         for other in [standing.open(), standing.alone()].into_iter().flatten() {
@@ -58,18 +69,32 @@ pub(crate) fn words(standing: &Standing) -> String {
     words
 }
 
-/// The best private method, what it costs against no privacy, and what it gains over sites alone.
+/// Why no private method is marked.
+fn nothing_is_best(standing: &Standing) -> String {
+    let behind =
+        |m: &Placed| m.method.privacy.is_some() && behind_constant(&standing.results.methods, m.number).is_some();
+    match standing.constant().filter(|_| standing.methods().any(|m| behind(&m))) {
+        Some(constant) => format!(
+            "No private method is better than {}, which uses no input: {}.",
+            constant.method.name,
+            level(constant)
+        ),
+        None if standing.private() => "No private method has a score that could be compared.".into(),
+        None => "No method of this study promises privacy.".into(),
+    }
+}
+
+/// The best private method, and its differences to the baselines.
 fn praise(standing: &Standing, best: Placed) -> String {
     let promised = best.method.privacy.as_ref().map(promised).unwrap_or_default();
     let whatever = if standing.best_of_each().len() > 1 { ", whatever its ε," } else { "" };
-    let mut words = format!("The best private method{whatever} is {}: {}, {promised}.", best.method.name, level(best));
-    let compare = |other: Placed, whose: &str| format!("{} {whose} ({})", compared(best, other), level(other));
-    let scored = |other: &Placed| score(other.method).is_finite();
-    let open = standing.open().filter(scored).map(|other| compare(other, "what is reached without any privacy"));
-    let alone = standing.alone().filter(scored).map(|other| compare(other, "what sites reach alone"));
-    let both: Vec<String> = [open, alone].into_iter().flatten().collect();
-    if !both.is_empty() {
-        words += &format!(" That is {}.", both.join(", and "));
+    let mut words = format!(
+        "The best private method by held-out log-likelihood{whatever} is {}: {}, {promised}.",
+        best.method.name,
+        level(best)
+    );
+    if let Some(differences) = differences::sentence(standing, best) {
+        words += &format!(" {differences}");
     }
     for (epsilon, other) in standing.best_of_each().into_iter().filter(|(_, other)| other.number != best.number) {
         words += &format!(" At ε = {} the best is {}: {}.", shortest(epsilon), other.method.name, level(other));
@@ -88,7 +113,7 @@ pub(super) fn sentence(name: &str) -> String {
 
 /// What is promised, in half a sentence.
 fn promised(privacy: &PrivacyResult) -> String {
-    let protected = if privacy.unit == "client" { "all rows of a site are" } else { "every single row is" };
+    let protected = if privacy.unit == "client" { "all rows of a site" } else { "every single row" };
     let trusted = match privacy.aggregator.as_str() {
         "curator" => ", provided that the aggregator can be trusted",
         "secure-sum" => {
@@ -97,37 +122,17 @@ fn promised(privacy: &PrivacyResult) -> String {
         _ => "",
     };
     let (epsilon, delta) = (shortest(privacy.epsilon), shortest(privacy.delta));
-    format!("while {protected} protected with ε = {epsilon} at δ = {delta}{trusted}")
+    format!("while {protected} would be protected with ε = {epsilon} at δ = {delta}{trusted}")
 }
 
-/// How good a method is, in its main score.
+/// How good a method is: its log-likelihood, and beside it what people know best.
 fn level(placed: Placed) -> String {
+    let likelihood = format!("a log-likelihood of {} nats per row", fixed(placed.method.log_likelihood.mean, 3));
     match (&placed.method.accuracy, &placed.method.absolute_error) {
-        (Some(accuracy), _) => format!("{} accuracy", percent(accuracy.mean)),
-        (None, Some(error)) => format!("a mean absolute error of {}", fixed(error.mean, 3)),
-        (None, None) => format!("a log-likelihood of {} nats per row", fixed(placed.method.log_likelihood.mean, 3)),
+        (Some(accuracy), _) => format!("{likelihood} ({} accuracy)", percent(accuracy.mean)),
+        (None, Some(error)) => format!("{likelihood} (mean absolute error {})", fixed(error.mean, 3)),
+        (None, None) => likelihood,
     }
-}
-
-/// One method against another, in words.
-fn compared(one: Placed, other: Placed) -> String {
-    let (one, other) = (one.method, other.method);
-    if let (Some(a), Some(b)) = (&one.accuracy, &other.accuracy) {
-        return aside(a.mean - b.mean, &points(a.mean - b.mean), "above", "below");
-    }
-    if let (Some(a), Some(b)) = (&one.absolute_error, &other.absolute_error) {
-        return aside(a.mean - b.mean, &fixed((a.mean - b.mean).abs(), 3), "more error than", "less error than");
-    }
-    let change = one.log_likelihood.mean - other.log_likelihood.mean;
-    aside(change, &format!("{} nats", fixed(change.abs(), 3)), "above", "below")
-}
-
-/// A difference, shown as `size`, with its direction; one that is shown as zeros is none.
-fn aside(change: f64, size: &str, over: &str, under: &str) -> String {
-    if !size.contains(|letter| matches!(letter, '1'..='9')) {
-        return "the same as".into();
-    }
-    format!("{size} {}", if change > 0.0 { over } else { under })
 }
 
 /// True if private methods grant different things or trust different parties.
@@ -150,14 +155,15 @@ fn tiles(standing: &Standing) -> String {
     ];
     for (placed, label, class) in labels {
         let Some(Placed { method, .. }) = placed else { continue };
-        let (value, unit) = match (&method.accuracy, &method.absolute_error) {
-            (Some(accuracy), _) => (format!("{} %", spread(accuracy, 100.0, 1)), "accuracy"),
-            (None, Some(error)) => (spread(error, 1.0, 3), "mean absolute error"),
-            (None, None) => (spread(&method.log_likelihood, 1.0, 3), "log-likelihood"),
+        let value = spread(&method.log_likelihood, 1.0, 3);
+        let unit = "log-likelihood, nats per row";
+        let name = if method.name == label { unit.to_owned() } else { format!("{unit}, of {}", method.name) };
+        let beside = match (&method.accuracy, &method.absolute_error) {
+            (Some(accuracy), _) => format!("accuracy {} %", spread(accuracy, 100.0, 1)),
+            (None, Some(error)) => format!("mean absolute error {}", spread(error, 1.0, 3)),
+            (None, None) => String::new(),
         };
-        let name = if method.name == label { unit.to_owned() } else { format!("{unit} of {}", method.name) };
-        let likelihood = format!("log-likelihood {}", fixed(method.log_likelihood.mean, 3));
-        tiles += &tile(class, &label, &value, &name, &likelihood);
+        tiles += &tile(class, &label, &value, &name, &beside);
     }
     if let Some(privacy) = standing.best().and_then(|best| best.method.privacy.as_ref()) {
         let value = spent(privacy).map_or_else(|| shortest(privacy.epsilon), |(certified, _)| bound(certified));
@@ -177,32 +183,4 @@ fn tile(class: &str, label: &str, value: &str, first: &str, second: &str) -> Str
         escape(first),
         escape(second)
     )
-}
-
-/// Warnings of all methods, those about a broken promise first; nothing without any.
-fn warnings(standing: &Standing) -> String {
-    let broken = standing.methods().filter_map(|m| Some((m, overspent(m.method.privacy.as_ref()?)?)));
-    let told = standing.methods().flat_map(|m| m.method.warnings.iter().map(move |words| (m, words.clone())));
-    let items: String = broken
-        .chain(told)
-        .map(|(m, words)| format!("<li><b>{}</b>: {}</li>\n", escape(&m.method.name), escape(&words)))
-        .collect();
-    if items.is_empty() {
-        return String::new();
-    }
-    format!("<aside class=\"warnings\" role=\"note\">\n<h2>Warnings</h2>\n<ul>\n{items}</ul>\n</aside>\n")
-}
-
-/// A client whose certified ε is over what was granted.
-fn overspent(privacy: &PrivacyResult) -> Option<String> {
-    let over: Vec<_> = privacy.clients.iter().filter(|c| c.certified > privacy.epsilon).collect();
-    let first = over.first()?;
-    Some(format!(
-        "The promise is not certified for {} of {} sites: {} may have spent ε = {}, granted were {}.",
-        over.len(),
-        privacy.clients.len(),
-        first.name,
-        bound(first.certified),
-        shortest(privacy.epsilon)
-    ))
 }

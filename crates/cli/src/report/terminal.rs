@@ -1,5 +1,6 @@
 //! The table at the end of a run, for a terminal: as many columns as fit, the best private method and the baselines marked.
 
+use super::differences;
 use super::numbers::{NOTHING, bound, bytes, count, divergence, seconds, spread};
 use super::standing::{Placed, Role, Standing, spent};
 use super::summary;
@@ -39,6 +40,7 @@ pub(crate) fn table(results: &Results, terminal: Terminal) -> String {
         let role = standing.role(placed.number);
         lines.iter().for_each(|line| text += &(painted(line, role, terminal.colour) + "\n"));
     }
+    text += &compared(&standing, terminal);
     let mut remarks = vec![("signs", legend(&standing))];
     if !cut.is_empty() {
         let full: Vec<String> = cut.into_iter().map(|(shown, full)| format!("{shown} is {full}")).collect();
@@ -49,8 +51,22 @@ pub(crate) fn table(results: &Results, terminal: Terminal) -> String {
         remarks.push(("more", more));
     }
     remarks.push(("in words", summary::words(&standing)));
+    if standing.private() {
+        remarks.push(("simulation", summary::SIMULATION.to_owned()));
+    }
     let remarks = remarks.iter().map(|(label, words)| (*label, words.as_str()));
     text + "\n" + &layout::rows(remarks, Some(terminal.width))
+}
+
+/// The differences to the baselines, below the table; nothing where nothing can be compared.
+fn compared(standing: &Standing, terminal: Terminal) -> String {
+    let Some((names, differences)) = differences::cells(standing) else { return String::new() };
+    let cells = names.iter().map(|name| format!("  {}", plain(name))).collect();
+    let names = [Column { heading: "difference", cells }];
+    let columns = names.into_iter().chain(differences.into_iter().map(|(heading, cells)| Column { heading, cells }));
+    let Fitted { head, rows, .. } = fit(columns.collect(), terminal.width, 2);
+    let lines: String = rows.iter().flatten().map(|line| format!("{line}\n")).collect();
+    format!("\n{head}\n{lines}")
 }
 
 /// What the signs of the table mean.
@@ -70,6 +86,8 @@ fn legend(standing: &Standing) -> String {
     } else {
         "MAE, RMSE mean absolute and root mean squared error on held-out rows"
     });
+    let differences = differences::legend(standing);
+    signs.extend(differences.as_deref());
     if standing.coverage() {
         signs.push("coverage of 90 % intervals by held-out outcomes");
     }
@@ -124,8 +142,12 @@ fn name(standing: &Standing, placed: Placed) -> String {
         Role::NonPrivate | Role::LocalOnly | Role::Constant => '.',
         Role::Other => ' ',
     };
-    let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
-    format!("{sign} {}", placed.method.name.chars().map(plain).collect::<String>())
+    format!("{sign} {}", plain(&placed.method.name))
+}
+
+/// A name without letters that would move the cursor.
+fn plain(name: &str) -> String {
+    name.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 /// Bold green for the best, dim for baselines.

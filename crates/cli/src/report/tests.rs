@@ -2,6 +2,7 @@
 
 use super::*;
 use inference::results::{ClientSpending, MethodResult, SiteResult, Summary};
+use inference::warning::{Code, Warning};
 
 const FIXTURE: &str = include_str!("../../tests/report/results.json");
 
@@ -66,12 +67,16 @@ fn the_sample_is_told_in_order_and_in_plain_words() {
     let places: Vec<usize> = order.iter().chain(&rest).map(|words| page.find(words).expect(words)).collect();
     assert!(places.is_sorted(), "{places:?}");
     assert!(
-        page.contains("The best private method is trusted-sum: 85.0 % accuracy"),
+        page.contains(
+            "The best private method by held-out log-likelihood is trusted-sum: a log-likelihood of −0.328 nats per row (85.0 % \
+             accuracy), while every single row would be protected with ε = 1"
+        ),
         "{}",
         summary::words(&Standing::of(&sample()))
     );
-    assert!(page.contains("0.4 points below what is reached without any privacy (85.4 % accuracy)"));
-    assert!(page.contains("1.9 points above what sites reach alone (83.1 % accuracy)"));
+    assert!(page.contains(
+        "Paired over 5 seeds, it is 0.0131 nats per row below non-private (standard error 0.0017); 0.0399 nats"
+    ));
     assert_eq!(
         page.matches("<td>0.6188</td><td>0.998</td>").count(),
         6,
@@ -101,7 +106,7 @@ fn every_string_is_escaped() {
     results.data.clients[0].name = evil.clone();
     results.methods[0].algorithm = evil.clone();
     for method in &mut results.methods {
-        method.warnings = vec![evil.clone()];
+        method.warnings = vec![Warning { code: Code::FewDraws, what: evil.clone(), hint: evil.clone() }];
         for text in [&mut method.name, &mut method.solver, &mut method.schedule] {
             *text = evil.clone();
         }
@@ -121,7 +126,7 @@ fn every_string_is_escaped() {
 #[test]
 fn regression_has_errors_and_no_accuracy() {
     let page = sound(&regression());
-    assert!(page.contains("absolute error") && page.contains("a mean absolute error of 0.150"));
+    assert!(page.contains("absolute error") && page.contains("nats per row (mean absolute error 0.150)"));
     for word in ["ccuracy", ">AUC<", ">Calibration<", "class was predicted"] {
         assert!(!page.contains(word), "{word}");
     }
@@ -132,22 +137,85 @@ fn regression_has_errors_and_no_accuracy() {
     encoded.data.encoded_scores = true;
     assert!(sound(&encoded).contains("units of the encoded outcome"));
     assert!(!sound(&sample()).contains("overage"), "classes have none");
-    assert!(
-        page.contains(">RMSE<") && page.contains("Best is the smallest mean absolute error on these held-out rows")
-    );
-    assert!(
-        page.contains("0.004 more error than what is reached without any privacy"),
-        "{}",
-        summary::words(&Standing::of(&regression()))
-    );
+    assert!(page.contains(">RMSE<") && page.contains("Best is the highest log-likelihood on these held-out rows"));
+    assert!(page.contains("Mean absolute error less that of the baselines"), "the error stands beside the likelihood");
 }
 
 #[test]
-fn the_smallest_error_is_the_best_whatever_the_likelihood() {
-    let mut results = regression();
-    results.methods[0].absolute_error = Some(Summary::of(vec![0.01]));
-    results.methods[0].log_likelihood = Summary::of(vec![-9.0]);
-    assert!(sound(&results).contains(&format!("The best private method is {}:", results.methods[0].name)));
+fn the_highest_likelihood_is_the_best_whatever_accuracy_or_error() {
+    for mut results in [sample(), regression()] {
+        results.methods[0].log_likelihood = Summary::of(vec![-0.3; 5]);
+        if let Some(accuracy) = &mut results.methods[0].accuracy {
+            *accuracy = Summary::of(vec![0.6; 5]);
+        }
+        if let Some(error) = &mut results.methods[0].absolute_error {
+            *error = Summary::of(vec![0.9; 5]);
+        }
+        let name = &results.methods[0].name;
+        assert!(sound(&results).contains(&format!("by held-out log-likelihood is {name}:")));
+    }
+}
+
+/// The study with one private method and the constant answer, in log-likelihoods of some seeds.
+fn beside_constant(private: &[f64], constant: &[f64]) -> Results {
+    let mut results = sample();
+    let mut majority = results.methods.last().unwrap().clone();
+    (majority.name, majority.algorithm) = ("majority class".into(), "constant".into());
+    majority.log_likelihood = Summary::of(constant.to_vec());
+    results.methods.truncate(1);
+    results.methods[0].log_likelihood = Summary::of(private.to_vec());
+    results.methods[0].accuracy = Some(Summary::of(vec![0.75; private.len()]));
+    results.methods.push(majority);
+    results
+}
+
+/// Found: a method of −.5825 was crowned beside a constant answer of −.5717, since its accuracy was the highest.
+#[test]
+fn a_method_behind_the_constant_answer_is_never_marked() {
+    let results = beside_constant(&[-0.5825, -0.5825], &[-0.5717, -0.5717]);
+    let page = sound(&results);
+    assert!(!page.contains(">best private</span>") && !page.contains("The best private method"));
+    assert!(
+        page.contains(
+            "No private method is better than majority class, which uses no input: a log-likelihood of −0.572"
+        )
+    );
+    let text = table(&results, Terminal { width: 100, colour: true });
+    assert!(!text.contains("* dp-optimisation") && !text.contains("\u{1b}[1;32m"), "{text}");
+    let ahead = beside_constant(&[-0.56, -0.56], &[-0.5717, -0.5717]);
+    assert!(table(&ahead, Terminal { width: 100, colour: false }).contains("* dp-optimisation"));
+}
+
+#[test]
+fn differences_say_their_standard_error_or_that_none_can_be_seen() {
+    let seen = beside_constant(&[-0.50, -0.40, -0.30], &[-0.61, -0.50, -0.42]);
+    let text = table(&seen, Terminal { width: 200, colour: false });
+    assert!(text.contains("0.1100 nats per row above majority class (standard error 0.0058)"), "{text}");
+    assert!(text.contains("+0.1100 ± 0.0058\n"), "{text}");
+    let unseen = beside_constant(&[-0.50, -0.40, -0.30], &[-0.61, -0.50, -0.21]);
+    let text = table(&unseen, Terminal { width: 200, colour: false });
+    assert!(
+        text.contains("(standard error 0.0651: no difference can be seen)") && text.contains("± 0.0651 ≈"),
+        "{text}"
+    );
+    assert!(sound(&unseen).contains("<span class=\"how\">no difference can be seen</span>"));
+    let one = beside_constant(&[-0.5], &[-0.61]);
+    let text = table(&one, Terminal { width: 200, colour: false });
+    assert!(text.contains("0.1100 nats per row above majority class; a standard error needs two seeds."), "{text}");
+    assert!(sound(&one).contains("One seed was run: a standard error needs two seeds"));
+}
+
+#[test]
+fn nothing_of_a_simulation_is_called_protected() {
+    for unit in ["example", "client"] {
+        let mut results = sample();
+        results.methods.iter_mut().filter_map(|m| m.privacy.as_mut()).for_each(|p| p.unit = unit.into());
+        let text = table(&results, Terminal { width: 4000, colour: false });
+        for told in [sound(&results), text] {
+            assert!(told.contains("would be protected with ε = 1") && told.contains(summary::SIMULATION), "{told}");
+            assert!(!told.contains("are protected") && !told.contains("is protected"), "{told}");
+        }
+    }
 }
 
 #[test]
@@ -163,7 +231,8 @@ fn methods_of_different_budgets_are_not_called_best_without_their_epsilon() {
     results.methods[best].privacy.as_mut().unwrap().epsilon = 8.0;
     let page = sound(&results);
     assert!(
-        page.contains(">best private, at ε = 8</span>") && page.contains("The best private method, whatever its ε, is")
+        page.contains(">best private, at ε = 8</span>")
+            && page.contains("The best private method by held-out log-likelihood, whatever its ε, is")
     );
     assert!(page.contains("At ε = 1 the best is "), "{}", summary::words(&Standing::of(&results)));
     let text = table(&results, Terminal { width: 100, colour: false });
@@ -265,6 +334,26 @@ fn a_broken_promise_stands_among_the_warnings() {
     let words = "The promise is not certified for 1 of 8 sites: Geneva may have spent ε = 1.001, granted were 1.";
     assert!(page.contains(words));
     assert!(page.find(words) < page.find("Methods compared"));
+}
+
+#[test]
+fn warnings_state_their_code_source_and_hint_on_page_and_terminal() {
+    let mut results = sample();
+    results.methods.iter_mut().for_each(|method| method.warnings.clear());
+    let warning = |code, what: &str| Warning { code, what: what.into(), hint: "do this".into() };
+    results.methods[0].warnings = vec![warning(Code::StillMoving, "it moved")];
+    results.warnings = vec![warning(Code::SmallSite, "north has 9 rows")];
+    let (page, text) = (sound(&results), super::warnings(&results));
+    assert!(page.contains("it moved <span class=\"how\">W002, public: do this</span>"), "{page}");
+    assert!(page.contains("<b>data</b>: north has 9 rows <span class=\"how\">W006, rows: do this</span>"));
+    let name = &results.methods[0].name;
+    let expected = format!(
+        "warning     data: north has 9 rows\n            W006, rows: do this\nwarning     {name}: it moved\n            W002, \
+         public: do this\n"
+    );
+    assert_eq!(text, expected);
+    let read: Results = serde_json::from_str(&serde_json::to_string(&results).unwrap()).unwrap();
+    assert_eq!(read, results);
 }
 
 #[test]

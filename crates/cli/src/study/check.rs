@@ -2,12 +2,14 @@
 
 use super::assumed;
 use super::columns::{self, Columns};
-use super::forecast::{Forecast, loose_delta, private_rows};
+use super::forecast::{Forecast, coded, loose_delta, private_rows};
 use super::meant::Study;
 use super::sites::Sites;
+use super::warnings;
 use super::words::{self, row};
 use crate::failure::Failure;
 use inference::settings::{DeltaRule, Method};
+use inference::warning::public::{clip_out_of_scale, large_epsilon};
 use privacy::Unit;
 use serde_json::json;
 use std::path::Path;
@@ -73,20 +75,25 @@ fn once(texts: impl Iterator<Item = String>) -> Vec<String> {
 struct Part {
     study: Study,
     columns: Columns,
+    /// What the plan warns of, or what can be said without one.
+    coded: Vec<String>,
 }
 
 impl Part {
     fn of(study: Study, base: &Path) -> Result<Self, Failure> {
         let columns = Columns::of(&study, base)?;
-        study.by_column().iter().try_for_each(|column| plannable(column, base))?;
-        Ok(Self { study, columns })
+        let each = study.by_column();
+        let coded =
+            each.iter().map(|column| plannable(column, base, &columns)).collect::<Result<Vec<_>, _>>()?.concat();
+        Ok(Self { study, columns, coded })
     }
 
     fn warnings(&self) -> Vec<String> {
         let sites = Sites::declared(&self.study, Some(&self.columns.schema)).ok();
         let sites = sites.filter(|sites| sites.basis.has_rows());
         let of = |method| private_rows(method).into_iter().chain(too_large(sites.as_ref(), method));
-        columns::not_here(&self.study).into_iter().chain(self.study.methods.iter().flat_map(of)).collect()
+        let of_methods = self.study.methods.iter().flat_map(of);
+        columns::not_here(&self.study).into_iter().chain(self.coded.iter().cloned()).chain(of_methods).collect()
     }
 
     fn object(&self) -> serde_json::Value {
@@ -98,11 +105,21 @@ impl Part {
     }
 }
 
-/// Refuses what a plan would refuse, where rows and clients are known or declared.
-fn plannable(study: &Study, base: &Path) -> Result<(), Failure> {
+/// Refuses what a plan would refuse, where rows and clients are known or declared; and what the plan warns of. Without declared
+/// rows, what ε and clip alone warn of.
+fn plannable(study: &Study, base: &Path, columns: &Columns) -> Result<Vec<String>, Failure> {
     match Forecast::of(study, base) {
+        Ok(forecast) => Ok(forecast.coded()),
         Err(failure) if failure.code() != UNDECLARED => Err(failure),
-        _ => Ok(()),
+        Err(_) => {
+            let typical = warnings::typical_gradient(study, &columns.schema);
+            let of = |method: &Method| {
+                let clip = typical.and_then(|typical| clip_out_of_scale(method, typical));
+                let all = large_epsilon(method).into_iter().chain(clip);
+                all.map(|warning| coded(&method.name, &warning)).collect::<Vec<_>>()
+            };
+            Ok(study.methods.iter().flat_map(of).collect())
+        }
     }
 }
 

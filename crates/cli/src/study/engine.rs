@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use inference::plan::Costs;
 use inference::results::DataSummary;
 use inference::settings::Method;
+use inference::warning::Warning;
 use inference::{Observer, Prediction, Record};
 use std::sync::Arc;
 
@@ -60,6 +61,11 @@ pub(crate) trait Engine: Sync {
 
     /// The schema of the rows, in TOML; none where there are no others to predict.
     fn data_schema(&self) -> Option<String>;
+
+    /// What a look at the rows as a whole warns of; it is for the reader of a simulation.
+    fn warnings(&self) -> Vec<Warning> {
+        Vec::new()
+    }
 
     /// Runs one piece of work with one seed, and keeps all of it.
     fn record(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Record, Failure>;

@@ -7,6 +7,7 @@ use super::guidance::{Guidance, guidance};
 use super::likelihood;
 use super::meant::Study;
 use super::sites::{Basis, Sites, span};
+use super::warnings;
 use super::words::{self, row};
 use crate::failure::Failure;
 use federation::digits::{shortest, up};
@@ -15,6 +16,8 @@ use inference::algorithm::sensitivities;
 use inference::plan::{ClientPlan, MethodPlan, PlannedStage, plan, seed_bytes};
 use inference::results::SecureSumResult;
 use inference::settings::{Aggregator, Claim, Method, Noise, Promise, Scheme, SecureNoise, SecureSum};
+use inference::warning::public::{clip_out_of_scale, of_plan};
+use inference::warning::{Code, Warning};
 use privacy::{Adjacency, Sampling, Unit};
 use serde::Serialize;
 use std::path::Path;
@@ -32,6 +35,8 @@ pub(crate) struct Forecast<'a> {
     guidance: Guidance,
     /// On assumed bounds.
     notes: Vec<String>,
+    /// The gradient of a typical row, where the schema's ranges say it.
+    typical: Option<f64>,
 }
 
 /// The JSON object: these names are a contract.
@@ -111,6 +116,11 @@ pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64, basi
     })
 }
 
+/// A warning of a method in one line.
+pub(crate) fn coded(method: &str, warning: &Warning) -> String {
+    format!("{}: {method}: {}; {}", warning.code.as_str(), warning.what, warning.hint)
+}
+
 /// A warning where something public is computed from rows whose number the relation keeps private.
 pub(crate) fn private_rows(method: &Method) -> Option<String> {
     method.goes_by_private_rows().then(|| {
@@ -142,11 +152,24 @@ impl<'a> Forecast<'a> {
         }
         let guidance = guidance(&study.model.kind, &study.methods, &sites);
         let notes = schema.as_ref().map(|schema| assumed::notes(study, schema)).unwrap_or_default();
-        Ok(Self { study, sites, parameters, plans, guidance, notes })
+        let typical = schema.as_ref().and_then(|schema| warnings::typical_gradient(study, schema));
+        Ok(Self { study, sites, parameters, plans, guidance, notes, typical })
+    }
+
+    /// What the plan of each method warns of, by its code; δ and private numbers of rows have lines of their own.
+    pub(crate) fn coded(&self) -> Vec<String> {
+        let of = |(method, plan): &(&Method, MethodPlan)| {
+            let planned = of_plan(method, plan);
+            let planned =
+                planned.iter().filter(|w| matches!(w.code, Code::LargeEpsilon | Code::TooManyRounds)).cloned();
+            let clip = self.typical.and_then(|typical| clip_out_of_scale(method, typical));
+            planned.chain(clip).map(|warning| coded(&method.name, &warning)).collect::<Vec<_>>()
+        };
+        self.plans.iter().flat_map(of).collect()
     }
 
     fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
+        let mut warnings = self.coded();
         for (method, plan) in &self.plans {
             let Some(promise) = &method.promise else { continue };
             let loose = plan.clients.iter().filter(|client| client.delta_is_loose()).min_by_key(|client| client.among);

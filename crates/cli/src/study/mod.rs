@@ -42,6 +42,7 @@ mod table;
 mod tables;
 mod typed;
 mod unroll;
+pub(crate) mod warnings;
 pub(crate) mod words;
 
 pub(crate) use fault::{Fault, Source};

@@ -1,6 +1,7 @@
 //! `posterior/NAME.json`: a served posterior with everything that is needed to predict from it.
 
 use super::meant::{Likelihood, Model};
+use inference::warning::Warning;
 use inference::{Expectation, Predictive};
 use serde::{Deserialize, Serialize};
 
@@ -64,8 +65,24 @@ pub(crate) struct Posterior {
     /// What this file is not: a protected release. Empty in files of a program that did not say so yet.
     #[serde(default)]
     pub(crate) outside_epsilon: String,
-    /// The numbers.
+    /// The numbers; none where they are not served.
     pub(crate) posterior: Marginals,
+    /// Why there are no numbers: what the method left is no posterior.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) not_served: Option<Warning>,
+}
+
+impl Posterior {
+    /// The same, or without its numbers where there is a reason not to serve them.
+    pub(crate) fn unless(self, refused: Option<Warning>) -> Self {
+        match refused {
+            None => self,
+            Some(why) => {
+                let nothing = Marginals { mean: Vec::new(), deviation: Vec::new(), precision: None, intercepts: None };
+                Self { posterior: nothing, not_served: Some(why), ..self }
+            }
+        }
+    }
 }
 
 /// What predictions need of a likelihood.

@@ -18,6 +18,11 @@ const NON_PRIVATE: &str = "non-private";
 /// Predictions as CSV, one line for each row, or as one JSON object.
 pub(crate) fn text(arguments: &PredictArguments, predictor: &Predictor, json: bool) -> Result<String, Failure> {
     let mut posterior = choose(stored(&arguments.results)?, arguments.method.as_deref(), &arguments.results)?;
+    if let Some(why) = &posterior.not_served {
+        let (code, place) = (why.code.as_str(), arguments.results.display().to_string());
+        let message = format!("{:?} has no posterior to predict from: {}", posterior.method, why.what);
+        return Err(Fault { code, place, message, hint: why.hint.clone() }.into());
+    }
     let read = |path: &Path| std::fs::read(path).map_err(|source| Failure::file("cannot read", path, source));
     if let Some(schema) = &arguments.schema {
         posterior.data_schema = String::from_utf8_lossy(&read(schema)?).into_owned();
@@ -115,7 +120,7 @@ fn read(path: &Path) -> Result<Posterior, Failure> {
     let numbers = model.parameters(posterior.inputs.len());
     let fits = posterior.posterior.mean.len() == numbers && posterior.posterior.deviation.len() == numbers;
     match posterior.schema {
-        SCHEMA if fits => Ok(posterior),
+        SCHEMA if fits || posterior.not_served.is_some() => Ok(posterior),
         SCHEMA => Err(broken("its numbers and its inputs differ in length".into())),
         other => Err(broken(format!("schema is {other}, expected {SCHEMA}"))),
     }
@@ -230,6 +235,7 @@ mod tests {
             inputs: vec!["a".into()],
             data_schema: "stored".into(),
             posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, intercepts: None },
+            not_served: None,
         }
     }
 

@@ -5,7 +5,7 @@ use super::likelihood;
 use super::posterior::{Posterior, StoredModel};
 use super::simulator::scale_of;
 use crate::failure::Failure;
-use inference::{Gaussian, Numeric, OutcomeKind, Prediction, Rows, Schema, credible, read_inputs};
+use inference::{Gaussian, Numeric, OutcomeKind, Prediction, Rows, Schema, credible, holding, read_inputs};
 
 /// Two-sided 95 % quantile of the normal law.
 const REACH: f64 = 1.959_963_984_540_054;
@@ -47,16 +47,18 @@ fn gaussian(posterior: &Posterior) -> Option<Gaussian> {
     }
 }
 
-/// Of a logistic probability the interval of the posterior, of a number that of the predictive, else none.
+/// Of a logistic probability the interval of the posterior, of a number that of the predictive, else none. Each holds its point.
 fn intervals(model: &StoredModel, predictions: &[Prediction], rows: &Rows, q: &Gaussian) -> Vec<Option<(f64, f64)>> {
-    if let StoredModel::Logistic { .. } = model {
-        return credible(rows, q, REACH).into_iter().map(Some).collect();
-    }
-    let of = |prediction: &Prediction| match prediction {
-        Prediction::Normal { mean, deviation } => Some((mean - REACH * deviation, mean + REACH * deviation)),
-        Prediction::Probability(_) | Prediction::Classes(_) => None,
+    let logistic = matches!(model, StoredModel::Logistic { .. });
+    let mut of_scores = logistic.then(|| credible(rows, q, REACH)).unwrap_or_default().into_iter();
+    let mut of = |prediction: &Prediction| match prediction {
+        Prediction::Probability(p) => of_scores.next().map(|interval| holding(*p, interval)),
+        Prediction::Normal { mean, deviation } => {
+            Some(holding(*mean, (mean - REACH * deviation, mean + REACH * deviation)))
+        }
+        Prediction::Classes(_) => None,
     };
-    predictions.iter().map(of).collect()
+    predictions.iter().map(|prediction| of(prediction)).collect()
 }
 
 /// Numbers in the units of the outcome; probabilities have none.
@@ -106,6 +108,7 @@ mod tests {
             inputs: vec!["age".into()],
             data_schema: format!("outcome = {outcome}\n{COLUMNS}"),
             posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, intercepts: None },
+            not_served: None,
         }
     }
 
@@ -141,6 +144,35 @@ mod tests {
         assert_eq!(found.of, "kg");
         assert_eq!(found.rows[0].prediction, Prediction::Normal { mean: 80.0, deviation: 10.0 });
         assert!((found.rows[0].interval.unwrap().0 - (80.0 - 10.0 * REACH)).abs() < 1e-9);
+    }
+
+    /// Every model that has intervals, on rows from ordinary to absurd.
+    #[test]
+    fn a_point_lies_in_its_interval_for_every_model() {
+        let number = "{ column = \"kg\", bounds = [0, 200], centre = 70, scale = 10 }";
+        let classes = "{ column = \"ill\", levels = [\"no\", \"yes\"] }";
+        let models = [
+            (StoredModel::Logistic { draws: None, probit: false }, classes),
+            (StoredModel::Logistic { draws: None, probit: true }, classes),
+            (StoredModel::Logistic { draws: Some(9), probit: false }, classes),
+            (StoredModel::Linear { noise_variance: 0.5 }, number),
+        ];
+        let csv = "age\n60\n50\n-1e300\n1e12\n1250\n-1150\n50.000001\n";
+        for (model, outcome) in models {
+            for (mean, deviation) in [(1.0, 0.5), (-40.0, 10.0), (1e3, 1e-9), (-2.0, 1e4), (0.0, 1e-300)] {
+                let mut stored = posterior(model.clone(), outcome);
+                (stored.posterior.mean, stored.posterior.deviation) = (vec![mean], vec![deviation]);
+                let Ok(found) = predict(&stored, csv.as_bytes()) else { continue };
+                for row in found.rows {
+                    let (Prediction::Probability(point) | Prediction::Normal { mean: point, .. }) = row.prediction
+                    else {
+                        panic!("{row:?}")
+                    };
+                    let (lower, upper) = row.interval.unwrap();
+                    assert!(lower <= point && point <= upper, "{model:?} {mean} {deviation}: {row:?}");
+                }
+            }
+        }
     }
 
     #[test]

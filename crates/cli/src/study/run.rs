@@ -8,8 +8,8 @@ use super::posterior::{self, Posterior, StoredModel};
 use super::state::Finished;
 use super::store::{Store, file_name};
 use super::summary;
+use super::warnings::{self, Known};
 use crate::failure::Failure;
-use crate::layout;
 use crate::provenance;
 use crate::report;
 use inference::Schema;
@@ -32,12 +32,7 @@ pub(crate) fn run(study: &Study, engine: &dyn Engine, out: &Path, json: bool) ->
         return Ok(format!("{}\n", serde_json::to_string(&results).unwrap_or_default()));
     }
     let mut table = report::table(&results, report::Terminal::found());
-    for method in &results.methods {
-        for warning in &method.warnings {
-            let words = format!("{}: {warning}", method.name);
-            table += &layout::rows([("warning", words.as_str())], layout::width());
-        }
-    }
+    table += &report::warnings(&results);
     let (kept, page) = (out.join(RESULTS), out.join(REPORT));
     Ok(format!("{table}\nresults: {}\nreport:  {}\n", kept.display(), page.display()))
 }
@@ -49,16 +44,20 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
     let store = Store::open(out, &study.name, &study.text, &engine.data_digest())?;
     let names = likelihood::names(&study.model.kind, &data.inputs, schema.as_deref().unwrap_or_default());
     let mut methods = Vec::new();
+    let known = Known::new(study, &names, schema.as_deref());
     let works: Vec<Work<'_>> = all(study).collect();
     for (work, runs) in works.iter().zip(pairs::run(&works, &study.seeds, engine, &store, json)?) {
         let work = *work;
         let of = runs.first().filter(|_| work.has_posterior()).zip(schema.clone());
         if let Some((first, schema)) = of {
-            let stored = stored(study, work, first, &data.inputs, schema);
+            let stored = stored(study, work, first, &data.inputs, schema).unless(known.refused(work, first));
             store.write(&format!("posterior/{}.json", file_name(work.name())), &stored)?;
         }
-        methods.push(summary::method(work, &runs, &names));
+        methods.push(summary::method(work, &runs, &names, &known));
     }
+    summary::compare(&mut methods);
+    warnings::compare(&mut methods);
+    let about_data = warnings::of_data(study, &data).into_iter().chain(engine.warnings()).collect();
     let results = Results {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -68,6 +67,7 @@ pub(crate) fn into(study: &Study, engine: &dyn Engine, out: &Path, json: bool) -
         outside_epsilon: OUTSIDE_EPSILON.to_owned(),
         methods,
         provenance: Some(provenance::now(Some(engine.data_digest()))),
+        warnings: about_data,
     };
     store.write(RESULTS, &results)?;
     store.write_text(REPORT, &report::html(&results))?;
@@ -114,6 +114,7 @@ fn stored(study: &Study, work: Work<'_>, run: &Finished, inputs: &[String], data
         inputs: inputs.to_vec(),
         data_schema,
         posterior: run.posterior.clone(),
+        not_served: None,
     }
 }
 

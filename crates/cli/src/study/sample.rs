@@ -9,9 +9,11 @@ use super::run;
 use super::store::{file_name, write_whole};
 use crate::draws;
 use crate::failure::Failure;
-use inference::chain::{Draws, LEVELS, diagnose, kept};
+use inference::chain::{Draws, LEVELS, diagnose, kept, shown};
 use inference::results::ParameterResult;
 use inference::settings::{Method, Scheme};
+use inference::warning::Warning;
+use inference::warning::public::few_draws;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +34,7 @@ struct Sampled {
     /// Largest certified ε of a client; none without privacy.
     epsilon: Option<f64>,
     folder: PathBuf,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     parameters: Vec<ParameterResult>,
 }
 
@@ -99,7 +101,9 @@ fn one(
     }
     let parameters = diagnose(&draws)?.into_iter().map(ParameterResult::from).collect();
     let (chains, iterations) = (draws.chains(), draws.iterations());
-    let (method, warnings) = (method.name.clone(), record.warnings);
+    let drawn = shown(&record.chains, record.warm_up, record.posterior.dimension())?;
+    let few = few_draws(drawn.as_ref());
+    let (method, warnings) = (method.name.clone(), record.warnings.into_iter().chain(few).collect());
     Ok(Sampled { method, seed, chains, iterations, epsilon, folder, warnings, parameters })
 }
 
@@ -135,7 +139,7 @@ fn table(of: &Sampled) -> String {
         );
     }
     for warning in &of.warnings {
-        text += &format!("warning     {warning}\n");
+        text += &format!("warning     {}: {} ({})\n", warning.code.as_str(), warning.what, warning.hint);
     }
     if of.parameters.iter().any(|p| p.rhat.is_some_and(|rhat| rhat > DISAGREE)) {
         text += "warning     chains disagree, or the halves of one (R-hat over 1.01): do not rely on these draws. Longer chains mix better, \

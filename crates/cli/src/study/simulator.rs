@@ -11,10 +11,13 @@ use super::state::Finished;
 use crate::clock::cpu_seconds;
 use crate::datasets;
 use crate::failure::Failure;
+use crate::federation::unzipped::unzipped;
 use federation::digits::hexadecimal;
 use inference::plan::Costs;
 use inference::results::{ClientSummary, DataSummary};
 use inference::settings::Method;
+use inference::warning::Warning;
+use inference::warning::rows::{self, LastLine};
 use inference::{
     Encoded, Federation, Fits, Gaussian, Model, Observer, OutcomeKind, Partition, Record, Schema, Simulation,
     SiteIntercept, Split,
@@ -41,6 +44,8 @@ pub(crate) struct Simulator {
     costs: Arc<Costs>,
     dealt: Dealt<Federation>,
     fits: Arc<Fits>,
+    /// Whether the file seems to have been cut off.
+    cut_off: Option<Warning>,
 }
 
 impl Simulator {
@@ -56,6 +61,7 @@ impl Simulator {
         let encoded_scores = study.data.scores_in == ScoresIn::Encoded;
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
         let opened = Self {
+            cut_off: cut_off(&source.csv, &table, &partition),
             digest: digest.into(),
             source: source.name,
             schema: source.schema_text,
@@ -118,6 +124,10 @@ impl Engine for Simulator {
         Some(self.schema.clone())
     }
 
+    fn warnings(&self) -> Vec<Warning> {
+        self.cut_off.iter().cloned().collect()
+    }
+
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, Failure> {
         let start = cpu_seconds();
         let record = self.record(work, seed, observer)?;
@@ -140,6 +150,16 @@ impl Engine for Simulator {
             costs: self.costs.clone(),
         })
     }
+}
+
+/// A warning where the file has no line break at its end and its last row is the only one of its site: a name that was cut off
+/// in mid-cell makes up a site of its own.
+fn cut_off(csv: &[u8], table: &Encoded, partition: &Partition) -> Option<Warning> {
+    let sites = table.column(partition.column()?).ok()?;
+    let last = sites.last()?;
+    let alone = sites.iter().filter(|site| *site == last).count() == 1;
+    let ended = !alone || unzipped(csv).is_ok_and(|text| text.ends_with(b"\n") || text.ends_with(b"\r"));
+    rows::cut_off(LastLine { ended, fits: true, alone }, Some(last))
 }
 
 /// Does one piece of work on the simulation of its method. Fits may be there already; the source is a digest of the rows that

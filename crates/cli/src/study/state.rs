@@ -3,6 +3,7 @@
 use super::posterior::Marginals;
 use inference::chain::shown;
 use inference::results::{CalibrationBin, ChainResult, ClientSpending, CurvePoint};
+use inference::warning::Warning;
 use inference::{Fit, Record, RunError, Scores, SiteScores};
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +40,9 @@ pub(crate) struct Finished {
     /// How the search for the optimum ended, of baselines that search for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fit: Option<Fit>,
-    pub(crate) warnings: Vec<String>,
+    /// How far each served mean moved in the last round, in its standard deviations.
+    pub(crate) last_moves: Vec<f64>,
+    pub(crate) warnings: Vec<Warning>,
 }
 
 /// Scores on one client's held-out rows.
@@ -89,6 +92,7 @@ impl Finished {
             clip: record.clip,
             spending: record.spending,
             fit: record.fit,
+            last_moves: record.last_moves,
             warnings: record.warnings,
         })
     }

@@ -2,28 +2,25 @@
 
 use super::engine::Work;
 use super::state::{AtSite, Finished};
+use super::warnings::Known;
 use super::words;
 use inference::Fit;
+use inference::comparison::comparisons;
 use inference::results::{ChainResult, Coefficient, Curve, MethodResult, PrivacyResult, SiteResult, Summary};
 use inference::settings::{Method, Promise};
+use inference::warning::{Code, Warning};
 use std::collections::BTreeMap;
 
 /// One method over all seeds; never called without a run.
-pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> MethodResult {
+pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String], known: &Known<'_>) -> MethodResult {
     let each = |of: &dyn Fn(&Finished) -> Option<f64>| -> Option<Summary> {
         runs.iter().map(of).collect::<Option<Vec<_>>>().map(Summary::of)
     };
     let mean = |of: &dyn Fn(&Finished) -> f64| runs.iter().map(of).sum::<f64>() / runs.len().max(1) as f64;
     let (algorithm, solver, schedule) = names(work);
-    let mut warnings: Vec<String> = Vec::new();
-    for warning in runs.iter().flat_map(|run| &run.warnings) {
-        if !warnings.contains(warning) {
-            warnings.push(warning.clone());
-        }
-    }
-    warnings.extend(each_fit(runs).and_then(not_converged));
     // Scores of "local only" are means over sites; a posterior or a calibration would be that of one of them.
     let one = runs.first().filter(|_| work.has_posterior());
+    let served = one.filter(|run| known.refused(work, run).is_none());
     MethodResult {
         name: work.name().to_owned(),
         algorithm: algorithm.to_owned(),
@@ -32,6 +29,7 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
         baseline: !matches!(work, Work::Method(_)),
         accuracy: each(&|run| run.accuracy),
         log_likelihood: Summary::of(runs.iter().map(|run| run.log_likelihood).collect()),
+        compared: Vec::new(),
         auc: each(&|run| run.auc),
         absolute_error: each(&|run| run.absolute_error),
         root_squared_error: each(&|run| run.root_squared_error),
@@ -50,10 +48,20 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String]) -> Me
         variance_error: each(&|run| run.curve.last().and_then(|point| point.variance_error)),
         cpu_seconds: runs.iter().map(|run| run.cpu_seconds).sum(),
         curves: runs.iter().map(|run| Curve { seed: run.seed, points: run.curve.clone() }).collect(),
-        posterior: one.map(|run| coefficients(run, inputs)).unwrap_or_default(),
+        posterior: served.map(|run| coefficients(run, inputs)).unwrap_or_default(),
         calibration: one.map(|run| run.calibration.clone()).unwrap_or_default(),
         fit: each_fit(runs),
-        warnings,
+        warnings: known.of_method(work, runs).into_iter().chain(each_fit(runs).and_then(not_converged)).collect(),
+    }
+}
+
+/// Sets every method of the study beside the baselines, which are among them.
+pub(crate) fn compare(methods: &mut [MethodResult]) {
+    for number in 0..methods.len() {
+        methods[number].compared = match methods[number].baseline {
+            true => Vec::new(),
+            false => comparisons(methods, number),
+        };
     }
 }
 
@@ -62,17 +70,12 @@ fn each_fit(runs: &[Finished]) -> Option<Fit> {
     runs.iter().filter_map(|run| run.fit).reduce(Fit::and)
 }
 
-/// The code of a baseline that did not converge, for `posterity explain`.
-const NOT_CONVERGED: &str = "S017";
-
 /// What is said of a search that ended short of an optimum.
-fn not_converged(fit: Fit) -> Option<String> {
-    (fit.converged == Some(false)).then(|| {
-        format!(
-            "{NOT_CONVERGED}: this baseline did not converge in {} steps, and nothing is compared with it; scale the inputs to \
-             numbers near 1, or raise prior_precision",
-            fit.steps
-        )
+fn not_converged(fit: Fit) -> Option<Warning> {
+    (fit.converged == Some(false)).then(|| Warning {
+        code: Code::NotConverged,
+        what: format!("this baseline did not converge in {} steps, and nothing is compared with it", fit.steps),
+        hint: "scale the inputs to numbers near 1, or raise prior_precision".into(),
     })
 }
 
@@ -163,7 +166,8 @@ mod tests {
         let fit = |converged| Fit { steps: 200, converged };
         assert_eq!((not_converged(fit(Some(true))), not_converged(fit(None))), (None, None));
         let said = not_converged(fit(Some(false))).unwrap();
-        assert!(said.starts_with("S017: this baseline did not converge in 200 steps"), "{said}");
+        assert_eq!(said.code.as_str(), "S017");
+        assert!(said.what.starts_with("this baseline did not converge in 200 steps"), "{said:?}");
         assert_eq!(fit(Some(true)).and(fit(Some(false))).converged, Some(false));
         assert_eq!(fit(None).and(fit(Some(true))), fit(None));
     }

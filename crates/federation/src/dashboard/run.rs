@@ -80,6 +80,7 @@ fn warnings(view: &RunView) -> Markup {
     if let Some(Err(differs)) = &view.checks.replayed {
         found.push(format!("The state that is kept does not follow from the answers that are kept: {differs}"));
     }
+    found.extend(view.warnings.iter().map(|w| format!("{}: {}. Hint: {}.", w.code.as_str(), w.what, w.hint)));
     html! {
         @if !found.is_empty() {
             aside.warnings { h2 { "To look at" } ul { @for words in &found { li { (words) } } } }

@@ -1,6 +1,7 @@
 //! What the dashboard shows: public values only, and where they come from.
 
 use crate::message::Try;
+use inference::warning::PublicWarnings;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
@@ -82,6 +83,9 @@ pub struct RunView {
     pub posterior: Vec<Coefficient>,
     /// What was checked of what is kept.
     pub checks: Checks,
+    /// What the run itself warns of, of public source only: nothing that was read from rows can stand here.
+    #[serde(default)]
+    pub warnings: PublicWarnings,
 }
 
 /// Where a run stands.

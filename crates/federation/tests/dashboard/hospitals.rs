@@ -54,6 +54,7 @@ impl Hospitals {
             inputs: INPUTS.map(Into::into).into(),
             posterior: Vec::new(),
             checks: Checks::default(),
+            warnings: inference::warning::PublicWarnings::default(),
         };
         Self { view: Mutex::new(view), moved: watch::channel(0).0, healthy: AtomicBool::new(true) }
     }

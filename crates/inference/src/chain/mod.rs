@@ -11,6 +11,7 @@
 //! | `beta` | quantiles of the beta distribution |
 
 mod beta;
+mod collected;
 mod correction;
 mod correction_table;
 mod diagnostics;
@@ -19,6 +20,7 @@ mod effective;
 mod ranks;
 mod shown;
 
+pub use collected::Collected;
 pub use correction::{Component, Correction};
 pub use diagnostics::{Convergence, Diagnostics, LEVELS, diagnose};
 pub use draws::Draws;

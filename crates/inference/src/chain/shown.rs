@@ -28,7 +28,8 @@ pub fn shown(chains: &[Vec<f64>], warm_up: u64, parameters: usize) -> Result<Opt
     Ok(Some(ChainResult {
         chains: draws.chains(),
         iterations: draws.iterations(),
-        moved: moved(&draws),
+        moved: moved(&draws, 0..draws.chains()),
+        each_moved: (0..draws.chains()).map(|chain| moved(&draws, chain..chain + 1)).collect(),
         parameters: told(&draws)?,
         each_ess,
         courses: (0..parameters.min(MOST_COURSES)).map(|j| course(&draws.parameter(j))).collect(),
@@ -47,10 +48,10 @@ pub fn kept(chains: &[Vec<f64>], warm_up: u64, parameters: usize) -> Vec<Vec<f64
     whole.map(|chain| chain[after..].to_vec()).collect()
 }
 
-/// The share of draws that differ from the one before.
-fn moved(draws: &Draws) -> f64 {
+/// The share of draws of these chains that differ from the one before.
+fn moved(draws: &Draws, chains: std::ops::Range<usize>) -> f64 {
     let (mut moves, mut all) = (0_usize, 0_usize);
-    for chain in 0..draws.chains() {
+    for chain in chains {
         let rows: Vec<&[f64]> = draws.rows(chain).collect();
         moves += rows.windows(2).filter(|two| two[0] != two[1]).count();
         all += rows.len() - 1;

@@ -15,7 +15,7 @@ mod sigmoid;
 mod softmax;
 mod support;
 
-pub use credible::credible;
+pub use credible::{credible, holding};
 pub use linear::Linear;
 pub use logistic::{Expectation, Logistic, Predictive};
 pub use mixture::Mixture;

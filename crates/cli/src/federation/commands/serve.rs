@@ -316,8 +316,9 @@ impl Server {
             watch.replay();
             let answers: Vec<u64> = glance.header.seats.iter().map(|seat| seat.answers).collect();
             let rounds = glance.header.round;
-            let ended =
-                Ended { manifest: &manifest, programme: &programme, state: &glance.state, rounds, answers: &answers };
+            let warnings = watch.warnings();
+            let (state, answers, warnings) = (&glance.state, &answers, &warnings);
+            let ended = Ended { manifest: &manifest, programme: &programme, state, rounds, answers, warnings };
             let results = write(&out, &ended, &Spent::default())?;
             let id = hexadecimal(&manifest.run());
             let report = out.join("report.html");
@@ -325,7 +326,12 @@ impl Server {
             std::fs::write(&report, page).map_err(|error| Failure::file("cannot write", &report, error))?;
             Ok(match json {
                 true => serde_json::json!({ "run": id, "results": results, "report": report }).to_string(),
-                false => format!("results     {}\nreport      {}", results.display(), report.display()),
+                false => {
+                    let told =
+                        warnings.iter().map(|w| format!("warning     {}: {} ({})\n", w.code.as_str(), w.what, w.hint));
+                    let told: String = told.collect();
+                    format!("{told}results     {}\nreport      {}", results.display(), report.display())
+                }
             })
         })
         .await

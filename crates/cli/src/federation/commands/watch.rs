@@ -2,6 +2,7 @@
 
 use crate::clock;
 use crate::federation::programme::{read_schema, read_study};
+use crate::federation::run_warnings::{RunEnd, RunWarnings, described, refused};
 use crate::federation::spent::Spent;
 use crate::provenance;
 use crate::study::{likelihood, words};
@@ -18,6 +19,9 @@ use federation::server::{Glance, Hall};
 use federation::store::{PartyRow, Store};
 use inference::Summing;
 use inference::algorithm::Answers;
+use inference::chain::Collected;
+use inference::results::ChainResult;
+use inference::warning::PublicWarnings;
 use privacy::Grant;
 use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,6 +47,7 @@ pub(crate) struct Watch {
     name: String,
     model: String,
     names: Vec<String>,
+    warned: RunWarnings,
     started: u64,
     seen: Mutex<Seen>,
 }
@@ -52,6 +57,8 @@ pub(crate) struct Watch {
 struct Seen {
     curve: Vec<CurvePoint>,
     checks: Checks,
+    /// What was drawn, as the last replay found it; outer none where the method does not draw.
+    draws: Option<Option<ChainResult>>,
 }
 
 impl Watch {
@@ -64,21 +71,23 @@ impl Watch {
         started: u64,
     ) -> Self {
         let study = read_study("the manifest's study", &manifest.study).ok();
-        let inputs =
-            study.as_ref().and_then(|study| Some(read_schema(&manifest.schema).ok()?.inputs(study.model.bias)));
+        let schema = read_schema(&manifest.schema).ok();
+        let inputs = study.as_ref().zip(schema.as_ref()).map(|(study, schema)| schema.inputs(study.model.bias));
         let names = match (&study, inputs) {
             (Some(study), Some(inputs)) => likelihood::names(&study.model.kind, &inputs, &manifest.schema),
             _ => Vec::new(),
         };
+        let warned = RunWarnings::new((study.as_ref(), schema.as_ref()), &names, &programme);
         let watch = Self {
             hall,
             store,
             manifest,
-            programme,
             spent: Spent::default(),
             name: study.as_ref().map_or_else(String::new, |study| study.name.clone()),
             model: study.as_ref().map_or_else(String::new, |study| words::model(&study.model)),
             names,
+            warned,
+            programme,
             started,
             seen: Mutex::default(),
         };
@@ -88,19 +97,18 @@ impl Watch {
 
     /// Makes the state again from the kept answers, and with it the curve; the ledger check of the page.
     pub(crate) fn replay(&self) {
-        let (checks, curve) = match self.replayed() {
-            Ok((folds, curve)) => {
-                (Checks { replayed: Some(Ok(())), folds, last_checked: Some(clock::seconds()) }, curve)
-            }
+        let last_checked = Some(clock::seconds());
+        *self.seen() = match self.replayed() {
+            Ok((folds, seen)) => Seen { checks: Checks { replayed: Some(Ok(())), folds, last_checked }, ..seen },
             Err(why) => {
                 tracing::error!(%why, "what is kept of the run does not fit together");
-                (Checks { replayed: Some(Err(why)), folds: 0, last_checked: Some(clock::seconds()) }, Vec::new())
+                let checks = Checks { replayed: Some(Err(why)), folds: 0, last_checked };
+                Seen { checks, ..Seen::default() }
             }
         };
-        *self.seen() = Seen { curve, checks };
     }
 
-    fn replayed(&self) -> Result<(u64, Vec<CurvePoint>), String> {
+    fn replayed(&self) -> Result<(u64, Seen), String> {
         let told = |error: &dyn std::fmt::Display| error.to_string();
         let run = self.manifest.run();
         let history = self.store.history(&run).map_err(|error| told(&error))?;
@@ -108,6 +116,7 @@ impl Watch {
         let protocol = self.programme.built.protocol.as_ref();
         let mut state = protocol.start().map_err(|error| told(&error))?;
         let (mut curve, mut answers) = (Vec::new(), vec![0; self.manifest.sites.len()]);
+        let mut drawn = Collected::new(&self.programme.method);
         for fold in history.folds.iter().filter(|fold| fold.number < saved.header.folds) {
             let folded = match &fold.of {
                 Folded::Each(tries) => {
@@ -126,9 +135,12 @@ impl Watch {
             }
             state = protocol.fold(&state, &folded).map_err(|error| told(&error))?.state;
             self.extend(&mut curve, fold.round + 1, &state, &answers);
+            drawn.take(protocol.last_draw(&state).map_err(|error| told(&error))?);
         }
+        let Programme { method, built, .. } = self.programme.as_ref();
+        let draws = described(method, built.problem.family.dimension(), drawn);
         match state == saved.state {
-            true => Ok((saved.header.folds, curve)),
+            true => Ok((saved.header.folds, Seen { curve, draws, ..Seen::default() })),
             false => Err("the state that is kept is not what the kept answers make of it".into()),
         }
     }
@@ -147,6 +159,23 @@ impl Watch {
         let eta = self.programme.built.protocol.posterior(state).ok()?;
         let q = self.programme.built.problem.family.gaussian(&eta)?;
         Some((q.mean().to_vec(), q.deviations()))
+    }
+
+    /// What the run itself warns of: while it goes on, of its plan alone.
+    pub(crate) fn warnings(&self) -> PublicWarnings {
+        let glance = self.hall.glance();
+        let ended = matches!(glance.header.phase, Phase::Finished(_));
+        let Some((mean, deviations)) = self.posterior(&glance.state).filter(|_| ended) else {
+            return self.warned.of(&self.programme, None);
+        };
+        let Seen { curve, draws, .. } = self.seen().clone();
+        let before = curve.len().checked_sub(2).and_then(|place| curve.get(place));
+        let end = RunEnd {
+            posterior: (&mean, &deviations),
+            before: before.map(|point| point.coefficients.as_slice()),
+            draws: draws.as_ref().map(Option::as_ref),
+        };
+        self.warned.of(&self.programme, Some(&end))
     }
 
     fn epsilon(&self, site: usize, answers: u64) -> f64 {
@@ -231,9 +260,11 @@ impl Watch {
             last_heard: heard(&glance, Member::Node(number)),
             certificate_ends: party(&parties, Role::Node, &node.key).map(|row| row.expires),
         });
-        let (means, deviations) = self.posterior(&glance.state).unwrap_or_default();
+        let warnings = self.warnings();
+        let served = refused(&warnings).is_none();
+        let (means, deviations) = self.posterior(&glance.state).filter(|_| served).unwrap_or_default();
         let named = self.names.iter().zip(means.iter().zip(&deviations));
-        let Seen { curve, checks } = self.seen().clone();
+        let Seen { curve, checks, .. } = self.seen().clone();
         let method = &self.programme.method;
         RunView {
             id: self.id(),
@@ -262,6 +293,7 @@ impl Watch {
                 .map(|(name, (&mean, &deviation))| Coefficient { name: name.clone(), mean, deviation })
                 .collect(),
             checks,
+            warnings,
         }
     }
 }

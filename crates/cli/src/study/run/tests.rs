@@ -3,6 +3,7 @@
 use super::super::posterior::Marginals;
 use super::*;
 use inference::results::{ClientSummary, CurvePoint, DataSummary};
+use inference::warning::{Code, Warning};
 use inference::{Observer, Record};
 
 use std::path::PathBuf;
@@ -85,7 +86,8 @@ impl Engine for Fake {
             clip: None,
             spending: Vec::new(),
             fit: None,
-            warnings: vec!["said once".into()],
+            last_moves: Vec::new(),
+            warnings: vec![Warning { code: Code::LargeEpsilon, what: "said once".into(), hint: String::new() }],
         })
     }
 }
@@ -121,7 +123,8 @@ fn a_stopped_run_goes_on_where_it_stopped_and_writes_no_results_before_its_end()
     let names: Vec<&str> = results.methods.iter().map(|method| method.name.as_str()).collect();
     assert_eq!(names[names.len() - 3..], ["majority class", "local only", "non-private"]);
     assert_eq!(results.methods[0].accuracy.as_ref().unwrap().per_seed.len(), 5);
-    assert_eq!(results.methods[0].warnings, ["said once"]);
+    let said: Vec<&str> = results.methods[0].warnings.iter().map(|warning| warning.what.as_str()).collect();
+    assert_eq!(said, ["said once"]);
     assert!(results.outside_epsilon.contains("are not covered by ε; in a federation only the posterior is released"));
     for file in ["results.json", "report.html"].map(|name| out.join(name)).into_iter().chain(posteriors(&out)) {
         let text = std::fs::read_to_string(&file).unwrap();

@@ -1,0 +1,78 @@
+//! What a served run warns of, from its manifest and from what was released.
+
+use crate::study::meant::Study;
+use crate::study::warnings;
+use federation::manifest::Programme;
+use inference::Schema;
+use inference::chain::{Collected, shown};
+use inference::results::ChainResult;
+use inference::settings::{Method, Scheme};
+use inference::warning::public::{Served, approaches, clip_out_of_scale, moves, of_plan, of_served};
+use inference::warning::{Code, PublicWarnings, Warning};
+
+/// What is known of a run before its first round.
+pub(crate) struct RunWarnings {
+    names: Vec<String>,
+    /// Of the prior, parameter by parameter.
+    precisions: Vec<f64>,
+    /// About the clipping bound, from the schema's ranges.
+    clip: Option<Warning>,
+}
+
+/// The end of a run, in released values.
+pub(crate) struct RunEnd<'a> {
+    /// Posterior means, and how sure they are.
+    pub(crate) posterior: (&'a [f64], &'a [f64]),
+    /// Posterior means before the last round, if there were two rounds.
+    pub(crate) before: Option<&'a [f64]>,
+    /// What was drawn; outer none where the method does not draw.
+    pub(crate) draws: Option<Option<&'a ChainResult>>,
+}
+
+impl RunWarnings {
+    /// From the texts of a manifest, as far as they could be read.
+    pub(crate) fn new(
+        texts: (Option<&Study>, Option<&Schema>),
+        names: &[String],
+        Programme { method, built, .. }: &Programme,
+    ) -> Self {
+        let (study, schema) = texts;
+        let parameters = built.problem.family.dimension();
+        let typical = study.zip(schema).and_then(|(study, schema)| warnings::typical_gradient(study, schema));
+        Self {
+            names: names.to_vec(),
+            precisions: study.map_or_else(Vec::new, |study| warnings::prior_precisions(study, schema, parameters)),
+            clip: typical.and_then(|typical| clip_out_of_scale(method, typical)),
+        }
+    }
+
+    /// Warnings of the plan, and of what was served where the run is over.
+    pub(crate) fn of(&self, Programme { method, built, .. }: &Programme, end: Option<&RunEnd<'_>>) -> PublicWarnings {
+        let about_plan = of_plan(method, &built.plan);
+        let planned = about_plan.iter().chain(&self.clip).cloned();
+        let Some(RunEnd { posterior: (mean, deviations), before, draws }) = end else {
+            return PublicWarnings::of(planned);
+        };
+        let before = before.filter(|_| approaches(method));
+        let last_moves = before.map_or_else(Vec::new, |before| moves(before, mean, deviations));
+        let served = Served {
+            names: &self.names,
+            prior_precisions: &self.precisions,
+            mean,
+            last_moves: &last_moves,
+            draws: *draws,
+        };
+        PublicWarnings::of(planned.chain(of_served(&served).iter().cloned()))
+    }
+}
+
+/// Why what a run left is not served as a posterior; none where it is.
+pub(crate) fn refused(warnings: &PublicWarnings) -> Option<&Warning> {
+    warnings.iter().find(|warning| warning.code == Code::FewDraws)
+}
+
+/// What chains have drawn; outer none where the method does not draw.
+pub(crate) fn described(method: &Method, parameters: usize, drawn: Collected) -> Option<Option<ChainResult>> {
+    let Scheme::Chain(chain) = method.scheme else { return None };
+    Some(shown(&drawn.into_chains(), chain.warm_up, parameters).ok().flatten())
+}

@@ -1,0 +1,119 @@
+//! Warnings that are read from rows or from scores on them: for simulations, and for a site's own terminal.
+
+use super::{Code, Warning};
+use crate::comparison::Comparison;
+
+/// Rows under which a site is called small: with fewer, one row is a tenth of everything that the site can say.
+pub const FEW_ROWS: u64 = 10;
+
+/// A method that is behind the constant answer ([`crate::comparison::behind_constant`]).
+pub fn behind_constant(compared: &Comparison) -> Warning {
+    let difference = &compared.log_likelihood;
+    let error = difference.standard_error.map(|error| format!(", standard error {error:.4}")).unwrap_or_default();
+    Warning {
+        code: Code::BehindConstant,
+        what: format!(
+            "its held-out log-likelihood is {:.4} nats per row below that of {}, which uses no input{error}",
+            -difference.mean, compared.to
+        ),
+        hint: "do not predict with it; try a larger ε, fewer rounds, more rows or an aggregator".into(),
+    }
+}
+
+/// Declared rows beside those found, where they differ.
+pub fn rows_differ(whose: &str, declared: u64, found: u64) -> Option<Warning> {
+    (declared != found).then(|| Warning {
+        code: Code::RowsDiffer,
+        what: format!("{declared} rows are declared for {whose}, and {found} were found"),
+        hint: "noise, batches and δ are planned for the declared number; declare the rows that the file has".into(),
+    })
+}
+
+/// Sites of fewer than [`FEW_ROWS`] rows, in one warning.
+pub fn small_sites<'a>(sites: impl IntoIterator<Item = (&'a str, u64)>) -> Option<Warning> {
+    let small: Vec<String> = sites
+        .into_iter()
+        .filter(|(_, rows)| *rows < FEW_ROWS)
+        .map(|(name, rows)| format!("{name} has {rows} {}", if rows == 1 { "row" } else { "rows" }))
+        .collect();
+    let shown = small.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+    let more =
+        if small.len() > 3 { format!(", and {} more sites are as small", small.len() - 3) } else { String::new() };
+    (!small.is_empty()).then(|| Warning {
+        code: Code::SmallSite,
+        what: format!("{shown}{more}: fewer than {FEW_ROWS}"),
+        hint: "its noise is larger than what it can say; join it with another site, or look whether its file is whole"
+            .into(),
+    })
+}
+
+/// The last line of a table, as far as it shows whether the file is whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastLine {
+    /// It ends with a line break.
+    pub ended: bool,
+    /// It has as many cells as the header, and the schema allows each.
+    pub fits: bool,
+    /// It is the only row of its site.
+    pub alone: bool,
+}
+
+/// A file that seems to have been cut off: its last line has no end and does not fit, or it made up a site of its own.
+///
+/// Many a whole file has no line break at its end, so that alone says nothing.
+pub fn cut_off(last: LastLine, site: Option<&str>) -> Option<Warning> {
+    if last.ended || (last.fits && !last.alone) {
+        return None;
+    }
+    let what = match site.filter(|_| last.alone) {
+        Some(site) => format!("the file ends in mid-line, and its last line is the only row of a site {site:?}"),
+        None => "the file ends in mid-line, and its last line is not as the schema says".to_owned(),
+    };
+    Some(Warning {
+        code: Code::CutOff,
+        what,
+        hint: "compare the file with the one that it was copied from; a copy that stopped half-way ends like this"
+            .into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Difference;
+
+    #[test]
+    fn rows_that_are_declared_and_found_are_compared() {
+        assert_eq!(rows_differ("all sites", 10, 10), None);
+        assert!(rows_differ("all sites", 11, 10).unwrap().what.contains("11 rows are declared for all sites, and 10"));
+    }
+
+    #[test]
+    fn nine_rows_are_few_and_ten_are_not() {
+        assert_eq!(small_sites([("north", 10)]), None);
+        let found = small_sites([("a", 9), ("b", 10), ("c", 1), ("d", 2), ("e", 3)]).unwrap();
+        assert_eq!(found.what, "a has 9 rows, c has 1 row, d has 2 rows, and 1 more sites are as small: fewer than 10");
+    }
+
+    #[test]
+    fn a_missing_line_break_alone_is_no_sign_of_a_cut() {
+        let whole = LastLine { ended: false, fits: true, alone: false };
+        assert_eq!(cut_off(whole, None), None);
+        assert_eq!(cut_off(LastLine { ended: true, fits: false, alone: true }, Some("nor")), None);
+        assert!(cut_off(LastLine { fits: false, ..whole }, None).is_some());
+        assert!(cut_off(LastLine { alone: true, ..whole }, Some("nor")).unwrap().what.contains("\"nor\""));
+    }
+
+    #[test]
+    fn how_far_a_method_is_behind_is_said() {
+        let log_likelihood = Difference { mean: -0.0108, standard_error: Some(0.002), seeds: 3, seen: Some(true) };
+        let compared = Comparison {
+            to: "majority class".into(),
+            baseline: "constant".into(),
+            log_likelihood,
+            absolute_error: None,
+        };
+        let found = behind_constant(&compared);
+        assert!(found.what.contains("0.0108 nats per row below that of majority class"), "{}", found.what);
+    }
+}

@@ -1,0 +1,109 @@
+//! Statistical warnings: each is given where it should be, and not a little before.
+
+use crate::common::{adam, logistic, open_pvi, private_methods, promise, rows, simulation, sites, whole_step};
+use inference::chain::shown;
+use inference::plan::plan;
+use inference::settings::{Aggregator, Method, Noise, Promise, Rounds, Schedule, Solver};
+use inference::warning::public::{Served, approaches, clip_out_of_scale, few_draws, moves, of_plan, of_served};
+use inference::warning::{Code, PublicWarnings};
+use privacy::{Epsilon, NoiseMultiplier};
+
+/// The codes of warnings, in order.
+fn codes(warnings: &PublicWarnings) -> Vec<Code> {
+    warnings.iter().map(|warning| warning.code).collect()
+}
+
+fn served<'a>(mean: &'a [f64], last_moves: &'a [f64], names: &'a [String]) -> Served<'a> {
+    Served { names, prior_precisions: &[1.0, 0.25], mean, last_moves, draws: None }
+}
+
+#[test]
+fn a_tenth_of_a_deviation_in_the_last_round_and_four_of_the_prior_are_the_most() {
+    let names = ["age".to_owned()];
+    let found = moves(&[1.0, 2.0], &[1.5, 2.0], &[5.0, 0.1]);
+    assert_eq!(found, [0.1, 0.0]);
+    assert_eq!(of_served(&served(&[-4.0, 8.0], &found, &names)), PublicWarnings::default());
+    let both = of_served(&served(&[-4.5, 8.0], &[0.02, 0.11], &names));
+    assert_eq!(codes(&both), [Code::StillMoving, Code::BeyondPrior]);
+    let told: Vec<&str> = both.iter().map(|warning| warning.what.as_str()).collect();
+    assert!(told[0].contains("the served mean of θ2 moved by 0.11 of its standard deviation"), "{told:?}");
+    assert!(told[1].contains("the coefficient of age is 4.5 prior standard deviations from 0"), "{told:?}");
+    assert_eq!(codes(&of_served(&served(&[0.0, -8.1], &[], &names))), [Code::BeyondPrior], "of each its own prior");
+}
+
+/// Found: a Hamiltonian chain that hardly moved served standard deviations of 5e-7.
+#[test]
+fn chains_that_hardly_move_or_are_worth_few_draws_are_no_posterior() {
+    let code = |chains: &[Vec<f64>]| few_draws(shown(chains, 0, 1).unwrap().as_ref()).map(|warning| warning.code);
+    let moving: Vec<f64> = (0..400_u32).map(|i| f64::from(i * i * 7 % 97)).collect();
+    assert_eq!(code(&[moving.clone()]), None);
+    let once: Vec<f64> = (0..400).map(|i| if i < 200 { 0.0 } else { 1e-7 }).collect();
+    assert_eq!(code(&[once.clone()]), Some(Code::FewDraws), "1 of 399 moved");
+    assert_eq!(code(&[moving.clone(), once]), Some(Code::FewDraws), "one of two chains");
+    assert_eq!(code(&[moving, vec![3.0; 400]]), Some(Code::FewDraws), "one that stands");
+    let drifting: Vec<f64> = (0..400).map(f64::from).collect();
+    assert_eq!(code(&[drifting]), Some(Code::FewDraws), "every draw moves, and they are worth few");
+    assert_eq!(code(&[vec![1.0, 2.0]]), Some(Code::FewDraws), "too few to be described");
+}
+
+/// DP optimisation with this promise and so many rounds.
+fn optimised(promise: Promise, rounds: u64) -> Method {
+    let pvi = open_pvi(Schedule::Sequential);
+    Method {
+        solver: Solver::DpOptimisation,
+        local: adam(1),
+        rounds: Rounds::Count(rounds),
+        promise: Some(promise),
+        ..pvi
+    }
+}
+
+fn planned(method: &Method) -> Vec<Code> {
+    codes(&of_plan(method, &plan(method, &[400, 250, 600], 5).unwrap()))
+}
+
+#[test]
+fn an_epsilon_over_ten_and_rounds_beyond_the_budget_are_warned_of() {
+    let usual = promise(1.0, Aggregator::None);
+    let of = |epsilon: f64| Promise { epsilon: Epsilon::new(epsilon).unwrap(), ..usual };
+    assert!(planned(&optimised(of(10.0), 10)).is_empty());
+    assert_eq!(planned(&optimised(of(10.5), 10)), [Code::LargeEpsilon]);
+    let given = Promise { noise: Noise::Multiplier(NoiseMultiplier::new(4.0).unwrap()), ..usual };
+    assert!(planned(&optimised(given, 3)).is_empty());
+    assert_eq!(planned(&optimised(given, 100_000)), [Code::TooManyRounds], "the budget ends before");
+    assert_eq!(planned(&optimised(of(0.01), 400)), [Code::TooManyRounds], "noise over all rows together");
+    let open = Method { rounds: Rounds::Count(10_001), ..open_pvi(Schedule::Sequential) };
+    assert_eq!(planned(&open), [Code::TooManyRounds], "a week of rounds");
+    assert!(planned(&Method { rounds: Rounds::Count(10_000), ..open }).is_empty());
+}
+
+#[test]
+fn a_clip_of_a_tenth_or_ten_times_a_typical_row_is_the_most() {
+    let method = optimised(promise(2.0, Aggregator::None), 1);
+    for (typical, warned) in [(0.19, true), (0.21, false), (19.0, false), (21.0, true)] {
+        assert_eq!(clip_out_of_scale(&method, typical).is_some(), warned, "{typical}");
+    }
+    let perturb = Method { solver: Solver::Perturb, ..method };
+    assert_eq!(
+        clip_out_of_scale(&perturb, 100.0),
+        None,
+        "it clips changes of coefficients, of which ranges say nothing"
+    );
+}
+
+#[test]
+fn a_run_that_settles_is_told_apart_from_one_that_moves() {
+    let (sites, test) = (sites(), rows(50, 9));
+    let moved = |method: &Method| {
+        let record =
+            inference::Simulation { model: logistic(), ..simulation(method, &sites, &test) }.run(&mut ()).unwrap();
+        record.last_moves.iter().copied().reduce(f64::max)
+    };
+    let settles = Method { rounds: Rounds::Count(40), local: whole_step(), ..open_pvi(Schedule::Sequential) };
+    assert!(approaches(&settles) && moved(&settles).unwrap() < 0.1, "{:?}", moved(&settles));
+    let noisy = private_methods().into_iter().find(|method| method.solver == Solver::DpOptimisation).unwrap();
+    let noisy = Method { rounds: Rounds::Count(2), ..noisy };
+    assert!(moved(&noisy).unwrap() > 0.1, "{:?}", moved(&noisy));
+    let one = Method { rounds: Rounds::Count(1), ..settles };
+    assert_eq!(moved(&one), None, "one round approaches nothing");
+}
