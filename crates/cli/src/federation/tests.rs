@@ -324,7 +324,9 @@ fn predictions_are_made_from_what_a_run_leaves() {
     let study = study(STUDY);
     let (manifest, programme) = proposed(&study, None).unwrap();
     let (state, rounds) = simulated(&study, &programme, &manifest, &dealt);
-    let ended = Ended { manifest: &manifest, programme: &programme, state: &state, rounds, answers: &[15, 15, 14, 0] };
+    let outcome = Some(federation::message::Outcome::Complete);
+    let answers = &[15, 15, 14, 0];
+    let ended = Ended { manifest: &manifest, programme: &programme, state: &state, rounds, outcome, answers };
     let out = folder.0.join("run");
     let path = outcome::write(&out, &ended, &Spent::default()).unwrap();
     let results: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
