@@ -3,7 +3,7 @@
 use crate::digits::hexadecimal;
 use crate::identity::{PartyName, PublicKey, Role, Signature};
 use crate::log::RunId;
-use crate::message::Member;
+use crate::message::{Member, Outcome};
 use inference::settings::{Method, Rounds, Schedule};
 use inference::{Built, Summing};
 use privacy::noise::Digest;
@@ -300,11 +300,28 @@ impl Manifest {
     /// The name of a member.
     pub fn name(&self, member: Member) -> String {
         match member {
-            Member::Site(site) => self.sites.get(site).map_or_else(|| format!("site {site}"), |s| s.name.to_string()),
+            Member::Site(site) => self.sites.get(site).map_or_else(|| format!("number {site}"), |s| s.name.to_string()),
             Member::Node(node) => {
-                self.nodes.get(node as usize).map_or_else(|| format!("node {node}"), |n| n.name.to_string())
+                self.nodes.get(node as usize).map_or_else(|| format!("number {node}"), |n| n.name.to_string())
             }
             Member::Server => "the server".into(),
+        }
+    }
+
+    /// A member by its role and name: "node berlin".
+    pub fn title(&self, member: Member) -> String {
+        match member {
+            Member::Site(_) => format!("site {}", self.name(member)),
+            Member::Node(_) => format!("node {}", self.name(member)),
+            Member::Server => self.name(member),
+        }
+    }
+
+    /// The member because of whom a run has ended so, by its role and name.
+    pub fn blamed(&self, outcome: Outcome) -> Option<String> {
+        match outcome {
+            Outcome::SumFailed(member) => Some(self.title(member)),
+            Outcome::Complete | Outcome::Spent | Outcome::QuorumLost | Outcome::Failed => None,
         }
     }
 

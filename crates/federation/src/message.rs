@@ -6,6 +6,10 @@ use privacy::GridVector;
 use privacy::noise::Digest;
 use serde::{Deserialize, Serialize};
 
+/// Most attempts at one round. Each may cost a charge, so after the third a server ends the run and names who failed; a site
+/// trusts nobody with that and refuses a fourth charge of one round.
+pub const MOST_ATTEMPTS: u64 = 3;
+
 /// One attempt at the answer of one round, within a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Try {
@@ -121,10 +125,23 @@ pub enum Outcome {
     QuorumLost,
     /// The optimisation diverged, or an answer could not be folded.
     Failed,
+    /// The attempts at the sum of a round failed, and most of them because of this member. The wire says `Failed` and names it.
+    SumFailed(Member),
 }
 
 impl Outcome {
-    /// All, in the order of their numbers on the wire, from 1.
+    /// One word, for monitors.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Spent => "spent",
+            Self::QuorumLost => "quorum-lost",
+            Self::Failed => "failed",
+            Self::SumFailed(_) => "sum-failed",
+        }
+    }
+
+    /// All that have a number on the wire, in the order of these numbers, from 1.
     pub const ALL: [Self; 4] = [Self::Complete, Self::Spent, Self::QuorumLost, Self::Failed];
 }
 

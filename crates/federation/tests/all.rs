@@ -10,6 +10,8 @@ mod ledger_support;
 #[path = "common/postgres.rs"]
 mod postgres;
 
+mod alarms;
+mod attempts;
 mod decoders;
 mod equality;
 mod golden_wire;

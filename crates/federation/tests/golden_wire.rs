@@ -55,6 +55,7 @@ fn instructions() -> Vec<(&'static str, Instruction)> {
         ("refusal", Instruction::Refuse(Refusal::Conflict)),
         ("rest", Instruction::Rest),
         ("finished", Instruction::Finished(Outcome::QuorumLost)),
+        ("finished-failed", Instruction::Finished(Outcome::SumFailed(Member::Node(1)))),
         ("session", Instruction::Session { at: AT, query, close: true }),
         ("mail", Instruction::Mail(vec![(41, letter())])),
         ("certificate", Instruction::Certificate { chain: "-----BEGIN CERTIFICATE-----".into() }),
@@ -100,6 +101,15 @@ fn instructions_of_version_1_are_read_and_written_as_they_were() {
         assert_eq!(written, kept, "{name} is written otherwise");
         assert_eq!(read(kept).unwrap().claimed_reply(&[0x70; 32]), Ok(reply), "{name}");
     }
+}
+
+/// A program from before members were named reads the number alone, and stops.
+#[test]
+fn a_sum_that_failed_is_a_failed_run_to_older_programs() {
+    let content = proto::Content::decode(golden("finished-failed").as_slice()).unwrap();
+    let Some(proto::content::Body::Reply(reply)) = content.body else { panic!("a reply") };
+    let Some(proto::instruction::What::Finished(finished)) = reply.instructions[0].what else { panic!("an end") };
+    assert_eq!(Outcome::ALL[finished.outcome as usize - 1], Outcome::Failed);
 }
 
 #[test]

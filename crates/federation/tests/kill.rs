@@ -77,8 +77,9 @@ fn kills_at_random_and_at_every_place_lose_nothing() {
         stage.enrol(store::serve(&place).unwrap().as_ref());
         let mut troupe = Troupe::start(&stage, 1, &place, &mut campaign);
         troupe.perform(&mut campaign, None);
+        let fallen = troupe.fallen;
         drop(troupe);
-        inquest::hold(&stage, store::open(&place).unwrap().as_ref());
+        inquest::hold(&stage, store::open(&place).unwrap().as_ref(), fallen);
         std::fs::remove_dir_all(&folder).unwrap();
         println!("run {run}, {scene}: {} kills so far, places left: {:?}", campaign.made, campaign.open);
         if campaign.is_over() {
@@ -99,8 +100,9 @@ fn two_servers_on_postgresql_lose_nothing_either() {
         stage.enrol(store::serve(&place).unwrap().as_ref());
         let mut troupe = Troupe::start(&stage, 2, &place, &mut campaign);
         troupe.perform(&mut campaign, Some(&mut database));
+        let fallen = troupe.fallen;
         drop(troupe);
-        inquest::hold(&stage, store::open(&place).unwrap().as_ref());
+        inquest::hold(&stage, store::open(&place).unwrap().as_ref(), fallen);
         std::fs::remove_dir_all(&folder).unwrap();
         println!("run {run}, {scene}: {} kills so far, places left: {:?}", campaign.made, campaign.open);
         if campaign.is_over() {

@@ -284,9 +284,10 @@ fn an_attempt_that_is_asked_again_gets_the_same_bytes_or_none_and_is_charged_onc
     assert_eq!(hand.charges(&disk), 1);
 }
 
+/// Where answers are folded as they come, a round has any number of questions: elsewhere asking stops after three.
 #[test]
 fn repeated_asking_stops_at_the_budget() {
-    let hand = hand();
+    let hand = Hand::new("asynchronous/2/0", 3, 0, 1);
     let (mut party, disk) = hand.running(0);
     let (mut answers, mut stopped) = (Vec::new(), false);
     for attempt in 0..60 {

@@ -14,6 +14,7 @@ use crate::study::{Fault, likelihood, words, write_whole};
 use federation::digits::hexadecimal;
 use federation::log::RunId;
 use federation::manifest::{Manifest, Programme};
+use federation::message::Outcome;
 use inference::results::{Coefficient, Provenance, SCHEMA, SecureSumResult};
 use inference::warning::PublicWarnings;
 use inference::{Gaussian, RunError};
@@ -34,6 +35,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) state: &'a [u8],
     /// Rounds that were made.
     pub(crate) rounds: u64,
+    /// How it ended; none if it has not.
+    pub(crate) outcome: Option<Outcome>,
     /// Charged answers of each site that the server knows of.
     pub(crate) answers: &'a [u64],
     /// What the run itself warns of, from what was released. Nothing read from rows can stand here.
@@ -58,6 +61,10 @@ struct Results<'a> {
     solver: String,
     schedule: &'a str,
     rounds: u64,
+    /// How the run ended in one word, and because of whom, if its sums failed.
+    outcome: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed_member: Option<String>,
     privacy: Privacy,
     nodes: Vec<&'a str>,
     sites: Vec<Site<'a>>,
@@ -204,6 +211,8 @@ fn results<'a>(
         solver: words::does(method),
         schedule: words::schedule(method.schedule),
         rounds: ended.rounds,
+        outcome: ended.outcome.map(Outcome::word),
+        failed_member: ended.outcome.and_then(|outcome| manifest.blamed(outcome)),
         privacy: privacy(ended.programme)?,
         nodes: manifest.nodes.iter().map(|node| node.name.as_str()).collect(),
         sites,

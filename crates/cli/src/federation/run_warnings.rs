@@ -20,7 +20,7 @@ pub(crate) struct RunWarnings {
 }
 
 /// The end of a run, in released values.
-pub(crate) struct RunEnd<'a> {
+pub(crate) struct FinishedRun<'a> {
     /// Posterior means, and how sure they are.
     pub(crate) posterior: (&'a [f64], &'a [f64]),
     /// Posterior means before the last round, if there were two rounds.
@@ -47,10 +47,14 @@ impl RunWarnings {
     }
 
     /// Warnings of the plan, and of what was served where the run is over.
-    pub(crate) fn of(&self, Programme { method, built, .. }: &Programme, end: Option<&RunEnd<'_>>) -> PublicWarnings {
+    pub(crate) fn of(
+        &self,
+        Programme { method, built, .. }: &Programme,
+        end: Option<&FinishedRun<'_>>,
+    ) -> PublicWarnings {
         let about_plan = of_plan(method, &built.plan);
         let planned = about_plan.iter().chain(&self.clip).cloned();
-        let Some(RunEnd { posterior: (mean, deviations), before, draws }) = end else {
+        let Some(FinishedRun { posterior: (mean, deviations), before, draws }) = end else {
             return PublicWarnings::of(planned);
         };
         let before = before.filter(|_| approaches(method));

@@ -338,9 +338,9 @@ fn predictions_are_made_from_what_a_run_leaves() {
     let study = study(STUDY);
     let (manifest, programme) = proposed(&study, None).unwrap();
     let (state, rounds) = simulated(&study, &programme, &manifest, &dealt);
-    let warnings = PublicWarnings::default();
-    let (answers, warnings) = (&[15, 15, 14, 0], &warnings);
-    let ended = Ended { manifest: &manifest, programme: &programme, state: &state, rounds, answers, warnings };
+    let outcome = Some(federation::message::Outcome::Complete);
+    let (answers, warnings) = (&[15, 15, 14, 0], &PublicWarnings::default());
+    let ended = Ended { manifest: &manifest, programme: &programme, state: &state, rounds, outcome, answers, warnings };
     let out = folder.0.join("run");
     let path = outcome::write(&out, &ended, &Spent::default()).unwrap();
     let results: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();

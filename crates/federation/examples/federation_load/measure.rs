@@ -1,6 +1,7 @@
 //! Clocks, counts and what the system says of this process.
 
-use federation::message::{Refusal, Request};
+use federation::dashboard::RefusalReason;
+use federation::message::Request;
 use federation::server::{Told, Watcher};
 use std::fs::read_to_string;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,10 +72,7 @@ impl Told for Clocks {
             self.updates.fetch_add(1, Ordering::Relaxed);
         }
     }
-    fn refused(&self, _: Refusal) {
-        self.refused.fetch_add(1, Ordering::Relaxed);
-    }
-    fn turned_away(&self) {
+    fn refused(&self, _: RefusalReason) {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 }

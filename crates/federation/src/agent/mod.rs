@@ -16,10 +16,11 @@ pub use resume::Opening;
 use crate::identity::IdentityKey;
 use crate::log::{Disk, Entry, Log, LogError, Position, RunId, Turn, Vault};
 use crate::manifest::{Manifest, Programme};
-use crate::message::{Instruction, Outcome, Reason, Refusal, Request, Try, Update};
+use crate::message::{Instruction, MOST_ATTEMPTS, Outcome, Reason, Refusal, Request, Try, Update};
 use crate::wire::{self, Sender};
 use desk::SiteDesk;
 use giving::Giving;
+use inference::settings::Schedule;
 use inference::{Member, Shard, Summing};
 use privacy::GridVector;
 use privacy::noise::{Digest, NoiseContext, OsKeyed};
@@ -47,8 +48,27 @@ pub struct Agent<D: Disk> {
     mail: u64,
     /// The last attempt that was begun.
     last: Option<Try>,
+    /// How often the present round was charged.
+    charges: RoundCharges,
     stopped: Option<Stop>,
     finished: Option<Outcome>,
+}
+
+/// The last round that was charged, and how often. Rounds never go back.
+#[derive(Debug, Clone, Copy, Default)]
+struct RoundCharges {
+    round: u64,
+    count: u64,
+}
+
+impl RoundCharges {
+    fn of(self, round: u64) -> u64 {
+        if self.round == round { self.count } else { 0 }
+    }
+
+    fn note(&mut self, round: u64) {
+        *self = Self { round, count: self.of(round).saturating_add(1) };
+    }
 }
 
 /// Why an agent answers no more until somebody has looked.
@@ -149,7 +169,7 @@ impl<D: Disk> Agent<D> {
         if self.last.is_some_and(|last| at <= last) {
             return Ok(self.decline(at, Reason::Lapsed));
         }
-        if at.round >= self.manifest.pace.rounds {
+        if at.round >= self.manifest.pace.rounds || self.is_charged_enough(at.round) {
             return Ok(self.decline(at, Reason::Refused));
         }
         match self.member.can_answer(self.programme.built.protocol.as_ref(), query, &self.shard) {
@@ -160,6 +180,13 @@ impl<D: Disk> Agent<D> {
             Ok(false) => Ok(self.decline(at, Reason::Spent)),
             Err(_) => Ok(self.decline(at, Reason::Refused)),
         }
+    }
+
+    /// Whether another charge of this round is refused, whatever the server says of the ones before. Where answers are folded as
+    /// they come a round has many questions, and the grant alone is the limit.
+    fn is_charged_enough(&self, round: u64) -> bool {
+        let counted = !matches!(self.programme.method.schedule, Schedule::Asynchronous(_));
+        counted && self.charges.of(round) >= MOST_ATTEMPTS
     }
 
     /// Charge, durable; noise key; answer; outbox, durable; send.
@@ -182,6 +209,9 @@ impl<D: Disk> Agent<D> {
             return Err(error);
         }
         let charged = self.member.ledger().length() > before;
+        if charged {
+            self.charges.note(at.round);
+        }
         match answered {
             Err(_) if !charged => Ok(self.decline(at, Reason::Refused)),
             Err(_) => self.burn(at),

@@ -1,6 +1,6 @@
 //! How an agent begins a run, or takes it up again from what its disk holds.
 
-use super::Agent;
+use super::{Agent, RoundCharges};
 use crate::identity::{IdentityKey, Role, Signature};
 use crate::log::{Disk, Entry, Log, LogError, RunId, Turn};
 use crate::manifest::{Manifest, Programme};
@@ -71,6 +71,7 @@ impl<D: Disk> Agent<D> {
             giving: None,
             mail: 0,
             last: past.last,
+            charges: past.charges,
             stopped: None,
             finished: None,
         };
@@ -144,6 +145,7 @@ fn open_ledger<D: Disk>(
 #[derive(Default)]
 struct Past {
     last: Option<Try>,
+    charges: RoundCharges,
     outbox: Option<(Try, Vec<u8>)>,
     settled: Option<(Try, Vec<u8>)>,
     burnt: Option<Try>,
@@ -158,7 +160,11 @@ impl Past {
             match entry {
                 // The first record of a run's account is its grant, and for no attempt.
                 Entry::Charge { record, .. } if record.sequence == 0 => {}
-                Entry::Charge { .. } | Entry::Free { .. } => (past.last, past.burnt) = (Some(at), Some(at)),
+                Entry::Charge { .. } => {
+                    past.charges.note(at.round);
+                    (past.last, past.burnt) = (Some(at), Some(at));
+                }
+                Entry::Free { .. } => (past.last, past.burnt) = (Some(at), Some(at)),
                 Entry::Outbox { bytes, .. } => (past.outbox, past.burnt) = (Some((at, bytes.clone())), None),
                 Entry::Contributed { .. } => past.burnt = None,
                 Entry::Settled { applied, .. } => (past.settled, past.outbox) = (Some((at, applied.clone())), None),

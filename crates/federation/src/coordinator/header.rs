@@ -1,5 +1,6 @@
 //! What a coordinator knows of a run besides the algorithm's state: who was asked what, and who has answered.
 
+use super::Failures;
 use crate::identity::Signature;
 use crate::log::Position;
 use crate::message::{Outcome, Try};
@@ -31,6 +32,30 @@ pub struct Header {
     pub closing: bool,
     /// How many letters were posted: their numbers.
     pub letters: u64,
+    /// Attempts at sums that have failed. In the bytes it follows everything else, so that headers from before it was there are read.
+    #[serde(skip)]
+    pub failures: Failures,
+}
+
+impl Header {
+    /// The bytes that are kept.
+    pub fn bytes(&self) -> Result<Vec<u8>, postcard::Error> {
+        let mut bytes = postcard::to_allocvec(self)?;
+        bytes.extend(postcard::to_allocvec(&self.failures)?);
+        Ok(bytes)
+    }
+
+    /// Reads what [`Header::bytes`] gives, or a header that ends before the failures. Bytes that are left over are an error.
+    pub fn read(bytes: &[u8]) -> Result<Self, postcard::Error> {
+        let (header, rest) = postcard::take_from_bytes::<Self>(bytes)?;
+        if rest.is_empty() {
+            return Ok(header);
+        }
+        match postcard::take_from_bytes(rest)? {
+            (failures, []) => Ok(Self { failures, ..header }),
+            _ => Err(postcard::Error::DeserializeBadEncoding),
+        }
+    }
 }
 
 /// Where a run is.

@@ -6,11 +6,13 @@
 //! drops this machine and loads another from what was kept.
 
 mod change;
+mod failures;
 mod header;
 mod rounds;
 mod sums;
 
 pub use change::{Accepted, Change, Fold, Folded, Kept};
+pub use failures::Failures;
 pub use header::{Asked, Header, Phase, Seat, SeatStanding};
 
 use crate::identity::{IdentityKey, Signature};
@@ -133,6 +135,7 @@ impl Coordinator {
             session: 0,
             closing: false,
             letters: 0,
+            failures: Failures::default(),
         };
         let state = programme.built.protocol.start()?;
         let query = programme.built.protocol.ask(&state)?;
@@ -219,7 +222,7 @@ impl Coordinator {
             }
             Request::Agree { signature } => self.sign(Member::Node(node), signature),
             Request::Letters(letters) => self.post(Member::Node(node), letters),
-            Request::Standing { at, state } => self.standing(*at, *state),
+            Request::Standing { at, state } => self.standing(node, *at, *state),
             _ => Step::refusing(Refusal::Malformed),
         }
     }

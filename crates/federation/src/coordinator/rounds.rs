@@ -17,6 +17,7 @@ impl Coordinator {
         self.header.seats.iter_mut().for_each(|seat| seat.attempt = 0);
         if self.is_summing() {
             self.header.session = 0;
+            self.header.failures.begin_round();
             let mut change = self.refresh();
             change.merge(self.ask_for_sum());
             return change;

@@ -1,19 +1,17 @@
 //! Rounds of which only sums are opened: letters between sites and nodes, when a sum is closed, and its opening.
 //!
-//! A round has attempts. In each, every site that is asked charges anew, so an attempt is given up only when it can open
-//! nothing any more: a node has lost what it held, or too few sites can contribute.
+//! A round has attempts, three at most. In each, every site that is asked charges anew, so an attempt is given up only when it
+//! can open nothing any more: a node has lost what it held, or too few sites can contribute. It counts whatever the reason, for
+//! the server cannot know who has charged by then. When the third fails the run ends, and says because of whom.
 
 use super::{Change, Coordinator, Folded, Kept, Phase, Seat, Step};
 use crate::letter::{Correspondence, most_bytes};
 use crate::log::Position;
-use crate::message::{Instruction, Letter, Member, NodeState, Outcome, Refusal, Try};
+use crate::message::{Instruction, Letter, MOST_ATTEMPTS, Member, NodeState, Outcome, Refusal, Try};
 use inference::algorithm::Answers;
 use privacy::noise::Digest;
 use privacy::secure_sum::{Effect, Message, Opener, Party};
 use privacy::{Assembly, GridVector};
-
-/// Most attempts at one round; a federation that needs more has a node that does not work.
-const MOST_ATTEMPTS: u64 = 16;
 
 /// Most letters on their way from one member to another: a client writes two, a node three.
 const MOST_LETTERS: usize = 4;
@@ -150,9 +148,11 @@ impl Coordinator {
     }
 
     /// A node says how it stands.
-    pub(super) fn standing(&mut self, at: Try, state: NodeState) -> Step {
+    pub(super) fn standing(&mut self, node: u32, at: Try, state: NodeState) -> Step {
         let change = match state {
-            NodeState::Failed if at == self.present() && self.header.phase == Phase::Running => self.try_again(),
+            NodeState::Failed if at == self.present() && self.header.phase == Phase::Running => {
+                self.try_again(&[Member::Node(node)])
+            }
             NodeState::Failed | NodeState::Published => Change::default(),
         };
         Step { change, reply: vec![Instruction::Rest] }
@@ -164,6 +164,13 @@ impl Coordinator {
         self.header.seats.iter().filter(|seat| seat.accepted.is_some_and(|(of, _)| of == at)).count() as u64
     }
 
+    /// Sites that could still be asked, and whose shares are not all held in this attempt.
+    fn dropped_out(&self) -> Vec<Member> {
+        let at = self.present();
+        let out = |seat: &Seat| seat.is_able() && seat.accepted.is_none_or(|(of, _)| of != at);
+        (0..).zip(&self.header.seats).filter(|(_, seat)| out(seat)).map(|(site, _)| Member::Site(site)).collect()
+    }
+
     /// Closes the sum when nobody is awaited any more, and opens it when all nodes have published.
     pub(super) fn advance_sum(&mut self) -> Change {
         let mut change = Change::default();
@@ -172,7 +179,7 @@ impl Coordinator {
                 return change;
             }
             if self.contributors() < self.manifest.pace.quorum {
-                return self.try_again();
+                return self.try_again(&self.dropped_out());
             }
             self.header.closing = true;
             change.merge(Change::waking());
@@ -227,11 +234,15 @@ impl Coordinator {
         mine.filter_map(|letter| desk.read(letter, assembly, None).ok()).collect()
     }
 
-    /// Gives an attempt up and begins the next, or ends the run where none can open.
-    pub(super) fn try_again(&mut self) -> Change {
+    /// Gives an attempt up because of these members and begins the next. Where no further one may be made, or none could open
+    /// because a part is published, the run ends and names who failed.
+    fn try_again(&mut self, because_of: &[Member]) -> Change {
+        self.header.failures.note(self.header.session, because_of);
         let published = self.mail.values().any(|letter| letter.to == Member::Server);
-        if published || self.header.session + 1 >= MOST_ATTEMPTS {
-            return self.finish(Outcome::Failed);
+        let able = self.header.seats.iter().filter(|seat| seat.is_able()).count() as u64;
+        let last = self.header.session + 1 >= MOST_ATTEMPTS && able >= self.manifest.pace.quorum;
+        if published || last {
+            return self.finish(self.header.failures.worst().map_or(Outcome::Failed, Outcome::SumFailed));
         }
         self.header.session += 1;
         self.ask_for_sum()

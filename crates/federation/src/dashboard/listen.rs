@@ -1,7 +1,7 @@
 //! The dashboard's port: TLS where others can reach it, in the clear within the machine only.
 
 use super::auth::{Token, Transport};
-use super::metrics::Metrics;
+use super::metrics::{Metrics, Port};
 use super::serve::router;
 use super::view::Source;
 use crate::transport::{Entrance, Excess, Excesses, Holder, Place, Room, Seat, Yielding};
@@ -70,9 +70,9 @@ pub async fn serve(
         None if address.ip().is_loopback() => Transport::Loopback,
         None => return Err(ServeError::Plain { address }),
     };
-    let excesses = metrics.excesses().clone();
+    let (counted, excesses) = (Arc::clone(&metrics), metrics.excesses().clone());
     let room = Room::new(CONNECTIONS.max(each), each, Yielding::Always);
-    let port = Port { tls, router: router(source, metrics, token, transport), excesses };
+    let port = Address { tls, router: router(source, metrics, token, transport), excesses, metrics: counted };
     let (close, closing) = watch::channel(());
     let (mut tasks, mut shutdown) = (JoinSet::new(), pin!(shutdown));
     loop {
@@ -114,13 +114,14 @@ async fn accept(listener: &TcpListener, room: &Room) -> (TcpStream, Holder) {
 
 /// What every connection needs.
 #[derive(Clone)]
-struct Port {
+struct Address {
     tls: Option<watch::Receiver<Arc<ServerConfig>>>,
     router: Router,
     excesses: Arc<Excesses>,
+    metrics: Arc<Metrics>,
 }
 
-impl Port {
+impl Address {
     /// A place for a connection; who has to go for it is counted.
     fn enter(&self, room: &Arc<Room>, holder: Holder) -> Option<Place> {
         let (place, entrance) = room.enter(holder)?;
@@ -134,10 +135,12 @@ impl Port {
 
     /// One connection, from its handshake to its end. One that is not understood ends without a word.
     async fn connection(self, stream: TcpStream, place: Place, closing: watch::Receiver<()>) {
+        let presence = self.metrics.connected(Port::Dashboard);
         tokio::select! {
             () = self.serve(stream, &place.seat, closing) => {}
             () = place.seat.asked_to_leave() => {}
         }
+        drop(presence);
     }
 
     async fn serve(&self, stream: TcpStream, seat: &Arc<Seat>, closing: watch::Receiver<()>) {

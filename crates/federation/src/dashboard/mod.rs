@@ -8,21 +8,25 @@ mod events;
 mod figures;
 mod listen;
 mod metrics;
+mod monitor;
 mod openmetrics;
 mod page;
+mod refusals;
 mod report;
 mod run;
 mod serve;
+mod server;
 mod table;
 mod view;
 mod words;
 
 pub use auth::{Token, Transport};
 pub use listen::{CONNECTIONS_OF_AN_ADDRESS, ServeError, serve};
-pub use metrics::{Metrics, Parked};
+pub use metrics::{Metrics, Port};
+pub use refusals::RefusalReason;
 pub use report::report_html;
 pub use serve::router;
 pub use view::{
-    Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source,
-    Standing,
+    CertificateView, Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunEnd, RunPhase, RunSummary,
+    RunView, SiteView, Source, Standing,
 };

@@ -1,6 +1,8 @@
 //! The pages around the sections: all runs, one run, the door, and what is not there.
 
+use super::metrics::Metrics;
 use super::run::{Edition, phase, sections};
+use super::server::{failing, server};
 use super::table::{Cell, Table, bar};
 use super::view::{Detail, RunSummary, RunView};
 use super::words::moment;
@@ -34,13 +36,13 @@ pub(super) fn policy() -> String {
 }
 
 /// The page of all runs.
-pub(super) fn all(runs: &[RunSummary], waiting: Option<&str>) -> Markup {
+pub(super) fn all(runs: &[RunSummary], waiting: Option<&str>, metrics: &Metrics) -> Markup {
     let live = Live { fragment: "/fragment".into(), events: "/events".into() };
-    page("Runs", Some(&live), all_fragment(runs, waiting))
+    page("Runs", Some(&live), all_fragment(runs, waiting, metrics))
 }
 
 /// What is inside the page of all runs.
-pub(super) fn all_fragment(runs: &[RunSummary], waiting: Option<&str>) -> Markup {
+pub(super) fn all_fragment(runs: &[RunSummary], waiting: Option<&str>, metrics: &Metrics) -> Markup {
     let columns = vec!["study", "method", "phase", "rounds", "sites", "begun"];
     let mut table = Table::new("runs-table", "All runs of this server, the latest first", columns);
     for run in runs {
@@ -61,23 +63,25 @@ pub(super) fn all_fragment(runs: &[RunSummary], waiting: Option<&str>) -> Markup
     }
     html! {
         header { p.kind { "Federation" } h1 { "Runs" } }
+        (failing(metrics))
         section {
             @if let Some(names) = waiting { p #waiting { "Waiting for " (names) " to join." } }
             @if runs.is_empty() { p { "No run was proposed yet." } } @else { (table.html()) }
         }
+        (server(metrics))
     }
 }
 
 /// The page of a run.
-pub(super) fn run(view: &RunView) -> Markup {
+pub(super) fn run(view: &RunView, metrics: &Metrics) -> Markup {
     let at = |part| format!("/runs/{}/{part}", view.id);
     let live = Live { fragment: at("fragment"), events: at("events") };
-    page(&view.name, Some(&live), run_fragment(view))
+    page(&view.name, Some(&live), run_fragment(view, metrics))
 }
 
 /// What is inside the page of a run.
-pub(super) fn run_fragment(view: &RunView) -> Markup {
-    sections(view, Edition::Live)
+pub(super) fn run_fragment(view: &RunView, metrics: &Metrics) -> Markup {
+    html! { (failing(metrics)) (sections(view, Edition::Live)) }
 }
 
 /// The page for those who have not shown the token.

@@ -2,13 +2,16 @@
 
 use super::figures::figures;
 use super::table::{Cell, Table, bar, interval_bar};
-use super::view::{Coefficient, RunPhase, RunView, SiteView, Standing};
+use super::view::{Coefficient, RunEnd, RunPhase, RunView, SiteView, Standing};
 use super::words::{NOTHING, ago, bound, counted, fixed, given, moment, span};
 use crate::identity::PARTY_LATE;
 use maud::{Markup, html};
 
 /// Half the width of a 95 % interval, in deviations.
 const REACH: f64 = 1.96;
+
+/// Seconds after which a member is silent: a poll is held back for one minute at most.
+const SILENT: u64 = 180;
 
 /// Whether a reader sees the run as it goes on, or as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +77,7 @@ fn warnings(view: &RunView) -> Markup {
         found.extend(ending(&site.name, site.certificate_ends, view.taken));
     }
     found.extend(view.nodes.iter().filter_map(|node| ending(&node.name, node.certificate_ends, view.taken)));
+    found.extend(troubled_members(view));
     if view.phase == RunPhase::Running && able(view) < view.quorum {
         found.push(format!("{} can be asked, and the quorum is {}.", counted(able(view), "site"), view.quorum));
     }
@@ -98,6 +102,26 @@ fn ending(name: &str, ends: Option<u64>, now: u64) -> Option<String> {
     (left < PARTY_LATE).then(|| {
         format!("The certificate of {name} ends in {} and was not renewed; {name} renews it while it runs.", span(left))
     })
+}
+
+/// Members because of whom sums have failed, and those of whom nothing is heard while a run goes on.
+fn troubled_members(view: &RunView) -> Vec<String> {
+    let sites = view.sites.iter().map(|site| (&site.name, site.failed_attempts, site.last_heard));
+    let nodes = view.nodes.iter().map(|node| (&node.name, node.failed_attempts, node.last_heard));
+    let mut found = Vec::new();
+    for (name, failed, heard) in sites.chain(nodes) {
+        if failed > 0 {
+            found.push(format!("{} at a sum failed because of {name}.", counted(failed, "attempt")));
+        }
+        let silence = heard.unwrap_or(view.watched);
+        if view.phase == RunPhase::Running && silence >= SILENT {
+            found.push(format!("{name} has not been heard for {}.", span(silence)));
+        }
+    }
+    if let Some(RunEnd { member: Some(member), .. }) = &view.end {
+        found.push(format!("The run has ended because of {member}."));
+    }
+    found
 }
 
 fn able(view: &RunView) -> u64 {
@@ -222,13 +246,13 @@ fn certificate(ends: Option<u64>, now: u64) -> Markup {
 }
 
 fn nodes(view: &RunView, edition: Edition) -> Markup {
-    let mut columns = vec!["node", "manifest"];
+    let mut columns = vec!["node", "manifest", "failed attempts"];
     if edition == Edition::Live {
         columns.extend(["last heard", "certificate"]);
     }
     let mut table = Table::new("nodes-table", "Compute nodes of the secure sum", columns);
     for node in &view.nodes {
-        let mut cells = vec![Cell::name(&node.name), Cell::text(signed(node.signed))];
+        let mut cells = vec![Cell::name(&node.name), Cell::text(signed(node.signed)), Cell::text(node.failed_attempts)];
         if edition == Edition::Live {
             cells.push(Cell::text(ago(node.last_heard)));
             cells.push(Cell::of(certificate(node.certificate_ends, view.taken)));

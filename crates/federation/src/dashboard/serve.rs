@@ -136,12 +136,12 @@ fn html(markup: &Markup) -> Html<String> {
 
 async fn all(State(desk): State<Arc<Desk>>) -> Answer {
     let (runs, waiting) = desk.look(|source| (source.runs(), source.waiting())).await?;
-    Ok(html(&page::all(&runs, waiting.as_deref())).into_response())
+    Ok(html(&page::all(&runs, waiting.as_deref(), &desk.metrics)).into_response())
 }
 
 async fn all_fragment(State(desk): State<Arc<Desk>>) -> Answer {
     let (runs, waiting) = desk.look(|source| (source.runs(), source.waiting())).await?;
-    Ok(html(&page::all_fragment(&runs, waiting.as_deref())).into_response())
+    Ok(html(&page::all_fragment(&runs, waiting.as_deref(), &desk.metrics)).into_response())
 }
 
 async fn all_events(State(desk): State<Arc<Desk>>, seat: Seated) -> Response {
@@ -150,12 +150,12 @@ async fn all_events(State(desk): State<Arc<Desk>>, seat: Seated) -> Response {
 
 async fn run(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
     let view = desk.find(id, |source, id| source.run(id)).await?;
-    Ok(html(&page::run(&view)).into_response())
+    Ok(html(&page::run(&view, &desk.metrics)).into_response())
 }
 
 async fn run_fragment(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
     let view = desk.find(id, |source, id| source.run(id)).await?;
-    Ok(html(&page::run_fragment(&view)).into_response())
+    Ok(html(&page::run_fragment(&view, &desk.metrics)).into_response())
 }
 
 async fn run_events(State(desk): State<Arc<Desk>>, Path(id): Path<String>, seat: Seated) -> Answer {
@@ -203,10 +203,16 @@ async fn login(State(desk): State<Arc<Desk>>, request: Request) -> Response {
     }
 }
 
-/// For whoever watches over processes: one word, or that there is none.
+/// For whoever watches over processes: `ok`, or 503 and one of a few fixed lines. What the database said is for those with the
+/// token, and in the log.
 async fn health(State(desk): State<Arc<Desk>>) -> Response {
+    let ill = |why: &'static str| (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
+    if desk.metrics.failure().is_some() {
+        return ill("the last change could not be kept\n");
+    }
     match desk.look(|source| source.healthy()).await {
         Ok(true) => "ok".into_response(),
-        Ok(false) | Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        Ok(false) => ill("what is kept cannot be read\n"),
+        Err(_) => ill("the server cannot look\n"),
     }
 }

@@ -57,8 +57,12 @@ pub struct RunView {
     pub summing: String,
     /// Where it stands.
     pub phase: RunPhase,
+    /// How it ended; none before.
+    pub end: Option<RunEnd>,
     /// Rounds that were made.
     pub round: u64,
+    /// Seconds for which the present round is known to be under way; none if none is.
+    pub round_age: Option<u64>,
     /// Rounds to make.
     pub rounds: u64,
     /// Changes of the posterior that were made.
@@ -71,6 +75,8 @@ pub struct RunView {
     pub taken: u64,
     /// The commit that the server's program was built from, or `unknown`.
     pub commit: String,
+    /// Seconds since this server took it up.
+    pub watched: u64,
     /// The sites, in the order of the manifest.
     pub sites: Vec<SiteView>,
     /// The compute nodes; none without a secure sum.
@@ -86,6 +92,15 @@ pub struct RunView {
     /// What the run itself warns of, of public source only: nothing that was read from rows can stand here.
     #[serde(default)]
     pub warnings: PublicWarnings,
+}
+
+/// How a run ended, for programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunEnd {
+    /// One word.
+    pub outcome: String,
+    /// The role and name of the member because of whom its sums failed.
+    pub member: Option<String>,
 }
 
 /// Where a run stands.
@@ -141,6 +156,8 @@ pub struct SiteView {
     pub ledger: Option<LedgerHead>,
     /// When its certificate ends, in seconds since 1970.
     pub certificate_ends: Option<u64>,
+    /// Attempts at sums that failed because of it.
+    pub failed_attempts: u64,
 }
 
 impl SiteView {
@@ -177,6 +194,9 @@ pub enum Standing {
 }
 
 impl Standing {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Able, Self::Spent, Self::Withdrawn, Self::Frozen, Self::Revoked, Self::Expired];
+
     /// One word.
     pub fn word(self) -> &'static str {
         match self {
@@ -210,6 +230,19 @@ pub struct NodeView {
     pub last_heard: Option<u64>,
     /// When its certificate ends, in seconds since 1970.
     pub certificate_ends: Option<u64>,
+    /// Attempts at sums that failed because of it.
+    pub failed_attempts: u64,
+}
+
+/// A party's certificate, as it was issued last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CertificateView {
+    /// The party's role.
+    pub role: String,
+    /// The party's name.
+    pub name: String,
+    /// When it ends, in seconds since 1970.
+    pub ends: u64,
 }
 
 /// The posterior after a round.
@@ -276,6 +309,11 @@ pub trait Source: Send + Sync + 'static {
         self.run(id).map(|view| super::report_html(&view))
     }
 
-    /// The server can take requests and keep what they change.
+    /// The certificates of all parties that were not revoked.
+    fn certificates(&self) -> Vec<CertificateView> {
+        Vec::new()
+    }
+
+    /// What is kept can be read. Whether changes are kept is known to [`super::Metrics`].
     fn healthy(&self) -> bool;
 }

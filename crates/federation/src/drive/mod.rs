@@ -42,6 +42,8 @@ pub trait Surroundings: Send {
     fn renewed(&mut self, chain: &str);
     /// Where the party stands; called when that changes.
     fn tell(&mut self, standing: Standing);
+    /// The run has ended because of this member, a role and a name; called before it is told that it is over.
+    fn ended_by(&mut self, _member: &str) {}
     /// The line has failed, and will be tried again.
     fn lost(&mut self, error: &LineError);
     /// The server has refused a request; called when that changes.
@@ -60,6 +62,9 @@ pub async fn drive(
     loop {
         let standing = driver.standing();
         if driver.told != Some(standing) {
+            if let Some(member) = driver.party.as_ref().and_then(|party| party.failed()) {
+                surroundings.ended_by(&member);
+            }
             surroundings.tell(standing);
             driver.told = Some(standing);
         }

@@ -80,6 +80,10 @@ pub trait Party: Send {
     fn refused(&mut self) -> Option<Refusal>;
     /// Where it stands.
     fn standing(&self) -> Standing;
+    /// Because of whom the run has ended, where its sums failed: a role and a name.
+    fn failed(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What a party knows before a run has begun.

@@ -134,6 +134,13 @@ impl<D: Disk + Send> Party for NodeParty<D> {
         self.lobby.refused.take()
     }
 
+    fn failed(&self) -> Option<String> {
+        match &self.stage {
+            Stage::In(node) => node.finished().and_then(|outcome| node.manifest().blamed(outcome)),
+            Stage::Before(_) | Stage::Nowhere => None,
+        }
+    }
+
     fn standing(&self) -> Standing {
         match &self.stage {
             Stage::In(node) => node.finished().map_or(Standing::Running, Standing::Finished),

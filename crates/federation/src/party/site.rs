@@ -153,6 +153,13 @@ impl<D: Disk + Send> Party for SiteParty<D> {
         self.lobby.refused.take()
     }
 
+    fn failed(&self) -> Option<String> {
+        match &self.stage {
+            Stage::In(agent) => agent.finished().and_then(|outcome| agent.manifest().blamed(outcome)),
+            Stage::Before(_) | Stage::Nowhere => None,
+        }
+    }
+
     fn standing(&self) -> Standing {
         match &self.stage {
             Stage::In(agent) => match (agent.stopped(), agent.finished()) {

@@ -3,7 +3,9 @@
 //! Requests that come together are kept together, in one transaction. Any number of servers may do this on one store: a
 //! commit that another has overtaken changes nothing, and its requests are taken again from what is kept now.
 
+use super::hall::{Unwatched, Watcher};
 use super::size::longest_request;
+use super::sparse::Sparse;
 use crate::coordinator::{Change, Coordinator, Known, Phase, Seat, Step};
 use crate::failpoint;
 use crate::identity::{IdentityKey, PartyName, PublicKey, Role};
@@ -15,6 +17,10 @@ use crate::wire::{self, Reply, Sender, Unverified};
 use privacy::noise::Digest;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
+
+/// How often a store that has failed is tried again where nothing asks for it, in milliseconds.
+const PROBE: u64 = 1000;
 
 /// How often a batch is taken again after another server was faster.
 const MOST_RETRIES: usize = 64;
@@ -69,6 +75,14 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// What it refuses, if it does.
+    pub fn refuses(&self) -> Option<Refusal> {
+        self.reply.instructions.iter().find_map(|instruction| match instruction {
+            Instruction::Refuse(refusal) => Some(*refusal),
+            _ => None,
+        })
+    }
+
     /// Who hears by it that the run is over, if it says so.
     pub fn tells_the_end(&self) -> Option<Member> {
         let end = |instruction: &Instruction| matches!(instruction, Instruction::Finished(_));
@@ -131,6 +145,11 @@ pub struct Engine {
     version: u64,
     /// What is kept is unknown: nothing is said before it was loaded again.
     lost: bool,
+    watcher: Arc<dyn Watcher>,
+    /// Lines on a store that fails.
+    complaints: Sparse,
+    /// When a store that has failed is tried next, by the clock of [`Engine::tick`].
+    probe: u64,
 }
 
 impl Engine {
@@ -163,13 +182,33 @@ impl Engine {
         let saved = store.load(&run)?;
         let version = saved.version;
         let coordinator = Coordinator::load(manifest.clone(), programme.clone(), key.clone(), saved);
-        Ok(Self { store, run, key, name, manifest, programme, coordinator, version, lost: false })
+        let (watcher, complaints) = (Arc::new(Unwatched), Sparse::default());
+        Ok(Self {
+            store,
+            run,
+            key,
+            name,
+            manifest,
+            programme,
+            coordinator,
+            version,
+            lost: false,
+            watcher,
+            complaints,
+            probe: 0,
+        })
+    }
+
+    /// The same run; what its store does is told to this one.
+    #[must_use]
+    pub fn watched_by(self, watcher: Arc<dyn Watcher>) -> Self {
+        Self { watcher, ..self }
     }
 
     /// Takes requests that came together. Their replies may be sent when this returns, and not before.
     pub fn take(&mut self, calls: &[Call]) -> (Vec<Answer>, Woken) {
         let requests: Vec<Identified<'_>> = calls.iter().map(|call| self.identify(call)).collect();
-        let mut news = false;
+        let (mut news, begun) = (false, Instant::now());
         for _ in 0..MOST_RETRIES {
             if self.lost {
                 if self.reload().is_err() {
@@ -189,7 +228,7 @@ impl Engine {
             }
             let answers = calls.iter().zip(&requests).zip(said);
             let answers: Vec<Answer> = answers.map(|((call, one), said)| self.answer(call, one, said)).collect();
-            match self.commit(&change) {
+            match self.commit(&change, calls.len(), begun) {
                 // What another server has changed may concern anybody.
                 Ok(()) => return (answers, if news { Woken::All } else { woken(&change) }),
                 Err(StoreError::Stale { .. }) => {}
@@ -206,8 +245,13 @@ impl Engine {
         if news && self.reload().is_err() {
             return Woken::Only(BTreeSet::new());
         }
-        let change = self.coordinator.tick(now);
-        match self.commit(&change) {
+        let mut change = self.coordinator.tick(now);
+        // After a commit that failed somebody waits to hear of one that did not, though nothing may come to be kept.
+        if self.watcher.is_failing() && now >= self.probe {
+            self.probe = now.saturating_add(PROBE);
+            change.dirty = true;
+        }
+        match self.commit(&change, 0, Instant::now()) {
             Ok(()) if news => Woken::All,
             Ok(()) => woken(&change),
             Err(_) => Woken::Only(BTreeSet::new()),
@@ -216,10 +260,21 @@ impl Engine {
 
     /// Looks whether another server has moved the run on; true if it has.
     pub fn refresh(&mut self) -> Result<bool, StoreError> {
-        if !self.lost && self.store.version(&self.run)? == self.version {
-            return Ok(false);
+        if !self.lost {
+            let found = self.store.version(&self.run).inspect_err(|error| self.complain(error))?;
+            if found == self.version {
+                return Ok(false);
+            }
         }
         self.reload().map(|()| true)
+    }
+
+    /// A store that fails is never passed over in silence.
+    fn complain(&self, error: &StoreError) {
+        self.watcher.unread();
+        if let Some(held) = self.complaints.passes(Instant::now()) {
+            tracing::error!(%error, hint = error.hint(), held, "the store cannot be read");
+        }
     }
 
     /// The reply to a poll that waited, if there is something to say by now.
@@ -282,7 +337,7 @@ impl Engine {
         Draft { key: self.key.clone(), sender, to: member, reply: Reply { to, seen, instructions } }
     }
 
-    fn commit(&mut self, change: &Change) -> Result<(), StoreError> {
+    fn commit(&mut self, change: &Change, requests: usize, begun: Instant) -> Result<(), StoreError> {
         if !change.dirty {
             return Ok(());
         }
@@ -292,17 +347,25 @@ impl Engine {
         match kept {
             Ok(version) => {
                 self.version = version;
+                self.watcher.committed(requests, begun.elapsed());
                 Ok(())
             }
             Err(error) => {
                 self.lost = true;
+                // One that another server has overtaken is made again: nothing has failed.
+                if !matches!(error, StoreError::Stale { .. }) {
+                    self.watcher.unkept(&error);
+                    if let Some(held) = self.complaints.passes(Instant::now()) {
+                        tracing::error!(%error, hint = error.hint(), held, "a change cannot be kept");
+                    }
+                }
                 Err(error)
             }
         }
     }
 
     fn reload(&mut self) -> Result<(), StoreError> {
-        let saved = self.store.load(&self.run)?;
+        let saved = self.store.load(&self.run).inspect_err(|error| self.complain(error))?;
         (self.version, self.lost) = (saved.version, false);
         let since = self.coordinator.since();
         let (manifest, programme, key) = (self.manifest.clone(), self.programme.clone(), self.key.clone());

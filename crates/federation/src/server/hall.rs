@@ -3,11 +3,13 @@
 //! Polls that find nothing wait here, and are answered when something has changed for them.
 
 use super::engine::{Answer, Call, Draft, Engine, Ticket, Woken};
-use crate::coordinator::Header;
+use super::rounds::RoundClock;
+use crate::coordinator::{Coordinator, Header, Phase};
 use crate::failpoint;
 use crate::identity::Peer;
 use crate::manifest::Manifest;
-use crate::message::Member;
+use crate::message::{MOST_ATTEMPTS, Member, Outcome};
+use crate::store::StoreError;
 use crate::wire::SMALL_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -36,12 +38,28 @@ pub struct Glance {
     pub heard: BTreeMap<Member, Instant>,
     /// Who was told that the run is over.
     pub dismissed: BTreeSet<Member>,
+    /// When this process took up the run.
+    pub opened: Instant,
+    /// Since when the present round is known to be under way; none if none is.
+    pub round_since: Option<Instant>,
 }
 
 /// Counts and times, for metrics; nothing here is private.
 pub trait Watcher: Send + Sync {
-    /// So many requests were kept together, in this time.
+    /// A change is durable: so many requests were kept together, in this time.
     fn committed(&self, requests: usize, time: Duration);
+    /// A change was not kept, or it is unknown whether it was.
+    fn unkept(&self, _error: &StoreError) {}
+    /// What is kept could not be read.
+    fn unread(&self) {}
+    /// Whether the last change that was tried was not kept: then one is tried again before long.
+    fn is_failing(&self) -> bool {
+        false
+    }
+    /// So many polls are held back.
+    fn parked(&self, _polls: usize) {}
+    /// A round was made, in this time.
+    fn rounded(&self, _time: Duration) {}
 }
 
 /// Watches nothing.
@@ -79,11 +97,13 @@ impl Hall {
             state: Arc::new(engine.coordinator().state().to_vec()),
             heard: BTreeMap::new(),
             dismissed: BTreeSet::new(),
+            opened: Instant::now(),
+            round_since: None,
         };
         let glance = Arc::new(Mutex::new(glance));
         let (changed, changes) = watch::channel(0);
-        let desk = Desk {
-            engine,
+        let mut desk = Desk {
+            engine: engine.watched_by(watcher.clone()),
             receiver,
             parked: Vec::new(),
             heard: BTreeMap::new(),
@@ -91,8 +111,10 @@ impl Hall {
             glance: glance.clone(),
             changed,
             start: Instant::now(),
+            rounds: RoundClock::default(),
             watcher,
         };
+        desk.show();
         let worker = std::thread::Builder::new().name("run".into()).spawn(move || desk.work())?;
         Ok(Self { visits, worker: Mutex::new(Some(worker)), glance, changes, manifest, longest })
     }
@@ -145,6 +167,7 @@ struct Desk {
     glance: Arc<Mutex<Glance>>,
     changed: watch::Sender<u64>,
     start: Instant,
+    rounds: RoundClock,
     watcher: Arc<dyn Watcher>,
 }
 
@@ -167,6 +190,7 @@ impl Desk {
         for one in std::mem::take(&mut self.parked) {
             let _ = one.reply.send(self.engine.rest(&one.ticket));
         }
+        self.watcher.parked(0);
     }
 
     /// What has come; false if the doors are to be closed.
@@ -194,7 +218,6 @@ impl Desk {
             self.heard.extend(self.engine.member(call.caller()).map(|member| (member, now)));
         }
         let (answers, woken) = self.engine.take(&calls);
-        self.watcher.committed(calls.len(), now.elapsed());
         failpoint::pass("reply");
         for (answer, reply) in answers.into_iter().zip(replies) {
             match answer {
@@ -206,6 +229,7 @@ impl Desk {
             }
         }
         self.wake(&woken);
+        self.watcher.parked(self.parked.len());
     }
 
     /// Lets a reply go. Who has left in the meantime will ask again.
@@ -252,21 +276,42 @@ impl Desk {
         for one in over {
             let _ = one.reply.send(self.engine.rest(&one.ticket));
         }
+        self.watcher.parked(self.parked.len());
         self.show();
     }
 
     fn show(&mut self) {
         let coordinator = self.engine.coordinator();
+        if let Some(time) = self.rounds.look(coordinator.header(), Instant::now()) {
+            self.watcher.rounded(time);
+        }
         let mut glance = self.glance.lock().unwrap_or_else(PoisonError::into_inner);
         (glance.heard, glance.dismissed) = (self.heard.clone(), self.dismissed.clone());
+        glance.round_since = self.rounds.since();
         if glance.header == *coordinator.header() {
             return;
         }
         if glance.header.folds != coordinator.header().folds {
             glance.state = Arc::new(coordinator.state().to_vec());
         }
+        tell_failures(coordinator, &glance.header);
         glance.header = coordinator.header().clone();
         drop(glance);
         self.changed.send_modify(|count| *count = count.wrapping_add(1));
+    }
+}
+
+/// Says of attempts that have failed since, and of a run that has ended by them, because of whom.
+fn tell_failures(coordinator: &Coordinator, before: &Header) {
+    let (header, manifest) = (coordinator.header(), coordinator.manifest());
+    for (member, total) in &header.failures.total {
+        if before.failures.total.get(member) != Some(total) {
+            let (member, round) = (manifest.title(*member), header.round + 1);
+            tracing::warn!(%member, round, total, most = MOST_ATTEMPTS, "an attempt at a sum has failed");
+        }
+    }
+    if let (Phase::Finished(Outcome::SumFailed(member)), true) = (header.phase, header.phase != before.phase) {
+        let member = manifest.title(member);
+        tracing::error!(%member, round = header.round + 1, "the run is over: the sum of a round cannot be opened");
     }
 }

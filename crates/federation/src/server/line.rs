@@ -2,12 +2,13 @@
 
 use super::engine::{Call, Caller};
 use super::hall::{Hall, Watcher};
-use crate::dashboard::Metrics;
+use super::sparse::Sparse;
+use crate::dashboard::{Metrics, RefusalReason};
 use crate::identity::{
     Authority, EnrolError, IdentityKey, PartyName, PartyStanding, Peer, Role, join, renew, standing,
 };
 use crate::message::{Instruction, Refusal, Request};
-use crate::store::{PartyRow, Store};
+use crate::store::{PartyRow, Store, StoreError};
 use crate::transport::{Answer, Enroller, Handler, InviteRefusal, Longest, PeerCertificate, Refused};
 use crate::wire::{self, Reply, SMALL_BYTES, Sender, Unverified, proto};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,33 +34,53 @@ pub struct Reception {
     hall: watch::Receiver<Option<Arc<Hall>>>,
     known: Mutex<Option<(Instant, Arc<Vec<PartyRow>>)>>,
     told: Arc<dyn Told>,
+    /// Lines on each kind of refusal.
+    complaints: [Sparse; RefusalReason::ALL.len()],
 }
 
 /// Hears of requests and refusals, for metrics: kinds only, nothing of their contents.
 pub trait Told: Send + Sync {
     /// A request came.
     fn requested(&self, request: &Request);
-    /// One was refused.
-    fn refused(&self, refusal: Refusal);
-    /// A caller was turned away at the door.
-    fn turned_away(&self);
+    /// A caller or a request was refused.
+    fn refused(&self, reason: RefusalReason);
+    /// Whether somebody who joins or renews could be kept.
+    fn enrolled(&self, _kept: bool) {}
 }
 
 impl Told for Metrics {
     fn requested(&self, request: &Request) {
         Self::requested(self, request);
     }
-    fn refused(&self, refusal: Refusal) {
-        Self::refused(self, refusal);
+    fn refused(&self, reason: RefusalReason) {
+        Self::refused(self, reason);
     }
-    fn turned_away(&self) {
-        Self::refused(self, Refusal::NotAMember);
+    fn enrolled(&self, kept: bool) {
+        match kept {
+            true => self.recovered(),
+            false => self.unkept("the store of parties has failed"),
+        }
     }
 }
 
 impl Watcher for Metrics {
     fn committed(&self, _: usize, time: Duration) {
         Self::committed(self, time);
+    }
+    fn unkept(&self, error: &StoreError) {
+        Self::unkept(self, &error.to_string());
+    }
+    fn unread(&self) {
+        Self::unread(self);
+    }
+    fn is_failing(&self) -> bool {
+        self.failure().is_some()
+    }
+    fn parked(&self, polls: usize) {
+        Self::parked(self, polls);
+    }
+    fn rounded(&self, time: Duration) {
+        Self::rounded(self, time);
     }
 }
 
@@ -76,7 +97,18 @@ impl Reception {
         hall: watch::Receiver<Option<Arc<Hall>>>,
         told: Arc<dyn Told>,
     ) -> Self {
-        Self { store, authority, key, name, address, clock, hall, known: Mutex::new(None), told }
+        let (known, complaints) = (Mutex::new(None), Default::default());
+        Self { store, authority, key, name, address, clock, hall, known, told, complaints }
+    }
+
+    /// Counts a refusal, and says so from time to time.
+    fn refuse(&self, reason: RefusalReason, whom: Option<&Peer>) {
+        self.told.refused(reason);
+        let complaint = reason.place().and_then(|place| self.complaints.get(place));
+        if let Some(held) = complaint.and_then(|complaint| complaint.passes(Instant::now())) {
+            let (role, name) = whom.map_or(("", ""), |peer| (peer.role.word(), peer.name.as_str()));
+            tracing::warn!(reason = reason.word(), role, name, held, "somebody was refused");
+        }
     }
 
     /// All parties, as they were known a moment ago.
@@ -95,23 +127,34 @@ impl Reception {
     }
 
     async fn admit(&self, certificate: &PeerCertificate) -> Result<Peer, Refused> {
-        let peer = Peer::of_der(&certificate.0).map_err(|_| Refused::NotPermitted)?;
+        let peer = Peer::of_der(&certificate.0).map_err(|_| self.refusing(Refused::NotPermitted, None))?;
         let now = (self.clock)();
         if self.remembered().is_some_and(|rows| standing(&rows, &peer, now) == PartyStanding::Good) {
             return Ok(peer);
         }
-        match standing(&self.parties().await?, &peer, now) {
-            PartyStanding::Good => Ok(peer),
-            PartyStanding::Revoked | PartyStanding::Unknown | PartyStanding::OtherKey | PartyStanding::Expired => {
-                self.told.turned_away();
-                tracing::warn!(role = %peer.role, name = %peer.name, "a party was turned away");
+        let rows = self.parties().await.map_err(|refused| self.refusing(refused, Some(&peer)))?;
+        match RefusalReason::of_standing(standing(&rows, &peer, now)) {
+            None => Ok(peer),
+            Some(reason) => {
+                self.refuse(reason, Some(&peer));
                 Err(Refused::NotPermitted)
             }
         }
     }
 
+    /// A call that is refused as a whole is counted.
+    fn refusing(&self, refused: Refused, whom: Option<&Peer>) -> Refused {
+        self.refuse(RefusalReason::of_call(refused), whom);
+        refused
+    }
+
     async fn answer(&self, certificate: PeerCertificate, content: proto::Signed) -> Result<proto::Signed, Refused> {
         let peer = self.admit(&certificate).await?;
+        self.hear(&peer, content).await.map_err(|refused| self.refusing(refused, Some(&peer)))
+    }
+
+    /// Answers a party that is listened to.
+    async fn hear(&self, peer: &Peer, content: proto::Signed) -> Result<proto::Signed, Refused> {
         let said = Unverified::of(content).map_err(|_| Refused::Malformed)?;
         let call = Call::new(Caller { role: peer.role, name: peer.name.clone(), key: peer.key }, &said);
         match call.request() {
@@ -120,13 +163,18 @@ impl Reception {
             Ok(request) => self.told.requested(request),
         }
         if let Ok(Request::Renew { request }) = call.request() {
-            return self.renew(&peer, &said, request.clone()).await;
+            return self.renew(peer, &said, request.clone()).await;
         }
         let hall = self.hall.borrow().clone();
-        match hall {
-            None => Ok(self.say(&said, Instruction::Refuse(Refusal::NoRun))),
-            Some(hall) => hall.call(call).await.map(|draft| draft.sign()).ok_or(Refused::Unavailable),
+        let Some(hall) = hall else {
+            self.refuse(RefusalReason::Reply(Refusal::NoRun), Some(peer));
+            return Ok(self.say(&said, Instruction::Refuse(Refusal::NoRun)));
+        };
+        let draft = hall.call(call).await.ok_or(Refused::Unavailable)?;
+        if let Some(refusal) = draft.refuses() {
+            self.refuse(RefusalReason::Reply(refusal), Some(peer));
         }
+        Ok(draft.sign())
     }
 
     /// A new certificate for the same key.
@@ -134,7 +182,9 @@ impl Reception {
         let (store, authority, peer, now) = (self.store.clone(), self.authority.clone(), peer.clone(), (self.clock)());
         let renewed =
             tokio::task::spawn_blocking(move || renew(store.as_ref(), authority.as_ref(), &peer, &request, now));
-        let chain = renewed.await.map_err(|_| Refused::Unavailable)?.map_err(refused)?;
+        let renewed = renewed.await.map_err(|_| Refused::Unavailable)?;
+        self.note_enrolled(renewed.as_ref().err());
+        let chain = renewed.map_err(refused)?;
         Ok(self.say(said, Instruction::Certificate { chain }))
     }
 
@@ -145,6 +195,19 @@ impl Reception {
     }
 
     async fn enrol(&self, request: proto::JoinRequest) -> Result<proto::JoinReply, Refused> {
+        self.admit_new(request).await.map_err(|refused| self.refusing(refused, None))
+    }
+
+    /// What became of somebody who joins or renews: whether it could be kept, if it came to that.
+    fn note_enrolled(&self, error: Option<&EnrolError>) {
+        match error {
+            None => self.told.enrolled(true),
+            Some(EnrolError::Unavailable) => self.told.enrolled(false),
+            Some(_) => {}
+        }
+    }
+
+    async fn admit_new(&self, request: proto::JoinRequest) -> Result<proto::JoinReply, Refused> {
         if request.version != wire::VERSION {
             return Err(Refused::Malformed);
         }
@@ -153,7 +216,9 @@ impl Reception {
             let proto::JoinRequest { secret, request, sealing, .. } = &request;
             join(store.as_ref(), authority.as_ref(), secret, request, sealing, now)
         });
-        let joined = joined.await.map_err(|_| Refused::Unavailable)?.map_err(|error| {
+        let joined = joined.await.map_err(|_| Refused::Unavailable)?;
+        self.note_enrolled(joined.as_ref().err());
+        let joined = joined.map_err(|error| {
             tracing::warn!(%error, "nobody was enrolled");
             unwelcome(error)
         })?;

@@ -3,7 +3,9 @@
 mod engine;
 mod hall;
 mod line;
+mod rounds;
 mod size;
+mod sparse;
 
 pub use engine::{Answer, Call, Caller, Draft, Engine, Ticket, Woken};
 pub use hall::{Glance, Hall, Unwatched, Watcher};

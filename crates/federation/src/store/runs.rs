@@ -1,6 +1,6 @@
 //! How runs are kept in tables: the statements, and the order in which a change is written.
 
-use super::sql::{Row, Session, Value, encoded};
+use super::sql::{Row, Session, Value, encoded, uncanonical, unreadable};
 use super::{History, RunRow, StoreError};
 use crate::coordinator::{Accepted, Change, Fold, Header, Kept, Saved};
 use crate::identity::PublicKey;
@@ -18,7 +18,7 @@ pub(super) fn create(session: &mut dyn Session, row: &RunRow, saved: &Saved) -> 
     if session.run(insert, &values)? == 0 {
         return Err(StoreError::Exists);
     }
-    let header = encoded(&saved.header)?;
+    let header = header_bytes(&saved.header)?;
     session.run(
         "INSERT INTO headers (run, version, header) VALUES (?1, ?2, ?3)",
         &[run, Value::number(saved.version)?, Value::bytes(&header)],
@@ -54,7 +54,8 @@ pub(super) fn load(session: &mut dyn Session, run: &RunId) -> Result<Saved, Stor
          JOIN states ON states.run = headers.run JOIN queries ON queries.run = headers.run WHERE headers.run = ?1",
         &of_run,
     )?)?;
-    let (version, header, state, query) = (row.number()?, row.decoded()?, row.bytes()?, row.bytes()?);
+    let (version, header, state, query) = (row.number()?, row.bytes()?, row.bytes()?, row.bytes()?);
+    let header = Header::read(&header).map_err(|error| unreadable(error.to_string()))?;
     let waiting = session.rows(
         "SELECT accepted.site, accepted.answer FROM accepted JOIN waiting
          ON waiting.run = accepted.run AND waiting.site = accepted.site
@@ -75,6 +76,10 @@ pub(super) fn load(session: &mut dyn Session, run: &RunId) -> Result<Saved, Stor
     })
 }
 
+fn header_bytes(header: &Header) -> Result<Vec<u8>, StoreError> {
+    header.bytes().map_err(|error| uncanonical(&error))
+}
+
 /// Keeps a change. The first statement compares the version and moves it on: whoever else tries so waits for the end of this
 /// transaction, and then finds another version.
 pub(super) fn commit(
@@ -84,7 +89,7 @@ pub(super) fn commit(
     header: &Header,
     change: &Change,
 ) -> Result<u64, StoreError> {
-    let (id, next, header) = (Value::bytes(run), expected.saturating_add(1), encoded(header)?);
+    let (id, next, header) = (Value::bytes(run), expected.saturating_add(1), header_bytes(header)?);
     let moved = session.run(
         "UPDATE headers SET version = ?3, header = ?4 WHERE run = ?1 AND version = ?2",
         &[id, Value::number(expected)?, Value::number(next)?, Value::bytes(&header)],

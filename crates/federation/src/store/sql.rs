@@ -137,8 +137,12 @@ impl Row {
 
 /// The canonical bytes of a value.
 pub(super) fn encoded<T: Serialize>(value: &T) -> Result<Vec<u8>, StoreError> {
-    postcard::to_allocvec(value)
-        .map_err(|error| StoreError::Failed { why: format!("a value has no canonical bytes: {error}") })
+    postcard::to_allocvec(value).map_err(|error| uncanonical(&error))
+}
+
+/// What is to be kept cannot be written down.
+pub(super) fn uncanonical(error: &postcard::Error) -> StoreError {
+    StoreError::Failed { why: format!("a value has no canonical bytes: {error}") }
 }
 
 /// What was kept is not what it should be.

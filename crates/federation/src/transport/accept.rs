@@ -5,7 +5,7 @@
 
 use super::connection::{Connection, End, PREFACE};
 use super::room::{Entrance, Holder, Place, Room, Seat, Yielding};
-use super::{Excess, Excesses, Limits, PROTOCOL, PeerCertificate};
+use super::{Doorkeeper, Excess, Excesses, Limits, PROTOCOL, PeerCertificate};
 use crate::identity::subject_key;
 use rustls::ServerConfig;
 use rustls::server::NoServerSessionStorage;
@@ -26,19 +26,28 @@ const REST: Duration = Duration::from_millis(100);
 /// How long, and for how many bytes, a refused caller is listened to, so that it can read why.
 const LINGER: (Duration, usize) = (Duration::from_secs(1), 64 << 10);
 
-/// Where a server's certificates come from: what stands there counts from the next connection on.
+/// Where a server's certificates come from, and who hears of its connections: what stands there counts from the next one on.
 #[derive(Clone)]
-pub struct TlsSource(watch::Receiver<Arc<ServerConfig>>);
+pub struct TlsSource {
+    current: watch::Receiver<Arc<ServerConfig>>,
+    door: Option<Arc<dyn Doorkeeper>>,
+}
 
 impl TlsSource {
     /// A source that may change.
     pub fn new(current: watch::Receiver<Arc<ServerConfig>>) -> Self {
-        Self(current)
+        Self { current, door: None }
+    }
+
+    /// The same, and this one hears of connections.
+    #[must_use]
+    pub fn watched_by(self, door: Arc<dyn Doorkeeper>) -> Self {
+        Self { door: Some(door), ..self }
     }
 
     /// The configuration for one connection: no session is resumed, or a revoked certificate would live on in it.
     fn current(&self) -> Arc<ServerConfig> {
-        let mut config = ServerConfig::clone(&self.0.borrow());
+        let mut config = ServerConfig::clone(&self.current.borrow());
         config.alpn_protocols = vec![PROTOCOL.to_vec()];
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
@@ -55,6 +64,7 @@ struct Porch {
     parties: Arc<Room>,
     excesses: Arc<Excesses>,
     cut: watch::Receiver<bool>,
+    door: Option<Arc<dyn Doorkeeper>>,
 }
 
 impl Porch {
@@ -82,6 +92,9 @@ impl Porch {
         let stream = match opened {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => {
+                if let Some(door) = &self.door {
+                    door.refused();
+                }
                 tracing::info!(%error, "a connection is refused");
                 return None;
             }
@@ -96,7 +109,8 @@ impl Porch {
             Some(shown) => self.enter(Holder::Party(subject_key(&shown.0).ok()?))?,
             None => place,
         };
-        Some(Connection::new(stream, certificate, self.end(place.seat.clone()), place))
+        let presence = self.door.as_ref().map(|door| door.opened());
+        Some(Connection::new(stream, certificate, self.end(place.seat.clone()), place, presence))
     }
 
     /// When a connection must end: if it is cut or has to give way, after it was idle, or long after it was asked to close
@@ -125,7 +139,7 @@ pub(super) async fn accept(
 ) {
     let strangers = Room::new(limits.strangers, limits.strangers_of_an_address, Yielding::Always);
     let parties = Room::new(limits.connections, limits.connections_of_a_party, Yielding::IfMore);
-    let porch = Porch { limits, strangers, parties, excesses, cut };
+    let porch = Porch { limits, strangers, parties, excesses, cut, door: tls.door.clone() };
     let mut opening = JoinSet::new();
     loop {
         while opening.try_join_next().is_some() {}

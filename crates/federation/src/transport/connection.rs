@@ -1,7 +1,7 @@
 //! One connection of a server: a TLS stream that knows who is at the other end, and when it is over.
 
-use super::PeerCertificate;
 use super::room::{Place, Seat};
+use super::{PeerCertificate, Presence};
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -27,6 +27,8 @@ pub(super) struct Connection {
     end: Option<End>,
     caller: Caller,
     _place: Place,
+    /// Where somebody counts connections, it counts.
+    _presence: Option<Presence>,
 }
 
 /// Who calls, and from which place.
@@ -45,9 +47,10 @@ impl Connection {
         certificate: Option<PeerCertificate>,
         end: End,
         place: Place,
+        presence: Option<Presence>,
     ) -> Self {
         let caller = Caller { certificate, seat: place.seat.clone() };
-        Self { stream, ahead: PREFACE, end: Some(end), caller, _place: place }
+        Self { stream, ahead: PREFACE, end: Some(end), caller, _place: place, _presence: presence }
     }
 
     /// An error once the end has come; until then, whoever asked is woken by it.

@@ -10,6 +10,7 @@ mod accept;
 mod connection;
 mod deadline;
 mod dial;
+mod door;
 mod excess;
 mod fault;
 mod invite;
@@ -20,6 +21,7 @@ mod room;
 mod serve;
 
 pub use accept::TlsSource;
+pub use door::{Doorkeeper, Presence};
 pub use excess::{Excess, Excesses};
 pub use fault::{Distrust, LineError};
 pub use invite::InviteRefusal;

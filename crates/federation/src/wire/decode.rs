@@ -75,7 +75,7 @@ fn instruction(what: Option<&What>) -> Result<Instruction, WireError> {
         What::Held(held) => Instruction::Held { at: attempt(held.at.as_ref())? },
         What::Refusal(refusal) => Instruction::Refuse(one_of(&Refusal::ALL, refusal.reason)?),
         What::Rest(_) => Instruction::Rest,
-        What::Finished(finished) => Instruction::Finished(one_of(&Outcome::ALL, finished.outcome)?),
+        What::Finished(end) => Instruction::Finished(finished(end)?),
         What::Session(session) => Instruction::Session {
             at: attempt(session.at.as_ref())?,
             query: session.query.clone(),
@@ -84,6 +84,15 @@ fn instruction(what: Option<&What>) -> Result<Instruction, WireError> {
         What::Mail(mail) => Instruction::Mail(mail.deliveries.iter().map(delivery).collect::<Result<_, _>>()?),
         What::Certificate(certificate) => Instruction::Certificate { chain: certificate.chain.clone() },
     })
+}
+
+/// How a run ended. A member is named where a sum has failed, and nowhere else.
+fn finished(end: &proto::Finished) -> Result<Outcome, WireError> {
+    match (one_of(&Outcome::ALL, end.outcome)?, &end.failed) {
+        (outcome, None) => Ok(outcome),
+        (Outcome::Failed, member) => Ok(Outcome::SumFailed(party(member.as_ref())?)),
+        (_, Some(_)) => Err(WireError::Malformed("a member is named where no sum has failed")),
+    }
 }
 
 fn delivery(delivery: &proto::Delivery) -> Result<(u64, Letter), WireError> {

@@ -73,7 +73,7 @@ fn instruction(instruction: &Instruction) -> What {
         Instruction::Held { at } => What::Held(proto::Held { at: Some(attempt(*at)) }),
         Instruction::Refuse(refusal) => What::Refusal(proto::Refusal { reason: number(&Refusal::ALL, refusal) }),
         Instruction::Rest => What::Rest(proto::Rest {}),
-        Instruction::Finished(outcome) => What::Finished(proto::Finished { outcome: number(&Outcome::ALL, outcome) }),
+        Instruction::Finished(outcome) => What::Finished(finished(*outcome)),
         Instruction::Session { at, query, close } => {
             What::Session(proto::Session { at: Some(attempt(*at)), query: query.clone(), close: *close })
         }
@@ -83,6 +83,16 @@ fn instruction(instruction: &Instruction) -> What {
             What::Mail(proto::Mail { deliveries: mail.iter().map(one).collect() })
         }
         Instruction::Certificate { chain } => What::Certificate(proto::Certificate { chain: chain.clone() }),
+    }
+}
+
+/// Who does not know that members are named here still reads that the run has failed.
+fn finished(outcome: Outcome) -> proto::Finished {
+    match outcome {
+        Outcome::SumFailed(member) => {
+            proto::Finished { outcome: number(&Outcome::ALL, &Outcome::Failed), failed: Some(party(member)) }
+        }
+        other => proto::Finished { outcome: number(&Outcome::ALL, &other), failed: None },
     }
 }
 

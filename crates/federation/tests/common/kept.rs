@@ -1,7 +1,7 @@
 //! Things to keep in a store: made up, from a seed.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
-use federation::coordinator::{Accepted, Change, Fold, Folded, Header, Kept, Phase, Saved, Seat};
+use federation::coordinator::{Accepted, Change, Failures, Fold, Folded, Header, Kept, Phase, Saved, Seat};
 use federation::identity::{PartyName, PublicKey, Role, Signature};
 use federation::log::Position;
 use federation::message::{Letter, Member, Try, Update};
@@ -65,6 +65,10 @@ pub(crate) fn header(random: &mut Random) -> Header {
         session: random.below(5),
         closing: random.chance(50),
         letters: random.below(100),
+        failures: Failures {
+            round: vec![(random.below(3), Member::Node(1)); 2],
+            total: [(Member::Site(0), random.below(9)), (Member::Node(1), 2)].into(),
+        },
     }
 }
 

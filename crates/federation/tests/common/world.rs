@@ -88,6 +88,8 @@ pub(crate) struct World {
     answers: BTreeMap<Vec<i64>, (usize, Try)>,
     acknowledged: BTreeSet<(usize, Try)>,
     rounds: u64,
+    /// How often something went wrong: parties that went down, lines that were cut, messages that were lost.
+    troubles: u64,
     pub(crate) events: u64,
     /// Whether every message is told, for whoever looks at one world.
     pub(crate) told: bool,
@@ -154,6 +156,7 @@ impl World {
             answers: BTreeMap::new(),
             acknowledged: BTreeSet::new(),
             rounds: 0,
+            troubles: 0,
             events: 0,
             told: false,
         }
@@ -264,6 +267,7 @@ impl World {
     pub(crate) fn kill(&mut self, party: usize) {
         let how = self.dice.word();
         let power = self.dice.once_in(2);
+        self.troubles += 1;
         let actor = &mut self.actors[party];
         (actor.party, actor.awaiting, actor.silent) = (None, None, false);
         actor.queue.clear();
@@ -374,6 +378,7 @@ impl World {
 
     fn launch(&mut self, flight: Flight) {
         if self.actors[flight.party].cut || self.dice.once_in(self.trouble.lose) {
+            self.troubles += 1;
             return;
         }
         if self.dice.once_in(self.trouble.double) {
@@ -386,6 +391,7 @@ impl World {
     fn arrive(&mut self, flight: usize) {
         let flight = self.flights.swap_remove(flight);
         if self.actors[flight.party].cut {
+            self.troubles += 1;
             return;
         }
         match flight.reply_to {

@@ -1,8 +1,8 @@
 //! A made-up federation of four hospitals, whose run goes on when it is told to: for tests of the dashboard and for work on it.
 
 use federation::dashboard::{
-    Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source,
-    Standing,
+    CertificateView, Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunEnd, RunPhase, RunSummary,
+    RunView, SiteView, Source, Standing,
 };
 use federation::message::Try;
 use std::sync::Mutex;
@@ -41,13 +41,16 @@ impl Hospitals {
             schedule: "synchronous, 30 s a round".into(),
             summing: "secure sum over 2 nodes".into(),
             phase: RunPhase::Running,
+            end: None,
             round: 0,
+            round_age: Some(12),
             rounds,
             folds: 0,
             quorum: 3,
             started: STARTED,
             taken: STARTED,
             commit: "0123abcd".into(),
+            watched: 40,
             sites: NAMES.iter().enumerate().map(|(m, name)| site(m, name)).collect(),
             nodes: ["node-a", "node-b"].map(node).into(),
             curve: Vec::new(),
@@ -95,11 +98,13 @@ fn site(number: usize, name: &str) -> SiteView {
         last_heard: Some(3 * number as u64),
         ledger: None,
         certificate_ends: Some(STARTED + 86_400 * (3 + number as u64)),
+        failed_attempts: 0,
     }
 }
 
 fn node(name: &str) -> NodeView {
-    NodeView { name: name.into(), signed: true, last_heard: Some(1), certificate_ends: Some(STARTED + 86_400 * 6) }
+    let certificate_ends = Some(STARTED + 86_400 * 6);
+    NodeView { name: name.into(), signed: true, last_heard: Some(1), certificate_ends, failed_attempts: 0 }
 }
 
 /// One more round: means approach their goals with a little unrest, and every site but a frozen one spends.
@@ -137,6 +142,7 @@ fn advance(view: &mut RunView) {
     view.checks = Checks { replayed: Some(Ok(())), folds: view.folds, last_checked: Some(view.taken) };
     if view.round == view.rounds {
         view.phase = RunPhase::Finished("all rounds were made".into());
+        (view.end, view.round_age) = (Some(RunEnd { outcome: "complete".into(), member: None }), None);
         view.sites.iter_mut().for_each(|site| site.asked = None);
     }
 }
@@ -187,6 +193,15 @@ impl Source for Hospitals {
 
     fn manifest_json(&self, id: &str) -> Option<String> {
         self.run(id).map(|view| serde_json::json!({ "run": view.id, "sites": NAMES }).to_string())
+    }
+
+    fn certificates(&self) -> Vec<CertificateView> {
+        let of = |(m, name): (usize, &&str)| CertificateView {
+            role: "site".into(),
+            name: (*name).into(),
+            ends: STARTED + 86_400 * (3 + m as u64),
+        };
+        NAMES.iter().enumerate().map(of).collect()
     }
 
     fn healthy(&self) -> bool {

@@ -5,7 +5,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use axum::response::Response;
-use federation::dashboard::{Metrics, RunPhase, Standing, Token, Transport, router};
+use federation::dashboard::{Metrics, RunEnd, RunPhase, Standing, Token, Transport, router};
 use std::sync::Arc;
 use tokio_stream::StreamExt;
 use tower::ServiceExt;
@@ -105,13 +105,14 @@ async fn nothing_but_health_is_shown_without_the_token() {
 }
 
 #[tokio::test]
-async fn health_is_one_word_and_needs_no_token() {
+async fn health_is_one_line_and_needs_no_token() {
     let (source, router) = after(2);
     let well = send(&router, "GET", "/healthz", &[]).await;
     assert_eq!((well.status(), text(well).await.as_str()), (StatusCode::OK, "ok"));
     source.set_healthy(false);
     let ill = send(&router, "GET", "/healthz", &[]).await;
-    assert_eq!((ill.status(), text(ill).await.as_str()), (StatusCode::SERVICE_UNAVAILABLE, ""));
+    let said = "what is kept cannot be read\n";
+    assert_eq!((ill.status(), text(ill).await.as_str()), (StatusCode::SERVICE_UNAVAILABLE, said));
 }
 
 #[tokio::test]
@@ -210,6 +211,8 @@ async fn a_page_of_a_run_that_goes_wrong_says_so_in_words() {
         view.sites[3].standing = Standing::Revoked;
         view.sites[0].certificate_ends = Some(view.taken - 7200);
         view.sites[1].epsilon_spent = 2.5;
+        view.sites[1].last_heard = Some(600);
+        (view.nodes[1].failed_attempts, view.nodes[0].last_heard, view.watched) = (3, None, 7200);
         view.checks.replayed = Some(Err("fold 2".into()));
     });
     let page = text(get(&router, &format!("/runs/{RUN}")).await).await;
@@ -221,12 +224,26 @@ async fn a_page_of_a_run_that_goes_wrong_says_so_in_words() {
         "1 site can be asked, and the quorum is 3",
         "does not follow from the answers that are kept: fold 2",
         "</span> frozen",
+        "3 attempts at a sum failed because of node-b.",
+        "oulu has not been heard for 10 min.",
+        "node-a has not been heard for 2 h.",
     ];
     for words in said {
         assert!(page.contains(words), "{words}");
     }
-    source.change(|view| view.phase = RunPhase::Finished("quorum lost".into()));
+    source.change(|view| {
+        view.phase = RunPhase::Finished("quorum lost".into());
+        view.end = Some(RunEnd { outcome: "sum-failed".into(), member: Some("node node-b".into()) });
+    });
     assert!(text(get(&router, "/").await).await.contains("finished: quorum lost"));
+    let page = text(get(&router, &format!("/runs/{RUN}")).await).await;
+    assert!(
+        page.contains("The run has ended because of node node-b.") && !page.contains("has not been heard"),
+        "{page}"
+    );
+    let metrics = text(get(&router, "/metrics").await).await;
+    let ended = format!("posterity_run_ended{{run=\"{RUN}\",outcome=\"sum-failed\",member=\"node node-b\"}} 1\n");
+    assert!(metrics.contains(&ended), "{metrics}");
 }
 
 #[tokio::test]

@@ -163,4 +163,11 @@ async fn metrics_follow_the_grammar_line_by_line() {
     assert_eq!(one("posterity_runs", ("phase", "running")), Some(1.0));
     assert_eq!(one("posterity_runs", ("phase", "signing")), Some(1.0));
     assert_eq!(one("posterity_commit_seconds_bucket", ("le", "+Inf")), Some(0.0));
+    assert_eq!(one("posterity_round_seconds_bucket", ("le", "86400")), Some(0.0));
+    assert_eq!(one("posterity_round_age_seconds", ("run", RUN)), Some(12.0));
+    assert_eq!(one("posterity_silence_seconds", ("name", "node-a")), Some(1.0));
+    assert_eq!(one("posterity_attempts_failed_total", ("name", "node-b")), Some(0.0));
+    assert_eq!(one("posterity_certificate_end_timestamp_seconds", ("name", "oulu")), Some(1_790_345_600.0));
+    let standings = found.iter().filter(|(name, _, value)| name == "posterity_site_standing" && *value == 1.0);
+    assert_eq!(standings.count(), 4, "each site stands in one way");
 }

@@ -145,6 +145,7 @@ pub(crate) fn instruction() -> impl Strategy<Value = Instruction> {
         select(Refusal::ALL.to_vec()).prop_map(Instruction::Refuse),
         Just(Instruction::Rest),
         select(Outcome::ALL.to_vec()).prop_map(Instruction::Finished),
+        member().prop_map(|member| Instruction::Finished(Outcome::SumFailed(member))),
         (at(), bytes(), any::<bool>()).prop_map(|(at, query, close)| Instruction::Session { at, query, close }),
         vec((any::<u64>(), letter()), 0..3).prop_map(Instruction::Mail),
         "[ -~]{0,60}".prop_map(|chain| Instruction::Certificate { chain }),

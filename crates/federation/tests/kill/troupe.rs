@@ -88,6 +88,8 @@ pub(crate) struct Troupe<'a> {
     store: String,
     players: Vec<Player>,
     kills: u64,
+    /// Sites and nodes that were killed.
+    pub(crate) fallen: u64,
 }
 
 impl<'a> Troupe<'a> {
@@ -105,7 +107,7 @@ impl<'a> Troupe<'a> {
                 players.push(player(kind, format!("{word}-{number}"), format!("{word} {number} {port}")));
             }
         }
-        let mut troupe = Self { stage, store: place.into(), players, kills: 0 };
+        let mut troupe = Self { stage, store: place.into(), players, kills: 0, fallen: 0 };
         for number in 0..troupe.players.len() {
             troupe.raise(number, campaign);
         }
@@ -178,6 +180,7 @@ impl<'a> Troupe<'a> {
             if player.shot {
                 campaign.put_back(player.kind, place);
             }
+            self.fallen += u64::from(player.kind != Kind::Server);
             (self.kills, campaign.made) = (self.kills + 1, campaign.made + 1);
             self.raise(number, campaign);
         }

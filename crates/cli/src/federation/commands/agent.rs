@@ -49,7 +49,8 @@ pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
     let standing = runtime()?.block_on(async {
         let mut line = Line::new(papers.server.as_str().to_owned(), tls, u64::from(std::process::id()));
         let mut around = Around::new(home, Role::Site, name.clone(), sender);
-        drive(Box::new(party), &mut line, &mut around, stopped()).await
+        let standing = drive(Box::new(party), &mut line, &mut around, stopped()).await;
+        standing.map(|standing| (standing, around.ended_by))
     });
     let why = |error| {
         refusal.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(|| of_drive(error, &papers))
@@ -58,11 +59,16 @@ pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
 }
 
 /// The last words of a party.
-pub(super) fn ended(role: &str, name: &str, standing: Standing, json: bool) -> Result<String, Failure> {
+pub(super) fn ended(
+    role: &str,
+    name: &str,
+    (standing, by): (Standing, Option<String>),
+    json: bool,
+) -> Result<String, Failure> {
     match standing {
         Standing::Stopped(stop) => Err(failure("F204", stop.to_string(), stop.hint())),
         Standing::Finished(outcome) if json => {
-            let outcome = super::watch::outcome(outcome);
+            let outcome = super::watch::outcome(outcome, by.as_deref());
             Ok(format!("{}\n", serde_json::json!({ "role": role, "name": name, "outcome": outcome })))
         }
         _ if json => Ok(format!("{}\n", serde_json::json!({ "role": role, "name": name, "outcome": null }))),

@@ -3,6 +3,7 @@
 use crate::clock;
 use crate::failure::Failure;
 use crate::federation::net::{failure, of_tls};
+use federation::dashboard::Metrics;
 use federation::identity::{
     Authority, IdentityKey, PARTY_LIFE, PartyName, Role, certificates, dashboard_config, enrolment_config,
     server_config,
@@ -20,6 +21,8 @@ pub(super) struct Certificates {
     pub(super) authority: Arc<Authority>,
     pub(super) key: Arc<IdentityKey>,
     pub(super) name: PartyName,
+    /// Who is told when they end.
+    pub(super) metrics: Arc<Metrics>,
 }
 
 /// The TLS of the three ports: what stands here counts from the next connection on.
@@ -45,6 +48,7 @@ impl Certificates {
         let parties = server_config(chain.clone(), key, std::slice::from_ref(root)).map_err(of_tls)?;
         let enrolment = enrolment_config(chain.clone(), key, root).map_err(of_tls)?;
         let page = dashboard_config(chain, key).map_err(of_tls)?;
+        self.metrics.certified(issued.expires);
         Ok([Arc::new(parties), Arc::new(enrolment), Arc::new(page)])
     }
 
@@ -82,7 +86,8 @@ mod tests {
         Authority::init(&folder, &called, now).unwrap();
         let key = Arc::new(IdentityKey::generate().unwrap());
         let authority = Arc::new(Authority::open(&folder).unwrap());
-        (folder, Certificates { authority, key, name: PartyName::new("server").unwrap() })
+        let metrics = Arc::new(Metrics::default());
+        (folder, Certificates { authority, key, name: PartyName::new("server").unwrap(), metrics })
     }
 
     #[tokio::test]

@@ -58,7 +58,8 @@ pub(crate) fn run(folder: &Path, json: bool) -> Result<String, Failure> {
     let standing = runtime()?.block_on(async {
         let mut line = Line::new(papers.server.as_str().to_owned(), tls, u64::from(std::process::id()));
         let mut around = Around::new(home, Role::Node, name.clone(), sender);
-        drive(Box::new(party), &mut line, &mut around, stopped()).await
+        let standing = drive(Box::new(party), &mut line, &mut around, stopped()).await;
+        standing.map(|standing| (standing, around.ended_by))
     });
     ended("node", name.as_str(), standing.map_err(|error| of_drive(error, &papers))?, json)
 }

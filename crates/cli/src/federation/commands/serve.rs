@@ -17,7 +17,7 @@ use crate::federation::spent::Spent;
 use crate::say;
 use crate::study::meant::Study;
 use federation::coordinator::Phase;
-use federation::dashboard::{self, Metrics, Source, Token};
+use federation::dashboard::{self, Metrics, Port, Source, Token};
 use federation::digits::hexadecimal;
 use federation::identity::{Authority, Home, HomeError, PartyName, Role};
 use federation::manifest::{Manifest, Programme};
@@ -106,13 +106,13 @@ impl Server {
             None => local(&parties)?,
         };
         let (authority, key) = (self.authority.clone(), self.home.key().clone());
-        let certificates = Certificates { authority, key, name: self.name()? };
+        let metrics = Arc::new(Metrics::default());
+        let certificates = Certificates { authority, key, name: self.name()?, metrics: metrics.clone() };
         let tls = Arc::new(certificates.tls()?);
         let renewing = tokio::spawn(certificates.keep(tls.clone(), RENEWAL));
         let ending = Expiry::default().keep(self.store.clone(), self.asked.ca.clone(), clock::seconds);
         let ending = tokio::spawn(ending);
         let (hall_sender, hall) = watch::channel(None);
-        let metrics = Arc::new(Metrics::default());
         let clock: federation::server::Clock = Arc::new(clock::seconds);
         let reception = Arc::new(Reception::new(
             self.store.clone(),
@@ -132,7 +132,7 @@ impl Server {
         let enrolling = each.map_or(Limits::enrolment(), |each| Limits::enrolment().with_strangers_of_an_address(each));
         let line = transport::serve(
             parties,
-            TlsSource::new(tls.parties.subscribe()),
+            TlsSource::new(tls.parties.subscribe()).watched_by(metrics.door(Port::Parties)),
             reception.clone(),
             limits,
             excesses.clone(),
@@ -140,7 +140,7 @@ impl Server {
         );
         let join = transport::serve_enrolment(
             enrolment,
-            TlsSource::new(tls.enrolment.subscribe()),
+            TlsSource::new(tls.enrolment.subscribe()).watched_by(metrics.door(Port::Enrolment)),
             reception,
             enrolling,
             excesses.clone(),
@@ -315,10 +315,19 @@ impl Server {
         blocking(move || {
             watch.replay();
             let answers: Vec<u64> = glance.header.seats.iter().map(|seat| seat.answers).collect();
-            let rounds = glance.header.round;
             let warnings = watch.warnings();
-            let (state, answers, warnings) = (&glance.state, &answers, &warnings);
-            let ended = Ended { manifest: &manifest, programme: &programme, state, rounds, answers, warnings };
+            let ended = Ended {
+                manifest: &manifest,
+                programme: &programme,
+                state: &glance.state,
+                rounds: glance.header.round,
+                outcome: match glance.header.phase {
+                    Phase::Finished(outcome) => Some(outcome),
+                    Phase::Signing | Phase::Running => None,
+                },
+                answers: &answers,
+                warnings: &warnings,
+            };
             let results = write(&out, &ended, &Spent::default())?;
             let id = hexadecimal(&manifest.run());
             let report = out.join("report.html");

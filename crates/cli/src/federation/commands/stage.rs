@@ -2,7 +2,7 @@
 
 use super::watch::{Watch, phase};
 use crate::federation::programme::read_study;
-use federation::dashboard::{Detail, RunPhase, RunSummary, RunView, Source};
+use federation::dashboard::{CertificateView, Detail, RunPhase, RunSummary, RunView, Source};
 use federation::digits::hexadecimal;
 use federation::log::RunId;
 use federation::manifest::Manifest;
@@ -94,7 +94,7 @@ impl Stage {
             name: read_study("the manifest's study", &manifest.study)
                 .map_or_else(|_| String::new(), |study| study.name),
             method: manifest.method.clone(),
-            phase: phase(&header.phase),
+            phase: phase(&header.phase, &manifest),
             round: header.round,
             rounds: manifest.pace.rounds,
             sites: manifest.sites.len(),
@@ -138,6 +138,18 @@ impl Source for Stage {
 
     fn manifest_json(&self, id: &str) -> Option<String> {
         self.run.get()?.manifest_json(id)
+    }
+
+    fn certificates(&self) -> Vec<CertificateView> {
+        let rows = self.store.parties().unwrap_or_default();
+        let living = rows.into_iter().filter(|row| row.revoked.is_none());
+        living
+            .map(|row| CertificateView {
+                role: row.role.word().to_owned(),
+                name: row.name.to_string(),
+                ends: row.expires,
+            })
+            .collect()
     }
 
     fn healthy(&self) -> bool {

@@ -27,6 +27,8 @@ pub(super) struct Around {
     complained: bool,
     /// The coming end of the certificate was told.
     warned: bool,
+    /// Because of whom the run has ended.
+    pub(super) ended_by: Option<String>,
 }
 
 /// Seconds that are left of a certificate that should have been renewed by now; none where there is time enough.
@@ -36,7 +38,7 @@ fn late(ends: u64, now: u64) -> Option<u64> {
 
 impl Around {
     pub(super) fn new(home: Arc<Home>, role: Role, name: PartyName, tls: watch::Sender<Arc<ClientConfig>>) -> Self {
-        Self { home, role, name, tls, looked: None, complained: false, warned: false }
+        Self { home, role, name, tls, looked: None, complained: false, warned: false, ended_by: None }
     }
 }
 
@@ -74,10 +76,16 @@ impl Surroundings for Around {
             Standing::Waiting => "waiting for a study".to_owned(),
             Standing::Signed => "signed; waiting for the others".to_owned(),
             Standing::Running => "taking part".to_owned(),
-            Standing::Finished(outcome) => format!("the run is over: {}", super::watch::outcome(outcome)),
+            Standing::Finished(outcome) => {
+                format!("the run is over: {}", super::watch::outcome(outcome, self.ended_by.as_deref()))
+            }
             Standing::Stopped(stop) => format!("stopped: {stop}\nhint: {}", stop.hint()),
         };
         say::line(format!("{} {}: {words}", self.role, self.name));
+    }
+
+    fn ended_by(&mut self, member: &str) {
+        self.ended_by = Some(member.to_owned());
     }
 
     fn refused(&mut self, refusal: Refusal) {

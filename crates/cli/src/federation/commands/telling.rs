@@ -24,7 +24,10 @@ impl Telling {
                 Phase::Running => {
                     format!("round {} of {}", (header.round + 1).min(manifest.pace.rounds), manifest.pace.rounds)
                 }
-                Phase::Finished(how) => format!("the run is over after {} rounds: {}", header.round, outcome(how)),
+                Phase::Finished(how) => {
+                    let words = outcome(how, manifest.blamed(how).as_deref());
+                    format!("the run is over after {} rounds: {words}", header.round)
+                }
             });
         }
         (self.moment, self.unsigned) = (Some(moment), unsigned);

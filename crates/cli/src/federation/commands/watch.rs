@@ -2,14 +2,14 @@
 
 use crate::clock;
 use crate::federation::programme::{read_schema, read_study};
-use crate::federation::run_warnings::{RunEnd, RunWarnings, described, refused};
+use crate::federation::run_warnings::{FinishedRun, RunWarnings, described, refused};
 use crate::federation::spent::Spent;
 use crate::provenance;
 use crate::study::{likelihood, words};
 use federation::coordinator::{Folded, Phase, SeatStanding};
 use federation::dashboard::{
-    Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunPhase, RunSummary, RunView, SiteView, Source,
-    Standing,
+    Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunEnd, RunPhase, RunSummary, RunView, SiteView,
+    Source, Standing,
 };
 use federation::digits::hexadecimal;
 use federation::identity::{PublicKey, Role};
@@ -27,13 +27,16 @@ use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
-/// How a run ended, in words.
-pub(crate) fn outcome(outcome: Outcome) -> &'static str {
+/// How a run ended, in words; and because of whom, where a member is to blame.
+pub(crate) fn outcome(outcome: Outcome, member: Option<&str>) -> String {
     match outcome {
-        Outcome::Complete => "all rounds were made",
-        Outcome::Spent => "no site's budget covers another answer",
-        Outcome::QuorumLost => "too few sites are left",
-        Outcome::Failed => "an answer could not be folded, or a sum could not be opened",
+        Outcome::Complete => "all rounds were made".into(),
+        Outcome::Spent => "no site's budget covers another answer".into(),
+        Outcome::QuorumLost => "too few sites are left".into(),
+        Outcome::Failed => "an answer could not be folded, or a sum could not be opened".into(),
+        Outcome::SumFailed(_) => {
+            format!("the sum of a round could not be opened because of {}", member.unwrap_or("a member"))
+        }
     }
 }
 
@@ -170,7 +173,7 @@ impl Watch {
         };
         let Seen { curve, draws, .. } = self.seen().clone();
         let before = curve.len().checked_sub(2).and_then(|place| curve.get(place));
-        let end = RunEnd {
+        let end = FinishedRun {
             posterior: (&mean, &deviations),
             before: before.map(|point| point.coefficients.as_slice()),
             draws: draws.as_ref().map(Option::as_ref),
@@ -231,6 +234,19 @@ impl Watch {
                 digest: hexadecimal(&seen.digest).chars().take(12).collect(),
             }),
             certificate_ends: party.map(|row| row.expires),
+            failed_attempts: failed(glance, Member::Site(at)),
+        })
+    }
+
+    fn node(&self, number: u32, glance: &Glance, parties: &[PartyRow]) -> Option<NodeView> {
+        let node = self.manifest.nodes.get(number as usize)?;
+        let party = party(parties, Role::Node, &node.key);
+        Some(NodeView {
+            name: node.name.to_string(),
+            signed: glance.header.nodes.get(number as usize).is_some_and(Option::is_some),
+            last_heard: heard(glance, Member::Node(number)),
+            certificate_ends: party.map(|row| row.expires),
+            failed_attempts: failed(glance, Member::Node(number)),
         })
     }
 
@@ -241,7 +257,7 @@ impl Watch {
             id: self.id(),
             name: self.name.clone(),
             method: self.manifest.method.clone(),
-            phase: phase(&header.phase),
+            phase: phase(&header.phase, &self.manifest),
             round: header.round,
             rounds: self.manifest.pace.rounds,
             sites: self.manifest.sites.len(),
@@ -254,12 +270,7 @@ impl Watch {
         let glance = self.hall.glance();
         let parties = self.store.parties().unwrap_or_default();
         let sites = (0..self.manifest.sites.len()).filter_map(|at| self.site(at, &glance, &parties)).collect();
-        let nodes = (0..).zip(&self.manifest.nodes).map(|(number, node)| NodeView {
-            name: node.name.to_string(),
-            signed: glance.header.nodes.get(number as usize).is_some_and(Option::is_some),
-            last_heard: heard(&glance, Member::Node(number)),
-            certificate_ends: party(&parties, Role::Node, &node.key).map(|row| row.expires),
-        });
+        let nodes = (0..).zip(&self.manifest.nodes).filter_map(|(number, _)| self.node(number, &glance, &parties));
         let warnings = self.warnings();
         let served = refused(&warnings).is_none();
         let (means, deviations) = self.posterior(&glance.state).filter(|_| served).unwrap_or_default();
@@ -277,14 +288,17 @@ impl Watch {
                 Summing::Secure { nodes, .. } => format!("secure sum over {nodes} nodes"),
                 Summing::Nobody | Summing::Curator => "each site noises its own answer".to_owned(),
             },
-            phase: phase(&glance.header.phase),
+            phase: phase(&glance.header.phase, &self.manifest),
+            end: end(&glance.header.phase, &self.manifest),
             round: glance.header.round,
+            round_age: glance.round_since.map(|since| since.elapsed().as_secs()),
             rounds: self.manifest.pace.rounds,
             folds: glance.header.folds,
             quorum: self.manifest.pace.quorum,
             started: self.started,
             taken: clock::seconds(),
             commit: provenance::COMMIT.to_owned(),
+            watched: glance.opened.elapsed().as_secs(),
             sites,
             nodes: nodes.collect(),
             curve,
@@ -299,12 +313,25 @@ impl Watch {
 }
 
 /// Where a run stands, for the dashboard.
-pub(crate) fn phase(phase: &Phase) -> RunPhase {
+pub(crate) fn phase(phase: &Phase, manifest: &Manifest) -> RunPhase {
     match phase {
         Phase::Signing => RunPhase::Signing,
         Phase::Running => RunPhase::Running,
-        Phase::Finished(how) => RunPhase::Finished(outcome(*how).to_owned()),
+        Phase::Finished(how) => RunPhase::Finished(outcome(*how, manifest.blamed(*how).as_deref())),
     }
+}
+
+/// How a run has ended, for monitors.
+fn end(phase: &Phase, manifest: &Manifest) -> Option<RunEnd> {
+    match phase {
+        Phase::Signing | Phase::Running => None,
+        Phase::Finished(how) => Some(RunEnd { outcome: how.word().to_owned(), member: manifest.blamed(*how) }),
+    }
+}
+
+/// Attempts at sums that failed because of a member.
+fn failed(glance: &Glance, member: Member) -> u64 {
+    glance.header.failures.total.get(&member).copied().unwrap_or_default()
 }
 
 fn count(answers: &mut [u64], site: usize) {

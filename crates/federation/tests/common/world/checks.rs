@@ -2,12 +2,13 @@
 
 use super::World;
 use crate::common::letter::{Kind, content, kind};
-use federation::coordinator::{Fold, Folded, Phase};
+use federation::coordinator::{Fold, Folded, Header, Phase};
 use federation::log::{Entry, Log, SimulatedDisk};
-use federation::message::{Instruction, Member, Request, Try};
+use federation::message::{Instruction, MOST_ATTEMPTS, Member, Outcome, Request, Try};
 use federation::store::Store;
 use federation::wire::Unverified;
 use inference::algorithm::Answers;
+use inference::settings::Schedule;
 use privacy::noise::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,16 +59,21 @@ impl World {
     /// INV1, INV12: a ledger that was opened again has a charge for everything that was sent, and never less than before.
     pub(super) fn check_ledger(&mut self, party: usize, log: &Log<SimulatedDisk>) {
         let run = self.manifest.run();
-        let mut charged = BTreeSet::new();
+        let (mut charged, mut rounds) = (BTreeSet::new(), BTreeMap::<u64, u64>::new());
         log.scan(&mut |_, entry| {
             if let Entry::Charge { turn, record, .. } = entry
                 && turn.run == run
                 && record.sequence > 0
             {
                 charged.insert(Try { round: turn.round, attempt: turn.attempt });
+                *rounds.entry(turn.round).or_default() += 1;
             }
         })
         .unwrap();
+        if !matches!(self.programme.method.schedule, Schedule::Asynchronous(_)) {
+            let most = rounds.values().copied().max().unwrap_or_default();
+            assert!(most <= MOST_ATTEMPTS, "INV14: a site has charged one round {most} times");
+        }
         let actor = &mut self.actors[party];
         for at in actor.released.keys().chain(actor.letters.keys().map(|(at, _, _)| at)) {
             assert!(charged.contains(at), "INV1: {:?} has sent an answer to {at:?} that is not charged", actor.member);
@@ -138,7 +144,20 @@ impl World {
                 self.check_ledger(party, &log);
             }
         }
-        let phase = self.server.as_ref().map(|engine| engine.coordinator().header().phase);
-        assert!(matches!(phase, Some(Phase::Finished(_))));
+        let header = self.server.as_ref().map(|engine| engine.coordinator().header().clone()).unwrap();
+        let Phase::Finished(outcome) = header.phase else { panic!("the run is not over") };
+        if let Outcome::SumFailed(member) = outcome {
+            self.check_failed(member, &header);
+        }
+    }
+
+    /// INV14: a run ends by a member's name only after three attempts at one sum, or one of which a part was published, and only
+    /// where there was trouble for each of them.
+    fn check_failed(&self, member: Member, header: &Header) {
+        assert!(self.manifest.key(member).is_some() && member != Member::Server, "INV14: nobody is named");
+        let attempts: BTreeSet<u64> = header.failures.round.iter().map(|(attempt, _)| *attempt).collect();
+        assert_eq!(attempts.last(), Some(&header.session), "INV14: the last attempt has not failed");
+        let troubles = self.troubles;
+        assert!(troubles >= attempts.len() as u64, "INV14: {attempts:?} failed after {troubles} troubles");
     }
 }
