@@ -352,7 +352,7 @@ fn parser_hint(error: &clap::Error, rest: &str) -> String {
             .into();
     }
     let lines = rest.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("For more"));
-    let guess = misspelt(error).map(|command| format!("did you mean `{command}`?"));
+    let guess = misspelt(error).map(|command| format!("a similar subcommand exists: `{command}`"));
     let mut hints: Vec<String> = guess.into_iter().collect();
     hints.extend(lines.map(|line| line.strip_prefix("tip: ").unwrap_or(line).replacen("Usage: ", "usage: ", 1)));
     hints.push("--help tells more".into());

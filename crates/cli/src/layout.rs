@@ -44,7 +44,7 @@ pub(crate) fn wrapped(words: &str, most: usize) -> Vec<String> {
 /// known; a row without a label continues the one above.
 pub(crate) fn rows<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str)>, width: Option<usize>) -> String {
     let rows: Vec<(&str, &str)> = rows.into_iter().collect();
-    let label = rows.iter().map(|(label, _)| letters(label) + 2).chain([LABEL]).max().unwrap_or(LABEL);
+    let label = rows.iter().map(|(label, _)| letters(label) + 1).chain([LABEL]).max().unwrap_or(LABEL);
     let mut text = String::new();
     for (name, words) in rows {
         let lines = match width {
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_long_label_has_blanks_after_it_and_texts_begin_below_each_other() {
         let found = rows([("the server sees", "single answers"), ("sites", "north")], None);
-        assert_eq!(found, "the server sees  single answers\nsites            north\n");
+        assert_eq!(found, "the server sees single answers\nsites           north\n");
         let words = "one two three four five six seven eight nine ten";
         assert_eq!(rows([("few", words)], None), format!("few         {words}\n"));
         let wrapped = rows([("few", words)], Some(45));

@@ -202,5 +202,5 @@ fn a_misspelt_command_is_answered_by_the_one_that_was_meant() {
         assert!(hint.contains(&format!("`{meant}`")) || hint.contains(&format!("'{meant}'")), "{words}: {told}");
     }
     let told = String::from_utf8(posterity("wombat").stderr).unwrap();
-    assert!(!told.contains("did you mean"), "{told}");
+    assert!(!told.contains("similar"), "{told}");
 }

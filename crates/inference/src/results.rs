@@ -47,7 +47,8 @@ pub struct Provenance {
     pub date: String,
     /// Version of the program.
     pub version: String,
-    /// The commit that the program was built from, with `+changes` where files differed; `unknown` without a repository.
+    /// The commit that the program was built from: with `+changes` where files differed, with `+development` in a build that is not
+    /// a release and may be newer; `unknown` without a repository.
     pub commit: String,
     /// SHA-256 of the rows and their schema, in hexadecimal digits: of a simulation, whose reader has the rows. A federation has
     /// none: who knows all rows but one could find the last by trying.
