@@ -1,6 +1,6 @@
 //! What a site's owner hears of earlier grants when another run is proposed: all of them, and none too small.
 
-use crate::common::hand::{Hand, entries, owner, said};
+use crate::common::hand::{Hand, ask, entries, owner, said};
 use crate::common::study::{GRANTED, shard};
 use federation::log::{Entry, Log, LogError, SimulatedDisk};
 use federation::manifest::{Manifest, Pace, Programme};
@@ -59,6 +59,9 @@ fn a_proposal_comes_with_what_all_earlier_runs_were_granted() {
         }
         hand.tell(&mut party, hand.beginning()).unwrap();
         assert!(party.agent().is_some());
+        // The first charge puts the relation and the unit of the run on record.
+        hand.tell(&mut party, ask(0, 0, &hand.question())).unwrap();
+        assert_eq!(hand.charges(&disk), 1);
         let (epsilon, delta) = (GRANTED * f64::from(earlier), 1e-5 * f64::from(earlier));
         for Granted { epsilon: found_epsilon, delta: found_delta, promised } in told.lock().unwrap().iter() {
             assert!((epsilon..=epsilon * 1.000_001).contains(found_epsilon), "run {earlier}: {found_epsilon}");
