@@ -126,10 +126,8 @@ impl Server {
         ));
         let token = self.token()?;
         self.announce(&parties, &enrolment, &page)?;
-        let (each, excesses) = (self.asked.connections_per_address.map(NonZeroUsize::get), metrics.excesses());
-        let limits = Limits { connections_of_a_party: self.asked.connections_per_party.get(), ..Limits::default() };
-        let limits = each.map_or(limits, |each| limits.with_strangers_of_an_address(each));
-        let enrolling = each.map_or(Limits::enrolment(), |each| Limits::enrolment().with_strangers_of_an_address(each));
+        let (limits, enrolling, each) = self.limits();
+        let excesses = metrics.excesses();
         let line = transport::serve(
             parties,
             TlsSource::new(tls.parties.subscribe()).watched_by(metrics.door(Port::Parties)),
@@ -151,7 +149,6 @@ impl Server {
         let tls_page = (!is_loopback(&page)).then(|| tls.dashboard.subscribe());
         let source: Arc<dyn Source> = stage.clone();
         let closed = either(stop.clone(), closing.clone());
-        let each = each.unwrap_or(dashboard::CONNECTIONS_OF_AN_ADDRESS);
         let shown = tokio::spawn(dashboard::serve(page, tls_page, source, metrics.clone(), token, each, closed));
         let served = self.served(stop.clone(), &metrics, &stage).await?;
         let Some(served) = served else {
@@ -171,6 +168,19 @@ impl Server {
         renewing.abort();
         ending.abort();
         text
+    }
+
+    /// Limits of the ports of parties and of joining, and connections of one address at the dashboard.
+    fn limits(&self) -> (Limits, Limits, usize) {
+        let parties = Limits { connections_of_a_party: self.asked.connections_per_party.get(), ..Limits::default() };
+        match self.asked.connections_per_address.map(NonZeroUsize::get) {
+            None => (parties, Limits::enrolment(), dashboard::CONNECTIONS_OF_AN_ADDRESS),
+            Some(each) => (
+                parties.with_strangers_of_an_address(each),
+                Limits::enrolment().with_strangers_of_an_address(each),
+                each,
+            ),
+        }
     }
 
     fn token(&self) -> Result<Token, Failure> {
