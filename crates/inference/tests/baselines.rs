@@ -137,7 +137,7 @@ fn the_non_private_baseline_converges_in_raw_units_and_predicts_as_scikit_learn_
     let method = open_pvi(Schedule::Sequential);
     for of in ["logistic", "linear", "softmax"] {
         // Expectations of a softmax are means over draws, and take their time.
-        let few = |case: &Case| of != "softmax" || case.name.contains("\"1000\"") || case.name.contains("raw");
+        let few = |case: &Case| of != "softmax" || case.name.contains("raw");
         for case in cases(of).into_iter().filter(|case| case.precision == 1.0 && few(case)) {
             let sites = [site("all", case.train)];
             let simulation = Simulation {
