@@ -1,4 +1,5 @@
 //! Baselines end at an optimum whatever the inputs' units, and it is that of scikit-learn and statsmodels.
+#![allow(clippy::disallowed_methods)] // the vectors are of bundled tables, which are read here
 
 use crate::common::{logistic, open_pvi, rows, simulation, site, sites};
 use inference::settings::Schedule;
@@ -147,7 +148,6 @@ fn the_non_private_baseline_converges_in_raw_units_and_predicts_as_scikit_learn_
             };
             let record = simulation.non_private().unwrap();
             let fit = record.fit.unwrap();
-            println!("{}: {fit:?} {} {}", case.name, record.scores.log_likelihood, case.held_out);
             assert_eq!(fit.converged, Some(true), "{}: {fit:?}", case.name);
             assert!((1..60).contains(&fit.steps), "{}: {fit:?}", case.name);
             assert!((record.scores.log_likelihood - case.held_out).abs() < 0.01, "{}: {record:?}", case.name);

@@ -36,9 +36,9 @@ fn a_tenth_of_a_deviation_in_the_last_round_and_four_of_the_prior_are_the_most()
 fn chains_that_hardly_move_or_are_worth_few_draws_are_no_posterior() {
     let code = |chains: &[Vec<f64>]| few_draws(shown(chains, 0, 1).unwrap().as_ref()).map(|warning| warning.code);
     let moving: Vec<f64> = (0..400_u32).map(|i| f64::from(i * i * 7 % 97)).collect();
-    assert_eq!(code(&[moving.clone()]), None);
+    assert_eq!(code(std::slice::from_ref(&moving)), None);
     let once: Vec<f64> = (0..400).map(|i| if i < 200 { 0.0 } else { 1e-7 }).collect();
-    assert_eq!(code(&[once.clone()]), Some(Code::FewDraws), "1 of 399 moved");
+    assert_eq!(code(std::slice::from_ref(&once)), Some(Code::FewDraws), "1 of 399 moved");
     assert_eq!(code(&[moving.clone(), once]), Some(Code::FewDraws), "one of two chains");
     assert_eq!(code(&[moving, vec![3.0; 400]]), Some(Code::FewDraws), "one that stands");
     let drifting: Vec<f64> = (0..400).map(f64::from).collect();

@@ -88,8 +88,11 @@ fn html_cell(difference: Difference) -> String {
     format!("{}{}{}", signed(difference.mean), error.unwrap_or_default(), unseen.unwrap_or_default())
 }
 
+/// A column of the terminal's table: its heading, and a cell for each method.
+pub(super) type Column = (&'static str, Vec<String>);
+
 /// Names and cells of the terminal's table, the baselines as headings; none where nothing can be compared.
-pub(super) fn cells(standing: &Standing) -> Option<(Vec<String>, Vec<(&'static str, Vec<String>)>)> {
+pub(super) fn cells(standing: &Standing) -> Option<(Vec<String>, Vec<Column>)> {
     let rows = rows(standing);
     let heading = |baseline: &str| match baseline {
         "non-private" => "less non-private",

@@ -50,15 +50,15 @@ fn gaussian(posterior: &Posterior) -> Option<Gaussian> {
 /// Of a logistic probability the interval of the posterior, of a number that of the predictive, else none. Each holds its point.
 fn intervals(model: &StoredModel, predictions: &[Prediction], rows: &Rows, q: &Gaussian) -> Vec<Option<(f64, f64)>> {
     let logistic = matches!(model, StoredModel::Logistic { .. });
-    let mut of_scores = logistic.then(|| credible(rows, q, REACH)).unwrap_or_default().into_iter();
-    let mut of = |prediction: &Prediction| match prediction {
+    let mut of_scores = if logistic { credible(rows, q, REACH) } else { Vec::new() }.into_iter();
+    let of = |prediction: &Prediction| match prediction {
         Prediction::Probability(p) => of_scores.next().map(|interval| holding(*p, interval)),
         Prediction::Normal { mean, deviation } => {
             Some(holding(*mean, (mean - REACH * deviation, mean + REACH * deviation)))
         }
         Prediction::Classes(_) => None,
     };
-    predictions.iter().map(|prediction| of(prediction)).collect()
+    predictions.iter().map(of).collect()
 }
 
 /// Numbers in the units of the outcome; probabilities have none.

@@ -146,7 +146,6 @@ fn set_out(standing: Standing, stepping: &Stepping) -> Walk {
 }
 
 /// q moves along (N/L) Σ̃ + ∇(−KL), where Σ̃ is the noised sum of clipped gradients.
-#[expect(clippy::ptr_arg, reason = "the signature that `Released::update` takes")]
 fn one_step(walk: &mut Walk, noised: &Vec<f64>, stepping: &Stepping) {
     let mut slope = vec![0.0; noised.len()];
     kl_gradient(walk.now.point(), &stepping.prior.0, &mut slope);

@@ -187,24 +187,6 @@ pub(crate) fn private_methods() -> Vec<Method> {
             scheme: Scheme::Committee(CommitteePrior::Split),
             ..base("committee, split prior", Solver::DpOptimisation, at_once, adam(5), nobody(1.0))
         },
-        Method { scheme: Scheme::GlobalVi, ..base("global vi", Solver::DpOptimisation, at_once, adam(1), nobody(1.0)) },
-        Method {
-            scheme: Scheme::GlobalVi,
-            ..base("global vi, curator", Solver::DpOptimisation, at_once, adam(1), curator(1.0))
-        },
-        Method {
-            scheme: Scheme::GlobalVi,
-            ..base("global vi, nodes", Solver::DpOptimisation, at_once, adam(1), nodes(1.0))
-        },
-        Method {
-            scheme: Scheme::GlobalViAtClients,
-            ..base("global vi at clients", Solver::DpOptimisation, came, Local { steps: 1, ..kept }, add_remove)
-        },
-        Method {
-            scheme: Scheme::GlobalViAtClients,
-            damping: Damping::NONE,
-            ..base("global vi at clients, adam", Solver::DpOptimisation, one_by_one, adam(1), nobody(1.0))
-        },
         noise_aware("noise-aware, moments", moments, one_by_one, nobody(1.0)),
         noise_aware("noise-aware, moments, add-remove", moments, at_once, add_remove),
         noise_aware("noise-aware, moments, curator", moments, at_once, curator(1.0)),
@@ -212,12 +194,44 @@ pub(crate) fn private_methods() -> Vec<Method> {
         noise_aware("noise-aware, every round, shares", every_round, at_once, shares(1.0)),
     ]
     .into_iter()
+    .chain(global_methods())
     .chain(own_methods())
     .chain(model_methods())
     .chain(conjugate_methods())
     .chain(statistics_methods())
     .chain(chain_methods())
     .collect()
+}
+
+/// Global VI with its optimiser at the server and at every client.
+fn global_methods() -> Vec<Method> {
+    let base = private;
+    let (one_by_one, at_once) = (Schedule::Sequential, Schedule::Synchronous);
+    let came = Schedule::Asynchronous(Rates::InverseRows);
+    let nobody = |clip| promise(clip, Aggregator::None);
+    let (curator, nodes) = (promise(1.0, Aggregator::Curator), promise(1.0, secure(SecureNoise::Nodes, 0, 1)));
+    let add_remove = Promise { adjacency: Adjacency::AddRemove, ..nobody(1.0) };
+    let kept = Local { keep_state: true, optimiser: Optimiser::Adagrad, chart: Chart::LogVariance, ..adam(1) };
+    vec![
+        Method { scheme: Scheme::GlobalVi, ..base("global vi", Solver::DpOptimisation, at_once, adam(1), nobody(1.0)) },
+        Method {
+            scheme: Scheme::GlobalVi,
+            ..base("global vi, curator", Solver::DpOptimisation, at_once, adam(1), curator)
+        },
+        Method {
+            scheme: Scheme::GlobalVi,
+            ..base("global vi, nodes", Solver::DpOptimisation, at_once, adam(1), nodes)
+        },
+        Method {
+            scheme: Scheme::GlobalViAtClients,
+            ..base("global vi at clients", Solver::DpOptimisation, came, kept, add_remove)
+        },
+        Method {
+            scheme: Scheme::GlobalViAtClients,
+            damping: Damping::NONE,
+            ..base("global vi at clients, adam", Solver::DpOptimisation, one_by_one, adam(1), nobody(1.0))
+        },
+    ]
 }
 
 /// A secure sum over three nodes.

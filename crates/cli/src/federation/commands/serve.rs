@@ -105,25 +105,15 @@ impl Server {
             Some(address) => address.clone(),
             None => local(&parties)?,
         };
-        let (authority, key) = (self.authority.clone(), self.home.key().clone());
         let metrics = Arc::new(Metrics::default());
+        let (authority, key) = (self.authority.clone(), self.home.key().clone());
         let certificates = Certificates { authority, key, name: self.name()?, metrics: metrics.clone() };
         let tls = Arc::new(certificates.tls()?);
         let renewing = tokio::spawn(certificates.keep(tls.clone(), RENEWAL));
         let ending = Expiry::default().keep(self.store.clone(), self.asked.ca.clone(), clock::seconds);
         let ending = tokio::spawn(ending);
         let (hall_sender, hall) = watch::channel(None);
-        let clock: federation::server::Clock = Arc::new(clock::seconds);
-        let reception = Arc::new(Reception::new(
-            self.store.clone(),
-            self.authority.clone(),
-            self.home.key().clone(),
-            self.name()?,
-            address,
-            clock,
-            hall,
-            metrics.clone(),
-        ));
+        let reception = Arc::new(self.reception(address, hall, metrics.clone())?);
         let token = self.token()?;
         self.announce(&parties, &enrolment, &page)?;
         let (limits, enrolling, each) = self.limits();
@@ -168,6 +158,18 @@ impl Server {
         renewing.abort();
         ending.abort();
         text
+    }
+
+    /// Who answers parties, of whichever run is served.
+    fn reception(
+        &self,
+        address: String,
+        hall: watch::Receiver<Option<Arc<Hall>>>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Reception, Failure> {
+        let clock: federation::server::Clock = Arc::new(clock::seconds);
+        let (store, authority, key) = (self.store.clone(), self.authority.clone(), self.home.key().clone());
+        Ok(Reception::new(store, authority, key, self.name()?, address, clock, hall, metrics))
     }
 
     /// Limits of the ports of parties and of joining, and connections of one address at the dashboard.
