@@ -259,7 +259,7 @@ fn a_cut_file_small_sites_and_other_declared_rows_are_warned_of_with_their_sourc
     let cut = format!("{}\n71,f,no,cli", lines.join("\n"));
     let study = STUDY.replace("split = { test = 0.2 }", "split = { test = 0.2 }\ndeclared_rows = [10, 10, 11]");
     folder.write("rows.csv", &cut).write("study.toml", &study.replace("epsilon = 1.0", "epsilon = 12.0"));
-    let output = folder.posterity(&["run", "study.toml", "--out", "out", "--seed", "3"]);
+    let output = folder.posterity(&["run", "study.toml", "--out", "out", "--seed", "1"]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let results = json(&folder.0.join("out/results.json"));

@@ -131,10 +131,10 @@ impl Simulation<'_> {
         let family = Family::Full { dimension: self.model.parameters(rows.width()) };
         let prior = family.prior_of_each(&self.model.precisions(family.dimension(), self.prior_precision));
         let all: Vec<usize> = (0..rows.len()).collect();
-        let at = family.gaussian(&prior).ok_or_else(no_sites)?;
+        let Some(at) = family.gaussian(&prior) else { return Ok(None) };
         let statistics = self.model.statistics(&rows, &all, &at, family);
         let eta: Vec<f64> = prior.iter().zip(&statistics).map(|(p, s)| p + temper * s).collect();
-        family.gaussian(&eta).ok_or_else(no_sites).map(Some)
+        Ok(family.gaussian(&eta))
     }
 
     /// τ.

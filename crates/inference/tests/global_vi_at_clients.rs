@@ -31,8 +31,11 @@ fn method(scheme: Scheme, rounds: u64) -> Method {
     }
 }
 
-/// Loses every third answer, and keeps the others.
-struct Listening(Mutex<Vec<(usize, GridVector)>>);
+/// Keeps the answers that are not lost.
+struct Listening {
+    heard: Mutex<Vec<(usize, GridVector)>>,
+    loses: fn(u64, usize) -> bool,
+}
 
 impl Link for Listening {
     fn ask(
@@ -42,10 +45,10 @@ impl Link for Listening {
         ask: &Ask,
         workshop: &Workshop,
     ) -> Result<Delivery, RunError> {
-        let lost = Losing(|round, client| (round + client as u64).is_multiple_of(3));
+        let lost = Losing(self.loses);
         let delivery = lost.ask(client, protocol, ask, workshop)?;
         if let Delivery::Clear(step, _) = &delivery {
-            self.0.lock().unwrap().push((client.index(), step.clone()));
+            self.heard.lock().unwrap().push((client.index(), step.clone()));
         }
         Ok(delivery)
     }
@@ -73,13 +76,14 @@ fn the_state_is_the_sum_of_the_steps_that_arrived() {
     for kept in [Damping::NONE, Damping::new(0.3).unwrap()] {
         let method = Method { damping: kept, ..method(Scheme::GlobalViAtClients, 6) };
         let simulation = simulation(&method, &sites, &test);
-        let (built, link) = (simulation.build().unwrap(), Listening(Mutex::default()));
+        let loses = |round: u64, client: usize| (round + client as u64).is_multiple_of(3);
+        let (built, link) = (simulation.build().unwrap(), Listening { heard: Mutex::default(), loses });
         let mut drive = simulation.start(&built, &link, None).unwrap();
         let nothing = state(&drive);
         for _ in 0..6 {
             drive.round().unwrap();
         }
-        let steps = std::mem::take(&mut *link.0.lock().unwrap());
+        let steps = std::mem::take(&mut *link.heard.lock().unwrap());
         assert!(steps.len() > 4 && steps.len() < 12, "{} arrived", steps.len());
         let sum = steps.iter().fold(nothing.clone(), |mut sum, (_, step)| {
             sum.add(&nothing.damped(step, kept).unwrap());
@@ -94,21 +98,27 @@ fn the_first_step_is_as_long_whatever_the_rows_and_each_client_keeps_moments_of_
     let (sites, test) = ([site("small", rows(20, 1)), site("large", rows(900, 2))], rows(5, 9));
     let method = Method { schedule: Schedule::Synchronous, ..method(Scheme::GlobalViAtClients, 2) };
     let simulation = simulation(&method, &sites, &test);
-    let (built, link) = (simulation.build().unwrap(), Listening(Mutex::default()));
+    let (built, link) = (simulation.build().unwrap(), Listening { heard: Mutex::default(), loses: |_, _| false });
     let mut drive = simulation.start(&built, &link, None).unwrap();
     for _ in 0..2 {
         drive.round().unwrap();
     }
-    let steps = std::mem::take(&mut *link.0.lock().unwrap());
-    // Adagrad's first step is the rate, in the direction of the gradient's sign.
+    let steps = std::mem::take(&mut *link.heard.lock().unwrap());
+    // Adagrad's first step is the rate, in the direction of the gradient's sign; a level that no row has does not move.
     for client in [0, 1] {
         let (_, first) = steps.iter().find(|(from, _)| *from == client).unwrap();
-        assert!(first.values().iter().all(|v| (v.abs() - RATE).abs() < 1e-6), "{client}: {:?}", first.values());
+        assert!(first.values().iter().filter(|v| **v == 0.0).count() <= 1);
+        assert!(
+            first.values().iter().all(|v| *v == 0.0 || (v.abs() - RATE).abs() < 1e-6),
+            "{client}: {:?}",
+            first.values()
+        );
     }
     let (small, large) = (squares(&drive.clients()[0]), squares(&drive.clients()[1]));
     // Both stand for all 920 rows: mean gradients differ, not the numbers of rows in them.
     assert!(small != large);
-    assert!(small.iter().zip(&large).all(|(s, l)| s / l < 400.0 && l / s < 400.0), "{small:?} {large:?}");
+    let ratio = small.iter().sum::<f64>() / large.iter().sum::<f64>();
+    assert!((0.04..25.0).contains(&ratio), "{small:?} {large:?}");
 }
 
 /// Rows with one input and a bias, of which so many of a hundred are positive whatever the input.
@@ -123,15 +133,15 @@ fn leaning(count: usize, positive: usize, seed: u64) -> Rows {
     all
 }
 
-/// The flaw that Table 5 of the workshop paper shows, and that an optimiser at the server does not have: five small clients of
-/// mostly positive rows come nine times as often as five large ones of mostly negative rows.
+/// The flaw that Table 5 of the workshop paper shows, and that an optimiser at the server does not have: a step of each of five
+/// small clients, of mostly positive rows, is as long as that of five large ones, of mostly negative rows.
 #[test]
 fn where_small_clients_are_unlike_the_large_ones_an_optimiser_at_every_client_loses() {
     let of = |name: &str, k: u64, count, positive| site(&format!("{name} {k}"), leaning(count, positive, k));
     let sites: Vec<Site> = (1..=5).flat_map(|k| [of("small", k, 20, 95), of("large", k + 5, 180, 10)]).collect();
     let test = leaning(400, 18, 99);
     let accuracy = |scheme| {
-        let method = method(scheme, 150);
+        let method = Method { schedule: Schedule::Synchronous, ..method(scheme, 150) };
         simulation(&method, &sites, &test).run(&mut ()).unwrap().scores.accuracy.unwrap()
     };
     let (server, clients) = (accuracy(Scheme::GlobalVi), accuracy(Scheme::GlobalViAtClients));

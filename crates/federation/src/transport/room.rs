@@ -75,15 +75,16 @@ impl Seats {
         self.taken.values().filter(|(one, _)| *one == holder).count()
     }
 
-    /// The holder with most connections, of the idle ones if only those count; of several, the one that was idle longest.
+    /// The holder with most connections, of those with an idle one if that is asked; of several, the one that was idle longest.
     fn largest(&self, idle: bool) -> Option<(Holder, usize)> {
-        let mut counts: HashMap<Holder, (usize, Reverse<Instant>)> = HashMap::new();
-        for (holder, seat) in self.taken.values().filter(|(_, seat)| !(idle && seat.is_busy())) {
-            let since = Reverse(seat.since());
-            let (count, oldest) = counts.entry(*holder).or_insert((0, since));
+        let mut counts: HashMap<Holder, (usize, Option<Reverse<Instant>>)> = HashMap::new();
+        for (holder, seat) in self.taken.values() {
+            let since = (!(idle && seat.is_busy())).then(|| Reverse(seat.since()));
+            let (count, oldest) = counts.entry(*holder).or_default();
             (*count, *oldest) = (*count + 1, since.max(*oldest));
         }
-        counts.into_iter().max_by_key(|(_, key)| *key).map(|(holder, (count, _))| (holder, count))
+        let found = counts.into_iter().filter(|(_, (_, oldest))| oldest.is_some());
+        found.max_by_key(|(_, key)| *key).map(|(holder, (count, _))| (holder, count))
     }
 
     /// Closes the connection of a holder that was idle longest, or the oldest one if all are at work.

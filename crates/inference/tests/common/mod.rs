@@ -7,6 +7,7 @@ pub(crate) mod variants;
 use chacha20::ChaCha20Rng;
 use inference::algorithm::Protocol;
 use inference::message::{Ask, Delivery, Direct, Link, Receipt};
+use inference::plan::Costs;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, CommitteePrior, Covariance, Curvature, Damping, DeltaRule, Deviations,
     FactorRule, Gradients, Hybrid, Local, Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Readout,
@@ -20,12 +21,15 @@ use inference::{
 };
 use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, ShareNoise, Unit};
 use rand_core::{Rng, SeedableRng};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The size of a statistical test: the first in the test command, the second with `POSTERITY_FULL=1`.
 pub(crate) fn sized<T>(small: T, full: T) -> T {
     if std::env::var_os("POSTERITY_FULL").is_some() { full } else { small }
 }
+
+/// What plans cost, once for all laws: they run the same methods, and most of their time would go into costing these again.
+static COSTS: LazyLock<Arc<Costs>> = LazyLock::new(Arc::default);
 
 /// A generator for tests.
 pub(crate) fn rng(seed: u64) -> ChaCha20Rng {
@@ -433,7 +437,7 @@ pub(crate) fn first_task(problem: &Problem) -> Released<Task> {
 
 /// A simulation of the method on these sites.
 pub(crate) fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
-    let (model, costs) = (model_of(method), Arc::default());
+    let (model, costs) = (model_of(method), COSTS.clone());
     Simulation { method, sites, test, model, prior_precision: 1.0, seed: 11, data: [0; 32], costs }
 }
 
