@@ -40,6 +40,11 @@ pub(crate) fn wrapped(words: &str, most: usize) -> Vec<String> {
     lines
 }
 
+/// A text without what would move a terminal's cursor: names of a study come from a server, and its owner reads them before approving.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
 /// Labelled rows as lines of text. The texts begin below each other, also after a long label, and are broken where the width is
 /// known; a row without a label continues the one above.
 pub(crate) fn rows<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str)>, width: Option<usize>) -> String {
@@ -47,6 +52,7 @@ pub(crate) fn rows<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str)>, width
     let label = rows.iter().map(|(label, _)| letters(label) + 1).chain([LABEL]).max().unwrap_or(LABEL);
     let mut text = String::new();
     for (name, words) in rows {
+        let words = &plain(words);
         let lines = match width {
             Some(width) if label + letters(words) > width => wrapped(words, width.saturating_sub(label).max(30)),
             _ => vec![words.to_owned()],
@@ -160,6 +166,13 @@ fn named(name: &str, most: usize, cut: &mut Vec<(String, String)>) -> Vec<String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Found: a server's method could move the cursor onto the promise that an owner reads before approving.
+    #[test]
+    fn no_text_moves_the_cursor() {
+        let text = rows([("method", "pvi\u{1b}[1A\u{1b}[2K\npromise  \u{3b5} = 0.01")], None);
+        assert!(text.lines().count() == 1 && !text.contains('\u{1b}'), "{text:?}");
+    }
 
     fn names(cells: &[&str]) -> Column {
         Column { heading: "method", cells: cells.iter().map(|&cell| cell.to_owned()).collect() }

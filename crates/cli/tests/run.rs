@@ -278,7 +278,7 @@ fn a_cut_file_small_sites_and_other_declared_rows_are_warned_of_with_their_sourc
 #[test]
 fn a_method_named_like_a_baseline_or_not_at_all_is_refused() {
     let folder = Folder::new("names");
-    for name in ["non-private", "Local only", ""] {
+    for name in ["non-private", "Local only", "", "two\\nlines"] {
         let study = STUDY.replace("name = \"DP optimisation\"", &format!("name = \"{name}\""));
         folder.write("study.toml", &study).refuses("S005", &["study.toml:14"]);
     }

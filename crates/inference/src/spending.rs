@@ -8,47 +8,59 @@ use crate::results::{ClientSpending, OtherBound};
 use crate::settings::{Claim, Method};
 use privacy::{Event, Ledger, Mechanism, PrivacyError, accounting};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 /// Accountants that are told beside the certified ε of Barker's test.
 const OTHERS: [&str; 2] = ["rdp", "barker2019"];
 
-/// How many different plans are followed on the way, the dearest first.
-const FOLLOWED: usize = 4;
+/// Costs that are worked out for one point of a curve, at most.
+const FOLLOWED: usize = 16;
 
 /// Costs the ledgers of a run. Clients on equal terms are costed once.
 ///
-/// On the way only the dearest plans are looked at, which are public: where every client has a plan of its own, to cost all of
-/// them in every round would take longer than the run. At the end each client is costed, by its plan if it came to the end of
-/// that.
+/// Where every client has a plan of its own, to cost all of them at every point of a curve would take longer than the run: on the
+/// way the sixteen costs are looked at of clients that are furthest on in their plans, which are public. With up to sixteen
+/// different ones the result is the largest of all clients; with more it may be under it. At the end each client is costed, by
+/// its plan if it came to the end of that.
 pub(crate) struct Spending<'a> {
     plan: &'a MethodPlan,
     claim: Claim,
     costs: &'a Costs,
-    /// Clients on the dearest plans.
-    followed: Vec<usize>,
+    /// The first client on the same terms as each.
+    alike: Vec<usize>,
 }
 
 impl<'a> Spending<'a> {
     pub(crate) fn new(method: &'a Method, plan: &'a MethodPlan, costs: &'a Costs) -> Self {
         let same = |a: &ClientPlan, b: &ClientPlan| a.opening == b.opening && a.event == b.event && a.delta == b.delta;
-        let mut firsts: Vec<&ClientPlan> = Vec::new();
-        for client in &plan.clients {
-            if !firsts.iter().any(|first| same(first, client)) {
-                firsts.push(client);
+        let mut firsts: Vec<usize> = Vec::new();
+        let mut alike = Vec::with_capacity(plan.clients.len());
+        for (m, client) in plan.clients.iter().enumerate() {
+            let first = firsts.iter().copied().find(|&first| same(&plan.clients[first], client));
+            if first.is_none() {
+                firsts.push(m);
             }
+            alike.push(first.unwrap_or(m));
         }
-        firsts.sort_by(|a, b| b.certified.total_cmp(&a.certified));
-        firsts.truncate(FOLLOWED);
-        let is_followed = |client: &ClientPlan| firsts.iter().any(|first| same(first, client));
-        let followed = (0..plan.clients.len()).filter(|&m| is_followed(&plan.clients[m])).collect();
         let claim = method.promise.as_ref().map_or(Claim::Certified, |promise| promise.accountant);
-        Self { plan, claim, costs, followed }
+        Self { plan, claim, costs, alike }
     }
 
-    /// The largest certified ε so far of a client on one of the dearest plans; none without privacy.
+    /// The largest certified ε so far of the clients that are looked at; none without privacy.
     pub(crate) fn so_far(&self, drive: &Drive<'_>) -> Result<Option<f64>, RunError> {
+        let mut different = BTreeMap::new();
+        for (m, (plan, &first)) in self.plan.clients.iter().zip(&self.alike).enumerate() {
+            different.entry((first, plan.kinds(drive.clients()[m].ledger().events()))).or_insert(m);
+        }
+        let planned = |m: usize| {
+            let (plan, made) = (&self.plan.clients[m], drive.clients()[m].ledger().events().len());
+            plan.certified * made as f64 / plan.charges().max(1) as f64
+        };
+        let mut furthest: Vec<usize> = different.into_values().collect();
+        furthest.sort_by(|&a, &b| planned(b).total_cmp(&planned(a)));
+        furthest.truncate(FOLLOWED);
         let mut most = None;
-        for &client in &self.followed {
+        for client in furthest {
             let spent = self.cost(client, drive.clients()[client].ledger())?.certified;
             most = Some(most.map_or(spent, |m: f64| m.max(spent)));
         }

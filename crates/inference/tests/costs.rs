@@ -1,6 +1,7 @@
 //! Sites of different sizes: each distinct plan is costed once, whatever the seeds, and what is told at the end is exact.
 
 use crate::common::{adam, open_pvi, private_methods, promise, rows, simulation, site, sites};
+use inference::message::Direct;
 use inference::plan::{Costs, certified, plan_with};
 use inference::settings::{Aggregator, Batching, Local, Method, Noise, Promise, Rates, Rounds, Schedule, Solver};
 use inference::{Simulation, Site};
@@ -12,9 +13,6 @@ const SIZES: [usize; 7] = [30, 45, 60, 30, 80, 100, 120];
 
 /// So many different sizes.
 const DISTINCT: u64 = 6;
-
-/// Plans that are followed on the way.
-const FOLLOWED: u64 = 4;
 
 const ROUNDS: u64 = 3;
 
@@ -35,7 +33,7 @@ fn of_sizes() -> Vec<Site> {
     SIZES.iter().zip(1..).map(|(&n, k)| site(&format!("site {k}"), rows(n, k))).collect()
 }
 
-/// The plan of each size is costed once, not once for each site, seed, ledger and round; on the way the four dearest are.
+/// The plan of each size is costed once, not once for each site, seed, ledger and round; on the way each is, once for each number of charges.
 #[test]
 fn each_distinct_plan_is_certified_once_for_all_sites_and_seeds() {
     let (sites, test, method) = (of_sizes(), rows(5, 99), method(Schedule::Sequential));
@@ -45,7 +43,7 @@ fn each_distinct_plan_is_certified_once_for_all_sites_and_seeds() {
     assert_eq!(costs.worked_out(), DISTINCT);
     for seed in [1, 2, 3] {
         Simulation { seed, costs: costs.clone(), ..simulation(&method, &sites, &test) }.run(&mut ()).unwrap();
-        assert_eq!(costs.worked_out(), DISTINCT + FOLLOWED * (ROUNDS - 1), "seed {seed}");
+        assert_eq!(costs.worked_out(), DISTINCT * ROUNDS, "seed {seed}");
     }
 }
 
@@ -87,5 +85,30 @@ fn every_site_of_another_size_is_told_what_its_own_charges_cost() {
         let curve: Vec<f64> = record.curve.iter().map(|point| point.epsilon.unwrap()).collect();
         assert_eq!(curve.last(), Some(&most));
         assert!(curve.windows(2).all(|two| two[0] <= two[1]), "{curve:?}");
+    }
+}
+
+/// Found: with calibrated noise all plans cost the same in all, rounding decided which four were followed, and the curve told
+/// ε = 1.26 where a site had spent 1.49.
+#[test]
+fn a_curve_tells_the_largest_cost_of_all_sites_also_where_their_plans_cost_the_same() {
+    let (sites, test) = (of_sizes(), rows(5, 99));
+    let base = method(Schedule::Asynchronous(Rates::InverseRows));
+    let promise = base.promise.map(|promise| Promise { noise: Noise::Calibrated, ..promise });
+    let method = Method { promise, rounds: Rounds::Count(6), ..base };
+    let simulation = simulation(&method, &sites, &test);
+    let (built, curve) = (simulation.build().unwrap(), simulation.run(&mut ()).unwrap().curve);
+    let mut drive = simulation.start(&built, &Direct, None).unwrap();
+    for point in &curve {
+        while drive.rounds() < point.round {
+            drive.round().unwrap();
+        }
+        let spent = built.plan.clients.iter().zip(drive.clients()).map(|(plan, client)| {
+            let charges = client.ledger().events();
+            if charges.is_empty() { 0.0 } else { certified(charges, plan.delta).unwrap() }
+        });
+        let most = spent.fold(0.0, f64::max);
+        let told = point.epsilon.unwrap();
+        assert!((told - most).abs() <= 1e-6 * most, "round {}: {told}, {most}", point.round);
     }
 }

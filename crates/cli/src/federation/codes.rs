@@ -105,7 +105,7 @@ pub(crate) const ALL: &[Entry] = &[
         code: "F206",
         title: "there is no such proposal, or more than one",
         text: "A policy with approval = manual waits until somebody approves the manifest's digest, which `posterity agent run` prints. Its\n\
-               first digits are enough. Those given begin the digest of no study that was proposed to this site, or of several.\n\
+               first eight digits or more choose it. Those given are fewer, or begin the digest of no study that was proposed to this site, or of several.\n\
                `posterity agent approve` without a digest lists what waits. Exit code 2.",
     },
     Entry {

@@ -61,7 +61,7 @@ pub(crate) fn table(results: &Results, terminal: Terminal) -> String {
 /// The differences to the baselines, below the table; nothing where nothing can be compared.
 fn compared(standing: &Standing, terminal: Terminal) -> String {
     let Some((names, differences)) = differences::cells(standing) else { return String::new() };
-    let cells = names.iter().map(|name| format!("  {}", plain(name))).collect();
+    let cells = names.iter().map(|name| format!("  {}", layout::plain(name))).collect();
     let names = [Column { heading: "difference", cells }];
     let columns = names.into_iter().chain(differences.into_iter().map(|(heading, cells)| Column { heading, cells }));
     let Fitted { head, rows, .. } = fit(columns.collect(), terminal.width, 2);
@@ -142,12 +142,7 @@ fn name(standing: &Standing, placed: Placed) -> String {
         Role::NonPrivate | Role::LocalOnly | Role::Constant => '.',
         Role::Other => ' ',
     };
-    format!("{sign} {}", plain(&placed.method.name))
-}
-
-/// A name without letters that would move the cursor.
-fn plain(name: &str) -> String {
-    name.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+    format!("{sign} {}", layout::plain(&placed.method.name))
 }
 
 /// Bold green for the best, dim for baselines.

@@ -220,6 +220,11 @@ fn check_names(typed: &StudyAsTyped, methods: &[Named], source: &Source<'_>) -> 
             format!("results are told apart by their names, and the baselines have theirs: {}", BASELINES.join(", "));
         return Err(source.fault(&format!("method.{}.name", methods[at].index), "S005", message, hint));
     }
+    if let Some(at) = names.iter().position(|name| name.chars().any(char::is_control)) {
+        let message = format!("a method is named {:?}", names[at]);
+        let hint = "leave out line breaks and other control characters: a name is shown on terminals, also before a run is approved";
+        return Err(source.fault(&format!("method.{}.name", methods[at].index), "S005", message, hint));
+    }
     match repeated(&names) {
         Some(twice) => {
             let last = names.iter().rposition(|name| name == twice).map_or(0, |at| methods[at].index);

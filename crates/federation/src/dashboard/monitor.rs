@@ -220,7 +220,11 @@ fn sites(text: &mut Exposition, views: &[RunView]) {
     for (run, site) in sites() {
         text.sample("posterity_answers_accepted_total", &[("run", run), ("site", &site.name)], site.answers as f64);
     }
-    text.family("posterity_epsilon_spent", Kind::Gauge, "Upper bound of the epsilon that a site has spent in a run.");
+    text.family(
+        "posterity_epsilon_spent",
+        Kind::Gauge,
+        "Upper bound of the epsilon of a site's accepted answers in a run; its ledger may hold more.",
+    );
     for (run, site) in sites() {
         text.sample("posterity_epsilon_spent", &[("run", run), ("site", &site.name)], site.epsilon_spent);
     }

@@ -149,7 +149,7 @@ fn tiles(view: &RunView) -> Markup {
             }
             @if let Some(site) = largest {
                 div.tile {
-                    span.label { "Largest ε spent" }
+                    span.label { "Largest ε of accepted answers" }
                     strong { (bound(site.epsilon_spent)) " of " (bound(site.epsilon_granted)) }
                     span { (whose(site)) ", δ = " (given(site.delta)) }
                 }

@@ -148,8 +148,8 @@ fn epsilon_of_all_runs_together_is_limited() {
 
 #[test]
 fn delta_of_all_runs_together_is_limited() {
-    assert_eq!(key(&policy(&[("max_delta = 5e-4", "max_delta = 9e-6")])), "max_delta");
-    let granted = Granted { epsilon: 0.5, delta: 4.91e-4, ..Granted::NOTHING };
+    assert_eq!(key(&policy(&[("max_delta = 3.1e-4", "max_delta = 9e-6")])), "max_delta");
+    let granted = Granted { epsilon: 0.5, delta: 3.01e-4, ..Granted::NOTHING };
     assert_eq!(refused(&policy(&[]), Aggregator::None, granted).0, "max_delta");
 }
 
@@ -182,12 +182,12 @@ fn the_policy_that_a_site_begins_with_allows_three_studies_of_the_guides_size_an
 #[test]
 fn a_refusal_names_every_limit_that_would_have_to_be_raised() {
     let (manifest, programme) = of_the_guide();
-    let granted = Granted { epsilon: 6.0, delta: 4.5e-4, ..Granted::NOTHING };
+    let granted = Granted { epsilon: 6.0, delta: 3e-4, ..Granted::NOTHING };
     let refused = Policy::read(DEFAULT).unwrap().check(&manifest, &programme, 0, granted).unwrap_err().to_string();
-    for part in ["max_epsilon", "ε = 2 after 6", "δ = 1e-4 after 4.5e-4", "ε = 6 and δ = 5e-4"] {
+    for part in ["max_epsilon", "ε = 2 after 6", "δ = 1e-4 after 3e-4", "ε = 6 and δ = 3.1e-4"] {
         assert!(refused.contains(part), "{part}: {refused}");
     }
-    let raised = Policy { max_epsilon: 8.0, max_delta: 6e-4, ..Policy::read(DEFAULT).unwrap() };
+    let raised = Policy { max_epsilon: 8.0, max_delta: 4.1e-4, ..Policy::read(DEFAULT).unwrap() };
     raised.check(&manifest, &programme, 0, granted).unwrap();
 }
 
@@ -356,7 +356,7 @@ fn what_cannot_be_read_is_refused_with_its_line() {
         ("schema = 1\n", "", "schema is missing"),
         ("max_epsilon = 6.0", "max_epsilon = -1", "max_epsilon is -1"),
         ("max_epsilon = 6.0", "max_epsilon = nan", "max_epsilon is NaN"),
-        ("max_delta = 5e-4", "max_delta = 1.0", "max_delta is 1"),
+        ("max_delta = 3.1e-4", "max_delta = 1.0", "max_delta is 1"),
         ("max_epsilon_per_answer = 3.0", "max_epsilon_per_answer = 0", "max_epsilon_per_answer is 0"),
         ("approval = \"manual\"", "approval = \"never\"", "unknown variant `never`"),
         ("minimum_rows = 50", "minimum_rows = 50\nmax_noise = 1", "unknown field `max_noise`"),
@@ -368,7 +368,7 @@ fn what_cannot_be_read_is_refused_with_its_line() {
         assert!(error.to_string().contains(words) && error.code() == "F110", "{error}");
     }
     let line = |error: PolicyError| if let PolicyError::Unreadable { line, .. } = error { line } else { 0 };
-    let broken = DEFAULT.replacen("max_delta = 5e-4", "max_delta = 2", 1);
+    let broken = DEFAULT.replacen("max_delta = 3.1e-4", "max_delta = 2", 1);
     let expected = 1 + DEFAULT.lines().position(|line| line.starts_with("max_delta")).unwrap();
     assert_eq!(line(Policy::read(&broken).unwrap_err()), expected);
 }

@@ -11,7 +11,7 @@ schema = 1
 # and only as far as the site can answer for it. Sums are rounded up, so leave max_delta a little over the exact product.
 # Keep max_delta well under one over the number of rows: at that size a guarantee would still hold if one row were published outright.
 max_epsilon = 6.0
-max_delta = 5e-4
+max_delta = 3.1e-4
 
 # Kinds of models as studies name them (linear, logistic, softmax, network, mixture), or "any".
 allowed_models = ["linear", "logistic"]

@@ -219,7 +219,7 @@ impl Reception {
         let joined = joined.await.map_err(|_| Refused::Unavailable)?;
         self.note_enrolled(joined.as_ref().err());
         let joined = joined.map_err(|error| {
-            tracing::warn!(%error, "nobody was enrolled");
+            tracing::debug!(%error, "nobody was enrolled");
             unwelcome(error)
         })?;
         tracing::info!(role = %joined.party.role, name = %joined.party.name, "a party has joined");

@@ -95,7 +95,7 @@ impl Porch {
                 if let Some(door) = &self.door {
                     door.refused();
                 }
-                tracing::info!(%error, "a connection is refused");
+                tracing::debug!(%error, "a connection is refused");
                 return None;
             }
             Err(_) => {

@@ -15,6 +15,8 @@ const PROPOSALS: &str = "proposals";
 const APPROVALS: &str = "approvals";
 /// Letters of a digest in hexadecimal digits.
 const DIGITS: usize = 64;
+/// First digits that choose a proposal: with fewer a slip of the hand, or a variable that is not set, would approve what happens to wait.
+const FEWEST_DIGITS: usize = 8;
 
 /// A study that was proposed, as its agent has kept it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +51,11 @@ pub(crate) fn approve(digits: Option<&str>, folder: &Path, json: bool) -> Result
     let all = proposals(home.folder())?;
     let Some(digits) = digits else { return Ok(list(&all, folder, json)) };
     let wanted = digits.to_ascii_lowercase();
+    if wanted.len() < FEWEST_DIGITS {
+        let message = format!("found {} digits of a digest, expected at least {FEWEST_DIGITS}", wanted.len());
+        let hint = "`posterity agent approve` without digits lists what waits; the first digits choose a proposal, only all of them verify it";
+        return Err(failure("F206", message, hint));
+    }
     let found: Vec<&Proposal> = all.iter().filter(|one| one.digest.starts_with(&wanted)).collect();
     let [proposal] = found.as_slice() else { return Err(not_one(digits, found.len(), &all)) };
     let path = home.folder().join(APPROVALS).join(&proposal.digest);
@@ -133,8 +140,12 @@ mod tests {
         }
 
         fn proposed(&self, first: u8, name: &str) -> Digest {
+            self.proposed_with(first, 0xab, name)
+        }
+
+        fn proposed_with(&self, first: u8, last: u8, name: &str) -> Digest {
             let mut digest = [0xab; 32];
-            digest[0] = first;
+            (digest[0], digest[31]) = (first, last);
             keep(&self.0, &digest, &format!("[study]\nname = {name:?}\n"), "").unwrap();
             digest
         }
@@ -150,18 +161,30 @@ mod tests {
     fn the_first_digits_of_a_digest_are_enough_where_one_proposal_has_them() {
         let site = Site::new("prefix");
         let (one, other) = (site.proposed(0x12, "wards"), site.proposed(0x13, "readmission"));
-        let refused = approve(Some("1"), &site.0, false).unwrap_err();
+        site.proposed_with(0x12, 0, "beds");
+        let refused = approve(Some("12ababab"), &site.0, false).unwrap_err();
         assert_eq!((refused.code(), refused.exit()), ("F206", 2));
         assert!(refused.to_string().contains("2 studies"), "{refused}");
-        assert!(refused.hint().contains("readmission") && refused.hint().contains("wards"), "{}", refused.hint());
+        assert!(refused.hint().contains("beds") && refused.hint().contains("wards"), "{}", refused.hint());
         assert!(!is_approved(&site.0, &one) && !is_approved(&site.0, &other), "what is not clear is not approved");
-        assert!(approve(Some("13A"), &site.0, false).unwrap().contains("readmission"));
+        assert!(approve(Some("13ABababA"), &site.0, false).unwrap().contains("readmission"));
         assert!(!is_approved(&site.0, &one) && is_approved(&site.0, &other));
         assert!(approve(Some(&hexadecimal(&one)), &site.0, true).unwrap().contains("wards"));
-        for strange in ["14", "../proposals/12", &"1".repeat(65)] {
+        for strange in ["14ababab", "../proposals/12", &"1".repeat(65)] {
             assert_eq!(approve(Some(strange), &site.0, false).unwrap_err().code(), "F206", "{strange}");
         }
-        assert!(approve(Some(""), &site.0, false).is_err(), "two begin with nothing");
+    }
+
+    /// Found: with a variable that was not set, `approve "$DIGEST"` approved the only study that waited.
+    #[test]
+    fn few_digits_approve_nothing_even_where_one_study_waits() {
+        let site = Site::new("few");
+        let only = site.proposed(0x12, "wards");
+        for few in ["", "1", "12ababa"] {
+            let refused = approve(Some(few), &site.0, false).unwrap_err();
+            assert!(refused.code() == "F206" && refused.to_string().contains("at least 8"), "{refused}");
+        }
+        assert!(!is_approved(&site.0, &only));
     }
 
     #[test]
@@ -169,7 +192,7 @@ mod tests {
         let site = Site::new("list");
         assert_eq!(approve(None, &site.0, false).unwrap(), "Nothing waits for approval.\n");
         let (one, other) = (site.proposed(0x12, "wards"), site.proposed(0x13, "readmission"));
-        approve(Some("12"), &site.0, false).unwrap();
+        approve(Some("12ababab"), &site.0, false).unwrap();
         let text = approve(None, &site.0, false).unwrap();
         assert!(text.contains(&format!("{}  readmission, proposed 2", hexadecimal(&other))), "{text}");
         assert!(!text.contains("wards") && text.contains("posterity agent approve 13ababab --home"), "{text}");
