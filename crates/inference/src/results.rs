@@ -380,8 +380,8 @@ pub struct CurvePoint {
     pub round: u64,
     /// Messages so far.
     pub messages: u64,
-    /// Certified ε spent so far, the largest over clients; on the way over those on the four dearest plans, where clients have
-    /// more than four. None without privacy.
+    /// Certified ε spent so far, the largest over clients; on the way over the sixteen different costs of those furthest in their
+    /// plans, where there are more. None without privacy.
     pub epsilon: Option<f64>,
     /// Accuracy; none for regression.
     pub accuracy: Option<f64>,

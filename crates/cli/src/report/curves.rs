@@ -108,8 +108,12 @@ const ROUNDS: Along =
     Along { name: "rounds", axis: "rounds", of: |point| Some(point.round as f64), scale: Scale::Linear };
 const MESSAGES: Along =
     Along { name: "messages", axis: "messages", of: |point| Some(point.messages as f64), scale: Scale::Linear };
-const EPSILON: Along =
-    Along { name: "ε", axis: "certified ε, largest over sites", of: |point| point.epsilon, scale: Scale::Linear };
+const EPSILON: Along = Along {
+    name: "ε",
+    axis: "certified ε of the sites furthest in their plans",
+    of: |point| point.epsilon,
+    scale: Scale::Linear,
+};
 /// Theorems and samplers differ by orders of magnitude.
 const LOG_EPSILON: Along =
     Along { of: |point| point.epsilon.filter(|spent| *spent > 0.0), scale: Scale::Log, ..EPSILON };
