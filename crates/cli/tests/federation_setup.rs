@@ -64,7 +64,7 @@ fn the_guide_can_be_followed_word_by_word_through_a_second_study() {
             }
             // All digits for the first study, the first ones of what is listed for the second.
             let log = town.log(&place);
-            let digest = if predicted { listed.get(..6).unwrap_or("") } else { after(&log, "approve") };
+            let digest = if predicted { listed.get(..8).unwrap_or("") } else { after(&log, "approve") };
             line = line.replace("DIGEST", digest);
         }
         if stays(&line) {

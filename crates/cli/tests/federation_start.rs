@@ -167,7 +167,8 @@ fn an_invite_that_was_used_is_over_or_unknown_says_so_and_leaves_no_home() {
         let secret = line.split('.').nth(1).unwrap();
         assert!(!town.log("server").contains(secret));
     }
-    assert_eq!(town.log("server").matches("nobody was enrolled").count(), 3, "{}", town.log("server"));
+    // One line in ten seconds, however often somebody knocks.
+    assert_eq!(town.log("server").matches("nobody was enrolled").count(), 1, "{}", town.log("server"));
 }
 
 #[test]

@@ -36,6 +36,8 @@ pub struct Reception {
     told: Arc<dyn Told>,
     /// Lines on each kind of refusal.
     complaints: [Sparse; RefusalReason::ALL.len()],
+    /// Lines about those who were not enrolled: anybody may knock.
+    unwelcome: Sparse,
 }
 
 /// Hears of requests and refusals, for metrics: kinds only, nothing of their contents.
@@ -97,8 +99,8 @@ impl Reception {
         hall: watch::Receiver<Option<Arc<Hall>>>,
         told: Arc<dyn Told>,
     ) -> Self {
-        let (known, complaints) = (Mutex::new(None), Default::default());
-        Self { store, authority, key, name, address, clock, hall, known, told, complaints }
+        let (known, complaints, unwelcome) = (Mutex::new(None), Default::default(), Sparse::default());
+        Self { store, authority, key, name, address, clock, hall, known, told, complaints, unwelcome }
     }
 
     /// Counts a refusal, and says so from time to time.
@@ -219,7 +221,9 @@ impl Reception {
         let joined = joined.await.map_err(|_| Refused::Unavailable)?;
         self.note_enrolled(joined.as_ref().err());
         let joined = joined.map_err(|error| {
-            tracing::debug!(%error, "nobody was enrolled");
+            if let Some(held) = self.unwelcome.passes(Instant::now()) {
+                tracing::warn!(%error, held, "nobody was enrolled");
+            }
             unwelcome(error)
         })?;
         tracing::info!(role = %joined.party.role, name = %joined.party.name, "a party has joined");
