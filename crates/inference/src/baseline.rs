@@ -1,19 +1,23 @@
 //! What every result is shown beside, without privacy: one answer for all rows, each site alone, all rows in one place.
 
+use crate::algorithm::PviSettings;
 use crate::fit::{Fit, Fitted, optimum};
 use crate::fits::{Fits, key};
+use crate::method::Method;
 use crate::record::{Record, Scores, SiteScores};
 use crate::results::CurvePoint;
 use crate::score::{calibration, scores};
 use crate::settings::{
-    Batching, Chain, Chart, Covariance, Damping, FactorRule, Gradients, Local, Method, NoiseReading, Optimiser,
-    Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, NoiseReading, Optimiser, Readout, Repair,
+    Rounds, Schedule,
 };
 use crate::simulate::Simulation;
+use crate::solve::Clear;
 use crate::{DataError, Exact, Family, Gaussian, Keys, Prediction, Rows, RunError, Shard, Site};
 use privacy::SamplingRate;
 use privacy::noise::Digest;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Most parameters of which a full covariance is kept: a Newton step takes as many operations as their cube. Of a mean-field
 /// q they would be Jacobi steps, which diverge where inputs depend on each other as one-hot codes do.
@@ -140,10 +144,8 @@ impl Simulation<'_> {
     /// τ.
     fn temper(&self) -> f64 {
         let rows: usize = self.sites.iter().map(|site| site.shard.len()).sum();
-        match self.method.scheme {
-            Scheme::Chain(Chain { counts_as: Some(counted), .. }) => counted as f64 / rows as f64,
-            _ => 1.0,
-        }
+        let counted = self.method.algorithm.draws().and_then(|draws| draws.counts_as);
+        counted.map_or(1.0, |counted| counted as f64 / rows as f64)
     }
 
     /// All rows in the order of their slots: whoever deals them out, the pool is the same.
@@ -196,16 +198,16 @@ impl Simulation<'_> {
         let rate = SamplingRate::new((ROWS_OF_A_STEP / rows.len() as f64).min(1.0))?;
         let method = Method {
             name: "all rows in one place".into(),
-            scheme: Scheme::Pvi,
-            solver: Solver::Clear,
+            algorithm: Arc::new(PviSettings {
+                solver: Arc::new(Clear { local: Local { batch: Batching::Poisson(rate), ..BY_STEPS } }),
+                rounds: Rounds::Count(1),
+                damping: Damping::NONE,
+                covariance: Covariance::MeanField,
+                factor: FactorRule::Free,
+                readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
+                site_intercept: None,
+            }),
             schedule: Schedule::Sequential,
-            rounds: Rounds::Count(1),
-            damping: Damping::NONE,
-            covariance: Covariance::MeanField,
-            factor: FactorRule::Free,
-            readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
-            local: Local { batch: Batching::Poisson(rate), ..BY_STEPS },
-            site_intercept: None,
             promise: None,
         };
         let shard = Shard::new(rows.clone(), Keys::of_slots((0..rows.len() as u64).collect())).map_err(misfit)?;
@@ -274,9 +276,9 @@ fn mean_of(each: &[Scores]) -> Scores {
 }
 
 fn no_sites() -> RunError {
-    RunError::Settings { what: "no fit without rows: expected at least one site with rows".into() }
+    RunError::Unusable { what: "no fit without rows: expected at least one site with rows".into() }
 }
 
 fn misfit(_: DataError) -> RunError {
-    RunError::Settings { what: "sites and held-out rows differ in width".into() }
+    RunError::Unusable { what: "sites and held-out rows differ in width".into() }
 }

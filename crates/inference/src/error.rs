@@ -1,5 +1,6 @@
 //! Errors of this room, in two kinds: data that do not fit, and a run that cannot go on.
 
+use crate::describe::Conflict;
 use privacy::PrivacyError;
 
 /// Data, schemas and partitions that do not fit together.
@@ -142,10 +143,16 @@ pub enum RunError {
         /// Which one.
         what: &'static str,
     },
-    /// A method's settings do not fit together.
+    /// Settings that do not fit together, at the key that says so.
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
+    /// Numbers that a computation cannot work with.
     #[error("{what}")]
-    Settings {
-        /// What does not fit, and what would.
+    Unusable {
+        /// What was found, and what would do.
         what: String,
     },
+    /// An optimisation that left the proper distributions.
+    #[error("the optimisation diverged: q is not a proper distribution any more")]
+    Diverged,
 }

@@ -8,6 +8,7 @@ pub mod chain;
 mod client;
 pub mod comparison;
 mod data;
+pub mod describe;
 mod draws;
 mod drive;
 mod error;
@@ -18,11 +19,13 @@ pub mod histogram;
 mod linalg;
 mod member;
 pub mod message;
+pub mod method;
 mod model;
 mod optimiser;
 pub mod plan;
 mod record;
 pub mod regression;
+pub mod release;
 pub mod results;
 mod score;
 mod seat;
@@ -47,9 +50,11 @@ pub use family::{Family, Gaussian, Projections};
 pub use fit::{Fit, Fitted, mode};
 pub use fits::Fits;
 pub use member::{Desk, Member};
+pub use method::Method;
 pub use model::{
-    Exact, Expectation, Linear, Logistic, Mixture, Model, Network, Output, Pass, Point, Prediction, Predictive,
-    Scratch, Sink, Slopes, Softmax, Support, credible, holding,
+    Exact, Expectation, Linear, LinearSettings, Logistic, LogisticSettings, MODEL_KEYS, Mixture, MixtureSettings,
+    Model, ModelSettings, Network, NetworkSettings, OutcomeNeed, Output, Pass, Point, Prediction, Predictive, Scratch,
+    Sink, Slopes, Softmax, SoftmaxSettings, StudyModel, Support, credible, holding, restored, stored,
 };
 pub use optimiser::{Descent, Moments, kl_gradient};
 pub use record::{Observer, Record, Scores, SiteIntercept, SiteScores};

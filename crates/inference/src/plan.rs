@@ -1,36 +1,26 @@
 //! What a method will cost each client, known before any row is read: the event of an update, its shape, how many fit.
 
-mod chain;
 mod client;
-mod conjugate;
 mod costs;
 mod fitting;
-mod lengths;
 mod opening;
-mod possible;
 mod shares;
 
 pub use client::ClientPlan;
-pub use conjugate::statistics_rounds;
 pub use costs::Costs;
 pub(crate) use costs::Spent;
-pub use lengths::seed_bytes;
 pub use opening::PlannedStage;
 
-use lengths::{Numbers, message_bytes, summed};
-use opening::Opening;
-use possible::{coherent, possible};
-
 use crate::RunError;
-use crate::settings::{
-    Aggregator, Batching, Claim, Clip, DeltaRule, Method, Noise, Promise, Rounds, Schedule, Scheme, SecureNoise,
-    SecureSum, Solver,
-};
+use crate::describe::{Conflict, NOT_TOGETHER};
+use crate::method::Method;
+use crate::release::{Bound, OpeningRelease, Releases};
+use crate::settings::{Aggregator, Batching, Claim, Clip, DeltaRule, Noise, Promise, Schedule, SecureNoise, SecureSum};
 use privacy::accounting::moments::Moments;
 use privacy::accounting::{Pld, calibrate};
 use privacy::{
     Accountant, Cohort, Delta, Event, Grain, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError, Sampling,
-    SamplingRate, Shape, ShareNoise, Steps, Trust, Unit, sensitivity_factor,
+    SamplingRate, Shape, ShareNoise, Steps, Trust, Unit, VarianceSlack, sensitivity_factor,
 };
 use rayon::prelude::*;
 use serde::Serialize;
@@ -60,52 +50,51 @@ pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<Method
 
 /// The same, where some costs are known already; what is worked out is known from then on.
 pub fn plan_with(costs: &Costs, method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
-    coherent(method)?;
-    chain::is_possible(method)?;
-    chain::counts(method, clients)?;
-    conjugate::is_possible(method)?;
-    conjugate::is_readable(method, dimension)?;
+    method.check()?;
+    method.algorithm.check_size(method, clients, dimension)?;
     let planned = match &method.promise {
         None => Vec::new(),
         Some(promise) => {
             Costing::new(method, promise, clients, dimension + method.own_parameters())?.clients(costs, clients)?
         }
     };
-    conjugate::sums_are_possible(method, &planned)?;
-    let free = method.scheme == Scheme::Pvi && method.solver == Solver::Likelihood;
+    planned.iter().try_for_each(|client| method.algorithm.check_shape(&client.shape, client.event.adjacency()))?;
+    let free = method.algorithm.releases(dimension).reused;
+    let most_rounds = method.most_rounds();
     let rounds = match (&method.promise, method.schedule) {
-        _ if free => most_rounds(method),
-        (Some(_), Schedule::Sequential | Schedule::Synchronous) => {
+        (Some(_), Schedule::Sequential | Schedule::Synchronous) if !free => {
             planned.iter().map(ClientPlan::charges).max().unwrap_or(0)
         }
-        _ => most_rounds(method),
+        _ => most_rounds,
     };
-    let asked = most_rounds(method).saturating_mul(clients.len() as u64);
+    let asked = most_rounds.saturating_mul(clients.len() as u64);
     let paid = planned.iter().fold(0_u64, |sum, client| sum.saturating_add(client.charges()));
     let messages = if method.promise.is_some() && !free { asked.min(paid) } else { asked };
     let bytes_per_message = message_bytes(method, clients, dimension);
     Ok(MethodPlan { clients: planned, rounds, messages, bytes_per_message })
 }
 
-/// Refuses a method that no clients and no data could carry out: what [`plan`] refuses before it counts.
-pub fn check(method: &Method) -> Result<(), RunError> {
-    coherent(method)?;
-    chain::is_possible(method)?;
-    conjugate::is_possible(method)?;
-    match &method.promise {
-        Some(promise) => possible(method, promise).and_then(|()| released(method).map(|_| ())),
-        None => Ok(()),
-    }
+/// Bytes of one number in a message, without its envelope.
+const BYTES_OF_A_NUMBER: u64 = 8;
+
+/// Bytes of a seed, which stands for the share of a compute node.
+const BYTES_OF_A_SEED: u64 = 16;
+
+/// Bytes of seeds that a client sends in one message of a secure sum: one to each node but the one that gets numbers.
+pub fn seed_bytes(nodes: u32) -> u64 {
+    BYTES_OF_A_SEED * u64::from(nodes.saturating_sub(1))
 }
 
-/// Rounds after which the schedule ends in any case.
-pub(crate) fn most_rounds(method: &Method) -> u64 {
-    match (method.scheme, method.rounds) {
-        (Scheme::Committee(_), _) => 1,
-        (Scheme::Chain(chain), _) => chain.rounds(),
-        (_, Rounds::Count(rounds)) => rounds,
-        (_, Rounds::UntilSpent { at_most }) => at_most,
-    }
+/// Bytes of the largest message of a client: a change, or the longest of its sums.
+fn message_bytes(method: &Method, clients: &[u64], dimension: usize) -> u64 {
+    let rows = clients.iter().copied().max().unwrap_or(0);
+    let sums = || method.algorithm.releases(dimension).most_numbers(rows);
+    let numbers = method.algorithm.message_numbers(dimension).unwrap_or_else(sums);
+    let seeds = match method.promise.map(|promise| promise.aggregator) {
+        Some(Aggregator::SecureSum(SecureSum { nodes, .. })) => seed_bytes(nodes),
+        _ => 0,
+    };
+    BYTES_OF_A_NUMBER.saturating_mul(numbers as u64).saturating_add(seeds)
 }
 
 /// `updates` of these one after the other.
@@ -147,22 +136,14 @@ struct Costing<'a> {
     /// All that a client's plan follows from, with its own terms: the method, the number of clients, the parameters.
     constants: (&'a Method, usize, usize),
     promise: &'a Promise,
-    batch: Batching,
-    /// C of a sum.
-    clip: Clip,
-    /// What one clipped vector is computed from, and how many sums one update releases.
-    grain: Grain,
-    releases: Steps,
+    releases: Releases,
+    /// How many sums one update releases, after the opening.
+    sums: Steps,
     trust: Trust,
     /// The cohort whose clients noise their shares, and the law of these.
     cohort: Option<(Cohort, ShareNoise)>,
-    opening: Option<Opening>,
-    alternates: bool,
-    /// Whether noise makes up the spread of a batch (Barker's test).
-    completed: bool,
     /// Most updates that a client is asked for, after the opening.
     asked: u64,
-    numbers: Numbers,
 }
 
 /// What may differ from client to client.
@@ -177,8 +158,7 @@ struct Terms {
 
 impl<'a> Costing<'a> {
     fn new(method: &'a Method, promise: &'a Promise, clients: &[u64], dimension: usize) -> Result<Self, RunError> {
-        possible(method, promise)?;
-        let (grain, releases) = released(method)?;
+        let releases = method.algorithm.releases(dimension);
         let cohort = match promise.aggregator {
             Aggregator::SecureSum(SecureSum { noise: SecureNoise::Clients(share), colluders, dropouts, .. }) => {
                 Some((Cohort::new(clients.len() as u64, colluders, dropouts)?, share))
@@ -190,37 +170,10 @@ impl<'a> Costing<'a> {
             Aggregator::None | Aggregator::Curator => None,
         };
         let trust = if promise.aggregator == Aggregator::None { Trust::Local } else { Trust::Aggregate };
-        let numbers = summed(method, dimension);
-        let opening = match numbers {
-            Numbers::Fixed(numbers) => Opening::of(method, promise, dimension, numbers)?,
-            Numbers::PerRow(_) => None,
-        };
-        let asked = asked(method, promise, clients.len() as u64)
-            .saturating_sub(opening.map_or(0, |opening| opening.updates))
-            .max(1);
-        let (batch, clip) = (method.local.batch, clip(method, promise)?);
-        let alternates = matches!(method.scheme, Scheme::Chain(chain) if chain.alternates());
-        let completed = matches!(method.scheme, Scheme::Chain(chain) if chain.completes());
-        if completed && clients.len() > 1 {
-            return refuse(
-                "no site knows the variance of all sites' batches: with several sites the test's noise is fixed",
-            );
-        }
-        Ok(Self {
-            constants: (method, clients.len(), dimension),
-            promise,
-            batch,
-            clip,
-            grain,
-            releases,
-            trust,
-            cohort,
-            opening,
-            alternates,
-            completed,
-            asked,
-            numbers,
-        })
+        let opened = releases.opening.map_or(0, |opening| opening.answers);
+        let asked = asked(method, promise, &releases, clients.len() as u64).saturating_sub(opened).max(1);
+        let (constants, sums) = ((method, clients.len(), dimension), Steps::new(releases.main.sums)?);
+        Ok(Self { constants, promise, releases, sums, trust, cohort, asked })
     }
 
     /// The plan of every client. Clients on equal terms are costed once, those on different terms in parallel.
@@ -238,32 +191,46 @@ impl<'a> Costing<'a> {
 
     /// Sampling, bound and δ of a client with so many declared rows.
     fn terms(&self, rows: u64) -> Result<Terms, RunError> {
-        let sampling = if self.grain == Grain::Example { sampling(self.batch, rows)? } else { Sampling::None };
-        let bound = match self.clip {
-            Clip::Fixed(bound) => bound,
-            Clip::TimesRate(bound) => NormBound::new(bound.get() * sampling.rate())?,
-        };
+        let main = &self.releases.main;
+        let sampling = if main.grain == Grain::Example { sampling(main.batch, rows)? } else { Sampling::None };
         let delta = match self.promise.delta {
             DeltaRule::Fixed(delta) => delta,
             DeltaRule::PowerOfTenBelowRows => power_of_ten_below(rows)?,
         };
-        let numbers = match self.numbers {
-            Numbers::Fixed(numbers) => numbers,
-            Numbers::PerRow(numbers) => numbers.saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX)),
-        };
-        Ok(Terms { sampling, bound, delta, numbers })
+        let bound = self.bound(main.bound, sampling)?;
+        Ok(Terms { sampling, bound, delta, numbers: main.numbers.of(rows) })
+    }
+
+    /// What vectors of rows that are drawn so are clipped to.
+    fn bound(&self, bound: Bound, sampling: Sampling) -> Result<NormBound, RunError> {
+        Ok(match (bound, self.promise.clip) {
+            (Bound::Fixed(bound), _) | (Bound::Clip, Some(Clip::Fixed(bound))) => bound,
+            (Bound::Unit, _) => NormBound::new(1.0)?,
+            (Bound::Clip, Some(Clip::TimesRate(bound))) => NormBound::new(bound.get() * sampling.rate())?,
+            (Bound::Clip, None) => {
+                let what = "`clip`, the largest norm of one row's gradient or of a change, is missing";
+                return Err(Conflict::new("privacy", crate::describe::STRAY, what, "for example clip = 2.0").into());
+            }
+        })
+    }
+
+    /// The terms of the opening, whose sums are over all rows.
+    fn opening_terms(&self, opening: &OpeningRelease, terms: &Terms) -> Result<Terms, RunError> {
+        let bound = self.bound(opening.release.bound, Sampling::None)?;
+        Ok(Terms { sampling: Sampling::None, bound, numbers: opening.release.numbers.of(0), ..*terms })
     }
 
     /// One update of so many releases with this noise, and the shape of its sums.
     fn update(&self, terms: &Terms, z: NoiseMultiplier, releases: Steps) -> Result<(Event, Shape), PrivacyError> {
         let (unit, adjacency) = (self.promise.unit, self.promise.adjacency);
-        let factor = sensitivity_factor(self.grain, unit, adjacency, self.trust)?;
-        let test = if self.completed { Some(chain::test(terms.sampling)?) } else { None };
+        let factor = sensitivity_factor(self.releases.main.grain, unit, adjacency, self.trust)?;
+        let test = if self.releases.completes { Some(test(terms.sampling)?) } else { None };
         let deviation = match test {
             Some((_, deviation)) => deviation * terms.bound.get(),
             None => z.get() * factor as f64 * terms.bound.get(),
         };
-        let shape = Shape::new(terms.numbers, terms.bound, self.grain, Grid::for_noise(terms.bound, deviation)?)?;
+        let shape =
+            Shape::new(terms.numbers, terms.bound, self.releases.main.grain, Grid::for_noise(terms.bound, deviation)?)?;
         let event = match &self.cohort {
             Some((cohort, share)) => cohort.event(*share, &shape, z, adjacency, unit, releases)?,
             None => {
@@ -287,7 +254,7 @@ impl<'a> Costing<'a> {
         let plan = plan_of(NoiseMultiplier::new(1.0)?)?;
         let Some(last) = plan.last() else { return NoiseMultiplier::new(1.0) };
         let z = calibrate::calibrate(self.claimant(last), plan_of, self.promise.epsilon, delta)?;
-        let added_up = self.alternates || matches!(self.cohort, Some((_, ShareNoise::Skellam)));
+        let added_up = self.releases.alternates || matches!(self.cohort, Some((_, ShareNoise::Skellam)));
         if added_up { NoiseMultiplier::new(z.get() * (1.0 + 1e-9)) } else { Ok(z) }
     }
 
@@ -296,50 +263,30 @@ impl<'a> Costing<'a> {
     }
 }
 
-/// What sums are clipped to: log-ratios, in units of a bound that follows from the noise, to 1.
-fn clip(method: &Method, promise: &Promise) -> Result<Clip, PrivacyError> {
-    match method.scheme {
-        Scheme::Chain(chain) if chain.asks_ratios() => Ok(Clip::Fixed(NormBound::new(1.0)?)),
-        _ => Ok(promise.clip),
-    }
-}
-
-fn refuse<T>(what: &str) -> Result<T, RunError> {
-    Err(RunError::Settings { what: what.to_owned() })
-}
-
-/// What a clipped vector is computed from, and how many sums one update releases.
+/// The event of one test on a batch, and the standard deviation of its noise at most, in units of a ratio's bound.
 ///
-/// DP optimisation releases each of its T steps; the others release one change; global VI one gradient a round.
-fn released(method: &Method) -> Result<(Grain, Steps), RunError> {
-    let part = |parts: u32| (Grain::Part { count: u64::from(parts) }, Steps::ONE);
-    match (method.scheme, method.solver) {
-        (_, Solver::Clear) => refuse("a method that solves in the clear keeps no promise: name another solver"),
-        (
-            Scheme::GlobalVi | Scheme::GlobalViAtClients | Scheme::NoiseAware(_) | Scheme::Chain(_),
-            Solver::DpOptimisation,
-        ) => Ok((Grain::Example, Steps::ONE)),
-        (Scheme::NoiseAware(_), _) => refuse("noise-aware PVI clips each example's residual: it has no other solver"),
-        (Scheme::Chain(_), _) => refuse("a chain has no solver of its own"),
-        (Scheme::GlobalVi | Scheme::GlobalViAtClients, _) => {
-            refuse("global VI clips each example's gradient: its private solver is DP optimisation")
-        }
-        (_, Solver::DpOptimisation | Solver::Hybrid(_)) => Ok((Grain::Example, Steps::new(method.local.steps)?)),
-        (_, Solver::Analytic | Solver::Likelihood) => Ok((Grain::Example, Steps::ONE)),
-        (_, Solver::Perturb) => Ok((Grain::Whole, Steps::ONE)),
-        (_, Solver::Average { parts } | Solver::Virtual { parts }) => Ok(part(parts)),
-    }
+/// Σu has noise of variance b(1 + L − s²) at most b(1 + L), with L = 1: ratios are clipped to √(C/2)·√b/N₀.
+fn test(sampling: Sampling) -> Result<(Mechanism, f64), PrivacyError> {
+    let Sampling::WithoutReplacement { batch, .. } = sampling else {
+        return Err(PrivacyError::NoTheorem {
+            what: "a test whose noise makes up the spread of a batch, on all rows".into(),
+            why: "all rows have no spread from drawing them",
+            hint: "draw a batch of fewer rows than there are, or fix the noise",
+        });
+    };
+    let (slack, variance) = (VarianceSlack::new(1.0)?, 2.0 * batch as f64);
+    Ok((Mechanism::BarkerTest { batch: Steps::new(batch)?, slack }, variance.sqrt()))
 }
 
 /// Most updates that one client is asked for.
 ///
-/// A likelihood is released once. An asynchronous client may be drawn at every tick. With a calibrated noise it is planned for one update a round all
-/// the same, and refuses what comes after.
-fn asked(method: &Method, promise: &Promise, clients: u64) -> u64 {
+/// A release that is reused is made once. An asynchronous client may be drawn at every tick. With a calibrated noise it is
+/// planned for one update a round all the same, and refuses what comes after.
+fn asked(method: &Method, promise: &Promise, releases: &Releases, clients: u64) -> u64 {
     match (method.schedule, promise.noise) {
-        _ if method.scheme == Scheme::Pvi && method.solver == Solver::Likelihood => 1,
-        (Schedule::Asynchronous(_), Noise::Multiplier(_)) => most_rounds(method).saturating_mul(clients),
-        _ => most_rounds(method),
+        _ if releases.reused => 1,
+        (Schedule::Asynchronous(_), Noise::Multiplier(_)) => method.most_rounds().saturating_mul(clients),
+        _ => method.most_rounds(),
     }
 }
 
@@ -374,7 +321,9 @@ fn power_of_ten_below(rows: u64) -> Result<Delta, PrivacyError> {
 fn share_terms(terms: &mut [Terms]) -> Result<(), RunError> {
     let Some(first) = terms.first().copied() else { return Ok(()) };
     if terms.iter().any(|t| (t.sampling, t.bound) != (first.sampling, first.bound)) {
-        return refuse("an aggregator noises one sum: all clients draw their rows at one rate and clip to one bound");
+        let what = "an aggregator noises one sum: all clients draw their rows at one rate and clip to one bound";
+        let hint = "state a rate in place of a number of rows, or use aggregator = \"none\"";
+        return Err(Conflict::new("local", NOT_TOGETHER, what, hint).into());
     }
     let least = terms.iter().map(|t| t.delta).fold(first.delta, |a, b| if b < a { b } else { a });
     terms.iter_mut().for_each(|t| t.delta = least);

@@ -6,11 +6,11 @@ use crate::chain::Collected;
 use crate::client::{Client, Workshop};
 use crate::drive::{Drive, Progress};
 use crate::message::{Direct, Link};
-use crate::plan::{Costs, most_rounds};
+use crate::method::Method;
+use crate::plan::Costs;
 use crate::record::{Observer, Record, SiteIntercept, SiteScores};
 use crate::results::CurvePoint;
 use crate::score::{calibration, on_the_way, scores, scores_at};
-use crate::settings::{Method, Scheme};
 use crate::spending::Spending;
 use crate::warning::public::{approaches, moves, of_plan};
 use crate::{Exact, Gaussian, Linear, Model, Prediction, Rows, RunError, Site, Terms};
@@ -129,7 +129,7 @@ impl Simulation<'_> {
 
     fn finish(&self, built: &Built, mut drive: Drive<'_>, observer: &mut dyn Observer) -> Result<Record, RunError> {
         let spending = Spending::new(self.method, &built.plan, &self.costs);
-        let of = most_rounds(self.method);
+        let of = self.method.most_rounds();
         let every = of.div_ceil(MOST_POINTS).max(1);
         let exact = self.exact_posterior()?;
         let moments = self.exact_moments()?;
@@ -178,7 +178,7 @@ impl Simulation<'_> {
             calibration: calibration(&seen.predictions, self.test.outcomes()),
             posterior: seen.posterior,
             chains: drawn.into_chains(),
-            warm_up: if let Scheme::Chain(chain) = self.method.scheme { chain.warm_up } else { 0 },
+            warm_up: self.method.algorithm.draws().map_or(0, |draws| draws.warm_up),
             intercepts: seen.intercepts,
             outcome_variance: seen.outcome_variance,
             noise_multiplier: largest(built.plan.clients.iter().map(|c| c.noise_multiplier())),
@@ -308,8 +308,7 @@ fn last_moves(built: &Built, before: Option<&[u8]>, drive: &Drive<'_>, now: &Gau
 }
 
 fn diverged() -> RunError {
-    let what = "the optimisation diverged: q is not a proper distribution any more; lower the learning rate";
-    RunError::Settings { what: what.into() }
+    RunError::Diverged
 }
 
 /// KL(what is served ‖ exact posterior).

@@ -3,9 +3,10 @@
 use crate::RunError;
 use crate::client::Client;
 use crate::drive::Drive;
+use crate::method::Method;
 use crate::plan::{ClientPlan, Costs, MethodPlan, Spent};
 use crate::results::{ClientSpending, OtherBound};
-use crate::settings::{Claim, Method};
+use crate::settings::Claim;
 use privacy::{Event, Ledger, Mechanism, PrivacyError, accounting};
 use rayon::prelude::*;
 use std::collections::BTreeMap;

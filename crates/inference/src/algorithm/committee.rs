@@ -1,10 +1,16 @@
 //! Bayesian committee machine: every client fits a posterior of its own, once, and their product is served.
 
-use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, released};
-use crate::settings::{CommitteePrior, Damping, Repair};
+use super::pvi::{COVARIANCE_KEY, GAUSSIAN, REPAIR_TABLE, SOLVER_KEY, by_name, covariance, repair, repair_words};
+use super::{Algorithm, Answer, Answers, Protocol, Step, misfit, released};
+use crate::describe::{Conflict, Descriptor, Key, Limits, Only, Otherwise, TrustedParty, ValueKind, resolve};
+use crate::method::{AlgorithmSettings, Description, Method, Parts};
+use crate::release::Releases;
+use crate::settings::{Covariance, Damping, Repair, Rounds};
 use crate::solve::{Kept, LocalSolve, Problem, Task};
 use crate::{RunError, Seat, Total};
 use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
+use serde::Serialize;
+use std::sync::Arc;
 
 /// Tresp 2000, as in section 4 of Heikkilä et al. 2022. Members start from p (the product is divided by p^(M−1)) or from
 /// p^(1/M). Either way a member sends what its rows add to its prior, and q = p · Π of these.
@@ -13,7 +19,7 @@ pub struct Committee {
     /// What is learnt.
     pub problem: Problem,
     /// How a member fits its posterior.
-    pub solver: Box<dyn LocalSolve>,
+    pub solver: Arc<dyn LocalSolve>,
     /// Which prior a member has.
     pub prior: CommitteePrior,
     /// M.
@@ -24,6 +30,129 @@ pub struct Committee {
     pub finest: Grid,
     /// The grid on which changes computed from released values travel.
     pub sending: Grid,
+}
+
+/// Which prior the members of a committee start from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum CommitteePrior {
+    /// p itself; the product is divided by p^(M−1).
+    Same,
+    /// p^(1/M).
+    Split,
+}
+
+/// `algorithm = "committee"`
+#[derive(Debug, Clone, Serialize)]
+pub struct CommitteeSettings {
+    /// How a member fits its posterior.
+    #[serde(serialize_with = "by_name")]
+    pub solver: Arc<dyn LocalSolve>,
+    /// Which prior a member has.
+    pub prior: CommitteePrior,
+    /// Mean-field or full covariance.
+    pub covariance: Covariance,
+    /// What makes the product proper.
+    pub repair: Repair,
+}
+
+/// `algorithm = "committee"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
+    name: "committee",
+    also: &["bcm", "bayesian-committee-machine"],
+    about: "Bayesian committee machine: every client fits a posterior once, and their product is served (Tresp 2000).",
+    keys: &[
+        SOLVER_KEY,
+        COVARIANCE_KEY,
+        REPAIR_TABLE,
+        Key {
+            name: "prior",
+            about: "which prior the members start from: the study's own, or its M-th root",
+            kind: ValueKind::Word(&["same", "split"]),
+            otherwise: Otherwise::Word("split"),
+            example: "\"split\"",
+        },
+        Key {
+            name: "rounds",
+            about: "a committee has one round",
+            kind: ValueKind::Count { least: 1, most: 1 },
+            otherwise: Otherwise::Number(1.0),
+            example: "1",
+        },
+    ],
+    limits: Limits {
+        trust: Only { values: &[TrustedParty::Nobody], because: "members send their own posteriors" },
+        needs: &[GAUSSIAN],
+        site_intercept: false,
+        ..Limits::NONE
+    },
+    read: |reading| {
+        let keys = &reading.keys;
+        Ok(Arc::new(CommitteeSettings {
+            solver: resolve::solver(reading, keys.word("solver")?)?,
+            prior: if keys.word("prior")? == "same" { CommitteePrior::Same } else { CommitteePrior::Split },
+            covariance: covariance(keys)?,
+            repair: repair(&keys.table("readout", &[]))?,
+        }))
+    },
+};
+
+impl AlgorithmSettings for CommitteeSettings {
+    fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> Description {
+        let prior = match self.prior {
+            CommitteePrior::Same => "same prior",
+            CommitteePrior::Split => "split prior",
+        };
+        Description {
+            algorithm: format!("committee, {prior}, {}", self.solver.describe()),
+            details: (self.covariance == Covariance::Full).then(|| "full covariance".to_owned()).into_iter().collect(),
+            local: self.solver.describe_local(),
+            readout: repair_words(self.repair),
+        }
+    }
+
+    fn rounds(&self) -> Rounds {
+        Rounds::Count(1)
+    }
+
+    fn covariance(&self) -> Covariance {
+        self.covariance
+    }
+
+    fn releases(&self, dimension: usize) -> Releases {
+        self.solver.releases(self.covariance.family(dimension))
+    }
+
+    fn limits(&self) -> Vec<(&'static str, Limits)> {
+        vec![(DESCRIPTOR.name, DESCRIPTOR.limits), (self.solver.descriptor().name, self.solver.limits())]
+    }
+
+    fn check(&self, method: &Method) -> Result<(), Conflict> {
+        if self.releases(1).opening.is_some() || self.releases(1).reused {
+            let what = "a committee's members answer once: solvers that go on from an earlier answer belong to pvi";
+            return Err(Conflict::new("solver", crate::describe::NOT_TOGETHER, what, "use algorithm = \"pvi\""));
+        }
+        self.solver.check(method.most_rounds())
+    }
+
+    fn message_numbers(&self, dimension: usize) -> Option<usize> {
+        Some(self.covariance.family(dimension).len())
+    }
+
+    fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
+        Ok(Box::new(Committee {
+            problem: parts.problem.clone(),
+            solver: self.solver.clone(),
+            prior: self.prior,
+            members: parts.terms.len(),
+            repair: self.repair,
+            finest: parts.finest()?,
+            sending: parts.sending()?,
+        }))
+    }
 }
 
 /// Natural parameters: where members start to look, and of a member's prior.
@@ -64,8 +193,7 @@ impl Algorithm for Committee {
 
     /// The question is empty.
     fn check(&self, (): &(), (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
-        check_terms(self.solver.numbers(self.problem.family), seat)?;
-        self.solver.check(seat)
+        self.solver.releases(self.problem.family).check(seat)
     }
 
     fn answer(

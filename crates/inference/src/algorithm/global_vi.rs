@@ -1,13 +1,18 @@
 //! Global variational inference: clients send sums of clipped gradients, and the server moves q.
 
-use super::{Algorithm, Answer, Answers, Step, check_terms, unlike};
+use super::pvi::GAUSSIAN;
+use super::{Algorithm, Answer, Answers, Protocol, Step, unlike};
+use crate::describe::{Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Otherwise, PRIVACY_OR_NOT, ValueKind};
+use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::model::{Point, Scratch, seed_of};
 use crate::optimiser::{Descent, is_within_limits, kl_gradient};
-use crate::settings::Local;
-use crate::solve::{Problem, check_solver_terms};
-use crate::{Gaussian, RunError, Seat, Total};
+use crate::release::{Bound, Clipped, Numbers, Release, Releases};
+use crate::settings::{LOCAL_KEY, Local, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
+use crate::solve::Problem;
+use crate::{Gaussian, RunError, Seat, Terms, Total};
 use privacy::{Batch, Bounded, Gate, Grain, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// The centralised baseline of Sharma et al. 2019 and Heikkilä et al. 2022 (after Jälkö et al. 2017).
 ///
@@ -21,6 +26,102 @@ pub struct GlobalVi {
     pub local: Local,
     /// 1/rate of each client, public: batches stand for all rows.
     pub inverse_rates: Vec<f64>,
+}
+
+/// `algorithm = "global-vi"`
+#[derive(Debug, Clone, Serialize)]
+pub struct GlobalViSettings {
+    /// The server's optimisation.
+    pub local: Local,
+    /// When it ends.
+    pub rounds: Rounds,
+}
+
+/// `solver`, which may be stated for clarity.
+pub(super) const GRADIENT_KEY: Key = Key {
+    name: "solver",
+    about: "may be stated: \"clear\" without privacy, \"dp-optimisation\" with it",
+    kind: ValueKind::Word(&["clear", "dp-optimisation"]),
+    otherwise: Otherwise::Follows("by whether there is privacy"),
+    example: "\"dp-optimisation\"",
+};
+
+/// `algorithm = "global-vi"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
+    name: "global-vi",
+    also: &["vi", "dp-vi", "dpvi"],
+    about: "Global VI: clients send clipped gradients, and one optimiser at the server moves q (Jälkö et al. 2017).",
+    keys: &[GRADIENT_KEY, LOCAL_KEY, ROUNDS_KEY, MOST_ROUNDS_KEY],
+    limits: Limits { needs: &[GAUSSIAN], site_intercept: false, ..Limits::NONE },
+    read: |reading| {
+        check_solver(reading)?;
+        Ok(Arc::new(GlobalViSettings { local: Local::read(&reading.keys)?, rounds: Rounds::read(&reading.keys)? }))
+    },
+};
+
+/// Refuses a stated solver that does not agree with the promise.
+pub(super) fn check_solver(reading: &crate::describe::Reading<'_>) -> Result<(), Conflict> {
+    let expected = if reading.promise.is_some() { "dp-optimisation" } else { "clear" };
+    match reading.keys.maybe_word("solver") {
+        Some(stated) if stated != expected => {
+            let what = format!("solver = {stated:?} does not go with whether privacy is promised");
+            Err(Conflict::new("solver", PRIVACY_OR_NOT, what, format!("use solver = {expected:?}, or leave it out")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One sum of gradients over the rows of a batch.
+pub(super) fn gradients(local: &Local, dimension: usize) -> Release {
+    let (grain, numbers) = (Grain::Example, Numbers::Fixed(2 * dimension));
+    Release { grain, sums: 1, numbers, batch: local.batch, clipped: Clipped::Gradients, bound: Bound::Clip }
+}
+
+/// Refuses steps that one sum of gradients a round cannot make.
+pub(super) fn check_local(local: &Local) -> Result<(), Conflict> {
+    local.check_gradients()?;
+    local.check_full_gradients()?;
+    if local.steps != 1 {
+        let what = format!("local.steps is {}, but global VI makes one step a round", local.steps);
+        return Err(Conflict::new("local.steps", NOT_TOGETHER, what, "leave steps out, and set rounds"));
+    }
+    Ok(())
+}
+
+impl AlgorithmSettings for GlobalViSettings {
+    fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> Description {
+        let local = self.local.words();
+        Description { algorithm: "global VI, optimiser at the server".into(), local, ..Description::default() }
+    }
+
+    fn rounds(&self) -> Rounds {
+        self.rounds
+    }
+
+    fn releases(&self, dimension: usize) -> Releases {
+        gradients(&self.local, dimension).into()
+    }
+
+    fn check(&self, _: &Method) -> Result<(), Conflict> {
+        check_local(&self.local)
+    }
+
+    fn approaches(&self) -> bool {
+        true
+    }
+
+    fn clips_rows(&self) -> bool {
+        true
+    }
+
+    fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
+        let inverse_rates = parts.terms.iter().map(Terms::inverse_rate).collect();
+        Ok(Box::new(GlobalVi { problem: parts.problem.clone(), local: self.local, inverse_rates }))
+    }
 }
 
 /// Where q stands.
@@ -123,8 +224,7 @@ impl Algorithm for GlobalVi {
 
     /// A finite mean and a deviation within the descent's limits for each parameter; sums of clipped examples.
     fn check(&self, query: &Standing, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
-        check_terms(self.problem.family.len(), seat)?;
-        check_solver_terms(seat, Grain::Example, 1)?;
+        gradients(&self.local, self.problem.family.dimension()).check(seat)?;
         is_answerable(query, self.problem.family.dimension())
     }
 

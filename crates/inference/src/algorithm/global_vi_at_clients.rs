@@ -1,12 +1,18 @@
 //! Global variational inference with an optimiser at every client: a client sends the step that it would take itself.
 
-use super::global_vi::{Standing, is_answerable, sum_of_gradients};
-use super::{Algorithm, Answer, Answers, Step, check_terms, misfit};
+use super::global_vi::{GRADIENT_KEY, Standing, check_local, check_solver, gradients, is_answerable, sum_of_gradients};
+use super::pvi::GAUSSIAN;
+use super::{Algorithm, Answer, Answers, Protocol, Step, misfit};
+use crate::describe::{Conflict, Descriptor, Limits, Only, TrustedParty};
+use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::optimiser::{Descent, Moments, kl_gradient};
-use crate::settings::{Damping, Local};
-use crate::solve::{Prior, Problem, check_solver_terms};
+use crate::release::Releases;
+use crate::settings::{DAMPING_KEY, Damping, LOCAL_KEY, Local, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
+use crate::solve::{Prior, Problem};
 use crate::{Gaussian, RunError, Seat, Total};
-use privacy::{Gate, Grain, Grid, Outgoing, PrivacyError, Released, StudyConstant};
+use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
+use serde::Serialize;
+use std::sync::Arc;
 
 /// Global VI as Sharma et al. 2019 ran it (appendix D.3 and Table 5, and their public code).
 ///
@@ -66,6 +72,75 @@ impl GlobalViAtClients {
     }
 }
 
+/// `algorithm = "global-vi-at-clients"`
+#[derive(Debug, Clone, Serialize)]
+pub struct GlobalViAtClientsSettings {
+    /// The optimisation of every client.
+    pub local: Local,
+    /// When it ends.
+    pub rounds: Rounds,
+    /// How much of a step is kept.
+    pub damping: Damping,
+}
+
+/// `algorithm = "global-vi-at-clients"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
+    name: "global-vi-at-clients",
+    also: &["fedsgd"],
+    about: "Global VI with an optimiser at every client, which sends its steps (Sharma et al. 2019).",
+    keys: &[GRADIENT_KEY, LOCAL_KEY, ROUNDS_KEY, MOST_ROUNDS_KEY, DAMPING_KEY],
+    limits: Limits {
+        trust: Only {
+            values: &[TrustedParty::Nobody],
+            because: "every client sends a step that its own optimiser made: there is no sum for an aggregator to noise",
+        },
+        needs: &[GAUSSIAN],
+        site_intercept: false,
+        ..Limits::NONE
+    },
+    read: |reading| {
+        check_solver(reading)?;
+        let (local, rounds) = (Local::read(&reading.keys)?, Rounds::read(&reading.keys)?);
+        Ok(Arc::new(GlobalViAtClientsSettings { local, rounds, damping: Damping::read(&reading.keys, None)? }))
+    },
+};
+
+impl AlgorithmSettings for GlobalViAtClientsSettings {
+    fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> Description {
+        Description {
+            algorithm: "global VI, an optimiser at every client".into(),
+            details: vec![self.damping.words()],
+            local: self.local.words(),
+            readout: None,
+        }
+    }
+
+    fn rounds(&self) -> Rounds {
+        self.rounds
+    }
+
+    fn releases(&self, dimension: usize) -> Releases {
+        gradients(&self.local, dimension).into()
+    }
+
+    fn check(&self, _: &Method) -> Result<(), Conflict> {
+        check_local(&self.local)
+    }
+
+    fn weighs_by_rows(&self, _: bool) -> bool {
+        true
+    }
+
+    fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
+        let (problem, sending) = (parts.problem.clone(), parts.sending()?);
+        Ok(Box::new(GlobalViAtClients { problem, local: self.local, kept: self.damping, sending }))
+    }
+}
+
 impl Algorithm for GlobalViAtClients {
     type State = Total;
     type Query = Standing;
@@ -82,8 +157,7 @@ impl Algorithm for GlobalViAtClients {
     /// What global VI checks, and moments of this optimiser, one for each number of a gradient.
     fn check(&self, query: &Standing, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError> {
         let d = self.problem.family.dimension();
-        check_terms(2 * d, seat)?;
-        check_solver_terms(seat, Grain::Example, 1)?;
+        gradients(&self.local, d).check(seat)?;
         is_answerable(query, d)?;
         let own = |memory: &Released<Moments>| memory.get().fit(self.local.optimiser, 2 * d);
         memory.as_ref().is_none_or(own).then_some(()).ok_or_else(|| PrivacyError::Shape {

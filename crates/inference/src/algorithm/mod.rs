@@ -1,34 +1,34 @@
 //! The skeleton that all methods share: what is asked, what a site answers, how answers are folded, what is remembered.
 
 pub mod chain;
-mod committee;
+pub(crate) mod committee;
 mod erased;
-mod global_vi;
-mod global_vi_at_clients;
+pub(crate) mod global_vi;
+pub(crate) mod global_vi_at_clients;
 mod home;
-mod noise_aware;
+pub(crate) mod noise_aware;
 mod own;
-mod pvi;
+pub(crate) mod pvi;
 mod reading;
 mod readout;
 mod sheared;
 mod source;
-mod statistics;
+pub mod statistics;
 mod wander;
 
-pub use committee::Committee;
+pub use committee::{Committee, CommitteePrior, CommitteeSettings};
 pub use erased::{Folded, Protocol};
 pub(crate) use erased::{decode, encode};
-pub use global_vi::GlobalVi;
-pub use global_vi_at_clients::GlobalViAtClients;
+pub use global_vi::{GlobalVi, GlobalViSettings};
+pub use global_vi_at_clients::{GlobalViAtClients, GlobalViAtClientsSettings};
 pub use home::{Home, Natural};
-pub use noise_aware::{About, NoiseAware, Question, Sight};
+pub use noise_aware::{About, Curvature, NoiseAware, NoiseAwareConstants, NoiseAwareSettings, Question, Sight};
 pub use own::Own;
-pub use pvi::{Cavity, Pvi, PviState, Remembered};
+pub use pvi::{Cavity, Pvi, PviSettings, PviState, Remembered};
 pub use reading::Served;
 pub use readout::Scales;
 pub use source::{Source, SourceTerms};
-pub use statistics::{Known, Statistics, sensitivities};
+pub use statistics::{Known, Statistics, StatisticsReading, StatisticsSettings};
 pub use wander::Wander;
 
 use crate::solve::{Kept, Solved};
@@ -147,18 +147,6 @@ pub struct Step<S> {
     pub state: S,
     /// What was applied, in the order of the answers.
     pub applied: Vec<Total>,
-}
-
-/// Checks that agreed sums have the length of the method's.
-fn check_terms(expected: usize, seat: &Seat<'_>) -> Result<(), PrivacyError> {
-    let found = seat.terms.shape.dimension();
-    if found == expected {
-        return Ok(());
-    }
-    Err(PrivacyError::Shape {
-        found: format!("agreed sums of {found} coordinates"),
-        expected: format!("{expected}, as many as the method releases"),
-    })
 }
 
 /// What a question that is not as it should be is answered with.

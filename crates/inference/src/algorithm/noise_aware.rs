@@ -1,16 +1,20 @@
 //! Noise-aware PVI: every release is read as an observation of a sum, with noise of known variance.
 
+mod settings;
+
+pub(crate) use settings::DESCRIPTOR;
+pub use settings::{Curvature, NoiseAwareConstants, NoiseAwareSettings};
+
 use super::home::{Home, Natural};
 use super::own::{AtHome, Own};
 use super::readout::{Scales, keep_newest, mean_of, read_out, scales};
 use super::sheared::Sheared;
 use super::source::{Hearing, Source, SourceTerms, precision, told};
-use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, unlike};
+use super::{Algorithm, Answer, Answers, Step, misfit, unlike};
 use crate::model::{Point, Scratch, seed_of};
-use crate::settings::{Curvature, NoiseAware as Settings};
-use crate::solve::{Problem, check_solver_terms};
+use crate::solve::Problem;
 use crate::{RunError, Seat, Total};
-use privacy::{Adjacency, Batch, Bounded, Gate, Grain, GridVector, Outgoing, PrivacyError, Released};
+use privacy::{Adjacency, Batch, Bounded, Gate, GridVector, Outgoing, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
 /// Full-batch variational inference by clipped, whitened residuals (`docs/maths/noise-aware.md`).
@@ -30,7 +34,7 @@ pub struct NoiseAware {
     /// The problem of a site that has an intercept of its own; none where sites have none.
     pub home: Option<Home>,
     /// The rule and its constants.
-    pub settings: Settings,
+    pub settings: NoiseAwareConstants,
     /// ρ: what one release weighs in the decaying mean.
     pub kept: f64,
     /// Serve the mean of so many last readouts.
@@ -132,7 +136,7 @@ impl NoiseAware {
         let (Some(source), Some(terms)) = (state.sources.get_mut(from), self.sources.get(from)) else {
             return Err(misfit());
         };
-        if values.len() != self.settings.numbers(self.problem.family.dimension()) {
+        if values.len() != self.settings.release(self.problem.family.dimension()).numbers.of(0) {
             return Err(misfit());
         }
         let (settings, kept) = (&self.settings, self.kept);
@@ -215,8 +219,7 @@ impl Algorithm for NoiseAware {
     fn check(&self, query: &Question, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError> {
         let d = self.dimension();
         let own = self.home.iter().len();
-        check_terms(self.settings.numbers(d + own), seat)?;
-        check_solver_terms(seat, Grain::Example, 1)?;
+        self.settings.release(d + own).check(seat)?;
         let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
         let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
         let about = query.about == About::Residuals || matches!(self.settings.curvature, Curvature::Moments { .. });
@@ -299,7 +302,7 @@ mod tests {
         NoiseAware {
             problem: Problem { model, family, prior: Prior(family.prior(1.0)) },
             home: None,
-            settings: Settings { curvature, whitening: 0.5, floor: 0.05, caution: 1.0 },
+            settings: NoiseAwareConstants { curvature, whitening: 0.5, floor: 0.05, caution: 1.0 },
             kept: 0.25,
             average: 1,
             sources: sources.iter().map(source).collect(),

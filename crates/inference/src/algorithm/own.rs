@@ -2,9 +2,9 @@
 
 use super::home::{Home, Natural};
 use super::noise_aware::{About, MOST_CURVATURE, Question};
+use super::noise_aware::{Curvature, NoiseAwareConstants as Settings};
 use super::readout::{Scales, read_out, scales};
 use super::source::{Hearing, Source, SourceTerms, precision, told};
-use crate::settings::{Curvature, NoiseAware as Settings};
 use privacy::StudyConstant;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,17 @@
 //! Partitioned variational inference: q(θ) ∝ p(θ) Π_m t_m(θ); a client refines its t_m.
 
+mod settings;
+
+pub(crate) use settings::DESCRIPTOR;
+pub use settings::PviSettings;
+pub(super) use settings::{
+    AVERAGE_KEY, COVARIANCE_KEY, GAUSSIAN, REPAIR_TABLE, SITE_INTERCEPT_KEY, SOLVER_KEY, WITH_INTERCEPT, by_name,
+    covariance, details, repair, repair_words, site_intercept,
+};
+
 use super::home::{Home, Natural, join, part};
 use super::readout::{keep_newest, mean_of, read_out};
-use super::{Algorithm, Answer, Answers, Step, Wander, check_terms, misfit, released, unlike};
+use super::{Algorithm, Answer, Answers, Step, Wander, misfit, released, unlike};
 use crate::family::MOST_NATURAL;
 use crate::optimiser::is_within_limits;
 use crate::settings::{Damping, FactorRule, Readout};
@@ -10,6 +19,7 @@ use crate::solve::{Kept, LocalSolve, Prior, Problem, Solved, Task};
 use crate::{Family, Gaussian, RunError, Seat, Terms, Total};
 use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Algorithm 1 of Ashman et al. 2022 (arXiv:2202.12275), once for all its private forms: they differ in the solver, the
 /// gate and the cavity.
@@ -20,7 +30,7 @@ pub struct Pvi {
     /// The problem of a site that has an intercept of its own; none where sites have none.
     pub home: Option<Home>,
     /// How a client moves its factor.
-    pub solver: Box<dyn LocalSolve>,
+    pub solver: Arc<dyn LocalSolve>,
     /// What a client leaves out of q.
     pub cavity: Cavity,
     /// What a client does with its factor before it sends the change.
@@ -176,8 +186,7 @@ impl Algorithm for Pvi {
     /// the change from it could not be sent. The remembered factor is one that [`Pvi::settle`] makes.
     fn check(&self, query: &Vec<f64>, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError> {
         let family = self.problem.family;
-        check_terms(self.solver.numbers(self.local().family), seat)?;
-        self.solver.check(seat)?;
+        self.solver.releases(self.local().family).check(seat)?;
         memory.iter().try_for_each(|memory| check_own(memory.get().own))?;
         if self.home.is_some() && self.cavity == Cavity::ShareOfTotal {
             return Err(unlike("answers at a local gate, where a site has an intercept of its own"));

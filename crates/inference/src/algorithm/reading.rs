@@ -1,7 +1,7 @@
 //! From noisy sufficient statistics of linear regression to what is served.
 
+use super::statistics::StatisticsReading;
 use crate::regression::{EntryDeviations, NoiseVariance, NoisyStatistics, Seen, Units, noise_aware};
-use crate::settings::StatisticsReading;
 use crate::solve::Problem;
 use crate::{Gaussian, RunError, linalg};
 use serde::{Deserialize, Serialize};

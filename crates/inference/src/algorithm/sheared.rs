@@ -1,8 +1,8 @@
 //! From a row's gradient to its whitened residual, on the way to a clipped sum.
 
+use super::noise_aware::Curvature;
 use super::noise_aware::Question;
 use crate::model::Sink;
-use crate::settings::Curvature;
 use privacy::{Bounded, PrivacyError};
 
 /// Turns a row's gradient by (μ, log s) into the whitened residual, and where the rule asks for it its precision

@@ -1,8 +1,8 @@
 //! What one source of releases has said: sums, the noise in them, and what they tell of the curvature.
 
 use super::noise_aware::About;
+use super::noise_aware::{Curvature, NoiseAwareConstants as Settings};
 use super::readout::{Scales, shrunk};
-use crate::settings::{Curvature, NoiseAware as Settings};
 use serde::{Deserialize, Serialize};
 
 /// What is known beforehand of one source of releases.

@@ -1,21 +1,31 @@
 //! Linear regression by sufficient statistics: one sum over all clients, noised once, after a round for deviations if asked.
 
+pub mod rule;
+mod settings;
+
+pub use rule::Rule;
+pub(crate) use settings::DESCRIPTOR;
+pub use settings::{StatisticsReading, StatisticsSettings};
+
 use super::reading::{Noisy, Served, shrunk_deviations};
-use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, unlike};
+use super::{Algorithm, Answer, Answers, Step, misfit, unlike};
 use crate::client::Summing;
-use crate::settings::{Deviations, Statistics as Settings, StatisticsRule};
-use crate::solve::{Asked, Problem, check_solver_terms};
+use crate::release::{Clipped, Release};
+use crate::solve::{Asked, Problem};
 use crate::{RunError, Seat, Stage, Terms, Total, linalg};
 use privacy::{Adjacency, Gate, Grain, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Algorithm 2 of Heikkilä et al. 2017, its plain form, input perturbation, and the sum of outer products of clipped rows.
 #[derive(Debug)]
 pub struct Statistics {
     /// What is learnt: a linear model, and a q with full covariance.
     pub problem: Problem,
-    /// Rule and reading.
-    pub settings: Settings,
+    /// What of a row is released.
+    pub rule: Arc<dyn Rule>,
+    /// How noisy statistics are read.
+    pub reading: StatisticsReading,
     /// Between which data sets privacy is promised.
     pub adjacency: Adjacency,
     /// What was agreed with each client, of the round for deviations and of the last; the former empty without one.
@@ -37,54 +47,12 @@ pub struct Known {
     pub served: Option<Served>,
 }
 
-/// The paper's deviation where noise made a variance negative.
-const NEGATIVE: f64 = 0.5;
-
 /// A sum over rows with the noise in it, in the units of what was asked.
 struct Heard {
     sum: Vec<f64>,
     rows: u64,
     /// Deviation of the noise of each number.
     noise: f64,
-}
-
-/// What a rule asks of d inputs and the outcome with these deviations, or before any are known.
-fn asked(rule: &StatisticsRule, deviations: Option<&[f64]>, thresholds: [f64; 2], d: usize) -> Asked {
-    let known = deviations.map_or_else(|| vec![1.0; d + 1], <[f64]>::to_vec);
-    match *rule {
-        StatisticsRule::Plain { bound } => Asked::Products { bounds: vec![bound; d + 1] },
-        StatisticsRule::Inputs { bound } => Asked::Rows { bound },
-        StatisticsRule::Projected { bound, .. }
-        | StatisticsRule::RowNorm { deviations: Deviations::Asked { bound, .. }, .. }
-            if deviations.is_none() =>
-        {
-            Asked::Squares { bound }
-        }
-        StatisticsRule::Projected { .. } => {
-            let [of_inputs, of_outcome] = thresholds;
-            let threshold = |(j, s): (usize, &f64)| s * if j < d { of_inputs } else { of_outcome };
-            Asked::Products { bounds: known.iter().enumerate().map(threshold).collect() }
-        }
-        StatisticsRule::RowNorm { radius, .. } => {
-            Asked::Outer { scales: known, radius: radius * ((d + 1) as f64).sqrt() }
-        }
-    }
-}
-
-/// What a rule asks of d inputs, round by round, and Δ₂ of each. Where deviations are asked for first, the second is in their
-/// units, and where these are thresholds, in units of thresholds.
-pub fn sensitivities(rule: &StatisticsRule, d: usize, adjacency: Adjacency) -> Vec<(&'static str, f64)> {
-    let first = asked(rule, None, [1.0; 2], d);
-    let last = asked(rule, Some(&vec![1.0; d + 1]), [1.0; 2], d);
-    let rounds = if first == last { vec![first] } else { vec![first, last] };
-    let words = |asked: &Asked| match (asked, rule) {
-        (Asked::Squares { .. }, _) => "sums of squares",
-        (Asked::Products { .. }, StatisticsRule::Projected { .. }) => "products in units of the thresholds",
-        (Asked::Products { .. }, _) => "products",
-        (Asked::Outer { .. }, _) => "outer products in deviation units",
-        (Asked::Rows { .. }, _) => "rows",
-    };
-    rounds.iter().map(|asked| (words(asked), asked.sensitivity(d, adjacency))).collect()
 }
 
 impl Statistics {
@@ -94,7 +62,7 @@ impl Statistics {
 
     /// What is asked with these deviations.
     fn question(&self, deviations: Option<&[f64]>) -> Asked {
-        asked(&self.settings.rule, deviations, self.thresholds, self.d())
+        self.rule.asked(deviations, self.thresholds, self.d())
     }
 
     /// A total in the units of what was asked, the rows that are in it, and its noise.
@@ -127,12 +95,7 @@ impl Statistics {
     /// Deviations from noisy sums of squares.
     fn deviations(&self, heard: &Heard) -> Vec<f64> {
         let variances: Vec<f64> = heard.sum.iter().map(|s| s / heard.rows as f64).collect();
-        match self.settings.rule {
-            StatisticsRule::Projected { .. } => {
-                variances.iter().map(|v| if *v > 0.0 { v.sqrt() } else { NEGATIVE }).collect()
-            }
-            _ => shrunk_deviations(&variances, heard.noise / heard.rows as f64),
-        }
+        self.rule.deviations(&variances, heard.noise / heard.rows as f64)
     }
 
     /// The statistics, with what is known of their noise.
@@ -184,20 +147,20 @@ impl Algorithm for Statistics {
 
     /// Only what this study's rule asks: its kind and its constants, with any deviations.
     fn check(&self, query: &Asked, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
-        let alike = match (query, self.question(None), self.question(Some(&vec![1.0; self.d() + 1]))) {
+        let (ones, twos) = (vec![1.0; self.d() + 1], vec![2.0; self.d() + 1]);
+        let scaled = self.question(Some(&ones)) != self.question(Some(&twos));
+        let alike = match (query, self.question(None), self.question(Some(&ones))) {
             (Asked::Squares { .. }, first, _) => *query == first,
             (Asked::Rows { .. }, _, last) => *query == last,
-            (Asked::Products { .. }, _, last @ Asked::Products { .. }) => {
-                matches!(self.settings.rule, StatisticsRule::Projected { .. }) || *query == last
-            }
+            (Asked::Products { .. }, _, last @ Asked::Products { .. }) => scaled || *query == last,
             (Asked::Outer { radius, .. }, _, Asked::Outer { radius: own, .. }) => *radius == own,
             _ => false,
         };
         if !alike || !query.is_sound(self.d()) {
             return Err(unlike("what this study's rule asks, with deviations over 0"));
         }
-        check_terms(query.numbers(self.d(), seat.shard.len()), seat)?;
-        check_solver_terms(seat, Grain::Example, 1)?;
+        let numbers = query.numbers(self.d(), seat.shard.len());
+        Release::of_all_rows(Grain::Example, numbers, Clipped::Statistics).check(seat)?;
         query.check_shape(&seat.terms.shape, seat.terms.event.adjacency())
     }
 
@@ -233,7 +196,7 @@ impl Algorithm for Statistics {
                 self.noisy(&asked, heard)
             }
         };
-        state.served = Some(noisy.read(self.settings.reading, &self.problem)?);
+        state.served = Some(noisy.read(self.reading, &self.problem)?);
         Ok(Step { state, applied })
     }
 

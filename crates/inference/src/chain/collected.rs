@@ -1,6 +1,6 @@
 //! Draws of a run of chains, collected as they are released.
 
-use crate::settings::{Method, Scheme};
+use crate::method::Method;
 
 /// The draws so far, chain by chain, warm-up included.
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ pub struct Collected {
 impl Collected {
     /// None yet.
     pub fn new(method: &Method) -> Self {
-        let iterations = if let Scheme::Chain(chain) = method.scheme { chain.iterations } else { 0 };
+        let iterations = method.algorithm.draws().map_or(0, |draws| draws.iterations);
         Self { iterations, seen: 0, chains: Vec::new() }
     }
 

@@ -53,7 +53,7 @@ pub struct Convergence {
 pub fn diagnose(draws: &Draws) -> Result<Vec<Diagnostics>, RunError> {
     if draws.iterations() < FEWEST {
         let found = draws.iterations();
-        return Err(RunError::Settings {
+        return Err(RunError::Unusable {
             what: format!("diagnostics: found {found} iterations, expected {FEWEST} or more; run longer chains"),
         });
     }

@@ -21,7 +21,7 @@ impl Draws {
     /// Refused: no names, an empty name, one that occurs twice; no chain, a chain without iterations, one that does not
     /// consist of whole rows, chains of different lengths, a number that is not finite.
     pub fn new(names: Vec<String>, chains: Vec<Vec<f64>>) -> Result<Self, RunError> {
-        let refused = |what: String| Err(RunError::Settings { what });
+        let refused = |what: String| Err(RunError::Unusable { what });
         let mut seen = BTreeSet::new();
         if let Some(name) = names.iter().find(|name| name.is_empty() || !seen.insert(name.as_str())) {
             return refused(format!(

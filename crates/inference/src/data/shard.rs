@@ -1,6 +1,6 @@
 //! One site's rows.
 
-use crate::settings::Method;
+use crate::method::Method;
 use crate::{DataError, Encoded, Keys, Rows};
 use std::fmt;
 

@@ -44,7 +44,7 @@ impl Design {
     /// The design of the event that is charged: there is no second place for γ or k.
     pub fn of(event: &Event) -> Result<Self, RunError> {
         let Mechanism::ShuffleRandomisedResponse { users: m, categories, gamma, .. } = event.mechanism() else {
-            return Err(RunError::Settings { what: "a histogram is one of shuffled randomised responses".into() });
+            return Err(RunError::Unusable { what: "a histogram is one of shuffled randomised responses".into() });
         };
         let users = match event.sampling() {
             Sampling::WithoutReplacement { of, .. } => *of,
@@ -78,7 +78,7 @@ pub fn estimate(design: &Design, rounds: &[Vec<u64>]) -> Result<Vec<Share>, RunE
     let fits = rounds.iter().all(|counts| counts.len() == design.categories);
     if design.gamma >= 1.0 || rounds.is_empty() || !fits {
         let what = "shares are estimated from a count of every category in every round, and from γ under 1".into();
-        return Err(RunError::Settings { what });
+        return Err(RunError::Unusable { what });
     }
     let share = |category: usize| {
         let total: u64 = rounds.iter().map(|counts| counts[category]).sum();

@@ -39,7 +39,7 @@ pub fn survey(event: &Event, alike: &Ledger, answers: &[u64], seed: u64) -> Resu
         for user in round.awaited().collect::<Vec<u64>>() {
             let (gate, truth) = match (gates.get_mut(user as usize), answers.get(user as usize)) {
                 (Some(gate), Some(truth)) => (gate, *truth),
-                _ => return Err(RunError::Settings { what: "fewer users than the event has".into() }),
+                _ => return Err(RunError::Unusable { what: "fewer users than the event has".into() }),
             };
             round.add(gate.report(truth)?)?;
         }

@@ -2,10 +2,14 @@
 
 use super::factor::{Pull, factor};
 use super::hand_over::hand_over;
-use super::{Model, Point, Prediction, Scratch, Sink};
+use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink};
+use crate::describe::{Descriptor, Key, Limits, Offer, Otherwise, ValueKind};
 use crate::{Family, Gaussian, Rows};
 use privacy::PrivacyError;
+use serde::Serialize;
 use std::f64::consts::PI;
+use std::sync::Arc;
+use toml::{Table, Value};
 
 /// y = xᵀθ + noise; conjugate, so every expectation is exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,7 +18,64 @@ pub struct Linear {
     pub noise_variance: f64,
 }
 
+/// `kind = "linear"`
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LinearSettings {
+    /// Variance of the noise, positive.
+    pub noise_variance: f64,
+}
+
+/// `kind = "linear"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
+    name: "linear",
+    also: &["gaussian", "ols", "linear-regression"],
+    about: "Linear regression with normal noise of known variance.",
+    keys: &[Key {
+        name: "noise_variance",
+        about: "variance of the encoded outcome around its mean",
+        kind: ValueKind::Positive,
+        otherwise: Otherwise::Number(1.0),
+        example: "1.0",
+    }],
+    limits: Limits::NONE,
+    read: |reading| Ok(Arc::new(LinearSettings { noise_variance: reading.keys.number("noise_variance")? })),
+};
+
+impl ModelSettings for LinearSettings {
+    fn descriptor(&self) -> &'static Descriptor<dyn ModelSettings> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> String {
+        format!("linear, noise variance {}", self.noise_variance)
+    }
+
+    fn outcome(&self) -> OutcomeNeed {
+        OutcomeNeed::Number
+    }
+
+    fn build(&self, _: Option<usize>, _: u64) -> Arc<dyn Model> {
+        Arc::new(Linear { noise_variance: self.noise_variance })
+    }
+
+    fn keys(&self) -> Table {
+        Table::from_iter([("noise_variance".to_owned(), Value::Float(self.noise_variance))])
+    }
+
+    fn typical_residual(&self, outcome: Option<f64>) -> Option<f64> {
+        Some(outcome? / self.noise_variance)
+    }
+
+    fn with_outcome_variance(&self, noise_variance: f64) -> Option<Arc<dyn ModelSettings>> {
+        Some(Arc::new(Self { noise_variance }))
+    }
+}
+
 impl Model for Linear {
+    fn offers(&self) -> &'static [Offer] {
+        &[Offer::GaussianLikelihood, Offer::LinearPredictor, Offer::Gradients, Offer::GaussianPosterior]
+    }
+
     fn parameters(&self, width: usize) -> usize {
         width
     }

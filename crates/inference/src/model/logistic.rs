@@ -1,16 +1,22 @@
 //! Logistic regression: P(y = 1 | x, θ) = σ(xᵀθ).
 
+use super::credible::credible;
 use super::factor::{Pull, factor};
 use super::hand_over::hand_over;
+use super::settings::{DRAWS, by_draws as draws_of, draws_value};
 use super::shift::shifts;
 use super::sigmoid::{expectations, with_softplus};
-use super::{Model, Point, Prediction, Scratch, Sink, Slopes};
+use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink, Slopes};
+use crate::describe::{Descriptor, Key, Limits, Offer, Otherwise, ValueKind};
 use crate::special::{exp_under, log_1p_of_unit, sigmoid};
 use crate::{Family, Gaussian, Row, Rows};
 use chacha20::ChaCha8Rng;
 use privacy::PrivacyError;
 use rand_core::SeedableRng;
+use serde::Serialize;
 use std::f64::consts::PI;
+use std::sync::Arc;
+use toml::{Table, Value};
 
 /// Logistic regression; outcomes are 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -22,7 +28,7 @@ pub struct Logistic {
 }
 
 /// How E_q of the likelihood's derivatives is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub enum Expectation {
     /// In closed form, by a mixture of four normal distribution functions in place of σ.
     #[default]
@@ -35,7 +41,7 @@ pub enum Expectation {
 }
 
 /// How E_q σ(xᵀθ) is taken for new rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub enum Predictive {
     /// In closed form, as [`Expectation::Mixture`].
     #[default]
@@ -49,7 +55,103 @@ pub enum Predictive {
     },
 }
 
+/// `kind = "logistic"`
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct LogisticSettings {
+    /// How expectations under q are taken while learning.
+    pub expectation: Expectation,
+    /// How they are taken for new rows.
+    pub predictive: Predictive,
+}
+
+/// `kind = "logistic"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
+    name: "logistic",
+    also: &["binomial", "logit", "logistic-regression"],
+    about: "Logistic regression of an outcome with two levels.",
+    keys: &[
+        Key {
+            name: "expectation",
+            about: "how expectations under q are taken while learning: in closed form, or by draws",
+            kind: ValueKind::Either(&[ValueKind::Word(&["mixture"]), ValueKind::Table(DRAWS)]),
+            otherwise: Otherwise::Word("mixture"),
+            example: "\"mixture\"",
+        },
+        Key {
+            name: "predictive",
+            about: "how predictions are made: in one of two closed forms, or by draws",
+            kind: ValueKind::Either(&[ValueKind::Word(&["mixture", "probit"]), ValueKind::Table(DRAWS)]),
+            otherwise: Otherwise::Word("mixture"),
+            example: "\"probit\"",
+        },
+    ],
+    limits: Limits::NONE,
+    read: |reading| {
+        let keys = &reading.keys;
+        let expectation = draws_of(keys, "expectation")?;
+        let predictive = match draws_of(keys, "predictive")? {
+            Some(draws) => Predictive::MonteCarlo { draws },
+            None if keys.word("predictive")? == "probit" => Predictive::Probit,
+            None => Predictive::Mixture,
+        };
+        let expectation = expectation.map_or(Expectation::Mixture, |draws| Expectation::MonteCarlo { draws });
+        Ok(Arc::new(LogisticSettings { expectation, predictive }))
+    },
+};
+
+impl ModelSettings for LogisticSettings {
+    fn descriptor(&self) -> &'static Descriptor<dyn ModelSettings> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> String {
+        let expectation = match self.expectation {
+            Expectation::Mixture => String::new(),
+            Expectation::MonteCarlo { draws } => format!(", expectations by {draws} draws"),
+        };
+        let predictive = match self.predictive {
+            Predictive::Mixture => String::new(),
+            Predictive::Probit => ", probit predictions".to_owned(),
+            Predictive::MonteCarlo { draws } => format!(", predictions by {draws} draws"),
+        };
+        format!("logistic{expectation}{predictive}")
+    }
+
+    fn outcome(&self) -> OutcomeNeed {
+        OutcomeNeed::TwoLevels
+    }
+
+    fn build(&self, _: Option<usize>, _: u64) -> Arc<dyn Model> {
+        Arc::new(Logistic { expectation: self.expectation, predictive: self.predictive })
+    }
+
+    fn keys(&self) -> Table {
+        let mut keys = Table::new();
+        if let Expectation::MonteCarlo { draws } = self.expectation {
+            keys.insert("expectation".to_owned(), draws_value(draws));
+        }
+        match self.predictive {
+            Predictive::Mixture => None,
+            Predictive::Probit => keys.insert("predictive".to_owned(), Value::String("probit".to_owned())),
+            Predictive::MonteCarlo { draws } => keys.insert("predictive".to_owned(), draws_value(draws)),
+        };
+        keys
+    }
+
+    fn typical_residual(&self, _: Option<f64>) -> Option<f64> {
+        Some(1.0)
+    }
+}
+
 impl Model for Logistic {
+    fn offers(&self) -> &'static [Offer] {
+        &[Offer::LinearPredictor, Offer::Gradients, Offer::GaussianPosterior]
+    }
+
+    fn probability_intervals(&self, rows: &Rows, q: &Gaussian, reach: f64) -> Option<Vec<(f64, f64)>> {
+        Some(credible(rows, q, reach))
+    }
+
     fn parameters(&self, width: usize) -> usize {
         width
     }

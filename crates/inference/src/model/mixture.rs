@@ -1,12 +1,16 @@
 //! Two normal components with tied means: y ~ ½N(θ₁, v) + ½N(θ₁ + θ₂, v). Two modes, and no inputs.
 
 use super::quadrature::{Exact, moments};
-use super::{Model, Point, Prediction, Scratch, Sink};
+use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink};
+use crate::describe::{Descriptor, Key, Limits, Offer, Otherwise, ValueKind};
 use crate::family::as_natural;
 use crate::special::{exp_under, log_1p_of_unit, log_1p_over_1p};
 use crate::{Family, Gaussian, Rows, linalg};
 use privacy::PrivacyError;
+use serde::Serialize;
 use std::f64::consts::PI;
+use std::sync::Arc;
+use toml::{Table, Value};
 
 /// The mixture of Welling and Teh 2011 (section 5.1), on which posteriors have two modes.
 ///
@@ -82,7 +86,88 @@ impl Gathered {
     }
 }
 
+/// `kind = "mixture"`
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct MixtureSettings {
+    /// v, the variance of each component, positive.
+    pub variance: f64,
+    /// The prior's precisions of θ₁ and θ₂, in units of the study's.
+    pub precisions: [f64; 2],
+}
+
+impl MixtureSettings {
+    /// Welling and Teh 2011: both components have variance 2, and the prior's variances are 10 and 1.
+    pub const PUBLISHED: Self = Self { variance: 2.0, precisions: [0.1, 1.0] };
+}
+
+/// `kind = "mixture"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
+    name: "mixture",
+    also: &["gaussian-mixture"],
+    about: "Two normal halves with tied means, whose posterior has two modes (Welling and Teh 2011).",
+    keys: &[
+        Key {
+            name: "variance",
+            about: "variance of each component",
+            kind: ValueKind::Positive,
+            otherwise: Otherwise::Number(MixtureSettings::PUBLISHED.variance),
+            example: "2.0",
+        },
+        Key {
+            name: "precisions",
+            about: "precisions of both parameters, in units of the prior's",
+            kind: ValueKind::Positives { length: 2 },
+            otherwise: Otherwise::Follows("[0.1, 1.0]"),
+            example: "[0.1, 1.0]",
+        },
+    ],
+    limits: Limits::NONE,
+    read: |reading| {
+        let precisions = reading.keys.maybe_numbers("precisions")?;
+        let precisions = precisions.and_then(|list| <[f64; 2]>::try_from(list).ok());
+        let precisions = precisions.unwrap_or(MixtureSettings::PUBLISHED.precisions);
+        Ok(Arc::new(MixtureSettings { variance: reading.keys.number("variance")?, precisions }))
+    },
+};
+
+impl ModelSettings for MixtureSettings {
+    fn descriptor(&self) -> &'static Descriptor<dyn ModelSettings> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> String {
+        let [first, second] = self.precisions;
+        format!("mixture of two normal halves of variance {}, precisions times {first} and {second}", self.variance)
+    }
+
+    fn outcome(&self) -> OutcomeNeed {
+        OutcomeNeed::Number
+    }
+
+    fn build(&self, _: Option<usize>, _: u64) -> Arc<dyn Model> {
+        Arc::new(Mixture { variance: self.variance, precisions: self.precisions })
+    }
+
+    fn keys(&self) -> Table {
+        let precisions = self.precisions.map(Value::Float).to_vec();
+        let keys = [("variance", Value::Float(self.variance)), ("precisions", Value::Array(precisions))];
+        keys.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn names(&self, _: &[String], _: &[String]) -> Vec<String> {
+        vec!["mean of one half".to_owned(), "distance of the other".to_owned()]
+    }
+
+    fn has_inputs(&self) -> bool {
+        false
+    }
+}
+
 impl Model for Mixture {
+    fn offers(&self) -> &'static [Offer] {
+        &[Offer::Gradients]
+    }
+
     fn parameters(&self, _: usize) -> usize {
         2
     }

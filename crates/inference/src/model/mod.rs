@@ -4,28 +4,31 @@ mod credible;
 mod factor;
 mod frame;
 mod hand_over;
-mod linear;
-mod logistic;
-mod mixture;
-mod network;
+pub(crate) mod linear;
+pub(crate) mod logistic;
+pub(crate) mod mixture;
+pub(crate) mod network;
 mod pass;
 mod quadrature;
+mod settings;
 mod shift;
 mod sigmoid;
-mod softmax;
+pub(crate) mod softmax;
 mod support;
 
 pub use credible::{credible, holding};
-pub use linear::Linear;
-pub use logistic::{Expectation, Logistic, Predictive};
-pub use mixture::Mixture;
-pub use network::{Network, Output};
+pub use linear::{Linear, LinearSettings};
+pub use logistic::{Expectation, Logistic, LogisticSettings, Predictive};
+pub use mixture::{Mixture, MixtureSettings};
+pub use network::{Network, NetworkSettings, Output};
 pub use pass::Pass;
 pub use quadrature::Exact;
+pub use settings::{MODEL_KEYS, ModelSettings, OutcomeNeed, StudyModel, restored, stored};
 pub(crate) use shift::{seed_of, shifts};
-pub use softmax::Softmax;
+pub use softmax::{Softmax, SoftmaxSettings};
 pub use support::Support;
 
+use crate::describe::Offer;
 use crate::{Family, Gaussian, Rows};
 use privacy::{Bounded, Layer, PrivacyError};
 use std::fmt;
@@ -172,6 +175,9 @@ pub trait Model: fmt::Debug + Send + Sync {
     /// Number of parameters for rows of this width.
     fn parameters(&self, width: usize) -> usize;
 
+    /// What it offers to methods.
+    fn offers(&self) -> &'static [Offer];
+
     /// log p(yᵢ | xᵢ, θ) of each row of `which`, one by one.
     fn log_likelihoods(&self, rows: &Rows, which: &[usize], theta: &[f64], scratch: &mut Scratch, into: &mut Vec<f64>);
 
@@ -291,6 +297,12 @@ pub trait Model: fmt::Debug + Send + Sync {
             sum.push_sparse(&positions, &values)?;
         }
         Ok(())
+    }
+
+    /// The interval of each row's predicted probability under the posterior, `reach` standard deviations to both sides; none
+    /// where there is no such interval.
+    fn probability_intervals(&self, _rows: &Rows, _q: &Gaussian, _reach: f64) -> Option<Vec<(f64, f64)>> {
+        None
     }
 
     /// The posterior predictive of each row.

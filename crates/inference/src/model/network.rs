@@ -1,14 +1,19 @@
 //! Bayesian neural networks: ReLU layers, and a logistic or softmax output.
 
 use super::pass::{Pass, weights};
+use super::settings::{DRAWS, by_draws, draws_value};
 use super::shift::shifts;
 use super::softmax::{log_probability, softmax};
-use super::{Model, Point, Prediction, Scratch, Sink};
+use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink};
+use crate::describe::{Descriptor, Key, Limits, Offer, Otherwise, ValueKind};
 use crate::special::sigmoid;
 use crate::{Family, Gaussian, Rows};
 use chacha20::ChaCha8Rng;
 use privacy::PrivacyError;
 use rand_core::{Rng, SeedableRng};
+use serde::Serialize;
+use std::sync::Arc;
+use toml::{Table, Value};
 
 /// A network of hidden layers over the inputs of a row.
 ///
@@ -100,7 +105,89 @@ impl Network {
     }
 }
 
+/// `kind = "network"`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NetworkSettings {
+    /// Sizes of the hidden layers.
+    pub hidden: Vec<usize>,
+    /// Draws of the weights for new rows.
+    pub draws: u32,
+}
+
+/// Draws of a network's predictions where a study does not say.
+const NETWORK_DRAWS: u32 = 20;
+
+/// The papers' hidden layer.
+const HIDDEN: f64 = 50.0;
+
+/// `kind = "network"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
+    name: "network",
+    also: &["bnn", "neural-network", "mlp"],
+    about: "A Bayesian neural network with ReLU layers, for an outcome with levels.",
+    keys: &[
+        Key {
+            name: "hidden",
+            about: "sizes of the hidden layers",
+            kind: ValueKind::Counts { least: 1, most: 10_000 },
+            otherwise: Otherwise::Follows("[50]"),
+            example: "[50]",
+        },
+        Key {
+            name: "predictive",
+            about: "by how many draws of the weights predictions are made",
+            kind: ValueKind::Table(DRAWS),
+            otherwise: Otherwise::Follows("{ draws = 20 }"),
+            example: "{ draws = 20 }",
+        },
+    ],
+    limits: Limits::NONE,
+    read: |reading| {
+        let hidden = reading.keys.maybe_numbers("hidden")?.unwrap_or_else(|| vec![HIDDEN]);
+        let draws = by_draws(&reading.keys, "predictive")?.unwrap_or(NETWORK_DRAWS);
+        Ok(Arc::new(NetworkSettings { hidden: hidden.into_iter().map(|size| size as usize).collect(), draws }))
+    },
+};
+
+impl ModelSettings for NetworkSettings {
+    fn descriptor(&self) -> &'static Descriptor<dyn ModelSettings> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> String {
+        let sizes: Vec<String> = self.hidden.iter().map(usize::to_string).collect();
+        format!("network of {} hidden units, predictions by {} draws", sizes.join(", "), self.draws)
+    }
+
+    fn outcome(&self) -> OutcomeNeed {
+        OutcomeNeed::Levels
+    }
+
+    fn build(&self, levels: Option<usize>, seed: u64) -> Arc<dyn Model> {
+        let output = match levels {
+            None | Some(2) => Output::Binary,
+            Some(levels) => Output::Classes(levels),
+        };
+        Arc::new(Network { hidden: self.hidden.clone(), output, draws: self.draws, seed })
+    }
+
+    fn keys(&self) -> Table {
+        let sizes = self.hidden.iter().map(|size| Value::Integer(*size as i64)).collect();
+        let keys = [("hidden".to_owned(), Value::Array(sizes)), ("predictive".to_owned(), draws_value(self.draws))];
+        Table::from_iter(keys)
+    }
+
+    /// Weights have none.
+    fn names(&self, _: &[String], _: &[String]) -> Vec<String> {
+        Vec::new()
+    }
+}
+
 impl Model for Network {
+    fn offers(&self) -> &'static [Offer] {
+        &[Offer::OneDrawPerBatch, Offer::Gradients, Offer::GaussianPosterior]
+    }
+
     fn parameters(&self, width: usize) -> usize {
         weights(&self.sizes(width))
     }

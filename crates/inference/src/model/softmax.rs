@@ -1,12 +1,15 @@
 //! Softmax regression: P(y = k | x, θ) = exp aₖ / Σ exp aₗ, aₖ = xᵀθₖ.
 
 use super::frame::frames;
-use super::{Model, Point, Prediction, Scratch, Sink, Slopes};
+use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink, Slopes};
 use crate::data::Row;
+use crate::describe::{Descriptor, Limits, Offer};
 use crate::family::as_natural;
 use crate::special::exp;
 use crate::{Family, Gaussian, Rows, linalg};
 use privacy::PrivacyError;
+use serde::Serialize;
+use std::sync::Arc;
 
 /// Softmax regression; an outcome is the number of its class, from 0.
 ///
@@ -69,7 +72,48 @@ pub(super) fn log_probability(logits: &[f64], outcome: f64) -> f64 {
     logits.iter().enumerate().find(|(k, _)| *k as f64 == outcome).map_or(f64::NEG_INFINITY, |(_, a)| of(a))
 }
 
+/// `kind = "softmax"`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct SoftmaxSettings;
+
+/// `kind = "softmax"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
+    name: "softmax",
+    also: &["multinomial", "multinomial-logistic"],
+    about: "Softmax regression of an outcome with several levels.",
+    keys: &[],
+    limits: Limits::NONE,
+    read: |_| Ok(Arc::new(SoftmaxSettings)),
+};
+
+impl ModelSettings for SoftmaxSettings {
+    fn descriptor(&self) -> &'static Descriptor<dyn ModelSettings> {
+        &DESCRIPTOR
+    }
+
+    fn outcome(&self) -> OutcomeNeed {
+        OutcomeNeed::Levels
+    }
+
+    fn build(&self, levels: Option<usize>, _: u64) -> Arc<dyn Model> {
+        Arc::new(Softmax { classes: levels.unwrap_or(2) })
+    }
+
+    fn names(&self, inputs: &[String], levels: &[String]) -> Vec<String> {
+        let of = |level: &String| inputs.iter().map(|input| format!("{level}: {input}")).collect::<Vec<_>>();
+        levels.iter().flat_map(of).collect()
+    }
+
+    fn typical_residual(&self, _: Option<f64>) -> Option<f64> {
+        Some(1.0)
+    }
+}
+
 impl Model for Softmax {
+    fn offers(&self) -> &'static [Offer] {
+        &[Offer::Gradients, Offer::GaussianPosterior]
+    }
+
     fn parameters(&self, width: usize) -> usize {
         self.classes * width
     }

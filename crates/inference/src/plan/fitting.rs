@@ -1,7 +1,8 @@
 //! How many updates of a client fit its budget, and what they cost in all.
 
-use super::{ClientPlan, Costing, PlannedStage, Terms, after, certifier, refuse, times};
+use super::{ClientPlan, Costing, PlannedStage, Terms, after, certifier, times};
 use crate::RunError;
+use crate::describe::{Conflict, NOT_TOGETHER};
 use crate::settings::{Claim, Noise};
 use privacy::accounting::steps;
 use privacy::{CertifiedPlan, Delta, Event, Mechanism, PrivacyError, Steps};
@@ -11,10 +12,10 @@ impl Costing<'_> {
     pub(super) fn client(&self, terms: &Terms) -> Result<ClientPlan, RunError> {
         let (opening, multiplier) = self.noise(terms)?;
         let before: Vec<Event> = opening.iter().map(PlannedStage::whole).collect::<Result<_, _>>()?;
-        let (event, shape) = self.update(terms, multiplier, self.releases)?;
+        let (event, shape) = self.update(terms, multiplier, self.sums)?;
         let plan = ClientPlan {
             opening,
-            alternates: self.alternates,
+            alternates: self.releases.alternates,
             event,
             shape,
             updates: self.asked,
@@ -24,7 +25,7 @@ impl Costing<'_> {
             certified_plan: None,
             among: 0,
         };
-        if self.promise.noise == Noise::Calibrated && !self.completed {
+        if self.promise.noise == Noise::Calibrated && !self.releases.completes {
             return Ok(self.costed(plan)?);
         }
         let updates = match self.promise.accountant {
@@ -36,12 +37,12 @@ impl Costing<'_> {
             },
             Claim::Moments => self.fitting(&plan.event, terms.delta, &before)?,
         };
-        if self.completed && updates < self.asked {
+        if self.releases.completes && updates < self.asked {
             let (epsilon, asked) = (self.promise.epsilon, self.asked);
-            return refuse(&format!(
-                "ε = {epsilon} pays for {updates} tests, expected {asked}, the iterations of all chains: fewer of them, \
-                 smaller batches or a larger ε"
-            ));
+            let what =
+                format!("ε = {epsilon} pays for {updates} tests, expected {asked}, the iterations of all chains");
+            let hint = "use fewer iterations, smaller batches or a larger ε";
+            return Err(Conflict::new("chain.iterations", NOT_TOGETHER, what, hint).into());
         }
         Ok(self.costed(ClientPlan { updates, ..plan })?)
     }

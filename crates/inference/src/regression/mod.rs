@@ -134,7 +134,7 @@ impl Seen {
             (!variance, "the belief about the outcome's variance is not a distribution".to_owned()),
         ];
         match complaints.into_iter().find(|(wrong, _)| *wrong) {
-            Some((_, what)) => Err(RunError::Settings { what: format!("sufficient statistics: {what}") }),
+            Some((_, what)) => Err(RunError::Unusable { what: format!("sufficient statistics: {what}") }),
             None => Ok(()),
         }
     }

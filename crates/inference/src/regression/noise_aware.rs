@@ -93,10 +93,10 @@ pub fn noise_aware(seen: &Seen, prior: &Prior, seed: [u8; 32]) -> Result<Posteri
     seen.check(prior)?;
     if seen.inputs > MOST_INPUTS {
         let what = format!("{} inputs, a noise-aware posterior takes {MOST_INPUTS}; use the ridge", seen.inputs);
-        return Err(RunError::Settings { what });
+        return Err(RunError::Unusable { what });
     }
     let working = Working::new(seen, prior);
-    let unusable = || RunError::Settings { what: "sufficient statistics: numbers too large to work with".into() };
+    let unusable = || RunError::Unusable { what: "sufficient statistics: numbers too large to work with".into() };
     let near = Near::of(&working).ok_or_else(unusable)?;
     let mut chain = Chain::new(&working, near, seed).ok_or_else(unusable)?;
     let mut draws = Vec::with_capacity(DRAWS * (seen.inputs + 1));

@@ -54,7 +54,7 @@ impl SyntheticSearch {
         let sound = self.rows > 0 && self.inputs > 0 && positive(self.precision) && positive(self.noise_variance);
         if !(sound && self.noise_multiplier >= 0.0 && self.noise_multiplier.is_finite()) {
             let what = format!("thresholds: expected rows, inputs and positive sizes, found {self:?}");
-            return Err(RunError::Settings { what });
+            return Err(RunError::Unusable { what });
         }
         let mut rng = ChaCha8Rng::from_seed(seed);
         let mut errors = vec![Vec::new(); GRID * GRID];

@@ -1,6 +1,7 @@
 //! What a method promises: to whom, at what noise, and who adds up.
 
-use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, ShareNoise, Unit};
+use crate::describe::{Conflict, Key, Keys, Otherwise, STRAY, TrustedParty, VALUE, ValueKind};
+use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, PrivacyError, ShareNoise, Unit};
 use serde::Serialize;
 
 /// What is promised, and the noise that keeps it.
@@ -14,8 +15,8 @@ pub struct Promise {
     pub epsilon: Epsilon,
     /// δ.
     pub delta: DeltaRule,
-    /// Clipping bound.
-    pub clip: Clip,
+    /// Clipping bound; none where the bounds of all sums follow from other settings.
+    pub clip: Option<Clip>,
     /// Noise.
     pub noise: Noise,
     /// Who adds up.
@@ -98,4 +99,197 @@ pub enum Claim {
     Certified,
     /// The moments accountant of Abadi et al. 2016, as in the workshop paper.
     Moments,
+}
+
+/// Most compute nodes: the privacy crate's limit.
+const MOST_NODES: u64 = 256;
+
+/// Compute nodes where a study does not say how many.
+const NODES: f64 = 2.0;
+
+/// `privacy`
+pub const PRIVACY_KEYS: &[Key] = &[
+    Key {
+        name: "unit",
+        about: "who is protected: one row, or all rows of a client",
+        kind: ValueKind::Word(&["example", "client"]),
+        otherwise: Otherwise::Required,
+        example: "\"example\"",
+    },
+    Key {
+        name: "adjacency",
+        about: "from what: a row replaced by any other (their number is public), or a row more or less",
+        kind: ValueKind::Word(&["substitute", "add-remove"]),
+        otherwise: Otherwise::Required,
+        example: "\"substitute\"",
+    },
+    Key {
+        name: "epsilon",
+        about: "ε granted to each client; between 0.1 and 10 as a rule",
+        kind: ValueKind::Positive,
+        otherwise: Otherwise::Required,
+        example: "1.0",
+    },
+    Key {
+        name: "delta",
+        about: "δ, well under one over the number of rows; or the power of ten below 1 / rows",
+        kind: ValueKind::Either(&[ValueKind::Share, ValueKind::Word(&["power-of-ten"])]),
+        otherwise: Otherwise::Required,
+        example: "1e-5",
+    },
+    Key {
+        name: "clip",
+        about: "largest norm of one row's gradient or of a change; times_rate bounds gradients scaled by rows / batch",
+        kind: ValueKind::Either(&[
+            ValueKind::Positive,
+            ValueKind::Table(&[Key {
+                name: "times_rate",
+                about: "the bound, to be multiplied by the sampling rate",
+                kind: ValueKind::Positive,
+                otherwise: Otherwise::Required,
+                example: "75.0",
+            }]),
+        ]),
+        otherwise: Otherwise::Follows("required where the method clips to a bound of the study's"),
+        example: "2.0",
+    },
+    Key {
+        name: "noise_multiplier",
+        about: "standard deviation of the noise divided by the sensitivity",
+        kind: ValueKind::Positive,
+        otherwise: Otherwise::Follows("the least with which all rounds fit into ε"),
+        example: "2.0",
+    },
+    Key {
+        name: "aggregator",
+        about: "who adds up: nobody is trusted, a curator, or a secure sum over compute nodes",
+        kind: ValueKind::Word(&["none", "curator", "secure-sum"]),
+        otherwise: Otherwise::Word("none"),
+        example: "\"none\"",
+    },
+    Key {
+        name: "nodes",
+        about: "secure-sum: compute nodes, run by different organisations",
+        kind: ValueKind::Count { least: 2, most: MOST_NODES },
+        otherwise: Otherwise::Number(NODES),
+        example: "2",
+    },
+    Key {
+        name: "noise",
+        about: "secure-sum: who adds the noise, each node all of it or every client a share",
+        kind: ValueKind::Word(&["nodes", "discrete-gaussian", "skellam"]),
+        otherwise: Otherwise::Word("nodes"),
+        example: "\"nodes\"",
+    },
+    Key {
+        name: "colluders",
+        about: "secure-sum: clients that may tell their share of the noise",
+        kind: ValueKind::Count { least: 0, most: u64::MAX },
+        otherwise: Otherwise::Number(0.0),
+        example: "1",
+    },
+    Key {
+        name: "dropouts",
+        about: "secure-sum: clients that may never arrive",
+        kind: ValueKind::Count { least: 0, most: u64::MAX },
+        otherwise: Otherwise::Number(0.0),
+        example: "1",
+    },
+    Key {
+        name: "accountant",
+        about: "whose ε is claimed; the certified one is always shown",
+        kind: ValueKind::Word(&["certified", "moments"]),
+        otherwise: Otherwise::Word("certified"),
+        example: "\"certified\"",
+    },
+];
+
+impl Promise {
+    /// From `privacy`, whose values were validated.
+    pub fn read(keys: &Keys<'_>) -> Result<Self, Conflict> {
+        let at = |key: &str, error: PrivacyError| Conflict {
+            code: VALUE,
+            ..Conflict::of_privacy(&format!("privacy.{key}"), &error)
+        };
+        let bound = |bound: f64| NormBound::new(bound).map_err(|error| at("clip", error));
+        let delta = match keys.maybe_word("delta") {
+            Some(_) => DeltaRule::PowerOfTenBelowRows,
+            None => DeltaRule::Fixed(Delta::new(keys.number("delta")?).map_err(|error| at("delta", error))?),
+        };
+        let clip = match (keys.has("clip"), keys.is_table("clip")) {
+            (false, _) => None,
+            (true, true) => Some(Clip::TimesRate(bound(keys.table("clip", &[]).number("times_rate")?)?)),
+            (true, false) => Some(Clip::Fixed(bound(keys.number("clip")?)?)),
+        };
+        let noise = match keys.maybe_number("noise_multiplier")? {
+            None => Noise::Calibrated,
+            Some(z) => Noise::Multiplier(NoiseMultiplier::new(z).map_err(|error| at("noise_multiplier", error))?),
+        };
+        Ok(Self {
+            unit: if keys.word("unit")? == "client" { Unit::Client } else { Unit::Example },
+            adjacency: if keys.word("adjacency")? == "add-remove" {
+                Adjacency::AddRemove
+            } else {
+                Adjacency::Substitute
+            },
+            epsilon: Epsilon::new(keys.number("epsilon")?).map_err(|error| at("epsilon", error))?,
+            delta,
+            clip,
+            noise,
+            aggregator: Aggregator::read(keys)?,
+            accountant: if keys.word("accountant")? == "moments" { Claim::Moments } else { Claim::Certified },
+        })
+    }
+
+    /// What vectors are clipped to, in words.
+    pub fn clip_words(&self) -> String {
+        match self.clip {
+            None => "no bound of the study's own".to_owned(),
+            Some(Clip::Fixed(bound)) => format!("clipped to {bound}"),
+            Some(Clip::TimesRate(bound)) => format!("clipped to {bound} times the sampling rate"),
+        }
+    }
+}
+
+impl Aggregator {
+    /// From `aggregator` and the keys of a secure sum.
+    fn read(keys: &Keys<'_>) -> Result<Self, Conflict> {
+        let word = keys.word("aggregator")?;
+        if word != "secure-sum" {
+            let stray = ["nodes", "noise", "colluders", "dropouts"].into_iter().find(|key| keys.has(key));
+            return match stray {
+                Some(key) => {
+                    let hint = format!("leave {key} out, or use aggregator = \"secure-sum\"");
+                    Err(keys.conflict(key, STRAY, format!("{key} belongs to a secure sum"), hint))
+                }
+                None if word == "curator" => Ok(Self::Curator),
+                None => Ok(Self::None),
+            };
+        }
+        let noise = match keys.word("noise")? {
+            "discrete-gaussian" => SecureNoise::Clients(ShareNoise::DiscreteGaussian),
+            "skellam" => SecureNoise::Clients(ShareNoise::Skellam),
+            _ => SecureNoise::Nodes,
+        };
+        if noise == SecureNoise::Nodes && keys.has("colluders") {
+            let what = "colluders tell their shares of the noise, and here the nodes add it";
+            let hint = "leave colluders out, or let clients add the noise";
+            return Err(keys.conflict("colluders", STRAY, what, hint));
+        }
+        Ok(Self::SecureSum(SecureSum {
+            nodes: keys.small_count("nodes")?,
+            noise,
+            colluders: keys.count("colluders")?,
+            dropouts: keys.count("dropouts")?,
+        }))
+    }
+
+    /// Who is trusted, without details.
+    pub fn party(&self) -> TrustedParty {
+        match self {
+            Self::None => TrustedParty::Nobody,
+            Self::Curator => TrustedParty::Curator,
+            Self::SecureSum(_) => TrustedParty::SecureSum,
+        }
+    }
 }

@@ -1,97 +1,67 @@
-//! The optimisation in the clear that perturbation, averaging and virtual clients share.
+//! Without privacy: the local problem is solved as it is, and the change passes an open gate.
 
-use super::{Problem, Task};
-use crate::model::Scratch;
-use crate::optimiser::{Descent, kl_gradient};
-use crate::settings::{Local, Optimiser};
-use crate::{Family, Gaussian, Rows};
+use super::{Descend, Kept, LocalSolve, Perturb, Problem, Solved, Task};
+use crate::describe::{Descriptor, Limits, PrivacyNeed};
+use crate::release::Releases;
+use crate::settings::{LOCAL_KEY, Local, Optimiser};
+use crate::{Family, Seat};
+use privacy::{Gate, PrivacyError, Released};
+use serde::Serialize;
+use std::sync::Arc;
 
-/// The change of η after `local.steps` steps on the local free energy
-/// weight·Σ_{i in which} E_q[log p(yᵢ | xᵢ, θ)] − KL(q ‖ cavity), from the task's start, on all the rows at once.
-///
-/// The result is private: it goes into a clipped sum and nowhere else. A search that diverges gives numbers that are not
-/// finite, which contribute zero there.
-pub(crate) fn optimum(
-    problem: &Problem,
-    task: &Task,
-    rows: &Rows,
-    which: &[usize],
-    weight: f64,
-    local: &Local,
-) -> Vec<f64> {
-    let Some(q) = problem.family.gaussian(&task.start) else {
-        return vec![0.0; task.start.len()];
-    };
-    let end = match local.optimiser {
-        Optimiser::Natural => by_natural_gradients(problem, task, rows, which, weight, local, q),
-        Optimiser::Sgd | Optimiser::Adagrad | Optimiser::Adam => {
-            by_gradients(problem, task, rows, which, weight, local, &q)
-        }
-    };
-    end.iter().zip(&task.start).map(|(end, start)| end - start).collect()
+/// Partitioned VI itself (Algorithm 1 of Ashman et al. 2022): natural steps on all rows, or stochastic gradients.
+#[derive(Debug, Clone, Serialize)]
+pub struct Clear {
+    /// The optimisation.
+    pub local: Local,
 }
 
-/// η ← (1 − ρ)η + ρ(cavity + weight·statistics(q)): the fixed point of PVI (Property A.4 of Heikkilä et al. 2022),
-/// reached in one step of ρ = 1 where the likelihood is conjugate. Stops where q would become improper.
-fn by_natural_gradients(
-    problem: &Problem,
-    task: &Task,
-    rows: &Rows,
-    which: &[usize],
-    weight: f64,
-    local: &Local,
-    mut q: Gaussian,
-) -> Vec<f64> {
-    let (mut eta, rho) = (task.start.clone(), local.learning_rate);
-    for _ in 0..local.steps {
-        let statistics = problem.model.statistics(rows, which, &q, problem.family);
-        let next: Vec<f64> = eta
-            .iter()
-            .zip(&task.cavity)
-            .zip(&statistics)
-            .map(|((e, c), s)| (1.0 - rho) * e + rho * (c + weight * s))
-            .collect();
-        match problem.family.gaussian(&next) {
-            Some(proper) => (eta, q) = (next, proper),
-            None => break,
+/// `solver = "clear"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
+    name: "clear",
+    also: &["non-private", "none"],
+    about: "Solves without noise; for comparison only.",
+    keys: &[LOCAL_KEY],
+    limits: Limits { privacy: PrivacyNeed::Never, ..Limits::NONE },
+    read: |reading| Ok(Arc::new(Clear { local: Local::read(&reading.keys)? })),
+};
+
+impl Clear {
+    /// The solver that does the work.
+    fn with<T>(&self, work: impl FnOnce(&dyn LocalSolve) -> T) -> T {
+        match self.local.optimiser {
+            Optimiser::Natural => work(&Perturb { local: self.local }),
+            Optimiser::Sgd | Optimiser::Adagrad | Optimiser::Adam => work(&Descend { local: self.local }),
         }
     }
-    eta
 }
 
-fn by_gradients(
-    problem: &Problem,
-    task: &Task,
-    rows: &Rows,
-    which: &[usize],
-    weight: f64,
-    local: &Local,
-    q: &Gaussian,
-) -> Vec<f64> {
-    let d = q.mean().len();
-    let mut descent = Descent::new(q.mean(), &q.deviations(), local);
-    let mut scratch = Scratch::default();
-    let mut likelihood = vec![0.0; 2 * d];
-    let mut slope = vec![0.0; 2 * d];
-    for step in 0..local.steps {
-        likelihood.fill(0.0);
-        let point = descent.point();
-        if problem.model.gradients(rows, which, point, step, &mut scratch, &mut likelihood).is_err() {
-            break;
-        }
-        kl_gradient(point, &task.cavity, &mut slope);
-        slope.iter_mut().zip(&likelihood).for_each(|(s, l)| *s += weight * l);
-        descent.step(&slope, local);
+impl LocalSolve for Clear {
+    fn descriptor(&self) -> &'static Descriptor<dyn LocalSolve> {
+        &DESCRIPTOR
     }
-    natural_of(&descent, problem.family)
-}
 
-/// η of the q that a descent stands at.
-pub(super) fn natural_of(descent: &Descent, family: Family) -> Vec<f64> {
-    let point = descent.point();
-    let variances: Vec<f64> = point.deviation.iter().map(|s| s * s).collect();
-    match Gaussian::new_diagonal(point.mean.to_vec(), variances) {
-        Some(q) => family.natural(&q),
-        None => vec![f64::NAN; family.len()],
+    fn describe_local(&self) -> String {
+        self.local.words()
+    }
+
+    fn releases(&self, family: Family) -> Releases {
+        self.with(|solver| solver.releases(family))
+    }
+
+    fn limits(&self) -> Limits {
+        let of_solver = self.with(|solver| solver.limits());
+        Limits { privacy: PrivacyNeed::Never, needs: &[], ..of_solver }
+    }
+
+    fn solve(
+        &self,
+        problem: &Problem,
+        task: &Released<Task>,
+        kept: &Released<Kept>,
+        seat: &Seat<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Solved, PrivacyError> {
+        self.with(|solver| solver.solve(problem, task, kept, seat, gate))
     }
 }

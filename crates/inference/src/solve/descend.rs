@@ -1,18 +1,23 @@
 //! DP optimisation: the gate stands inside the loop; the answer is post-processing.
 
-use super::clear::natural_of;
-use super::{Kept, LocalSolve, Problem, Solved, Task, check_solver_terms};
+use super::optimum::natural_of;
+use super::{Kept, LocalSolve, Problem, Solved, Task};
+use crate::algorithm::Wander;
+use crate::describe::{Conflict, Descriptor, Limits, Need, Offer, Only, PrivacyNeed, TrustedParty};
 use crate::model::{Scratch, seed_of, shifts};
 use crate::optimiser::{Descent, kl_gradient};
-use crate::settings::{Gradients, Local};
-use crate::{Family, Seat};
+use crate::release::{Bound, Clipped, Numbers, Release, Releases};
+use crate::settings::{Covariance, Gradients, LOCAL_KEY, Local, Optimiser};
+use crate::{Family, Seat, Terms};
 use privacy::{Batch, Bounded, Gate, Grain, PrivacyError, Released, StudyConstant};
+use serde::Serialize;
+use std::sync::Arc;
 
 /// Section 3.1 of Heikkilä et al. 2022 and Algorithm 1 of Sharma et al. 2019: T steps of DP-SGD on the local free energy.
 ///
 /// Only the likelihood's gradient is clipped and noised. The gradient of the KL term is a function of released values,
 /// and is added after the gate. With an open gate this is stochastic PVI without privacy.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Descend {
     /// The optimisation.
     pub local: Local,
@@ -38,13 +43,69 @@ struct Walk {
     shift: Vec<f64>,
 }
 
+/// Gradients move standard deviations, and no correlations.
+pub(super) const MEAN_FIELD: Only<Covariance> = Only {
+    values: &[Covariance::MeanField],
+    because: "a full covariance is moved by natural steps without noise: gradients move standard deviations only",
+};
+
+/// `solver = "dp-optimisation"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
+    name: "dp-optimisation",
+    also: &["dp-sgd", "dpsgd", "dp-adam", "dp-optimization"],
+    about: "DP-SGD on the local free energy: every step's clipped gradients are noised.",
+    keys: &[LOCAL_KEY],
+    limits: Limits {
+        privacy: PrivacyNeed::Required,
+        covariances: MEAN_FIELD,
+        trust: Only {
+            values: &[TrustedParty::Nobody],
+            because: "it releases every local step at the client, so there is no sum for an aggregator to noise",
+        },
+        ..Limits::NONE
+    },
+    read: |reading| Ok(Arc::new(Descend { local: Local::read(&reading.keys)? })),
+};
+
 impl LocalSolve for Descend {
-    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
-        check_solver_terms(seat, Grain::Example, self.local.steps)
+    fn descriptor(&self) -> &'static Descriptor<dyn LocalSolve> {
+        &DESCRIPTOR
     }
 
-    fn numbers(&self, family: Family) -> usize {
-        self.local.gradients.numbers(family.dimension())
+    fn describe_local(&self) -> String {
+        self.local.words()
+    }
+
+    fn releases(&self, family: Family) -> Releases {
+        let numbers = Numbers::Fixed(self.local.gradients.numbers(family.dimension()));
+        let (sums, batch) = (self.local.steps, self.local.batch);
+        Release { grain: Grain::Example, sums, numbers, batch, clipped: Clipped::Gradients, bound: Bound::Clip }.into()
+    }
+
+    fn limits(&self) -> Limits {
+        match self.local.gradients {
+            Gradients::Full => DESCRIPTOR.limits,
+            Gradients::Aligned => {
+                let needs = &[Need { offer: Offer::OneDrawPerBatch, key: "local.gradients" }];
+                Limits { needs, ..DESCRIPTOR.limits }
+            }
+        }
+    }
+
+    fn check(&self, _: u64) -> Result<(), Conflict> {
+        self.local.check_gradients()
+    }
+
+    fn noise_of_means(&self, terms: &Terms) -> Option<Wander> {
+        self.tracks_noise().then(|| Wander::of(terms, &self.local))
+    }
+
+    fn tracks_noise(&self) -> bool {
+        self.local.optimiser == Optimiser::Adam
+    }
+
+    fn takes_noisy_steps(&self) -> bool {
+        true
     }
 
     fn solve(

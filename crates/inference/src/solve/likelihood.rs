@@ -1,20 +1,58 @@
 //! One private likelihood, reused: the first update releases sufficient statistics, all later ones follow from them.
 
 use super::statistics::{Reading, release, to_change};
-use super::{Kept, LocalSolve, Problem, Solved, Task, check_solver_terms};
-use crate::Seat;
-use privacy::{Gate, Grain, PrivacyError, Released};
+use super::{Kept, LocalSolve, Problem, Solved, Task, analytic};
+use crate::describe::{Conflict, Descriptor, Limits, Only};
+use crate::release::Releases;
+use crate::settings::{Covariance, Local};
+use crate::{Family, Seat};
+use privacy::{Gate, PrivacyError, Released};
+use serde::Serialize;
+use std::sync::Arc;
 
 /// Section 5.1 of Sharma's thesis: a private estimate of a client's likelihood is made once and used with exact updates.
 ///
 /// For a full covariance only. A mean-field update at another mean needs Σxxᵀ as a whole, which makes the full
 /// posterior, at the same cost (`docs/maths/analytic-updates.md`).
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Likelihood;
 
+/// `solver = "likelihood"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
+    name: "likelihood",
+    also: &[],
+    about: "Linear regression: releases sufficient statistics once and reuses them for all later updates.",
+    keys: &[analytic::LOCAL],
+    limits: Limits {
+        covariances: Only { values: &[Covariance::Full], because: "a reused likelihood is a full Gaussian factor" },
+        ..analytic::LIMITS
+    },
+    read: |reading| {
+        let local = reading.keys.has("local").then(|| Local::read_whole(&reading.keys)).transpose()?;
+        analytic::check_whole_step(local)?;
+        if reading.keys.maybe_word("rounds").is_some() {
+            let what = "a likelihood is paid for once and then answers for free: the budget is never spent";
+            return Err(Conflict::new("rounds", crate::describe::NOT_TOGETHER, what, "give a number of rounds"));
+        }
+        Ok(Arc::new(Likelihood))
+    },
+};
+
 impl LocalSolve for Likelihood {
-    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
-        check_solver_terms(seat, Grain::Example, 1)
+    fn descriptor(&self) -> &'static Descriptor<dyn LocalSolve> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> String {
+        "one likelihood, released once and reused".to_owned()
+    }
+
+    fn describe_local(&self) -> String {
+        Local::whole_step().words()
+    }
+
+    fn releases(&self, family: Family) -> Releases {
+        Releases { reused: true, ..analytic::release(family).into() }
     }
 
     fn solve(

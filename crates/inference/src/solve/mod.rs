@@ -1,18 +1,20 @@
 //! Local solvers: how a site moves its factor, and where the gate stands.
 
-mod analytic;
-mod average;
-mod clear;
-mod descend;
-mod hybrid;
-mod likelihood;
-mod perturb;
+pub(crate) mod analytic;
+pub(crate) mod average;
+pub(crate) mod clear;
+pub(crate) mod descend;
+pub(crate) mod hybrid;
+pub(crate) mod likelihood;
+mod optimum;
+pub(crate) mod perturb;
 mod products;
 mod statistics;
-mod virtual_clients;
+pub(crate) mod virtual_clients;
 
 pub use analytic::Analytic;
 pub use average::Average;
+pub use clear::Clear;
 pub use descend::Descend;
 pub use hybrid::Hybrid;
 pub use likelihood::Likelihood;
@@ -20,11 +22,14 @@ pub use perturb::Perturb;
 pub use products::Asked;
 pub use virtual_clients::Virtual;
 
-pub(crate) use clear::optimum;
+pub use optimum::optimum;
 
+use crate::algorithm::Wander;
+use crate::describe::{Canonical, Conflict, Descriptor, Limits};
 use crate::optimiser::Moments;
-use crate::{Family, Model, Seat};
-use privacy::{Adjacency, Bounded, Gate, Grain, PrivacyError, Released, StudyConstant};
+use crate::release::Releases;
+use crate::{Family, Model, Seat, Terms};
+use privacy::{Bounded, Gate, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -89,8 +94,32 @@ pub enum Solved {
     Sum(Bounded),
 }
 
-/// How the local problem is solved.
-pub trait LocalSolve: fmt::Debug + Send + Sync {
+/// How the local problem is solved. Implemented by a solver's settings, in its own file.
+pub trait LocalSolve: fmt::Debug + Canonical + Send + Sync {
+    /// How it is found and read.
+    fn descriptor(&self) -> &'static Descriptor<dyn LocalSolve>;
+
+    /// What it is, in a few words.
+    fn describe(&self) -> String {
+        self.descriptor().name.to_owned()
+    }
+
+    /// What a client does in an update, in words.
+    fn describe_local(&self) -> String;
+
+    /// What it releases for a q of this family.
+    fn releases(&self, family: Family) -> Releases;
+
+    /// What it can be combined with, by these settings.
+    fn limits(&self) -> Limits {
+        self.descriptor().limits
+    }
+
+    /// Refuses settings that have no meaning; `most_rounds` is how often a client is asked.
+    fn check(&self, _most_rounds: u64) -> Result<(), Conflict> {
+        Ok(())
+    }
+
     /// Solves the task on the seat's rows. Private numbers leave through the gate only: inside the solver, or after it.
     fn solve(
         &self,
@@ -108,45 +137,26 @@ pub trait LocalSolve: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Refuses terms on which [`LocalSolve::solve`] would fail, by public numbers alone: before anything is charged.
-    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError>;
-
-    /// How many numbers a released sum has: those of a change, unless the solver releases something else.
-    fn numbers(&self, family: Family) -> usize {
-        family.len()
-    }
-
     /// What one change is of the sum: 1, or 1/K where the sum of K changes stands for their mean.
     fn weight(&self) -> f64 {
         1.0
     }
-}
 
-/// Refuses sums of another grain than a solver makes, and a charge of fewer releases.
-pub(crate) fn check_solver_terms(seat: &Seat<'_>, grain: Grain, releases: u64) -> Result<(), PrivacyError> {
-    let (found, covered) = (seat.terms.shape.grain(), seat.terms.event.steps().get());
-    if found == grain && covered >= releases {
-        return Ok(());
+    /// The noise that an update on these terms leaves in the means, where the solver knows it.
+    fn noise_of_means(&self, _: &Terms) -> Option<Wander> {
+        None
     }
-    Err(PrivacyError::Shape {
-        found: format!("{} in {covered} agreed releases", in_words(found)),
-        expected: format!("{} in {releases}", in_words(grain)),
-    })
-}
 
-fn in_words(grain: Grain) -> String {
-    match grain {
-        Grain::Example => "clipped examples".into(),
-        Grain::Whole => "one whole change".into(),
-        Grain::Part { count } => format!("changes of {count} parts"),
+    /// Whether [`LocalSolve::noise_of_means`] has an answer.
+    fn tracks_noise(&self) -> bool {
+        false
+    }
+
+    /// Whether a client takes steps of its own, whose noise moves q about from round to round.
+    fn takes_noisy_steps(&self) -> bool {
+        false
     }
 }
 
-/// The same for sums over parts, which under add-remove need the records' ids.
-fn check_part_terms(seat: &Seat<'_>, parts: u32) -> Result<(), PrivacyError> {
-    check_solver_terms(seat, Grain::Part { count: u64::from(parts) }, 1)?;
-    match seat.terms.event.adjacency() {
-        Adjacency::Substitute => Ok(()),
-        Adjacency::AddRemove => seat.shard.keys().records().map(|_| ()),
-    }
-}
+/// Assigns rows to parts, the same in every run: a constant of the program.
+const PARTS_KEY: u64 = 0x706f_7374_6572;

@@ -1,21 +1,58 @@
-//! Parameter perturbation: solve in the clear and clip the change, which passes the gate once.
+//! Parameter perturbation: solve without noise and clip the change, which passes the gate once.
 
-use super::{Kept, LocalSolve, Problem, Solved, Task, check_solver_terms, optimum};
-use crate::Seat;
-use crate::settings::Local;
+use super::{Kept, LocalSolve, Problem, Solved, Task, optimum};
+use crate::describe::{Descriptor, Limits, Only, PrivacyNeed};
+use crate::release::{Clipped, Release, Releases};
+use crate::settings::{Covariance, Local, Optimiser, WHOLE_KEY};
+use crate::{Family, Seat};
 use privacy::{Bounded, Gate, Grain, PrivacyError, Released};
+use serde::Serialize;
+use std::sync::Arc;
 
 /// Section 3.2 of Heikkilä et al. 2022; with a unit of one client, Algorithm 3 of Sharma's thesis without its clipping of
 /// shares. With an open gate it is PVI itself (Algorithm 1).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Perturb {
-    /// The optimisation in the clear.
+    /// The optimisation without noise.
     pub local: Local,
 }
 
+/// `solver = "perturb"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
+    name: "perturb",
+    also: &["parameter-perturbation", "output-perturbation"],
+    about: "Solves without noise, clips the whole change and noises it once; the solver for unit = \"client\".",
+    keys: &[WHOLE_KEY],
+    limits: Limits { privacy: PrivacyNeed::Required, ..Limits::NONE },
+    read: |reading| Ok(Arc::new(Perturb { local: Local::read_whole(&reading.keys)? })),
+};
+
+/// Which families a search without noise can move: correlations by natural steps only.
+pub(super) fn covariances(local: &Local) -> Only<Covariance> {
+    match local.optimiser {
+        Optimiser::Natural => Limits::NONE.covariances,
+        Optimiser::Sgd | Optimiser::Adagrad | Optimiser::Adam => Only {
+            values: &[Covariance::MeanField],
+            because: "a full covariance is moved by natural steps only (optimiser = \"natural\")",
+        },
+    }
+}
+
 impl LocalSolve for Perturb {
-    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
-        check_solver_terms(seat, Grain::Whole, 1)
+    fn descriptor(&self) -> &'static Descriptor<dyn LocalSolve> {
+        &DESCRIPTOR
+    }
+
+    fn describe_local(&self) -> String {
+        self.local.words()
+    }
+
+    fn releases(&self, family: Family) -> Releases {
+        Release::of_all_rows(Grain::Whole, family.len(), Clipped::Change).into()
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { covariances: covariances(&self.local), ..DESCRIPTOR.limits }
     }
 
     fn solve(

@@ -1,28 +1,61 @@
 //! Virtual clients: every part of a site's rows is a client of its own, and only the sum of their changes leaves.
 
-use super::{Kept, LocalSolve, Problem, Solved, Task, check_part_terms, optimum};
-use crate::Seat;
-use crate::settings::Local;
-use privacy::{Bounded, Gate, PrivacyError, Released};
+use super::average::PARTS;
+use super::{Kept, LocalSolve, PARTS_KEY, Problem, Solved, Task, optimum, perturb};
+use crate::describe::{Descriptor, Limits, PrivacyNeed};
+use crate::release::{Clipped, Release, Releases};
+use crate::settings::{Local, WHOLE_KEY};
+use crate::{Family, Seat};
+use privacy::{Bounded, Gate, Grain, PrivacyError, Released};
+use serde::Serialize;
+use std::sync::Arc;
 
 /// Algorithm 3 of Heikkilä et al. 2022, private by Theorem 9, with one difference: a part's factor is an even share of
 /// the site's public factor, t_m^(1/K).
 ///
 /// The paper keeps a factor for each part. With noise these would carry it from round to round, every part's next
 /// answer would depend on the replaced row, and Corollary 10 would not hold (`docs/maths/state-between-rounds.md`).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Virtual {
-    /// K.
+    /// K: how many parts a client's rows are dealt to.
     pub parts: u32,
-    /// Assigns rows to parts.
-    pub key: u64,
     /// The optimisation of a part.
     pub local: Local,
 }
 
+/// `solver = "virtual"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
+    name: "virtual",
+    also: &["virtual-clients"],
+    about: "Treats K parts of a client's rows as clients of their own and releases the sum of their clipped changes.",
+    keys: &[WHOLE_KEY, PARTS],
+    limits: Limits { privacy: PrivacyNeed::Required, ..Limits::NONE },
+    read: |reading| {
+        let parts = reading.keys.small_count("parts")?;
+        Ok(Arc::new(Virtual { parts, local: Local::read_whole(&reading.keys)? }))
+    },
+};
+
 impl LocalSolve for Virtual {
-    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
-        check_part_terms(seat, self.parts)
+    fn descriptor(&self) -> &'static Descriptor<dyn LocalSolve> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> String {
+        format!("{} virtual clients", self.parts)
+    }
+
+    fn describe_local(&self) -> String {
+        self.local.words()
+    }
+
+    fn releases(&self, family: Family) -> Releases {
+        let grain = Grain::Part { count: u64::from(self.parts) };
+        Release::of_all_rows(grain, family.len(), Clipped::Change).into()
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { covariances: perturb::covariances(&self.local), ..DESCRIPTOR.limits }
     }
 
     fn solve(
@@ -36,7 +69,7 @@ impl LocalSolve for Virtual {
         let part_task = share_of(task.get(), f64::from(self.parts));
         let rows = seat.shard.rows();
         let changes: Vec<Vec<f64>> = seat
-            .parts(self.parts, self.key)?
+            .parts(self.parts, PARTS_KEY)?
             .iter()
             .map(|part| optimum(problem, &part_task, rows, part, 1.0, &self.local))
             .collect();

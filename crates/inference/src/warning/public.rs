@@ -2,9 +2,10 @@
 //! neighbouring tables with equal releases the warnings are equal (`tests/record_play.rs`).
 
 use super::{Code, PublicWarnings, Warning};
-use crate::plan::{ClientPlan, MethodPlan, most_rounds};
+use crate::method::Method;
+use crate::plan::{ClientPlan, MethodPlan};
 use crate::results::ChainResult;
-use crate::settings::{Aggregator, Clip, Method, Noise, Rounds, Scheme, Solver};
+use crate::settings::{Aggregator, Clip, Noise, Rounds};
 use privacy::Unit;
 
 /// ε over which little is promised: odds of a guess about a row may change by the factor e^10 = 22,026.
@@ -60,8 +61,7 @@ pub fn of_plan(method: &Method, plan: &MethodPlan) -> PublicWarnings {
 
 /// Whether a method approaches its answer round by round, so that a last round that still moves it says something.
 pub fn approaches(method: &Method) -> bool {
-    let by_rounds = matches!(method.scheme, Scheme::Pvi | Scheme::GlobalVi | Scheme::NoiseAware(_));
-    by_rounds && method.solver != Solver::Likelihood && most_rounds(method) > 1
+    method.algorithm.approaches() && method.most_rounds() > 1
 }
 
 /// How far each served mean moved, in standard deviations of what is served now.
@@ -140,10 +140,10 @@ pub fn large_epsilon(method: &Method) -> Option<Warning> {
 }
 
 fn too_many_rounds(method: &Method, plan: &MethodPlan) -> Option<Warning> {
-    let patience = if matches!(method.scheme, Scheme::Chain(_)) { PATIENCE_FOR_DRAWS } else { PATIENCE };
-    let (asked, made) = (most_rounds(method), plan.rounds);
+    let patience = if method.algorithm.draws().is_some() { PATIENCE_FOR_DRAWS } else { PATIENCE };
+    let (asked, made) = (method.most_rounds(), plan.rounds);
     let given = method.promise.as_ref().is_some_and(|promise| matches!(promise.noise, Noise::Multiplier(_)));
-    let (what, hint) = if given && matches!(method.rounds, Rounds::Count(_)) && made < asked {
+    let (what, hint) = if given && matches!(method.algorithm.rounds(), Rounds::Count(_)) && made < asked {
         let what = format!("{asked} rounds are asked for, and the budget ends after {made}");
         (what, "take fewer rounds, a larger noise_multiplier, or leave it out to have it calibrated".to_owned())
     } else if made > patience {
@@ -158,16 +158,10 @@ fn too_many_rounds(method: &Method, plan: &MethodPlan) -> Option<Warning> {
     Some(Warning { code: Code::TooManyRounds, what, hint })
 }
 
-/// Whether releases are sums of clipped gradients of single rows.
-fn clips_rows(method: &Method) -> bool {
-    let steps = method.scheme == Scheme::Pvi && method.solver == Solver::DpOptimisation;
-    steps || matches!(method.scheme, Scheme::GlobalVi | Scheme::NoiseAware(_))
-}
-
 /// The noise multiplier where sums of clipped rows are smaller than their own noise, however their rows agree.
 fn drowned(method: &Method, plan: &MethodPlan) -> Option<f64> {
     let promise = method.promise.as_ref().filter(|promise| promise.unit == Unit::Example)?;
-    if !clips_rows(method) || promise.noise != Noise::Calibrated {
+    if !method.algorithm.clips_rows() || promise.noise != Noise::Calibrated {
         return None;
     }
     let rows = |client: &ClientPlan| client.among as f64 * client.event.sampling().rate();
@@ -198,7 +192,8 @@ fn loose_delta(plan: &MethodPlan) -> Option<Warning> {
 ///
 /// typical: the root mean square of a row's gradient where values are spread evenly over their ranges, at the prior's mean.
 pub fn clip_out_of_scale(method: &Method, typical: f64) -> Option<Warning> {
-    let Clip::Fixed(clip) = method.promise.as_ref().filter(|_| clips_rows(method))?.clip else { return None };
+    let promise = method.promise.as_ref().filter(|_| method.algorithm.clips_rows())?;
+    let Some(Clip::Fixed(clip)) = promise.clip else { return None };
     let ratio = clip.get() / typical;
     let (times, side, effect) = if ratio > FAR_FROM_SCALE {
         (ratio, "larger", "its noise hides rows that never come near it")

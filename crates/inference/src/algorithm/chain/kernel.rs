@@ -1,16 +1,20 @@
 //! Ways to move a chain: what each asks of the sites, and where it goes by their answers.
 
-mod barker;
-mod hamiltonian;
-mod langevin;
-mod penalty;
+pub mod barker;
+pub mod hamiltonian;
+pub mod langevin;
+pub mod penalty;
 
-pub use barker::{Barker, Missing};
-pub use hamiltonian::Hamiltonian;
-pub use langevin::Langevin;
-pub use penalty::Penalty;
+pub use barker::{Barker, BarkerSampler, Missing, TestNoise};
+pub use hamiltonian::{Hamiltonian, HamiltonianSampler};
+pub use langevin::{Langevin, LangevinSampler};
+pub use penalty::{Penalty, PenaltySampler};
 
+use super::noise::ChainNoise;
 use super::walk::{Coins, Target, Walk};
+use crate::RunError;
+use crate::describe::{Canonical, Conflict, Descriptor, Key, Otherwise, VALUE, ValueKind};
+use crate::settings::Batching;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -55,4 +59,70 @@ pub trait Kernel: fmt::Debug + Send + Sync {
 
     /// What follows from the answer: the (tempered) sum over all rows, noise included.
     fn take(&self, target: &Target, walk: Walk, heard: &[f64], coins: &mut Coins) -> Taken;
+}
+
+/// How a chain moves, as a study states it: the settings from which a [`Kernel`] is made.
+pub trait Sampler: fmt::Debug + Canonical + Send + Sync {
+    /// How it is found and read.
+    fn descriptor(&self) -> &'static Descriptor<dyn Sampler>;
+
+    /// What it does, in words.
+    fn describe(&self) -> String;
+
+    /// V: the variance of the noise in a log-ratio of all rows; none where an iteration asks for slopes alone.
+    fn ratio_variance(&self) -> Option<f64>;
+
+    /// Whether the batch's own spread is a part of V, so that the noise makes up for the rest (Barker's test).
+    fn completes(&self) -> bool {
+        false
+    }
+
+    /// Slopes that an iteration asks for before its log-ratio, and the share of μ² that the log-ratios cost; none without.
+    fn leaps(&self) -> Option<Leaps> {
+        None
+    }
+
+    /// Refuses settings without a meaning, and ways to draw rows that its theorem does not cover.
+    fn check(&self, batch: Batching) -> Result<(), Conflict>;
+
+    /// What moves the chain, given the noise in the answers.
+    fn kernel(&self, noise: &ChainNoise<'_>) -> Result<Box<dyn Kernel>, RunError>;
+}
+
+/// Slopes before a log-ratio.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Leaps {
+    /// How many.
+    pub count: u32,
+    /// The share of μ² (Gaussian differential privacy) that the log-ratios cost; slopes cost the rest.
+    pub share: f64,
+}
+
+/// `chain.step`
+pub(super) const STEP: Key = Key {
+    name: "step",
+    about: "standard deviation of a proposal, or length of a step",
+    kind: ValueKind::Positive,
+    otherwise: Otherwise::Required,
+    example: "0.1",
+};
+
+/// Refuses numbers that are not over 0.
+pub(super) fn over_zero(named: &[(&str, f64)]) -> Result<(), Conflict> {
+    match named.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
+        None => Ok(()),
+        Some((key, value)) => {
+            let what = format!("chain.{key} is {value}, expected a finite number over 0");
+            Err(Conflict::new(format!("chain.{key}"), VALUE, what, "for example step = 0.1"))
+        }
+    }
+}
+
+/// Refuses batches, where a sampler asks all rows.
+pub(super) fn all_rows(batch: Batching) -> Result<(), Conflict> {
+    if batch == Batching::All {
+        return Ok(());
+    }
+    let what = "the penalty and Hamiltonian samplers ask all rows";
+    Err(Conflict::new("chain.batch", crate::describe::NOT_TOGETHER, what, "leave batch out"))
 }

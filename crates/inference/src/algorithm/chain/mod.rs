@@ -1,19 +1,28 @@
 //! Markov chains over all sites: a proposal is asked about, sums over rows come back noised, and the chain moves or stays.
 
 mod climb;
-mod kernel;
+pub mod kernel;
+mod noise;
+mod settings;
 mod summary;
 mod walk;
 
 pub use climb::Climb;
-pub use kernel::{Barker, Hamiltonian, Kernel, Langevin, Missing, Penalty, Question, Taken};
+pub use kernel::{
+    Barker, BarkerSampler, Hamiltonian, HamiltonianSampler, Kernel, Langevin, LangevinSampler, Leaps, Missing, Penalty,
+    PenaltySampler, Question, Sampler, Taken, TestNoise,
+};
+pub use noise::ChainNoise;
+pub(crate) use settings::DESCRIPTOR;
+pub use settings::{ChainSettings, Start};
 pub use summary::Summary;
 pub use walk::{Coins, Target, Walk};
 
-use super::{Algorithm, Answer, Answers, GlobalVi, Step, check_terms, unlike};
+use super::{Algorithm, Answer, Answers, GlobalVi, Step, unlike};
 use crate::model::{Point, Scratch, Sink};
 use crate::optimiser::Descent;
-use crate::solve::{Problem, check_solver_terms};
+use crate::release::{Clipped, Release};
+use crate::solve::Problem;
 use crate::{RunError, Seat, Stage, Total};
 use privacy::{Batch, Bounded, Gate, Grain, Layer, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
@@ -214,8 +223,7 @@ impl Algorithm for Chain {
             (Asked::Learning(_), _) => return Err(unlike("a step of a chain")),
             (Asked::Step(question), _) => question,
         };
-        check_terms(self.numbers(query), seat)?;
-        check_solver_terms(seat, Grain::Example, 1)?;
+        Release::of_all_rows(Grain::Example, self.numbers(query), Clipped::Gradients).check(seat)?;
         let known = |theta: &[f64]| {
             theta.len() == self.target.supports.len() && theta.iter().zip(&self.target.supports).all(|(t, s)| s.has(*t))
         };

@@ -1,8 +1,14 @@
 //! Barker's test: a proposal is accepted where its log-ratio and logistic noise are together over 0.
 
-use super::{Kernel, Question, Taken};
+use super::{Kernel, Question, STEP, Sampler, Taken, over_zero};
+use crate::RunError;
+use crate::algorithm::chain::noise::ChainNoise;
 use crate::algorithm::chain::walk::{Coins, Target, Walk};
 use crate::chain::Correction;
+use crate::describe::{Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Otherwise, VALUE, ValueKind};
+use crate::settings::Batching;
+use serde::Serialize;
+use std::sync::Arc;
 
 /// Heikkilä, Jälkö, Dikmen, Honkela 2019, section 3.1: accept if Δ + V > 0 with V logistic, where Δ is the difference of
 /// log p(θ, data). N(0, C) of V is in the answer, as the privacy mechanism; the rest, V_cor, is added here
@@ -22,6 +28,122 @@ pub enum Missing {
     All,
     /// V_cor: answers have N(0, C).
     Correction(Correction),
+}
+
+/// `sampler = "barker"`: a random walk, accepted where the noised log-ratio is over 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BarkerSampler {
+    /// Standard deviation of a proposal from where the chain stands.
+    pub step: f64,
+    /// Whose variance makes up the test's.
+    pub noise: TestNoise,
+}
+
+/// The Gaussian part of Barker's test, which is the privacy mechanism.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub enum TestNoise {
+    /// Variance C in all, of which the batch's own variance is a part: what is added depends on the batch (one site only).
+    Completed {
+        /// C.
+        variance: f64,
+    },
+    /// Variance C is added, whatever the batch's own is: plain Gaussian noise, at the price of a test that is too wide.
+    Fixed {
+        /// C.
+        variance: f64,
+    },
+}
+
+impl TestNoise {
+    /// C.
+    pub fn variance(self) -> f64 {
+        match self {
+            Self::Completed { variance } | Self::Fixed { variance } => variance,
+        }
+    }
+}
+
+/// `sampler = "barker"`
+pub const DESCRIPTOR: Descriptor<dyn Sampler> = Descriptor {
+    name: "barker",
+    also: &["dp-mcmc", "dp-barker"],
+    about: "A random walk with Barker's test, whose noise is the privacy mechanism (Heikkilä et al. 2019).",
+    keys: &[
+        STEP,
+        Key {
+            name: "variance",
+            about: "C: variance of the test's Gaussian noise; 1, 1.5 or 2",
+            kind: ValueKind::Positive,
+            otherwise: Otherwise::Number(2.0),
+            example: "2.0",
+        },
+        Key {
+            name: "noise",
+            about: "whether the batch's own spread is a part of C (completed), or all of C is added (fixed)",
+            kind: ValueKind::Word(&["completed", "fixed"]),
+            otherwise: Otherwise::Follows("completed where there is a batch, fixed on all rows"),
+            example: "\"fixed\"",
+        },
+    ],
+    limits: Limits::NONE,
+    read: |reading| {
+        let (keys, variance) = (&reading.keys, reading.keys.number("variance")?);
+        let usual = if keys.has("batch") { "completed" } else { "fixed" };
+        let noise = match keys.maybe_word("noise").unwrap_or(usual) {
+            "completed" => TestNoise::Completed { variance },
+            _ => TestNoise::Fixed { variance },
+        };
+        Ok(Arc::new(BarkerSampler { step: keys.number("step")?, noise }))
+    },
+};
+
+impl Sampler for BarkerSampler {
+    fn descriptor(&self) -> &'static Descriptor<dyn Sampler> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> String {
+        let part = match self.noise {
+            TestNoise::Completed { .. } => "the batch's own spread is a part of it",
+            TestNoise::Fixed { .. } => "all of it added",
+        };
+        let variance = self.noise.variance();
+        format!("Barker's test of proposals {} away, noise of variance {variance} ({part})", self.step)
+    }
+
+    fn ratio_variance(&self) -> Option<f64> {
+        Some(self.noise.variance())
+    }
+
+    fn completes(&self) -> bool {
+        matches!(self.noise, TestNoise::Completed { .. })
+    }
+
+    fn check(&self, batch: Batching) -> Result<(), Conflict> {
+        over_zero(&[("step", self.step), ("variance", self.noise.variance())])?;
+        if Correction::for_variance(self.noise.variance()).is_none() {
+            let what = "Barker's test is made up to a logistic one from noise of variance 1, 1.5 or 2";
+            return Err(Conflict::new("chain.variance", VALUE, what, "for example variance = 2"));
+        }
+        if matches!(batch, Batching::Poisson(_) | Batching::PoissonOf { .. }) {
+            let what = "Barker's test is proved for batches of a fixed size";
+            return Err(Conflict::new("chain.batch", NOT_TOGETHER, what, "state a batch, not a rate"));
+        }
+        Ok(())
+    }
+
+    fn kernel(&self, noise: &ChainNoise<'_>) -> Result<Box<dyn Kernel>, RunError> {
+        let missing = match Correction::for_variance(self.noise.variance()) {
+            _ if noise.is_open() => Missing::All,
+            Some(correction) => Missing::Correction(correction),
+            None => {
+                return Err(
+                    Conflict::new("chain.variance", VALUE, "no correction is known for this variance", "").into()
+                );
+            }
+        };
+        Ok(Box::new(Barker { step: self.step, missing }))
+    }
 }
 
 impl Kernel for Barker {

@@ -1,8 +1,14 @@
 //! Hamiltonian Monte Carlo along noisy gradients, with a test that knows the noise of its log-ratio.
 
-use super::penalty::accepted;
-use super::{Kernel, Question, Taken};
+use super::penalty::{VARIANCE, accepted};
+use super::{Kernel, Leaps, Question, STEP, Sampler, Taken, all_rows, over_zero};
+use crate::RunError;
+use crate::algorithm::chain::noise::ChainNoise;
 use crate::algorithm::chain::walk::{Coins, Target, Walk};
+use crate::describe::{Conflict, Descriptor, Key, Limits, Otherwise, VALUE, ValueKind};
+use crate::settings::Batching;
+use serde::Serialize;
+use std::sync::Arc;
 
 /// DP-HMC (Räisä, Koskela, Honkela 2021, arXiv:2106.09376), with leaps that begin and end with half a step of θ, so that L
 /// leaps ask for L slopes.
@@ -18,6 +24,87 @@ pub struct Hamiltonian {
     pub leaps: u32,
     /// σ² of the noise in a log-ratio.
     pub variance: f64,
+}
+
+/// `sampler = "hamiltonian"`: leapfrogs along noisy gradients, accepted with the noise's penalty.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct HamiltonianSampler {
+    /// Length of a leap.
+    pub step: f64,
+    /// Leaps of an iteration.
+    pub leaps: u32,
+    /// σ² of the noise in the log-ratio.
+    pub variance: f64,
+    /// The share of μ² (Gaussian differential privacy) that the log-ratios cost, between 0 and 1; gradients cost the rest.
+    pub share: f64,
+}
+
+/// `sampler = "hamiltonian"`
+pub const DESCRIPTOR: Descriptor<dyn Sampler> = Descriptor {
+    name: "hamiltonian",
+    also: &["hmc", "dp-hmc"],
+    about: "Leapfrogs along noisy gradients, accepted with the noise's penalty (Räisä, Koskela, Honkela 2021).",
+    keys: &[
+        STEP,
+        Key {
+            name: "leaps",
+            about: "gradients of an iteration",
+            kind: ValueKind::Count { least: 1, most: u32::MAX as u64 },
+            otherwise: Otherwise::Required,
+            example: "10",
+        },
+        VARIANCE,
+        Key {
+            name: "share",
+            about: "the share of the budget that log-ratios cost; gradients cost the rest",
+            kind: ValueKind::Share,
+            otherwise: Otherwise::Number(0.3),
+            example: "0.3",
+        },
+    ],
+    limits: Limits::NONE,
+    read: |reading| {
+        let keys = &reading.keys;
+        Ok(Arc::new(HamiltonianSampler {
+            step: keys.number("step")?,
+            leaps: keys.small_count("leaps")?,
+            variance: keys.number("variance")?,
+            share: keys.number("share")?,
+        }))
+    },
+};
+
+impl Sampler for HamiltonianSampler {
+    fn descriptor(&self) -> &'static Descriptor<dyn Sampler> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> String {
+        let Self { step, leaps, variance, .. } = self;
+        format!("{leaps} leaps of {step}, then a penalty test with noise of variance {variance}")
+    }
+
+    fn ratio_variance(&self) -> Option<f64> {
+        Some(self.variance)
+    }
+
+    fn leaps(&self) -> Option<Leaps> {
+        Some(Leaps { count: self.leaps, share: self.share })
+    }
+
+    fn check(&self, batch: Batching) -> Result<(), Conflict> {
+        over_zero(&[("step", self.step), ("variance", self.variance), ("leaps", f64::from(self.leaps))])?;
+        if !(self.share > 0.0 && self.share < 1.0) {
+            let what = format!("chain.share is {}, expected a share of the budget between 0 and 1", self.share);
+            return Err(Conflict::new("chain.share", VALUE, what, "for example 0.3"));
+        }
+        all_rows(batch)
+    }
+
+    fn kernel(&self, noise: &ChainNoise<'_>) -> Result<Box<dyn Kernel>, RunError> {
+        let Self { step, leaps, variance, .. } = *self;
+        Ok(Box::new(Hamiltonian { step, leaps, variance: if noise.is_open() { 0.0 } else { variance } }))
+    }
 }
 
 /// θ + length·p.

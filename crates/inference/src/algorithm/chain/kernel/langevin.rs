@@ -1,7 +1,13 @@
 //! Stochastic gradient Langevin dynamics: every step is a draw, and the privacy noise is part of the temperature.
 
-use super::{Kernel, Question, Taken};
+use super::{Kernel, Question, STEP, Sampler, Taken, over_zero};
+use crate::RunError;
+use crate::algorithm::chain::noise::ChainNoise;
 use crate::algorithm::chain::walk::{Coins, Target, Walk};
+use crate::describe::{Conflict, Descriptor, Limits, NOT_TOGETHER};
+use crate::settings::Batching;
+use serde::Serialize;
+use std::sync::Arc;
 
 /// Welling and Teh 2011: θ + η/2·(slope of log p(θ, data)) + N(0, η). The noise of an answer moves θ by a variance of
 /// (η/2)²·σ², which is part of η (Wang, Fienberg, Smola 2015); only what is missing is added here. Where it is more than
@@ -14,6 +20,54 @@ pub struct Langevin {
     pub step: f64,
     /// σ² of the noise in each coordinate of an answer.
     pub variance: f64,
+}
+
+/// `sampler = "langevin"`: steps along noisy gradients of batches.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LangevinSampler {
+    /// η: drift η/2 times the gradient, noise of variance η.
+    pub step: f64,
+}
+
+/// `sampler = "langevin"`
+pub const DESCRIPTOR: Descriptor<dyn Sampler> = Descriptor {
+    name: "langevin",
+    also: &["sgld", "dp-sgld"],
+    about: "Langevin steps along noisy gradients of batches (Welling and Teh 2011; Wang, Fienberg, Smola 2015).",
+    keys: &[STEP],
+    limits: Limits::NONE,
+    read: |reading| Ok(Arc::new(LangevinSampler { step: reading.keys.number("step")? })),
+};
+
+impl Sampler for LangevinSampler {
+    fn descriptor(&self) -> &'static Descriptor<dyn Sampler> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> String {
+        format!("Langevin steps of {}", self.step)
+    }
+
+    fn ratio_variance(&self) -> Option<f64> {
+        None
+    }
+
+    fn check(&self, _: Batching) -> Result<(), Conflict> {
+        over_zero(&[("step", self.step)])
+    }
+
+    fn kernel(&self, noise: &ChainNoise<'_>) -> Result<Box<dyn Kernel>, RunError> {
+        let (step, variance) = (self.step, noise.of_slopes());
+        if 0.25 * step * variance > 1.0 {
+            let (deviation, most) = (variance.sqrt(), 4.0 / variance);
+            let what = format!(
+                "steps of {step} with noise of standard deviation {deviation:.3} in a gradient are wider than the posterior"
+            );
+            let hint = format!("use a step of at most {most:.3e}");
+            return Err(Conflict::new("chain.step", NOT_TOGETHER, what, hint).into());
+        }
+        Ok(Box::new(Langevin { step, variance }))
+    }
 }
 
 impl Kernel for Langevin {

@@ -1,0 +1,463 @@
+//! A chain of draws as a study states it: which test moves it, how far, how long, and from where.
+
+use super::noise::ChainNoise;
+use super::{Beginning, Chain, Sampler, Target};
+use crate::RunError;
+use crate::algorithm::pvi::COVARIANCE_KEY;
+use crate::algorithm::{GlobalVi, Protocol};
+use crate::describe::{
+    Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Only, Otherwise, Pacing, Reading, Registered,
+    STRAY, VALUE, ValueKind, resolve,
+};
+use crate::method::{AlgorithmSettings, Bounds, Description, DrawPlan, Method, Parts};
+use crate::release::{Bound, Clipped, Numbers, OpeningRelease, Release, Releases, Share};
+use crate::settings::{Aggregator, Batching, Covariance, Local, Noise, Optimiser, Promise, Rounds};
+use crate::solve::{Prior, Problem};
+use privacy::{Adjacency, Grain, Unit};
+use serde::{Serialize, Serializer};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+
+/// `algorithm = "chain"`
+#[derive(Debug, Clone, Serialize)]
+pub struct ChainSettings {
+    /// How a chain moves.
+    #[serde(serialize_with = "by_name")]
+    pub sampler: Arc<dyn Sampler>,
+    /// T: iterations of each chain.
+    pub iterations: u64,
+    /// How many chains, one after the other, all paid from one budget.
+    pub chains: u32,
+    /// Iterations at the start of each chain that the served posterior leaves out.
+    pub warm_up: u64,
+    /// N₀: as how many rows the data of all sites count, where that is fewer than they are (a tempered posterior).
+    pub counts_as: Option<u64>,
+    /// Where a chain starts.
+    pub start: Start,
+    /// How the rows of a test are drawn.
+    pub batch: Batching,
+    /// Which moments of the draws are served.
+    pub covariance: Covariance,
+}
+
+/// Where a chain starts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub enum Start {
+    /// At the prior's mean.
+    Origin,
+    /// At a draw from the prior.
+    Prior,
+    /// At a draw from a variational posterior, learnt first by noisy gradients and paid for.
+    Variational {
+        /// Its rounds.
+        rounds: u64,
+        /// The share of ε and δ that they may cost by themselves, between 0 and 1.
+        share: f64,
+        /// Step size.
+        learning_rate: f64,
+    },
+    /// Where steps along gradients led, for samplers with leaps: these are released and paid for as the leaps are.
+    Climbed {
+        /// Their number.
+        rounds: u64,
+        /// Step size.
+        learning_rate: f64,
+    },
+}
+
+fn by_name<S: Serializer>(sampler: &Arc<dyn Sampler>, to: S) -> Result<S::Ok, S::Error> {
+    let bytes = sampler.canonical().map_err(serde::ser::Error::custom)?;
+    (sampler.descriptor().name, bytes).serialize(to)
+}
+
+/// Draws of a chain that can be told anything of.
+const FEWEST_DRAWS: u64 = 4;
+
+/// Questions of a run that ends.
+const MOST_QUESTIONS: u64 = 1_000_000_000;
+
+const START: &[Key] = &[
+    Key {
+        name: "rounds",
+        about: "rounds that lead to the start",
+        kind: ValueKind::AT_LEAST_ONE,
+        otherwise: Otherwise::Required,
+        example: "20",
+    },
+    Key {
+        name: "share",
+        about: "share of the budget that a variational start may cost; left out, a sampler with leaps climbs there",
+        kind: ValueKind::Share,
+        otherwise: Otherwise::Nothing,
+        example: "0.2",
+    },
+    Key {
+        name: "learning_rate",
+        about: "step size on the way to the start",
+        kind: ValueKind::Positive,
+        otherwise: Otherwise::Required,
+        example: "0.1",
+    },
+];
+
+const CHAIN: &[Key] = &[
+    Key {
+        name: "sampler",
+        about: "how a chain moves",
+        kind: ValueKind::Named(Registered::Sampler),
+        otherwise: Otherwise::Required,
+        example: "\"barker\"",
+    },
+    Key {
+        name: "iterations",
+        about: "iterations of each chain",
+        kind: ValueKind::AT_LEAST_ONE,
+        otherwise: Otherwise::Required,
+        example: "20000",
+    },
+    Key {
+        name: "chains",
+        about: "how many chains, all paid from one budget",
+        kind: ValueKind::Count { least: 1, most: u32::MAX as u64 },
+        otherwise: Otherwise::Number(1.0),
+        example: "4",
+    },
+    Key {
+        name: "warm_up",
+        about: "iterations at the start of each chain that are not served",
+        kind: ValueKind::Count { least: 0, most: u64::MAX },
+        otherwise: Otherwise::Follows("a tenth of the iterations"),
+        example: "2000",
+    },
+    Key {
+        name: "batch",
+        about: "rows of a test, drawn without replacement",
+        kind: ValueKind::AT_LEAST_ONE,
+        otherwise: Otherwise::Follows("all rows"),
+        example: "1000",
+    },
+    Key {
+        name: "counts_as",
+        about: "as how many rows the data count (a tempered posterior)",
+        kind: ValueKind::AT_LEAST_ONE,
+        otherwise: Otherwise::Follows("as many as there are"),
+        example: "100",
+    },
+    Key {
+        name: "start",
+        about: "where a chain starts: a draw from the prior, the origin, or a place that is learnt first",
+        kind: ValueKind::Either(&[ValueKind::Word(&["prior", "origin"]), ValueKind::Table(START)]),
+        otherwise: Otherwise::Word("prior"),
+        example: "\"prior\"",
+    },
+];
+
+/// `algorithm = "chain"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
+    name: "chain",
+    also: &["dp-mcmc", "mcmc"],
+    about: "Draws from the posterior by a Markov chain whose test noise is the privacy mechanism.",
+    keys: &[
+        Key {
+            name: "chain",
+            about: "the sampler and how long it runs",
+            kind: ValueKind::Table(CHAIN),
+            otherwise: Otherwise::Required,
+            example: "{ sampler = \"barker\", iterations = 20000, step = 0.1 }",
+        },
+        Key { otherwise: Otherwise::Word("full"), ..COVARIANCE_KEY },
+    ],
+    limits: Limits {
+        schedules: Only {
+            values: &[Pacing::Synchronous],
+            because: "every step of a chain is asked of all sites at once",
+        },
+        units: Only { values: &[Unit::Example], because: "chains are accounted for one replaced row" },
+        relations: Only { values: &[Adjacency::Substitute], because: "chains are accounted for one replaced row" },
+        site_intercept: false,
+        ..Limits::NONE
+    },
+    read,
+};
+
+fn read(reading: &Reading<'_>) -> Result<Arc<dyn AlgorithmSettings>, Conflict> {
+    let inner = reading.table("chain", CHAIN);
+    let keys = &inner.keys;
+    let sampler = resolve::sampler(&inner, keys.word("sampler")?)?;
+    let iterations = keys.count("iterations")?;
+    let full = reading.keys.word("covariance")? == "full";
+    Ok(Arc::new(ChainSettings {
+        start: start(keys, sampler.as_ref())?,
+        sampler,
+        iterations,
+        chains: keys.small_count("chains")?,
+        warm_up: keys.maybe_count("warm_up")?.unwrap_or(iterations / 10),
+        counts_as: keys.maybe_count("counts_as")?,
+        batch: keys.maybe_count("batch")?.map_or(Batching::All, Batching::WithoutReplacement),
+        covariance: if full { Covariance::Full } else { Covariance::MeanField },
+    }))
+}
+
+fn start(keys: &Keys<'_>, sampler: &dyn Sampler) -> Result<Start, Conflict> {
+    if !keys.is_table("start") {
+        return Ok(if keys.word("start")? == "origin" { Start::Origin } else { Start::Prior });
+    }
+    let start = keys.table("start", START);
+    let (rounds, learning_rate) = (start.count("rounds")?, start.number("learning_rate")?);
+    match start.maybe_number("share")? {
+        Some(share) => Ok(Start::Variational { rounds, share, learning_rate }),
+        None if sampler.leaps().is_some() => Ok(Start::Climbed { rounds, learning_rate }),
+        None => {
+            let what = "start.share, the part of the budget that the start may cost, is missing";
+            Err(keys.conflict("start", STRAY, what, "for example share = 0.5"))
+        }
+    }
+}
+
+impl ChainSettings {
+    /// Questions on the way to a start, and of all iterations of all chains.
+    pub fn questions(&self) -> u64 {
+        let before = match self.start {
+            Start::Variational { rounds, .. } | Start::Climbed { rounds, .. } => rounds,
+            Start::Origin | Start::Prior => 0,
+        };
+        let each = self.sampler.leaps().map_or(1, |leaps| u64::from(leaps.count) + 1);
+        before.saturating_add(each.saturating_mul(self.iterations).saturating_mul(u64::from(self.chains)))
+    }
+
+    /// Whether gradients are asked for, of which the study states the bound.
+    fn asks_slopes(&self) -> bool {
+        self.sampler.ratio_variance().is_none()
+            || self.sampler.leaps().is_some()
+            || matches!(self.start, Start::Variational { .. })
+    }
+
+    fn slopes(numbers: usize, batch: Batching) -> Release {
+        let (grain, numbers) = (Grain::Example, Numbers::Fixed(numbers));
+        Release { grain, sums: 1, numbers, batch, clipped: Clipped::Gradients, bound: Bound::Clip }
+    }
+
+    fn start_words(&self) -> String {
+        match self.start {
+            Start::Origin => "from the origin".to_owned(),
+            Start::Prior => "from a draw of the prior".to_owned(),
+            Start::Variational { rounds, share, .. } => {
+                format!("from a variational posterior of {rounds} rounds ({share} of the budget)")
+            }
+            Start::Climbed { rounds, .. } => format!("from where {rounds} steps along gradients lead"),
+        }
+    }
+
+    fn check_start(&self) -> Result<(), Conflict> {
+        let startable = match self.start {
+            Start::Origin | Start::Prior => true,
+            Start::Variational { share, learning_rate, rounds } => {
+                share > 0.0 && share < 1.0 && learning_rate > 0.0 && rounds > 0
+            }
+            Start::Climbed { learning_rate, rounds } => learning_rate > 0.0 && rounds > 0,
+        };
+        if !startable {
+            let what = "a start that is learnt has rounds and a learning rate over 0, a variational one a share of the budget between 0 and 1";
+            return Err(Conflict::new(
+                "chain.start",
+                VALUE,
+                what,
+                "start = { rounds = 20, share = 0.2, learning_rate = 0.1 }",
+            ));
+        }
+        let leaps = self.sampler.leaps().is_some();
+        match self.start {
+            Start::Climbed { .. } if !leaps => {
+                let what =
+                    "a start without a share of the budget is paid for as leaps are, which this sampler does not have";
+                Err(Conflict::new("chain.start", NOT_TOGETHER, what, "state a share, or use sampler = \"hamiltonian\""))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_promise(&self, promise: &Promise) -> Result<(), Conflict> {
+        if promise.noise != Noise::Calibrated {
+            let what = "a chain's noise follows from ε and its iterations";
+            return Err(Conflict::new("privacy.noise_multiplier", STRAY, what, "leave noise_multiplier out"));
+        }
+        if self.sampler.completes() && promise.aggregator != Aggregator::None {
+            let what =
+                "no site knows the variance of all sites' batches: under an aggregator the test's noise is fixed";
+            return Err(Conflict::new("chain.noise", NOT_TOGETHER, what, "use noise = \"fixed\""));
+        }
+        if matches!(self.start, Start::Variational { .. }) && self.sampler.leaps().is_some() {
+            let what = "a sampler with leaps starts from the prior, the origin, or where gradients led: no share of the budget";
+            return Err(Conflict::new("chain.start", NOT_TOGETHER, what, "leave share out of start"));
+        }
+        Ok(())
+    }
+
+    /// Where chains start: a variational posterior is mean-field, and its gradients are of all rows, tempered as the chain is.
+    fn beginning(&self, problem: &Problem, noise: &ChainNoise<'_>) -> Beginning {
+        match self.start {
+            Start::Origin => Beginning::Origin,
+            Start::Prior => Beginning::Prior,
+            Start::Climbed { rounds, learning_rate } => Beginning::Climbed { rounds, rate: learning_rate },
+            Start::Variational { rounds, learning_rate, .. } => {
+                let family = Covariance::MeanField.family(problem.family.dimension());
+                let prior = Prior(family.prior_of_each(&precisions(problem)));
+                let problem = Problem { model: problem.model.clone(), family, prior };
+                let inverse_rates = vec![noise.temper; noise.terms.len()];
+                let local = Local { learning_rate, optimiser: Optimiser::Adam, ..Local::whole_step() };
+                Beginning::Learnt { by: GlobalVi { problem, local, inverse_rates }, rounds }
+            }
+        }
+    }
+}
+
+impl AlgorithmSettings for ChainSettings {
+    fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> Description {
+        let chains = if self.chains == 1 { "1 chain".to_owned() } else { format!("{} chains", self.chains) };
+        let counts = self.counts_as.map(|rows| format!("data count as {rows} rows"));
+        let moments = (self.covariance == Covariance::Full).then(|| "full covariance".to_owned());
+        let length = format!("{chains} of {} iterations, {} of them warm-up", self.iterations, self.warm_up);
+        Description {
+            algorithm: format!("chain, {}", self.sampler.describe()),
+            details: [length, self.start_words()].into_iter().chain(counts).chain(moments).collect(),
+            local: format!("{} in every step", self.batch.words()),
+            readout: None,
+        }
+    }
+
+    fn rounds(&self) -> Rounds {
+        Rounds::Count(self.questions())
+    }
+
+    fn covariance(&self) -> Covariance {
+        self.covariance
+    }
+
+    fn releases(&self, dimension: usize) -> Releases {
+        let main = match self.sampler.ratio_variance() {
+            Some(_) => {
+                let (clipped, bound) = (Clipped::Ratios, Bound::Unit);
+                Release { numbers: Numbers::Fixed(1), clipped, bound, ..Self::slopes(1, self.batch) }
+            }
+            None => Self::slopes(dimension, self.batch),
+        };
+        let opening = match (self.sampler.leaps(), self.start) {
+            (Some(leaps), start) => {
+                let iterations = self.iterations.saturating_mul(u64::from(self.chains));
+                let before = if let Start::Climbed { rounds, .. } = start { rounds } else { 0 };
+                let answers = iterations.saturating_mul(u64::from(leaps.count)).saturating_add(before);
+                let release = Self::slopes(dimension, Batching::All);
+                Some(OpeningRelease { answers, share: Share::OfMu(1.0 - leaps.share), release })
+            }
+            (None, Start::Variational { rounds, share, .. }) => {
+                let release = Self::slopes(dimension.saturating_mul(2), Batching::All);
+                Some(OpeningRelease { answers: rounds, share: Share::OfBudget(share), release })
+            }
+            (None, _) => None,
+        };
+        let (alternates, completes) = (self.sampler.leaps().is_some(), self.sampler.completes());
+        Releases { opening, main, alternates, reused: false, completes }
+    }
+
+    fn limits(&self) -> Vec<(&'static str, Limits)> {
+        let needs = match self.asks_slopes() {
+            true => &[Need { offer: Offer::Gradients, key: "chain.sampler" }][..],
+            false => &[],
+        };
+        let sampler = self.sampler.descriptor();
+        vec![(DESCRIPTOR.name, Limits { needs, ..DESCRIPTOR.limits }), (sampler.name, sampler.limits)]
+    }
+
+    fn check(&self, method: &Method) -> Result<(), Conflict> {
+        let Self { iterations, chains, warm_up, .. } = *self;
+        if chains == 0 {
+            return Err(Conflict::new(
+                "chain.chains",
+                VALUE,
+                "chains is 0, expected one or more",
+                "for example chains = 4",
+            ));
+        }
+        if iterations.saturating_sub(warm_up) < FEWEST_DRAWS {
+            let what = format!(
+                "{iterations} iterations with a warm-up of {warm_up} leave fewer than {FEWEST_DRAWS} draws, which say nothing"
+            );
+            return Err(Conflict::new("chain.iterations", VALUE, what, "use more iterations, or a shorter warm-up"));
+        }
+        if self.questions() > MOST_QUESTIONS {
+            let what =
+                format!("{} questions of all chains together, expected at most {MOST_QUESTIONS}", self.questions());
+            return Err(Conflict::new("chain.iterations", VALUE, what, "use fewer chains or iterations"));
+        }
+        self.sampler.check(self.batch)?;
+        self.check_start()?;
+        match &method.promise {
+            Some(promise) => self.check_promise(promise),
+            None if self.batch != Batching::All && self.sampler.completes() => Err(Conflict::new(
+                "chain.noise",
+                NOT_TOGETHER,
+                "without privacy there is no noise that could make up for a batch's own",
+                "ask all rows, or use noise = \"fixed\", for a test that is too wide by the batch's own variance",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn check_size(&self, method: &Method, rows: &[u64], _: usize) -> Result<(), Conflict> {
+        let all = rows.iter().fold(0_u64, |sum, rows| sum.saturating_add(*rows));
+        if let Some(found) = self.counts_as.filter(|found| *found > all) {
+            let what = format!("data that count as {found} rows, expected at most the {all} that there are");
+            return Err(Conflict::new("chain.counts_as", VALUE, what, "leave counts_as out for the posterior itself"));
+        }
+        if method.promise.is_some() && self.sampler.completes() && rows.len() > 1 {
+            let what = "no site knows the variance of all sites' batches: with several sites the test's noise is fixed";
+            return Err(Conflict::new("chain.noise", NOT_TOGETHER, what, "use noise = \"fixed\""));
+        }
+        Ok(())
+    }
+
+    fn draws(&self) -> Option<DrawPlan> {
+        let Self { iterations, chains, warm_up, counts_as, .. } = *self;
+        Some(DrawPlan { iterations, chains, warm_up, counts_as })
+    }
+
+    fn bounded(&self, promise: &Promise) -> Bounds {
+        const RATIO: &str = "a bound that follows from the noise";
+        let clipped = Bounds::clipped(promise);
+        match (self.sampler.ratio_variance(), self.asks_slopes()) {
+            (None, _) => clipped,
+            (Some(_), slopes) => Bounds {
+                rows: match slopes {
+                    true => format!("gradients {}, log-ratios to {RATIO}", clipped.rows),
+                    false => format!("log-ratios clipped to {RATIO}"),
+                },
+                sums: format!("sums of log-ratios, each clipped to {RATIO}"),
+                first_sums: clipped.first_sums,
+            },
+        }
+    }
+
+    fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
+        let problem = parts.problem.clone();
+        let target =
+            Target { precisions: precisions(&problem), supports: problem.model.supports(problem.family.dimension()) };
+        let all = parts.rows.iter().sum::<u64>() as f64;
+        let temper = self.counts_as.map_or(1.0, |rows| rows as f64 / all);
+        let noise = ChainNoise { terms: parts.terms, summing: parts.summing, temper };
+        let scales = (0..parts.terms.len()).map(|m| noise.scales(m, self.sampler.as_ref())).collect();
+        let seed = parts.seed.to_le_bytes();
+        let key = Sha256::new().chain_update(b"coins of a chain").chain_update(seed).finalize().into();
+        let (iterations, warm_up, start) = (self.iterations, self.warm_up, self.beginning(&problem, &noise));
+        let kernel = self.sampler.kernel(&noise)?;
+        Ok(Box::new(Chain { problem, target, kernel, iterations, warm_up, start, scales, key }))
+    }
+}
+
+/// The prior's precision of each parameter.
+fn precisions(problem: &Problem) -> Vec<f64> {
+    (0..problem.family.dimension()).map(|j| -2.0 * problem.prior.0[problem.family.diagonal(j)]).collect()
+}

@@ -1,0 +1,329 @@
+//! Partitioned variational inference as a study states it.
+
+use super::{Cavity, Pvi};
+use crate::RunError;
+use crate::algorithm::Protocol;
+use crate::client::Summing;
+use crate::describe::{
+    Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Registered, STRAY, ValueKind,
+    resolve,
+};
+use crate::method::{AlgorithmSettings, Description, Method, Parts};
+use crate::release::Releases;
+use crate::settings::{
+    Aggregator, Covariance, DAMPING_KEY, Damping, FactorRule, MOST_ROUNDS_KEY, NoiseReading, ROUNDS_KEY, Readout,
+    Repair, Rounds,
+};
+use crate::solve::LocalSolve;
+use serde::{Serialize, Serializer};
+use std::sync::Arc;
+
+/// `algorithm = "pvi"`
+#[derive(Debug, Clone, Serialize)]
+pub struct PviSettings {
+    /// How a client moves its factor.
+    #[serde(serialize_with = "by_name")]
+    pub solver: Arc<dyn LocalSolve>,
+    /// When it ends.
+    pub rounds: Rounds,
+    /// How much of a change is kept.
+    pub damping: Damping,
+    /// Mean-field or full covariance.
+    pub covariance: Covariance,
+    /// What a client does with its own factor where noise made its precision negative.
+    pub factor: FactorRule,
+    /// How the served q is read out of the total.
+    pub readout: Readout,
+    /// Prior precision of a site-specific intercept, which never leaves its site; none without one.
+    pub site_intercept: Option<f64>,
+}
+
+/// A solver in canonical bytes: its name and its settings.
+pub(in crate::algorithm) fn by_name<S: Serializer>(solver: &Arc<dyn LocalSolve>, to: S) -> Result<S::Ok, S::Error> {
+    let bytes = solver.canonical().map_err(serde::ser::Error::custom)?;
+    (solver.descriptor().name, bytes).serialize(to)
+}
+
+/// `solver`
+pub(in crate::algorithm) const SOLVER_KEY: Key = Key {
+    name: "solver",
+    about: "how a client solves its local problem, and where noise enters",
+    kind: ValueKind::Named(Registered::Solver),
+    otherwise: Otherwise::Required,
+    example: "\"dp-optimisation\"",
+};
+
+/// `covariance`
+pub(in crate::algorithm) const COVARIANCE_KEY: Key = Key {
+    name: "covariance",
+    about: "which Gaussians are served: independent coordinates, or any covariance",
+    kind: ValueKind::Word(&["mean-field", "full"]),
+    otherwise: Otherwise::Word("mean-field"),
+    example: "\"full\"",
+};
+
+/// `site_intercept`
+pub(in crate::algorithm) const SITE_INTERCEPT_KEY: Key = Key {
+    name: "site_intercept",
+    about: "a site-specific intercept, which never leaves its site",
+    kind: ValueKind::Table(&[Key {
+        name: "precision",
+        about: "precision of its prior",
+        kind: ValueKind::Within { least: 1e-6, most: 1e6 },
+        otherwise: Otherwise::Required,
+        example: "1.0",
+    }]),
+    otherwise: Otherwise::Nothing,
+    example: "{ precision = 1.0 }",
+};
+
+const REPAIR_KEY: Key = Key {
+    name: "repair",
+    about: "what is done with a precision that noise made too small",
+    kind: ValueKind::Either(&[
+        ValueKind::Word(&["project"]),
+        ValueKind::Table(&[Key {
+            name: "floor",
+            about: "the least precision that is served",
+            kind: ValueKind::Positive,
+            otherwise: Otherwise::Required,
+            example: "1e-3",
+        }]),
+    ]),
+    otherwise: Otherwise::Word("project"),
+    example: "{ floor = 1e-3 }",
+};
+
+/// `readout.average`
+pub(in crate::algorithm) const AVERAGE_KEY: Key = Key {
+    name: "average",
+    about: "serve the mean of the natural parameters of so many last rounds",
+    kind: ValueKind::Count { least: 1, most: u32::MAX as u64 },
+    otherwise: Otherwise::Number(1.0),
+    example: "5",
+};
+
+const READOUT_KEYS: &[Key] = &[
+    REPAIR_KEY,
+    AVERAGE_KEY,
+    Key {
+        name: "noise",
+        about: "whether the readout counts the noise of the total, which DP optimisation with Adam knows",
+        kind: ValueKind::Word(&["plain", "aware"]),
+        otherwise: Otherwise::Word("plain"),
+        example: "\"aware\"",
+    },
+];
+
+/// `readout` of algorithms that repair a total and average nothing.
+pub(in crate::algorithm) const REPAIR_TABLE: Key = Key {
+    name: "readout",
+    about: "how the served posterior is read out of the total",
+    kind: ValueKind::Table(&[REPAIR_KEY]),
+    otherwise: Otherwise::Nothing,
+    example: "{ repair = { floor = 1e-3 } }",
+};
+
+/// `algorithm = "pvi"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
+    name: "pvi",
+    also: &["dp-pvi", "partitioned-variational-inference"],
+    about: "Partitioned variational inference: every client refines a factor of its own (Ashman et al. 2022).",
+    keys: &[
+        SOLVER_KEY,
+        ROUNDS_KEY,
+        MOST_ROUNDS_KEY,
+        DAMPING_KEY,
+        COVARIANCE_KEY,
+        Key {
+            name: "factor",
+            about: "what a client does with a factor whose precision noise made negative",
+            kind: ValueKind::Word(&["free", "project", "reset"]),
+            otherwise: Otherwise::Word("free"),
+            example: "\"project\"",
+        },
+        Key {
+            name: "readout",
+            about: "how the served posterior is read out of the total",
+            kind: ValueKind::Table(READOUT_KEYS),
+            otherwise: Otherwise::Nothing,
+            example: "{ repair = \"project\", average = 5 }",
+        },
+        SITE_INTERCEPT_KEY,
+    ],
+    limits: Limits { needs: &[GAUSSIAN], ..Limits::NONE },
+    read: |reading| {
+        let keys = &reading.keys;
+        let readout = keys.table("readout", READOUT_KEYS);
+        Ok(Arc::new(PviSettings {
+            solver: resolve::solver(reading, keys.word("solver")?)?,
+            rounds: Rounds::read(keys)?,
+            damping: Damping::read(keys, None)?,
+            covariance: covariance(keys)?,
+            factor: match keys.word("factor")? {
+                "project" => FactorRule::Project,
+                "reset" => FactorRule::Reset,
+                _ => FactorRule::Free,
+            },
+            readout: Readout {
+                repair: repair(&readout)?,
+                average: readout.small_count("average")?,
+                noise: if readout.word("noise")? == "aware" { NoiseReading::Aware } else { NoiseReading::Plain },
+            },
+            site_intercept: site_intercept(keys)?,
+        }))
+    },
+};
+
+/// What is served as a Gaussian must be near one.
+pub(in crate::algorithm) const GAUSSIAN: Need = Need { offer: Offer::GaussianPosterior, key: "algorithm" };
+const LINEAR: Need = Need { offer: Offer::LinearPredictor, key: "site_intercept" };
+
+/// What an algorithm with a site-specific intercept needs of a model.
+pub(in crate::algorithm) const WITH_INTERCEPT: &[Need] = &[GAUSSIAN, LINEAR];
+
+/// A site-specific intercept is one more coordinate of a mean-field q.
+pub(in crate::algorithm) const INTERCEPT_COVARIANCE: crate::describe::Only<Covariance> = crate::describe::Only {
+    values: &[Covariance::MeanField],
+    because: "with a site-specific intercept q is mean-field",
+};
+
+pub(in crate::algorithm) fn covariance(keys: &Keys<'_>) -> Result<Covariance, Conflict> {
+    Ok(if keys.word("covariance")? == "full" { Covariance::Full } else { Covariance::MeanField })
+}
+
+pub(in crate::algorithm) fn repair(readout: &Keys<'_>) -> Result<Repair, Conflict> {
+    match readout.is_table("repair") {
+        true => Ok(Repair::Floor(readout.table("repair", &[]).number("floor")?)),
+        false => Ok(Repair::Project),
+    }
+}
+
+pub(in crate::algorithm) fn site_intercept(keys: &Keys<'_>) -> Result<Option<f64>, Conflict> {
+    keys.has("site_intercept").then(|| keys.table("site_intercept", &[]).number("precision")).transpose()
+}
+
+/// The details that stand behind schedule and rounds.
+pub(in crate::algorithm) fn details(damping: Damping, covariance: Covariance, own: Option<f64>) -> Vec<String> {
+    let full = (covariance == Covariance::Full).then(|| "full covariance".to_owned());
+    let own = own.map(|precision| format!("site-specific intercept with prior precision {precision}"));
+    [damping.words()].into_iter().chain(full).chain(own).collect()
+}
+
+/// How a total becomes a served posterior, where that is not the default.
+pub(in crate::algorithm) fn repair_words(repair: Repair) -> Option<String> {
+    match repair {
+        Repair::Project => None,
+        Repair::Floor(floor) => Some(format!("precision at least {floor}")),
+    }
+}
+
+impl AlgorithmSettings for PviSettings {
+    fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> Description {
+        let factor = match self.factor {
+            FactorRule::Free => None,
+            FactorRule::Project => Some("clients hold their factors at precision 0 or more".to_owned()),
+            FactorRule::Reset => Some("clients reset a factor's coordinate where its precision is negative".to_owned()),
+        };
+        let average = (self.readout.average > 1).then(|| format!("mean of the last {} rounds", self.readout.average));
+        let noise = (self.readout.noise == NoiseReading::Aware).then(|| "noise-aware readout".to_owned());
+        let readout: Vec<String> =
+            factor.into_iter().chain(repair_words(self.readout.repair)).chain(average).chain(noise).collect();
+        Description {
+            algorithm: format!("pvi, {}", self.solver.describe()),
+            details: details(self.damping, self.covariance, self.site_intercept),
+            local: self.solver.describe_local(),
+            readout: (!readout.is_empty()).then(|| readout.join(", ")),
+        }
+    }
+
+    fn rounds(&self) -> Rounds {
+        self.rounds
+    }
+
+    fn covariance(&self) -> Covariance {
+        self.covariance
+    }
+
+    fn releases(&self, dimension: usize) -> Releases {
+        self.solver.releases(self.covariance.family(dimension))
+    }
+
+    fn limits(&self) -> Vec<(&'static str, Limits)> {
+        let own = match self.site_intercept {
+            None => DESCRIPTOR.limits,
+            Some(_) => Limits { needs: WITH_INTERCEPT, covariances: INTERCEPT_COVARIANCE, ..DESCRIPTOR.limits },
+        };
+        vec![(DESCRIPTOR.name, own), (self.solver.descriptor().name, self.solver.limits())]
+    }
+
+    fn check(&self, method: &Method) -> Result<(), Conflict> {
+        self.solver.check(method.most_rounds())?;
+        let summed = method.promise.is_some_and(|promise| promise.aggregator != Aggregator::None);
+        if summed && self.factor != FactorRule::Free {
+            let what = "where only sums are opened, a client has no factor of its own";
+            return Err(Conflict::new("factor", STRAY, what, "leave factor out; readout.repair mends the total"));
+        }
+        if let Some(precision) = self.site_intercept
+            && !(1e-6..=1e6).contains(&precision)
+        {
+            let what = format!("site_intercept.precision is {precision}, expected a number from 1e-6 to 1e6");
+            return Err(Conflict::new("site_intercept.precision", crate::describe::VALUE, what, "for example 1.0"));
+        }
+        if self.readout.noise == NoiseReading::Aware && !self.solver.tracks_noise() {
+            let what = "the noise-aware readout is for PVI by DP optimisation with Adam, whose noise it knows";
+            return Err(Conflict::new("readout.noise", NOT_TOGETHER, what, "leave noise out of the readout"));
+        }
+        Ok(())
+    }
+
+    fn site_intercept(&self) -> Option<f64> {
+        self.site_intercept
+    }
+
+    fn message_numbers(&self, dimension: usize) -> Option<usize> {
+        Some(self.covariance.family(dimension).len())
+    }
+
+    fn weighs_by_rows(&self, summed: bool) -> bool {
+        summed
+    }
+
+    fn approaches(&self) -> bool {
+        !self.releases(1).reused
+    }
+
+    fn clips_rows(&self) -> bool {
+        self.solver.takes_noisy_steps()
+    }
+
+    fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
+        let own = parts.summing == Summing::Nobody;
+        let (cavity, weight) =
+            if own { (Cavity::OwnFactor, 1.0) } else { (Cavity::ShareOfTotal, self.solver.weight()) };
+        let kept = Damping::new(self.damping.get() * weight).ok_or_else(|| {
+            let what = "damping divided by the number of parts is under 2^-21";
+            Conflict::new("damping", crate::describe::VALUE, what, "use less damping or fewer parts")
+        })?;
+        let wander = match self.readout.noise {
+            NoiseReading::Plain => Vec::new(),
+            NoiseReading::Aware => parts.terms.iter().filter_map(|t| self.solver.noise_of_means(t)).collect(),
+        };
+        Ok(Box::new(Pvi {
+            problem: parts.problem.clone(),
+            home: parts.home.cloned(),
+            solver: self.solver.clone(),
+            cavity,
+            factor: self.factor,
+            kept,
+            readout: self.readout,
+            wander,
+            finest: parts.finest()?,
+            sending: parts.sending()?,
+        }))
+    }
+}

@@ -1,0 +1,96 @@
+//! Rules of sufficient statistics: what of a row is released, and how it is bounded.
+
+pub mod inputs;
+pub mod plain;
+pub mod projected;
+pub mod row_norm;
+
+pub use inputs::Inputs;
+pub use plain::Plain;
+pub use projected::Projected;
+pub use row_norm::{Deviations, RowNorm};
+
+use super::StatisticsReading;
+use crate::RunError;
+use crate::describe::{Canonical, Conflict, Descriptor, Key, Limits, Otherwise, ValueKind};
+use crate::method::Bounds;
+use crate::regression::SyntheticSearch;
+use crate::release::Share;
+use crate::solve::Asked;
+use std::fmt;
+
+/// What of a row is released. Bounds are those of the encoded inputs and the outcome alike.
+pub trait Rule: fmt::Debug + Canonical + Send + Sync {
+    /// How it is found and read.
+    fn descriptor(&self) -> &'static Descriptor<dyn Rule>;
+
+    /// What it is, in a few words.
+    fn describe(&self) -> String;
+
+    /// What is asked of d inputs and the outcome with these standard deviations, or before any are known.
+    fn asked(&self, deviations: Option<&[f64]>, thresholds: [f64; 2], d: usize) -> Asked;
+
+    /// The share of the budget that a first round for standard deviations costs; none without such a round.
+    fn deviations_share(&self) -> Option<Share> {
+        None
+    }
+
+    /// Standard deviations from noisy variances whose noise has this standard deviation.
+    fn deviations(&self, variances: &[f64], noise: f64) -> Vec<f64> {
+        super::shrunk_deviations(variances, noise)
+    }
+
+    /// How its sums may be read, the default first.
+    fn readings(&self) -> &'static [StatisticsReading];
+
+    /// Projection thresholds of inputs and outcome, in standard deviations; ones where nothing is projected.
+    fn thresholds(&self, _search: &SyntheticSearch) -> Result<[f64; 2], RunError> {
+        Ok([1.0; 2])
+    }
+
+    /// The bound ±c that values are assumed to have; none where nothing is assumed.
+    fn assumed_bound(&self) -> Option<f64> {
+        None
+    }
+
+    /// Whether values are cut to the assumed bound before they are multiplied, so that an intercept of 1 is cut too.
+    fn cuts_values(&self) -> bool {
+        false
+    }
+
+    /// What it can be combined with.
+    fn limits(&self) -> Limits {
+        self.descriptor().limits
+    }
+
+    /// What bounds a row, in words.
+    fn bounds(&self) -> Bounds;
+
+    /// Refuses numbers outside their range.
+    fn check(&self) -> Result<(), Conflict> {
+        let number = self.assumed_bound().unwrap_or(1.0);
+        let share = match self.deviations_share() {
+            Some(Share::OfBudget(share) | Share::OfMu(share)) => share,
+            None => 0.5,
+        };
+        if number.is_finite() && number > 0.0 && share > 0.0 && share < 1.0 {
+            return Ok(());
+        }
+        let what = "bounds are finite numbers over 0, and the share of the standard deviations is between 0 and 1";
+        Err(Conflict::new("statistics", crate::describe::VALUE, what, "for example bound = 7.5, share = 0.2"))
+    }
+}
+
+/// `statistics.bound`
+pub(super) const BOUND_KEY: Key = Key {
+    name: "bound",
+    about: "the bound that inputs and outcome are assumed to have, as encoded",
+    kind: ValueKind::Positive,
+    otherwise: Otherwise::Required,
+    example: "7.5",
+};
+
+/// "values cut to ±7.5"
+pub(super) fn cut(bound: f64) -> String {
+    format!("values cut to ±{bound}")
+}

@@ -1,0 +1,66 @@
+//! Each row by itself, projected to ±bound and noised: local privacy, the baseline of all rules.
+
+use super::{BOUND_KEY, Rule, cut};
+use crate::algorithm::statistics::StatisticsReading;
+use crate::describe::{Descriptor, Limits, Only, TrustedParty};
+use crate::method::Bounds;
+use crate::solve::Asked;
+use privacy::Adjacency;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Input perturbation, the baseline of Heikkilä et al. 2017.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Inputs {
+    /// Assumed bound ±c of encoded inputs and outcome.
+    pub bound: f64,
+}
+
+/// `rule = "inputs"`
+pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
+    name: "inputs",
+    also: &["input-perturbation"],
+    about: "Noises every row by itself: local privacy, for comparison.",
+    keys: &[BOUND_KEY],
+    limits: Limits {
+        trust: Only { values: &[TrustedParty::Nobody], because: "input perturbation noises each row where it is" },
+        relations: Only {
+            values: &[Adjacency::Substitute],
+            because: "input perturbation shows how many rows there are",
+        },
+        ..Limits::NONE
+    },
+    read: |reading| Ok(Arc::new(Inputs { bound: reading.keys.number("bound")? })),
+};
+
+impl Rule for Inputs {
+    fn descriptor(&self) -> &'static Descriptor<dyn Rule> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> String {
+        format!("each row noised by itself, values within ±{}", self.bound)
+    }
+
+    fn asked(&self, _: Option<&[f64]>, _: [f64; 2], _: usize) -> Asked {
+        Asked::Rows { bound: self.bound }
+    }
+
+    /// Noise in rows is no noise in their sums.
+    fn readings(&self) -> &'static [StatisticsReading] {
+        &[StatisticsReading::Naive]
+    }
+
+    fn assumed_bound(&self) -> Option<f64> {
+        Some(self.bound)
+    }
+
+    fn cuts_values(&self) -> bool {
+        true
+    }
+
+    fn bounds(&self) -> Bounds {
+        let sums = format!("each row, {}", cut(self.bound));
+        Bounds { rows: cut(self.bound), first_sums: sums.clone(), sums }
+    }
+}

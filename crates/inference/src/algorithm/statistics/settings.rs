@@ -1,0 +1,301 @@
+//! Regression by sufficient statistics as a study states it.
+
+use super::{Rule, Statistics};
+use crate::RunError;
+use crate::algorithm::Protocol;
+use crate::client::Summing;
+use crate::data::{Kind, Numeric, OutcomeKind, Schema};
+use crate::describe::{
+    Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Need, Offer, Only, Otherwise, Pacing, PrivacyNeed, Reading,
+    Registered, ValueKind, resolve,
+};
+use crate::method::{AlgorithmSettings, Bounds, Description, Method, Parts};
+use crate::regression::{MOST_INPUTS, SyntheticSearch};
+use crate::release::{Bound, Clipped, Numbers, OpeningRelease, Release, Releases};
+use crate::settings::{Batching, Covariance, Promise, Rounds};
+use crate::solve::Asked;
+use privacy::{Adjacency, Grain, NoiseMultiplier, PrivacyError, Shape, Unit};
+use serde::{Serialize, Serializer};
+use std::sync::Arc;
+
+/// `algorithm = "statistics"`
+#[derive(Debug, Clone, Serialize)]
+pub struct StatisticsSettings {
+    /// What of a row is released, and how it is bounded.
+    #[serde(serialize_with = "by_name")]
+    pub rule: Arc<dyn Rule>,
+    /// How noisy statistics are read.
+    pub reading: StatisticsReading,
+}
+
+fn by_name<S: Serializer>(rule: &Arc<dyn Rule>, to: S) -> Result<S::Ok, S::Error> {
+    let bytes = rule.canonical().map_err(serde::ser::Error::custom)?;
+    (rule.descriptor().name, bytes).serialize(to)
+}
+
+/// How noisy statistics are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum StatisticsReading {
+    /// The posterior given the *noisy* statistics (Bernstein and Sheldon 2019). For sums of clipped rows.
+    NoiseAware,
+    /// Eigenvalues clipped at 0 and a ridge as large as the noise.
+    Ridge,
+    /// The statistics taken at their word, with no more than a repair.
+    Naive,
+}
+
+impl StatisticsReading {
+    fn word(self) -> &'static str {
+        match self {
+            Self::NoiseAware => "noise-aware",
+            Self::Ridge => "ridge",
+            Self::Naive => "naive",
+        }
+    }
+}
+
+const STATISTICS: &[Key] = &[
+    Key {
+        name: "rule",
+        about: "what of a row is released, and how it is bounded",
+        kind: ValueKind::Named(Registered::Rule),
+        otherwise: Otherwise::Word("row-norm"),
+        example: "\"row-norm\"",
+    },
+    Key {
+        name: "reading",
+        about: "how the noisy sums are read; only noise-aware intervals count the noise",
+        kind: ValueKind::Word(&["noise-aware", "ridge", "naive"]),
+        otherwise: Otherwise::Follows("noise-aware with row-norm, naive with the other rules"),
+        example: "\"noise-aware\"",
+    },
+];
+
+/// `algorithm = "statistics"`
+pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
+    name: "statistics",
+    also: &["sufficient-statistics", "ssp"],
+    about: "Linear regression from one noisy sum of sufficient statistics over all clients.",
+    keys: &[Key {
+        name: "statistics",
+        about: "the rule and its constants",
+        kind: ValueKind::Table(STATISTICS),
+        otherwise: Otherwise::Follows("the row-norm rule"),
+        example: "{ rule = \"row-norm\", bound = 7.5 }",
+    }],
+    limits: Limits {
+        privacy: PrivacyNeed::Required,
+        schedules: Only { values: &[Pacing::Synchronous], because: "it asks all clients for one sum at once" },
+        units: Only {
+            values: &[Unit::Example],
+            because: "sufficient statistics bound what a row does, not what a whole client can change",
+        },
+        needs: &[Need { offer: Offer::GaussianLikelihood, key: "algorithm" }],
+        site_intercept: false,
+        ..Limits::NONE
+    },
+    read,
+};
+
+fn read(reading: &Reading<'_>) -> Result<Arc<dyn AlgorithmSettings>, Conflict> {
+    let inner = reading.table("statistics", STATISTICS);
+    let rule = resolve::rule(&inner, inner.keys.word("rule")?)?;
+    let reading = match inner.keys.maybe_word("reading") {
+        Some("noise-aware") => StatisticsReading::NoiseAware,
+        Some("ridge") => StatisticsReading::Ridge,
+        Some(_) => StatisticsReading::Naive,
+        None => rule.readings().first().copied().unwrap_or(StatisticsReading::Naive),
+    };
+    Ok(Arc::new(StatisticsSettings { rule, reading }))
+}
+
+/// Part of a bound within which it is called equal to the schema's: both are rounded by hand.
+const ALIKE: f64 = 1e-3;
+
+impl StatisticsSettings {
+    fn release(asked: &Asked, d: usize) -> Release {
+        let numbers = match asked {
+            Asked::Rows { .. } => Numbers::PerRow(d + 1),
+            _ => Numbers::Fixed(asked.numbers(d, 1)),
+        };
+        let (grain, batch) = (Grain::Example, Batching::All);
+        Release { grain, sums: 1, numbers, batch, clipped: Clipped::Statistics, bound: Bound::Unit }
+    }
+
+    /// What the last round asks, with standard deviations of one.
+    fn last(&self, d: usize) -> Asked {
+        self.rule.asked(Some(&vec![1.0; d + 1]), [1.0; 2], d)
+    }
+}
+
+impl AlgorithmSettings for StatisticsSettings {
+    fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings> {
+        &DESCRIPTOR
+    }
+
+    fn describe(&self) -> Description {
+        Description {
+            algorithm: format!("sufficient statistics, {}, {} reading", self.rule.describe(), self.reading.word()),
+            details: vec!["full covariance".into()],
+            local: "all rows in every round".into(),
+            readout: None,
+        }
+    }
+
+    fn rounds(&self) -> Rounds {
+        Rounds::Count(if self.rule.deviations_share().is_some() { 2 } else { 1 })
+    }
+
+    fn covariance(&self) -> Covariance {
+        Covariance::Full
+    }
+
+    fn releases(&self, d: usize) -> Releases {
+        let opening = self.rule.deviations_share().map(|share| {
+            let release = Self::release(&self.rule.asked(None, [1.0; 2], d), d);
+            OpeningRelease { answers: 1, share, release }
+        });
+        Releases { opening, ..Self::release(&self.last(d), d).into() }
+    }
+
+    fn limits(&self) -> Vec<(&'static str, Limits)> {
+        vec![(DESCRIPTOR.name, DESCRIPTOR.limits), (self.rule.descriptor().name, self.rule.limits())]
+    }
+
+    fn check(&self, _: &Method) -> Result<(), Conflict> {
+        self.rule.check()?;
+        if self.rule.readings().contains(&self.reading) {
+            return Ok(());
+        }
+        let words: Vec<String> = self.rule.readings().iter().map(|reading| format!("\"{}\"", reading.word())).collect();
+        let what = format!(
+            "rule {} has sums whose noise the {} reading does not know",
+            self.rule.descriptor().name,
+            self.reading.word()
+        );
+        let hint = format!("use reading = {}, or rule = \"row-norm\"", words.join(" or "));
+        Err(Conflict::new("statistics.reading", NOT_TOGETHER, what, hint))
+    }
+
+    fn check_size(&self, _: &Method, _: &[u64], dimension: usize) -> Result<(), Conflict> {
+        if self.reading != StatisticsReading::NoiseAware || dimension <= MOST_INPUTS {
+            return Ok(());
+        }
+        let what = format!(
+            "{dimension} inputs (an intercept is one), expected at most {MOST_INPUTS} for a noise-aware reading"
+        );
+        Err(Conflict::new("statistics.reading", NOT_TOGETHER, what, "use statistics = { reading = \"ridge\" }"))
+    }
+
+    fn check_shape(&self, shape: &Shape, adjacency: Adjacency) -> Result<(), PrivacyError> {
+        self.last(1).check_shape(shape, adjacency)
+    }
+
+    fn check_intercept(&self) -> Result<(), Conflict> {
+        match self.rule.assumed_bound() {
+            Some(bound) if bound < 1.0 && self.rule.cuts_values() => Err(Conflict::new(
+                "statistics.bound",
+                NOT_TOGETHER,
+                "the intercept is an input that is always 1, and a bound under 1 would cut it",
+                "use a bound of at least 1, or leave the intercept out of the model",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn weighs_by_rows(&self, _: bool) -> bool {
+        true
+    }
+
+    fn bounded(&self, _: &Promise) -> Bounds {
+        self.rule.bounds()
+    }
+
+    /// A bound that is too small cuts values off, which may be meant: less noise for some bias. One that is too large costs
+    /// noise and buys nothing.
+    fn notes(&self, schema: &Schema) -> Vec<String> {
+        let (Some(bound), (column, reach)) = (self.rule.assumed_bound(), widest(schema)) else { return Vec::new() };
+        let up = (reach * 1e4).ceil() / 1e4;
+        if !reach.is_finite() {
+            return vec![format!("the schema has no bounds for `{column}`: values beyond ±{bound} are cut to it")];
+        }
+        if bound < reach * (1.0 - ALIKE) {
+            let cut =
+                format!("values reach ±{up} by the schema (`{column}`): those beyond the assumed ±{bound} are cut");
+            return vec![cut];
+        }
+        if bound > reach * (1.0 + ALIKE) {
+            return vec![format!(
+                "no value is beyond ±{up} by the schema (`{column}`): statistics = {{ bound = {up} }} needs less noise than {bound}"
+            )];
+        }
+        Vec::new()
+    }
+
+    fn sensitivities(&self, d: usize, adjacency: Adjacency) -> Vec<(&'static str, f64)> {
+        let (first, last) = (self.rule.asked(None, [1.0; 2], d), self.last(d));
+        let scaled = last != self.rule.asked(Some(&vec![2.0; d + 1]), [1.0; 2], d);
+        let rounds = if first == last { vec![first] } else { vec![first, last] };
+        let words = |asked: &Asked| match asked {
+            Asked::Squares { .. } => "sums of squares",
+            Asked::Products { .. } if scaled => "products in units of the thresholds",
+            Asked::Products { .. } => "products",
+            Asked::Outer { .. } => "outer products in units of standard deviations",
+            Asked::Rows { .. } => "rows",
+        };
+        rounds.iter().map(|asked| (words(asked), asked.sensitivity(d, adjacency))).collect()
+    }
+
+    fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
+        let opening = parts.openings.iter().flatten().map(|opening| opening.terms.clone()).collect();
+        let (problem, terms) = (parts.problem, parts.terms);
+        let multiplier =
+            terms.first().and_then(|first| first.event.noise_multiplier()).map_or(0.0, NoiseMultiplier::get);
+        let times = match parts.summing {
+            Summing::Nobody => terms.len() as f64,
+            summing => summing.times(terms.len()),
+        };
+        let search = SyntheticSearch {
+            rows: usize::try_from(parts.rows.iter().sum::<u64>()).unwrap_or(usize::MAX),
+            inputs: problem.family.dimension(),
+            precision: -2.0 * problem.prior.0[problem.family.diagonal(0)],
+            noise_variance: problem.model.outcome_variance().unwrap_or(1.0),
+            noise_multiplier: multiplier * times.sqrt(),
+        };
+        Ok(Box::new(Statistics {
+            problem: problem.clone(),
+            rule: self.rule.clone(),
+            reading: self.reading,
+            adjacency: parts.adjacency,
+            terms: [opening, terms.to_vec()],
+            summing: parts.summing,
+            rows: parts.rows.to_vec(),
+            thresholds: self.rule.thresholds(&search)?,
+        }))
+    }
+}
+
+/// The column whose encoded values reach farthest from 0, and how far. Levels, flags and the intercept are ones.
+fn widest(schema: &Schema) -> (&str, f64) {
+    let outcome = schema.outcome();
+    let of_outcome = match &outcome.kind {
+        OutcomeKind::Number(number) => reach(number),
+        OutcomeKind::Classes(_) => 1.0,
+    };
+    let mut widest = (outcome.column.as_str(), of_outcome);
+    for column in schema.columns() {
+        let found = match &column.kind {
+            Kind::Numeric(number) => reach(number),
+            Kind::Category { .. } => 1.0,
+            Kind::Ignore => continue,
+        };
+        if found > widest.1 {
+            widest = (&column.name, found);
+        }
+    }
+    widest
+}
+
+fn reach(number: &Numeric) -> f64 {
+    number.bounds.map_or(f64::INFINITY, |(low, high)| number.encode(low).abs().max(number.encode(high).abs()))
+}

@@ -1,0 +1,149 @@
+//! One key of a study, described once.
+
+use super::Registered;
+
+/// One key: its reader, hints, the reference of the guide and JSON Schemas are made from this.
+///
+/// # Examples
+/// ```
+/// use inference::describe::{Key, Otherwise, ValueKind};
+/// const STEP: Key = Key {
+///     name: "step",
+///     about: "standard deviation of a proposal",
+///     kind: ValueKind::Positive,
+///     otherwise: Otherwise::Required,
+///     example: "0.1",
+/// };
+/// assert!(STEP.is_required());
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// As in a study.
+    pub name: &'static str,
+    /// What it means, in a sentence without a full stop.
+    pub about: &'static str,
+    /// Which values it takes.
+    pub kind: ValueKind,
+    /// What holds where it is left out.
+    pub otherwise: Otherwise,
+    /// A value that makes sense, as TOML.
+    pub example: &'static str,
+}
+
+impl Key {
+    /// Whether a study must set it.
+    pub fn is_required(&self) -> bool {
+        matches!(self.otherwise, Otherwise::Required)
+    }
+}
+
+/// Which values a key takes.
+#[derive(Debug, Clone, Copy)]
+pub enum ValueKind {
+    /// A finite number over 0.
+    Positive,
+    /// A number over 0 and under 1.
+    Share,
+    /// A number over 0 and at most 1.
+    Fraction,
+    /// A number from `least` to `most`.
+    Within {
+        /// The smallest.
+        least: f64,
+        /// The largest.
+        most: f64,
+    },
+    /// A whole number.
+    Count {
+        /// The smallest.
+        least: u64,
+        /// The largest.
+        most: u64,
+    },
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// `true` or `false`.
+    Flag,
+    /// A text.
+    Text,
+    /// A list of so many finite numbers over 0.
+    Positives {
+        /// How many.
+        length: usize,
+    },
+    /// A list of one or more whole numbers.
+    Counts {
+        /// The smallest.
+        least: u64,
+        /// The largest.
+        most: u64,
+    },
+    /// A table with these keys.
+    Table(&'static [Key]),
+    /// The name of something in the registry, whose own keys stand beside this one.
+    Named(Registered),
+    /// Any of these.
+    Either(&'static [ValueKind]),
+}
+
+impl ValueKind {
+    /// A whole number of at least one.
+    pub const AT_LEAST_ONE: Self = Self::Count { least: 1, most: u64::MAX };
+
+    /// What is expected, as the end of a sentence.
+    pub fn expected(&self) -> String {
+        match self {
+            Self::Positive => "a finite number over 0".to_owned(),
+            Self::Share => "a number over 0 and under 1".to_owned(),
+            Self::Fraction => "a number over 0 and at most 1".to_owned(),
+            Self::Within { least, most } => format!("a number from {least} to {most}"),
+            Self::Count { least, most: u64::MAX } => format!("a whole number of at least {least}"),
+            Self::Count { least, most } => format!("a whole number from {least} to {most}"),
+            Self::Word(words) => {
+                let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                quoted.join(" or ")
+            }
+            Self::Flag => "true or false".to_owned(),
+            Self::Text => "a text".to_owned(),
+            Self::Positives { length } => format!("a list of {length} finite numbers over 0"),
+            Self::Counts { least, most } => format!("a list of whole numbers from {least} to {most}"),
+            Self::Table(keys) => {
+                let keys: Vec<String> = keys.iter().map(|key| format!("{} = {}", key.name, key.example)).collect();
+                format!("{{ {} }}", keys.join(", "))
+            }
+            Self::Named(kind) => format!("the name of {}", kind.article()),
+            Self::Either(kinds) => kinds.iter().map(Self::expected).collect::<Vec<_>>().join(", or "),
+        }
+    }
+}
+
+/// What holds where a key is left out.
+#[derive(Debug, Clone, Copy)]
+pub enum Otherwise {
+    /// The study is refused.
+    Required,
+    /// This number.
+    Number(f64),
+    /// This word.
+    Word(&'static str),
+    /// This flag.
+    Flag(bool),
+    /// What follows from other settings, in words.
+    Follows(&'static str),
+    /// Nothing: what the key describes is not there.
+    Nothing,
+}
+
+impl Otherwise {
+    /// In words, for the reference.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Required => "required".to_owned(),
+            Self::Number(number) => format!("{number}"),
+            Self::Word(word) => format!("\"{word}\""),
+            Self::Flag(flag) => flag.to_string(),
+            Self::Follows(words) => (*words).to_owned(),
+            Self::Nothing => "none".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! What can be combined with what: data that methods and models state, and one function that checks it.
+
+use super::{Conflict, NOT_TOGETHER, PRIVACY_OR_NOT};
+use crate::method::Method;
+use crate::release::{Bound, Clipped, Release, Releases};
+use crate::settings::{
+    Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Noise, Promise, Rates, Rounds, Schedule,
+};
+use privacy::{
+    Adjacency, Event, Grain, Mechanism, NoiseMultiplier, PrivacyError, Sampling, Steps, Trust, Unit, sensitivity_factor,
+};
+
+/// What a model offers to methods. Nobody else asks which model it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// The likelihood is Gaussian with a known variance: sufficient statistics and conjugate updates.
+    GaussianLikelihood,
+    /// The likelihood depends on xᵀθ alone and has a mean curvature.
+    LinearPredictor,
+    /// Gradients of a batch are taken at one draw of the parameters.
+    OneDrawPerBatch,
+    /// Every parameter is a real number, so that there are gradients.
+    Gradients,
+    /// The posterior is near enough to a Gaussian to be served as one.
+    GaussianPosterior,
+}
+
+impl Offer {
+    /// What the offer is, as the end of a sentence "the model has …".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::GaussianLikelihood => "a Gaussian likelihood (linear models do)",
+            Self::LinearPredictor => "a likelihood of xᵀθ (linear and logistic models do)",
+            Self::OneDrawPerBatch => "one draw of its parameters for a batch (networks do)",
+            Self::Gradients => "real parameters, which have gradients",
+            Self::GaussianPosterior => "a posterior with one mode (mixtures have two: use algorithm = \"chain\")",
+        }
+    }
+}
+
+/// Who is trusted with clipped sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrustedParty {
+    /// Nobody: `aggregator = "none"`.
+    Nobody,
+    /// `aggregator = "curator"`.
+    Curator,
+    /// `aggregator = "secure-sum"`.
+    SecureSum,
+}
+
+/// Who is asked when, without rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pacing {
+    /// `schedule = "sequential"`.
+    Sequential,
+    /// `schedule = "synchronous"`.
+    Synchronous,
+    /// `schedule = "asynchronous"`.
+    Asynchronous,
+}
+
+/// Whether a method makes sense without noise, and with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrivacyNeed {
+    /// Both.
+    Optional,
+    /// It clips and noises: without a promise it has no meaning.
+    Required,
+    /// It adds no noise, so it cannot promise anything.
+    Never,
+}
+
+/// The values that go, and why no others do.
+#[derive(Debug, Clone, Copy)]
+pub struct Only<T: 'static> {
+    /// The values.
+    pub values: &'static [T],
+    /// The reason, as a sentence without a full stop.
+    pub because: &'static str,
+}
+
+/// What a method needs of a model, and what for.
+#[derive(Debug, Clone, Copy)]
+pub struct Need {
+    /// What the model must offer.
+    pub offer: Offer,
+    /// The key that asks for it.
+    pub key: &'static str,
+}
+
+/// With what a method can be combined.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// With a promise, without, or both.
+    pub privacy: PrivacyNeed,
+    /// Which families q may be of.
+    pub covariances: Only<Covariance>,
+    /// Which schedules.
+    pub schedules: Only<Pacing>,
+    /// Which aggregators.
+    pub trust: Only<TrustedParty>,
+    /// Which units of privacy.
+    pub units: Only<Unit>,
+    /// Which neighbouring relations.
+    pub relations: Only<Adjacency>,
+    /// What it needs of a model.
+    pub needs: &'static [Need],
+    /// Whether sites may have an intercept of their own.
+    pub site_intercept: bool,
+}
+
+impl Limits {
+    /// No limit.
+    pub const NONE: Self = Self {
+        privacy: PrivacyNeed::Optional,
+        covariances: Only { values: &[Covariance::MeanField, Covariance::Full], because: "" },
+        schedules: Only { values: &[Pacing::Sequential, Pacing::Synchronous, Pacing::Asynchronous], because: "" },
+        trust: Only { values: &[TrustedParty::Nobody, TrustedParty::Curator, TrustedParty::SecureSum], because: "" },
+        units: Only { values: &[Unit::Example, Unit::Client], because: "" },
+        relations: Only { values: &[Adjacency::Substitute, Adjacency::AddRemove], because: "" },
+        needs: &[],
+        site_intercept: true,
+    };
+}
+
+impl Covariance {
+    /// Its word in a study.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::MeanField => "mean-field",
+            Self::Full => "full",
+        }
+    }
+}
+
+impl Pacing {
+    /// Its word in a study.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Synchronous => "synchronous",
+            Self::Asynchronous => "asynchronous",
+        }
+    }
+}
+
+impl TrustedParty {
+    /// Its word in a study.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Nobody => "none",
+            Self::Curator => "curator",
+            Self::SecureSum => "secure-sum",
+        }
+    }
+}
+
+fn unit_word(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Example => "example",
+        Unit::Client => "client",
+    }
+}
+
+fn relation_word(relation: Adjacency) -> &'static str {
+    match relation {
+        Adjacency::Substitute => "substitute",
+        Adjacency::AddRemove => "add-remove",
+    }
+}
+
+impl<T: Copy + PartialEq> Only<T> {
+    fn check(
+        &self,
+        found: T,
+        word: fn(T) -> &'static str,
+        key: &str,
+        code: &'static str,
+        who: &str,
+    ) -> Result<(), Conflict> {
+        if self.values.contains(&found) {
+            return Ok(());
+        }
+        let name = key.rsplit('.').next().unwrap_or(key);
+        let allowed: Vec<String> = self.values.iter().map(|value| format!("\"{}\"", word(*value))).collect();
+        let what = format!("{who} does not go with {name} = \"{}\": {}", word(found), self.because);
+        Err(Conflict::new(key, code, what, format!("use {name} = {}", allowed.join(" or "))))
+    }
+}
+
+/// Refuses a method whose parts do not go together, or that needs what a model does not offer.
+///
+/// `offers` is what the model offers; none where the model is not known yet.
+pub(crate) fn fits(method: &Method, offers: Option<&[Offer]>) -> Result<(), Conflict> {
+    for (who, limits) in method.algorithm.limits() {
+        one(method, who, &limits)?;
+        for need in offers.map_or(&[][..], |_| limits.needs) {
+            if offers.is_some_and(|offers| !offers.contains(&need.offer)) {
+                let what = format!("{who} needs a model that has {}", need.offer.words());
+                return Err(Conflict::new(need.key, NOT_TOGETHER, what, "choose another model or another method"));
+            }
+        }
+    }
+    method.algorithm.check(method)?;
+    let releases = method.algorithm.releases(1);
+    rounds(method)?;
+    match &method.promise {
+        Some(promise) => promised(method, promise, &releases),
+        None => Ok(()),
+    }
+}
+
+/// One set of limits against the method's choices.
+fn one(method: &Method, who: &str, limits: &Limits) -> Result<(), Conflict> {
+    match (limits.privacy, &method.promise) {
+        (PrivacyNeed::Required, None) => {
+            let what = format!("{who} clips and noises, but no privacy is promised");
+            return Err(Conflict::new(
+                "privacy",
+                PRIVACY_OR_NOT,
+                what,
+                "add privacy = { … }, or choose a non-private method",
+            ));
+        }
+        (PrivacyNeed::Never, Some(_)) => {
+            let what = format!("{who} adds no noise, so it cannot promise privacy");
+            return Err(Conflict::new("privacy", PRIVACY_OR_NOT, what, "leave privacy out, or choose another solver"));
+        }
+        _ => {}
+    }
+    limits.covariances.check(method.algorithm.covariance(), Covariance::word, "covariance", NOT_TOGETHER, who)?;
+    limits.schedules.check(method.schedule.pacing(), Pacing::word, "schedule", NOT_TOGETHER, who)?;
+    if let Some(promise) = &method.promise {
+        limits.trust.check(promise.aggregator.party(), TrustedParty::word, "privacy.aggregator", "S007", who)?;
+        limits.units.check(promise.unit, unit_word, "privacy.unit", "S008", who)?;
+        limits.relations.check(promise.adjacency, relation_word, "privacy.adjacency", "S008", who)?;
+    }
+    if method.algorithm.site_intercept().is_some() && !limits.site_intercept {
+        let what = format!("{who} has no site-specific intercept");
+        return Err(Conflict::new("site_intercept", NOT_TOGETHER, what, "leave site_intercept out"));
+    }
+    Ok(())
+}
+
+fn rounds(method: &Method) -> Result<(), Conflict> {
+    if method.most_rounds() == 0 {
+        return Err(Conflict::new(
+            "rounds",
+            super::VALUE,
+            "a method has at least one round",
+            "for example rounds = 20",
+        ));
+    }
+    let until_spent = matches!(method.algorithm.rounds(), Rounds::UntilSpent { .. });
+    match &method.promise {
+        None if until_spent => Err(Conflict::new(
+            "rounds",
+            PRIVACY_OR_NOT,
+            "without privacy there is no budget to spend",
+            "give a number of rounds",
+        )),
+        Some(promise) if until_spent && promise.noise == Noise::Calibrated => Err(Conflict::new(
+            "rounds",
+            NOT_TOGETHER,
+            "rounds until the budget is spent need a noise_multiplier: there is nothing to calibrate it for",
+            "add noise_multiplier to privacy, or give a number of rounds",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What no release can keep, whatever the method.
+fn promised(method: &Method, promise: &Promise, releases: &Releases) -> Result<(), Conflict> {
+    let zero_delta = matches!(promise.delta, DeltaRule::Fixed(delta) if delta.get() == 0.0);
+    if promise.epsilon.get() == 0.0 || zero_delta {
+        let key = if zero_delta { "privacy.delta" } else { "privacy.epsilon" };
+        let what = "ε and δ are over 0: Gaussian noise cannot promise 0 of either";
+        return Err(Conflict::new(key, super::VALUE, what, "for example epsilon = 1.0, delta = 1e-5"));
+    }
+    let by_rates = method.schedule == Schedule::Asynchronous(Rates::InverseRows);
+    if promise.unit == Unit::Client && (promise.delta == DeltaRule::PowerOfTenBelowRows || by_rates) {
+        let key = if by_rates { "rates" } else { "privacy.delta" };
+        let what = "the unit is the client, whose number of rows is private: neither δ nor rates may depend on it";
+        return Err(Conflict::new(key, "S008", what, "state δ as a number, and use rates = \"equal\""));
+    }
+    let aggregated = promise.aggregator != Aggregator::None;
+    if aggregated && method.schedule != Schedule::Synchronous {
+        let what = "an aggregator adds up all clients at once";
+        return Err(Conflict::new("schedule", "S007", what, "use schedule = \"synchronous\""));
+    }
+    if aggregated && method.algorithm.site_intercept().is_some() {
+        let what =
+            "a site-specific intercept passes the site's own gate and never leaves it: there is no sum to add it to";
+        return Err(Conflict::new("site_intercept", NOT_TOGETHER, what, "use aggregator = \"none\", or leave it out"));
+    }
+    let all = releases.opening.iter().map(|opening| &opening.release).chain([&releases.main]);
+    all.clone().try_for_each(|release| one_release(promise, release))?;
+    clip(promise, all)
+}
+
+/// A release against the theorems of the privacy crate.
+fn one_release(promise: &Promise, release: &Release) -> Result<(), Conflict> {
+    let sampled = release.batch != Batching::All;
+    if promise.aggregator.by_shares() && release.grain == Grain::Example && sampled {
+        let what = "noise shares are charged for all rows: no amplification by sampling is proved for them";
+        return Err(Conflict::new("local", "S007", what, "use batch = \"all\", or noise = \"nodes\""));
+    }
+    let trust = if promise.aggregator == Aggregator::None { Trust::Local } else { Trust::Aggregate };
+    sensitivity_factor(release.grain, promise.unit, promise.adjacency, trust)
+        .map_err(|error| Conflict::of_privacy("privacy.unit", &error))?;
+    let event = stand_in(promise, release).map_err(|error| Conflict::of_privacy("local.batch", &error))?;
+    if promise.accountant == Claim::Moments
+        && let DeltaRule::Fixed(delta) = promise.delta
+        && let Err(error) = crate::plan::claimant(Claim::Moments, &event).epsilon(&[event], delta)
+    {
+        return Err(Conflict::of_privacy("privacy.accountant", &error));
+    }
+    Ok(())
+}
+
+/// An event of the release's kind: which theorem covers it does not depend on the numbers.
+fn stand_in(promise: &Promise, release: &Release) -> Result<Event, PrivacyError> {
+    let sampling = match release.batch {
+        Batching::All => Sampling::None,
+        Batching::WithoutReplacement(_) => Sampling::without_replacement(1, 2)?,
+        Batching::Poisson(rate) if rate.get() == 1.0 => Sampling::None,
+        Batching::Poisson(rate) => Sampling::Poisson { rate },
+        Batching::PoissonOf { .. } => Sampling::Poisson { rate: privacy::SamplingRate::new(0.5)? },
+    };
+    let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0)? };
+    Event::new(mechanism, promise.adjacency, promise.unit, sampling, Steps::ONE)
+}
+
+/// A clipping bound is stated where one is used, and nowhere else.
+fn clip<'a>(promise: &Promise, mut all: impl Iterator<Item = &'a Release> + Clone) -> Result<(), Conflict> {
+    let used: Vec<&Release> = all.clone().filter(|release| release.bound == Bound::Clip).collect();
+    match promise.clip {
+        None if !used.is_empty() => {
+            let what = "`clip`, the largest norm of one row's gradient or of a change, is missing";
+            Err(Conflict::new("privacy", super::STRAY, what, "for example clip = 2.0"))
+        }
+        Some(_) if used.is_empty() => {
+            let of = all.next().map_or("sums", |release| release.clipped.words());
+            let what = format!(
+                "the bound of {of} follows from other settings: there is nothing to clip to a bound of your own"
+            );
+            Err(Conflict::new("privacy.clip", super::STRAY, what, "leave clip out"))
+        }
+        Some(Clip::TimesRate(_)) if used.iter().any(|release| release.clipped != Clipped::Gradients) => {
+            let what = "times_rate bounds gradients that are scaled by rows / batch, and this method clips other sums";
+            Err(Conflict::new("privacy.clip", NOT_TOGETHER, what, "for example clip = 2.0"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,37 @@
+//! Descriptions: what a study may say about a method or a model, stated once, by the file that defines it.
+//!
+//! A [`Descriptor`] has a name, a sentence, the keys that a study may set ([`Key`]) and the function that reads them. Readers,
+//! hints, `check`, the reference of the guide and JSON Schemas are made from it. Settings themselves stay typed structs, private
+//! to their files.
+
+mod conflict;
+mod key;
+mod limits;
+mod reading;
+mod registry;
+mod validate;
+
+pub use conflict::{Conflict, NOT_TOGETHER, PRIVACY_OR_NOT, STRAY, VALUE};
+pub use key::{Key, Otherwise, ValueKind};
+pub(crate) use limits::fits;
+pub use limits::{Limits, Need, Offer, Only, Pacing, PrivacyNeed, TrustedParty};
+pub use reading::{Keys, Reading};
+pub(crate) use registry::resolve;
+pub use registry::{Descriptor, Entry, Registered, Registry};
+pub use validate::validate;
+
+use crate::RunError;
+use crate::algorithm::encode;
+use serde::Serialize;
+
+/// Settings with canonical bytes, by which runs are told apart and costs are found again.
+pub trait Canonical {
+    /// The bytes.
+    fn canonical(&self) -> Result<Vec<u8>, RunError>;
+}
+
+impl<T: Serialize> Canonical for T {
+    fn canonical(&self) -> Result<Vec<u8>, RunError> {
+        encode(self, "settings")
+    }
+}

@@ -1,0 +1,132 @@
+//! A table against the keys that describe it: everything that is wrong with it, at once.
+
+use super::reading::number;
+use super::{Conflict, Entry, Key, Registered, Registry, STRAY, VALUE, ValueKind};
+use crate::data::nearest;
+use toml::{Table, Value};
+
+/// Everything that is wrong with a table: unknown keys, missing ones, values outside their range, names that nobody has.
+///
+/// Where a key names something of the registry, the keys of that stand beside it and are looked at too.
+pub fn validate(table: &Table, keys: &[Key], registry: &Registry) -> Vec<Conflict> {
+    let mut found = Vec::new();
+    let mut known: Vec<Key> = keys.to_vec();
+    for key in keys {
+        if let (ValueKind::Named(kind), Some(name)) = (key.kind, named(table, key)) {
+            match registry.find(kind, name) {
+                Ok(entry) => known.extend(added(entry, &known)),
+                Err(conflict) => found.push(Conflict { key: key.name.to_owned(), ..conflict }),
+            }
+        }
+    }
+    let nameless = found.is_empty();
+    for (name, value) in table {
+        match known.iter().find(|key| key.name == name) {
+            Some(key) => found.extend(value_conflicts(key, value, registry)),
+            // Keys of something whose name is not known cannot be told from slips.
+            None if nameless => found.push(unknown(name, &known, registry)),
+            None => {}
+        }
+    }
+    for key in known.iter().filter(|key| key.is_required() && !table.contains_key(key.name)) {
+        if nameless || keys.iter().any(|own| own.name == key.name) {
+            let what = format!("`{}` ({}) is missing", key.name, key.about);
+            found.push(Conflict::new("", STRAY, what, format!("for example {} = {}", key.name, key.example)));
+        }
+    }
+    found
+}
+
+/// The name that a key has, or has by default.
+fn named<'a>(table: &'a Table, key: &Key) -> Option<&'a str> {
+    match (table.get(key.name), key.otherwise) {
+        (Some(value), _) => value.as_str(),
+        (None, super::Otherwise::Word(word)) => Some(word),
+        (None, _) => None,
+    }
+}
+
+/// The keys that an entry brings, but for those that are there.
+fn added(entry: &Entry, known: &[Key]) -> Vec<Key> {
+    let new = |key: &&Key| known.iter().all(|other| other.name != key.name);
+    entry.summary().keys.iter().filter(new).copied().collect()
+}
+
+fn unknown(name: &str, known: &[Key], registry: &Registry) -> Conflict {
+    let kinds = [Registered::Algorithm, Registered::Solver, Registered::Sampler, Registered::Rule, Registered::Model];
+    let owners: Vec<String> = kinds
+        .into_iter()
+        .flat_map(|kind| registry.owners(kind, name).into_iter().map(move |owner| format!("{} {owner:?}", kind.noun())))
+        .collect();
+    if !owners.is_empty() {
+        let what = format!("{name} has no meaning here: it belongs to {}", owners.join(", "));
+        return Conflict::new(name, STRAY, what, format!("leave {name} out"));
+    }
+    let names = || known.iter().map(|key| key.name);
+    let hint = match nearest(name, names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("expected one of {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    Conflict::new(name, "S002", format!("there is no key `{name}`"), hint)
+}
+
+fn value_conflicts(key: &Key, value: &Value, registry: &Registry) -> Vec<Conflict> {
+    if let (ValueKind::Table(keys), Value::Table(table)) = (key.kind, value) {
+        return validate(table, keys, registry).into_iter().map(|c| c.under(key.name)).collect();
+    }
+    if let (ValueKind::Either(kinds), Value::Table(table)) = (key.kind, value) {
+        return either_table(key, kinds, table, registry);
+    }
+    if fits(&key.kind, value) {
+        return Vec::new();
+    }
+    let near = match (&key.kind, value) {
+        (ValueKind::Word(words), Value::String(word)) => nearest(word, words.iter().copied()),
+        _ => None,
+    };
+    let what = format!("{} is {value}, expected {}", key.name, key.kind.expected());
+    let hint = match near {
+        Some(near) => format!("did you mean {near:?}?"),
+        None => format!("for example {} = {} ({})", key.name, key.example, key.about),
+    };
+    vec![Conflict::new(key.name, VALUE, what, hint)]
+}
+
+/// A table where one of several may stand: what is wrong with the nearest of them.
+fn either_table(key: &Key, kinds: &[ValueKind], table: &Table, registry: &Registry) -> Vec<Conflict> {
+    let tables = kinds.iter().filter_map(|kind| if let ValueKind::Table(keys) = kind { Some(*keys) } else { None });
+    let tried = tables.map(|keys| validate(table, keys, registry));
+    match tried.min_by_key(Vec::len) {
+        Some(least) => least.into_iter().map(|conflict| conflict.under(key.name)).collect(),
+        None => {
+            let what = format!("{} is a table, expected {}", key.name, key.kind.expected());
+            vec![Conflict::new(key.name, VALUE, what, format!("for example {} = {}", key.name, key.example))]
+        }
+    }
+}
+
+/// Whether a value is one that the kind takes.
+fn fits(kind: &ValueKind, value: &Value) -> bool {
+    let over = |range: fn(f64) -> bool| number(value).is_some_and(|x| x.is_finite() && range(x));
+    let count = |value: &Value, least: u64, most: u64| {
+        value.as_integer().and_then(|x| u64::try_from(x).ok()).is_some_and(|x| (least..=most).contains(&x))
+    };
+    match kind {
+        ValueKind::Positive => over(|x| x > 0.0),
+        ValueKind::Share => over(|x| x > 0.0 && x < 1.0),
+        ValueKind::Fraction => over(|x| x > 0.0 && x <= 1.0),
+        ValueKind::Within { least, most } => number(value).is_some_and(|x| (*least..=*most).contains(&x)),
+        ValueKind::Count { least, most } => count(value, *least, *most),
+        ValueKind::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+        ValueKind::Flag => value.is_bool(),
+        ValueKind::Text | ValueKind::Named(_) => value.is_str(),
+        ValueKind::Positives { length } => value.as_array().is_some_and(|list| {
+            list.len() == *length && list.iter().all(|x| number(x).is_some_and(|x| x.is_finite() && x > 0.0))
+        }),
+        ValueKind::Counts { least, most } => {
+            value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(|x| count(x, *least, *most)))
+        }
+        ValueKind::Table(_) => value.is_table(),
+        ValueKind::Either(kinds) => kinds.iter().any(|kind| fits(kind, value)),
+    }
+}

@@ -1,0 +1,358 @@
+//! A method as meant: an algorithm with its settings, who is asked when, and what is promised.
+
+use crate::algorithm::{Home, Protocol, SourceTerms};
+use crate::client::Summing;
+use crate::describe::{
+    Canonical, Conflict, Descriptor, Key, Keys, Limits, Offer, Otherwise, Pacing, Reading, Registered, Registry,
+    ValueKind, fits, resolve, validate,
+};
+use crate::release::Releases;
+use crate::settings::{Covariance, DeltaRule, PRIVACY_KEYS, Promise, Rates, Rounds, Schedule};
+use crate::solve::Problem;
+use crate::{Family, Opening, RunError, Schema, Terms};
+use privacy::{Adjacency, Grain, Grid, PrivacyError, Shape, Unit};
+use serde::{Serialize, Serializer};
+use std::fmt;
+use std::sync::Arc;
+use toml::Table;
+
+/// One method of a study.
+#[derive(Debug, Clone)]
+pub struct Method {
+    /// Name as in the study.
+    pub name: String,
+    /// What is asked, solved, released and learnt.
+    pub algorithm: Arc<dyn AlgorithmSettings>,
+    /// Who is asked when.
+    pub schedule: Schedule,
+    /// What is promised to whom; none for a method without privacy, chosen by name.
+    pub promise: Option<Promise>,
+}
+
+/// Everything that is asked of an algorithm before it runs. Implemented by its settings, in its own file.
+pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
+    /// How it is found and read.
+    fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings>;
+
+    /// What it does, for plans and reports: a line for the method, then lines for its details.
+    fn describe(&self) -> Description;
+
+    /// When it ends.
+    fn rounds(&self) -> Rounds;
+
+    /// Which Gaussians are served.
+    fn covariance(&self) -> Covariance {
+        Covariance::MeanField
+    }
+
+    /// What a client with so many parameters, its own included, releases.
+    fn releases(&self, dimension: usize) -> Releases;
+
+    /// What it can be combined with, and whose limits these are: its own, and those of its parts.
+    fn limits(&self) -> Vec<(&'static str, Limits)> {
+        vec![(self.descriptor().name, self.descriptor().limits)]
+    }
+
+    /// Refuses what is truly its own matter; everything else is checked by its limits and releases.
+    fn check(&self, _method: &Method) -> Result<(), Conflict> {
+        Ok(())
+    }
+
+    /// Refuses clients and parameters for which it has no meaning.
+    fn check_size(&self, _method: &Method, _rows: &[u64], _dimension: usize) -> Result<(), Conflict> {
+        Ok(())
+    }
+
+    /// Refuses a shape in which nothing is left for the rows.
+    fn check_shape(&self, _shape: &Shape, _adjacency: Adjacency) -> Result<(), PrivacyError> {
+        Ok(())
+    }
+
+    /// Refuses an intercept among the inputs, where it would be cut.
+    fn check_intercept(&self) -> Result<(), Conflict> {
+        Ok(())
+    }
+
+    /// Prior precision of a site-specific intercept, if sites have one.
+    fn site_intercept(&self) -> Option<f64> {
+        None
+    }
+
+    /// Numbers of a message of a client for so many shared parameters, where that is not a released sum.
+    fn message_numbers(&self, _dimension: usize) -> Option<usize> {
+        None
+    }
+
+    /// How its draws are counted, where it draws from the posterior.
+    fn draws(&self) -> Option<DrawPlan> {
+        None
+    }
+
+    /// Whether a weight, a rate or a divisor of it goes by declared rows; `summed` where only sums are opened.
+    fn weighs_by_rows(&self, _summed: bool) -> bool {
+        false
+    }
+
+    /// Whether what is served approaches a limit round by round, so that movement in the last round is worth a warning.
+    fn approaches(&self) -> bool {
+        false
+    }
+
+    /// Whether every row's own contribution is clipped to the promise's bound, so that the schema's ranges say what it should be.
+    fn clips_rows(&self) -> bool {
+        false
+    }
+
+    /// What bounds a row's part of the sums, in words.
+    fn bounded(&self, promise: &Promise) -> Bounds {
+        Bounds::clipped(promise)
+    }
+
+    /// What a reader of a plan should know, by the schema.
+    fn notes(&self, _schema: &Schema) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What each round releases, and how far one unit moves it, where that is worth a line of a plan.
+    fn sensitivities(&self, _dimension: usize, _adjacency: Adjacency) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// The parts that carry it out.
+    fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError>;
+}
+
+/// A method in words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Description {
+    /// The algorithm and its solver or sampler, such as "partitioned variational inference, perturb".
+    pub algorithm: String,
+    /// What comes after the schedule and the rounds, such as "damping 0.1".
+    pub details: Vec<String>,
+    /// What a client does in a round.
+    pub local: String,
+    /// How the posterior is served, where that is not the default.
+    pub readout: Option<String>,
+}
+
+/// What bounds the sums of a method, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bounds {
+    /// How every row is bounded.
+    pub rows: String,
+    /// What the noise of the last stage is on; the bound is put in place of `{}`.
+    pub sums: String,
+    /// The same of the stage before it.
+    pub first_sums: String,
+}
+
+impl Bounds {
+    /// Sums of vectors that are clipped to the promise's bound.
+    pub fn clipped(promise: &Promise) -> Self {
+        Self { rows: promise.clip_words(), sums: "sums clipped at {}".into(), first_sums: "sums clipped at {}".into() }
+    }
+}
+
+/// How the draws of a method are counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DrawPlan {
+    /// Iterations of a chain.
+    pub iterations: u64,
+    /// Chains.
+    pub chains: u32,
+    /// Iterations at the start of each chain that the served posterior leaves out.
+    pub warm_up: u64,
+    /// As how many rows the data count, where that is fewer than they are.
+    pub counts_as: Option<u64>,
+}
+
+/// What an algorithm is built from: the model, and what was agreed with every client.
+#[derive(Clone, Copy)]
+pub struct Parts<'a> {
+    /// The model, the family and the prior.
+    pub problem: &'a Problem,
+    /// The problem of a site with an intercept of its own; none where sites have none.
+    pub home: Option<&'a Home>,
+    /// What was agreed with each client.
+    pub terms: &'a [Terms],
+    /// What was agreed for the first answers of each client, where that differs.
+    pub openings: &'a [Option<Opening>],
+    /// Declared rows of each client.
+    pub rows: &'a [u64],
+    /// Who adds up.
+    pub summing: Summing,
+    /// Between which data sets privacy is promised.
+    pub adjacency: Adjacency,
+    /// Seeds public coins.
+    pub seed: u64,
+}
+
+/// Grid exponent of changes that are computed from released values: 2^-24 is far below any noise that made them.
+const SENDING: i32 = 24;
+
+impl Parts<'_> {
+    /// The grid on which changes computed from released values travel.
+    pub fn sending(&self) -> Result<Grid, RunError> {
+        Ok(Grid::new(SENDING)?)
+    }
+
+    /// The finest grid of an answer.
+    pub fn finest(&self) -> Result<Grid, RunError> {
+        Ok(Grid::new(self.terms.iter().map(|t| i32::from(t.shape.grid())).fold(SENDING, i32::max))?)
+    }
+
+    /// Where releases come from, and the noise in them: every client, or the sum over all.
+    pub(crate) fn sources(&self) -> Vec<SourceTerms> {
+        let one = |terms: &Terms, weight: f64, times: f64| {
+            let (deviation, moment_bound) = (times * terms.noise_deviation(), terms.non_negative_bound());
+            SourceTerms { weight, deviation, moment_bound }
+        };
+        match (self.summing, self.terms.first()) {
+            (Summing::Nobody, _) => self.terms.iter().map(|t| one(t, t.weight, 1.0)).collect(),
+            (_, None) => Vec::new(),
+            (_, Some(first)) => vec![one(first, 1.0, self.summing.times(self.terms.len()).sqrt())],
+        }
+    }
+}
+
+/// Keys that every method has, beside those of its algorithm.
+pub const METHOD_KEYS: &[Key] = &[
+    Key {
+        name: "name",
+        about: "the name in results",
+        kind: ValueKind::Text,
+        otherwise: Otherwise::Required,
+        example: "\"noise-aware\"",
+    },
+    Key {
+        name: "algorithm",
+        about: "what the server asks and how it learns from the answers",
+        kind: ValueKind::Named(Registered::Algorithm),
+        otherwise: Otherwise::Required,
+        example: "\"noise-aware\"",
+    },
+    Key {
+        name: "schedule",
+        about: "who is asked when",
+        kind: ValueKind::Word(&["sequential", "synchronous", "asynchronous"]),
+        otherwise: Otherwise::Follows("the first that the algorithm goes with"),
+        example: "\"synchronous\"",
+    },
+    Key {
+        name: "rates",
+        about: "how often clients come back in an asynchronous schedule",
+        kind: ValueKind::Word(&["equal", "inverse-rows"]),
+        otherwise: Otherwise::Word("equal"),
+        example: "\"equal\"",
+    },
+    Key {
+        name: "privacy",
+        about: "what is promised to whom",
+        kind: ValueKind::Table(PRIVACY_KEYS),
+        otherwise: Otherwise::Nothing,
+        example: "{ unit = \"example\", adjacency = \"substitute\", epsilon = 1.0, delta = 1e-5, clip = 2.0 }",
+    },
+];
+
+impl Method {
+    /// Reads and checks a `[[method]]`; everything that is wrong with it, at once, where it is not sound.
+    ///
+    /// What the method needs of a model is not checked yet: see [`Method::check_model`].
+    pub fn read(table: &Table, registry: &Registry) -> Result<Self, Vec<Conflict>> {
+        let found = validate(table, METHOD_KEYS, registry);
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let one = |conflict: Conflict| vec![conflict];
+        let keys = Keys::new(table, METHOD_KEYS);
+        let promise = match keys.has("privacy") {
+            true => Some(Promise::read(&keys.table("privacy", PRIVACY_KEYS)).map_err(one)?),
+            false => None,
+        };
+        let reading = Reading { keys, promise: promise.as_ref(), registry };
+        let algorithm = resolve::algorithm(&reading, keys.word("algorithm").map_err(one)?).map_err(one)?;
+        let schedule = schedule(&keys, algorithm.as_ref()).map_err(one)?;
+        let method = Self { name: keys.word("name").map_err(one)?.to_owned(), algorithm, schedule, promise };
+        fits(&method, None).map_err(one)?;
+        Ok(method)
+    }
+
+    /// Refuses a method whose parts do not go together.
+    pub fn check(&self) -> Result<(), Conflict> {
+        fits(self, None)
+    }
+
+    /// Refuses a method that needs what a model does not offer.
+    pub fn check_model(&self, offers: &[Offer]) -> Result<(), Conflict> {
+        fits(self, Some(offers))
+    }
+
+    /// How many parameters a site has for itself.
+    pub fn own_parameters(&self) -> usize {
+        usize::from(self.algorithm.site_intercept().is_some())
+    }
+
+    /// Rounds after which the schedule ends in any case.
+    pub fn most_rounds(&self) -> u64 {
+        match self.algorithm.rounds() {
+            Rounds::Count(rounds) => rounds,
+            Rounds::UntilSpent { at_most } => at_most,
+        }
+    }
+
+    /// The family of what is served, for so many parameters.
+    pub fn family(&self, dimension: usize) -> Family {
+        self.algorithm.covariance().family(dimension)
+    }
+
+    /// True if a row more or less, which is private under add-remove, changes a rate, a weight or δ of this method.
+    pub fn goes_by_private_rows(&self) -> bool {
+        let Some(promise) = &self.promise else { return false };
+        let private = promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove;
+        let batch = self.algorithm.releases(1).main.batch.goes_by_rows();
+        let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
+        let rates = self.schedule == Schedule::Asynchronous(Rates::InverseRows);
+        let summed = promise.aggregator != crate::settings::Aggregator::None;
+        private && (batch || delta || rates || self.algorithm.weighs_by_rows(summed))
+    }
+
+    /// True if rows are dealt to parts and may come and go, so that a part must follow from a row's record id.
+    pub fn needs_record_ids(&self) -> bool {
+        let by_parts = matches!(self.algorithm.releases(1).main.grain, Grain::Part { .. });
+        by_parts && self.promise.is_some_and(|p| p.unit == Unit::Example && p.adjacency == Adjacency::AddRemove)
+    }
+}
+
+impl PartialEq for Method {
+    /// Methods are equal where their canonical bytes are.
+    fn eq(&self, other: &Self) -> bool {
+        matches!((self.canonical(), other.canonical()), (Ok(ours), Ok(theirs)) if ours == theirs)
+    }
+}
+
+impl Serialize for Method {
+    /// Name, algorithm by name and bytes, schedule and promise: what runs are told apart by.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes = self.algorithm.canonical().map_err(serde::ser::Error::custom)?;
+        (&self.name, self.algorithm.descriptor().name, bytes, self.schedule, self.promise).serialize(serializer)
+    }
+}
+
+fn schedule(keys: &Keys<'_>, algorithm: &dyn AlgorithmSettings) -> Result<Schedule, Conflict> {
+    let usual = algorithm.descriptor().limits.schedules.values.first().map_or("sequential", |pacing| pacing.word());
+    let word = keys.maybe_word("schedule").unwrap_or(usual);
+    if word != Pacing::Asynchronous.word() && keys.has("rates") {
+        return Err(keys.conflict(
+            "rates",
+            crate::describe::STRAY,
+            "only an asynchronous schedule has rates",
+            "leave rates out",
+        ));
+    }
+    Ok(match word {
+        "synchronous" => Schedule::Synchronous,
+        "asynchronous" if keys.word("rates")? == "inverse-rows" => Schedule::Asynchronous(Rates::InverseRows),
+        "asynchronous" => Schedule::Asynchronous(Rates::Equal),
+        _ => Schedule::Sequential,
+    })
+}

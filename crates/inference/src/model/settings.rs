@@ -1,0 +1,209 @@
+//! A model as a study states it: its settings, its stored form, the names of its coefficients.
+
+use super::Model;
+use crate::data::{OutcomeKind, Schema};
+use crate::describe::{
+    Canonical, Conflict, Descriptor, Key, Keys, Otherwise, Reading, Registered, Registry, ValueKind, resolve, validate,
+};
+use std::fmt;
+use std::sync::Arc;
+use toml::{Table, Value};
+
+/// Which outcomes a model is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutcomeNeed {
+    /// A number.
+    Number,
+    /// Two levels.
+    TwoLevels,
+    /// Two or more levels.
+    Levels,
+}
+
+impl OutcomeNeed {
+    /// Whether an outcome of so many levels is one of these; none is a number.
+    pub fn takes(self, levels: Option<usize>) -> bool {
+        match (self, levels) {
+            (Self::Number, None) | (Self::TwoLevels, Some(2)) => true,
+            (Self::Levels, Some(levels)) => levels >= 2,
+            _ => false,
+        }
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Number => "an outcome that is a number",
+            Self::TwoLevels => "an outcome of two levels",
+            Self::Levels => "an outcome of levels",
+        }
+    }
+}
+
+/// The settings of a model, from which it is made once the outcome is known. Implemented in the model's own file.
+pub trait ModelSettings: fmt::Debug + Canonical + Send + Sync {
+    /// How it is found and read.
+    fn descriptor(&self) -> &'static Descriptor<dyn ModelSettings>;
+
+    /// What it is, in words.
+    fn describe(&self) -> String {
+        self.descriptor().name.to_owned()
+    }
+
+    /// Which outcomes it is for.
+    fn outcome(&self) -> OutcomeNeed;
+
+    /// The model for an outcome of so many levels; none is a number. The seed is where means start that must differ.
+    fn build(&self, levels: Option<usize>, seed: u64) -> Arc<dyn Model>;
+
+    /// The keys of a study that read these settings again: what is stored beside a posterior.
+    fn keys(&self) -> Table {
+        Table::new()
+    }
+
+    /// Names of the coefficients, given those of the inputs and of the outcome's levels; none where they have no names.
+    fn names(&self, inputs: &[String], _levels: &[String]) -> Vec<String> {
+        inputs.to_vec()
+    }
+
+    /// Root mean square of a row's residual at the prior's mean, given that of the outcome, by which the inputs scale its
+    /// gradient; none where the inputs alone do not scale it.
+    fn typical_residual(&self, _outcome: Option<f64>) -> Option<f64> {
+        None
+    }
+
+    /// The same model with another variance of the outcome around its mean, where it has one.
+    fn with_outcome_variance(&self, _variance: f64) -> Option<Arc<dyn ModelSettings>> {
+        None
+    }
+
+    /// Whether it looks at inputs, so that an intercept may be among them.
+    fn has_inputs(&self) -> bool {
+        true
+    }
+}
+
+/// The model of a study: a likelihood, an intercept or not, and the prior.
+#[derive(Debug, Clone)]
+pub struct StudyModel {
+    /// The likelihood.
+    pub settings: Arc<dyn ModelSettings>,
+    /// Whether an intercept is among the inputs.
+    pub intercept: bool,
+    /// Precision of the prior N(0, 1/precision) of every coefficient.
+    pub prior_precision: f64,
+}
+
+/// `[model]`, beside the keys of its kind.
+pub const MODEL_KEYS: &[Key] = &[
+    Key {
+        name: "kind",
+        about: "the likelihood",
+        kind: ValueKind::Named(Registered::Model),
+        otherwise: Otherwise::Required,
+        example: "\"logistic\"",
+    },
+    Key {
+        name: "bias",
+        about: "whether an intercept is added to the inputs",
+        kind: ValueKind::Flag,
+        otherwise: Otherwise::Flag(true),
+        example: "true",
+    },
+    Key {
+        name: "prior",
+        about: "the prior N(0, 1/precision) of every coefficient",
+        kind: ValueKind::Table(PRIOR),
+        otherwise: Otherwise::Follows("{ precision = 1.0 }"),
+        example: "{ precision = 1.0 }",
+    },
+];
+
+const PRIOR: &[Key] = &[Key {
+    name: "precision",
+    about: "one over the prior's variance",
+    kind: ValueKind::Positive,
+    otherwise: Otherwise::Number(1.0),
+    example: "1.0",
+}];
+
+impl StudyModel {
+    /// Reads and checks a `[model]`; everything that is wrong with it, at once, where it is not sound.
+    pub fn read(table: &Table, registry: &Registry) -> Result<Self, Vec<Conflict>> {
+        let found = validate(table, MODEL_KEYS, registry);
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let one = |conflict: Conflict| vec![conflict];
+        let keys = Keys::new(table, MODEL_KEYS);
+        let reading = Reading { keys, promise: None, registry };
+        let settings = resolve::model(&reading, keys.word("kind").map_err(one)?).map_err(one)?;
+        let intercept = keys.flag("bias").map_err(one)?;
+        if intercept && !settings.has_inputs() {
+            let what =
+                format!("a {} looks at no inputs, so there is no intercept among them", settings.descriptor().name);
+            return Err(vec![Conflict::new("", crate::describe::STRAY, what, "bias = false")]);
+        }
+        let prior_precision = keys.table("prior", PRIOR).number("precision").map_err(one)?;
+        Ok(Self { settings, intercept, prior_precision })
+    }
+
+    /// In words.
+    pub fn describe(&self) -> String {
+        let intercept = if self.intercept { "with intercept" } else { "without intercept" };
+        format!("{}, {intercept}, prior precision {}", self.settings.describe(), self.prior_precision)
+    }
+
+    /// The number of parameters for rows of this width; none where it depends on levels that are not known.
+    pub fn parameters(&self, levels: Option<usize>, width: usize) -> Option<usize> {
+        let known = levels.is_some() || self.settings.outcome() != OutcomeNeed::Levels;
+        known.then(|| self.settings.build(levels, 0).parameters(width))
+    }
+
+    /// Names of the coefficients, given those of the inputs and the schema of the rows.
+    pub fn names(&self, inputs: &[String], schema: Option<&Schema>) -> Vec<String> {
+        let levels = match schema.map(|schema| &schema.outcome().kind) {
+            Some(OutcomeKind::Classes(levels)) => levels.clone(),
+            _ => Vec::new(),
+        };
+        self.settings.names(inputs, &levels)
+    }
+}
+
+/// The keys that read a model's settings again, its kind among them.
+pub fn stored(settings: &dyn ModelSettings) -> Table {
+    let mut table = settings.keys();
+    table.insert("kind".to_owned(), Value::String(settings.descriptor().name.to_owned()));
+    table
+}
+
+/// Settings from [`stored`] keys.
+pub fn restored(table: &Table, registry: &Registry) -> Result<Arc<dyn ModelSettings>, Conflict> {
+    let keys = &MODEL_KEYS[..1];
+    match validate(table, keys, registry).into_iter().next() {
+        Some(conflict) => Err(conflict),
+        None => {
+            let reading = Reading { keys: Keys::new(table, keys), promise: None, registry };
+            resolve::model(&reading, reading.keys.word("kind")?)
+        }
+    }
+}
+
+/// `draws = N` in a table, or a closed form by its word.
+pub(super) fn by_draws(keys: &Keys<'_>, name: &'static str) -> Result<Option<u32>, Conflict> {
+    keys.is_table(name).then(|| keys.table(name, &[]).small_count("draws")).transpose()
+}
+
+/// `{ draws = 100 }`
+pub(super) const DRAWS: &[Key] = &[Key {
+    name: "draws",
+    about: "number of draws",
+    kind: ValueKind::Count { least: 1, most: u32::MAX as u64 },
+    otherwise: Otherwise::Required,
+    example: "100",
+}];
+
+/// `{ draws = N }` as a value.
+pub(super) fn draws_value(draws: u32) -> Value {
+    Value::Table(Table::from_iter([("draws".to_owned(), Value::Integer(i64::from(draws)))]))
+}

@@ -1,0 +1,184 @@
+//! What one answer of a client releases: planned, charged, checked and described from this one value.
+
+use crate::settings::Batching;
+use crate::{Seat, Stage};
+use privacy::{Adjacency, Grain, NormBound, PrivacyError};
+use serde::Serialize;
+
+/// The sums of one answer.
+///
+/// Gates do not read this: they take grain, bound and unit from [`privacy::Bounded`] and refuse sums that differ from what was
+/// agreed. A description that lies makes a method that cannot answer.
+///
+/// # Examples
+/// ```
+/// use inference::release::{Clipped, Release};
+/// use privacy::Grain;
+/// let change = Release::of_all_rows(Grain::Whole, 10, Clipped::Change);
+/// assert_eq!(change.sums, 1);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Release {
+    /// What one clipped vector is computed from.
+    pub grain: Grain,
+    /// How many sums one answer releases.
+    pub sums: u64,
+    /// The length of each.
+    pub numbers: Numbers,
+    /// How the rows of a sum are drawn.
+    pub batch: Batching,
+    /// What the clipped vectors are.
+    pub clipped: Clipped,
+    /// What they are clipped to.
+    pub bound: Bound,
+}
+
+/// The length of a sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Numbers {
+    /// The same for all clients.
+    Fixed(usize),
+    /// So many for each row of a client.
+    PerRow(usize),
+}
+
+impl Numbers {
+    /// The length for a client of so many rows.
+    pub fn of(self, rows: u64) -> usize {
+        match self {
+            Self::Fixed(numbers) => numbers,
+            Self::PerRow(numbers) => numbers.saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX)),
+        }
+    }
+}
+
+/// What a clipped vector is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Clipped {
+    /// The gradient of a row's log-likelihood.
+    Gradients,
+    /// The change of a factor.
+    Change,
+    /// Sufficient statistics of a row.
+    Statistics,
+    /// The log-ratio of a row's likelihood at two places.
+    Ratios,
+}
+
+impl Clipped {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Gradients => "gradients",
+            Self::Change => "changes",
+            Self::Statistics => "sufficient statistics",
+            Self::Ratios => "log-ratios",
+        }
+    }
+}
+
+/// What a vector is clipped to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub enum Bound {
+    /// The clip that the promise states.
+    Clip,
+    /// This bound.
+    Fixed(NormBound),
+    /// One, in units that the method chooses.
+    Unit,
+}
+
+/// All that a client releases, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Releases {
+    /// Its first answers, where these are of another kind.
+    pub opening: Option<OpeningRelease>,
+    /// The others.
+    pub main: Release,
+    /// Whether answers of both kinds alternate, instead of the one after the other.
+    pub alternates: bool,
+    /// Whether the first release answers all later questions, which then cost nothing.
+    pub reused: bool,
+    /// Whether the noise makes up for the spread of the batch (Barker's test).
+    pub completes: bool,
+}
+
+/// The first answers of a client, with the part of the budget that they may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct OpeningRelease {
+    /// How many answers.
+    pub answers: u64,
+    /// What they may cost.
+    pub share: Share,
+    /// What each releases.
+    pub release: Release,
+}
+
+/// What of the budget an opening may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub enum Share {
+    /// Of ε and δ, by itself: by simple composition the rest is left for what follows. The whole is then costed together.
+    OfBudget(f64),
+    /// Of μ² (Gaussian differential privacy): n releases with noise z·√(n/f) and m with z·√(m/(1 − f)) cost what one at z does.
+    OfMu(f64),
+}
+
+impl Release {
+    /// One sum over all rows, clipped to the promise's bound.
+    pub fn of_all_rows(grain: Grain, numbers: usize, clipped: Clipped) -> Self {
+        Self { grain, sums: 1, numbers: Numbers::Fixed(numbers), batch: Batching::All, clipped, bound: Bound::Clip }
+    }
+
+    /// Refuses terms that were agreed for other sums, by public numbers alone; and, where parts of rows are summed and rows may
+    /// come and go, rows without record ids.
+    pub fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        let (shape, covered) = (&seat.terms.shape, seat.terms.event.steps().get());
+        let expected = self.numbers.of(seat.shard.len() as u64);
+        if shape.dimension() != expected {
+            return Err(PrivacyError::Shape {
+                found: format!("agreed sums of {} numbers", shape.dimension()),
+                expected: format!("{expected}, as many as the method releases"),
+            });
+        }
+        if shape.grain() != self.grain || covered < self.sums {
+            return Err(PrivacyError::Shape {
+                found: format!("{} in {covered} agreed releases", in_words(shape.grain())),
+                expected: format!("{} in {}", in_words(self.grain), self.sums),
+            });
+        }
+        match (self.grain, seat.terms.event.adjacency()) {
+            (Grain::Part { .. }, Adjacency::AddRemove) => seat.shard.keys().records().map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl From<Release> for Releases {
+    fn from(main: Release) -> Self {
+        Self { opening: None, main, alternates: false, reused: false, completes: false }
+    }
+}
+
+impl Releases {
+    /// Refuses terms that were agreed for other sums than those of their stage.
+    pub fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+        match (seat.terms.stage, &self.opening) {
+            (Stage::Opening, Some(opening)) => opening.release.check(seat),
+            (Stage::Opening, None) | (Stage::Main, _) => self.main.check(seat),
+        }
+    }
+
+    /// The length of the longest sum of a client with so many rows.
+    pub fn most_numbers(&self, rows: u64) -> usize {
+        let opening = self.opening.map_or(0, |opening| opening.release.numbers.of(rows));
+        self.main.numbers.of(rows).max(opening)
+    }
+}
+
+fn in_words(grain: Grain) -> String {
+    match grain {
+        Grain::Example => "clipped examples".into(),
+        Grain::Whole => "one whole change".into(),
+        Grain::Part { count } => format!("changes of {count} parts"),
+    }
+}
