@@ -34,6 +34,9 @@ pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
     /// How it is found and read.
     fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings>;
 
+    /// The name of its solver, sampler or rule; of what it sends where it has none of these.
+    fn part(&self) -> &'static str;
+
     /// What it does, for plans and reports: a line for the method, then lines for its details.
     fn describe(&self) -> Description;
 

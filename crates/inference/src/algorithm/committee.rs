@@ -101,6 +101,10 @@ impl AlgorithmSettings for CommitteeSettings {
         &DESCRIPTOR
     }
 
+    fn part(&self) -> &'static str {
+        self.solver.descriptor().name
+    }
+
     fn describe(&self) -> Description {
         let prior = match self.prior {
             CommitteePrior::Same => "same prior",

@@ -93,6 +93,10 @@ impl AlgorithmSettings for GlobalViSettings {
         &DESCRIPTOR
     }
 
+    fn part(&self) -> &'static str {
+        "gradients"
+    }
+
     fn describe(&self) -> Description {
         let local = self.local.words();
         Description { algorithm: "global VI, optimiser at the server".into(), local, ..Description::default() }

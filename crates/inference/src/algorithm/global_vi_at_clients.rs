@@ -110,6 +110,10 @@ impl AlgorithmSettings for GlobalViAtClientsSettings {
         &DESCRIPTOR
     }
 
+    fn part(&self) -> &'static str {
+        "gradients"
+    }
+
     fn describe(&self) -> Description {
         Description {
             algorithm: "global VI, an optimiser at every client".into(),

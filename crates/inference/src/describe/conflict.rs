@@ -1,12 +1,16 @@
 //! A refusal that knows its key: what does not fit, and what to do about it.
 
+/// A key that is missing, or a value of another kind.
+pub const UNREADABLE: &str = "S001";
+/// A key or a word that nobody knows.
+pub const UNKNOWN: &str = "S002";
 /// A value outside its range.
 pub const VALUE: &str = "S004";
 /// Noise without privacy, or privacy without noise.
 pub const PRIVACY_OR_NOT: &str = "S006";
 /// Choices that do not go together.
 pub const NOT_TOGETHER: &str = "S009";
-/// A key that is missing, or that has no meaning here.
+/// A key that has no meaning here, or that another one needs.
 pub const STRAY: &str = "S011";
 
 /// What is refused, and where.

@@ -78,8 +78,14 @@ pub enum ValueKind {
         /// The largest.
         most: u64,
     },
+    /// A list of texts.
+    Texts,
     /// A table with these keys.
     Table(&'static [Key]),
+    /// A list of tables with these keys.
+    Tables(&'static [Key]),
+    /// A table from names to values of this kind.
+    Map(&'static ValueKind),
     /// The name of something in the registry, whose own keys stand beside this one.
     Named(Registered),
     /// Any of these.
@@ -111,6 +117,9 @@ impl ValueKind {
                 let keys: Vec<String> = keys.iter().map(|key| format!("{} = {}", key.name, key.example)).collect();
                 format!("{{ {} }}", keys.join(", "))
             }
+            Self::Texts => "a list of texts".to_owned(),
+            Self::Tables(keys) => format!("a list of {}", Self::Table(keys).expected()),
+            Self::Map(kind) => format!("a table of names, each with {}", kind.expected()),
             Self::Named(kind) => format!("the name of {}", kind.article()),
             Self::Either(kinds) => kinds.iter().map(Self::expected).collect::<Vec<_>>().join(", or "),
         }

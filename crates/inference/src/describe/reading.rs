@@ -1,6 +1,6 @@
 //! The values of a table, read by the keys that describe it.
 
-use super::{Conflict, Key, Otherwise, Registry, STRAY, VALUE};
+use super::{Conflict, Key, Otherwise, Registry, UNREADABLE};
 use crate::settings::Promise;
 use toml::{Table, Value};
 
@@ -149,12 +149,12 @@ impl<'a> Keys<'a> {
         let key = self.keys.iter().find(|key| key.name == name);
         let (about, example) = key.map_or(("", "…"), |key| (key.about, key.example));
         let about = if about.is_empty() { String::new() } else { format!(" ({about})") };
-        self.conflict("", STRAY, format!("`{name}`{about} is missing"), format!("for example {name} = {example}"))
+        self.conflict("", UNREADABLE, format!("`{name}`{about} is missing"), format!("for example {name} = {example}"))
     }
 
     fn wrong(&self, name: &str, expected: &str) -> Conflict {
         let found = self.table.get(name).map_or_else(String::new, Value::to_string);
-        self.conflict(name, VALUE, format!("{name} is {found}, expected {expected}"), "change the value")
+        self.conflict(name, UNREADABLE, format!("{name} is {found}, expected {expected}"), "change the value")
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which algorithms, solvers, samplers, rules and models there are.
 
-use super::{Conflict, Key, Limits, Reading, VALUE};
+use super::{Conflict, Key, Limits, Reading, UNKNOWN, VALUE};
 use crate::algorithm::chain::Sampler;
 use crate::algorithm::statistics::Rule;
 use crate::data::nearest;
@@ -235,7 +235,7 @@ impl Registry {
             (None, Some(near)) => format!("did you mean {near:?}?"),
             (None, None) => format!("one of {}", names.join(", ")),
         };
-        Err(Conflict::new(key, VALUE, what, hint))
+        Err(Conflict::new(key, UNKNOWN, what, hint))
     }
 
     /// Who of this kind has a key of this name.

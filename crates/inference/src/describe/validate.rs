@@ -1,7 +1,7 @@
 //! A table against the keys that describe it: everything that is wrong with it, at once.
 
 use super::reading::number;
-use super::{Conflict, Entry, Key, Registered, Registry, STRAY, VALUE, ValueKind};
+use super::{Conflict, Entry, Key, Registered, Registry, STRAY, UNKNOWN, UNREADABLE, VALUE, ValueKind};
 use crate::data::nearest;
 use toml::{Table, Value};
 
@@ -31,7 +31,7 @@ pub fn validate(table: &Table, keys: &[Key], registry: &Registry) -> Vec<Conflic
     for key in known.iter().filter(|key| key.is_required() && !table.contains_key(key.name)) {
         if nameless || keys.iter().any(|own| own.name == key.name) {
             let what = format!("`{}` ({}) is missing", key.name, key.about);
-            found.push(Conflict::new("", STRAY, what, format!("for example {} = {}", key.name, key.example)));
+            found.push(Conflict::new("", UNREADABLE, what, format!("for example {} = {}", key.name, key.example)));
         }
     }
     found
@@ -67,12 +67,25 @@ fn unknown(name: &str, known: &[Key], registry: &Registry) -> Conflict {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("expected one of {}", names().collect::<Vec<_>>().join(", ")),
     };
-    Conflict::new(name, "S002", format!("there is no key `{name}`"), hint)
+    Conflict::new(name, UNKNOWN, format!("there is no key `{name}`"), hint)
 }
 
 fn value_conflicts(key: &Key, value: &Value, registry: &Registry) -> Vec<Conflict> {
     if let (ValueKind::Table(keys), Value::Table(table)) = (key.kind, value) {
         return validate(table, keys, registry).into_iter().map(|c| c.under(key.name)).collect();
+    }
+    if let (ValueKind::Tables(keys), Value::Array(list)) = (key.kind, value) {
+        let of = |(at, value): (usize, &Value)| {
+            let found = match value {
+                Value::Table(table) => validate(table, keys, registry),
+                other => {
+                    let what = format!("{} is {other}, expected {}", key.name, ValueKind::Table(keys).expected());
+                    vec![Conflict::new("", UNREADABLE, what, format!("for example {} = {}", key.name, key.example))]
+                }
+            };
+            found.into_iter().map(move |conflict| conflict.under(&at.to_string())).collect::<Vec<_>>()
+        };
+        return list.iter().enumerate().flat_map(of).map(|conflict| conflict.under(key.name)).collect();
     }
     if let (ValueKind::Either(kinds), Value::Table(table)) = (key.kind, value) {
         return either_table(key, kinds, table, registry);
@@ -84,12 +97,32 @@ fn value_conflicts(key: &Key, value: &Value, registry: &Registry) -> Vec<Conflic
         (ValueKind::Word(words), Value::String(word)) => nearest(word, words.iter().copied()),
         _ => None,
     };
+    let code = match (&key.kind, value) {
+        (ValueKind::Word(_), Value::String(_)) => UNKNOWN,
+        (kind, value) if is_of_type(kind, value) => VALUE,
+        _ => UNREADABLE,
+    };
     let what = format!("{} is {value}, expected {}", key.name, key.kind.expected());
     let hint = match near {
         Some(near) => format!("did you mean {near:?}?"),
         None => format!("for example {} = {} ({})", key.name, key.example, key.about),
     };
-    vec![Conflict::new(key.name, VALUE, what, hint)]
+    vec![Conflict::new(key.name, code, what, hint)]
+}
+
+/// Whether a value is of the kind's type, in its range or not.
+fn is_of_type(kind: &ValueKind, value: &Value) -> bool {
+    match kind {
+        ValueKind::Positive | ValueKind::Share | ValueKind::Fraction | ValueKind::Within { .. } => {
+            number(value).is_some()
+        }
+        ValueKind::Count { .. } => value.is_integer(),
+        ValueKind::Positives { .. } | ValueKind::Counts { .. } => {
+            value.as_array().is_some_and(|list| list.iter().all(|entry| number(entry).is_some()))
+        }
+        ValueKind::Either(kinds) => kinds.iter().any(|kind| is_of_type(kind, value)),
+        other => fits(other, value),
+    }
 }
 
 /// A table where one of several may stand: what is wrong with the nearest of them.
@@ -100,7 +133,7 @@ fn either_table(key: &Key, kinds: &[ValueKind], table: &Table, registry: &Regist
         Some(least) => least.into_iter().map(|conflict| conflict.under(key.name)).collect(),
         None => {
             let what = format!("{} is a table, expected {}", key.name, key.kind.expected());
-            vec![Conflict::new(key.name, VALUE, what, format!("for example {} = {}", key.name, key.example))]
+            vec![Conflict::new(key.name, UNREADABLE, what, format!("for example {} = {}", key.name, key.example))]
         }
     }
 }
@@ -126,7 +159,10 @@ fn fits(kind: &ValueKind, value: &Value) -> bool {
         ValueKind::Counts { least, most } => {
             value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(|x| count(x, *least, *most)))
         }
+        ValueKind::Texts => value.as_array().is_some_and(|list| list.iter().all(Value::is_str)),
         ValueKind::Table(_) => value.is_table(),
+        ValueKind::Tables(_) => value.is_array(),
+        ValueKind::Map(kind) => value.as_table().is_some_and(|table| table.values().all(|value| fits(kind, value))),
         ValueKind::Either(kinds) => kinds.iter().any(|kind| fits(kind, value)),
     }
 }

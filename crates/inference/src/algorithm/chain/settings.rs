@@ -316,6 +316,10 @@ impl AlgorithmSettings for ChainSettings {
         &DESCRIPTOR
     }
 
+    fn part(&self) -> &'static str {
+        self.sampler.descriptor().name
+    }
+
     fn describe(&self) -> Description {
         let chains = if self.chains == 1 { "1 chain".to_owned() } else { format!("{} chains", self.chains) };
         let counts = self.counts_as.map(|rows| format!("data count as {rows} rows"));

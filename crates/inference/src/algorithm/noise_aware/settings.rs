@@ -216,6 +216,10 @@ impl AlgorithmSettings for NoiseAwareSettings {
         &DESCRIPTOR
     }
 
+    fn part(&self) -> &'static str {
+        "residuals"
+    }
+
     fn describe(&self) -> Description {
         let rule = match self.constants.curvature {
             Curvature::Moments { .. } => "moments",

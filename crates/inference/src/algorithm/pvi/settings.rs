@@ -223,6 +223,10 @@ impl AlgorithmSettings for PviSettings {
         &DESCRIPTOR
     }
 
+    fn part(&self) -> &'static str {
+        self.solver.descriptor().name
+    }
+
     fn describe(&self) -> Description {
         let factor = match self.factor {
             FactorRule::Free => None,

@@ -133,6 +133,10 @@ impl AlgorithmSettings for StatisticsSettings {
         &DESCRIPTOR
     }
 
+    fn part(&self) -> &'static str {
+        self.rule.descriptor().name
+    }
+
     fn describe(&self) -> Description {
         Description {
             algorithm: format!("sufficient statistics, {}, {} reading", self.rule.describe(), self.reading.word()),
