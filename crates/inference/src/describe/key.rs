@@ -68,6 +68,11 @@ pub enum ValueKind {
     Text,
     /// A list of so many finite numbers over 0.
     Positives {
+        /// How many; 0 is one or more.
+        length: usize,
+    },
+    /// A list of so many finite numbers.
+    Numbers {
         /// How many.
         length: usize,
     },
@@ -111,6 +116,8 @@ impl ValueKind {
             }
             Self::Flag => "true or false".to_owned(),
             Self::Text => "a text".to_owned(),
+            Self::Positives { length: 0 } => "a list of finite numbers over 0".to_owned(),
+            Self::Numbers { length } => format!("a list of {length} finite numbers"),
             Self::Positives { length } => format!("a list of {length} finite numbers over 0"),
             Self::Counts { least, most } => format!("a list of whole numbers from {least} to {most}"),
             Self::Table(keys) => {

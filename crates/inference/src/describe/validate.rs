@@ -117,7 +117,7 @@ fn is_of_type(kind: &ValueKind, value: &Value) -> bool {
             number(value).is_some()
         }
         ValueKind::Count { .. } => value.is_integer(),
-        ValueKind::Positives { .. } | ValueKind::Counts { .. } => {
+        ValueKind::Positives { .. } | ValueKind::Numbers { .. } | ValueKind::Counts { .. } => {
             value.as_array().is_some_and(|list| list.iter().all(|entry| number(entry).is_some()))
         }
         ValueKind::Either(kinds) => kinds.iter().any(|kind| is_of_type(kind, value)),
@@ -153,8 +153,12 @@ fn fits(kind: &ValueKind, value: &Value) -> bool {
         ValueKind::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
         ValueKind::Flag => value.is_bool(),
         ValueKind::Text | ValueKind::Named(_) => value.is_str(),
+        ValueKind::Numbers { length } => value
+            .as_array()
+            .is_some_and(|list| list.len() == *length && list.iter().all(|x| number(x).is_some_and(f64::is_finite))),
         ValueKind::Positives { length } => value.as_array().is_some_and(|list| {
-            list.len() == *length && list.iter().all(|x| number(x).is_some_and(|x| x.is_finite() && x > 0.0))
+            (list.len() == *length || *length == 0 && !list.is_empty())
+                && list.iter().all(|x| number(x).is_some_and(|x| x.is_finite() && x > 0.0))
         }),
         ValueKind::Counts { least, most } => {
             value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(|x| count(x, *least, *most)))

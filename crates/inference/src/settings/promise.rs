@@ -125,8 +125,8 @@ pub const PRIVACY_KEYS: &[Key] = &[
     },
     Key {
         name: "epsilon",
-        about: "ε granted to each client; between 0.1 and 10 as a rule",
-        kind: ValueKind::Positive,
+        about: "ε granted to each client, between 0.1 and 10 as a rule; in a study a list is a method for each",
+        kind: ValueKind::Either(&[ValueKind::Positive, ValueKind::Positives { length: 0 }]),
         otherwise: Otherwise::Required,
         example: "1.0",
     },
