@@ -148,4 +148,7 @@ pub enum RunError {
         /// What does not fit, and what would.
         what: String,
     },
+    /// The observer asked the run to stop.
+    #[error("the run was stopped")]
+    Stopped,
 }
