@@ -31,7 +31,7 @@ pub(crate) fn accounting(root: &Path) -> Result<(), String> {
     }
     println!("machine: {}", machine());
     let ours = run(Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--release", "--package", "privacy", "--example", "accounting_speed"])
+        .args(["run", "--quiet", "--release", "--package", "posterity-privacy", "--example", "accounting_speed"])
         .current_dir(root))?;
     let theirs = run(Command::new(&python).arg(root.join("benches").join("peers.py")))?;
     print_table(&ours, &theirs);

@@ -46,7 +46,8 @@ pub(crate) fn chain(root: &Path) -> Result<(), String> {
 }
 
 fn posterity(root: &Path, rows: &str) -> Result<String, String> {
-    let cargo = ["run", "--quiet", "--release", "--package", "inference", "--example", "chain_speed", "--", rows];
+    let cargo =
+        ["run", "--quiet", "--release", "--package", "posterity-inference", "--example", "chain_speed", "--", rows];
     run(Command::new(env!("CARGO")).args(cargo).current_dir(root))
 }
 

@@ -60,7 +60,8 @@ fn round(root: &Path) -> Result<(), String> {
 }
 
 fn ours(root: &Path, words: &[&str]) -> Result<String, String> {
-    let cargo = ["run", "--quiet", "--release", "--package", "federation", "--example", "federation_load", "--"];
+    let cargo =
+        ["run", "--quiet", "--release", "--package", "posterity-federation", "--example", "federation_load", "--"];
     run(Command::new(env!("CARGO")).args(cargo).args(words).current_dir(root))
 }
 

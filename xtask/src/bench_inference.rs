@@ -44,7 +44,17 @@ struct Turn {
 
 /// Our lines for the cases whose names start so.
 fn ours(root: &Path, cases: &str) -> Result<String, String> {
-    let cargo = ["run", "--quiet", "--release", "--package", "inference", "--example", "inference_speed", "--", cases];
+    let cargo = [
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "posterity-inference",
+        "--example",
+        "inference_speed",
+        "--",
+        cases,
+    ];
     run(Command::new(env!("CARGO")).args(cargo).current_dir(root))
 }
 

@@ -72,7 +72,8 @@ pub(crate) fn secure_sum(root: &Path, full: bool) -> Result<(), String> {
 
 fn measure(root: &Path, cell: &Cell, noise: &str) -> Result<String, String> {
     let (clients, dimension) = (cell.clients.to_string(), cell.dimension.to_string());
-    let cargo = ["run", "--quiet", "--release", "--package", "privacy", "--example", "secure_sum_speed", "--"];
+    let cargo =
+        ["run", "--quiet", "--release", "--package", "posterity-privacy", "--example", "secure_sum_speed", "--"];
     run(Command::new(env!("CARGO")).args(cargo).args([&clients, &dimension, NODES, noise]).current_dir(root))
 }
 

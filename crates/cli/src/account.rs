@@ -1,301 +1,95 @@
-//! The four questions: the ε of a plan, its δ, the noise for a budget, and the steps within a budget.
+//! `posterity account`: what is typed becomes a plan and a question, and the answer a table, a curve or an object.
 
-use crate::arguments::{Asked, Budget, MechanismAsTyped};
-use crate::failure::Failure;
-use crate::mechanism::{self, number};
-use crate::plan::{Plan, mechanism_name, sampled_rate, sampling_name};
-use privacy::accounting::{self, pld::Verified};
-use privacy::{Accountant, Adjacency, Bounds, Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError, Unit};
-use serde::Serialize;
+use crate::account_table;
+use crate::arguments::{Asked, Budget, PlanArguments, ProfileArguments, Question};
+use crate::failure::{Failure, input};
+use privacy::{Delta, Epsilon};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use study::account::{self, Costs, MechanismAsTyped, Plan, PlanAsTyped, Profile, number, read_events};
 
-/// The methods of accounting, by name. The last is one paper's own, for Barker tests, to compare with its numbers.
-pub(crate) const ACCOUNTANTS: [&str; 10] =
-    ["pld", "rdp", "moments", "zcdp", "gdp", "classical", "basic", "advanced", "optimal", "barker2019"];
-
-/// The most steps that the library looks for.
-const MOST_STEPS: u64 = 1_000_000_000_000;
-
-/// Which number was looked for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Found {
-    /// ε, given δ.
-    Epsilon,
-    /// δ, given ε.
-    Delta,
-    /// This noise multiplier, given a budget with this ε.
-    NoiseMultiplier(NoiseMultiplier, Epsilon),
-    /// The steps, given a budget with this ε.
-    Steps(Epsilon),
-}
-
-/// A plan with its cost.
-#[derive(Debug, Clone)]
-pub(crate) struct Answer {
-    pub(crate) found: Found,
-    pub(crate) plan: Plan,
-    pub(crate) epsilon: Bounds,
-    pub(crate) delta: Bounds,
-    pub(crate) accountant: &'static str,
-    /// The lower end was proved too.
-    pub(crate) two_sided: bool,
-    /// Two evaluators were asked, and their intervals meet.
-    pub(crate) verified: bool,
-}
-
-/// The JSON object: these names are a contract.
-#[derive(Serialize)]
-struct Report<'a> {
-    epsilon: f64,
-    epsilon_lower: f64,
-    delta: f64,
-    delta_lower: f64,
-    noise_multiplier: Option<f64>,
-    steps: u64,
-    accountant: &'a str,
-    adjacency: Option<Adjacency>,
-    sampling: &'a str,
-    unit: Unit,
-    mechanism: &'a str,
-    rate: Option<f64>,
-    overlap: u64,
-    group: u64,
-    certified: &'a str,
-    of: &'a str,
-    verified: bool,
-}
-
-/// The ε of a plan, given δ.
-pub(crate) fn epsilon(delta: &str, asked: &Asked) -> Result<Answer, Failure> {
-    let (delta, plan) = (number("delta", delta)?, Plan::of(&asked.plan)?);
-    Answer::at_delta(Found::Epsilon, plan, &Costs::asked(asked)?, delta)
-}
-
-/// The δ of a plan, given ε.
-pub(crate) fn delta(epsilon: &str, asked: &Asked) -> Result<Answer, Failure> {
-    let (epsilon, plan): (Epsilon, _) = (number("epsilon", epsilon)?, Plan::of(&asked.plan)?);
-    let costs = Costs::asked(asked)?;
-    let delta = costs.delta(&plan, epsilon)?;
-    let epsilon = Bounds { lower: epsilon.get(), upper: epsilon.get() };
-    Answer::of(Found::Delta, plan, &costs, epsilon, delta)
-}
-
-/// The least noise multiplier within a budget, and the cost with it.
-pub(crate) fn calibrate(budget: &Budget, asked: &Asked) -> Result<Answer, Failure> {
-    let (epsilon, delta) = meant(budget)?;
-    let mut entries = mechanism::entries(&asked.plan)?;
-    let open: Vec<bool> = entries.iter().map(MechanismAsTyped::lacks_noise).collect();
-    if !open.contains(&true) {
-        let hint = "calibrate finds the multiplier of gaussian or laplace where --noise-multiplier is left out";
-        return Err(Failure::usage("there is no noise multiplier to find", hint));
-    }
-    for (entry, _) in entries.iter_mut().zip(&open).filter(|(_, open)| **open) {
-        entry.noise_multiplier = Some("1".into());
-    }
-    let plan = Plan::from_entries(&entries, &asked.plan)?;
-    let costs = Costs::asked(asked)?;
-    let at = |z: NoiseMultiplier| plan.with_noise(&open, z)?.charged();
-    meaningful(delta, &plan)?;
-    let z = accounting::calibrate::calibrate(costs.accountant(), &at, epsilon, delta)?;
-    let plan = plan.with_noise(&open, z)?;
-    Answer::at_delta(Found::NoiseMultiplier(z, epsilon), plan, &costs, delta)
-}
-
-/// The most steps within a budget, and the cost of them.
-pub(crate) fn steps(budget: &Budget, asked: &Asked) -> Result<Answer, Failure> {
-    let (epsilon, delta) = meant(budget)?;
-    if asked.plan.events.is_some() || asked.plan.mechanism.steps.is_some() {
-        let hint = "name one mechanism by flags and leave --steps out";
-        return Err(Failure::usage("there is no number of steps to find", hint));
-    }
-    let once = MechanismAsTyped { steps: Some("1".into()), ..asked.plan.mechanism.clone() };
-    let plan = Plan::from_entries(&[once], &asked.plan)?;
-    let costs = Costs::asked(asked)?;
-    meaningful(delta, &plan)?;
-    let steps = accounting::steps::steps(costs.accountant(), &|steps| plan.repeated(steps).charged(), epsilon, delta)?;
-    Answer::at_delta(Found::Steps(epsilon), plan.repeated(steps), &costs, delta)
-}
-
-/// δ of 0 asks for the largest privacy loss, and Gaussian noise has none.
-fn meaningful(delta: Delta, plan: &Plan) -> Result<(), PrivacyError> {
-    let gaussian = plan.events.iter().any(|event| matches!(event.mechanism(), Mechanism::Gaussian { .. }));
-    if delta.get() > 0.0 || !gaussian {
-        return Ok(());
-    }
-    let expected = "a number over 0, because the privacy loss of Gaussian noise has no largest value";
-    Err(PrivacyError::Parameter { name: "delta", found: "0".into(), expected })
+/// The answer of an accountant: an object, or a table for people.
+pub(crate) fn text(question: &Question, json: bool) -> Result<String, Failure> {
+    let answer = match question {
+        Question::Epsilon { delta, asked } => {
+            let (delta, plan): (Delta, _) = (number("delta", delta)?, Plan::of(&typed(&asked.plan)?)?);
+            account::epsilon(plan, delta, &costs(asked)?)?
+        }
+        Question::Delta { epsilon, asked } => {
+            let (epsilon, plan): (Epsilon, _) = (number("epsilon", epsilon)?, Plan::of(&typed(&asked.plan)?)?);
+            account::delta(plan, epsilon, &costs(asked)?)?
+        }
+        Question::Calibrate { budget, asked } => {
+            let (epsilon, delta) = meant(budget)?;
+            account::calibrate(&typed(&asked.plan)?, epsilon, delta, &costs(asked)?)?
+        }
+        Question::Steps { budget, asked } => {
+            let (epsilon, delta) = meant(budget)?;
+            if asked.plan.events.is_some() {
+                let hint = "name one mechanism by flags and leave --steps out";
+                return Err(Failure::usage("there is no number of steps to find", hint));
+            }
+            account::steps(&typed(&asked.plan)?, epsilon, delta, &costs(asked)?)?
+        }
+        Question::Profile(asked) => return profile(asked, json),
+    };
+    Ok(if json { answer.json() } else { account_table::of(&answer) })
 }
 
 fn meant(budget: &Budget) -> Result<(Epsilon, Delta), Failure> {
     Ok((number("epsilon", &budget.epsilon)?, number("delta", &budget.delta)?))
 }
 
-impl Answer {
-    /// The plan with its ε at this δ.
-    fn at_delta(found: Found, plan: Plan, costs: &Costs, delta: Delta) -> Result<Self, Failure> {
-        meaningful(delta, &plan)?;
-        let epsilon = costs.epsilon(&plan, delta)?;
-        let delta = Bounds { lower: delta.get(), upper: delta.get() };
-        Self::of(found, plan, costs, epsilon, delta)
-    }
+/// The accountant that was asked for, verified if that was asked for too.
+fn costs(asked: &Asked) -> Result<Costs, Failure> {
+    let costs = Costs::new(&asked.accountant)?;
+    Ok(if asked.verify { costs.verified()? } else { costs })
+}
 
-    /// The plan with both numbers, and what is proved of them.
-    fn of(found: Found, plan: Plan, costs: &Costs, epsilon: Bounds, delta: Bounds) -> Result<Self, Failure> {
-        let (accountant, two_sided, verified) = (costs.name(), costs.two_sided(&plan)?, costs.verified);
-        Ok(Self { found, plan, epsilon, delta, accountant, two_sided, verified })
-    }
-
-    /// True if an interval is printed that belongs to the pair of a theorem, which the mechanism itself may not reach.
-    pub(crate) fn of_worst_pair(&self) -> bool {
-        self.two_sided && !self.plan.reaches_its_pair()
-    }
-
-    /// True if no more steps were asked for: the budget may hold more.
-    pub(crate) fn is_most_asked(&self) -> bool {
-        matches!(self.found, Found::Steps(_)) && self.plan.steps() >= MOST_STEPS
-    }
-
-    /// The bounds that were computed, not given.
-    pub(crate) fn cost(&self) -> Bounds {
-        if self.found == Found::Delta { self.delta } else { self.epsilon }
-    }
-
-    /// The noise multiplier that was found, or that all events share.
-    fn noise_multiplier(&self) -> Option<NoiseMultiplier> {
-        match self.found {
-            Found::NoiseMultiplier(z, _) => Some(z),
-            _ => self.plan.common(Event::noise_multiplier).flatten(),
+/// The plan of the flags, or of the file of events.
+fn typed(plan: &PlanArguments) -> Result<PlanAsTyped, Failure> {
+    let flags = MechanismAsTyped::from(&plan.mechanism);
+    let mechanisms = match (&plan.events, flags.given().first()) {
+        (None, _) => vec![flags],
+        (Some(path), None) => read(path)?,
+        (Some(_), Some(flag)) => {
+            let message = format!("--{flag} and --events cannot be given together");
+            return Err(Failure::usage(message, format!("write \"{flag}\" into the objects of the file")));
         }
-    }
-
-    /// The answer as one JSON object.
-    pub(crate) fn json(&self) -> String {
-        let plan = &self.plan;
-        let report = Report {
-            epsilon: self.epsilon.upper,
-            epsilon_lower: self.epsilon.lower,
-            delta: self.delta.upper,
-            delta_lower: self.delta.lower,
-            noise_multiplier: self.noise_multiplier().map(NoiseMultiplier::get),
-            steps: plan.steps(),
-            accountant: self.accountant,
-            adjacency: plan.adjacency(),
-            sampling: plan.common(sampling_name).unwrap_or("mixed"),
-            unit: plan.unit(),
-            mechanism: plan.common(mechanism_name).unwrap_or("mixed"),
-            rate: plan.common(sampled_rate).flatten(),
-            overlap: plan.overlap.get(),
-            group: plan.group.get(),
-            certified: if self.two_sided { "two-sided" } else { "upper" },
-            of: if self.of_worst_pair() { "worst pair" } else { "mechanism" },
-            verified: self.verified,
-        };
-        let text = serde_json::to_string(&report).unwrap_or_default();
-        format!("{text}\n")
-    }
+    };
+    Ok(PlanAsTyped { mechanisms, overlap: plan.overlap.clone(), group: plan.group.clone() })
 }
 
-/// What to do where there is nothing to compare.
-const ONE_EVALUATOR: &str = "this plan has one evaluator only; leave --verify out";
-
-/// The same refusal, with the hint for a second evaluator that is missing.
-fn unverified(error: PrivacyError) -> PrivacyError {
-    match error {
-        PrivacyError::Uncertified { accountant, why, .. } if why.starts_with("only one evaluator answers") => {
-            PrivacyError::Uncertified { accountant, why, hint: ONE_EVALUATOR }
-        }
-        other => other,
-    }
+/// Reads a list of events; `-` is standard input.
+fn read(path: &Path) -> Result<Vec<MechanismAsTyped>, Failure> {
+    let text = if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(path)
+    };
+    let text = text.map_err(|source| Failure::file("cannot read", path, source))?;
+    Ok(read_events(&input(path), &text)?)
 }
 
-/// One accountant, asked about plans with their overlap and group.
-pub(crate) struct Costs {
-    accountant: Box<dyn Accountant>,
-    /// Answers are those of two evaluators of `pld`.
-    verified: bool,
-}
-
-impl Costs {
-    /// The accountant of that name.
-    pub(crate) fn new(name: &str) -> Result<Self, Failure> {
-        let hint = || format!("one of {}", ACCOUNTANTS.join(", "));
-        let unknown = || Failure::usage(format!("there is no accountant {name}"), hint());
-        let accountant = accounting::by_name(name).ok_or_else(unknown)?;
-        Ok(Self { accountant, verified: false })
-    }
-
-    /// The accountant that was asked for, verified if that was asked for too.
-    fn asked(asked: &Asked) -> Result<Self, Failure> {
-        match (asked.verify, asked.accountant.as_str()) {
-            (false, name) => Self::new(name),
-            (true, "pld") => Ok(Self { verified: true, ..Self::new("pld")? }),
-            (true, name) => {
-                Err(Failure::usage(format!("--verify has no meaning for {name}"), "only `pld` has two evaluators"))
+/// Computes a profile and writes what was asked for; what goes to standard output is returned.
+fn profile(asked: &ProfileArguments, json: bool) -> Result<String, Failure> {
+    let (epsilons, plan) = (account::epsilons(&asked.epsilons)?, Plan::of(&typed(&asked.plan)?)?);
+    let curves = Profile::of(plan, epsilons, &asked.accountant)?;
+    let standard = PathBuf::from("-");
+    let csv = asked.csv.as_ref().or((asked.svg.is_none() && !json).then_some(&standard));
+    let mut out = if json { curves.json() } else { String::new() };
+    for (path, render) in [(csv, Profile::csv as fn(&Profile) -> String), (asked.svg.as_ref(), report::profile_svg)] {
+        match path {
+            None => {}
+            Some(path) if path != &standard => {
+                std::fs::write(path, render(&curves)).map_err(|source| Failure::file("cannot write", path, source))?
+            }
+            Some(_) if out.is_empty() => out = render(&curves),
+            Some(_) => {
+                return Err(Failure::usage("only one of CSV, SVG and JSON fits on standard output", "name a file"));
             }
         }
     }
-
-    fn name(&self) -> &'static str {
-        self.accountant.name()
-    }
-
-    /// The accountant that searches ask: verified is the answer that they find, not every step to it.
-    fn accountant(&self) -> &dyn Accountant {
-        &*self.accountant
-    }
-
-    /// The accountant that answers.
-    fn answering(&self) -> &dyn Accountant {
-        if self.verified { &Verified } else { self.accountant() }
-    }
-
-    /// True if this accountant proves lower ends for this plan.
-    pub(crate) fn two_sided(&self, plan: &Plan) -> Result<bool, PrivacyError> {
-        Ok(self.accountant.two_sided(&plan.charged()?))
-    }
-
-    /// ε of the plan, or a refusal where there is no finite bound.
-    pub(crate) fn epsilon(&self, plan: &Plan, delta: Delta) -> Result<Bounds, PrivacyError> {
-        if self.verified && delta.get() == 0.0 {
-            return Err(PrivacyError::Uncertified {
-                accountant: self.name(),
-                why: "the largest privacy loss has one evaluator only".into(),
-                hint: ONE_EVALUATOR,
-            });
-        }
-        self.finite(self.answering().epsilon(&plan.charged()?, delta).map_err(unverified)?)
-    }
-
-    /// δ of the plan, or a refusal where there is no finite bound.
-    pub(crate) fn delta(&self, plan: &Plan, epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
-        self.finite(self.answering().delta(&plan.charged()?, epsilon).map_err(unverified)?)
-    }
-
-    /// A bound that is no number is no answer.
-    fn finite(&self, bounds: Bounds) -> Result<Bounds, PrivacyError> {
-        if bounds.upper.is_finite() && bounds.lower <= bounds.upper {
-            return Ok(bounds);
-        }
-        let why = format!("its bounds are {} and {}", bounds.lower, bounds.upper);
-        Err(PrivacyError::Uncertified {
-            accountant: self.name(),
-            why,
-            hint: "use more noise, fewer steps or a larger δ",
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_accountants_of_the_library_are_the_ones_offered() {
-        let mut library: Vec<&str> = accounting::all().iter().map(|accountant| accountant.name()).collect();
-        library.push("barker2019");
-        let mut offered = ACCOUNTANTS.to_vec();
-        library.sort_unstable();
-        offered.sort_unstable();
-        assert_eq!(library, offered);
-        assert!(ACCOUNTANTS.iter().all(|name| accounting::by_name(name).is_some()));
-    }
+    Ok(out)
 }

@@ -7,11 +7,13 @@ pub(crate) use federation::{
     AgentCommand, AgentRun, DemoArguments, Demonstration, LedgerQuestion, NodeCommand, PolicyCommand, ServeArguments,
 };
 
-use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use serde::{Deserialize, Deserializer};
 use std::path::PathBuf;
+use study::account::{
+    AdjacencyAsTyped, AdversaryAsTyped, Choice, MechanismAsTyped, MechanismKind, SamplingAsTyped, UnitAsTyped,
+};
 
 const ABOUT: &str = "Differentially private federated Bayesian learning";
 
@@ -257,7 +259,7 @@ pub(crate) enum Question {
     },
     /// Tabulate or plot δ as a function of ε, for one or several accountants
     #[command(allow_negative_numbers = true)]
-    Profile(Profile),
+    Profile(ProfileArguments),
 }
 
 /// A budget as typed.
@@ -275,7 +277,7 @@ pub(crate) struct Budget {
 #[derive(Debug, Args)]
 pub(crate) struct Asked {
     #[command(flatten)]
-    pub(crate) plan: PlanAsTyped,
+    pub(crate) plan: PlanArguments,
     /// The method of accounting
     #[arg(long, value_name = "NAME", default_value = "pld", value_parser = accountants())]
     pub(crate) accountant: String,
@@ -286,9 +288,9 @@ pub(crate) struct Asked {
 
 /// A plan as typed: one mechanism by flags, or a file of many.
 #[derive(Debug, Args)]
-pub(crate) struct PlanAsTyped {
+pub(crate) struct PlanArguments {
     #[command(flatten)]
-    pub(crate) mechanism: MechanismAsTyped,
+    pub(crate) mechanism: MechanismArguments,
     /// JSON list of mechanisms, each an object with the names of these flags; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
@@ -302,7 +304,7 @@ pub(crate) struct PlanAsTyped {
 
 /// The arguments of `posterity account profile`.
 #[derive(Debug, Args)]
-pub(crate) struct Profile {
+pub(crate) struct ProfileArguments {
     /// Write the table as CSV to FILE, or to standard output without FILE (the default)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) csv: Option<PathBuf>,
@@ -313,7 +315,7 @@ pub(crate) struct Profile {
     #[arg(long, value_name = "MIN:MAX:COUNT", default_value = "0:10:41")]
     pub(crate) epsilons: String,
     #[command(flatten)]
-    pub(crate) plan: PlanAsTyped,
+    pub(crate) plan: PlanArguments,
     /// The methods of accounting to compare, separated by commas
     #[arg(long, value_name = "NAMES", default_value = "pld", value_delimiter = ',', value_parser = accountants())]
     pub(crate) accountant: Vec<String>,
@@ -331,143 +333,90 @@ pub(crate) struct Report {
 }
 
 fn accountants() -> PossibleValuesParser {
-    PossibleValuesParser::new(crate::account::ACCOUNTANTS)
+    PossibleValuesParser::new(study::account::ACCOUNTANTS)
 }
 
-/// One mechanism as typed, flat: the flags, and the keys of an object in a file of events.
-#[derive(Debug, Clone, Default, Args, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct MechanismAsTyped {
+/// One mechanism by flags.
+#[derive(Debug, Args)]
+pub(crate) struct MechanismArguments {
     /// What is done to the data
-    #[arg(long, value_name = "KIND", value_enum)]
-    pub(crate) mechanism: Option<Kind>,
+    #[arg(long, value_name = "KIND", value_parser = one_of::<MechanismKind>())]
+    pub(crate) mechanism: Option<MechanismKind>,
     /// gaussian: noise deviation / sensitivity; laplace: noise scale / sensitivity
     #[arg(long, value_name = "Z")]
-    #[serde(alias = "noise-multiplier", deserialize_with = "text")]
     pub(crate) noise_multiplier: Option<String>,
     /// How often it is done
     #[arg(long, value_name = "T")]
-    #[serde(deserialize_with = "text")]
     pub(crate) steps: Option<String>,
     /// How the rows of a step are drawn; every row takes part without it
-    #[arg(long, value_name = "HOW", value_enum)]
+    #[arg(long, value_name = "HOW", value_parser = one_of::<SamplingAsTyped>())]
     pub(crate) sampling: Option<SamplingAsTyped>,
     /// The share of the rows in a step; shuffle-clones, shuffle-krr: the share of all users in a shuffle
     #[arg(long, value_name = "Q")]
-    #[serde(deserialize_with = "text")]
     pub(crate) rate: Option<String>,
     /// Which data sets are neighbours: one unit more or less, or one replaced
-    #[arg(long, value_name = "RELATION", value_enum)]
+    #[arg(long, value_name = "RELATION", value_parser = one_of::<AdjacencyAsTyped>())]
     pub(crate) adjacency: Option<AdjacencyAsTyped>,
     /// Who is protected: one row (the default), or all rows of a client
-    #[arg(long, value_name = "WHO", value_enum)]
+    #[arg(long, value_name = "WHO", value_parser = one_of::<UnitAsTyped>())]
     pub(crate) unit: Option<UnitAsTyped>,
     /// randomised-response, shuffle-krr: number of possible answers
     #[arg(long, value_name = "K")]
-    #[serde(deserialize_with = "text")]
     pub(crate) categories: Option<String>,
     /// randomised-response, shuffle-krr: probability of answering at random
     #[arg(long, value_name = "G")]
-    #[serde(deserialize_with = "text")]
     pub(crate) gamma: Option<String>,
     /// shuffle-clones, shuffle-krr: users in one shuffle
     #[arg(long, value_name = "N")]
-    #[serde(deserialize_with = "text")]
     pub(crate) users: Option<String>,
     /// shuffle-clones: ε of each user's own answer
     #[arg(long, value_name = "E0")]
-    #[serde(alias = "local-epsilon", deserialize_with = "text")]
     pub(crate) local_epsilon: Option<String>,
     /// shuffle-krr: what is known beside the shuffled answers
-    #[arg(long, value_name = "WHICH", value_enum)]
+    #[arg(long, value_name = "WHICH", value_parser = one_of::<AdversaryAsTyped>())]
     pub(crate) adversary: Option<AdversaryAsTyped>,
     /// approximate: ε of one step
     #[arg(long, value_name = "E")]
-    #[serde(alias = "step-epsilon", deserialize_with = "text")]
     pub(crate) step_epsilon: Option<String>,
     /// approximate: δ of one step
     #[arg(long, value_name = "D")]
-    #[serde(alias = "step-delta", deserialize_with = "text")]
     pub(crate) step_delta: Option<String>,
     /// barker: rows in the batch of one test, drawn without replacement
     #[arg(long, value_name = "B")]
-    #[serde(deserialize_with = "text")]
     pub(crate) batch: Option<String>,
     /// barker: rows that a batch is drawn from
     #[arg(long, value_name = "N")]
-    #[serde(deserialize_with = "text")]
     pub(crate) rows: Option<String>,
 }
 
-/// The mechanisms by their names on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
-    /// Gaussian noise on a clipped sum
-    Gaussian,
-    /// Laplace noise on a clipped sum
-    Laplace,
-    /// The true category, or sometimes a random one
-    RandomisedResponse,
-    /// Private answers of many users, shuffled
-    ShuffleClones,
-    /// Randomised responses of many users, shuffled
-    ShuffleKrr,
-    /// Anything of which only (ε, δ) is known
-    Approximate,
-    /// Barker tests of a Markov chain on batches, whose spread is part of the noise
-    Barker,
+/// The words of a short list, each with its meaning in the help.
+fn one_of<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    let value = |(_, name, about): &(T, &'static str, &'static str)| PossibleValue::new(*name).help(*about);
+    PossibleValuesParser::new(T::ALL.iter().map(value)).try_map(|typed| {
+        let found = T::ALL.iter().find(|(_, name, _)| *name == typed);
+        found.map(|(choice, ..)| *choice).ok_or_else(|| format!("there is no {typed}"))
+    })
 }
 
-/// How rows are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum SamplingAsTyped {
-    /// Every row takes part
-    None,
-    /// Each row on its own, with probability --rate
-    Poisson,
-    /// Batches of fixed size, --rate of the rows
-    WithoutReplacement,
-}
-
-/// Which data sets are neighbours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum AdjacencyAsTyped {
-    /// One unit more or one less: the number of units is private
-    AddRemove,
-    /// One unit replaced: the number of units is public
-    Substitute,
-}
-
-/// Who is protected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum UnitAsTyped {
-    /// One row
-    Example,
-    /// All rows of one client
-    Client,
-}
-
-/// What the observer of a shuffle sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum AdversaryAsTyped {
-    /// Who answered at random, the protected user included
-    Strong,
-    /// Who answered at random among the others
-    Weak,
-    /// The shuffled answers alone
-    Outside,
-}
-
-/// A JSON number or string, kept as text until its meaning is known.
-fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    match serde_json::Value::deserialize(from)? {
-        serde_json::Value::Number(number) => Ok(Some(number.to_string())),
-        serde_json::Value::String(text) => Ok(Some(text)),
-        other => Err(serde::de::Error::custom(format!("expected a number, found {other}"))),
+impl From<&MechanismArguments> for MechanismAsTyped {
+    fn from(typed: &MechanismArguments) -> Self {
+        Self {
+            mechanism: typed.mechanism,
+            noise_multiplier: typed.noise_multiplier.clone(),
+            steps: typed.steps.clone(),
+            sampling: typed.sampling,
+            rate: typed.rate.clone(),
+            adjacency: typed.adjacency,
+            unit: typed.unit,
+            categories: typed.categories.clone(),
+            gamma: typed.gamma.clone(),
+            users: typed.users.clone(),
+            local_epsilon: typed.local_epsilon.clone(),
+            adversary: typed.adversary,
+            step_epsilon: typed.step_epsilon.clone(),
+            step_delta: typed.step_delta.clone(),
+            batch: typed.batch.clone(),
+            rows: typed.rows.clone(),
+        }
     }
 }

@@ -1,129 +1,10 @@
-//! `posterity datasets`: what there is, what is in it; and the one way from a study's source to its rows and schema.
+//! `posterity datasets`: what there is, what is in it, and one of them fetched.
 
 use crate::failure::Failure;
-use crate::fetch;
-use crate::registry::{self, Rows, SETS, Set};
-use inference::{DataError, Encoded, Reading, Schema, header, nearest, read};
-use std::borrow::Cow;
-use std::fs;
-use std::path::{Path, PathBuf};
-
-/// Rows as bytes, and what they mean.
-#[derive(Debug)]
-pub(crate) struct Source {
-    /// As in the study.
-    pub(crate) name: String,
-    /// Comma-separated text, gzipped or not.
-    pub(crate) csv: Cow<'static, [u8]>,
-    /// What the columns mean.
-    pub(crate) schema: Schema,
-    /// The same in TOML.
-    pub(crate) schema_text: String,
-}
-
-impl Source {
-    /// The rows, encoded; every cell must fit the schema.
-    pub(crate) fn read(&self, bias: bool, keep: &[&str]) -> Result<Encoded, Failure> {
-        let table = read(&self.csv[..], &self.schema, bias, keep, Reading::Strict);
-        table.map_err(|error| Failure::data(self.name.as_str(), error))
-    }
-}
-
-/// Opens the source of a study: the name of a data set, or `csv:PATH`. Paths are relative to `base`, the study's folder.
-pub(crate) fn open(source: &str, schema: Option<&Path>, base: &Path) -> Result<Source, Failure> {
-    let (name, csv) = match own_file(source, base) {
-        Some(path) => {
-            let csv = fs::read(&path).map_err(|error| Failure::file("cannot read", &path, error))?;
-            (path.display().to_string(), csv.into())
-        }
-        None => match known(source)? {
-            Set { name, rows_from: Rows::Bundled(bytes), .. } => ((*name).to_owned(), Cow::Borrowed(*bytes)),
-            set => (set.name.to_owned(), stored(set)?.into()),
-        },
-    };
-    let (schema_text, schema) = schema_of(source, schema, base)?;
-    Ok(Source { name, csv, schema, schema_text })
-}
-
-/// The schema of a source, as text and as meant, without its rows.
-///
-/// It is the one given, or that of the data set, or the file of the same name as the rows' that ends in `.toml`.
-pub(crate) fn schema_of(source: &str, schema: Option<&Path>, base: &Path) -> Result<(String, Schema), Failure> {
-    match (schema, own_file(source, base)) {
-        (Some(path), _) => read_schema(&base.join(path)),
-        (None, Some(path)) => read_schema(&schema_beside(&path)),
-        (None, None) => own_schema(known(source)?),
-    }
-}
-
-/// The names in a source's header; of a set that is yet to be fetched, those that its file has. No row is read.
-pub(crate) fn header_of(source: &str, base: &Path) -> Result<Vec<String>, Failure> {
-    let names = |found: Result<_, DataError>| found.map_err(|error| Failure::data(source, error));
-    let file = |path: &Path| match fs::File::open(path) {
-        Ok(file) => names(header(file)),
-        Err(error) => Err(Failure::file("cannot read", path, error)),
-    };
-    if let Some(path) = own_file(source, base) {
-        return file(&path);
-    }
-    let set = known(source)?;
-    match &set.rows_from {
-        Rows::Bundled(bytes) => names(header(*bytes)),
-        Rows::Fetched { .. } if is_here(set) => file(&fetch::stored_path(set)?),
-        Rows::Fetched { columns, .. } => Ok(columns.iter().map(|name| (*name).to_owned()).collect()),
-    }
-}
-
-/// The file of `csv:PATH`.
-fn own_file(source: &str, base: &Path) -> Option<PathBuf> {
-    source.strip_prefix("csv:").map(|path| base.join(path))
-}
-
-/// True if the rows of a set are in the program, or were fetched.
-pub(crate) fn is_here(set: &Set) -> bool {
-    set.is_bundled() || fetch::stored_path(set).is_ok_and(|path| path.exists())
-}
-
-/// The data set of this name, or a hint at the one that was meant.
-pub(crate) fn known(name: &str) -> Result<&'static Set, Failure> {
-    registry::find(name).ok_or_else(|| {
-        let names: Vec<&str> = SETS.iter().map(|set| set.name).collect();
-        let hint = match nearest(name, names.iter().copied()) {
-            Some(close) => format!("did you mean `{close}`? A file of your own is csv:PATH"),
-            None => format!("one of {}; a file of your own is csv:PATH", names.join(", ")),
-        };
-        Failure::dataset(format!("there is no data set `{name}`"), hint)
-    })
-}
-
-fn own_schema(set: &Set) -> Result<(String, Schema), Failure> {
-    let schema = Schema::from_toml(set.schema).map_err(|error| Failure::data(format!("{}.toml", set.name), error))?;
-    Ok((set.schema.to_owned(), schema))
-}
-
-fn read_schema(path: &Path) -> Result<(String, Schema), Failure> {
-    let text = fs::read_to_string(path).map_err(|error| Failure::file("cannot read the schema", path, error))?;
-    let schema = Schema::from_toml(&text).map_err(|error| Failure::data(path.display().to_string(), error))?;
-    Ok((text, schema))
-}
-
-/// `rows.toml` beside `rows.csv` or `rows.csv.gz`.
-fn schema_beside(path: &Path) -> PathBuf {
-    let zipped = path.extension().is_some_and(|end| end == "gz");
-    if zipped { path.with_extension("").with_extension("toml") } else { path.with_extension("toml") }
-}
-
-/// The rows of a set that was fetched.
-fn stored(set: &Set) -> Result<Vec<u8>, Failure> {
-    let path = fetch::stored_path(set)?;
-    fs::read(&path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            let message = format!("{} was not fetched yet: there is no {}", set.name, path.display());
-            Failure::dataset(message, format!("posterity datasets fetch {}", set.name))
-        }
-        _ => Failure::file("cannot read", &path, error),
-    })
-}
+use crate::terminal;
+use inference::Encoded;
+use std::path::Path;
+use study::datasets::{self, Fetched, Rows, SETS, Set, is_here, known, open};
 
 /// All data sets.
 pub(crate) fn list(json: bool) -> String {
@@ -154,8 +35,9 @@ fn object(set: &Set) -> serde_json::Value {
 /// What a data set or a file holds; a file is read and checked against its schema.
 pub(crate) fn show(source: &str, schema: Option<&Path>, json: bool) -> Result<String, Failure> {
     let set = if source.starts_with("csv:") { None } else { Some(known(source)?) };
-    let here = Path::new("");
-    let table = if set.is_none_or(is_here) { Some(open(source, schema, here)?.read(false, &[])?) } else { None };
+    let here = terminal::folders(Path::new(""));
+    let is_here = set.is_none_or(|set| is_here(set, &here));
+    let table = if is_here { Some(open(source, schema, &here)?.read(false, &[])?) } else { None };
     Ok(if json { shown_object(source, set, table.as_ref()) } else { shown_text(source, set, table.as_ref()) })
 }
 
@@ -189,4 +71,28 @@ fn shown_text(source: &str, set: Option<&Set>, table: Option<&Encoded>) -> Strin
         (None, _) => {}
     }
     lines.iter().map(|(label, text)| format!("{label:<12}{text}\n")).collect()
+}
+
+/// Gets a data set, checks it and stores it.
+pub(crate) fn fetch(name: &str, from: Option<&Path>, to: Option<&Path>, json: bool) -> Result<String, Failure> {
+    let Fetched { set, path, sha256, verified } = datasets::fetch(name, from, to, &terminal::folders(Path::new("")))?;
+    if json {
+        let shown = serde_json::json!({
+            "name": set.name, "path": path, "rows": set.rows, "sha256": sha256, "verified": verified,
+            "bundled": set.is_bundled(),
+        });
+        return Ok(format!("{shown}\n"));
+    }
+    let sure = if verified {
+        "its text has the expected SHA-256"
+    } else {
+        "number of rows and all cells are as expected; its publisher names no SHA-256, so keep this one"
+    };
+    let mut lines = Vec::new();
+    if set.is_bundled() {
+        lines.push(("bundled", format!("{0} is in the program: a study names it as source = \"{0}\"", set.name)));
+    }
+    lines.extend(path.map(|path| ("stored", path.display().to_string())));
+    lines.extend([("rows", set.rows.to_string()), ("sha256", sha256), ("checked", sure.to_owned())]);
+    Ok(lines.iter().map(|(label, text)| format!("{label:<12}{text}\n")).collect())
 }

@@ -1,17 +1,13 @@
 //! What each error code means, why it exists, and what to do: `posterity explain`.
 
 use crate::failure::Failure;
-
-/// A code with its paragraph.
-pub(crate) struct Entry {
-    pub(crate) code: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) text: &'static str,
-}
+use study::codes::Entry;
 
 /// All codes: those of the command and of privacy, then those of studies and runs, those of federations, and warnings.
 fn all() -> impl Iterator<Item = &'static Entry> {
-    ALL.iter().chain(crate::study::codes::ALL).chain(crate::federation::codes::ALL).chain(crate::warning_codes::ALL)
+    let studies = |code: &str| !code.starts_with('W');
+    let (of_studies, warnings): (Vec<_>, Vec<_>) = study::codes::all().partition(|entry| studies(entry.code));
+    ALL.iter().chain(of_studies).chain(crate::federation::codes::ALL).chain(warnings)
 }
 
 /// The text for one code, or the list of all of them.
@@ -358,6 +354,7 @@ mod tests {
         let source = concat!(
             include_str!("../../privacy/src/error.rs"),
             include_str!("../../inference/src/error.rs"),
+            include_str!("../../study/src/error.rs"),
             include_str!("failure.rs")
         );
         let is_code = |word: &&str| matches!(word.as_bytes(), [b'P' | b'C' | b'D' | b'L' | b'F', rest @ ..] if rest.len() == 3 && rest.iter().all(u8::is_ascii_digit));

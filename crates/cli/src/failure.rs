@@ -2,7 +2,6 @@
 
 use crate::federation::codes;
 use crate::say;
-use crate::study::Fault;
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use federation::identity::{AuthorityError, FileError};
@@ -14,55 +13,20 @@ use privacy::PrivacyError;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use study::{Fault, ROOM, StudyError, is_full};
 
 /// Everything that can end this command without an answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The library refused.
+    /// A study, a plan, a file or a data set that cannot be used.
     #[error(transparent)]
-    Privacy(#[from] PrivacyError),
-    /// The flags do not fit together.
-    #[error("{message}")]
-    Usage { message: String, hint: String },
-    /// The list of events cannot be understood.
-    #[error("{message}")]
-    Events { message: String, hint: String },
-    /// One entry of a list of events was refused.
-    #[error("event {number} of the list: {failure}")]
-    Entry { number: usize, failure: Box<Failure> },
-    /// A file of results cannot be understood.
-    #[error("{path} is not a file of results: {message}")]
-    Results { path: String, message: String },
-    /// A study that cannot be run, with its place.
-    #[error(transparent)]
-    Study(#[from] Fault),
+    Study(#[from] StudyError),
     /// A federation that cannot be, or a site that cannot take part.
     #[error("{message}")]
     Federation { code: &'static str, message: String, hint: String },
     /// A site's policy that cannot be read, or does not allow a run.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// A run that cannot begin or go on.
-    #[error(transparent)]
-    Run(RunError),
-    /// A method of a study was refused.
-    #[error("{place}: method {name:?}: {failure}")]
-    Method { place: String, name: String, failure: Box<Failure> },
-    /// A line of a figure of accounting was refused.
-    #[error("{place}: line {name:?}: {failure}")]
-    Line { place: String, name: String, failure: Box<Failure> },
-    /// A file cannot be read or written.
-    #[error("{action} {path}: {source}")]
-    File { action: &'static str, path: String, source: std::io::Error },
-    /// A table, a schema, or what a study wants of them.
-    #[error("{file}: {error}")]
-    Data { file: String, error: Box<DataError> },
-    /// A data set that is not known, not there, or not the right file.
-    #[error("{message}")]
-    Dataset { message: String, hint: String },
-    /// A data set that cannot be downloaded.
-    #[error("{message}")]
-    Download { message: String, hint: String },
     /// A folder without a ledger.
     #[error("there is no ledger in {path}")]
     NoLedger { path: String },
@@ -81,38 +45,45 @@ pub(crate) enum Failure {
     /// A run of a federation whose results did not find their place.
     #[error("the results cannot be written: {failure}")]
     Unwritten { failure: Box<Failure> },
+    /// Somebody stopped a run; what is kept, and how to go on.
+    #[error("{line}")]
+    Stopped { line: String },
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Study(fault.into())
+    }
+}
+
+impl From<PrivacyError> for Failure {
+    fn from(error: PrivacyError) -> Self {
+        Self::Study(error.into())
+    }
 }
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        match error {
-            RunError::Privacy(error) => Self::Privacy(error),
-            other => Self::Run(other),
-        }
+        Self::Study(error.into())
     }
 }
 
 impl Failure {
     /// Flags that do not fit together, and what would fit.
     pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Usage { message: message.into(), hint: hint.into() }
+        Self::Study(StudyError::usage(message, hint))
     }
 
     /// A file that could not be used.
     pub(crate) fn file(action: &'static str, path: &Path, source: std::io::Error) -> Self {
         let path =
             if action == "cannot write" && path == Path::new("-") { "standard output".into() } else { input(path) };
-        Self::File { action, path, source }
+        Self::Study(StudyError::File { action, path, source })
     }
 
     /// Data that do not fit, and the file or data set that they are in.
     pub(crate) fn data(file: impl Into<String>, error: DataError) -> Self {
-        Self::Data { file: file.into(), error: Box::new(error) }
-    }
-
-    /// A data set that cannot be had.
-    pub(crate) fn dataset(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Dataset { message: message.into(), hint: hint.into() }
+        Self::Study(StudyError::data(file, error))
     }
 
     /// A party that is not there, or is there already.
@@ -120,37 +91,13 @@ impl Failure {
         Self::Party { message: message.into(), hint: hint.into() }
     }
 
-    /// A data set that did not come over the network.
-    pub(crate) fn download(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Download { message: message.into(), hint: hint.into() }
-    }
-
-    /// The same failure, with its place in a list of events (counted from one).
-    pub(crate) fn in_entry(self, index: usize) -> Self {
-        Self::Entry { number: index + 1, failure: Box::new(self) }
-    }
-
     /// Stable code, explained by `posterity explain`.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::Privacy(error) => error.code(),
-            Self::Usage { .. } => "C001",
-            Self::Events { .. } => "C002",
-            Self::Entry { failure, .. }
-            | Self::Line { failure, .. }
-            | Self::Method { failure, .. }
-            | Self::Unwritten { failure } => failure.code(),
-            Self::File { source, .. } if is_full(source) => "C004",
-            Self::File { .. } => "C003",
-            Self::Results { .. } => "C020",
-            Self::Study(fault) => fault.code,
+            Self::Study(error) => error.code(),
+            Self::Unwritten { failure } => failure.code(),
             Self::Federation { code, .. } => code,
             Self::Policy(error) => error.code(),
-            Self::Run(RunError::Message { .. }) => "R001",
-            Self::Run(_) => "R002",
-            Self::Data { error, .. } => error.code(),
-            Self::Dataset { .. } => "D009",
-            Self::Download { .. } => "D010",
             Self::NoLedger { .. } => "L001",
             Self::Ledger(error) => ledger_code(error),
             Self::Authority(AuthorityError::File(FileError::Failed { source, .. })) if is_full(source) => "C004",
@@ -158,57 +105,35 @@ impl Failure {
             Self::Authority(_) => "F001",
             Self::Store(_) => "F003",
             Self::Party { .. } => "F004",
+            Self::Stopped { .. } => StudyError::Stopped.code(),
         }
     }
 
     /// What to do next.
     pub(crate) fn hint(&self) -> String {
         match self {
-            Self::Privacy(PrivacyError::Budget { fits: 0, .. }) => {
-                "not one step fits: use more noise (`posterity account calibrate` finds how much) or a larger budget"
-                    .into()
-            }
-            Self::Privacy(error) => error.hint().unwrap_or_else(|| parameter_hint(error).to_owned()),
+            Self::Study(error) => error.hint(),
             Self::Policy(error) => error.hint().into(),
-            Self::Usage { hint, .. }
-            | Self::Federation { hint, .. }
-            | Self::Events { hint, .. }
-            | Self::Dataset { hint, .. }
-            | Self::Party { hint, .. }
-            | Self::Download { hint, .. } => hint.clone(),
-            Self::File { source, .. } | Self::Authority(AuthorityError::File(FileError::Failed { source, .. }))
-                if is_full(source) =>
-            {
-                ROOM.into()
-            }
+            Self::Federation { hint, .. } | Self::Party { hint, .. } => hint.clone(),
+            Self::Authority(AuthorityError::File(FileError::Failed { source, .. })) if is_full(source) => ROOM.into(),
             Self::Authority(error) => error.hint(),
             Self::Store(error) => error.hint().to_owned(),
             Self::Unwritten { .. } => {
                 "the run is kept: start the server again with another --out, and without --again".into()
-            }
-            Self::Data { error, .. } => error.hint().to_owned(),
-            Self::Method { failure, .. } => in_a_study(failure).map_or_else(|| failure.hint(), str::to_owned),
-            Self::Entry { failure, .. } | Self::Line { failure, .. } => failure.hint(),
-            Self::Results { .. } => "name the directory of a finished run of this version of posterity".into(),
-            Self::Study(fault) => fault.hint.clone(),
-            Self::Run(RunError::Message { .. }) => "delete the run's directory `state` and run again".into(),
-            Self::Run(_) => "change the study's method as the message says; `posterity check` reads it again".into(),
-            Self::File { action, .. } if action.ends_with("the schema") => {
-                "`posterity init` writes one from the header of a table; [data] schema names it in a study".into()
             }
             Self::NoLedger { .. } => {
                 "name the home folder of the site by --home; its ledger is in the folder ledger there".into()
             }
             Self::Ledger(error) if is_in_use(error) => "another agent uses this home; stop it first".into(),
             Self::Ledger(error) => error.hint().to_owned(),
-            Self::File { .. } => "check that the path exists and that you may use it".into(),
+            Self::Stopped { .. } => StudyError::Stopped.hint(),
         }
     }
 
-    /// 1: the machine failed, and starting again may help. 2: something is to be put right first. 3: refused.
+    /// 1: the machine failed, and starting again may help. 2: something is to be put right first. 3: refused. 130: stopped.
     pub(crate) fn exit(&self) -> u8 {
         match self {
-            Self::File { source, .. } if is_for_people(source) => 2,
+            Self::Study(error) => exit(error),
             Self::Authority(AuthorityError::File(FileError::Failed { source, .. })) if is_for_people(source) => 2,
             Self::Store(
                 StoreError::Missing { .. }
@@ -216,34 +141,26 @@ impl Failure {
                 | StoreError::Locked { .. }
                 | StoreError::Unreadable { .. },
             ) => 2,
-            Self::File { .. }
-            | Self::Download { .. }
-            | Self::Store(_)
-            | Self::Authority(AuthorityError::File(FileError::Failed { .. }) | AuthorityError::Randomness)
-            | Self::Run(RunError::Message { .. })
-            | Self::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
-            Self::Usage { .. } | Self::Events { .. } | Self::Results { .. } | Self::Study(_) | Self::Run(_) => 2,
-            Self::Authority(_) | Self::Party { .. } => 2,
-            Self::Data { .. } | Self::Dataset { .. } | Self::NoLedger { .. } => 2,
+            Self::Store(_)
+            | Self::Authority(AuthorityError::File(FileError::Failed { .. }) | AuthorityError::Randomness) => 1,
+            Self::Authority(_) | Self::Party { .. } | Self::NoLedger { .. } => 2,
             Self::Ledger(error) if is_in_use(error) => 2,
             Self::Ledger(error) if matches!(ledger_code(error), "L002" | "L007") => 1,
             Self::Ledger(_) => 3,
             Self::Federation { code, .. } => codes::exit(code),
             Self::Policy(PolicyError::Unreadable { .. }) => 2,
             Self::Policy(PolicyError::Refused { .. }) => 3,
-            Self::Entry { failure, .. }
-            | Self::Line { failure, .. }
-            | Self::Method { failure, .. }
-            | Self::Unwritten { failure } => failure.exit(),
-            Self::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
-            Self::Privacy(_) => 3,
+            Self::Unwritten { failure } => failure.exit(),
+            Self::Stopped { .. } => 130,
         }
     }
 
     /// Prints the failure on standard error and gives its exit code.
     pub(crate) fn report(&self, json: bool) -> ExitCode {
         let (code, hint) = (self.code(), self.hint());
-        if json {
+        if let Self::Stopped { line } = self {
+            complain(&format!("{line}\n"));
+        } else if json {
             complain(&object(code, &self.to_string(), &hint));
         } else if say::is_json() {
             complain(&format!("{}\n", say::error(code, &self.to_string(), &hint)));
@@ -265,13 +182,20 @@ fn ledger_code(error: &LogError) -> &'static str {
     }
 }
 
-/// What to do about a full disk.
-const ROOM: &str = "make room on the disk of that path, then run the same command again: a run goes on where it stopped, and no file \
-                    was left half written";
-
-/// Whether all it needs is room: the disk or the user's share of it is full.
-pub(crate) fn is_full(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+/// The exit code of what a library of studies refused.
+fn exit(error: &StudyError) -> u8 {
+    match error {
+        StudyError::File { source, .. } if is_for_people(source) => 2,
+        StudyError::File { .. } | StudyError::Download { .. } | StudyError::Run(RunError::Message { .. }) => 1,
+        StudyError::Privacy(PrivacyError::Journal { .. } | PrivacyError::Randomness) => 1,
+        StudyError::Privacy(PrivacyError::Parameter { .. } | PrivacyError::MixedRelations { .. }) => 2,
+        StudyError::Privacy(_) => 3,
+        StudyError::Entry { error, .. } | StudyError::Line { error, .. } | StudyError::Method { error, .. } => {
+            exit(error)
+        }
+        StudyError::Stopped => 130,
+        _ => 2,
+    }
 }
 
 /// Whether another process of the same party has the ledger's folder: nothing is wrong with the disk.
@@ -284,42 +208,6 @@ fn is_for_people(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as Kind;
     let kinds = [Kind::NotFound, Kind::PermissionDenied, Kind::NotADirectory, Kind::IsADirectory, Kind::AlreadyExists];
     kinds.contains(&error.kind())
-}
-
-/// What to do about a refusal of the library, in words of a study; none where its own hint says it.
-fn in_a_study(failure: &Failure) -> Option<&'static str> {
-    match failure {
-        Failure::Privacy(PrivacyError::Budget { fits: 0, .. }) => Some(
-            "not one update fits: leave noise_multiplier out to have it calibrated, or grant a larger epsilon in `privacy`",
-        ),
-        Failure::Privacy(PrivacyError::Parameter { name: "cohort", .. }) => {
-            Some("fewer colluders or dropouts in `privacy`, or more clients in [partition]")
-        }
-        Failure::Privacy(PrivacyError::Parameter { name: "share deviation" | "noise multiplier", .. }) => {
-            Some("leave noise_multiplier out to have it calibrated; it is usually between 0.5 and 50")
-        }
-        _ => None,
-    }
-}
-
-/// What to do about a parameter outside its range, in words of the command line.
-fn parameter_hint(error: &PrivacyError) -> &'static str {
-    let PrivacyError::Parameter { name, .. } = error else { return "see `posterity explain` for this code" };
-    match *name {
-        "rate" | "sampling rate" => {
-            "--rate is the share of the rows in a batch, such as 0.01; for every row leave --sampling out"
-        }
-        "delta" | "step-delta" => {
-            "take δ well under one over the number of people, such as 1e-6; 0 has a meaning only without Gaussian noise"
-        }
-        "epsilon" | "step-epsilon" | "local-epsilon" => "ε is usually between 0.1 and 10",
-        "steps" => "write the number of uses in digits, such as 10000 or 1e4",
-        "noise-multiplier" | "noise multiplier" => {
-            "it is noise deviation / sensitivity, usually between 0.5 and 10; `posterity account calibrate` finds it"
-        }
-        "gamma" => "γ is the probability of answering at random, such as 0.25",
-        _ => "give a value in the named range",
-    }
 }
 
 /// The one JSON object of a failure.

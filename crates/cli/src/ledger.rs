@@ -1,15 +1,15 @@
 //! `posterity ledger`: what a site's ledger says, and whether it is sound. It is read only, also beside a running agent.
 
+use crate::account_table::{Rows, lines};
 use crate::arguments::LedgerQuestion;
 use crate::failure::Failure;
-use crate::table::{Rows, lines};
-use federation::digits::{hexadecimal, shortest, up};
 use federation::log::{Account, FILE, FolderView, Log, RunAccount, Standing};
 use federation::policy::{Granted, Promised};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io::ErrorKind;
 use std::path::Path;
+use study::digits::{hexadecimal, shortest, up};
 
 /// The answer, as text or as one object.
 pub(crate) fn run(asked: &LedgerQuestion, json: bool) -> Result<String, Failure> {

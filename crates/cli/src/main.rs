@@ -1,34 +1,24 @@
-//! The command `posterity`: files, plans, terminal and reports around the library; no mathematics.
+//! The command `posterity`: files, plans, terminal and reports around the libraries; no logic.
 
 mod account;
+mod account_table;
 mod arguments;
 mod clock;
-mod curves;
 mod datasets;
-mod draws;
 mod explain;
 mod failure;
 mod federation;
-mod fetch;
-mod histogram;
 mod identity;
 mod init;
 mod interrupt;
-mod layout;
 mod ledger;
-mod mechanism;
-mod plan;
-mod profile;
 mod provenance;
-mod registry;
-mod report;
+mod reports;
 mod say;
-mod study;
-mod table;
-mod unzip;
-mod warning_codes;
+mod studies;
+mod terminal;
 
-use arguments::{Arguments, Command, Demonstration, Question, Shelf};
+use arguments::{Arguments, Command, Demonstration, Shelf};
 use clap::{CommandFactory, Parser};
 use failure::Failure;
 use std::process::ExitCode;
@@ -47,14 +37,14 @@ fn main() -> ExitCode {
 /// What is asked, answered as the text for standard output.
 fn run(arguments: &Arguments) -> Result<String, Failure> {
     match &arguments.command {
-        Command::Account { question } => account(question, arguments.json),
-        Command::Report(asked) => report::run(asked, arguments.json),
-        Command::Check { study } => study::check(study, arguments.json),
-        Command::Plan { study } => study::plan(study, arguments.json),
-        Command::Run(asked) => study::run(asked, arguments.json),
-        Command::Sample(asked) => study::sample(asked, arguments.json),
-        Command::Reproduce(asked) => study::reproduce(asked, arguments.json),
-        Command::Predict(asked) => study::predict(asked, arguments.json),
+        Command::Account { question } => account::text(question, arguments.json),
+        Command::Report(asked) => reports::run(asked, arguments.json),
+        Command::Check { study } => studies::check(study, arguments.json),
+        Command::Plan { study } => studies::plan(study, arguments.json),
+        Command::Run(asked) => studies::run(asked, arguments.json),
+        Command::Sample(asked) => studies::sample(asked, arguments.json),
+        Command::Reproduce(asked) => studies::reproduce(asked, arguments.json),
+        Command::Predict(asked) => studies::predict(asked, arguments.json),
         Command::Datasets { asked } => datasets(asked, arguments.json),
         Command::Init { folder, header } => init::run(folder, header, arguments.json),
         Command::Ledger { asked } => ledger::run(asked, arguments.json),
@@ -75,23 +65,11 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
     }
 }
 
-/// The answer of an accountant: an object, or a table for people.
-fn account(question: &Question, json: bool) -> Result<String, Failure> {
-    let answer = match question {
-        Question::Epsilon { delta, asked } => account::epsilon(delta, asked)?,
-        Question::Delta { epsilon, asked } => account::delta(epsilon, asked)?,
-        Question::Calibrate { budget, asked } => account::calibrate(budget, asked)?,
-        Question::Steps { budget, asked } => account::steps(budget, asked)?,
-        Question::Profile(asked) => return profile::run(asked, json),
-    };
-    Ok(if json { answer.json() } else { table::of(&answer) })
-}
-
 /// What is known of data sets, or one of them fetched.
 fn datasets(asked: &Shelf, json: bool) -> Result<String, Failure> {
     match asked {
         Shelf::List => Ok(datasets::list(json)),
         Shelf::Show { source, schema } => datasets::show(source, schema.as_deref(), json),
-        Shelf::Fetch { name, from, to } => fetch::run(name, from.as_deref(), to.as_deref(), json),
+        Shelf::Fetch { name, from, to } => datasets::fetch(name, from.as_deref(), to.as_deref(), json),
     }
 }

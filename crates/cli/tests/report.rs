@@ -13,7 +13,7 @@ fn finished(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("results.json"), include_str!("report/results.json")).unwrap();
+    std::fs::write(folder.join("results.json"), include_str!("../../report/tests/results.json")).unwrap();
     folder
 }
 
@@ -24,7 +24,7 @@ fn a_report_is_made_again_beside_the_results_or_where_it_is_wanted() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && text.contains("trusted-sum") && text.contains("report.html"), "{text}");
     let beside = std::fs::read_to_string(folder.join("report.html")).unwrap();
-    assert_eq!(beside, include_str!("report/report.html"));
+    assert_eq!(beside, include_str!("../../report/tests/report.html"));
 
     let elsewhere = folder.join("other.html");
     let results = folder.join("results.json");

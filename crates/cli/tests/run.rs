@@ -143,6 +143,10 @@ fn every_site_is_scored_on_its_own_rows_beside_a_constant_answer() {
     assert!(constant["accuracy"]["mean"].as_f64().unwrap() > 0.5 && constant["posterior"] == serde_json::json!([]));
     let page = std::fs::read_to_string(folder.0.join("out/report.html")).unwrap();
     assert!(page.contains("Scores at each site") && page.contains("majority class"));
+    assert!(page.contains("This is a simulation: its noise follows from the published seed"));
+    for words in ["date", "commit", "data_digest"].map(|key| results["provenance"][key].as_str().unwrap()) {
+        assert!(page.contains(words), "{words}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The dashboard over a made-up run that goes on by itself: for work on the page.
 //!
-//! `cargo run -p federation --example dashboard_demo -- [port] [rounds made at once] [milliseconds a round]`
+//! `cargo run -p posterity-federation --example dashboard_demo -- [port] [rounds made at once] [milliseconds a round]`
 
 #[path = "../tests/dashboard/hospitals.rs"]
 mod hospitals;

@@ -1,4 +1,4 @@
-//! How many answers a second a store keeps, one by one and in groups: `cargo run --release -p federation --example store_speed`.
+//! How many answers a second a store keeps, one by one and in groups: `cargo run --release -p posterity-federation --example store_speed`.
 
 #[path = "../tests/common/kept.rs"]
 mod kept;

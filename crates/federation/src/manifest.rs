@@ -1,6 +1,5 @@
 //! The manifest: everything that is agreed for a run, in canonical bytes that every party signs before the first charge.
 
-use crate::digits::hexadecimal;
 use crate::identity::{PartyName, PublicKey, Role, Signature};
 use crate::log::RunId;
 use crate::message::{Member, Outcome};
@@ -11,6 +10,7 @@ use privacy::{Cohort, Event, Grant};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
+use study::digits::hexadecimal;
 
 /// The version of manifests that this program writes, and the only one that it reads.
 pub const VERSION: u32 = 1;

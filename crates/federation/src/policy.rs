@@ -4,13 +4,13 @@ mod text;
 
 pub use text::DEFAULT;
 
-use crate::digits::shortest;
 use crate::manifest::{Manifest, Programme};
 use inference::settings::SecureNoise;
 use inference::{Kind, Schema, Summing};
 use privacy::{Adjacency, Delta, Grant, Unit};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use study::digits::shortest;
 
 /// The version of policies that this program reads.
 pub const VERSION: i64 = 1;

@@ -5,7 +5,6 @@ use crate::decoding;
 
 use crate::common::hand::{Hand, ask, said};
 use crate::decoding::{Edit, edited, edits, instruction, request, sender};
-use federation::digits::hexadecimal;
 use federation::identity::{
     Address, Authority, IdentityKey, Invite, InviteSecret, PARTY_LIFE, PartyName, Peer, Role, certificates,
     requested_key, validity,
@@ -21,6 +20,7 @@ use proptest::prelude::*;
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 use std::sync::{Arc, OnceLock};
+use study::digits::hexadecimal;
 
 const AT: Try = Try { round: 0, attempt: 0 };
 

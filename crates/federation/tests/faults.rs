@@ -1,6 +1,6 @@
 //! The fault simulator: twenty thousand worlds in which everything fails, and the wrong variants that it must notice.
 //!
-//! `POSTERITY_FULL=1` looks at a hundred thousand worlds, `POSTERITY_SCHEDULES=1000000 cargo test -p federation --test faults` at any
+//! `POSTERITY_FULL=1` looks at a hundred thousand worlds, `POSTERITY_SCHEDULES=1000000 cargo test -p posterity-federation --test faults` at any
 //! number of them, `POSTERITY_SCHEDULE=n` at the one that failed.
 
 mod common;

@@ -1,7 +1,7 @@
 //! Server, sites and nodes as real processes, killed at random moments and at every named place: nothing is lost, nothing is
 //! spent twice, and the run comes to its end.
 //!
-//! `cargo test -p federation --features rehearsal --test kill`; `POSTERITY_KILLS=500` for more kills, and
+//! `cargo test -p posterity-federation --features rehearsal --test kill`; `POSTERITY_KILLS=500` for more kills, and
 //! `POSTERITY_SEED=n` for other victims.
 #![cfg(all(unix, feature = "rehearsal"))]
 

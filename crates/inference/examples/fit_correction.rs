@@ -1,6 +1,6 @@
 //! Prints `src/chain/correction_table.rs`: the correction distributions, by non-negative least squares.
 //!
-//! `cargo run --release -p inference --example fit_correction > crates/inference/src/chain/correction_table.rs`.
+//! `cargo run --release -p posterity-inference --example fit_correction > crates/inference/src/chain/correction_table.rs`.
 //! The largest errors of each mixture go to standard error. `docs/maths/correction.md` says why it is done this way;
 //! `tests/correction.rs` fits again, and proves the errors of what is shipped.
 #![allow(clippy::disallowed_macros)] // an example prints

@@ -155,4 +155,7 @@ pub enum RunError {
     /// An optimisation that left the proper distributions.
     #[error("the optimisation diverged: q is not a proper distribution any more")]
     Diverged,
+    /// The observer asked the run to stop.
+    #[error("the run was stopped")]
+    Stopped,
 }

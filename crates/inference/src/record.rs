@@ -92,10 +92,15 @@ pub struct Record {
     pub warnings: Vec<Warning>,
 }
 
-/// Looks on while a run goes on. It cannot change anything.
+/// Looks on while a run goes on. It can stop it between two rounds, and change nothing else.
 pub trait Observer {
     /// After each round: the point just reached, and the share of the budget that is left (1 without privacy).
     fn round(&mut self, point: &CurvePoint, of: u64, budget_left: f64);
+
+    /// Whether the run is to stop here: asked before each round.
+    fn stops(&mut self) -> bool {
+        false
+    }
 }
 
 impl Observer for () {

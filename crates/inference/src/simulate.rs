@@ -140,6 +140,9 @@ impl Simulation<'_> {
         let mut drawn = Collected::new(self.method);
         let mut before = None;
         while drive.rounds() < of {
+            if observer.stops() {
+                return Err(RunError::Stopped);
+            }
             let last = approaches(self.method).then(|| drive.state().to_vec());
             if drive.round()? == Progress::Spent {
                 break;

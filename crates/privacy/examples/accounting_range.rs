@@ -1,4 +1,4 @@
-//! `cargo run --release -p privacy --example accounting_range -- 2000 [SEED]`: random plans over the whole range.
+//! `cargo run --release -p posterity-privacy --example accounting_range -- 2000 [SEED]`: random plans over the whole range.
 //!
 //! Prints how many were certified and refused, the widest interval and the memory used; fails on a contradiction.
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods)] // an example prints and looks at the clock

@@ -1,4 +1,4 @@
-//! Pearson's statistic of many rounded Gaussians: `cargo run --release -p privacy --example noise_chi_square -- 100000000`.
+//! Pearson's statistic of many rounded Gaussians: `cargo run --release -p posterity-privacy --example noise_chi_square -- 100000000`.
 //!
 //! Fails if a statistic lies more than six deviations from its mean.
 #![allow(clippy::disallowed_macros, dead_code, missing_docs)]

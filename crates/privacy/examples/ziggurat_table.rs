@@ -1,6 +1,6 @@
 //! Prints `src/noise/ziggurat_table.rs`: the 255 layers of the exact ziggurat, found by bisection at 400 bits.
 //!
-//! `cargo run --release -p privacy --example ziggurat_table > crates/privacy/src/noise/ziggurat_table.rs`.
+//! `cargo run --release -p posterity-privacy --example ziggurat_table > crates/privacy/src/noise/ziggurat_table.rs`.
 //! Nothing rests on this program: a unit test proves all conditions of the committed table again.
 #![allow(clippy::disallowed_macros)]
 

@@ -1,6 +1,6 @@
 //! What the codes of federations and policies mean, for `posterity explain`.
 
-use crate::explain::Entry;
+use study::codes::Entry;
 
 /// The exit code of a failure with this code: 1 where the machine failed and starting again may help, 2 where something is to be
 /// put right first. Refusals of a policy, 3, have a type of their own.

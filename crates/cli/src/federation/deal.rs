@@ -1,12 +1,12 @@
 //! The rows of a study, dealt out as files: one for each site with its training rows, and one with those held out.
 
-use super::unzipped::unzipped;
-use crate::datasets;
 use crate::failure::Failure;
-use crate::study::meant::Study;
-use crate::study::write_whole;
 use inference::Partition;
 use std::path::{Path, PathBuf};
+use study::Study;
+use study::unzipped;
+use study::write_whole;
+use study::{Folders, datasets};
 
 /// Files of a federation that is shown on one machine.
 #[derive(Debug)]
@@ -29,9 +29,9 @@ pub(crate) struct DealtSite {
 /// they are, in their order, under its header.
 ///
 /// Lines that are no rows of a study (without an outcome, or not chosen by the schema's `only`) are not dealt, so that an
-/// agent, to which every line is a row, has as many. Paths of the study are relative to `base`.
-pub(crate) fn deal(study: &Study, base: &Path, folder: &Path) -> Result<Dealt, Failure> {
-    let source = datasets::open(&study.data.source, study.data.schema.as_deref(), base)?;
+/// agent, to which every line is a row, has as many. The study's files are looked for in `folders`.
+pub(crate) fn deal(study: &Study, folders: &Folders, folder: &Path) -> Result<Dealt, Failure> {
+    let source = datasets::open(&study.data.source, study.data.schema.as_deref(), folders)?;
     let keep: Vec<&str> = [study.data.split.column(), study.partition.column()].into_iter().flatten().collect();
     let table = source.read(study.model.bias, &keep)?;
     let seed = study.seeds.first().copied().unwrap_or(1);
@@ -76,7 +76,7 @@ fn in_order(study: &Study, clients: Vec<inference::Dealt>) -> Result<Vec<inferen
             served.sites.len()
         )));
     }
-    let site = |(at, site): (usize, &crate::study::served::ServedSite)| {
+    let site = |(at, site): (usize, &study::ServedSite)| {
         let own = |(place, (name, _)): &(usize, &inference::Dealt)| {
             if named { name == site.name.as_str() } else { *place == at }
         };

@@ -1,14 +1,15 @@
 //! `posterity agent check`: a site's file held against a schema, on the site's own terminal, before it joins anything.
 
-use super::unzipped::unzipped;
 use crate::failure::Failure;
-use crate::study::words::{self, row};
+use crate::terminal;
 use inference::warning::Warning;
 use inference::warning::rows::{LastLine, cut_off, rows_differ, small_sites};
 use inference::{DataError, Reading, Schema, header, read};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
+use study::unzipped;
+use study::words::row;
 
 /// Problems that are shown in full.
 const SHOWN: usize = 10;
@@ -161,7 +162,7 @@ impl Found {
             lines.push(row("warning", format!("{}: {}; {}", warning.code.as_str(), warning.what, warning.hint)));
         }
         lines.push(row("private", "these numbers are for this terminal: an agent tells nobody of them"));
-        words::table(&lines)
+        terminal::rows(&lines)
     }
 
     fn object(&self) -> serde_json::Value {

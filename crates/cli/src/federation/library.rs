@@ -2,9 +2,9 @@
 
 use super::programme::{build, choose, read_schema, read_study, refuse};
 use crate::failure::Failure;
-use crate::study::served::{Served, ServedSite};
 use federation::manifest::{Library, Manifest, Programme};
 use std::sync::Arc;
+use study::{Served, ServedSite};
 
 /// Builds runs of studies.
 #[derive(Debug, Clone, Copy)]

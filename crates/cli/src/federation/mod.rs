@@ -12,7 +12,6 @@ pub(crate) mod propose;
 pub(crate) mod rows;
 pub(crate) mod run_warnings;
 pub(crate) mod spent;
-pub(crate) mod unzipped;
 
 use crate::arguments::{AgentCommand, NodeCommand, PolicyCommand};
 use crate::failure::Failure;

@@ -1,7 +1,7 @@
 //! What the commands that talk over the network share: a runtime, logs, failures in the words of this program.
 
 use crate::clock;
-use crate::failure::{Failure, is_full};
+use crate::failure::Failure;
 use crate::say;
 use federation::calendar::{moment, span};
 use federation::drive::DriveError;
@@ -15,6 +15,7 @@ use federation::transport::{Distrust, InviteRefusal, LineError};
 use rustls::ClientConfig;
 use std::path::Path;
 use std::sync::Arc;
+use study::is_full;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 

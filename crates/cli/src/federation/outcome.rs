@@ -6,12 +6,6 @@ use super::run_warnings::refused;
 use super::spent::Spent;
 use crate::failure::Failure;
 use crate::provenance;
-use crate::study::meant::Study;
-use crate::study::posterior::{self, Intercepts, Posterior, StoredModel};
-use crate::study::simulator::marginals;
-use crate::study::store::file_name;
-use crate::study::{Fault, likelihood, words, write_whole};
-use federation::digits::hexadecimal;
 use federation::log::RunId;
 use federation::manifest::{Manifest, Programme};
 use federation::message::Outcome;
@@ -21,6 +15,12 @@ use inference::{Gaussian, RunError};
 use privacy::Grant;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use study::Study;
+use study::digits::hexadecimal;
+use study::file_name;
+use study::marginals;
+use study::{Fault, likelihood, words, write_whole};
+use study::{Intercepts, POSTERIOR_SCHEMA, Posterior, StoredModel};
 
 /// What a posterior of a federation is.
 const RELEASED: &str = "Released by a federation: the sites' noise was drawn from their operating systems, and what they answered \
@@ -161,7 +161,7 @@ fn stored(
     let mut numbers = marginals(q);
     numbers.intercepts = programme.method.site_intercept.map(own);
     Ok(Posterior {
-        schema: posterior::SCHEMA,
+        schema: POSTERIOR_SCHEMA,
         study: study.name.clone(),
         method: programme.method.name.clone(),
         seed: study.seeds.first().copied().unwrap_or(1),
@@ -217,7 +217,7 @@ fn results<'a>(
         nodes: manifest.nodes.iter().map(|node| node.name.as_str()).collect(),
         sites,
         posterior,
-        provenance: provenance::now(None),
+        provenance: provenance::now().provenance(None),
         warnings: ended.warnings,
     })
 }

@@ -1,12 +1,12 @@
 //! From a study and its schema to the parts of a federation's run, by the code that `posterity run` uses.
 
 use crate::failure::Failure;
-use crate::study::kind::Kind;
-use crate::study::meant::Study;
-use crate::study::{columns, likelihood};
 use federation::manifest::Programme;
 use inference::settings::{Aggregator, Method, Schedule};
 use inference::{Schema, nearest};
+use study::Kind;
+use study::Study;
+use study::{columns, likelihood};
 
 /// A study that cannot be served, and what could be.
 pub(super) fn refuse(message: impl Into<String>, hint: impl Into<String>) -> Failure {
@@ -28,7 +28,7 @@ pub(super) fn read_study(file: &str, text: &str) -> Result<Study, Failure> {
     if !study.columns.is_empty() {
         return Err(refuse(format!("{file} has several columns, and a run has one"), "one [partition], or none"));
     }
-    if study.data.synthetic.is_some() {
+    if study.is_made_up() {
         return Err(refuse(format!("{file} has made-up rows, which are at no site"), "posterity run"));
     }
     Ok(study)

@@ -2,14 +2,14 @@
 
 use super::programme::{build, choose, read_schema, refuse};
 use crate::failure::Failure;
-use crate::study::meant::Study;
-use crate::study::served::Served;
 use federation::identity::{PartyName, PublicKey};
 use federation::manifest::{self, Manifest, NodeMember, Pace, Programme, SiteMember};
 use federation::store::{PartyRow, RunRow};
 use inference::Summing;
 use inference::settings::Rounds;
 use sha2::{Digest as _, Sha256};
+use study::Served;
+use study::Study;
 
 /// The keys of those who take part, as their certificates say.
 pub(crate) struct Members {
@@ -82,7 +82,7 @@ pub(crate) fn nonce(parties: &[PartyRow], runs: &[RunRow]) -> [u8; 16] {
 }
 
 fn sites(served: &Served, members: &Members) -> Result<Vec<SiteMember>, Failure> {
-    let site = |site: &crate::study::served::ServedSite| {
+    let site = |site: &study::ServedSite| {
         let found = members.sites.iter().find(|(name, _)| *name == site.name);
         let (name, key) = found.ok_or_else(|| unknown("site", &site.name))?;
         Ok(SiteMember { name: name.clone(), key: *key, rows: site.rows })

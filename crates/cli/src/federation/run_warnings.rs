@@ -1,7 +1,5 @@
 //! What a served run warns of, from its manifest and from what was released.
 
-use crate::study::meant::Study;
-use crate::study::warnings;
 use federation::manifest::Programme;
 use inference::Schema;
 use inference::chain::{Collected, shown};
@@ -9,6 +7,8 @@ use inference::results::ChainResult;
 use inference::settings::{Method, Scheme};
 use inference::warning::public::{Served, approaches, clip_out_of_scale, moves, of_plan, of_served};
 use inference::warning::{Code, PublicWarnings, Warning};
+use study::Study;
+use study::warnings;
 
 /// What is known of a run before its first round.
 pub(crate) struct RunWarnings {

@@ -9,8 +9,6 @@ use super::rows;
 use super::spent::{Spent, epsilon_after};
 use crate::arguments::PredictArguments;
 use crate::failure::Failure;
-use crate::study::meant::Study;
-use crate::study::served::Served;
 use federation::identity::{PartyName, PublicKey, Role};
 use federation::manifest::{Manifest, Programme};
 use federation::store::{PartyRow, RunRow};
@@ -18,6 +16,7 @@ use inference::message::Direct;
 use inference::warning::{Code, PublicWarnings, Warning};
 use inference::{Reading, Schema, Simulation, Site, Summing, read, read_inputs};
 use std::path::{Path, PathBuf};
+use study::{Folders, Served, Study};
 
 const STUDY: &str = include_str!("../../../../studies/heart-federation.toml");
 const SCHEMA: &str = include_str!("../../../../data/heart.toml");
@@ -174,7 +173,7 @@ fn a_quorum_that_is_not_named_is_all_sites_but_those_that_may_drop_out() {
 
 fn dealt(name: &str) -> (Folder, Dealt) {
     let folder = Folder::new(name);
-    let dealt = deal(&study(STUDY), Path::new(""), &folder.0).unwrap();
+    let dealt = deal(&study(STUDY), &Folders::default(), &folder.0).unwrap();
     (folder, dealt)
 }
 
@@ -186,7 +185,7 @@ fn the_files_of_the_sites_are_the_rows_that_a_simulation_deals() {
         study.served.as_ref().unwrap().sites.iter().map(|site| (site.name.to_string(), site.rows)).collect();
     let found: Vec<(String, u64)> = dealt.sites.iter().map(|site| (site.name.clone(), site.rows)).collect();
     assert_eq!(found, declared);
-    let source = crate::datasets::open("heart", None, Path::new("")).unwrap();
+    let source = study::datasets::open("heart", None, &Folders::default()).unwrap();
     let table = source.read(true, &["hospital"]).unwrap();
     let (train, test) = study.data.split.rows(&table, 1).unwrap();
     for (site, (name, rows)) in dealt.sites.iter().zip(study.partition.clients(&table, &train, 1).unwrap()) {
@@ -220,9 +219,8 @@ fn rows_that_are_no_rows_of_a_study_are_not_dealt() {
             .replace("quorum = 3", "quorum = 2")
             .replace(", dropouts = 1", "")
     };
-    let out = folder.0.join("out");
-    let one =
-        deal(&study(&text(1, 2)), &folder.0, &out).or_else(|_| deal(&study(&text(2, 1)), &folder.0, &out)).unwrap();
+    let (out, folders) = (folder.0.join("out"), Folders { study: folder.0.clone(), data: None });
+    let one = deal(&study(&text(1, 2)), &folders, &out).or_else(|_| deal(&study(&text(2, 1)), &folders, &out)).unwrap();
     assert_eq!(one.sites.iter().map(|site| site.name.as_str()).collect::<Vec<_>>(), ["b", "a"]);
     let schema = Schema::from_toml(schema).unwrap();
     let mut lines = 0;
@@ -233,7 +231,7 @@ fn rows_that_are_no_rows_of_a_study_are_not_dealt() {
         lines += site.rows;
     }
     assert_eq!(lines, 3, "four rows, of which one is held out");
-    let refused = deal(&study(&text(7, 1)), &folder.0, &out).unwrap_err();
+    let refused = deal(&study(&text(7, 1)), &folders, &out).unwrap_err();
     assert_eq!(refused.code(), "F106");
 }
 
@@ -328,7 +326,7 @@ fn no_posterior_of_few_draws(ended: &Ended<'_>, arguments: &PredictArguments) {
     assert_eq!(results["posterior"], serde_json::json!([]));
     let told = serde_json::json!([{ "code": "W003", "source": "public", "what": "found", "hint": "mend" }]);
     assert_eq!(results["warnings"], told, "a warning from rows has no place here");
-    assert_eq!(crate::study::predict(arguments, true).unwrap_err().code(), "W003");
+    assert_eq!(crate::studies::predict(arguments, true).unwrap_err().code(), "W003");
     outcome::write(&arguments.results, ended, &Spent::default()).unwrap();
 }
 
@@ -352,7 +350,7 @@ fn predictions_are_made_from_what_a_run_leaves() {
     outcome::write(&out, &ended, &Spent::default()).unwrap();
     let arguments =
         PredictArguments { results: out.clone(), data: dealt.held_out.clone(), schema: None, method: None, site: None };
-    let told: serde_json::Value = serde_json::from_str(&crate::study::predict(&arguments, true).unwrap()).unwrap();
+    let told: serde_json::Value = serde_json::from_str(&crate::studies::predict(&arguments, true).unwrap()).unwrap();
     let rows = told["predictions"].as_array().unwrap();
     let text = std::fs::read_to_string(&dealt.held_out).unwrap();
     let ill: Vec<bool> = text.lines().skip(1).map(|line| line.ends_with(",1")).collect();
@@ -362,7 +360,7 @@ fn predictions_are_made_from_what_a_run_leaves() {
     assert!(right as f64 > 0.65 * ill.len() as f64, "{right} of {}", ill.len());
     no_posterior_of_few_draws(&ended, &arguments);
     let asked = crate::arguments::Report { results: out.clone(), out: None };
-    let refused = crate::report::run(&asked, false).unwrap_err();
+    let refused = crate::reports::run(&asked, false).unwrap_err();
     assert!(refused.to_string().contains("of a federation"), "{refused}");
     let other = Manifest { nonce: [8; 16], ..manifest.clone() };
     let refused = outcome::write(&out, &Ended { manifest: &other, ..ended }, &Spent::default()).unwrap_err();

@@ -2,10 +2,10 @@
 
 use crate::failure::Failure;
 use federation::calendar::moment;
-use federation::digits::hexadecimal;
 use federation::identity::{Authority, AuthorityFacts, IssuingKey, PartyName};
 use serde_json::json;
 use std::path::Path;
+use study::digits::hexadecimal;
 
 /// Makes an authority.
 pub(crate) fn init(folder: &Path, name: &str, now: u64, json: bool) -> Result<String, Failure> {

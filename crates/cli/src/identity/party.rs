@@ -4,12 +4,12 @@ use super::arguments::InviteArguments;
 use super::words::seconds;
 use crate::failure::Failure;
 use federation::calendar::moment;
-use federation::digits::hexadecimal;
 use federation::identity::{Address, Authority, AuthorityError, Invite, InviteSecret, PartyName, Role};
 use federation::manifest::fingerprint;
 use federation::store::{InviteRow, PartyRow, Store};
 use privacy::PrivacyError;
 use serde_json::{Value, json};
+use study::digits::hexadecimal;
 
 /// An invite as meant, before it is known to a store.
 #[derive(Debug)]

@@ -1,5 +1,5 @@
 //! A server under the load of many agents, and restarts with long ledgers:
-//! `cargo run --release -p federation --example federation_load -- --agents 200 --rounds 20 --numbers 216`.
+//! `cargo run --release -p posterity-federation --example federation_load -- --agents 200 --rounds 20 --numbers 216`.
 
 mod check;
 mod load;

@@ -1,7 +1,6 @@
 //! Who may look: whoever shows the token that was made when the server started, or the cookie that it was exchanged for.
 
 use super::metrics::Metrics;
-use crate::digits::hexadecimal;
 use crate::identity::{FileError, read_private};
 use axum::http::{HeaderMap, header};
 use sha2::{Digest as _, Sha256};
@@ -9,6 +8,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use study::digits::hexadecimal;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 

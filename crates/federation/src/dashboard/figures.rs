@@ -2,8 +2,8 @@
 
 use super::view::RunView;
 use super::words::{bound, counted, fixed};
-use crate::svg::{Axis, Mark, Plot, Scale, Series};
 use maud::{Markup, PreEscaped, html};
+use report::svg::{Axis, Mark, Plot, Scale, Series};
 
 /// Most lines of a figure, and of its legend.
 const LINES: usize = 8;

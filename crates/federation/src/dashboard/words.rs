@@ -1,7 +1,7 @@
 //! Numbers and times for people: as many digits as mean something, bounds rounded outwards, a dash for what is not there.
 
 pub(super) use crate::calendar::{moment, span};
-use crate::digits::{shortest, up_to};
+use study::digits::{shortest, up_to};
 
 /// What stands where there is nothing to say.
 pub(super) const NOTHING: &str = "–";

@@ -1,10 +1,10 @@
 //! Ed25519 keys that sign what a party says. The key of a party is that of its certificate, and never leaves it.
 
-use crate::digits::hexadecimal;
 use ring::rand::SystemRandom;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use study::digits::hexadecimal;
 use zeroize::Zeroizing;
 
 /// A public key.

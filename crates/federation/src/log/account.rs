@@ -1,7 +1,6 @@
 //! What a log says, for people and for policy: runs, charges, what became of them, and what was granted.
 
 use super::{Disk, Entry, Log, LogError, Position, RunId, Turn};
-use crate::digits::hexadecimal;
 use crate::policy::Granted;
 use privacy::accounting::gdp::Gdp;
 use privacy::accounting::rdp::{Conversion, Rdp};
@@ -9,6 +8,7 @@ use privacy::accounting::{Pld, zcdp::Zcdp};
 use privacy::noise::Digest;
 use privacy::{Accountant, Adjacency, Event, Filter, Grant, Ledger, PrivacyError, Record, Steps, Unit};
 use std::collections::BTreeMap;
+use study::digits::hexadecimal;
 
 /// Everything that a log says of runs. Nothing in it has a time.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 //! The file of what a site remembers in a run: postcard of a [`Vault`].
 
 use super::{Frame, LogError, RunId, Vault};
-use crate::digits::hexadecimal;
+use study::digits::hexadecimal;
 
 const FRAME: Frame = Frame { magic: *b"POSTVALT", version: 1 };
 

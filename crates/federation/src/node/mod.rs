@@ -3,7 +3,6 @@
 //! The sums themselves are the machines of [`privacy::secure_sum`]; here they meet a disk, letters, and the server's word on
 //! which attempt is under way. What a machine asks to be kept is durable before what stands after it is sent.
 
-use crate::digits::hexadecimal;
 use crate::identity::{IdentityKey, Role, SealingKey};
 use crate::letter::Correspondence;
 use crate::log::{Disk, DiskError, Frame, RunId};
@@ -15,6 +14,7 @@ use privacy::noise::{Digest, NoiseContext, OsKeyed};
 use privacy::secure_sum::{Body, Effect, Message, Node, NodeRecord, Party};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
+use study::digits::hexadecimal;
 
 /// The file of a record: one that was altered could let a session be opened again, with other noise.
 const RECORD: Frame = Frame { magic: *b"POSTSUMS", version: 1 };

@@ -3,14 +3,13 @@
 use super::approve;
 use super::rehearsal::noise;
 use super::surroundings::Around;
+use crate::account_table::{Rows, lines};
 use crate::arguments::AgentRun;
 use crate::failure::Failure;
 use crate::federation::library::Studies;
 use crate::federation::net::{client, failure, home, home_of, logs, of_drive, of_home, runtime, stopped};
 use crate::federation::rows;
 use crate::say;
-use crate::table::{Rows, lines};
-use federation::digits::{hexadecimal, up};
 use federation::drive::drive;
 use federation::identity::{Home, PartyName, Role};
 use federation::log::{FolderDisk, Log};
@@ -24,6 +23,7 @@ use privacy::noise::{Digest, OsKeyed};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use study::digits::{hexadecimal, up};
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 

@@ -3,11 +3,11 @@
 use crate::failure::Failure;
 use crate::federation::net::{failure, home};
 use federation::calendar::moment;
-use federation::digits::hexadecimal;
 use privacy::noise::Digest;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
+use study::digits::hexadecimal;
 
 /// Folder of proposals in a site's home.
 const PROPOSALS: &str = "proposals";

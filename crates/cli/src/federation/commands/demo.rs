@@ -5,17 +5,16 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::federation::deal::{Dealt, deal};
 use crate::federation::net::{failure, runtime, stopped};
-use crate::study::meant::Study;
 use federation::identity::{Address, Authority, Invite, InviteSecret, PartyName, Role, fingerprint};
 use federation::store::{self, InviteRow, Store};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use study::{FEDERATION_DEMO, Folders, Study};
 use tokio::sync::watch;
 
 /// The study of the four hospitals, as it is bundled.
-const STUDY: &str = include_str!("../../../../../studies/heart-federation.toml");
 
 /// A file that says that a folder is a demonstration's, and may be removed by the next one.
 const MARK: &str = ".posterity-demo";
@@ -50,9 +49,9 @@ fn play(asked: &DemoArguments, json: bool, folder: &Path, crew: &mut Crew) -> Re
         }
     };
     let path = folder.join("study.toml");
-    std::fs::write(&path, STUDY).map_err(|error| Failure::file("cannot write", &path, error))?;
+    std::fs::write(&path, FEDERATION_DEMO).map_err(|error| Failure::file("cannot write", &path, error))?;
     let study = Study::open(&path)?;
-    let dealt = deal(&study, folder, &folder.join("data"))?;
+    let dealt = deal(&study, &Folders { study: folder.to_owned(), data: None }, &folder.join("data"))?;
     say("four hospitals, two compute nodes and a server on this machine; each has a folder and a key of its own");
     let (ca, server_home) = (folder.join("ca"), folder.join("server"));
     let addresses = open_server(asked, folder, &ca, &server_home, crew)?;

@@ -9,12 +9,12 @@ use crate::federation::outcome::check_room;
 use crate::federation::propose::{self, Members};
 use crate::say;
 use federation::coordinator::Phase;
-use federation::digits::hexadecimal;
 use federation::identity::{PartyName, Role};
 use federation::manifest::Manifest;
 use federation::server::Engine;
 use federation::store::{PartyRow, RunRow, StoreError};
 use std::sync::Arc;
+use study::digits::hexadecimal;
 
 impl Server {
     /// The newest run of this study and method that is kept; one that is over only if no other is wished for.

@@ -3,13 +3,13 @@
 use super::watch::{Watch, phase};
 use crate::federation::programme::read_study;
 use federation::dashboard::{CertificateView, Detail, RunPhase, RunSummary, RunView, Source};
-use federation::digits::hexadecimal;
 use federation::log::RunId;
 use federation::manifest::Manifest;
 use federation::store::{RunRow, Store};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+use study::digits::hexadecimal;
 use tokio::sync::watch;
 
 /// How old the list of runs may be.

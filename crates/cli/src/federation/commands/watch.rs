@@ -5,13 +5,11 @@ use crate::federation::programme::{read_schema, read_study};
 use crate::federation::run_warnings::{FinishedRun, RunWarnings, described, refused};
 use crate::federation::spent::Spent;
 use crate::provenance;
-use crate::study::{likelihood, words};
 use federation::coordinator::{Folded, Phase, SeatStanding};
 use federation::dashboard::{
     Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunEnd, RunPhase, RunSummary, RunView, SiteView,
     Source, Standing,
 };
-use federation::digits::hexadecimal;
 use federation::identity::{PublicKey, Role};
 use federation::manifest::{Manifest, Programme};
 use federation::message::{Member, Outcome};
@@ -25,6 +23,8 @@ use inference::warning::PublicWarnings;
 use privacy::Grant;
 use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError};
+use study::digits::hexadecimal;
+use study::{likelihood, words};
 use tokio::sync::watch;
 
 /// How a run ended, in words; and because of whom, where a member is to blame.

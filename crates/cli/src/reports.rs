@@ -1,0 +1,32 @@
+//! `posterity report`: the report of a finished run, made again.
+
+use crate::arguments::Report;
+use crate::failure::Failure;
+use crate::terminal;
+use inference::results::Results;
+use std::path::Path;
+use study::{read_results, unfinished};
+
+/// Makes the report of a finished run again; what goes to standard output is returned.
+pub(crate) fn run(asked: &Report, json: bool) -> Result<String, Failure> {
+    let from = if asked.results.is_dir() { asked.results.join("results.json") } else { asked.results.clone() };
+    if let Some(stopped) = unfinished(&asked.results) {
+        return Err(stopped.into());
+    }
+    let results = read_results(&from)?;
+    let page = report::html(&results);
+    if asked.out.as_deref() == Some(Path::new("-")) {
+        return Ok(page);
+    }
+    let to = asked.out.clone().unwrap_or_else(|| from.with_file_name("report.html"));
+    std::fs::write(&to, page).map_err(|source| Failure::file("cannot write", &to, source))?;
+    if json {
+        return Ok(format!("{}\n", serde_json::json!({ "report": to.display().to_string() })));
+    }
+    Ok(format!("{}\nreport      {}\n", told(&results), to.display()))
+}
+
+/// The table of a run and its warnings, for this terminal.
+pub(crate) fn told(results: &Results) -> String {
+    report::table(results, terminal::found()) + &report::warnings(results, terminal::width())
+}

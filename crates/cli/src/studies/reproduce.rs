@@ -1,0 +1,92 @@
+//! `posterity reproduce`: a published table run again, cell by cell, beside the paper's numbers.
+
+use super::table::table;
+use super::{at_sites, simulated};
+use crate::arguments::ReproduceArguments;
+use crate::failure::Failure;
+use crate::terminal;
+use report::Beside;
+use std::path::{Path, PathBuf};
+use study::curves::{self, Curves, DrawnFigure};
+use study::{Kind, Study, TABLES, cells, file_name, not_for, remarks, write_whole, written};
+
+/// Runs a table into its directory and shows it beside the paper's.
+pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
+    let Some(name) = arguments.name.as_deref().filter(|_| !arguments.list) else { return Ok(list(json)) };
+    let (file, text) = written(name)?;
+    match Kind::of(&text) {
+        Kind::Learning => {}
+        Kind::Curves => return of_accounting(&Curves::read(file, &text)?, arguments, json),
+        Kind::Histogram => {
+            return Err(not_for(Path::new(name), "a histogram has no columns", "posterity run").into());
+        }
+    }
+    let mut study = Study::read(file, &text)?;
+    if let Some(seed) = arguments.seed {
+        study.seeds = vec![seed];
+    }
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
+    let mut all = Vec::new();
+    let (mut cpu_seconds, mut links, mut at_sites) = (0.0, Vec::new(), String::new());
+    let (mut theorems, mut courses) = (Vec::new(), None);
+    for (column, loaded) in study.load_columns(&terminal::folders(Path::new(name)))? {
+        let folder = PathBuf::from(file_name(&column));
+        let results = simulated(&loaded, &out.join(&folder), json)?;
+        cpu_seconds += results.methods.iter().map(|m| m.cpu_seconds).sum::<f64>();
+        all.extend(cells(&study, &column, &results));
+        at_sites += &at_sites::table(&column, &results);
+        theorems.extend(remarks(&results));
+        courses = report::errors_along_the_way(&results);
+        links.push((column, folder.join(super::REPORT)));
+    }
+    let page = out.join("index.html");
+    // Of several columns each report has its own.
+    courses = courses.filter(|_| links.len() == 1);
+    let html = report::beside(&Beside {
+        name: &study.name,
+        cells: &all,
+        figures: &study.figures,
+        courses,
+        theorems: &theorems,
+        reports: &links,
+    });
+    write_whole(&page, html.as_bytes()).map_err(|source| Failure::file("cannot write", &page, source))?;
+    if json {
+        let object = serde_json::json!({ "cells": all, "theorems": theorems, "cpu_seconds": cpu_seconds });
+        return Ok(format!("{object}\n"));
+    }
+    let theorems: String = theorems.iter().map(|line| format!("{line}\n")).collect();
+    Ok(format!(
+        "{}\n{theorems}{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n",
+        table(&all, terminal::width()),
+        page.display()
+    ))
+}
+
+fn list(json: bool) -> String {
+    if json {
+        let all: Vec<_> = TABLES.iter().map(|(n, a, _)| serde_json::json!({ "name": n, "about": a })).collect();
+        return format!("{}\n", serde_json::json!({ "tables": all }));
+    }
+    TABLES.iter().map(|(name, about, _)| format!("{name:<20}{about}\n")).collect()
+}
+
+/// A figure of accounting, into its directory: the page and the numbers.
+fn of_accounting(figures: &Curves, arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
+    if arguments.seed.is_some() {
+        let message = "--seed has no meaning for a figure of accounting, where nothing is drawn at random";
+        return Err(Failure::usage(message, "leave it out"));
+    }
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(figures.name()));
+    let drawn = figures.draw()?;
+    let (page, csv) = (out.join("index.html"), out.join("curves.csv"));
+    let html = report::accounting::html(figures.name(), &drawn);
+    for (path, text) in [(&page, html), (&csv, curves::csv(&drawn))] {
+        write_whole(path, text.as_bytes()).map_err(|source| Failure::file("cannot write", path, source))?;
+    }
+    if json {
+        return Ok(curves::json(figures.name(), &drawn));
+    }
+    let tables: Vec<String> = drawn.iter().map(DrawnFigure::table).collect();
+    Ok(format!("{}\nnumbers     {}\nreport      {}\n", tables.join("\n"), csv.display(), page.display()))
+}

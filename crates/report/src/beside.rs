@@ -1,0 +1,142 @@
+//! A published table beside ours, as one page that leads to the reports of its columns.
+
+use super::figures::figures;
+use super::numbers::{divergence, error};
+use super::page;
+use crate::svg::escape;
+use std::path::PathBuf;
+use study::{Cell, Figure};
+
+/// Scores on held-out rows that have a table each, where there are any.
+const METRICS: [(&str, &str); 8] = [
+    ("mean_error", "Error of posterior means"),
+    ("variance_error", "Error of posterior variances"),
+    ("moved", "Share of draws that moved"),
+    ("bulk_ess", "Effective sample size of all chains together, least of all parameters"),
+    ("absolute_error", "Mean absolute error"),
+    ("coverage", "Coverage of 90 % intervals"),
+    ("accuracy", "Accuracy"),
+    ("log_likelihood", "Mean held-out log-likelihood"),
+];
+
+/// What a page shows.
+pub struct Beside<'a> {
+    /// The table.
+    pub name: &'a str,
+    /// Its numbers.
+    pub cells: &'a [Cell],
+    /// Which of them are drawn.
+    pub figures: &'a [Figure],
+    /// Figures along the way, and the rules of their legend.
+    pub courses: Option<(String, String)>,
+    /// Lines on what draws cost by other theorems, and what they are worth.
+    pub theorems: &'a [String],
+    /// Each column, and where its report is.
+    pub reports: &'a [(String, PathBuf)],
+}
+
+/// The page: the figures, one table for each metric, and links to the reports.
+pub fn beside(shown: &Beside<'_>) -> String {
+    let Beside { name, cells, figures: asked, reports, .. } = *shown;
+    let (toggles, courses) = shown.courses.clone().unwrap_or_default();
+    let published = cells.iter().any(|c| c.paper.is_some());
+    let heading = if published { "Ours beside the paper" } else { "Methods compared" };
+    let single = cells.iter().all(|c| c.seeds < 2);
+    let mut body = format!("<header>\n<p class=\"kind\">Table</p>\n<h1>{}</h1>\n</header>\n", escape(name));
+    let drawn = figures(asked, cells);
+    if !drawn.is_empty() || !courses.is_empty() {
+        body += &format!("<section><h2>Figures</h2>{courses}{drawn}</section>");
+    }
+    body += &format!("<section><h2>{heading}</h2>");
+    for (metric, title) in METRICS {
+        if cells.iter().any(|c| c.metric == metric) {
+            body += &format!("<h3>{title}</h3>{}", table(metric, cells));
+        }
+    }
+    if cells.iter().any(|c| c.metric == "kl") {
+        let medians = "Medians over seeds, with the values under and over which a tenth of them lies; of each seed the mean of \
+                       its last ten rounds.";
+        let words = if single { "The mean of the last ten rounds." } else { medians };
+        body += &format!("<h3>KL(q ‖ exact posterior)</h3>{}<p>{words}</p>", table("kl", cells));
+    }
+    body += if single {
+        "<p>One seed was run: every number is that of one split and one draw of the noise, and how much another would differ is \
+         not known."
+    } else if cells.iter().any(|c| c.metric == "absolute_error") {
+        "<p>Mean absolute error: medians over seeds, with their quartiles. Coverage, the share of held-out outcomes inside the \
+         central 90 % interval that was predicted for them, and log-likelihood: means over seeds, with the deviation over seeds."
+    } else {
+        "<p>Accuracy and log-likelihood: means over seeds, with the deviation over seeds."
+    };
+    body += if published { " A dash: the paper has no such number.</p></section>" } else { "</p></section>" };
+    if !shown.theorems.is_empty() {
+        let lines: String = shown.theorems.iter().map(|line| format!("<li>{}</li>", escape(line))).collect();
+        body += &format!("<section><h2>What draws cost and are worth</h2><ul>{lines}</ul></section>");
+    }
+    body += "<section><h2>Reports of the columns</h2><ul>";
+    for (column, path) in reports {
+        let path = path.display().to_string();
+        body += &format!("<li><a href=\"{}\">{}</a></li>", escape(&path), escape(column));
+    }
+    body += "</ul></section>";
+    page::document(name, &toggles, &body, env!("CARGO_PKG_VERSION"))
+}
+
+fn table(metric: &str, cells: &[Cell]) -> String {
+    let chosen: Vec<&Cell> = cells.iter().filter(|c| c.metric == metric).collect();
+    let distinct = |of: fn(&Cell) -> &String| {
+        let mut seen: Vec<&String> = Vec::new();
+        chosen.iter().map(|c| of(c)).for_each(|v| {
+            if !seen.contains(&v) {
+                seen.push(v)
+            }
+        });
+        seen
+    };
+    let (rows, columns) = (distinct(|c| &c.row), distinct(|c| &c.column));
+    let mut html = String::from("<div class=\"wide\"><table><thead><tr><th>method</th>");
+    let published = cells.iter().any(|c| c.paper.is_some());
+    let paper = if published { "<th>paper</th>" } else { "" };
+    columns.iter().for_each(|c| html += &format!("<th>{}</th>{paper}", escape(c)));
+    html += "</tr></thead><tbody>";
+    for row in rows {
+        html += &format!("<tr><th>{}</th>", escape(row));
+        for column in &columns {
+            let found = chosen.iter().find(|c| c.row == *row && c.column == **column);
+            let ours = found.map_or_else(|| "–".to_owned(), |c| ours(c));
+            html += &format!("<td>{ours}</td>");
+            if published {
+                let paper = found.and_then(|c| c.paper).map_or_else(|| "–".to_owned(), |p| format!("{p:.4}"));
+                html += &format!("<td>{paper}</td>");
+            }
+        }
+        html += "</tr>";
+    }
+    html + "</tbody></table></div>"
+}
+
+fn ours(cell: &Cell) -> String {
+    if cell.metric == "bulk_ess" {
+        return if cell.seeds < 2 {
+            format!("{:.0}", cell.ours)
+        } else {
+            format!("{:.0} ± {:.0}", cell.ours, cell.sd)
+        };
+    }
+    if cell.seeds < 2 {
+        return match cell.metric {
+            "kl" => divergence(cell.median),
+            "absolute_error" => error(cell.median),
+            _ => format!("{:.4}", cell.ours),
+        };
+    }
+    if cell.metric == "kl" {
+        let [median, low, high] = [cell.median, cell.low, cell.high].map(divergence);
+        return format!("{median} ({low} to {high})");
+    }
+    if cell.metric == "absolute_error" {
+        let [median, low, high] = [cell.median, cell.quarter, cell.three_quarters].map(error);
+        return format!("{median} ({low} to {high})");
+    }
+    format!("{:.4} ± {:.4}", cell.ours, cell.sd)
+}

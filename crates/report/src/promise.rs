@@ -1,0 +1,120 @@
+//! What exactly was promised, in one sentence for each method.
+
+use super::page::{paragraph, section as titled};
+use super::standing::{Placed, Standing};
+use crate::svg::escape;
+use inference::results::{MethodResult, OUTSIDE_EPSILON, PrivacyResult};
+use study::digits::{down, shortest};
+
+/// A sentence for each method that promises something, and the names of those that do not.
+pub(crate) fn section(standing: &Standing) -> String {
+    let mut body: String = grouped(standing).iter().map(|(privacy, methods)| group(privacy, methods)).collect();
+    if !body.is_empty() {
+        body = format!("<dl class=\"promises\">\n{body}</dl>\n");
+    }
+    let open: Vec<&str> =
+        standing.methods().filter(|m| m.method.privacy.is_none()).map(|m| m.method.name.as_str()).collect();
+    match (open.is_empty(), body.is_empty()) {
+        (false, true) => {
+            body = paragraph("Nothing: no method of this study adds noise, and every message may tell about rows.")
+        }
+        (false, false) => body += &paragraph(&format!("Nothing is promised by {}.", listed(&open))),
+        (true, _) => {}
+    }
+    if standing.private() {
+        body += &paragraph(OUTSIDE_EPSILON);
+    }
+    titled("promise", "What exactly was promised", &body)
+}
+
+/// Methods that promise the same in the same words on the same terms, in the order of their first.
+fn grouped<'a>(standing: &Standing<'a>) -> Vec<(&'a PrivacyResult, Vec<Placed<'a>>)> {
+    let mut groups: Vec<(&PrivacyResult, Vec<Placed>)> = Vec::new();
+    for placed in standing.methods() {
+        let Some(privacy) = &placed.method.privacy else { continue };
+        let same = |(other, methods): &(&PrivacyResult, Vec<Placed>)| {
+            let first = methods.first().map_or("", |first| first.method.name.as_str());
+            without_name(first, other) == without_name(&placed.method.name, privacy) && terms(other) == terms(privacy)
+        };
+        match groups.iter_mut().find(|group| same(group)) {
+            Some((_, methods)) => methods.push(placed),
+            None => groups.push((privacy, vec![placed])),
+        }
+    }
+    groups
+}
+
+/// What was promised, without the name of who promised it.
+pub(super) fn without_name<'a>(name: &str, privacy: &'a PrivacyResult) -> &'a str {
+    let rest = privacy.promise.strip_prefix(name).and_then(|rest| rest.strip_prefix(" promises "));
+    rest.unwrap_or(&privacy.promise)
+}
+
+/// The sentence, its terms, and the noise of every method that keeps it.
+fn group(privacy: &PrivacyResult, methods: &[Placed]) -> String {
+    let names: Vec<&str> = methods.iter().map(|m| m.method.name.as_str()).collect();
+    let line = |m: &Placed| {
+        let kept = m.method.privacy.as_ref().map(|privacy| kept(m.method, privacy)).unwrap_or_default();
+        format!("<li>{}: {}</li>", escape(&m.method.name), escape(&kept))
+    };
+    let lines = match methods {
+        [_] => format!("<span class=\"terms\">{}</span>", escape(&kept(methods[0].method, privacy))),
+        several => format!("<ul class=\"terms\">{}</ul>", several.iter().map(line).collect::<String>()),
+    };
+    let sentence = without_name(names.first().unwrap_or(&""), privacy);
+    let sentence = if sentence == privacy.promise { sentence.to_owned() } else { format!("Promised: {sentence}") };
+    format!(
+        "<dt>{}</dt>\n<dd>{}<span class=\"terms\">{}</span>{lines}</dd>\n",
+        escape(&listed(&names)),
+        escape(&sentence),
+        escape(&terms(privacy))
+    )
+}
+
+/// The terms behind the sentence.
+fn terms(privacy: &PrivacyResult) -> String {
+    let aggregator = match privacy.aggregator.as_str() {
+        "none" => "no aggregator is trusted".into(),
+        "curator" => "one aggregator is trusted".into(),
+        "secure-sum" => "one honest compute node is enough, and only noised sums are opened".into(),
+        other => format!("aggregator: {other}"),
+    };
+    let (epsilon, delta) = (shortest(privacy.epsilon), shortest(privacy.delta));
+    let (unit, adjacency) = (&privacy.unit, &privacy.adjacency);
+    format!("unit: {unit} · neighbours: {adjacency} · ε = {epsilon} · δ = {delta} · {aggregator}")
+}
+
+/// What keeps the promise.
+fn kept(method: &MethodResult, privacy: &PrivacyResult) -> String {
+    let (noise, bound) = (tidy(privacy.noise_multiplier), bounded(method, privacy));
+    format!("noise multiplier {noise}, {bound}, accountant {}", privacy.accountant)
+}
+
+/// What bounds a row or a change: of sufficient statistics the rule, which stands where others have a solver.
+fn bounded(method: &MethodResult, privacy: &PrivacyResult) -> String {
+    match (method.algorithm.as_str(), method.solver.as_str()) {
+        ("statistics", "row-norm") => "rows scaled down to a norm in units of their deviations".into(),
+        ("statistics", "projected") => "values projected to fractions of their deviations".into(),
+        ("statistics", _) => "values cut to assumed bounds".into(),
+        ("chain", sampler) if sampler != "langevin" => "log-ratios clipped to a bound that follows from it".into(),
+        _ => format!("clipping bound {}", tidy(privacy.clip)),
+    }
+}
+
+/// A number as it was given, or cut where it is long.
+fn tidy(value: f64) -> String {
+    let given = shortest(value);
+    if given.len() <= 7 { given } else { down(value) }
+}
+
+/// Names with commas and an "and".
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => {
+            let between = if names.iter().any(|name| name.contains(',')) { "; " } else { ", " };
+            format!("{} and {last}", first.join(between))
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Scores at each site: what it reaches alone, and what the methods reach on its own held-out rows.
+
+use super::numbers::{NOTHING, count, spread};
+use super::page::{Table, folded, note, section as titled};
+use super::standing::{Placed, Role, Standing};
+use crate::svg::escape;
+use inference::results::{ClientSummary, SiteResult};
+
+/// More sites than this are folded away.
+const SHOWN: usize = 24;
+
+/// A table of the sites; nothing where no score is a site's own.
+pub(crate) fn section(standing: &Standing) -> String {
+    let methods: Vec<Placed> = ordered(standing).into_iter().filter(|m| !m.method.sites.is_empty()).collect();
+    if methods.is_empty() {
+        return String::new();
+    }
+    let score = if standing.classes() { "Accuracy in per cent" } else { "Mean absolute error" };
+    let mut table = table(standing, &methods, score, cell);
+    if standing.classes() {
+        table += &self::table(standing, &methods, "Log-likelihood in nats for a row", likelihood);
+    }
+    let sites = standing.results.data.clients.len();
+    let shown = if sites > SHOWN { folded(&format!("All {sites} sites"), &table) } else { table };
+    titled("sites", "Scores at each site", &(shown + &note(&explained(standing))))
+}
+
+/// "Local only" first, then the others in their order, the constant apart.
+fn ordered<'a>(standing: &Standing<'a>) -> Vec<Placed<'a>> {
+    let of = |wanted: fn(Role) -> bool| standing.methods().filter(move |m| wanted(standing.role(m.number)));
+    let alone = of(|role| role == Role::LocalOnly);
+    alone.chain(of(|role| !matches!(role, Role::LocalOnly | Role::Constant))).collect()
+}
+
+fn table(standing: &Standing, methods: &[Placed], score: &str, cell: fn(&Placed, &ClientSummary) -> String) -> String {
+    let owned = owned(standing);
+    let mut head = vec!["site".to_owned(), "training rows".to_owned()];
+    head.extend(owned.then(|| "held out".to_owned()));
+    head.extend(methods.iter().map(|m| escape(&m.method.name)));
+    let mut table = Table::new(&format!("{score}, by site"), head);
+    for client in &standing.results.data.clients {
+        let mut cells = vec![escape(&client.name), count(client.rows as f64)];
+        cells.extend(owned.then(|| count(client.test_rows as f64)));
+        cells.extend(methods.iter().map(|m| cell(m, client)));
+        table.push("", cells);
+    }
+    table.html()
+}
+
+fn likelihood(placed: &Placed, client: &ClientSummary) -> String {
+    let found = placed.method.sites.iter().find(|site| site.name == client.name);
+    found.map_or_else(|| NOTHING.into(), |site| spread(&site.log_likelihood, 1.0, 3))
+}
+
+fn cell(placed: &Placed, client: &ClientSummary) -> String {
+    let found: Option<&SiteResult> = placed.method.sites.iter().find(|site| site.name == client.name);
+    let Some(site) = found else { return NOTHING.into() };
+    match (&site.accuracy, &site.absolute_error) {
+        (Some(accuracy), _) => spread(accuracy, 100.0, 1),
+        (None, Some(error)) => spread(error, 1.0, 3),
+        (None, None) => NOTHING.into(),
+    }
+}
+
+/// Whether held-out rows belong to sites.
+fn owned(standing: &Standing) -> bool {
+    standing.results.data.clients.iter().any(|client| client.test_rows > 0)
+}
+
+fn explained(standing: &Standing) -> String {
+    let rows = if owned(standing) {
+        "On each site's own held-out rows. Local only is the site's own fit. "
+    } else {
+        "Every site's own fit, on all held-out rows, since these belong to no site. "
+    };
+    let seeds = if standing.seeds() > 1 {
+        "Means ± deviation between seeds, rows of the first seed. Few rows make such a score rough."
+    } else {
+        "Few rows make such a score rough."
+    };
+    format!("{rows}{seeds}")
+}

@@ -1,0 +1,145 @@
+//! The table at the end of a run, for a terminal: as many columns as fit, the best private method and the baselines marked.
+
+use super::differences;
+use super::numbers::{NOTHING, bound, bytes, count, divergence, seconds, spread};
+use super::standing::{Placed, Role, Standing, spent};
+use super::summary;
+use crate::layout::{self, Column, Fitted, fit};
+use inference::results::Results;
+
+/// What a terminal can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terminal {
+    /// Letters in a line.
+    pub width: usize,
+    /// Whether colours are wanted.
+    pub colour: bool,
+}
+
+/// Columns that are kept while names still have room: the name, the scores and what was spent.
+const LEAST: usize = 5;
+
+/// The table, then the summary in plain words.
+pub fn table(results: &Results, terminal: Terminal) -> String {
+    let standing = Standing::of(results);
+    let least = LEAST + usize::from(standing.divergences());
+    let columns = columns(&standing).into_iter().map(|(heading, cells)| Column { heading, cells });
+    let Fitted { head, rows, left_out, cut } = fit(columns.collect(), terminal.width, least);
+    let mut text = head + "\n";
+    for (placed, lines) in standing.methods().zip(rows) {
+        let role = standing.role(placed.number);
+        lines.iter().for_each(|line| text += &(painted(line, role, terminal.colour) + "\n"));
+    }
+    text += &compared(&standing, terminal);
+    let mut remarks = vec![("signs", legend(&standing))];
+    if !cut.is_empty() {
+        let full: Vec<String> = cut.into_iter().map(|(shown, full)| format!("{shown} is {full}")).collect();
+        remarks.push(("names", full.join("; ")));
+    }
+    if !left_out.is_empty() {
+        let more = format!("{} in the report and in a wider terminal", left_out.join(", "));
+        remarks.push(("more", more));
+    }
+    remarks.push(("in words", summary::words(&standing)));
+    if standing.private() {
+        remarks.push(("simulation", summary::SIMULATION.to_owned()));
+    }
+    let remarks = remarks.iter().map(|(label, words)| (*label, words.as_str()));
+    text + "\n" + &layout::rows(remarks, Some(terminal.width))
+}
+
+/// The differences to the baselines, below the table; nothing where nothing can be compared.
+fn compared(standing: &Standing, terminal: Terminal) -> String {
+    let Some((names, differences)) = differences::cells(standing) else { return String::new() };
+    let cells = names.iter().map(|name| format!("  {}", layout::plain(name))).collect();
+    let names = [Column { heading: "difference", cells }];
+    let columns = names.into_iter().chain(differences.into_iter().map(|(heading, cells)| Column { heading, cells }));
+    let Fitted { head, rows, .. } = fit(columns.collect(), terminal.width, 2);
+    let lines: String = rows.iter().flatten().map(|line| format!("{line}\n")).collect();
+    format!("\n{head}\n{lines}")
+}
+
+/// What the signs of the table mean.
+fn legend(standing: &Standing) -> String {
+    let mut signs = Vec::new();
+    match standing.best_of_each().len() {
+        0 => {}
+        1 => signs.push("* best private method"),
+        _ => signs.push("* best private method, whatever its ε"),
+    }
+    signs.push(". baseline without privacy");
+    if standing.seeds() > 1 {
+        signs.push("± deviation between seeds");
+    }
+    signs.push(if standing.classes() {
+        "log-lik. in nats per held-out row"
+    } else {
+        "MAE, RMSE mean absolute and root mean squared error on held-out rows"
+    });
+    let differences = differences::legend(standing);
+    signs.extend(differences.as_deref());
+    if standing.coverage() {
+        signs.push("coverage of 90 % intervals by held-out outcomes");
+    }
+    if standing.divergences() {
+        signs.push("KL of q from the exact posterior in nats, median over seeds");
+    }
+    signs.join("; ")
+}
+
+/// All columns, the most important ones first.
+fn columns(standing: &Standing) -> Vec<(&'static str, Vec<String>)> {
+    let cells = |of: &dyn Fn(Placed) -> String| standing.methods().map(of).collect::<Vec<_>>();
+    let epsilon = |m: Placed, which: fn((f64, f64)) -> f64| {
+        m.method.privacy.as_ref().and_then(spent).map_or(NOTHING.to_owned(), |both| bound(which(both)))
+    };
+    let mut columns = vec![("method", cells(&|m| name(standing, m)))];
+    if standing.classes() {
+        let accuracy = |m: Placed| m.method.accuracy.as_ref().map_or(NOTHING.to_owned(), |s| spread(s, 100.0, 2));
+        columns.push(("accuracy %", cells(&accuracy)));
+    } else {
+        let error = |m: Placed| m.method.absolute_error.as_ref().map_or(NOTHING.to_owned(), |s| spread(s, 1.0, 3));
+        let squared =
+            |m: Placed| m.method.root_squared_error.as_ref().map_or(NOTHING.to_owned(), |s| spread(s, 1.0, 3));
+        columns.push(("MAE", cells(&error)));
+        columns.push(("RMSE", cells(&squared)));
+    }
+    if standing.divergences() {
+        let middle = |m: Placed| m.method.kl.as_ref().map_or(NOTHING.to_owned(), |s| divergence(s.quantile(0.5)));
+        columns.push(("KL", cells(&middle)));
+    }
+    columns.push(("log-lik.", cells(&|m| spread(&m.method.log_likelihood, 1.0, 4))));
+    if standing.private() {
+        columns.push(("ε certified", cells(&|m| epsilon(m, |both| both.0))));
+    }
+    if standing.coverage() {
+        let coverage = |m: Placed| m.method.coverage.as_ref().map_or(NOTHING.to_owned(), |s| spread(s, 100.0, 1));
+        columns.push(("coverage %", cells(&coverage)));
+    }
+    columns.push(("messages", cells(&|m| count(m.method.messages))));
+    if standing.private() {
+        columns.push(("ε claimed", cells(&|m| epsilon(m, |both| both.1))));
+    }
+    columns.push(("sent", cells(&|m| bytes(m.method.bytes))));
+    columns.push(("CPU", cells(&|m| seconds(m.method.cpu_seconds))));
+    columns
+}
+
+/// The name with a sign: a star for the best private method, a dot for baselines.
+fn name(standing: &Standing, placed: Placed) -> String {
+    let sign = match standing.role(placed.number) {
+        Role::Best => '*',
+        Role::NonPrivate | Role::LocalOnly | Role::Constant => '.',
+        Role::Other => ' ',
+    };
+    format!("{sign} {}", layout::plain(&placed.method.name))
+}
+
+/// Bold green for the best, dim for baselines.
+fn painted(line: &str, role: Role, colour: bool) -> String {
+    match role {
+        Role::Best if colour => format!("\u{1b}[1;32m{line}\u{1b}[0m"),
+        Role::NonPrivate | Role::LocalOnly | Role::Constant if colour => format!("\u{1b}[2m{line}\u{1b}[0m"),
+        _ => line.to_owned(),
+    }
+}

@@ -1,0 +1,306 @@
+//! The four questions: the ε of a plan, its δ, the noise for a budget, and the steps within a budget.
+
+mod mechanism;
+mod plan;
+mod profile;
+mod typed;
+
+pub use mechanism::{cut, number};
+pub use plan::{Plan, words};
+pub use profile::{Profile, ProfileColumn, epsilons};
+pub use typed::{
+    AdjacencyAsTyped, AdversaryAsTyped, Choice, MechanismAsTyped, MechanismKind, PlanAsTyped, SamplingAsTyped,
+    UnitAsTyped, read_events,
+};
+
+use crate::error::StudyError;
+use plan::{mechanism_name, sampled_rate, sampling_name};
+use privacy::accounting::{self, pld::Verified};
+use privacy::{Accountant, Adjacency, Bounds, Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError, Unit};
+use serde::Serialize;
+
+/// The methods of accounting, by name. The last is one paper's own, for Barker tests, to compare with its numbers.
+pub const ACCOUNTANTS: [&str; 10] =
+    ["pld", "rdp", "moments", "zcdp", "gdp", "classical", "basic", "advanced", "optimal", "barker2019"];
+
+/// The most steps that the library looks for.
+const MOST_STEPS: u64 = 1_000_000_000_000;
+
+/// Which number was looked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Found {
+    /// ε, given δ.
+    Epsilon,
+    /// δ, given ε.
+    Delta,
+    /// This noise multiplier, given a budget with this ε.
+    NoiseMultiplier(NoiseMultiplier, Epsilon),
+    /// The steps, given a budget with this ε.
+    Steps(Epsilon),
+}
+
+/// A plan with its cost.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// What was asked.
+    pub found: Found,
+    /// The plan, with what was found put in.
+    pub plan: Plan,
+    /// Its ε, or that which was given.
+    pub epsilon: Bounds,
+    /// Its δ, or that which was given.
+    pub delta: Bounds,
+    /// The method of accounting.
+    pub accountant: &'static str,
+    /// The lower end was proved too.
+    pub two_sided: bool,
+    /// Two evaluators were asked, and their intervals meet.
+    pub verified: bool,
+}
+
+/// The JSON object: these names are a contract.
+#[derive(Serialize)]
+struct Report<'a> {
+    epsilon: f64,
+    epsilon_lower: f64,
+    delta: f64,
+    delta_lower: f64,
+    noise_multiplier: Option<f64>,
+    steps: u64,
+    accountant: &'a str,
+    adjacency: Option<Adjacency>,
+    sampling: &'a str,
+    unit: Unit,
+    mechanism: &'a str,
+    rate: Option<f64>,
+    overlap: u64,
+    group: u64,
+    certified: &'a str,
+    of: &'a str,
+    verified: bool,
+}
+
+/// The ε of a plan, given δ.
+pub fn epsilon(plan: Plan, delta: Delta, costs: &Costs) -> Result<Answer, StudyError> {
+    Answer::at_delta(Found::Epsilon, plan, costs, delta)
+}
+
+/// The δ of a plan, given ε.
+pub fn delta(plan: Plan, epsilon: Epsilon, costs: &Costs) -> Result<Answer, StudyError> {
+    let delta = costs.delta(&plan, epsilon)?;
+    let epsilon = Bounds { lower: epsilon.get(), upper: epsilon.get() };
+    Answer::of(Found::Delta, plan, costs, epsilon, delta)
+}
+
+/// The least noise multiplier within a budget, of the noise whose multiplier is left out, and the cost with it.
+pub fn calibrate(typed: &PlanAsTyped, epsilon: Epsilon, delta: Delta, costs: &Costs) -> Result<Answer, StudyError> {
+    let mut typed = typed.clone();
+    let open: Vec<bool> = typed.mechanisms.iter().map(MechanismAsTyped::lacks_noise).collect();
+    if !open.contains(&true) {
+        let hint = "calibrate finds the multiplier of gaussian or laplace where --noise-multiplier is left out";
+        return Err(StudyError::usage("there is no noise multiplier to find", hint));
+    }
+    for (entry, _) in typed.mechanisms.iter_mut().zip(&open).filter(|(_, open)| **open) {
+        entry.noise_multiplier = Some("1".into());
+    }
+    let plan = Plan::of(&typed)?;
+    let at = |z: NoiseMultiplier| plan.with_noise(&open, z)?.charged();
+    meaningful(delta, &plan)?;
+    let z = accounting::calibrate::calibrate(costs.accountant(), &at, epsilon, delta)?;
+    let plan = plan.with_noise(&open, z)?;
+    Answer::at_delta(Found::NoiseMultiplier(z, epsilon), plan, costs, delta)
+}
+
+/// The most steps of one mechanism within a budget, and the cost of them. Its number of steps is left out.
+pub fn steps(typed: &PlanAsTyped, epsilon: Epsilon, delta: Delta, costs: &Costs) -> Result<Answer, StudyError> {
+    let [MechanismAsTyped { steps: None, .. }] = typed.mechanisms.as_slice() else {
+        let hint = "name one mechanism by flags and leave --steps out";
+        return Err(StudyError::usage("there is no number of steps to find", hint));
+    };
+    let mut once = typed.clone();
+    once.mechanisms.iter_mut().for_each(|mechanism| mechanism.steps = Some("1".into()));
+    let plan = Plan::of(&once)?;
+    meaningful(delta, &plan)?;
+    let steps = accounting::steps::steps(costs.accountant(), &|steps| plan.repeated(steps).charged(), epsilon, delta)?;
+    Answer::at_delta(Found::Steps(epsilon), plan.repeated(steps), costs, delta)
+}
+
+/// δ of 0 asks for the largest privacy loss, and Gaussian noise has none.
+fn meaningful(delta: Delta, plan: &Plan) -> Result<(), PrivacyError> {
+    let gaussian = plan.events.iter().any(|event| matches!(event.mechanism(), Mechanism::Gaussian { .. }));
+    if delta.get() > 0.0 || !gaussian {
+        return Ok(());
+    }
+    let expected = "a number over 0, because the privacy loss of Gaussian noise has no largest value";
+    Err(PrivacyError::Parameter { name: "delta", found: "0".into(), expected })
+}
+
+impl Answer {
+    /// The plan with its ε at this δ.
+    fn at_delta(found: Found, plan: Plan, costs: &Costs, delta: Delta) -> Result<Self, StudyError> {
+        meaningful(delta, &plan)?;
+        let epsilon = costs.epsilon(&plan, delta)?;
+        let delta = Bounds { lower: delta.get(), upper: delta.get() };
+        Self::of(found, plan, costs, epsilon, delta)
+    }
+
+    /// The plan with both numbers, and what is proved of them.
+    fn of(found: Found, plan: Plan, costs: &Costs, epsilon: Bounds, delta: Bounds) -> Result<Self, StudyError> {
+        let (accountant, two_sided, verified) = (costs.name(), costs.two_sided(&plan)?, costs.verified);
+        Ok(Self { found, plan, epsilon, delta, accountant, two_sided, verified })
+    }
+
+    /// True if an interval is printed that belongs to the pair of a theorem, which the mechanism itself may not reach.
+    pub fn of_worst_pair(&self) -> bool {
+        self.two_sided && !self.plan.reaches_its_pair()
+    }
+
+    /// True if no more steps were asked for: the budget may hold more.
+    pub fn is_most_asked(&self) -> bool {
+        matches!(self.found, Found::Steps(_)) && self.plan.steps() >= MOST_STEPS
+    }
+
+    /// The bounds that were computed, not given.
+    pub fn cost(&self) -> Bounds {
+        if self.found == Found::Delta { self.delta } else { self.epsilon }
+    }
+
+    /// The noise multiplier that was found, or that all events share.
+    fn noise_multiplier(&self) -> Option<NoiseMultiplier> {
+        match self.found {
+            Found::NoiseMultiplier(z, _) => Some(z),
+            _ => self.plan.common(Event::noise_multiplier).flatten(),
+        }
+    }
+
+    /// The answer as one JSON object.
+    pub fn json(&self) -> String {
+        let plan = &self.plan;
+        let report = Report {
+            epsilon: self.epsilon.upper,
+            epsilon_lower: self.epsilon.lower,
+            delta: self.delta.upper,
+            delta_lower: self.delta.lower,
+            noise_multiplier: self.noise_multiplier().map(NoiseMultiplier::get),
+            steps: plan.steps(),
+            accountant: self.accountant,
+            adjacency: plan.adjacency(),
+            sampling: plan.common(sampling_name).unwrap_or("mixed"),
+            unit: plan.unit(),
+            mechanism: plan.common(mechanism_name).unwrap_or("mixed"),
+            rate: plan.common(sampled_rate).flatten(),
+            overlap: plan.overlap.get(),
+            group: plan.group.get(),
+            certified: if self.two_sided { "two-sided" } else { "upper" },
+            of: if self.of_worst_pair() { "worst pair" } else { "mechanism" },
+            verified: self.verified,
+        };
+        let text = serde_json::to_string(&report).unwrap_or_default();
+        format!("{text}\n")
+    }
+}
+
+/// What to do where there is nothing to compare.
+const ONE_EVALUATOR: &str = "this plan has one evaluator only; leave --verify out";
+
+/// The same refusal, with the hint for a second evaluator that is missing.
+fn unverified(error: PrivacyError) -> PrivacyError {
+    match error {
+        PrivacyError::Uncertified { accountant, why, .. } if why.starts_with("only one evaluator answers") => {
+            PrivacyError::Uncertified { accountant, why, hint: ONE_EVALUATOR }
+        }
+        other => other,
+    }
+}
+
+/// One accountant, asked about plans with their overlap and group.
+pub struct Costs {
+    accountant: Box<dyn Accountant>,
+    /// Answers are those of two evaluators of `pld`.
+    verified: bool,
+}
+
+impl Costs {
+    /// The accountant of that name.
+    pub fn new(name: &str) -> Result<Self, StudyError> {
+        let hint = || format!("one of {}", ACCOUNTANTS.join(", "));
+        let unknown = || StudyError::usage(format!("there is no accountant {name}"), hint());
+        let accountant = accounting::by_name(name).ok_or_else(unknown)?;
+        Ok(Self { accountant, verified: false })
+    }
+
+    /// The same, where every answer has to be that of two evaluators: only `pld` has two.
+    pub fn verified(self) -> Result<Self, StudyError> {
+        match self.name() {
+            "pld" => Ok(Self { verified: true, ..self }),
+            name => {
+                Err(StudyError::usage(format!("--verify has no meaning for {name}"), "only `pld` has two evaluators"))
+            }
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        self.accountant.name()
+    }
+
+    /// The accountant that searches ask: verified is the answer that they find, not every step to it.
+    fn accountant(&self) -> &dyn Accountant {
+        &*self.accountant
+    }
+
+    /// The accountant that answers.
+    fn answering(&self) -> &dyn Accountant {
+        if self.verified { &Verified } else { self.accountant() }
+    }
+
+    /// True if this accountant proves lower ends for this plan.
+    pub fn two_sided(&self, plan: &Plan) -> Result<bool, PrivacyError> {
+        Ok(self.accountant.two_sided(&plan.charged()?))
+    }
+
+    /// ε of the plan, or a refusal where there is no finite bound.
+    pub fn epsilon(&self, plan: &Plan, delta: Delta) -> Result<Bounds, PrivacyError> {
+        if self.verified && delta.get() == 0.0 {
+            return Err(PrivacyError::Uncertified {
+                accountant: self.name(),
+                why: "the largest privacy loss has one evaluator only".into(),
+                hint: ONE_EVALUATOR,
+            });
+        }
+        self.finite(self.answering().epsilon(&plan.charged()?, delta).map_err(unverified)?)
+    }
+
+    /// δ of the plan, or a refusal where there is no finite bound.
+    pub fn delta(&self, plan: &Plan, epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
+        self.finite(self.answering().delta(&plan.charged()?, epsilon).map_err(unverified)?)
+    }
+
+    /// A bound that is no number is no answer.
+    fn finite(&self, bounds: Bounds) -> Result<Bounds, PrivacyError> {
+        if bounds.upper.is_finite() && bounds.lower <= bounds.upper {
+            return Ok(bounds);
+        }
+        let why = format!("its bounds are {} and {}", bounds.lower, bounds.upper);
+        Err(PrivacyError::Uncertified {
+            accountant: self.name(),
+            why,
+            hint: "use more noise, fewer steps or a larger δ",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_accountants_of_the_library_are_the_ones_offered() {
+        let mut library: Vec<&str> = accounting::all().iter().map(|accountant| accountant.name()).collect();
+        library.push("barker2019");
+        let mut offered = ACCOUNTANTS.to_vec();
+        library.sort_unstable();
+        offered.sort_unstable();
+        assert_eq!(library, offered);
+        assert!(ACCOUNTANTS.iter().all(|name| accounting::by_name(name).is_some()));
+    }
+}

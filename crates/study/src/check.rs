@@ -1,0 +1,214 @@
+//! What a study would run, in plain words, with what its reader should know.
+
+use super::assumed;
+use super::columns::{self, Columns};
+use super::forecast::{Forecast, coded, loose_delta, private_rows};
+use super::meant::Study;
+use super::sites::Sites;
+use super::warnings;
+use super::words::{self, Row, row};
+use crate::datasets;
+use crate::error::StudyError;
+use crate::load::Folders;
+use inference::settings::{DeltaRule, Method};
+use inference::warning::public::{clip_out_of_scale, large_epsilon};
+use privacy::Unit;
+use serde_json::json;
+
+/// Code of a plan that lacks declared rows or clients: a check can do without.
+const UNDECLARED: &str = "S012";
+
+/// What a study would run: its data as header and schema say, its methods, and what its reader should know.
+pub struct Check {
+    study: Study,
+    parts: Vec<Part>,
+    notes: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl std::fmt::Debug for Check {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Check")
+            .field("study", &self.study.name)
+            .field("warnings", &self.warnings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Check {
+    /// Reads header and schema of a study's data, and no row.
+    pub(crate) fn of(study: &Study, folders: &Folders) -> Result<Self, StudyError> {
+        let of = |part| Part::of(part, folders);
+        let parts: Vec<Part> = study.by_data().into_iter().map(of).collect::<Result<_, _>>()?;
+        let warnings = once(parts.iter().flat_map(Part::warnings));
+        let notes = once(parts.iter().flat_map(|part| assumed::notes(&part.study, &part.columns.schema)));
+        Ok(Self { study: study.clone(), parts, notes, warnings })
+    }
+
+    /// In labelled lines; one without a label continues the line above.
+    pub fn rows(&self) -> Vec<Row> {
+        let Self { study, parts, notes, warnings } = self;
+        let mut rows = vec![row("study", format!("{} is sound", study.name))];
+        for part in parts {
+            if parts.len() > 1 {
+                rows.push(row("column", part.study.name.clone()));
+            }
+            rows.push(row("data", words::data(&part.study)));
+            rows.push(row("columns", part.columns.words(study.model.bias)));
+            if part.study.simulated {
+                rows.push(row("clients", words::partition(&part.study.partition)));
+            }
+        }
+        rows.extend(study.served.iter().map(|served| row("federation", served.words())));
+        rows.push(row("model", words::model(&study.model)));
+        rows.push(row("seeds", study.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")));
+        for method in &study.methods {
+            rows.push(row("method", method.name.clone()));
+            rows.extend(described(method).into_iter().map(|text| row("", text)));
+        }
+        if study.simulated {
+            rows.push(row("always", always(study)));
+        }
+        rows.extend(notes.iter().map(|text| row("note", text.clone())));
+        rows.extend(warnings.iter().map(|text| row("warning", text.clone())));
+        rows
+    }
+
+    /// As one object.
+    pub fn json(&self) -> serde_json::Value {
+        object(&self.study, &self.parts, &self.notes, &self.warnings)
+    }
+}
+
+/// What is run beside the methods.
+fn always(study: &Study) -> &'static str {
+    if study.baselines {
+        "for comparison: a constant answer, local only (each client by itself), non-private"
+    } else {
+        "for comparison: a constant answer; local only and non-private are left out (baselines = false)"
+    }
+}
+
+/// All of them in order, each once.
+fn once(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for text in texts {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
+}
+
+/// A study of one data set, with what its header and schema say.
+struct Part {
+    study: Study,
+    columns: Columns,
+    /// What the plan warns of, or what can be said without one.
+    coded: Vec<String>,
+    /// Whether its rows are here.
+    fetched: bool,
+}
+
+impl Part {
+    fn of(study: Study, folders: &Folders) -> Result<Self, StudyError> {
+        let columns = Columns::of(&study, folders)?;
+        let each = study.by_column();
+        let coded =
+            each.iter().map(|column| plannable(column, folders, &columns)).collect::<Result<Vec<_>, _>>()?.concat();
+        let fetched = datasets::find(&study.data.source).is_none_or(|set| datasets::is_here(set, folders));
+        Ok(Self { study, columns, coded, fetched })
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let sites = Sites::declared(&self.study, Some(&self.columns.schema)).ok();
+        let sites = sites.filter(|sites| sites.basis.has_rows());
+        let of = |method| private_rows(method).into_iter().chain(too_large(sites.as_ref(), method));
+        let of_methods = self.study.methods.iter().flat_map(of);
+        columns::not_here(&self.study)
+            .filter(|_| !self.fetched)
+            .into_iter()
+            .chain(self.coded.iter().cloned())
+            .chain(of_methods)
+            .collect()
+    }
+
+    fn object(&self) -> serde_json::Value {
+        let inputs = self.columns.schema.inputs(self.study.model.bias);
+        json!({
+            "study": self.study.name, "source": self.study.data.source, "columns": self.columns.header,
+            "inputs": inputs,
+        })
+    }
+}
+
+/// Refuses what a plan would refuse, where rows and clients are known or declared; and what the plan warns of. Without declared
+/// rows, what ε and clip alone warn of.
+fn plannable(study: &Study, folders: &Folders, columns: &Columns) -> Result<Vec<String>, StudyError> {
+    match Forecast::of(study, folders) {
+        Ok(forecast) => Ok(forecast.coded()),
+        Err(failure) if failure.code() != UNDECLARED => Err(failure),
+        Err(_) => {
+            let typical = warnings::typical_gradient(study, &columns.schema);
+            let of = |method: &Method| {
+                let clip = typical.and_then(|typical| clip_out_of_scale(method, typical));
+                let all = large_epsilon(method).into_iter().chain(clip);
+                all.map(|warning| coded(&method.name, &warning)).collect::<Vec<_>>()
+            };
+            Ok(study.methods.iter().flat_map(of).collect())
+        }
+    }
+}
+
+/// A method in a few lines.
+fn described(method: &Method) -> Vec<String> {
+    let mut lines = vec![words::method(method), words::local(method)];
+    lines.extend(words::readout(method));
+    match &method.promise {
+        None => lines.push("no privacy: an open gate, for comparison only".to_owned()),
+        Some(promise) => lines.extend([words::promise(promise), words::noise(method, promise)]),
+    }
+    lines
+}
+
+fn object(study: &Study, parts: &[Part], notes: &[String], warnings: &[String]) -> serde_json::Value {
+    let methods: Vec<_> = study
+        .methods
+        .iter()
+        .map(|m| {
+            json!({
+                "name": m.name,
+                "algorithm": words::algorithm(m.scheme),
+                "solver": words::solver(m.solver),
+                "schedule": words::schedule(m.schedule),
+                "private": m.promise.is_some(),
+                "words": described(m),
+            })
+        })
+        .collect();
+    let mut object = json!({
+        "study": study.name, "seeds": study.seeds, "methods": methods, "notes": notes, "warnings": warnings,
+    });
+    if let Some(served) = &study.served {
+        object["federation"] = served.object();
+    }
+    match parts {
+        [one] => {
+            object["columns"] = one.columns.header.into();
+            object["inputs"] = one.columns.schema.inputs(study.model.bias).into();
+        }
+        several => object["data"] = several.iter().map(Part::object).collect(),
+    }
+    object
+}
+
+/// A δ that is too large for the rows that are known or declared to be there.
+fn too_large(sites: Option<&Sites>, method: &Method) -> Option<String> {
+    let (sites, promise) = (sites?, method.promise.as_ref()?);
+    let DeltaRule::Fixed(delta) = promise.delta else { return None };
+    let among = match promise.unit {
+        Unit::Example => sites.rows.iter().copied().filter(|&rows| delta.get() * rows as f64 >= 1.0).min()?,
+        Unit::Client => sites.rows.len() as u64,
+    };
+    loose_delta(&method.name, promise.unit, delta.get(), among, sites.basis)
+}

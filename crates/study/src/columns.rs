@@ -1,0 +1,117 @@
+//! What a study asks of the columns of its data, told from schema and header: no row is read.
+
+use super::fault::{Fault, Source};
+use super::meant::{Likelihood, Study};
+use crate::datasets;
+use crate::error::StudyError;
+use crate::load::Folders;
+use inference::{Schema, agree};
+use std::io::ErrorKind;
+
+/// Header and schema of a study's data, which agree with each other and with the study.
+pub(crate) struct Columns {
+    /// Names in the header; none of a study that is only served, whose files are at the sites.
+    pub(crate) header: Option<usize>,
+    /// What the columns mean.
+    pub(crate) schema: Schema,
+}
+
+impl Columns {
+    /// Reads both and compares; paths are looked for in these folders.
+    pub(crate) fn of(study: &Study, folders: &Folders) -> Result<Self, StudyError> {
+        if !study.simulated {
+            let (_, schema) = datasets::schema_of(&study.data.source, study.data.schema.as_deref(), folders)?;
+            check(study, &schema)?;
+            return Ok(Self { header: None, schema });
+        }
+        let (header, schema) = match &study.data.synthetic {
+            Some(made) => made.columns()?,
+            None => {
+                let (_, schema) = datasets::schema_of(&study.data.source, study.data.schema.as_deref(), folders)?;
+                (datasets::header_of(&study.data.source, folders)?, schema)
+            }
+        };
+        let several = study.columns.iter().map(|column| &column.partition);
+        let partitions = std::iter::once(&study.partition).chain(several);
+        let mut keep: Vec<&str> = study.data.split.column().into_iter().collect();
+        keep.extend(partitions.filter_map(|partition| partition.column()));
+        agree(&header, &schema, &keep).map_err(|error| StudyError::data(study.data.source.as_str(), error))?;
+        check(study, &schema)?;
+        Ok(Self { header: Some(header.len()), schema })
+    }
+
+    /// In words.
+    pub(crate) fn words(&self, bias: bool) -> String {
+        let (inputs, and) = (self.schema.inputs(false).len(), if bias { " and the bias" } else { "" });
+        let plural = if inputs == 1 { "" } else { "s" };
+        let found =
+            self.header.map_or_else(String::new, |header| format!("{header} in the header, all in the schema, "));
+        format!("{found}{inputs} input{plural}{and}; no row was read")
+    }
+}
+
+/// The schema of a study's data, if it is there: a plan can do without.
+pub(crate) fn schema_if_there(study: &Study, folders: &Folders) -> Result<Option<Schema>, StudyError> {
+    if let Some(made) = &study.data.synthetic {
+        return Ok(Some(made.columns()?.1));
+    }
+    match datasets::schema_of(&study.data.source, study.data.schema.as_deref(), folders) {
+        Ok((_, schema)) => Ok(Some(schema)),
+        Err(StudyError::File { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The warning that the rows of a known set are yet to be fetched.
+pub(crate) fn not_here(study: &Study) -> Option<String> {
+    let set = datasets::find(&study.data.source)?;
+    Some(format!("{0} was not fetched yet: `posterity datasets fetch {0}`", set.name))
+}
+
+/// Checks that the outcome fits the model, and that rows have record ids where a method needs them.
+pub fn check(study: &Study, schema: &Schema) -> Result<(), StudyError> {
+    outcome(study, schema)?;
+    Ok(record_ids(study, Some(schema))?)
+}
+
+/// A logistic model wants two classes, softmax and a network two or more, a linear one a number.
+fn outcome(study: &Study, schema: &Schema) -> Result<(), StudyError> {
+    let source = &study.data.source;
+    match (&study.model.kind, schema.classes()) {
+        (Likelihood::Logistic { .. }, Some(2)) | (Likelihood::Linear { .. } | Likelihood::Mixture { .. }, None) => {
+            Ok(())
+        }
+        (Likelihood::Softmax | Likelihood::Network { .. }, Some(2..)) => Ok(()),
+        (Likelihood::Softmax | Likelihood::Network { .. }, _) => Err(StudyError::usage(
+            format!("softmax and network models need an outcome of levels, and that of {source} {}", found(schema)),
+            "kind = \"linear\" for a number",
+        )),
+        (Likelihood::Logistic { .. }, _) => Err(StudyError::usage(
+            format!("a logistic model needs an outcome of two levels, and that of {source} {}", found(schema)),
+            "kind = \"linear\" for a number, \"softmax\" for more than two levels",
+        )),
+        (Likelihood::Linear { .. } | Likelihood::Mixture { .. }, Some(_)) => {
+            let kind = if matches!(study.model.kind, Likelihood::Mixture { .. }) { "mixture" } else { "linear" };
+            Err(StudyError::usage(
+                format!("a {kind} model needs an outcome that is a number, and that of {source} has levels"),
+                "kind = \"logistic\" for two levels",
+            ))
+        }
+    }
+}
+
+/// What an outcome is, in words.
+fn found(schema: &Schema) -> String {
+    schema.classes().map_or_else(|| "is a number".to_owned(), |levels| format!("has {levels}"))
+}
+
+/// Parts of rows that may come and go follow from record ids, so the schema has to name them.
+pub(crate) fn record_ids(study: &Study, schema: Option<&Schema>) -> Result<(), Fault> {
+    let needs = study.methods.iter().position(|method| method.needs_record_ids());
+    let Some(at) = needs.filter(|_| schema.and_then(Schema::record_id).is_none()) else { return Ok(()) };
+    let found = if schema.is_some() { "the schema names none" } else { "the schema is not there" };
+    let message = format!("parts under add-remove need record ids, and {found}");
+    let hint = "name their column in the schema, record_id = \"patient\", or use adjacency = \"substitute\"";
+    let source = Source::new(study.file.clone(), &study.text);
+    Err(source.fault(&format!("method.{at}.privacy.adjacency"), "S015", message, hint))
+}

@@ -1,0 +1,183 @@
+//! Figures of accounting as meant: places along the axis, and for each line and place a checked plan.
+
+use super::typed::{Along, CurvesAsTyped, FigureAsTyped, LineAsTyped, RangeAsTyped, ValuesAsTyped};
+use crate::account::{ACCOUNTANTS, MechanismAsTyped, Plan, PlanAsTyped};
+use crate::digits::shortest;
+use crate::error::StudyError;
+use crate::{Fault, Source, check_name, check_version};
+use inference::nearest;
+use privacy::{Delta, Epsilon};
+use std::path::Path;
+
+/// Most places of a figure.
+const MOST: usize = 1000;
+
+/// A file of figures.
+#[derive(Debug)]
+pub struct Curves {
+    pub(super) name: String,
+    pub(super) figures: Vec<Figure>,
+}
+
+/// One figure.
+#[derive(Debug)]
+pub(super) struct Figure {
+    pub(super) title: String,
+    pub(super) along: Along,
+    pub(super) places: Vec<f64>,
+    pub(super) lines: Vec<Line>,
+}
+
+/// One line: at every place a plan and a question.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) name: String,
+    pub(super) accountant: String,
+    pub(super) points: Vec<Point>,
+    /// `file:line:column`, for what the accountant refuses.
+    pub(super) place: String,
+}
+
+/// A plan, and what is asked of it.
+#[derive(Debug)]
+pub(super) struct Point {
+    pub(super) plan: Plan,
+    pub(super) asked: Question,
+}
+
+/// What is asked of an accountant.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Question {
+    /// δ at this ε.
+    DeltaAt(Epsilon),
+    /// ε at this δ.
+    EpsilonAt(Delta),
+}
+
+impl Curves {
+    /// Reads and checks a file.
+    pub fn open(path: &Path) -> Result<Self, StudyError> {
+        let text = std::fs::read_to_string(path).map_err(|source| StudyError::file("cannot read", path, source))?;
+        Self::read(path.display().to_string(), &text)
+    }
+
+    /// Its name, which becomes a directory.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Checks a text; `file` is its name in errors.
+    pub fn read(file: String, text: &str) -> Result<Self, StudyError> {
+        let source = Source::new(file, text);
+        check_version(&source)?;
+        let typed: CurvesAsTyped = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
+        check_name(&typed.study.name, &source)?;
+        let figures = typed.curves.iter().enumerate().map(|(at, figure)| of_figure(figure, at, &source));
+        Ok(Self { name: typed.study.name.clone(), figures: figures.collect::<Result<_, _>>()? })
+    }
+}
+
+fn of_figure(typed: &FigureAsTyped, at: usize, source: &Source<'_>) -> Result<Figure, StudyError> {
+    let key = |rest: &str| format!("curves.{at}.{rest}");
+    let places = places(typed, &key("values"), source)?;
+    let own = matches!(typed.along, Along::Epsilon | Along::Delta);
+    let delta = match (typed.delta, own) {
+        (None, true) => None,
+        (Some(delta), false) => Some(Delta::new(delta).map_err(StudyError::from)?),
+        (Some(_), true) => {
+            let message = format!("delta has no meaning where {} is along the axis", typed.along.words());
+            return Err(source.fault(&key("delta"), "S011", message, "leave it out").into());
+        }
+        (None, false) => {
+            let message = format!("delta is missing: ε by {} is that at one δ", typed.along.words());
+            return Err(source.fault(&key("along"), "S011", message, "delta = 1e-6, for example").into());
+        }
+    };
+    let names: Vec<&str> = typed.lines.iter().map(|line| line.name.as_str()).collect();
+    if let Some(twice) = (1..names.len()).find(|&index| names[..index].contains(&names[index])) {
+        let message = format!("two lines are named {:?}", names[twice]);
+        let hint = "lines are told apart by their names";
+        return Err(source.fault(&key(&format!("line.{twice}.name")), "S005", message, hint).into());
+    }
+    let lines = typed
+        .lines
+        .iter()
+        .enumerate()
+        .map(|(index, line)| of_line(line, typed.along, &places, delta, (&key(&format!("line.{index}")), source)));
+    let lines = lines.collect::<Result<_, _>>()?;
+    Ok(Figure { title: typed.title.clone(), along: typed.along, places, lines })
+}
+
+/// The places of a figure, in order.
+fn places(typed: &FigureAsTyped, key: &str, source: &Source<'_>) -> Result<Vec<f64>, Fault> {
+    let wrong = |message: String, hint: &str| Err(source.fault(key, "S004", message, hint));
+    let places = match &typed.values {
+        ValuesAsTyped::List(list) => list.clone(),
+        ValuesAsTyped::Range(RangeAsTyped { from, to, points }) if (2..=MOST).contains(points) => {
+            let by_powers = typed.along == Along::Delta;
+            let at = |index: usize| {
+                let share = index as f64 / (points - 1) as f64;
+                if by_powers { from.powf(1.0 - share) * to.powf(share) } else { from * (1.0 - share) + to * share }
+            };
+            (0..*points).map(at).collect()
+        }
+        ValuesAsTyped::Range(RangeAsTyped { points, .. }) => {
+            return wrong(format!("points is {points}, expected 2 to {MOST}"), "points = 20, for example");
+        }
+    };
+    let rising = places.windows(2).all(|two| two[0] < two[1]) && places.iter().all(|place| place.is_finite());
+    if !rising || places.is_empty() || places.len() > MOST {
+        let message = format!("values are {}, expected up to {MOST} numbers that rise", shown(&places));
+        return wrong(message, "values = [1, 2, 4], or values = { from = 0.1, to = 2, points = 20 }");
+    }
+    Ok(places)
+}
+
+/// The first few numbers of a list.
+fn shown(list: &[f64]) -> String {
+    let first: Vec<String> = list.iter().take(4).map(|value| shortest(*value)).collect();
+    let more = if list.len() > 4 { ", …" } else { "" };
+    format!("[{}{more}]", first.join(", "))
+}
+
+fn of_line(
+    typed: &LineAsTyped,
+    along: Along,
+    places: &[f64],
+    delta: Option<Delta>,
+    (key, source): (&str, &Source<'_>),
+) -> Result<Line, StudyError> {
+    if !ACCOUNTANTS.contains(&typed.accountant.as_str()) {
+        let message = format!("there is no accountant {:?}", typed.accountant);
+        let hint = match nearest(&typed.accountant, ACCOUNTANTS) {
+            Some(close) => format!("did you mean `{close}`?"),
+            None => format!("one of {}", ACCOUNTANTS.join(", ")),
+        };
+        return Err(source.fault(&format!("{key}.accountant"), "S002", message, hint).into());
+    }
+    if let Some((name, Some(_))) = along.key(&mut typed.plan.clone()) {
+        let message = format!("{name} is along the axis, and stands in the plan of {:?}, too", typed.name);
+        return Err(source.fault(&format!("{key}.plan.{name}"), "S011", message, "leave it out of the plan").into());
+    }
+    let place = source.at(&format!("{key}.plan"));
+    let refused = |error| StudyError::Line { place: place.clone(), name: typed.name.clone(), error: Box::new(error) };
+    let point = |&at: &f64| {
+        let asked = match (along, delta) {
+            (Along::Epsilon, _) => Question::DeltaAt(Epsilon::new(at)?),
+            (_, Some(delta)) => Question::EpsilonAt(delta),
+            (_, None) => Question::EpsilonAt(Delta::new(at)?),
+        };
+        let mut mechanism = typed.plan.clone();
+        if let Some((_, number)) = along.key(&mut mechanism) {
+            *number = Some(shortest(at));
+        }
+        Ok(Point { plan: planned(mechanism)?, asked })
+    };
+    let points = places.iter().map(|at| point(at).map_err(refused)).collect::<Result<_, _>>()?;
+    Ok(Line { name: typed.name.clone(), accountant: typed.accountant.clone(), points, place })
+}
+
+/// The plan of one mechanism.
+fn planned(mechanism: MechanismAsTyped) -> Result<Plan, StudyError> {
+    Plan::of(&PlanAsTyped { mechanisms: vec![mechanism], overlap: None, group: None })
+}

@@ -1,0 +1,121 @@
+//! A figure of accounting as typed: the keys of a file with `[[curves]]`.
+
+use crate::account::MechanismAsTyped;
+use serde::Deserialize;
+
+/// The whole file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CurvesAsTyped {
+    /// Version of this shape, which was checked before the rest was read.
+    #[serde(rename = "schema")]
+    pub(super) _schema: i64,
+    pub(super) study: AboutAsTyped,
+    pub(super) curves: Vec<FigureAsTyped>,
+}
+
+/// `[study]`: nothing is drawn at random, so there are no seeds.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AboutAsTyped {
+    pub(super) name: String,
+}
+
+/// `[[curves]]`: one figure.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FigureAsTyped {
+    pub(super) title: String,
+    pub(super) along: Along,
+    pub(super) values: ValuesAsTyped,
+    /// δ of the ε that is drawn, where neither of the two is on the horizontal axis.
+    pub(super) delta: Option<f64>,
+    #[serde(rename = "line")]
+    pub(super) lines: Vec<LineAsTyped>,
+}
+
+/// What is on the horizontal axis: ε, δ, or a number of the plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Along {
+    /// ε, so that δ is drawn.
+    Epsilon,
+    /// δ, so that ε is drawn.
+    Delta,
+    /// How often a mechanism is used.
+    Steps,
+    /// Users in a shuffle.
+    Users,
+    /// ε of each user's own answer.
+    LocalEpsilon,
+    /// Probability of an answer at random.
+    Gamma,
+    /// Number of possible answers.
+    Categories,
+    /// Share of rows or users that are drawn.
+    Rate,
+    /// Standard deviation of the noise over the sensitivity.
+    NoiseMultiplier,
+}
+
+/// `values`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged, expecting = "expected a list of numbers, or { from = 0.1, to = 2, points = 20 }")]
+pub(super) enum ValuesAsTyped {
+    List(Vec<f64>),
+    Range(RangeAsTyped),
+}
+
+/// `{ from, to, points }`: evenly, and by powers of ten for δ.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RangeAsTyped {
+    pub(super) from: f64,
+    pub(super) to: f64,
+    pub(super) points: usize,
+}
+
+/// `[[curves.line]]`: a plan, with the keys of `account`, and who accounts for it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LineAsTyped {
+    pub(super) name: String,
+    #[serde(default = "pld")]
+    pub(super) accountant: String,
+    pub(super) plan: MechanismAsTyped,
+}
+
+fn pld() -> String {
+    "pld".into()
+}
+
+impl Along {
+    /// Its key in a plan; none for ε and δ, which are asked of the accountant.
+    pub(super) fn key(self, plan: &mut MechanismAsTyped) -> Option<(&'static str, &mut Option<String>)> {
+        Some(match self {
+            Self::Epsilon | Self::Delta => return None,
+            Self::Steps => ("steps", &mut plan.steps),
+            Self::Users => ("users", &mut plan.users),
+            Self::LocalEpsilon => ("local_epsilon", &mut plan.local_epsilon),
+            Self::Gamma => ("gamma", &mut plan.gamma),
+            Self::Categories => ("categories", &mut plan.categories),
+            Self::Rate => ("rate", &mut plan.rate),
+            Self::NoiseMultiplier => ("noise_multiplier", &mut plan.noise_multiplier),
+        })
+    }
+
+    /// What stands along the axis.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Epsilon => "ε",
+            Self::Delta => "δ",
+            Self::Steps => "steps",
+            Self::Users => "users",
+            Self::LocalEpsilon => "ε of a user's own answer",
+            Self::Gamma => "γ",
+            Self::Categories => "categories",
+            Self::Rate => "share of the users or rows in a step",
+            Self::NoiseMultiplier => "noise multiplier",
+        }
+    }
+}

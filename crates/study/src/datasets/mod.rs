@@ -1,0 +1,140 @@
+//! Data sets: those that are known by name, and the one way from a study's source to its rows and schema.
+
+mod fetch;
+mod registry;
+mod unzip;
+
+pub use fetch::{Fetched, fetch};
+pub use registry::{Levels, Rows, SETS, Set, find};
+
+use crate::error::StudyError;
+use crate::load::Folders;
+use inference::{DataError, Encoded, Reading, Schema, header, nearest, read};
+use std::borrow::Cow;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Rows as bytes, and what they mean.
+#[derive(Debug)]
+pub struct Source {
+    /// As in the study.
+    pub name: String,
+    /// Comma-separated text, gzipped or not.
+    pub csv: Cow<'static, [u8]>,
+    /// What the columns mean.
+    pub schema: Schema,
+    /// The same in TOML.
+    pub schema_text: String,
+}
+
+impl Source {
+    /// The rows, encoded; every cell must fit the schema.
+    pub fn read(&self, bias: bool, keep: &[&str]) -> Result<Encoded, StudyError> {
+        let table = read(&self.csv[..], &self.schema, bias, keep, Reading::Strict);
+        table.map_err(|error| StudyError::data(self.name.as_str(), error))
+    }
+}
+
+/// Opens the source of a study: the name of a data set, or `csv:PATH`. Its files are looked for in these folders.
+pub fn open(source: &str, schema: Option<&Path>, folders: &Folders) -> Result<Source, StudyError> {
+    let (name, csv) = match own_file(source, folders) {
+        Some(path) => {
+            let csv = fs::read(&path).map_err(|error| StudyError::file("cannot read", &path, error))?;
+            (path.display().to_string(), csv.into())
+        }
+        None => match known(source)? {
+            Set { name, rows_from: Rows::Bundled(bytes), .. } => ((*name).to_owned(), Cow::Borrowed(*bytes)),
+            set => (set.name.to_owned(), stored(set, folders)?.into()),
+        },
+    };
+    let (schema_text, schema) = schema_of(source, schema, folders)?;
+    Ok(Source { name, csv, schema, schema_text })
+}
+
+/// The schema of a source, as text and as meant, without its rows.
+///
+/// It is the one given, or that of the data set, or the file of the same name as the rows' that ends in `.toml`.
+pub fn schema_of(source: &str, schema: Option<&Path>, folders: &Folders) -> Result<(String, Schema), StudyError> {
+    match (schema, own_file(source, folders)) {
+        (Some(path), _) => read_schema(&folders.study.join(path)),
+        (None, Some(path)) => read_schema(&schema_beside(&path)),
+        (None, None) => own_schema(known(source)?),
+    }
+}
+
+/// The names in a source's header; of a set that is yet to be fetched, those that its file has. No row is read.
+pub fn header_of(source: &str, folders: &Folders) -> Result<Vec<String>, StudyError> {
+    let names = |found: Result<_, DataError>| found.map_err(|error| StudyError::data(source, error));
+    let file = |path: &Path| match fs::File::open(path) {
+        Ok(file) => names(header(file)),
+        Err(error) => Err(StudyError::file("cannot read", path, error)),
+    };
+    if let Some(path) = own_file(source, folders) {
+        return file(&path);
+    }
+    let set = known(source)?;
+    match &set.rows_from {
+        Rows::Bundled(bytes) => names(header(*bytes)),
+        Rows::Fetched { .. } if is_here(set, folders) => file(&stored_path(set, folders)?),
+        Rows::Fetched { columns, .. } => Ok(columns.iter().map(|name| (*name).to_owned()).collect()),
+    }
+}
+
+/// The file of `csv:PATH`.
+fn own_file(source: &str, folders: &Folders) -> Option<PathBuf> {
+    source.strip_prefix("csv:").map(|path| folders.study.join(path))
+}
+
+/// True if the rows of a set are in the program, or were fetched.
+pub fn is_here(set: &Set, folders: &Folders) -> bool {
+    set.is_bundled() || stored_path(set, folders).is_ok_and(|path| path.exists())
+}
+
+/// Where a fetched set is kept.
+fn stored_path(set: &Set, folders: &Folders) -> Result<PathBuf, StudyError> {
+    let hint = "name a folder by --to or in the variable POSTERITY_DATA";
+    let lacking = || StudyError::usage("there is no home directory to keep data in", hint);
+    Ok(folders.data.as_ref().ok_or_else(lacking)?.join(format!("{}.csv.gz", set.name)))
+}
+
+/// The data set of this name, or a hint at the one that was meant.
+pub fn known(name: &str) -> Result<&'static Set, StudyError> {
+    find(name).ok_or_else(|| {
+        let names: Vec<&str> = SETS.iter().map(|set| set.name).collect();
+        let hint = match nearest(name, names.iter().copied()) {
+            Some(close) => format!("did you mean `{close}`? A file of your own is csv:PATH"),
+            None => format!("one of {}; a file of your own is csv:PATH", names.join(", ")),
+        };
+        StudyError::dataset(format!("there is no data set `{name}`"), hint)
+    })
+}
+
+fn own_schema(set: &Set) -> Result<(String, Schema), StudyError> {
+    let schema =
+        Schema::from_toml(set.schema).map_err(|error| StudyError::data(format!("{}.toml", set.name), error))?;
+    Ok((set.schema.to_owned(), schema))
+}
+
+fn read_schema(path: &Path) -> Result<(String, Schema), StudyError> {
+    let text = fs::read_to_string(path).map_err(|error| StudyError::file("cannot read the schema", path, error))?;
+    let schema = Schema::from_toml(&text).map_err(|error| StudyError::data(path.display().to_string(), error))?;
+    Ok((text, schema))
+}
+
+/// `rows.toml` beside `rows.csv` or `rows.csv.gz`.
+fn schema_beside(path: &Path) -> PathBuf {
+    let zipped = path.extension().is_some_and(|end| end == "gz");
+    if zipped { path.with_extension("").with_extension("toml") } else { path.with_extension("toml") }
+}
+
+/// The rows of a set that was fetched.
+fn stored(set: &Set, folders: &Folders) -> Result<Vec<u8>, StudyError> {
+    let path = stored_path(set, folders)?;
+    fs::read(&path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            let message = format!("{} was not fetched yet: there is no {}", set.name, path.display());
+            StudyError::dataset(message, format!("posterity datasets fetch {}", set.name))
+        }
+        _ => StudyError::file("cannot read", &path, error),
+    })
+}

@@ -1,0 +1,189 @@
+//! `[[figure]]`: which cells of a table are drawn against which number.
+
+use super::fault::{Fault, Source};
+use super::meant::{BASELINES, CONSTANTS};
+use super::typed::StudyAsTyped;
+use super::unroll::Named;
+use serde::Deserialize;
+
+/// `[[figure]]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FigureAsTyped {
+    along: String,
+    #[serde(default)]
+    score: Score,
+    /// Least and largest score that is drawn.
+    range: Option<[f64; 2]>,
+    /// Methods with a list of ε, a line each; and baselines, which are levels.
+    #[serde(default)]
+    methods: Vec<String>,
+    /// The column of `methods`, where there are several; without it each column has a panel.
+    column: Option<String>,
+    #[serde(rename = "line", default)]
+    lines: Vec<LineAsTyped>,
+}
+
+/// `[[figure.line]]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineAsTyped {
+    name: String,
+    points: Vec<PointAsTyped>,
+}
+
+/// One of `points`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PointAsTyped {
+    at: f64,
+    method: String,
+    column: Option<String>,
+}
+
+/// What is drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Score {
+    /// KL(q ‖ exact posterior), its median over seeds.
+    #[default]
+    Kl,
+    /// Mean over seeds.
+    LogLikelihood,
+    /// Mean over seeds.
+    Accuracy,
+    /// Mean absolute error, its median over seeds.
+    AbsoluteError,
+    /// Share of outcomes inside their 90 % intervals, its mean over seeds.
+    Coverage,
+}
+
+/// A figure of one score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// What is on its horizontal axis.
+    pub along: String,
+    /// The column that it is a panel of, where there are others.
+    pub panel: Option<String>,
+    /// What is on its vertical axis.
+    pub score: Score,
+    /// First and last value of its vertical axis; everything fits without it.
+    pub range: Option<(f64, f64)>,
+    /// In the order of the legend.
+    pub lines: Vec<Line>,
+}
+
+/// One line of a figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Its name in the legend.
+    pub name: String,
+    /// Something that methods are measured against, the same at every place.
+    pub level: bool,
+    /// In the order of their places.
+    pub points: Vec<Point>,
+}
+
+/// One cell of the table, and where it is drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Where along the axis.
+    pub at: f64,
+    /// The method of the cell.
+    pub row: String,
+    /// The column of the cell.
+    pub column: String,
+}
+
+/// The figures of a study: every point is a cell that the table will have.
+pub(super) fn all(typed: &StudyAsTyped, names: &[Named], source: &Source<'_>) -> Result<Vec<Figure>, Fault> {
+    let mut figures = Vec::new();
+    for (at, figure) in typed.figures.iter().enumerate() {
+        let path = format!("figure.{at}");
+        let hint = "points = [{ at = 0.25, method = \"C = 0.25\" }, { at = 0.5, method = \"C = 0.5\" }] in \
+                    [[figure.line]]; or methods = [\"NAME\"], of methods with a list of ε";
+        let fault = |message: String| source.fault(&path, "S004", message, hint);
+        if figure.methods.is_empty() && figure.lines.iter().all(|line| line.points.is_empty()) {
+            return Err(fault("a figure without points".into()));
+        }
+        let range = figure.range.map(|[low, high]| (low, high));
+        if range.is_some_and(|(low, high)| !(low.is_finite() && high.is_finite() && low < high)) {
+            let message = format!("range is {:?}, expected two numbers in order", figure.range.unwrap_or_default());
+            return Err(source.fault(&format!("{path}.range"), "S004", message, "for example range = [-0.45, -0.31]"));
+        }
+        for panel in panels(figure, typed) {
+            let (column, along) = (figure.column.as_ref().or(panel.as_ref()), figure.along.clone());
+            let mut lines = by_epsilon(figure, column, typed, names).map_err(fault)?;
+            for line in &figure.lines {
+                lines.push(self::line(line, typed, names).map_err(fault)?);
+            }
+            figures.push(Figure { along, panel, score: figure.score, range, lines });
+        }
+    }
+    Ok(figures)
+}
+
+/// A panel for each column, where a figure of whole methods names none; else the figure alone.
+fn panels(figure: &FigureAsTyped, typed: &StudyAsTyped) -> Vec<Option<String>> {
+    let each = figure.column.is_none() && figure.lines.is_empty() && !typed.columns.is_empty();
+    if each { typed.columns.iter().map(|column| Some(column.name.clone())).collect() } else { vec![None] }
+}
+
+/// A line for each of `methods`, at every ε of its list; a baseline is a level from the least ε to the largest.
+fn by_epsilon(
+    figure: &FigureAsTyped,
+    named: Option<&String>,
+    typed: &StudyAsTyped,
+    names: &[Named],
+) -> Result<Vec<Line>, String> {
+    let column = |of: &str| column(named, typed).map_err(|why| format!("{why} for {of:?}"));
+    let listed = |name: &str| -> Vec<(f64, &str)> {
+        let of = names.iter().filter(|named| named.listed && typed.methods[named.index].name == name);
+        let mut points: Vec<(f64, &str)> = of.filter_map(|named| Some((named.epsilon?, named.name.as_str()))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points
+    };
+    let places: Vec<f64> = figure.methods.iter().flat_map(|name| listed(name)).map(|(at, _)| at).collect();
+    let ends = [places.iter().copied().fold(f64::INFINITY, f64::min), places.iter().copied().fold(0.0, f64::max)];
+    let line = |name: &String| {
+        let level = BASELINES.contains(&name.as_str());
+        if level && !typed.study.baselines && !CONSTANTS.contains(&name.as_str()) {
+            return Err(format!("{name:?} is left out by baselines = false"));
+        }
+        let points = if level { ends.map(|at| (at, name.as_str())).to_vec() } else { listed(name) };
+        if points.is_empty() || places.is_empty() {
+            return Err(format!("there is no method {name:?} with a list of ε"));
+        }
+        let column = column(name)?;
+        let point = |(at, row): (f64, &str)| Point { at, row: row.to_owned(), column: column.clone() };
+        Ok(Line { name: name.clone(), level, points: points.into_iter().map(point).collect() })
+    };
+    figure.methods.iter().map(line).collect()
+}
+
+fn line(line: &LineAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result<Line, String> {
+    let points = line.points.iter().map(|point| self::point(point, typed, names)).collect::<Result<Vec<_>, _>>()?;
+    if !points.iter().all(|p| p.at.is_finite()) || !points.windows(2).all(|pair| pair[0].at < pair[1].at) {
+        return Err(format!("the places of {:?} are not finite, or not one after the other", line.name));
+    }
+    Ok(Line { name: line.name.clone(), level: false, points })
+}
+
+fn point(point: &PointAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result<Point, String> {
+    if !names.iter().any(|method| method.name == point.method) {
+        return Err(format!("there is no method {:?}", point.method));
+    }
+    let column =
+        column(point.column.as_ref(), typed).map_err(|why| format!("{why} for {:?} at {}", point.method, point.at))?;
+    Ok(Point { at: point.at, row: point.method.clone(), column })
+}
+
+/// A study of one partition has one column, under its own name.
+fn column(named: Option<&String>, typed: &StudyAsTyped) -> Result<String, String> {
+    match named {
+        None if typed.columns.is_empty() => Ok(typed.study.name.clone()),
+        None => Err("a column is missing".into()),
+        Some(name) if typed.columns.iter().any(|column| column.name == *name) => Ok(name.clone()),
+        Some(name) => Err(format!("there is no column {name:?}")),
+    }
+}

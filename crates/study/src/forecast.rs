@@ -1,0 +1,376 @@
+//! What each method will cost every client, from declared numbers; no row is touched.
+
+use super::assumed;
+use super::bounded;
+use super::columns;
+use super::guidance::{Guidance, guidance};
+use super::likelihood;
+use super::meant::Study;
+use super::sites::{Basis, Sites, span};
+use super::warnings;
+use super::words::{self, Row, row};
+use crate::digits::{shortest, up};
+use crate::error::StudyError;
+use crate::load::Folders;
+use inference::Schema;
+use inference::algorithm::sensitivities;
+use inference::plan::{ClientPlan, MethodPlan, PlannedStage, plan, seed_bytes};
+use inference::results::SecureSumResult;
+use inference::settings::{Aggregator, Claim, Method, Noise, Promise, Scheme, SecureNoise, SecureSum};
+use inference::warning::public::{clip_out_of_scale, of_plan};
+use inference::warning::{Code, Warning};
+use privacy::{Adjacency, Sampling, Unit};
+use serde::Serialize;
+
+/// Code of the warning about δ.
+const LOOSE_DELTA: &str = "S014";
+
+/// What a study will cost.
+pub struct Forecast {
+    study: Study,
+    sites: Sites,
+    /// Parameters of the model, where the inputs are known.
+    parameters: Option<usize>,
+    plans: Vec<(Method, MethodPlan)>,
+    guidance: Guidance,
+    /// On assumed bounds.
+    notes: Vec<String>,
+    /// The gradient of a typical row, where the schema's ranges say it.
+    typical: Option<f64>,
+}
+
+/// The JSON object: these names are a contract.
+#[derive(Serialize)]
+struct Report<'a> {
+    study: &'a str,
+    clients: Option<usize>,
+    rows: Option<&'a [u64]>,
+    rows_are: &'a str,
+    parameters: Option<usize>,
+    methods: Vec<MethodReport<'a>>,
+    guidance: &'a Guidance,
+    notes: &'a [String],
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct MethodReport<'a> {
+    name: &'a str,
+    algorithm: &'a str,
+    solver: &'a str,
+    schedule: &'a str,
+    rounds: u64,
+    messages: u64,
+    bytes_per_message: Option<u64>,
+    privacy: Option<PrivacyReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct PrivacyReport<'a> {
+    unit: Unit,
+    adjacency: Adjacency,
+    epsilon: f64,
+    aggregator: &'a str,
+    #[serde(flatten)]
+    secure_sum: Option<SecureSumResult>,
+    accountant: &'a str,
+    clients: Vec<ClientReport>,
+}
+
+#[derive(Serialize)]
+struct ClientReport {
+    rows: Option<u64>,
+    delta: f64,
+    noise_multiplier: f64,
+    clip: f64,
+    rate: f64,
+    releases_per_update: u64,
+    updates: u64,
+    epsilon_certified: f64,
+    epsilon_claimed: f64,
+    /// All updates in order; the numbers above are those of the last stage.
+    stages: Vec<StageReport>,
+}
+
+#[derive(Serialize)]
+struct StageReport {
+    updates: u64,
+    releases_per_update: u64,
+    noise_multiplier: f64,
+    clip: f64,
+    rate: f64,
+    event: String,
+}
+
+/// A warning where δ promises almost nothing to one of so many units.
+pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64, basis: Basis) -> Option<String> {
+    let (units, named, about) = match unit {
+        Unit::Example => ("rows of a client", "rows", basis.about()),
+        Unit::Client => ("clients", "clients", ""),
+    };
+    (delta * among as f64 >= 1.0).then(|| {
+        let delta = shortest(delta);
+        format!(
+            "{LOOSE_DELTA}: {method}: δ = {delta} is not under 1 / {about}{among}, the {units}; take it well under one over the {named}"
+        )
+    })
+}
+
+/// A warning of a method in one line.
+pub(crate) fn coded(method: &str, warning: &Warning) -> String {
+    format!("{}: {method}: {}; {}", warning.code.as_str(), warning.what, warning.hint)
+}
+
+/// A warning where something public is computed from rows whose number the relation keeps private.
+pub(crate) fn private_rows(method: &Method) -> Option<String> {
+    method.goes_by_private_rows().then(|| {
+        let name = &method.name;
+        format!(
+            "{name}: under add-remove the number of rows is private, but rates, weights or δ go by it: this promise \
+             holds for declared numbers, and a simulation declares the true ones"
+        )
+    })
+}
+
+impl std::fmt::Debug for Forecast {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Forecast").field("study", &self.study.name).finish_non_exhaustive()
+    }
+}
+
+impl Forecast {
+    /// Plans every method of the study. Of the data, only the schema is looked at.
+    pub(crate) fn of(study: &Study, folders: &Folders) -> Result<Self, StudyError> {
+        let schema = columns::schema_if_there(study, folders)?;
+        match &schema {
+            Some(schema) => columns::check(study, schema)?,
+            None => columns::record_ids(study, None)?,
+        }
+        let sites = Sites::declared(study, schema.as_ref())?;
+        let width = sites.inputs.map(|inputs| inputs + usize::from(study.model.bias));
+        let classes = schema.as_ref().and_then(Schema::classes);
+        let parameters = width.and_then(|width| likelihood::parameters(&study.model.kind, classes, width));
+        let mut plans = Vec::new();
+        for (index, method) in study.methods.iter().enumerate() {
+            sites.check(study, index, method)?;
+            let planned = plan(method, &sites.rows, parameters.unwrap_or(1));
+            plans.push((method.clone(), planned.map_err(|error| study.in_method(index, error.into()))?));
+        }
+        let guidance = guidance(&study.model.kind, &study.methods, &sites);
+        let notes = schema.as_ref().map(|schema| assumed::notes(study, schema)).unwrap_or_default();
+        let typical = schema.as_ref().and_then(|schema| warnings::typical_gradient(study, schema));
+        Ok(Self { study: study.clone(), sites, parameters, plans, guidance, notes, typical })
+    }
+
+    /// What the plan of each method warns of, by its code; δ and private numbers of rows have lines of their own.
+    pub(crate) fn coded(&self) -> Vec<String> {
+        let of = |(method, plan): &(Method, MethodPlan)| {
+            let planned = of_plan(method, plan);
+            let planned =
+                planned.iter().filter(|w| matches!(w.code, Code::LargeEpsilon | Code::TooManyRounds)).cloned();
+            let clip = self.typical.and_then(|typical| clip_out_of_scale(method, typical));
+            planned.chain(clip).map(|warning| coded(&method.name, &warning)).collect::<Vec<_>>()
+        };
+        self.plans.iter().flat_map(of).collect()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.coded();
+        for (method, plan) in &self.plans {
+            let Some(promise) = &method.promise else { continue };
+            let loose = plan.clients.iter().filter(|client| client.delta_is_loose()).min_by_key(|client| client.among);
+            let basis = self.sites.basis;
+            let of = |c: &ClientPlan| loose_delta(&method.name, promise.unit, c.delta.get(), c.among, basis);
+            warnings.extend(private_rows(method));
+            warnings.extend(loose.filter(|_| basis.has_rows() || promise.unit == Unit::Client).and_then(of));
+        }
+        if !self.sites.basis.has_rows() {
+            let text = "rows of each client are not declared: δ was not compared with one over their number";
+            warnings.push(text.to_owned());
+        }
+        if self.parameters.is_none() {
+            let what = if self.sites.inputs.is_none() { "inputs are not declared" } else { "classes are not known" };
+            warnings.push(format!("{what}: bytes are not known, and noise shares are sized for one"));
+        }
+        warnings
+    }
+
+    /// The plan in labelled lines; one without a label continues the line above, one without anything is empty.
+    pub fn rows(&self) -> Vec<Row> {
+        let mut rows = vec![row("study", self.study.name.clone()), row("clients", self.sites.words())];
+        if let Some(parameters) = self.parameters {
+            rows.push(row("model", format!("{}: {parameters} parameters", words::model(&self.study.model))));
+        }
+        for (method, plan) in &self.plans {
+            rows.push(row("", ""));
+            rows.push(row("method", method.name.clone()));
+            rows.push(row("does", words::method(method)));
+            if let Some(promise) = &method.promise {
+                rows.extend(cost(method, promise, &plan.clients));
+                rows.extend(self.parameters.and_then(|d| sensitivity(method, promise, d)));
+                rows.extend(total(promise, plan.clients.len()));
+            }
+            rows.push(row("messages", self.messages(method, plan)));
+        }
+        rows.push(row("", ""));
+        rows.push(row("suggested", format!("{}: {}", self.guidance.algorithm, self.guidance.settings)));
+        let papers = &self.guidance.papers;
+        let aggregator = if papers.aggregator { " with an aggregator" } else { "" };
+        rows.push(row("the papers", format!("{}{aggregator}, because {}", papers.solver, papers.why)));
+        rows.push(row("", "(Heikkilä et al. 2022, section 5)"));
+        rows.extend(self.notes.iter().map(|text| row("note", text.clone())));
+        rows.extend(self.warnings().into_iter().map(|text| row("warning", text)));
+        rows
+    }
+
+    /// How many messages clients send, and of how many bytes.
+    fn messages(&self, method: &Method, plan: &MethodPlan) -> String {
+        let most = if method.promise.is_some() { "at most " } else { "" };
+        let whose = if self.sites.basis.has_clients() { "" } else { " of each client" };
+        let up_to = if plan.clients.iter().any(|client| client.opening.is_some()) { "up to " } else { "" };
+        let bytes = match method.promise.as_ref().map(|promise| promise.aggregator) {
+            _ if self.parameters.is_none() => String::new(),
+            Some(Aggregator::SecureSum(SecureSum { nodes, .. })) => {
+                let seeds = seed_bytes(nodes);
+                let (all, others) = (plan.bytes_per_message, nodes.saturating_sub(1));
+                format!(" of {up_to}{all} bytes: numbers {} to one node, seeds {seeds} to {others} more", all - seeds)
+            }
+            _ => format!(" of {up_to}{} bytes", plan.bytes_per_message),
+        };
+        format!("{most}{}{whose}{bytes}", plan.messages)
+    }
+
+    /// The plan as one object.
+    pub fn json(&self) -> String {
+        let methods = self.plans.iter().map(|(method, plan)| self.method(method, plan)).collect();
+        let report = Report {
+            study: &self.study.name,
+            clients: self.sites.basis.has_clients().then_some(self.sites.rows.len()),
+            rows: self.sites.basis.has_rows().then_some(&self.sites.rows),
+            rows_are: self.sites.basis.name(),
+            parameters: self.parameters,
+            methods,
+            guidance: &self.guidance,
+            notes: &self.notes,
+            warnings: self.warnings(),
+        };
+        format!("{}\n", serde_json::to_string(&report).unwrap_or_default())
+    }
+
+    fn method<'b>(&self, method: &'b Method, plan: &MethodPlan) -> MethodReport<'b> {
+        MethodReport {
+            name: &method.name,
+            algorithm: words::algorithm(method.scheme),
+            solver: words::solver(method.solver),
+            schedule: words::schedule(method.schedule),
+            rounds: plan.rounds,
+            messages: plan.messages,
+            bytes_per_message: self.parameters.map(|_| plan.bytes_per_message),
+            privacy: method.promise.as_ref().map(|promise| PrivacyReport {
+                unit: promise.unit,
+                adjacency: promise.adjacency,
+                epsilon: promise.epsilon.get(),
+                aggregator: words::aggregator(promise.aggregator),
+                secure_sum: words::secure_sum(promise.aggregator),
+                accountant: words::accountant(promise.accountant),
+                clients: plan.clients.iter().zip(&self.sites.rows).map(|(c, &n)| self.client(c, n)).collect(),
+            }),
+        }
+    }
+
+    fn client(&self, plan: &ClientPlan, rows: u64) -> ClientReport {
+        ClientReport {
+            rows: self.sites.basis.has_rows().then_some(rows),
+            delta: plan.delta.get(),
+            noise_multiplier: plan.noise_multiplier(),
+            clip: plan.shape.bound().get(),
+            rate: plan.event.sampling().rate(),
+            releases_per_update: plan.event.steps().get(),
+            updates: plan.updates,
+            epsilon_certified: plan.certified,
+            epsilon_claimed: plan.claimed,
+            stages: plan.stages().iter().map(stage).collect(),
+        }
+    }
+}
+
+fn stage(stage: &PlannedStage) -> StageReport {
+    StageReport {
+        updates: stage.updates,
+        releases_per_update: stage.event.steps().get(),
+        noise_multiplier: stage.noise_multiplier(),
+        clip: stage.shape.bound().get(),
+        rate: stage.event.sampling().rate(),
+        event: stage.event.to_string(),
+    }
+}
+
+/// The noise in a sum that is opened, beside that of one curator.
+fn total(promise: &Promise, clients: usize) -> Option<Row> {
+    let Aggregator::SecureSum(sum) = promise.aggregator else { return None };
+    let (times, whose) = match sum.noise {
+        SecureNoise::Nodes => (f64::from(sum.nodes), format!("{} nodes add all of it each", sum.nodes)),
+        SecureNoise::Clients(_) => {
+            let least =
+                (clients as u64).saturating_sub(sum.colluders.saturating_add(sum.dropouts).saturating_add(1)).max(1);
+            (clients as f64 / least as f64, format!("{least} of {clients} clients' shares would be enough"))
+        }
+    };
+    Some(row("total", format!("noise deviation {} times what is promised: {whose}", up(times.sqrt()))))
+}
+
+/// How far one unit moves each sum of sufficient statistics.
+fn sensitivity(method: &Method, promise: &Promise, d: usize) -> Option<Row> {
+    let Scheme::Statistics(statistics) = &method.scheme else { return None };
+    let of = sensitivities(&statistics.rule, d, promise.adjacency);
+    let words: Vec<String> = of.iter().map(|(what, value)| format!("{} for {what}", up(*value))).collect();
+    Some(row("sensitivity", words.join(", then ")))
+}
+
+/// The number that all share, as `shown`, or the largest with a word that says so.
+fn largest<T>(clients: &[T], of: impl Fn(&T) -> f64, shown: fn(f64) -> String) -> String {
+    let most = clients.iter().map(&of).fold(0.0, f64::max);
+    let same = clients.iter().all(|client| of(client) == most);
+    if same { shown(most) } else { format!("up to {}", up(most)) }
+}
+
+/// Noise and updates of one stage of every client's plan; `sums` says what the noise is on, by the largest bound.
+fn stage_words(promise: &Promise, stages: &[PlannedStage], sums: impl Fn(&str) -> String) -> [String; 2] {
+    let calibrated = if promise.noise == Noise::Calibrated { " (calibrated)" } else { "" };
+    let multiplier = largest(stages, PlannedStage::noise_multiplier, up);
+    let clip = largest(stages, |stage| stage.shape.bound().get(), shortest);
+    let releases = stages.first().map_or(0, |stage| stage.event.steps().get());
+    let each = if releases == 1 { "one release".to_owned() } else { format!("{releases} releases") };
+    let drawn = match stages.first().map(|stage| *stage.event.sampling()) {
+        None | Some(Sampling::None) => String::new(),
+        Some(_) => format!(" on {} of the rows", largest(stages, |stage| stage.event.sampling().rate(), shortest)),
+    };
+    let updates: Vec<u64> = stages.iter().map(|stage| stage.updates).collect();
+    [
+        format!("multiplier {multiplier}{calibrated} on {}", sums(&clip)),
+        format!("{} of each client, {each} an update{drawn}", span(&updates)),
+    ]
+}
+
+/// Noise, updates and cost of the clients; of a method with an opening, that first.
+fn cost(method: &Method, promise: &Promise, clients: &[ClientPlan]) -> Vec<Row> {
+    let openings: Vec<PlannedStage> = clients.iter().filter_map(|client| client.opening.clone()).collect();
+    let stages: Vec<PlannedStage> = clients.iter().filter_map(|client| client.stages().pop()).collect();
+    let most = |of: fn(&ClientPlan) -> f64| up(clients.iter().map(of).fold(0.0, f64::max));
+    let certified = format!("ε at most {}, certified", most(|client| client.certified));
+    let claimed = match promise.accountant {
+        Claim::Certified => String::new(),
+        Claim::Moments => format!("; at most {} by moments", most(|client| client.claimed)),
+    };
+    let delta = largest(clients, |client| client.delta.get(), shortest);
+    let mut rows = vec![row("promise", words::promise(promise))];
+    if !openings.is_empty() {
+        let [noise, updates] = stage_words(promise, &openings, |clip| bounded::first_sums(method, clip));
+        rows.extend([row("opening", noise), row("", updates)]);
+    }
+    let [noise, updates] = stage_words(promise, &stages, |clip| bounded::sums(method, clip));
+    let label = if openings.is_empty() { "noise" } else { "then" };
+    let next = if openings.is_empty() { "updates" } else { "" };
+    rows.extend([row(label, noise), row(next, updates), row("cost", format!("{certified}{claimed}; δ {delta}"))]);
+    rows
+}

@@ -1,0 +1,94 @@
+//! From a study file to plans, runs, results, predictions and draws.
+//!
+//! A study is a text: data, a partition into clients, a model, methods. [`Study::open`] reads and checks it, [`Study::plan`] says
+//! what it will cost without touching a row, [`Study::load`] opens its rows, and [`Loaded::simulate`] plays it in one process.
+//! [`Posterior`] predicts new rows from what a run left. Beside studies that learn there are figures of accounting
+//! ([`curves`]) and histograms through a shuffler ([`histogram`]); [`account`] answers single questions about costs.
+//!
+//! This room reads and writes files at paths that it is given. It has no terminal, no environment, no clock for people and no
+//! network; the one exception is [`datasets::fetch`](fn@datasets::fetch), which starts the system's `curl`. A run is watched,
+//! and stopped, through a [`RunObserver`].
+
+pub mod account;
+mod assumed;
+mod bounded;
+mod chain;
+mod check;
+mod clock;
+pub mod codes;
+pub mod columns;
+pub mod curves;
+mod data;
+pub mod datasets;
+mod dealt;
+pub mod digits;
+pub mod draws;
+mod engine;
+mod error;
+mod fault;
+mod figure;
+mod forecast;
+mod guidance;
+pub mod histogram;
+mod hybrid;
+mod init;
+mod kind;
+pub mod likelihood;
+mod load;
+mod meant;
+mod method;
+mod noise_aware;
+mod observer;
+mod pairs;
+mod party_name;
+mod plain;
+mod posterior;
+mod predict;
+mod predictor;
+mod promise;
+mod reproduce;
+mod run;
+mod sample;
+mod served;
+mod simulator;
+mod sites;
+mod state;
+mod statistics;
+mod store;
+mod summary;
+mod synthetic;
+mod tables;
+mod typed;
+mod unroll;
+mod unzipped;
+mod warning_codes;
+pub mod warnings;
+pub mod words;
+
+pub use check::Check;
+pub use data::{Data, DeclaredRows, ScoresIn};
+pub use engine::{Predicted, Predictions};
+pub use error::{ROOM, StudyError, is_full};
+pub use fault::Fault;
+pub use figure::{Figure, Line, Point, Score};
+pub use forecast::Forecast;
+pub use inference::results::Results;
+pub use init::{Skeleton, init};
+pub use kind::{Kind, not_for};
+pub use load::{Folders, Loaded};
+pub use meant::{Column, Likelihood, Model, Study};
+pub use observer::{Piece, RunObserver};
+pub use party_name::PartyName;
+pub use posterior::SCHEMA as POSTERIOR_SCHEMA;
+pub use posterior::{Intercepts, Marginals, OwnIntercept, Posterior, StoredModel};
+pub use reproduce::{Cell, cells, remarks, written};
+pub use run::{Made, read_results};
+pub use sample::{DIAGNOSTICS, Sampled};
+pub use served::{Served, ServedSite};
+pub use simulator::marginals;
+pub use store::{REVISION, file_name, unfinished, write_whole};
+pub use tables::{FEDERATION_DEMO, TABLES};
+pub use unzipped::unzipped;
+
+pub(crate) use fault::Source;
+pub(crate) use meant::{check_name, check_seeds, check_version};

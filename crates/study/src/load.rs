@@ -1,0 +1,116 @@
+//! From a study to its opened data: what can be planned, simulated and sampled.
+
+use crate::check::Check;
+use crate::engine::Engine;
+use crate::error::StudyError;
+use crate::fault::Fault;
+use crate::forecast::Forecast;
+use crate::meant::Study;
+use crate::observer::RunObserver;
+use crate::run::{self, Made};
+use crate::sample::{self, Sampled};
+use crate::simulator::Simulator;
+use crate::synthetic;
+use inference::Fits;
+use inference::results::Results;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What to do with a study that is not simulated.
+const SERVED: &str = "posterity serve; or add a [partition] and `split` in [data], to simulate it on rows of your own";
+
+/// Where the files that a study names are looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Folders {
+    /// The study's own folder: paths in it are relative to this one.
+    pub study: PathBuf,
+    /// Where fetched data sets are kept; none where there is no such folder.
+    pub data: Option<PathBuf>,
+}
+
+impl Folders {
+    /// For the study in this file.
+    pub fn of(file: &Path, data: Option<PathBuf>) -> Self {
+        Self { study: file.parent().unwrap_or(Path::new("")).to_owned(), data }
+    }
+}
+
+/// A study with its rows.
+pub struct Loaded {
+    study: Study,
+    engine: Box<dyn Engine>,
+}
+
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loaded").field("study", &self.study.name).finish_non_exhaustive()
+    }
+}
+
+impl Study {
+    /// What the study would run, in words. Header and schema of its data are read, and no row.
+    pub fn check(&self, folders: &Folders) -> Result<Check, StudyError> {
+        Check::of(self, folders)
+    }
+
+    /// What each method will cost every client, for each data set of the study. Of the data, only the schema is looked at.
+    pub fn plan(&self, folders: &Folders) -> Result<Vec<Forecast>, StudyError> {
+        self.by_data().iter().map(|part| Forecast::of(part, folders)).collect()
+    }
+
+    /// Opens the rows of a study with one data set and one partition.
+    pub fn load(&self, folders: &Folders) -> Result<Loaded, StudyError> {
+        if !self.simulated {
+            let why = "the study has no [partition]: it is served to sites that have their rows";
+            let (place, message, hint) = (self.file.clone(), why.to_owned(), SERVED.to_owned());
+            return Err(Fault { code: "F104", place, message, hint }.into());
+        }
+        if !self.columns.is_empty() {
+            return Err(StudyError::usage(
+                format!("{} has several columns, and a run has one data set and one partition", self.file),
+                format!("posterity reproduce {}", self.file),
+            ));
+        }
+        Loaded::open(self.clone(), folders, &Arc::default())
+    }
+
+    /// Opens the rows of each column of a table under its name, or of the one partition under the study's own. All are opened
+    /// before the first is run, so that data which do not fit are refused at once.
+    pub fn load_columns(&self, folders: &Folders) -> Result<Vec<(String, Loaded)>, StudyError> {
+        let fits = Arc::default();
+        let alone = || Self { name: format!("{0}, {0}", self.name), ..self.clone() };
+        let columns = self.columns.iter().map(|column| (column.name.clone(), self.of_column(column)));
+        let columns: Vec<(String, Self)> = columns.collect();
+        let columns = if columns.is_empty() { vec![(self.name.clone(), alone())] } else { columns };
+        columns.into_iter().map(|(name, one)| Ok((name, Loaded::open(one, folders, &fits)?))).collect()
+    }
+}
+
+impl Loaded {
+    /// On rows of a file, or on made-up ones. Engines share what they fitted.
+    fn open(study: Study, folders: &Folders, fits: &Arc<Fits>) -> Result<Self, StudyError> {
+        let engine: Box<dyn Engine> = match &study.data.synthetic {
+            Some(made) => Box::new(synthetic::Made::open(&study, made, fits)?),
+            None => Box::new(Simulator::open(&study, folders, fits)?),
+        };
+        Ok(Self { study, engine })
+    }
+
+    /// The study.
+    pub fn study(&self) -> &Study {
+        &self.study
+    }
+
+    /// Simulates every method and seed that is not finished yet, and writes results and posteriors into a directory.
+    ///
+    /// Results are written after all work is done, each file whole or not at all; finished work is kept as it comes, so that a
+    /// run that was stopped goes on from there.
+    pub fn simulate(&self, out: &Path, made: &Made, observer: &dyn RunObserver) -> Result<Results, StudyError> {
+        run::into(&self.study, self.engine.as_ref(), out, made, observer)
+    }
+
+    /// Runs all chains of the study, and writes their draws and diagnostics into a directory.
+    pub fn sample(&self, out: &Path, observer: &dyn RunObserver) -> Result<Vec<Sampled>, StudyError> {
+        sample::sample(&self.study, self.engine.as_ref(), out, observer)
+    }
+}

@@ -1,0 +1,507 @@
+//! A study as meant: data, partition, model and methods, checked, with nothing left to be looked up by name.
+
+use super::data::{self, Data};
+use super::fault::{Fault, Source};
+use super::figure::{self, Figure};
+use super::method;
+use super::served::{self, Served};
+use super::typed::{
+    ByDrawsOr, ColumnAsTyped, ModelAsTyped, ModelKind, Paper, PartitionAsTyped, PartitionKind, PredictiveWord,
+    StudyAsTyped,
+};
+use super::unroll::{self, Named};
+use crate::error::StudyError;
+use inference::settings::Method;
+use inference::{Expectation, Partition, Predictive, Skew, Split};
+use std::path::Path;
+
+/// Version of the shape of a study file.
+const SCHEMA: i64 = 1;
+
+/// Names of the baselines that runs add.
+pub(super) const BASELINES: [&str; 4] = ["majority class", "mean of the target", "local only", "non-private"];
+
+/// Those of them that cost nothing, and stay where a study leaves baselines out.
+pub(super) const CONSTANTS: [&str; 2] = ["majority class", "mean of the target"];
+
+/// Everything that a study chose.
+#[derive(Debug, Clone)]
+pub struct Study {
+    /// Names the directory of its results.
+    pub name: String,
+    /// In the order in which they are run.
+    pub seeds: Vec<u64>,
+    /// Whether sites alone and all rows in one place are fitted beside the methods.
+    pub baselines: bool,
+    /// Where rows come from.
+    pub data: Data,
+    /// That of the first column, in a table with several.
+    pub partition: Partition,
+    /// The columns of a table; empty for a study with one partition.
+    pub columns: Vec<Column>,
+    /// Published numbers.
+    pub(crate) paper: Paper,
+    /// Figures of a table.
+    pub figures: Vec<Figure>,
+    /// What is learnt.
+    pub model: Model,
+    /// What is compared.
+    pub methods: Vec<Method>,
+    /// Who takes part where the study is served.
+    pub served: Option<Served>,
+    /// Whether the study says how to deal rows to simulated clients: one without is served, and not run.
+    pub simulated: bool,
+    /// Of each method its place among the `[[method]]`s of the file: a list of ε is several methods.
+    pub(crate) places: Vec<usize>,
+    /// The file's name, as in errors.
+    pub file: String,
+    /// The text of the file, as it was read.
+    pub text: String,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// How rows are dealt to clients.
+    pub partition: Partition,
+    /// In place of the study's.
+    pub source: Option<String>,
+    /// In place of the study's: how rows are held out, and by which seed.
+    pub split: Option<(Split, Option<u64>)>,
+    /// Of made-up data, in place of the study's number.
+    pub rows_per_client: Option<usize>,
+}
+
+/// The likelihood and the prior.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// The likelihood.
+    pub kind: Likelihood,
+    /// Whether an intercept is among the inputs.
+    pub bias: bool,
+    /// Precision of the normal prior.
+    pub prior_precision: f64,
+}
+
+/// The likelihoods.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Likelihood {
+    /// A number with normal noise.
+    Linear {
+        /// Variance of the noise, in units of the encoded outcome.
+        noise_variance: f64,
+    },
+    /// Two classes.
+    Logistic {
+        /// How expectations over the posterior are taken.
+        expectation: Expectation,
+        /// How predictions are made.
+        predictive: Predictive,
+    },
+    /// Several classes.
+    Softmax,
+    /// A network of ReLU layers.
+    Network {
+        /// Sizes of the hidden layers.
+        hidden: Vec<usize>,
+        /// Draws of an expectation.
+        draws: u32,
+    },
+    /// A mixture of two normal laws.
+    Mixture {
+        /// Of both laws.
+        variance: f64,
+        /// Of the priors of both means.
+        precisions: [f64; 2],
+    },
+}
+
+impl Study {
+    /// Reads and checks a file.
+    pub fn open(path: &Path) -> Result<Self, StudyError> {
+        let text = std::fs::read_to_string(path).map_err(|source| StudyError::file("cannot read", path, source))?;
+        Ok(Self::read(path.display().to_string(), &text)?)
+    }
+
+    /// Checks a text; `file` is its name in errors.
+    pub fn read(file: String, text: &str) -> Result<Self, Fault> {
+        let source = Source::new(file.clone(), text);
+        check_version(&source)?;
+        let typed: StudyAsTyped = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
+        let names = unroll::all(&typed.methods, &source)?;
+        check_names(&typed, &names, &source)?;
+        let served = served::of(&typed, &source)?;
+        let (first, columns) = partitions(&typed, served.as_ref(), &source)?;
+        let (model, methods) = (model(&typed.model, &source)?, method::all(&typed.methods, &names, &source)?);
+        method::check_model((&names, &methods), &model, &source)?;
+        let simulated = typed.partition.is_some() || !columns.is_empty();
+        if let Some(served) = &served {
+            served::check(served, simulated.then_some(&first), (&names, &methods), &source)?;
+        }
+        Ok(Self {
+            data: data::of(&typed, served.as_ref().filter(|_| !simulated), &source, &first, &columns)?,
+            served,
+            simulated,
+            partition: first,
+            columns,
+            figures: figure::all(&typed, &names, &source)?,
+            paper: typed.paper,
+            model,
+            methods,
+            places: names.iter().map(|named| named.index).collect(),
+            name: typed.study.name,
+            seeds: typed.study.seeds,
+            baselines: typed.study.baselines,
+            file,
+            text: text.to_owned(),
+        })
+    }
+
+    /// Whether its rows are made up by the program, and at no site.
+    pub fn is_made_up(&self) -> bool {
+        self.data.synthetic.is_some()
+    }
+
+    /// The study of one column of the table: its partition, its data, and no other column.
+    pub(crate) fn of_column(&self, column: &Column) -> Self {
+        let (name, partition) = (format!("{}, {}", self.name, column.name), column.partition.clone());
+        let mut one = Self { name, partition, columns: Vec::new(), ..self.clone() };
+        if let Some(source) = &column.source {
+            one.data.source.clone_from(source);
+        }
+        if let Some((split, seed)) = &column.split {
+            (one.data.split, one.data.split_seed) = (split.clone(), *seed);
+            let index = self.columns.iter().position(|other| other.name == column.name).unwrap_or(0);
+            one.data.split_key = format!("column.{index}.split");
+        }
+        if let (Some(made), Some(rows)) = (&mut one.data.synthetic, column.rows_per_client) {
+            made.rows_per_client = rows;
+        }
+        one
+    }
+
+    /// The studies of all columns, or of the one partition.
+    pub(crate) fn by_column(&self) -> Vec<Self> {
+        let several: Vec<Self> = self.columns.iter().map(|column| self.of_column(column)).collect();
+        if several.is_empty() { vec![self.clone()] } else { several }
+    }
+
+    /// An error with the method that it is about, and its line.
+    pub(crate) fn in_method(&self, method: usize, error: StudyError) -> StudyError {
+        let index = self.places.get(method).copied().unwrap_or(method);
+        let place = Source::new(self.file.clone(), &self.text).at(&format!("method.{index}"));
+        let name = self.methods.get(method).map_or_else(String::new, |method| method.name.clone());
+        StudyError::Method { place, name, error: Box::new(error) }
+    }
+
+    /// The studies of the columns, where these have data of their own; else the study itself.
+    pub(crate) fn by_data(&self) -> Vec<Self> {
+        let own = self.columns.iter().any(|column| column.source.is_some() || column.split.is_some());
+        if own { self.columns.iter().map(|column| self.of_column(column)).collect() } else { vec![self.clone()] }
+    }
+}
+
+/// The version is read first: other versions may have other keys.
+pub(crate) fn check_version(source: &Source<'_>) -> Result<(), Fault> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        schema: Option<i64>,
+    }
+    let version: Version = toml::from_str(source.text()).map_err(|error| source.unreadable(&error))?;
+    match version.schema {
+        Some(SCHEMA) => Ok(()),
+        Some(other) => {
+            let message = format!("schema is {other}, expected {SCHEMA}");
+            Err(source.fault("schema", "S003", message, "this program reads studies of schema = 1"))
+        }
+        None => {
+            Err(source.fault("schema", "S003", "schema is missing".into(), "begin the file with the line schema = 1"))
+        }
+    }
+}
+
+/// A name that can be a directory.
+pub(crate) fn check_name(name: &str, source: &Source<'_>) -> Result<(), Fault> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
+        let message = format!("name is {name:?}, expected letters, digits, - and _");
+        return Err(source.fault("study.name", "S005", message, "the name becomes the directory of the results"));
+    }
+    Ok(())
+}
+
+/// At least one seed, and none twice.
+pub(crate) fn check_seeds(seeds: &[u64], source: &Source<'_>) -> Result<(), Fault> {
+    if seeds.is_empty() {
+        return Err(source.fault("study.seeds", "S005", "there is no seed".into(), "for example seeds = [1, 2, 3]"));
+    }
+    if let Some(twice) = repeated(seeds) {
+        let message = format!("seed {twice} is there twice");
+        return Err(source.fault("study.seeds", "S005", message, "one run of a seed says all that the seed can say"));
+    }
+    Ok(())
+}
+
+/// Names and seeds: something to run, each thing once, and a name that can be a directory.
+fn check_names(typed: &StudyAsTyped, methods: &[Named], source: &Source<'_>) -> Result<(), Fault> {
+    check_name(&typed.study.name, source)?;
+    check_seeds(&typed.study.seeds, source)?;
+    if typed.methods.is_empty() {
+        return Err(source.fault("method", "S005", "there is no method".into(), "add a [[method]] to compare"));
+    }
+    let names: Vec<&str> = methods.iter().map(|method| method.name.as_str()).collect();
+    let taken = |name: &str| name.trim().is_empty() || BASELINES.contains(&name.trim().to_lowercase().as_str());
+    if let Some(at) = names.iter().position(|name| taken(name)) {
+        let message = format!("a method is named {:?}", names[at]);
+        let hint =
+            format!("results are told apart by their names, and the baselines have theirs: {}", BASELINES.join(", "));
+        return Err(source.fault(&format!("method.{}.name", methods[at].index), "S005", message, hint));
+    }
+    if let Some(at) = names.iter().position(|name| name.chars().any(char::is_control)) {
+        let message = format!("a method is named {:?}", names[at]);
+        let hint = "leave out line breaks and other control characters: a name is shown on terminals, also before a run is approved";
+        return Err(source.fault(&format!("method.{}.name", methods[at].index), "S005", message, hint));
+    }
+    match repeated(&names) {
+        Some(twice) => {
+            let last = names.iter().rposition(|name| name == twice).map_or(0, |at| methods[at].index);
+            let message = format!("two methods are named {twice:?}");
+            Err(source.fault(&format!("method.{last}.name"), "S005", message, "results are told apart by their names"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The first thing that is in a list twice.
+fn repeated<T: PartialEq>(list: &[T]) -> Option<&T> {
+    list.iter().enumerate().find(|(at, item)| list[..*at].contains(item)).map(|(_, item)| item)
+}
+
+/// One partition, or those of the columns. In a study that is only served there is a client for each site.
+fn partitions(
+    typed: &StudyAsTyped,
+    served: Option<&Served>,
+    source: &Source<'_>,
+) -> Result<(Partition, Vec<Column>), Fault> {
+    let column = |(at, c): (usize, &ColumnAsTyped)| {
+        let partition = partition(&c.partition, source, &format!("column.{at}.partition"))?;
+        if c.rows_per_client == Some(0) || c.rows_per_client.is_some() && typed.data.synthetic.is_none() {
+            let message = "rows_per_client is over 0, and belongs to made-up data".to_owned();
+            return Err(source.fault(&format!("column.{at}.rows_per_client"), "S011", message, "leave it out"));
+        }
+        let (source, split) = data::of_column(at, c, &typed.data, source)?;
+        Ok(Column { name: c.name.clone(), partition, source, split, rows_per_client: c.rows_per_client })
+    };
+    let columns: Vec<Column> = typed.columns.iter().enumerate().map(column).collect::<Result<_, Fault>>()?;
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    if let Some(twice) = repeated(&names) {
+        let message = format!("two columns are named {twice:?}");
+        return Err(source.fault("column", "S005", message, "results are told apart by their names"));
+    }
+    match (&typed.partition, columns.first()) {
+        (Some(one), None) => Ok((partition(one, source, "partition")?, columns)),
+        (None, Some(first)) => Ok((first.partition.clone(), columns)),
+        (Some(_), Some(_)) => {
+            let message = "a study has one [partition], or several [[column]]s".to_owned();
+            Err(source.fault("partition", "S011", message, "leave one of them out"))
+        }
+        (None, None) => {
+            if let Some(served) = served {
+                return Ok((Partition::Even { clients: served.sites.len() }, columns));
+            }
+            let message = "`partition` is missing".to_owned();
+            Err(source.fault("", "S001", message, "add a [partition], for example kind = \"even\" with clients = 10"))
+        }
+    }
+}
+
+fn partition(typed: &PartitionAsTyped, source: &Source<'_>, at: &str) -> Result<Partition, Fault> {
+    let clients = || match typed.clients {
+        Some(0) | None => Err(source.fault(
+            &format!("{at}.clients"),
+            "S004",
+            "clients is missing or 0".into(),
+            "for example clients = 10",
+        )),
+        Some(clients) => Ok(usize::try_from(clients).unwrap_or(usize::MAX)),
+    };
+    let stray = |key: &str| {
+        let message = format!("{key} has no meaning for this kind of partition");
+        Err(source.fault(&format!("{at}.{key}"), "S011", message, "leave it out, or change `kind`"))
+    };
+    let skew = typed.rho.is_some() || typed.kappa.is_some();
+    match typed.kind {
+        PartitionKind::Even | PartitionKind::Skewed if typed.column.is_some() => stray("column"),
+        PartitionKind::Even | PartitionKind::Column if skew => stray(if typed.rho.is_some() { "rho" } else { "kappa" }),
+        PartitionKind::Even | PartitionKind::Skewed if typed.at_most.is_some() => stray("at_most"),
+        PartitionKind::Column if typed.clients.is_some() => stray("clients"),
+        PartitionKind::Even => Ok(Partition::Even { clients: clients()? }),
+        PartitionKind::Column => match &typed.column {
+            Some(column) => {
+                if let Some(name) = typed.at_most.iter().flatten().find(|(_, rows)| **rows == 0).map(|(name, _)| name) {
+                    let message = format!("at_most leaves {name} without training rows");
+                    return Err(source.fault(
+                        &format!("{at}.at_most.{name}"),
+                        "S004",
+                        message,
+                        "leave it at least one",
+                    ));
+                }
+                let at_most = typed.at_most.iter().flatten();
+                let at_most = at_most.map(|(name, rows)| (name.clone(), usize::try_from(*rows).unwrap_or(usize::MAX)));
+                Ok(Partition::Column { column: column.clone(), at_most: at_most.collect() })
+            }
+            None => {
+                let hint = "for example column = \"hospital\"";
+                Err(source.fault(&format!("{at}.column"), "S011", "column is missing".into(), hint))
+            }
+        },
+        PartitionKind::Skewed => skewed(typed, clients()?, source, at),
+    }
+}
+
+/// Half the clients small and half large: ρ within [0, 1), κ at most 1, an even number of clients.
+fn skewed(typed: &PartitionAsTyped, clients: usize, source: &Source<'_>, at: &str) -> Result<Partition, Fault> {
+    let (rho, kappa) = (typed.rho.unwrap_or(f64::NAN), typed.kappa.unwrap_or(f64::NAN));
+    let (key, found, expected) = if !(0.0..1.0).contains(&rho) {
+        ("rho", rho, "a number from 0 up to, not including, 1")
+    } else if !kappa.is_finite() || kappa > 1.0 {
+        ("kappa", kappa, "a number up to 1")
+    } else if clients % 2 == 1 {
+        ("clients", clients as f64, "an even number: half of them are small")
+    } else {
+        return Ok(Partition::Skewed(Skew { clients, rho, kappa }));
+    };
+    let message =
+        format!("{key} is {}, expected {expected}", if found.is_nan() { "missing".into() } else { found.to_string() });
+    Err(source.fault(&format!("{at}.{key}"), "S004", message, "for example clients = 10, rho = 0.7, kappa = -3.0"))
+}
+
+fn model(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Model, Fault> {
+    let precision = typed.prior.precision;
+    if !(precision.is_finite() && precision > 0.0) {
+        let message = format!("precision is {precision}, expected a finite number over 0");
+        return Err(source.fault("model.prior.precision", "S004", message, "1.0 is the papers' choice"));
+    }
+    let kind = match typed.kind {
+        ModelKind::Linear => linear(typed, source)?,
+        ModelKind::Logistic => logistic(typed, source)?,
+        ModelKind::Softmax => softmax(typed, source)?,
+        ModelKind::Network => network(typed, source)?,
+        ModelKind::Mixture => mixture(typed, source)?,
+    };
+    Ok(Model { kind, bias: typed.bias, prior_precision: precision })
+}
+
+/// Refuses keys that have no meaning for this kind of model.
+fn without(typed: &ModelAsTyped, source: &Source<'_>, kind: &str, keys: &[&str]) -> Result<(), Fault> {
+    let given = |key: &&&str| match **key {
+        "noise_variance" => typed.noise_variance.is_some(),
+        "expectation" => typed.expectation.is_some(),
+        "predictive" => typed.predictive.is_some(),
+        "variance" => typed.variance.is_some(),
+        "precisions" => typed.precisions.is_some(),
+        _ => typed.hidden.is_some(),
+    };
+    match keys.iter().find(given) {
+        Some(key) => {
+            let message = format!("{key} has no meaning for a {kind} model");
+            Err(source.fault(&format!("model.{key}"), "S011", message, "leave it out"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A number of draws, at least one.
+fn draws_of(source: &Source<'_>, key: &str, draws: u32) -> Result<u32, Fault> {
+    match draws {
+        0 => Err(source.fault(&format!("model.{key}"), "S004", "draws is 0".into(), "one draw is the least")),
+        draws => Ok(draws),
+    }
+}
+
+fn softmax(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
+    without(
+        typed,
+        source,
+        "softmax",
+        &["noise_variance", "expectation", "predictive", "hidden", "variance", "precisions"],
+    )?;
+    Ok(Likelihood::Softmax)
+}
+
+/// Draws of a network's predictions where a study does not say.
+const NETWORK_DRAWS: u32 = 20;
+
+/// Most units of a hidden layer.
+const MOST_UNITS: usize = 10_000;
+
+fn network(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
+    without(typed, source, "network", &["noise_variance", "expectation", "variance", "precisions"])?;
+    let hidden = typed.hidden.clone().unwrap_or_else(|| vec![50]);
+    if hidden.is_empty() || !hidden.iter().all(|size| (1..=MOST_UNITS).contains(size)) {
+        let message = format!("hidden is {hidden:?}, expected layers of 1 to {MOST_UNITS} units");
+        return Err(source.fault("model.hidden", "S004", message, "[50] is the papers' choice"));
+    }
+    let draws = match typed.predictive {
+        None => NETWORK_DRAWS,
+        Some(ByDrawsOr::Draws(by)) => draws_of(source, "predictive", by.draws)?,
+        Some(ByDrawsOr::Word(_)) => {
+            let message = "a network predicts by draws of its weights".to_owned();
+            return Err(source.fault("model.predictive", "S011", message, "for example { draws = 20 }"));
+        }
+    };
+    Ok(Likelihood::Network { hidden, draws })
+}
+
+/// Welling and Teh 2011: both components have variance 2, and the prior's variances are 10 and 1.
+pub(super) const COMPONENT_VARIANCE: f64 = 2.0;
+const PRECISIONS: [f64; 2] = [0.1, 1.0];
+
+fn mixture(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
+    without(typed, source, "mixture", &["noise_variance", "expectation", "predictive", "hidden"])?;
+    if typed.bias {
+        let message = "a mixture looks at no inputs, so there is no bias among them".to_owned();
+        return Err(source.fault("model", "S011", message, "bias = false"));
+    }
+    let (variance, precisions) = (typed.variance.unwrap_or(COMPONENT_VARIANCE), typed.precisions.unwrap_or(PRECISIONS));
+    let positive = |number: f64| number.is_finite() && number > 0.0;
+    if !positive(variance) || !precisions.into_iter().all(positive) {
+        let message =
+            format!("variance is {variance} and precisions are {precisions:?}, expected finite numbers over 0");
+        return Err(source.fault("model", "S004", message, "variance = 2.0, precisions = [0.1, 1.0]"));
+    }
+    Ok(Likelihood::Mixture { variance, precisions })
+}
+
+fn linear(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
+    without(typed, source, "linear", &["expectation", "predictive", "hidden", "variance", "precisions"])?;
+    let noise_variance = typed.noise_variance.unwrap_or(1.0);
+    if !(noise_variance.is_finite() && noise_variance > 0.0) {
+        let message = format!("noise_variance is {noise_variance}, expected a finite number over 0");
+        return Err(source.fault(
+            "model.noise_variance",
+            "S004",
+            message,
+            "the variance of the scaled outcome, such as 1.0",
+        ));
+    }
+    Ok(Likelihood::Linear { noise_variance })
+}
+
+fn logistic(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
+    without(typed, source, "logistic", &["noise_variance", "hidden", "variance", "precisions"])?;
+    let draws = |key: &str, draws: u32| draws_of(source, key, draws);
+    let expectation = match typed.expectation {
+        None | Some(ByDrawsOr::Word(_)) => Expectation::Mixture,
+        Some(ByDrawsOr::Draws(by)) => Expectation::MonteCarlo { draws: draws("expectation", by.draws)? },
+    };
+    let predictive = match typed.predictive {
+        None | Some(ByDrawsOr::Word(PredictiveWord::Mixture)) => Predictive::Mixture,
+        Some(ByDrawsOr::Word(PredictiveWord::Probit)) => Predictive::Probit,
+        Some(ByDrawsOr::Draws(by)) => Predictive::MonteCarlo { draws: draws("predictive", by.draws)? },
+    };
+    Ok(Likelihood::Logistic { expectation, predictive })
+}

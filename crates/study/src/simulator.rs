@@ -1,0 +1,223 @@
+//! The engine of `run`: opened data, and the simulator of the inference room behind the frame's contract.
+
+use super::columns;
+use super::data::ScoresIn;
+use super::dealt::Dealt;
+use super::engine::{Engine, Work};
+use super::likelihood;
+use super::meant::Study;
+use super::posterior::{Intercepts, Marginals, OwnIntercept};
+use super::state::Finished;
+use crate::clock::cpu_seconds;
+use crate::datasets;
+use crate::digits::hexadecimal;
+use crate::error::StudyError;
+use crate::load::Folders;
+use crate::unzipped::unzipped;
+use inference::plan::Costs;
+use inference::results::{ClientSummary, DataSummary};
+use inference::settings::Method;
+use inference::warning::Warning;
+use inference::warning::rows::{self, LastLine};
+use inference::{
+    Encoded, Federation, Fits, Gaussian, Model, Observer, OutcomeKind, Partition, Record, Schema, Simulation,
+    SiteIntercept, Split,
+};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+
+/// A study's data, encoded, and what is to be done with them.
+pub(crate) struct Simulator {
+    source: String,
+    digest: [u8; 32],
+    schema: String,
+    table: Encoded,
+    split: Split,
+    split_seed: Option<u64>,
+    partition: Partition,
+    model: Arc<dyn Model>,
+    prior_precision: f64,
+    first_seed: u64,
+    /// What one of the encoded outcome is in scores: the outcome's scale, or 1.
+    unit: f64,
+    encoded_scores: bool,
+    costs: Arc<Costs>,
+    dealt: Dealt<Federation>,
+    fits: Arc<Fits>,
+    /// Whether the file seems to have been cut off.
+    cut_off: Option<Warning>,
+}
+
+impl Simulator {
+    /// Opens a study's data; its files are looked for in these folders. A first federation is dealt, so that data which do not fit
+    /// the study are refused before anything is written.
+    pub(crate) fn open(study: &Study, folders: &Folders, fits: &Arc<Fits>) -> Result<Self, StudyError> {
+        let source = datasets::open(&study.data.source, study.data.schema.as_deref(), folders)?;
+        let (split, partition) = (study.data.split.clone(), study.partition.clone());
+        let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
+        columns::check(study, &source.schema)?;
+        let table = source.read(study.model.bias, &keep)?;
+        let first_seed = study.seeds.first().copied().unwrap_or(1);
+        let encoded_scores = study.data.scores_in == ScoresIn::Encoded;
+        let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
+        let opened = Self {
+            cut_off: cut_off(&source.csv, &table, &partition),
+            digest: digest.into(),
+            source: source.name,
+            schema: source.schema_text,
+            table,
+            split,
+            split_seed: study.data.split_seed,
+            partition,
+            model: likelihood::model(&study.model.kind, source.schema.classes(), first_seed),
+            prior_precision: study.model.prior_precision,
+            unit: if encoded_scores { 1.0 } else { scale_of(&source.schema).1 },
+            encoded_scores,
+            first_seed,
+            costs: Arc::default(),
+            dealt: Dealt::new(),
+            fits: fits.clone(),
+        };
+        opened.federation(opened.first_seed)?;
+        Ok(opened)
+    }
+
+    /// Digest of the rows, their schema, and how they are split and dealt.
+    fn dealt(&self) -> [u8; 32] {
+        let how = format!("{:?} {:?} {:?}", self.split, self.split_seed, self.partition);
+        Sha256::new().chain_update(self.digest).chain_update(how).finalize().into()
+    }
+
+    fn federation(&self, seed: u64) -> Result<Arc<Federation>, StudyError> {
+        let split = (&self.split, self.split_seed.unwrap_or(seed));
+        let deal = || Federation::of_split(&self.table, split, &self.partition, seed);
+        self.dealt.of(seed, || deal().map_err(|error| StudyError::data(self.source.as_str(), error)))
+    }
+}
+
+impl Engine for Simulator {
+    fn data_digest(&self) -> String {
+        hexadecimal(&self.digest)
+    }
+
+    fn summary(&self) -> Result<DataSummary, StudyError> {
+        let federation = self.federation(self.first_seed)?;
+        let clients = federation.sites.iter();
+        let clients: Vec<ClientSummary> = clients
+            .map(|s| ClientSummary { name: s.name.clone(), rows: s.shard.len(), test_rows: s.own.len() })
+            .collect();
+        Ok(DataSummary {
+            source: self.source.clone(),
+            inputs: self.table.inputs.clone(),
+            train_rows: clients.iter().map(|c| c.rows).sum(),
+            test_rows: federation.test.len(),
+            clients,
+            encoded_scores: self.encoded_scores,
+        })
+    }
+
+    fn costs(&self) -> Arc<Costs> {
+        self.costs.clone()
+    }
+
+    fn data_schema(&self) -> Option<String> {
+        Some(self.schema.clone())
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        self.cut_off.iter().cloned().collect()
+    }
+
+    fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, StudyError> {
+        let start = cpu_seconds();
+        let record = self.record(work, seed, observer)?;
+        Ok(in_units(finished(record, work.site_intercept(), cpu_seconds() - start)?, self.unit))
+    }
+
+    fn record(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Record, StudyError> {
+        let mut federation = self.federation(seed)?;
+        if work.site_intercept().is_some() {
+            federation = Arc::new(federation.with_own_input());
+        }
+        worked(work, observer, (&self.fits, self.digest), |method| Simulation {
+            method,
+            sites: &federation.sites,
+            test: &federation.test,
+            model: self.model.clone(),
+            prior_precision: self.prior_precision,
+            seed,
+            data: self.dealt(),
+            costs: self.costs.clone(),
+        })
+    }
+}
+
+/// A warning where the file has no line break at its end and its last row is the only one of its site: a name that was cut off
+/// in mid-cell makes up a site of its own.
+fn cut_off(csv: &[u8], table: &Encoded, partition: &Partition) -> Option<Warning> {
+    let sites = table.column(partition.column()?).ok()?;
+    let last = sites.last()?;
+    let alone = sites.iter().filter(|site| *site == last).count() == 1;
+    let ended = !alone || unzipped(csv).is_ok_and(|text| text.ends_with(b"\n") || text.ends_with(b"\r"));
+    rows::cut_off(LastLine { ended, fits: true, alone }, Some(last))
+}
+
+/// Does one piece of work on the simulation of its method. Fits may be there already; the source is a digest of the rows that
+/// they are of.
+pub(super) fn worked<'a, 'b>(
+    work: Work<'a>,
+    observer: &mut dyn Observer,
+    (fits, source): (&Fits, [u8; 32]),
+    simulation: impl Fn(&'a Method) -> Simulation<'b>,
+) -> Result<Record, StudyError>
+where
+    'a: 'b,
+{
+    Ok(match work {
+        Work::Method(method) => simulation(method).run(observer)?,
+        Work::Constant { beside, .. } => simulation(beside).constant()?,
+        Work::LocalOnly(method) => simulation(method).local_only_by(fits, source)?,
+        Work::NonPrivate(method) => simulation(method).non_private_by(fits, source)?,
+    })
+}
+
+/// A record as it is kept.
+pub(super) fn finished(record: Record, site_intercept: Option<f64>, cpu_seconds: f64) -> Result<Finished, StudyError> {
+    let own = |own: &SiteIntercept| OwnIntercept { site: own.site.clone(), mean: own.mean, deviation: own.deviation };
+    let sites = record.intercepts.iter().map(own).collect();
+    let intercepts = site_intercept.map(|precision| Intercepts { prior_deviation: precision.sqrt().recip(), sites });
+    let posterior = Marginals { intercepts, ..marginals(&record.posterior) };
+    Ok(Finished::of(record, posterior, cpu_seconds)?)
+}
+
+/// Centre and scale of an outcome that is a number, 0 and 1 otherwise. Of a logarithm, they are the logarithm's.
+pub(super) fn scale_of(schema: &Schema) -> (f64, f64) {
+    match &schema.outcome().kind {
+        OutcomeKind::Number(number) => (number.centre, number.scale),
+        OutcomeKind::Classes(_) => (0.0, 1.0),
+    }
+}
+
+/// Scores in the units of the outcome: errors times its scale, log-densities less the scale's logarithm.
+fn in_units(mut finished: Finished, scale: f64) -> Finished {
+    let log_scale = scale.ln();
+    let scaled = |error: &mut Option<f64>| *error = error.map(|error| error * scale);
+    scaled(&mut finished.absolute_error);
+    scaled(&mut finished.root_squared_error);
+    scaled(&mut finished.width);
+    finished.log_likelihood -= log_scale;
+    for point in &mut finished.curve {
+        scaled(&mut point.absolute_error);
+        point.log_likelihood -= log_scale;
+    }
+    for site in &mut finished.sites {
+        scaled(&mut site.absolute_error);
+        site.log_likelihood -= log_scale;
+    }
+    finished
+}
+
+/// A Gaussian in plain numbers.
+pub fn marginals(q: &Gaussian) -> Marginals {
+    Marginals { mean: q.mean().to_vec(), deviation: q.deviations(), precision: q.packed_precision(), intercepts: None }
+}

@@ -1,0 +1,247 @@
+//! The clients of a study as declared: how many, and how many training rows each has, from public numbers alone.
+
+use super::data::DeclaredRows;
+use super::fault::{Fault, Source};
+use super::meant::Study;
+use crate::datasets::{self, Set};
+use inference::settings::{Aggregator, Batching, DeltaRule, Method, Schedule};
+use inference::{Partition, Schema, Skew, Split};
+use std::collections::BTreeMap;
+
+/// Clients as declared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sites {
+    /// Training rows of each client; 1 where they are not known, and one client where their number is not.
+    pub(crate) rows: Vec<u64>,
+    pub(crate) basis: Basis,
+    /// Inputs of an encoded row, without the bias.
+    pub(crate) inputs: Option<usize>,
+}
+
+/// Where the numbers come from, and so how they may be spoken of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// The rows of known data: exact, whatever the seed.
+    Known,
+    /// Known data of which some rows are left out, by a draw or for want of an outcome: about these.
+    Estimated,
+    /// The study says so.
+    Declared,
+    /// Only the number of clients is known.
+    Clients,
+    /// Only this is declared, and no more: training rows of all clients together.
+    Total(u64),
+}
+
+impl Basis {
+    /// True if the rows of each client are known or declared.
+    pub(crate) fn has_rows(self) -> bool {
+        matches!(self, Self::Known | Self::Estimated | Self::Declared)
+    }
+
+    /// True if it is known how many clients there are.
+    pub(crate) fn has_clients(self) -> bool {
+        !matches!(self, Self::Total(_))
+    }
+
+    /// The word before a number of rows.
+    pub(crate) fn about(self) -> &'static str {
+        if self == Self::Known { "" } else { "about " }
+    }
+
+    /// The name in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::Estimated => "estimated",
+            Self::Declared | Self::Total(_) => "declared",
+            Self::Clients => "not declared",
+        }
+    }
+}
+
+impl Sites {
+    /// From the study's own declaration, else from what is public about known data.
+    pub(crate) fn declared(study: &Study, schema: Option<&Schema>) -> Result<Self, Fault> {
+        if let (Some(made), Partition::Even { clients }) = (&study.data.synthetic, &study.partition) {
+            let rows = vec![made.rows_per_client as u64; *clients];
+            return Ok(Self { rows, basis: Basis::Known, inputs: Some(made.inputs()) });
+        }
+        let inputs = study.data.declared_inputs.or_else(|| schema.map(|schema| schema.inputs(false).len()));
+        let (rows, basis) = counted(study, schema)?;
+        if rows.is_empty() || rows.contains(&0) {
+            return Err(none_left(study, rows.len()));
+        }
+        Ok(Self { rows, basis, inputs })
+    }
+
+    /// Refuses a method whose cost depends on rows or clients that are not known.
+    pub(crate) fn check(&self, study: &Study, index: usize, method: &Method) -> Result<(), Fault> {
+        let Some(promise) = &method.promise else { return Ok(()) };
+        let by_rows = matches!(method.local.batch, Batching::PoissonOf { .. } | Batching::WithoutReplacement(_))
+            || promise.delta == DeltaRule::PowerOfTenBelowRows;
+        let summed = matches!(promise.aggregator, Aggregator::SecureSum(_));
+        let by_clients = summed || matches!(method.schedule, Schedule::Asynchronous(_));
+        let at = format!("method.{}", study.places.get(index).unwrap_or(&index));
+        if by_rows && !self.basis.has_rows() {
+            return Err(fault(study, &at, "its batch or δ depends on the rows of each client, which are not declared"));
+        }
+        if by_clients && !self.basis.has_clients() {
+            return Err(fault(study, &at, "its cost depends on the number of clients, which is not declared"));
+        }
+        Ok(())
+    }
+
+    /// In words: facts as facts, estimates as estimates.
+    pub(crate) fn words(&self) -> String {
+        let (all, about) = (self.rows.len(), self.basis.about());
+        match self.basis {
+            Basis::Clients => format!("{all}, rows not declared"),
+            Basis::Total(rows) => format!("a number not declared, about {rows} training rows together as declared"),
+            Basis::Known | Basis::Estimated | Basis::Declared => {
+                let total: u64 = self.rows.iter().sum();
+                let declared = if self.basis == Basis::Declared { ", as declared" } else { "" };
+                format!("{all} with {about}{} training rows each, {about}{total} together{declared}", span(&self.rows))
+            }
+        }
+    }
+}
+
+/// One number, or the smallest and the largest.
+pub(crate) fn span(numbers: &[u64]) -> String {
+    match (numbers.iter().min(), numbers.iter().max()) {
+        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
+        (least, _) => least.unwrap_or(&0).to_string(),
+    }
+}
+
+fn fault(study: &Study, path: &str, message: &str) -> Fault {
+    let hint = match &study.partition {
+        Partition::Column { column, .. } => format!(
+            "under [data] add declared_rows = [N, N]: the rows of each {column}, in the order of their names; a total, \
+             declared_rows = N, is enough for a method whose batch and δ do not go by rows"
+        ),
+        _ => {
+            "under [data] add declared_rows = N, the rows of all clients together, or a list with those of each".into()
+        }
+    };
+    Source::new(study.file.clone(), &study.text).fault(path, "S012", message.to_owned(), hint)
+}
+
+/// What is wrong where a client would have no training rows: too many held out, or too many clients.
+fn none_left(study: &Study, clients: usize) -> Fault {
+    let source = Source::new(study.file.clone(), &study.text);
+    let (split, name) = (&study.data.split, &study.data.source);
+    match (split, all_rows(study)) {
+        (Split::Rows { test }, Some(rows)) if *test as u64 >= rows => {
+            let message = format!("test_rows is {test}, and {name} has {rows} rows");
+            let at = format!("{}.test_rows", study.data.split_key);
+            source.fault(&at, "S004", message, "hold out fewer rows, or a share of them: split = { test = 0.2 }")
+        }
+        (_, rows) => {
+            let of = rows.map_or_else(String::new, |rows| format!(" of {rows} rows"));
+            let message = format!("{name}: with {clients} clients one of them would have no training rows{of}");
+            source.fault("partition", "S004", message, "fewer clients, or hold out fewer rows")
+        }
+    }
+}
+
+/// All rows of the source, as declared or as is public.
+fn all_rows(study: &Study) -> Option<u64> {
+    match &study.data.declared_rows {
+        Some(DeclaredRows::All(rows)) => Some(*rows),
+        Some(DeclaredRows::Each(each)) => Some(each.iter().sum()),
+        None => datasets::find(&study.data.source).map(|set| set.rows),
+    }
+}
+
+/// Training rows of each client, and where they come from.
+fn counted(study: &Study, schema: Option<&Schema>) -> Result<(Vec<u64>, Basis), Fault> {
+    // A schema of the study's own may choose among the rows, and nobody knows how many it takes.
+    let chosen = study.data.schema.is_some() && schema.is_some_and(|schema| schema.only().is_some());
+    let set = datasets::find(&study.data.source).filter(|_| !chosen);
+    let split = &study.data.split;
+    match (&study.data.declared_rows, &study.partition) {
+        (Some(DeclaredRows::Each(each)), partition) => listed(study, each, clients(partition, set)),
+        (declared, Partition::Column { column, at_most }) => {
+            match (set.and_then(|set| set.levels_of(column)), declared) {
+                (Some(levels), _) => Ok(by_level(levels, split, at_most)),
+                (None, Some(DeclaredRows::All(rows))) => Ok((vec![1], Basis::Total(trained(split, *rows)))),
+                (None, _) => Err(fault(study, "data", &format!("how many rows each {column} has is not declared"))),
+            }
+        }
+        (Some(DeclaredRows::All(rows)), partition) => Ok((dealt(partition, trained(split, *rows)), Basis::Declared)),
+        (None, partition) => Ok(match set.and_then(|set| public(set, split, schema)) {
+            Some((rows, basis)) => (dealt(partition, rows), basis),
+            None => (vec![1; clients(partition, set).unwrap_or(1)], Basis::Clients),
+        }),
+    }
+}
+
+/// How many clients a partition has, where that is known without its rows.
+fn clients(partition: &Partition, set: Option<&Set>) -> Option<usize> {
+    match partition {
+        Partition::Even { clients } | Partition::Skewed(Skew { clients, .. }) => Some(*clients),
+        Partition::Column { column, .. } => set?.levels_of(column).map(<[_]>::len),
+    }
+}
+
+/// A list of rows, one number for each client.
+fn listed(study: &Study, each: &[u64], clients: Option<usize>) -> Result<(Vec<u64>, Basis), Fault> {
+    if let Some(clients) = clients.filter(|clients| *clients != each.len()) {
+        let message =
+            format!("declared_rows is a list of {}, expected one number for each of {clients} clients", each.len());
+        let source = Source::new(study.file.clone(), &study.text);
+        return Err(source.fault(
+            "data.declared_rows",
+            "S012",
+            message,
+            "declare one number for each client, or the total",
+        ));
+    }
+    let (split, all) = (&study.data.split, each.iter().sum());
+    Ok((each.iter().map(|&rows| kept_of(split, rows, all).unwrap_or(rows)).collect(), Basis::Declared))
+}
+
+/// The clients of a column whose values are known. A drawn split leaves about its share at each of them.
+fn by_level(levels: &[(&str, u64)], split: &Split, at_most: &BTreeMap<String, usize>) -> (Vec<u64>, Basis) {
+    let most = |name: &str| at_most.get(name).map_or(u64::MAX, |most| *most as u64);
+    let all = levels.iter().map(|(_, rows)| rows).sum();
+    match levels.iter().map(|(name, rows)| Some(kept_of(split, *rows, all)?.min(most(name)))).collect() {
+        Some(rows) => (rows, Basis::Estimated),
+        None => (vec![1; levels.len()], Basis::Clients),
+    }
+}
+
+/// Training rows of a known set, and whether that is exact.
+fn public(set: &Set, split: &Split, schema: Option<&Schema>) -> Option<(u64, Basis)> {
+    let rows = match split {
+        Split::Column { column, test_level } => {
+            let levels = set.levels_of(column)?.iter();
+            levels.filter(|(level, _)| level != test_level).map(|(_, rows)| rows).sum()
+        }
+        drawn => kept(drawn, set.rows)?,
+    };
+    let dropped = schema.is_none_or(|schema| schema.outcome().drop_missing);
+    Some((rows, if dropped { Basis::Estimated } else { Basis::Known }))
+}
+
+/// Training rows of so many declared ones. Where a column marks the held-out rows, the training rows are declared.
+fn trained(split: &Split, rows: u64) -> u64 {
+    kept(split, rows).unwrap_or(rows)
+}
+
+fn kept(split: &Split, rows: u64) -> Option<u64> {
+    split.kept(usize::try_from(rows).ok()?).map(|rows| rows as u64)
+}
+
+/// About the training rows of a part of them.
+fn kept_of(split: &Split, part: u64, all: u64) -> Option<u64> {
+    split.kept_of(usize::try_from(part).ok()?, usize::try_from(all).ok()?).map(|rows| rows as u64)
+}
+
+/// The training rows of each client.
+fn dealt(partition: &Partition, rows: u64) -> Vec<u64> {
+    let sizes = usize::try_from(rows).ok().and_then(|rows| partition.sizes(rows));
+    sizes.unwrap_or_default().into_iter().map(|rows| rows as u64).collect()
+}

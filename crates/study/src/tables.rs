@@ -1,0 +1,123 @@
+//! The tables and figures that come with the program, by name.
+
+/// Studies that come with the program, and what they are.
+pub const TABLES: [(&str, &str, &str); 23] = [
+    (
+        "workshop-table5",
+        "Sharma et al. 2019, Table 5: PVI, global VI and DP-PVI on three splits of Adult",
+        include_str!("../studies/workshop-table5.toml"),
+    ),
+    (
+        "workshop-fig3",
+        "Sharma et al. 2019, Figure 3: PVI against global VI over a grid of splits of Adult",
+        include_str!("../studies/workshop-fig3.toml"),
+    ),
+    (
+        "tmlr-fig1",
+        "Heikkilä et al. (TMLR), Figure 1: private methods at ε = 1 on three splits of Adult",
+        include_str!("../studies/tmlr-fig1.toml"),
+    ),
+    (
+        "tmlr-fig2",
+        "Heikkilä et al. (TMLR), Figure 2 on SUPPORT in place of MIMIC-III: death in hospital at ε = 1 on four splits",
+        include_str!("../studies/tmlr-fig2.toml"),
+    ),
+    (
+        "tmlr-fig3",
+        "Heikkilä et al. (TMLR), Figure 3: 200 clients with a trusted aggregator at ε = 0.5 on three splits of Adult",
+        include_str!("../studies/tmlr-fig3.toml"),
+    ),
+    (
+        "tmlr-fig4",
+        "Heikkilä et al. (TMLR), Figure 4: a Bayesian network at ε = 2 on the balanced split of Adult",
+        include_str!("../studies/tmlr-fig4.toml"),
+    ),
+    (
+        "tmlr-fig1-secure",
+        "The rows of tmlr-fig1 that had a trusted aggregator, by a secure sum with each of its noises",
+        include_str!("../studies/tmlr-fig1-secure.toml"),
+    ),
+    (
+        "tmlr-fig3-secure",
+        "The rows of tmlr-fig3 that had a trusted aggregator, by a secure sum with each of its noises",
+        include_str!("../studies/tmlr-fig3-secure.toml"),
+    ),
+    (
+        "paper1-fig2",
+        "Heikkilä et al. 2017, Figure 2: linear regression from sufficient statistics on wine and abalone, ε from .1 to 3",
+        include_str!("../studies/paper1-fig2.toml"),
+    ),
+    (
+        "heart-sites",
+        "What federation buys each of four hospitals, with an intercept of its own, and one that has 20 patients",
+        include_str!("../studies/heart-sites.toml"),
+    ),
+    (
+        "thesis-fig4.4",
+        "Sharma's thesis, Figure 4.4: clipped analytic updates of each row at ε = 10, by clipping bound",
+        include_str!("../studies/thesis-fig4.4.toml"),
+    ),
+    (
+        "thesis-fig4.8",
+        "Sharma's thesis, Figure 4.8: client-level DP-PVI at ε = 10, by clipping bound and damping",
+        include_str!("../studies/thesis-fig4.8.toml"),
+    ),
+    (
+        "thesis-fig4.13",
+        "Sharma's thesis, Figure 4.13: client-level DP-PVI at ε = 10, by clients and by rows of each",
+        include_str!("../studies/thesis-fig4.13.toml"),
+    ),
+    (
+        "thesis-fig4.17",
+        "Sharma's thesis, Figure 4.17: client-level against row-level DP-PVI at ε = 10",
+        include_str!("../studies/thesis-fig4.17.toml"),
+    ),
+    (
+        "thesis-hybrid",
+        "Sharma's thesis, 4.2.3 and 5.1: a hybrid and a reused likelihood beside their parts at ε = 10",
+        include_str!("../studies/thesis-hybrid.toml"),
+    ),
+    (
+        "epsilon-curve",
+        "Held-out log-likelihood of every private method against ε from .1 to 8, on the balanced split of Adult",
+        include_str!("../studies/epsilon-curve.toml"),
+    ),
+    (
+        "paper2-fig3",
+        "Heikkilä et al. 2019, Figure 3: draws of a private chain from a mixture, their error against ε, beside DP-SGLD",
+        include_str!("../studies/paper2-fig3.toml"),
+    ),
+    (
+        "paper2-chains",
+        "What the tighter bound buys there: four chains of 480,000 iterations, each worth over 400 independent draws",
+        include_str!("../studies/paper2-chains.toml"),
+    ),
+    (
+        "adult-chains",
+        "Every sampler at ε = 1, 4 and 12 on Adult, beside DP-PVI",
+        include_str!("../studies/adult-chains.toml"),
+    ),
+    (
+        "paper3-fig1",
+        "Koskela et al. 2023, Figure 1: δ(ε) of shuffled reports of 10,000 users, PLD beside RDP",
+        include_str!("../studies/paper3-fig1.toml"),
+    ),
+    (
+        "paper3-fig3",
+        "Koskela et al. 2023, Figure 3: ε of shuffles of sampled users by rounds, PLD beside RDP",
+        include_str!("../studies/paper3-fig3.toml"),
+    ),
+    (
+        "paper3-fig4",
+        "Koskela et al. 2023, Figure 4: shuffled randomised response against three adversaries, 1000 users",
+        include_str!("../studies/paper3-fig4.toml"),
+    ),
+    (
+        "dissertation-fig2.1",
+        "Heikkilä 2023, Figure 2.1: basic, advanced and tight composition of 5 and of 100 mechanisms",
+        include_str!("../studies/dissertation-fig2.1.toml"),
+    ),
+];
+
+/// The study of the federation that is shown on one machine: heart disease at four hospitals.
+pub const FEDERATION_DEMO: &str = include_str!("../studies/heart-federation.toml");

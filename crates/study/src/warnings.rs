@@ -1,0 +1,134 @@
+//! The statistical warnings of a simulation, gathered from its parts: the checks themselves are `inference::warning`.
+
+use super::data::DeclaredRows;
+use super::engine::Work;
+use super::likelihood;
+use super::meant::{Likelihood, Study};
+use super::state::Finished;
+use inference::comparison::behind_constant;
+use inference::results::{DataSummary, MethodResult};
+use inference::settings::Scheme;
+use inference::warning::public::{Served, clip_out_of_scale, of_served};
+use inference::warning::{Code, Warning, over_seeds, rows};
+use inference::{Kind, Numeric, OutcomeKind, Partition, Schema, Split};
+
+/// What is known of a study beside its runs.
+pub(crate) struct Known<'a> {
+    study: &'a Study,
+    names: &'a [String],
+    schema: Option<Schema>,
+}
+
+impl<'a> Known<'a> {
+    /// From the study, the names of its coefficients, and the schema of its rows in TOML.
+    pub(crate) fn new(study: &'a Study, names: &'a [String], schema: Option<&str>) -> Self {
+        Self { study, names, schema: schema.and_then(|text| Schema::from_toml(text).ok()) }
+    }
+
+    /// Warnings of one method over all seeds, but for those that need the others' scores.
+    pub(crate) fn of_method(&self, work: Work<'_>, runs: &[Finished]) -> Vec<Warning> {
+        let seeds: Vec<Vec<Warning>> = runs.iter().map(|run| self.of_run(work, run)).collect();
+        let Work::Method(method) = work else { return over_seeds(&seeds) };
+        let typical = self.schema.as_ref().and_then(|schema| typical_gradient(self.study, schema));
+        let clip = typical.and_then(|typical| clip_out_of_scale(method, typical));
+        over_seeds(&seeds).into_iter().chain(clip).collect()
+    }
+
+    fn of_run(&self, work: Work<'_>, run: &Finished) -> Vec<Warning> {
+        let mut found = run.warnings.clone();
+        if let Work::Method(method) = work {
+            found.extend(self.of_served(matches!(method.scheme, Scheme::Chain(_)), run));
+        }
+        found
+    }
+
+    fn of_served(&self, draws: bool, run: &Finished) -> Vec<Warning> {
+        let precisions = prior_precisions(self.study, self.schema.as_ref(), run.posterior.mean.len());
+        let served = Served {
+            names: self.names,
+            prior_precisions: &precisions,
+            mean: &run.posterior.mean,
+            last_moves: &run.last_moves,
+            draws: draws.then_some(run.chain.as_ref()),
+        };
+        of_served(&served).iter().cloned().collect()
+    }
+
+    /// Why the Gaussian of a run is not served as a posterior; none where it is.
+    pub(crate) fn refused(&self, work: Work<'_>, run: &Finished) -> Option<Warning> {
+        self.of_run(work, run).into_iter().find(|warning| warning.code == Code::FewDraws)
+    }
+}
+
+/// The prior's precisions of so many parameters.
+pub fn prior_precisions(study: &Study, schema: Option<&Schema>, parameters: usize) -> Vec<f64> {
+    let model = likelihood::model(&study.model.kind, schema.and_then(Schema::classes), 0);
+    model.precisions(parameters, study.model.prior_precision)
+}
+
+/// Adds to each method what only its comparison with the constant answer tells.
+pub(crate) fn compare(methods: &mut [MethodResult]) {
+    for number in 0..methods.len() {
+        if !methods[number].baseline
+            && let Some(behind) = behind_constant(methods, number)
+        {
+            methods[number].warnings.insert(0, rows::behind_constant(&behind));
+        }
+    }
+}
+
+/// What the rows as they were found warn of, all methods alike.
+pub(crate) fn of_data(study: &Study, data: &DataSummary) -> Vec<Warning> {
+    let small = rows::small_sites(data.clients.iter().map(|c| (c.name.as_str(), c.rows as u64)));
+    declared(study, data).into_iter().chain(small).collect()
+}
+
+/// Declared rows beside those found: of all clients, or of the first client that differs.
+fn declared(study: &Study, data: &DataSummary) -> Option<Warning> {
+    let marked = matches!(study.data.split, Split::Column { .. });
+    let cut = matches!(&study.partition, Partition::Column { at_most, .. } if !at_most.is_empty());
+    let all = data.train_rows + if marked { 0 } else { data.test_rows };
+    let declared = study.data.declared_rows.as_ref().filter(|_| !cut && study.data.synthetic.is_none())?;
+    match declared {
+        DeclaredRows::All(rows) => rows::rows_differ("all sites together", *rows, all as u64),
+        DeclaredRows::Each(each) => {
+            let total = rows::rows_differ("all sites together", each.iter().sum(), all as u64);
+            let owned = marked || data.clients.iter().map(|c| c.test_rows).sum::<usize>() == data.test_rows;
+            let found =
+                |client: &inference::results::ClientSummary| client.rows + if marked { 0 } else { client.test_rows };
+            let differs = || {
+                let mut pairs = data.clients.iter().zip(each).filter(|_| owned);
+                pairs.find_map(|(client, rows)| rows::rows_differ(&client.name, *rows, found(client) as u64))
+            };
+            total.or_else(differs)
+        }
+    }
+}
+
+/// Root mean square of a row's gradient by the coefficients at the prior's mean, where values are spread evenly over the schema's
+/// ranges. None where an input has no range, and for models whose gradients the inputs alone do not scale.
+pub fn typical_gradient(study: &Study, schema: &Schema) -> Option<f64> {
+    let outcome = match (&study.model.kind, &schema.outcome().kind) {
+        (Likelihood::Logistic { .. } | Likelihood::Softmax, _) => 1.0,
+        (Likelihood::Linear { noise_variance }, OutcomeKind::Number(number)) => {
+            mean_square(number)?.sqrt() / noise_variance
+        }
+        _ => return None,
+    };
+    let mut squares = f64::from(u8::from(study.model.bias));
+    for column in schema.columns() {
+        squares += match &column.kind {
+            Kind::Numeric(number) => mean_square(number)?,
+            Kind::Category { .. } => 1.0,
+            Kind::Ignore => 0.0,
+        };
+    }
+    Some(outcome * squares.sqrt()).filter(|typical| *typical > 0.0)
+}
+
+/// Mean square of an encoded value that is uniform between its bounds: (a² + ab + b²)/3.
+fn mean_square(number: &Numeric) -> Option<f64> {
+    let (low, high) = number.bounds?;
+    let (a, b) = (number.encode(low), number.encode(high));
+    Some((a * a + a * b + b * b) / 3.0)
+}
