@@ -1,8 +1,7 @@
 //! What a study would run, in plain words, with what its reader should know.
 
-use super::assumed;
 use super::columns::{self, Columns};
-use super::forecast::{Forecast, coded, loose_delta, private_rows};
+use super::forecast::{Forecast, coded, loose_delta, notes, private_rows};
 use super::meant::Study;
 use super::sites::Sites;
 use super::warnings;
@@ -10,7 +9,8 @@ use super::words::{self, Row, row};
 use crate::datasets;
 use crate::error::StudyError;
 use crate::load::Folders;
-use inference::settings::{DeltaRule, Method};
+use inference::Method;
+use inference::settings::DeltaRule;
 use inference::warning::public::{clip_out_of_scale, large_epsilon};
 use privacy::Unit;
 use serde_json::json;
@@ -41,7 +41,7 @@ impl Check {
         let of = |part| Part::of(part, folders);
         let parts: Vec<Part> = study.by_data().into_iter().map(of).collect::<Result<_, _>>()?;
         let warnings = once(parts.iter().flat_map(Part::warnings));
-        let notes = once(parts.iter().flat_map(|part| assumed::notes(&part.study, &part.columns.schema)));
+        let notes = once(parts.iter().flat_map(|part| notes(&part.study, &part.columns.schema)));
         Ok(Self { study: study.clone(), parts, notes, warnings })
     }
 
@@ -54,13 +54,13 @@ impl Check {
                 rows.push(row("column", part.study.name.clone()));
             }
             rows.push(row("data", words::data(&part.study)));
-            rows.push(row("columns", part.columns.words(study.model.bias)));
+            rows.push(row("columns", part.columns.words(study.model.intercept)));
             if part.study.simulated {
                 rows.push(row("clients", words::partition(&part.study.partition)));
             }
         }
         rows.extend(study.served.iter().map(|served| row("federation", served.words())));
-        rows.push(row("model", words::model(&study.model)));
+        rows.push(row("model", study.model.describe()));
         rows.push(row("seeds", study.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")));
         for method in &study.methods {
             rows.push(row("method", method.name.clone()));
@@ -134,7 +134,7 @@ impl Part {
     }
 
     fn object(&self) -> serde_json::Value {
-        let inputs = self.columns.schema.inputs(self.study.model.bias);
+        let inputs = self.columns.schema.inputs(self.study.model.intercept);
         json!({
             "study": self.study.name, "source": self.study.data.source, "columns": self.columns.header,
             "inputs": inputs,
@@ -162,8 +162,8 @@ fn plannable(study: &Study, folders: &Folders, columns: &Columns) -> Result<Vec<
 
 /// A method in a few lines.
 fn described(method: &Method) -> Vec<String> {
-    let mut lines = vec![words::method(method), words::local(method)];
-    lines.extend(words::readout(method));
+    let mut lines = vec![words::method(method), method.algorithm.describe().local];
+    lines.extend(method.algorithm.describe().readout);
     match &method.promise {
         None => lines.push("no privacy: an open gate, for comparison only".to_owned()),
         Some(promise) => lines.extend([words::promise(promise), words::noise(method, promise)]),
@@ -178,8 +178,8 @@ fn object(study: &Study, parts: &[Part], notes: &[String], warnings: &[String]) 
         .map(|m| {
             json!({
                 "name": m.name,
-                "algorithm": words::algorithm(m.scheme),
-                "solver": words::solver(m.solver),
+                "algorithm": m.algorithm.descriptor().name,
+                "solver": m.algorithm.part(),
                 "schedule": words::schedule(m.schedule),
                 "private": m.promise.is_some(),
                 "words": described(m),
@@ -195,7 +195,7 @@ fn object(study: &Study, parts: &[Part], notes: &[String], warnings: &[String]) 
     match parts {
         [one] => {
             object["columns"] = one.columns.header.into();
-            object["inputs"] = one.columns.schema.inputs(study.model.bias).into();
+            object["inputs"] = one.columns.schema.inputs(study.model.intercept).into();
         }
         several => object["data"] = several.iter().map(Part::object).collect(),
     }

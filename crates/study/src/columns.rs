@@ -1,10 +1,11 @@
 //! What a study asks of the columns of its data, told from schema and header: no row is read.
 
 use super::fault::{Fault, Source};
-use super::meant::{Likelihood, Study};
+use super::meant::Study;
 use crate::datasets;
 use crate::error::StudyError;
 use crate::load::Folders;
+use inference::describe::{Entry, Registered};
 use inference::{Schema, agree};
 use std::io::ErrorKind;
 
@@ -74,30 +75,25 @@ pub fn check(study: &Study, schema: &Schema) -> Result<(), StudyError> {
     Ok(record_ids(study, Some(schema))?)
 }
 
-/// A logistic model wants two classes, softmax and a network two or more, a linear one a number.
+/// Refuses an outcome that the model is not for.
 fn outcome(study: &Study, schema: &Schema) -> Result<(), StudyError> {
-    let source = &study.data.source;
-    match (&study.model.kind, schema.classes()) {
-        (Likelihood::Logistic { .. }, Some(2)) | (Likelihood::Linear { .. } | Likelihood::Mixture { .. }, None) => {
-            Ok(())
-        }
-        (Likelihood::Softmax | Likelihood::Network { .. }, Some(2..)) => Ok(()),
-        (Likelihood::Softmax | Likelihood::Network { .. }, _) => Err(StudyError::usage(
-            format!("softmax and network models need an outcome of levels, and that of {source} {}", found(schema)),
-            "kind = \"linear\" for a number",
-        )),
-        (Likelihood::Logistic { .. }, _) => Err(StudyError::usage(
-            format!("a logistic model needs an outcome of two levels, and that of {source} {}", found(schema)),
-            "kind = \"linear\" for a number, \"softmax\" for more than two levels",
-        )),
-        (Likelihood::Linear { .. } | Likelihood::Mixture { .. }, Some(_)) => {
-            let kind = if matches!(study.model.kind, Likelihood::Mixture { .. }) { "mixture" } else { "linear" };
-            Err(StudyError::usage(
-                format!("a {kind} model needs an outcome that is a number, and that of {source} has levels"),
-                "kind = \"logistic\" for two levels",
-            ))
-        }
+    let (source, settings) = (&study.data.source, &study.model.settings);
+    if settings.outcome().takes(schema.classes()) {
+        return Ok(());
     }
+    let (kind, needs) = (settings.descriptor().name, settings.outcome().words());
+    let fitting = study.registry.of(Registered::Model).filter_map(|entry| match entry {
+        Entry::Model(descriptor) => Some(descriptor.name),
+        _ => None,
+    });
+    let hint = match schema.classes() {
+        None => "kind = \"linear\" is for a number".to_owned(),
+        Some(2) => "kind = \"logistic\" is for two levels".to_owned(),
+        Some(_) => "kind = \"softmax\" is for more than two levels".to_owned(),
+    };
+    let names: Vec<&str> = fitting.collect();
+    let message = format!("a {kind} model needs {needs}, and that of {source} {}", found(schema));
+    Err(StudyError::usage(message, format!("{hint}; models are {}", names.join(", "))))
 }
 
 /// What an outcome is, in words.

@@ -5,7 +5,8 @@ use super::meant::Column;
 use super::plain;
 use super::served::Served;
 use super::synthetic::{self, Synthetic};
-use super::typed::{ColumnAsTyped, DataAsTyped, ModelKind, RowsAsTyped, SplitAsTyped, StudyAsTyped};
+use super::typed::{ColumnAsTyped, DataAsTyped, RowsAsTyped, SplitAsTyped, StudyAsTyped};
+use inference::{OutcomeNeed, StudyModel};
 use inference::{Partition, Split};
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -60,6 +61,7 @@ type OwnData = (Option<String>, Option<(Split, Option<u64>)>);
 /// served: its rows are those that sites declare, and none is held out.
 pub(super) fn of(
     study: &StudyAsTyped,
+    model: &StudyModel,
     only: Option<&Served>,
     source: &Source<'_>,
     first: &Partition,
@@ -77,7 +79,7 @@ pub(super) fn of(
         Some(DeclaredRows::Each(rows)) => rows.is_empty() || rows.contains(&0),
         None => false,
     };
-    if typed.scores_in == ScoresIn::Encoded && !matches!(study.model.kind, ModelKind::Linear | ModelKind::Mixture) {
+    if typed.scores_in == ScoresIn::Encoded && model.settings.outcome() != OutcomeNeed::Number {
         let message = "only scores of an outcome that is a number have units".to_owned();
         return Err(source.fault("data.scores_in", "S011", message, "leave it out"));
     }
@@ -104,7 +106,7 @@ pub(super) fn of(
         split_seed,
         declared_rows,
         declared_inputs: typed.declared_inputs,
-        synthetic: synthetic::of(typed, &study.model, &partitions, source)?,
+        synthetic: synthetic::of(typed, model, &partitions, source)?,
         scores_in: typed.scores_in,
     })
 }

@@ -4,9 +4,8 @@ use super::state::Finished;
 use crate::error::StudyError;
 use inference::plan::Costs;
 use inference::results::DataSummary;
-use inference::settings::Method;
 use inference::warning::Warning;
-use inference::{Observer, Prediction, Record};
+use inference::{Method, Observer, Prediction, Record};
 use std::sync::Arc;
 
 /// One thing to run for each seed.
@@ -36,7 +35,7 @@ impl Work<'_> {
 
     /// Prior precision of an intercept of each site's own, where the work has one.
     pub(crate) fn site_intercept(&self) -> Option<f64> {
-        if let Self::Method(method) = self { method.site_intercept } else { None }
+        if let Self::Method(method) = self { method.algorithm.site_intercept() } else { None }
     }
 
     /// Whether what is left is one posterior: sites' own fits are many, and a constant has none.

@@ -1,6 +1,6 @@
 //! What can go wrong with a study: a code, a message, a hint, and a place where there is one.
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Faults};
 use inference::{DataError, RunError};
 use privacy::PrivacyError;
 use std::path::Path;
@@ -39,6 +39,9 @@ pub enum StudyError {
     /// A study that cannot be run, with its place.
     #[error(transparent)]
     Fault(#[from] Fault),
+    /// Everything that is wrong with a study, each with its place.
+    #[error(transparent)]
+    Faults(#[from] Faults),
     /// A file of results that cannot be understood.
     #[error("{path} is not a file of results: {message}")]
     Results {
@@ -161,6 +164,8 @@ impl StudyError {
             Self::File { .. } => "C003",
             Self::Results { .. } => "C020",
             Self::Fault(fault) => fault.code,
+            Self::Faults(faults) => faults.first().code,
+            Self::Run(RunError::Conflict(conflict)) => conflict.code,
             Self::Run(RunError::Message { .. }) => "R001",
             Self::Run(_) => "R002",
             Self::Data { error, .. } => error.code(),
@@ -174,6 +179,7 @@ impl StudyError {
     pub fn place(&self) -> Option<&str> {
         match self {
             Self::Fault(fault) => Some(&fault.place),
+            Self::Faults(faults) => Some(&faults.first().place),
             Self::Method { place, .. } | Self::Line { place, .. } => Some(place),
             _ => None,
         }
@@ -197,6 +203,9 @@ impl StudyError {
             Self::Entry { error, .. } | Self::Line { error, .. } => error.hint(),
             Self::Results { .. } => "name the directory of a finished run of this version of posterity".into(),
             Self::Fault(fault) => fault.hint.clone(),
+            Self::Faults(faults) => faults.first().hint.clone(),
+            Self::Run(RunError::Conflict(conflict)) => conflict.hint.clone(),
+            Self::Run(RunError::Diverged) => "lower the learning rate".into(),
             Self::Run(RunError::Message { .. }) => "delete the run's directory `state` and run again".into(),
             Self::Run(_) => "change the study's method as the message says; `posterity check` reads it again".into(),
             Self::File { action, .. } if action.ends_with("the schema") => {

@@ -1,6 +1,7 @@
 //! What is wrong with a study, with its line in the file and what to do about it.
 
 use super::plain::{Plain, plain};
+use inference::describe::Conflict;
 use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -26,6 +27,42 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
+/// Everything that is wrong with a study, one or more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Faults(Vec<Fault>);
+
+impl Faults {
+    /// These, if there is one.
+    pub(crate) fn of(found: Vec<Fault>) -> Result<(), Self> {
+        if found.is_empty() { Ok(()) } else { Err(Self(found)) }
+    }
+
+    /// The one that is told first.
+    pub fn first(&self) -> &Fault {
+        &self.0[0]
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Fault> {
+        self.0.iter()
+    }
+}
+
+impl From<Fault> for Faults {
+    fn from(fault: Fault) -> Self {
+        Self(vec![fault])
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(Fault::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl std::error::Error for Faults {}
+
 /// The text of a study, and where in it each key stands.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
@@ -48,6 +85,16 @@ impl<'a> Source<'a> {
     /// A fault at a key, such as `method.1.privacy.epsilon`; at the innermost table on its way if it is not there.
     pub(crate) fn fault(&self, path: &str, code: &'static str, message: String, hint: impl Into<String>) -> Fault {
         Fault { code, place: self.at(path), message, hint: hint.into() }
+    }
+
+    /// A conflict of a method or a model, at the key of the table that was read.
+    pub(crate) fn conflict(&self, at: &str, subject: &str, conflict: &Conflict) -> Fault {
+        let path = match (at, conflict.key.as_str()) {
+            ("", key) => key.to_owned(),
+            (at, "") => at.to_owned(),
+            (at, key) => format!("{at}.{key}"),
+        };
+        self.fault(&path, conflict.code, format!("{subject}{}", conflict.what), conflict.hint.clone())
     }
 
     /// What the reader of TOML found wrong.

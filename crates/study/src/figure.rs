@@ -138,8 +138,9 @@ fn by_epsilon(
 ) -> Result<Vec<Line>, String> {
     let column = |of: &str| column(named, typed).map_err(|why| format!("{why} for {of:?}"));
     let listed = |name: &str| -> Vec<(f64, &str)> {
-        let of = names.iter().filter(|named| named.listed && typed.methods[named.index].name == name);
-        let mut points: Vec<(f64, &str)> = of.filter_map(|named| Some((named.epsilon?, named.name.as_str()))).collect();
+        let of = names.iter().filter(|named| named.listed.as_deref() == Some(name));
+        let mut points: Vec<(f64, &str)> =
+            of.filter_map(|named| Some((named.epsilon()?, named.name.as_str()))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points
     };

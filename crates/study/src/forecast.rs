@@ -1,10 +1,7 @@
 //! What each method will cost every client, from declared numbers; no row is touched.
 
-use super::assumed;
-use super::bounded;
 use super::columns;
 use super::guidance::{Guidance, guidance};
-use super::likelihood;
 use super::meant::Study;
 use super::sites::{Basis, Sites, span};
 use super::warnings;
@@ -12,11 +9,11 @@ use super::words::{self, Row, row};
 use crate::digits::{shortest, up};
 use crate::error::StudyError;
 use crate::load::Folders;
+use inference::Method;
 use inference::Schema;
-use inference::algorithm::sensitivities;
 use inference::plan::{ClientPlan, MethodPlan, PlannedStage, plan, seed_bytes};
 use inference::results::SecureSumResult;
-use inference::settings::{Aggregator, Claim, Method, Noise, Promise, Scheme, SecureNoise, SecureSum};
+use inference::settings::{Aggregator, Claim, Noise, Promise, SecureNoise, SecureSum};
 use inference::warning::public::{clip_out_of_scale, of_plan};
 use inference::warning::{Code, Warning};
 use privacy::{Adjacency, Sampling, Unit};
@@ -147,17 +144,17 @@ impl Forecast {
             None => columns::record_ids(study, None)?,
         }
         let sites = Sites::declared(study, schema.as_ref())?;
-        let width = sites.inputs.map(|inputs| inputs + usize::from(study.model.bias));
+        let width = sites.inputs.map(|inputs| inputs + usize::from(study.model.intercept));
         let classes = schema.as_ref().and_then(Schema::classes);
-        let parameters = width.and_then(|width| likelihood::parameters(&study.model.kind, classes, width));
+        let parameters = width.and_then(|width| study.model.parameters(classes, width));
         let mut plans = Vec::new();
         for (index, method) in study.methods.iter().enumerate() {
             sites.check(study, index, method)?;
             let planned = plan(method, &sites.rows, parameters.unwrap_or(1));
             plans.push((method.clone(), planned.map_err(|error| study.in_method(index, error.into()))?));
         }
-        let guidance = guidance(&study.model.kind, &study.methods, &sites);
-        let notes = schema.as_ref().map(|schema| assumed::notes(study, schema)).unwrap_or_default();
+        let guidance = guidance(&study.model, &study.methods, &sites);
+        let notes = schema.as_ref().map(|schema| notes(study, schema)).unwrap_or_default();
         let typical = schema.as_ref().and_then(|schema| warnings::typical_gradient(study, schema));
         Ok(Self { study: study.clone(), sites, parameters, plans, guidance, notes, typical })
     }
@@ -199,7 +196,7 @@ impl Forecast {
     pub fn rows(&self) -> Vec<Row> {
         let mut rows = vec![row("study", self.study.name.clone()), row("clients", self.sites.words())];
         if let Some(parameters) = self.parameters {
-            rows.push(row("model", format!("{}: {parameters} parameters", words::model(&self.study.model))));
+            rows.push(row("model", format!("{}: {parameters} parameters", self.study.model.describe())));
         }
         for (method, plan) in &self.plans {
             rows.push(row("", ""));
@@ -260,8 +257,8 @@ impl Forecast {
     fn method<'b>(&self, method: &'b Method, plan: &MethodPlan) -> MethodReport<'b> {
         MethodReport {
             name: &method.name,
-            algorithm: words::algorithm(method.scheme),
-            solver: words::solver(method.solver),
+            algorithm: method.algorithm.descriptor().name,
+            solver: method.algorithm.part(),
             schedule: words::schedule(method.schedule),
             rounds: plan.rounds,
             messages: plan.messages,
@@ -319,10 +316,26 @@ fn total(promise: &Promise, clients: usize) -> Option<Row> {
     Some(row("total", format!("noise deviation {} times what is promised: {whose}", up(times.sqrt()))))
 }
 
+/// What a reader should know by the schema of all methods, each thing once.
+pub(crate) fn notes(study: &Study, schema: &Schema) -> Vec<String> {
+    if study.is_made_up() {
+        return Vec::new();
+    }
+    let mut notes: Vec<String> = Vec::new();
+    for note in study.methods.iter().flat_map(|method| method.algorithm.notes(schema)) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
 /// How far one unit moves each sum of sufficient statistics.
 fn sensitivity(method: &Method, promise: &Promise, d: usize) -> Option<Row> {
-    let Scheme::Statistics(statistics) = &method.scheme else { return None };
-    let of = sensitivities(&statistics.rule, d, promise.adjacency);
+    let of = method.algorithm.sensitivities(d, promise.adjacency);
+    if of.is_empty() {
+        return None;
+    }
     let words: Vec<String> = of.iter().map(|(what, value)| format!("{} for {what}", up(*value))).collect();
     Some(row("sensitivity", words.join(", then ")))
 }
@@ -363,12 +376,13 @@ fn cost(method: &Method, promise: &Promise, clients: &[ClientPlan]) -> Vec<Row> 
         Claim::Moments => format!("; at most {} by moments", most(|client| client.claimed)),
     };
     let delta = largest(clients, |client| client.delta.get(), shortest);
+    let bounds = method.algorithm.bounded(promise);
     let mut rows = vec![row("promise", words::promise(promise))];
     if !openings.is_empty() {
-        let [noise, updates] = stage_words(promise, &openings, |clip| bounded::first_sums(method, clip));
+        let [noise, updates] = stage_words(promise, &openings, |clip| bounds.first_sums.replace("{}", clip));
         rows.extend([row("opening", noise), row("", updates)]);
     }
-    let [noise, updates] = stage_words(promise, &stages, |clip| bounded::sums(method, clip));
+    let [noise, updates] = stage_words(promise, &stages, |clip| bounds.sums.replace("{}", clip));
     let label = if openings.is_empty() { "noise" } else { "then" };
     let next = if openings.is_empty() { "updates" } else { "" };
     rows.extend([row(label, noise), row(next, updates), row("cost", format!("{certified}{claimed}; δ {delta}"))]);

@@ -1,8 +1,9 @@
 //! Which method to try first for such clients, which one the papers would, and why.
 
-use super::meant::Likelihood;
 use super::sites::Sites;
-use inference::settings::{Aggregator, Method};
+use inference::describe::Offer;
+use inference::settings::Aggregator;
+use inference::{Method, StudyModel};
 
 /// Training rows of a client from which on local data count as enough.
 ///
@@ -42,15 +43,21 @@ pub(crate) struct Papers {
 ///
 /// On the digits (studies/digits-softmax.toml) and with a network on Adult (tmlr-fig4) it is behind DP optimisation without an
 /// aggregator, and behind global VI with one.
-pub(crate) fn guidance(kind: &Likelihood, methods: &[Method], sites: &Sites) -> Guidance {
+pub(crate) fn guidance(model: &StudyModel, methods: &[Method], sites: &Sites) -> Guidance {
     let papers = papers(methods, sites);
     let few = sites.inputs.is_some_and(|inputs| inputs < inference::regression::MOST_INPUTS);
-    let (algorithm, settings) = match kind {
-        Likelihood::Linear { .. } if papers.trusted && few => ("statistics", STATISTICS),
-        Likelihood::Linear { .. } | Likelihood::Logistic { .. } => ("noise-aware", NOISE_AWARE),
-        Likelihood::Mixture { .. } => ("chain", CHAIN),
-        Likelihood::Softmax | Likelihood::Network { .. } if papers.trusted => ("global-vi", GLOBAL_VI),
-        Likelihood::Softmax | Likelihood::Network { .. } => ("pvi", DP_OPTIMISATION),
+    let model = model.settings.build(None, 0);
+    let has = |offer: Offer| model.offers().contains(&offer);
+    let (algorithm, settings) = if !has(Offer::GaussianPosterior) {
+        ("chain", CHAIN)
+    } else if has(Offer::GaussianLikelihood) && papers.trusted && few {
+        ("statistics", STATISTICS)
+    } else if has(Offer::LinearPredictor) {
+        ("noise-aware", NOISE_AWARE)
+    } else if papers.trusted {
+        ("global-vi", GLOBAL_VI)
+    } else {
+        ("pvi", DP_OPTIMISATION)
     };
     Guidance { algorithm, settings, papers }
 }

@@ -1,19 +1,17 @@
 //! A study as meant: data, partition, model and methods, checked, with nothing left to be looked up by name.
 
 use super::data::{self, Data};
-use super::fault::{Fault, Source};
+use super::fault::{Fault, Faults, Source};
 use super::figure::{self, Figure};
-use super::method;
+use super::keys::STUDY_KEYS;
 use super::served::{self, Served};
-use super::typed::{
-    ByDrawsOr, ColumnAsTyped, ModelAsTyped, ModelKind, Paper, PartitionAsTyped, PartitionKind, PredictiveWord,
-    StudyAsTyped,
-};
+use super::typed::{ColumnAsTyped, Paper, PartitionAsTyped, PartitionKind, StudyAsTyped};
 use super::unroll::{self, Named};
 use crate::error::StudyError;
-use inference::settings::Method;
-use inference::{Expectation, Partition, Predictive, Skew, Split};
+use inference::describe::{Conflict, Key, Registry, validate};
+use inference::{Method, Partition, Skew, Split, StudyModel};
 use std::path::Path;
+use toml::{Table, Value};
 
 /// Version of the shape of a study file.
 const SCHEMA: i64 = 1;
@@ -44,7 +42,7 @@ pub struct Study {
     /// Figures of a table.
     pub figures: Vec<Figure>,
     /// What is learnt.
-    pub model: Model,
+    pub model: StudyModel,
     /// What is compared.
     pub methods: Vec<Method>,
     /// Who takes part where the study is served.
@@ -53,6 +51,8 @@ pub struct Study {
     pub simulated: bool,
     /// Of each method its place among the `[[method]]`s of the file: a list of ε is several methods.
     pub(crate) places: Vec<usize>,
+    /// What its names were looked up in.
+    pub registry: Registry,
     /// The file's name, as in errors.
     pub file: String,
     /// The text of the file, as it was read.
@@ -74,50 +74,6 @@ pub struct Column {
     pub rows_per_client: Option<usize>,
 }
 
-/// The likelihood and the prior.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Model {
-    /// The likelihood.
-    pub kind: Likelihood,
-    /// Whether an intercept is among the inputs.
-    pub bias: bool,
-    /// Precision of the normal prior.
-    pub prior_precision: f64,
-}
-
-/// The likelihoods.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Likelihood {
-    /// A number with normal noise.
-    Linear {
-        /// Variance of the noise, in units of the encoded outcome.
-        noise_variance: f64,
-    },
-    /// Two classes.
-    Logistic {
-        /// How expectations over the posterior are taken.
-        expectation: Expectation,
-        /// How predictions are made.
-        predictive: Predictive,
-    },
-    /// Several classes.
-    Softmax,
-    /// A network of ReLU layers.
-    Network {
-        /// Sizes of the hidden layers.
-        hidden: Vec<usize>,
-        /// Draws of an expectation.
-        draws: u32,
-    },
-    /// A mixture of two normal laws.
-    Mixture {
-        /// Of both laws.
-        variance: f64,
-        /// Of the priors of both means.
-        precisions: [f64; 2],
-    },
-}
-
 impl Study {
     /// Reads and checks a file.
     pub fn open(path: &Path) -> Result<Self, StudyError> {
@@ -125,23 +81,29 @@ impl Study {
         Ok(Self::read(path.display().to_string(), &text)?)
     }
 
-    /// Checks a text; `file` is its name in errors.
-    pub fn read(file: String, text: &str) -> Result<Self, Fault> {
+    /// Checks a text; `file` is its name in errors. Everything that is wrong with its tables, methods and model is told at once.
+    pub fn read(file: String, text: &str) -> Result<Self, Faults> {
+        Self::read_with(file, text, &Registry::standard())
+    }
+
+    /// The same, with methods and models of one's own in the registry.
+    pub fn read_with(file: String, text: &str, registry: &Registry) -> Result<Self, Faults> {
         let source = Source::new(file.clone(), text);
         check_version(&source)?;
+        let table: Table = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
+        let names = unroll::all(&tables(&table, "method"));
+        let (model, methods) = sound(&table, &names, registry, &source)?;
         let typed: StudyAsTyped = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
-        let names = unroll::all(&typed.methods, &source)?;
         check_names(&typed, &names, &source)?;
         let served = served::of(&typed, &source)?;
         let (first, columns) = partitions(&typed, served.as_ref(), &source)?;
-        let (model, methods) = (model(&typed.model, &source)?, method::all(&typed.methods, &names, &source)?);
-        method::check_model((&names, &methods), &model, &source)?;
         let simulated = typed.partition.is_some() || !columns.is_empty();
         if let Some(served) = &served {
             served::check(served, simulated.then_some(&first), (&names, &methods), &source)?;
         }
+        let only = served.as_ref().filter(|_| !simulated);
         Ok(Self {
-            data: data::of(&typed, served.as_ref().filter(|_| !simulated), &source, &first, &columns)?,
+            data: data::of(&typed, &model, only, &source, &first, &columns)?,
             served,
             simulated,
             partition: first,
@@ -154,6 +116,7 @@ impl Study {
             name: typed.study.name,
             seeds: typed.study.seeds,
             baselines: typed.study.baselines,
+            registry: registry.clone(),
             file,
             text: text.to_owned(),
         })
@@ -200,6 +163,59 @@ impl Study {
     pub(crate) fn by_data(&self) -> Vec<Self> {
         let own = self.columns.iter().any(|column| column.source.is_some() || column.split.is_some());
         if own { self.columns.iter().map(|column| self.of_column(column)).collect() } else { vec![self.clone()] }
+    }
+}
+
+/// The tables of a list; none where there is no such list.
+fn tables(table: &Table, key: &str) -> Vec<Table> {
+    let list = table.get(key).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(|value| value.as_table().cloned()).collect()
+}
+
+/// The model and all methods; everything that is wrong with any table of the study, where it is not sound.
+fn sound(
+    table: &Table,
+    names: &[Named],
+    registry: &Registry,
+    source: &Source<'_>,
+) -> Result<(StudyModel, Vec<Method>), Faults> {
+    let lists = table.get("method").is_none_or(|list| list.as_array().is_some_and(|l| l.iter().all(Value::is_table)));
+    let read_elsewhere =
+        |name: &str| name == "model" && table.get(name).is_some_and(Value::is_table) || name == "method" && lists;
+    let keys: Vec<Key> = STUDY_KEYS.iter().filter(|key| !read_elsewhere(key.name)).copied().collect();
+    let rest: Table =
+        table.iter().filter(|(name, _)| !read_elsewhere(name)).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let mut found: Vec<Fault> =
+        validate(&rest, &keys, registry).iter().map(|conflict| source.conflict("", "", conflict)).collect();
+    let empty = Table::new();
+    let model = StudyModel::read(table.get("model").and_then(Value::as_table).unwrap_or(&empty), registry);
+    if let (Err(conflicts), true) = (&model, table.contains_key("model")) {
+        found.extend(conflicts.iter().map(|conflict| source.conflict("model", "", conflict)));
+    }
+    let offers = model.as_ref().ok().map(|model| (model.settings.build(None, 0).offers(), model.intercept));
+    let mut methods = Vec::new();
+    for named in names {
+        let at = format!("method.{}", named.index);
+        let subject = format!("method {:?}: ", named.name);
+        let fault = |conflict: &Conflict| source.conflict(&at, &subject, conflict);
+        match Method::read(&named.table, registry) {
+            Err(conflicts) => found.extend(conflicts.iter().map(fault)),
+            Ok(method) => {
+                let fits = offers.map_or(Ok(()), |(offers, intercept)| {
+                    method.check_model(offers)?;
+                    if intercept { method.algorithm.check_intercept() } else { Ok(()) }
+                });
+                found.extend(fits.err().as_ref().map(fault));
+                methods.push(method);
+            }
+        }
+    }
+    // Methods that were laid out from one list say the same things.
+    found.dedup_by(|one, other| one.place == other.place && one.code == other.code);
+    match (model, Faults::of(found)) {
+        (Ok(model), Ok(())) => Ok((model, methods)),
+        (_, Err(faults)) => Err(faults),
+        (Err(_), Ok(())) => Err(source.fault("model", "S001", "the model cannot be read".into(), "").into()),
     }
 }
 
@@ -377,131 +393,4 @@ fn skewed(typed: &PartitionAsTyped, clients: usize, source: &Source<'_>, at: &st
     let message =
         format!("{key} is {}, expected {expected}", if found.is_nan() { "missing".into() } else { found.to_string() });
     Err(source.fault(&format!("{at}.{key}"), "S004", message, "for example clients = 10, rho = 0.7, kappa = -3.0"))
-}
-
-fn model(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Model, Fault> {
-    let precision = typed.prior.precision;
-    if !(precision.is_finite() && precision > 0.0) {
-        let message = format!("precision is {precision}, expected a finite number over 0");
-        return Err(source.fault("model.prior.precision", "S004", message, "1.0 is the papers' choice"));
-    }
-    let kind = match typed.kind {
-        ModelKind::Linear => linear(typed, source)?,
-        ModelKind::Logistic => logistic(typed, source)?,
-        ModelKind::Softmax => softmax(typed, source)?,
-        ModelKind::Network => network(typed, source)?,
-        ModelKind::Mixture => mixture(typed, source)?,
-    };
-    Ok(Model { kind, bias: typed.bias, prior_precision: precision })
-}
-
-/// Refuses keys that have no meaning for this kind of model.
-fn without(typed: &ModelAsTyped, source: &Source<'_>, kind: &str, keys: &[&str]) -> Result<(), Fault> {
-    let given = |key: &&&str| match **key {
-        "noise_variance" => typed.noise_variance.is_some(),
-        "expectation" => typed.expectation.is_some(),
-        "predictive" => typed.predictive.is_some(),
-        "variance" => typed.variance.is_some(),
-        "precisions" => typed.precisions.is_some(),
-        _ => typed.hidden.is_some(),
-    };
-    match keys.iter().find(given) {
-        Some(key) => {
-            let message = format!("{key} has no meaning for a {kind} model");
-            Err(source.fault(&format!("model.{key}"), "S011", message, "leave it out"))
-        }
-        None => Ok(()),
-    }
-}
-
-/// A number of draws, at least one.
-fn draws_of(source: &Source<'_>, key: &str, draws: u32) -> Result<u32, Fault> {
-    match draws {
-        0 => Err(source.fault(&format!("model.{key}"), "S004", "draws is 0".into(), "one draw is the least")),
-        draws => Ok(draws),
-    }
-}
-
-fn softmax(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
-    without(
-        typed,
-        source,
-        "softmax",
-        &["noise_variance", "expectation", "predictive", "hidden", "variance", "precisions"],
-    )?;
-    Ok(Likelihood::Softmax)
-}
-
-/// Draws of a network's predictions where a study does not say.
-const NETWORK_DRAWS: u32 = 20;
-
-/// Most units of a hidden layer.
-const MOST_UNITS: usize = 10_000;
-
-fn network(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
-    without(typed, source, "network", &["noise_variance", "expectation", "variance", "precisions"])?;
-    let hidden = typed.hidden.clone().unwrap_or_else(|| vec![50]);
-    if hidden.is_empty() || !hidden.iter().all(|size| (1..=MOST_UNITS).contains(size)) {
-        let message = format!("hidden is {hidden:?}, expected layers of 1 to {MOST_UNITS} units");
-        return Err(source.fault("model.hidden", "S004", message, "[50] is the papers' choice"));
-    }
-    let draws = match typed.predictive {
-        None => NETWORK_DRAWS,
-        Some(ByDrawsOr::Draws(by)) => draws_of(source, "predictive", by.draws)?,
-        Some(ByDrawsOr::Word(_)) => {
-            let message = "a network predicts by draws of its weights".to_owned();
-            return Err(source.fault("model.predictive", "S011", message, "for example { draws = 20 }"));
-        }
-    };
-    Ok(Likelihood::Network { hidden, draws })
-}
-
-/// Welling and Teh 2011: both components have variance 2, and the prior's variances are 10 and 1.
-pub(super) const COMPONENT_VARIANCE: f64 = 2.0;
-const PRECISIONS: [f64; 2] = [0.1, 1.0];
-
-fn mixture(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
-    without(typed, source, "mixture", &["noise_variance", "expectation", "predictive", "hidden"])?;
-    if typed.bias {
-        let message = "a mixture looks at no inputs, so there is no bias among them".to_owned();
-        return Err(source.fault("model", "S011", message, "bias = false"));
-    }
-    let (variance, precisions) = (typed.variance.unwrap_or(COMPONENT_VARIANCE), typed.precisions.unwrap_or(PRECISIONS));
-    let positive = |number: f64| number.is_finite() && number > 0.0;
-    if !positive(variance) || !precisions.into_iter().all(positive) {
-        let message =
-            format!("variance is {variance} and precisions are {precisions:?}, expected finite numbers over 0");
-        return Err(source.fault("model", "S004", message, "variance = 2.0, precisions = [0.1, 1.0]"));
-    }
-    Ok(Likelihood::Mixture { variance, precisions })
-}
-
-fn linear(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
-    without(typed, source, "linear", &["expectation", "predictive", "hidden", "variance", "precisions"])?;
-    let noise_variance = typed.noise_variance.unwrap_or(1.0);
-    if !(noise_variance.is_finite() && noise_variance > 0.0) {
-        let message = format!("noise_variance is {noise_variance}, expected a finite number over 0");
-        return Err(source.fault(
-            "model.noise_variance",
-            "S004",
-            message,
-            "the variance of the scaled outcome, such as 1.0",
-        ));
-    }
-    Ok(Likelihood::Linear { noise_variance })
-}
-
-fn logistic(typed: &ModelAsTyped, source: &Source<'_>) -> Result<Likelihood, Fault> {
-    without(typed, source, "logistic", &["noise_variance", "hidden", "variance", "precisions"])?;
-    let draws = |key: &str, draws: u32| draws_of(source, key, draws);
-    let expectation = match typed.expectation {
-        None | Some(ByDrawsOr::Word(_)) => Expectation::Mixture,
-        Some(ByDrawsOr::Draws(by)) => Expectation::MonteCarlo { draws: draws("expectation", by.draws)? },
-    };
-    let predictive = match typed.predictive {
-        None | Some(ByDrawsOr::Word(PredictiveWord::Mixture)) => Predictive::Mixture,
-        Some(ByDrawsOr::Word(PredictiveWord::Probit)) => Predictive::Probit,
-        Some(ByDrawsOr::Draws(by)) => Predictive::MonteCarlo { draws: draws("predictive", by.draws)? },
-    };
-    Ok(Likelihood::Logistic { expectation, predictive })
 }

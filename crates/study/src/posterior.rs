@@ -1,12 +1,14 @@
 //! `posterior/NAME.json`: a served posterior with everything that is needed to predict from it.
 
-use super::meant::{Likelihood, Model};
+use crate::error::StudyError;
+use inference::describe::Registry;
 use inference::warning::Warning;
-use inference::{Expectation, Predictive};
+use inference::{Model, OutcomeKind, Schema, StudyModel, restored, stored};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Version of this shape.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// A Gaussian posterior in plain numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,8 +59,8 @@ pub struct Posterior {
     pub method: String,
     /// The seed of this posterior: the study's first.
     pub seed: u64,
-    /// The likelihood.
-    pub model: StoredModel,
+    /// The likelihood: the keys of a study's `[model]` that read it again.
+    pub model: toml::Table,
     /// Whether a bias was among the inputs.
     pub bias: bool,
     /// Names of the inputs, in order.
@@ -88,92 +90,26 @@ impl Posterior {
     }
 }
 
-/// What predictions need of a likelihood.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum StoredModel {
-    /// y = xᵀθ + noise.
-    Linear {
-        /// Variance of the noise.
-        noise_variance: f64,
-    },
-    /// P(y = 1) = σ(xᵀθ).
-    Logistic {
-        /// Draws of a Monte Carlo predictive; none for a closed form.
-        draws: Option<u32>,
-        /// The probit closed form instead of the mixture's.
-        probit: bool,
-    },
-    /// P(y = k) ∝ exp xᵀθₖ.
-    Softmax,
-    /// ReLU layers.
-    Network {
-        /// Sizes of the hidden layers.
-        hidden: Vec<usize>,
-        /// Draws of the predictive.
-        draws: u32,
-    },
-    /// y ~ ½N(θ₁, v) + ½N(θ₁ + θ₂, v).
-    Mixture {
-        /// v.
-        variance: f64,
-        /// Of the prior, which predictions do not look at.
-        precisions: [f64; 2],
-    },
-}
-
-impl StoredModel {
-    /// What a study's model predicts by.
-    pub fn of(model: &Model) -> Self {
-        match model.kind.clone() {
-            Likelihood::Softmax => Self::Softmax,
-            Likelihood::Network { hidden, draws } => Self::Network { hidden, draws },
-            Likelihood::Mixture { variance, precisions } => Self::Mixture { variance, precisions },
-            Likelihood::Linear { noise_variance } => Self::Linear { noise_variance },
-            Likelihood::Logistic { predictive, .. } => match predictive {
-                Predictive::Mixture => Self::Logistic { draws: None, probit: false },
-                Predictive::Probit => Self::Logistic { draws: None, probit: true },
-                Predictive::MonteCarlo { draws } => Self::Logistic { draws: Some(draws), probit: false },
-            },
-        }
-    }
-
-    /// The likelihood again; an expectation is not needed for predictions, so it is the closed one.
-    pub fn likelihood(self) -> Likelihood {
-        match self {
-            Self::Mixture { variance, precisions } => Likelihood::Mixture { variance, precisions },
-            Self::Linear { noise_variance } => Likelihood::Linear { noise_variance },
-            Self::Softmax => Likelihood::Softmax,
-            Self::Network { hidden, draws } => Likelihood::Network { hidden, draws },
-            Self::Logistic { draws, probit } => {
-                let predictive = match (draws, probit) {
-                    (Some(draws), _) => Predictive::MonteCarlo { draws },
-                    (None, true) => Predictive::Probit,
-                    (None, false) => Predictive::Mixture,
-                };
-                Likelihood::Logistic { expectation: Expectation::Mixture, predictive }
-            }
-        }
+impl Posterior {
+    /// The model that predictions are made by, with methods and models of one's own in the registry.
+    pub(crate) fn model(&self, schema: &Schema, registry: &Registry) -> Result<Arc<dyn Model>, StudyError> {
+        let settings = restored(&self.model, registry).map_err(|conflict| {
+            StudyError::usage(format!("the stored model cannot be read: {conflict}"), conflict.hint.clone())
+        })?;
+        Ok(settings.build(schema.classes(), self.seed))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What is stored of a study's model, where a method may have learnt the variance of the outcome.
+pub fn stored_model(model: &StudyModel, outcome_variance: Option<f64>) -> toml::Table {
+    let learnt = outcome_variance.and_then(|variance| model.settings.with_outcome_variance(variance));
+    stored(learnt.as_ref().unwrap_or(&model.settings).as_ref())
+}
 
-    #[test]
-    fn a_model_comes_back_as_it_was_stored() {
-        let logistic = |predictive| Likelihood::Logistic { expectation: Expectation::Mixture, predictive };
-        let predictives = [Predictive::Mixture, Predictive::Probit, Predictive::MonteCarlo { draws: 9 }];
-        let others = [
-            Likelihood::Softmax,
-            Likelihood::Network { hidden: vec![5, 4], draws: 3 },
-            Likelihood::Mixture { variance: 2.0, precisions: [0.1, 1.0] },
-        ];
-        for kind in predictives.map(logistic).into_iter().chain(others) {
-            let model = Model { kind: kind.clone(), bias: true, prior_precision: 1.0 };
-            let text = serde_json::to_string(&StoredModel::of(&model)).unwrap();
-            assert_eq!(serde_json::from_str::<StoredModel>(&text).unwrap().likelihood(), kind);
-        }
+/// Levels of the outcome of a schema in TOML; none of a number.
+pub fn levels(schema: &str) -> Vec<String> {
+    match Schema::from_toml(schema).map(|schema| schema.outcome().kind.clone()) {
+        Ok(OutcomeKind::Classes(levels)) => levels,
+        _ => Vec::new(),
     }
 }

@@ -2,11 +2,13 @@
 
 use super::Fault;
 use super::engine::{Predicted, Predictions};
-use super::likelihood;
+use super::posterior::levels;
 use super::posterior::{Posterior, SCHEMA};
 use super::predictor;
 use crate::digits::shortest;
 use crate::error::StudyError;
+use inference::Schema;
+use inference::describe::Registry;
 use inference::{Prediction, nearest};
 use serde_json::json;
 use std::path::Path;
@@ -18,7 +20,12 @@ impl Posterior {
     /// The posterior of a method in the directory of a finished run; without a name, that of the only method that the study
     /// named. Refused where what the method left is no posterior.
     pub fn open(results: &Path, method: Option<&str>) -> Result<Self, StudyError> {
-        let posterior = choose(stored(results)?, method, results)?;
+        Self::open_with(results, method, &Registry::standard())
+    }
+
+    /// The same, with models of one's own in the registry.
+    pub fn open_with(results: &Path, method: Option<&str>, registry: &Registry) -> Result<Self, StudyError> {
+        let posterior = choose(stored(results, registry)?, method, results)?;
         match &posterior.not_served {
             None => Ok(posterior),
             Some(why) => {
@@ -39,12 +46,17 @@ impl Posterior {
     /// Predicts the rows of a CSV, which has the columns of the study's data; an outcome is not needed. To be asked of a
     /// posterior [`at`](Self::at) a site.
     pub fn predict(&self, csv: &[u8]) -> Result<Predictions, StudyError> {
-        predictor::predict(self, csv)
+        self.predict_with(csv, &Registry::standard())
+    }
+
+    /// The same, with models of one's own in the registry.
+    pub fn predict_with(&self, csv: &[u8], registry: &Registry) -> Result<Predictions, StudyError> {
+        predictor::predict(self, csv, registry)
     }
 
     /// The classes of the outcome, in order; none of a number.
     pub fn levels(&self) -> Vec<String> {
-        likelihood::levels(&self.data_schema)
+        levels(&self.data_schema)
     }
 
     /// Which posterior was asked, and what its predictions are.
@@ -117,7 +129,7 @@ fn refuse(place: &Path, message: String, hint: String) -> StudyError {
 }
 
 /// All posteriors of a run, by name of the method.
-fn stored(results: &Path) -> Result<Vec<Posterior>, StudyError> {
+fn stored(results: &Path, registry: &Registry) -> Result<Vec<Posterior>, StudyError> {
     let folder = results.join("posterior");
     let nothing = || {
         super::unfinished(results).unwrap_or_else(|| {
@@ -128,22 +140,19 @@ fn stored(results: &Path) -> Result<Vec<Posterior>, StudyError> {
     for entry in std::fs::read_dir(&folder).map_err(|_| nothing())? {
         let path = entry.map_err(|source| StudyError::file("cannot read", &folder, source))?.path();
         if path.extension().is_some_and(|extension| extension == "json") {
-            found.push(read(&path)?);
+            found.push(read(&path, registry)?);
         }
     }
     found.sort_by(|a: &Posterior, b| a.method.cmp(&b.method));
     if found.is_empty() { Err(nothing()) } else { Ok(found) }
 }
 
-fn read(path: &Path) -> Result<Posterior, StudyError> {
+fn read(path: &Path, registry: &Registry) -> Result<Posterior, StudyError> {
     let text = std::fs::read_to_string(path).map_err(|source| StudyError::file("cannot read", path, source))?;
     let broken = |why: String| refuse(path, format!("not a posterior: {why}"), "run the study again".into());
     let posterior: Posterior = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
-    let classes = match likelihood::levels(&posterior.data_schema).len() {
-        0 => None,
-        classes => Some(classes),
-    };
-    let model = likelihood::model(&posterior.model.clone().likelihood(), classes, posterior.seed);
+    let schema = Schema::from_toml(&posterior.data_schema).map_err(|error| broken(error.to_string()))?;
+    let model = posterior.model(&schema, registry)?;
     let numbers = model.parameters(posterior.inputs.len());
     let fits = posterior.posterior.mean.len() == numbers && posterior.posterior.deviation.len() == numbers;
     match posterior.schema {
@@ -219,7 +228,7 @@ fn cell(name: &str) -> String {
 }
 
 fn object(posterior: &Posterior, site: Option<&str>, predictions: &Predictions) -> serde_json::Value {
-    let levels = likelihood::levels(&posterior.data_schema);
+    let levels = levels(&posterior.data_schema);
     let one = |Predicted { row, prediction, interval }: &Predicted| {
         let mut object = match prediction {
             Prediction::Probability(p) => json!({ "row": row, "probability": p }),

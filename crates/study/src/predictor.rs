@@ -1,11 +1,11 @@
 //! From a stored posterior and the rows of a CSV to predictions in the units of the outcome.
 
 use super::engine::{Predicted, Predictions};
-use super::likelihood;
-use super::posterior::{Posterior, StoredModel};
+use super::posterior::Posterior;
 use super::simulator::scale_of;
 use crate::error::StudyError;
-use inference::{Gaussian, Numeric, OutcomeKind, Prediction, Rows, Schema, credible, holding, read_inputs};
+use inference::describe::Registry;
+use inference::{Gaussian, Model, Numeric, OutcomeKind, Prediction, Rows, Schema, holding, read_inputs};
 
 /// Two-sided 95 % quantile of the normal law.
 const REACH: f64 = 1.959_963_984_540_054;
@@ -14,7 +14,7 @@ const REACH: f64 = 1.959_963_984_540_054;
 const FILE: &str = "the rows to predict";
 
 /// Predicts the rows of a CSV from a stored posterior.
-pub(crate) fn predict(posterior: &Posterior, csv: &[u8]) -> Result<Predictions, StudyError> {
+pub(crate) fn predict(posterior: &Posterior, csv: &[u8], registry: &Registry) -> Result<Predictions, StudyError> {
     let schema = Schema::from_toml(&posterior.data_schema).map_err(|e| StudyError::data("the schema", e))?;
     let table = read_inputs(csv, &schema, posterior.bias).map_err(|error| StudyError::data(FILE, error))?;
     if table.inputs != posterior.inputs {
@@ -24,12 +24,12 @@ pub(crate) fn predict(posterior: &Posterior, csv: &[u8]) -> Result<Predictions, 
     let own = posterior.posterior.intercepts.is_some();
     let rows = if own { table.rows.with_a_one() } else { table.rows };
     let improper = || StudyError::usage("the stored posterior is not a proper distribution", "run the study again");
-    let model = likelihood::model(&posterior.model.clone().likelihood(), schema.classes(), posterior.seed);
+    let model = posterior.model(&schema, registry)?;
     let fits = |q: &Gaussian| q.dimension() == model.parameters(rows.width());
     let q = gaussian(posterior).filter(fits).ok_or_else(improper)?;
     let predictions = model.predict(&rows, &q);
     let of = predicted(&schema, predictions.first());
-    let intervals = intervals(&posterior.model, &predictions, &rows, &q);
+    let intervals = intervals(model.as_ref(), &predictions, &rows, &q);
     let (centre, scale) = scale_of(&schema);
     let rows =
         table.keys.slots().iter().zip(predictions.into_iter().zip(intervals)).map(|(id, (prediction, interval))| {
@@ -47,10 +47,9 @@ fn gaussian(posterior: &Posterior) -> Option<Gaussian> {
     }
 }
 
-/// Of a logistic probability the interval of the posterior, of a number that of the predictive, else none. Each holds its point.
-fn intervals(model: &StoredModel, predictions: &[Prediction], rows: &Rows, q: &Gaussian) -> Vec<Option<(f64, f64)>> {
-    let logistic = matches!(model, StoredModel::Logistic { .. });
-    let mut of_scores = if logistic { credible(rows, q, REACH) } else { Vec::new() }.into_iter();
+/// Of a probability the interval of the posterior, where the model has one, of a number that of the predictive, else none. Each holds its point.
+fn intervals(model: &dyn Model, predictions: &[Prediction], rows: &Rows, q: &Gaussian) -> Vec<Option<(f64, f64)>> {
+    let mut of_scores = model.probability_intervals(rows, q, REACH).unwrap_or_default().into_iter();
     let of = |prediction: &Prediction| match prediction {
         Prediction::Probability(p) => of_scores.next().map(|interval| holding(*p, interval)),
         Prediction::Normal { mean, deviation } => {

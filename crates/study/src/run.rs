@@ -1,19 +1,18 @@
 //! A simulated run: every method and seed that is not finished yet, then the posteriors and the results.
 
 use super::engine::{Engine, Work};
-use super::likelihood;
-use super::meant::{Likelihood, Study};
+use super::meant::Study;
 use super::observer::RunObserver;
 use super::pairs;
-use super::posterior::{self, Posterior, StoredModel};
+use super::posterior::{self, Posterior};
 use super::state::Finished;
 use super::store::{Store, file_name};
 use super::summary;
 use super::warnings::{self, Known};
 use crate::error::StudyError;
-use inference::Schema;
 use inference::plan::{Costs, plan_with};
 use inference::results::{DataSummary, OUTSIDE_EPSILON, Provenance, Results, SCHEMA};
+use inference::{OutcomeNeed, Schema};
 use std::path::Path;
 
 /// File of the results in a run's directory.
@@ -67,7 +66,8 @@ pub(crate) fn into(
     let (data, schema) = (engine.summary()?, engine.data_schema());
     plannable(study, &data, schema.as_deref(), &engine.costs())?;
     let store = Store::open(out, &study.name, &study.text, &engine.data_digest())?;
-    let names = likelihood::names(&study.model.kind, &data.inputs, schema.as_deref().unwrap_or_default());
+    let parsed = schema.as_deref().and_then(|text| Schema::from_toml(text).ok());
+    let names = study.model.names(&data.inputs, parsed.as_ref());
     let mut methods = Vec::new();
     let known = Known::new(study, &names, schema.as_deref());
     let works: Vec<Work<'_>> = all(study).collect();
@@ -108,7 +108,7 @@ pub(super) fn plannable(
     costs: &Costs,
 ) -> Result<(), StudyError> {
     let classes = schema.and_then(|text| Schema::from_toml(text).ok()).and_then(|schema| schema.classes());
-    let parameters = likelihood::parameters(&study.model.kind, classes, data.inputs.len()).unwrap_or(1);
+    let parameters = study.model.parameters(classes, data.inputs.len()).unwrap_or(1);
     let rows: Vec<u64> = data.clients.iter().map(|client| client.rows as u64).collect();
     for (index, method) in study.methods.iter().enumerate() {
         plan_with(costs, method, &rows, parameters).map_err(|error| study.in_method(index, error.into()))?;
@@ -119,7 +119,7 @@ pub(super) fn plannable(
 /// The study's methods, then the three that every result is seen beside; of these the constant alone, where a study leaves
 /// out what has to be fitted.
 fn all(study: &Study) -> impl Iterator<Item = Work<'_>> {
-    let classes = !matches!(study.model.kind, Likelihood::Linear { .. } | Likelihood::Mixture { .. });
+    let classes = study.model.settings.outcome() != OutcomeNeed::Number;
     let baselines = study.methods.first().into_iter().flat_map(move |method| {
         let fitted = [Work::LocalOnly(method), Work::NonPrivate(method)].into_iter().filter(|_| study.baselines);
         [Work::Constant { beside: method, classes }].into_iter().chain(fitted)
@@ -135,11 +135,8 @@ fn stored(study: &Study, work: Work<'_>, run: &Finished, inputs: &[String], data
         study: study.name.clone(),
         method: work.name().to_owned(),
         seed: run.seed,
-        model: match run.outcome_variance {
-            Some(noise_variance) => StoredModel::Linear { noise_variance },
-            None => StoredModel::of(&study.model),
-        },
-        bias: study.model.bias,
+        model: posterior::stored_model(&study.model, run.outcome_variance),
+        bias: study.model.intercept,
         inputs: inputs.to_vec(),
         data_schema,
         posterior: run.posterior.clone(),

@@ -2,16 +2,15 @@
 
 use super::engine::{Engine, Work};
 use super::fault::Fault;
-use super::likelihood;
 use super::meant::Study;
 use super::observer::{Piece, RunObserver, Watched};
 use super::run;
 use super::store::{file_name, write_whole};
 use crate::draws;
 use crate::error::StudyError;
+use inference::Method;
 use inference::chain::{Draws, diagnose, kept, shown};
 use inference::results::ParameterResult;
-use inference::settings::{Method, Scheme};
 use inference::warning::Warning;
 use inference::warning::public::few_draws;
 use serde::Serialize;
@@ -48,8 +47,7 @@ pub(crate) fn sample(
     out: &Path,
     observer: &dyn RunObserver,
 ) -> Result<Vec<Sampled>, StudyError> {
-    let chains: Vec<&Method> =
-        study.methods.iter().filter(|method| matches!(method.scheme, Scheme::Chain(_))).collect();
+    let chains: Vec<&Method> = study.methods.iter().filter(|method| method.algorithm.draws().is_some()).collect();
     if chains.is_empty() {
         return Err(Fault {
             code: "S009",
@@ -97,7 +95,8 @@ fn one(
     let record = engine.record(work, seed, &mut Watched { piece, observer })?;
     observer.finished(piece, None, false);
     let (inputs, schema) = (engine.summary()?.inputs, engine.data_schema());
-    let mut names = likelihood::names(&study.model.kind, &inputs, schema.as_deref().unwrap_or_default());
+    let mut names =
+        study.model.names(&inputs, schema.as_deref().and_then(|text| inference::Schema::from_toml(text).ok()).as_ref());
     if names.is_empty() {
         names = (1..=record.posterior.dimension()).map(|j| format!("θ{j}")).collect();
     }

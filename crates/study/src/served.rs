@@ -4,8 +4,8 @@ use super::fault::{Fault, Source};
 use super::typed::{FederationAsTyped, StudyAsTyped};
 use super::unroll::Named;
 use crate::party_name::PartyName;
-use inference::settings::{Aggregator, Method, SecureSum};
-use inference::{Partition, Skew};
+use inference::settings::{Aggregator, SecureSum};
+use inference::{Method, Partition, Skew};
 use serde_json::json;
 
 /// Code of what does not fit in `[federation]`.

@@ -4,7 +4,6 @@ use super::columns;
 use super::data::ScoresIn;
 use super::dealt::Dealt;
 use super::engine::{Engine, Work};
-use super::likelihood;
 use super::meant::Study;
 use super::posterior::{Intercepts, Marginals, OwnIntercept};
 use super::state::Finished;
@@ -16,11 +15,10 @@ use crate::load::Folders;
 use crate::unzipped::unzipped;
 use inference::plan::Costs;
 use inference::results::{ClientSummary, DataSummary};
-use inference::settings::Method;
 use inference::warning::Warning;
 use inference::warning::rows::{self, LastLine};
 use inference::{
-    Encoded, Federation, Fits, Gaussian, Model, Observer, OutcomeKind, Partition, Record, Schema, Simulation,
+    Encoded, Federation, Fits, Gaussian, Method, Model, Observer, OutcomeKind, Partition, Record, Schema, Simulation,
     SiteIntercept, Split,
 };
 use sha2::{Digest, Sha256};
@@ -56,7 +54,7 @@ impl Simulator {
         let (split, partition) = (study.data.split.clone(), study.partition.clone());
         let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
         columns::check(study, &source.schema)?;
-        let table = source.read(study.model.bias, &keep)?;
+        let table = source.read(study.model.intercept, &keep)?;
         let first_seed = study.seeds.first().copied().unwrap_or(1);
         let encoded_scores = study.data.scores_in == ScoresIn::Encoded;
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
@@ -69,7 +67,7 @@ impl Simulator {
             split,
             split_seed: study.data.split_seed,
             partition,
-            model: likelihood::model(&study.model.kind, source.schema.classes(), first_seed),
+            model: study.model.settings.build(source.schema.classes(), first_seed),
             prior_precision: study.model.prior_precision,
             unit: if encoded_scores { 1.0 } else { scale_of(&source.schema).1 },
             encoded_scores,

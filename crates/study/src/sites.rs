@@ -4,7 +4,8 @@ use super::data::DeclaredRows;
 use super::fault::{Fault, Source};
 use super::meant::Study;
 use crate::datasets::{self, Set};
-use inference::settings::{Aggregator, Batching, DeltaRule, Method, Schedule};
+use inference::Method;
+use inference::settings::{Aggregator, Batching, DeltaRule, Schedule};
 use inference::{Partition, Schema, Skew, Split};
 use std::collections::BTreeMap;
 
@@ -78,8 +79,10 @@ impl Sites {
     /// Refuses a method whose cost depends on rows or clients that are not known.
     pub(crate) fn check(&self, study: &Study, index: usize, method: &Method) -> Result<(), Fault> {
         let Some(promise) = &method.promise else { return Ok(()) };
-        let by_rows = matches!(method.local.batch, Batching::PoissonOf { .. } | Batching::WithoutReplacement(_))
-            || promise.delta == DeltaRule::PowerOfTenBelowRows;
+        let by_rows = matches!(
+            method.algorithm.releases(1).main.batch,
+            Batching::PoissonOf { .. } | Batching::WithoutReplacement(_)
+        ) || promise.delta == DeltaRule::PowerOfTenBelowRows;
         let summed = matches!(promise.aggregator, Aggregator::SecureSum(_));
         let by_clients = summed || matches!(method.schedule, Schedule::Asynchronous(_));
         let at = format!("method.{}", study.places.get(index).unwrap_or(&index));

@@ -5,9 +5,10 @@ use super::state::{AtSite, Finished};
 use super::warnings::Known;
 use super::words;
 use inference::Fit;
+use inference::Method;
 use inference::comparison::comparisons;
 use inference::results::{ChainResult, Coefficient, Curve, MethodResult, PrivacyResult, SiteResult, Summary};
-use inference::settings::{Method, Promise};
+use inference::settings::Promise;
 use inference::warning::{Code, Warning};
 use std::collections::BTreeMap;
 
@@ -118,7 +119,7 @@ fn names(work: Work<'_>) -> (&'static str, String, &'static str) {
     let baseline = |name| (name, "clear".to_owned(), "sequential");
     match work {
         Work::Method(method) => {
-            (words::algorithm(method.scheme), words::does(method), words::schedule(method.schedule))
+            (method.algorithm.descriptor().name, words::does(method), words::schedule(method.schedule))
         }
         Work::Constant { .. } => baseline("constant"),
         Work::LocalOnly(_) => baseline("local-only"),

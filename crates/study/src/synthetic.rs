@@ -3,19 +3,19 @@
 use super::dealt::Dealt;
 use super::engine::{Engine, Work};
 use super::fault::{Fault, Source};
-use super::likelihood;
 use super::meant::Study;
 use super::simulator::{finished, worked};
 use super::state::Finished;
-use super::typed::{DataAsTyped, ModelAsTyped, ModelKind};
+use super::typed::DataAsTyped;
 use crate::clock::cpu_seconds;
 use crate::digits::hexadecimal;
 use crate::error::StudyError;
+use inference::describe::Offer;
 use inference::plan::Costs;
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
-    Federation, Fits, Linear, Model, Observer, Partition, Record, Schema, Simulation, Split, SyntheticLinear,
-    SyntheticMixture,
+    Federation, Fits, Linear, Model, Observer, Partition, Record, Schema, Simulation, Split, StudyModel,
+    SyntheticLinear, SyntheticMixture,
 };
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -93,7 +93,7 @@ const MIXTURE_KEYS: &str = "synthetic = { rows_per_client = 1000, at = [0.0, 1.0
 /// The law that a study names; none if its rows come from a file.
 pub(super) fn of(
     data: &DataAsTyped,
-    model: &ModelAsTyped,
+    model: &StudyModel,
     partitions: &[&Partition],
     source: &Source<'_>,
 ) -> Result<Option<Synthetic>, Fault> {
@@ -118,11 +118,12 @@ pub(super) fn of(
     Ok(Some(Synthetic { rows_per_client: typed.rows_per_client, seed: typed.seed, law }))
 }
 
-fn linear(typed: &SyntheticAsTyped, model: &ModelAsTyped, source: &Source<'_>) -> Result<Law, Fault> {
+fn linear(typed: &SyntheticAsTyped, model: &StudyModel, source: &Source<'_>) -> Result<Law, Fault> {
     let fault = |key: &str, code, message: &str, hint: &str| Err(source.fault(key, code, message.into(), hint));
-    if model.kind != ModelKind::Linear || model.bias || model.noise_variance.is_some() {
-        let message = "made-up rows follow a linear model without bias, whose noise variance is drawn with them";
-        return fault("model", "S011", message, "kind = \"linear\" with bias = false, without noise_variance");
+    if !model.settings.build(None, 0).offers().contains(&Offer::GaussianLikelihood) || model.intercept {
+        let message =
+            "made-up rows follow a linear model without an intercept, whose noise variance is drawn with them";
+        return fault("model", "S011", message, "kind = \"linear\" with bias = false");
     }
     let (Some(variance), Some([least, most]), None) = (typed.effect_variance, typed.noise_deviation, typed.at) else {
         let message = "rows of a linear law have effect_variance and noise_deviation, and no `at`";
@@ -138,12 +139,12 @@ fn linear(typed: &SyntheticAsTyped, model: &ModelAsTyped, source: &Source<'_>) -
     Ok(Law::Linear { inputs, effect_variance: variance, noise_deviation: (least, most) })
 }
 
-fn mixture(typed: &SyntheticAsTyped, model: &ModelAsTyped, source: &Source<'_>) -> Result<Law, Fault> {
+fn mixture(typed: &SyntheticAsTyped, model: &StudyModel, source: &Source<'_>) -> Result<Law, Fault> {
     let fault = |key: &str, code, message: &str, hint: &str| Err(source.fault(key, code, message.into(), hint));
-    if model.kind != ModelKind::Mixture {
+    let Some(variance) = model.settings.component_variance() else {
         let message = "rows of a mixture are for a mixture model";
         return fault("model", "S011", message, "kind = \"mixture\" with bias = false");
-    }
+    };
     let others = typed.inputs.is_some() || typed.effect_variance.is_some() || typed.noise_deviation.is_some();
     let Some(theta) = typed.at.filter(|_| !others) else {
         let message = "rows of a mixture have `at`, the parameters that they are drawn at, and nothing of a linear law";
@@ -152,7 +153,7 @@ fn mixture(typed: &SyntheticAsTyped, model: &ModelAsTyped, source: &Source<'_>) 
     if !theta.iter().all(|t| t.is_finite()) {
         return fault("data.synthetic", "S004", "at has finite numbers", MIXTURE_KEYS);
     }
-    Ok(Law::Mixture { theta, variance: model.variance.unwrap_or(super::meant::COMPONENT_VARIANCE) })
+    Ok(Law::Mixture { theta, variance })
 }
 
 /// Made-up data and what is to be done with them.
@@ -184,7 +185,7 @@ impl Made {
                 return Err(StudyError::usage("made-up rows have no column to split by", hint));
             }
         };
-        let (model, prior_precision) = (likelihood::model(&study.model.kind, None, 0), study.model.prior_precision);
+        let (model, prior_precision) = (study.model.settings.build(None, 0), study.model.prior_precision);
         let (dealt, fits) = (Dealt::new(), fits.clone());
         Ok(Self { made: *made, clients, held_out, model, prior_precision, costs: Arc::default(), dealt, fits })
     }

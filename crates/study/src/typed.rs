@@ -1,12 +1,8 @@
-//! A study as typed: the keys of `study.toml`, before anybody asks whether they fit together. Data, partition, model.
+//! A study as typed: the tables of `study.toml` that are not methods or models, before anybody asks whether they fit together.
 
 mod federation;
-mod method;
-mod privacy;
 
 pub(crate) use self::federation::*;
-pub(crate) use self::method::*;
-pub(crate) use self::privacy::*;
 
 use super::data::ScoresIn;
 use super::figure::FigureAsTyped;
@@ -28,9 +24,12 @@ pub(crate) struct StudyAsTyped {
     /// The partitions of a table with several columns, instead of one.
     #[serde(rename = "column", default)]
     pub(crate) columns: Vec<ColumnAsTyped>,
-    pub(crate) model: ModelAsTyped,
+    /// Read by the descriptors of models.
+    #[serde(rename = "model")]
+    pub(crate) _model: toml::Table,
     #[serde(rename = "method", default)]
-    pub(crate) methods: Vec<MethodAsTyped>,
+    /// Read by the descriptors of methods.
+    pub(crate) methods: Vec<toml::Table>,
     /// Published numbers, to be shown beside.
     #[serde(default)]
     pub(crate) paper: Paper,
@@ -146,83 +145,6 @@ pub(crate) enum PartitionKind {
     Skewed,
 }
 
-/// `[model]`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ModelAsTyped {
-    pub(crate) kind: ModelKind,
-    #[serde(default = "yes")]
-    pub(crate) bias: bool,
-    #[serde(default)]
-    pub(crate) prior: PriorAsTyped,
-    /// linear: variance of the outcome around its mean.
-    pub(crate) noise_variance: Option<f64>,
-    /// logistic: how E_q of the likelihood is taken.
-    pub(crate) expectation: Option<ByDrawsOr<ExpectationWord>>,
-    /// logistic: how predictions are made; network: by how many draws.
-    pub(crate) predictive: Option<ByDrawsOr<PredictiveWord>>,
-    /// network: sizes of the hidden layers.
-    pub(crate) hidden: Option<Vec<usize>>,
-    /// mixture: variance of each component.
-    pub(crate) variance: Option<f64>,
-    /// mixture: precisions of both parameters, in units of the prior's.
-    pub(crate) precisions: Option<[f64; 2]>,
-}
-
 fn yes() -> bool {
     true
-}
-
-/// The likelihoods by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ModelKind {
-    Linear,
-    Logistic,
-    Softmax,
-    Network,
-    Mixture,
-}
-
-/// `prior`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PriorAsTyped {
-    pub(crate) precision: f64,
-}
-
-impl Default for PriorAsTyped {
-    fn default() -> Self {
-        Self { precision: 1.0 }
-    }
-}
-
-/// A named closed form, or `{ draws = 100 }`.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(untagged, expecting = "expected the name of a closed form (\"mixture\"), or { draws = N }")]
-pub(crate) enum ByDrawsOr<W> {
-    Word(W),
-    Draws(DrawsAsTyped),
-}
-
-/// `{ draws = 100 }`
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DrawsAsTyped {
-    pub(crate) draws: u32,
-}
-
-/// Closed forms of an expectation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ExpectationWord {
-    Mixture,
-}
-
-/// Closed forms of a prediction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum PredictiveWord {
-    Mixture,
-    Probit,
 }

@@ -1,43 +1,53 @@
 //! A list of ε in one `[[method]]`: a method for each, with names of their own.
 
-use super::fault::{Fault, Source};
-use super::typed::{EpsilonAsTyped, MethodAsTyped};
+use toml::{Table, Value};
 
-/// One method of a study, where it stands in the file, and the ε that it promises.
+/// One method of a study, and where it stands in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Named {
     /// Its place among the `[[method]]`s.
     pub(super) index: usize,
     /// As typed, or "NAME, ε X" for one of a list.
     pub(super) name: String,
-    /// None where nothing is promised.
-    pub(super) epsilon: Option<f64>,
-    /// Whether it is one of a list.
-    pub(super) listed: bool,
+    /// The name as typed, where it is one of a list.
+    pub(super) listed: Option<String>,
+    /// Its table, with one ε.
+    pub(super) table: Table,
 }
 
-/// All methods in order, lists laid out; an empty list is refused.
-pub(super) fn all(typed: &[MethodAsTyped], source: &Source<'_>) -> Result<Vec<Named>, Fault> {
-    let mut methods = Vec::new();
-    for (index, method) in typed.iter().enumerate() {
-        let alone = |epsilon| Named { index, name: method.name.clone(), epsilon, listed: false };
-        match method.privacy.as_ref().map(|privacy| &privacy.epsilon) {
-            None => methods.push(alone(None)),
-            Some(EpsilonAsTyped::One(epsilon)) => methods.push(alone(Some(*epsilon))),
-            Some(EpsilonAsTyped::Each(list)) if list.is_empty() => {
-                let message = format!("method {:?}: epsilon is an empty list", method.name);
-                let path = format!("method.{index}.privacy.epsilon");
-                return Err(source.fault(&path, "S004", message, "for example epsilon = [0.1, 1.0, 8.0]"));
-            }
-            Some(EpsilonAsTyped::Each(list)) => methods.extend(list.iter().map(|epsilon| Named {
-                index,
-                name: format!("{}, ε {epsilon}", method.name),
-                epsilon: Some(*epsilon),
-                listed: true,
-            })),
-        }
+impl Named {
+    /// The ε that it promises; none where nothing is promised.
+    pub(super) fn epsilon(&self) -> Option<f64> {
+        let epsilon = self.table.get("privacy")?.get("epsilon")?;
+        epsilon.as_float().or_else(|| epsilon.as_integer().map(|number| number as f64))
     }
-    Ok(methods)
+}
+
+/// All methods in order, lists laid out. What is wrong with a table is found by who reads it.
+pub(super) fn all(methods: &[Table]) -> Vec<Named> {
+    methods.iter().enumerate().flat_map(|(index, table)| each(index, table)).collect()
+}
+
+fn each(index: usize, table: &Table) -> Vec<Named> {
+    let name = table.get("name").and_then(Value::as_str).unwrap_or_default();
+    let list = table.get("privacy").and_then(|privacy| privacy.get("epsilon")).and_then(Value::as_array);
+    match list {
+        Some(list) if !list.is_empty() => list.iter().map(|epsilon| one_of(index, table, name, epsilon)).collect(),
+        _ => vec![Named { index, name: name.to_owned(), listed: None, table: table.clone() }],
+    }
+}
+
+fn one_of(index: usize, table: &Table, name: &str, epsilon: &Value) -> Named {
+    let shown = match epsilon {
+        Value::Float(number) => number.to_string(),
+        other => other.to_string(),
+    };
+    let (own, mut table) = (format!("{name}, ε {shown}"), table.clone());
+    table.insert("name".to_owned(), Value::String(own.clone()));
+    if let Some(Value::Table(privacy)) = table.get_mut("privacy") {
+        privacy.insert("epsilon".to_owned(), epsilon.clone());
+    }
+    Named { index, name: own, listed: Some(name.to_owned()), table }
 }
 
 #[cfg(test)]
@@ -61,7 +71,7 @@ mod tests {
         assert_eq!(names, ["m, ε 0.5", "m, ε 3", "m, ε 8"]);
         let epsilons: Vec<f64> = listed.iter().flat_map(|m| &m.promise).map(|p| p.epsilon.get()).collect();
         assert_eq!(epsilons, [0.5, 3.0, 8.0]);
-        let renamed = inference::settings::Method { name: "m".into(), ..listed[1].clone() };
+        let renamed = inference::Method { name: "m".into(), ..listed[1].clone() };
         assert_eq!(renamed, one[0]);
     }
 
@@ -69,13 +79,14 @@ mod tests {
     fn lists_that_are_empty_or_say_a_thing_twice_or_cannot_be_are_refused_at_their_line() {
         let twin = "[[method]]\nname = 'm, ε 3'\nalgorithm = 'noise-aware'\nrounds = 2\n";
         for (epsilon, more, code, words) in [
-            ("[]", "", "S004", "empty list"),
+            ("[]", "", "S004", "epsilon is []"),
             ("[1.0, 1]", "", "S005", "two methods are named \"m, ε 1\""),
-            ("[1.0, -2.0]", "", "S004", "method \"m, ε -2\""),
+            ("[1.0, -2.0]", "", "S004", "epsilon is [1.0, -2.0]"),
             ("[3.0]", twin, "S005", "two methods are named \"m, ε 3\""),
-            ("['one']", "", "S001", "`epsilon` is ['one'], expected a number such as 1.0, or a list"),
+            ("['one']", "", "S001", "epsilon is"),
         ] {
-            let fault = Study::read("s.toml".into(), &study(epsilon, more)).unwrap_err();
+            let faults = Study::read("s.toml".into(), &study(epsilon, more)).unwrap_err();
+            let fault = faults.first();
             assert!(fault.code == code && fault.message.contains(words), "{epsilon}: {fault:?}");
             assert!(!fault.place.ends_with(":1:1"), "{fault:?}");
         }

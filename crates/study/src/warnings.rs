@@ -2,12 +2,10 @@
 
 use super::data::DeclaredRows;
 use super::engine::Work;
-use super::likelihood;
-use super::meant::{Likelihood, Study};
+use super::meant::Study;
 use super::state::Finished;
 use inference::comparison::behind_constant;
 use inference::results::{DataSummary, MethodResult};
-use inference::settings::Scheme;
 use inference::warning::public::{Served, clip_out_of_scale, of_served};
 use inference::warning::{Code, Warning, over_seeds, rows};
 use inference::{Kind, Numeric, OutcomeKind, Partition, Schema, Split};
@@ -37,7 +35,7 @@ impl<'a> Known<'a> {
     fn of_run(&self, work: Work<'_>, run: &Finished) -> Vec<Warning> {
         let mut found = run.warnings.clone();
         if let Work::Method(method) = work {
-            found.extend(self.of_served(matches!(method.scheme, Scheme::Chain(_)), run));
+            found.extend(self.of_served(method.algorithm.draws().is_some(), run));
         }
         found
     }
@@ -62,7 +60,7 @@ impl<'a> Known<'a> {
 
 /// The prior's precisions of so many parameters.
 pub fn prior_precisions(study: &Study, schema: Option<&Schema>, parameters: usize) -> Vec<f64> {
-    let model = likelihood::model(&study.model.kind, schema.and_then(Schema::classes), 0);
+    let model = study.model.settings.build(schema.and_then(Schema::classes), 0);
     model.precisions(parameters, study.model.prior_precision)
 }
 
@@ -108,14 +106,12 @@ fn declared(study: &Study, data: &DataSummary) -> Option<Warning> {
 /// Root mean square of a row's gradient by the coefficients at the prior's mean, where values are spread evenly over the schema's
 /// ranges. None where an input has no range, and for models whose gradients the inputs alone do not scale.
 pub fn typical_gradient(study: &Study, schema: &Schema) -> Option<f64> {
-    let outcome = match (&study.model.kind, &schema.outcome().kind) {
-        (Likelihood::Logistic { .. } | Likelihood::Softmax, _) => 1.0,
-        (Likelihood::Linear { noise_variance }, OutcomeKind::Number(number)) => {
-            mean_square(number)?.sqrt() / noise_variance
-        }
-        _ => return None,
+    let of_outcome = match &schema.outcome().kind {
+        OutcomeKind::Number(number) => mean_square(number).map(f64::sqrt),
+        OutcomeKind::Classes(_) => None,
     };
-    let mut squares = f64::from(u8::from(study.model.bias));
+    let outcome = study.model.settings.typical_residual(of_outcome)?;
+    let mut squares = f64::from(u8::from(study.model.intercept));
     for column in schema.columns() {
         squares += match &column.kind {
             Kind::Numeric(number) => mean_square(number)?,

@@ -158,6 +158,10 @@ impl ModelSettings for MixtureSettings {
         vec!["mean of one half".to_owned(), "distance of the other".to_owned()]
     }
 
+    fn component_variance(&self) -> Option<f64> {
+        Some(self.variance)
+    }
+
     fn has_inputs(&self) -> bool {
         false
     }

@@ -77,6 +77,11 @@ pub trait ModelSettings: fmt::Debug + Canonical + Send + Sync {
         None
     }
 
+    /// The variance of each component of a mixture, from which rows can be made up; none of other models.
+    fn component_variance(&self) -> Option<f64> {
+        None
+    }
+
     /// Whether it looks at inputs, so that an intercept may be among them.
     fn has_inputs(&self) -> bool {
         true

@@ -17,7 +17,7 @@ pub fn files(draws: &Draws) -> Result<Vec<(String, Vec<u8>)>, RunError> {
     if let Some(name) = draws.names().iter().find(|name| INDEX.contains(&name.as_str())) {
         let what =
             format!("draws: found a parameter called `{name}`, which is a column of its own; give it another name");
-        return Err(RunError::Settings { what });
+        return Err(RunError::Unusable { what });
     }
     let chain = |m: usize| (format!("chain-{}.csv", m + 1), stan::chain(draws, m).into_bytes());
     let mut files: Vec<(String, Vec<u8>)> = (0..draws.chains()).map(chain).collect();
