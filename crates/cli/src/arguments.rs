@@ -7,9 +7,10 @@ pub(crate) use federation::{
     AgentCommand, AgentRun, DemoArguments, Demonstration, LedgerQuestion, NodeCommand, PolicyCommand, ServeArguments,
 };
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use privacy::AboutAccountant;
 use serde::{Deserialize, Deserializer};
 use std::path::PathBuf;
 
@@ -331,7 +332,8 @@ pub(crate) struct Report {
 }
 
 fn accountants() -> PossibleValuesParser {
-    PossibleValuesParser::new(crate::account::ACCOUNTANTS)
+    let value = |about: &AboutAccountant| PossibleValue::new(about.name).help(about.to_string());
+    PossibleValuesParser::new(crate::account::accountants().iter().map(value).collect::<Vec<_>>())
 }
 
 /// One mechanism as typed, flat: the flags, and the keys of an object in a file of events.

@@ -52,7 +52,7 @@ mod released;
 pub mod secure_sum;
 mod shape;
 
-pub use accounting::{Accountant, Bounds};
+pub use accounting::{AboutAccountant, Accountant, Bounds};
 pub use batch::Batch;
 pub use bounded::{Bounded, Inputs, Layer};
 pub use budget::{Filter, Grant};

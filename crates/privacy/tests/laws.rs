@@ -396,6 +396,48 @@ fn basic_advanced_and_optimal() {
     assert_eq!(by_name("optimal").unwrap().epsilon(&differ, delta()).unwrap_err().code(), "P003");
 }
 
+/// One event of every kind, for accountants that nobody has written a test for yet.
+fn every_kind() -> Vec<Event> {
+    vec![
+        gaussian(10.0, 1),
+        sampled(1.1, 0.02, Adjacency::AddRemove, 20),
+        fixed(1.5, 1, 50, 10),
+        laplace(3.0, 4),
+        discrete(2.0, 2),
+        shares(2.0, 2),
+        skellam(2.0, 2),
+        response(0.5, 3),
+        shuffled(Adversary::Weak, false, 2),
+        clones(false, 3),
+        finite(6),
+        approximate(0.1, 0.0, 5),
+        barker_on_all(500, 3),
+        open(),
+    ]
+}
+
+/// What an accountant supports it answers by the laws, and everything else it refuses; it supports something.
+#[test]
+fn every_accountant_of_the_list_inherits_the_laws() {
+    for accountant in privacy::accounting::all() {
+        let answers = |event: &Event| {
+            let answer = accountant.epsilon(std::slice::from_ref(event), delta());
+            !matches!(answer, Err(PrivacyError::Unsupported { .. }))
+        };
+        let (supported, unsupported): (Vec<Event>, Vec<Event>) = every_kind().into_iter().partition(answers);
+        assert!(!supported.is_empty() && unsupported.contains(&open()), "{}", accountant.name());
+        laws(accountant.name(), &supported, &unsupported);
+    }
+}
+
+#[test]
+fn every_accountant_says_what_it_is_for() {
+    for about in privacy::accounting::all().iter().map(|accountant| accountant.about()) {
+        assert!(!about.method.is_empty() && !about.use_for.is_empty(), "{about:?}");
+        assert!(about.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()), "{about:?}");
+    }
+}
+
 #[test]
 fn names_are_unique_and_the_unknown_is_none() {
     let names: Vec<&str> = privacy::accounting::all().iter().map(|a| a.name()).collect();

@@ -1,6 +1,6 @@
 //! The classical Gaussian mechanism, for ε under 1 and one release, by name only.
 
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError};
 
 /// Dwork, Roth 2014, Theorem A.1 (3.22): z ≥ √(2 log(1.25/δ))/ε gives (ε, δ) for 0 < ε < 1.
@@ -42,8 +42,13 @@ fn outside(why: String) -> PrivacyError {
 }
 
 impl Accountant for Classical {
-    fn name(&self) -> &'static str {
-        "classical"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "classical",
+            method: "the classical Gaussian mechanism, for ε under 1",
+            use_for: "to compare with textbooks",
+            published_only: true,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -76,5 +81,9 @@ impl Accountant for Classical {
             return Ok(Bounds::at_most(delta));
         }
         Err(outside(format!("the theorem needs δ of at most 0.4, and would give {delta}")))
+    }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
     }
 }

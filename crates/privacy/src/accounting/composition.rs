@@ -3,7 +3,7 @@
 use super::pair::{Atoms, Pair, directions};
 use super::rdp::answered;
 use super::special::ln_mixture;
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError};
 
 /// ε with which one step is (ε, 0)-differentially private, rounded up, or `None` if there is none.
@@ -101,8 +101,13 @@ fn own_delta(steps: &[Step]) -> f64 {
 pub struct Basic;
 
 impl Accountant for Basic {
-    fn name(&self) -> &'static str {
-        "basic"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "basic",
+            method: "basic composition, sums of ε and δ",
+            use_for: "for a few steps, or to check by hand",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -119,6 +124,10 @@ impl Accountant for Basic {
         let steps = as_steps("basic", plan)?;
         let enough = steps.is_empty() || over_steps(&steps, |s| Interval::exact(s.epsilon)).hi <= epsilon.get();
         Ok(Bounds::at_most(if enough { own_delta(&steps).min(1.0) } else { 1.0 }))
+    }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
     }
 }
 
@@ -139,8 +148,13 @@ fn advanced_sums(steps: &[Step]) -> (Interval, Interval) {
 }
 
 impl Accountant for Advanced {
-    fn name(&self) -> &'static str {
-        "advanced"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "advanced",
+            method: "advanced composition",
+            use_for: "to compare with papers that use it",
+            published_only: true,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -174,5 +188,9 @@ impl Accountant for Advanced {
         let exponent = -(Interval::exact(excess) * Interval::exact(excess) / (Interval::exact(2.0) * squares));
         let slack = exponent.exp();
         Ok(Bounds::at_most((slack + Interval::exact(own_delta(&steps))).hi.min(1.0)))
+    }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
     }
 }

@@ -1,7 +1,7 @@
 //! Gaussian differential privacy: exact for Gaussian noise, one number μ whose squares add up.
 
 use super::composition::pure_epsilon;
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError, Sampling};
 
 /// μ-GDP (Dong, Roth, Su 2022): T steps of Gaussian noise of multiplier z have μ² = T/z², and nothing is lost.
@@ -118,8 +118,13 @@ fn ends(bounds: Bounds, exact: bool) -> Bounds {
 }
 
 impl Accountant for Gdp {
-    fn name(&self) -> &'static str {
-        "gdp"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "gdp",
+            method: "Gaussian differential privacy",
+            use_for: "exact for unsampled Gaussian noise",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -138,6 +143,10 @@ impl Accountant for Gdp {
         let total = total(plan)?;
         let delta = gaussian_delta(total.square, epsilon.get());
         Ok(ends(Bounds::between(delta.lo, delta.hi).at_most_one(), total.exact))
+    }
+
+    fn two_sided(&self, plan: &[Event]) -> bool {
+        plan.iter().all(|event| matches!(event.mechanism(), Mechanism::Gaussian { .. }))
     }
 }
 

@@ -31,7 +31,7 @@ pub use enclosure::Enclosure;
 pub use interval::Interval;
 pub use pld::Pld;
 
-use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError};
+use crate::{Delta, Epsilon, Event, PrivacyError};
 use serde::Serialize;
 
 /// A certified enclosure of a true value: lower ≤ value ≤ upper, both rounded outwards.
@@ -80,34 +80,84 @@ impl Bounds {
     }
 }
 
-/// A function from plans to costs.
+/// How an accountant introduces itself, in its own file.
 ///
-/// Laws that every accountant keeps (`tests/laws.rs`): an empty plan costs nothing; T steps agree with T single
-/// ones; no certified contradiction in monotonicity; an event it does not know is refused.
-pub trait Accountant {
-    /// The name on the command line.
-    fn name(&self) -> &'static str;
+/// The command line lists accountants, explains them and answers by these words; nothing else names them.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Accountant, accounting::Pld};
+///
+/// let about = Pld.about();
+/// assert_eq!(about.name, "pld");
+/// assert!(!about.published_only);
+/// println!("{}: {about}", about.name);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct AboutAccountant {
+    /// The name by which [`by_name`] finds it: lower case, one word.
+    pub name: &'static str,
+    /// The method, in a few words.
+    pub method: &'static str,
+    /// When a user should choose it.
+    pub use_for: &'static str,
+    /// True if it is kept only to reproduce the numbers that a paper printed: another accountant is never worse.
+    pub published_only: bool,
+}
 
-    /// The ε at which the plan is (ε, δ)-differentially private.
+impl std::fmt::Display for AboutAccountant {
+    /// The method and when to choose it, as one line.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.method, self.use_for)
+    }
+}
+
+/// A function from plans to costs: what happened is a value, and what it costs is an accountant's answer.
+///
+/// Laws that every accountant keeps (`tests/laws.rs` runs them on everything that [`all`] lists):
+///
+/// - an empty plan costs nothing;
+/// - T steps of an event agree with T events of one step;
+/// - more steps, less noise or a larger sampling rate never give a certified contradiction;
+/// - δ at the ε that was found is at most the δ that was asked for;
+/// - an event that it does not know is refused ([`PrivacyError::Unsupported`]) with a hint, never guessed.
+///
+/// # Examples
+///
+/// Every accountant answers the same two questions. For Gaussian noise `gdp` is exact, and `rdp` an upper bound:
+///
+/// ```
+/// use privacy::accounting::{gdp::Gdp, rdp::Rdp};
+/// use privacy::{Accountant, Adjacency, Delta, Event, NoiseMultiplier, Steps};
+///
+/// let plan = [Event::gaussian(NoiseMultiplier::new(4.0)?, Adjacency::Substitute, Steps::new(10)?)];
+/// let delta = Delta::new(1e-5)?;
+/// let exact = Gdp.epsilon(&plan, delta)?;
+/// let bound = Rdp::default().epsilon(&plan, delta)?;
+/// assert!(exact.upper < bound.upper);
+/// assert!(Gdp.two_sided(&plan) && !Rdp::default().two_sided(&plan));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
+pub trait Accountant {
+    /// Its name, its method and when to choose it.
+    fn about(&self) -> AboutAccountant;
+
+    /// The name by which [`by_name`] finds it.
+    fn name(&self) -> &'static str {
+        self.about().name
+    }
+
+    /// The smallest ε, enclosed, at which the plan is certified to be (ε, δ)-differentially private.
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError>;
 
-    /// The δ at which the plan is (ε, δ)-differentially private.
+    /// The smallest δ, enclosed, at which the plan is certified to be (ε, δ)-differentially private.
     fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError>;
 
-    /// True if the lower ends for this plan are proved; else they are 0 and say nothing.
+    /// True if the lower ends of its answers for this plan are proved; else they are 0 and say nothing.
     ///
-    /// It depends on the method and the plan, never on ε or δ. A method that is not named here proves upper ends only.
-    fn two_sided(&self, plan: &[Event]) -> bool {
-        let all = |known: fn(&Mechanism) -> bool| plan.iter().all(|event| known(event.mechanism()));
-        match self.name() {
-            "pld" => all(|mechanism| {
-                !matches!(mechanism, Mechanism::DiscreteGaussianSum { .. } | Mechanism::BarkerTest { .. })
-            }),
-            "gdp" => all(|mechanism| matches!(mechanism, Mechanism::Gaussian { .. })),
-            "optimal" => all(|mechanism| matches!(mechanism, Mechanism::Approximate { .. })),
-            _ => false,
-        }
-    }
+    /// It depends on the method and the plan, never on ε or δ.
+    fn two_sided(&self, plan: &[Event]) -> bool;
 }
 
 /// Checks that all events of a plan speak of one relation and one unit, so that their costs add up.
@@ -120,13 +170,12 @@ pub fn check_one_relation(plan: &[Event]) -> Result<(), PrivacyError> {
     }
 }
 
-/// Every accountant by its name, those of single papers included.
+/// The accountant of this name, or none if no accountant has it.
 pub fn by_name(name: &str) -> Option<Box<dyn Accountant>> {
-    let published: [Box<dyn Accountant>; 1] = [Box::new(published::Barker2019::default())];
-    all().into_iter().chain(published).find(|accountant| accountant.name() == name)
+    all().into_iter().find(|accountant| accountant.name() == name)
 }
 
-/// All accountants of more than one paper, by their names on the command line.
+/// Every accountant, in the order in which the command line lists them. A new accountant is its own file and a line here.
 pub fn all() -> Vec<Box<dyn Accountant>> {
     vec![
         Box::new(pld::Pld),
@@ -138,13 +187,14 @@ pub fn all() -> Vec<Box<dyn Accountant>> {
         Box::new(composition::Basic),
         Box::new(composition::Advanced),
         Box::new(optimal::Optimal),
+        Box::new(published::Barker2019::default()),
     ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Adjacency, NoiseMultiplier, Sampling, Steps, Unit, VarianceSlack};
+    use crate::{Adjacency, Mechanism, NoiseMultiplier, Sampling, Steps, Unit, VarianceSlack};
 
     /// What an accountant says of its lower ends is what they are, for a cost that is not small.
     #[test]

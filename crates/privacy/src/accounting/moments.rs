@@ -1,7 +1,7 @@
 //! The moments accountant as the DP-PVI workshop paper used it: few integer orders and the older conversion.
 
 use super::rdp::{Conversion, Orders, answered, gaussian::concentration, poisson, positive_delta};
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Adjacency, Delta, Epsilon, Event, Mechanism, Order, PrivacyError, Sampling};
 
 /// λ ≤ 32: moments of the privacy loss up to this one, that is Rényi orders λ + 1.
@@ -57,8 +57,13 @@ pub(super) fn listed(table: Vec<(f64, f64)>) -> Result<(Orders, impl Fn(f64) -> 
 }
 
 impl Accountant for Moments {
-    fn name(&self) -> &'static str {
-        "moments"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "moments",
+            method: "moments at integer orders up to 32",
+            use_for: "to compare with papers of 2016 to 2019",
+            published_only: true,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -75,5 +80,9 @@ impl Accountant for Moments {
         }
         let (orders, curve) = listed(log_moments(plan)?)?;
         answered("moments", orders.delta(&curve, Conversion::Mironov2017, epsilon))
+    }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
     }
 }

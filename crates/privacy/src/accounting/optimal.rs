@@ -2,8 +2,8 @@
 
 use super::composition::as_steps;
 use super::special::{ln_add_exp, ln_binomial};
-use super::{Accountant, Bounds, Interval};
-use crate::{Delta, Epsilon, Event, PrivacyError};
+use super::{AboutAccountant, Accountant, Bounds, Interval};
+use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError};
 
 /// Most steps that are summed.
 const MOST_STEPS: u64 = 1 << 20;
@@ -124,8 +124,13 @@ impl Equal {
 }
 
 impl Accountant for Optimal {
-    fn name(&self) -> &'static str {
-        "optimal"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "optimal",
+            method: "optimal composition",
+            use_for: "where only one (ε, δ) of every step is known",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -140,5 +145,9 @@ impl Accountant for Optimal {
             Some(equal) => Ok(equal.ends(equal.delta_at(epsilon.get()))),
             None => Ok(Bounds::ZERO),
         }
+    }
+
+    fn two_sided(&self, plan: &[Event]) -> bool {
+        plan.iter().all(|event| matches!(event.mechanism(), Mechanism::Approximate { .. }))
     }
 }

@@ -3,7 +3,7 @@
 use super::moments::listed;
 use super::rdp::without_replacement::{amplified, ln_bound_of_any};
 use super::rdp::{Conversion, Orders, answered, gaussian::concentration, positive_delta};
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError, Sampling};
 
 /// The name under which it is found.
@@ -105,8 +105,13 @@ fn curve(plan: &[Event]) -> Result<(Orders, Curve), PrivacyError> {
 }
 
 impl Accountant for Barker2019 {
-    fn name(&self) -> &'static str {
-        NAME
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: NAME,
+            method: "Heikkilä et al. 2019 as printed, for Barker tests",
+            use_for: "to compare with that paper, never better than rdp",
+            published_only: true,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -123,5 +128,9 @@ impl Accountant for Barker2019 {
         }
         let (orders, curve) = curve(plan)?;
         answered(NAME, orders.delta(&curve, self.conversion, epsilon))
+    }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
     }
 }

@@ -14,7 +14,7 @@ pub mod without_replacement;
 pub use convert::Conversion;
 pub(crate) use convert::Orders;
 
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Order, PrivacyError};
 use curve::Curve;
 
@@ -121,8 +121,13 @@ pub(crate) fn answered(accountant: &'static str, upper: f64) -> Result<Bounds, P
 }
 
 impl Accountant for Rdp {
-    fn name(&self) -> &'static str {
-        "rdp"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "rdp",
+            method: "Rényi divergences",
+            use_for: "where pld refuses, or to compare with papers that use it",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -153,5 +158,9 @@ impl Accountant for Rdp {
             if cut > 0.0 { (delta + cut).next_up().min(1.0) } else { delta }
         };
         answered("rdp", compositions(plan)?.iter().map(of).fold(0.0, f64::max))
+    }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
     }
 }

@@ -2,7 +2,7 @@
 
 use super::composition::pure_epsilon;
 use super::rdp::{Conversion, Orders, answered, gaussian::concentration, positive_delta};
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError, Rho};
 
 /// ρ-zCDP (Bun, Steinke 2016, Definition 1.1): D_α ≤ ρα for all α > 1; ρ adds up (their Lemma 1.7).
@@ -56,8 +56,13 @@ fn curve(rho: Rho) -> impl Fn(f64) -> f64 {
 }
 
 impl Accountant for Zcdp {
-    fn name(&self) -> &'static str {
-        "zcdp"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "zcdp",
+            method: "zero-concentrated differential privacy",
+            use_for: "for unsampled noise, discrete noise included",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -73,5 +78,9 @@ impl Accountant for Zcdp {
         }
         let curve = curve(rho(plan)?);
         answered("zcdp", Orders::Continuous.delta(&curve, Conversion::Canonne2020, epsilon))
+    }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
     }
 }

@@ -20,8 +20,8 @@ mod shares;
 mod solve;
 
 use super::pair::{Composition, Pair, directions};
-use super::{Accountant, Bounds, Interval, contour};
-use crate::{Delta, Epsilon, Event, PrivacyError};
+use super::{AboutAccountant, Accountant, Bounds, Interval, contour};
+use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError};
 use shares::Ideal;
 use solve::crossing;
 
@@ -86,8 +86,13 @@ enum Question {
 }
 
 impl Accountant for Pld {
-    fn name(&self) -> &'static str {
-        NAME
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: NAME,
+            method: "privacy loss distribution",
+            use_for: "the first choice, as tight as the theorem allows",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -107,11 +112,23 @@ impl Accountant for Pld {
         }
         Ok(worst(&directions(NAME, plan)?, Question::DeltaAt(epsilon.get()))?.at_most_one())
     }
+
+    fn two_sided(&self, plan: &[Event]) -> bool {
+        let from_above = |event: &Event| {
+            matches!(event.mechanism(), Mechanism::DiscreteGaussianSum { .. } | Mechanism::BarkerTest { .. })
+        };
+        !plan.iter().any(from_above)
+    }
 }
 
 impl Accountant for Verified {
-    fn name(&self) -> &'static str {
-        NAME
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: NAME,
+            method: "privacy loss distribution by two evaluators",
+            use_for: "to see that they agree",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -123,6 +140,10 @@ impl Accountant for Verified {
 
     fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
         Ok(verified(plan, Question::DeltaAt(epsilon.get()))?.at_most_one())
+    }
+
+    fn two_sided(&self, plan: &[Event]) -> bool {
+        Pld.two_sided(plan)
     }
 }
 
