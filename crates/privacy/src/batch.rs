@@ -26,13 +26,13 @@ impl Batch {
 const MOST_ROWS: usize = 1 << 31;
 
 /// Draws batches in the way that an event names.
-pub(crate) enum Sampler {
+pub(crate) enum BatchSampler {
     All,
     Poisson(GeometricGaps),
     WithoutReplacement { batch: u64, of: u64 },
 }
 
-impl Sampler {
+impl BatchSampler {
     pub(crate) fn new(sampling: &Sampling) -> Self {
         match *sampling {
             Sampling::None => Self::All,
@@ -158,7 +158,7 @@ fn word(number: &BigUint, scale: u64, place: u64) -> u64 {
 
 /// A uniform subset of fixed size (Floyd's method), in no order. Its cost does not grow with the number of rows.
 fn subset(rng: &mut impl Rng, size: usize, of: usize, into: &mut Vec<usize>) {
-    let mut seen = Seen::with_room_for(size);
+    let mut seen = RowSet::with_room_for(size);
     into.reserve(size);
     // At most 2^31 rows: their numbers fit.
     for last in (of - size) as u32..of as u32 {
@@ -175,12 +175,12 @@ fn subset(rng: &mut impl Rng, size: usize, of: usize, into: &mut Vec<usize>) {
 }
 
 /// Row numbers, in a table of at least four times as many slots, searched from where a row's hash points to.
-struct Seen {
+struct RowSet {
     slots: Vec<u32>,
     shift: u32,
 }
 
-impl Seen {
+impl RowSet {
     /// No row's number.
     const FREE: u32 = u32::MAX;
 
@@ -227,7 +227,7 @@ mod tests {
     use rand_core::SeedableRng;
 
     fn inclusion_counts(sampling: &Sampling, rows: usize, draws: usize) -> (Vec<u64>, Vec<u64>) {
-        let sampler = Sampler::new(sampling);
+        let sampler = BatchSampler::new(sampling);
         let mut rng = ChaCha20Rng::from_seed([7; 32]);
         let (mut single, mut pairs) = (vec![0; rows], vec![0; rows * rows]);
         let mut batch = Batch::default();
@@ -308,9 +308,9 @@ mod tests {
         let mut rng = ChaCha20Rng::from_seed([1; 32]);
         let mut batch = Batch::default();
         let all = Sampling::Poisson { rate: SamplingRate::new(1.0).unwrap() };
-        Sampler::new(&all).draw(&mut rng, 5, 0, &mut batch).unwrap();
+        BatchSampler::new(&all).draw(&mut rng, 5, 0, &mut batch).unwrap();
         assert_eq!(batch.rows(), [0, 1, 2, 3, 4]);
         let fixed = Sampling::without_replacement(2, 10).unwrap();
-        assert!(Sampler::new(&fixed).draw(&mut rng, 9, 0, &mut batch).is_err());
+        assert!(BatchSampler::new(&fixed).draw(&mut rng, 9, 0, &mut batch).is_err());
     }
 }

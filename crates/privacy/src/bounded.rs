@@ -24,7 +24,7 @@ pub struct Bounded {
     units: Zeroizing<Vec<i64>>,
     /// One vector's integers.
     scratch: Zeroizing<Vec<i64>>,
-    clip: Clip,
+    clip: Clipper,
     pushed: u64,
     room: u64,
     drawn_by: Option<u64>,
@@ -88,7 +88,7 @@ impl Bounded {
     /// substitution only, and not for Poisson batches: to add or remove one, or to draw it or not, moves it by √2·C.
     pub fn non_negative(shape: Shape, batch: &Batch) -> Result<Self, PrivacyError> {
         let mut sum = Self::examples(shape, batch)?;
-        sum.clip = Clip::in_orthant(&shape);
+        sum.clip = Clipper::in_orthant(&shape);
         sum.reach = Reach::Orthant;
         Ok(sum)
     }
@@ -120,7 +120,7 @@ impl Bounded {
     fn empty(shape: Shape, room: u64) -> Self {
         let d = shape.dimension();
         let zeros = || Zeroizing::new(vec![0; d]);
-        let (units, scratch, clip) = (zeros(), zeros(), Clip::to(&shape));
+        let (units, scratch, clip) = (zeros(), zeros(), Clipper::to(&shape));
         let (reach, ghost, products) = (Reach::Ball, Box::default(), Zeroizing::default());
         Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None, reach, ghost, products, squares: Some(0) }
     }
@@ -293,7 +293,7 @@ const WIDE: f64 = (1_u64 << 41) as f64;
 
 /// Clipping to a shape's bound on its grid, with the public powers of two at hand.
 #[derive(Debug, Clone, Copy)]
-struct Clip {
+struct Clipper {
     /// B = ⌊C·2^k⌋.
     bound: u64,
     /// B², or the largest sum that is exact.
@@ -304,7 +304,7 @@ struct Clip {
     unit: f64,
 }
 
-impl Clip {
+impl Clipper {
     fn to(shape: &Shape) -> Self {
         Self::new(shape.bound_units(), shape.grid().in_units(1.0), shape.grid().unit())
     }

@@ -45,7 +45,7 @@ pub enum Grant {
 
 /// A grant and what was spent of it.
 #[derive(Debug)]
-pub(crate) struct Spending {
+pub(crate) struct GrantSpending {
     grant: Grant,
     meter: Meter,
     events: Vec<Event>,
@@ -70,7 +70,7 @@ enum Meter {
 /// A charge that fits; spending it is a separate step.
 #[must_use]
 pub(crate) struct Approved<'a> {
-    spending: &'a mut Spending,
+    spending: &'a mut GrantSpending,
     event: Event,
     after: Meter,
 }
@@ -82,7 +82,7 @@ impl Approved<'_> {
     }
 }
 
-impl Spending {
+impl GrantSpending {
     pub(crate) fn new(grant: Grant) -> Result<Self, PrivacyError> {
         let meter = match &grant {
             Grant::Unlimited => Meter::Unlimited,

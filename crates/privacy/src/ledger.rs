@@ -1,6 +1,6 @@
 //! A site's own account of what it has spent: an append-only chain of events, checked against a grant before each charge.
 
-use crate::budget::{Grant, Spending};
+use crate::budget::{Grant, GrantSpending};
 use crate::journal::{Journal, Keeping};
 use crate::noise::Digest;
 use crate::{CertifiedPlan, Event, PrivacyError};
@@ -40,7 +40,7 @@ impl Record {
 /// Events charged so far, and the rule that says what may still be.
 #[derive(Debug)]
 pub struct Ledger {
-    spending: Spending,
+    spending: GrantSpending,
     head: Digest,
     length: u64,
     closed: bool,
@@ -51,7 +51,7 @@ impl Ledger {
     ///
     /// A fixed plan that does not fit the grant is refused here, before anything happens.
     pub fn open<J: Journal>(grant: Grant, journal: &mut J) -> Result<Self, PrivacyError> {
-        Self::begin(Spending::new(grant)?, journal)
+        Self::begin(GrantSpending::new(grant)?, journal)
     }
 
     /// The same as [`Ledger::open`], but a plan whose certified cost is at hand is not costed again. That of another plan
@@ -62,7 +62,7 @@ impl Ledger {
         journal: &mut J,
     ) -> Result<Self, PrivacyError> {
         match known.is_for(&grant) {
-            true => Self::begin(Spending::of_certified(grant), journal),
+            true => Self::begin(GrantSpending::of_certified(grant), journal),
             false => Self::open(grant, journal),
         }
     }
@@ -74,7 +74,7 @@ impl Ledger {
         Self::begin(self.spending.unspent(), journal)
     }
 
-    fn begin<J: Journal>(spending: Spending, journal: &mut J) -> Result<Self, PrivacyError> {
+    fn begin<J: Journal>(spending: GrantSpending, journal: &mut J) -> Result<Self, PrivacyError> {
         let entry = Entry::Opened(spending.grant().clone());
         let record = Record { sequence: 0, previous: Digest::default(), entry };
         journal.append(&record).map_err(|why| PrivacyError::Journal { why })?;
@@ -92,7 +92,7 @@ impl Ledger {
             }
             match (&mut ledger, &record.entry) {
                 (None, Entry::Opened(grant)) => {
-                    let spending = Spending::new(grant.clone())?;
+                    let spending = GrantSpending::new(grant.clone())?;
                     ledger = Some(Self { spending, head: record.digest(), length: 1, closed: false });
                 }
                 (Some(ledger), Entry::Charged(event)) => {

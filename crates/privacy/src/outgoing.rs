@@ -42,9 +42,9 @@ const MOST_UNITS: f64 = (1_u64 << 62) as f64;
 ///
 /// At a local or open gate it is a released vector. Under a secure sum or a curator it is a contribution that only the
 /// sum can use: it cannot be read, printed or serialised here.
-pub struct Outgoing(Content);
+pub struct Outgoing(OutgoingContent);
 
-enum Content {
+enum OutgoingContent {
     Clear(Released<GridVector>),
     Contribution(Contribution),
 }
@@ -57,20 +57,20 @@ pub(crate) struct Contribution {
     /// The client's noise share; empty where a curator adds the noise.
     pub(crate) noise: Zeroizing<Vec<i64>>,
     /// Run, round and site: a sum takes one contribution of each site, for its own round.
-    pub(crate) place: Place,
+    pub(crate) place: ContributionPlace,
     /// The cohort that the noise share was sized for; none where a curator adds the noise.
     pub(crate) cohort: Option<Cohort>,
 }
 
 /// Where a contribution belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ContributionPlace {
     run: [u8; 16],
     round: u64,
     site: u64,
 }
 
-impl Place {
+impl ContributionPlace {
     pub(crate) fn of(context: &NoiseContext) -> Self {
         Self { run: context.run, round: context.round, site: context.site }
     }
@@ -93,11 +93,11 @@ impl Place {
 
 impl Outgoing {
     pub(crate) fn clear(vector: GridVector) -> Self {
-        Self(Content::Clear(Released::by_gate(vector)))
+        Self(OutgoingContent::Clear(Released::by_gate(vector)))
     }
 
     pub(crate) fn contribution(contribution: Contribution) -> Self {
-        Self(Content::Contribution(contribution))
+        Self(OutgoingContent::Contribution(contribution))
     }
 
     /// A vector computed from released values, put on a grid for sending (nearest unit; post-processing).
@@ -117,8 +117,8 @@ impl Outgoing {
     /// The released vector, or an error for a contribution to a sum.
     pub fn released(self) -> Result<Released<GridVector>, PrivacyError> {
         match self.0 {
-            Content::Clear(vector) => Ok(vector),
-            Content::Contribution(_) => Err(PrivacyError::WrongGate {
+            OutgoingContent::Clear(vector) => Ok(vector),
+            OutgoingContent::Contribution(_) => Err(PrivacyError::WrongGate {
                 what: "reading a single contribution",
                 gate: "summing",
                 hint: "add it to the sum, which opens as a whole",
@@ -128,8 +128,8 @@ impl Outgoing {
 
     pub(crate) fn into_contribution(self) -> Result<Contribution, PrivacyError> {
         match self.0 {
-            Content::Contribution(contribution) => Ok(contribution),
-            Content::Clear(_) => Err(PrivacyError::WrongGate {
+            OutgoingContent::Contribution(contribution) => Ok(contribution),
+            OutgoingContent::Clear(_) => Err(PrivacyError::WrongGate {
                 what: "adding an answer that was already released to a noised sum",
                 gate: "local",
                 hint: "add up released vectors as they are",
@@ -141,8 +141,8 @@ impl Outgoing {
 impl fmt::Debug for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Content::Clear(vector) => write!(f, "Outgoing({vector:?})"),
-            Content::Contribution(c) => write!(f, "Outgoing(a contribution of {})", c.shape),
+            OutgoingContent::Clear(vector) => write!(f, "Outgoing({vector:?})"),
+            OutgoingContent::Contribution(c) => write!(f, "Outgoing(a contribution of {})", c.shape),
         }
     }
 }

@@ -26,7 +26,7 @@ pub enum Unit {
 
 /// How the batch of a step was drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", try_from = "SamplingAsTyped")]
+#[serde(rename_all = "kebab-case", try_from = "SamplingAsStored")]
 pub enum Sampling {
     /// Every row takes part.
     None,
@@ -47,19 +47,19 @@ pub enum Sampling {
 /// `Sampling` as it may stand in a file, before it is checked.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum SamplingAsTyped {
+enum SamplingAsStored {
     None,
     Poisson { rate: SamplingRate },
     WithoutReplacement { batch: u64, of: u64 },
 }
 
-impl TryFrom<SamplingAsTyped> for Sampling {
+impl TryFrom<SamplingAsStored> for Sampling {
     type Error = PrivacyError;
-    fn try_from(typed: SamplingAsTyped) -> Result<Self, PrivacyError> {
+    fn try_from(typed: SamplingAsStored) -> Result<Self, PrivacyError> {
         match typed {
-            SamplingAsTyped::None => Ok(Self::None),
-            SamplingAsTyped::Poisson { rate } => Ok(Self::Poisson { rate }),
-            SamplingAsTyped::WithoutReplacement { batch, of } => Self::without_replacement(batch, of),
+            SamplingAsStored::None => Ok(Self::None),
+            SamplingAsStored::Poisson { rate } => Ok(Self::Poisson { rate }),
+            SamplingAsStored::WithoutReplacement { batch, of } => Self::without_replacement(batch, of),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::common::context;
 use crate::statistics::correlation;
-use crate::sums::{Table, Z, add_up, assembly, contribution, contribution_of, letters, session, sum_context, units};
+use crate::sums::{
+    SumRehearsal, Z, add_up, assembly, contribution, contribution_of, letters, session, sum_context, units,
+};
 use privacy::noise::{DiscreteGaussian, NoiseSource, Seeded};
 use privacy::record::Tape;
 use privacy::secure_sum::{Message, Party, SumError, node_noise};
@@ -139,11 +141,11 @@ fn mutant_m22_a_node_that_opens_with_too_few_shares_is_not_joined_by_the_others(
     let terms = assembly(Cohort::new(5, 0, 1).unwrap(), 3, SumNoise::Nodes, 3);
     // The mutant has other terms than the manifest: it opens with three of five.
     let lax = assembly(Cohort::new(5, 0, 2).unwrap(), 3, SumNoise::Nodes, 3);
-    let mut table = Table::new(&terms, 1, 0);
+    let mut table = SumRehearsal::new(&terms, 1, 0);
     table.contribute(&[0, 1, 2]);
     table.close(|_, _| false);
     assert!(table.opened.is_empty());
-    let mut mutant = Table::new(&lax, 1, 0);
+    let mut mutant = SumRehearsal::new(&lax, 1, 0);
     mutant.contribute(&[0, 1, 2]);
     mutant.close(|_, _| false);
     assert_eq!(mutant.opened.len(), 1, "the mutant's check lets three pass");

@@ -1,6 +1,6 @@
 //! The secure sum driven by hand: letters doubled, overtaken and lost, clients that drop out, nodes that go down or lie.
 
-use crate::sums::{Table, assembly, contribution, contributor, letters, session, sum_context};
+use crate::sums::{SumRehearsal, assembly, contribution, contributor, letters, session, sum_context};
 use privacy::noise::Seeded;
 use privacy::secure_sum::{Body, Contributor, Effect, Members, Message, Node, NodeRecord, Party, Progress, SumError};
 use privacy::{Assembly, Cohort, PrivacyError, SumNoise};
@@ -15,14 +15,14 @@ fn nothing_lost(_: Party, _: &Message) -> bool {
 }
 
 /// The seed that a client has for a node.
-fn seed_letter(table: &Table, client: u64, node: u32) -> Message {
+fn seed_letter(table: &SumRehearsal, client: u64, node: u32) -> Message {
     let all = letters(table.clients[client as usize].unconfirmed());
     all.into_iter().find(|(to, _)| *to == Party::Node(node)).unwrap().1
 }
 
 #[test]
 fn duplicates_and_any_order_change_nothing() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     let mut all: Vec<_> = (0..5).flat_map(|c| letters(table.clients[c].unconfirmed())).collect();
     all.reverse();
     let twice: Vec<_> = all.iter().cloned().chain(all.clone()).collect();
@@ -41,7 +41,7 @@ fn duplicates_and_any_order_change_nothing() {
 /// A node's word that a share is held may be lost on the node's side of the line, and its client has no reason to ask.
 #[test]
 fn a_node_that_gathers_says_again_whose_shares_it_holds() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     let all: Vec<_> = (0..5).flat_map(|c| letters(table.clients[c].unconfirmed())).collect();
     table.deliver(all, |to, _| matches!(to, Party::Client(_)));
     assert!(!table.clients.iter().any(Contributor::is_done));
@@ -56,7 +56,7 @@ fn a_node_that_gathers_says_again_whose_shares_it_holds() {
 
 #[test]
 fn another_message_in_the_place_of_an_earlier_one_is_refused_by_name() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     let other = contributor(&terms(), &table.session, 0, 99);
     table.contribute(&[0]);
     let (_, seed) = letters(other.unconfirmed()).remove(0);
@@ -82,7 +82,7 @@ fn another_message_in_the_place_of_an_earlier_one_is_refused_by_name() {
 #[test]
 fn a_dropout_before_its_seeds_or_between_seeds_and_vector_leaves_the_others_sum() {
     for seeds_sent in [0, 1, 2] {
-        let mut table = Table::new(&terms(), 1, 0);
+        let mut table = SumRehearsal::new(&terms(), 1, 0);
         table.contribute(&[0, 2, 3, 4]);
         let seeds: Vec<_> = letters(table.clients[1].unconfirmed()).into_iter().take(seeds_sent).collect();
         table.deliver(seeds, |to, _| matches!(to, Party::Client(_)));
@@ -93,7 +93,7 @@ fn a_dropout_before_its_seeds_or_between_seeds_and_vector_leaves_the_others_sum(
 
 #[test]
 fn a_client_that_is_gone_after_its_upload_is_in_the_sum() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2]);
     let seeds = letters(table.clients[3].unconfirmed());
     table.deliver(seeds, |_, message| matches!(message.body, Body::VectorHeld { .. }));
@@ -107,7 +107,7 @@ fn a_client_that_is_gone_after_its_upload_is_in_the_sum() {
 
 #[test]
 fn below_the_quorum_nothing_opens_and_the_error_counts_what_is_missing() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2]);
     table.close(nothing_lost);
     assert!(table.opened.is_empty() && table.kept.iter().flatten().all(|kept| kept.progress == Progress::Started));
@@ -118,7 +118,7 @@ fn below_the_quorum_nothing_opens_and_the_error_counts_what_is_missing() {
 
 #[test]
 fn a_node_that_is_down_is_named_by_everyone_who_waits_for_it() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     table.close(|to, _| to == Party::Node(2));
     let missing = table.nodes[0].missing().unwrap();
@@ -131,7 +131,7 @@ fn a_node_that_is_down_is_named_by_everyone_who_waits_for_it() {
 
 #[test]
 fn a_node_that_hides_a_seed_ends_the_attempt_by_name() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     let mut fewer = Members::none(5);
     [0, 1, 2, 3].into_iter().for_each(|client| assert!(fewer.insert(client)));
@@ -144,7 +144,7 @@ fn a_node_that_hides_a_seed_ends_the_attempt_by_name() {
 
 #[test]
 fn a_node_that_tells_different_things_to_different_nodes_is_found_out() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3]);
     // Node 2 claims to node 0 alone that it holds the seed of client 4, whose vector nobody has.
     let mut more = Members::none(5);
@@ -159,7 +159,7 @@ fn a_node_that_tells_different_things_to_different_nodes_is_found_out() {
 
 #[test]
 fn messages_of_another_round_attempt_run_or_terms_are_refused_by_name() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     let (original, original_session) = (seed_letter(&table, 0, 1), table.session);
     let other_terms = assembly(Cohort::new(50, 1, 1).unwrap(), 3, SumNoise::Nodes, 4);
     let sessions = [
@@ -181,7 +181,7 @@ fn messages_of_another_round_attempt_run_or_terms_are_refused_by_name() {
 
 #[test]
 fn a_node_takes_only_what_is_for_it() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     let misdirected = [
         (2, seed_letter(&table, 0, 1)),
         (1_u32, table.message(Body::SeedHeld { client: 0, node: 1 })),
@@ -193,7 +193,7 @@ fn a_node_takes_only_what_is_for_it() {
         assert!(matches!(error, SumError::Misdirected { .. }), "{error}");
     }
     let wide = assembly(Cohort::new(5, 1, 1).unwrap(), 3, SumNoise::Nodes, 5);
-    let wide = Table::new(&wide, 1, 0);
+    let wide = SumRehearsal::new(&wide, 1, 0);
     let mut one = contributor(&wide.assembly, &wide.session, 0, 3);
     let long = (1..3)
         .flat_map(|node| {
@@ -211,7 +211,7 @@ fn a_node_takes_only_what_is_for_it() {
 
 #[test]
 fn a_node_that_restarts_before_it_has_confirmed_has_lost_the_attempt_and_draws_no_noise_again() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     let lost = SumError::Lost { node: 1, round: 1, attempt: 0 };
     assert_eq!(table.restart(1).unwrap_err(), PrivacyError::Sum(lost.clone()));
@@ -224,7 +224,7 @@ fn a_node_that_restarts_before_it_has_confirmed_has_lost_the_attempt_and_draws_n
 
 #[test]
 fn a_node_that_restarts_after_it_has_confirmed_goes_on_with_the_same_bytes() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     // Node 1 hears no confirmation: it is prepared, and goes down.
     table.close(|to, message| to == Party::Node(1) && matches!(message.body, Body::Confirmation { .. }));
@@ -238,7 +238,7 @@ fn a_node_that_restarts_after_it_has_confirmed_goes_on_with_the_same_bytes() {
 
 #[test]
 fn a_node_that_restarts_after_it_has_published_says_the_very_same_again() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     table.close(|to, _| to == Party::Opener);
     let partial = |node: &Node| letters(node.unconfirmed()).into_iter().find(|(to, _)| *to == Party::Opener).unwrap();
@@ -252,7 +252,7 @@ fn a_node_that_restarts_after_it_has_published_says_the_very_same_again() {
 
 #[test]
 fn a_round_that_was_published_is_not_opened_in_another_attempt() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     table.close(nothing_lost);
     let start = |round, attempt| {
@@ -267,7 +267,7 @@ fn a_round_that_was_published_is_not_opened_in_another_attempt() {
 
 #[test]
 fn what_is_kept_stands_before_what_is_sent() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     let close = table.message(Body::Close);
     let lists: Vec<_> = [1, 2].into_iter().flat_map(|n| table.tell(Party::Node(n), close.clone()).unwrap()).collect();
@@ -283,7 +283,7 @@ fn what_is_kept_stands_before_what_is_sent() {
 
 #[test]
 fn messages_have_one_spelling_and_no_more_bytes_than_any_could_have() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3]);
     table.close(|to, _| to == Party::Opener);
     let all = table.nodes.iter().flat_map(|node| letters(node.unconfirmed()));
@@ -301,7 +301,7 @@ fn messages_have_one_spelling_and_no_more_bytes_than_any_could_have() {
 
 #[test]
 fn nothing_that_is_printed_contains_a_share() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     table.close(|to, _| to == Party::Opener);
     let effects = table.nodes[1].unconfirmed();

@@ -1,7 +1,7 @@
 //! What the machines of a secure sum refuse by name, and stay as they were: false senders, other sessions, late contributions,
 //! and records that do not follow.
 
-use crate::sums::{Table, assembly, contribution, contributor, letters, session, sum_context};
+use crate::sums::{SumRehearsal, assembly, contribution, contributor, letters, session, sum_context};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::secure_sum::{
     Body, Contributor, Effect, Members, Message, Node, NodeRecord, Opener, Party, Progress, Session, SumError,
@@ -34,7 +34,7 @@ fn kind(body: &Body) -> &'static str {
 }
 
 /// All that a party shows of its state.
-fn face(table: &Table, party: Party) -> String {
+fn face(table: &SumRehearsal, party: Party) -> String {
     match party {
         Party::Client(client) => {
             let one = &table.clients[client as usize];
@@ -57,8 +57,8 @@ fn encoded((to, message): &(Party, Message)) -> (String, Vec<u8>) {
 /// A whole session, in which before every letter others like it are handed in that must be refused.
 ///
 /// The total is then that of the honest letters, and every kind of letter was tried.
-fn accompanied(mut intrude: impl FnMut(&mut Table, Party, Party, &Message)) {
-    let mut table = Table::new(&terms(), 1, 0);
+fn accompanied(mut intrude: impl FnMut(&mut SumRehearsal, Party, Party, &Message)) {
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     let mut kinds = BTreeSet::new();
     let of_clients = (0..5).flat_map(|c| letters(table.clients[c].unconfirmed()));
     let mut post: VecDeque<_> = of_clients.map(|(to, message)| (message.body.sender(), to, message)).collect();
@@ -100,7 +100,7 @@ fn every_kind_of_message_is_refused_from_all_but_the_party_that_it_names() {
 
 #[test]
 fn what_others_send_in_a_clients_name_is_not_held() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     for client in 0..5 {
         for (to, message) in whole_contribution(&table.session, client) {
             assert!(table.hand(Party::Client((client + 1) % 5), to, message.clone()).is_err());
@@ -118,13 +118,13 @@ fn what_others_send_in_a_clients_name_is_not_held() {
 
 #[test]
 fn nobody_closes_confirms_or_publishes_for_another() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     let close = table.message(Body::Close);
     assert!(table.hand(Party::Client(3), Party::Node(0), close).is_err());
     assert_eq!(table.nodes[0].missing(), Some(SumError::Gathering));
     // Node 2 is down, and node 1 speaks in its place, with what node 2 would have said.
-    let mut honest = Table::new(&terms(), 1, 0);
+    let mut honest = SumRehearsal::new(&terms(), 1, 0);
     honest.contribute(&[0, 1, 2, 3, 4]);
     honest.close(|_, _| false);
     table.close(|to, _| to == Party::Node(2));
@@ -190,7 +190,7 @@ fn whole_contribution(session: &Session, client: u64) -> Vec<(Party, Message)> {
     all
 }
 
-fn late(table: &mut Table) {
+fn late(table: &mut SumRehearsal) {
     for (to, message) in whole_contribution(&table.session, 4) {
         let what = kind(&message.body);
         let before = face(table, to);
@@ -204,7 +204,7 @@ fn a_contribution_that_comes_after_the_close_is_refused_in_every_phase_and_is_no
     let is_list = |message: &Message| matches!(message.body, Body::Holdings { .. });
     let is_confirmation = |message: &Message| matches!(message.body, Body::Confirmation { .. });
     for phase in ["comparing", "prepared", "restarted", "published"] {
-        let mut table = Table::new(&terms(), 1, 0);
+        let mut table = SumRehearsal::new(&terms(), 1, 0);
         table.contribute(&[0, 1, 2, 3]);
         table.close(|_, message| match phase {
             "comparing" => is_list(message),
@@ -232,7 +232,7 @@ fn a_contribution_that_comes_after_the_close_is_refused_in_every_phase_and_is_no
 
 #[test]
 fn after_an_abort_every_message_meets_the_reason_of_it() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2]);
     table.close(|_, _| false);
     let reason = SumError::TooFew { found: 3, expected: 4 };
@@ -245,7 +245,7 @@ fn after_an_abort_every_message_meets_the_reason_of_it() {
     assert!(table.opened.is_empty() && table.nodes.iter().all(|node| node.missing() == Some(reason.clone())));
 
     // The opener: two nodes that publish over different sets, and then a third.
-    let mut honest = Table::new(&terms(), 1, 0);
+    let mut honest = SumRehearsal::new(&terms(), 1, 0);
     honest.contribute(&[0, 1, 2, 3, 4]);
     honest.close(|to, _| to == Party::Opener);
     let mut partials: Vec<_> = honest.nodes.iter().flat_map(|node| letters(node.unconfirmed())).collect();
@@ -262,7 +262,7 @@ fn after_an_abort_every_message_meets_the_reason_of_it() {
 fn kept_in_two_attempts() -> Vec<NodeRecord> {
     let mut records: Vec<NodeRecord> = Vec::new();
     for attempt in 0..2 {
-        let mut table = Table::new(&terms(), 1, attempt);
+        let mut table = SumRehearsal::new(&terms(), 1, attempt);
         records.extend(table.kept[0].clone());
         table.contribute(&[0, 1, 2, 3, 4]);
         table.close(|_, message| matches!(message.body, Body::Confirmation { .. }));
@@ -354,7 +354,7 @@ fn a_record_that_does_not_follow_is_refused_by_name() {
 
 #[test]
 fn of_a_machine_that_was_overtaken_by_a_later_attempt_nothing_leaves() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     table.close(|_, message| matches!(message.body, Body::Confirmation { .. }));
     // Node 0 begins another attempt, and by mistake its first machine is still there when the confirmations arrive.
@@ -372,7 +372,7 @@ fn of_a_machine_that_was_overtaken_by_a_later_attempt_nothing_leaves() {
 #[test]
 fn what_is_said_again_is_kept_first_again() {
     for published in [false, true] {
-        let mut table = Table::new(&terms(), 1, 0);
+        let mut table = SumRehearsal::new(&terms(), 1, 0);
         table.contribute(&[0, 1, 2, 3, 4]);
         table.close(|_, message| !published && matches!(message.body, Body::Confirmation { .. }));
         for (node, kept) in table.nodes.iter().zip(&table.kept) {

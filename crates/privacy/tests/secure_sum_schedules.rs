@@ -23,7 +23,7 @@ const SEED: u64 = 11;
 
 /// What can go wrong, each in so many of 256 cases.
 #[derive(Clone, Copy)]
-struct Trouble {
+struct FaultRates {
     lost: u8,
     doubled: u8,
     down: u8,
@@ -41,7 +41,7 @@ enum Lie {
 }
 
 /// One round: machines, letters under way, what nodes have kept, and what was seen.
-struct World {
+struct ScheduledRound {
     assembly: Assembly,
     session: Session,
     clients: Vec<Option<Contributor>>,
@@ -50,15 +50,15 @@ struct World {
     opener: Opener,
     /// From whom, to whom, what.
     post: Vec<(Party, Party, Message)>,
-    trouble: Trouble,
+    trouble: FaultRates,
     rng: ChaCha20Rng,
     totals: Vec<(Vec<i64>, Members)>,
     published: BTreeMap<u32, Vec<u8>>,
     digests: Vec<[u8; 32]>,
 }
 
-impl World {
-    fn new(assembly: &Assembly, attempt: u64, kept: Vec<Option<NodeRecord>>, trouble: Trouble, seed: u64) -> Self {
+impl ScheduledRound {
+    fn new(assembly: &Assembly, attempt: u64, kept: Vec<Option<NodeRecord>>, trouble: FaultRates, seed: u64) -> Self {
         let session = session(assembly, 1, attempt);
         let rng = ChaCha20Rng::seed_from_u64(seed);
         let opener = Opener::new(assembly, &session).unwrap();
@@ -259,22 +259,22 @@ impl World {
 }
 
 /// Kinds of schedules, in turn. The first two lose nothing, and must open.
-fn trouble(kind: u64) -> Trouble {
-    let calm = Trouble { lost: 0, doubled: 0, down: 0, silent: 0, liar: None };
+fn trouble(kind: u64) -> FaultRates {
+    let calm = FaultRates { lost: 0, doubled: 0, down: 0, silent: 0, liar: None };
     match kind {
         0 => calm,
-        1 => Trouble { doubled: 90, ..calm },
-        2 => Trouble { lost: 50, doubled: 30, ..calm },
-        3 => Trouble { silent: 25, ..calm },
-        4 => Trouble { down: 4, doubled: 10, ..calm },
-        5 => Trouble { liar: Some(Lie::Hides), doubled: 10, ..calm },
-        6 => Trouble { liar: Some(Lie::Equivocates), silent: 25, ..calm },
-        _ => Trouble { lost: 20, doubled: 30, down: 2, silent: 8, liar: None },
+        1 => FaultRates { doubled: 90, ..calm },
+        2 => FaultRates { lost: 50, doubled: 30, ..calm },
+        3 => FaultRates { silent: 25, ..calm },
+        4 => FaultRates { down: 4, doubled: 10, ..calm },
+        5 => FaultRates { liar: Some(Lie::Hides), doubled: 10, ..calm },
+        6 => FaultRates { liar: Some(Lie::Equivocates), silent: 25, ..calm },
+        _ => FaultRates { lost: 20, doubled: 30, down: 2, silent: 8, liar: None },
     }
 }
 
 /// Clients of one attempt: the same contributions in every attempt, with other masks. Some say nothing.
-fn contributors(world: &mut World) -> Vec<Option<Contributor>> {
+fn contributors(world: &mut ScheduledRound) -> Vec<Option<Contributor>> {
     let clients = 0..world.assembly.cohort().clients();
     clients
         .map(|client| {
@@ -288,7 +288,7 @@ fn contributors(world: &mut World) -> Vec<Option<Contributor>> {
 }
 
 /// The opened total is that of the clients that it names, and of the noise of all nodes.
-fn is_exact(world: &World) -> bool {
+fn is_exact(world: &ScheduledRound) -> bool {
     let (total, contributors) = &world.totals[0];
     let context = sum_context(1, world.session.attempt);
     let noise: Vec<Vec<i64>> = (0..world.assembly.nodes())
@@ -311,7 +311,7 @@ fn every_round_opens_at_most_once_over_one_set_or_fails_by_name() {
     for schedule in 0..schedules {
         let (assembly, kind) = (&terms[(schedule / 8 % 3) as usize], schedule % 8);
         let nothing_kept = vec![None; assembly.nodes() as usize];
-        let mut first = World::new(assembly, 0, nothing_kept, trouble(kind), 2 * schedule);
+        let mut first = ScheduledRound::new(assembly, 0, nothing_kept, trouble(kind), 2 * schedule);
         let clients = contributors(&mut first);
         first.round(clients);
         first.check();
@@ -323,7 +323,7 @@ fn every_round_opens_at_most_once_over_one_set_or_fails_by_name() {
             continue;
         }
         // Another attempt of the same round, with whatever the nodes have kept.
-        let mut second = World::new(assembly, 1, first.kept.clone(), trouble(kind), 2 * schedule + 1);
+        let mut second = ScheduledRound::new(assembly, 1, first.kept.clone(), trouble(kind), 2 * schedule + 1);
         let clients = contributors(&mut second);
         second.round(clients);
         second.check();

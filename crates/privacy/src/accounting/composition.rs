@@ -1,6 +1,6 @@
 //! Composition of mechanisms of which only (ε, δ) is known: basic and advanced.
 
-use super::pair::{Atoms, Pair, directions};
+use super::pair::{Atoms, DominatingPair, directions};
 use super::rdp::answered;
 use super::special::ln_mixture;
 use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
@@ -31,7 +31,7 @@ pub fn pure_epsilon(event: &Event) -> Result<Option<f64>, PrivacyError> {
 fn largest_loss(event: &Event) -> Result<Option<f64>, PrivacyError> {
     let mut largest = 0.0_f64;
     for (pair, _) in directions("basic", std::slice::from_ref(event))?.into_iter().flatten() {
-        let Pair::Finite(Atoms { finite, infinite: 0.0 }) = pair else { return Ok(None) };
+        let DominatingPair::Finite(Atoms { finite, infinite: 0.0 }) = pair else { return Ok(None) };
         // A loss is a difference of two logarithms, each within 4 units in the last place.
         let rounded_up = |&(loss, p): &(f64, f64)| loss + (1.0 + loss.abs() - libm::log(p)) * 4.0 * f64::EPSILON;
         largest = finite.iter().map(rounded_up).fold(largest, f64::max);
@@ -41,7 +41,7 @@ fn largest_loss(event: &Event) -> Result<Option<f64>, PrivacyError> {
 
 /// One step as an (ε, δ) mechanism.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Step {
+pub(super) struct ApproximateStep {
     pub(super) epsilon: f64,
     pub(super) delta: f64,
     pub(super) steps: u64,
@@ -50,7 +50,7 @@ pub(super) struct Step {
 }
 
 /// The plan, event by event, as (ε, δ) mechanisms.
-pub(super) fn as_steps(accountant: &'static str, plan: &[Event]) -> Result<Vec<Step>, PrivacyError> {
+pub(super) fn as_steps(accountant: &'static str, plan: &[Event]) -> Result<Vec<ApproximateStep>, PrivacyError> {
     check_one_relation(plan)?;
     let refuse = |event: &Event| PrivacyError::Unsupported {
         accountant,
@@ -60,21 +60,21 @@ pub(super) fn as_steps(accountant: &'static str, plan: &[Event]) -> Result<Vec<S
     let step = |event: &Event| {
         let steps = event.steps().get();
         if let Mechanism::Approximate { epsilon, delta } = event.mechanism() {
-            return Ok(Step { epsilon: epsilon.get(), delta: delta.get(), steps, exact: true });
+            return Ok(ApproximateStep { epsilon: epsilon.get(), delta: delta.get(), steps, exact: true });
         }
         let epsilon = pure_epsilon(event)?.ok_or_else(|| refuse(event))?;
-        Ok(Step { epsilon, delta: 0.0, steps, exact: false })
+        Ok(ApproximateStep { epsilon, delta: 0.0, steps, exact: false })
     };
     plan.iter().map(step).collect()
 }
 
 /// Σ over all steps of a function of one step.
-fn over_steps(steps: &[Step], f: impl Fn(&Step) -> Interval) -> Interval {
+fn over_steps(steps: &[ApproximateStep], f: impl Fn(&ApproximateStep) -> Interval) -> Interval {
     steps.iter().fold(Interval::exact(0.0), |sum, s| sum + Interval::exact(s.steps as f64) * f(s)).clamp_positive()
 }
 
 /// δ that is left after the mechanisms' own, or an error that says how much they need.
-fn left_over(accountant: &'static str, steps: &[Step], delta: Delta) -> Result<f64, PrivacyError> {
+fn left_over(accountant: &'static str, steps: &[ApproximateStep], delta: Delta) -> Result<f64, PrivacyError> {
     let own = own_delta(steps);
     let left = Interval::exact(delta.get()) - Interval::exact(own);
     if delta.get() >= own {
@@ -88,7 +88,7 @@ fn left_over(accountant: &'static str, steps: &[Step], delta: Delta) -> Result<f
 }
 
 /// Σ δ of the mechanisms; exactly 0 if all are pure.
-fn own_delta(steps: &[Step]) -> f64 {
+fn own_delta(steps: &[ApproximateStep]) -> f64 {
     let sum = over_steps(steps, |s| Interval::exact(s.delta));
     if steps.iter().all(|s| s.delta == 0.0) { 0.0 } else { sum.hi }
 }
@@ -142,8 +142,8 @@ impl Accountant for Basic {
 pub struct Advanced;
 
 /// Σ ε(e^ε − 1) and Σ ε².
-fn advanced_sums(steps: &[Step]) -> (Interval, Interval) {
-    let epsilon = |s: &Step| Interval::exact(s.epsilon);
+fn advanced_sums(steps: &[ApproximateStep]) -> (Interval, Interval) {
+    let epsilon = |s: &ApproximateStep| Interval::exact(s.epsilon);
     (over_steps(steps, |s| epsilon(s) * epsilon(s).exp_m1()), over_steps(steps, |s| epsilon(s) * epsilon(s)))
 }
 

@@ -14,15 +14,15 @@ use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError, Sampling};
 pub struct Gdp;
 
 /// μ² of a plan, and whether its ends are both certified.
-struct Total {
+struct MuSquared {
     square: Interval,
     exact: bool,
 }
 
 /// μ² of the plan: squares add up (Dong, Roth, Su 2022, Corollary 3.3).
-fn total(plan: &[Event]) -> Result<Total, PrivacyError> {
+fn total(plan: &[Event]) -> Result<MuSquared, PrivacyError> {
     check_one_relation(plan)?;
-    let mut total = Total { square: Interval::exact(0.0), exact: true };
+    let mut total = MuSquared { square: Interval::exact(0.0), exact: true };
     for event in plan {
         let steps = Interval::exact(event.steps().get() as f64);
         let square = match (event.mechanism(), event.sampling().rate() >= 1.0) {

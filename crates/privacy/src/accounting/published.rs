@@ -76,11 +76,11 @@ fn cumulant(event: &Event, order: f64) -> f64 {
 }
 
 /// α ↦ upper bound of (α−1)·D_α.
-type Curve = Box<dyn Fn(f64) -> f64>;
+type CumulantBound = Box<dyn Fn(f64) -> f64>;
 
 /// The orders of the plan, and its divergences from above: (α−1)·D_α at integer orders that all its events have, or, where there
 /// is no Barker test, at all orders.
-fn curve(plan: &[Event]) -> Result<(Orders, Curve), PrivacyError> {
+fn curve(plan: &[Event]) -> Result<(Orders, CumulantBound), PrivacyError> {
     check_one_relation(plan)?;
     let mut largest = LARGEST_ORDER;
     for event in plan {

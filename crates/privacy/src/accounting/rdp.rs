@@ -16,7 +16,7 @@ pub(crate) use convert::Orders;
 
 use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Order, PrivacyError};
-use curve::Curve;
+use curve::RenyiCurve;
 
 /// Rényi differential privacy, at all real orders unless a list is given.
 ///
@@ -50,21 +50,21 @@ impl Rdp {
 ///
 /// α: order, over one. The larger of both directions.
 pub fn renyi_divergence(event: &Event, order: Order) -> Result<f64, PrivacyError> {
-    let (forward, backward) = Curve::both(event)?;
-    let at = |curve: &Curve| curve.cumulant(order.get());
+    let (forward, backward) = RenyiCurve::both(event)?;
+    let at = |curve: &RenyiCurve| curve.cumulant(order.get());
     let cumulant = at(&forward).max(backward.as_ref().map_or(0.0, at));
     Ok((Interval::exact(cumulant) / Interval::exact(order.get() - 1.0)).hi)
 }
 
 /// A plan's curves in one direction, with the number of steps of each.
-type Composition = Vec<(Curve, f64)>;
+type CurveComposition = Vec<(RenyiCurve, f64)>;
 
 /// The plan in its two directions, or in one where both are the same.
-fn compositions(plan: &[Event]) -> Result<Vec<Composition>, PrivacyError> {
+fn compositions(plan: &[Event]) -> Result<Vec<CurveComposition>, PrivacyError> {
     check_one_relation(plan)?;
-    let (mut forward, mut backward, mut differ) = (Composition::new(), Composition::new(), false);
+    let (mut forward, mut backward, mut differ) = (CurveComposition::new(), CurveComposition::new(), false);
     for event in plan {
-        let (first, second) = Curve::both(event)?;
+        let (first, second) = RenyiCurve::both(event)?;
         let steps = event.steps().get() as f64;
         differ |= second.is_some();
         backward.push((second.unwrap_or_else(|| first.clone()), steps));
@@ -74,25 +74,26 @@ fn compositions(plan: &[Event]) -> Result<Vec<Composition>, PrivacyError> {
 }
 
 /// Upper bound of the sum over all steps of a number of each curve.
-fn over_steps(composition: &Composition, of: impl Fn(&Curve) -> f64) -> f64 {
-    let add = |sum: Interval, (curve, steps): &(Curve, f64)| sum + Interval::exact(of(curve)) * Interval::exact(*steps);
+fn over_steps(composition: &CurveComposition, of: impl Fn(&RenyiCurve) -> f64) -> f64 {
+    let add =
+        |sum: Interval, (curve, steps): &(RenyiCurve, f64)| sum + Interval::exact(of(curve)) * Interval::exact(*steps);
     composition.iter().fold(Interval::exact(0.0), add).hi
 }
 
 /// Upper bound of (α−1)·D_α of the whole plan: divergences add up (Mironov 2017, Proposition 1).
-fn total(composition: &Composition, order: f64) -> f64 {
+fn total(composition: &CurveComposition, order: f64) -> f64 {
     over_steps(composition, |curve| curve.cumulant(order))
 }
 
 /// The same of all outcomes but those that were cut in some step. Their probability is at most `cut` of the plan, and is
 /// added to δ: H_α of the product is at most that of the kept outcomes plus it, and the conversions hold outcome by outcome,
 /// hence for measures of any mass. At large orders what was cut would otherwise outweigh all that was kept.
-fn kept(composition: &Composition, order: f64) -> f64 {
+fn kept(composition: &CurveComposition, order: f64) -> f64 {
     over_steps(composition, |curve| curve.kept(order))
 }
 
 /// Probability of what `kept` leaves out; 0 for most plans.
-fn cut(composition: &Composition) -> f64 {
+fn cut(composition: &CurveComposition) -> f64 {
     composition.iter().map(|(curve, steps)| curve.cut() * steps).sum::<f64>() * (1.0 + 1e-12)
 }
 
@@ -136,7 +137,7 @@ impl Accountant for Rdp {
         }
         let compositions = compositions(plan)?;
         let delta = positive_delta("rdp", delta)?;
-        let of = |c: &Composition| {
+        let of = |c: &CurveComposition| {
             let cut = cut(c);
             match Delta::new((delta.get() - cut).next_down()) {
                 Ok(left) if cut > 0.0 && cut < 0.5 * delta.get() => {
@@ -152,7 +153,7 @@ impl Accountant for Rdp {
         if plan.is_empty() {
             return Ok(Bounds::ZERO);
         }
-        let of = |c: &Composition| {
+        let of = |c: &CurveComposition| {
             let delta = self.orders.delta(&|order| kept(c, order), self.conversion, epsilon);
             let cut = cut(c);
             if cut > 0.0 { (delta + cut).next_up().min(1.0) } else { delta }

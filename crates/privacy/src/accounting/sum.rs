@@ -5,12 +5,12 @@
 /// Neumaier 1974: the rounding error of each addition is itself a float, and is summed beside. For terms of one sign
 /// the relative error is at most 2u + O(N u²), with u = 2⁻⁵³ and N terms.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sum {
+pub(crate) struct CompensatedSum {
     total: f64,
     lost: f64,
 }
 
-impl Sum {
+impl CompensatedSum {
     /// Adds one term.
     pub(crate) fn add(&mut self, term: f64) {
         let total = self.total + term;
@@ -25,7 +25,7 @@ impl Sum {
     }
 }
 
-impl FromIterator<f64> for Sum {
+impl FromIterator<f64> for CompensatedSum {
     fn from_iter<I: IntoIterator<Item = f64>>(terms: I) -> Self {
         let mut sum = Self::default();
         for term in terms {
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn a_million_tenths_are_a_hundred_thousand() {
         let plain: f64 = (0..1_000_000).map(|_| 0.1).sum();
-        let sum: Sum = (0..1_000_000).map(|_| 0.1).collect();
+        let sum: CompensatedSum = (0..1_000_000).map(|_| 0.1).collect();
         assert!((plain - 1e5).abs() > 1e-7, "plain summation is the contrast: {plain}");
         assert!((sum.get() - 1e5).abs() <= 2e-11, "{}", sum.get());
     }

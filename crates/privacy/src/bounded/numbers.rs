@@ -38,7 +38,7 @@ fn nearest_integer(a: f64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::batch::{Batch, Sampler};
+    use crate::batch::{Batch, BatchSampler};
     use crate::{Bounded, Grain, Grid, NormBound, PrivacyError, Sampling, Shape};
     use chacha20::ChaCha20Rng;
     use rand_core::SeedableRng;
@@ -47,7 +47,7 @@ mod tests {
         let shape = Shape::new(dimension, NormBound::new(1.0).unwrap(), Grain::Example, Grid::new(4).unwrap()).unwrap();
         let mut batch = Batch::default();
         let mut rng = ChaCha20Rng::from_seed([1; 32]);
-        Sampler::new(&Sampling::None).draw(&mut rng, rows, 7, &mut batch).unwrap();
+        BatchSampler::new(&Sampling::None).draw(&mut rng, rows, 7, &mut batch).unwrap();
         Bounded::examples(shape, &batch).unwrap()
     }
 

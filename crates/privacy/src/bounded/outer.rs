@@ -12,7 +12,7 @@
 //!
 //! ‖q‖ ≤ T is checked in integers, for each row. That S is ⌈3√p/2⌉ + 1 is shown at [`slack`].
 
-use super::{Bounded, Clip, Reach, add};
+use super::{Bounded, Clipper, Reach, add};
 use crate::batch::Batch;
 use crate::{Grain, PrivacyError, Shape};
 use std::f64::consts::SQRT_2;
@@ -27,7 +27,7 @@ impl Bounded {
     pub fn outer_products(shape: Shape, batch: &Batch) -> Result<Self, PrivacyError> {
         let bound = cone_bound(&shape)?;
         let mut sum = Self::examples(shape, batch)?;
-        sum.clip = Clip::new(bound, shape.grid().in_units(1.0), shape.grid().unit());
+        sum.clip = Clipper::new(bound, shape.grid().in_units(1.0), shape.grid().unit());
         sum.reach = Reach::Cone;
         sum.products = Zeroizing::new(vec![0.0; shape.dimension()]);
         Ok(sum)
@@ -87,7 +87,7 @@ fn cone_bound(shape: &Shape) -> Result<u64, PrivacyError> {
 
 /// S = ⌈3√p/2⌉ + 1: units that rounding moves a clipped product of p entries by, at most.
 ///
-/// [`Clip::vector`] rounds an entry to the nearest integer (½), and where it shrinks, by one factor under 1 for all
+/// [`Clipper::vector`] rounds an entry to the nearest integer (½), and where it shrinks, by one factor under 1 for all
 /// entries, rounds toward zero after (1). Beside these are relative errors of under 2^−50 in all: 2^−53 each for √2, the two
 /// products, the factor's product and the half unit taken off; of entries whose length is under 2^41 that is
 /// 2^−9 units; and products under the range of f64, 2^−1074 each, which are under 2^−170 units on any grid.

@@ -1,11 +1,11 @@
 //! The curator's gate: clients hand their clipped sums to one trusted party, which adds noise to the total once.
 
 use super::{Calibrated, Gate, Tickets, check_sum};
-use crate::batch::{Batch, Sampler};
+use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
-use crate::outgoing::{Contribution, GridVector, Place};
+use crate::outgoing::{Contribution, ContributionPlace, GridVector};
 use crate::record::{NoiseCall, Tape};
 use crate::{Bounded, Event, Outgoing, PrivacyError, Released, Shape, Trust};
 use rand_core::Rng;
@@ -15,10 +15,10 @@ use zeroize::Zeroizing;
 pub struct CuratorGate {
     shape: Shape,
     allowance: Allowance,
-    sampler: Sampler,
+    sampler: BatchSampler,
     stream: NoiseStream,
     tickets: Tickets,
-    place: Place,
+    place: ContributionPlace,
 }
 
 impl CuratorGate {
@@ -45,9 +45,9 @@ impl CuratorGate {
     ) -> Result<Self, PrivacyError> {
         Self::check(&allowance.event, &shape)?;
         let mut stream = source.stream(context)?;
-        let sampler = Sampler::new(allowance.event.sampling());
+        let sampler = BatchSampler::new(allowance.event.sampling());
         let tickets = Tickets::starting_at(stream.next_u64());
-        Ok(Self { shape, allowance, sampler, stream, tickets, place: Place::of(context) })
+        Ok(Self { shape, allowance, sampler, stream, tickets, place: ContributionPlace::of(context) })
     }
 }
 
@@ -92,8 +92,8 @@ pub struct Curator {
     total: Vec<i64>,
     noise: Vec<i64>,
     tape: Option<Tape>,
-    place: Place,
-    sites: Vec<Place>,
+    place: ContributionPlace,
+    sites: Vec<ContributionPlace>,
 }
 
 impl Curator {
@@ -109,7 +109,7 @@ impl Curator {
         let mut noise = vec![0; shape.dimension()];
         gaussian.fill(&mut source.stream(context)?, &mut noise);
         let total = vec![0; shape.dimension()];
-        let (event, tape, place) = (event.clone(), tape.cloned(), Place::of(context));
+        let (event, tape, place) = (event.clone(), tape.cloned(), ContributionPlace::of(context));
         Ok(Self { shape, event, sensitivity, deviation, total, noise, tape, place, sites: Vec::new() })
     }
 
@@ -142,7 +142,11 @@ impl Curator {
 }
 
 /// A round's sum takes one contribution of each site: a second one would double what a unit can move.
-fn check_place(one: &Contribution, round: &Place, sites: &mut Vec<Place>) -> Result<(), PrivacyError> {
+fn check_place(
+    one: &Contribution,
+    round: &ContributionPlace,
+    sites: &mut Vec<ContributionPlace>,
+) -> Result<(), PrivacyError> {
     if !one.place.same_round(round) || sites.contains(&one.place) {
         return Err(PrivacyError::Shape {
             found: "a contribution of another round, or a second one of the same site".into(),

@@ -1,7 +1,7 @@
 //! The local gate: noise is added at the site, and every message may be seen by anyone.
 
 use super::{Calibrated, Gate, Tickets, check_sum};
-use crate::batch::{Batch, Sampler};
+use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream, RoundedGaussian};
@@ -21,7 +21,7 @@ pub struct LocalGate {
     sensitivity: u64,
     deviation: f64,
     gaussian: RoundedGaussian,
-    sampler: Sampler,
+    sampler: BatchSampler,
     stream: NoiseStream,
     tickets: Tickets,
     noise: Vec<i64>,
@@ -62,7 +62,7 @@ impl LocalGate {
         tape: Option<Tape>,
     ) -> Result<Self, PrivacyError> {
         let Calibrated { sensitivity, deviation, gaussian } = Calibrated::new(&shape, &allowance.event, Trust::Local)?;
-        let sampler = Sampler::new(allowance.event.sampling());
+        let sampler = BatchSampler::new(allowance.event.sampling());
         let tickets = Tickets::starting_at(stream.next_u64());
         let mut noise = vec![0; shape.dimension()];
         gaussian.fill(&mut stream, &mut noise);

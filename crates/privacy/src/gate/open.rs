@@ -1,7 +1,7 @@
 //! The open gate: no noise and an infinite cost, chosen by name and written into the ledger.
 
 use super::{Gate, Tickets, check_sum};
-use crate::batch::{Batch, Sampler};
+use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
@@ -13,7 +13,7 @@ use rand_core::Rng;
 pub struct OpenGate {
     shape: Shape,
     allowance: Allowance,
-    sampler: Sampler,
+    sampler: BatchSampler,
     stream: NoiseStream,
     tickets: Tickets,
 }
@@ -41,7 +41,7 @@ impl OpenGate {
         let allowance = receipt.into_allowance();
         Self::check(&allowance.event)?;
         let mut stream = source.stream(context)?;
-        let sampler = Sampler::new(allowance.event.sampling());
+        let sampler = BatchSampler::new(allowance.event.sampling());
         let tickets = Tickets::starting_at(stream.next_u64());
         Ok(Self { shape, allowance, sampler, stream, tickets })
     }

@@ -1,6 +1,6 @@
 //! The gate of randomised response: a user's category becomes a report, and only a shuffler opens reports, as counts.
 
-use crate::batch::{Batch, Sampler};
+use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream, RandomisedResponse};
@@ -75,7 +75,7 @@ impl ResponseGate {
 /// Trusted with two things: which users were drawn, where some are, and which report is whose, until it is counted.
 pub struct Shuffler {
     event: Event,
-    sampler: Sampler,
+    sampler: BatchSampler,
     stream: NoiseStream,
     users: usize,
     left: u64,
@@ -100,7 +100,7 @@ impl Shuffler {
             Sampling::WithoutReplacement { of, .. } => *of,
             _ => shuffled,
         };
-        let sampler = Sampler::new(event.sampling());
+        let sampler = BatchSampler::new(event.sampling());
         let (stream, left) = (source.stream(context)?, event.steps().get());
         Ok(Self { event: event.clone(), sampler, stream, users: users as usize, left })
     }

@@ -1,11 +1,11 @@
 //! The share gate: every client adds a part of the noise, and only a secure sum over enough clients is opened.
 
 use super::{Gate, Tickets, check_sum};
-use crate::batch::{Batch, Sampler};
+use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{DiscreteGaussian, NoiseContext, NoiseSource, NoiseStream, Skellam};
-use crate::outgoing::{Contribution, Place};
+use crate::outgoing::{Contribution, ContributionPlace};
 use crate::{
     Adjacency, Bounded, Deviation, Event, Mechanism, NoiseMultiplier, Outgoing, PrivacyError, Released, Sampling,
     Shape, Steps, Trust, Unit, sensitivity_factor,
@@ -94,11 +94,11 @@ impl Cohort {
 pub struct ShareGate {
     shape: Shape,
     allowance: Allowance,
-    sampler: Sampled,
+    sampler: ShareSampler,
     stream: NoiseStream,
     tickets: Tickets,
     noise: Zeroizing<Vec<i64>>,
-    place: Place,
+    place: ContributionPlace,
     cohort: Cohort,
 }
 
@@ -131,17 +131,26 @@ impl ShareGate {
         let tickets = Tickets::starting_at(stream.next_u64());
         let mut noise = Zeroizing::new(vec![0; shape.dimension()]);
         sampler.fill(&mut stream, &mut noise);
-        Ok(Self { shape, allowance, sampler, stream, tickets, noise, place: Place::of(context), cohort: *cohort })
+        Ok(Self {
+            shape,
+            allowance,
+            sampler,
+            stream,
+            tickets,
+            noise,
+            place: ContributionPlace::of(context),
+            cohort: *cohort,
+        })
     }
 }
 
 /// The sampler of one share.
-enum Sampled {
+enum ShareSampler {
     DiscreteGaussian(DiscreteGaussian),
     Skellam(Skellam),
 }
 
-impl Sampled {
+impl ShareSampler {
     fn fill(&self, stream: &mut NoiseStream, noise: &mut [i64]) {
         match self {
             Self::DiscreteGaussian(gaussian) => gaussian.fill(stream, noise),
@@ -151,7 +160,7 @@ impl Sampled {
 }
 
 /// The noise of one share, after checking that the event is the cohort's own for this shape.
-fn share_noise(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<Sampled, PrivacyError> {
+fn share_noise(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<ShareSampler, PrivacyError> {
     let mismatch = PrivacyError::WrongGate {
         what: "an event that is not this cohort's",
         gate: "share",
@@ -171,8 +180,8 @@ fn share_noise(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<Sampled,
     }
     let variance = (deviation * deviation).next_up();
     Ok(match noise {
-        ShareNoise::DiscreteGaussian => Sampled::DiscreteGaussian(DiscreteGaussian::new(variance)?),
-        ShareNoise::Skellam => Sampled::Skellam(Skellam::new(variance)?),
+        ShareNoise::DiscreteGaussian => ShareSampler::DiscreteGaussian(DiscreteGaussian::new(variance)?),
+        ShareNoise::Skellam => ShareSampler::Skellam(Skellam::new(variance)?),
     })
 }
 
@@ -184,7 +193,7 @@ impl Gate for ShareGate {
     /// All rows: no amplification by sampling is claimed for shares.
     fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
         let ticket = self.tickets.issue(rows)?;
-        Sampler::All.draw(&mut self.stream.branch(), rows, ticket, into)
+        BatchSampler::All.draw(&mut self.stream.branch(), rows, ticket, into)
     }
 
     fn release(&mut self, _: &Bounded, _: &mut Released<Vec<f64>>) -> Result<(), PrivacyError> {

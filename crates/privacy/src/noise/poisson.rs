@@ -66,7 +66,7 @@ fn mean_one<R: Rng + ?Sized>(rng: &mut R) -> u64 {
 
 /// Which way from the mode.
 #[derive(Clone, Copy)]
-enum Side {
+enum ModeSide {
     Right,
     Left,
 }
@@ -96,7 +96,7 @@ impl Large {
         loop {
             let y = self.proposal.sample(rng);
             let steps = u128::from(y.unsigned_abs());
-            let side = if y < 0 { Side::Left } else { Side::Right };
+            let side = if y < 0 { ModeSide::Left } else { ModeSide::Right };
             if bernoulli_exp(self.reach.saturating_sub(steps), self.scale, rng) && self.survives(side, steps, rng) {
                 return y.saturating_add(self.mean as i64);
             }
@@ -105,10 +105,10 @@ impl Large {
 
     /// d_j, with 1 − d_j the ratio of the probabilities of step j and step j − 1 away from the mode:
     /// L/(L + j) to the right, (L − j + 1)/L to the left. It grows with j.
-    fn decay(&self, side: Side, j: u128) -> (u128, u128) {
+    fn decay(&self, side: ModeSide, j: u128) -> (u128, u128) {
         match side {
-            Side::Right => (j, self.mean + j),
-            Side::Left => (j - 1, self.mean),
+            ModeSide::Right => (j, self.mean + j),
+            ModeSide::Left => (j - 1, self.mean),
         }
     }
 
@@ -116,7 +116,7 @@ impl Large {
     ///
     /// That is the probability that a Poisson process with rate −ln(1 − d_j) − c_j at step j has no point. A process
     /// of the larger rate D/(1 − D), D = d_y, at every step is thinned to it.
-    fn survives<R: Rng + ?Sized>(&self, side: Side, steps: u128, rng: &mut R) -> bool {
+    fn survives<R: Rng + ?Sized>(&self, side: ModeSide, steps: u128, rng: &mut R) -> bool {
         if steps == 0 {
             return true;
         }
@@ -143,7 +143,7 @@ impl Large {
     ///
     /// −ln(1 − d) = Σ_(n≥1) d^n/n and D/(1 − D) = Σ_(n≥1) D^n: give the point a uniform step j and an order n with
     /// probability ∝ D^n, keep it with probability (d_j/D)^n/n, and for n = 1 with (d_j/D)·(1 − c_j/d_j).
-    fn arrives<R: Rng + ?Sized>(&self, side: Side, steps: u128, (top, bottom): (u128, u128), rng: &mut R) -> bool {
+    fn arrives<R: Rng + ?Sized>(&self, side: ModeSide, steps: u128, (top, bottom): (u128, u128), rng: &mut R) -> bool {
         let j = 1 + below(steps, rng);
         let (a, b) = self.decay(side, j);
         let mut order = 1;

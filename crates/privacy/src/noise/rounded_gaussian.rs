@@ -23,7 +23,7 @@ const fn power_of_two(exponent: i64) -> f64 {
 
 /// What the fast path needs of a slot.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct ZigguratSlot {
     /// T_i: columns below it lie wholly under the curve.
     inside: u64,
     /// s·x_i/2^55, the width of a column in units of the grid.
@@ -42,7 +42,7 @@ struct Slot {
 #[derive(Debug, Clone)]
 pub struct RoundedGaussian {
     deviation: f64,
-    slots: Box<[Slot; 256]>,
+    slots: Box<[ZigguratSlot; 256]>,
 }
 
 impl RoundedGaussian {
@@ -55,9 +55,9 @@ impl RoundedGaussian {
                 expected: "a number of grid units over 0 and at most 2^40",
             });
         }
-        let mut slots = Box::new([Slot { inside: 0, step: 0.0 }; 256]);
+        let mut slots = Box::new([ZigguratSlot { inside: 0, step: 0.0 }; 256]);
         for (i, (slot, &right)) in slots.iter_mut().zip(&RIGHT).enumerate() {
-            *slot = Slot { inside: INSIDE[i], step: deviation * right as f64 * power_of_two(-105) };
+            *slot = ZigguratSlot { inside: INSIDE[i], step: deviation * right as f64 * power_of_two(-105) };
         }
         Ok(Self { deviation, slots })
     }

@@ -22,12 +22,12 @@ pub struct Contributor {
     vector_node: u32,
     /// Input and noise share, modulo 2^64: wiped when the vector is held, and so are the seeds.
     value: Zeroizing<Vec<i64>>,
-    seeds: Vec<Sealed>,
+    seeds: Vec<SeedDelivery>,
     done: bool,
 }
 
 /// A seed and whether its node has it.
-struct Sealed {
+struct SeedDelivery {
     node: u32,
     seed: Seed,
     held: bool,
@@ -64,7 +64,7 @@ impl Contributor {
         let mut value = one.input;
         value.iter_mut().zip(one.noise.iter()).for_each(|(v, noise)| *v = v.wrapping_add(*noise));
         let vector_node = assembly.vector_node(client);
-        let sealed = |node| Sealed { node, seed: Seed::draw(stream), held: false };
+        let sealed = |node| SeedDelivery { node, seed: Seed::draw(stream), held: false };
         let seeds = assembly.nodes_but(vector_node).map(sealed).collect();
         Self { session: *session, nonce, client, vector_node, value, seeds, done: false }
     }
@@ -122,7 +122,7 @@ impl Contributor {
         Ok(if complete { vec![self.vector()] } else { Vec::new() })
     }
 
-    fn seed(&self, sealed: &Sealed) -> Effect {
+    fn seed(&self, sealed: &SeedDelivery) -> Effect {
         let (client, node) = (self.client, sealed.node);
         self.send(node, Body::Seed { client, node, seed: sealed.seed.clone() })
     }
@@ -178,7 +178,7 @@ mod tests {
     fn value_and_seeds_are_wiped_when_the_vector_is_held() {
         let session = Session { run: [1; 16], round: 2, attempt: 3, manifest: [4; 32] };
         let mut stream = Seeded::new(1).stream(&NoiseContext::default()).unwrap();
-        let seeds = vec![Sealed { node: 1, seed: Seed::draw(&mut stream), held: false }];
+        let seeds = vec![SeedDelivery { node: 1, seed: Seed::draw(&mut stream), held: false }];
         let (nonce, value) = (Nonce::of(&session), Zeroizing::new(vec![5, 7]));
         let mut one = Contributor { session, nonce, client: 0, vector_node: 0, value, seeds, done: false };
         let told = |node, body| (Party::Node(node), Message { session, body });

@@ -24,10 +24,10 @@ pub struct Node {
     held: Members,
     heard: Vec<Option<Members>>,
     confirmed: Vec<Option<Digest>>,
-    phase: Phase,
+    phase: NodePhase,
 }
 
-enum Phase {
+enum NodePhase {
     Gathering,
     Comparing,
     Prepared(Partial),
@@ -108,7 +108,7 @@ impl Node {
             held: Members::none(clients),
             heard: vec![None; nodes],
             confirmed: vec![None; nodes],
-            phase: Phase::Gathering,
+            phase: NodePhase::Gathering,
         }
     }
 
@@ -116,7 +116,7 @@ impl Node {
     /// nothing.
     pub fn handle(&mut self, from: Party, message: Message) -> Result<Vec<Effect>, SumError> {
         message.check(&self.session, from)?;
-        if let Phase::Failed(error) = &self.phase {
+        if let NodePhase::Failed(error) = &self.phase {
             return Err(error.clone());
         }
         match message.body {
@@ -139,18 +139,18 @@ impl Node {
             effects.extend(self.to_others(&Body::Holdings { node: self.number, held }));
         }
         match &self.phase {
-            Phase::Prepared(partial) => {
+            NodePhase::Prepared(partial) => {
                 effects.push(self.persist(Progress::Prepared(partial.clone())));
                 effects.extend(self.confirmation(partial));
             }
-            Phase::Published(partial) => {
+            NodePhase::Published(partial) => {
                 effects.push(self.persist(Progress::Published(partial.clone())));
                 effects.extend(self.confirmation(partial));
                 effects.push(self.send(Party::Opener, Body::Partial(partial.clone())));
             }
             // Whose share is held may wait for that word with nothing more to say.
-            Phase::Gathering => effects.extend(self.held.iter().map(|client| self.holding(client))),
-            Phase::Comparing | Phase::Failed(_) => {}
+            NodePhase::Gathering => effects.extend(self.held.iter().map(|client| self.holding(client))),
+            NodePhase::Comparing | NodePhase::Failed(_) => {}
         }
         effects
     }
@@ -159,17 +159,17 @@ impl Node {
     pub fn missing(&self) -> Option<SumError> {
         let absent = |here: Vec<bool>| (0..).zip(here).filter(|(_, here)| !here).map(|(node, _)| node).collect();
         match &self.phase {
-            Phase::Gathering => Some(SumError::Gathering),
-            Phase::Comparing => {
+            NodePhase::Gathering => Some(SumError::Gathering),
+            NodePhase::Comparing => {
                 let nodes = absent(self.heard.iter().map(Option::is_some).collect());
                 Some(SumError::Missing { what: "the list of clients is", nodes })
             }
-            Phase::Prepared(_) => {
+            NodePhase::Prepared(_) => {
                 let nodes = absent(self.confirmed.iter().map(Option::is_some).collect());
                 Some(SumError::Missing { what: "the confirmation of the set is", nodes })
             }
-            Phase::Published(_) => None,
-            Phase::Failed(error) => Some(error.clone()),
+            NodePhase::Published(_) => None,
+            NodePhase::Failed(error) => Some(error.clone()),
         }
     }
 
@@ -213,10 +213,10 @@ impl Node {
 
     /// Tells the others what this node holds. From here on it takes no more.
     fn close(&mut self) -> Result<Vec<Effect>, SumError> {
-        if !matches!(self.phase, Phase::Gathering) {
+        if !matches!(self.phase, NodePhase::Gathering) {
             return Ok(Vec::new());
         }
-        self.phase = Phase::Comparing;
+        self.phase = NodePhase::Comparing;
         self.heard[self.number as usize] = Some(self.held.clone());
         let mut effects = self.unconfirmed();
         effects.extend(self.compare()?);
@@ -230,7 +230,7 @@ impl Node {
             Some(known) if *known != held => {
                 Err(SumError::Conflict { what: "list of clients", from: Party::Node(node) })
             }
-            None if matches!(self.phase, Phase::Gathering | Phase::Comparing) => {
+            None if matches!(self.phase, NodePhase::Gathering | NodePhase::Comparing) => {
                 self.heard[place] = Some(held);
                 self.compare()
             }
@@ -252,7 +252,7 @@ impl Node {
 
     /// With all lists at hand: the set is fixed, and with it the partial sum, which is kept before the set is confirmed.
     fn compare(&mut self) -> Result<Vec<Effect>, SumError> {
-        if !matches!(self.phase, Phase::Comparing) {
+        if !matches!(self.phase, NodePhase::Comparing) {
             return Ok(Vec::new());
         }
         let Some(lists) = self.heard.iter().cloned().collect::<Option<Vec<Members>>>() else {
@@ -268,7 +268,7 @@ impl Node {
         let partial = Partial { node: self.number, digest, words: self.add_masks(&set), set };
         let mut effects = vec![self.persist(Progress::Prepared(partial.clone()))];
         effects.extend(self.confirmation(&partial));
-        self.phase = Phase::Prepared(partial);
+        self.phase = NodePhase::Prepared(partial);
         self.confirmed[self.number as usize] = Some(digest);
         effects.extend(self.publish()?);
         Ok(effects)
@@ -276,7 +276,7 @@ impl Node {
 
     /// With all confirmations at hand: equal ones open the partial sum, others end the attempt.
     fn publish(&mut self) -> Result<Vec<Effect>, SumError> {
-        let Phase::Prepared(partial) = &self.phase else { return Ok(Vec::new()) };
+        let NodePhase::Prepared(partial) = &self.phase else { return Ok(Vec::new()) };
         let differs = |confirmed: &Option<Digest>| confirmed.is_some_and(|digest| digest != partial.digest);
         if let Some(other) = self.confirmed.iter().position(differs) {
             return self.fail(SumError::Disagreement { node: self.number, other: other as u32 });
@@ -285,7 +285,7 @@ impl Node {
             return Ok(Vec::new());
         }
         let partial = partial.clone();
-        self.phase = Phase::Published(partial.clone());
+        self.phase = NodePhase::Published(partial.clone());
         Ok(vec![self.persist(Progress::Published(partial.clone())), self.send(Party::Opener, Body::Partial(partial))])
     }
 
@@ -302,12 +302,12 @@ impl Node {
     /// The attempt is over for this node; shares are wiped.
     fn fail(&mut self, error: SumError) -> Result<Vec<Effect>, SumError> {
         (self.total, self.seeds) = (Words::default(), Vec::new());
-        self.phase = Phase::Failed(error.clone());
+        self.phase = NodePhase::Failed(error.clone());
         Err(error)
     }
 
     fn with_own_confirmation(mut self) -> Self {
-        if let Phase::Prepared(partial) | Phase::Published(partial) = &self.phase {
+        if let NodePhase::Prepared(partial) | NodePhase::Published(partial) = &self.phase {
             self.confirmed[self.number as usize] = Some(partial.digest);
         }
         self
@@ -326,7 +326,7 @@ impl Node {
 
     fn check_open(&self, what: &'static str, client: u64) -> Result<(), SumError> {
         match self.phase {
-            Phase::Gathering => Ok(()),
+            NodePhase::Gathering => Ok(()),
             _ => Err(SumError::Late { what, from: Party::Client(client) }),
         }
     }
@@ -388,14 +388,14 @@ fn common_set(assembly: &Assembly, lists: &[Members]) -> Result<Members, SumErro
 }
 
 /// What a node goes on with after a restart: none if the session is new to it.
-fn resumable(record: &NodeRecord, session: &Session) -> Result<Option<Phase>, SumError> {
+fn resumable(record: &NodeRecord, session: &Session) -> Result<Option<NodePhase>, SumError> {
     if record.is_before(session)? {
         return Ok(None);
     }
     match &record.progress {
         Progress::Started => Err(SumError::Lost { node: record.node, round: session.round, attempt: session.attempt }),
-        Progress::Prepared(partial) => Ok(Some(Phase::Prepared(partial.clone()))),
-        Progress::Published(partial) => Ok(Some(Phase::Published(partial.clone()))),
+        Progress::Prepared(partial) => Ok(Some(NodePhase::Prepared(partial.clone()))),
+        Progress::Published(partial) => Ok(Some(NodePhase::Published(partial.clone()))),
     }
 }
 

@@ -10,13 +10,13 @@ pub struct Opener {
     assembly: Assembly,
     session: Session,
     total: Words,
-    seen: Vec<Option<Seen>>,
+    seen: Vec<Option<PartialSummary>>,
     failed: Option<SumError>,
 }
 
 /// What is kept of a partial sum that is in the total.
 #[derive(Clone, PartialEq)]
-struct Seen {
+struct PartialSummary {
     digest: Digest,
     set: Members,
     fingerprint: u64,
@@ -43,7 +43,11 @@ impl Opener {
         };
         partial.words.check("a partial sum", self.assembly.shape().dimension())?;
         partial.set.check(self.assembly.cohort().clients())?;
-        let seen = Seen { digest: partial.digest, set: partial.set.clone(), fingerprint: partial.words.fingerprint() };
+        let seen = PartialSummary {
+            digest: partial.digest,
+            set: partial.set.clone(),
+            fingerprint: partial.words.fingerprint(),
+        };
         match self.seen.get(partial.node as usize).cloned() {
             None => Err(SumError::Misdirected {
                 what: "a partial sum",
@@ -58,9 +62,10 @@ impl Opener {
         }
     }
 
-    fn add(&mut self, partial: &Partial, new: Seen) -> Result<Vec<Effect>, SumError> {
-        let differs =
-            |seen: &Option<Seen>| seen.as_ref().is_some_and(|seen| (seen.digest, &seen.set) != (new.digest, &new.set));
+    fn add(&mut self, partial: &Partial, new: PartialSummary) -> Result<Vec<Effect>, SumError> {
+        let differs = |seen: &Option<PartialSummary>| {
+            seen.as_ref().is_some_and(|seen| (seen.digest, &seen.set) != (new.digest, &new.set))
+        };
         if let Some(node) = self.seen.iter().position(differs) {
             return self.fail(SumError::Disagreement { node: node as u32, other: partial.node });
         }

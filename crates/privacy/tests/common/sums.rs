@@ -100,7 +100,7 @@ pub(crate) fn add_up<'a>(vectors: impl IntoIterator<Item = &'a Vec<i64>>, dimens
 }
 
 /// One session with all its parties, and letters that are delivered in order.
-pub(crate) struct Table {
+pub(crate) struct SumRehearsal {
     pub(crate) assembly: Assembly,
     pub(crate) session: Session,
     pub(crate) clients: Vec<Contributor>,
@@ -111,7 +111,7 @@ pub(crate) struct Table {
     pub(crate) errors: Vec<SumError>,
 }
 
-impl Table {
+impl SumRehearsal {
     /// A session in which nothing has happened.
     pub(crate) fn new(assembly: &Assembly, round: u64, attempt: u64) -> Self {
         let session = session(assembly, round, attempt);

@@ -1,6 +1,6 @@
 //! Nodes (loss, weight) of a law by 16-point Gauss–Legendre panels, with a proved error of E_P[e^{(c+iu)L}].
 
-use super::law::Law;
+use super::law::SegmentedLaw;
 use super::segment::Segment;
 
 /// Positive abscissas and weights of the 16-point Gauss–Legendre rule on [−1, 1], correctly rounded.
@@ -120,7 +120,7 @@ fn panel_between(segment: &Segment, from: i64, to: i64) -> Panel {
 
 impl Nodes {
     /// The law's atoms.
-    pub(super) fn atoms(law: &Law) -> Self {
+    pub(super) fn atoms(law: &SegmentedLaw) -> Self {
         let mut nodes = Self::default();
         for atom in &law.atoms {
             nodes.push(atom.loss, atom.loss_error, atom.mass, atom.mass_error);
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::Steps;
     use crate::accounting::contour::law::Laws;
-    use crate::accounting::pair::Pair;
+    use crate::accounting::pair::DominatingPair;
 
     impl Panel {
         /// So many equal panels, whatever their error.
@@ -191,11 +191,11 @@ mod tests {
     #[test]
     fn coarse_panels_stay_within_their_error() {
         for pair in [
-            Pair::GaussianRemove { q: 0.1, s: 1.0 },
-            Pair::GaussianAdd { q: 0.5, s: 0.4 },
-            Pair::GaussianSubstitute { q: 0.2, s: 0.7 },
-            Pair::GaussianFixed { q: 0.02, s: 2.0 },
-            Pair::LaplaceRemove { q: 0.4, s: 0.3 },
+            DominatingPair::GaussianRemove { q: 0.1, s: 1.0 },
+            DominatingPair::GaussianAdd { q: 0.5, s: 0.4 },
+            DominatingPair::GaussianSubstitute { q: 0.2, s: 0.7 },
+            DominatingPair::GaussianFixed { q: 0.02, s: 2.0 },
+            DominatingPair::LaplaceRemove { q: 0.4, s: 0.3 },
         ] {
             let laws = Laws::new(&[(pair.clone(), Steps::ONE)], 1e-12);
             for segment in &laws.laws[0].segments {

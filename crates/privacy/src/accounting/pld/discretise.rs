@@ -4,9 +4,9 @@
 //! (`docs/maths/certified-pld.md`, section 1); it may have any total mass.
 
 use super::Interval;
-use super::law::{Density, Law, Node};
+use super::law::{Density, LossLaw, LossNode};
 use super::lower::lower;
-use super::merge::{Pool, merge};
+use super::merge::{MergedCell, merge};
 use super::refuse;
 use crate::PrivacyError;
 
@@ -20,7 +20,7 @@ const MOST_FOR_ATOMS: f64 = 4e6;
 
 /// Nodes at anchor + k·step. Cells have one step up to |k| = `fine`, and double each time |k| doubles beyond.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Grid {
+pub(super) struct LossGrid {
     /// h.
     pub(super) step: f64,
     /// Loss of node 0.
@@ -50,7 +50,7 @@ pub(super) struct Discrete {
 }
 
 /// What the two bounds need to know of the law between two neighbouring nodes.
-pub(super) struct Cell {
+pub(super) struct LossCell {
     /// Width in loss.
     pub(super) width: Interval,
     /// P-mass.
@@ -65,7 +65,12 @@ pub(super) struct Cell {
 ///
 /// By Jensen a loss of 0 is dominated by every pair. Where cells are wider than the losses it is the better lower bound,
 /// which `tilt` decides: any is valid.
-pub(super) fn discretise(law: &Law, grid: &Grid, range: (f64, f64), tilt: f64) -> Result<Discrete, PrivacyError> {
+pub(super) fn discretise(
+    law: &LossLaw,
+    grid: &LossGrid,
+    range: (f64, f64),
+    tilt: f64,
+) -> Result<Discrete, PrivacyError> {
     let mut out = Discrete {
         upper: Masses { finite: Vec::new(), infinite: law.infinite.hi },
         lower: Masses { finite: Vec::new(), infinite: law.infinite.lo },
@@ -90,13 +95,13 @@ pub(super) fn discretise(law: &Law, grid: &Grid, range: (f64, f64), tilt: f64) -
 }
 
 /// E e^{λL}.
-fn moment(masses: &Masses, grid: &Grid, tilt: f64) -> f64 {
+fn moment(masses: &Masses, grid: &LossGrid, tilt: f64) -> f64 {
     let term = |&(k, m): &(i64, f64)| m * libm::exp(tilt * (grid.anchor + k as f64 * grid.step));
     masses.finite.iter().map(term).sum::<f64>() + masses.infinite
 }
 
 /// An atom on a node is exact. Otherwise: connect the dots above, the node below it below.
-fn add_atom(out: &mut Discrete, grid: &Grid, loss: Interval, mass: Interval) {
+fn add_atom(out: &mut Discrete, grid: &LossGrid, loss: Interval, mass: Interval) {
     let middle = 0.5 * (loss.lo + loss.hi);
     let place = (middle - grid.anchor) / grid.step;
     let nearest = place.round();
@@ -118,7 +123,7 @@ fn add_atom(out: &mut Discrete, grid: &Grid, loss: Interval, mass: Interval) {
 }
 
 /// The atoms of a law with their dots connected on neighbouring nodes, all masses rounded down; see `blur`.
-pub(super) fn connected(law: &Law, grid: &Grid) -> Masses {
+pub(super) fn connected(law: &LossLaw, grid: &LossGrid) -> Masses {
     let mut out = Masses { finite: Vec::with_capacity(2 * law.atoms.len()), infinite: law.infinite.lo };
     for (loss, mass) in &law.atoms {
         let place = (0.5 * (loss.lo + loss.hi) - grid.anchor) / grid.step;
@@ -132,11 +137,11 @@ pub(super) fn connected(law: &Law, grid: &Grid) -> Masses {
 }
 
 /// Bound on the rounding error of a computed loss near `loss`, relative to the exact anchor + k·step.
-fn rounding(loss: f64, grid: &Grid) -> f64 {
+fn rounding(loss: f64, grid: &LossGrid) -> f64 {
     4.0 * f64::EPSILON * (loss.abs() + 2.0 * grid.anchor.abs())
 }
 
-impl Grid {
+impl LossGrid {
     /// Width of the cell that begins at node k ≥ 0; the cells below 0 mirror it.
     fn cell_width(&self, k: i64) -> i64 {
         if k < self.fine { 1 } else { 2 << (k / self.fine).ilog2() }
@@ -182,15 +187,15 @@ impl Grid {
     }
 }
 
-fn add_density(out: &mut Discrete, grid: &Grid, density: &Density, range: (f64, f64)) -> Result<(), PrivacyError> {
+fn add_density(out: &mut Discrete, grid: &LossGrid, density: &Density, range: (f64, f64)) -> Result<(), PrivacyError> {
     let index = grid.coarser(range, MOST_NODES).nodes(range, MOST_NODES)?;
     let node = |place: f64| {
         let loss = grid.anchor + place * grid.step;
         density.node(loss, rounding(loss, grid))
     };
-    let at: Vec<Node> = index.iter().map(|&k| node(k as f64)).collect();
+    let at: Vec<LossNode> = index.iter().map(|&k| node(k as f64)).collect();
     let slack = at.iter().fold(0.0, |most: f64, n| most.max(n.slack));
-    let cells: Vec<Cell> = (0..at.len() - 1)
+    let cells: Vec<LossCell> = (0..at.len() - 1)
         .map(|j| {
             let width = Interval::exact((index[j + 1] - index[j]) as f64) * Interval::exact(grid.step);
             cell(density, [&at[j], &node(0.5 * (index[j] + index[j + 1]) as f64), &at[j + 1]], width)
@@ -207,14 +212,14 @@ fn add_density(out: &mut Discrete, grid: &Grid, density: &Density, range: (f64, 
 /// The cell of a density between the first and the last of three nodes.
 ///
 /// Where losses may differ by η, q of the shifted law is q e^{±η}.
-fn cell(density: &Density, [from, middle, to]: [&Node; 3], width: Interval) -> Cell {
+fn cell(density: &Density, [from, middle, to]: [&LossNode; 3], width: Interval) -> LossCell {
     let ((p1, q1), (p2, q2)) = (density.masses(from, middle), density.masses(middle, to));
     let eta = 2.0 * from.slack.max(to.slack);
     let alpha = Interval::exact(from.loss).exp() * Interval::new(1.0 - eta, 1.0 + eta);
-    Cell::of_halves([(p1, alpha * q1), (p2, alpha * q2)], width)
+    LossCell::of_halves([(p1, alpha * q1), (p2, alpha * q2)], width)
 }
 
-impl Cell {
+impl LossCell {
     /// P-mass, its connected dots and the gap, from (p, e^l q) of both halves of a cell with lower node l.
     ///
     /// Connecting the dots (Doroshenko et al. 2022, arXiv:2207.04380) keeps the P- and Q-mass of the cell: with width w
@@ -243,7 +248,12 @@ impl Cell {
 /// Many atoms, taken together cell by cell as a density would be: the error from below is then of second order too.
 ///
 /// The atom at the anchor, if there is one, may hold most of the mass: it stays exact.
-fn add_dense(out: &mut Discrete, grid: &Grid, atoms: &[(Interval, Interval)], tilt: f64) -> Result<(), PrivacyError> {
+fn add_dense(
+    out: &mut Discrete,
+    grid: &LossGrid,
+    atoms: &[(Interval, Interval)],
+    tilt: f64,
+) -> Result<(), PrivacyError> {
     let middle = |loss: &Interval| 0.5 * (loss.lo + loss.hi);
     let uncertainty = |loss: &Interval| 0.5 * (loss.hi - loss.lo) + rounding(middle(loss), grid);
     let at_anchor = |atom: &&(Interval, Interval)| (middle(&atom.0) - grid.anchor).abs() < 1e-12;
@@ -265,8 +275,11 @@ fn add_dense(out: &mut Discrete, grid: &Grid, atoms: &[(Interval, Interval)], ti
             *half = (half.0 + *mass, half.1 + *mass * decay);
             out.slack = out.slack.max(uncertainty(loss));
         }
-        pools.extend(Pool::new(from, halves[0].0 + halves[1].0, halves[0].1 + halves[1].1));
-        cells.push(Cell::of_halves(halves, Interval::exact((ends[1] - ends[0]) as f64) * Interval::exact(grid.step)));
+        pools.extend(MergedCell::new(from, halves[0].0 + halves[1].0, halves[0].1 + halves[1].1));
+        cells.push(LossCell::of_halves(
+            halves,
+            Interval::exact((ends[1] - ends[0]) as f64) * Interval::exact(grid.step),
+        ));
     }
     out.upper.finite.extend(index.iter().copied().zip(upper(&cells, 0.0)));
     let by_gaps =
@@ -281,7 +294,7 @@ fn add_dense(out: &mut Discrete, grid: &Grid, atoms: &[(Interval, Interval)], ti
 /// Masses of the dominating law: dots connected, mass below the first node moved up to it.
 ///
 /// Overestimates of p and of the part that goes up raise the curve.
-fn upper(cells: &[Cell], bottom: f64) -> Vec<f64> {
+fn upper(cells: &[LossCell], bottom: f64) -> Vec<f64> {
     let mut out = vec![0.0; cells.len() + 1];
     out[0] = bottom;
     for (j, c) in cells.iter().enumerate() {
@@ -295,24 +308,24 @@ fn upper(cells: &[Cell], bottom: f64) -> Vec<f64> {
 mod tests {
     use super::super::closed::single;
     use super::*;
-    use crate::accounting::pair::{Atoms, Pair};
+    use crate::accounting::pair::{Atoms, DominatingPair};
 
     /// Rates and deviations whose laws a few thousand cells resolve.
     const RESOLVED: [(f64, f64); 3] = [(0.02, 1.0), (0.5, 0.5), (0.2, 5.0)];
 
     /// Every kind of pair with its reverse.
-    fn pairs(settings: &[(f64, f64)]) -> Vec<(Pair, Pair)> {
+    fn pairs(settings: &[(f64, f64)]) -> Vec<(DominatingPair, DominatingPair)> {
         let mut out = Vec::new();
         for &(q, s) in settings {
-            out.push((Pair::Gaussian { s }, Pair::Gaussian { s }));
-            out.push((Pair::GaussianRemove { q, s }, Pair::GaussianAdd { q, s }));
-            out.push((Pair::GaussianSubstitute { q, s }, Pair::GaussianSubstitute { q, s }));
-            out.push((Pair::GaussianFixed { q, s }, Pair::GaussianFixed { q, s }));
-            out.push((Pair::Laplace { s }, Pair::Laplace { s }));
-            out.push((Pair::LaplaceRemove { q, s }, Pair::LaplaceAdd { q, s }));
+            out.push((DominatingPair::Gaussian { s }, DominatingPair::Gaussian { s }));
+            out.push((DominatingPair::GaussianRemove { q, s }, DominatingPair::GaussianAdd { q, s }));
+            out.push((DominatingPair::GaussianSubstitute { q, s }, DominatingPair::GaussianSubstitute { q, s }));
+            out.push((DominatingPair::GaussianFixed { q, s }, DominatingPair::GaussianFixed { q, s }));
+            out.push((DominatingPair::Laplace { s }, DominatingPair::Laplace { s }));
+            out.push((DominatingPair::LaplaceRemove { q, s }, DominatingPair::LaplaceAdd { q, s }));
         }
         let table = [(0.5, 0.2), (0.3, 0.3), (0.1, 0.5), (0.1, 0.0)];
-        let finite = |t: &[(f64, f64)]| Pair::Finite(Atoms::from_outcomes(t.iter().copied()));
+        let finite = |t: &[(f64, f64)]| DominatingPair::Finite(Atoms::from_outcomes(t.iter().copied()));
         out.push((finite(&table), finite(&table.map(|(p, q)| (q, p)))));
         let turned = out.iter().map(|(a, b)| (b.clone(), a.clone())).collect::<Vec<_>>();
         out.extend(turned);
@@ -320,7 +333,7 @@ mod tests {
     }
 
     /// H_{e^ε}(P ‖ Q) for any ε: below 0 by H_α(P ‖ Q) = 1 − α + α H_{1/α}(Q ‖ P).
-    fn exact(pair: &Pair, reverse: &Pair, epsilon: f64) -> Interval {
+    fn exact(pair: &DominatingPair, reverse: &DominatingPair, epsilon: f64) -> Interval {
         if epsilon >= 0.0 {
             return single(pair, epsilon);
         }
@@ -328,20 +341,20 @@ mod tests {
         -e.exp_m1() + e.exp() * single(reverse, -epsilon)
     }
 
-    fn curve(grid: &Grid, masses: &Masses, epsilon: f64) -> f64 {
+    fn curve(grid: &LossGrid, masses: &Masses, epsilon: f64) -> f64 {
         let term = |&(k, m): &(i64, f64)| m * (-libm::expm1(epsilon - grid.anchor - k as f64 * grid.step)).max(0.0);
         masses.finite.iter().map(term).sum::<f64>() + masses.infinite
     }
 
-    fn ends(law: &Law) -> (f64, f64) {
+    fn ends(law: &LossLaw) -> (f64, f64) {
         law.ends(law.density.as_ref().map_or((0.0, 0.0), |d| d.range(1e-13, 1e-20)))
     }
 
-    fn prepared(pair: &Pair, cells: f64) -> (Law, Grid, Discrete) {
-        let law = Law::new(pair);
+    fn prepared(pair: &DominatingPair, cells: f64) -> (LossLaw, LossGrid, Discrete) {
+        let law = LossLaw::new(pair);
         let (low, high) = ends(&law);
         let fine = ((cells / 6.0) as u64).next_power_of_two() as i64;
-        let grid = Grid { step: (high - low) / cells, anchor: law.anchor(), fine };
+        let grid = LossGrid { step: (high - low) / cells, anchor: law.anchor(), fine };
         let range = law.density.as_ref().map_or((0.0, 0.0), |d| d.range(1e-13, 1e-20));
         let discrete = discretise(&law, &grid, range, 5.0).unwrap();
         (law, grid, discrete)
@@ -371,7 +384,7 @@ mod tests {
     /// them by 256 where the rough grid resolves the law.
     #[test]
     fn both_curves_close_in_with_the_square_of_the_step() {
-        for (pair, reverse) in pairs(&RESOLVED).into_iter().filter(|p| !matches!(p.0, Pair::Finite(_))) {
+        for (pair, reverse) in pairs(&RESOLVED).into_iter().filter(|p| !matches!(p.0, DominatingPair::Finite(_))) {
             let excess = |cells: f64| {
                 let (law, grid, d) = prepared(&pair, cells);
                 let (low, high) = (ends(&law).0, single_median(&law));
@@ -388,7 +401,7 @@ mod tests {
     }
 
     /// A loss in the upper half of the bulk.
-    fn single_median(law: &Law) -> f64 {
+    fn single_median(law: &LossLaw) -> f64 {
         law.density.as_ref().map_or(0.0, |d| d.range(0.3, 0.3).1)
     }
 
@@ -408,20 +421,23 @@ mod tests {
             assert!(q(&d.upper) <= 1.0 + 1e-11, "{pair:?}: {}", q(&d.upper));
             if law_reaches_all_of_q(&pair) {
                 assert!((q(&d.upper) - 1.0).abs() < cut, "{pair:?}: {}", q(&d.upper));
-                assert!(matches!(pair, Pair::Finite(_)) || (q(&d.lower) - 1.0).abs() < 1e-9 + cut, "{pair:?}");
+                assert!(
+                    matches!(pair, DominatingPair::Finite(_)) || (q(&d.lower) - 1.0).abs() < 1e-9 + cut,
+                    "{pair:?}"
+                );
             }
         }
     }
 
     /// True unless Q has mass where P has none.
-    fn law_reaches_all_of_q(pair: &Pair) -> bool {
-        let Pair::Finite(atoms) = pair else { return true };
+    fn law_reaches_all_of_q(pair: &DominatingPair) -> bool {
+        let DominatingPair::Finite(atoms) = pair else { return true };
         atoms.finite.iter().map(|(l, p)| p * libm::exp(-l)).sum::<f64>() > 0.99
     }
 
     #[test]
     fn cells_are_aligned_and_cover_the_range() {
-        let grid = Grid { step: 0.5, anchor: 0.25, fine: 4 };
+        let grid = LossGrid { step: 0.5, anchor: 0.25, fine: 4 };
         let nodes = grid.nodes((-20.3, 33.1), MOST_NODES).unwrap();
         assert!(grid.anchor + nodes[0] as f64 * 0.5 <= -20.3);
         assert!(grid.anchor + nodes[nodes.len() - 1] as f64 * 0.5 >= 33.1);
@@ -432,7 +448,7 @@ mod tests {
         }
         assert!(nodes.contains(&0));
         assert!(grid.nodes((0.0, f64::INFINITY), MOST_NODES).is_err());
-        let wide = Grid { step: 1e-6, anchor: 0.0, fine: 1 << 15 };
+        let wide = LossGrid { step: 1e-6, anchor: 0.0, fine: 1 << 15 };
         assert!(wide.nodes((-0.1, 400.0), 1e5).is_err());
         let fewer = wide.coarser((-0.1, 400.0), 1e5).nodes((-0.1, 400.0), 1e5).unwrap();
         assert!(fewer.len() > 10_000 && fewer.len() < 100_000, "{}", fewer.len());
@@ -442,10 +458,10 @@ mod tests {
     /// from above; and from below at the last node above and gone below.
     #[test]
     fn what_is_cut_off_counts_from_above_and_not_from_below() {
-        let (pair, reverse) = (Pair::Gaussian { s: 1.0 }, Pair::Gaussian { s: 1.0 });
-        let law = Law::new(&pair);
+        let (pair, reverse) = (DominatingPair::Gaussian { s: 1.0 }, DominatingPair::Gaussian { s: 1.0 });
+        let law = LossLaw::new(&pair);
         let range = (-0.5, 1.5);
-        let grid = Grid { step: (range.1 - range.0) / 500.0, anchor: law.anchor(), fine: 1 << 12 };
+        let grid = LossGrid { step: (range.1 - range.0) / 500.0, anchor: law.anchor(), fine: 1 << 12 };
         let d = discretise(&law, &grid, range, 1.0).unwrap();
         let inside: f64 = d.lower.finite.iter().map(|m| m.1).sum();
         assert!(d.upper.infinite > 0.01 && d.lower.infinite == 0.0 && inside < 0.99, "{inside}: the cut must show");
@@ -460,22 +476,22 @@ mod tests {
     /// Masses that are known to two percent, and are at the far end of what is known.
     #[test]
     fn masses_are_rounded_outwards() {
-        let (pair, reverse) = (Pair::Gaussian { s: 1.0 }, Pair::Gaussian { s: 1.0 });
-        let law = Law::new(&pair);
+        let (pair, reverse) = (DominatingPair::Gaussian { s: 1.0 }, DominatingPair::Gaussian { s: 1.0 });
+        let law = LossLaw::new(&pair);
         let density = law.density.as_ref().unwrap();
         let range = density.range(1e-13, 1e-20);
-        let grid = Grid { step: (range.1 - range.0) / 2000.0, anchor: law.anchor(), fine: 1 << 12 };
+        let grid = LossGrid { step: (range.1 - range.0) / 2000.0, anchor: law.anchor(), fine: 1 << 12 };
         let index = grid.nodes(range, MOST_NODES).unwrap();
         let node = |place: f64| density.node(grid.anchor + place * grid.step, 0.0);
-        let at: Vec<Node> = index.iter().map(|&k| node(k as f64)).collect();
-        let cells = |least: f64, most: f64| -> Vec<Cell> {
+        let at: Vec<LossNode> = index.iter().map(|&k| node(k as f64)).collect();
+        let cells = |least: f64, most: f64| -> Vec<LossCell> {
             let known = |x: Interval| Interval::new(x.lo * least, x.hi * most);
             (0..at.len() - 1)
                 .map(|j| {
                     let width = Interval::exact((index[j + 1] - index[j]) as f64) * Interval::exact(grid.step);
                     let middle = node(0.5 * (index[j] + index[j + 1]) as f64);
-                    let Cell { p, up, gap, .. } = cell(density, [&at[j], &middle, &at[j + 1]], width);
-                    Cell { width, p: known(p), up: known(up), gap: gap * most }
+                    let LossCell { p, up, gap, .. } = cell(density, [&at[j], &middle, &at[j + 1]], width);
+                    LossCell { width, p: known(p), up: known(up), gap: gap * most }
                 })
                 .collect()
         };
@@ -496,7 +512,7 @@ mod tests {
     fn what_is_not_known_of_an_atom_widens_both_bounds() {
         for at in [0.5, 0.53] {
             let (loss, mass) = (Interval::new(at - 0.1, at + 0.1), Interval::new(0.49, 0.51));
-            let grid = Grid { step: 0.25, anchor: 0.0, fine: 64 };
+            let grid = LossGrid { step: 0.25, anchor: 0.0, fine: 64 };
             for dense in [false, true] {
                 let mut out = Discrete { upper: Masses::default(), lower: Masses::default(), slack: 0.0 };
                 match dense {
@@ -509,7 +525,7 @@ mod tests {
                     "{at} {dense}: {out:?}"
                 );
             }
-            let law = Law { density: None, atoms: vec![(loss, mass)], infinite: Interval::new(0.01, 0.02) };
+            let law = LossLaw { density: None, atoms: vec![(loss, mass)], infinite: Interval::new(0.01, 0.02) };
             let d = discretise(&law, &grid, (0.0, 0.0), 1.0).unwrap();
             assert!(d.upper.infinite >= 0.02 && d.lower.infinite <= 0.01);
         }
@@ -518,7 +534,7 @@ mod tests {
     /// What is not known of a node's loss moves the Q-mass of its cells by e^{±η}, and with it what goes up.
     #[test]
     fn what_is_not_known_of_a_node_widens_its_cells() {
-        let law = Law::new(&Pair::Gaussian { s: 1.0 });
+        let law = LossLaw::new(&DominatingPair::Gaussian { s: 1.0 });
         let density = law.density.as_ref().unwrap();
         assert!(density.node(0.1, 0.25).slack >= 0.25);
         let wide = |error: f64| {

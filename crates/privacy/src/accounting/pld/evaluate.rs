@@ -8,7 +8,7 @@ const BLOCK: usize = 256;
 
 /// Sums over nodes, each weighted from the first of them on.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sums {
+struct TailSums {
     /// Σ y e^{−λt}.
     slow: f64,
     /// Σ y e^{−(λ+1)t}.
@@ -18,7 +18,7 @@ struct Sums {
 }
 
 /// A composed law as a certified curve.
-pub(super) struct Curve {
+pub(super) struct DeltaCurve {
     composed: Composed,
     /// Σ T anchor: loss of node 0 of the composition.
     offset: Interval,
@@ -26,10 +26,10 @@ pub(super) struct Curve {
     slack: f64,
     powers: Vec<(f64, f64)>,
     /// The sums over each block of the window.
-    blocks: Vec<Sums>,
+    blocks: Vec<TailSums>,
 }
 
-impl Curve {
+impl DeltaCurve {
     /// A curve whose losses lie at offset + k·step, up to slack.
     pub(super) fn new(composed: Composed, offset: Interval, slack: f64) -> Self {
         let (h, l) = (composed.settings.step, composed.settings.tilt);
@@ -42,10 +42,10 @@ impl Curve {
     }
 
     /// The nodes from..to of the window, at most one block of them.
-    fn between(&self, from: usize, to: usize) -> Sums {
+    fn between(&self, from: usize, to: usize) -> TailSums {
         let s = &self.composed.settings;
         let base = s.start.rem_euclid(s.size as i64) as usize;
-        let mut sums = Sums::default();
+        let mut sums = TailSums::default();
         for (i, &(slow, fast)) in (from..to.min(s.size)).zip(&self.powers) {
             let y = self.composed.values[(base + i) & (s.size - 1)];
             sums.slow += y * slow;
@@ -126,7 +126,7 @@ impl Curve {
         let next = place as usize / BLOCK + 1;
         let reach = (60.0 / (s.tilt * s.step * BLOCK as f64)).ceil().min(self.blocks.len() as f64) as usize;
         let (slow, fast) = weights_at(place);
-        let mut sums = Sums::default().and(self.between(place as usize, next * BLOCK), (slow, fast));
+        let mut sums = TailSums::default().and(self.between(place as usize, next * BLOCK), (slow, fast));
         for b in next..(next + reach + 1).min(self.blocks.len()) {
             sums = sums.and(self.blocks[b], weights_at((b * BLOCK) as f64));
         }
@@ -141,7 +141,7 @@ impl Curve {
     }
 }
 
-impl Sums {
+impl TailSums {
     /// These and more, which begin where the weights are `far`.
     fn and(self, more: Self, far: (f64, f64)) -> Self {
         Self {

@@ -28,7 +28,7 @@ pub(super) struct Settings {
 }
 
 /// One law of a composition: its masses and how often it occurs.
-pub(super) struct Factor<'a> {
+pub(super) struct RepeatedMasses<'a> {
     /// Masses of one step.
     pub(super) masses: &'a Masses,
     /// T.
@@ -101,7 +101,7 @@ fn transform_error(size: usize) -> f64 {
 
 /// Composes; `upper` says to which side the tilted masses are rounded.
 pub(super) fn compose(
-    factors: &[Factor<'_>],
+    factors: &[RepeatedMasses<'_>],
     settings: Settings,
     upper: bool,
     planner: &mut dyn Transform,
@@ -125,7 +125,7 @@ pub(super) fn compose(
 }
 
 /// x_k = m_k e^{λkh}/M rounded to one side, and the log M that was used.
-fn tilt(factor: &Factor<'_>, settings: &Settings, upper: bool) -> (Tilted, f64) {
+fn tilt(factor: &RepeatedMasses<'_>, settings: &Settings, upper: bool) -> (Tilted, f64) {
     let masses = &factor.masses.finite;
     let exponent = |k: i64| settings.tilt * (k as f64 * settings.step);
     let most = masses.iter().filter(|m| m.1 > 0.0).fold(f64::NEG_INFINITY, |m: f64, n| m.max(exponent(n.0)));
@@ -262,7 +262,7 @@ impl Tilted {
 }
 
 /// Mass of infinite loss of the composition: Π (f + i)^T − Π f^T, with finite mass f and infinite mass i of each step.
-fn infinite_mass(factors: &[Factor<'_>]) -> Interval {
+fn infinite_mass(factors: &[RepeatedMasses<'_>]) -> Interval {
     let (mut all, mut finite_share) = (Interval::exact(0.0), Interval::exact(0.0));
     if factors.iter().all(|f| f.masses.infinite == 0.0) {
         return all;

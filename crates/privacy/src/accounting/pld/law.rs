@@ -1,6 +1,6 @@
 //! The privacy loss of one step under P: an increasing function of a coordinate with closed-form masses, and atoms.
 
-use super::super::pair::Pair;
+use super::super::pair::DominatingPair;
 use super::Interval;
 use super::closed::{atom, probability};
 
@@ -13,7 +13,7 @@ const DENSE: usize = 200;
 
 /// The loss law of one pair.
 #[derive(Debug, Clone)]
-pub(super) struct Law {
+pub(super) struct LossLaw {
     /// The part that has a density.
     pub(super) density: Option<Density>,
     /// Enclosures of (loss, P-probability), losses increasing.
@@ -24,14 +24,14 @@ pub(super) struct Law {
 
 /// Noise around a centre.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Noise {
+enum NoiseShape {
     Gaussian,
     Laplace,
 }
 
 /// (1 − rate) of the noise around 0 and `rate` of it around `centre`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Mixture {
+struct TwoPointMixture {
     rate: f64,
     centre: f64,
 }
@@ -39,10 +39,10 @@ struct Mixture {
 /// P and Q as mixtures on a coordinate x along which the loss increases.
 #[derive(Debug, Clone)]
 pub(super) struct Density {
-    noise: Noise,
+    noise: NoiseShape,
     s: f64,
-    p: Mixture,
-    q: Mixture,
+    p: TwoPointMixture,
+    q: TwoPointMixture,
     /// Fixed-size batches: x > ½ only, and the same with P and Q exchanged at the negative losses.
     folded: bool,
     /// Where the loss varies with x.
@@ -51,7 +51,7 @@ pub(super) struct Density {
 
 /// The coordinate of a loss, and by how much the loss there may differ from it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
+pub(super) struct LossNode {
     /// Loss of the node.
     pub(super) loss: f64,
     x: f64,
@@ -59,28 +59,30 @@ pub(super) struct Node {
     pub(super) slack: f64,
 }
 
-impl Law {
+impl LossLaw {
     /// The loss law of a pair. Laws of the add direction are written in the coordinate −x.
-    pub(super) fn new(pair: &Pair) -> Self {
-        let none = Mixture { rate: 0.0, centre: 0.0 };
-        let at = |rate: f64, centre: f64| Mixture { rate, centre };
-        use Noise::{Gaussian, Laplace};
+    pub(super) fn new(pair: &DominatingPair) -> Self {
+        let none = TwoPointMixture { rate: 0.0, centre: 0.0 };
+        let at = |rate: f64, centre: f64| TwoPointMixture { rate, centre };
+        use NoiseShape::{Gaussian, Laplace};
         let density = match *pair {
-            Pair::Gaussian { s } => Density::new(Gaussian, s, at(1.0, 1.0), none),
-            Pair::GaussianRemove { q, s } => Density::new(Gaussian, s, at(q, 1.0), none),
-            Pair::GaussianAdd { q, s } => Density::new(Gaussian, s, none, at(q, -1.0)),
-            Pair::GaussianSubstitute { q, s } => Density::new(Gaussian, s, at(q, 0.5), at(q, -0.5)),
-            Pair::GaussianFixed { q, s } => return Self::fixed(q, s),
-            Pair::Laplace { s } => Density::new(Laplace, s, at(1.0, 1.0), none),
-            Pair::LaplaceRemove { q, s } => Density::new(Laplace, s, at(q, 1.0), none),
-            Pair::LaplaceAdd { q, s } => Density::new(Laplace, s, none, at(q, -1.0)),
-            Pair::Finite(ref atoms) => {
+            DominatingPair::Gaussian { s } => Density::new(Gaussian, s, at(1.0, 1.0), none),
+            DominatingPair::GaussianRemove { q, s } => Density::new(Gaussian, s, at(q, 1.0), none),
+            DominatingPair::GaussianAdd { q, s } => Density::new(Gaussian, s, none, at(q, -1.0)),
+            DominatingPair::GaussianSubstitute { q, s } => Density::new(Gaussian, s, at(q, 0.5), at(q, -0.5)),
+            DominatingPair::GaussianFixed { q, s } => return Self::fixed(q, s),
+            DominatingPair::Laplace { s } => Density::new(Laplace, s, at(1.0, 1.0), none),
+            DominatingPair::LaplaceRemove { q, s } => Density::new(Laplace, s, at(q, 1.0), none),
+            DominatingPair::LaplaceAdd { q, s } => Density::new(Laplace, s, none, at(q, -1.0)),
+            DominatingPair::Finite(ref atoms) => {
                 let infinite = if atoms.infinite > 0.0 { probability(atoms.infinite) } else { ZERO };
                 let finite = atoms.finite.iter().map(|&(loss, p)| atom(loss, p)).collect();
                 return Self { density: None, atoms: finite, infinite };
             }
             // `Pld` takes the two laws of an enclosure apart first. As one law it says nothing: δ is between 0 and 1.
-            Pair::Enclosed(_) => return Self { density: None, atoms: Vec::new(), infinite: Interval::new(0.0, 1.0) },
+            DominatingPair::Enclosed(_) => {
+                return Self { density: None, atoms: Vec::new(), infinite: Interval::new(0.0, 1.0) };
+            }
         };
         Self { atoms: density.end_atoms(), density: Some(density), infinite: ZERO }
     }
@@ -114,8 +116,8 @@ impl Law {
 
     /// Zhu et al. 2022, Proposition 30; the atom at 0 has mass (1−q)(1 − 2Φ(−1/2s)).
     fn fixed(q: f64, s: f64) -> Self {
-        let p = Mixture { rate: q, centre: 1.0 };
-        let mut density = Density::new(Noise::Gaussian, s, p, Mixture { rate: 0.0, centre: 0.0 });
+        let p = TwoPointMixture { rate: q, centre: 1.0 };
+        let mut density = Density::new(NoiseShape::Gaussian, s, p, TwoPointMixture { rate: 0.0, centre: 0.0 });
         (density.folded, density.edges.0) = (true, 0.5);
         let tail = (-(HALF / Interval::exact(s))).phi();
         let mass = (ONE - Interval::exact(q)) * (ONE - tail - tail);
@@ -124,18 +126,18 @@ impl Law {
 }
 
 impl Density {
-    fn new(noise: Noise, s: f64, p: Mixture, q: Mixture) -> Self {
+    fn new(noise: NoiseShape, s: f64, p: TwoPointMixture, q: TwoPointMixture) -> Self {
         let centre = p.centre + q.centre;
         let edges = match noise {
-            Noise::Gaussian => (f64::NEG_INFINITY, f64::INFINITY),
-            Noise::Laplace => (centre.min(0.0), centre.max(0.0)),
+            NoiseShape::Gaussian => (f64::NEG_INFINITY, f64::INFINITY),
+            NoiseShape::Laplace => (centre.min(0.0), centre.max(0.0)),
         };
         Self { noise, s, p, q, folded: false, edges }
     }
 
     /// The atoms outside the edges, where a Laplace ratio is constant.
     fn end_atoms(&self) -> Vec<(Interval, Interval)> {
-        if self.noise == Noise::Gaussian {
+        if self.noise == NoiseShape::Gaussian {
             return Vec::new();
         }
         let (low, high) = self.edges;
@@ -152,14 +154,14 @@ impl Density {
     /// log(1 − rate + rate e^u), u the log ratio of the noise around the centre to that around 0.
     ///
     /// u = (cx − c²/2)/s² for Gaussian noise; (2cx − 1)/s for Laplace noise of centre c = ±1 between the edges.
-    fn log_mixture(&self, m: Mixture, x: Interval) -> Interval {
+    fn log_mixture(&self, m: TwoPointMixture, x: Interval) -> Interval {
         if m.rate == 0.0 {
             return ZERO;
         }
         let (c, s) = (Interval::exact(m.centre), Interval::exact(self.s));
         let u = match self.noise {
-            Noise::Gaussian => (c * x - c * c * HALF) / (s * s),
-            Noise::Laplace => (c * x + c * x - ONE) / s,
+            NoiseShape::Gaussian => (c * x - c * c * HALF) / (s * s),
+            NoiseShape::Laplace => (c * x + c * x - ONE) / s,
         };
         let rate = Interval::exact(m.rate);
         if m.rate == 1.0 {
@@ -185,21 +187,21 @@ impl Density {
     }
 
     /// The x where `log_mixture` has this value, or the end of the axis towards which it comes closest.
-    fn unmix(&self, m: Mixture, value: f64) -> f64 {
+    fn unmix(&self, m: TwoPointMixture, value: f64) -> f64 {
         let u = match value < 600.0 {
             true => libm::log1p((libm::expm1(value) / m.rate).max(-1.0)),
             false => value - libm::log(m.rate),
         };
         match self.noise {
-            Noise::Gaussian => (u * self.s * self.s + 0.5 * m.centre * m.centre) / m.centre,
-            Noise::Laplace => (u * self.s + 1.0) / (2.0 * m.centre),
+            NoiseShape::Gaussian => (u * self.s * self.s + 0.5 * m.centre * m.centre) / m.centre,
+            NoiseShape::Laplace => (u * self.s + 1.0) / (2.0 * m.centre),
         }
     }
 
     /// The node at a loss that is known up to `error`.
     ///
     /// At an edge of the support only mass inside can be misplaced: at the lower edge if the node lies above it.
-    pub(super) fn node(&self, loss: f64, error: f64) -> Node {
+    pub(super) fn node(&self, loss: f64, error: f64) -> LossNode {
         let size = if self.folded { loss.abs() } else { loss };
         let x = self.point(size);
         let there = self.loss(Interval::exact(x));
@@ -213,11 +215,11 @@ impl Density {
         } else {
             above.max(below)
         };
-        Node { loss, x, slack: slack.max(0.0) + error }
+        LossNode { loss, x, slack: slack.max(0.0) + error }
     }
 
     /// P- and Q-mass between two nodes, the first of which has the smaller loss.
-    pub(super) fn masses(&self, from: &Node, to: &Node) -> (Interval, Interval) {
+    pub(super) fn masses(&self, from: &LossNode, to: &LossNode) -> (Interval, Interval) {
         if self.folded && from.loss < 0.0 {
             (self.mass(self.q, to.x, from.x), self.mass(self.p, to.x, from.x))
         } else {
@@ -226,12 +228,12 @@ impl Density {
     }
 
     /// P-mass of losses above a node.
-    pub(super) fn mass_above(&self, node: &Node) -> Interval {
+    pub(super) fn mass_above(&self, node: &LossNode) -> Interval {
         self.mass(self.p, node.x, self.edges.1)
     }
 
     /// P-mass of losses below a node.
-    pub(super) fn mass_below(&self, node: &Node) -> Interval {
+    pub(super) fn mass_below(&self, node: &LossNode) -> Interval {
         match self.folded {
             true => self.mass(self.q, node.x, self.edges.1),
             false => self.mass(self.p, self.edges.0, node.x),
@@ -274,7 +276,7 @@ impl Density {
     }
 
     /// Mass of a mixture between two coordinates.
-    fn mass(&self, m: Mixture, from: f64, to: f64) -> Interval {
+    fn mass(&self, m: TwoPointMixture, from: f64, to: f64) -> Interval {
         if from >= to {
             return ZERO;
         }
@@ -295,11 +297,11 @@ impl Density {
         let standard = |x: f64| (Interval::exact(x) - Interval::exact(centre)) / Interval::exact(self.s);
         let (from, to) = (standard(from), standard(to));
         let mass = match self.noise {
-            Noise::Gaussian if right => (-from).phi() - (-to).phi(),
-            Noise::Gaussian => to.phi() - from.phi(),
-            Noise::Laplace if right => -((-from).exp() * (from - to).exp_m1()) * HALF,
-            Noise::Laplace if left => -(to.exp() * (from - to).exp_m1()) * HALF,
-            Noise::Laplace => ONE - (from.exp() + (-to).exp()) * HALF,
+            NoiseShape::Gaussian if right => (-from).phi() - (-to).phi(),
+            NoiseShape::Gaussian => to.phi() - from.phi(),
+            NoiseShape::Laplace if right => -((-from).exp() * (from - to).exp_m1()) * HALF,
+            NoiseShape::Laplace if left => -(to.exp() * (from - to).exp_m1()) * HALF,
+            NoiseShape::Laplace => ONE - (from.exp() + (-to).exp()) * HALF,
         };
         mass.clamp_positive()
     }
@@ -312,7 +314,7 @@ mod tests {
     /// Where a loss hardly varies, its inverse is lost in rounding: the node says by how much.
     #[test]
     fn a_node_says_how_far_it_is_from_its_loss() {
-        let law = Law::new(&Pair::GaussianRemove { q: 1e-6, s: 0.05 });
+        let law = LossLaw::new(&DominatingPair::GaussianRemove { q: 1e-6, s: 0.05 });
         let density = law.density.as_ref().unwrap();
         let mut most = 0.0_f64;
         for i in 0..400 {

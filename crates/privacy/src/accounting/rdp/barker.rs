@@ -9,13 +9,13 @@ pub(super) const LEAST_BATCH: u64 = 7;
 
 /// A release on b rows with slack L, drawn at rate q.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Barker {
+pub(super) struct BarkerCurve {
     pub(super) batch: u64,
     pub(super) slack: f64,
     pub(super) rate: f64,
 }
 
-impl Barker {
+impl BarkerCurve {
     /// Upper bound of (α−1)·D_α. Sampled, at integer orders with chords between them, up to 1024.
     pub(super) fn cumulant(&self, order: f64) -> f64 {
         if self.rate >= 1.0 {

@@ -1,6 +1,6 @@
 //! Rényi divergence of a pair between two laws, such as a shuffle's, whose largest loss is known.
 
-use crate::accounting::{Enclosure, sum::Sum};
+use crate::accounting::{Enclosure, sum::CompensatedSum};
 
 /// What is allowed for rounding in a sum of positive terms, relative: each is right to 2e-15, but for its exponent, which is
 /// allowed for by itself.
@@ -57,7 +57,7 @@ impl Enclosed {
         // The farthest outcome that was kept is within the range of a float, however large the order is: what underflows
         // beside it, with probabilities of 1e-40 and more, is lost in its rounding.
         let shift = (top - 500.0).max(0.0);
-        let kept: Sum = self.outcomes.iter().map(|&(l, p)| p * libm::exp(less * l - shift)).collect();
+        let kept: CompensatedSum = self.outcomes.iter().map(|&(l, p)| p * libm::exp(less * l - shift)).collect();
         // Where nothing is cut, nothing is added: 0 times an exponential that overflows would be no number.
         let all = kept.get() + if cut > 0.0 { cut * libm::exp(most - shift) } else { 0.0 };
         shift + libm::log(all) + ROUNDING + top.max(most) * 1e-15

@@ -1,6 +1,6 @@
 //! Rényi divergence of the dominating pair of fixed-size batches under substitution, at every real order.
 //!
-//! The pair is Zhu, Dong, Wang 2022, Proposition 30 (`Pair::GaussianFixed`). With t = (x − ½)/s, m = 1/s and
+//! The pair is Zhu, Dong, Wang 2022, Proposition 30 (`DominatingPair::GaussianFixed`). With t = (x − ½)/s, m = 1/s and
 //! v(t) = log(1−q + q e^{mt}), its loss is ±v(t) for t > 0 and 0 else, so that
 //! A = E_P[e^{(α−1)L}] = 1 + ∫_0^∞ φ(t + m/2) (e^{αv} − 1)(1 − e^{−(α−1)v}) dt: no cancellation.
 

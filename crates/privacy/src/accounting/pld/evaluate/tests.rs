@@ -3,7 +3,7 @@
 //! Laws are placed on the nodes by hand, so that their exact δ is known. `docs/maths/certified-pld.md` has the table of terms.
 
 use super::super::discretise::Masses;
-use super::super::fft::{Factor, Settings, compose};
+use super::super::fft::{RepeatedMasses, Settings, compose};
 use super::*;
 use crate::accounting::double::Double;
 use realfft::RealFftPlanner;
@@ -23,8 +23,8 @@ fn placed(nodes: &[(i64, f64)], settings: Settings) -> Composed {
     Composed { values, settings, log_scale, entry_error: 0.0, outside: (0.0, 0.0), infinite }
 }
 
-fn curve(composed: Composed) -> Curve {
-    Curve::new(composed, Interval::exact(0.0), 0.0)
+fn curve(composed: Composed) -> DeltaCurve {
+    DeltaCurve::new(composed, Interval::exact(0.0), 0.0)
 }
 
 /// Σ y_k e^{−λkh} (1 − e^{ε−kh})₊, for M = 1.
@@ -61,9 +61,9 @@ fn the_error_of_the_values_is_added_and_subtracted() {
 }
 
 /// A step of one loss, composed in a window that does not hold it.
-fn outside(place: i64, upper: bool) -> Curve {
+fn outside(place: i64, upper: bool) -> DeltaCurve {
     let masses = Masses { finite: vec![(place, 1.0)], infinite: 0.0 };
-    let factors = [Factor { masses: &masses, count: 1 }];
+    let factors = [RepeatedMasses { masses: &masses, count: 1 }];
     curve(compose(&factors, NARROW, upper, &mut RealFftPlanner::new()).unwrap())
 }
 
@@ -147,9 +147,9 @@ fn slack_offset_and_infinite_losses_move_both_ends() {
     let (nodes, epsilon) = ([(10, 1.0)], 0.3);
     // The node has the loss 1.25 and the mass e^{−λ·1.25}.
     let moved = |eta: f64| -libm::expm1(epsilon - eta - 1.25) * libm::exp(-2.5);
-    let slack = Curve::new(placed(&nodes, SETTINGS), Interval::exact(0.0), 0.1);
+    let slack = DeltaCurve::new(placed(&nodes, SETTINGS), Interval::exact(0.0), 0.1);
     assert!(slack.upper(epsilon) >= moved(0.1) && slack.lower(epsilon) <= moved(-0.1));
-    let offset = Curve::new(placed(&nodes, SETTINGS), Interval::new(-0.1, 0.1), 0.0);
+    let offset = DeltaCurve::new(placed(&nodes, SETTINGS), Interval::new(-0.1, 0.1), 0.0);
     assert!(offset.upper(epsilon) >= moved(0.1) && offset.lower(epsilon) <= moved(-0.1));
     let infinite = curve(Composed { infinite: Interval::new(0.01, 0.02), ..placed(&nodes, SETTINGS) });
     assert!(infinite.upper(epsilon) >= moved(0.0) + 0.02 && infinite.lower(epsilon) <= moved(0.0) + 0.01);
