@@ -1,6 +1,6 @@
 //! Journals keep a ledger's records; a charge counts once a journal has appended it.
 
-use crate::ledger::Record;
+use crate::ledger::LedgerRecord;
 
 /// How well a journal keeps what it was given. [`InMemory`] and [`Durable`] are the two kinds.
 pub trait Keeping: sealed::Sealed {}
@@ -34,26 +34,26 @@ pub trait Journal {
     ///
     /// A record that does not follow the last one, by sequence and digest, must be refused: it comes from a second ledger
     /// that was opened or replayed on the same journal, and would spend the same budget twice.
-    fn append(&mut self, record: &Record) -> Result<(), String>;
+    fn append(&mut self, record: &LedgerRecord) -> Result<(), String>;
 }
 
 /// A journal in memory, for simulations and tests.
 #[derive(Debug, Default)]
 pub struct MemoryJournal {
-    records: Vec<Record>,
+    records: Vec<LedgerRecord>,
 }
 
 impl MemoryJournal {
     /// What was appended so far.
-    pub fn records(&self) -> &[Record] {
+    pub fn records(&self) -> &[LedgerRecord] {
         &self.records
     }
 }
 
 impl Journal for MemoryJournal {
     type Kept = InMemory;
-    fn append(&mut self, record: &Record) -> Result<(), String> {
-        let expected = self.records.last().map_or_else(Default::default, Record::digest);
+    fn append(&mut self, record: &LedgerRecord) -> Result<(), String> {
+        let expected = self.records.last().map_or_else(Default::default, LedgerRecord::digest);
         if record.sequence != self.records.len() as u64 || record.previous != expected {
             return Err("the record does not follow the last one".into());
         }

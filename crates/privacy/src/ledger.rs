@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 
 /// What a record says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Entry {
+pub enum LedgerEntry {
     /// The ledger was opened with this grant.
     Opened(Grant),
     /// This event was charged: before its release, whether or not the release was ever made.
@@ -19,16 +19,16 @@ pub enum Entry {
 
 /// One link of the chain. Events are stored, not costs: a better accountant may read them later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct LedgerRecord {
     /// Position, from 0.
     pub sequence: u64,
     /// Digest of the record before; zeros for the first.
     pub previous: Digest,
     /// What happened.
-    pub entry: Entry,
+    pub entry: LedgerEntry,
 }
 
-impl Record {
+impl LedgerRecord {
     /// SHA-256 of the canonical bytes.
     pub fn digest(&self) -> Digest {
         // Serialising to memory fails only for types without a fixed form, which these are not; an empty message
@@ -75,14 +75,14 @@ impl Ledger {
     }
 
     fn begin<J: Journal>(spending: GrantSpending, journal: &mut J) -> Result<Self, PrivacyError> {
-        let entry = Entry::Opened(spending.grant().clone());
-        let record = Record { sequence: 0, previous: Digest::default(), entry };
+        let entry = LedgerEntry::Opened(spending.grant().clone());
+        let record = LedgerRecord { sequence: 0, previous: Digest::default(), entry };
         journal.append(&record).map_err(|why| PrivacyError::Journal { why })?;
         Ok(Self { spending, head: record.digest(), length: 1, closed: false })
     }
 
     /// Rebuilds the ledger from its records, checking the chain and every charge again.
-    pub fn replay<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<Self, PrivacyError> {
+    pub fn replay<'a>(records: impl IntoIterator<Item = &'a LedgerRecord>) -> Result<Self, PrivacyError> {
         let broken = |sequence: u64, what: &str| PrivacyError::Journal { why: format!("record {sequence} {what}") };
         let mut ledger: Option<Self> = None;
         for (position, record) in (0_u64..).zip(records) {
@@ -91,11 +91,11 @@ impl Ledger {
                 return Err(broken(position, "does not follow the one before"));
             }
             match (&mut ledger, &record.entry) {
-                (None, Entry::Opened(grant)) => {
+                (None, LedgerEntry::Opened(grant)) => {
                     let spending = GrantSpending::new(grant.clone())?;
                     ledger = Some(Self { spending, head: record.digest(), length: 1, closed: false });
                 }
-                (Some(ledger), Entry::Charged(event)) => {
+                (Some(ledger), LedgerEntry::Charged(event)) => {
                     ledger.spending.check(event)?.spend();
                     ledger.head = record.digest();
                     ledger.length += 1;
@@ -112,7 +112,8 @@ impl Ledger {
             return Err(PrivacyError::Journal { why: "an earlier charge was not confirmed".into() });
         }
         let _approved = self.spending.check(event)?;
-        let record = Record { sequence: self.length, previous: self.head, entry: Entry::Charged(event.clone()) };
+        let record =
+            LedgerRecord { sequence: self.length, previous: self.head, entry: LedgerEntry::Charged(event.clone()) };
         Ok(PendingCharge { ledger: self, event: event.clone(), record })
     }
 
@@ -156,12 +157,12 @@ impl Ledger {
 pub struct PendingCharge<'a> {
     ledger: &'a mut Ledger,
     event: Event,
-    record: Record,
+    record: LedgerRecord,
 }
 
 impl PendingCharge<'_> {
     /// The record that will be appended.
-    pub fn record(&self) -> &Record {
+    pub fn record(&self) -> &LedgerRecord {
         &self.record
     }
 

@@ -65,7 +65,7 @@ pub use gate::{
     ShareNoise, ShuffledRound, Shuffler,
 };
 pub use journal::{Durable, InMemory, Journal, Keeping, MemoryJournal};
-pub use ledger::{ChargeReceipt, Entry, Ledger, PendingCharge, Record};
+pub use ledger::{ChargeReceipt, Ledger, LedgerEntry, LedgerRecord, PendingCharge};
 pub use outgoing::{GridVector, Outgoing};
 pub use parameters::{
     Categories, Delta, Deviation, Epsilon, Gamma, Mu, NoiseMultiplier, NormBound, Order, Rho, SamplingRate, Steps,

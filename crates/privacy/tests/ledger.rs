@@ -1,8 +1,8 @@
 //! The ledger: refuses before it would exceed, says what fits, survives a restart, and notices tampering.
 
 use privacy::{
-    Adjacency, Delta, Deviation, Durable, Entry, Epsilon, Event, Filter, Grant, Journal, Ledger, Mechanism,
-    MemoryJournal, NoiseMultiplier, Order, PrivacyError, Record, Sampling, Steps, Unit,
+    Adjacency, Delta, Deviation, Durable, Epsilon, Event, Filter, Grant, Journal, Ledger, LedgerEntry, LedgerRecord,
+    Mechanism, MemoryJournal, NoiseMultiplier, Order, PrivacyError, Sampling, Steps, Unit,
 };
 
 fn event(z: f64, steps: u64) -> Event {
@@ -136,13 +136,13 @@ fn tampering_with_a_record_is_noticed() {
         ledger.charge(&event(40.0, 2), &mut journal).unwrap();
     }
     let records = journal.records().to_vec();
-    let with = |change: &dyn Fn(&mut Vec<Record>)| {
+    let with = |change: &dyn Fn(&mut Vec<LedgerRecord>)| {
         let mut records = records.clone();
         change(&mut records);
         Ledger::replay(&records).map(|l| l.head())
     };
     assert_eq!(with(&|_| ()).unwrap(), ledger.head());
-    assert!(with(&|r| r[1].entry = Entry::Charged(event(400.0, 2))).is_err(), "a cheaper event");
+    assert!(with(&|r| r[1].entry = LedgerEntry::Charged(event(400.0, 2))).is_err(), "a cheaper event");
     assert!(with(&|r| drop(r.remove(1))).is_err(), "a missing record");
     assert!(with(&|r| r.swap(1, 2)).is_err(), "another order");
     assert!(with(&|r| drop(r.remove(0))).is_err(), "no grant");
@@ -156,7 +156,7 @@ fn a_journal_that_fails_closes_the_ledger() {
     struct Full;
     impl Journal for Full {
         type Kept = Durable;
-        fn append(&mut self, _: &Record) -> Result<(), String> {
+        fn append(&mut self, _: &LedgerRecord) -> Result<(), String> {
             Err("no space left".into())
         }
     }

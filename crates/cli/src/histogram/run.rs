@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::study::{Fault, write_whole};
 use federation::digits::up_to;
 use inference::histogram::{Design, Share, apportioned, estimate, survey};
-use privacy::{Epsilon, Filter, Grant, Ledger, MemoryJournal, Record};
+use privacy::{Epsilon, Filter, Grant, Ledger, LedgerRecord, MemoryJournal};
 use serde::Serialize;
 use std::path::Path;
 
@@ -62,7 +62,7 @@ pub(crate) fn run(study: &Histogram, out: &Path, json: bool) -> Result<String, F
 }
 
 /// Surveys by every seed. The grant of every user is what its event costs, as it is printed.
-fn found(study: &Histogram, costs: Vec<Cost>) -> Result<(Found, Vec<Record>), Failure> {
+fn found(study: &Histogram, costs: Vec<Cost>) -> Result<(Found, Vec<LedgerRecord>), Failure> {
     let event = study.event()?;
     let charged = costs.iter().find(|cost| cost.charged).and_then(Cost::epsilon).unwrap_or(0.0);
     let granted: f64 = up_to(charged, 4).parse().unwrap_or(charged);
