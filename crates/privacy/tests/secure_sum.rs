@@ -7,7 +7,7 @@ use crate::sums::{
 };
 use privacy::noise::{DiscreteGaussian, NoiseSource, Seeded};
 use privacy::record::Tape;
-use privacy::secure_sum::{Message, Party, SumError, node_noise};
+use privacy::secure_sum::{Message, SumError, SumParty, node_noise};
 use privacy::{Assembly, Cohort, Mechanism, PrivacyError, SecureSum, SumNoise};
 use rand_core::Rng;
 
@@ -150,9 +150,9 @@ fn mutant_m22_a_node_that_opens_with_too_few_shares_is_not_joined_by_the_others(
     mutant.close(|_, _| false);
     assert_eq!(mutant.opened.len(), 1, "the mutant's check lets three pass");
     // Its partial sum, brought into the honest session: the opener finds too few, and nobody else publishes.
-    let published = letters(mutant.nodes[0].unconfirmed()).into_iter().find(|(to, _)| *to == Party::Opener).unwrap();
+    let published = letters(mutant.nodes[0].unconfirmed()).into_iter().find(|(to, _)| *to == SumParty::Opener).unwrap();
     let forged = Message { session: table.session, ..published.1 };
-    let error = table.tell(Party::Opener, forged).unwrap_err();
+    let error = table.tell(SumParty::Opener, forged).unwrap_err();
     assert_eq!(error, SumError::TooFew { found: 3, expected: 4 });
 }
 

@@ -9,8 +9,8 @@ use crate::sums::{add_up, assembly, contribution, letters, session, sum_context,
 use chacha20::ChaCha20Rng;
 use privacy::noise::Seeded;
 use privacy::secure_sum::{
-    Assembly, Body, Contributor, Effect, Members, Message, Node, NodeRecord, Opener, Party, Progress, Session,
-    SumError, SumNoise, node_noise,
+    Assembly, Body, ClientSet, Contributor, Message, Node, NodeProgress, NodeRecord, Opener, SumEffect, SumError,
+    SumNoise, SumParty, SumSession, node_noise,
 };
 use privacy::{Cohort, PrivacyError};
 use rand_core::{Rng, SeedableRng};
@@ -43,16 +43,16 @@ enum Lie {
 /// One round: machines, letters under way, what nodes have kept, and what was seen.
 struct ScheduledRound {
     assembly: Assembly,
-    session: Session,
+    session: SumSession,
     clients: Vec<Option<Contributor>>,
     nodes: Vec<Result<Node, SumError>>,
     kept: Vec<Option<NodeRecord>>,
     opener: Opener,
     /// From whom, to whom, what.
-    post: Vec<(Party, Party, Message)>,
+    post: Vec<(SumParty, SumParty, Message)>,
     trouble: FaultRates,
     rng: ChaCha20Rng,
-    totals: Vec<(Vec<i64>, Members)>,
+    totals: Vec<(Vec<i64>, ClientSet)>,
     published: BTreeMap<u32, Vec<u8>>,
     digests: Vec<[u8; 32]>,
 }
@@ -103,21 +103,21 @@ impl ScheduledRound {
     }
 
     /// A node's effects, in order; it may go down after any of them.
-    fn carry_out(&mut self, number: u32, effects: Vec<Effect>) {
+    fn carry_out(&mut self, number: u32, effects: Vec<SumEffect>) {
         for effect in effects {
             match effect {
-                Effect::Persist(record) => record.replace(&mut self.kept[number as usize]).unwrap(),
-                Effect::Send { to, message } => self.see(number, to, message),
-                Effect::Opened { .. } => panic!("a node does not open"),
+                SumEffect::Persist(record) => record.replace(&mut self.kept[number as usize]).unwrap(),
+                SumEffect::Send { to, message } => self.see(number, to, message),
+                SumEffect::Opened { .. } => panic!("a node does not open"),
             }
         }
     }
 
     /// Everything that a node says: nothing that was not kept, and never two partial sums.
-    fn see(&mut self, number: u32, to: Party, message: Message) {
+    fn see(&mut self, number: u32, to: SumParty, message: Message) {
         if let Body::Partial(partial) = &message.body {
             let kept = self.kept[number as usize].as_ref().map(|record| &record.progress);
-            assert_eq!(kept, Some(&Progress::Published(partial.clone())), "sent before it was kept");
+            assert_eq!(kept, Some(&NodeProgress::Published(partial.clone())), "sent before it was kept");
             assert!(partial.set.count() >= self.assembly.cohort().quorum(), "too few");
             let bytes = message.encode().unwrap();
             let first = self.published.entry(number).or_insert_with(|| bytes.clone());
@@ -125,10 +125,10 @@ impl ScheduledRound {
             self.digests.push(partial.digest);
         }
         let message = self.lie(number, to, message);
-        self.post.push((Party::Node(number), to, message));
+        self.post.push((SumParty::Node(number), to, message));
     }
 
-    fn lie(&mut self, number: u32, to: Party, message: Message) -> Message {
+    fn lie(&mut self, number: u32, to: SumParty, message: Message) -> Message {
         let Body::Holdings { node, held } = &message.body else { return message };
         if number != 0 {
             return message;
@@ -137,10 +137,10 @@ impl ScheduledRound {
         let mut told = held.clone();
         match self.trouble.liar {
             Some(Lie::Hides) => {
-                told = Members::none(clients.end);
+                told = ClientSet::none(clients.end);
                 held.iter().filter(|client| *client != 1).for_each(|client| assert!(told.insert(client)));
             }
-            Some(Lie::Equivocates) if to == Party::Node(1) => {
+            Some(Lie::Equivocates) if to == SumParty::Node(1) => {
                 let absent = |client: &u64| !held.contains(*client) && self.assembly.vector_node(*client) != 0;
                 clients.clone().find(absent).map(|client| told.insert(client));
             }
@@ -160,7 +160,7 @@ impl ScheduledRound {
             return;
         }
         match to {
-            Party::Client(client) => {
+            SumParty::Client(client) => {
                 let Some(one) = self.clients.get_mut(client as usize).and_then(Option::as_mut) else { return };
                 let effects = one.handle(from, &message).unwrap_or_default();
                 self.post.extend(letters(effects).into_iter().map(|(next, message)| (to, next, message)));
@@ -168,19 +168,19 @@ impl ScheduledRound {
                     self.clients[client as usize] = None;
                 }
             }
-            Party::Node(number) => self.deliver(from, number, message),
-            Party::Opener => {
+            SumParty::Node(number) => self.deliver(from, number, message),
+            SumParty::Opener => {
                 for effect in self.opener.handle(from, &message).unwrap_or_default() {
-                    if let Effect::Opened { total, contributors } = effect {
+                    if let SumEffect::Opened { total, contributors } = effect {
                         self.totals.push((total.into_inner().units().to_vec(), contributors));
                     }
                 }
             }
-            Party::Coordinator => panic!("nobody writes to the coordinator"),
+            SumParty::Coordinator => panic!("nobody writes to the coordinator"),
         }
     }
 
-    fn deliver(&mut self, from: Party, number: u32, message: Message) {
+    fn deliver(&mut self, from: SumParty, number: u32, message: Message) {
         let Ok(node) = &mut self.nodes[number as usize] else { return };
         let mut effects = node.handle(from, message).unwrap_or_default();
         if self.chance(self.trouble.down) {
@@ -206,13 +206,15 @@ impl ScheduledRound {
         for _ in 0..3 {
             for (client, one) in (0..).zip(&self.clients) {
                 let again = one.as_ref().map(Contributor::unconfirmed).unwrap_or_default();
-                self.post.extend(letters(again).into_iter().map(|(to, message)| (Party::Client(client), to, message)));
+                self.post
+                    .extend(letters(again).into_iter().map(|(to, message)| (SumParty::Client(client), to, message)));
             }
             self.run_down();
         }
         for _ in 0..3 {
             let close = Message { session: self.session, body: Body::Close };
-            let to_all = (0..self.assembly.nodes()).map(|node| (Party::Coordinator, Party::Node(node), close.clone()));
+            let to_all =
+                (0..self.assembly.nodes()).map(|node| (SumParty::Coordinator, SumParty::Node(node), close.clone()));
             self.post.extend(to_all);
             for number in 0..self.nodes.len() {
                 let again = self.nodes[number].as_ref().map(Node::unconfirmed).unwrap_or_default();

@@ -85,8 +85,8 @@ impl Assembly {
     }
 
     /// One attempt at the sum of a round.
-    pub fn session(&self, run: [u8; 16], round: u64, attempt: u64) -> Session {
-        Session { run, round, attempt, manifest: self.digest }
+    pub fn session(&self, run: [u8; 16], round: u64, attempt: u64) -> SumSession {
+        SumSession { run, round, attempt, manifest: self.digest }
     }
 
     /// The node that gets a client's vector; the others get seeds. It rotates, so that every node has the same work.
@@ -95,8 +95,8 @@ impl Assembly {
     }
 
     /// Refuses a session of other terms than these.
-    pub(super) fn check(&self, session: &Session) -> Result<(), SumError> {
-        let own = Session { manifest: self.digest, ..*session };
+    pub(super) fn check(&self, session: &SumSession) -> Result<(), SumError> {
+        let own = SumSession { manifest: self.digest, ..*session };
         own.check(session)
     }
 
@@ -108,7 +108,7 @@ impl Assembly {
 
 /// One attempt at opening the sum of one round: every message names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Session {
+pub struct SumSession {
     /// The run.
     pub run: [u8; 16],
     /// The round within the run.
@@ -119,7 +119,7 @@ pub struct Session {
     pub manifest: Digest,
 }
 
-impl Session {
+impl SumSession {
     /// Refuses another session, and says in what it differs.
     pub(super) fn check(&self, other: &Self) -> Result<(), SumError> {
         let differs = |what, expected: String, found: String| Err(SumError::OtherSession { what, expected, found });

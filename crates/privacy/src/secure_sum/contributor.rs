@@ -1,8 +1,8 @@
 //! A client's side: seeds first, and the vector only when every seed is held.
 
 use super::mask::{Mask, Masks, Nonce, Seed};
-use super::message::{Body, Effect, Message, Party, Words};
-use super::{Assembly, Session, SumError, SumNoise};
+use super::message::{Body, Message, SumEffect, SumParty, WordVector};
+use super::{Assembly, SumError, SumNoise, SumSession};
 use crate::gate::check_match;
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
 use crate::outgoing::Contribution;
@@ -16,7 +16,7 @@ use zeroize::{Zeroize, Zeroizing};
 /// before that leaves nothing behind that must be undone.
 /// One that goes down has dropped out of the attempt: its seeds are nowhere kept, and others in their place are refused.
 pub struct Contributor {
-    session: Session,
+    session: SumSession,
     nonce: Nonce,
     client: u64,
     vector_node: u32,
@@ -40,7 +40,7 @@ impl Contributor {
     /// round or a site that is no client: refused before anything is split.
     pub fn new(
         assembly: &Assembly,
-        session: &Session,
+        session: &SumSession,
         outgoing: Outgoing,
         source: &mut dyn NoiseSource,
         context: &NoiseContext,
@@ -55,7 +55,7 @@ impl Contributor {
     /// Splits a contribution that was checked.
     pub(super) fn split(
         assembly: &Assembly,
-        session: &Session,
+        session: &SumSession,
         nonce: Nonce,
         one: Contribution,
         stream: &mut NoiseStream,
@@ -71,7 +71,7 @@ impl Contributor {
 
     /// What is not known to be held: at first all seeds. To be sent at the beginning, and again after a silence; the
     /// bytes are always the same.
-    pub fn unconfirmed(&self) -> Vec<Effect> {
+    pub fn unconfirmed(&self) -> Vec<SumEffect> {
         if self.done {
             return Vec::new();
         }
@@ -83,7 +83,7 @@ impl Contributor {
     }
 
     /// Takes an answer from a node that the transport has authenticated.
-    pub fn handle(&mut self, from: Party, message: &Message) -> Result<Vec<Effect>, SumError> {
+    pub fn handle(&mut self, from: SumParty, message: &Message) -> Result<Vec<SumEffect>, SumError> {
         message.check(&self.session, from)?;
         match message.body {
             Body::SeedHeld { client, node } if client == self.client => self.seed_held(node),
@@ -109,7 +109,7 @@ impl Contributor {
         self.done
     }
 
-    fn seed_held(&mut self, node: u32) -> Result<Vec<Effect>, SumError> {
+    fn seed_held(&mut self, node: u32) -> Result<Vec<SumEffect>, SumError> {
         let Some(sealed) = self.seeds.iter_mut().find(|s| s.node == node) else {
             return Err(SumError::Misdirected {
                 what: "a confirmation of a seed",
@@ -122,21 +122,21 @@ impl Contributor {
         Ok(if complete { vec![self.vector()] } else { Vec::new() })
     }
 
-    fn seed(&self, sealed: &SeedDelivery) -> Effect {
+    fn seed(&self, sealed: &SeedDelivery) -> SumEffect {
         let (client, node) = (self.client, sealed.node);
         self.send(node, Body::Seed { client, node, seed: sealed.seed.clone() })
     }
 
     /// value − Σ masks: made again from the same seeds whenever it is sent.
-    fn vector(&self) -> Effect {
+    fn vector(&self) -> SumEffect {
         let mut words: Vec<u64> = self.value.iter().map(|&unit| unit as u64).collect();
         let masks = self.seeds.iter().map(|s| Mask { client: self.client, node: s.node, seed: &s.seed });
         Masks::new(self.nonce).subtract(masks, &mut words);
-        self.send(self.vector_node, Body::Vector { client: self.client, words: Words::new(words) })
+        self.send(self.vector_node, Body::Vector { client: self.client, words: WordVector::new(words) })
     }
 
-    fn send(&self, node: u32, body: Body) -> Effect {
-        Effect::Send { to: Party::Node(node), message: Message { session: self.session, body } }
+    fn send(&self, node: u32, body: Body) -> SumEffect {
+        SumEffect::Send { to: SumParty::Node(node), message: Message { session: self.session, body } }
     }
 }
 
@@ -144,7 +144,7 @@ impl Contributor {
 /// one of the cohort's clients', for the session's round.
 pub(super) fn check_contribution(
     assembly: &Assembly,
-    session: &Session,
+    session: &SumSession,
     one: &Contribution,
 ) -> Result<(), PrivacyError> {
     check_match(one, assembly.event(), assembly.shape())?;
@@ -176,12 +176,12 @@ mod tests {
 
     #[test]
     fn value_and_seeds_are_wiped_when_the_vector_is_held() {
-        let session = Session { run: [1; 16], round: 2, attempt: 3, manifest: [4; 32] };
+        let session = SumSession { run: [1; 16], round: 2, attempt: 3, manifest: [4; 32] };
         let mut stream = Seeded::new(1).stream(&NoiseContext::default()).unwrap();
         let seeds = vec![SeedDelivery { node: 1, seed: Seed::draw(&mut stream), held: false }];
         let (nonce, value) = (Nonce::of(&session), Zeroizing::new(vec![5, 7]));
         let mut one = Contributor { session, nonce, client: 0, vector_node: 0, value, seeds, done: false };
-        let told = |node, body| (Party::Node(node), Message { session, body });
+        let told = |node, body| (SumParty::Node(node), Message { session, body });
         let (node, seed_held) = told(1, Body::SeedHeld { client: 0, node: 1 });
         assert_eq!(one.handle(node, &seed_held).unwrap().len(), 1, "the vector");
         assert!(*one.value == [5, 7] && one.seeds[0].seed != Seed::default(), "it may have to be sent again");

@@ -1,6 +1,6 @@
 //! Why a secure sum refuses a message or an attempt fails, each by a name of its own.
 
-use super::Party;
+use super::SumParty;
 
 /// What a machine refused, or why an attempt failed. Clients and nodes are named; no variant carries a word of a vector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,9 +30,9 @@ pub enum SumError {
     #[error("a message that claims to be from {claimed} came from {from}")]
     FalseSender {
         /// Who it says that it is from.
-        claimed: Party,
+        claimed: SumParty,
         /// Who sent it, as the transport has authenticated.
-        from: Party,
+        from: SumParty,
     },
     /// Bytes that are no message of this sum.
     #[error("{found} bytes that are no message of this sum: {why}")]
@@ -58,7 +58,7 @@ pub enum SumError {
         /// The kind of message.
         what: &'static str,
         /// The sender.
-        from: Party,
+        from: SumParty,
     },
     /// It came after the node had told the others what it holds.
     #[error("the {what} of {from} came after the node had closed")]
@@ -66,7 +66,7 @@ pub enum SumError {
         /// The kind of message.
         what: &'static str,
         /// The sender.
-        from: Party,
+        from: SumParty,
     },
     /// Too few clients are in the set that the nodes share.
     #[error("{found} of at least {expected} contributions: {} are missing", expected.saturating_sub(*found))]

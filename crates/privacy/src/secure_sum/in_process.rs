@@ -2,8 +2,8 @@
 
 use super::contributor::{Contributor, check_contribution};
 use super::mask::Nonce;
-use super::message::{Body, Effect, Message, Party};
-use super::{Assembly, Members, Node, Opener, Session, SumError, SumNoise, node_noise};
+use super::message::{Body, Message, SumEffect, SumParty};
+use super::{Assembly, ClientSet, Node, Opener, SumError, SumNoise, SumSession, node_noise};
 use crate::gate::sensitivity_units;
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
 use crate::outgoing::Contribution;
@@ -17,9 +17,9 @@ use std::collections::VecDeque;
 /// tape, which may change the noise of all, everything is held until the sum is opened.
 pub struct SecureSum {
     assembly: Assembly,
-    session: Session,
+    session: SumSession,
     nonce: Nonce,
-    arrived: Members,
+    arrived: ClientSet,
     seeds: NoiseStream,
     nodes: Vec<Node>,
     taped: Option<Taped>,
@@ -49,7 +49,7 @@ impl SecureSum {
             assembly: assembly.clone(),
             session,
             nonce: Nonce::of(&session),
-            arrived: Members::none(assembly.cohort().clients()),
+            arrived: ClientSet::none(assembly.cohort().clients()),
             seeds,
             nodes: Vec::new(),
             taped: None,
@@ -87,19 +87,20 @@ impl SecureSum {
         }
         let mut opener = Opener::new(&self.assembly, &self.session)?;
         let close = Message { session: self.session, body: Body::Close };
-        let to_all = (0..self.assembly.nodes()).map(|node| (Party::Coordinator, Party::Node(node), close.clone()));
-        let mut letters: VecDeque<(Party, Party, Message)> = to_all.collect();
+        let to_all =
+            (0..self.assembly.nodes()).map(|node| (SumParty::Coordinator, SumParty::Node(node), close.clone()));
+        let mut letters: VecDeque<(SumParty, SumParty, Message)> = to_all.collect();
         while let Some((from, to, message)) = letters.pop_front() {
             let effects = match to {
-                Party::Node(node) => self.node(node)?.handle(from, message)?,
-                Party::Opener => opener.handle(from, &message)?,
-                Party::Client(_) | Party::Coordinator => continue,
+                SumParty::Node(node) => self.node(node)?.handle(from, message)?,
+                SumParty::Opener => opener.handle(from, &message)?,
+                SumParty::Client(_) | SumParty::Coordinator => continue,
             };
             for effect in effects {
                 match effect {
-                    Effect::Send { to: next, message } => letters.push_back((to, next, message)),
-                    Effect::Opened { total, .. } => return Ok(total),
-                    Effect::Persist(_) => {} // nothing outlives this process
+                    SumEffect::Send { to: next, message } => letters.push_back((to, next, message)),
+                    SumEffect::Opened { total, .. } => return Ok(total),
+                    SumEffect::Persist(_) => {} // nothing outlives this process
                 }
             }
         }
@@ -112,12 +113,12 @@ impl SecureSum {
         let mut contributor = Contributor::split(&self.assembly, &self.session, self.nonce, one, &mut self.seeds);
         let mut letters = contributor.unconfirmed();
         while let Some(effect) = letters.pop() {
-            let Effect::Send { to: Party::Node(node), message } = effect else { continue };
-            for answer in self.node(node)?.handle(Party::Client(client), message)? {
-                if let Effect::Send { to: Party::Client(to), message } = answer
+            let SumEffect::Send { to: SumParty::Node(node), message } = effect else { continue };
+            for answer in self.node(node)?.handle(SumParty::Client(client), message)? {
+                if let SumEffect::Send { to: SumParty::Client(to), message } = answer
                     && to == client
                 {
-                    letters.extend(contributor.handle(Party::Node(node), &message)?);
+                    letters.extend(contributor.handle(SumParty::Node(node), &message)?);
                 }
             }
         }

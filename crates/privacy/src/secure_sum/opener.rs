@@ -1,15 +1,15 @@
 //! The opener: adds up the partial sums of all nodes, once.
 
-use super::message::{Body, Effect, Message, Party, Words};
-use super::{Assembly, Members, Partial, Session, SumError};
+use super::message::{Body, Message, SumEffect, SumParty, WordVector};
+use super::{Assembly, ClientSet, Partial, SumError, SumSession};
 use crate::noise::Digest;
 use crate::{GridVector, PrivacyError, Released};
 
 /// Whoever learns the total: the server, a node, anybody. It needs the partial sums of all K nodes over one set.
 pub struct Opener {
     assembly: Assembly,
-    session: Session,
-    total: Words,
+    session: SumSession,
+    total: WordVector,
     seen: Vec<Option<PartialSummary>>,
     failed: Option<SumError>,
 }
@@ -18,21 +18,21 @@ pub struct Opener {
 #[derive(Clone, PartialEq)]
 struct PartialSummary {
     digest: Digest,
-    set: Members,
+    set: ClientSet,
     fingerprint: u64,
 }
 
 impl Opener {
     /// An opener for one session on its own terms.
-    pub fn new(assembly: &Assembly, session: &Session) -> Result<Self, PrivacyError> {
+    pub fn new(assembly: &Assembly, session: &SumSession) -> Result<Self, PrivacyError> {
         assembly.check(session)?;
-        let total = Words::zeros(assembly.shape().dimension());
+        let total = WordVector::zeros(assembly.shape().dimension());
         let seen = vec![None; assembly.nodes() as usize];
         Ok(Self { assembly: assembly.clone(), session: *session, total, seen, failed: None })
     }
 
     /// Takes a partial sum from a party that the transport has authenticated; the last one opens the total.
-    pub fn handle(&mut self, from: Party, message: &Message) -> Result<Vec<Effect>, SumError> {
+    pub fn handle(&mut self, from: SumParty, message: &Message) -> Result<Vec<SumEffect>, SumError> {
         message.check(&self.session, from)?;
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -55,14 +55,14 @@ impl Opener {
                 expected: format!("one of {} nodes", self.assembly.nodes()),
             }),
             Some(Some(known)) if known != seen => {
-                Err(SumError::Conflict { what: "partial sum", from: Party::Node(partial.node) })
+                Err(SumError::Conflict { what: "partial sum", from: SumParty::Node(partial.node) })
             }
             Some(Some(_)) => Ok(Vec::new()),
             Some(None) => self.add(partial, seen),
         }
     }
 
-    fn add(&mut self, partial: &Partial, new: PartialSummary) -> Result<Vec<Effect>, SumError> {
+    fn add(&mut self, partial: &Partial, new: PartialSummary) -> Result<Vec<SumEffect>, SumError> {
         let differs = |seen: &Option<PartialSummary>| {
             seen.as_ref().is_some_and(|seen| (seen.digest, &seen.set) != (new.digest, &new.set))
         };
@@ -81,7 +81,7 @@ impl Opener {
         }
         let units = self.total.get().iter().map(|&word| word as i64).collect();
         let total = Released::by_gate(GridVector::new(self.assembly.shape().grid(), units));
-        Ok(vec![Effect::Opened { total, contributors }])
+        Ok(vec![SumEffect::Opened { total, contributors }])
     }
 
     /// Why the total is not open; none if it is.
@@ -94,7 +94,7 @@ impl Opener {
         (!nodes.is_empty()).then_some(SumError::Missing { what: "the partial sum is", nodes })
     }
 
-    fn fail(&mut self, error: SumError) -> Result<Vec<Effect>, SumError> {
+    fn fail(&mut self, error: SumError) -> Result<Vec<SumEffect>, SumError> {
         self.failed = Some(error.clone());
         Err(error)
     }

@@ -1,19 +1,19 @@
 //! A set of clients, one bit each.
 
-use super::{SumError, Words};
+use super::{SumError, WordVector};
 use serde::{Deserialize, Serialize};
 
 /// Which of N clients are in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Members {
+pub struct ClientSet {
     clients: u64,
-    bits: Words,
+    bits: WordVector,
 }
 
-impl Members {
+impl ClientSet {
     /// None of so many clients.
     pub fn none(clients: u64) -> Self {
-        Self { clients, bits: Words::zeros(clients.div_ceil(64) as usize) }
+        Self { clients, bits: WordVector::zeros(clients.div_ceil(64) as usize) }
     }
 
     /// Refuses a set over another number of clients, and one with bits beyond the last client.
@@ -76,13 +76,13 @@ mod tests {
 
     #[test]
     fn a_set_has_what_was_put_in_and_nothing_beyond_its_clients() {
-        let mut set = Members::none(130);
+        let mut set = ClientSet::none(130);
         for client in [0, 63, 64, 129] {
             assert!(set.insert(client) && !set.insert(client));
         }
         assert!(!set.insert(130), "there is no such client");
         assert_eq!((set.iter().collect::<Vec<_>>(), set.count()), (vec![0, 63, 64, 129], 4));
-        let mut other = Members::none(130);
+        let mut other = ClientSet::none(130);
         other.insert(64);
         set.keep_common(&other);
         assert_eq!(set.iter().collect::<Vec<_>>(), [64]);
