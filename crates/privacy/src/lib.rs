@@ -61,8 +61,8 @@ pub use error::PrivacyError;
 pub use event::{Adversary, Event, Mechanism};
 pub use finite::FinitePair;
 pub use gate::{
-    AgentGate, BarkerGate, Cohort, Curator, CuratorGate, Gate, LocalGate, OpenGate, Report, ResponseGate, ShareGate,
-    ShareNoise, ShuffledRound, Shuffler,
+    AgentGate, BarkerGate, Cohort, Curator, CuratorGate, Gate, LocalGate, OpenGate, ResponseGate, ShareGate,
+    ShareNoise, ShuffledRound, Shuffler, UserReport,
 };
 pub use journal::{Durable, InMemory, Journal, Keeping, MemoryJournal};
 pub use ledger::{ChargeReceipt, Ledger, LedgerEntry, LedgerRecord, PendingCharge};

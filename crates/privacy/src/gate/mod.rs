@@ -14,7 +14,7 @@ pub(crate) use curator::check_match;
 pub use curator::{Curator, CuratorGate};
 pub use local::LocalGate;
 pub use open::OpenGate;
-pub use response::{Report, ResponseGate, ShuffledRound, Shuffler};
+pub use response::{ResponseGate, ShuffledRound, Shuffler, UserReport};
 pub use share::{Cohort, ShareGate, ShareNoise};
 
 use crate::batch::Batch;

@@ -38,7 +38,7 @@ pub struct ResponseGate {
 }
 
 /// A randomised answer on its way to the shuffler. It cannot be read: by itself it is less private than what was charged.
-pub struct Report {
+pub struct UserReport {
     event: Event,
     user: u64,
     answer: u64,
@@ -63,10 +63,10 @@ impl ResponseGate {
     }
 
     /// The answer of one round in place of the true category, which counts from zero.
-    pub fn report(&mut self, category: u64) -> Result<Report, PrivacyError> {
+    pub fn report(&mut self, category: u64) -> Result<UserReport, PrivacyError> {
         self.allowance.take_one()?;
         let answer = self.response.respond(category, &mut self.stream)?;
-        Ok(Report { event: self.allowance.event.clone(), user: self.user, answer })
+        Ok(UserReport { event: self.allowance.event.clone(), user: self.user, answer })
     }
 }
 
@@ -124,7 +124,7 @@ impl ShuffledRound {
     }
 
     /// Counts a report of a user who was asked and has not answered, made for this very event.
-    pub fn add(&mut self, report: Report) -> Result<(), PrivacyError> {
+    pub fn add(&mut self, report: UserReport) -> Result<(), PrivacyError> {
         if report.event != self.event || !self.asked.remove(&report.user) {
             return Err(PrivacyError::Shape {
                 found: "a report for other terms, of a user who was not asked, or a second one".into(),
