@@ -4,7 +4,7 @@ use crate::arguments::{Asked, Budget, MechanismAsTyped};
 use crate::failure::Failure;
 use crate::mechanism::{self, number};
 use crate::plan::{Plan, mechanism_name, sampled_rate, sampling_name};
-use privacy::accounting::{self, pld::Verified};
+use privacy::accounting::{self, pld::VerifiedPld};
 use privacy::{
     AboutAccountant, Accountant, Adjacency, Bounds, Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError,
     Unit,
@@ -254,7 +254,7 @@ impl Costs {
 
     /// The accountant that answers.
     fn answering(&self) -> &dyn Accountant {
-        if self.verified { &Verified } else { self.accountant() }
+        if self.verified { &VerifiedPld } else { self.accountant() }
     }
 
     /// True if this accountant proves lower ends for this plan.

@@ -29,7 +29,7 @@ pub struct Bounded {
     room: u64,
     drawn_by: Option<u64>,
     reach: Reach,
-    ghost: Box<layers::Ghost>,
+    ghost: Box<layers::GhostBuffers>,
     /// One row's outer product, where these are summed.
     products: Zeroizing<Vec<f64>>,
     /// Σ of squared units as long as nothing but single numbers was added; none after anything else.

@@ -1,7 +1,7 @@
 //! What happened, as a value: mechanism, relation, unit, sampling and how often. What it costs is a function of it.
 
 use crate::{
-    Adjacency, Categories, Delta, Deviation, Epsilon, FinitePair, Gamma, NoiseMultiplier, PrivacyError, Sampling,
+    Adjacency, Categories, Delta, Epsilon, FinitePair, Gamma, NoiseMultiplier, PrivacyError, Sampling, ShareDeviation,
     Steps, Unit, VarianceSlack,
 };
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub enum Mechanism {
         /// n: the fewest honest shares in the sum.
         shares: Steps,
         /// Deviation of one share, in grid units.
-        share_deviation: Deviation,
+        share_deviation: ShareDeviation,
         /// d: coordinates of the vector.
         dimension: Steps,
     },
@@ -82,7 +82,7 @@ pub enum Mechanism {
         /// n: the fewest honest shares in the sum.
         shares: Steps,
         /// Deviation of one share, in grid units.
-        share_deviation: Deviation,
+        share_deviation: ShareDeviation,
         /// d: coordinates of the vector.
         dimension: Steps,
     },
@@ -462,7 +462,7 @@ mod tests {
     #[test]
     fn mechanisms_keep_their_places_in_a_ledgers_bytes() {
         let z = NoiseMultiplier::new(1.0).unwrap();
-        let (shares, share_deviation, dimension) = (Steps::ONE, Deviation::new(1.0).unwrap(), Steps::ONE);
+        let (shares, share_deviation, dimension) = (Steps::ONE, ShareDeviation::new(1.0).unwrap(), Steps::ONE);
         let places = [
             (0, Mechanism::Gaussian { noise_multiplier: z }),
             (3, Mechanism::DiscreteGaussianSum { noise_multiplier: z, shares, share_deviation, dimension }),

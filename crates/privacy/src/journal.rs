@@ -3,7 +3,7 @@
 use crate::ledger::LedgerRecord;
 
 /// How well a journal keeps what it was given. [`InMemory`] and [`Durable`] are the two kinds.
-pub trait Keeping: sealed::Sealed {}
+pub trait Durability: sealed::Sealed {}
 
 /// Kept until the process ends: enough for a simulation.
 #[derive(Debug)]
@@ -13,8 +13,8 @@ pub enum InMemory {}
 #[derive(Debug)]
 pub enum Durable {}
 
-impl Keeping for InMemory {}
-impl Keeping for Durable {}
+impl Durability for InMemory {}
+impl Durability for Durable {}
 
 mod sealed {
     pub trait Sealed {}
@@ -28,7 +28,7 @@ mod sealed {
 /// `Ok`. Types cannot prove that; crash tests of the implementation do.
 pub trait Journal {
     /// What the journal promises.
-    type Kept: Keeping;
+    type Kept: Durability;
 
     /// Appends one record, or says why it could not. After an error the journal's state counts as unknown.
     ///

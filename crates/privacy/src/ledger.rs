@@ -1,7 +1,7 @@
 //! A site's own account of what it has spent: an append-only chain of events, checked against a grant before each charge.
 
 use crate::budget::{Grant, GrantSpending};
-use crate::journal::{Journal, Keeping};
+use crate::journal::{Durability, Journal};
 use crate::noise::Digest;
 use crate::{CertifiedPlan, Event, PrivacyError};
 use serde::{Deserialize, Serialize};
@@ -186,13 +186,13 @@ impl PendingCharge<'_> {
 ///
 /// There is no public constructor and no copy: a release without a charge does not compile.
 #[derive(Debug)]
-pub struct ChargeReceipt<K: Keeping> {
+pub struct ChargeReceipt<K: Durability> {
     event: Event,
     left: u64,
     kept: PhantomData<K>,
 }
 
-impl<K: Keeping> ChargeReceipt<K> {
+impl<K: Durability> ChargeReceipt<K> {
     /// The event that was charged.
     pub fn event(&self) -> &Event {
         &self.event

@@ -64,11 +64,11 @@ pub use gate::{
     AgentGate, BarkerGate, Cohort, Curator, CuratorGate, Gate, LocalGate, OpenGate, ResponseGate, ShareGate,
     ShareNoise, ShuffledRound, Shuffler, UserReport,
 };
-pub use journal::{Durable, InMemory, Journal, Keeping, MemoryJournal};
+pub use journal::{Durability, Durable, InMemory, Journal, MemoryJournal};
 pub use ledger::{ChargeReceipt, Ledger, LedgerEntry, LedgerRecord, PendingCharge};
 pub use outgoing::{GridVector, Outgoing};
 pub use parameters::{
-    Categories, Delta, Deviation, Epsilon, Gamma, Mu, NoiseMultiplier, NormBound, Order, Rho, SamplingRate, Steps,
+    Categories, Delta, Epsilon, Gamma, Mu, NoiseMultiplier, NormBound, Order, Rho, SamplingRate, ShareDeviation, Steps,
     VarianceSlack,
 };
 pub use relation::{Adjacency, Grain, Sampling, Trust, Unit, sensitivity_factor};

@@ -117,7 +117,7 @@ checked! {
 }
 checked! {
     /// Standard deviation of a noise share, in grid units: at least ½, where the theorems on sums of shares begin.
-    Deviation(f64), "share deviation", "a number from 0.5 to 2^40", |x| (0.5..=1_099_511_627_776.0).contains(&x)
+    ShareDeviation(f64), "standard deviation of a noise share", "a number from 0.5 to 2^40", |x| (0.5..=1_099_511_627_776.0).contains(&x)
 }
 checked! {
     /// q, the probability that a given example is in the batch, or batch / rows without replacement.

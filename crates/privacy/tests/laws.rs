@@ -4,8 +4,8 @@ use privacy::accounting::by_name;
 use privacy::accounting::calibrate::calibrate;
 use privacy::accounting::steps::steps;
 use privacy::{
-    Accountant, Adjacency, Adversary, Bounds, Categories, Delta, Deviation, Epsilon, Event, FinitePair, Gamma,
-    Mechanism, NoiseMultiplier, PrivacyError, Sampling, SamplingRate, Steps, Unit, VarianceSlack,
+    Accountant, Adjacency, Adversary, Bounds, Categories, Delta, Epsilon, Event, FinitePair, Gamma, Mechanism,
+    NoiseMultiplier, PrivacyError, Sampling, SamplingRate, ShareDeviation, Steps, Unit, VarianceSlack,
 };
 use proptest::prelude::*;
 
@@ -46,7 +46,7 @@ fn shares(m: f64, steps: u64) -> Event {
     let mechanism = Mechanism::DiscreteGaussianSum {
         noise_multiplier: z(m),
         shares: Steps::new(10).unwrap(),
-        share_deviation: Deviation::new(2.0).unwrap(),
+        share_deviation: ShareDeviation::new(2.0).unwrap(),
         dimension: Steps::new(100).unwrap(),
     };
     of(mechanism, Adjacency::Substitute, Sampling::None, steps)
@@ -57,7 +57,7 @@ fn fine_shares(m: f64, steps: u64) -> Event {
     let mechanism = Mechanism::DiscreteGaussianSum {
         noise_multiplier: z(m),
         shares: Steps::new(10).unwrap(),
-        share_deviation: Deviation::new(1e5).unwrap(),
+        share_deviation: ShareDeviation::new(1e5).unwrap(),
         dimension: Steps::new(100).unwrap(),
     };
     of(mechanism, Adjacency::Substitute, Sampling::None, steps)
@@ -68,7 +68,7 @@ fn skellam(m: f64, steps: u64) -> Event {
     let mechanism = Mechanism::SkellamSum {
         noise_multiplier: z(m),
         shares: Steps::new(10).unwrap(),
-        share_deviation: Deviation::new(2.0).unwrap(),
+        share_deviation: ShareDeviation::new(2.0).unwrap(),
         dimension: Steps::new(100).unwrap(),
     };
     of(mechanism, Adjacency::Substitute, Sampling::None, steps)
@@ -346,7 +346,7 @@ fn zcdp() {
 fn skellam_shares_on_a_fine_grid_cost_what_discrete_gaussian_shares_cost() {
     let shares = |skellam: bool, m: f64, steps: u64| {
         let (noise_multiplier, shares, dimension) = (z(m), Steps::new(10).unwrap(), Steps::new(5000).unwrap());
-        let share_deviation = Deviation::new(1000.0).unwrap();
+        let share_deviation = ShareDeviation::new(1000.0).unwrap();
         let mechanism = if skellam {
             Mechanism::SkellamSum { noise_multiplier, shares, share_deviation, dimension }
         } else {

@@ -1,8 +1,8 @@
 //! The ledger: refuses before it would exceed, says what fits, survives a restart, and notices tampering.
 
 use privacy::{
-    Adjacency, Delta, Deviation, Durable, Epsilon, Event, Filter, Grant, Journal, Ledger, LedgerEntry, LedgerRecord,
-    Mechanism, MemoryJournal, NoiseMultiplier, Order, PrivacyError, Sampling, Steps, Unit,
+    Adjacency, Delta, Durable, Epsilon, Event, Filter, Grant, Journal, Ledger, LedgerEntry, LedgerRecord, Mechanism,
+    MemoryJournal, NoiseMultiplier, Order, PrivacyError, Sampling, ShareDeviation, Steps, Unit,
 };
 
 fn event(z: f64, steps: u64) -> Event {
@@ -41,7 +41,7 @@ fn skellam_shares_are_added_up_at_an_order_and_have_no_rho() {
         Mechanism::SkellamSum {
             noise_multiplier: NoiseMultiplier::new(40.0).unwrap(),
             shares: Steps::new(4).unwrap(),
-            share_deviation: Deviation::new(1e6).unwrap(),
+            share_deviation: ShareDeviation::new(1e6).unwrap(),
             dimension: Steps::new(78).unwrap(),
         },
         Adjacency::Substitute,

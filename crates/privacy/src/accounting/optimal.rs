@@ -22,14 +22,14 @@ const MOST_STEPS: u64 = 1 << 20;
 pub struct Optimal;
 
 /// k equal mechanisms.
-struct Equal {
+struct EqualMechanisms {
     epsilon: f64,
     delta: f64,
     k: u64,
     exact: bool,
 }
 
-impl Equal {
+impl EqualMechanisms {
     fn new(plan: &[Event]) -> Result<Option<Self>, PrivacyError> {
         let steps = as_steps("optimal", plan)?;
         let Some(first) = steps.first() else { return Ok(None) };
@@ -134,14 +134,14 @@ impl Accountant for Optimal {
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
-        match Equal::new(plan)? {
+        match EqualMechanisms::new(plan)? {
             Some(equal) => Ok(equal.ends(equal.epsilon_at(delta)?)),
             None => Ok(Bounds::ZERO),
         }
     }
 
     fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
-        match Equal::new(plan)? {
+        match EqualMechanisms::new(plan)? {
             Some(equal) => Ok(equal.ends(equal.delta_at(epsilon.get()))),
             None => Ok(Bounds::ZERO),
         }

@@ -92,7 +92,7 @@ const MOST_SUM: u128 = 1 << 62;
 
 /// Buffers that are kept from batch to batch.
 #[derive(Default)]
-pub(super) struct Ghost {
+pub(super) struct GhostBuffers {
     /// Σ over layers of an example's squared norm, in squared units.
     squared: Zeroizing<Vec<f64>>,
     /// W as integers, in multiples of 2^−32, and 1 + W².
@@ -116,7 +116,7 @@ impl Bounded {
         self.pushed = rows as u64;
         self.squares = None;
         let scale = self.shape.grid().in_units(1.0);
-        let Ghost { squared, weights, lengths, delta, whole } = &mut *self.ghost;
+        let GhostBuffers { squared, weights, lengths, delta, whole } = &mut *self.ghost;
         let mut at = 0;
         for layer in layers {
             let own = if second.is_some() { &lengths[at..at + layer.len()] } else { &[] };
@@ -176,7 +176,7 @@ fn effective_bound(shape: &Shape, second: bool) -> Result<f64, PrivacyError> {
     })
 }
 
-impl Ghost {
+impl GhostBuffers {
     fn prepare(&mut self, rows: usize, second: Option<&[f64]>) -> Result<(), PrivacyError> {
         self.squared.clear();
         self.squared.resize(rows, 0.0);
@@ -584,9 +584,9 @@ mod tests {
         clip: f64,
     ) -> Vec<i64> {
         let stored = Stored::of(batch);
-        let (scale, mut ghost, mut at) = (shape.grid().in_units(1.0), Ghost::default(), 0);
+        let (scale, mut ghost, mut at) = (shape.grid().in_units(1.0), GhostBuffers::default(), 0);
         ghost.prepare(batch.len(), second).unwrap();
-        let Ghost { squared, weights, lengths, delta, whole } = &mut ghost;
+        let GhostBuffers { squared, weights, lengths, delta, whole } = &mut ghost;
         let mut units = vec![0; shape.dimension()];
         for (l, layer) in stored.layers().iter().enumerate() {
             if forgotten != Some(l) {

@@ -1,6 +1,6 @@
 //! The curator's gate: clients hand their clipped sums to one trusted party, which adds noise to the total once.
 
-use super::{Calibrated, Gate, Tickets, check_sum};
+use super::{CalibratedNoise, Gate, Tickets, check_sum};
 use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
@@ -24,7 +24,7 @@ pub struct CuratorGate {
 impl CuratorGate {
     /// Refuses an event and a shape that no [`Curator`] could noise.
     pub fn check(event: &Event, shape: &Shape) -> Result<(), PrivacyError> {
-        Calibrated::new(shape, event, Trust::Aggregate).map(drop)
+        CalibratedNoise::new(shape, event, Trust::Aggregate).map(drop)
     }
 
     /// A gate whose sums only a [`Curator`] of the same event and shape can open.
@@ -105,7 +105,8 @@ impl Curator {
         context: &NoiseContext,
         tape: Option<&Tape>,
     ) -> Result<Self, PrivacyError> {
-        let Calibrated { sensitivity, deviation, gaussian } = Calibrated::new(&shape, event, Trust::Aggregate)?;
+        let CalibratedNoise { sensitivity, deviation, gaussian } =
+            CalibratedNoise::new(&shape, event, Trust::Aggregate)?;
         let mut noise = vec![0; shape.dimension()];
         gaussian.fill(&mut source.stream(context)?, &mut noise);
         let total = vec![0; shape.dimension()];

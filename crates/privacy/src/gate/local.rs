@@ -1,6 +1,6 @@
 //! The local gate: noise is added at the site, and every message may be seen by anyone.
 
-use super::{Calibrated, Gate, Tickets, check_sum};
+use super::{CalibratedNoise, Gate, Tickets, check_sum};
 use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
@@ -31,7 +31,7 @@ pub struct LocalGate {
 impl LocalGate {
     /// Refuses an event and a shape that this gate, or an agent's, could not serve.
     pub fn check(event: &Event, shape: &Shape) -> Result<(), PrivacyError> {
-        Calibrated::new(shape, event, Trust::Local).map(drop)
+        CalibratedNoise::new(shape, event, Trust::Local).map(drop)
     }
 
     /// A gate for simulations: a charge in memory, any noise source. A durable charge opens an agent's gate only.
@@ -61,7 +61,8 @@ impl LocalGate {
         mut stream: NoiseStream,
         tape: Option<Tape>,
     ) -> Result<Self, PrivacyError> {
-        let Calibrated { sensitivity, deviation, gaussian } = Calibrated::new(&shape, &allowance.event, Trust::Local)?;
+        let CalibratedNoise { sensitivity, deviation, gaussian } =
+            CalibratedNoise::new(&shape, &allowance.event, Trust::Local)?;
         let sampler = BatchSampler::new(allowance.event.sampling());
         let tickets = Tickets::starting_at(stream.next_u64());
         let mut noise = vec![0; shape.dimension()];

@@ -64,13 +64,13 @@ pub(crate) fn sensitivity_units(shape: &Shape, event: &Event, trust: Trust) -> R
 }
 
 /// Noise of z·sensitivity, rounded up, for a Gaussian event on sums of one shape, in grid units.
-pub(crate) struct Calibrated {
+pub(crate) struct CalibratedNoise {
     sensitivity: u64,
     deviation: f64,
     pub(crate) gaussian: RoundedGaussian,
 }
 
-impl Calibrated {
+impl CalibratedNoise {
     pub(crate) fn new(shape: &Shape, event: &Event, trust: Trust) -> Result<Self, PrivacyError> {
         let multiplier = gaussian_multiplier(event)?;
         let sensitivity = sensitivity_units(shape, event, trust)?;

@@ -7,8 +7,8 @@ use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{DiscreteGaussian, NoiseContext, NoiseSource, NoiseStream, Skellam};
 use crate::outgoing::{Contribution, ContributionPlace};
 use crate::{
-    Adjacency, Bounded, Deviation, Event, Mechanism, NoiseMultiplier, Outgoing, PrivacyError, Released, Sampling,
-    Shape, Steps, Trust, Unit, sensitivity_factor,
+    Adjacency, Bounded, Event, Mechanism, NoiseMultiplier, Outgoing, PrivacyError, Released, Sampling, Shape,
+    ShareDeviation, Steps, Trust, Unit, sensitivity_factor,
 };
 use rand_core::Rng;
 use serde::Serialize;
@@ -78,7 +78,7 @@ impl Cohort {
         let sensitivity = (factor * shape.bound_units()) as f64;
         let share = multiplier.get() * sensitivity / (self.honest_shares() as f64).sqrt();
         let shares = Steps::new(self.honest_shares())?;
-        let share_deviation = Deviation::new(share * (1.0 + 4.0 * f64::EPSILON))?;
+        let share_deviation = ShareDeviation::new(share * (1.0 + 4.0 * f64::EPSILON))?;
         let (noise_multiplier, dimension) = (multiplier, Steps::new(shape.dimension() as u64)?);
         let mechanism = match noise {
             ShareNoise::DiscreteGaussian => {

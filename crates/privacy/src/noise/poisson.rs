@@ -20,7 +20,7 @@ pub struct Poisson {
     whole: u64,
     /// λ − L, as a fraction.
     rest: (u128, u128),
-    large: Large,
+    large: LargePoisson,
 }
 
 impl Poisson {
@@ -35,7 +35,7 @@ impl Poisson {
         }
         let (numerator, denominator) = Dyadic::of(mean).ratio();
         let whole = (numerator / denominator) as u64;
-        Ok(Self { whole, rest: (numerator % denominator, denominator), large: Large::new(whole.max(1)) })
+        Ok(Self { whole, rest: (numerator % denominator, denominator), large: LargePoisson::new(whole.max(1)) })
     }
 
     /// One draw: Poisson(L) plus Poisson(λ − L), the latter by keeping each point of Poisson(1) with probability λ − L.
@@ -73,7 +73,7 @@ enum ModeSide {
 
 /// Poisson(L) for a whole L ≥ 1, by rejection from discrete Laplace noise around L.
 #[derive(Debug, Clone)]
-struct Large {
+struct LargePoisson {
     /// L.
     mean: u128,
     /// t = ⌊√L⌋.
@@ -83,7 +83,7 @@ struct Large {
     proposal: DiscreteLaplace,
 }
 
-impl Large {
+impl LargePoisson {
     fn new(mean: u64) -> Self {
         let reach = mean.isqrt();
         let scale = mean.div_ceil(reach) + 1;

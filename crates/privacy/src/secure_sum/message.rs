@@ -236,8 +236,8 @@ impl Serialize for WordVector {
 
 impl<'de> Deserialize<'de> for WordVector {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Eights;
-        impl Visitor<'_> for Eights {
+        struct EightByteWords;
+        impl Visitor<'_> for EightByteWords {
             type Value = WordVector;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a multiple of eight bytes")
@@ -250,6 +250,6 @@ impl<'de> Deserialize<'de> for WordVector {
                 Ok(WordVector(eights.iter().map(|eight| u64::from_le_bytes(*eight)).collect()))
             }
         }
-        deserializer.deserialize_bytes(Eights).map_err(D::Error::custom)
+        deserializer.deserialize_bytes(EightByteWords).map_err(D::Error::custom)
     }
 }

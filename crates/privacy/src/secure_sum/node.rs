@@ -5,7 +5,7 @@ use super::mask::{Mask, Masks, Nonce, Seed};
 use super::message::{Body, Message, SumEffect, SumParty, WordVector};
 use super::record::{NodeProgress, NodeRecord, Partial};
 use super::{Assembly, ClientSet, SumError, SumNoise, SumSession};
-use crate::gate::Calibrated;
+use crate::gate::CalibratedNoise;
 use crate::noise::{Digest, NoiseContext, NoiseSource};
 use crate::{PrivacyError, Trust};
 use zeroize::Zeroizing;
@@ -50,7 +50,8 @@ pub fn node_noise(
 ) -> Result<Vec<i64>, PrivacyError> {
     let mut noise = vec![0; assembly.shape().dimension()];
     if assembly.noise() == SumNoise::Nodes {
-        let Calibrated { gaussian, .. } = Calibrated::new(assembly.shape(), assembly.event(), Trust::Aggregate)?;
+        let CalibratedNoise { gaussian, .. } =
+            CalibratedNoise::new(assembly.shape(), assembly.event(), Trust::Aggregate)?;
         let context = session.context("node noise", u64::from(node), context);
         gaussian.fill(&mut source.stream(&context)?, &mut noise);
     }

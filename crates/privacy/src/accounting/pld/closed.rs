@@ -139,11 +139,11 @@ pub(super) fn probability(p: f64) -> Interval {
 
 /// The largest loss of the composition if it is bounded: Σ T max L. At that ε, and not below, δ = 0.
 pub(super) fn largest_loss(composition: &[(DominatingPair, Steps)]) -> Option<Interval> {
-    Top::of(composition).filter(|top| top.infinite.hi == 0.0).map(|top| top.loss)
+    LargestLoss::of(composition).filter(|top| top.infinite.hi == 0.0).map(|top| top.loss)
 }
 
 /// The upper end of the loss law of a composition whose finite losses are bounded.
-pub(super) struct Top {
+pub(super) struct LargestLoss {
     /// The largest finite loss.
     loss: Interval,
     /// With a probability of at least `mass` the loss is at least this.
@@ -154,7 +154,7 @@ pub(super) struct Top {
     infinite: Interval,
 }
 
-impl Top {
+impl LargestLoss {
     /// Losses add up; probabilities that all steps do the same multiply.
     pub(super) fn of(composition: &[(DominatingPair, Steps)]) -> Option<Self> {
         let zero = Interval::exact(0.0);

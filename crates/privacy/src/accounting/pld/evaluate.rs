@@ -1,7 +1,7 @@
 //! δ at an ε from a composed law, rounded to one side.
 
 use super::Interval;
-use super::fft::Composed;
+use super::fft::ComposedMasses;
 
 /// Nodes that share one exponential, and are summed beforehand.
 const BLOCK: usize = 256;
@@ -19,7 +19,7 @@ struct TailSums {
 
 /// A composed law as a certified curve.
 pub(super) struct DeltaCurve {
-    composed: Composed,
+    composed: ComposedMasses,
     /// Σ T anchor: loss of node 0 of the composition.
     offset: Interval,
     /// Σ T η: by how much the losses of the composition may differ.
@@ -31,7 +31,7 @@ pub(super) struct DeltaCurve {
 
 impl DeltaCurve {
     /// A curve whose losses lie at offset + k·step, up to slack.
-    pub(super) fn new(composed: Composed, offset: Interval, slack: f64) -> Self {
+    pub(super) fn new(composed: ComposedMasses, offset: Interval, slack: f64) -> Self {
         let (h, l) = (composed.settings.step, composed.settings.tilt);
         let power = |i: usize| (libm::exp(-l * h * i as f64), libm::exp(-(l + 1.0) * h * i as f64));
         let powers = (0..BLOCK).map(power).collect();

@@ -36,7 +36,7 @@ pub(super) struct RepeatedMasses<'a> {
 }
 
 /// The tilted masses y_k = e^{λkh} m_k / M of a composition in its window, up to errors that are bounded.
-pub(super) struct Composed {
+pub(super) struct ComposedMasses {
     /// y of node k at k mod N.
     pub(super) values: Vec<f64>,
     /// How it was computed.
@@ -105,7 +105,7 @@ pub(super) fn compose(
     settings: Settings,
     upper: bool,
     planner: &mut dyn Transform,
-) -> Result<Composed, PrivacyError> {
+) -> Result<ComposedMasses, PrivacyError> {
     let mut spectrum: Option<Spectrum> = None;
     let (mut log_scale, mut tilted) = (Interval::exact(0.0), Vec::new());
     for factor in factors {
@@ -121,7 +121,7 @@ pub(super) fn compose(
     let entry_error = spectrum.entry_error(settings.size);
     let values = inverse(spectrum.bins, settings.size, planner)?;
     let outside = (tail(&tilted, &settings, -1.0), tail(&tilted, &settings, 1.0));
-    Ok(Composed { values, settings, log_scale, entry_error, outside, infinite: infinite_mass(factors) })
+    Ok(ComposedMasses { values, settings, log_scale, entry_error, outside, infinite: infinite_mass(factors) })
 }
 
 /// x_k = m_k e^{λkh}/M rounded to one side, and the log M that was used.

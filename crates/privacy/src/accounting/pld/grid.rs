@@ -1,6 +1,6 @@
 //! ε and δ of one composition by the FFT: discretised on a grid, tilted, composed, and bounded from both sides.
 
-use super::problem::{BoundSide, GridDetail, GridProblem, Prepared};
+use super::problem::{BoundSide, GridDetail, GridProblem, PreparedGrid};
 use super::solve::{Crossing, Missed, crossing};
 use super::{no_epsilon, refuse};
 use crate::PrivacyError;
@@ -112,7 +112,7 @@ fn search<const N: usize>(
 
 /// A composition prepared near the ε that is looked for.
 struct NearEpsilon<'a> {
-    prepared: Prepared<'a>,
+    prepared: PreparedGrid<'a>,
     delta: f64,
     width: f64,
     epsilon: f64,

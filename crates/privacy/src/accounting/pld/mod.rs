@@ -60,7 +60,7 @@ pub struct Pld;
 
 /// The same, asked of two evaluators whose intervals must meet.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Verified;
+pub struct VerifiedPld;
 
 /// How one composition is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -121,7 +121,7 @@ impl Accountant for Pld {
     }
 }
 
-impl Accountant for Verified {
+impl Accountant for VerifiedPld {
     fn about(&self) -> AboutAccountant {
         AboutAccountant {
             name: NAME,
@@ -173,7 +173,7 @@ fn surely_below(composition: &Composition, question: CostQuestion, proved: f64) 
 
 /// What the evaluators say, within what is known from the largest possible loss and from other numbers of steps.
 fn answer(composition: &Composition, question: CostQuestion) -> Result<Bounds, PrivacyError> {
-    let top = closed::Top::of(composition).and_then(|top| match question {
+    let top = closed::LargestLoss::of(composition).and_then(|top| match question {
         CostQuestion::EpsilonAt(delta) => top.epsilon(delta),
         CostQuestion::DeltaAt(epsilon) => top.delta(epsilon),
     });

@@ -57,7 +57,7 @@ impl GridDetail {
 }
 
 /// A composition on a grid, tilted to one place; valid everywhere, narrow there.
-pub(super) struct Prepared<'a> {
+pub(super) struct PreparedGrid<'a> {
     laws: &'a [(LossLaw, f64)],
     grids: Vec<LossGrid>,
     discrete: Vec<Discrete>,
@@ -116,7 +116,7 @@ impl GridProblem {
     ///
     /// The errors of both bounds move ε by T h² (λ+1)/8, or less than twice that where cells are wide; an
     /// atom off the grid moves it by up to T h.
-    pub(super) fn prepare(&self, saddle: TiltedSaddle, width: f64) -> Result<Prepared<'_>, PrivacyError> {
+    pub(super) fn prepare(&self, saddle: TiltedSaddle, width: f64) -> Result<PreparedGrid<'_>, PrivacyError> {
         let ranges = self.ranges(saddle.log_delta);
         let rough = Rough::new(&self.laws, &ranges);
         let (tilt, window) = self.choose_tilt(&rough, &saddle, width);
@@ -147,7 +147,7 @@ impl GridProblem {
         let settings = Settings { tilt, step, size, start };
         let (counts, planner) = (self.counts.clone(), RealFftPlanner::new());
         let slack = slack * (1.0 + 1e-9);
-        Ok(Prepared { laws: &self.laws, grids, discrete, counts, settings, offset, slack, planner })
+        Ok(PreparedGrid { laws: &self.laws, grids, discrete, counts, settings, offset, slack, planner })
     }
 
     /// The tilt at or below the saddle that needs the narrowest window, if rounding allows it.
@@ -213,7 +213,7 @@ impl GridProblem {
     }
 }
 
-impl Prepared<'_> {
+impl PreparedGrid<'_> {
     /// A lower bound that suits atoms anywhere, if all laws are finite.
     pub(super) fn blurred(&mut self) -> Result<Option<Blurred>, PrivacyError> {
         if self.laws.iter().any(|(law, _)| law.density.is_some()) {

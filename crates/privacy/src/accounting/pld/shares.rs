@@ -115,7 +115,7 @@ fn of_a_coordinate(shares: Steps, sigma: f64) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Adjacency, Deviation, NoiseMultiplier, Sampling, Unit};
+    use crate::{Adjacency, NoiseMultiplier, Sampling, ShareDeviation, Unit};
 
     /// P(k) of n discrete Gaussian shares, for k from −reach to reach.
     fn sum_of_shares(n: usize, sigma: f64, reach: i64) -> Vec<f64> {
@@ -141,7 +141,7 @@ mod tests {
         let mechanism = Mechanism::DiscreteGaussianSum {
             noise_multiplier: NoiseMultiplier::new(z).unwrap(),
             shares: Steps::new(n).unwrap(),
-            share_deviation: Deviation::new(sigma).unwrap(),
+            share_deviation: ShareDeviation::new(sigma).unwrap(),
             dimension: Steps::new(dimension).unwrap(),
         };
         let steps = Steps::new(steps).unwrap();

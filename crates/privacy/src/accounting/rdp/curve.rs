@@ -1,7 +1,7 @@
 //! The Rényi curve of an event: a function from orders to upper bounds.
 
 use super::barker::{BarkerCurve, LEAST_BATCH};
-use super::enclosed::Enclosed;
+use super::enclosed::EnclosedCurve;
 use super::fixed_pair::FixedPair;
 use super::gaussian::{concentration, laplace};
 use super::mixture::MixturePair;
@@ -31,7 +31,7 @@ pub(super) enum RenyiCurve {
     /// (loss, log P-probability) of finitely many outcomes.
     Finite(Vec<(Interval, Interval)>),
     /// A shuffle, between two laws.
-    Enclosed(Enclosed),
+    Enclosed(EnclosedCurve),
 }
 
 impl RenyiCurve {
@@ -74,7 +74,7 @@ impl RenyiCurve {
             Some(DominatingPair::Laplace { s }) => Ok(Self::Laplace { s }),
             Some(DominatingPair::Finite(atoms)) if atoms.infinite == 0.0 => Ok(Self::Finite(outcomes(&atoms))),
             Some(DominatingPair::Enclosed(law)) if law.largest_loss().is_finite() => {
-                Ok(Self::Enclosed(Enclosed::new(&law, event.sampling().rate())))
+                Ok(Self::Enclosed(EnclosedCurve::new(&law, event.sampling().rate())))
             }
             _ => Err(unsupported(event)),
         }

@@ -77,7 +77,7 @@ pub(super) fn laplace(s: f64, order: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Adjacency, Deviation, NoiseMultiplier, Sampling, Unit};
+    use crate::{Adjacency, NoiseMultiplier, Sampling, ShareDeviation, Unit};
 
     #[test]
     fn laplace_agrees_with_the_formula_where_it_is_stable() {
@@ -97,7 +97,7 @@ mod tests {
             let mechanism = Mechanism::DiscreteGaussianSum {
                 noise_multiplier: NoiseMultiplier::new(4.0).unwrap(),
                 shares: Steps::new(n).unwrap(),
-                share_deviation: Deviation::new(sigma).unwrap(),
+                share_deviation: ShareDeviation::new(sigma).unwrap(),
                 dimension: Steps::new(100).unwrap(),
             };
             Event::new(mechanism, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE).unwrap()
@@ -109,6 +109,6 @@ mod tests {
         let epsilon = (0.0625 + 200.0 * tau).sqrt().min(0.25 + 10.0 * tau);
         assert!((rho(0.5, 2) / (0.5 * epsilon * epsilon) - 1.0).abs() < 1e-12);
         assert!(rho(2.0, 1_000_000_000) >= rho(2.0, 1_000_000));
-        assert!(Deviation::new(0.4).is_err(), "the theorem needs shares of at least half a grid unit");
+        assert!(ShareDeviation::new(0.4).is_err(), "the theorem needs shares of at least half a grid unit");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::curve::between_integers;
 use crate::accounting::Interval;
-use crate::{Deviation, NoiseMultiplier, Steps};
+use crate::{NoiseMultiplier, ShareDeviation, Steps};
 
 /// Skellam noise of variance μ on integer vectors, in the units that its bound needs.
 ///
@@ -21,7 +21,7 @@ impl SkellamCurve {
     /// n shares of deviation s, of joint multiplier z = √(n·s²)/Δ₂, on d coordinates.
     ///
     /// Δ₁ ≤ √d·Δ₂; and Δ₁ ≤ Δ₂², since |v| ≤ v² for integers v.
-    pub(super) fn new(z: NoiseMultiplier, shares: Steps, s: Deviation, dimension: Steps) -> Self {
+    pub(super) fn new(z: NoiseMultiplier, shares: Steps, s: ShareDeviation, dimension: Steps) -> Self {
         let exact = Interval::exact;
         let variance = exact(shares.get() as f64) * exact(s.get()) * exact(s.get());
         let inverse = exact(1.0) / exact(z.get());
@@ -88,7 +88,7 @@ mod tests {
     /// The bound for shares of this variance in all, and a difference of these lengths.
     fn bound(variance: f64, shift: f64, dimension: u64) -> SkellamCurve {
         let z = NoiseMultiplier::new(variance.sqrt() / shift).unwrap();
-        let s = Deviation::new((variance / 4.0).sqrt()).unwrap();
+        let s = ShareDeviation::new((variance / 4.0).sqrt()).unwrap();
         SkellamCurve::new(z, Steps::new(4).unwrap(), s, Steps::new(dimension).unwrap())
     }
 
