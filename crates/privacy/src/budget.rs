@@ -209,7 +209,10 @@ fn prefix(plan: &[Event], mut steps: u64) -> Result<Vec<Event>, PrivacyError> {
 /// Moves on in a plan. An entry of many steps may be charged in pieces.
 fn next_of_plan(plan: &[Event], entry: usize, used: u64, event: &Event) -> Result<Meter, PrivacyError> {
     let Some(next) = plan.get(entry) else {
-        return Err(PrivacyError::OffPlan { event: event.to_string(), expected: "nothing, it is at its end".into() });
+        return Err(PrivacyError::OffPlan {
+            event: event.to_string(),
+            expected: "nothing, because the plan is complete".into(),
+        });
     };
     let left = next.steps().get() - used;
     if next.repeated(Steps::ONE) != event.repeated(Steps::ONE) || event.steps().get() > left {
@@ -228,7 +231,7 @@ fn cost_of_one(filter: &Filter, event: &Event) -> Result<f64, PrivacyError> {
         return Err(PrivacyError::WrongGate {
             what: "an answer without noise",
             gate: "limited",
-            hint: "grant without limit, by name, for baselines without privacy",
+            hint: "for a non-private baseline, open the ledger with an unlimited grant",
         });
     }
     match filter {

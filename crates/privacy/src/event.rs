@@ -269,6 +269,9 @@ impl Event {
     }
 }
 
+/// What to do where only one relation has a theorem.
+const SUBSTITUTE: &str = "set adjacency to substitute (one unit replaced by another)";
+
 /// The table of theorems: which mechanism may meet which relation and sampling.
 ///
 /// Gaussian, Poisson: Zhu et al. 2022, Theorem 11 (add-remove), `docs/maths/poisson-substitution.md` (substitute).
@@ -286,24 +289,26 @@ fn covered(mechanism: &Mechanism, adjacency: Adjacency, unit: Unit, sampling: &S
     match (mechanism, sampling, adjacency) {
         (_, Sampling::WithoutReplacement { .. }, Adjacency::AddRemove) => refuse(
             "a batch of fixed size changes its law for every row when one row is added or removed",
-            "use --adjacency substitute, or Poisson sampling",
+            "set adjacency to substitute (one unit replaced by another), or draw Poisson batches",
         ),
         (Mechanism::RandomisedResponse { .. }, _, Adjacency::AddRemove) => {
-            refuse("an answer can be replaced but not left out", "use --adjacency substitute")
+            refuse("an answer can be replaced but not left out", SUBSTITUTE)
         }
         (Mechanism::ShuffleClones { .. } | Mechanism::ShuffleRandomisedResponse { .. }, _, Adjacency::AddRemove) => {
-            refuse("everyone sees how many reports were shuffled", "use --adjacency substitute")
+            refuse("the number of shuffled reports is visible to everyone", SUBSTITUTE)
         }
         (Mechanism::BarkerTest { .. }, _, Adjacency::AddRemove) => {
-            refuse("its variance is that of a batch of known size", "use --adjacency substitute")
+            refuse("its noise depends on a public batch size", SUBSTITUTE)
         }
         (Mechanism::BarkerTest { .. }, Sampling::Poisson { .. }, _) => {
-            refuse("the batch of the test has a fixed size", "draw the batch without replacement")
+            refuse("a Barker test needs a batch of fixed size", "draw the batch without replacement")
         }
         (Mechanism::BarkerTest { batch, .. }, Sampling::WithoutReplacement { batch: drawn, .. }, _) => {
             match *drawn == batch.get() {
                 true => Ok(()),
-                false => refuse("the batch that is drawn is not the batch of the test", "give both the same size"),
+                false => {
+                    refuse("the sampled batch and the batch of the test differ in size", "give both the same size")
+                }
             }
         }
         (_, Sampling::None, _) => Ok(()),
@@ -319,17 +324,17 @@ fn covered(mechanism: &Mechanism, adjacency: Adjacency, unit: Unit, sampling: &S
             _,
         ) => Ok(()),
         (Mechanism::ShuffleRandomisedResponse { .. }, _, _) => refuse(
-            "the adversary knows who answered at random, hence would know who was drawn",
-            "use no sampling, the outside adversary, or the shuffle of any locally private report",
+            "an adversary who knows who answered at random also knows who was drawn",
+            "remove the sampling, choose the outside adversary, or account for a shuffle of any locally private report (shuffle-clones)",
         ),
         // Nothing is claimed, so nothing needs a theorem.
         (Mechanism::Gaussian { .. } | Mechanism::Open, _, _) => Ok(()),
         (Mechanism::Laplace { .. }, Sampling::Poisson { .. }, Adjacency::AddRemove) => Ok(()),
         (Mechanism::Laplace { .. }, _, _) => refuse(
-            "its worst pair of neighbours is not known",
-            "use Poisson batches under add-remove, or Gaussian noise",
+            "the worst pair of neighbouring data sets is not known",
+            "draw Poisson batches with adjacency add-remove, or use Gaussian noise",
         ),
-        _ => refuse("amplification by sampling is proved here for Gaussian and Laplace noise only", "use no sampling"),
+        _ => refuse("amplification by sampling is proved for Gaussian and Laplace noise only", "remove the sampling"),
     }
 }
 

@@ -109,7 +109,9 @@ impl Ledger {
     /// Checks that the event fits what was granted. Nothing is spent yet.
     pub fn prepare(&mut self, event: &Event) -> Result<PendingCharge<'_>, PrivacyError> {
         if self.closed {
-            return Err(PrivacyError::Journal { why: "an earlier charge was not confirmed".into() });
+            return Err(PrivacyError::Journal {
+                why: "an earlier charge was not confirmed, so that the ledger is closed".into(),
+            });
         }
         let _approved = self.spending.check(event)?;
         let record =

@@ -48,10 +48,10 @@ pub enum Divergence {
         sensitivity: u64,
     },
     /// There is nothing to compare: the tape does not replay another one, or no gate wrote to it.
-    #[error("the tape has nothing to compare: it is no replay, or no gate wrote to it")]
+    #[error("the tape has nothing to compare: it is not a replay, or no gate wrote to it")]
     Nothing,
     /// The noise is less than the event and the sensitivity promise.
-    #[error("noise call {call}: the deviation {deviation} is under what the event and the sensitivity promise")]
+    #[error("noise call {call}: the standard deviation {deviation} is less than the event and the sensitivity promise")]
     Noise {
         /// Which call, from 0.
         call: usize,

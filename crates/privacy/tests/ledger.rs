@@ -31,7 +31,7 @@ fn every_filter_refuses_before_it_would_exceed_and_says_what_fits() {
         ledger.charge(&event(40.0, fits), &mut journal).unwrap();
         let error = ledger.charge(&event(40.0, 1), &mut journal).unwrap_err();
         assert_eq!(error.code(), "P006");
-        assert_eq!(error.hint().unwrap(), "0 steps of it still fit");
+        assert_eq!(error.hint().unwrap(), "not one step of it fits; use more noise, or grant a larger ε or δ");
     }
 }
 
@@ -162,7 +162,7 @@ fn a_journal_that_fails_closes_the_ledger() {
     }
     let mut ledger = Ledger::open(grant(Filter::Zcdp), &mut MemoryJournal::default()).unwrap();
     let error = ledger.charge(&event(40.0, 1), &mut Full).unwrap_err();
-    assert_eq!(error.to_string(), "the charge is not in the journal: no space left");
+    assert_eq!(error.to_string(), "the charge was not recorded in the journal: no space left");
     assert_eq!(ledger.charge(&event(40.0, 1), &mut MemoryJournal::default()).unwrap_err().code(), "P008");
 }
 

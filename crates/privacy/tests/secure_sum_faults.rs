@@ -114,7 +114,7 @@ fn below_the_quorum_nothing_opens_and_the_error_counts_what_is_missing() {
     table.close(nothing_lost);
     assert!(table.opened.is_empty() && table.kept.iter().flatten().all(|kept| kept.progress == NodeProgress::Started));
     assert!(table.errors.iter().all(|error| *error == SumError::TooFew { found: 3, expected: 4 }));
-    assert_eq!(table.errors[0].to_string(), "3 of at least 4 contributions: 1 are missing");
+    assert_eq!(table.errors[0].to_string(), "3 of at least 4 contributions arrived: 1 are missing");
     assert_eq!(table.nodes[0].missing(), Some(SumError::TooFew { found: 3, expected: 4 }));
 }
 
@@ -218,7 +218,7 @@ fn a_node_that_restarts_before_it_has_confirmed_has_lost_the_attempt_and_draws_n
     table.contribute(&[0, 1, 2, 3, 4]);
     let lost = SumError::Lost { node: 1, round: 1, attempt: 0 };
     assert_eq!(table.restart(1).unwrap_err(), PrivacyError::Sum(lost.clone()));
-    assert!(lost.to_string().contains("node 1 went down in attempt 0 of round 1"));
+    assert!(lost.to_string().contains("node 1 went down during attempt 0 of round 1"));
     // Another attempt starts, with other noise: the first one's never left the node.
     let (next, context) = (session(&terms(), 1, 1), sum_context(1, 1));
     let started = Node::start(&terms(), &next, 1, table.kept[1].as_ref(), &mut Seeded::new(5), &context);

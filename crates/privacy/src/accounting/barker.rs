@@ -37,7 +37,7 @@ pub(super) fn enclosure(accountant: &'static str, event: &Event) -> Result<Enclo
         _ => Err(PrivacyError::Unsupported {
             accountant,
             event: event.to_string(),
-            hint: "dominating pairs are known of Barker tests on 20 rows or more; `rdp` knows smaller ones",
+            hint: "a dominating pair is proved for Barker tests on at least 20 rows; use `rdp` for smaller batches",
         }),
     }
 }

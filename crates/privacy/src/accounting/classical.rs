@@ -18,7 +18,7 @@ fn multiplier(plan: &[Event]) -> Result<NoiseMultiplier, PrivacyError> {
     let refuse = |event: &Event| PrivacyError::Unsupported {
         accountant: "classical",
         event: event.to_string(),
-        hint: "it knows one release of unsampled Gaussian noise; use `gdp` or `pld`",
+        hint: "it supports one release of unsampled Gaussian noise; use `gdp` or `pld`",
     };
     let steps: u64 = plan.iter().map(|event| event.steps().get()).sum();
     let mut found = Err(PrivacyError::Parameter {

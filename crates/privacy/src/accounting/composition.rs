@@ -55,7 +55,7 @@ pub(super) fn as_steps(accountant: &'static str, plan: &[Event]) -> Result<Vec<A
     let refuse = |event: &Event| PrivacyError::Unsupported {
         accountant,
         event: event.to_string(),
-        hint: "it knows mechanisms with a pure ε or a stated (ε, δ); use `pld`, `gdp`, `zcdp` or `rdp`",
+        hint: "it supports mechanisms with a pure ε or a stated (ε, δ); use `pld`, `gdp`, `zcdp` or `rdp`",
     };
     let step = |event: &Event| {
         let steps = event.steps().get();

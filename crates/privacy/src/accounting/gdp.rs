@@ -48,7 +48,7 @@ pub fn mu_squared(plan: &[Event]) -> Result<f64, PrivacyError> {
 
 fn refuse(event: &Event) -> PrivacyError {
     let hint = match event.sampling() {
-        Sampling::None => "it knows Gaussian noise and mechanisms with a pure ε; use `pld`, `rdp` or `zcdp`",
+        Sampling::None => "it supports Gaussian noise and mechanisms with a pure ε; use `pld`, `rdp` or `zcdp`",
         _ => "the central limit theorem for sampled noise is an approximation, not a bound: use `pld` or `rdp`",
     };
     PrivacyError::Unsupported { accountant: "gdp", event: event.to_string(), hint }

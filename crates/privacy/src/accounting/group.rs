@@ -42,7 +42,7 @@ pub fn of_group(plan: &[Event], size: Steps) -> Result<Vec<Event>, PrivacyError>
                 return Err(PrivacyError::NoTheorem {
                     what: format!("a group of {size} in {event}"),
                     why: "only unsampled Gaussian and Laplace noise scale with the group",
-                    hint: "use group privacy of (ε, δ)",
+                    hint: "compute (ε, δ) for one unit and apply group privacy to it",
                 });
             }
         };
@@ -94,8 +94,8 @@ pub fn overlapping(
 fn too_many() -> PrivacyError {
     PrivacyError::Uncertified {
         accountant: "overlap",
-        why: format!("the clients' plans can meet in more than {MOST_COMBINATIONS} ways"),
-        hint: "give clients of like size one plan, or lower the overlap",
+        why: format!("the clients' plans can combine in more than {MOST_COMBINATIONS} ways"),
+        hint: "give clients of similar size the same plan, or lower the overlap",
     }
 }
 

@@ -29,7 +29,7 @@ fn cumulant(event: &Event, order: u64) -> Result<f64, PrivacyError> {
         _ => Err(PrivacyError::Unsupported {
             accountant: "moments",
             event: event.to_string(),
-            hint: "it knows Gaussian noise, with Poisson batches under add-remove; use `rdp` or `pld`",
+            hint: "it supports Gaussian noise, unsampled or with Poisson batches under add-remove; use `rdp` or `pld`",
         }),
     }
 }

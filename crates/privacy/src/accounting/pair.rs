@@ -219,7 +219,7 @@ fn pairs(accountant: &'static str, event: &Event) -> Result<(DominatingPair, Opt
             return Err(PrivacyError::Uncertified {
                 accountant,
                 why: format!("e^{epsilon} is beyond floating point"),
-                hint: "an ε of hundreds promises nothing; `basic` adds it up all the same",
+                hint: "an ε of several hundred protects nobody; `basic` can still add it up",
             });
         }
         (Mechanism::Approximate { epsilon, delta }, _) => {
@@ -234,7 +234,7 @@ fn pairs(accountant: &'static str, event: &Event) -> Result<(DominatingPair, Opt
             return Err(PrivacyError::Unsupported {
                 accountant,
                 event: event.to_string(),
-                hint: "noise that is discrete in many dimensions is accounted by `rdp`, discrete Gaussian noise also by `zcdp`",
+                hint: "use `rdp` for discrete noise in several dimensions, or `zcdp` for discrete Gaussian noise",
             });
         }
     })

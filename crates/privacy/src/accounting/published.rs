@@ -87,7 +87,7 @@ fn curve(plan: &[Event]) -> Result<(Orders, CumulantBound), PrivacyError> {
         largest = largest.min(largest_order(event).ok_or_else(|| PrivacyError::Unsupported {
             accountant: NAME,
             event: event.to_string(),
-            hint: "it knows Barker tests on 11 rows or more, and Gaussian noise on all rows; use `pld` or `rdp`",
+            hint: "it supports Barker tests on at least 11 rows and unsampled Gaussian noise; use `pld` or `rdp`",
         })?);
     }
     let gaussian = plan.iter().all(|event| matches!(event.mechanism(), Mechanism::Gaussian { .. }));

@@ -105,7 +105,7 @@ pub(crate) fn positive_delta(accountant: &'static str, delta: Delta) -> Result<D
     Err(PrivacyError::Uncertified {
         accountant,
         why: "δ is 0".into(),
-        hint: "pure ε is given by `basic` for mechanisms that have one; else choose δ over 0",
+        hint: "choose δ greater than 0; for mechanisms with a pure ε, `basic` reports it at δ = 0",
     })
 }
 

@@ -37,7 +37,7 @@ fn step(event: &Event) -> Result<f64, PrivacyError> {
     }
     let hint = match event.mechanism() {
         Mechanism::SkellamSum { .. } => {
-            "the theorem on Skellam noise is one of integer orders, and its bound no line: use `rdp`"
+            "the theorem on Skellam noise holds at integer orders only and gives no single ρ: use `rdp`"
         }
         _ => "sampled batches and (ε, δ) mechanisms are accounted by `pld`, sampled Gaussian noise also by `rdp`",
     };

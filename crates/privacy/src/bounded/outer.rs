@@ -78,8 +78,8 @@ fn cone_bound(shape: &Shape) -> Result<u64, PrivacyError> {
     if bound <= slack(p) {
         return Err(PrivacyError::NoTheorem {
             what: format!("outer products of {} entries within {bound} grid units", rows_of(p)),
-            why: "roundings of so many can take the whole bound",
-            hint: "fewer inputs, less noise (which makes the grid finer), or add-remove",
+            why: "with so many coordinates, rounding errors can use up the whole bound",
+            hint: "use fewer inputs, a smaller noise multiplier (which makes the grid finer), or adjacency add-remove",
         });
     }
     Ok(bound - slack(p))

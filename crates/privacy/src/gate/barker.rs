@@ -44,7 +44,7 @@ impl BarkerVariance {
     fn of(event: &Event, shape: &Shape) -> Result<Self, PrivacyError> {
         let Mechanism::BarkerTest { batch, slack } = event.mechanism() else {
             return Err(PrivacyError::WrongGate {
-                what: "noise of one variance",
+                what: "noise of a fixed variance",
                 gate: "Barker test's",
                 hint: "charge a Barker test, or use a local gate",
             });

@@ -101,8 +101,8 @@ fn check_sum(sum: &Bounded, shape: &Shape, event: &Event, tickets: &mut Tickets)
     if sum.reach() != Reach::Ball && !replaced {
         return Err(PrivacyError::NoTheorem {
             what: format!("a sum of {} clipped to √2 times the bound", sum.reach()),
-            why: "to add or remove one, or to draw it or not, moves the sum by more than the bound",
-            hint: "promise substitution and take all rows, or clip to the bound",
+            why: "adding, removing or sampling one row moves the sum by more than the bound",
+            hint: "account for substitution without sampling, or clip each vector to the bound itself",
         });
     }
     if sum.shape() != shape {
@@ -137,9 +137,9 @@ impl Tickets {
     fn issue(&mut self, rows: usize) -> Result<u64, PrivacyError> {
         if self.current.is_some() || self.rows.is_some_and(|known| known != rows) {
             return Err(PrivacyError::WrongGate {
-                what: "a second batch before a release, or a batch of other rows",
+                what: "drawing a second batch before a release, or from another number of rows",
                 gate: "sampling",
-                hint: "release the sum of each batch before the next is drawn, always from the same rows",
+                hint: "release the sum of each batch before drawing the next, always from the same rows",
             });
         }
         self.rows = Some(rows);

@@ -27,7 +27,7 @@ impl OpenGate {
         Err(PrivacyError::WrongGate {
             what: "an event that promises noise",
             gate: "open",
-            hint: "charge an open event to a ledger without limit",
+            hint: "charge an open event to a ledger with an unlimited grant",
         })
     }
 

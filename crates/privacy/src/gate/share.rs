@@ -164,7 +164,7 @@ fn share_noise(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<ShareSam
     let mismatch = PrivacyError::WrongGate {
         what: "an event that is not this cohort's",
         gate: "share",
-        hint: "charge the event that `Cohort::event` gives for the shape",
+        hint: "charge the event that `Cohort::event` returns for this shape",
     };
     let (noise, z, deviation) = match event.mechanism() {
         Mechanism::DiscreteGaussianSum { noise_multiplier, share_deviation, .. } => {
@@ -200,7 +200,7 @@ impl Gate for ShareGate {
         Err(PrivacyError::WrongGate {
             what: "a release at the client",
             gate: "share",
-            hint: "send the share; the sum is opened with enough of them",
+            hint: "send the share; the sum is opened once enough shares have arrived",
         })
     }
 

@@ -50,7 +50,7 @@ impl RoundedGaussian {
     pub fn new(deviation: f64) -> Result<Self, PrivacyError> {
         if !(deviation > 0.0 && deviation <= power_of_two(40)) {
             return Err(PrivacyError::Parameter {
-                name: "noise deviation",
+                name: "standard deviation of the noise",
                 found: deviation.to_string(),
                 expected: "a number of grid units over 0 and at most 2^40",
             });

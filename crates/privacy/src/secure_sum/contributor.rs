@@ -156,7 +156,7 @@ pub(super) fn check_contribution(
         return Err(PrivacyError::WrongGate {
             what: "a contribution with other noise than the sum's, or sized for another cohort",
             gate: "secure sum",
-            hint: "curator gates for noise of the nodes, share gates of the very cohort for noise of the clients",
+            hint: "use curator gates where the nodes add the noise, and share gates of this cohort where the clients do",
         });
     }
     let (client, clients) = (one.place.site(), assembly.cohort().clients());

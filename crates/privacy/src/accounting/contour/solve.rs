@@ -28,7 +28,7 @@ fn refuse(why: String) -> PrivacyError {
     PrivacyError::Uncertified {
         accountant: "pld",
         why,
-        hint: "few steps and discrete losses are evaluated on a grid; or use `rdp` for an upper bound",
+        hint: "use the grid evaluator for few steps or discrete losses, or `rdp` for an upper bound",
     }
 }
 

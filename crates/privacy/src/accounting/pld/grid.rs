@@ -81,7 +81,7 @@ fn search<const N: usize>(
     ends: [EpsilonEnd; N],
 ) -> Result<[f64; N], PrivacyError> {
     if problem.infinite() > delta {
-        return Err(refuse("outcomes that a neighbour cannot produce are more likely than delta"));
+        return Err(refuse("outcomes that a neighbouring data set cannot produce have a probability over δ"));
     }
     let mut saddle = problem.saddle_at_delta(delta);
     if let Some(bounds) = rough {

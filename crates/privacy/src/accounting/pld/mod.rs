@@ -331,7 +331,7 @@ fn refuse(why: &str) -> PrivacyError {
     PrivacyError::Uncertified {
         accountant: NAME,
         why: why.into(),
-        hint: "try another δ or ε, or `rdp` or `basic` for an upper bound where they know the mechanism",
+        hint: "try another δ or ε, or use `rdp` or `basic` for an upper bound if they support the mechanism",
     }
 }
 

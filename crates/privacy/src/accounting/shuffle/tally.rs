@@ -41,7 +41,7 @@ impl OutcomeTally {
             return Err(PrivacyError::Uncertified {
                 accountant: "pld",
                 why: format!("the shuffle has about {outcomes:.0e} outcomes that matter"),
-                hint: "account for fewer users, which bounds the cost from above; or for the strong adversary",
+                hint: "account for fewer users, which bounds the cost from above, or for the strong adversary",
             });
         }
         let width = libm::exp2(libm::log2(deviation.max(1e-9) / FINENESS).floor());
