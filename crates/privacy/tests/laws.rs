@@ -173,16 +173,23 @@ fn parts_add_up(accountant: &dyn Accountant, event: &Event) {
     }
 }
 
+/// A plan and the δ at which it is asked for.
+struct PlanAt<'a> {
+    plan: &'a [Event],
+    delta: Delta,
+}
+
 /// No certified contradiction: the lower end of the cheaper plan is not over the upper end of the dearer one; and the
 /// upper ends, which budgets are held against, keep the order to 1e-9.
 #[track_caller]
-fn assert_ordered(accountant: &dyn Accountant, cheaper: (&[Event], Delta), dearer: (&[Event], Delta)) {
-    let (low, high) = match (accountant.epsilon(cheaper.0, cheaper.1), accountant.epsilon(dearer.0, dearer.1)) {
-        (Ok(low), Ok(high)) => (low, high),
-        // The dearer one may be out of what can be certified.
-        (_, Err(PrivacyError::Uncertified { .. } | PrivacyError::Unsupported { .. })) => return,
-        (low, high) => panic!("{}: {low:?} but {high:?}", accountant.name()),
-    };
+fn assert_ordered(accountant: &dyn Accountant, cheaper: &PlanAt<'_>, dearer: &PlanAt<'_>) {
+    let (low, high) =
+        match (accountant.epsilon(cheaper.plan, cheaper.delta), accountant.epsilon(dearer.plan, dearer.delta)) {
+            (Ok(low), Ok(high)) => (low, high),
+            // The dearer one may be out of what can be certified.
+            (_, Err(PrivacyError::Uncertified { .. } | PrivacyError::Unsupported { .. })) => return,
+            (low, high) => panic!("{}: {low:?} but {high:?}", accountant.name()),
+        };
     assert!(low.lower <= high.upper, "{}: {low:?} {high:?}", accountant.name());
     let slack = 1e-9 + width(low) + width(high);
     assert!(low.upper <= high.upper * (1.0 + slack), "{}: {low:?} {high:?}", accountant.name());
@@ -193,13 +200,14 @@ fn more_never_costs_less(accountant: &dyn Accountant, event: &Event) {
     let small = accountant.epsilon(plan, delta()).unwrap();
     assert!(small.upper > 0.0 && small.lower <= small.upper, "{event}: {small:?}");
     let longer = [event.repeated(Steps::new(event.steps().get() * 3).unwrap())];
-    assert_ordered(accountant, (plan, delta()), (&longer, delta()));
-    assert_ordered(accountant, (plan, Delta::new(2e-3).unwrap()), (plan, delta()));
+    let here = PlanAt { plan, delta: delta() };
+    assert_ordered(accountant, &here, &PlanAt { plan: &longer, ..here });
+    assert_ordered(accountant, &PlanAt { delta: Delta::new(2e-3).unwrap(), ..here }, &here);
     if let Some(noisier) = with_noise(event, 1.5) {
-        assert_ordered(accountant, (&[noisier], delta()), (plan, delta()));
+        assert_ordered(accountant, &PlanAt { plan: &[noisier], ..here }, &here);
     }
     if let Some(rarer) = with_rate(event) {
-        assert_ordered(accountant, (&[rarer], delta()), (plan, delta()));
+        assert_ordered(accountant, &PlanAt { plan: &[rarer], ..here }, &here);
     }
 }
 

@@ -105,6 +105,13 @@ struct ShiftedGaussians {
     xi: f64,
 }
 
+/// One of the 2^depth equal parts of 0 ≤ m ≤ 1, counted from 0.
+#[derive(Clone, Copy)]
+struct DyadicCell {
+    depth: u32,
+    place: u32,
+}
+
 impl BatchPairs {
     /// A pair that dominates those of m between two numbers: θ falls in m, ξ grows, and H_γ grows in both (Lemma 3).
     fn cell(&self, from: f64, to: f64) -> ShiftedGaussians {
@@ -139,14 +146,15 @@ impl BatchPairs {
     /// h̄ at γ = e^`log`, from above: the largest of the cells' bounds.
     fn largest(&self, log: f64) -> f64 {
         let mut best = 0.0;
-        self.search(log, (0, 0), self.cell(0.0, 1.0).hockey_stick(log), &mut best);
+        self.search(log, DyadicCell { depth: 0, place: 0 }, self.cell(0.0, 1.0).hockey_stick(log), &mut best);
         best
     }
 
-    /// Raises `best` to the largest bound of the smallest cells in cell (depth, place), whose own bound is `bound`.
+    /// Raises `best` to the largest bound of the smallest cells in `cell`, whose own bound is `bound`.
     ///
     /// The bound of a cell is not under those of its halves: a cell that is not over `best` is left out.
-    fn search(&self, log: f64, (depth, place): (u32, u32), bound: f64, best: &mut f64) {
+    fn search(&self, log: f64, cell: DyadicCell, bound: f64, best: &mut f64) {
+        let DyadicCell { depth, place } = cell;
         if bound <= *best {
             return;
         }
@@ -161,7 +169,7 @@ impl BatchPairs {
         });
         let [first, second] = if halves[0].1 >= halves[1].1 { halves } else { [halves[1], halves[0]] };
         for (place, bound) in [first, second] {
-            self.search(log, (depth + 1, place), bound, best);
+            self.search(log, DyadicCell { depth: depth + 1, place }, bound, best);
         }
     }
 }

@@ -98,7 +98,12 @@ pub(super) struct GhostBuffers {
     /// W as integers, in multiples of 2^−32, and 1 + W².
     weights: Vec<i64>,
     lengths: Vec<f64>,
-    /// One number for each output of a layer.
+    outputs: OutputBuffers,
+}
+
+/// One number for each output of a layer: a clipped delta, and the same truncated to grid units.
+#[derive(Default)]
+struct OutputBuffers {
     delta: Zeroizing<Vec<f64>>,
     whole: Zeroizing<Vec<i64>>,
 }
@@ -116,18 +121,18 @@ impl Bounded {
         self.pushed = rows as u64;
         self.squares = None;
         let scale = self.shape.grid().in_units(1.0);
-        let GhostBuffers { squared, weights, lengths, delta, whole } = &mut *self.ghost;
+        let GhostBuffers { squared, weights, lengths, outputs } = &mut *self.ghost;
         let mut at = 0;
         for layer in layers {
             let own = if second.is_some() { &lengths[at..at + layer.len()] } else { &[] };
-            add_norms(layer, scale, own, delta, squared);
+            add_norms(layer, scale, own, &mut outputs.delta, squared);
             at += layer.len();
         }
         at = 0;
         // From squared norms to what D is multiplied by.
         squared.iter_mut().for_each(|s| *s = factor(*s, clip) * scale);
         for layer in layers {
-            add_sum(layer, squared, (delta, whole), &mut self.units[at..at + layer.len()]);
+            add_sum(layer, squared, outputs, &mut self.units[at..at + layer.len()]);
             at += layer.len();
         }
         if second.is_some() {
@@ -247,8 +252,8 @@ fn weighted(lengths: &[f64], numbers: &[f64], ones: &[u32], into: &mut [f64]) {
 }
 
 /// Adds tr(Aⱼ·(factor·Dₖ)) of every row to the integers of this layer.
-fn add_sum(layer: &Layer<'_>, factors: &[f64], (delta, whole): (&mut Vec<f64>, &mut Vec<i64>), units: &mut [i64]) {
-    let outputs = layer.outputs;
+fn add_sum(layer: &Layer<'_>, factors: &[f64], buffers: &mut OutputBuffers, units: &mut [i64]) {
+    let (OutputBuffers { delta, whole }, outputs) = (buffers, layer.outputs);
     for (i, factor) in factors.iter().enumerate().filter(|(_, factor)| **factor > 0.0) {
         delta.clear();
         delta.extend(layer.deltas(i).iter().map(|d| d * factor));
@@ -586,19 +591,19 @@ mod tests {
         let stored = Stored::of(batch);
         let (scale, mut ghost, mut at) = (shape.grid().in_units(1.0), GhostBuffers::default(), 0);
         ghost.prepare(batch.len(), second).unwrap();
-        let GhostBuffers { squared, weights, lengths, delta, whole } = &mut ghost;
+        let GhostBuffers { squared, weights, lengths, outputs } = &mut ghost;
         let mut units = vec![0; shape.dimension()];
         for (l, layer) in stored.layers().iter().enumerate() {
             if forgotten != Some(l) {
                 let own = lengths.get(at..at + layer.len()).unwrap_or_default();
-                add_norms(layer, scale, own, delta, squared);
+                add_norms(layer, scale, own, &mut outputs.delta, squared);
             }
             at += layer.len();
         }
         squared.iter_mut().for_each(|s| *s = factor(*s, clip) * scale);
         at = 0;
         for layer in &stored.layers() {
-            add_sum(layer, squared, (delta, whole), &mut units[at..at + layer.len()]);
+            add_sum(layer, squared, outputs, &mut units[at..at + layer.len()]);
             at += layer.len();
         }
         let (sum, weighted) = units.split_at_mut(at);

@@ -71,6 +71,13 @@ enum ModeSide {
     Left,
 }
 
+/// A probability top/bottom, with both terms kept exact.
+#[derive(Clone, Copy)]
+struct Fraction {
+    top: u128,
+    bottom: u128,
+}
+
 /// Poisson(L) for a whole L ≥ 1, by rejection from discrete Laplace noise around L.
 #[derive(Debug, Clone)]
 struct LargePoisson {
@@ -105,10 +112,10 @@ impl LargePoisson {
 
     /// d_j, with 1 − d_j the ratio of the probabilities of step j and step j − 1 away from the mode:
     /// L/(L + j) to the right, (L − j + 1)/L to the left. It grows with j.
-    fn decay(&self, side: ModeSide, j: u128) -> (u128, u128) {
+    fn decay(&self, side: ModeSide, j: u128) -> Fraction {
         match side {
-            ModeSide::Right => (j, self.mean + j),
-            ModeSide::Left => (j - 1, self.mean),
+            ModeSide::Right => Fraction { top: j, bottom: self.mean + j },
+            ModeSide::Left => Fraction { top: j - 1, bottom: self.mean },
         }
     }
 
@@ -120,7 +127,8 @@ impl LargePoisson {
         if steps == 0 {
             return true;
         }
-        let (top, bottom) = self.decay(side, steps);
+        let last = self.decay(side, steps);
+        let Fraction { top, bottom } = last;
         if top >= bottom {
             return false; // left of zero
         }
@@ -130,7 +138,7 @@ impl LargePoisson {
         let mut part = 0;
         while part < parts {
             for _ in 0..mean_one(rng) {
-                if bernoulli(total, unit * parts, rng) && self.arrives(side, steps, (top, bottom), rng) {
+                if bernoulli(total, unit * parts, rng) && self.arrives(side, steps, last, rng) {
                     return false;
                 }
             }
@@ -143,14 +151,14 @@ impl LargePoisson {
     ///
     /// −ln(1 − d) = Σ_(n≥1) d^n/n and D/(1 − D) = Σ_(n≥1) D^n: give the point a uniform step j and an order n with
     /// probability ∝ D^n, keep it with probability (d_j/D)^n/n, and for n = 1 with (d_j/D)·(1 − c_j/d_j).
-    fn arrives<R: Rng + ?Sized>(&self, side: ModeSide, steps: u128, (top, bottom): (u128, u128), rng: &mut R) -> bool {
+    fn arrives<R: Rng + ?Sized>(&self, side: ModeSide, steps: u128, last: Fraction, rng: &mut R) -> bool {
         let j = 1 + below(steps, rng);
-        let (a, b) = self.decay(side, j);
+        let Fraction { top: a, bottom: b } = self.decay(side, j);
         let mut order = 1;
-        while bernoulli(top, bottom, rng) {
+        while bernoulli(last.top, last.bottom, rng) {
             order += 1;
         }
-        if !(0..order).all(|_| bernoulli(a * bottom, b * top, rng)) {
+        if !(0..order).all(|_| bernoulli(a * last.bottom, b * last.top, rng)) {
             return false;
         }
         match order {

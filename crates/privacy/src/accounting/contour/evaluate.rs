@@ -43,6 +43,12 @@ pub(super) struct Contour {
     infinite: (f64, f64),
 }
 
+/// K(c), the logarithm of the moment on the line, and a bound of its error.
+struct LogMoment {
+    value: f64,
+    error: f64,
+}
+
 /// Why no contour was made.
 pub(super) enum ContourRefusal {
     /// The saddle point or the line was not found, or the cancellation is too large.
@@ -130,11 +136,11 @@ impl Contour {
             one.add_to(&mut sums, &mut phi, du, c);
         }
         k_error += U * (laws.laws.len() as f64 + 2.0) * k.abs();
-        Self::from_sums(laws, &sums, c, du, (k, k_error))
+        Self::from_sums(laws, &sums, c, du, LogMoment { value: k, error: k_error })
     }
 
     /// F = Π φ^T / (s(s+1)) from the sums of logarithms.
-    fn from_sums(laws: &Laws, sums: &[FactorSum], c: f64, du: f64, moment: (f64, f64)) -> Self {
+    fn from_sums(laws: &Laws, sums: &[FactorSum], c: f64, du: f64, moment: LogMoment) -> Self {
         let (mut amplitude, mut angle, mut error) = (Vec::new(), Vec::new(), 0.0);
         let many = laws.laws.len() as f64 + 4.0;
         for (k, sum) in sums.iter().enumerate() {
@@ -152,8 +158,8 @@ impl Contour {
         Self {
             c,
             du,
-            log_moment: moment.0,
-            log_moment_error: moment.1,
+            log_moment: moment.value,
+            log_moment_error: moment.error,
             amplitude,
             angle,
             error,

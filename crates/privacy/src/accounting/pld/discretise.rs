@@ -4,7 +4,7 @@
 //! (`docs/maths/certified-pld.md`, section 1); it may have any total mass.
 
 use super::Interval;
-use super::law::{Density, LossLaw, LossNode};
+use super::law::{Density, LossLaw, LossNode, LossRange};
 use super::lower::lower;
 use super::merge::{MergedCell, merge};
 use super::refuse;
@@ -68,7 +68,7 @@ pub(super) struct LossCell {
 pub(super) fn discretise(
     law: &LossLaw,
     grid: &LossGrid,
-    range: (f64, f64),
+    range: LossRange,
     tilt: f64,
 ) -> Result<Discrete, PrivacyError> {
     let mut out = Discrete {
@@ -148,19 +148,19 @@ impl LossGrid {
     }
 
     /// The places of two losses, from below and from above.
-    fn places(&self, range: (f64, f64)) -> (f64, f64) {
-        (((range.0 - self.anchor) / self.step).floor(), ((range.1 - self.anchor) / self.step).ceil())
+    fn places(&self, range: LossRange) -> (f64, f64) {
+        (((range.low - self.anchor) / self.step).floor(), ((range.high - self.anchor) / self.step).ceil())
     }
 
     /// About how many nodes cover the range.
-    fn count(&self, range: (f64, f64)) -> f64 {
+    fn count(&self, range: LossRange) -> f64 {
         let (first, last) = self.places(range);
         let doublings = libm::log2(1.0 + last.abs().max(first.abs()) / self.fine as f64);
         (last - first).min(2.0 * self.fine as f64 * (1.0 + doublings))
     }
 
     /// The same with cells that double sooner, if it would take too many nodes to cover the range.
-    fn coarser(mut self, range: (f64, f64), most: f64) -> Self {
+    fn coarser(mut self, range: LossRange, most: f64) -> Self {
         while self.fine > 1 && self.count(range) >= most {
             self.fine /= 2;
         }
@@ -168,7 +168,7 @@ impl LossGrid {
     }
 
     /// The nodes that cover the range.
-    fn nodes(&self, range: (f64, f64), most: f64) -> Result<Vec<i64>, PrivacyError> {
+    fn nodes(&self, range: LossRange, most: f64) -> Result<Vec<i64>, PrivacyError> {
         let ((first, last), count) = (self.places(range), self.count(range));
         if !(first.abs() < 1e15 && last.abs() < 1e15 && count < most) {
             return Err(refuse("the loss of a step needs too many cells"));
@@ -187,7 +187,7 @@ impl LossGrid {
     }
 }
 
-fn add_density(out: &mut Discrete, grid: &LossGrid, density: &Density, range: (f64, f64)) -> Result<(), PrivacyError> {
+fn add_density(out: &mut Discrete, grid: &LossGrid, density: &Density, range: LossRange) -> Result<(), PrivacyError> {
     let index = grid.coarser(range, MOST_NODES).nodes(range, MOST_NODES)?;
     let node = |place: f64| {
         let loss = grid.anchor + place * grid.step;
@@ -263,7 +263,8 @@ fn add_dense(
         out.lower.finite.push((0, mass.lo));
     }
     let (Some((first, _)), Some((last, _))) = (atoms.first(), atoms.last()) else { return Ok(()) };
-    let index = grid.nodes((middle(first) - grid.step, middle(last) + grid.step), MOST_FOR_ATOMS)?;
+    let range = LossRange { low: middle(first) - grid.step, high: middle(last) + grid.step };
+    let index = grid.nodes(range, MOST_FOR_ATOMS)?;
     let mut rest = atoms.iter().filter(|atom| !at_anchor(atom)).peekable();
     let (mut cells, mut pools) = (Vec::new(), Vec::new());
     for ends in index.windows(2) {
@@ -346,16 +347,16 @@ mod tests {
         masses.finite.iter().map(term).sum::<f64>() + masses.infinite
     }
 
-    fn ends(law: &LossLaw) -> (f64, f64) {
-        law.ends(law.density.as_ref().map_or((0.0, 0.0), |d| d.range(1e-13, 1e-20)))
+    fn ends(law: &LossLaw) -> LossRange {
+        law.ends(law.density.as_ref().map_or(LossRange::POINT, |d| d.range(1e-13, 1e-20)))
     }
 
     fn prepared(pair: &DominatingPair, cells: f64) -> (LossLaw, LossGrid, Discrete) {
         let law = LossLaw::new(pair);
-        let (low, high) = ends(&law);
+        let LossRange { low, high } = ends(&law);
         let fine = ((cells / 6.0) as u64).next_power_of_two() as i64;
         let grid = LossGrid { step: (high - low) / cells, anchor: law.anchor(), fine };
-        let range = law.density.as_ref().map_or((0.0, 0.0), |d| d.range(1e-13, 1e-20));
+        let range = law.density.as_ref().map_or(LossRange::POINT, |d| d.range(1e-13, 1e-20));
         let discrete = discretise(&law, &grid, range, 5.0).unwrap();
         (law, grid, discrete)
     }
@@ -365,7 +366,7 @@ mod tests {
         for (pair, reverse) in pairs(&[RESOLVED.as_slice(), &[(0.001, 0.6)]].concat()) {
             for cells in [37.3, 611.7, 2003.1] {
                 let (law, grid, d) = prepared(&pair, cells);
-                let (low, high) = ends(&law);
+                let LossRange { low, high } = ends(&law);
                 let (mut visible, slack) = (0, d.slack + 1e-15);
                 for i in 0..1000 {
                     let epsilon = low - 0.1 + (high - low + 0.2) * (i as f64 + 0.377) / 1000.0;
@@ -387,7 +388,7 @@ mod tests {
         for (pair, reverse) in pairs(&RESOLVED).into_iter().filter(|p| !matches!(p.0, DominatingPair::Finite(_))) {
             let excess = |cells: f64| {
                 let (law, grid, d) = prepared(&pair, cells);
-                let (low, high) = (ends(&law).0, single_median(&law));
+                let (low, high) = (ends(&law).low, single_median(&law));
                 let points = (0..60).map(|i| low + (high - low) * (i as f64 + 0.377) / 60.0);
                 let gaps = points.map(|e| {
                     let h = exact(&pair, &reverse, e);
@@ -402,7 +403,7 @@ mod tests {
 
     /// A loss in the upper half of the bulk.
     fn single_median(law: &LossLaw) -> f64 {
-        law.density.as_ref().map_or(0.0, |d| d.range(0.3, 0.3).1)
+        law.density.as_ref().map_or(0.0, |d| d.range(0.3, 0.3).high)
     }
 
     #[test]
@@ -410,7 +411,7 @@ mod tests {
         for (pair, _) in pairs(&RESOLVED) {
             let (law, grid, d) = prepared(&pair, 3000.0);
             // Q-mass of the losses below the grid, where P has at most 1e-13.
-            let cut = 1e-11 + 1e-13 * libm::exp(-ends(&law).0);
+            let cut = 1e-11 + 1e-13 * libm::exp(-ends(&law).low);
             let sum = |m: &Masses| m.finite.iter().map(|x| x.1).sum::<f64>() + m.infinite;
             let q = |m: &Masses| {
                 let term = |&(k, x): &(i64, f64)| x * libm::exp(-grid.anchor - k as f64 * grid.step);
@@ -438,7 +439,7 @@ mod tests {
     #[test]
     fn cells_are_aligned_and_cover_the_range() {
         let grid = LossGrid { step: 0.5, anchor: 0.25, fine: 4 };
-        let nodes = grid.nodes((-20.3, 33.1), MOST_NODES).unwrap();
+        let nodes = grid.nodes(LossRange { low: -20.3, high: 33.1 }, MOST_NODES).unwrap();
         assert!(grid.anchor + nodes[0] as f64 * 0.5 <= -20.3);
         assert!(grid.anchor + nodes[nodes.len() - 1] as f64 * 0.5 >= 33.1);
         for pair in nodes.windows(2) {
@@ -447,10 +448,13 @@ mod tests {
             assert!(width.count_ones() == 1 && pair[0] % width == 0 && width <= (outer / 2).max(1), "{pair:?}");
         }
         assert!(nodes.contains(&0));
-        assert!(grid.nodes((0.0, f64::INFINITY), MOST_NODES).is_err());
+        assert!(grid.nodes(LossRange { low: 0.0, high: f64::INFINITY }, MOST_NODES).is_err());
         let wide = LossGrid { step: 1e-6, anchor: 0.0, fine: 1 << 15 };
-        assert!(wide.nodes((-0.1, 400.0), 1e5).is_err());
-        let fewer = wide.coarser((-0.1, 400.0), 1e5).nodes((-0.1, 400.0), 1e5).unwrap();
+        assert!(wide.nodes(LossRange { low: -0.1, high: 400.0 }, 1e5).is_err());
+        let fewer = wide
+            .coarser(LossRange { low: -0.1, high: 400.0 }, 1e5)
+            .nodes(LossRange { low: -0.1, high: 400.0 }, 1e5)
+            .unwrap();
         assert!(fewer.len() > 10_000 && fewer.len() < 100_000, "{}", fewer.len());
     }
 
@@ -460,13 +464,13 @@ mod tests {
     fn what_is_cut_off_counts_from_above_and_not_from_below() {
         let (pair, reverse) = (DominatingPair::Gaussian { s: 1.0 }, DominatingPair::Gaussian { s: 1.0 });
         let law = LossLaw::new(&pair);
-        let range = (-0.5, 1.5);
-        let grid = LossGrid { step: (range.1 - range.0) / 500.0, anchor: law.anchor(), fine: 1 << 12 };
+        let range = LossRange { low: -0.5, high: 1.5 };
+        let grid = LossGrid { step: (range.high - range.low) / 500.0, anchor: law.anchor(), fine: 1 << 12 };
         let d = discretise(&law, &grid, range, 1.0).unwrap();
         let inside: f64 = d.lower.finite.iter().map(|m| m.1).sum();
         assert!(d.upper.infinite > 0.01 && d.lower.infinite == 0.0 && inside < 0.99, "{inside}: the cut must show");
         for i in 0..200 {
-            let epsilon = range.0 - 3.0 + (range.1 - range.0 + 6.0) * f64::from(i) / 200.0;
+            let epsilon = range.low - 3.0 + (range.high - range.low + 6.0) * f64::from(i) / 200.0;
             let h = exact(&pair, &reverse, epsilon);
             let (up, down) = (curve(&grid, &d.upper, epsilon - d.slack), curve(&grid, &d.lower, epsilon + d.slack));
             assert!(up >= h.lo && down <= h.hi, "{epsilon}: {down} {h:?} {up}");
@@ -480,7 +484,7 @@ mod tests {
         let law = LossLaw::new(&pair);
         let density = law.density.as_ref().unwrap();
         let range = density.range(1e-13, 1e-20);
-        let grid = LossGrid { step: (range.1 - range.0) / 2000.0, anchor: law.anchor(), fine: 1 << 12 };
+        let grid = LossGrid { step: (range.high - range.low) / 2000.0, anchor: law.anchor(), fine: 1 << 12 };
         let index = grid.nodes(range, MOST_NODES).unwrap();
         let node = |place: f64| density.node(grid.anchor + place * grid.step, 0.0);
         let at: Vec<LossNode> = index.iter().map(|&k| node(k as f64)).collect();
@@ -526,7 +530,7 @@ mod tests {
                 );
             }
             let law = LossLaw { density: None, atoms: vec![(loss, mass)], infinite: Interval::new(0.01, 0.02) };
-            let d = discretise(&law, &grid, (0.0, 0.0), 1.0).unwrap();
+            let d = discretise(&law, &grid, LossRange::POINT, 1.0).unwrap();
             assert!(d.upper.infinite >= 0.02 && d.lower.infinite <= 0.01);
         }
     }

@@ -1,7 +1,7 @@
 //! Where to look: tilt, step and window by a saddle point of a rough law. Nothing here is certified, nothing needs to be.
 
 use super::Interval;
-use super::law::LossLaw;
+use super::law::{LossLaw, LossRange};
 
 /// Points by which the density part of a law is represented.
 const POINTS: usize = 240;
@@ -33,11 +33,11 @@ pub(super) struct TiltedSaddle {
 
 impl Rough {
     /// Points of every law between the ends that will be kept.
-    pub(super) fn new(laws: &[(LossLaw, f64)], ranges: &[(f64, f64)]) -> Self {
+    pub(super) fn new(laws: &[(LossLaw, f64)], ranges: &[LossRange]) -> Self {
         let steps = laws.iter().zip(ranges).map(|((law, count), &range)| (points(law, range), *count)).collect();
         let (mut ends, mut margin) = ((0.0, 0.0), 0.0_f64);
         for ((law, count), &range) in laws.iter().zip(ranges) {
-            let (low, high) = law.ends(range);
+            let LossRange { low, high } = law.ends(range);
             // Points and cells miss the ends of a law by about a hundredth.
             let reach = 0.02 * (high - low);
             ends = (ends.0 + count * (low - reach), ends.1 + count * (high + reach));
@@ -145,7 +145,7 @@ pub(super) fn minimise(f: &dyn Fn(f64) -> f64) -> f64 {
 }
 
 /// A law as a few hundred points. Of many atoms, neighbours are taken together.
-fn points(law: &LossLaw, range: (f64, f64)) -> Vec<(f64, f64)> {
+fn points(law: &LossLaw, range: LossRange) -> Vec<(f64, f64)> {
     let mut out: Vec<(f64, f64)> = if law.is_dense() {
         let wide = law.atoms.len().div_ceil(2 * POINTS);
         law.atoms.chunks(wide).map(together).collect()

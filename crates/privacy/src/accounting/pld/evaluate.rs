@@ -17,6 +17,13 @@ struct TailSums {
     moduli: f64,
 }
 
+/// Weights of the first node of a block: e^{−λt} and e^{−(λ+1)t} at its distance t from ε.
+#[derive(Clone, Copy)]
+struct BlockWeights {
+    slow: f64,
+    fast: f64,
+}
+
 /// A composed law as a certified curve.
 pub(super) struct DeltaCurve {
     composed: ComposedMasses,
@@ -121,18 +128,18 @@ impl DeltaCurve {
         }
         let weights_at = |k: f64| {
             let t = ((s.start as f64 + k) * s.step - e).max(0.0);
-            (libm::exp(-s.tilt * t), libm::exp(-(s.tilt + 1.0) * t))
+            BlockWeights { slow: libm::exp(-s.tilt * t), fast: libm::exp(-(s.tilt + 1.0) * t) }
         };
         let next = place as usize / BLOCK + 1;
         let reach = (60.0 / (s.tilt * s.step * BLOCK as f64)).ceil().min(self.blocks.len() as f64) as usize;
-        let (slow, fast) = weights_at(place);
-        let mut sums = TailSums::default().and(self.between(place as usize, next * BLOCK), (slow, fast));
+        let nearest = weights_at(place);
+        let mut sums = TailSums::default().and(self.between(place as usize, next * BLOCK), nearest);
         for b in next..(next + reach + 1).min(self.blocks.len()) {
             sums = sums.and(self.blocks[b], weights_at((b * BLOCK) as f64));
         }
         let nodes = s.size as f64 - place;
         let geometric = |rate: f64| libm::expm1(-rate * s.step * nodes) / libm::expm1(-rate * s.step);
-        let weights = slow * geometric(s.tilt) - fast * geometric(s.tilt + 1.0);
+        let weights = nearest.slow * geometric(s.tilt) - nearest.fast * geometric(s.tilt + 1.0);
         let far = e.abs() + (s.start.unsigned_abs() as f64 + s.size as f64) * s.step;
         let unit = f64::EPSILON * (40.0 + BLOCK as f64 + reach as f64 + 4.0 * (s.tilt + 1.0) * far);
         let left_out = libm::exp(-60.0) * (1.001 + s.size as f64 * self.composed.entry_error);
@@ -143,11 +150,11 @@ impl DeltaCurve {
 
 impl TailSums {
     /// These and more, which begin where the weights are `far`.
-    fn and(self, more: Self, far: (f64, f64)) -> Self {
+    fn and(self, more: Self, far: BlockWeights) -> Self {
         Self {
-            slow: self.slow + far.0 * more.slow,
-            fast: self.fast + far.1 * more.fast,
-            moduli: self.moduli + far.0 * more.moduli,
+            slow: self.slow + far.slow * more.slow,
+            fast: self.fast + far.fast * more.fast,
+            moduli: self.moduli + far.slow * more.moduli,
         }
     }
 }

@@ -22,6 +22,18 @@ pub(super) struct LossLaw {
     pub(super) infinite: Interval,
 }
 
+/// Losses from `low` to `high`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LossRange {
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl LossRange {
+    /// The range of a law without a density.
+    pub(super) const POINT: Self = Self { low: 0.0, high: 0.0 };
+}
+
 /// Noise around a centre.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum NoiseShape {
@@ -109,9 +121,12 @@ impl LossLaw {
     }
 
     /// Least and largest loss, if the density is cut to a range.
-    pub(super) fn ends(&self, range: (f64, f64)) -> (f64, f64) {
-        let density = if self.density.is_some() { range } else { (f64::INFINITY, f64::NEG_INFINITY) };
-        self.atoms.iter().fold(density, |(low, high), (loss, _)| (low.min(loss.lo), high.max(loss.hi)))
+    pub(super) fn ends(&self, range: LossRange) -> LossRange {
+        let nothing = LossRange { low: f64::INFINITY, high: f64::NEG_INFINITY };
+        let density = if self.density.is_some() { range } else { nothing };
+        self.atoms
+            .iter()
+            .fold(density, |ends, (loss, _)| LossRange { low: ends.low.min(loss.lo), high: ends.high.max(loss.hi) })
     }
 
     /// Zhu et al. 2022, Proposition 30; the atom at 0 has mass (1−q)(1 − 2Φ(−1/2s)).
@@ -241,7 +256,7 @@ impl Density {
     }
 
     /// Losses below and above which P has at most `bottom` and `top` mass (by Φ(−z) ≤ e^{−z²/2}/2), or the end of the law.
-    pub(super) fn range(&self, bottom: f64, top: f64) -> (f64, f64) {
+    pub(super) fn range(&self, bottom: f64, top: f64) -> LossRange {
         let reach = |mass: f64| self.s * (-2.0 * libm::log(mass)).max(0.0).sqrt();
         let (least, most) = (self.p.centre.min(0.0), self.p.centre.max(0.0));
         let at = |x: f64| {
@@ -250,19 +265,19 @@ impl Density {
         };
         let high = at(most + reach(top));
         let low = if self.folded { -at(reach(bottom).max(0.5)) } else { at(least - reach(bottom)) };
-        (low, high)
+        LossRange { low, high }
     }
 
     /// The law between two losses as equidistant pieces of the coordinate: (loss, P-mass), roughly.
     ///
     /// Where the loss hardly varies its inverse is lost in rounding: the bulk of P is kept in any case.
-    pub(super) fn sketch(&self, range: (f64, f64), pieces: usize) -> Vec<(f64, f64)> {
+    pub(super) fn sketch(&self, range: LossRange, pieces: usize) -> Vec<(f64, f64)> {
         let middle = |i: Interval| 0.5 * (i.lo + i.hi);
         let far = |x: f64| x.clamp(-1.0 - 40.0 * self.s, 1.0 + 40.0 * self.s);
         let bulk = |x: f64| x.clamp(self.edges.0, self.edges.1);
         let (least, most) = (bulk(self.p.centre.min(0.0) - 9.0 * self.s), bulk(self.p.centre.max(0.0) + 9.0 * self.s));
-        let low = if self.folded { self.edges.0 } else { far(self.point(range.0)).min(least) };
-        let width = (far(self.point(range.1)).max(most) - low) / pieces as f64;
+        let low = if self.folded { self.edges.0 } else { far(self.point(range.low)).min(least) };
+        let width = (far(self.point(range.high)).max(most) - low) / pieces as f64;
         let mut out = Vec::with_capacity(2 * pieces);
         for i in 0..pieces {
             let (from, to) = (low + width * i as f64, low + width * (i + 1) as f64);

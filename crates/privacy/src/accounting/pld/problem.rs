@@ -5,7 +5,7 @@ use super::discretise::{Discrete, LossGrid, Masses, connected, discretise};
 use super::estimate::{Rough, TiltedSaddle};
 use super::evaluate::DeltaCurve;
 use super::fft::{RepeatedMasses, Settings, compose};
-use super::law::LossLaw;
+use super::law::{LossLaw, LossRange};
 use super::{Interval, refuse};
 use crate::accounting::pair::DominatingPair;
 use crate::{PrivacyError, Steps};
@@ -94,9 +94,9 @@ impl GridProblem {
     }
 
     /// The losses between which each law is kept: what is cut off above costs at most a small share of δ.
-    fn ranges(&self, log_delta: f64) -> Vec<(f64, f64)> {
+    fn ranges(&self, log_delta: f64) -> Vec<LossRange> {
         let top = libm::exp(log_delta.clamp(-600.0, 0.0)) * self.detail.cut / self.total;
-        let range = |law: &LossLaw| law.density.as_ref().map_or((0.0, 0.0), |d| d.range(1e-13 / self.total, top));
+        let range = |law: &LossLaw| law.density.as_ref().map_or(LossRange::POINT, |d| d.range(1e-13 / self.total, top));
         self.laws.iter().map(|(law, _)| range(law)).collect()
     }
 

@@ -204,13 +204,13 @@ fn the_error_of_logarithms_becomes_that_of_amplitudes() {
     let sums =
         |error: f64, size: f64| [0.0, -3.0].map(|log_amplitude| FactorSum { log_amplitude, angle: 1.0, error, size });
     for (error, size) in [(0.01, 0.0), (0.0, 0.01 / (4.0 * U))] {
-        let contour = Contour::from_sums(&laws, &sums(error, size), 1.5, 0.3, (0.0, 0.0));
+        let contour = Contour::from_sums(&laws, &sums(error, size), 1.5, 0.3, LogMoment { value: 0.0, error: 0.0 });
         let total: f64 = contour.amplitude.iter().sum();
         assert!(contour.error >= 0.01 * total, "{error} {size}: {:e} {total:e}", contour.error);
     }
     // Amplitudes and angles in about 106 bits.
     let (c, du) = (1.7, 0.3);
-    let contour = Contour::from_sums(&laws, &sums(0.0, 0.0), c, du, (0.0, 0.0));
+    let contour = Contour::from_sums(&laws, &sums(0.0, 0.0), c, du, LogMoment { value: 0.0, error: 0.0 });
     let mut off = 0.0;
     for (k, a) in contour.amplitude.iter().enumerate() {
         let u = Double::of(k as f64).times(Double::of(du));
