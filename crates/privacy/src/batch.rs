@@ -5,6 +5,16 @@ use num_bigint::BigUint;
 use rand_core::Rng;
 
 /// The rows of one step. Only a gate makes one, and a sum made from it can be released by that gate only.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::Batch;
+///
+/// // A buffer that a gate fills with the rows of a step (`Gate::batch`).
+/// assert!(Batch::default().rows().is_empty());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Default)]
 pub struct Batch {
     rows: Vec<usize>,

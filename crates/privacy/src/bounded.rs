@@ -17,6 +17,22 @@ use zeroize::Zeroizing;
 /// It has no accessor, no serialiser, and its `Debug` shows the public shape only: the one way to its contents is a
 /// gate. Private data reach it through [`Bounded::push`], [`Bounded::push_halves`], [`Bounded::push_sparse`],
 /// [`Bounded::push_layers`], [`Bounded::push_outer`] and [`Bounded::push_numbers`] alone. Its buffers are wiped when it is dropped.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Bounded, Grain, Grid, NormBound, Shape};
+///
+/// let shape = Shape::new(2, NormBound::new(1.0)?, Grain::Whole, Grid::new(20)?)?;
+/// let sum = Bounded::whole(shape, &[3.0, 4.0])?;
+/// // Only the public shape can be printed.
+/// assert!(format!("{sum:?}").starts_with("Bounded(2 coordinates"));
+///
+/// // The whole change of a client is one vector: a second one is refused.
+/// let two = [[1.0, 0.0], [0.0, 1.0]];
+/// assert!(Bounded::parts(shape, two.iter().map(|change| change.as_slice())).is_err());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub struct Bounded {
     shape: Shape,
     /// Sum in grid units, modulo 2^64. Wrapping keeps privacy whatever happens: (sum + noise) mod 2^64 is

@@ -10,6 +10,22 @@ use serde::{Deserialize, Serialize};
 /// event may depend on earlier releases, only measures with a proved filter add up: Rényi divergence of one fixed
 /// order (Feldman and Zrnic 2021), zero-concentrated DP (the same at every order), Gaussian DP (Smith
 /// and Thakurta 2022). See `docs/maths/filters.md`.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Adjacency, Delta, Epsilon, Event, Filter, Grant, Ledger, MemoryJournal, NoiseMultiplier, Steps};
+///
+/// // With an adaptive filter, the next event may depend on what was released before.
+/// let grant = Grant::Limited { epsilon: Epsilon::new(1.0)?, delta: Delta::new(1e-6)?, filter: Filter::Zcdp };
+/// let mut journal = MemoryJournal::default();
+/// let mut ledger = Ledger::open(grant, &mut journal)?;
+/// let event = Event::gaussian(NoiseMultiplier::new(40.0)?, Adjacency::Substitute, Steps::ONE);
+/// let before = ledger.fits(&event)?;
+/// ledger.charge(&event, &mut journal)?;
+/// assert_eq!(ledger.fits(&event)?, before - 1);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filter {
@@ -27,6 +43,18 @@ pub enum Filter {
 }
 
 /// What a site allows itself to spend.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Delta, Epsilon, Filter, Grant, Ledger, MemoryJournal};
+///
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let grant = Grant::Limited { epsilon, delta, filter: Filter::Gdp };
+/// let ledger = Ledger::open(grant, &mut MemoryJournal::default())?;
+/// assert!(ledger.events().is_empty());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grant {

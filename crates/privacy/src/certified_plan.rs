@@ -7,6 +7,23 @@ use crate::{Accountant, Delta, Event, Filter, Grant, PrivacyError};
 ///
 /// There is no other way to make one, so that a ledger can take its word for the cost ([`crate::Ledger::open_certified`]): to
 /// cost a plan may take longer than to carry it out, and many sites may have the same.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{
+///     Adjacency, CertifiedPlan, Delta, Epsilon, Event, Filter, Grant, Ledger, MemoryJournal, NoiseMultiplier, Steps,
+/// };
+///
+/// let plan = vec![Event::gaussian(NoiseMultiplier::new(8.0)?, Adjacency::Substitute, Steps::new(4)?)];
+/// let delta = Delta::new(1e-5)?;
+/// let certified = CertifiedPlan::of(plan.clone(), delta)?;
+/// let grant = Grant::Limited { epsilon: Epsilon::new(2.0)?, delta, filter: Filter::Plan(plan) };
+/// assert!(certified.is_for(&grant));
+/// // Every site opens its ledger with the same certificate.
+/// Ledger::open_certified(grant, &certified, &mut MemoryJournal::default())?;
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct CertifiedPlan {
     plan: Vec<Event>,

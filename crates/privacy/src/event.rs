@@ -8,6 +8,18 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A randomised answer, with its noise in units of the sensitivity of the event's relation.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Categories, Gamma, Mechanism};
+///
+/// let (categories, gamma) = (Categories::new(4)?, Gamma::new(0.5)?);
+/// let response = Mechanism::RandomisedResponse { categories, gamma };
+/// assert_eq!(response.name(), "randomised-response");
+/// assert!(response.asks_people());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -137,6 +149,23 @@ pub enum Adversary {
 }
 
 /// A mechanism in its setting. It exists only where a theorem joins mechanism, relation and sampling.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Adjacency, Event, Mechanism, NoiseMultiplier, Sampling, SamplingRate, Steps, Unit};
+///
+/// let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.1)? };
+/// let poisson = Sampling::Poisson { rate: SamplingRate::new(0.01)? };
+/// let event = Event::new(mechanism.clone(), Adjacency::AddRemove, Unit::Example, poisson, Steps::new(1000)?)?;
+/// assert_eq!(event.noise_multiplier(), Some(NoiseMultiplier::new(1.1)?));
+///
+/// // No theorem joins batches of fixed size with add-remove, so the event does not exist.
+/// let fixed = Sampling::without_replacement(10, 1000)?;
+/// let refused = Event::new(mechanism, Adjacency::AddRemove, Unit::Example, fixed, Steps::ONE).unwrap_err();
+/// assert_eq!(refused.code(), "P002");
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "EventAsTyped")]
 pub struct Event {

@@ -6,6 +6,17 @@ use serde::{Deserialize, Serialize};
 /// Probabilities of every outcome under two neighbouring data sets, P and Q.
 ///
 /// Accountants treat both directions, (P, Q) and (Q, P), separately and report the larger.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::FinitePair;
+///
+/// let pair = FinitePair::new(vec![(0.75, 0.25), (0.25, 0.75)])?;
+/// assert_eq!(pair.len(), 2);
+/// assert!(FinitePair::new(vec![(0.5, 0.5)]).is_err(), "columns sum to one");
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<(f64, f64)>", into = "Vec<(f64, f64)>")]
 pub struct FinitePair(Vec<(f64, f64)>);

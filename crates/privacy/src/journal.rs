@@ -38,6 +38,18 @@ pub trait Journal {
 }
 
 /// A journal in memory, for simulations and tests.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Grant, Journal, Ledger, MemoryJournal};
+///
+/// let mut journal = MemoryJournal::default();
+/// Ledger::open(Grant::Unlimited, &mut journal)?;
+/// let first = journal.records()[0].clone();
+/// assert!(journal.append(&first).is_err(), "a record that does not follow the last one is refused");
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct MemoryJournal {
     records: Vec<LedgerRecord>,

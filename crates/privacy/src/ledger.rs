@@ -38,6 +38,26 @@ impl LedgerRecord {
 }
 
 /// Events charged so far, and the rule that says what may still be.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Adjacency, Delta, Epsilon, Event, Filter, Grant, Ledger, MemoryJournal, NoiseMultiplier, Steps};
+///
+/// let event = Event::gaussian(NoiseMultiplier::new(20.0)?, Adjacency::Substitute, Steps::new(5)?);
+/// let filter = Filter::Plan(vec![event.clone()]);
+/// let grant = Grant::Limited { epsilon: Epsilon::new(1.0)?, delta: Delta::new(1e-5)?, filter };
+/// let mut journal = MemoryJournal::default();
+/// let mut ledger = Ledger::open(grant, &mut journal)?;
+/// ledger.charge(&event, &mut journal)?;
+///
+/// // The journal holds the grant and the charge; the ledger can be rebuilt from it, and checks everything again.
+/// assert_eq!(journal.records().len(), 2);
+/// assert_eq!(Ledger::replay(journal.records())?.head(), ledger.head());
+/// // The plan is used up.
+/// assert_eq!(ledger.charge(&event, &mut journal).unwrap_err().code(), "P007");
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug)]
 pub struct Ledger {
     spending: GrantSpending,

@@ -7,6 +7,16 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 /// An integer vector and the grid it lives on.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Grid, GridVector};
+///
+/// let vector = GridVector::new(Grid::new(2)?, vec![3, -8]);
+/// assert_eq!(vector.values(), [0.75, -2.0]);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GridVector {
     grid: Grid,
@@ -42,6 +52,16 @@ const MOST_UNITS: f64 = (1_u64 << 62) as f64;
 ///
 /// At a local or open gate it is a released vector. Under a secure sum or a curator it is a contribution that only the
 /// sum can use: it cannot be read, printed or serialised here.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Grid, Outgoing, Released};
+///
+/// let outgoing = Outgoing::post_processed(&Released::zeros(2), Grid::new(10)?)?;
+/// assert_eq!(outgoing.released()?.get().units(), [0, 0]);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub struct Outgoing(OutgoingContent);
 
 enum OutgoingContent {

@@ -79,6 +79,18 @@ pub enum Divergence {
 }
 
 /// A recorder that gates write to. Clones share one tape.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::record::{Divergence, Tape};
+///
+/// let first = Tape::record();
+/// // … a simulation with gates that record on `first`, then the same on neighbouring data with `second` …
+/// let second = first.replay();
+/// assert_eq!(second.verdict(), Err(Divergence::Nothing));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Tape(Arc<Mutex<Reel>>);
 

@@ -25,6 +25,20 @@ pub enum Unit {
 }
 
 /// How the batch of a step was drawn.
+///
+/// # Examples
+///
+/// The same rate can mean two laws, and they cost differently:
+///
+/// ```
+/// use privacy::{Sampling, SamplingRate};
+///
+/// let poisson = Sampling::Poisson { rate: SamplingRate::new(0.01)? };
+/// let fixed = Sampling::without_replacement(10, 1000)?;
+/// assert_eq!((poisson.rate(), fixed.rate()), (0.01, 0.01));
+/// assert!(Sampling::without_replacement(11, 10).is_err());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", try_from = "SamplingAsStored")]
 pub enum Sampling {
@@ -173,6 +187,20 @@ pub enum Trust {
 /// An example inside a whole change can move that change anywhere within its ball of radius C, hence by 2C.
 /// A client that joins or leaves is visible at a local gate (its message is missing), so add-remove of a client
 /// has a meaning only where the total alone is seen: its change becomes 0, and it still answers. See `docs/maths/sensitivity.md`.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Adjacency, Grain, Trust, Unit, sensitivity_factor};
+///
+/// let row = |adjacency| sensitivity_factor(Grain::Example, Unit::Example, adjacency, Trust::Local);
+/// assert_eq!(row(Adjacency::AddRemove)?, 1);
+/// assert_eq!(row(Adjacency::Substitute)?, 2);
+///
+/// // Clipping each example of a client does not bound the client.
+/// assert!(sensitivity_factor(Grain::Example, Unit::Client, Adjacency::Substitute, Trust::Local).is_err());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub fn sensitivity_factor(grain: Grain, unit: Unit, adjacency: Adjacency, trust: Trust) -> Result<u64, PrivacyError> {
     use {Adjacency::*, Trust::*};
     match (grain, unit, adjacency, trust) {

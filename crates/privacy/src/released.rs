@@ -11,6 +11,18 @@ use serde::{Deserialize, Serialize};
 /// It is read from a message or a store that holds released values, by `Deserialize`: what was sent is public. To write
 /// private numbers out and read them back as released would be a forgery, like implementing [`StudyConstant`] for one;
 /// an auditor looks at what is decoded into this type.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{NormBound, Released};
+///
+/// let start = Released::zeros(2);
+/// let bound = NormBound::new(0.5)?;
+/// let moved = start.map(&bound, |vector, bound| vector.iter().map(|x| x + bound.get()).collect::<Vec<_>>());
+/// assert_eq!(moved.get(), &[0.5, 0.5]);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Released<T>(T);

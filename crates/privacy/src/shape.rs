@@ -11,6 +11,17 @@ const MOST_UNITS: f64 = (1_u64 << 40) as f64;
 const MOST_COORDINATES: usize = 100_000_000;
 
 /// A lattice of multiples of 2^−exponent.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Grid, NormBound};
+///
+/// // Rows clipped to 1 and noise of standard deviation 4: a grid on which the noise has 2^16 to 2^24 units.
+/// let grid = Grid::for_noise(NormBound::new(1.0)?, 4.0)?;
+/// assert!((65_536.0..16_777_216.0).contains(&(4.0 / grid.value(1))));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "i32", into = "i32")]
 pub struct Grid {
@@ -78,6 +89,17 @@ impl From<Grid> for i32 {
 }
 
 /// Everything public about a sum of clipped vectors. A sum and the gate that releases it are built from one shape.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Grain, Grid, NormBound, Shape};
+///
+/// let bound = NormBound::new(1.0)?;
+/// let shape = Shape::new(10, bound, Grain::Example, Grid::new(20)?)?;
+/// assert_eq!((shape.dimension(), shape.bound_units()), (10, 1 << 20));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "ShapeAsTyped")]
 pub struct Shape {

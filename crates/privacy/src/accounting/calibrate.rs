@@ -25,6 +25,19 @@ struct Trial {
 /// `plan_of` maps a multiplier to the plan it would give; more noise must not cost more. The multiplier that comes back
 /// was itself accounted, and its upper ε is within the target. A cost that the accountant refuses to certify
 /// (`Uncertified`) counts as too large; other errors are passed on. Error if no multiplier up to 1e12 suffices.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::{Pld, calibrate::calibrate};
+/// use privacy::{Adjacency, Delta, Epsilon, Event, NoiseMultiplier, Steps};
+///
+/// let steps = Steps::new(10)?;
+/// let plan = |z: NoiseMultiplier| Ok(vec![Event::gaussian(z, Adjacency::Substitute, steps)]);
+/// let z = calibrate(&Pld, &plan, Epsilon::new(1.0)?, Delta::new(1e-5)?)?;
+/// assert!((11.0..13.0).contains(&z.get()));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub fn calibrate(
     accountant: &dyn Accountant,
     plan_of: &dyn Fn(NoiseMultiplier) -> Result<Vec<Event>, PrivacyError>,

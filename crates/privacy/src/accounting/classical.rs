@@ -7,6 +7,19 @@ use crate::{Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError};
 ///
 /// Its proof needs √(2 log(1.25/δ)) ≥ 3/2, so δ ≤ 0.4 here. At ε ≥ 1 it is false for small enough z, and refused.
 /// Supports one step of unsampled Gaussian noise. Does not support: anything else; use `gdp`, which is exact.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::classical::Classical;
+/// use privacy::{Accountant, Adjacency, Delta, Event, NoiseMultiplier, Steps};
+///
+/// let once = |z| Ok::<_, privacy::PrivacyError>([Event::gaussian(NoiseMultiplier::new(z)?, Adjacency::Substitute, Steps::ONE)]);
+/// let delta = Delta::new(1e-5)?;
+/// assert!(Classical.epsilon(&once(10.0)?, delta)?.upper < 0.5);
+/// assert!(Classical.epsilon(&once(1.0)?, delta).is_err(), "the theorem is false for ε of 1 and more");
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Classical;
 

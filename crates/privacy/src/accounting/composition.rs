@@ -97,6 +97,18 @@ fn own_delta(steps: &[ApproximateStep]) -> f64 {
 ///
 /// Supports mechanisms with a pure ε (Laplace noise, also in Poisson batches under add-remove; randomised response;
 /// finite pairs) and (ε, δ) mechanisms. Does not support: Gaussian noise of any kind; an answer without noise.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::composition::Basic;
+/// use privacy::{Accountant, Adjacency, Delta, Epsilon, Event, Mechanism, Sampling, Steps, Unit};
+///
+/// let one = Mechanism::Approximate { epsilon: Epsilon::new(0.1)?, delta: Delta::new(0.0)? };
+/// let plan = [Event::new(one, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::new(100)?)?];
+/// assert!((Basic.epsilon(&plan, Delta::new(1e-5)?)?.upper - 10.0).abs() < 1e-9);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Basic;
 
@@ -138,6 +150,18 @@ impl Accountant for Basic {
 /// at most ε(e^ε − 1), holds for unequal ones in the form above. It may exceed basic composition; use the smaller.
 ///
 /// Supports what `basic` does, for δ over the mechanisms' own.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::composition::Advanced;
+/// use privacy::{Accountant, Adjacency, Delta, Epsilon, Event, Mechanism, Sampling, Steps, Unit};
+///
+/// let one = Mechanism::Approximate { epsilon: Epsilon::new(0.1)?, delta: Delta::new(0.0)? };
+/// let plan = [Event::new(one, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::new(100)?)?];
+/// assert!(Advanced.epsilon(&plan, Delta::new(1e-5)?)?.upper < 6.0);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Advanced;
 

@@ -10,6 +10,18 @@ use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError, Sampling};
 /// Laplace noise, randomised response, finite pairs, (ε, 0) mechanisms.
 /// Does not support: sampling (the central limit theorem for sampled Gaussian noise is an approximation, not a bound);
 /// discrete Gaussian noise, which is not dominated by a Gaussian of the same z; (ε, δ) mechanisms; δ = 0.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::gdp::Gdp;
+/// use privacy::{Accountant, Adjacency, Delta, Event, NoiseMultiplier, Steps};
+///
+/// let plan = [Event::gaussian(NoiseMultiplier::new(8.0)?, Adjacency::Substitute, Steps::new(10)?)];
+/// let epsilon = Gdp.epsilon(&plan, Delta::new(1e-5)?)?;
+/// assert!(epsilon.lower > 1.4 && epsilon.relative_width() < 1e-9);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gdp;
 

@@ -7,6 +7,17 @@ use crate::{Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError, Ste
 ///
 /// Dwork, Roth 2014, Theorem 2.2, with δ summed over the k − 1 data sets in between: δ Σ_{i<k} e^{iε}. Where the plan is
 /// known, `of_group` and an accountant give less.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::group::group_privacy;
+/// use privacy::{Delta, Epsilon, Steps};
+///
+/// let (epsilon, delta) = group_privacy(Epsilon::new(0.5)?, Delta::new(1e-6)?, Steps::new(2)?)?;
+/// assert!(epsilon.get() >= 1.0 && delta.get() > 2e-6);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub fn group_privacy(epsilon: Epsilon, delta: Delta, size: Steps) -> Result<(Epsilon, Delta), PrivacyError> {
     let (e, k) = (Interval::exact(epsilon.get()), Interval::exact(size.get() as f64));
     let factor = if epsilon.get() == 0.0 { k } else { (k * e).exp_m1() / e.exp_m1() };

@@ -9,6 +9,16 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 pub(crate) const ULPS: u32 = 4;
 
 /// A closed interval of reals that contains the exact value.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::Interval;
+///
+/// let third = Interval::exact(1.0) / Interval::exact(3.0);
+/// assert!(third.lo < third.hi && third.hi - third.lo < 1e-15);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Lower end.

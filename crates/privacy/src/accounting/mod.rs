@@ -37,6 +37,17 @@ use serde::Serialize;
 /// A certified enclosure of a true value: lower ≤ value ≤ upper, both rounded outwards.
 ///
 /// An accountant that proves an upper bound only has a lower end of 0.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::Bounds;
+///
+/// let (a, b) = (Bounds::between(1.0, 1.1), Bounds::at_most(2.0));
+/// assert!(a.intersects(&b));
+/// assert_eq!(a.max(b).upper, 2.0);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bounds {
     /// Not above the true value.
@@ -171,6 +182,16 @@ pub fn check_one_relation(plan: &[Event]) -> Result<(), PrivacyError> {
 }
 
 /// The accountant of this name, or none if no accountant has it.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::by_name;
+///
+/// assert_eq!(by_name("rdp").map(|accountant| accountant.name()), Some("rdp"));
+/// assert!(by_name("magic").is_none());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub fn by_name(name: &str) -> Option<Box<dyn Accountant>> {
     all().into_iter().find(|accountant| accountant.name() == name)
 }

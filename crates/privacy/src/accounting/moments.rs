@@ -14,6 +14,17 @@ const LARGEST_MOMENT: u32 = 32;
 ///
 /// Supports Gaussian noise without sampling and with Poisson batches under add-remove; discrete Gaussian noise.
 /// Does not support: any other mechanism or sampling; substitution with sampling; δ = 0.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::moments::Moments;
+/// use privacy::{Accountant, Adjacency, Delta, Event, NoiseMultiplier, Steps};
+///
+/// let plan = [Event::gaussian(NoiseMultiplier::new(8.0)?, Adjacency::Substitute, Steps::new(10)?)];
+/// assert!(Moments.epsilon(&plan, Delta::new(1e-5)?)?.upper > 1.7);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Moments;
 

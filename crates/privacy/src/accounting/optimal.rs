@@ -18,6 +18,18 @@ const MOST_STEPS: u64 = 1 << 20;
 /// Supports what `basic` does, if all steps have one (ε, δ). Does not support: mechanisms that differ (their optimal
 /// composition is #P-hard: Murtagh, Vadhan 2016), more than 2^20 steps. Both ends are certified where the events are
 /// (ε, δ) mechanisms; for others, of which more is known, only the upper end.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::optimal::Optimal;
+/// use privacy::{Accountant, Adjacency, Delta, Epsilon, Event, Mechanism, Sampling, Steps, Unit};
+///
+/// let one = Mechanism::Approximate { epsilon: Epsilon::new(0.1)?, delta: Delta::new(0.0)? };
+/// let plan = [Event::new(one, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::new(100)?)?];
+/// assert!(Optimal.epsilon(&plan, Delta::new(1e-5)?)?.upper < 5.0);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Optimal;
 

@@ -28,6 +28,20 @@ use curve::RenyiCurve;
 /// divergence is infinite; δ = 0; an answer without noise.
 ///
 /// The best order is chosen for the plan as a whole. Only the upper end is certified: the lower end is 0.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::rdp::{Conversion, Rdp};
+/// use privacy::{Accountant, Adjacency, Delta, Event, NoiseMultiplier, Order, Steps};
+///
+/// let plan = [Event::gaussian(NoiseMultiplier::new(8.0)?, Adjacency::Substitute, Steps::new(10)?)];
+/// let delta = Delta::new(1e-5)?;
+/// let best = Rdp::default().epsilon(&plan, delta)?.upper;
+/// let listed = Rdp::with_orders(vec![Order::new(8.0)?], Conversion::Canonne2020).epsilon(&plan, delta)?.upper;
+/// assert!(best <= listed);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rdp {
     orders: Orders,

@@ -14,6 +14,17 @@ use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError, Rho};
 ///
 /// Converted to (ε, δ) at the best real order (Canonne, Kamath, Steinke 2020, Proposition 12). ρ may be spent
 /// adaptively up to a fixed total (Feldman, Zrnic 2021). Only the upper end is certified: the lower end is 0.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::zcdp::Zcdp;
+/// use privacy::{Accountant, Adjacency, Delta, Event, NoiseMultiplier, Steps};
+///
+/// let plan = [Event::gaussian(NoiseMultiplier::new(8.0)?, Adjacency::Substitute, Steps::new(10)?)];
+/// assert!(Zcdp.epsilon(&plan, Delta::new(1e-5)?)?.upper > 1.6);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Zcdp;
 

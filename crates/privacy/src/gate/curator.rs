@@ -84,6 +84,31 @@ impl Gate for CuratorGate {
 }
 
 /// The trusted party: adds up contributions, adds noise once, and opens the total once.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, Seeded};
+/// use privacy::{
+///     Adjacency, Bounded, Curator, CuratorGate, Event, Gate, Grain, Grant, Grid, Ledger, MemoryJournal, NoiseMultiplier,
+///     NormBound, Shape, Steps,
+/// };
+///
+/// let shape = Shape::new(1, NormBound::new(1.0)?, Grain::Whole, Grid::new(20)?)?;
+/// let event = Event::gaussian(NoiseMultiplier::new(1.0)?, Adjacency::Substitute, Steps::ONE);
+/// let (mut source, round) = (Seeded::new(1), NoiseContext::default());
+/// let mut curator = Curator::new(&event, shape, &mut source, &round, None)?;
+/// for site in 0..2 {
+///     let mut journal = MemoryJournal::default();
+///     let receipt = Ledger::open(Grant::Unlimited, &mut journal)?.charge(&event, &mut journal)?;
+///     let context = NoiseContext { site, ..round };
+///     let mut gate = CuratorGate::new(receipt, shape, &mut source, &context)?;
+///     // The site sends a contribution that only the sum can use.
+///     curator.add(gate.send(&Bounded::whole(shape, &[0.5])?)?)?;
+/// }
+/// assert_eq!(curator.open().get().units().len(), 1);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub struct Curator {
     shape: Shape,
     event: Event,

@@ -15,6 +15,27 @@ use rand_core::Rng;
 /// The sum is an integer vector x, so x + round(Z) = round(x + Z) is post-processing of the continuous Gaussian
 /// mechanism, and every accountant of that mechanism holds exactly (`docs/maths/rounded-gaussian.md`).
 /// Noise for the next release is drawn before its sum is handed over, so its timing says nothing about the sum.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, Seeded};
+/// use privacy::{
+///     Adjacency, Bounded, Event, Gate, Grain, Grant, Grid, Ledger, LocalGate, MemoryJournal, NoiseMultiplier, NormBound,
+///     Shape, Steps,
+/// };
+///
+/// let shape = Shape::new(1, NormBound::new(1.0)?, Grain::Whole, Grid::new(20)?)?;
+/// let event = Event::gaussian(NoiseMultiplier::new(1.0)?, Adjacency::Substitute, Steps::ONE);
+/// LocalGate::check(&event, &shape)?;
+///
+/// let mut journal = MemoryJournal::default();
+/// let receipt = Ledger::open(Grant::Unlimited, &mut journal)?.charge(&event, &mut journal)?;
+/// let mut gate = LocalGate::simulated(receipt, shape, &mut Seeded::new(1), &NoiseContext::default())?;
+/// let sent = gate.send(&Bounded::whole(shape, &[0.5])?)?;
+/// assert_eq!(sent.released()?.get().units().len(), 1);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub struct LocalGate {
     shape: Shape,
     allowance: Allowance,

@@ -10,6 +10,16 @@ use crate::{Bounded, Event, Mechanism, Outgoing, PrivacyError, Released, Shape};
 use rand_core::Rng;
 
 /// Lets sums through as they are. Only a ledger without limit gives the receipt for it.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Adjacency, Event, Grain, Grid, Mechanism, NormBound, OpenGate, Sampling, Shape, Steps, Unit};
+///
+/// let open = Event::new(Mechanism::Open, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE)?;
+/// assert_eq!(open.mechanism().name(), "open");
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub struct OpenGate {
     shape: Shape,
     allowance: Allowance,

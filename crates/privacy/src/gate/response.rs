@@ -73,6 +73,35 @@ impl ResponseGate {
 /// Who is asked in a round, and the counts of their answers: who said what is forgotten.
 ///
 /// Trusted with two things: which users were drawn, where some are, and which report is whose, until it is counted.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, Seeded};
+/// use privacy::{
+///     Adjacency, Adversary, Categories, Event, Gamma, Grant, Ledger, Mechanism, MemoryJournal, ResponseGate, Sampling,
+///     Shuffler, Steps, Unit,
+/// };
+///
+/// let mechanism = Mechanism::ShuffleRandomisedResponse {
+///     users: Steps::new(3)?,
+///     categories: Categories::new(2)?,
+///     gamma: Gamma::new(0.5)?,
+///     adversary: Adversary::Outside,
+/// };
+/// let event = Event::new(mechanism, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE)?;
+/// let (mut source, context) = (Seeded::new(1), NoiseContext::default());
+/// let mut round = Shuffler::simulated(&event, &mut source, &context)?.round()?;
+/// for user in 0..3 {
+///     let mut journal = MemoryJournal::default();
+///     let receipt = Ledger::open(Grant::Unlimited, &mut journal)?.charge(&event, &mut journal)?;
+///     let own = NoiseContext { site: user, ..context };
+///     round.add(ResponseGate::simulated(receipt, &mut source, &own)?.report(1)?)?;
+/// }
+/// // Counts of both categories, once everybody has answered.
+/// assert_eq!(round.open()?.get().iter().sum::<u64>(), 3);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub struct Shuffler {
     event: Event,
     sampler: BatchSampler,

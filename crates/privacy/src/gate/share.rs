@@ -25,6 +25,18 @@ pub enum ShareNoise {
 }
 
 /// Who takes part in a sum, and how many of them the noise must do without.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::Cohort;
+///
+/// // Ten clients: one may tell its noise to the adversary, two may be missing.
+/// let cohort = Cohort::new(10, 1, 2)?;
+/// assert_eq!((cohort.quorum(), cohort.honest_shares()), (8, 6));
+/// assert!(Cohort::new(3, 1, 1).is_err());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Cohort {
     clients: u64,

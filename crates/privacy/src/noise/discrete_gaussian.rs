@@ -12,6 +12,17 @@ use rand_core::Rng;
 /// Exact, given ideal random bits, and on integers alone: σ² is the dyadic rational that its f64 is. The number of
 /// random bits a draw takes is random, with a small mean for every σ. Not constant in time. A sum of discrete
 /// Gaussians is nearly, not exactly, a discrete Gaussian.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{DiscreteGaussian, NoiseContext, NoiseSource, Seeded};
+///
+/// let mut stream = Seeded::new(1).stream(&NoiseContext::default())?;
+/// let noise = DiscreteGaussian::new(9.0)?;
+/// assert!((0..100).all(|_| noise.sample(&mut stream).abs() < 30));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct DiscreteGaussian {
     variance: f64,

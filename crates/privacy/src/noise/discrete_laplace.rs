@@ -10,6 +10,17 @@ use rand_core::Rng;
 /// Exact, given ideal random bits, and on integers alone: b is the dyadic rational that its f64 is. Nothing is
 /// approximated; the number of random bits a draw takes is random, with a small mean for every b. Values beyond
 /// ±(2^63 − 1), of probability below exp(−2^22), are returned as ±(2^63 − 1). Not constant in time.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{DiscreteLaplace, NoiseContext, NoiseSource, Seeded};
+///
+/// let mut stream = Seeded::new(1).stream(&NoiseContext::default())?;
+/// let noise = DiscreteLaplace::new(3.0)?;
+/// assert!((0..100).any(|_| noise.sample(&mut stream) != 0));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct DiscreteLaplace {
     /// b = numerator / denominator.

@@ -14,6 +14,17 @@ const SMALL: u64 = 32;
 /// Exact, given ideal random bits, and on integers alone: λ is the dyadic rational that its f64 is. The number of
 /// random bits a draw takes is random, with a mean that is bounded for all λ. Not constant in time.
 /// The construction and its proof: `docs/maths/discrete-noise.md`.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, NoiseSource, Poisson, Seeded};
+///
+/// let mut stream = Seeded::new(1).stream(&NoiseContext::default())?;
+/// let counts = Poisson::new(2.5)?;
+/// assert!((0..100).all(|_| counts.sample(&mut stream) >= 0));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Poisson {
     /// L = ⌊λ⌋.

@@ -39,6 +39,19 @@ struct ZigguratSlot {
 ///
 /// Assumed: IEEE 754 arithmetic; `libm::exp` within 2^−46 of its value, used in 1.9 % of draws; `num-bigint`.
 /// Not constant in time. A sum of rounded Gaussians is not a rounded Gaussian.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, NoiseSource, RoundedGaussian, Seeded};
+///
+/// let mut stream = Seeded::new(1).stream(&NoiseContext::default())?;
+/// let mut drawn = vec![0; 1000];
+/// RoundedGaussian::new(100.0)?.fill(&mut stream, &mut drawn);
+/// let variance = drawn.iter().map(|&k| (k * k) as f64).sum::<f64>() / 1000.0;
+/// assert!((8_000.0..12_000.0).contains(&variance));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct RoundedGaussian {
     deviation: f64,

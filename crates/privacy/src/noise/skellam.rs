@@ -9,6 +9,17 @@ use rand_core::Rng;
 /// Exact, given ideal random bits, and on integers alone: μ is the dyadic rational that its f64 is. Closed under sums:
 /// the sum of independent Skellam variables is Skellam, and the variances add. A draw costs two of `Poisson`, the same
 /// for all large μ. Not constant in time.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, NoiseSource, Seeded, Skellam};
+///
+/// let mut stream = Seeded::new(1).stream(&NoiseContext::default())?;
+/// let noise = Skellam::new(16.0)?;
+/// assert!((0..100).all(|_| noise.sample(&mut stream).abs() < 50));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Skellam {
     variance: f64,

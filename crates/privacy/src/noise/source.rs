@@ -12,6 +12,19 @@ use zeroize::Zeroizing;
 pub type Digest = [u8; 32];
 
 /// What a noise key is bound to, so that two different releases never share one.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, NoiseSource, Seeded};
+/// use rand_core::Rng;
+///
+/// let mut source = Seeded::new(1);
+/// let first = NoiseContext { round: 1, ..NoiseContext::default() };
+/// let second = NoiseContext { round: 2, ..first };
+/// assert_ne!(source.stream(&first)?.next_u64(), source.stream(&second)?.next_u64());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NoiseContext {
     /// The run.

@@ -26,6 +26,22 @@ pub enum SumNoise {
 ///
 /// Its digest is what messages are bound to: a server that claims more clients, other noise or other bounds has another
 /// digest, and is refused before anything is split.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{
+///     Adjacency, Assembly, Cohort, Event, Grain, Grid, NoiseMultiplier, NormBound, Shape, Steps, SumNoise,
+/// };
+///
+/// let shape = Shape::new(1, NormBound::new(1.0)?, Grain::Whole, Grid::new(20)?)?;
+/// let event = Event::gaussian(NoiseMultiplier::new(1.0)?, Adjacency::Substitute, Steps::ONE);
+/// let terms = |nodes| Assembly::new(Cohort::new(5, 0, 1)?, nodes, SumNoise::Nodes, &event, shape);
+/// // Other terms have another digest; one node alone would see every vector.
+/// assert_ne!(terms(2)?.digest(), terms(3)?.digest());
+/// assert!(terms(1).is_err());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assembly {
     cohort: Cohort,

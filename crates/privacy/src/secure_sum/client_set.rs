@@ -4,6 +4,17 @@ use super::{SumError, WordVector};
 use serde::{Deserialize, Serialize};
 
 /// Which of N clients are in.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::secure_sum::ClientSet;
+///
+/// let mut held = ClientSet::none(100);
+/// assert!(held.insert(7) && !held.insert(7), "a client is in once");
+/// assert_eq!((held.count(), held.contains(7)), (1, true));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientSet {
     clients: u64,

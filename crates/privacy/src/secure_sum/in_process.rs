@@ -15,6 +15,34 @@ use std::collections::VecDeque;
 ///
 /// A client's number is its site. Shares go to the nodes as contributions come, so that memory does not hold them; with a
 /// tape, which may change the noise of all, everything is held until the sum is opened.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, Seeded};
+/// use privacy::{
+///     Adjacency, Assembly, Bounded, Cohort, Event, Gate, Grain, Grant, Grid, Ledger, MemoryJournal, NoiseMultiplier,
+///     NormBound, SecureSum, Shape, ShareGate, ShareNoise, Steps, SumNoise, Unit,
+/// };
+///
+/// // Three clients add Skellam shares of noise; two nodes add up what they cannot read.
+/// let shape = Shape::new(1, NormBound::new(1.0)?, Grain::Whole, Grid::new(20)?)?;
+/// let cohort = Cohort::new(3, 0, 0)?;
+/// let z = NoiseMultiplier::new(1.0)?;
+/// let event = cohort.event(ShareNoise::Skellam, &shape, z, Adjacency::Substitute, Unit::Client, Steps::ONE)?;
+/// let assembly = Assembly::new(cohort, 2, SumNoise::Clients, &event, shape)?;
+/// let (mut source, round) = (Seeded::new(1), NoiseContext::default());
+/// let mut sum = SecureSum::new(&assembly, &round, &mut source, None)?;
+/// for site in 0..3 {
+///     let mut journal = MemoryJournal::default();
+///     let receipt = Ledger::open(Grant::Unlimited, &mut journal)?.charge(&event, &mut journal)?;
+///     let context = NoiseContext { site, ..round };
+///     let mut gate = ShareGate::new(receipt, shape, &cohort, &mut source, &context)?;
+///     sum.add(gate.send(&Bounded::whole(shape, &[0.5])?)?)?;
+/// }
+/// assert_eq!(sum.open()?.get().units().len(), 1);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub struct SecureSum {
     assembly: Assembly,
     session: SumSession,

@@ -55,6 +55,20 @@ const NAME: &str = "pld";
 /// tests too: no pair of batches is known that reaches the law that dominates them all.
 /// Does not support: discrete Gaussian noise of one party, whose one-dimensional law does not carry over to many
 /// dimensions; Skellam shares; an answer without noise. δ = 0 has an answer only where losses are bounded.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::Pld;
+/// use privacy::{Accountant, Adjacency, Delta, Event, Mechanism, NoiseMultiplier, Sampling, SamplingRate, Steps, Unit};
+///
+/// let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0)? };
+/// let sampling = Sampling::Poisson { rate: SamplingRate::new(0.01)? };
+/// let plan = [Event::new(mechanism, Adjacency::AddRemove, Unit::Example, sampling, Steps::new(1000)?)?];
+/// let epsilon = Pld.epsilon(&plan, Delta::new(1e-5)?)?;
+/// assert!(epsilon.relative_width() < 1e-5);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pld;
 
