@@ -1,4 +1,11 @@
 //! Batches of rows, drawn by a gate from its own keyed stream, so that how a batch was drawn is what is charged.
+//!
+//! Amplification by sampling is a statement about the law of the batch, so nobody but the gate may draw one. A gate draws
+//! from a branch of its noise stream, and a batch carries a ticket: a sum made from it can be released once, by that gate.
+//! Which rows were drawn is as private as the rows themselves.
+//!
+//! Both laws are drawn exactly, given ideal random bits: Poisson batches by geometric gaps with thresholds computed in
+//! integers, fixed batches by Floyd's method with unbiased integers. The cost grows with the batch, not with the rows.
 
 use crate::{PrivacyError, Sampling, SamplingRate};
 use num_bigint::BigUint;
@@ -27,6 +34,7 @@ impl Batch {
         &self.rows
     }
 
+    /// The number that ties the batch to the gate that drew it and to one release.
     pub(crate) fn ticket(&self) -> u64 {
         self.ticket
     }
@@ -43,6 +51,7 @@ pub(crate) enum BatchSampler {
 }
 
 impl BatchSampler {
+    /// The sampler of an event. Tables that depend on the rate alone are made here, once.
     pub(crate) fn new(sampling: &Sampling) -> Self {
         match *sampling {
             Sampling::None => Self::All,
@@ -100,6 +109,7 @@ pub(crate) struct GeometricGaps {
 const MOST_SKIPPED: usize = 64;
 
 impl GeometricGaps {
+    /// Writes the rate as the dyadic rational that it is and tabulates the first 64 powers of 1 − q.
     pub(crate) fn new(rate: SamplingRate) -> Self {
         // q = mantissa / 2^scale with an integer mantissa under 2^53; 1e-9 ≤ q ≤ 1.
         let (fraction, exponent) = libm::frexp(rate.get());
@@ -120,6 +130,7 @@ impl GeometricGaps {
         word(&self.kept.pow(k as u32), self.scale * k as u64, place)
     }
 
+    /// Appends the rows of one Poisson batch, in increasing order.
     fn draw(&self, rng: &mut impl Rng, rows: usize, into: &mut Vec<usize>) {
         if self.thresholds.is_empty() {
             return into.extend(0..rows);
@@ -191,9 +202,10 @@ struct RowSet {
 }
 
 impl RowSet {
-    /// No row's number.
+    /// Marks an empty slot. It is no row number, because a site has at most 2^31 rows.
     const FREE: u32 = u32::MAX;
 
+    /// An empty set with at least four slots for each row, so that probes stay short.
     fn with_room_for(rows: usize) -> Self {
         let slots = (4 * rows.max(1)).next_power_of_two();
         Self { slots: vec![Self::FREE; slots], shift: 64 - slots.trailing_zeros() }

@@ -1,4 +1,12 @@
 //! Sums of clipped vectors on an integer grid, which can be added to and released but not read.
+//!
+//! What goes in is clipped in integers: a vector is scaled to the grid by a public power of two, shortened, truncated towards
+//! zero, and its norm is checked again in 128 bits. A vector that fails contributes zero and no error, because whether it
+//! failed is private. Sums are of integers, hence exact in any order, and one unit can move them by no more than
+//! [`crate::sensitivity_factor`] times the integer bound.
+//!
+//! `layers.rs` sums gradients of network layers that are never formed, `outer.rs` outer products, `numbers.rs` single
+//! numbers with their spread.
 
 mod layers;
 mod numbers;
@@ -38,7 +46,7 @@ pub struct Bounded {
     /// Sum in grid units, modulo 2^64. Wrapping keeps privacy whatever happens: (sum + noise) mod 2^64 is
     /// post-processing of the sum over the integers. That nothing wraps in practice is a matter of use, not of trust.
     units: Zeroizing<Vec<i64>>,
-    /// One vector's integers.
+    /// The vector that is being clipped, in grid units. Kept so that a step allocates nothing.
     scratch: Zeroizing<Vec<i64>>,
     clip: Clipper,
     pushed: u64,
@@ -84,6 +92,10 @@ impl fmt::Display for Reach {
 
 impl Bounded {
     /// An empty sum over the rows of a batch that a gate drew: at most one vector per row.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] if the shape clips whole changes or parts, not examples.
     pub fn examples(shape: Shape, batch: &Batch) -> Result<Self, PrivacyError> {
         match shape.grain() {
             Grain::Example => {
@@ -115,6 +127,11 @@ impl Bounded {
     }
 
     /// The sum of the changes of a client's parts, each clipped. More parts than the shape declares are an error.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] for a shape of examples or a vector of another length, and [`PrivacyError::TooMany`] for a part too
+    /// many. Non-finite vectors are no error.
     pub fn parts<'a>(shape: Shape, changes: impl Iterator<Item = &'a [f64]>) -> Result<Self, PrivacyError> {
         let room = match shape.grain() {
             Grain::Whole => 1,
@@ -133,6 +150,7 @@ impl Bounded {
         Ok(sum)
     }
 
+    /// A sum of nothing that takes up to `room` vectors.
     fn empty(shape: Shape, room: u64) -> Self {
         let d = shape.dimension();
         let zeros = || Zeroizing::new(vec![0; d]);
@@ -157,6 +175,11 @@ impl Bounded {
     /// Rounds a vector to the grid, clips it to the bound, and adds it.
     ///
     /// A vector with a non-finite coordinate contributes exactly zero, silently: whether that happened is private.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] for a vector of another length and [`PrivacyError::TooMany`] beyond the rows of the batch: both
+    /// follow from public numbers.
     pub fn push(&mut self, vector: &[f64]) -> Result<(), PrivacyError> {
         if vector.len() != self.shape.dimension() {
             return Err(PrivacyError::Shape {
@@ -259,7 +282,7 @@ impl Bounded {
         Ok(())
     }
 
-    /// The public shape.
+    /// Dimension, bound, grain and grid. They are constants of the study and say nothing about the rows.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -321,10 +344,12 @@ struct Clipper {
 }
 
 impl Clipper {
+    /// Clips to the bound of the shape.
     fn to(shape: &Shape) -> Self {
         Self::new(shape.bound_units(), shape.grid().in_units(1.0), shape.grid().unit())
     }
 
+    /// Clips to `bound` units on a grid of 2^k = `scale` units to one; `unit` is 1/`scale`.
     fn new(bound: u64, scale: f64, unit: f64) -> Self {
         Self { bound, fits: (bound as f64 * bound as f64).min(EXACT), scale, unit }
     }
@@ -429,7 +454,7 @@ fn scale_of_large(x: &[f64]) -> f64 {
     power_of_two(40 - exponent)
 }
 
-/// Σ qᵢ², saturating.
+/// Σ qᵢ² of a vector in grid units, in 128 bits; saturates, so that an overflow is never taken for a short vector.
 pub(crate) fn norm_squared(q: &[i64]) -> u128 {
     q.iter().fold(0_u128, |sum, &v| {
         let a = u128::from(v.unsigned_abs());

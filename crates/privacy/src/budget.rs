@@ -1,4 +1,12 @@
 //! Grants and the filters that hold them: a charge is refused before it would exceed what was granted.
+//!
+//! A ledger asks this module before each charge. There are two kinds of answer. A fixed plan is certified as a whole when
+//! the ledger is opened, by the loss distribution, and is then only walked through: stopping early is free, deviating is
+//! refused. An adaptive filter adds up one number (Rényi divergence of one order, ρ or μ²) and stops before it would
+//! exceed what (ε, δ) allow. Sums are rounded up, limits are rounded down.
+//!
+//! Composition of adaptively chosen events needs such a filter: to choose between two plans that each cost (ε, δ) can cost
+//! more than either (`docs/maths/filters.md`).
 
 use crate::accounting::{Interval, check_one_relation, gdp, pld::Pld, rdp, zcdp};
 use crate::{Accountant, Delta, Epsilon, Event, Mechanism, Order, PrivacyError, Rho, Steps};
@@ -60,11 +68,11 @@ pub enum Filter {
 pub enum Grant {
     /// At most (ε, δ).
     Limited {
-        /// ε.
+        /// ε that all charges together may cost at most.
         epsilon: Epsilon,
-        /// δ.
+        /// δ at which ε is promised.
         delta: Delta,
-        /// How charges add up.
+        /// How charges add up, which also says whether events may be chosen on the way.
         filter: Filter,
     },
     /// No promise at all, chosen by name: for baselines without privacy.
@@ -104,6 +112,7 @@ pub(crate) struct Approved<'a> {
 }
 
 impl Approved<'_> {
+    /// Counts the charge as spent. It was checked against the grant before.
     pub(crate) fn spend(self) {
         self.spending.meter = self.after;
         self.spending.events.push(self.event);
@@ -111,6 +120,7 @@ impl Approved<'_> {
 }
 
 impl GrantSpending {
+    /// Checks that the grant leaves room for its plan, or computes the limit in the measure of its filter.
     pub(crate) fn new(grant: Grant) -> Result<Self, PrivacyError> {
         let meter = match &grant {
             Grant::Unlimited => Meter::Unlimited,
@@ -181,10 +191,12 @@ impl GrantSpending {
         })
     }
 
+    /// Events that were spent, in order.
     pub(crate) fn events(&self) -> &[Event] {
         &self.events
     }
 
+    /// The grant as it was given.
     pub(crate) fn grant(&self) -> &Grant {
         &self.grant
     }
@@ -269,6 +281,7 @@ fn cost_of_one(filter: &Filter, event: &Event) -> Result<f64, PrivacyError> {
     }
 }
 
+/// The letter of what the filter adds up, for messages.
 fn symbol(filter: &Filter) -> &'static str {
     match filter {
         Filter::Renyi { .. } => "Rényi divergence",
@@ -285,6 +298,7 @@ fn add_cost(spent: f64, one: f64, steps: u64) -> f64 {
     (spent + (one * steps as f64).next_up()).next_up()
 }
 
+/// The most steps n for which spent + n·one, rounded up, stays within the limit.
 fn how_many_fit(spent: f64, one: f64, limit: f64) -> u64 {
     let (mut good, mut bad) = (0, ((limit - spent) / one).max(0.0) as u64 / 2 * 2 + 2);
     if bad > MOST_STEPS {

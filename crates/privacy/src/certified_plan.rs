@@ -1,4 +1,7 @@
 //! A fixed plan with its certified cost: whoever holds one need not have the plan costed again.
+//!
+//! Opening a ledger for a fixed plan costs a full accounting. A federation opens many ledgers for one plan, and a server
+//! restarts: this certificate carries the answer, and the type system carries the proof that it was computed.
 
 use crate::accounting::pld::Pld;
 use crate::{Accountant, Delta, Event, Filter, Grant, PrivacyError};
@@ -33,12 +36,16 @@ pub struct CertifiedPlan {
 
 impl CertifiedPlan {
     /// Has the plan costed.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the certified accountant refuses: see [`crate::accounting::Pld`].
     pub fn of(plan: Vec<Event>, delta: Delta) -> Result<Self, PrivacyError> {
         let epsilon = Pld.epsilon(&plan, delta)?.upper;
         Ok(Self { plan, delta, epsilon })
     }
 
-    /// The certified upper bound of ε.
+    /// The certified upper bound of ε at the δ of this certificate.
     pub fn epsilon(&self) -> f64 {
         self.epsilon
     }

@@ -1,4 +1,9 @@
 //! What happened, as a value: mechanism, relation, unit, sampling and how often. What it costs is a function of it.
+//!
+//! An event names everything that its cost depends on, and nothing else. Gates emit events, ledgers store them, accountants
+//! read them. ε is not stored: a better accountant may later prove a smaller one from the same events.
+//!
+//! The serialised form is part of every ledger, so variants are only ever added at the end of [`Mechanism`].
 
 use crate::{
     Adjacency, Categories, Delta, Epsilon, FinitePair, Gamma, NoiseMultiplier, PrivacyError, Sampling, ShareDeviation,
@@ -24,37 +29,37 @@ use std::fmt;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Mechanism {
-    /// Gaussian noise of deviation z·Δ₂ on every coordinate (rounded to the grid: post-processing).
+    /// Gaussian noise of standard deviation z·Δ₂ on every coordinate (rounded to the grid: post-processing).
     Gaussian {
-        /// z.
+        /// z: standard deviation (Laplace: scale) divided by the sensitivity.
         noise_multiplier: NoiseMultiplier,
     },
     /// Laplace noise of scale z·Δ₁.
     Laplace {
-        /// z.
+        /// z: standard deviation (Laplace: scale) divided by the sensitivity.
         noise_multiplier: NoiseMultiplier,
     },
     /// Discrete Gaussian noise of one party, σ = z·Δ₂, on an integer vector.
     DiscreteGaussian {
-        /// z.
+        /// z: standard deviation (Laplace: scale) divided by the sensitivity.
         noise_multiplier: NoiseMultiplier,
     },
     /// The sum of discrete Gaussian shares: nearly, not exactly, a discrete Gaussian.
     DiscreteGaussianSum {
-        /// z of the total: √shares · deviation of a share / Δ₂.
+        /// z of the total: √shares · standard deviation of a share / Δ₂.
         noise_multiplier: NoiseMultiplier,
         /// n: the fewest honest shares in the sum.
         shares: Steps,
-        /// Deviation of one share, in grid units.
+        /// Standard deviation of one share, in grid units.
         share_deviation: ShareDeviation,
         /// d: coordinates of the vector.
         dimension: Steps,
     },
     /// k-randomised response: the true category, or with probability γ a uniform one.
     RandomisedResponse {
-        /// k.
+        /// k: the number of categories, the true one included.
         categories: Categories,
-        /// γ.
+        /// γ: the probability that the answer is drawn uniformly.
         gamma: Gamma,
     },
     /// A shuffle of one report from each user, every report ε₀-locally private (adaptively, in any order).
@@ -68,9 +73,9 @@ pub enum Mechanism {
     ShuffleRandomisedResponse {
         /// n: users whose answers are in the shuffle.
         users: Steps,
-        /// k.
+        /// k: the number of categories, the true one included.
         categories: Categories,
-        /// γ.
+        /// γ: the probability that the answer is drawn uniformly.
         gamma: Gamma,
         /// What is known beside the shuffled answers.
         adversary: Adversary,
@@ -89,11 +94,11 @@ pub enum Mechanism {
     /// The sum of Skellam shares: Skellam noise of variance shares · deviation², exactly. (A ledger's bytes count
     /// variants: new ones come last.)
     SkellamSum {
-        /// z of the total: √shares · deviation of a share / Δ₂.
+        /// z of the total: √shares · standard deviation of a share / Δ₂.
         noise_multiplier: NoiseMultiplier,
         /// n: the fewest honest shares in the sum.
         shares: Steps,
-        /// Deviation of one share, in grid units.
+        /// Standard deviation of one share, in grid units.
         share_deviation: ShareDeviation,
         /// d: coordinates of the vector.
         dimension: Steps,
@@ -195,6 +200,11 @@ impl TryFrom<EventAsTyped> for Event {
 
 impl Event {
     /// Joins the five, or says why no theorem does.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::NoTheorem`] if no theorem joins the mechanism with this relation and sampling. The hint names the
+    /// nearest combination that has one.
     pub fn new(
         mechanism: Mechanism,
         adjacency: Adjacency,
@@ -217,27 +227,27 @@ impl Event {
         }
     }
 
-    /// What was done.
+    /// The randomised answer that was given.
     pub fn mechanism(&self) -> &Mechanism {
         &self.mechanism
     }
 
-    /// Between which data sets.
+    /// Which data sets count as neighbours.
     pub fn adjacency(&self) -> Adjacency {
         self.adjacency
     }
 
-    /// For whom.
+    /// Who is protected: a row, or a client with all its rows.
     pub fn unit(&self) -> Unit {
         self.unit
     }
 
-    /// On which batch.
+    /// How the rows of each step were drawn. Accountants charge for the law of the draw, not for the rows.
     pub fn sampling(&self) -> &Sampling {
         &self.sampling
     }
 
-    /// How often.
+    /// How often the mechanism is used, each time on a fresh batch and with fresh noise.
     pub fn steps(&self) -> Steps {
         self.steps
     }
@@ -285,7 +295,7 @@ impl Event {
         }
     }
 
-    /// The noise multiplier, for mechanisms that have one.
+    /// The noise multiplier, for mechanisms that have one; sums of shares report that of the total.
     pub fn noise_multiplier(&self) -> Option<NoiseMultiplier> {
         match &self.mechanism {
             Mechanism::Gaussian { noise_multiplier }

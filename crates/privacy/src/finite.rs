@@ -1,4 +1,7 @@
 //! A pair of finite distributions on the same outcomes.
+//!
+//! Any mechanism whose worst pair of neighbours has finitely many outcomes can be written down as two columns of
+//! probabilities. It is how a mechanism that this crate does not know is accounted for, if its pair is proved elsewhere.
 
 use crate::PrivacyError;
 use serde::{Deserialize, Serialize};
@@ -23,6 +26,10 @@ pub struct FinitePair(Vec<(f64, f64)>);
 
 impl FinitePair {
     /// Checks that both columns are probabilities and sum to one up to rounding (8e-16).
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] for numbers outside 0 to 1, or a column whose sum is not one.
     pub fn new(outcomes: Vec<(f64, f64)>) -> Result<Self, PrivacyError> {
         let bad = |found: String| PrivacyError::Parameter {
             name: "finite pair",
@@ -43,7 +50,7 @@ impl FinitePair {
         Ok(Self(outcomes))
     }
 
-    /// Number of outcomes.
+    /// Number of outcomes, those that neither distribution can produce included.
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -1,4 +1,8 @@
 //! Journals keep a ledger's records; a charge counts once a journal has appended it.
+//!
+//! The ledger decides, the journal remembers. This crate has one in memory, for simulations; durable ones live where files and
+//! databases are. The kind of a journal is a type, and travels through the receipt to the gate: an agent's gate takes
+//! receipts of a [`Durable`] journal only.
 
 use crate::ledger::LedgerRecord;
 
@@ -56,7 +60,7 @@ pub struct MemoryJournal {
 }
 
 impl MemoryJournal {
-    /// What was appended so far.
+    /// Records that were appended so far, the oldest first: what `Ledger::replay` reads.
     pub fn records(&self) -> &[LedgerRecord] {
         &self.records
     }

@@ -1,4 +1,12 @@
 //! A site's own account of what it has spent: an append-only chain of events, checked against a grant before each charge.
+//!
+//! A charge takes three steps, and each has a type. [`Ledger::prepare`] checks the event against the grant and spends
+//! nothing; [`PendingCharge::append`] writes the record; the [`ChargeReceipt`] that comes back opens one gate for as many
+//! releases as the event has steps. If the journal fails in between, the ledger closes: it can be rebuilt from what the
+//! journal holds, and at most one charge was burnt.
+//!
+//! Records form a hash chain. [`Ledger::replay`] checks the chain and every charge again, so that an auditor needs nothing but
+//! the records.
 
 use crate::budget::{Grant, GrantSpending};
 use crate::journal::{Durability, Journal};
@@ -20,16 +28,16 @@ pub enum LedgerEntry {
 /// One link of the chain. Events are stored, not costs: a better accountant may read them later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LedgerRecord {
-    /// Position, from 0.
+    /// Position in the chain, counted from 0. A gap or a repetition is refused when the chain is replayed.
     pub sequence: u64,
-    /// Digest of the record before; zeros for the first.
+    /// Digest of the record before, so that no record can be changed or left out unnoticed; zeros for the first.
     pub previous: Digest,
-    /// What happened.
+    /// The grant that opened the ledger, or an event that was charged to it.
     pub entry: LedgerEntry,
 }
 
 impl LedgerRecord {
-    /// SHA-256 of the canonical bytes.
+    /// SHA-256 of the canonical bytes. It names this record and, through `previous`, all records before it.
     pub fn digest(&self) -> Digest {
         // Serialising to memory fails only for types without a fixed form, which these are not; an empty message
         // would then break the chain, which `replay` reports.
@@ -70,6 +78,11 @@ impl Ledger {
     /// Opens a ledger and writes the grant into the journal as its first record.
     ///
     /// A fixed plan that does not fit the grant is refused here, before anything happens.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Budget`] if a fixed plan costs more than the grant, [`PrivacyError::Parameter`] if a filter leaves no room
+    /// at all, and [`PrivacyError::Journal`] if the first record could not be written.
     pub fn open<J: Journal>(grant: Grant, journal: &mut J) -> Result<Self, PrivacyError> {
         Self::begin(GrantSpending::new(grant)?, journal)
     }
@@ -94,6 +107,7 @@ impl Ledger {
         Self::begin(self.spending.unspent(), journal)
     }
 
+    /// Writes the opening record. Nothing can be charged before that has succeeded.
     fn begin<J: Journal>(spending: GrantSpending, journal: &mut J) -> Result<Self, PrivacyError> {
         let entry = LedgerEntry::Opened(spending.grant().clone());
         let record = LedgerRecord { sequence: 0, previous: Digest::default(), entry };
@@ -102,6 +116,10 @@ impl Ledger {
     }
 
     /// Rebuilds the ledger from its records, checking the chain and every charge again.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Journal`] for a chain that is broken, and the refusal of the first charge that its grant does not cover.
     pub fn replay<'a>(records: impl IntoIterator<Item = &'a LedgerRecord>) -> Result<Self, PrivacyError> {
         let broken = |sequence: u64, what: &str| PrivacyError::Journal { why: format!("record {sequence} {what}") };
         let mut ledger: Option<Self> = None;
@@ -127,6 +145,11 @@ impl Ledger {
     }
 
     /// Checks that the event fits what was granted. Nothing is spent yet.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Budget`] or [`PrivacyError::OffPlan`] if the event does not fit; [`PrivacyError::Journal`] after an append
+    /// that failed, until the ledger is replayed.
     pub fn prepare(&mut self, event: &Event) -> Result<PendingCharge<'_>, PrivacyError> {
         if self.closed {
             return Err(PrivacyError::Journal {
@@ -140,6 +163,10 @@ impl Ledger {
     }
 
     /// Prepares and appends in one go.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ledger::prepare`] and [`PendingCharge::append`]. Where it fails before the append, nothing is spent.
     pub fn charge<J: Journal>(
         &mut self,
         event: &Event,
@@ -148,27 +175,27 @@ impl Ledger {
         self.prepare(event)?.append(journal)
     }
 
-    /// Digest of the last record.
+    /// Digest of the last record. Two ledgers with the same head have the same history.
     pub fn head(&self) -> Digest {
         self.head
     }
 
-    /// Number of records.
+    /// Number of records in the chain: the opening and every charge.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Events charged so far, in order.
+    /// Events charged so far, in order: what an accountant is asked about.
     pub fn events(&self) -> &[Event] {
         self.spending.events()
     }
 
-    /// What was granted.
+    /// The grant that the ledger was opened with. It never changes.
     pub fn grant(&self) -> &Grant {
         self.spending.grant()
     }
 
-    /// How many more steps of this event fit.
+    /// How many more steps of this event fit, given what was spent; `u64::MAX` without a limit.
     pub fn fits(&self, event: &Event) -> Result<u64, PrivacyError> {
         self.spending.fits(event)
     }
@@ -183,7 +210,7 @@ pub struct PendingCharge<'a> {
 }
 
 impl PendingCharge<'_> {
-    /// The record that will be appended.
+    /// The record that will be appended, for drivers that write it together with records of their own.
     pub fn record(&self) -> &LedgerRecord {
         &self.record
     }

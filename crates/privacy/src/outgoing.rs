@@ -1,4 +1,7 @@
 //! What may cross from a site to the outside: only gates make one.
+//!
+//! At a local gate a message is public, and this type is a released vector on its grid. Under a curator or a secure sum it is a
+//! sealed contribution: this module gives no way to read it, and its buffers are wiped when it is dropped.
 
 use crate::noise::NoiseContext;
 use crate::{Cohort, Event, Grid, PrivacyError, Released, Shape};
@@ -29,17 +32,17 @@ impl GridVector {
         Self { grid, units }
     }
 
-    /// The grid.
+    /// The grid that the units are counted on: one unit is a public power of two.
     pub fn grid(&self) -> Grid {
         self.grid
     }
 
-    /// Coordinates in grid units.
+    /// Coordinates in grid units, as they travel.
     pub fn units(&self) -> &[i64] {
         &self.units
     }
 
-    /// Coordinates as real numbers.
+    /// Coordinates as real numbers: units times a power of two, without rounding for up to 53 bits.
     pub fn values(&self) -> Vec<f64> {
         self.units.iter().map(|&u| self.grid.value(u)).collect()
     }
@@ -64,6 +67,7 @@ const MOST_UNITS: f64 = (1_u64 << 62) as f64;
 /// ```
 pub struct Outgoing(OutgoingContent);
 
+/// What travels: a released vector, or a contribution that only a sum can open.
 enum OutgoingContent {
     Clear(Released<GridVector>),
     Contribution(Contribution),
@@ -91,6 +95,7 @@ pub(crate) struct ContributionPlace {
 }
 
 impl ContributionPlace {
+    /// Run, round and site of a noise context.
     pub(crate) fn of(context: &NoiseContext) -> Self {
         Self { run: context.run, round: context.round, site: context.site }
     }
@@ -112,10 +117,12 @@ impl ContributionPlace {
 }
 
 impl Outgoing {
+    /// A vector that a gate has noised, or that was computed from released values.
     pub(crate) fn clear(vector: GridVector) -> Self {
         Self(OutgoingContent::Clear(Released::by_gate(vector)))
     }
 
+    /// A contribution to a sum. It stays sealed until the sum is opened.
     pub(crate) fn contribution(contribution: Contribution) -> Self {
         Self(OutgoingContent::Contribution(contribution))
     }
@@ -123,6 +130,10 @@ impl Outgoing {
     /// A vector computed from released values, put on a grid for sending (nearest unit; post-processing).
     ///
     /// A coordinate that is not finite, or over 2^62 units, is an error: it would not be what was computed.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Diverged`]. It depends on released values only, so that it may be told to anyone.
     pub fn post_processed(vector: &Released<Vec<f64>>, grid: Grid) -> Result<Self, PrivacyError> {
         let units = vector.get().iter().map(|&x| {
             let units = libm::rint(grid.in_units(x));
@@ -135,6 +146,10 @@ impl Outgoing {
     }
 
     /// The released vector, or an error for a contribution to a sum.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::WrongGate`] for a contribution to a sum: it stays sealed.
     pub fn released(self) -> Result<Released<GridVector>, PrivacyError> {
         match self.0 {
             OutgoingContent::Clear(vector) => Ok(vector),
@@ -146,6 +161,7 @@ impl Outgoing {
         }
     }
 
+    /// The contribution, or an error for a vector that was released already: adding it would count it as noiseless.
     pub(crate) fn into_contribution(self) -> Result<Contribution, PrivacyError> {
         match self.0 {
             OutgoingContent::Contribution(contribution) => Ok(contribution),

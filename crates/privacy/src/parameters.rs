@@ -1,4 +1,8 @@
 //! Privacy parameters as types that cannot hold an invalid value, also not through serde.
+//!
+//! Each type has a private field and one constructor that checks the range; serde and the command line go through the same
+//! constructor. Code that holds an [`Epsilon`] need not ask whether it is a number. Ranges are those for which the
+//! arithmetic and the theorems of this crate are valid, not what would be wise to use.
 
 use crate::PrivacyError;
 use serde::{Deserialize, Serialize};
@@ -27,7 +31,7 @@ macro_rules! checked {
                 }
             }
 
-            /// The plain number.
+            /// The plain number, which is known to be in its range.
             pub fn get(self) -> $inner {
                 self.0
             }
@@ -60,6 +64,7 @@ macro_rules! checked {
 
 /// A number type that a JSON number may become without loss.
 trait FromFloat: Sized {
+    /// The number as this type, or none where it would be changed on the way.
     fn from_float(value: f64) -> Option<Self>;
 
     /// The shortest text that reads back as the number.
@@ -87,6 +92,7 @@ impl FromFloat for u64 {
     }
 }
 
+/// The same for the type of the field that the macro defines.
 fn from_f64<T: FromFloat>(value: f64) -> Option<T> {
     T::from_float(value)
 }
@@ -300,7 +306,7 @@ checked! {
 }
 
 impl Steps {
-    /// One use.
+    /// One use: a single release.
     pub const ONE: Self = Self(1);
 }
 

@@ -1,4 +1,8 @@
 //! What neighbouring means, who is protected, how a batch was drawn, and the sensitivity that follows.
+//!
+//! These five types decide what a stated ε means. They are chosen once, by name, travel inside the event, and are printed
+//! beside every number. The function at the end turns them into a sensitivity; it is a `match` over all combinations, and a
+//! combination without a theorem is an error, never a default.
 
 use crate::{PrivacyError, SamplingRate};
 use serde::{Deserialize, Serialize};
@@ -46,7 +50,7 @@ pub enum Sampling {
     None,
     /// Each row independently with probability `rate`.
     Poisson {
-        /// q.
+        /// q: the probability that a given row is in the batch.
         rate: SamplingRate,
     },
     /// A uniform subset of fixed size.
@@ -80,6 +84,10 @@ impl TryFrom<SamplingAsStored> for Sampling {
 
 impl Sampling {
     /// A batch of `batch` rows out of `of`, every subset equally likely.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] if the batch is empty or larger than the rows it is drawn from.
     pub fn without_replacement(batch: u64, of: u64) -> Result<Self, PrivacyError> {
         if batch == 0 || batch > of || of > 1 << 53 {
             return Err(PrivacyError::Parameter {
@@ -161,7 +169,7 @@ pub enum Grain {
     Whole,
     /// From one of `count` parts of a client's rows, assigned by a keyed function of the row's slot or id.
     Part {
-        /// K, a public constant.
+        /// K, the number of parts: a public constant that does not depend on the rows.
         count: u64,
     },
 }
@@ -201,6 +209,10 @@ pub enum Trust {
 /// assert!(sensitivity_factor(Grain::Example, Unit::Client, Adjacency::Substitute, Trust::Local).is_err());
 /// # Ok::<(), privacy::PrivacyError>(())
 /// ```
+///
+/// # Errors
+///
+/// [`PrivacyError::NoTheorem`] where clipping does not bound the unit, or where a missing message would be visible.
 pub fn sensitivity_factor(grain: Grain, unit: Unit, adjacency: Adjacency, trust: Trust) -> Result<u64, PrivacyError> {
     use {Adjacency::*, Trust::*};
     match (grain, unit, adjacency, trust) {

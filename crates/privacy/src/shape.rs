@@ -1,4 +1,8 @@
 //! The public shape of a clipped sum: its dimension, bound, grain, and the integer grid that it lives on.
+//!
+//! Floating-point sums depend on the order of their terms, and their low bits can tell a row apart. Here numbers live on an
+//! integer grid of 2^−k: clipping, summing and noise are exact, and the conversion back is post-processing. The grid is chosen
+//! from public numbers alone, so that the noise has between 2^16 and 2^24 units ([`Grid::for_noise`]).
 
 use crate::{Grain, NormBound, PrivacyError};
 use serde::{Deserialize, Serialize};
@@ -127,6 +131,10 @@ impl TryFrom<ShapeAsTyped> for Shape {
 
 impl Shape {
     /// Checks that the bound has at least one and at most 2^40 units on the grid.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] outside 1 to 10^8 coordinates, or if the grid is too coarse or too fine for the bound.
     pub fn new(dimension: usize, bound: NormBound, grain: Grain, grid: Grid) -> Result<Self, PrivacyError> {
         let units = grid.in_units(bound.get());
         if !(1..=MOST_COORDINATES).contains(&dimension) || !(1.0..=MOST_UNITS).contains(&units) {
@@ -139,12 +147,12 @@ impl Shape {
         Ok(Self { dimension, bound, grain, grid })
     }
 
-    /// d: number of coordinates.
+    /// d: the number of coordinates of every vector of the sum.
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// C as declared.
+    /// C as declared, in real units.
     pub fn bound(&self) -> NormBound {
         self.bound
     }
@@ -154,7 +162,7 @@ impl Shape {
         self.grain
     }
 
-    /// The grid of the sum.
+    /// The grid on which the sum is kept and the noise is added.
     pub fn grid(&self) -> Grid {
         self.grid
     }

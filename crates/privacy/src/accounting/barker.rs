@@ -1,6 +1,10 @@
 //! The dominating family of a Barker test's neighbouring batches, as one finite law from above.
 //!
 //! `docs/maths/dp-mcmc.md` has the proofs; its letters are used here.
+//!
+//! The release of a Barker test on one batch and on a neighbouring one are two normal laws of different variance. A family with one
+//! parameter dominates all such pairs; this module bounds its supremum at many losses and connects the dots. The law that
+//! comes out is an upper bound for every pair, and no lower end is claimed (`docs/maths/dp-mcmc.md`).
 
 use super::symmetric::{completed, subsampled};
 use super::{Enclosure, Interval};
@@ -92,9 +96,9 @@ fn dominating(batch: u64, slack: f64) -> Enclosure {
 
 /// The pairs N(0, 1) ‖ N(θ(m), 1 − ξ(m)), 0 ≤ m ≤ 1.
 struct BatchPairs {
-    /// b.
+    /// b, the number of rows in the batch.
     batch: Interval,
-    /// L.
+    /// L, the variance slack.
     slack: Interval,
 }
 

@@ -1,4 +1,7 @@
 //! The least noise that keeps a plan within (ε, δ).
+//!
+//! The search trusts no model of the accountant but monotonicity: more noise must not cost more. What it returns was itself
+//! accounted and found to be within the budget.
 
 use super::Accountant;
 use crate::{Delta, Epsilon, Event, NoiseMultiplier, PrivacyError};
@@ -38,6 +41,10 @@ struct Trial {
 /// assert!((11.0..13.0).contains(&z.get()));
 /// # Ok::<(), privacy::PrivacyError>(())
 /// ```
+///
+/// # Errors
+///
+/// [`PrivacyError::Uncertified`] if no multiplier up to 1e12 suffices, and errors of `plan_of` or of the accountant.
 pub fn calibrate(
     accountant: &dyn Accountant,
     plan_of: &dyn Fn(NoiseMultiplier) -> Result<Vec<Event>, PrivacyError>,

@@ -1,4 +1,7 @@
 //! The classical Gaussian mechanism, for ε under 1 and one release, by name only.
+//!
+//! Textbooks print this formula, and tools still use it outside its range. It is kept for comparison and refuses what the theorem
+//! does not cover.
 
 use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError};
@@ -23,6 +26,7 @@ use crate::{Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Classical;
 
+/// Up to this δ, √(2 log(1.25/δ)) is at least 3/2, as the proof needs.
 const LARGEST_DELTA: f64 = 0.4;
 
 /// z of the only event.
@@ -50,6 +54,7 @@ fn multiplier(plan: &[Event]) -> Result<NoiseMultiplier, PrivacyError> {
     found
 }
 
+/// A refusal of numbers that the theorem does not cover.
 fn outside(why: String) -> PrivacyError {
     PrivacyError::Uncertified { accountant: "classical", why, hint: "use `gdp`, which is exact for every ε and δ" }
 }

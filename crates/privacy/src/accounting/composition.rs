@@ -1,4 +1,7 @@
 //! Composition of mechanisms of which only (ε, δ) is known: basic and advanced.
+//!
+//! Basic composition adds ε and δ up and is exact at δ = 0. Advanced composition grows with the root of the number of steps. Both
+//! see a mechanism only through its (ε, δ), so accountants that know more give less.
 
 use super::pair::{Atoms, DominatingPair, directions};
 use super::rdp::answered;

@@ -1,4 +1,7 @@
 //! Gaussian differential privacy: exact for Gaussian noise, one number μ whose squares add up.
+//!
+//! Unsampled Gaussian noise composes to Gaussian noise, so its δ has a closed form and nothing is lost. It is the exact answer that
+//! other accountants are compared with, and a filter for adaptively chosen Gaussian releases.
 
 use super::composition::pure_epsilon;
 use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
@@ -58,6 +61,7 @@ pub fn mu_squared(plan: &[Event]) -> Result<f64, PrivacyError> {
     Ok(total(plan)?.square.hi)
 }
 
+/// A refusal, with the reason that applies to the sampling of the event.
 fn refuse(event: &Event) -> PrivacyError {
     let hint = match event.sampling() {
         Sampling::None => "it supports Gaussian noise and mechanisms with a pure ε; use `pld`, `rdp` or `zcdp`",

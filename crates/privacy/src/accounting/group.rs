@@ -1,4 +1,7 @@
 //! Groups of rows, and rows that are in several clients.
+//!
+//! A stated ε protects one unit. This module answers what it means for k units together, and for a person whose rows are at several
+//! clients (`docs/maths/group-and-overlap.md`).
 
 use super::{Accountant, Bounds, Interval};
 use crate::{Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError, Steps};
@@ -18,6 +21,10 @@ use crate::{Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError, Ste
 /// assert!(epsilon.get() >= 1.0 && delta.get() > 2e-6);
 /// # Ok::<(), privacy::PrivacyError>(())
 /// ```
+///
+/// # Errors
+///
+/// [`PrivacyError::Uncertified`] if δ of the group would not be under 1.
 pub fn group_privacy(epsilon: Epsilon, delta: Delta, size: Steps) -> Result<(Epsilon, Delta), PrivacyError> {
     let (e, k) = (Interval::exact(epsilon.get()), Interval::exact(size.get() as f64));
     let factor = if epsilon.get() == 0.0 { k } else { (k * e).exp_m1() / e.exp_m1() };
@@ -36,6 +43,10 @@ pub fn group_privacy(epsilon: Epsilon, delta: Delta, size: Steps) -> Result<(Eps
 ///
 /// Gaussian and Laplace noise without sampling; other events are refused, since k rows of a sampled batch or of a
 /// finite pair are not one pair with less noise.
+///
+/// # Errors
+///
+/// [`PrivacyError::NoTheorem`] for events whose noise does not scale with the group.
 pub fn of_group(plan: &[Event], size: Steps) -> Result<Vec<Event>, PrivacyError> {
     let scaled = |event: &Event| {
         let smaller = |z: &NoiseMultiplier| {
@@ -102,6 +113,7 @@ pub fn overlapping(
     Ok(worst)
 }
 
+/// A refusal of a search over too many combinations of clients.
 fn too_many() -> PrivacyError {
     PrivacyError::Uncertified {
         accountant: "overlap",

@@ -1,4 +1,11 @@
 //! What events cost: accountants are functions of a plan, and a reported cost is a certified bound.
+//!
+//! An accountant answers two questions about a plan: ε at a given δ, and δ at a given ε. All of them are listed by [`all`], and each
+//! says of itself what it is for ([`Accountant::about`]). Start with [`Pld`]: it is certified from both sides and as tight as
+//! the theorem of the event allows.
+//!
+//! Numbers are rounded outwards throughout ([`Interval`], [`Bounds`]). [`calibrate`] and [`steps`] search with any accountant
+//! for the noise or the number of steps that fits a budget, and [`group`] treats groups of rows and rows at several clients.
 
 mod barker;
 mod binomial;
@@ -57,7 +64,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Nothing happened.
+    /// The cost of an empty plan: nothing happened.
     pub const ZERO: Self = Self { lower: 0.0, upper: 0.0 };
 
     /// A bound proved from above only.
@@ -160,9 +167,18 @@ pub trait Accountant {
     }
 
     /// The smallest ε, enclosed, at which the plan is certified to be (ε, δ)-differentially private.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Unsupported`] for an event that the method does not cover, [`PrivacyError::Uncertified`] where it covers the
+    /// event but cannot bound this number, and [`PrivacyError::MixedRelations`] for a plan of several relations or units.
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError>;
 
     /// The smallest δ, enclosed, at which the plan is certified to be (ε, δ)-differentially private.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Accountant::epsilon`].
     fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError>;
 
     /// True if the lower ends of its answers for this plan are proved; else they are 0 and say nothing.
@@ -172,6 +188,10 @@ pub trait Accountant {
 }
 
 /// Checks that all events of a plan speak of one relation and one unit, so that their costs add up.
+///
+/// # Errors
+///
+/// [`PrivacyError::MixedRelations`], naming the two that differ.
 pub fn check_one_relation(plan: &[Event]) -> Result<(), PrivacyError> {
     let Some(first) = plan.first() else { return Ok(()) };
     let words = |e: &Event| format!("{} of {}s", e.adjacency(), e.unit());

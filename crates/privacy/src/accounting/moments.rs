@@ -1,4 +1,7 @@
 //! The moments accountant as the DP-PVI workshop paper used it: few integer orders and the older conversion.
+//!
+//! The moments accountant of 2016 is Rényi accounting at integer orders up to 33 with an older conversion. Published numbers can be
+//! reproduced with it.
 
 use super::rdp::{Conversion, Orders, answered, gaussian::concentration, poisson, positive_delta};
 use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};

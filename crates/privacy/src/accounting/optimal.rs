@@ -1,4 +1,7 @@
 //! Optimal composition of equal (ε, δ) mechanisms: no better bound follows from (ε, δ) alone.
+//!
+//! Where (ε, δ) of each step is all that is known, this is the whole truth about k steps: the theorem is an equality. It needs equal
+//! steps; for steps that differ, `pld` composes the same four-outcome pairs.
 
 use super::composition::as_steps;
 use super::special::{ln_add_exp, ln_binomial};
@@ -33,7 +36,7 @@ const MOST_STEPS: u64 = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Optimal;
 
-/// k equal mechanisms.
+/// k mechanisms of one (ε, δ). `exact` if nothing more is known of them, so that lower ends hold too.
 struct EqualMechanisms {
     epsilon: f64,
     delta: f64,
@@ -42,6 +45,7 @@ struct EqualMechanisms {
 }
 
 impl EqualMechanisms {
+    /// The plan as equal mechanisms; none if it is empty, refused if they differ or are too many.
     fn new(plan: &[Event]) -> Result<Option<Self>, PrivacyError> {
         let steps = as_steps("optimal", plan)?;
         let Some(first) = steps.first() else { return Ok(None) };
@@ -114,7 +118,7 @@ impl EqualMechanisms {
         Ok(Bounds::between(lower, upper.min(whole.hi)))
     }
 
-    /// δ' at ε'.
+    /// δ' at ε': the largest of A_i − e^{ε'} B_i, with what fails outright.
     fn delta_at(&self, epsilon: f64) -> Bounds {
         let (mut lower, mut upper) = (0.0_f64, 0.0_f64);
         // One rounding keeps the sign: true if and only if kε is over ε'.

@@ -3,6 +3,11 @@
 //! (P, Q) dominates a mechanism if H_α(M(D) ‖ M(D')) ≤ H_α(P ‖ Q) for all α ≥ 0, with the hockey-stick divergence
 //! H_α(P ‖ Q) = sup_E P(E) − α Q(E) (Zhu, Dong, Wang 2022, Definition 7). Dominating pairs compose by products
 //! (their Theorem 10). δ(ε) = H_{e^ε}.
+//!
+//! A pair (P, Q) dominates an event if its hockey-stick divergences are at least those of every pair of neighbouring data sets, for
+//! all e^ε. Dominating pairs multiply, so a plan is bounded by the product of its pairs; the product of each direction is
+//! accounted separately and the larger cost is reported. This file is the one place where an event becomes a pair, with the
+//! theorem beside each.
 
 use super::{Bounds, Enclosure, barker, check_one_relation, shuffle, sum::CompensatedSum, symmetric::subsampled};
 use crate::{Adjacency, Adversary, Event, Mechanism, PrivacyError, Sampling, Steps};
@@ -12,21 +17,21 @@ use crate::{Adjacency, Adversary, Event, Mechanism, PrivacyError, Sampling, Step
 pub enum DominatingPair {
     /// P = N(1, s²), Q = N(0, s²). Symmetric: (Q, P) has the same privacy loss.
     Gaussian {
-        /// Deviation.
+        /// Standard deviation of the noise, in units of the sensitivity.
         s: f64,
     },
     /// P = (1−q)N(0, s²) + qN(1, s²), Q = N(0, s²): the row is in the first data set (Zhu et al. 2022, Theorem 11).
     GaussianRemove {
         /// Sampling rate, under 1.
         q: f64,
-        /// Deviation.
+        /// Standard deviation of the noise, in units of the sensitivity.
         s: f64,
     },
     /// The reverse: P = N(0, s²), Q = (1−q)N(0, s²) + qN(1, s²).
     GaussianAdd {
         /// Sampling rate, under 1.
         q: f64,
-        /// Deviation.
+        /// Standard deviation of the noise, in units of the sensitivity.
         s: f64,
     },
     /// P = (1−q)N(0, s²) + qN(½, s²), Q = (1−q)N(0, s²) + qN(−½, s²): Poisson batches, a row replaced.
@@ -36,7 +41,7 @@ pub enum DominatingPair {
     GaussianSubstitute {
         /// Sampling rate, under 1.
         q: f64,
-        /// Deviation.
+        /// Standard deviation of the noise, in units of the sensitivity.
         s: f64,
     },
     /// Fixed-size batches, a row replaced (Zhu et al. 2022, Proposition 30). Symmetric.
@@ -47,36 +52,36 @@ pub enum DominatingPair {
     GaussianFixed {
         /// Batch / rows, under 1.
         q: f64,
-        /// Deviation.
+        /// Standard deviation of the noise, in units of the sensitivity.
         s: f64,
     },
     /// P = Laplace(1, s), Q = Laplace(0, s). Symmetric.
     Laplace {
-        /// Scale.
+        /// Scale of the noise, in units of the sensitivity.
         s: f64,
     },
     /// P = (1−q)Laplace(0, s) + qLaplace(1, s), Q = Laplace(0, s).
     LaplaceRemove {
         /// Sampling rate, under 1.
         q: f64,
-        /// Scale.
+        /// Scale of the noise, in units of the sensitivity.
         s: f64,
     },
-    /// The reverse.
+    /// The reverse: the second data set has the row.
     LaplaceAdd {
         /// Sampling rate, under 1.
         q: f64,
-        /// Scale.
+        /// Scale of the noise, in units of the sensitivity.
         s: f64,
     },
-    /// Finitely many outcomes.
+    /// Finitely many outcomes, as a law of the privacy loss.
     Finite(Atoms),
     /// More outcomes than can be written down, between two laws that can.
     Enclosed(Enclosure),
 }
 
 impl DominatingPair {
-    /// Deviation or scale of the noise, where there is noise.
+    /// Standard deviation or scale of the noise, where there is noise.
     pub fn scale(&self) -> Option<f64> {
         match self {
             Self::Gaussian { s }

@@ -1,4 +1,7 @@
 //! Bounds as their authors published them, kept under their names for comparison with printed numbers.
+//!
+//! A bound that is needed only to reproduce one paper's table belongs here. It says `published_only` of itself, and its law tests run
+//! like those of every accountant.
 
 use super::moments::listed;
 use super::rdp::without_replacement::{amplified, ln_bound_of_any};

@@ -1,4 +1,7 @@
 //! The Rényi accountant: divergences of every order add up, and the best order gives ε.
+//!
+//! Rényi divergence adds up over steps, for each order by itself, and a filter may stop at a fixed order. A conversion turns the curve
+//! into (ε, δ). Curves of single events are in `rdp/`; formulas and sources are in `docs/maths/renyi.md`.
 
 mod barker;
 mod convert;
@@ -63,6 +66,10 @@ impl Rdp {
 /// Upper bound of the Rényi divergence of order α between the event's neighbours, for one step.
 ///
 /// α: order, over one. The larger of both directions.
+///
+/// # Errors
+///
+/// [`PrivacyError::Unsupported`] for events whose divergence is infinite or not known.
 pub fn renyi_divergence(event: &Event, order: Order) -> Result<f64, PrivacyError> {
     let (forward, backward) = RenyiCurve::both(event)?;
     let at = |curve: &RenyiCurve| curve.cumulant(order.get());

@@ -1,4 +1,6 @@
 //! The most steps that stay within (ε, δ).
+//!
+//! The question of a study that has its noise and asks how long it may run. Like calibration, it relies on monotonicity alone.
 
 use super::Accountant;
 use crate::{Delta, Epsilon, Event, PrivacyError, Steps};
@@ -42,6 +44,10 @@ const MOST_STEPS: u64 = 1_000_000_000_000;
 /// assert!((9..=12).contains(&most.get()));
 /// # Ok::<(), privacy::PrivacyError>(())
 /// ```
+///
+/// # Errors
+///
+/// [`PrivacyError::Budget`] if one step is too many, and errors of `plan_of` or of the accountant.
 pub fn steps(
     accountant: &dyn Accountant,
     plan_of: &dyn Fn(Steps) -> Result<Vec<Event>, PrivacyError>,

@@ -1,4 +1,6 @@
 //! Compensated summation: the sum of any number of numbers of one sign, right to two units in the last place.
+//!
+//! A law of a million atoms is summed many times; plain summation would lose the digits that decide a small δ.
 
 /// A running sum and what rounding has taken from it.
 ///
@@ -11,7 +13,7 @@ pub(crate) struct CompensatedSum {
 }
 
 impl CompensatedSum {
-    /// Adds one term.
+    /// Adds one term and keeps what rounding takes from the total.
     pub(crate) fn add(&mut self, term: f64) {
         let total = self.total + term;
         self.lost +=

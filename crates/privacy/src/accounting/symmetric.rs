@@ -1,4 +1,7 @@
 //! Loss laws of symmetric pairs, and what drawing a batch without replacement makes of them.
+//!
+//! Shuffles and Barker tests have pairs whose two directions have one law. Drawing their users or rows without replacement is
+//! Proposition 30 of Zhu, Dong, Wang 2022, which this module applies to finite laws exactly.
 
 use super::{Enclosure, pair::Atoms, sum::CompensatedSum};
 

@@ -1,4 +1,7 @@
 //! Zero-concentrated differential privacy: one number ρ that adds up.
+//!
+//! One number for all orders at once: simple to add up, exact for the shape of Gaussian noise, and valid for discrete Gaussian noise
+//! in any dimension. It takes no advantage of sampling.
 
 use super::composition::pure_epsilon;
 use super::rdp::{Conversion, Orders, answered, gaussian::concentration, positive_delta};
@@ -29,6 +32,10 @@ use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError, Rho};
 pub struct Zcdp;
 
 /// ρ of a plan, from above.
+///
+/// # Errors
+///
+/// [`PrivacyError::Unsupported`] for sampled events and others without a ρ.
 pub fn rho(plan: &[Event]) -> Result<Rho, PrivacyError> {
     check_one_relation(plan)?;
     let mut total = Interval::exact(0.0);

@@ -3,6 +3,9 @@
 //! The proof that such a sum moves no further than its shape declares is in `docs/maths/ghost-clipping.md`. In short:
 //! every example's clip factor comes from its inputs and deltas alone; every entry of its clipped gradient is truncated
 //! towards zero on the grid, which shortens it; sums are of integers, hence exact in any order.
+//!
+//! A batch of B examples and a layer with n inputs and m outputs would need B·n·m numbers for per-example gradients. Ghost
+//! clipping needs B·(n + m): the norm of an outer product is the product of the norms.
 
 use super::{Bounded, Reach};
 use crate::shape::power_of_two;
@@ -14,18 +17,18 @@ use zeroize::Zeroizing;
 /// Weights are counted input by input: j·outputs + k, one layer after the other.
 #[derive(Clone, Copy)]
 pub struct Layer<'a> {
-    /// A.
+    /// A, the inputs of the layer, one row for each example.
     pub inputs: Inputs<'a>,
     /// D: derivatives by the layer's outputs before its activation, row by row.
     pub deltas: &'a [f64],
-    /// Number of outputs.
+    /// Number of outputs; `deltas` has as many numbers for each example.
     pub outputs: usize,
 }
 
 /// Inputs of a layer, row by row: first some numbers, then positions that hold a one.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
-    /// Number of inputs.
+    /// Number of inputs, stored numbers and possible positions of ones together.
     pub width: usize,
     /// Inputs 0..dense are numbers.
     pub dense: usize,
@@ -44,10 +47,12 @@ impl Inputs<'_> {
         numbers.chain(self.ones(row).iter().map(|&p| (p as usize, 1.0)))
     }
 
+    /// The stored numbers of one row.
     fn numbers(&self, row: usize) -> &[f64] {
         &self.numbers[row * self.dense..(row + 1) * self.dense]
     }
 
+    /// Positions of the ones of one row, increasing.
     fn ones(&self, row: usize) -> &[u32] {
         &self.ones[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
@@ -67,11 +72,12 @@ impl Layer<'_> {
     /// Public weights of a second block are no larger in size: 2^18.
     pub const MOST_WEIGHT: f64 = (1_u64 << 18) as f64;
 
-    /// Number of weights.
+    /// Number of weights, inputs times outputs.
     fn len(&self) -> usize {
         self.inputs.width * self.outputs
     }
 
+    /// Derivatives of one row by the outputs of the layer.
     fn deltas(&self, row: usize) -> &[f64] {
         &self.deltas[row * self.outputs..(row + 1) * self.outputs]
     }
@@ -182,6 +188,7 @@ fn effective_bound(shape: &Shape, second: bool) -> Result<f64, PrivacyError> {
 }
 
 impl GhostBuffers {
+    /// Resets the buffers for so many rows and truncates the public weights to multiples of 2^−32.
     fn prepare(&mut self, rows: usize, second: Option<&[f64]>) -> Result<(), PrivacyError> {
         self.squared.clear();
         self.squared.resize(rows, 0.0);
@@ -273,6 +280,7 @@ fn add_sum(layer: &Layer<'_>, factors: &[f64], buffers: &mut OutputBuffers, unit
     }
 }
 
+/// Adds integers modulo 2^64. Inlined, so that the loop becomes vector code.
 #[inline(always)]
 fn add(total: &mut [i64], parts: impl Iterator<Item = i64>) {
     total.iter_mut().zip(parts).for_each(|(t, q)| *t = t.wrapping_add(q));

@@ -1,4 +1,7 @@
 //! Sums of single numbers, many at a time, with their spread: what tests of log-likelihood ratios are made of.
+//!
+//! Log-likelihood ratios are one number for each row. The gate of a Barker test needs their sum and the sum of their squares;
+//! both are kept in integers, and a sum that has seen anything else has no spread.
 
 use super::{Bounded, ROUNDER, Reach};
 use crate::PrivacyError;

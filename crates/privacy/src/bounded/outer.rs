@@ -11,6 +11,10 @@
 //! ⟨q, q'⟩ = ⟨M, M'⟩ + ⟨e, q'⟩ + ⟨q, e'⟩ − ⟨e, e'⟩ ≥ −2ST − S², so ‖q − q'‖² ≤ 2T² + 4ST + 2S² = 2(T + S)² ≤ 4B².
 //!
 //! ‖q‖ ≤ T is checked in integers, for each row. That S is ⌈3√p/2⌉ + 1 is shown at [`slack`].
+//!
+//! Second moments are sums of zzᵀ. Replacing one such matrix by another moves the sum by at most √2 times the larger norm, and not
+//! by twice: they lie in a cone whose members have inner products of at least zero. The bound is larger by √2 for the same
+//! sensitivity (`docs/maths/sensitivity.md`).
 
 use super::{Bounded, Clipper, Reach, add};
 use crate::batch::Batch;
@@ -97,7 +101,7 @@ fn slack(p: usize) -> u64 {
     (root + u64::from(root * root < squared)).div_ceil(2) + 1
 }
 
-/// d(d+1)/2.
+/// d(d+1)/2: the entries of a symmetric d × d matrix on and above the diagonal.
 fn entries(d: usize) -> usize {
     d.saturating_mul(d.saturating_add(1)) / 2
 }

@@ -1,4 +1,8 @@
 //! The gate of a Barker test: noise that makes up, with a batch's own spread, the variance that the test needs.
+//!
+//! A Barker test compares log-likelihood ratios of a proposal. Its noise is not of one variance: the batch's own spread counts as
+//! part of the variance that the test needs, and the gate adds the rest. That the spread is data is what the theorem accounts
+//! for (`docs/maths/dp-mcmc.md`).
 
 use super::{Gate, Tickets, check_sum, sensitivity_units};
 use crate::batch::{Batch, BatchSampler};
@@ -29,9 +33,9 @@ pub struct BarkerGate {
 /// What the deviation of the noise follows from.
 #[derive(Debug, Clone, Copy)]
 struct BarkerVariance {
-    /// b.
+    /// b, the number of rows in the batch of the test.
     batch: u64,
-    /// 1 + L.
+    /// 1 + L, the total variance of the test in units of the squared bound.
     whole: f64,
     /// B, in grid units.
     bound: u64,
@@ -41,6 +45,7 @@ struct BarkerVariance {
 const MOST_ROWS: u64 = 1 << 23;
 
 impl BarkerVariance {
+    /// Reads b and L from the charged event, and refuses other events and shapes.
     fn of(event: &Event, shape: &Shape) -> Result<Self, PrivacyError> {
         let Mechanism::BarkerTest { batch, slack } = event.mechanism() else {
             return Err(PrivacyError::WrongGate {
@@ -92,6 +97,7 @@ impl BarkerGate {
         Self::new(receipt.into_allowance(), shape, source.stream(context)?, tape.cloned())
     }
 
+    /// A gate for an allowance that was charged, on a stream of its own.
     pub(super) fn new(
         allowance: Allowance,
         shape: Shape,

@@ -1,4 +1,7 @@
 //! The curator's gate: clients hand their clipped sums to one trusted party, which adds noise to the total once.
+//!
+//! The curator sees every site's clipped sum; in a simulation that is a choice of trust, in production it does not exist. The same
+//! client gate seals contributions for a secure sum, where nobody sees a single one.
 
 use super::{CalibratedNoise, Gate, Tickets, check_sum};
 use crate::batch::{Batch, BatchSampler};
@@ -37,6 +40,7 @@ impl CuratorGate {
         Self::sealing(receipt.into_allowance(), shape, source, context)
     }
 
+    /// A gate for an allowance from any journal. It adds no noise: the curator or the nodes do.
     pub(super) fn sealing(
         allowance: Allowance,
         shape: Shape,
@@ -140,6 +144,10 @@ impl Curator {
     }
 
     /// Adds one client's contribution: one of each site, for this round.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] for a contribution of another event, shape or round, and for a second one of the same site.
     pub fn add(&mut self, outgoing: Outgoing) -> Result<(), PrivacyError> {
         let one = outgoing.into_contribution()?;
         check_match(&one, &self.event, &self.shape)?;

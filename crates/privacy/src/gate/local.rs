@@ -1,4 +1,7 @@
 //! The local gate: noise is added at the site, and every message may be seen by anyone.
+//!
+//! This is the gate of a study that trusts nobody: what leaves the site is already noised. The ledger's event is Gaussian, with
+//! the batch drawn as the event says.
 
 use super::{CalibratedNoise, Gate, Tickets, check_sum};
 use crate::batch::{Batch, BatchSampler};
@@ -51,6 +54,11 @@ pub struct LocalGate {
 
 impl LocalGate {
     /// Refuses an event and a shape that this gate, or an agent's, could not serve.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::WrongGate`] for noise other than Gaussian and [`PrivacyError::NoTheorem`] for a sum whose sensitivity is not
+    /// proved. The constructors check the same.
     pub fn check(event: &Event, shape: &Shape) -> Result<(), PrivacyError> {
         CalibratedNoise::new(shape, event, Trust::Local).map(drop)
     }
@@ -76,6 +84,7 @@ impl LocalGate {
         Self::new(receipt.into_allowance(), shape, source.stream(context)?, Some(tape.clone()))
     }
 
+    /// A gate for an allowance from any journal. The noise of the first release is drawn here, before any sum exists.
     pub(super) fn new(
         allowance: Allowance,
         shape: Shape,

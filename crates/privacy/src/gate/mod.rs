@@ -1,4 +1,18 @@
 //! Gates: the only way from a clipped sum to a released number, each with its unit, its trust and its noise.
+//!
+//! | gate | who adds noise | who may see a message |
+//! |---|---|---|
+//! | [`LocalGate`] | the site | anyone |
+//! | [`CuratorGate`] with a [`Curator`] | the curator, once | the curator |
+//! | [`CuratorGate`] with a secure sum | each node | nobody; the total is opened |
+//! | [`ShareGate`] | each client, a share | nobody; the total is opened |
+//! | [`BarkerGate`] | the site, for an acceptance test | anyone |
+//! | [`ResponseGate`] | each user, by randomised response | the shuffler, as counts |
+//! | [`OpenGate`] | nobody, at infinite cost | anyone |
+//! | [`AgentGate`] | one of the above, in production | as above |
+//!
+//! Every gate checks, in this order: the sum has the gate's shape, the sum was made from the gate's own batch, and a step of
+//! the charge is left. Noise for a release is drawn before the sum arrives.
 
 mod agent;
 mod barker;
@@ -71,6 +85,7 @@ pub(crate) struct CalibratedNoise {
 }
 
 impl CalibratedNoise {
+    /// Standard deviation z·sensitivity in grid units, rounded up, so that rounding adds noise and never takes it away.
     pub(crate) fn new(shape: &Shape, event: &Event, trust: Trust) -> Result<Self, PrivacyError> {
         let multiplier = gaussian_multiplier(event)?;
         let sensitivity = sensitivity_units(shape, event, trust)?;

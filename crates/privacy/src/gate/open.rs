@@ -1,4 +1,7 @@
 //! The open gate: no noise and an infinite cost, chosen by name and written into the ledger.
+//!
+//! Baselines without privacy run through the same code as everything else, with this gate in the place of a noisy one. The charge
+//! needs an unlimited grant, and an agent has no such gate.
 
 use super::{Gate, Tickets, check_sum};
 use crate::batch::{Batch, BatchSampler};
@@ -14,10 +17,19 @@ use rand_core::Rng;
 /// # Examples
 ///
 /// ```
-/// use privacy::{Adjacency, Event, Grain, Grid, Mechanism, NormBound, OpenGate, Sampling, Shape, Steps, Unit};
+/// use privacy::noise::{NoiseContext, Seeded};
+/// use privacy::{
+///     Adjacency, Bounded, Event, Gate, Grain, Grant, Grid, Ledger, Mechanism, MemoryJournal, NormBound, OpenGate,
+///     Sampling, Shape, Steps, Unit,
+/// };
 ///
-/// let open = Event::new(Mechanism::Open, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE)?;
-/// assert_eq!(open.mechanism().name(), "open");
+/// let event = Event::new(Mechanism::Open, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE)?;
+/// let shape = Shape::new(1, NormBound::new(1.0)?, Grain::Whole, Grid::new(4)?)?;
+/// let mut journal = MemoryJournal::default();
+/// let receipt = Ledger::open(Grant::Unlimited, &mut journal)?.charge(&event, &mut journal)?;
+/// let mut gate = OpenGate::new(receipt, shape, &mut Seeded::new(1), &NoiseContext::default())?;
+/// let sent = gate.send(&Bounded::whole(shape, &[0.5])?)?;
+/// assert_eq!(sent.released()?.get().values(), [0.5]);
 /// # Ok::<(), privacy::PrivacyError>(())
 /// ```
 pub struct OpenGate {
@@ -56,6 +68,7 @@ impl OpenGate {
         Ok(Self { shape, allowance, sampler, stream, tickets })
     }
 
+    /// Checks the sum as a noisy gate would and uses up one step: open releases are counted too.
     fn pay(&mut self, sum: &Bounded) -> Result<(), PrivacyError> {
         check_sum(sum, &self.shape, &self.allowance.event, &mut self.tickets)?;
         self.allowance.take_one()

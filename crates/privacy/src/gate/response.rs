@@ -1,4 +1,7 @@
 //! The gate of randomised response: a user's category becomes a report, and only a shuffler opens reports, as counts.
+//!
+//! Each user answers a category question at random with probability γ. A shuffler forgets who said what. The cost depends on how
+//! many users answer, so a round opens with all its reports or not at all (`docs/maths/shuffle.md`).
 
 use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
@@ -153,6 +156,10 @@ impl ShuffledRound {
     }
 
     /// Counts a report of a user who was asked and has not answered, made for this very event.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] for a report of other terms, of a user who was not asked, and for a second report.
     pub fn add(&mut self, report: UserReport) -> Result<(), PrivacyError> {
         if report.event != self.event || !self.asked.remove(&report.user) {
             return Err(PrivacyError::Shape {
@@ -167,6 +174,10 @@ impl ShuffledRound {
     }
 
     /// How often each category was answered, once every user has answered: with fewer reports each would cost more.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] while reports are missing: a smaller shuffle would cost more than was charged.
     pub fn open(self) -> Result<Released<Vec<u64>>, PrivacyError> {
         match self.asked.len() {
             0 => Ok(Released::by_gate(self.counts)),

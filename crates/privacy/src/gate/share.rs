@@ -1,4 +1,8 @@
 //! The share gate: every client adds a part of the noise, and only a secure sum over enough clients is opened.
+//!
+//! Each of N clients adds noise of variance σ²/(N − T_c − T_d − 1): whoever colludes with T_c clients, is one of them and sees T_d
+//! drop out still faces σ². The event carries the number of shares and the grid, because sums of discrete noise are only
+//! nearly of the same family (`docs/maths/discrete-noise.md`, `docs/maths/secure-sum.md`).
 
 use super::{Gate, Tickets, check_sum};
 use crate::batch::{Batch, BatchSampler};
@@ -46,6 +50,10 @@ pub struct Cohort {
 
 impl Cohort {
     /// N clients of which up to `colluders` tell the adversary their noise and up to `dropouts` never arrive.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] if no honest share of noise would be left.
     pub fn new(clients: u64, colluders: u64, dropouts: u64) -> Result<Self, PrivacyError> {
         let honest =
             clients.checked_sub(colluders).and_then(|n| n.checked_sub(dropouts)).and_then(|n| n.checked_sub(1));
@@ -77,6 +85,11 @@ impl Cohort {
     /// The event of T rounds in which every client adds a share of noise of variance σ²/(N − T_c − T_d − 1).
     ///
     /// `multiplier` is σ / sensitivity of the sum. Full batch only: no amplification is claimed for shares.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::NoTheorem`] as by [`sensitivity_factor`], and [`PrivacyError::Parameter`] where a share would be smaller
+    /// than half a grid unit: choose a finer grid.
     pub fn event(
         &self,
         noise: ShareNoise,
@@ -116,6 +129,10 @@ pub struct ShareGate {
 
 impl ShareGate {
     /// Refuses an event that is not this cohort's own for the shape.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::WrongGate`] for any event but the one that [`Cohort::event`] gives.
     pub fn check(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<(), PrivacyError> {
         share_noise(event, shape, cohort).map(drop)
     }
@@ -131,6 +148,7 @@ impl ShareGate {
         Self::sharing(receipt.into_allowance(), shape, cohort, source, context)
     }
 
+    /// A gate for an allowance from any journal. The first share of noise is drawn here, before any sum exists.
     pub(super) fn sharing(
         allowance: Allowance,
         shape: Shape,
@@ -163,6 +181,7 @@ enum ShareSampler {
 }
 
 impl ShareSampler {
+    /// Fills a vector with independent draws of one share.
     fn fill(&self, stream: &mut NoiseStream, noise: &mut [i64]) {
         match self {
             Self::DiscreteGaussian(gaussian) => gaussian.fill(stream, noise),

@@ -1,4 +1,6 @@
 //! The discrete Laplace distribution, drawn exactly.
+//!
+//! P(K = k) ∝ e^{−|k|/t} on the integers: the proposal from which discrete Gaussian and Poisson draws are accepted or rejected.
 
 use super::bernoulli::{below, bernoulli_exp};
 use super::dyadic::Dyadic;
@@ -30,6 +32,10 @@ pub struct DiscreteLaplace {
 
 impl DiscreteLaplace {
     /// Noise of scale b, in units of the grid, from 2^−20 to 2^40.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] outside this range.
     pub fn new(scale: f64) -> Result<Self, PrivacyError> {
         if !(2_f64.powi(-20)..=2_f64.powi(40)).contains(&scale) {
             return Err(PrivacyError::Parameter {
@@ -47,7 +53,7 @@ impl DiscreteLaplace {
         Self { numerator: u128::from(scale), denominator: 1 }
     }
 
-    /// One draw.
+    /// One draw. How many random bits it takes is random and does not depend on private numbers.
     ///
     /// Algorithm 2 of Canonne, Kamath and Steinke 2020 (arXiv:2004.00010), with b = t/s: X = U + t·V has
     /// P(X = x) ∝ e^(−x/t) for U uniform on {0, …, t − 1}, kept with probability e^(−U/t), and V geometric of ratio
@@ -73,7 +79,7 @@ impl DiscreteLaplace {
         }
     }
 
-    /// Independent draws.
+    /// Fills a vector with independent draws.
     pub fn fill<R: Rng + ?Sized>(&self, rng: &mut R, noise: &mut [i64]) {
         noise.iter_mut().for_each(|value| *value = self.sample(rng));
     }

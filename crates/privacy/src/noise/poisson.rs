@@ -1,4 +1,7 @@
 //! The Poisson distribution, drawn exactly at a cost that does not grow with its mean.
+//!
+//! Skellam noise of large variance needs Poisson draws of large mean. The sampler proposes from discrete Laplace noise around the
+//! mean and corrects by a thinned Poisson process, on integers alone.
 
 use super::bernoulli::{below, bernoulli, bernoulli_exp, geometric};
 use super::discrete_laplace::DiscreteLaplace;
@@ -36,6 +39,10 @@ pub struct Poisson {
 
 impl Poisson {
     /// Draws of mean λ, from 2^−21 to 2^59.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] outside this range.
     pub fn new(mean: f64) -> Result<Self, PrivacyError> {
         if !(2_f64.powi(-21)..=2_f64.powi(59)).contains(&mean) {
             return Err(PrivacyError::Parameter {
@@ -92,7 +99,7 @@ struct Fraction {
 /// Poisson(L) for a whole L ≥ 1, by rejection from discrete Laplace noise around L.
 #[derive(Debug, Clone)]
 struct LargePoisson {
-    /// L.
+    /// L, the whole mean.
     mean: u128,
     /// t = ⌊√L⌋.
     reach: u128,
@@ -102,6 +109,7 @@ struct LargePoisson {
 }
 
 impl LargePoisson {
+    /// The proposal for a whole mean; t and T are as in `docs/maths/discrete-noise.md`.
     fn new(mean: u64) -> Self {
         let reach = mean.isqrt();
         let scale = mean.div_ceil(reach) + 1;

@@ -1,4 +1,6 @@
 //! k-randomised response: the true category or, with probability γ, a uniform one.
+//!
+//! The oldest mechanism of local privacy: plausible deniability by a coin. γ is drawn bit by bit, so that even a γ of 1e-100 is met.
 
 use super::bernoulli::{below, bernoulli};
 use super::dyadic::Dyadic;

@@ -1,4 +1,7 @@
 //! The rounded Gaussian: the nearest integer to a real normal variable, drawn exactly.
+//!
+//! This is the noise of every gate that adds it in one place. Because the sum is an integer vector, adding a rounded normal is
+//! rounding a normal addition: the continuous Gaussian mechanism, followed by post-processing.
 
 use super::bernoulli::geometric;
 use super::dyadic::Dyadic;
@@ -60,6 +63,10 @@ pub struct RoundedGaussian {
 
 impl RoundedGaussian {
     /// Noise of deviation s > 0, in units of the grid, at most 2^40.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] outside this range.
     pub fn new(deviation: f64) -> Result<Self, PrivacyError> {
         if !(deviation > 0.0 && deviation <= power_of_two(40)) {
             return Err(PrivacyError::Parameter {
@@ -80,7 +87,7 @@ impl RoundedGaussian {
         self.deviation
     }
 
-    /// One draw.
+    /// One draw. How many random bits it takes is random and does not depend on private numbers.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> i64 {
         self.draw::<false, R>(rng)
     }

@@ -1,4 +1,7 @@
 //! Who takes part in a secure sum and on what terms, and one attempt at opening one.
+//!
+//! Terms are agreed on before anything is sent: cohort, nodes, noise, event and shape. Each party computes the digest from its own
+//! copy, and a message with another digest is refused.
 
 use super::SumError;
 use crate::noise::{Digest, NoiseContext};
@@ -54,6 +57,10 @@ pub struct Assembly {
 
 impl Assembly {
     /// Checks that the event is one that this noise serves, for this shape and cohort.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] outside 2 to 256 nodes or over 2^32 clients, and what the gate of this noise refuses.
     pub fn new(cohort: Cohort, nodes: u32, noise: SumNoise, event: &Event, shape: Shape) -> Result<Self, PrivacyError> {
         if !(2..=MOST_NODES).contains(&nodes) || cohort.clients() > MOST_CLIENTS {
             return Err(PrivacyError::Parameter {
@@ -70,12 +77,12 @@ impl Assembly {
         Ok(Self { cohort, nodes, noise, event: event.clone(), shape, digest })
     }
 
-    /// N, T_c and T_d.
+    /// N clients, T_c colluders and T_d drop-outs that the noise was sized for.
     pub fn cohort(&self) -> &Cohort {
         &self.cohort
     }
 
-    /// K: the number of nodes.
+    /// K: the number of nodes. All of them are needed to open a total, and one honest one suffices for secrecy.
     pub fn nodes(&self) -> u32 {
         self.nodes
     }

@@ -1,4 +1,6 @@
 //! A set of clients, one bit each.
+//!
+//! Nodes agree on whose shares a total contains, bit by bit. Sets of one million clients take 125 kB.
 
 use super::{SumError, WordVector};
 use serde::{Deserialize, Serialize};
@@ -22,7 +24,7 @@ pub struct ClientSet {
 }
 
 impl ClientSet {
-    /// None of so many clients.
+    /// The empty set over so many clients.
     pub fn none(clients: u64) -> Self {
         Self { clients, bits: WordVector::zeros(clients.div_ceil(64) as usize) }
     }
@@ -49,17 +51,17 @@ impl ClientSet {
         fresh
     }
 
-    /// True if the client is in.
+    /// True if the client is in the set; false for a number that is no client.
     pub fn contains(&self, client: u64) -> bool {
         self.bits.get().get((client / 64) as usize).is_some_and(|word| word >> (client % 64) & 1 == 1)
     }
 
-    /// How many are in.
+    /// How many clients are in the set.
     pub fn count(&self) -> u64 {
         self.bits.get().iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Those that are in, in order.
+    /// Clients of the set, in increasing order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         (0..).zip(self.bits.get()).flat_map(|(i, &word)| ones(word).map(move |bit| 64 * i + bit))
     }

@@ -1,4 +1,7 @@
 //! A client's side: seeds first, and the vector only when every seed is held.
+//!
+//! A site that crashes in the middle has dropped out of the attempt: its seeds are nowhere kept. The charge stands, and the next attempt
+//! sends the same contribution under new seeds.
 
 use super::mask::{Mask, Masks, Nonce, Seed};
 use super::message::{Body, Message, SumEffect, SumParty, WordVector};
@@ -109,6 +112,7 @@ impl Contributor {
         self.done
     }
 
+    /// Notes that a node holds its seed. The last one lets the vector go.
     fn seed_held(&mut self, node: u32) -> Result<Vec<SumEffect>, SumError> {
         let Some(sealed) = self.seeds.iter_mut().find(|s| s.node == node) else {
             return Err(SumError::Misdirected {
@@ -122,6 +126,7 @@ impl Contributor {
         Ok(if complete { vec![self.vector()] } else { Vec::new() })
     }
 
+    /// The message that brings a node its seed.
     fn seed(&self, sealed: &SeedDelivery) -> SumEffect {
         let (client, node) = (self.client, sealed.node);
         self.send(node, Body::Seed { client, node, seed: sealed.seed.clone() })
@@ -135,6 +140,7 @@ impl Contributor {
         self.send(self.vector_node, Body::Vector { client: self.client, words: WordVector::new(words) })
     }
 
+    /// A message to a node, bound to the session.
     fn send(&self, node: u32, body: Body) -> SumEffect {
         SumEffect::Send { to: SumParty::Node(node), message: Message { session: self.session, body } }
     }

@@ -1,4 +1,7 @@
 //! Why a secure sum refuses a message or an attempt fails, each by a name of its own.
+//!
+//! Some errors refuse one message and change nothing; others end the attempt. [`SumError::ends_the_attempt`] tells which, so that a driver
+//! never has to guess.
 
 use super::SumParty;
 
@@ -137,6 +140,7 @@ pub enum SumError {
     },
 }
 
+/// Nodes by name, for messages.
 fn list(nodes: &[u32]) -> String {
     let names: Vec<String> = nodes.iter().map(|n| format!("node {n}")).collect();
     names.join(", ")

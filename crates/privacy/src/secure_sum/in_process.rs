@@ -1,4 +1,7 @@
 //! The secure sum of one round in one process: the same machines, with messages handed over by hand.
+//!
+//! Simulations use it in the place of a network. It runs the very machines that agents and nodes run, including masks, so that a test of
+//! one is a test of the other.
 
 use super::contributor::{Contributor, check_contribution};
 use super::mask::Nonce;
@@ -90,6 +93,11 @@ impl SecureSum {
     }
 
     /// Adds one client's contribution: one of each site, on these very terms, for this round.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] or [`PrivacyError::WrongGate`] for a contribution of other terms, another round, no client of the
+    /// cohort, or a client that has contributed.
     pub fn add(&mut self, outgoing: Outgoing) -> Result<(), PrivacyError> {
         let one = outgoing.into_contribution()?;
         check_contribution(&self.assembly, &self.session, &one)?;
@@ -182,11 +190,13 @@ impl SecureSum {
         Ok(contributions.into_iter().try_for_each(|one| self.hand_over(one))?)
     }
 
+    /// Starts every node with its noise.
     fn start(&mut self, noise: &[Vec<i64>]) {
         let (assembly, session) = (&self.assembly, &self.session);
         self.nodes = (0..).zip(noise).map(|(number, noise)| Node::fresh(assembly, session, number, noise)).collect();
     }
 
+    /// The node of this number, or an error.
     fn node(&mut self, number: u32) -> Result<&mut Node, SumError> {
         self.nodes.get_mut(number as usize).ok_or_else(|| SumError::Misdirected {
             what: "a message",

@@ -1,4 +1,7 @@
 //! Masks: sixteen fresh bytes that a client and a node expand to the same uniform words.
+//!
+//! A client sends K − 1 seeds and one vector instead of K vectors. A node expands the seed of each client once, when the set of clients is
+//! fixed. The expansion is bound to session, client and node, so that a replayed seed is useless elsewhere.
 
 use super::SumSession;
 use aes::Aes128Enc;
@@ -47,6 +50,7 @@ type Stream = CtrCore<Aes128Enc, Ctr32BE>;
 pub(super) struct Nonce([u8; 12]);
 
 impl Nonce {
+    /// The nonce of a session: it differs wherever run, round, attempt or terms differ.
     pub(super) fn of(session: &SumSession) -> Self {
         let mut first = [0; 12];
         first.copy_from_slice(&session.digest()[..12]);
@@ -62,6 +66,7 @@ pub(super) struct Mask<'a> {
 }
 
 impl Mask<'_> {
+    /// The key stream of the mask, at its first block.
     fn stream(&self, nonce: Nonce) -> Stream {
         let mut start = [0_u8; 16];
         start[..8].copy_from_slice(&self.client.to_le_bytes());
@@ -84,6 +89,7 @@ pub(super) struct Masks {
 }
 
 impl Masks {
+    /// An expander with buffers for one session.
     pub(super) fn new(nonce: Nonce) -> Self {
         Self { nonce, blocks: [[aes::Block::default(); BLOCKS]; 2], streams: Vec::with_capacity(SIDE_BY_SIDE) }
     }
@@ -98,6 +104,7 @@ impl Masks {
         self.expand(masks, into, u64::wrapping_sub);
     }
 
+    /// Joins all masks into the words, a few masks and one stretch of words at a time.
     fn expand<'a>(
         &mut self,
         mut masks: impl Iterator<Item = Mask<'a>>,

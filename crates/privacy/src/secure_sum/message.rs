@@ -1,4 +1,7 @@
 //! What the parties of a secure sum say to each other, and what a machine asks its driver to do.
+//!
+//! Bytes are canonical: what does not encode back to the same bytes is refused, so that one message has one digest. Lengths are checked
+//! before anything is parsed.
 
 use super::{ClientSet, NodeRecord, Partial, Seed, SumError, SumSession};
 use crate::noise::Digest;
@@ -94,12 +97,16 @@ impl Message {
         if claimed == from { Ok(()) } else { Err(SumError::FalseSender { claimed, from }) }
     }
 
-    /// Canonical bytes.
+    /// Canonical bytes: one message has one encoding, so that a digest names it.
     pub fn encode(&self) -> Result<Vec<u8>, SumError> {
         postcard::to_allocvec(self).map_err(|_| SumError::Malformed { found: 0, why: "it cannot be written" })
     }
 
     /// Reads canonical bytes of a sum of `dimension` words and `clients` clients; longer ones are not looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`SumError::Malformed`] for bytes that are too long, do not parse, or are not the canonical form of what they say.
     pub fn decode(bytes: &[u8], dimension: usize, clients: u64) -> Result<Self, SumError> {
         let malformed = |why| SumError::Malformed { found: bytes.len() as u64, why };
         // SumSession, digests and numbers take less than 256 bytes.
@@ -170,18 +177,22 @@ pub enum SumEffect {
 pub struct WordVector(Vec<u64>);
 
 impl WordVector {
+    /// Takes over a vector; it is wiped when this is dropped.
     pub(super) fn new(words: Vec<u64>) -> Self {
         Self(words)
     }
 
+    /// So many words of zero.
     pub(super) fn zeros(count: usize) -> Self {
         Self(vec![0; count])
     }
 
+    /// The words.
     pub(super) fn get(&self) -> &[u64] {
         &self.0
     }
 
+    /// The words, to add to.
     pub(super) fn get_mut(&mut self) -> &mut [u64] {
         &mut self.0
     }

@@ -1,4 +1,7 @@
 //! A compute node: gathers shares, agrees with the other nodes on one set of clients, and publishes once.
+//!
+//! The rule that protects: a node publishes one partial sum for a round, over one set of clients that all nodes have confirmed. Two sums
+//! over different sets would differ by single clients. Records make that hold across crashes ([`NodeRecord`]).
 
 use super::assembly::digest_of;
 use super::mask::{Mask, Masks, Nonce, Seed};
@@ -27,6 +30,7 @@ pub struct Node {
     phase: NodePhase,
 }
 
+/// How far a node has come. It only moves down this list, and `Failed` is final.
 enum NodePhase {
     Gathering,
     Comparing,
@@ -115,6 +119,10 @@ impl Node {
 
     /// Takes a message from a party that the transport has authenticated. An error that does not end the attempt changes
     /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// A [`SumError`]; [`SumError::ends_the_attempt`] tells whether the node goes on.
     pub fn handle(&mut self, from: SumParty, message: Message) -> Result<Vec<SumEffect>, SumError> {
         message.check(&self.session, from)?;
         if let NodePhase::Failed(error) = &self.phase {
@@ -174,6 +182,7 @@ impl Node {
         }
     }
 
+    /// Holds a seed, once. The same seed again is confirmed again; another one is a conflict.
     fn take_seed(&mut self, client: u64, node: u32, seed: Seed) -> Result<Vec<SumEffect>, SumError> {
         self.check_client("a seed", client, node, self.assembly.vector_node(client) != self.number)?;
         if self.held.contains(client) {
@@ -191,6 +200,7 @@ impl Node {
         Ok(vec![self.holding(client)])
     }
 
+    /// Adds a vector to the total, once. Which one it was is remembered by a fingerprint.
     fn take_vector(&mut self, client: u64, words: &WordVector) -> Result<Vec<SumEffect>, SumError> {
         self.check_client("a vector", client, self.number, self.assembly.vector_node(client) == self.number)?;
         words.check("a vector", self.assembly.shape().dimension())?;
@@ -224,6 +234,7 @@ impl Node {
         Ok(effects)
     }
 
+    /// Notes whose shares another node holds. With all lists at hand, the common set is confirmed.
     fn hear(&mut self, node: u32, held: ClientSet) -> Result<Vec<SumEffect>, SumError> {
         held.check(self.assembly.cohort().clients())?;
         let place = self.other(node)?;
@@ -239,6 +250,7 @@ impl Node {
         }
     }
 
+    /// Notes the digest that another node has confirmed, and publishes if all agree.
     fn take_confirmation(&mut self, node: u32, digest: Digest) -> Result<Vec<SumEffect>, SumError> {
         let place = self.other(node)?;
         match self.confirmed[place] {
@@ -312,6 +324,7 @@ impl Node {
         Err(error)
     }
 
+    /// A node that comes back counts its own confirmation as given.
     fn with_own_confirmation(mut self) -> Self {
         if let NodePhase::Prepared(partial) | NodePhase::Published(partial) = &self.phase {
             self.confirmed[self.number as usize] = Some(partial.digest);
@@ -319,6 +332,7 @@ impl Node {
         self
     }
 
+    /// Refuses a share of no client, for another node, or of the wrong kind.
     fn check_client(&self, what: &'static str, client: u64, node: u32, right: bool) -> Result<(), SumError> {
         if client < self.assembly.cohort().clients() && node == self.number && right {
             return Ok(());
@@ -330,6 +344,7 @@ impl Node {
         })
     }
 
+    /// Refuses a share that comes after the node has told the others what it holds.
     fn check_open(&self, what: &'static str, client: u64) -> Result<(), SumError> {
         match self.phase {
             NodePhase::Gathering => Ok(()),
@@ -356,18 +371,22 @@ impl Node {
         self.send(SumParty::Client(client), body)
     }
 
+    /// The digest of the set, to every other node.
     fn confirmation(&self, partial: &Partial) -> Vec<SumEffect> {
         self.to_others(&Body::Confirmation { node: self.number, digest: partial.digest })
     }
 
+    /// One message for every other node.
     fn to_others(&self, body: &Body) -> Vec<SumEffect> {
         self.assembly.nodes_but(self.number).map(|node| self.send(SumParty::Node(node), body.clone())).collect()
     }
 
+    /// A message, bound to the session.
     fn send(&self, to: SumParty, body: Body) -> SumEffect {
         SumEffect::Send { to, message: Message { session: self.session, body } }
     }
 
+    /// Asks the driver to keep this progress before anything that follows is done.
     fn persist(&self, progress: NodeProgress) -> SumEffect {
         let held = self.heard.get(self.number as usize).cloned().flatten();
         let held = held.unwrap_or_else(|| ClientSet::none(self.assembly.cohort().clients()));
@@ -407,6 +426,7 @@ fn resumable(record: &NodeRecord, session: &SumSession) -> Result<Option<NodePha
     }
 }
 
+/// A refusal of a message that names a node which does not fit.
 fn misdirected(what: &'static str, node: u32, nodes: u32) -> SumError {
     SumError::Misdirected { what, found: format!("node {node}"), expected: format!("another of {nodes} nodes") }
 }

@@ -1,4 +1,6 @@
 //! The opener: adds up the partial sums of all nodes, once.
+//!
+//! It needs no secret and may be anybody. All it can do wrong is to fail: noise and sets are the nodes' business.
 
 use super::message::{Body, Message, SumEffect, SumParty, WordVector};
 use super::{Assembly, ClientSet, Partial, SumError, SumSession};
@@ -32,6 +34,10 @@ impl Opener {
     }
 
     /// Takes a partial sum from a party that the transport has authenticated; the last one opens the total.
+    ///
+    /// # Errors
+    ///
+    /// A [`SumError`] for a message that does not belong here, and where nodes disagree or too few clients are in the set.
     pub fn handle(&mut self, from: SumParty, message: &Message) -> Result<Vec<SumEffect>, SumError> {
         message.check(&self.session, from)?;
         if let Some(error) = &self.failed {
@@ -62,6 +68,7 @@ impl Opener {
         }
     }
 
+    /// Adds a partial sum that agrees with the others, over enough clients; the last one opens the total.
     fn add(&mut self, partial: &Partial, new: PartialSummary) -> Result<Vec<SumEffect>, SumError> {
         let differs = |seen: &Option<PartialSummary>| {
             seen.as_ref().is_some_and(|seen| (seen.digest, &seen.set) != (new.digest, &new.set))
@@ -94,6 +101,7 @@ impl Opener {
         (!nodes.is_empty()).then_some(SumError::Missing { what: "the partial sum is", nodes })
     }
 
+    /// The attempt is over: every later message gets the same error.
     fn fail(&mut self, error: SumError) -> Result<Vec<SumEffect>, SumError> {
         self.failed = Some(error.clone());
         Err(error)

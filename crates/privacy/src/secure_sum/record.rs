@@ -1,4 +1,6 @@
 //! What a node must have kept before it speaks: after a restart it says the same again, or nothing.
+//!
+//! A driver keeps one record for each run and node and replaces it by [`NodeRecord::replace`] only, which refuses to go back.
 
 use super::{ClientSet, SumError, SumParty, SumSession, WordVector};
 use crate::noise::Digest;
@@ -30,6 +32,7 @@ pub enum NodeProgress {
 }
 
 impl NodeProgress {
+    /// The order of progress, for comparison.
     fn step(&self) -> u8 {
         match self {
             Self::Started => 0,
@@ -38,6 +41,7 @@ impl NodeProgress {
         }
     }
 
+    /// The partial sum, once it is fixed.
     fn partial(&self) -> Option<&Partial> {
         match self {
             Self::Started => None,
@@ -74,6 +78,7 @@ impl NodeRecord {
         Ok(())
     }
 
+    /// Refuses a record that would take the node back, or that contradicts what it has said.
     fn check_next(&self, next: &Self) -> Result<(), SumError> {
         if next.node != self.node {
             return Err(SumError::Misdirected {
@@ -112,6 +117,7 @@ impl NodeRecord {
         }
     }
 
+    /// The error that names where the node is already.
     fn past(&self) -> SumError {
         SumError::Past { node: self.node, round: self.session.round, attempt: self.session.attempt }
     }

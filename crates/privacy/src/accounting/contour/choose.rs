@@ -1,4 +1,6 @@
 //! Where to put the contour: the saddle point, the abscissa c and the period P. Nothing here needs to be exact.
+//!
+//! A bad choice costs work or a wider interval, never a wrong answer: bounds are computed for whatever line was chosen.
 
 use super::cumulant::Sketch;
 
@@ -71,7 +73,7 @@ impl Saddle {
 /// A vertical line in the complex plane, sampled with period P in ε.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ContourLine {
-    /// Abscissa.
+    /// Abscissa c > 0 of the line s = c + iu.
     pub(super) c: f64,
     /// Abscissa of the bound of the aliases on the right, over c.
     pub(super) right: f64,
@@ -79,7 +81,7 @@ pub(super) struct ContourLine {
     pub(super) period: f64,
     /// κ: log of the cancellation, the largest term against δ.
     pub(super) cancellation: f64,
-    /// K(c), roughly.
+    /// K(c), roughly: a guide for choices, never part of a bound.
     pub(super) log_moment: f64,
 }
 

@@ -1,4 +1,7 @@
 //! The cumulant K(s) = Σ T log E_P[e^{sL}]: quickly on a sketch, for planning, and with a proved error.
+//!
+//! The sketch has few nodes and no error bound; it finds saddle points. The moment at the chosen abscissa is then computed again with
+//! a proof.
 
 use super::law::{Laws, SegmentedLaw};
 use super::quadrature::{Nodes, Panel, panel_error, sketch};
@@ -53,7 +56,7 @@ impl Sketch {
         if total.k.is_nan() { Cumulants { k: f64::INFINITY, k1: f64::INFINITY, k2: f64::INFINITY } } else { total }
     }
 
-    /// K at c.
+    /// K at the abscissa c.
     pub(super) fn k(&self, c: f64) -> f64 {
         let laws: f64 = self.nodes.iter().map(|(nodes, steps)| steps * libm::log1p(nodes.excess(c))).sum();
         0.5 * self.gaussian * c * (c + 1.0) + laws
@@ -75,14 +78,14 @@ impl Nodes {
 /// M(c) − 1 of one law and its absolute error.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
-    /// M(c) − 1.
+    /// M(c) − 1, which is small and would be lost beside 1.
     pub(super) excess: f64,
     /// Bound of the absolute error.
     pub(super) error: f64,
 }
 
 impl Moment {
-    /// Not below M(c).
+    /// An upper bound of M(c).
     pub(super) fn upper(&self) -> f64 {
         (1.0 + self.excess + self.error) * (1.0 + 4.0 * U)
     }

@@ -2,6 +2,9 @@
 //!
 //! δ(ε) = (1/2πi) ∫ e^{K(s) − sε} / (s(s+1)) ds along Re s = c > 0. Sampled at s = c + iu, u = k·du, the infinite sum
 //! equals Σ_j e^{cjP} δ(ε + jP) with P = 2π/du (Poisson summation). docs/maths/contour.md has the proofs.
+//!
+//! Errors that are added: truncation of the line, aliasing of the sampled integral, quadrature of each law, rounding of amplitudes and
+//! angles, and the mass that was cut. `docs/maths/contour.md` derives each.
 
 use super::choose::{ContourLine, Saddle, line, log_chernoff};
 use super::cumulant::Sketch;
@@ -30,7 +33,7 @@ pub(super) struct Contour {
     log_moment_error: f64,
     /// |F(k du)| du/π, half of it for k = 0.
     amplitude: Vec<f64>,
-    /// arg F(k du).
+    /// arg F(k·du): the angle of the integrand at grid point k.
     angle: Vec<f64>,
     /// Σ amplitude · (relative error), without what depends on ε.
     error: f64,

@@ -1,4 +1,7 @@
 //! One law's share of the integrand: rigorous nodes, M(c), and log φ on the grid with its error.
+//!
+//! The integrand of a plan is a product over laws, each to the power of its steps. Logarithms are summed, so that a factor of 10^6
+//! steps costs the same as one.
 
 use super::choose::{ContourLine, log_chernoff};
 use super::cumulant::{Moment, UNDERFLOW, moment, quadrature_error};
@@ -27,7 +30,7 @@ pub(super) struct Factor<'a> {
     panels: Vec<Vec<Panel>>,
     nodes: Nodes,
     quadrature: f64,
-    /// M(c).
+    /// M(c) = E_P[e^{cL}], with a proved error.
     pub(super) moment: Moment,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct SegmentedLaw {
     pub(super) infinite: f64,
     /// η: an upper bound of the P-mass outside of the segments' ranges.
     pub(super) lost: f64,
-    /// T.
+    /// T: how often the step occurs.
     pub(super) steps: f64,
 }
 
@@ -227,6 +227,7 @@ fn lower_tail(segment: &Segment, x: f64) -> f64 {
     tail(segment, |shift| shift - x)
 }
 
+/// Mass of both normal terms of a segment beyond the distances of their centres, from above.
 fn tail(segment: &Segment, distance: impl Fn(f64) -> f64) -> f64 {
     let one = |(factor, shift): (f64, f64)| {
         let z = distance(shift) * std::f64::consts::FRAC_1_SQRT_2 / segment.s;

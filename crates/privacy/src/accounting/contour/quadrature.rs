@@ -1,4 +1,7 @@
 //! Nodes (loss, weight) of a law by 16-point Gauss–Legendre panels, with a proved error of E_P[e^{(c+iu)L}].
+//!
+//! Panels are short where the density or the loss bends. The error of a panel follows from the size of the integrand on an ellipse
+//! around it.
 
 use super::law::SegmentedLaw;
 use super::segment::Segment;
@@ -113,13 +116,14 @@ pub(super) fn sketch(segment: &Segment) -> Vec<Panel> {
     panels
 }
 
+/// The panel between two marks of a segment.
 fn panel_between(segment: &Segment, from: i64, to: i64) -> Panel {
     let (a, b) = (segment.at(from), segment.at(to));
     Panel { mid: 0.5 * (a + b), half: 0.5 * (b - a) }
 }
 
 impl Nodes {
-    /// The law's atoms.
+    /// The atoms of the law: exact nodes that need no quadrature.
     pub(super) fn atoms(law: &SegmentedLaw) -> Self {
         let mut nodes = Self::default();
         for atom in &law.atoms {
@@ -144,6 +148,7 @@ impl Nodes {
         }
     }
 
+    /// Adds a node with the errors of its loss and its weight.
     fn push(&mut self, loss: f64, loss_error: f64, weight: f64, weight_error: f64) {
         self.loss.push(loss);
         self.loss_error.push(loss_error);
@@ -151,7 +156,7 @@ impl Nodes {
         self.weight_error.push(weight_error);
     }
 
-    /// Number of nodes.
+    /// Number of nodes, each with a loss and a weight.
     pub(super) fn len(&self) -> usize {
         self.loss.len()
     }

@@ -3,6 +3,8 @@
 //! p(x) = (1−q) k(x) + q k(x−d) and l(x) = log w_d(x) − log w_e(x), where k is the noise density, d and e are the
 //! shifts of P and Q, and w_d(x) = 1−q + q e^{t_d(x)} is the likelihood ratio of a mixture against the noise, with t_d
 //! affine in x. A shift of 0 means w = 1. All of this is analytic in x, which is what the quadrature needs.
+//!
+//! On a segment the loss is monotone, and density and loss extend into the complex plane, which the quadrature bound needs.
 
 /// Unit round-off of a double.
 pub(super) const U: f64 = 1.0 / 9_007_199_254_740_992.0;
@@ -10,7 +12,7 @@ pub(super) const U: f64 = 1.0 / 9_007_199_254_740_992.0;
 /// The noise density k.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum NoiseDensity {
-    /// N(0, s²).
+    /// The normal density N(0, s²).
     Gaussian,
     /// Laplace(0, s), on 0 ≤ x ≤ 1 only, where k(x) and k(x−1) are exponentials.
     Laplace,
@@ -20,7 +22,7 @@ pub(super) enum NoiseDensity {
 #[derive(Debug, Clone)]
 pub(super) struct Segment {
     pub(super) kernel: NoiseDensity,
-    /// Deviation or scale of the noise.
+    /// Standard deviation or scale of the noise.
     pub(super) s: f64,
     /// Sampling rate; one means no sampling.
     pub(super) q: f64,
@@ -187,7 +189,7 @@ impl Segment {
         }
     }
 
-    /// dt_d/dx.
+    /// dt_d/dx, the slope of the tilt in the coordinate.
     pub(super) fn tilt_slope(&self, shift: f64) -> f64 {
         match self.kernel {
             NoiseDensity::Gaussian => shift / (self.s * self.s),

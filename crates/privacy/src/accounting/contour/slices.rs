@@ -7,6 +7,9 @@
 //!
 //! The slices are the level sets of a step function below the density: on a cell [x0, x1] the density of L is at
 //! least min p · min e^{cl} / (M(c) max|l'|), and every factor is least at an end of the cell.
+//!
+//! Where the integrand is cut off, everything beyond must be bounded at once. A density that lies over a uniform slice has a
+//! characteristic function that is damped by it.
 
 use super::law::SegmentedLaw;
 use super::quadrature::{Panel, sketch};

@@ -1,4 +1,6 @@
 //! Certified δ(ε), ε(δ) and the question whether δ(ε) is small enough, each with a contour of its own choice.
+//!
+//! Each question chooses its own contour near its saddle point, evaluates, and chooses again if the interval is too wide.
 
 use super::choose::{Saddle, log_chernoff};
 use super::cumulant::Sketch;
@@ -24,6 +26,7 @@ const NEGLIGIBLE: f64 = 1e-30;
 /// How often the contour is made.
 const MOVES: u32 = 4;
 
+/// A refusal of the contour; the caller may try another evaluator.
 fn refuse(why: String) -> PrivacyError {
     PrivacyError::Uncertified {
         accountant: "pld",
@@ -32,6 +35,7 @@ fn refuse(why: String) -> PrivacyError {
     }
 }
 
+/// The same in words.
 fn explain(refusal: ContourRefusal) -> PrivacyError {
     refuse(match refusal {
         ContourRefusal::Cancellation => "the contour integral cancels too many digits".to_owned(),
@@ -48,6 +52,7 @@ struct Cut {
 }
 
 impl Cut {
+    /// The loss laws of a composition, cut so that at most `mass` is left out.
     fn new(composition: &[(DominatingPair, Steps)], mass: f64) -> Self {
         let laws = Laws::new(composition, mass);
         let sketch = Sketch::new(&laws);

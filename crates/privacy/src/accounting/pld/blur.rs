@@ -16,15 +16,16 @@ use super::evaluate::DeltaCurve;
 /// The composition of connected dots, rounded down, and what was lost by rounding.
 pub(super) struct Blurred {
     curve: DeltaCurve,
-    /// T.
+    /// T: steps of the composition.
     steps: f64,
-    /// h.
+    /// h: step of the grid.
     step: f64,
     /// P-mass that rounding has taken away in all steps together.
     missing: f64,
 }
 
 impl Blurred {
+    /// A bound from the curve of `steps` laws on a grid of width `step`.
     pub(super) fn new(curve: DeltaCurve, steps: f64, step: f64, missing: f64) -> Self {
         Self { curve, steps, step, missing }
     }

@@ -1,4 +1,6 @@
 //! Closed forms: one step of any pair, any number of Gaussian steps, and the largest loss of bounded laws.
+//!
+//! The contour and the grid agree with these where both apply; `tests/pld.rs` holds them to it.
 
 use super::super::normal::gaussian_delta;
 use super::super::pair::{Atoms, DominatingPair};
@@ -6,7 +8,9 @@ use super::law::LossLaw;
 use super::{Bounds, Interval};
 use crate::Steps;
 
+/// One, exactly.
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
+/// One half, exactly.
 const HALF: Interval = Interval { lo: 0.5, hi: 0.5 };
 
 /// True if the composition has a closed form: Gaussians without sampling, or a single step.

@@ -2,6 +2,10 @@
 //!
 //! H(α) = E_P(1 − αY)₊ with Y = e^{−L}. A law with the larger curve dominates, and so do its compositions
 //! (`docs/maths/certified-pld.md`, section 1); it may have any total mass.
+//!
+//! Between two nodes the hockey-stick curve of a law is convex. The chord above it is an upper law on the grid (connect the dots:
+//! Doroshenko et al. 2022). From below, densities use the chord less its gap (`lower.rs`) and atoms are merged onto nodes
+//! (`merge.rs`). Both laws have their masses on nodes.
 
 use super::Interval;
 use super::law::{Density, LossLaw, LossNode, LossRange};
@@ -10,6 +14,7 @@ use super::merge::{MergedCell, merge};
 use super::refuse;
 use crate::PrivacyError;
 
+/// One, exactly.
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 
 /// Most nodes that a density may take, each of which costs a dozen tails of the normal law.
@@ -21,7 +26,7 @@ const MOST_FOR_ATOMS: f64 = 4e6;
 /// Nodes at anchor + k·step. Cells have one step up to |k| = `fine`, and double each time |k| doubles beyond.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LossGrid {
-    /// h.
+    /// h: width of the narrowest cells.
     pub(super) step: f64,
     /// Loss of node 0.
     pub(super) anchor: f64,
@@ -32,9 +37,9 @@ pub(super) struct LossGrid {
 /// P-masses (node, mass) that bound a law from one side.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Masses {
-    /// Finite losses.
+    /// Finite losses: node and P-mass.
     pub(super) finite: Vec<(i64, f64)>,
-    /// Infinite loss.
+    /// P-mass of infinite loss: outcomes that Q cannot produce.
     pub(super) infinite: f64,
 }
 
@@ -51,9 +56,9 @@ pub(super) struct Discrete {
 
 /// What the two bounds need to know of the law between two neighbouring nodes.
 pub(super) struct LossCell {
-    /// Width in loss.
+    /// Width of the cell in loss.
     pub(super) width: Interval,
-    /// P-mass.
+    /// P-mass of the cell.
     pub(super) p: Interval,
     /// P-mass that connecting the dots gives to the upper node.
     pub(super) up: Interval,
@@ -94,7 +99,7 @@ pub(super) fn discretise(
     }
 }
 
-/// E e^{λL}.
+/// E e^{λL}: the moment by which tilted masses are divided.
 fn moment(masses: &Masses, grid: &LossGrid, tilt: f64) -> f64 {
     let term = |&(k, m): &(i64, f64)| m * libm::exp(tilt * (grid.anchor + k as f64 * grid.step));
     masses.finite.iter().map(term).sum::<f64>() + masses.infinite
@@ -187,6 +192,7 @@ impl LossGrid {
     }
 }
 
+/// Adds the part of the law that has a density, cell by cell, from above and from below.
 fn add_density(out: &mut Discrete, grid: &LossGrid, density: &Density, range: LossRange) -> Result<(), PrivacyError> {
     let index = grid.coarser(range, MOST_NODES).nodes(range, MOST_NODES)?;
     let node = |place: f64| {

@@ -1,4 +1,7 @@
 //! Where to look: tilt, step and window by a saddle point of a rough law. Nothing here is certified, nothing needs to be.
+//!
+//! Saddle points of a rough law tell where the mass that decides δ lies. Window, step and tilt follow from that. Whatever they are, the
+//! bounds that are computed afterwards hold.
 
 use super::Interval;
 use super::law::{LossLaw, LossRange};

@@ -1,4 +1,7 @@
 //! δ at an ε from a composed law, rounded to one side.
+//!
+//! δ(ε) = Σ y (1 − e^{ε−l})₊ over the nodes above ε, with the tilt undone. Sums of blocks are kept, so that a search for ε reads few
+//! nodes.
 
 use super::Interval;
 use super::fft::ComposedMasses;
@@ -9,11 +12,11 @@ const BLOCK: usize = 256;
 /// Sums over nodes, each weighted from the first of them on.
 #[derive(Debug, Clone, Copy, Default)]
 struct TailSums {
-    /// Σ y e^{−λt}.
+    /// Σ y e^{−λt}: the tilted mass under P.
     slow: f64,
-    /// Σ y e^{−(λ+1)t}.
+    /// Σ y e^{−(λ+1)t}: the tilted mass under e^ε Q.
     fast: f64,
-    /// Σ |y| e^{−λt}.
+    /// Σ |y| e^{−λt}: what rounding errors are proportional to.
     moduli: f64,
 }
 
@@ -109,7 +112,7 @@ impl DeltaCurve {
         (self.scale(e) * Interval::new(0.0, rounded)).hi.min(1.0)
     }
 
-    /// M e^{−λe}.
+    /// M e^{−λe}: undoes the tilt at ε.
     fn scale(&self, e: f64) -> Interval {
         (self.composed.log_scale - Interval::exact(self.composed.settings.tilt) * Interval::exact(e)).exp()
     }

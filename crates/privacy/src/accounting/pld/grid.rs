@@ -1,4 +1,6 @@
 //! ε and δ of one composition by the FFT: discretised on a grid, tilted, composed, and bounded from both sides.
+//!
+//! The first answer is rough and tells where to look; the second is on a grid fine enough for the width that is asked for.
 
 use super::problem::{BoundSide, GridDetail, GridProblem, PreparedGrid};
 use super::solve::{Crossing, Missed, crossing};
@@ -124,10 +126,12 @@ impl NearEpsilon<'_> {
         (0.5 * self.epsilon + 0.1).min(self.prepared.reach(self.epsilon))
     }
 
+    /// Where a curve falls under δ, near the ε that is known roughly.
     fn crossing(&self, curve: impl Fn(f64) -> f64) -> Result<Crossing, Missed> {
         crossing(curve, self.delta, self.epsilon, self.reach(), 0.01 * self.width)
     }
 
+    /// The upper end of ε; the inner error asks for another place to look.
     fn upper(&mut self) -> Result<Result<f64, Missed>, PrivacyError> {
         let curve = self.prepared.curve(BoundSide::Upper)?;
         Ok(self.crossing(|e| curve.upper(e)).map(|c| c.first_below))
@@ -163,6 +167,7 @@ pub(super) fn delta(composition: &Composition, epsilon: f64, width: f64) -> Resu
     Ok(known)
 }
 
+/// δ at ε on a grid of this detail, from both sides.
 fn delta_in_detail(
     composition: &Composition,
     epsilon: f64,

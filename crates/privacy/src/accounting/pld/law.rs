@@ -1,11 +1,17 @@
 //! The privacy loss of one step under P: an increasing function of a coordinate with closed-form masses, and atoms.
+//!
+//! Masses of intervals come from normal and Laplace distribution functions, as enclosures, and the coordinate of a loss from a
+//! formula in plain arithmetic, whose error is found afterwards and carried along.
 
 use super::super::pair::DominatingPair;
 use super::Interval;
 use super::closed::{atom, probability};
 
+/// Zero, exactly.
 const ZERO: Interval = Interval { lo: 0.0, hi: 0.0 };
+/// One, exactly.
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
+/// One half, exactly.
 const HALF: Interval = Interval { lo: 0.5, hi: 0.5 };
 
 /// Atoms of a law without a density, up to which they are placed one by one.
@@ -141,6 +147,7 @@ impl LossLaw {
 }
 
 impl Density {
+    /// The density of the loss of p against q. Laplace losses vary between the two centres only: beyond are atoms.
     fn new(noise: NoiseShape, s: f64, p: TwoPointMixture, q: TwoPointMixture) -> Self {
         let centre = p.centre + q.centre;
         let edges = match noise {
@@ -161,7 +168,7 @@ impl Density {
         vec![below, above]
     }
 
-    /// log p(x)/q(x).
+    /// The privacy loss log p(x)/q(x) at a coordinate.
     pub(super) fn loss(&self, x: Interval) -> Interval {
         self.log_mixture(self.p, x) - self.log_mixture(self.q, x)
     }

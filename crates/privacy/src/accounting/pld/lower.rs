@@ -2,10 +2,13 @@
 //!
 //! Connecting the dots gives the chord of H through the nodes. Subtracting a function d, linear in α between nodes and at
 //! least the gap of each cell, gives a curve below H. Where it is not convex its convex hull is taken.
+//!
+//! A lower law must stay a law: its curve is kept convex and its mass is not above one.
 
 use super::Interval;
 use super::discretise::LossCell;
 
+/// One, exactly.
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 
 /// Connected dots, rounded down, and what they add up to from above.
@@ -30,7 +33,7 @@ pub(super) fn lower(cells: &[LossCell], index: &[i64], step: f64, top: f64) -> V
     })
 }
 
-/// 1 − e^{−w}.
+/// 1 − e^{−w}: the part of a cell of width w that Q does not have.
 fn part(width: Interval) -> Interval {
     -(-width).exp_m1()
 }

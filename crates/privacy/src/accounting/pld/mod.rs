@@ -290,6 +290,7 @@ impl Evaluator {
         Ok(Bounds { lower: self.evaluate(&low, question)?.lower, upper: self.evaluate(&high, question)?.upper })
     }
 
+    /// The answer of one evaluator for laws that are known exactly.
     fn evaluate(self, composition: &Composition, question: CostQuestion) -> Result<Bounds, PrivacyError> {
         // δ(0) ≤ 1 − e^{−max L} ≤ max L, so the largest loss bounds both answers.
         if let Some(most) = closed::largest_loss(composition).filter(|most| most.hi < FREE) {
@@ -349,6 +350,7 @@ fn refuse(why: &str) -> PrivacyError {
     }
 }
 
+/// A refusal where no ε was found for this δ.
 fn no_epsilon(delta: f64) -> PrivacyError {
     refuse(&format!("no epsilon was found at which delta is certified to be {delta:e}"))
 }

@@ -1,4 +1,7 @@
 //! Bounds from other numbers of steps: neither ε nor δ falls as steps are added, because a step can be forgotten.
+//!
+//! A certified ε of more steps bounds that of fewer from above, and the reverse from below. Only intervals
+//! that are wide are narrowed in this way.
 
 use super::super::pair::{Composition, DominatingPair};
 use super::{CostQuestion, Evaluator, Interval, closed, closed_epsilon, meet};

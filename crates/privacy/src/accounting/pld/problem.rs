@@ -1,4 +1,6 @@
 //! A composition prepared for the FFT: choice of tilt, step and window, and the two curves that follow.
+//!
+//! The choice of grid is free; the curves that follow are certified for it.
 
 use super::blur::Blurred;
 use super::discretise::{Discrete, LossGrid, Masses, connected, discretise};
@@ -20,9 +22,9 @@ const MOST_STEPS: u64 = 1 << 30;
 /// Which bound a curve is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum BoundSide {
-    /// Not below δ.
+    /// A curve that is nowhere below δ.
     Upper,
-    /// Not above δ.
+    /// A curve that is nowhere above δ.
     Lower,
 }
 

@@ -61,6 +61,7 @@ impl<'a> Ideal<'a> {
         smaller(self.divided(delta), Zcdp.epsilon(self.plan, delta))
     }
 
+    /// ε at δ less the distance of shares from Gaussian noise; refused where nothing of δ is left.
     fn divided(&self, delta: Delta) -> Result<Bounds, PrivacyError> {
         let mut found = Pld.epsilon(&self.gaussian, delta)?.upper;
         for _ in 0..MOST_DIVISIONS {

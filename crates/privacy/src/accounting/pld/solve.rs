@@ -1,4 +1,6 @@
 //! ε from δ: a bracket whose two ends have certified signs.
+//!
+//! The bracket is closed from both sides, so that the end that is returned was itself evaluated.
 
 /// Most evaluations of a curve in one search.
 const MOST: usize = 80;

@@ -1,4 +1,6 @@
 //! Rényi divergence of one release of a Barker test, on all rows or on batches drawn without replacement.
+//!
+//! The theorem is for both orders of the neighbours; batches without replacement are amplified by Wang et al. 2019.
 
 use super::curve::between_integers;
 use super::without_replacement::{LARGEST_ORDER, amplified, ln_bound_of_any};

@@ -1,4 +1,6 @@
 //! The Rényi curve of an event: a function from orders to upper bounds.
+//!
+//! An order α goes in, an upper bound of (α−1)·D_α comes out, for one step. Composition multiplies by the number of steps and adds.
 
 use super::barker::{BarkerCurve, LEAST_BATCH};
 use super::enclosed::EnclosedCurve;
@@ -16,17 +18,17 @@ use crate::{Event, Mechanism, NoiseMultiplier, PrivacyError, SamplingRate};
 /// (Zhu, Dong, Wang 2022, section 2).
 #[derive(Debug, Clone)]
 pub(super) enum RenyiCurve {
-    /// D_α ≤ ρα.
+    /// A line, D_α ≤ ρα: unsampled Gaussian noise and what is concentrated like it.
     Line { rho: f64 },
     /// Laplace noise of scale s.
     Laplace { s: f64 },
-    /// Poisson sampling.
+    /// Gaussian noise on Poisson batches, as a pair of mixtures.
     Mixture(MixturePair),
     /// Batches of fixed size: two upper bounds.
     Fixed(FixedPair, FixedBatch),
     /// A sum of Skellam shares.
     Skellam(SkellamCurve),
-    /// A Barker test.
+    /// A Barker test on all rows or on batches of fixed size.
     Barker(BarkerCurve),
     /// (loss, log P-probability) of finitely many outcomes.
     Finite(Vec<(Interval, Interval)>),
@@ -63,6 +65,7 @@ impl RenyiCurve {
         Ok((first, second))
     }
 
+    /// The curve of one direction; refused where the pair has an infinite divergence or no formula here.
     fn of(event: &Event, pair: Option<DominatingPair>) -> Result<Self, PrivacyError> {
         match pair {
             Some(DominatingPair::GaussianRemove { q, s }) => Ok(Self::Mixture(MixturePair::remove(q, s))),
@@ -136,6 +139,7 @@ fn outcomes(atoms: &Atoms) -> Vec<(Interval, Interval)> {
     atoms.finite.iter().map(widened).collect()
 }
 
+/// A refusal, with accountants that know the event.
 fn unsupported(event: &Event) -> PrivacyError {
     let hint = match event.mechanism() {
         Mechanism::Laplace { .. } => "sampled Laplace noise is accounted by `pld`",

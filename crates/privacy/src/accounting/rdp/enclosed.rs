@@ -1,4 +1,6 @@
 //! Rényi divergence of a pair between two laws, such as a shuffle's, whose largest loss is known.
+//!
+//! Outcomes that were cut have no loss that is known exactly, but a largest one: their part of the moment is bounded by it.
 
 use crate::accounting::{Enclosure, sum::CompensatedSum};
 
@@ -9,7 +11,7 @@ const ROUNDING: f64 = 1e-14;
 /// The dominating law and what it cut.
 #[derive(Debug, Clone)]
 pub(super) struct EnclosedCurve {
-    /// (loss, P-probability).
+    /// (loss, P-probability) of every outcome that is kept.
     outcomes: Vec<(f64, f64)>,
     /// P-probability of the outcomes that were cut, of both signs of the loss.
     cut: f64,

@@ -1,4 +1,6 @@
 //! Rényi divergence of unsampled mechanisms in closed form: Gaussian, discrete Gaussian and its sums, Laplace.
+//!
+//! These are the curves without sampling: lines in α for Gaussian noise and its discrete kin, and the known formula for Laplace noise.
 
 use crate::accounting::Interval;
 use crate::accounting::special::exp_m1_minus;
@@ -24,7 +26,7 @@ pub(crate) fn concentration(event: &Event) -> Option<f64> {
     }
 }
 
-/// 1/(2z²).
+/// ρ = 1/(2z²) of Gaussian noise.
 fn half_inverse_square(z: Interval) -> Interval {
     Interval::exact(0.5) / (z * z)
 }
@@ -55,7 +57,7 @@ pub(crate) fn sum_gap(shares: u64, sigma: f64) -> Interval {
     exact(10.0) * (first + rest)
 }
 
-/// π.
+/// π, enclosed between neighbouring floats.
 pub(crate) fn pi() -> Interval {
     Interval::new(std::f64::consts::PI, std::f64::consts::PI.next_up())
 }

@@ -1,4 +1,7 @@
 //! Rényi divergence of a sum of Skellam shares: at integer orders a theorem, between them a chord.
+//!
+//! Agarwal, Kairouz, Liu 2021 prove the bound at integer orders. (α−1)·D_α is convex in α, so a chord between integers is an upper
+//! bound as well.
 
 use super::curve::between_integers;
 use crate::accounting::Interval;
@@ -9,9 +12,9 @@ use crate::{NoiseMultiplier, ShareDeviation, Steps};
 /// The sum of n independent Skellam variables of variance s² is Skellam of variance μ = n·s², exactly.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SkellamCurve {
-    /// Δ₂²/μ = 1/z².
+    /// Δ₂²/μ = 1/z²: the term that Gaussian noise has too.
     squared: Interval,
-    /// Δ₁/μ, from above.
+    /// Δ₁/μ, from above: what Skellam noise costs more.
     absolute: f64,
     /// μ, in squared grid units.
     variance: Interval,

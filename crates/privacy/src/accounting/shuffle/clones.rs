@@ -1,4 +1,6 @@
 //! Shuffled reports that are each ε₀-locally private, by their clones.
+//!
+//! Feldman, McMillan, Talwar 2023: every user's report hides among clones of the protected user's, whose number is binomial.
 
 use super::super::{Enclosure, binomial::Binomial};
 use super::fair::{Lean, one_leaning};

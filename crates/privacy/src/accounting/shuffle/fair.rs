@@ -1,4 +1,7 @@
 //! Fair coins with one that leans: the pair that all shuffle pairs are mixtures of.
+//!
+//! Given how many coins are in play, the two neighbouring data sets differ in one coin. Everything else about a shuffle is a mixture
+//! over that number.
 
 use super::super::binomial::{Binomial, Central};
 use super::{TAIL, rounding, tally::OutcomeTally};
@@ -8,9 +11,9 @@ use crate::accounting::Enclosure;
 /// How one coin falls among fair ones, under P. Under Q heads and tails change places.
 #[derive(Clone, Copy)]
 pub(super) struct Lean {
-    /// Probability of heads.
+    /// Probability that the leaning coin shows heads.
     pub(super) heads: f64,
-    /// Probability of tails.
+    /// Probability that the leaning coin shows tails.
     pub(super) tails: f64,
     /// Heads − tails, not negative, to full relative precision.
     pub(super) difference: f64,

@@ -1,4 +1,7 @@
 //! Shuffled k-randomised response, against adversaries that know the other users' answers in part.
+//!
+//! Koskela, Heikkilä, Honkela 2023. The strong adversary knows who answered at random; the weak one knows it of the others only, and
+//! the one outside sees counts alone, which is less.
 
 use super::super::{
     Enclosure,
@@ -66,7 +69,7 @@ struct Given {
     messages: RangeInclusive<u64>,
 }
 
-/// k and γ.
+/// k and γ of the response, as floats.
 struct ResponseTerms {
     k: f64,
     gamma: f64,
@@ -95,7 +98,7 @@ impl ResponseTerms {
         Central { range: *range.start()..=range.end() + 1, cut }
     }
 
-    /// P(m | b).
+    /// P(m | b): the probability that m answers show one of the two categories, given b uniform answers.
     fn messages_pmf(&self, b: u64, m: u64) -> f64 {
         let (k, gamma, others) = (self.k, self.gamma, self.others(b));
         let own = (1.0 - gamma + 2.0 * gamma / k) * if m > 0 { others.pmf(m - 1) } else { 0.0 };

@@ -1,4 +1,6 @@
 //! Gathers outcomes into an enclosure: one by one while they are few, in narrow bins of the loss when they are many.
+//!
+//! Outcomes with nearly the same loss may share a bin: the upper law takes the larger loss, the lower law the smaller one.
 
 use super::super::symmetric::symmetric;
 use super::super::{Enclosure, pair::Atoms, sum::CompensatedSum};
@@ -69,6 +71,7 @@ impl OutcomeTally {
         self.equal.add(p);
     }
 
+    /// Adds both probabilities of an outcome to its bin; what lies too far out is cut.
     fn add_to_bin(&mut self, position: f64, p: f64, q: f64) {
         if position > FARTHEST {
             return self.cut(p + q);
