@@ -16,7 +16,7 @@ pub(crate) type Rows = Vec<(&'static str, String)>;
 pub(crate) fn of(answer: &Answer) -> String {
     let mut rows = found(answer);
     rows.extend(mechanism(&answer.plan, answer.found));
-    rows.extend(worst_cases(answer).map(|words| ("", words.to_owned())));
+    rows.extend(worst_cases(answer).map(|words| ("", words)));
     rows.push(("sampling", sampling(&answer.plan)));
     rows.push(("neighbours", neighbours(&answer.plan)));
     rows.push(("unit", protected(&answer.plan)));
@@ -24,7 +24,7 @@ pub(crate) fn of(answer: &Answer) -> String {
         let text = format!("a person may be at up to {} clients that each run this plan", answer.plan.overlap);
         rows.push(("overlap", text));
     }
-    rows.push(("accountant", format!("{}: {}", answer.accountant, method(answer.accountant))));
+    rows.push(("accountant", format!("{}: {}", answer.accountant.name, answer.accountant)));
     lines(&rows)
 }
 
@@ -70,7 +70,7 @@ fn fitting(answer: &Answer) -> String {
 fn certainty(letter: &str, answer: &Answer) -> String {
     let (lower, upper) = (down(answer.cost().lower), up(answer.cost().upper));
     match (answer.two_sided, answer.of_worst_pair()) {
-        (false, _) => format!("upper bound only ({}): the true {letter} is at most {upper}", answer.accountant),
+        (false, _) => format!("upper bound only ({}): the true {letter} is at most {upper}", answer.accountant.name),
         (true, false) => format!("certified: the true {letter} lies in [{lower}, {upper}]"),
         (true, true) => {
             let whose = format!("{letter} of the worst case that the theorem allows (dominating pair)");
@@ -101,22 +101,10 @@ fn mechanism(plan: &Plan, found: Found) -> Rows {
 }
 
 /// Whose the dominating pair is, where an interval is printed for one that may not be reached.
-fn worst_cases(answer: &Answer) -> Option<&'static str> {
+fn worst_cases(answer: &Answer) -> Option<String> {
     let [event] = answer.plan.events.as_slice() else { return None };
-    match (event.mechanism(), event.sampling()) {
-        _ if !answer.of_worst_pair() => None,
-        (Mechanism::Approximate { .. }, _) => Some("dominating pair: the worst mechanism that has these ε and δ"),
-        (Mechanism::ShuffleClones { .. }, _) => {
-            Some("dominating pair: the clones of Feldman et al. 2023, which bound every such report")
-        }
-        (Mechanism::ShuffleRandomisedResponse { .. }, _) => {
-            Some("dominating pair: that of Koskela et al. 2023, which bounds every such adversary")
-        }
-        (_, Sampling::WithoutReplacement { .. }) => {
-            Some("dominating pair: Zhu et al. 2022, Proposition 30, which bounds every batch of this share")
-        }
-        _ => None,
-    }
+    let pair = event.dominating_pair().filter(|_| answer.of_worst_pair())?;
+    Some(format!("dominating pair: {pair}"))
 }
 
 /// Noise and the convention of its multiplier.
@@ -187,24 +175,5 @@ fn protected(plan: &Plan) -> String {
     match plan.group.get() {
         1 => format!("{}: {one} protected", plan.unit()),
         size => format!("{}: any {size} {many} are protected together", plan.unit()),
-    }
-}
-
-/// The method, and when to use it.
-fn method(accountant: &str) -> &'static str {
-    match accountant {
-        "pld" => "privacy loss distribution; the first choice, as tight as the theorem allows",
-        "rdp" => "Rényi divergences; where pld refuses, or to compare with papers that use it",
-        "moments" => "moments at integer orders up to 32; to compare with papers of 2016 to 2019",
-        "zcdp" => "zero-concentrated differential privacy; for unsampled noise, discrete noise included",
-        "gdp" => "Gaussian differential privacy; exact for unsampled Gaussian noise",
-        "classical" => "the classical Gaussian mechanism, for ε under 1; to compare with textbooks",
-        "basic" => "basic composition, sums of ε and δ; for a few steps, or to check by hand",
-        "advanced" => "advanced composition; to compare with papers that use it",
-        "barker2019" => {
-            "Heikkilä et al. 2019 as printed, for Barker tests; to compare with that paper, never better than rdp"
-        }
-        "optimal" => "optimal composition; where only one (ε, δ) of every step is known",
-        _ => "as named",
     }
 }

@@ -333,7 +333,8 @@ pub(crate) struct Report {
 }
 
 fn accountants() -> PossibleValuesParser {
-    PossibleValuesParser::new(study::account::ACCOUNTANTS)
+    let value = |about: &privacy::AboutAccountant| PossibleValue::new(about.name).help(about.to_string());
+    PossibleValuesParser::new(study::account::accountants().iter().map(value).collect::<Vec<_>>())
 }
 
 /// One mechanism by flags.

@@ -118,7 +118,7 @@ fn a_noise_multiplier_with_which_no_update_fits_is_refused_by_check() {
     let little = with("little", "epsilon = 1.0", "epsilon = 1.0, noise_multiplier = 0.01");
     refused(&little, "P006", 3, &["method \"sum\"", "granted ε = 1", "leave noise_multiplier out"]);
     let much = with("much", "epsilon = 1.0", "epsilon = 1.0, noise_multiplier = 1e9");
-    refused(&much, "P001", 2, &["method \"sum\"", "share deviation", "leave noise_multiplier out"]);
+    refused(&much, "P001", 2, &["method \"sum\"", "standard deviation of a noise share", "leave noise_multiplier out"]);
 }
 
 #[test]

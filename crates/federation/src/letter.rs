@@ -13,7 +13,7 @@ use hpke::kem::X25519HkdfSha256;
 use hpke::{Deserializable, Kem, OpModeR, OpModeS, Serializable, single_shot_open, single_shot_seal};
 use privacy::Assembly;
 use privacy::noise::Digest;
-use privacy::secure_sum::{Message, Party};
+use privacy::secure_sum::{Message, SumParty};
 use zeroize::Zeroizing;
 
 /// Why a letter is left unread.
@@ -48,7 +48,7 @@ pub struct Correspondence<'a> {
 
 impl Correspondence<'_> {
     /// A signed letter; sealed if a site writes to a node.
-    pub fn write(&self, to: Party, message: &Message) -> Result<Letter, LetterError> {
+    pub fn write(&self, to: SumParty, message: &Message) -> Result<Letter, LetterError> {
         let to = member_of(to).ok_or(LetterError::Misdirected)?;
         let plain = Zeroizing::new(message.encode().map_err(|_| LetterError::Unreadable)?);
         let (key, sealed) = match (self.own, to) {
@@ -68,7 +68,7 @@ impl Correspondence<'_> {
         letter: &Letter,
         assembly: &Assembly,
         sealing: Option<&SealingKey>,
-    ) -> Result<(Party, Message), LetterError> {
+    ) -> Result<(SumParty, Message), LetterError> {
         if letter.to != self.own || letter.at != self.at || letter.question != self.question {
             return Err(LetterError::Misdirected);
         }
@@ -98,19 +98,19 @@ pub fn most_bytes(assembly: &Assembly) -> usize {
 }
 
 /// Whom a party of a sum is in the manifest: the server opens and closes sums.
-pub fn member_of(party: Party) -> Option<Member> {
+pub fn member_of(party: SumParty) -> Option<Member> {
     match party {
-        Party::Client(client) => usize::try_from(client).ok().map(Member::Site),
-        Party::Node(node) => Some(Member::Node(node)),
-        Party::Opener | Party::Coordinator => Some(Member::Server),
+        SumParty::Client(client) => usize::try_from(client).ok().map(Member::Site),
+        SumParty::Node(node) => Some(Member::Node(node)),
+        SumParty::Opener | SumParty::Coordinator => Some(Member::Server),
     }
 }
 
-fn party_of(member: Member) -> Party {
+fn party_of(member: Member) -> SumParty {
     match member {
-        Member::Site(site) => Party::Client(site as u64),
-        Member::Node(node) => Party::Node(node),
-        Member::Server => Party::Coordinator,
+        Member::Site(site) => SumParty::Client(site as u64),
+        Member::Node(node) => SumParty::Node(node),
+        Member::Server => SumParty::Coordinator,
     }
 }
 

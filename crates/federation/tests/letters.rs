@@ -8,7 +8,7 @@ use federation::message::{Letter, Member, Try};
 use federation::wire::sign_letter;
 use privacy::Assembly;
 use privacy::noise::Digest;
-use privacy::secure_sum::{Body, Members, Message, Party, Seed, Words};
+use privacy::secure_sum::{Body, ClientSet, Message, Seed, SumParty, WordVector};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Post {
     }
 
     /// What a node reads in a letter, by its own keys.
-    fn read_at(&self, node: u32, letter: &Letter) -> Result<(Party, Message), LetterError> {
+    fn read_at(&self, node: u32, letter: &Letter) -> Result<(SumParty, Message), LetterError> {
         let sealing = &self.hand.cast.nodes[node as usize].2;
         self.desk(Member::Node(node)).read(letter, &self.assembly, Some(sealing))
     }
@@ -75,14 +75,14 @@ fn a_share_is_sealed_and_no_two_letters_of_it_are_alike() {
     let post = Post::new();
     let dimension = post.assembly.shape().dimension();
     let words: Vec<u8> = (0..8 * dimension).map(|at| (at * 37 % 251) as u8).collect();
-    let words: Words = postcard::from_bytes(&postcard::to_allocvec(&words).unwrap()).unwrap();
+    let words: WordVector = postcard::from_bytes(&postcard::to_allocvec(&words).unwrap()).unwrap();
     for message in [post.message(Body::Vector { client: 0, words }), post.seed(0, 0)] {
         let plain = message.encode().unwrap();
-        let [one, two] = [(); 2].map(|()| post.desk(Member::Site(0)).write(Party::Node(0), &message).unwrap());
+        let [one, two] = [(); 2].map(|()| post.desk(Member::Site(0)).write(SumParty::Node(0), &message).unwrap());
         for letter in [&one, &two] {
             assert!(Message::decode(&letter.sealed, dimension, 4).is_err(), "a share is in the clear");
             assert!(!shares_bytes(&plain, &letter.sealed) && !shares_bytes(&plain, &letter.key), "a part of it is");
-            assert_eq!(post.read_at(0, letter), Ok((Party::Client(0), message.clone())));
+            assert_eq!(post.read_at(0, letter), Ok((SumParty::Client(0), message.clone())));
         }
         assert!(one.key != two.key && one.sealed != two.sealed, "a key was used twice");
         assert!(!shares_bytes(&one.sealed, &two.sealed));
@@ -93,7 +93,7 @@ fn a_share_is_sealed_and_no_two_letters_of_it_are_alike() {
 #[test]
 fn a_node_cannot_open_a_letter_that_is_sealed_to_another() {
     let post = Post::new();
-    let letter = post.desk(Member::Site(2)).write(Party::Node(1), &post.seed(2, 1)).unwrap();
+    let letter = post.desk(Member::Site(2)).write(SumParty::Node(1), &post.seed(2, 1)).unwrap();
     assert!(post.read_at(1, &letter).is_ok());
     assert_eq!(post.read_at(0, &letter), Err(LetterError::Misdirected));
     // Neither as its own, should the site have signed it so, nor with the other's name on its desk.
@@ -108,11 +108,11 @@ fn a_node_cannot_open_a_letter_that_is_sealed_to_another() {
 #[test]
 fn a_letter_is_read_by_its_receiver_in_its_attempt_and_for_its_question_alone() {
     let post = Post::new();
-    let held = Members::none(4);
+    let held = ClientSet::none(4);
     let list = post.message(Body::Holdings { node: 1, held });
     for good in [
-        post.desk(Member::Site(0)).write(Party::Node(0), &post.seed(0, 0)).unwrap(),
-        post.desk(Member::Node(1)).write(Party::Node(0), &list).unwrap(),
+        post.desk(Member::Site(0)).write(SumParty::Node(0), &post.seed(0, 0)).unwrap(),
+        post.desk(Member::Node(1)).write(SumParty::Node(0), &list).unwrap(),
     ] {
         assert!(post.read_at(0, &good).is_ok());
         // Everything inside is as it should be, and so is the signature: what is written on the letter must fit by itself.
@@ -132,14 +132,14 @@ fn a_letter_is_read_by_its_receiver_in_its_attempt_and_for_its_question_alone() 
 fn what_is_sealed_is_bound_to_manifest_attempt_question_sender_and_receiver() {
     let post = Post::new();
     let (message, desk) = (post.seed(0, 0), || post.desk(Member::Site(0)));
-    let good = desk().write(Party::Node(0), &message).unwrap();
+    let good = desk().write(SumParty::Node(0), &message).unwrap();
     assert!(post.read_at(0, &good).is_ok());
     // Sealed for something else, and then labelled and signed by its sender as if it were for this.
     let labelled = |letter: Letter| {
         let Letter { from, to, at, question, .. } = good.clone();
         post.signed(Letter { from, to, at, question, ..letter })
     };
-    let written = |desk: Correspondence<'_>| desk.write(Party::Node(0), &message).unwrap();
+    let written = |desk: Correspondence<'_>| desk.write(SumParty::Node(0), &message).unwrap();
     for (what, letter) in [
         ("another attempt", written(Correspondence { at: OTHER, ..desk() })),
         ("another round", written(Correspondence { at: Try { round: 0, ..AT }, ..desk() })),
@@ -152,7 +152,7 @@ fn what_is_sealed_is_bound_to_manifest_attempt_question_sender_and_receiver() {
     // Two nodes of one key for shares: even then a letter to one is none to the other.
     let mut manifest = Manifest::clone(&post.hand.manifest);
     manifest.nodes[1].sealing = manifest.nodes[0].sealing;
-    let twin = Correspondence { manifest: &manifest, ..desk() }.write(Party::Node(1), &message).unwrap();
+    let twin = Correspondence { manifest: &manifest, ..desk() }.write(SumParty::Node(1), &message).unwrap();
     assert_eq!(post.read_at(0, &labelled(twin)), Err(LetterError::Unreadable), "another node");
     assert!(post.read_at(0, &labelled(good.clone())).is_ok());
 }
@@ -163,8 +163,8 @@ fn a_letter_that_its_sender_has_not_signed_is_left_unread() {
     let manifest = post.hand.manifest.digest();
     let confirmation = post.message(Body::Confirmation { node: 1, digest: [9; 32] });
     for good in [
-        post.desk(Member::Site(0)).write(Party::Node(0), &post.seed(0, 0)).unwrap(),
-        post.desk(Member::Node(1)).write(Party::Node(0), &confirmation).unwrap(),
+        post.desk(Member::Site(0)).write(SumParty::Node(0), &post.seed(0, 0)).unwrap(),
+        post.desk(Member::Node(1)).write(SumParty::Node(0), &confirmation).unwrap(),
     ] {
         let signed = |key: Member, digest: &Digest| sign_letter(post.key(key), digest, good.clone()).signature;
         let mut changed = good.signature.bytes().to_vec();

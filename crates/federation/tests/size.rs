@@ -9,7 +9,7 @@ use federation::message::{Member, Request, Try, Update};
 use federation::server::longest_request;
 use federation::wire::{SMALL_BYTES, Sender, sign};
 use inference::{Logistic, build};
-use privacy::secure_sum::{Body, Members, Message, Partial, Party, Seed, Words};
+use privacy::secure_sum::{Body, ClientSet, Message, Partial, Seed, SumParty, WordVector};
 use privacy::{Assembly, Grid, GridVector};
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl Run {
     }
 
     /// A letter of one member to another.
-    fn letter(&self, own: Member, to: Party, body: Body) -> federation::message::Letter {
+    fn letter(&self, own: Member, to: SumParty, body: Body) -> federation::message::Letter {
         let session = self.assembly().session(self.manifest.run(), AT.round, AT.attempt);
         let (manifest, digest) = (&*self.manifest, self.manifest.digest());
         let desk = Correspondence { own, key: &self.cast.server, manifest, digest, at: AT, question: [1; 32] };
@@ -86,18 +86,18 @@ fn the_longest_answer_fits_with_little_to_spare() {
 fn all_letters_that_go_together_fit_with_little_to_spare() {
     let run = Run::new("sum", 60, 70, 2);
     let bytes = vec![255_u8; 8 * run.assembly().shape().dimension()];
-    let words: Words = postcard::from_bytes(&postcard::to_allocvec(&bytes).unwrap()).unwrap();
-    let site = |to, body| run.letter(Member::Site(69), Party::Node(to), body);
+    let words: WordVector = postcard::from_bytes(&postcard::to_allocvec(&bytes).unwrap()).unwrap();
+    let site = |to, body| run.letter(Member::Site(69), SumParty::Node(to), body);
     let from_site = vec![
         site(0, Body::Seed { client: 69, node: 0, seed: Seed::default() }),
         site(1, Body::Vector { client: 69, words: words.clone() }),
     ];
     let node = |to, body| run.letter(Member::Node(1), to, body);
-    let partial = Partial { node: 1, digest: [1; 32], set: Members::none(70), words };
+    let partial = Partial { node: 1, digest: [1; 32], set: ClientSet::none(70), words };
     let from_node = vec![
-        node(Party::Node(0), Body::Holdings { node: 1, held: Members::none(70) }),
-        node(Party::Node(0), Body::Confirmation { node: 1, digest: [1; 32] }),
-        node(Party::Opener, Body::Partial(partial)),
+        node(SumParty::Node(0), Body::Holdings { node: 1, held: ClientSet::none(70) }),
+        node(SumParty::Node(0), Body::Confirmation { node: 1, digest: [1; 32] }),
+        node(SumParty::Opener, Body::Partial(partial)),
     ];
     for letters in [from_site, from_node] {
         let (length, longest) = (run.length(&Request::Letters(letters)), run.longest());

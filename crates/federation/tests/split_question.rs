@@ -10,7 +10,7 @@ use federation::party::{NodeParty, Party, SiteParty};
 use federation::wire::sign_letter;
 use inference::algorithm::Answers;
 use privacy::GridVector;
-use privacy::secure_sum::{Effect, Message, Opener};
+use privacy::secure_sum::{Message, Opener, SumEffect};
 use sha2::{Digest as _, Sha256};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -127,7 +127,7 @@ impl Relay {
         for letter in &self.parts {
             let Ok((from, message)) = desk.read(letter, &assembly, None) else { continue };
             for effect in opener.handle(from, &message).unwrap_or_default() {
-                if let Effect::Opened { contributors, .. } = effect {
+                if let SumEffect::Opened { contributors, .. } = effect {
                     return Some(contributors.iter().collect());
                 }
             }

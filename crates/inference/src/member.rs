@@ -6,14 +6,14 @@ use crate::settings::SecureNoise;
 use crate::{Opening, RunError, Seat, Shard, Stage, Terms};
 use privacy::noise::NoiseContext;
 use privacy::{
-    BarkerGate, ChargeReceipt, CuratorGate, Event, Gate, Keeping, Ledger, LocalGate, Mechanism, OpenGate, Outgoing,
+    BarkerGate, ChargeReceipt, CuratorGate, Durability, Event, Gate, Ledger, LocalGate, Mechanism, OpenGate, Outgoing,
     PrivacyError, Sampling, ShareGate,
 };
 
 /// Where a member's charges are kept and its gates come from: a simulation's, or an agent's.
 pub trait Desk {
     /// How well charges are kept.
-    type Kept: Keeping;
+    type Kept: Durability;
 
     /// Charges the event: it is kept, as well as this desk keeps anything, before the receipt is given.
     fn charge(&mut self, ledger: &mut Ledger, event: &Event) -> Result<ChargeReceipt<Self::Kept>, PrivacyError>;

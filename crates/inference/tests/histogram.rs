@@ -3,7 +3,7 @@
 use inference::histogram::{Design, apportioned, estimate, survey};
 use privacy::accounting::by_name;
 use privacy::{
-    Adjacency, Adversary, Categories, Delta, Entry, Epsilon, Event, Filter, Gamma, Grant, Ledger, Mechanism,
+    Adjacency, Adversary, Categories, Delta, Epsilon, Event, Filter, Gamma, Grant, Ledger, LedgerEntry, Mechanism,
     MemoryJournal, Sampling, Steps, Unit,
 };
 
@@ -88,7 +88,7 @@ fn every_users_ledger_is_charged_with_the_event_that_was_run_and_no_more_is_gran
     assert!(Ledger::replay(&surveyed.ledgers[0]).is_ok());
     for ledger in &surveyed.ledgers {
         assert_eq!(ledger.len(), 2);
-        assert_eq!(ledger[1].entry, Entry::Charged(event.clone()));
+        assert_eq!(ledger[1].entry, LedgerEntry::Charged(event.clone()));
     }
     assert!(opened(cost * 0.99).is_err(), "it would exceed the grant");
     // Another event than was granted is refused before anybody answers.

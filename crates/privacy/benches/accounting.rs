@@ -2,10 +2,8 @@
 
 use divan::black_box;
 use privacy::accounting::contour;
-use privacy::accounting::pair::Pair;
+use privacy::accounting::pair::{Composition, DominatingPair};
 use privacy::{PrivacyError, Steps};
-
-type Composition = Vec<(Pair, Steps)>;
 
 fn main() {
     divan::main();
@@ -17,8 +15,8 @@ fn steps(t: u64) -> Steps {
 
 fn remove_and_add(events: &[(f64, f64, u64)]) -> [Composition; 2] {
     [
-        events.iter().map(|&(q, s, t)| (Pair::GaussianRemove { q, s }, steps(t))).collect(),
-        events.iter().map(|&(q, s, t)| (Pair::GaussianAdd { q, s }, steps(t))).collect(),
+        events.iter().map(|&(q, s, t)| (DominatingPair::GaussianRemove { q, s }, steps(t))).collect(),
+        events.iter().map(|&(q, s, t)| (DominatingPair::GaussianAdd { q, s }, steps(t))).collect(),
     ]
 }
 
@@ -61,7 +59,8 @@ fn w4_calibrate(bencher: divan::Bencher) {
 
 /// The secant rule on log ε against log z; the other direction is checked at the end.
 fn calibrate(q: f64, t: u64, epsilon: f64, delta: f64) -> Result<f64, PrivacyError> {
-    let removed = |z: f64| contour::epsilon(&[(Pair::GaussianRemove { q, s: z }, steps(t))], delta).map(|b| b.upper);
+    let removed =
+        |z: f64| contour::epsilon(&[(DominatingPair::GaussianRemove { q, s: z }, steps(t))], delta).map(|b| b.upper);
     let (mut a, mut b) = (2.0, 4.0);
     let (mut at_a, mut at_b) = (removed(a)?, removed(b)?);
     while (b / a - 1.0_f64).abs() > 1e-9 {
@@ -70,13 +69,13 @@ fn calibrate(q: f64, t: u64, epsilon: f64, delta: f64) -> Result<f64, PrivacyErr
         (a, at_a, b) = (b, at_b, next);
         at_b = removed(b)?;
     }
-    contour::within(&[(Pair::GaussianAdd { q, s: b }, steps(t))], epsilon, delta)?;
+    contour::within(&[(DominatingPair::GaussianAdd { q, s: b }, steps(t))], epsilon, delta)?;
     Ok(b)
 }
 
 /// W5: without replacement, substitution, q = 0.02, z = 1, T = 1000, δ = 1e-5.
 #[divan::bench]
 fn w5_fixed_batches(bencher: divan::Bencher) {
-    let plan = vec![(Pair::GaussianFixed { q: 0.02, s: 1.0 }, steps(1000))];
+    let plan = vec![(DominatingPair::GaussianFixed { q: 0.02, s: 1.0 }, steps(1000))];
     bencher.bench(|| contour::epsilon(black_box(&plan), 1e-5));
 }

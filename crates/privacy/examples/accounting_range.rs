@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     let mut numbers = std::env::args().skip(1).map(|word| word.parse::<u64>().unwrap_or(0));
     let (count, seed) = (numbers.next().unwrap_or(2000), numbers.next().unwrap_or(42));
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let mut tally = range::Tally::default();
+    let mut tally = range::RangeTally::default();
     for _ in 0..count {
         tally.ask(&range::draw(&mut rng));
     }

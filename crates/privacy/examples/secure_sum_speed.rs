@@ -9,7 +9,7 @@ use aes::Aes128Enc;
 use aes::cipher::{InnerIvInit, KeyInit, StreamCipherCore};
 use ctr::{CtrCore, flavors::Ctr32BE};
 use privacy::noise::{DiscreteGaussian, NoiseContext, NoiseSource, Seeded};
-use privacy::secure_sum::{Assembly, Body, Contributor, Effect, Members, Message, SumNoise, node_noise};
+use privacy::secure_sum::{Assembly, Body, ClientSet, Contributor, Message, SumEffect, SumNoise, node_noise};
 use privacy::{
     Adjacency, Bounded, Cohort, CuratorGate, Event, Gate, Grain, Grant, Grid, Ledger, Mechanism, MemoryJournal,
     NoiseMultiplier, NormBound, Outgoing, Sampling, SecureSum, Shape, ShareGate, ShareNoise, Steps, Unit,
@@ -177,10 +177,10 @@ fn bytes(assembly: &Assembly) -> Result<(u64, u64), Box<dyn Error>> {
     let client = assembly.cohort().clients() - 1;
     let outgoing = gate(assembly, client, &units(assembly, client))?;
     let mut one = Contributor::new(assembly, &session, outgoing, &mut Seeded::new(SEED), &place(client))?;
-    let size = |effects: Vec<Effect>| -> Result<u64, Box<dyn Error>> {
+    let size = |effects: Vec<SumEffect>| -> Result<u64, Box<dyn Error>> {
         let mut total = 0;
         for effect in effects {
-            if let Effect::Send { message, .. } = effect {
+            if let SumEffect::Send { message, .. } = effect {
                 total += message.encode()?.len() as u64;
             }
         }
@@ -193,7 +193,7 @@ fn bytes(assembly: &Assembly) -> Result<(u64, u64), Box<dyn Error>> {
         vector += one.handle(held.body.sender(), &held).map_or(Ok(0), size)?;
     }
     let nodes = u64::from(assembly.nodes());
-    let list = Members::none(assembly.cohort().clients());
+    let list = ClientSet::none(assembly.cohort().clients());
     let holdings = Message { session, body: Body::Holdings { node: 0, held: list } }.encode()?.len() as u64;
     let confirmation =
         Message { session, body: Body::Confirmation { node: 0, digest: [0; 32] } }.encode()?.len() as u64;

@@ -1,10 +1,27 @@
 //! Batches of rows, drawn by a gate from its own keyed stream, so that how a batch was drawn is what is charged.
+//!
+//! Amplification by sampling is a statement about the law of the batch, so nobody but the gate may draw one. A gate draws
+//! from a branch of its noise stream, and a batch carries a ticket: a sum made from it can be released once, by that gate.
+//! Which rows were drawn is as private as the rows themselves.
+//!
+//! Both laws are drawn exactly, given ideal random bits: Poisson batches by geometric gaps with thresholds computed in
+//! integers, fixed batches by Floyd's method with unbiased integers. The cost grows with the batch, not with the rows.
 
 use crate::{PrivacyError, Sampling, SamplingRate};
 use num_bigint::BigUint;
 use rand_core::Rng;
 
 /// The rows of one step. Only a gate makes one, and a sum made from it can be released by that gate only.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::Batch;
+///
+/// // A buffer that a gate fills with the rows of a step (`Gate::batch`).
+/// assert!(Batch::default().rows().is_empty());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Default)]
 pub struct Batch {
     rows: Vec<usize>,
@@ -17,6 +34,7 @@ impl Batch {
         &self.rows
     }
 
+    /// The number that ties the batch to the gate that drew it and to one release.
     pub(crate) fn ticket(&self) -> u64 {
         self.ticket
     }
@@ -26,13 +44,14 @@ impl Batch {
 const MOST_ROWS: usize = 1 << 31;
 
 /// Draws batches in the way that an event names.
-pub(crate) enum Sampler {
+pub(crate) enum BatchSampler {
     All,
     Poisson(GeometricGaps),
     WithoutReplacement { batch: u64, of: u64 },
 }
 
-impl Sampler {
+impl BatchSampler {
+    /// The sampler of an event. Tables that depend on the rate alone are made here, once.
     pub(crate) fn new(sampling: &Sampling) -> Self {
         match *sampling {
             Sampling::None => Self::All,
@@ -90,6 +109,7 @@ pub(crate) struct GeometricGaps {
 const MOST_SKIPPED: usize = 64;
 
 impl GeometricGaps {
+    /// Writes the rate as the dyadic rational that it is and tabulates the first 64 powers of 1 − q.
     pub(crate) fn new(rate: SamplingRate) -> Self {
         // q = mantissa / 2^scale with an integer mantissa under 2^53; 1e-9 ≤ q ≤ 1.
         let (fraction, exponent) = libm::frexp(rate.get());
@@ -110,6 +130,7 @@ impl GeometricGaps {
         word(&self.kept.pow(k as u32), self.scale * k as u64, place)
     }
 
+    /// Appends the rows of one Poisson batch, in increasing order.
     fn draw(&self, rng: &mut impl Rng, rows: usize, into: &mut Vec<usize>) {
         if self.thresholds.is_empty() {
             return into.extend(0..rows);
@@ -158,7 +179,7 @@ fn word(number: &BigUint, scale: u64, place: u64) -> u64 {
 
 /// A uniform subset of fixed size (Floyd's method), in no order. Its cost does not grow with the number of rows.
 fn subset(rng: &mut impl Rng, size: usize, of: usize, into: &mut Vec<usize>) {
-    let mut seen = Seen::with_room_for(size);
+    let mut seen = RowSet::with_room_for(size);
     into.reserve(size);
     // At most 2^31 rows: their numbers fit.
     for last in (of - size) as u32..of as u32 {
@@ -175,15 +196,16 @@ fn subset(rng: &mut impl Rng, size: usize, of: usize, into: &mut Vec<usize>) {
 }
 
 /// Row numbers, in a table of at least four times as many slots, searched from where a row's hash points to.
-struct Seen {
+struct RowSet {
     slots: Vec<u32>,
     shift: u32,
 }
 
-impl Seen {
-    /// No row's number.
+impl RowSet {
+    /// Marks an empty slot. It is no row number, because a site has at most 2^31 rows.
     const FREE: u32 = u32::MAX;
 
+    /// An empty set with at least four slots for each row, so that probes stay short.
     fn with_room_for(rows: usize) -> Self {
         let slots = (4 * rows.max(1)).next_power_of_two();
         Self { slots: vec![Self::FREE; slots], shift: 64 - slots.trailing_zeros() }
@@ -227,7 +249,7 @@ mod tests {
     use rand_core::SeedableRng;
 
     fn inclusion_counts(sampling: &Sampling, rows: usize, draws: usize) -> (Vec<u64>, Vec<u64>) {
-        let sampler = Sampler::new(sampling);
+        let sampler = BatchSampler::new(sampling);
         let mut rng = ChaCha20Rng::from_seed([7; 32]);
         let (mut single, mut pairs) = (vec![0; rows], vec![0; rows * rows]);
         let mut batch = Batch::default();
@@ -308,9 +330,9 @@ mod tests {
         let mut rng = ChaCha20Rng::from_seed([1; 32]);
         let mut batch = Batch::default();
         let all = Sampling::Poisson { rate: SamplingRate::new(1.0).unwrap() };
-        Sampler::new(&all).draw(&mut rng, 5, 0, &mut batch).unwrap();
+        BatchSampler::new(&all).draw(&mut rng, 5, 0, &mut batch).unwrap();
         assert_eq!(batch.rows(), [0, 1, 2, 3, 4]);
         let fixed = Sampling::without_replacement(2, 10).unwrap();
-        assert!(Sampler::new(&fixed).draw(&mut rng, 9, 0, &mut batch).is_err());
+        assert!(BatchSampler::new(&fixed).draw(&mut rng, 9, 0, &mut batch).is_err());
     }
 }

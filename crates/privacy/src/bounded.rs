@@ -1,4 +1,12 @@
 //! Sums of clipped vectors on an integer grid, which can be added to and released but not read.
+//!
+//! What goes in is clipped in integers: a vector is scaled to the grid by a public power of two, shortened, truncated towards
+//! zero, and its norm is checked again in 128 bits. A vector that fails contributes zero and no error, because whether it
+//! failed is private. Sums are of integers, hence exact in any order, and one unit can move them by no more than
+//! [`crate::sensitivity_factor`] times the integer bound.
+//!
+//! `layers.rs` sums gradients of network layers that are never formed, `outer.rs` outer products, `numbers.rs` single
+//! numbers with their spread.
 
 mod layers;
 mod numbers;
@@ -17,19 +25,35 @@ use zeroize::Zeroizing;
 /// It has no accessor, no serialiser, and its `Debug` shows the public shape only: the one way to its contents is a
 /// gate. Private data reach it through [`Bounded::push`], [`Bounded::push_halves`], [`Bounded::push_sparse`],
 /// [`Bounded::push_layers`], [`Bounded::push_outer`] and [`Bounded::push_numbers`] alone. Its buffers are wiped when it is dropped.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Bounded, Grain, Grid, NormBound, Shape};
+///
+/// let shape = Shape::new(2, NormBound::new(1.0)?, Grain::Whole, Grid::new(20)?)?;
+/// let sum = Bounded::whole(shape, &[3.0, 4.0])?;
+/// // Only the public shape can be printed.
+/// assert!(format!("{sum:?}").starts_with("Bounded(2 coordinates"));
+///
+/// // The whole change of a client is one vector: a second one is refused.
+/// let two = [[1.0, 0.0], [0.0, 1.0]];
+/// assert!(Bounded::parts(shape, two.iter().map(|change| change.as_slice())).is_err());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub struct Bounded {
     shape: Shape,
     /// Sum in grid units, modulo 2^64. Wrapping keeps privacy whatever happens: (sum + noise) mod 2^64 is
     /// post-processing of the sum over the integers. That nothing wraps in practice is a matter of use, not of trust.
     units: Zeroizing<Vec<i64>>,
-    /// One vector's integers.
+    /// The vector that is being clipped, in grid units. Kept so that a step allocates nothing.
     scratch: Zeroizing<Vec<i64>>,
-    clip: Clip,
+    clip: Clipper,
     pushed: u64,
     room: u64,
     drawn_by: Option<u64>,
     reach: Reach,
-    ghost: Box<layers::Ghost>,
+    ghost: Box<layers::GhostBuffers>,
     /// One row's outer product, where these are summed.
     products: Zeroizing<Vec<f64>>,
     /// Σ of squared units as long as nothing but single numbers was added; none after anything else.
@@ -68,6 +92,10 @@ impl fmt::Display for Reach {
 
 impl Bounded {
     /// An empty sum over the rows of a batch that a gate drew: at most one vector per row.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] if the shape clips whole changes or parts, not examples.
     pub fn examples(shape: Shape, batch: &Batch) -> Result<Self, PrivacyError> {
         match shape.grain() {
             Grain::Example => {
@@ -88,7 +116,7 @@ impl Bounded {
     /// substitution only, and not for Poisson batches: to add or remove one, or to draw it or not, moves it by √2·C.
     pub fn non_negative(shape: Shape, batch: &Batch) -> Result<Self, PrivacyError> {
         let mut sum = Self::examples(shape, batch)?;
-        sum.clip = Clip::in_orthant(&shape);
+        sum.clip = Clipper::in_orthant(&shape);
         sum.reach = Reach::Orthant;
         Ok(sum)
     }
@@ -99,6 +127,11 @@ impl Bounded {
     }
 
     /// The sum of the changes of a client's parts, each clipped. More parts than the shape declares are an error.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] for a shape of examples or a vector of another length, and [`PrivacyError::TooMany`] for a part too
+    /// many. Non-finite vectors are no error.
     pub fn parts<'a>(shape: Shape, changes: impl Iterator<Item = &'a [f64]>) -> Result<Self, PrivacyError> {
         let room = match shape.grain() {
             Grain::Whole => 1,
@@ -117,10 +150,11 @@ impl Bounded {
         Ok(sum)
     }
 
+    /// A sum of nothing that takes up to `room` vectors.
     fn empty(shape: Shape, room: u64) -> Self {
         let d = shape.dimension();
         let zeros = || Zeroizing::new(vec![0; d]);
-        let (units, scratch, clip) = (zeros(), zeros(), Clip::to(&shape));
+        let (units, scratch, clip) = (zeros(), zeros(), Clipper::to(&shape));
         let (reach, ghost, products) = (Reach::Ball, Box::default(), Zeroizing::default());
         Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None, reach, ghost, products, squares: Some(0) }
     }
@@ -141,6 +175,11 @@ impl Bounded {
     /// Rounds a vector to the grid, clips it to the bound, and adds it.
     ///
     /// A vector with a non-finite coordinate contributes exactly zero, silently: whether that happened is private.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] for a vector of another length and [`PrivacyError::TooMany`] beyond the rows of the batch: both
+    /// follow from public numbers.
     pub fn push(&mut self, vector: &[f64]) -> Result<(), PrivacyError> {
         if vector.len() != self.shape.dimension() {
             return Err(PrivacyError::Shape {
@@ -243,7 +282,7 @@ impl Bounded {
         Ok(())
     }
 
-    /// The public shape.
+    /// Dimension, bound, grain and grid. They are constants of the study and say nothing about the rows.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -293,7 +332,7 @@ const WIDE: f64 = (1_u64 << 41) as f64;
 
 /// Clipping to a shape's bound on its grid, with the public powers of two at hand.
 #[derive(Debug, Clone, Copy)]
-struct Clip {
+struct Clipper {
     /// B = ⌊C·2^k⌋.
     bound: u64,
     /// B², or the largest sum that is exact.
@@ -304,11 +343,13 @@ struct Clip {
     unit: f64,
 }
 
-impl Clip {
+impl Clipper {
+    /// Clips to the bound of the shape.
     fn to(shape: &Shape) -> Self {
         Self::new(shape.bound_units(), shape.grid().in_units(1.0), shape.grid().unit())
     }
 
+    /// Clips to `bound` units on a grid of 2^k = `scale` units to one; `unit` is 1/`scale`.
     fn new(bound: u64, scale: f64, unit: f64) -> Self {
         Self { bound, fits: (bound as f64 * bound as f64).min(EXACT), scale, unit }
     }
@@ -413,7 +454,7 @@ fn scale_of_large(x: &[f64]) -> f64 {
     power_of_two(40 - exponent)
 }
 
-/// Σ qᵢ², saturating.
+/// Σ qᵢ² of a vector in grid units, in 128 bits; saturates, so that an overflow is never taken for a short vector.
 pub(crate) fn norm_squared(q: &[i64]) -> u128 {
     q.iter().fold(0_u128, |sum, &v| {
         let a = u128::from(v.unsigned_abs());

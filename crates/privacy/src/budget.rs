@@ -1,4 +1,12 @@
 //! Grants and the filters that hold them: a charge is refused before it would exceed what was granted.
+//!
+//! A ledger asks this module before each charge. There are two kinds of answer. A fixed plan is certified as a whole when
+//! the ledger is opened, by the loss distribution, and is then only walked through: stopping early is free, deviating is
+//! refused. An adaptive filter adds up one number (Rényi divergence of one order, ρ or μ²) and stops before it would
+//! exceed what (ε, δ) allow. Sums are rounded up, limits are rounded down.
+//!
+//! Composition of adaptively chosen events needs such a filter: to choose between two plans that each cost (ε, δ) can cost
+//! more than either (`docs/maths/filters.md`).
 
 use crate::accounting::{Interval, check_one_relation, gdp, pld::Pld, rdp, zcdp};
 use crate::{Accountant, Delta, Epsilon, Event, Mechanism, Order, PrivacyError, Rho, Steps};
@@ -10,6 +18,22 @@ use serde::{Deserialize, Serialize};
 /// event may depend on earlier releases, only measures with a proved filter add up: Rényi divergence of one fixed
 /// order (Feldman and Zrnic 2021), zero-concentrated DP (the same at every order), Gaussian DP (Smith
 /// and Thakurta 2022). See `docs/maths/filters.md`.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Adjacency, Delta, Epsilon, Event, Filter, Grant, Ledger, MemoryJournal, NoiseMultiplier, Steps};
+///
+/// // With an adaptive filter, the next event may depend on what was released before.
+/// let grant = Grant::Limited { epsilon: Epsilon::new(1.0)?, delta: Delta::new(1e-6)?, filter: Filter::Zcdp };
+/// let mut journal = MemoryJournal::default();
+/// let mut ledger = Ledger::open(grant, &mut journal)?;
+/// let event = Event::gaussian(NoiseMultiplier::new(40.0)?, Adjacency::Substitute, Steps::ONE);
+/// let before = ledger.fits(&event)?;
+/// ledger.charge(&event, &mut journal)?;
+/// assert_eq!(ledger.fits(&event)?, before - 1);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filter {
@@ -27,16 +51,28 @@ pub enum Filter {
 }
 
 /// What a site allows itself to spend.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Delta, Epsilon, Filter, Grant, Ledger, MemoryJournal};
+///
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let grant = Grant::Limited { epsilon, delta, filter: Filter::Gdp };
+/// let ledger = Ledger::open(grant, &mut MemoryJournal::default())?;
+/// assert!(ledger.events().is_empty());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grant {
     /// At most (ε, δ).
     Limited {
-        /// ε.
+        /// ε that all charges together may cost at most.
         epsilon: Epsilon,
-        /// δ.
+        /// δ at which ε is promised.
         delta: Delta,
-        /// How charges add up.
+        /// How charges add up, which also says whether events may be chosen on the way.
         filter: Filter,
     },
     /// No promise at all, chosen by name: for baselines without privacy.
@@ -45,7 +81,7 @@ pub enum Grant {
 
 /// A grant and what was spent of it.
 #[derive(Debug)]
-pub(crate) struct Spending {
+pub(crate) struct GrantSpending {
     grant: Grant,
     meter: Meter,
     events: Vec<Event>,
@@ -70,19 +106,21 @@ enum Meter {
 /// A charge that fits; spending it is a separate step.
 #[must_use]
 pub(crate) struct Approved<'a> {
-    spending: &'a mut Spending,
+    spending: &'a mut GrantSpending,
     event: Event,
     after: Meter,
 }
 
 impl Approved<'_> {
+    /// Counts the charge as spent. It was checked against the grant before.
     pub(crate) fn spend(self) {
         self.spending.meter = self.after;
         self.spending.events.push(self.event);
     }
 }
 
-impl Spending {
+impl GrantSpending {
+    /// Checks that the grant leaves room for its plan, or computes the limit in the measure of its filter.
     pub(crate) fn new(grant: Grant) -> Result<Self, PrivacyError> {
         let meter = match &grant {
             Grant::Unlimited => Meter::Unlimited,
@@ -153,10 +191,12 @@ impl Spending {
         })
     }
 
+    /// Events that were spent, in order.
     pub(crate) fn events(&self) -> &[Event] {
         &self.events
     }
 
+    /// The grant as it was given.
     pub(crate) fn grant(&self) -> &Grant {
         &self.grant
     }
@@ -209,7 +249,10 @@ fn prefix(plan: &[Event], mut steps: u64) -> Result<Vec<Event>, PrivacyError> {
 /// Moves on in a plan. An entry of many steps may be charged in pieces.
 fn next_of_plan(plan: &[Event], entry: usize, used: u64, event: &Event) -> Result<Meter, PrivacyError> {
     let Some(next) = plan.get(entry) else {
-        return Err(PrivacyError::OffPlan { event: event.to_string(), expected: "nothing, it is at its end".into() });
+        return Err(PrivacyError::OffPlan {
+            event: event.to_string(),
+            expected: "nothing, because the plan is complete".into(),
+        });
     };
     let left = next.steps().get() - used;
     if next.repeated(Steps::ONE) != event.repeated(Steps::ONE) || event.steps().get() > left {
@@ -228,7 +271,7 @@ fn cost_of_one(filter: &Filter, event: &Event) -> Result<f64, PrivacyError> {
         return Err(PrivacyError::WrongGate {
             what: "an answer without noise",
             gate: "limited",
-            hint: "grant without limit, by name, for baselines without privacy",
+            hint: "for a non-private baseline, open the ledger with an unlimited grant",
         });
     }
     match filter {
@@ -238,6 +281,7 @@ fn cost_of_one(filter: &Filter, event: &Event) -> Result<f64, PrivacyError> {
     }
 }
 
+/// The letter of what the filter adds up, for messages.
 fn symbol(filter: &Filter) -> &'static str {
     match filter {
         Filter::Renyi { .. } => "Rényi divergence",
@@ -254,6 +298,7 @@ fn add_cost(spent: f64, one: f64, steps: u64) -> f64 {
     (spent + (one * steps as f64).next_up()).next_up()
 }
 
+/// The most steps n for which spent + n·one, rounded up, stays within the limit.
 fn how_many_fit(spent: f64, one: f64, limit: f64) -> u64 {
     let (mut good, mut bad) = (0, ((limit - spent) / one).max(0.0) as u64 / 2 * 2 + 2);
     if bad > MOST_STEPS {

@@ -1,4 +1,7 @@
 //! A fixed plan with its certified cost: whoever holds one need not have the plan costed again.
+//!
+//! Opening a ledger for a fixed plan costs a full accounting. A federation opens many ledgers for one plan, and a server
+//! restarts: this certificate carries the answer, and the type system carries the proof that it was computed.
 
 use crate::accounting::pld::Pld;
 use crate::{Accountant, Delta, Event, Filter, Grant, PrivacyError};
@@ -7,6 +10,23 @@ use crate::{Accountant, Delta, Event, Filter, Grant, PrivacyError};
 ///
 /// There is no other way to make one, so that a ledger can take its word for the cost ([`crate::Ledger::open_certified`]): to
 /// cost a plan may take longer than to carry it out, and many sites may have the same.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{
+///     Adjacency, CertifiedPlan, Delta, Epsilon, Event, Filter, Grant, Ledger, MemoryJournal, NoiseMultiplier, Steps,
+/// };
+///
+/// let plan = vec![Event::gaussian(NoiseMultiplier::new(8.0)?, Adjacency::Substitute, Steps::new(4)?)];
+/// let delta = Delta::new(1e-5)?;
+/// let certified = CertifiedPlan::of(plan.clone(), delta)?;
+/// let grant = Grant::Limited { epsilon: Epsilon::new(2.0)?, delta, filter: Filter::Plan(plan) };
+/// assert!(certified.is_for(&grant));
+/// // Every site opens its ledger with the same certificate.
+/// Ledger::open_certified(grant, &certified, &mut MemoryJournal::default())?;
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct CertifiedPlan {
     plan: Vec<Event>,
@@ -16,12 +36,16 @@ pub struct CertifiedPlan {
 
 impl CertifiedPlan {
     /// Has the plan costed.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the certified accountant refuses: see [`crate::accounting::Pld`].
     pub fn of(plan: Vec<Event>, delta: Delta) -> Result<Self, PrivacyError> {
         let epsilon = Pld.epsilon(&plan, delta)?.upper;
         Ok(Self { plan, delta, epsilon })
     }
 
-    /// The certified upper bound of ε.
+    /// The certified upper bound of ε at the δ of this certificate.
     pub fn epsilon(&self) -> f64 {
         self.epsilon
     }

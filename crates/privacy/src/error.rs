@@ -1,4 +1,11 @@
 //! The one error type of this crate: a code, what was found, what was expected, and a hint.
+//!
+//! Texts are for people: they say what was found, what was expected, and in a hint what to do, in terms of parameters and
+//! their meanings. A command line, a server or a notebook adds where the parameter stands. Codes are stable and
+//! have a description each.
+//!
+//! An error must never carry a number that depends on rows. Where it could (the size of a drawn batch, say), the text uses
+//! words.
 
 use crate::SumError;
 
@@ -9,6 +16,8 @@ use crate::SumError;
 #[non_exhaustive]
 pub enum PrivacyError {
     /// A parameter outside its range.
+    ///
+    /// Constructors of checked types return it, also when they are read from a file.
     #[error("{name} is {found}, expected {expected}")]
     Parameter {
         /// The parameter's plain name.
@@ -19,6 +28,8 @@ pub enum PrivacyError {
         expected: &'static str,
     },
     /// A mechanism, relation and sampling that no theorem joins.
+    ///
+    /// It is not a matter of taste: nothing in this crate would know what to charge.
     #[error("no theorem covers {what}: {why}")]
     NoTheorem {
         /// The combination, in words.
@@ -29,6 +40,8 @@ pub enum PrivacyError {
         hint: &'static str,
     },
     /// An accountant was given an event that it does not know.
+    ///
+    /// Another accountant may support it: the hint names one.
     #[error("the {accountant} accountant does not support {event}")]
     Unsupported {
         /// Name of the accountant.
@@ -39,6 +52,8 @@ pub enum PrivacyError {
         hint: &'static str,
     },
     /// An accountant knows the event but cannot stand behind a number for it.
+    ///
+    /// It is a property of the arithmetic or of the theorem, not of the data.
     #[error("no certified answer from the {accountant} accountant: {why}")]
     Uncertified {
         /// Name of the accountant.
@@ -49,6 +64,8 @@ pub enum PrivacyError {
         hint: &'static str,
     },
     /// Events of one plan speak of different relations or units.
+    ///
+    /// ε for a row and ε for a client, or for two relations, are different promises.
     #[error("a plan mixes {first} with {second}: their costs do not add up")]
     MixedRelations {
         /// Relation and unit of the first event.
@@ -57,6 +74,8 @@ pub enum PrivacyError {
         second: String,
     },
     /// The charge would exceed the site's budget. Nothing was spent.
+    ///
+    /// The ledger is unchanged, and a smaller charge may be tried.
     #[error("{event} would exceed the budget: {cost}, granted {granted}")]
     Budget {
         /// The event that was refused, in words.
@@ -69,7 +88,9 @@ pub enum PrivacyError {
         fits: u64,
     },
     /// The event is not the next one of the plan that the ledger was opened for.
-    #[error("{event} is not what the plan has next: {expected}")]
+    ///
+    /// A fixed plan is certified for its events in their order and for no others.
+    #[error("{event} does not match the next event of the plan: {expected}")]
     OffPlan {
         /// The event that was asked for.
         event: String,
@@ -77,19 +98,25 @@ pub enum PrivacyError {
         expected: String,
     },
     /// A journal did not append the record, or the records of one do not follow each other.
-    #[error("the charge is not in the journal: {why}")]
+    ///
+    /// Whether the record was written is unknown: the ledger stays closed until it is replayed from the journal.
+    #[error("the charge was not recorded in the journal: {why}")]
     Journal {
         /// What the journal said.
         why: String,
     },
     /// All releases that the receipt covers were made.
-    #[error("the receipt covers {covered} releases, and all were made")]
+    ///
+    /// The gate stays shut; the releases that were made are what was charged for.
+    #[error("the receipt covers {covered} releases, and all of them have been made")]
     ReceiptSpent {
         /// How many the receipt covered.
         covered: u64,
     },
     /// The sum and the gate were made for different shapes.
-    #[error("the sum has {found}, the gate was built for {expected}")]
+    ///
+    /// It also names a batch of another gate, or rows that do not match the sampling of the event.
+    #[error("the sum has {found}, but the gate expects {expected}")]
     Shape {
         /// Shape of the sum.
         found: String,
@@ -97,13 +124,15 @@ pub enum PrivacyError {
         expected: String,
     },
     /// A second change was pushed where the whole change is one vector, or a part too many.
-    #[error("this sum takes {expected} and no more")]
+    #[error("this sum accepts {expected} and no more")]
     TooMany {
         /// How many the shape allows, in words: the size of a drawn batch is private.
         expected: String,
     },
     /// What was asked cannot happen at this gate.
-    #[error("{what} cannot happen at a {gate} gate")]
+    ///
+    /// Gates refuse what they were not charged for, before any noise is used.
+    #[error("{what} is not possible at a {gate} gate")]
     WrongGate {
         /// What was asked.
         what: &'static str,
@@ -113,7 +142,9 @@ pub enum PrivacyError {
         hint: &'static str,
     },
     /// A secure sum has too few contributions to be opened.
-    #[error("{found} contributions arrived, the sum opens with {expected}")]
+    ///
+    /// With fewer shares the total would have less noise than was charged.
+    #[error("{found} contributions arrived, but the sum opens with at least {expected}")]
     Quorum {
         /// Contributions that arrived.
         found: u64,
@@ -124,10 +155,12 @@ pub enum PrivacyError {
     #[error(transparent)]
     Sum(SumError),
     /// The operating system gave no random bytes.
-    #[error("the operating system gave no random bytes")]
+    #[error("the operating system did not provide random bytes")]
     Randomness,
     /// Post-processing of released values gave a change that cannot be sent.
-    #[error("the optimisation diverged: its change is not finite, or too large to send")]
+    ///
+    /// It depends on released values only.
+    #[error("the optimisation diverged: its update is not finite or is too large to send")]
     Diverged,
 }
 
@@ -173,17 +206,24 @@ impl PrivacyError {
             | Self::Unsupported { hint, .. }
             | Self::Uncertified { hint, .. }
             | Self::WrongGate { hint, .. } => hint,
-            Self::MixedRelations { .. } => "account each relation and unit in a plan of its own",
-            Self::Budget { fits, .. } => return Some(format!("{fits} steps of it still fit")),
-            Self::OffPlan { .. } => {
-                "a fixed plan is charged in its order; for choices made on the way open the ledger with an adaptive filter"
+            Self::MixedRelations { .. } => "account for each relation and unit in a separate plan",
+            Self::Budget { fits, .. } => {
+                return Some(match fits {
+                    0 => "not one step of it fits; use more noise, or grant a larger ε or δ".to_owned(),
+                    _ => format!("{fits} of its steps still fit; or use more noise, or grant a larger ε or δ"),
+                });
             }
-            Self::Journal { .. } => "nothing left the site; repair the journal and charge again",
-            Self::ReceiptSpent { .. } => "charge the ledger for more steps",
-            Self::Shape { .. } => "build the sum and the gate from the same shape",
-            Self::Diverged => "lower the learning rate, or keep less of each change (damping)",
-            Self::TooMany { .. } => "declare the number of parts in the shape",
-            Self::Quorum { .. } => "raise the number of drop-outs in the study, which sizes the noise shares for it",
+            Self::OffPlan { .. } => {
+                "charge the events of a fixed plan in order; to choose events during the run, open the ledger with an adaptive filter"
+            }
+            Self::Journal { .. } => "nothing was released; repair the journal, replay the ledger and charge again",
+            Self::ReceiptSpent { .. } => "charge the ledger for further steps before the next release",
+            Self::Shape { .. } => "build the sum and the gate from the same shape and batch",
+            Self::Diverged => "lower the learning rate, or apply less of each update (damping)",
+            Self::TooMany { .. } => "push as many vectors as the batch or the shape declares",
+            Self::Quorum { .. } => {
+                "raise dropouts (how many clients may be missing); the noise shares are then sized for it"
+            }
         };
         Some(text.to_owned())
     }

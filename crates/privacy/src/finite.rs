@@ -1,4 +1,7 @@
 //! A pair of finite distributions on the same outcomes.
+//!
+//! Any mechanism whose worst pair of neighbours has finitely many outcomes can be written down as two columns of
+//! probabilities. It is how a mechanism that this crate does not know is accounted for, if its pair is proved elsewhere.
 
 use crate::PrivacyError;
 use serde::{Deserialize, Serialize};
@@ -6,12 +9,27 @@ use serde::{Deserialize, Serialize};
 /// Probabilities of every outcome under two neighbouring data sets, P and Q.
 ///
 /// Accountants treat both directions, (P, Q) and (Q, P), separately and report the larger.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::FinitePair;
+///
+/// let pair = FinitePair::new(vec![(0.75, 0.25), (0.25, 0.75)])?;
+/// assert_eq!(pair.len(), 2);
+/// assert!(FinitePair::new(vec![(0.5, 0.5)]).is_err(), "columns sum to one");
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<(f64, f64)>", into = "Vec<(f64, f64)>")]
 pub struct FinitePair(Vec<(f64, f64)>);
 
 impl FinitePair {
     /// Checks that both columns are probabilities and sum to one up to rounding (8e-16).
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] for numbers outside 0 to 1, or a column whose sum is not one.
     pub fn new(outcomes: Vec<(f64, f64)>) -> Result<Self, PrivacyError> {
         let bad = |found: String| PrivacyError::Parameter {
             name: "finite pair",
@@ -32,7 +50,7 @@ impl FinitePair {
         Ok(Self(outcomes))
     }
 
-    /// Number of outcomes.
+    /// Number of outcomes, those that neither distribution can produce included.
     pub fn len(&self) -> usize {
         self.0.len()
     }

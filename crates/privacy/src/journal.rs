@@ -1,9 +1,13 @@
 //! Journals keep a ledger's records; a charge counts once a journal has appended it.
+//!
+//! The ledger decides, the journal remembers. This crate has one in memory, for simulations; durable ones live where files and
+//! databases are. The kind of a journal is a type, and travels through the receipt to the gate: an agent's gate takes
+//! receipts of a [`Durable`] journal only.
 
-use crate::ledger::Record;
+use crate::ledger::LedgerRecord;
 
 /// How well a journal keeps what it was given. [`InMemory`] and [`Durable`] are the two kinds.
-pub trait Keeping: sealed::Sealed {}
+pub trait Durability: sealed::Sealed {}
 
 /// Kept until the process ends: enough for a simulation.
 #[derive(Debug)]
@@ -13,8 +17,8 @@ pub enum InMemory {}
 #[derive(Debug)]
 pub enum Durable {}
 
-impl Keeping for InMemory {}
-impl Keeping for Durable {}
+impl Durability for InMemory {}
+impl Durability for Durable {}
 
 mod sealed {
     pub trait Sealed {}
@@ -28,32 +32,44 @@ mod sealed {
 /// `Ok`. Types cannot prove that; crash tests of the implementation do.
 pub trait Journal {
     /// What the journal promises.
-    type Kept: Keeping;
+    type Kept: Durability;
 
     /// Appends one record, or says why it could not. After an error the journal's state counts as unknown.
     ///
     /// A record that does not follow the last one, by sequence and digest, must be refused: it comes from a second ledger
     /// that was opened or replayed on the same journal, and would spend the same budget twice.
-    fn append(&mut self, record: &Record) -> Result<(), String>;
+    fn append(&mut self, record: &LedgerRecord) -> Result<(), String>;
 }
 
 /// A journal in memory, for simulations and tests.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Grant, Journal, Ledger, MemoryJournal};
+///
+/// let mut journal = MemoryJournal::default();
+/// Ledger::open(Grant::Unlimited, &mut journal)?;
+/// let first = journal.records()[0].clone();
+/// assert!(journal.append(&first).is_err(), "a record that does not follow the last one is refused");
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct MemoryJournal {
-    records: Vec<Record>,
+    records: Vec<LedgerRecord>,
 }
 
 impl MemoryJournal {
-    /// What was appended so far.
-    pub fn records(&self) -> &[Record] {
+    /// Records that were appended so far, the oldest first: what `Ledger::replay` reads.
+    pub fn records(&self) -> &[LedgerRecord] {
         &self.records
     }
 }
 
 impl Journal for MemoryJournal {
     type Kept = InMemory;
-    fn append(&mut self, record: &Record) -> Result<(), String> {
-        let expected = self.records.last().map_or_else(Default::default, Record::digest);
+    fn append(&mut self, record: &LedgerRecord) -> Result<(), String> {
+        let expected = self.records.last().map_or_else(Default::default, LedgerRecord::digest);
         if record.sequence != self.records.len() as u64 || record.previous != expected {
             return Err("the record does not follow the last one".into());
         }

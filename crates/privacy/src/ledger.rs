@@ -1,7 +1,15 @@
 //! A site's own account of what it has spent: an append-only chain of events, checked against a grant before each charge.
+//!
+//! A charge takes three steps, and each has a type. [`Ledger::prepare`] checks the event against the grant and spends
+//! nothing; [`PendingCharge::append`] writes the record; the [`ChargeReceipt`] that comes back opens one gate for as many
+//! releases as the event has steps. If the journal fails in between, the ledger closes: it can be rebuilt from what the
+//! journal holds, and at most one charge was burnt.
+//!
+//! Records form a hash chain. [`Ledger::replay`] checks the chain and every charge again, so that an auditor needs nothing but
+//! the records.
 
-use crate::budget::{Grant, Spending};
-use crate::journal::{Journal, Keeping};
+use crate::budget::{Grant, GrantSpending};
+use crate::journal::{Durability, Journal};
 use crate::noise::Digest;
 use crate::{CertifiedPlan, Event, PrivacyError};
 use serde::{Deserialize, Serialize};
@@ -10,7 +18,7 @@ use std::marker::PhantomData;
 
 /// What a record says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Entry {
+pub enum LedgerEntry {
     /// The ledger was opened with this grant.
     Opened(Grant),
     /// This event was charged: before its release, whether or not the release was ever made.
@@ -19,17 +27,17 @@ pub enum Entry {
 
 /// One link of the chain. Events are stored, not costs: a better accountant may read them later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
-    /// Position, from 0.
+pub struct LedgerRecord {
+    /// Position in the chain, counted from 0. A gap or a repetition is refused when the chain is replayed.
     pub sequence: u64,
-    /// Digest of the record before; zeros for the first.
+    /// Digest of the record before, so that no record can be changed or left out unnoticed; zeros for the first.
     pub previous: Digest,
-    /// What happened.
-    pub entry: Entry,
+    /// The grant that opened the ledger, or an event that was charged to it.
+    pub entry: LedgerEntry,
 }
 
-impl Record {
-    /// SHA-256 of the canonical bytes.
+impl LedgerRecord {
+    /// SHA-256 of the canonical bytes. It names this record and, through `previous`, all records before it.
     pub fn digest(&self) -> Digest {
         // Serialising to memory fails only for types without a fixed form, which these are not; an empty message
         // would then break the chain, which `replay` reports.
@@ -38,9 +46,29 @@ impl Record {
 }
 
 /// Events charged so far, and the rule that says what may still be.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Adjacency, Delta, Epsilon, Event, Filter, Grant, Ledger, MemoryJournal, NoiseMultiplier, Steps};
+///
+/// let event = Event::gaussian(NoiseMultiplier::new(20.0)?, Adjacency::Substitute, Steps::new(5)?);
+/// let filter = Filter::Plan(vec![event.clone()]);
+/// let grant = Grant::Limited { epsilon: Epsilon::new(1.0)?, delta: Delta::new(1e-5)?, filter };
+/// let mut journal = MemoryJournal::default();
+/// let mut ledger = Ledger::open(grant, &mut journal)?;
+/// ledger.charge(&event, &mut journal)?;
+///
+/// // The journal holds the grant and the charge; the ledger can be rebuilt from it, and checks everything again.
+/// assert_eq!(journal.records().len(), 2);
+/// assert_eq!(Ledger::replay(journal.records())?.head(), ledger.head());
+/// // The plan is used up.
+/// assert_eq!(ledger.charge(&event, &mut journal).unwrap_err().code(), "P007");
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug)]
 pub struct Ledger {
-    spending: Spending,
+    spending: GrantSpending,
     head: Digest,
     length: u64,
     closed: bool,
@@ -50,8 +78,13 @@ impl Ledger {
     /// Opens a ledger and writes the grant into the journal as its first record.
     ///
     /// A fixed plan that does not fit the grant is refused here, before anything happens.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Budget`] if a fixed plan costs more than the grant, [`PrivacyError::Parameter`] if a filter leaves no room
+    /// at all, and [`PrivacyError::Journal`] if the first record could not be written.
     pub fn open<J: Journal>(grant: Grant, journal: &mut J) -> Result<Self, PrivacyError> {
-        Self::begin(Spending::new(grant)?, journal)
+        Self::begin(GrantSpending::new(grant)?, journal)
     }
 
     /// The same as [`Ledger::open`], but a plan whose certified cost is at hand is not costed again. That of another plan
@@ -62,7 +95,7 @@ impl Ledger {
         journal: &mut J,
     ) -> Result<Self, PrivacyError> {
         match known.is_for(&grant) {
-            true => Self::begin(Spending::of_certified(grant), journal),
+            true => Self::begin(GrantSpending::of_certified(grant), journal),
             false => Self::open(grant, journal),
         }
     }
@@ -74,15 +107,20 @@ impl Ledger {
         Self::begin(self.spending.unspent(), journal)
     }
 
-    fn begin<J: Journal>(spending: Spending, journal: &mut J) -> Result<Self, PrivacyError> {
-        let entry = Entry::Opened(spending.grant().clone());
-        let record = Record { sequence: 0, previous: Digest::default(), entry };
+    /// Writes the opening record. Nothing can be charged before that has succeeded.
+    fn begin<J: Journal>(spending: GrantSpending, journal: &mut J) -> Result<Self, PrivacyError> {
+        let entry = LedgerEntry::Opened(spending.grant().clone());
+        let record = LedgerRecord { sequence: 0, previous: Digest::default(), entry };
         journal.append(&record).map_err(|why| PrivacyError::Journal { why })?;
         Ok(Self { spending, head: record.digest(), length: 1, closed: false })
     }
 
     /// Rebuilds the ledger from its records, checking the chain and every charge again.
-    pub fn replay<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<Self, PrivacyError> {
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Journal`] for a chain that is broken, and the refusal of the first charge that its grant does not cover.
+    pub fn replay<'a>(records: impl IntoIterator<Item = &'a LedgerRecord>) -> Result<Self, PrivacyError> {
         let broken = |sequence: u64, what: &str| PrivacyError::Journal { why: format!("record {sequence} {what}") };
         let mut ledger: Option<Self> = None;
         for (position, record) in (0_u64..).zip(records) {
@@ -91,11 +129,11 @@ impl Ledger {
                 return Err(broken(position, "does not follow the one before"));
             }
             match (&mut ledger, &record.entry) {
-                (None, Entry::Opened(grant)) => {
-                    let spending = Spending::new(grant.clone())?;
+                (None, LedgerEntry::Opened(grant)) => {
+                    let spending = GrantSpending::new(grant.clone())?;
                     ledger = Some(Self { spending, head: record.digest(), length: 1, closed: false });
                 }
-                (Some(ledger), Entry::Charged(event)) => {
+                (Some(ledger), LedgerEntry::Charged(event)) => {
                     ledger.spending.check(event)?.spend();
                     ledger.head = record.digest();
                     ledger.length += 1;
@@ -107,16 +145,28 @@ impl Ledger {
     }
 
     /// Checks that the event fits what was granted. Nothing is spent yet.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Budget`] or [`PrivacyError::OffPlan`] if the event does not fit; [`PrivacyError::Journal`] after an append
+    /// that failed, until the ledger is replayed.
     pub fn prepare(&mut self, event: &Event) -> Result<PendingCharge<'_>, PrivacyError> {
         if self.closed {
-            return Err(PrivacyError::Journal { why: "an earlier charge was not confirmed".into() });
+            return Err(PrivacyError::Journal {
+                why: "an earlier charge was not confirmed, so that the ledger is closed".into(),
+            });
         }
         let _approved = self.spending.check(event)?;
-        let record = Record { sequence: self.length, previous: self.head, entry: Entry::Charged(event.clone()) };
+        let record =
+            LedgerRecord { sequence: self.length, previous: self.head, entry: LedgerEntry::Charged(event.clone()) };
         Ok(PendingCharge { ledger: self, event: event.clone(), record })
     }
 
     /// Prepares and appends in one go.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ledger::prepare`] and [`PendingCharge::append`]. Where it fails before the append, nothing is spent.
     pub fn charge<J: Journal>(
         &mut self,
         event: &Event,
@@ -125,27 +175,27 @@ impl Ledger {
         self.prepare(event)?.append(journal)
     }
 
-    /// Digest of the last record.
+    /// Digest of the last record. Two ledgers with the same head have the same history.
     pub fn head(&self) -> Digest {
         self.head
     }
 
-    /// Number of records.
+    /// Number of records in the chain: the opening and every charge.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Events charged so far, in order.
+    /// Events charged so far, in order: what an accountant is asked about.
     pub fn events(&self) -> &[Event] {
         self.spending.events()
     }
 
-    /// What was granted.
+    /// The grant that the ledger was opened with. It never changes.
     pub fn grant(&self) -> &Grant {
         self.spending.grant()
     }
 
-    /// How many more steps of this event fit.
+    /// How many more steps of this event fit, given what was spent; `u64::MAX` without a limit.
     pub fn fits(&self, event: &Event) -> Result<u64, PrivacyError> {
         self.spending.fits(event)
     }
@@ -156,12 +206,12 @@ impl Ledger {
 pub struct PendingCharge<'a> {
     ledger: &'a mut Ledger,
     event: Event,
-    record: Record,
+    record: LedgerRecord,
 }
 
 impl PendingCharge<'_> {
-    /// The record that will be appended.
-    pub fn record(&self) -> &Record {
+    /// The record that will be appended, for drivers that write it together with records of their own.
+    pub fn record(&self) -> &LedgerRecord {
         &self.record
     }
 
@@ -185,13 +235,13 @@ impl PendingCharge<'_> {
 ///
 /// There is no public constructor and no copy: a release without a charge does not compile.
 #[derive(Debug)]
-pub struct ChargeReceipt<K: Keeping> {
+pub struct ChargeReceipt<K: Durability> {
     event: Event,
     left: u64,
     kept: PhantomData<K>,
 }
 
-impl<K: Keeping> ChargeReceipt<K> {
+impl<K: Durability> ChargeReceipt<K> {
     /// The event that was charged.
     pub fn event(&self) -> &Event {
         &self.event

@@ -4,6 +4,10 @@
 //! public transcript is identical, and each of its inputs must lie within the declared sensitivity of the first
 //! world's. Replaying the noise instead would be blind to state that carries noise between rounds, because
 //! noise = release − sum. A tape sees sums without noise: simulated gates take one, an agent's cannot.
+//!
+//! What it found in published methods, and why the releases are replayed and not the noise, is told in
+//! `docs/maths/state-between-rounds.md`. `tests/record_play.rs` runs it on this crate's gates, and `inference` on every
+//! algorithm.
 
 use crate::{Event, Mechanism};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,14 +48,14 @@ pub enum Divergence {
         call: usize,
         /// Euclidean distance between the inputs of the two worlds.
         moved: f64,
-        /// What was declared.
+        /// The sensitivity that was declared for the call, in grid units.
         sensitivity: u64,
     },
     /// There is nothing to compare: the tape does not replay another one, or no gate wrote to it.
-    #[error("the tape has nothing to compare: it is no replay, or no gate wrote to it")]
+    #[error("the tape has nothing to compare: it is not a replay, or no gate wrote to it")]
     Nothing,
     /// The noise is less than the event and the sensitivity promise.
-    #[error("noise call {call}: the deviation {deviation} is under what the event and the sensitivity promise")]
+    #[error("noise call {call}: the standard deviation {deviation} is less than the event and the sensitivity promise")]
     Noise {
         /// Which call, from 0.
         call: usize,
@@ -79,9 +83,22 @@ pub enum Divergence {
 }
 
 /// A recorder that gates write to. Clones share one tape.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::record::{Divergence, Tape};
+///
+/// let first = Tape::record();
+/// // … a simulation with gates that record on `first`, then the same on neighbouring data with `second` …
+/// let second = first.replay();
+/// assert_eq!(second.verdict(), Err(Divergence::Nothing));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Tape(Arc<Mutex<Reel>>);
 
+/// The calls of one world, and those of the first world where this one is a replay.
 #[derive(Debug, Default)]
 struct Reel {
     calls: Vec<NoiseCall>,
@@ -89,7 +106,7 @@ struct Reel {
 }
 
 impl Tape {
-    /// A tape that records.
+    /// A tape that records the first world.
     pub fn record() -> Self {
         Self::default()
     }
@@ -100,7 +117,7 @@ impl Tape {
         Self(Arc::new(Mutex::new(Reel { calls: Vec::new(), first_world })))
     }
 
-    /// All calls so far.
+    /// All noise calls so far, in order. They hold sums without noise: for tests only.
     pub fn calls(&self) -> Vec<NoiseCall> {
         self.lock().calls.clone()
     }
@@ -127,6 +144,7 @@ impl Tape {
         noise
     }
 
+    /// The reel, also after a panic elsewhere: what was recorded stays valid.
     fn lock(&self) -> MutexGuard<'_, Reel> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -167,6 +185,7 @@ fn spread_within(call: usize, first: &NoiseCall, second: &NoiseCall) -> Result<(
     if moved > most { Err(Divergence::Spread { call, moved, most }) } else { Ok(()) }
 }
 
+/// Compares one call of both worlds: the same declared terms, enough noise, and inputs within the sensitivity.
 fn within(call: usize, first: &NoiseCall, second: &NoiseCall) -> Result<(), Divergence> {
     let declared = |of: &NoiseCall| (of.event.clone(), of.sensitivity, of.input.len(), of.noise.len());
     if declared(first) != declared(second) {

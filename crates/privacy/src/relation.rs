@@ -1,4 +1,8 @@
 //! What neighbouring means, who is protected, how a batch was drawn, and the sensitivity that follows.
+//!
+//! These five types decide what a stated ε means. They are chosen once, by name, travel inside the event, and are printed
+//! beside every number. The function at the end turns them into a sensitivity; it is a `match` over all combinations, and a
+//! combination without a theorem is an error, never a default.
 
 use crate::{PrivacyError, SamplingRate};
 use serde::{Deserialize, Serialize};
@@ -25,14 +29,28 @@ pub enum Unit {
 }
 
 /// How the batch of a step was drawn.
+///
+/// # Examples
+///
+/// The same rate can mean two laws, and they cost differently:
+///
+/// ```
+/// use privacy::{Sampling, SamplingRate};
+///
+/// let poisson = Sampling::Poisson { rate: SamplingRate::new(0.01)? };
+/// let fixed = Sampling::without_replacement(10, 1000)?;
+/// assert_eq!((poisson.rate(), fixed.rate()), (0.01, 0.01));
+/// assert!(Sampling::without_replacement(11, 10).is_err());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", try_from = "SamplingAsTyped")]
+#[serde(rename_all = "kebab-case", try_from = "SamplingAsStored")]
 pub enum Sampling {
     /// Every row takes part.
     None,
     /// Each row independently with probability `rate`.
     Poisson {
-        /// q.
+        /// q: the probability that a given row is in the batch.
         rate: SamplingRate,
     },
     /// A uniform subset of fixed size.
@@ -47,25 +65,29 @@ pub enum Sampling {
 /// `Sampling` as it may stand in a file, before it is checked.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum SamplingAsTyped {
+enum SamplingAsStored {
     None,
     Poisson { rate: SamplingRate },
     WithoutReplacement { batch: u64, of: u64 },
 }
 
-impl TryFrom<SamplingAsTyped> for Sampling {
+impl TryFrom<SamplingAsStored> for Sampling {
     type Error = PrivacyError;
-    fn try_from(typed: SamplingAsTyped) -> Result<Self, PrivacyError> {
+    fn try_from(typed: SamplingAsStored) -> Result<Self, PrivacyError> {
         match typed {
-            SamplingAsTyped::None => Ok(Self::None),
-            SamplingAsTyped::Poisson { rate } => Ok(Self::Poisson { rate }),
-            SamplingAsTyped::WithoutReplacement { batch, of } => Self::without_replacement(batch, of),
+            SamplingAsStored::None => Ok(Self::None),
+            SamplingAsStored::Poisson { rate } => Ok(Self::Poisson { rate }),
+            SamplingAsStored::WithoutReplacement { batch, of } => Self::without_replacement(batch, of),
         }
     }
 }
 
 impl Sampling {
     /// A batch of `batch` rows out of `of`, every subset equally likely.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] if the batch is empty or larger than the rows it is drawn from.
     pub fn without_replacement(batch: u64, of: u64) -> Result<Self, PrivacyError> {
         if batch == 0 || batch > of || of > 1 << 53 {
             return Err(PrivacyError::Parameter {
@@ -147,7 +169,7 @@ pub enum Grain {
     Whole,
     /// From one of `count` parts of a client's rows, assigned by a keyed function of the row's slot or id.
     Part {
-        /// K, a public constant.
+        /// K, the number of parts: a public constant that does not depend on the rows.
         count: u64,
     },
 }
@@ -173,6 +195,24 @@ pub enum Trust {
 /// An example inside a whole change can move that change anywhere within its ball of radius C, hence by 2C.
 /// A client that joins or leaves is visible at a local gate (its message is missing), so add-remove of a client
 /// has a meaning only where the total alone is seen: its change becomes 0, and it still answers. See `docs/maths/sensitivity.md`.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Adjacency, Grain, Trust, Unit, sensitivity_factor};
+///
+/// let row = |adjacency| sensitivity_factor(Grain::Example, Unit::Example, adjacency, Trust::Local);
+/// assert_eq!(row(Adjacency::AddRemove)?, 1);
+/// assert_eq!(row(Adjacency::Substitute)?, 2);
+///
+/// // Clipping each example of a client does not bound the client.
+/// assert!(sensitivity_factor(Grain::Example, Unit::Client, Adjacency::Substitute, Trust::Local).is_err());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`PrivacyError::NoTheorem`] where clipping does not bound the unit, or where a missing message would be visible.
 pub fn sensitivity_factor(grain: Grain, unit: Unit, adjacency: Adjacency, trust: Trust) -> Result<u64, PrivacyError> {
     use {Adjacency::*, Trust::*};
     match (grain, unit, adjacency, trust) {

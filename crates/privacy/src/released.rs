@@ -1,4 +1,8 @@
 //! Values that have passed a gate, and the only two ways to compute on without leaving the type: `map` and `update`.
+//!
+//! Differential privacy survives any computation that looks at released values only. The type holds programs to that: a function
+//! that is given to `map` or `update` is a plain `fn`, which can capture nothing, and its second argument must be a constant
+//! of the study. A step of an optimiser is therefore visibly post-processing.
 
 use crate::{Delta, Epsilon, Gamma, Mu, NoiseMultiplier, NormBound, Order, Rho, SamplingRate, Steps};
 use serde::{Deserialize, Serialize};
@@ -11,6 +15,18 @@ use serde::{Deserialize, Serialize};
 /// It is read from a message or a store that holds released values, by `Deserialize`: what was sent is public. To write
 /// private numbers out and read them back as released would be a forgery, like implementing [`StudyConstant`] for one;
 /// an auditor looks at what is decoded into this type.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{NormBound, Released};
+///
+/// let start = Released::zeros(2);
+/// let bound = NormBound::new(0.5)?;
+/// let moved = start.map(&bound, |vector, bound| vector.iter().map(|x| x + bound.get()).collect::<Vec<_>>());
+/// assert_eq!(moved.get(), &[0.5, 0.5]);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Released<T>(T);
@@ -34,17 +50,17 @@ impl<T> Released<T> {
         Self(value)
     }
 
-    /// The public value.
+    /// The value. It is public: to read, print or send it costs nothing more.
     pub fn get(&self) -> &T {
         &self.0
     }
 
-    /// The public value, by itself.
+    /// The value, taken out of its type. What is computed with it from then on is no longer tracked.
     pub fn into_inner(self) -> T {
         self.0
     }
 
-    /// Computes a new released value.
+    /// A new released value from this one and constants of the study.
     pub fn map<U, P: StudyConstant>(self, constants: &P, f: fn(T, &P) -> U) -> Released<U> {
         Released(f(self.0, constants))
     }

@@ -1,4 +1,8 @@
 //! The public shape of a clipped sum: its dimension, bound, grain, and the integer grid that it lives on.
+//!
+//! Floating-point sums depend on the order of their terms, and their low bits can tell a row apart. Here numbers live on an
+//! integer grid of 2^−k: clipping, summing and noise are exact, and the conversion back is post-processing. The grid is chosen
+//! from public numbers alone, so that the noise has between 2^16 and 2^24 units ([`Grid::for_noise`]).
 
 use crate::{Grain, NormBound, PrivacyError};
 use serde::{Deserialize, Serialize};
@@ -11,6 +15,17 @@ const MOST_UNITS: f64 = (1_u64 << 40) as f64;
 const MOST_COORDINATES: usize = 100_000_000;
 
 /// A lattice of multiples of 2^−exponent.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Grid, NormBound};
+///
+/// // Rows clipped to 1 and noise of standard deviation 4: a grid on which the noise has 2^16 to 2^24 units.
+/// let grid = Grid::for_noise(NormBound::new(1.0)?, 4.0)?;
+/// assert!((65_536.0..16_777_216.0).contains(&(4.0 / grid.value(1))));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "i32", into = "i32")]
 pub struct Grid {
@@ -78,6 +93,17 @@ impl From<Grid> for i32 {
 }
 
 /// Everything public about a sum of clipped vectors. A sum and the gate that releases it are built from one shape.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Grain, Grid, NormBound, Shape};
+///
+/// let bound = NormBound::new(1.0)?;
+/// let shape = Shape::new(10, bound, Grain::Example, Grid::new(20)?)?;
+/// assert_eq!((shape.dimension(), shape.bound_units()), (10, 1 << 20));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "ShapeAsTyped")]
 pub struct Shape {
@@ -105,6 +131,10 @@ impl TryFrom<ShapeAsTyped> for Shape {
 
 impl Shape {
     /// Checks that the bound has at least one and at most 2^40 units on the grid.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] outside 1 to 10^8 coordinates, or if the grid is too coarse or too fine for the bound.
     pub fn new(dimension: usize, bound: NormBound, grain: Grain, grid: Grid) -> Result<Self, PrivacyError> {
         let units = grid.in_units(bound.get());
         if !(1..=MOST_COORDINATES).contains(&dimension) || !(1.0..=MOST_UNITS).contains(&units) {
@@ -117,12 +147,12 @@ impl Shape {
         Ok(Self { dimension, bound, grain, grid })
     }
 
-    /// d: number of coordinates.
+    /// d: the number of coordinates of every vector of the sum.
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// C as declared.
+    /// C as declared, in real units.
     pub fn bound(&self) -> NormBound {
         self.bound
     }
@@ -132,7 +162,7 @@ impl Shape {
         self.grain
     }
 
-    /// The grid of the sum.
+    /// The grid on which the sum is kept and the noise is added.
     pub fn grid(&self) -> Grid {
         self.grid
     }

@@ -1,8 +1,8 @@
 //! Accountants of Barker tests: published numbers, bounds of the divergences, and no pair of batches above them.
 
 use crate::batches;
-use crate::batches::{Numbers, Release};
-use privacy::accounting::pair::{Pair, directions};
+use crate::batches::{Release, SplitMix};
+use privacy::accounting::pair::{DominatingPair, directions};
 use privacy::accounting::published::Barker2019;
 use privacy::accounting::rdp::{Conversion, Rdp, renyi_divergence};
 use privacy::accounting::steps::steps;
@@ -42,7 +42,7 @@ fn law(event: &Event) -> Enclosure {
     let compositions = directions("pld", std::slice::from_ref(event)).unwrap();
     let [composition] = compositions.as_slice() else { panic!("both directions are the same") };
     match &composition[0].0 {
-        Pair::Enclosed(law) => law.clone(),
+        DominatingPair::Enclosed(law) => law.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -191,7 +191,7 @@ fn the_dominating_law_has_the_profile_of_the_family() {
 }
 
 /// Ordered pairs of real batches: the others ±1 in any number or random, the changed one at its ends or random.
-fn neighbours(b: usize, slack: f64, numbers: &mut Numbers) -> Vec<[Release; 2]> {
+fn neighbours(b: usize, slack: f64, numbers: &mut SplitMix) -> Vec<[Release; 2]> {
     let mut out = Vec::new();
     let ends = [(1.0, -1.0), (-1.0, 1.0), (1.0, 0.0), (-1.0, 0.3), (0.0, 1.0), (1.0, -0.9)];
     for ups in (0..b).step_by((b / 40).max(1)).chain([b - 1]) {
@@ -211,7 +211,7 @@ fn neighbours(b: usize, slack: f64, numbers: &mut Numbers) -> Vec<[Release; 2]> 
 
 #[test]
 fn no_pair_of_batches_is_above_the_law() {
-    let mut numbers = Numbers(7);
+    let mut numbers = SplitMix(7);
     for (b, slack) in [(20, 1.0), (20, 3.0), (57, 1.0406), (1000, 1.0), (1000, 3.0)] {
         let law = law(&test_on(b, slack, Sampling::None, 1));
         let theta = 2.0 / (b as f64 * slack).sqrt();
@@ -228,7 +228,7 @@ fn no_pair_of_batches_is_above_the_law() {
 /// An equal variance would be simpler, and false: real batches exceed N(0, 1) against N(2/√b, 1).
 #[test]
 fn the_pair_of_equal_variances_does_not_dominate() {
-    let pairs = neighbours(1000, 1.0, &mut Numbers(8));
+    let pairs = neighbours(1000, 1.0, &mut SplitMix(8));
     let theta = 2.0 / 1000_f64.sqrt();
     for (place, excess) in [(2.0, 1.01), (3.0, 1.04), (4.0, 1.12)] {
         let largest = pairs.iter().map(|[p, q]| p.hockey_stick(q, place * theta)).fold(0.0, f64::max);
@@ -240,7 +240,7 @@ fn the_pair_of_equal_variances_does_not_dominate() {
 /// No order of divergence is above Theorem 1, and a real pair reaches it up to 1 + (4α + 1)/(b² − 4α²).
 #[test]
 fn theorem_1_holds_for_real_batches_and_is_nearly_reached() {
-    let mut numbers = Numbers(9);
+    let mut numbers = SplitMix(9);
     for (b, slack) in [(7, 1.0), (10, 1.0), (20, 1.0406), (101, 1.0), (1000, 1.0), (1000, 3.0)] {
         let all = test_on(b, slack, Sampling::None, 1);
         let pairs = neighbours(b as usize, slack, &mut numbers);

@@ -1,10 +1,10 @@
 //! The lemmas under the bounds of Barker tests (`docs/maths/dp-mcmc.md`), one by one and numerically.
 
-use crate::batches::{Numbers, Release, hockey_stick, member};
+use crate::batches::{Release, SplitMix, hockey_stick, member};
 
 /// A pair of neighbouring batches by its letters: the others have mean m and variance V0, and one row is u1 or u2, u1 > u2.
 #[derive(Debug, Clone, Copy)]
-struct Point {
+struct BatchNeighbours {
     b: f64,
     slack: f64,
     m: f64,
@@ -12,14 +12,14 @@ struct Point {
     u: [f64; 2],
 }
 
-impl Point {
+impl BatchNeighbours {
     /// At the largest V0 = 1 − m².
     fn worst(b: f64, slack: f64, m: f64, u: [f64; 2]) -> Self {
         let u = if u[0] > u[1] { u } else { [u[1], u[0]] };
         Self { b, slack, m, v0: 1.0 - m * m, u }
     }
 
-    fn random(b: f64, slack: f64, numbers: &mut Numbers) -> Self {
+    fn random(b: f64, slack: f64, numbers: &mut SplitMix) -> Self {
         let mut any = || numbers.end_or_between(-1.0, 1.0);
         let (m, u) = (any(), [any(), any()]);
         Self::worst(b, slack, m, u)
@@ -66,7 +66,7 @@ fn close(a: f64, b: f64) -> bool {
 /// Lemma 1 against means and variances of real batches.
 #[test]
 fn lemma_1_identities() {
-    let mut numbers = Numbers(1);
+    let mut numbers = SplitMix(1);
     for _ in 0..2000 {
         let b = 7 + (60.0 * numbers.unit()) as usize;
         let slack = numbers.between(1.0, 3.0);
@@ -74,8 +74,8 @@ fn lemma_1_identities() {
         let m = others.iter().sum::<f64>() / others.len() as f64;
         let v0 = others.iter().map(|x| (x - m) * (x - m)).sum::<f64>() / others.len() as f64;
         let u = [numbers.between(0.0, 1.0), numbers.between(-1.0, 0.0)];
-        let real = Point { b: b as f64, slack, m, v0, u };
-        let worst = Point::worst(b as f64, slack, m, u);
+        let real = BatchNeighbours { b: b as f64, slack, m, v0, u };
+        let worst = BatchNeighbours::worst(b as f64, slack, m, u);
         let tau = real.p() * (1.0 - m * m - v0);
         assert!(tau >= -1e-15);
         for (k, &changed) in u.iter().enumerate() {
@@ -98,26 +98,27 @@ fn lemma_1_identities() {
 /// Lemma 2: every divergence is largest at the largest variance of the others.
 #[test]
 fn lemma_2_the_others_vary_most_in_the_worst_case() {
-    let mut numbers = Numbers(2);
+    let mut numbers = SplitMix(2);
     for _ in 0..3000 {
         let (b, slack) = SETTINGS[(8.0 * numbers.unit()) as usize];
-        let worst = Point::random(b, slack, &mut numbers);
-        let less = Point { v0: worst.v0 * numbers.unit(), ..worst };
+        let worst = BatchNeighbours::random(b, slack, &mut numbers);
+        let less = BatchNeighbours { v0: worst.v0 * numbers.unit(), ..worst };
         let order = numbers.between(1.01, 0.3 * b);
-        let at = |p: &Point, order: f64| p.release(0).renyi(&p.release(1), order);
+        let at = |p: &BatchNeighbours, order: f64| p.release(0).renyi(&p.release(1), order);
         assert!(at(&less, order) <= at(&worst, order) * (1.0 + 1e-9) + 1e-14, "{worst:?} {less:?}");
         let log = numbers.between(-1.0, 3.0) * 2.0 / (b * slack).sqrt();
-        let at = |p: &Point| p.release(0).hockey_stick(&p.release(1), log);
+        let at = |p: &BatchNeighbours| p.release(0).hockey_stick(&p.release(1), log);
         assert!(at(&less) <= at(&worst) + 1e-14, "{worst:?} {less:?}");
     }
 }
 
 /// Points of a grid and random ones, ends included.
-fn points(b: f64, slack: f64, numbers: &mut Numbers) -> Vec<Point> {
+fn points(b: f64, slack: f64, numbers: &mut SplitMix) -> Vec<BatchNeighbours> {
     let grid = |k: u32| f64::from(k) / 5.0 - 1.0;
-    let mut out: Vec<Point> =
-        (0..11 * 11 * 11).map(|i| Point::worst(b, slack, grid(i % 11), [grid(i / 11 % 11), grid(i / 121)])).collect();
-    out.extend((0..6000).map(|_| Point::random(b, slack, numbers)));
+    let mut out: Vec<BatchNeighbours> = (0..11 * 11 * 11)
+        .map(|i| BatchNeighbours::worst(b, slack, grid(i % 11), [grid(i / 11 % 11), grid(i / 121)]))
+        .collect();
+    out.extend((0..6000).map(|_| BatchNeighbours::random(b, slack, numbers)));
     out.retain(|point| point.d() > 1e-9);
     out
 }
@@ -125,7 +126,7 @@ fn points(b: f64, slack: f64, numbers: &mut Numbers) -> Vec<Point> {
 /// Theorem 1 with the steps of its proof: the bounds of g, (★) in both cases, and the bound itself.
 #[test]
 fn theorem_1_and_its_margins() {
-    let mut numbers = Numbers(3);
+    let mut numbers = SplitMix(3);
     for (b, slack) in SETTINGS {
         for point in points(b, slack, &mut numbers) {
             let order = numbers.end_or_between(1.0 + 1e-3, (b - 4.0) / 2.0);
@@ -148,7 +149,7 @@ fn theorem_1_and_its_margins() {
 /// Lemma 3: G grows in θ; falls in η up to 1 for γ ≥ 1; and is largest at η = 1 in the range of growing variances.
 #[test]
 fn lemma_3_monotonicity() {
-    let mut numbers = Numbers(4);
+    let mut numbers = SplitMix(4);
     for _ in 0..20_000 {
         let (theta, log) = (numbers.between(0.0, 1.0), numbers.between(-1.0, 2.0));
         let (eta, more) = (numbers.between(0.3, 2.5), numbers.between(0.0, 0.3));
@@ -182,7 +183,7 @@ fn mutant_a_larger_variance_is_not_always_harmless() {
 /// Theorem 2: every pair of neighbours is under one member of the family, in θ and in ξ.
 #[test]
 fn theorem_2_every_pair_lies_under_a_member() {
-    let mut numbers = Numbers(5);
+    let mut numbers = SplitMix(5);
     for (b, slack) in SETTINGS.into_iter().filter(|setting| setting.0 >= 20.0) {
         let f = 4.0 * (b - 1.0) / b / (b * (1.0 + slack));
         for point in points(b, slack, &mut numbers) {
@@ -205,7 +206,7 @@ fn theorem_2_every_pair_lies_under_a_member() {
 /// h̄ from below by points of the family, and every point's divergence under it. Corollary 2's pair is above all.
 #[test]
 fn theorem_2_and_its_corollary() {
-    let mut numbers = Numbers(6);
+    let mut numbers = SplitMix(6);
     for (b, slack) in SETTINGS.into_iter().filter(|setting| setting.0 >= 20.0) {
         let (theta, xi) = (member(b, slack, 0.0).0, member(b, slack, 1.0).1);
         let points = points(b, slack, &mut numbers);

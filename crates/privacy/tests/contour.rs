@@ -1,23 +1,21 @@
 //! The contour evaluator against golden values, closed forms, independent numbers and itself.
 #![allow(clippy::disallowed_macros, reason = "counts are printed for whoever reads the run")]
 
-use privacy::accounting::pair::{Atoms, Pair};
+use privacy::accounting::pair::{Atoms, Composition, DominatingPair};
 use privacy::accounting::{Bounds, Interval, contour};
 use privacy::{PrivacyError, Steps};
 use serde_json::Value;
-
-type Composition = Vec<(Pair, Steps)>;
 
 fn steps(t: u64) -> Steps {
     Steps::new(t).unwrap()
 }
 
-fn once(pair: Pair, t: u64) -> Composition {
+fn once(pair: DominatingPair, t: u64) -> Composition {
     vec![(pair, steps(t))]
 }
 
 /// A golden case: the compositions of its directions, and what is known about it.
-struct Case {
+struct ContourCase {
     id: String,
     directions: Vec<Composition>,
     delta: f64,
@@ -28,12 +26,12 @@ struct Case {
 }
 
 /// All golden cases of more than one step that speak of a dominating pair with a density.
-fn golden() -> Vec<Case> {
+fn golden() -> Vec<ContourCase> {
     let all: Value = serde_json::from_str(include_str!("vectors/accounting.json")).unwrap();
     all["cases"].as_array().unwrap().iter().filter_map(case).collect()
 }
 
-fn case(value: &Value) -> Option<Case> {
+fn case(value: &Value) -> Option<ContourCase> {
     let id = value["id"].as_str()?;
     let number = |name: &str| value[name].as_f64();
     let tolerance = &value["tolerance"];
@@ -41,7 +39,7 @@ fn case(value: &Value) -> Option<Case> {
         || Some((number("query_epsilon")?, number("delta_at_query_epsilon")?, tolerance["delta_rel"].as_f64()?));
     let directions = directions(id.split('-').next()?, value)?;
     (directions[0][0].1 != Steps::ONE).then_some(())?;
-    Some(Case {
+    Some(ContourCase {
         id: id.to_owned(),
         directions,
         delta: number("delta")?,
@@ -55,15 +53,15 @@ fn directions(family: &str, value: &Value) -> Option<Vec<Composition>> {
     let number = |name: &str| value[name].as_f64();
     let event = || Some((number("q")?, number("sigma")?, value["T"].as_u64()?));
     let both = |events: &[(f64, f64, u64)]| {
-        let remove = |&(q, s, t): &(f64, f64, u64)| (Pair::GaussianRemove { q, s }, steps(t));
-        let add = |&(q, s, t): &(f64, f64, u64)| (Pair::GaussianAdd { q, s }, steps(t));
+        let remove = |&(q, s, t): &(f64, f64, u64)| (DominatingPair::GaussianRemove { q, s }, steps(t));
+        let add = |&(q, s, t): &(f64, f64, u64)| (DominatingPair::GaussianAdd { q, s }, steps(t));
         vec![events.iter().map(remove).collect(), events.iter().map(add).collect()]
     };
     Some(match family {
         "pois" | "tinydelta" => both(&[event()?]),
-        "wor" => event().map(|(q, s, t)| vec![once(Pair::GaussianFixed { q, s }, t)])?,
+        "wor" => event().map(|(q, s, t)| vec![once(DominatingPair::GaussianFixed { q, s }, t)])?,
         // The file has noise deviation over C; the pair is in units of the sensitivity 2C.
-        "subpair" => event().map(|(q, s, t)| vec![once(Pair::GaussianSubstitute { q, s: s / 2.0 }, t)])?,
+        "subpair" => event().map(|(q, s, t)| vec![once(DominatingPair::GaussianSubstitute { q, s: s / 2.0 }, t)])?,
         "het" => both(&hundred()),
         _ => return None,
     })
@@ -75,7 +73,10 @@ fn hundred() -> Vec<(f64, f64, u64)> {
 }
 
 /// The worse of all directions; a refusal of one refuses all.
-fn worst(case: &Case, cost: impl Fn(&[(Pair, Steps)]) -> Result<Bounds, PrivacyError>) -> Result<Bounds, PrivacyError> {
+fn worst(
+    case: &ContourCase,
+    cost: impl Fn(&[(DominatingPair, Steps)]) -> Result<Bounds, PrivacyError>,
+) -> Result<Bounds, PrivacyError> {
     case.directions.iter().try_fold(Bounds::ZERO, |worst, direction| Ok(worst.max(cost(direction)?)))
 }
 
@@ -127,7 +128,7 @@ fn composed_laplace_noise_meets_the_peer_s_interval() {
     let mut refused = Vec::new();
     for case in cases.filter(|case| case["mechanism"] == "laplace") {
         let number = |name: &str| case[name].as_f64().unwrap();
-        let pair = Pair::Laplace { s: number("scale_over_sensitivity") };
+        let pair = DominatingPair::Laplace { s: number("scale_over_sensitivity") };
         match contour::epsilon(&once(pair, case["T"].as_u64().unwrap()), number("delta")) {
             Ok(bounds) => {
                 let peer = Bounds { lower: number("eps_lower"), upper: number("eps_upper") };
@@ -144,18 +145,18 @@ fn composed_laplace_noise_meets_the_peer_s_interval() {
 #[test]
 fn independent_numbers_lie_in_the_certified_intervals() {
     let mixed = vec![
-        (Pair::LaplaceRemove { q: 0.2, s: 2.0 }, steps(200)),
-        (Pair::Gaussian { s: 5.0 }, steps(10)),
-        (Pair::GaussianRemove { q: 0.05, s: 1.5 }, steps(100)),
+        (DominatingPair::LaplaceRemove { q: 0.2, s: 2.0 }, steps(200)),
+        (DominatingPair::Gaussian { s: 5.0 }, steps(10)),
+        (DominatingPair::GaussianRemove { q: 0.05, s: 1.5 }, steps(100)),
     ];
     let cases = [
-        (once(Pair::GaussianRemove { q: 1e-5, s: 0.3 }, 100_000), 9.878_848, 1.000_000_371_3e-6),
-        (once(Pair::GaussianAdd { q: 0.3, s: 0.5 }, 50), 14.805_965, 9.999_979_263_1e-6),
-        (once(Pair::GaussianFixed { q: 0.001, s: 0.5 }, 10_000), 8.993_377, 1.000_000_233_0e-8),
+        (once(DominatingPair::GaussianRemove { q: 1e-5, s: 0.3 }, 100_000), 9.878_848, 1.000_000_371_3e-6),
+        (once(DominatingPair::GaussianAdd { q: 0.3, s: 0.5 }, 50), 14.805_965, 9.999_979_263_1e-6),
+        (once(DominatingPair::GaussianFixed { q: 0.001, s: 0.5 }, 10_000), 8.993_377, 1.000_000_233_0e-8),
         (mixed, 7.981_938, 9.999_987_084_1e-7),
-        (once(Pair::GaussianSubstitute { q: 0.1, s: 0.3 }, 10), 10.634_126, 1.000_000_113_4e-6),
-        (once(Pair::GaussianRemove { q: 1e-4, s: 1.0 }, 10_000_000), 2.837_176, 1.000_004_643_5e-12),
-        (once(Pair::LaplaceAdd { q: 0.2, s: 0.5 }, 200), 26.227_117, 1.000_000_575_3e-6),
+        (once(DominatingPair::GaussianSubstitute { q: 0.1, s: 0.3 }, 10), 10.634_126, 1.000_000_113_4e-6),
+        (once(DominatingPair::GaussianRemove { q: 1e-4, s: 1.0 }, 10_000_000), 2.837_176, 1.000_004_643_5e-12),
+        (once(DominatingPair::LaplaceAdd { q: 0.2, s: 0.5 }, 200), 26.227_117, 1.000_000_575_3e-6),
     ];
     for (composition, epsilon, delta) in cases {
         let bounds = contour::delta(&composition, epsilon).unwrap();
@@ -175,7 +176,7 @@ fn gaussian_delta(mu: f64, epsilon: f64) -> Interval {
 fn gaussian_steps_agree_with_their_closed_form() {
     for (s, t, epsilon) in [(5.0, 100, 9.0), (1.0, 2, 3.0), (40.0, 1, 0.05), (20.0, 1_000_000, 1400.0)] {
         let exact = gaussian_delta((t as f64).sqrt() / s, epsilon);
-        let bounds = contour::delta(&once(Pair::Gaussian { s }, t), epsilon).unwrap();
+        let bounds = contour::delta(&once(DominatingPair::Gaussian { s }, t), epsilon).unwrap();
         assert!(bounds.intersects(&Bounds { lower: exact.lo, upper: exact.hi }), "{s} {t}: {bounds:?} {exact:?}");
         assert!(bounds.relative_width() < 1e-7, "{s} {t}: {bounds:?}");
     }
@@ -188,7 +189,8 @@ fn atoms_in_a_mixed_composition_agree_with_their_exact_sum() {
     for leak in [0.0_f64, 1e-8] {
         let (p, q) = (0.6 * (1.0 - leak), 0.4 * (1.0 - leak));
         let atoms = Atoms::from_outcomes([(leak, 0.0), (p, q), (q, p)].into_iter());
-        let composition = vec![(Pair::Gaussian { s: 5.0 }, steps(10)), (Pair::Finite(atoms), steps(20))];
+        let composition =
+            vec![(DominatingPair::Gaussian { s: 5.0 }, steps(10)), (DominatingPair::Finite(atoms), steps(20))];
         let mut exact = -(f64::from(n) * (-leak).ln_1p()).exp_m1();
         let (mut choose, loss) = (1.0, (0.6_f64 / 0.4).ln());
         for k in 0..=n {
@@ -205,19 +207,19 @@ fn atoms_in_a_mixed_composition_agree_with_their_exact_sum() {
 #[test]
 fn rare_heavy_steps_are_cut_and_stay_certified() {
     let (q, s) = (1e-4, 1.0);
-    let bounds = contour::epsilon(&once(Pair::GaussianRemove { q, s }, 100_000), 1e-10).unwrap();
+    let bounds = contour::epsilon(&once(DominatingPair::GaussianRemove { q, s }, 100_000), 1e-10).unwrap();
     assert_encloses("W2", bounds, 0.235_459_66, 1e-7);
     assert!(bounds.relative_width() < 1e-6, "{bounds:?}");
-    let other = once(Pair::GaussianAdd { q, s }, 100_000);
+    let other = once(DominatingPair::GaussianAdd { q, s }, 100_000);
     assert!(contour::within(&other, bounds.lower, 1e-10).unwrap());
 }
 
 #[test]
 fn splitting_the_steps_changes_nothing() {
     for pair in [
-        Pair::GaussianRemove { q: 0.02, s: 1.2 },
-        Pair::GaussianSubstitute { q: 0.1, s: 0.8 },
-        Pair::GaussianFixed { q: 0.05, s: 1.5 },
+        DominatingPair::GaussianRemove { q: 0.02, s: 1.2 },
+        DominatingPair::GaussianSubstitute { q: 0.1, s: 0.8 },
+        DominatingPair::GaussianFixed { q: 0.05, s: 1.5 },
     ] {
         let whole = contour::epsilon(&once(pair.clone(), 1000), 1e-6).unwrap();
         let parts = vec![(pair.clone(), steps(300)), (pair.clone(), steps(1)), (pair.clone(), steps(699))];
@@ -227,7 +229,7 @@ fn splitting_the_steps_changes_nothing() {
 
 #[test]
 fn both_ends_of_epsilon_have_certain_signs() {
-    for pair in [Pair::GaussianRemove { q: 0.01, s: 0.7 }, Pair::GaussianAdd { q: 0.2, s: 2.0 }] {
+    for pair in [DominatingPair::GaussianRemove { q: 0.01, s: 0.7 }, DominatingPair::GaussianAdd { q: 0.2, s: 2.0 }] {
         for delta in [1e-3, 1e-9, 1e-18] {
             let composition = once(pair.clone(), 2000);
             let epsilon = contour::epsilon(&composition, delta).unwrap();
@@ -247,7 +249,7 @@ fn no_certified_contradiction_of_monotonicity_over_the_range() {
         for s in [0.3, 1.0, 30.0, 1000.0] {
             let mut last: Option<Bounds> = None;
             for (t, delta) in [(10, 0.4), (100, 1e-3), (1000, 1e-6), (100_000, 1e-10), (10_000_000, 1e-20)] {
-                let at = |q: f64, s: f64| contour::epsilon(&once(Pair::GaussianRemove { q, s }, t), delta);
+                let at = |q: f64, s: f64| contour::epsilon(&once(DominatingPair::GaussianRemove { q, s }, t), delta);
                 let Ok(bounds) = at(q, s) else {
                     refused += 1;
                     continue;
@@ -272,29 +274,29 @@ fn what_costs_nothing_costs_nothing() {
     assert_eq!(contour::epsilon(&nothing, 1e-5).unwrap(), Bounds::ZERO);
     assert_eq!(contour::delta(&nothing, 0.0).unwrap(), Bounds::ZERO);
     assert!(contour::within(&nothing, 0.0, 0.0).unwrap());
-    let little = once(Pair::GaussianRemove { q: 1e-5, s: 2.0 }, 10);
+    let little = once(DominatingPair::GaussianRemove { q: 1e-5, s: 2.0 }, 10);
     assert_eq!(contour::epsilon(&little, 1e-3).unwrap(), Bounds::ZERO);
     // The largest loss of the other direction is −T log(1−q).
-    let bounded = once(Pair::GaussianAdd { q: 0.5, s: 0.1 }, 10);
+    let bounded = once(DominatingPair::GaussianAdd { q: 0.5, s: 0.1 }, 10);
     assert_eq!(contour::delta(&bounded, 6.94).unwrap(), Bounds::ZERO);
     assert!(contour::within(&bounded, 6.94, 1e-30).unwrap());
 }
 
 #[test]
 fn refusals_are_typed_and_say_what_to_do() {
-    let coin = || Pair::Finite(Atoms::from_outcomes([(0.6, 0.4), (0.4, 0.6)].into_iter()));
-    let leaky = Pair::Finite(Atoms::from_outcomes([(0.1, 0.0), (0.5, 0.6), (0.4, 0.4)].into_iter()));
+    let coin = || DominatingPair::Finite(Atoms::from_outcomes([(0.6, 0.4), (0.4, 0.6)].into_iter()));
+    let leaky = DominatingPair::Finite(Atoms::from_outcomes([(0.1, 0.0), (0.5, 0.6), (0.4, 0.4)].into_iter()));
     for composition in [
         once(coin(), 10_000),
-        once(Pair::GaussianRemove { q: 0.01, s: 1.0 }, 2),
-        once(Pair::Laplace { s: 10.0 }, 100),
-        vec![(leaky, Steps::ONE), (Pair::Gaussian { s: 1.0 }, steps(10))],
+        once(DominatingPair::GaussianRemove { q: 0.01, s: 1.0 }, 2),
+        once(DominatingPair::Laplace { s: 10.0 }, 100),
+        vec![(leaky, Steps::ONE), (DominatingPair::Gaussian { s: 1.0 }, steps(10))],
     ] {
         let error = contour::epsilon(&composition, 1e-5).unwrap_err();
         assert_eq!(error.code(), "P004", "{composition:?}");
         assert!(error.hint().is_some());
     }
-    let typical = once(Pair::GaussianRemove { q: 0.01, s: 1.0 }, 1000);
+    let typical = once(DominatingPair::GaussianRemove { q: 0.01, s: 1.0 }, 1000);
     assert_eq!(contour::delta(&typical, -1.0).unwrap_err().code(), "P001");
     assert_eq!(contour::epsilon(&typical, 1.5).unwrap_err().code(), "P001");
 }
@@ -302,7 +304,7 @@ fn refusals_are_typed_and_say_what_to_do() {
 /// The noise multiplier at which q = 0.01, T = 10⁴ costs (1, 1e-5) is 3.812 816 830 7.
 #[test]
 fn a_calibrated_multiplier_is_decided_on_both_sides() {
-    let at = |z: f64| once(Pair::GaussianRemove { q: 0.01, s: z }, 10_000);
+    let at = |z: f64| once(DominatingPair::GaussianRemove { q: 0.01, s: z }, 10_000);
     assert!(contour::within(&at(3.812_816_832), 1.0, 1e-5).unwrap());
     assert!(!contour::within(&at(3.812_816_829), 1.0, 1e-5).unwrap());
 }

@@ -2,7 +2,7 @@
 //!
 //! Origin of the values: `vectors/accounting.json`, field `source` of each case.
 
-use privacy::accounting::pld::{Pld, Verified};
+use privacy::accounting::pld::{Pld, VerifiedPld};
 use privacy::{
     Accountant, Adjacency, Adversary, Categories, Delta, Epsilon, Event, Gamma, Mechanism, Sampling, SamplingRate,
     Steps, Unit,
@@ -171,7 +171,7 @@ fn evaluators_meet_on_every_case_where_two_of_them_answer() {
     for (case, event) in cases().iter().filter_map(|c| Some((c, sampled_gaussian(c)?))) {
         let delta = Delta::new(case["delta"].as_f64().unwrap()).unwrap();
         let exact = case["epsilon_exact"].as_f64().unwrap();
-        match Verified.epsilon(&[event], delta) {
+        match VerifiedPld.epsilon(&[event], delta) {
             Ok(found) => {
                 assert!(found.lower <= exact * (1.0 + 1e-8) && exact * (1.0 - 1e-8) <= found.upper, "{}", case["id"]);
                 met += 1;

@@ -4,8 +4,8 @@ use privacy::accounting::by_name;
 use privacy::accounting::calibrate::calibrate;
 use privacy::accounting::steps::steps;
 use privacy::{
-    Accountant, Adjacency, Adversary, Bounds, Categories, Delta, Deviation, Epsilon, Event, FinitePair, Gamma,
-    Mechanism, NoiseMultiplier, PrivacyError, Sampling, SamplingRate, Steps, Unit, VarianceSlack,
+    Accountant, Adjacency, Adversary, Bounds, Categories, Delta, Epsilon, Event, FinitePair, Gamma, Mechanism,
+    NoiseMultiplier, PrivacyError, Sampling, SamplingRate, ShareDeviation, Steps, Unit, VarianceSlack,
 };
 use proptest::prelude::*;
 
@@ -46,7 +46,7 @@ fn shares(m: f64, steps: u64) -> Event {
     let mechanism = Mechanism::DiscreteGaussianSum {
         noise_multiplier: z(m),
         shares: Steps::new(10).unwrap(),
-        share_deviation: Deviation::new(2.0).unwrap(),
+        share_deviation: ShareDeviation::new(2.0).unwrap(),
         dimension: Steps::new(100).unwrap(),
     };
     of(mechanism, Adjacency::Substitute, Sampling::None, steps)
@@ -57,7 +57,7 @@ fn fine_shares(m: f64, steps: u64) -> Event {
     let mechanism = Mechanism::DiscreteGaussianSum {
         noise_multiplier: z(m),
         shares: Steps::new(10).unwrap(),
-        share_deviation: Deviation::new(1e5).unwrap(),
+        share_deviation: ShareDeviation::new(1e5).unwrap(),
         dimension: Steps::new(100).unwrap(),
     };
     of(mechanism, Adjacency::Substitute, Sampling::None, steps)
@@ -68,7 +68,7 @@ fn skellam(m: f64, steps: u64) -> Event {
     let mechanism = Mechanism::SkellamSum {
         noise_multiplier: z(m),
         shares: Steps::new(10).unwrap(),
-        share_deviation: Deviation::new(2.0).unwrap(),
+        share_deviation: ShareDeviation::new(2.0).unwrap(),
         dimension: Steps::new(100).unwrap(),
     };
     of(mechanism, Adjacency::Substitute, Sampling::None, steps)
@@ -173,16 +173,23 @@ fn parts_add_up(accountant: &dyn Accountant, event: &Event) {
     }
 }
 
+/// A plan and the δ at which it is asked for.
+struct PlanAt<'a> {
+    plan: &'a [Event],
+    delta: Delta,
+}
+
 /// No certified contradiction: the lower end of the cheaper plan is not over the upper end of the dearer one; and the
 /// upper ends, which budgets are held against, keep the order to 1e-9.
 #[track_caller]
-fn assert_ordered(accountant: &dyn Accountant, cheaper: (&[Event], Delta), dearer: (&[Event], Delta)) {
-    let (low, high) = match (accountant.epsilon(cheaper.0, cheaper.1), accountant.epsilon(dearer.0, dearer.1)) {
-        (Ok(low), Ok(high)) => (low, high),
-        // The dearer one may be out of what can be certified.
-        (_, Err(PrivacyError::Uncertified { .. } | PrivacyError::Unsupported { .. })) => return,
-        (low, high) => panic!("{}: {low:?} but {high:?}", accountant.name()),
-    };
+fn assert_ordered(accountant: &dyn Accountant, cheaper: &PlanAt<'_>, dearer: &PlanAt<'_>) {
+    let (low, high) =
+        match (accountant.epsilon(cheaper.plan, cheaper.delta), accountant.epsilon(dearer.plan, dearer.delta)) {
+            (Ok(low), Ok(high)) => (low, high),
+            // The dearer one may be out of what can be certified.
+            (_, Err(PrivacyError::Uncertified { .. } | PrivacyError::Unsupported { .. })) => return,
+            (low, high) => panic!("{}: {low:?} but {high:?}", accountant.name()),
+        };
     assert!(low.lower <= high.upper, "{}: {low:?} {high:?}", accountant.name());
     let slack = 1e-9 + width(low) + width(high);
     assert!(low.upper <= high.upper * (1.0 + slack), "{}: {low:?} {high:?}", accountant.name());
@@ -193,13 +200,14 @@ fn more_never_costs_less(accountant: &dyn Accountant, event: &Event) {
     let small = accountant.epsilon(plan, delta()).unwrap();
     assert!(small.upper > 0.0 && small.lower <= small.upper, "{event}: {small:?}");
     let longer = [event.repeated(Steps::new(event.steps().get() * 3).unwrap())];
-    assert_ordered(accountant, (plan, delta()), (&longer, delta()));
-    assert_ordered(accountant, (plan, Delta::new(2e-3).unwrap()), (plan, delta()));
+    let here = PlanAt { plan, delta: delta() };
+    assert_ordered(accountant, &here, &PlanAt { plan: &longer, ..here });
+    assert_ordered(accountant, &PlanAt { delta: Delta::new(2e-3).unwrap(), ..here }, &here);
     if let Some(noisier) = with_noise(event, 1.5) {
-        assert_ordered(accountant, (&[noisier], delta()), (plan, delta()));
+        assert_ordered(accountant, &PlanAt { plan: &[noisier], ..here }, &here);
     }
     if let Some(rarer) = with_rate(event) {
-        assert_ordered(accountant, (&[rarer], delta()), (plan, delta()));
+        assert_ordered(accountant, &PlanAt { plan: &[rarer], ..here }, &here);
     }
 }
 
@@ -346,7 +354,7 @@ fn zcdp() {
 fn skellam_shares_on_a_fine_grid_cost_what_discrete_gaussian_shares_cost() {
     let shares = |skellam: bool, m: f64, steps: u64| {
         let (noise_multiplier, shares, dimension) = (z(m), Steps::new(10).unwrap(), Steps::new(5000).unwrap());
-        let share_deviation = Deviation::new(1000.0).unwrap();
+        let share_deviation = ShareDeviation::new(1000.0).unwrap();
         let mechanism = if skellam {
             Mechanism::SkellamSum { noise_multiplier, shares, share_deviation, dimension }
         } else {
@@ -394,6 +402,48 @@ fn basic_advanced_and_optimal() {
     }
     let differ = [approximate(0.1, 0.0, 1), approximate(0.2, 0.0, 1)];
     assert_eq!(by_name("optimal").unwrap().epsilon(&differ, delta()).unwrap_err().code(), "P003");
+}
+
+/// One event of every kind, for accountants that nobody has written a test for yet.
+fn every_kind() -> Vec<Event> {
+    vec![
+        gaussian(10.0, 1),
+        sampled(1.1, 0.02, Adjacency::AddRemove, 20),
+        fixed(1.5, 1, 50, 10),
+        laplace(3.0, 4),
+        discrete(2.0, 2),
+        shares(2.0, 2),
+        skellam(2.0, 2),
+        response(0.5, 3),
+        shuffled(Adversary::Weak, false, 2),
+        clones(false, 3),
+        finite(6),
+        approximate(0.1, 0.0, 5),
+        barker_on_all(500, 3),
+        open(),
+    ]
+}
+
+/// What an accountant supports it answers by the laws, and everything else it refuses; it supports something.
+#[test]
+fn every_accountant_of_the_list_inherits_the_laws() {
+    for accountant in privacy::accounting::all() {
+        let answers = |event: &Event| {
+            let answer = accountant.epsilon(std::slice::from_ref(event), delta());
+            !matches!(answer, Err(PrivacyError::Unsupported { .. }))
+        };
+        let (supported, unsupported): (Vec<Event>, Vec<Event>) = every_kind().into_iter().partition(answers);
+        assert!(!supported.is_empty() && unsupported.contains(&open()), "{}", accountant.name());
+        laws(accountant.name(), &supported, &unsupported);
+    }
+}
+
+#[test]
+fn every_accountant_says_what_it_is_for() {
+    for about in privacy::accounting::all().iter().map(|accountant| accountant.about()) {
+        assert!(!about.method.is_empty() && !about.use_for.is_empty(), "{about:?}");
+        assert!(about.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()), "{about:?}");
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The ledger: refuses before it would exceed, says what fits, survives a restart, and notices tampering.
 
 use privacy::{
-    Adjacency, Delta, Deviation, Durable, Entry, Epsilon, Event, Filter, Grant, Journal, Ledger, Mechanism,
-    MemoryJournal, NoiseMultiplier, Order, PrivacyError, Record, Sampling, Steps, Unit,
+    Adjacency, Delta, Durable, Epsilon, Event, Filter, Grant, Journal, Ledger, LedgerEntry, LedgerRecord, Mechanism,
+    MemoryJournal, NoiseMultiplier, Order, PrivacyError, Sampling, ShareDeviation, Steps, Unit,
 };
 
 fn event(z: f64, steps: u64) -> Event {
@@ -31,7 +31,7 @@ fn every_filter_refuses_before_it_would_exceed_and_says_what_fits() {
         ledger.charge(&event(40.0, fits), &mut journal).unwrap();
         let error = ledger.charge(&event(40.0, 1), &mut journal).unwrap_err();
         assert_eq!(error.code(), "P006");
-        assert_eq!(error.hint().unwrap(), "0 steps of it still fit");
+        assert_eq!(error.hint().unwrap(), "not one step of it fits; use more noise, or grant a larger ε or δ");
     }
 }
 
@@ -41,7 +41,7 @@ fn skellam_shares_are_added_up_at_an_order_and_have_no_rho() {
         Mechanism::SkellamSum {
             noise_multiplier: NoiseMultiplier::new(40.0).unwrap(),
             shares: Steps::new(4).unwrap(),
-            share_deviation: Deviation::new(1e6).unwrap(),
+            share_deviation: ShareDeviation::new(1e6).unwrap(),
             dimension: Steps::new(78).unwrap(),
         },
         Adjacency::Substitute,
@@ -136,13 +136,13 @@ fn tampering_with_a_record_is_noticed() {
         ledger.charge(&event(40.0, 2), &mut journal).unwrap();
     }
     let records = journal.records().to_vec();
-    let with = |change: &dyn Fn(&mut Vec<Record>)| {
+    let with = |change: &dyn Fn(&mut Vec<LedgerRecord>)| {
         let mut records = records.clone();
         change(&mut records);
         Ledger::replay(&records).map(|l| l.head())
     };
     assert_eq!(with(&|_| ()).unwrap(), ledger.head());
-    assert!(with(&|r| r[1].entry = Entry::Charged(event(400.0, 2))).is_err(), "a cheaper event");
+    assert!(with(&|r| r[1].entry = LedgerEntry::Charged(event(400.0, 2))).is_err(), "a cheaper event");
     assert!(with(&|r| drop(r.remove(1))).is_err(), "a missing record");
     assert!(with(&|r| r.swap(1, 2)).is_err(), "another order");
     assert!(with(&|r| drop(r.remove(0))).is_err(), "no grant");
@@ -156,13 +156,13 @@ fn a_journal_that_fails_closes_the_ledger() {
     struct Full;
     impl Journal for Full {
         type Kept = Durable;
-        fn append(&mut self, _: &Record) -> Result<(), String> {
+        fn append(&mut self, _: &LedgerRecord) -> Result<(), String> {
             Err("no space left".into())
         }
     }
     let mut ledger = Ledger::open(grant(Filter::Zcdp), &mut MemoryJournal::default()).unwrap();
     let error = ledger.charge(&event(40.0, 1), &mut Full).unwrap_err();
-    assert_eq!(error.to_string(), "the charge is not in the journal: no space left");
+    assert_eq!(error.to_string(), "the charge was not recorded in the journal: no space left");
     assert_eq!(ledger.charge(&event(40.0, 1), &mut MemoryJournal::default()).unwrap_err().code(), "P008");
 }
 

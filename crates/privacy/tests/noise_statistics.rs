@@ -4,7 +4,7 @@
 use crate::rounded_gaussian;
 use crate::statistics;
 
-use crate::statistics::{Cells, LIMIT, chi_square, correlation, phi, spread};
+use crate::statistics::{IntegerCells, LIMIT, chi_square, correlation, phi, spread};
 use chacha20::ChaCha20Rng;
 use privacy::noise::{DiscreteGaussian, DiscreteLaplace, Poisson, RandomisedResponse, RoundedGaussian, Skellam};
 use privacy::{Categories, Gamma};
@@ -22,7 +22,7 @@ fn gaussians(s: f64, seed: u8, count: usize) -> Vec<i64> {
 }
 
 /// Asserts that draws have the probabilities of the cells.
-fn fits(what: &str, cells: &Cells, draws: usize, mut draw: impl FnMut() -> i64) {
+fn fits(what: &str, cells: &IntegerCells, draws: usize, mut draw: impl FnMut() -> i64) {
     let result = cells.judge((0..draws).map(|_| draw()));
     assert!(result.z().abs() < LIMIT, "{what}: {result:?}, z = {}", result.z());
 }
@@ -52,7 +52,7 @@ fn discrete_gaussians_have_their_probabilities() {
         if variance < 0.01 {
             assert!((0..10_000).all(|_| sampler.sample(&mut rng) == 0));
         } else {
-            let cells = Cells::points(-reach, &weights);
+            let cells = IntegerCells::points(-reach, &weights);
             fits(&format!("variance {variance}"), &cells, 300_000, || sampler.sample(&mut rng));
         }
     }
@@ -62,7 +62,7 @@ fn discrete_gaussians_have_their_probabilities() {
 fn wide_discrete_noise_has_the_normal_probabilities() {
     // Discrete Gaussian and Skellam variables of deviation s have P(K < k) = Φ((k − ½)/s) up to terms of order 1/s².
     for (seed, s) in [2_f64.powi(16), 1e5 / 3.0 * 31.0, 2_f64.powi(20), 2_f64.powi(30)].into_iter().enumerate() {
-        let cells = Cells::symmetric(s, |edge| phi((edge - 0.5) / s));
+        let cells = IntegerCells::symmetric(s, |edge| phi((edge - 0.5) / s));
         let (gaussian, mut bits) = (DiscreteGaussian::new(s * s).unwrap(), rng(seed as u8 + 10));
         fits(&format!("discrete Gaussian {s}"), &cells, 300_000, || gaussian.sample(&mut bits));
         let (skellam, mut bits) = (Skellam::new(s * s).unwrap(), rng(seed as u8 + 20));
@@ -74,8 +74,9 @@ fn wide_discrete_noise_has_the_normal_probabilities() {
 fn discrete_laplace_noise_has_its_probabilities() {
     for (seed, scale) in [0.2, 1.0, 7.3, 300.0, 1e6 / 3.0].into_iter().enumerate() {
         // P(K < k) = e^((k − 1)/b)/(1 + e^(−1/b)) for k ≤ 0.
-        let cells =
-            Cells::symmetric(scale * 1.5, |edge| f64::exp((edge - 1.0) / scale) / (1.0 + f64::exp(-1.0 / scale)));
+        let cells = IntegerCells::symmetric(scale * 1.5, |edge| {
+            f64::exp((edge - 1.0) / scale) / (1.0 + f64::exp(-1.0 / scale))
+        });
         let (sampler, mut rng) = (DiscreteLaplace::new(scale).unwrap(), rng(seed as u8));
         fits(&format!("scale {scale}"), &cells, 300_000, || sampler.sample(&mut rng));
     }
@@ -105,7 +106,7 @@ fn poisson_variables_have_their_probabilities() {
         let first = (mean as i64 - reach).max(0);
         let count = (mean as i64 + reach - first) as usize;
         let cells =
-            Cells::points(first, &poisson_weights(mean, first, count)).joined(1 + (mean.sqrt() / 50.0) as usize);
+            IntegerCells::points(first, &poisson_weights(mean, first, count)).joined(1 + (mean.sqrt() / 50.0) as usize);
         let (sampler, mut rng) = (Poisson::new(mean).unwrap(), rng(seed as u8));
         fits(&format!("mean {mean}"), &cells, 300_000, || sampler.sample(&mut rng));
     }
@@ -119,7 +120,9 @@ fn skellam_noise_has_its_probabilities() {
         let weight = |k: i64| halves.iter().skip(k.unsigned_abs() as usize).zip(&halves).map(|(a, b)| a * b).sum();
         let weights: Vec<f64> = (-reach..=reach).map(weight).collect();
         let (sampler, mut rng) = (Skellam::new(variance).unwrap(), rng(seed as u8));
-        fits(&format!("variance {variance}"), &Cells::points(-reach, &weights), 300_000, || sampler.sample(&mut rng));
+        fits(&format!("variance {variance}"), &IntegerCells::points(-reach, &weights), 300_000, || {
+            sampler.sample(&mut rng)
+        });
     }
 }
 
@@ -202,7 +205,7 @@ fn scaled_noise_is_noticed(factor: f64) {
     let z = spread(&gaussians(300.0 * factor, 5, 50_000), 300.0);
     assert!(z.abs() > LIMIT, "noise of {factor} times the deviation passes: z = {z}");
     assert!(spread(&gaussians(300.0, 5, 50_000), 300.0).abs() < LIMIT);
-    let values = Cells::rounded_gaussian(300.0).judge(gaussians(300.0 * factor, 5, 1_000_000).into_iter());
+    let values = IntegerCells::rounded_gaussian(300.0).judge(gaussians(300.0 * factor, 5, 1_000_000).into_iter());
     assert!(values.z() > LIMIT);
 }
 

@@ -21,10 +21,10 @@ fn event_of(adjacency: Adjacency, sampling: Sampling) -> Event {
 }
 
 /// A kind of sum over a batch.
-type Kind = fn(Shape, &Batch) -> Result<Bounded, PrivacyError>;
+type SumConstructor = fn(Shape, &Batch) -> Result<Bounded, PrivacyError>;
 
 /// Whether a gate for this event takes a sum of this kind.
-fn is_taken(kind: Kind, event: &Event) -> bool {
+fn is_taken(kind: SumConstructor, event: &Event) -> bool {
     let bound = NormBound::new(1.0).unwrap();
     let shape = Shape::new(3, bound, Grain::Example, Grid::for_noise(bound, 2.0 * Z).unwrap()).unwrap();
     let mut journal = MemoryJournal::default();

@@ -15,7 +15,7 @@ use rand_core::SeedableRng;
 const WIDEST: f64 = 0.05;
 
 /// Small and large rate, noise, steps and δ, in all combinations.
-fn corners(few: f64) -> Vec<range::Point> {
+fn corners(few: f64) -> Vec<range::RangePoint> {
     let corner = |bits: u32| {
         let pick = |bit: u32, low: f64, high: f64| if bits & (1 << bit) == 0 { low } else { high };
         let rate = SamplingRate::new(pick(0, 2e-5, 0.5)).unwrap();
@@ -23,7 +23,7 @@ fn corners(few: f64) -> Vec<range::Point> {
         let steps = Steps::new(pick(2, few, 1e6) as u64).unwrap();
         let sampling = Sampling::Poisson { rate };
         let event = Event::new(mechanism, Adjacency::AddRemove, Unit::Example, sampling, steps).unwrap();
-        range::Point { event, delta: Delta::new(pick(3, 1e-18, 0.01)).unwrap() }
+        range::RangePoint { event, delta: Delta::new(pick(3, 1e-18, 0.01)).unwrap() }
     };
     (0..16).map(corner).collect()
 }
@@ -31,7 +31,7 @@ fn corners(few: f64) -> Vec<range::Point> {
 #[test]
 fn plans_are_answered_or_refused_without_contradiction() {
     let mut rng = ChaCha20Rng::from_seed([42; 32]);
-    let mut tally = range::Tally::default();
+    let mut tally = range::RangeTally::default();
     let drawn = (0..24).map(|_| range::draw(&mut rng));
     let two_steps = corners(2.0).into_iter().filter(|point| point.event.steps().get() == 2);
     corners(3.0).into_iter().chain(two_steps).chain(drawn).for_each(|point| tally.ask(&point));

@@ -15,15 +15,15 @@ const Z: f64 = 1.5;
 const C: f64 = 1.0;
 const D: usize = 4;
 
-type Rows = Vec<Vec<f64>>;
+type RowTable = Vec<Vec<f64>>;
 /// Turns the rows of a batch into vectors of a sum, at the current state.
-type Step = fn(&Rows, &Batch, &[f64], &mut Bounded);
+type PushRows = fn(&RowTable, &Batch, &[f64], &mut Bounded);
 
 fn uniform(rng: &mut ChaCha20Rng) -> f64 {
     rng.next_u64() as f64 / u64::MAX as f64 * 2.0 - 1.0
 }
 
-fn random_rows(rng: &mut ChaCha20Rng, count: usize) -> Rows {
+fn random_rows(rng: &mut ChaCha20Rng, count: usize) -> RowTable {
     (0..count).map(|_| (0..D).map(|_| 3.0 * uniform(rng)).collect()).collect()
 }
 
@@ -41,7 +41,7 @@ fn canary(rng: &mut ChaCha20Rng, kind: usize) -> Vec<f64> {
 }
 
 /// Gradient of ½‖θ − x‖² per row, clipped by the sum.
-fn honest_step(rows: &Rows, batch: &Batch, theta: &[f64], sum: &mut Bounded) {
+fn honest_step(rows: &RowTable, batch: &Batch, theta: &[f64], sum: &mut Bounded) {
     for &i in batch.rows() {
         let slope: Vec<f64> = rows[i].iter().zip(theta).map(|(x, t)| t - x).collect();
         sum.push(&slope).unwrap();
@@ -49,7 +49,7 @@ fn honest_step(rows: &Rows, batch: &Batch, theta: &[f64], sum: &mut Bounded) {
 }
 
 /// DP-SGD: the gate stands inside the loop, the state is released.
-fn descend(rows: &Rows, adjacency: Adjacency, step: Step, tape: &Tape) -> Vec<f64> {
+fn descend(rows: &RowTable, adjacency: Adjacency, step: PushRows, tape: &Tape) -> Vec<f64> {
     let sampling = Sampling::Poisson { rate: SamplingRate::new(0.3).unwrap() };
     let event = gaussian_event(Z, adjacency, sampling, 12);
     let shape = shape_for(D, C, Grain::Example, Z);
@@ -66,7 +66,7 @@ fn descend(rows: &Rows, adjacency: Adjacency, step: Step, tape: &Tape) -> Vec<f6
 }
 
 /// Runs both worlds and returns the verdict; the public results must agree.
-fn play(first: &Rows, second: &Rows, adjacency: Adjacency, step: Step) -> Result<(), Divergence> {
+fn play(first: &RowTable, second: &RowTable, adjacency: Adjacency, step: PushRows) -> Result<(), Divergence> {
     let tape = Tape::record();
     let result = descend(first, adjacency, step, &tape);
     let replay = tape.replay();
@@ -74,7 +74,7 @@ fn play(first: &Rows, second: &Rows, adjacency: Adjacency, step: Step) -> Result
     replay.verdict()
 }
 
-fn substituted(seed: u8, kind: usize) -> (Rows, Rows) {
+fn substituted(seed: u8, kind: usize) -> (RowTable, RowTable) {
     let mut rng = ChaCha20Rng::from_seed([seed; 32]);
     let first = random_rows(&mut rng, 20);
     let mut second = first.clone();
@@ -91,7 +91,7 @@ fn dp_sgd_stays_within_its_sensitivity_under_substitution() {
 }
 
 /// Releases Σ zzᵀ over all rows, twice, as a local gate does for sufficient statistics.
-fn release_products(rows: &Rows, push: fn(&mut Bounded, &[f64]), tape: &Tape) {
+fn release_products(rows: &RowTable, push: fn(&mut Bounded, &[f64]), tape: &Tape) {
     let event = gaussian_event(Z, Adjacency::Substitute, Sampling::None, 2);
     let shape = shape_for(D * (D + 1) / 2, C, Grain::Example, Z);
     let mut gate = LocalGate::recorded(charge(&event), shape, &mut Seeded::new(11), &context(0, 0), tape).unwrap();
@@ -134,7 +134,7 @@ fn dp_sgd_stays_within_its_sensitivity_under_add_remove() {
 }
 
 /// True if some neighbouring pair shows the flaw.
-fn caught(adjacency: Adjacency, step: Step) -> bool {
+fn caught(adjacency: Adjacency, step: PushRows) -> bool {
     (0..20).any(|pair| {
         let (first, second) = substituted(pair, usize::from(pair));
         play(&first, &second, adjacency, step).is_err()
@@ -179,7 +179,7 @@ fn a_tape_that_compares_nothing_says_so() {
 
 /// What a client remembers between rounds under a secure sum.
 #[derive(Clone, Copy, PartialEq)]
-enum Memory {
+enum ClientMemory {
     /// The public total, split evenly.
     Public,
     /// Its own contribution with its own noise: the flaw of TMLR's trusted aggregator and the thesis' Algorithm 3.
@@ -187,7 +187,7 @@ enum Memory {
 }
 
 /// Rounds of a secure sum with noise of the clients, in which a client answers with a clipped function of its rows and its memory.
-fn share_rounds(data: &Rows, memory: Memory, tape: &Tape) {
+fn share_rounds(data: &RowTable, memory: ClientMemory, tape: &Tape) {
     let clients = data.len();
     let cohort = Cohort::new(clients as u64, 0, 0).unwrap();
     let shape: Shape = shape_for(D, C, Grain::Whole, Z);
@@ -213,15 +213,15 @@ fn share_rounds(data: &Rows, memory: Memory, tape: &Tape) {
         for (site, kept) in memories.iter_mut().enumerate() {
             for j in 0..D {
                 kept[j] += match memory {
-                    Memory::Public => total[j] / clients as f64,
-                    Memory::Noisy => shape.grid().value(noise[site][j]) + answers[site][j].clamp(-C, C),
+                    ClientMemory::Public => total[j] / clients as f64,
+                    ClientMemory::Noisy => shape.grid().value(noise[site][j]) + answers[site][j].clamp(-C, C),
                 } / 10.0;
             }
         }
     }
 }
 
-fn play_shares(memory: Memory, pair: u8) -> Result<(), Divergence> {
+fn play_shares(memory: ClientMemory, pair: u8) -> Result<(), Divergence> {
     let mut rng = ChaCha20Rng::from_seed([pair; 32]);
     let first = random_rows(&mut rng, 20);
     let mut second = first.clone();
@@ -236,15 +236,15 @@ fn play_shares(memory: Memory, pair: u8) -> Result<(), Divergence> {
 #[test]
 fn a_secure_sum_with_public_memory_passes() {
     for pair in 0..50 {
-        assert_eq!(play_shares(Memory::Public, pair), Ok(()), "pair {pair}");
+        assert_eq!(play_shares(ClientMemory::Public, pair), Ok(()), "pair {pair}");
     }
 }
 
 #[test]
 fn a_secure_sum_with_a_noisy_private_memory_is_caught() {
-    let failures = (0..50).filter(|&pair| play_shares(Memory::Noisy, pair).is_err()).count();
+    let failures = (0..50).filter(|&pair| play_shares(ClientMemory::Noisy, pair).is_err()).count();
     assert!(failures > 0, "no pair showed the flaw");
     // The first round is sound: the flaw shows itself from the second on.
-    let verdict = (0..50).find_map(|pair| play_shares(Memory::Noisy, pair).err()).unwrap();
+    let verdict = (0..50).find_map(|pair| play_shares(ClientMemory::Noisy, pair).err()).unwrap();
     assert!(matches!(verdict, Divergence::Moved { call: 1.., .. }), "{verdict}");
 }

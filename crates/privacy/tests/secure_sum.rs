@@ -2,10 +2,12 @@
 
 use crate::common::context;
 use crate::statistics::correlation;
-use crate::sums::{Table, Z, add_up, assembly, contribution, contribution_of, letters, session, sum_context, units};
+use crate::sums::{
+    SumRehearsal, Z, add_up, assembly, contribution, contribution_of, letters, session, sum_context, units,
+};
 use privacy::noise::{DiscreteGaussian, NoiseSource, Seeded};
 use privacy::record::Tape;
-use privacy::secure_sum::{Message, Party, SumError, node_noise};
+use privacy::secure_sum::{Message, SumError, SumParty, node_noise};
 use privacy::{Assembly, Cohort, Mechanism, PrivacyError, SecureSum, SumNoise};
 use rand_core::Rng;
 
@@ -139,18 +141,18 @@ fn mutant_m22_a_node_that_opens_with_too_few_shares_is_not_joined_by_the_others(
     let terms = assembly(Cohort::new(5, 0, 1).unwrap(), 3, SumNoise::Nodes, 3);
     // The mutant has other terms than the manifest: it opens with three of five.
     let lax = assembly(Cohort::new(5, 0, 2).unwrap(), 3, SumNoise::Nodes, 3);
-    let mut table = Table::new(&terms, 1, 0);
+    let mut table = SumRehearsal::new(&terms, 1, 0);
     table.contribute(&[0, 1, 2]);
     table.close(|_, _| false);
     assert!(table.opened.is_empty());
-    let mut mutant = Table::new(&lax, 1, 0);
+    let mut mutant = SumRehearsal::new(&lax, 1, 0);
     mutant.contribute(&[0, 1, 2]);
     mutant.close(|_, _| false);
     assert_eq!(mutant.opened.len(), 1, "the mutant's check lets three pass");
     // Its partial sum, brought into the honest session: the opener finds too few, and nobody else publishes.
-    let published = letters(mutant.nodes[0].unconfirmed()).into_iter().find(|(to, _)| *to == Party::Opener).unwrap();
+    let published = letters(mutant.nodes[0].unconfirmed()).into_iter().find(|(to, _)| *to == SumParty::Opener).unwrap();
     let forged = Message { session: table.session, ..published.1 };
-    let error = table.tell(Party::Opener, forged).unwrap_err();
+    let error = table.tell(SumParty::Opener, forged).unwrap_err();
     assert_eq!(error, SumError::TooFew { found: 3, expected: 4 });
 }
 

@@ -1,8 +1,10 @@
 //! The secure sum driven by hand: letters doubled, overtaken and lost, clients that drop out, nodes that go down or lie.
 
-use crate::sums::{Table, assembly, contribution, contributor, letters, session, sum_context};
+use crate::sums::{SumRehearsal, assembly, contribution, contributor, letters, session, sum_context};
 use privacy::noise::Seeded;
-use privacy::secure_sum::{Body, Contributor, Effect, Members, Message, Node, NodeRecord, Party, Progress, SumError};
+use privacy::secure_sum::{
+    Body, ClientSet, Contributor, Message, Node, NodeProgress, NodeRecord, SumEffect, SumError, SumParty,
+};
 use privacy::{Assembly, Cohort, PrivacyError, SumNoise};
 
 /// Five clients of which one may drop out, three nodes.
@@ -10,19 +12,19 @@ fn terms() -> Assembly {
     assembly(Cohort::new(5, 1, 1).unwrap(), 3, SumNoise::Nodes, 4)
 }
 
-fn nothing_lost(_: Party, _: &Message) -> bool {
+fn nothing_lost(_: SumParty, _: &Message) -> bool {
     false
 }
 
 /// The seed that a client has for a node.
-fn seed_letter(table: &Table, client: u64, node: u32) -> Message {
+fn seed_letter(table: &SumRehearsal, client: u64, node: u32) -> Message {
     let all = letters(table.clients[client as usize].unconfirmed());
-    all.into_iter().find(|(to, _)| *to == Party::Node(node)).unwrap().1
+    all.into_iter().find(|(to, _)| *to == SumParty::Node(node)).unwrap().1
 }
 
 #[test]
 fn duplicates_and_any_order_change_nothing() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     let mut all: Vec<_> = (0..5).flat_map(|c| letters(table.clients[c].unconfirmed())).collect();
     all.reverse();
     let twice: Vec<_> = all.iter().cloned().chain(all.clone()).collect();
@@ -30,7 +32,7 @@ fn duplicates_and_any_order_change_nothing() {
     assert!(table.clients.iter().all(Contributor::is_done) && table.errors.is_empty());
     // Lists and confirmations overtake the close: nodes 1 and 2 have closed before node 0 hears of it.
     let close = table.message(Body::Close);
-    let order = [1, 2, 2, 0, 0, 1].map(|node| (Party::Node(node), close.clone()));
+    let order = [1, 2, 2, 0, 0, 1].map(|node| (SumParty::Node(node), close.clone()));
     table.deliver(order.to_vec(), nothing_lost);
     let again: Vec<_> = table.nodes.iter().flat_map(|node| letters(node.unconfirmed())).collect();
     table.deliver(again, nothing_lost);
@@ -41,9 +43,9 @@ fn duplicates_and_any_order_change_nothing() {
 /// A node's word that a share is held may be lost on the node's side of the line, and its client has no reason to ask.
 #[test]
 fn a_node_that_gathers_says_again_whose_shares_it_holds() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     let all: Vec<_> = (0..5).flat_map(|c| letters(table.clients[c].unconfirmed())).collect();
-    table.deliver(all, |to, _| matches!(to, Party::Client(_)));
+    table.deliver(all, |to, _| matches!(to, SumParty::Client(_)));
     assert!(!table.clients.iter().any(Contributor::is_done));
     for _ in ["seeds", "vectors"] {
         let again: Vec<_> = table.nodes.iter().flat_map(|node| letters(node.unconfirmed())).collect();
@@ -56,36 +58,36 @@ fn a_node_that_gathers_says_again_whose_shares_it_holds() {
 
 #[test]
 fn another_message_in_the_place_of_an_earlier_one_is_refused_by_name() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     let other = contributor(&terms(), &table.session, 0, 99);
     table.contribute(&[0]);
     let (_, seed) = letters(other.unconfirmed()).remove(0);
-    let from = Party::Client(0);
-    assert_eq!(table.tell(Party::Node(1), seed).unwrap_err(), SumError::Conflict { what: "seed", from });
+    let from = SumParty::Client(0);
+    assert_eq!(table.tell(SumParty::Node(1), seed).unwrap_err(), SumError::Conflict { what: "seed", from });
     let mut forged = contributor(&terms(), &table.session, 0, 99);
     let vector = (1..3)
         .flat_map(|node| {
-            letters(forged.handle(Party::Node(node), &table.message(Body::SeedHeld { client: 0, node })).unwrap())
+            letters(forged.handle(SumParty::Node(node), &table.message(Body::SeedHeld { client: 0, node })).unwrap())
         })
         .next()
         .unwrap();
-    assert_eq!(table.tell(Party::Node(0), vector.1).unwrap_err(), SumError::Conflict { what: "vector", from });
+    assert_eq!(table.tell(SumParty::Node(0), vector.1).unwrap_err(), SumError::Conflict { what: "vector", from });
     // The first ones stay, and the sum is theirs.
     table.contribute(&[1, 2, 3]);
     table.close(nothing_lost);
     assert_eq!(table.opened, [table.plain(&[0, 1, 2, 3])]);
-    let lie = table.message(Body::Holdings { node: 1, held: Members::none(5) });
-    let error = table.tell(Party::Node(0), lie).unwrap_err();
-    assert_eq!(error, SumError::Conflict { what: "list of clients", from: Party::Node(1) });
+    let lie = table.message(Body::Holdings { node: 1, held: ClientSet::none(5) });
+    let error = table.tell(SumParty::Node(0), lie).unwrap_err();
+    assert_eq!(error, SumError::Conflict { what: "list of clients", from: SumParty::Node(1) });
 }
 
 #[test]
 fn a_dropout_before_its_seeds_or_between_seeds_and_vector_leaves_the_others_sum() {
     for seeds_sent in [0, 1, 2] {
-        let mut table = Table::new(&terms(), 1, 0);
+        let mut table = SumRehearsal::new(&terms(), 1, 0);
         table.contribute(&[0, 2, 3, 4]);
         let seeds: Vec<_> = letters(table.clients[1].unconfirmed()).into_iter().take(seeds_sent).collect();
-        table.deliver(seeds, |to, _| matches!(to, Party::Client(_)));
+        table.deliver(seeds, |to, _| matches!(to, SumParty::Client(_)));
         table.close(nothing_lost);
         assert_eq!(table.opened, [table.plain(&[0, 2, 3, 4])], "{seeds_sent} seeds");
     }
@@ -93,7 +95,7 @@ fn a_dropout_before_its_seeds_or_between_seeds_and_vector_leaves_the_others_sum(
 
 #[test]
 fn a_client_that_is_gone_after_its_upload_is_in_the_sum() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2]);
     let seeds = letters(table.clients[3].unconfirmed());
     table.deliver(seeds, |_, message| matches!(message.body, Body::VectorHeld { .. }));
@@ -101,26 +103,26 @@ fn a_client_that_is_gone_after_its_upload_is_in_the_sum() {
     table.close(nothing_lost);
     assert_eq!(table.opened, [table.plain(&[0, 1, 2, 3])]);
     let (_, late) = letters(table.clients[4].unconfirmed()).remove(0);
-    let error = table.tell(Party::Node(0), late).unwrap_err();
-    assert_eq!(error, SumError::Late { what: "seed", from: Party::Client(4) });
+    let error = table.tell(SumParty::Node(0), late).unwrap_err();
+    assert_eq!(error, SumError::Late { what: "seed", from: SumParty::Client(4) });
 }
 
 #[test]
 fn below_the_quorum_nothing_opens_and_the_error_counts_what_is_missing() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2]);
     table.close(nothing_lost);
-    assert!(table.opened.is_empty() && table.kept.iter().flatten().all(|kept| kept.progress == Progress::Started));
+    assert!(table.opened.is_empty() && table.kept.iter().flatten().all(|kept| kept.progress == NodeProgress::Started));
     assert!(table.errors.iter().all(|error| *error == SumError::TooFew { found: 3, expected: 4 }));
-    assert_eq!(table.errors[0].to_string(), "3 of at least 4 contributions: 1 are missing");
+    assert_eq!(table.errors[0].to_string(), "3 of at least 4 contributions arrived: 1 are missing");
     assert_eq!(table.nodes[0].missing(), Some(SumError::TooFew { found: 3, expected: 4 }));
 }
 
 #[test]
 fn a_node_that_is_down_is_named_by_everyone_who_waits_for_it() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
-    table.close(|to, _| to == Party::Node(2));
+    table.close(|to, _| to == SumParty::Node(2));
     let missing = table.nodes[0].missing().unwrap();
     assert_eq!(missing, SumError::Missing { what: "the list of clients is", nodes: vec![2] });
     assert_eq!(missing.to_string(), "the list of clients is missing from node 2");
@@ -131,12 +133,12 @@ fn a_node_that_is_down_is_named_by_everyone_who_waits_for_it() {
 
 #[test]
 fn a_node_that_hides_a_seed_ends_the_attempt_by_name() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
-    let mut fewer = Members::none(5);
+    let mut fewer = ClientSet::none(5);
     [0, 1, 2, 3].into_iter().for_each(|client| assert!(fewer.insert(client)));
     let lie = table.message(Body::Holdings { node: 2, held: fewer });
-    table.deliver(vec![(Party::Node(0), lie.clone()), (Party::Node(1), lie)], nothing_lost);
+    table.deliver(vec![(SumParty::Node(0), lie.clone()), (SumParty::Node(1), lie)], nothing_lost);
     table.close(nothing_lost);
     assert!(table.errors.contains(&SumError::Incomplete { client: 4, node: 2 }), "{:?}", table.errors);
     assert!(table.opened.is_empty());
@@ -144,13 +146,13 @@ fn a_node_that_hides_a_seed_ends_the_attempt_by_name() {
 
 #[test]
 fn a_node_that_tells_different_things_to_different_nodes_is_found_out() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3]);
     // Node 2 claims to node 0 alone that it holds the seed of client 4, whose vector nobody has.
-    let mut more = Members::none(5);
+    let mut more = ClientSet::none(5);
     (0..5).for_each(|client| assert!(more.insert(client)));
     let lie = table.message(Body::Holdings { node: 2, held: more });
-    table.deliver(vec![(Party::Node(0), lie)], nothing_lost);
+    table.deliver(vec![(SumParty::Node(0), lie)], nothing_lost);
     table.close(nothing_lost);
     let disagreement = |error: &SumError| matches!(error, SumError::Disagreement { .. });
     assert!(table.errors.iter().any(disagreement) && table.opened.is_empty(), "{:?}", table.errors);
@@ -159,7 +161,7 @@ fn a_node_that_tells_different_things_to_different_nodes_is_found_out() {
 
 #[test]
 fn messages_of_another_round_attempt_run_or_terms_are_refused_by_name() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     let (original, original_session) = (seed_letter(&table, 0, 1), table.session);
     let other_terms = assembly(Cohort::new(50, 1, 1).unwrap(), 3, SumNoise::Nodes, 4);
     let sessions = [
@@ -170,18 +172,19 @@ fn messages_of_another_round_attempt_run_or_terms_are_refused_by_name() {
     ];
     for (what, session) in sessions {
         let replayed = Message { session, ..original.clone() };
-        let error = table.tell(Party::Node(1), replayed.clone()).unwrap_err();
+        let error = table.tell(SumParty::Node(1), replayed.clone()).unwrap_err();
         assert!(matches!(&error, SumError::OtherSession { what: found, .. } if *found == what), "{error}");
         assert!(
-            table.tell(Party::Opener, replayed.clone()).is_err() && table.tell(Party::Client(0), replayed).is_err()
+            table.tell(SumParty::Opener, replayed.clone()).is_err()
+                && table.tell(SumParty::Client(0), replayed).is_err()
         );
     }
-    assert!(table.tell(Party::Node(1), Message { session: original_session, ..original }).is_ok());
+    assert!(table.tell(SumParty::Node(1), Message { session: original_session, ..original }).is_ok());
 }
 
 #[test]
 fn a_node_takes_only_what_is_for_it() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     let misdirected = [
         (2, seed_letter(&table, 0, 1)),
         (1_u32, table.message(Body::SeedHeld { client: 0, node: 1 })),
@@ -189,33 +192,33 @@ fn a_node_takes_only_what_is_for_it() {
         (1, table.message(Body::Confirmation { node: 7, digest: [0; 32] })),
     ];
     for (node, message) in misdirected {
-        let error = table.tell(Party::Node(node), message).unwrap_err();
+        let error = table.tell(SumParty::Node(node), message).unwrap_err();
         assert!(matches!(error, SumError::Misdirected { .. }), "{error}");
     }
     let wide = assembly(Cohort::new(5, 1, 1).unwrap(), 3, SumNoise::Nodes, 5);
-    let wide = Table::new(&wide, 1, 0);
+    let wide = SumRehearsal::new(&wide, 1, 0);
     let mut one = contributor(&wide.assembly, &wide.session, 0, 3);
     let long = (1..3)
         .flat_map(|node| {
-            letters(one.handle(Party::Node(node), &wide.message(Body::SeedHeld { client: 0, node })).unwrap())
+            letters(one.handle(SumParty::Node(node), &wide.message(Body::SeedHeld { client: 0, node })).unwrap())
         })
         .next()
         .unwrap();
     let long = Message { session: table.session, ..long.1 };
-    let error = table.tell(Party::Node(0), long).unwrap_err();
+    let error = table.tell(SumParty::Node(0), long).unwrap_err();
     assert_eq!(error, SumError::Size { what: "a vector", found: 5, expected: 4 });
-    let six = table.message(Body::Holdings { node: 1, held: Members::none(6) });
-    let error = table.tell(Party::Node(0), six).unwrap_err();
+    let six = table.message(Body::Holdings { node: 1, held: ClientSet::none(6) });
+    let error = table.tell(SumParty::Node(0), six).unwrap_err();
     assert_eq!(error, SumError::Size { what: "a set of clients", found: 6, expected: 5 });
 }
 
 #[test]
 fn a_node_that_restarts_before_it_has_confirmed_has_lost_the_attempt_and_draws_no_noise_again() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     let lost = SumError::Lost { node: 1, round: 1, attempt: 0 };
     assert_eq!(table.restart(1).unwrap_err(), PrivacyError::Sum(lost.clone()));
-    assert!(lost.to_string().contains("node 1 went down in attempt 0 of round 1"));
+    assert!(lost.to_string().contains("node 1 went down during attempt 0 of round 1"));
     // Another attempt starts, with other noise: the first one's never left the node.
     let (next, context) = (session(&terms(), 1, 1), sum_context(1, 1));
     let started = Node::start(&terms(), &next, 1, table.kept[1].as_ref(), &mut Seeded::new(5), &context);
@@ -224,11 +227,11 @@ fn a_node_that_restarts_before_it_has_confirmed_has_lost_the_attempt_and_draws_n
 
 #[test]
 fn a_node_that_restarts_after_it_has_confirmed_goes_on_with_the_same_bytes() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     // Node 1 hears no confirmation: it is prepared, and goes down.
-    table.close(|to, message| to == Party::Node(1) && matches!(message.body, Body::Confirmation { .. }));
-    assert!(matches!(table.kept[1], Some(NodeRecord { progress: Progress::Prepared(_), .. })));
+    table.close(|to, message| to == SumParty::Node(1) && matches!(message.body, Body::Confirmation { .. }));
+    assert!(matches!(table.kept[1], Some(NodeRecord { progress: NodeProgress::Prepared(_), .. })));
     assert!(table.opened.is_empty());
     table.restart(1).unwrap();
     let again: Vec<_> = [0, 2].iter().flat_map(|&node: &usize| letters(table.nodes[node].unconfirmed())).collect();
@@ -238,10 +241,11 @@ fn a_node_that_restarts_after_it_has_confirmed_goes_on_with_the_same_bytes() {
 
 #[test]
 fn a_node_that_restarts_after_it_has_published_says_the_very_same_again() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
-    table.close(|to, _| to == Party::Opener);
-    let partial = |node: &Node| letters(node.unconfirmed()).into_iter().find(|(to, _)| *to == Party::Opener).unwrap();
+    table.close(|to, _| to == SumParty::Opener);
+    let partial =
+        |node: &Node| letters(node.unconfirmed()).into_iter().find(|(to, _)| *to == SumParty::Opener).unwrap();
     let before = partial(&table.nodes[1]).1.encode().unwrap();
     table.restart(1).unwrap();
     assert_eq!(partial(&table.nodes[1]).1.encode().unwrap(), before);
@@ -252,7 +256,7 @@ fn a_node_that_restarts_after_it_has_published_says_the_very_same_again() {
 
 #[test]
 fn a_round_that_was_published_is_not_opened_in_another_attempt() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     table.close(nothing_lost);
     let start = |round, attempt| {
@@ -267,25 +271,27 @@ fn a_round_that_was_published_is_not_opened_in_another_attempt() {
 
 #[test]
 fn what_is_kept_stands_before_what_is_sent() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
     let close = table.message(Body::Close);
-    let lists: Vec<_> = [1, 2].into_iter().flat_map(|n| table.tell(Party::Node(n), close.clone()).unwrap()).collect();
-    let to_node_0 = letters(lists).into_iter().filter(|(to, _)| *to == Party::Node(0));
-    to_node_0.for_each(|(_, message)| assert!(table.tell(Party::Node(0), message).unwrap().is_empty()));
-    let effects = table.tell(Party::Node(0), close).unwrap();
-    let position = |wanted: fn(&Effect) -> bool| effects.iter().position(wanted).unwrap();
-    let kept = position(|e| matches!(e, Effect::Persist(record) if matches!(record.progress, Progress::Prepared(_))));
+    let lists: Vec<_> =
+        [1, 2].into_iter().flat_map(|n| table.tell(SumParty::Node(n), close.clone()).unwrap()).collect();
+    let to_node_0 = letters(lists).into_iter().filter(|(to, _)| *to == SumParty::Node(0));
+    to_node_0.for_each(|(_, message)| assert!(table.tell(SumParty::Node(0), message).unwrap().is_empty()));
+    let effects = table.tell(SumParty::Node(0), close).unwrap();
+    let position = |wanted: fn(&SumEffect) -> bool| effects.iter().position(wanted).unwrap();
+    let kept =
+        position(|e| matches!(e, SumEffect::Persist(record) if matches!(record.progress, NodeProgress::Prepared(_))));
     let said =
-        position(|e| matches!(e, Effect::Send { message, .. } if matches!(message.body, Body::Confirmation { .. })));
+        position(|e| matches!(e, SumEffect::Send { message, .. } if matches!(message.body, Body::Confirmation { .. })));
     assert!(kept < said, "{effects:?}");
 }
 
 #[test]
 fn messages_have_one_spelling_and_no_more_bytes_than_any_could_have() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3]);
-    table.close(|to, _| to == Party::Opener);
+    table.close(|to, _| to == SumParty::Opener);
     let all = table.nodes.iter().flat_map(|node| letters(node.unconfirmed()));
     for (_, message) in all.chain(letters(table.clients[4].unconfirmed())) {
         let bytes = message.encode().unwrap();
@@ -301,12 +307,12 @@ fn messages_have_one_spelling_and_no_more_bytes_than_any_could_have() {
 
 #[test]
 fn nothing_that_is_printed_contains_a_share() {
-    let mut table = Table::new(&terms(), 1, 0);
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
-    table.close(|to, _| to == Party::Opener);
+    table.close(|to, _| to == SumParty::Opener);
     let effects = table.nodes[1].unconfirmed();
     let printed = format!("{effects:?} {:?}", table.clients[0].unconfirmed());
-    let (_, partial) = letters(effects).into_iter().find(|(to, _)| *to == Party::Opener).unwrap();
+    let (_, partial) = letters(effects).into_iter().find(|(to, _)| *to == SumParty::Opener).unwrap();
     let Body::Partial(partial) = partial.body else { panic!("a partial sum") };
     let bytes = postcard::to_allocvec(&partial.words).unwrap();
     for word in bytes[1..].chunks(8) {
@@ -321,14 +327,14 @@ fn a_client_sends_its_vector_only_when_every_seed_is_held() {
     let session = session(&terms, 1, 0);
     let mut one = contributor(&terms, &session, 0, 3);
     let held = |one: &mut Contributor, node| {
-        one.handle(Party::Node(node), &Message { session, body: Body::SeedHeld { client: 0, node } }).unwrap()
+        one.handle(SumParty::Node(node), &Message { session, body: Body::SeedHeld { client: 0, node } }).unwrap()
     };
     let early = Message { session, body: Body::VectorHeld { client: 0, node: 0 } };
-    assert!(one.handle(Party::Node(0), &early).unwrap().is_empty());
+    assert!(one.handle(SumParty::Node(0), &early).unwrap().is_empty());
     assert!(!one.is_done(), "nothing was sent yet");
     assert!(held(&mut one, 1).is_empty() && held(&mut one, 1).is_empty());
     let sent = letters(held(&mut one, 2));
-    assert!(matches!(&sent[..], [(Party::Node(0), Message { body: Body::Vector { client: 0, .. }, .. })]));
+    assert!(matches!(&sent[..], [(SumParty::Node(0), Message { body: Body::Vector { client: 0, .. }, .. })]));
     assert_eq!(letters(one.unconfirmed()), sent, "a repetition has the same bytes");
 }
 

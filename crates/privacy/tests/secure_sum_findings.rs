@@ -4,7 +4,7 @@ use crate::common;
 use crate::sums;
 
 use crate::common::shape_for;
-use crate::sums::{Table, Z, assembly};
+use crate::sums::{SumRehearsal, Z, assembly};
 use privacy::noise::Seeded;
 use privacy::record::Tape;
 use privacy::secure_sum::Body;
@@ -20,7 +20,7 @@ fn every_seed_is_fresh() {
     let terms = assembly(Cohort::new(5, 1, 1).unwrap(), 4, SumNoise::Nodes, 4);
     let mut seeds = Vec::new();
     for attempt in 0..2 {
-        for client in Table::new(&terms, 1, attempt).clients {
+        for client in SumRehearsal::new(&terms, 1, attempt).clients {
             for (_, message) in sums::letters(client.unconfirmed()) {
                 let Body::Seed { seed, .. } = message.body else { panic!("a seed") };
                 assert!(!seeds.contains(&seed), "a seed is used twice");

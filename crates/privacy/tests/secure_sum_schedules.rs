@@ -9,8 +9,8 @@ use crate::sums::{add_up, assembly, contribution, letters, session, sum_context,
 use chacha20::ChaCha20Rng;
 use privacy::noise::Seeded;
 use privacy::secure_sum::{
-    Assembly, Body, Contributor, Effect, Members, Message, Node, NodeRecord, Opener, Party, Progress, Session,
-    SumError, SumNoise, node_noise,
+    Assembly, Body, ClientSet, Contributor, Message, Node, NodeProgress, NodeRecord, Opener, SumEffect, SumError,
+    SumNoise, SumParty, SumSession, node_noise,
 };
 use privacy::{Cohort, PrivacyError};
 use rand_core::{Rng, SeedableRng};
@@ -23,7 +23,7 @@ const SEED: u64 = 11;
 
 /// What can go wrong, each in so many of 256 cases.
 #[derive(Clone, Copy)]
-struct Trouble {
+struct FaultRates {
     lost: u8,
     doubled: u8,
     down: u8,
@@ -41,24 +41,24 @@ enum Lie {
 }
 
 /// One round: machines, letters under way, what nodes have kept, and what was seen.
-struct World {
+struct ScheduledRound {
     assembly: Assembly,
-    session: Session,
+    session: SumSession,
     clients: Vec<Option<Contributor>>,
     nodes: Vec<Result<Node, SumError>>,
     kept: Vec<Option<NodeRecord>>,
     opener: Opener,
     /// From whom, to whom, what.
-    post: Vec<(Party, Party, Message)>,
-    trouble: Trouble,
+    post: Vec<(SumParty, SumParty, Message)>,
+    trouble: FaultRates,
     rng: ChaCha20Rng,
-    totals: Vec<(Vec<i64>, Members)>,
+    totals: Vec<(Vec<i64>, ClientSet)>,
     published: BTreeMap<u32, Vec<u8>>,
     digests: Vec<[u8; 32]>,
 }
 
-impl World {
-    fn new(assembly: &Assembly, attempt: u64, kept: Vec<Option<NodeRecord>>, trouble: Trouble, seed: u64) -> Self {
+impl ScheduledRound {
+    fn new(assembly: &Assembly, attempt: u64, kept: Vec<Option<NodeRecord>>, trouble: FaultRates, seed: u64) -> Self {
         let session = session(assembly, 1, attempt);
         let rng = ChaCha20Rng::seed_from_u64(seed);
         let opener = Opener::new(assembly, &session).unwrap();
@@ -103,21 +103,21 @@ impl World {
     }
 
     /// A node's effects, in order; it may go down after any of them.
-    fn carry_out(&mut self, number: u32, effects: Vec<Effect>) {
+    fn carry_out(&mut self, number: u32, effects: Vec<SumEffect>) {
         for effect in effects {
             match effect {
-                Effect::Persist(record) => record.replace(&mut self.kept[number as usize]).unwrap(),
-                Effect::Send { to, message } => self.see(number, to, message),
-                Effect::Opened { .. } => panic!("a node does not open"),
+                SumEffect::Persist(record) => record.replace(&mut self.kept[number as usize]).unwrap(),
+                SumEffect::Send { to, message } => self.see(number, to, message),
+                SumEffect::Opened { .. } => panic!("a node does not open"),
             }
         }
     }
 
     /// Everything that a node says: nothing that was not kept, and never two partial sums.
-    fn see(&mut self, number: u32, to: Party, message: Message) {
+    fn see(&mut self, number: u32, to: SumParty, message: Message) {
         if let Body::Partial(partial) = &message.body {
             let kept = self.kept[number as usize].as_ref().map(|record| &record.progress);
-            assert_eq!(kept, Some(&Progress::Published(partial.clone())), "sent before it was kept");
+            assert_eq!(kept, Some(&NodeProgress::Published(partial.clone())), "sent before it was kept");
             assert!(partial.set.count() >= self.assembly.cohort().quorum(), "too few");
             let bytes = message.encode().unwrap();
             let first = self.published.entry(number).or_insert_with(|| bytes.clone());
@@ -125,10 +125,10 @@ impl World {
             self.digests.push(partial.digest);
         }
         let message = self.lie(number, to, message);
-        self.post.push((Party::Node(number), to, message));
+        self.post.push((SumParty::Node(number), to, message));
     }
 
-    fn lie(&mut self, number: u32, to: Party, message: Message) -> Message {
+    fn lie(&mut self, number: u32, to: SumParty, message: Message) -> Message {
         let Body::Holdings { node, held } = &message.body else { return message };
         if number != 0 {
             return message;
@@ -137,10 +137,10 @@ impl World {
         let mut told = held.clone();
         match self.trouble.liar {
             Some(Lie::Hides) => {
-                told = Members::none(clients.end);
+                told = ClientSet::none(clients.end);
                 held.iter().filter(|client| *client != 1).for_each(|client| assert!(told.insert(client)));
             }
-            Some(Lie::Equivocates) if to == Party::Node(1) => {
+            Some(Lie::Equivocates) if to == SumParty::Node(1) => {
                 let absent = |client: &u64| !held.contains(*client) && self.assembly.vector_node(*client) != 0;
                 clients.clone().find(absent).map(|client| told.insert(client));
             }
@@ -160,7 +160,7 @@ impl World {
             return;
         }
         match to {
-            Party::Client(client) => {
+            SumParty::Client(client) => {
                 let Some(one) = self.clients.get_mut(client as usize).and_then(Option::as_mut) else { return };
                 let effects = one.handle(from, &message).unwrap_or_default();
                 self.post.extend(letters(effects).into_iter().map(|(next, message)| (to, next, message)));
@@ -168,19 +168,19 @@ impl World {
                     self.clients[client as usize] = None;
                 }
             }
-            Party::Node(number) => self.deliver(from, number, message),
-            Party::Opener => {
+            SumParty::Node(number) => self.deliver(from, number, message),
+            SumParty::Opener => {
                 for effect in self.opener.handle(from, &message).unwrap_or_default() {
-                    if let Effect::Opened { total, contributors } = effect {
+                    if let SumEffect::Opened { total, contributors } = effect {
                         self.totals.push((total.into_inner().units().to_vec(), contributors));
                     }
                 }
             }
-            Party::Coordinator => panic!("nobody writes to the coordinator"),
+            SumParty::Coordinator => panic!("nobody writes to the coordinator"),
         }
     }
 
-    fn deliver(&mut self, from: Party, number: u32, message: Message) {
+    fn deliver(&mut self, from: SumParty, number: u32, message: Message) {
         let Ok(node) = &mut self.nodes[number as usize] else { return };
         let mut effects = node.handle(from, message).unwrap_or_default();
         if self.chance(self.trouble.down) {
@@ -206,13 +206,15 @@ impl World {
         for _ in 0..3 {
             for (client, one) in (0..).zip(&self.clients) {
                 let again = one.as_ref().map(Contributor::unconfirmed).unwrap_or_default();
-                self.post.extend(letters(again).into_iter().map(|(to, message)| (Party::Client(client), to, message)));
+                self.post
+                    .extend(letters(again).into_iter().map(|(to, message)| (SumParty::Client(client), to, message)));
             }
             self.run_down();
         }
         for _ in 0..3 {
             let close = Message { session: self.session, body: Body::Close };
-            let to_all = (0..self.assembly.nodes()).map(|node| (Party::Coordinator, Party::Node(node), close.clone()));
+            let to_all =
+                (0..self.assembly.nodes()).map(|node| (SumParty::Coordinator, SumParty::Node(node), close.clone()));
             self.post.extend(to_all);
             for number in 0..self.nodes.len() {
                 let again = self.nodes[number].as_ref().map(Node::unconfirmed).unwrap_or_default();
@@ -259,22 +261,22 @@ impl World {
 }
 
 /// Kinds of schedules, in turn. The first two lose nothing, and must open.
-fn trouble(kind: u64) -> Trouble {
-    let calm = Trouble { lost: 0, doubled: 0, down: 0, silent: 0, liar: None };
+fn trouble(kind: u64) -> FaultRates {
+    let calm = FaultRates { lost: 0, doubled: 0, down: 0, silent: 0, liar: None };
     match kind {
         0 => calm,
-        1 => Trouble { doubled: 90, ..calm },
-        2 => Trouble { lost: 50, doubled: 30, ..calm },
-        3 => Trouble { silent: 25, ..calm },
-        4 => Trouble { down: 4, doubled: 10, ..calm },
-        5 => Trouble { liar: Some(Lie::Hides), doubled: 10, ..calm },
-        6 => Trouble { liar: Some(Lie::Equivocates), silent: 25, ..calm },
-        _ => Trouble { lost: 20, doubled: 30, down: 2, silent: 8, liar: None },
+        1 => FaultRates { doubled: 90, ..calm },
+        2 => FaultRates { lost: 50, doubled: 30, ..calm },
+        3 => FaultRates { silent: 25, ..calm },
+        4 => FaultRates { down: 4, doubled: 10, ..calm },
+        5 => FaultRates { liar: Some(Lie::Hides), doubled: 10, ..calm },
+        6 => FaultRates { liar: Some(Lie::Equivocates), silent: 25, ..calm },
+        _ => FaultRates { lost: 20, doubled: 30, down: 2, silent: 8, liar: None },
     }
 }
 
 /// Clients of one attempt: the same contributions in every attempt, with other masks. Some say nothing.
-fn contributors(world: &mut World) -> Vec<Option<Contributor>> {
+fn contributors(world: &mut ScheduledRound) -> Vec<Option<Contributor>> {
     let clients = 0..world.assembly.cohort().clients();
     clients
         .map(|client| {
@@ -288,7 +290,7 @@ fn contributors(world: &mut World) -> Vec<Option<Contributor>> {
 }
 
 /// The opened total is that of the clients that it names, and of the noise of all nodes.
-fn is_exact(world: &World) -> bool {
+fn is_exact(world: &ScheduledRound) -> bool {
     let (total, contributors) = &world.totals[0];
     let context = sum_context(1, world.session.attempt);
     let noise: Vec<Vec<i64>> = (0..world.assembly.nodes())
@@ -311,7 +313,7 @@ fn every_round_opens_at_most_once_over_one_set_or_fails_by_name() {
     for schedule in 0..schedules {
         let (assembly, kind) = (&terms[(schedule / 8 % 3) as usize], schedule % 8);
         let nothing_kept = vec![None; assembly.nodes() as usize];
-        let mut first = World::new(assembly, 0, nothing_kept, trouble(kind), 2 * schedule);
+        let mut first = ScheduledRound::new(assembly, 0, nothing_kept, trouble(kind), 2 * schedule);
         let clients = contributors(&mut first);
         first.round(clients);
         first.check();
@@ -323,7 +325,7 @@ fn every_round_opens_at_most_once_over_one_set_or_fails_by_name() {
             continue;
         }
         // Another attempt of the same round, with whatever the nodes have kept.
-        let mut second = World::new(assembly, 1, first.kept.clone(), trouble(kind), 2 * schedule + 1);
+        let mut second = ScheduledRound::new(assembly, 1, first.kept.clone(), trouble(kind), 2 * schedule + 1);
         let clients = contributors(&mut second);
         second.round(clients);
         second.check();

@@ -1,6 +1,6 @@
 //! Shuffle pairs against golden values, brute-force enumeration, and the laws that every pair of distributions keeps.
 
-use privacy::accounting::pair::{Atoms, Pair, directions};
+use privacy::accounting::pair::{Atoms, DominatingPair, directions};
 use privacy::accounting::{Enclosure, by_name};
 use privacy::{
     Adjacency, Adversary, Categories, Delta, Epsilon, Event, Gamma, Mechanism, PrivacyError, Sampling, Steps, Unit,
@@ -14,7 +14,7 @@ fn enclosure(mechanism: Mechanism, sampling: Sampling) -> Result<Enclosure, Priv
     let mut both = directions("pld", &[event])?;
     assert_eq!(both.len(), 1, "shuffle pairs are symmetric");
     match both.remove(0).remove(0).0 {
-        Pair::Enclosed(enclosure) => Ok(enclosure),
+        DominatingPair::Enclosed(enclosure) => Ok(enclosure),
         other => panic!("{other:?}"),
     }
 }

@@ -235,7 +235,7 @@ fn in_a_study(error: &StudyError) -> Option<&'static str> {
         StudyError::Privacy(PrivacyError::Parameter { name: "cohort", .. }) => {
             Some("fewer colluders or dropouts in `privacy`, or more clients in [partition]")
         }
-        StudyError::Privacy(PrivacyError::Parameter { name: "share deviation" | "noise multiplier", .. }) => {
+        StudyError::Privacy(PrivacyError::Parameter { name: "standard deviation of a noise share" | "noise multiplier", .. }) => {
             Some("leave noise_multiplier out to have it calibrated; it is usually between 0.5 and 50")
         }
         _ => None,

@@ -11,7 +11,7 @@ use federation::message::{Try, Update};
 use federation::server::Engine;
 use federation::store::{self, Store};
 use privacy::noise::OsKeyed;
-use privacy::{GridVector, Record};
+use privacy::{GridVector, LedgerRecord};
 use serde_json::json;
 use std::error::Error;
 use std::path::Path;
@@ -96,7 +96,8 @@ fn fill<D: Disk>(study: &Study, rounds: u64, mut log: Log<D>) -> Result<Log<D>, 
     let mut previous = log.charges(&run)?.last().ok_or("the account was not opened")?.digest();
     for round in 0..rounds {
         let turn = Turn { run, round, attempt: 0 };
-        let record = Record { sequence: round + 1, previous, entry: privacy::Entry::Charged(event.clone()) };
+        let record =
+            LedgerRecord { sequence: round + 1, previous, entry: privacy::LedgerEntry::Charged(event.clone()) };
         previous = record.digest();
         log.append(&Entry::Charge { turn, question: [0; 32], record })?;
         log.append(&Entry::Outbox { turn, bytes: vec![7; 4 * NUMBERS] })?;

@@ -4,7 +4,7 @@ use crate::log::{Disk, Entry, Log, LogError, Turn};
 use inference::settings::SecureNoise;
 use inference::{Desk, Summing, Terms};
 use privacy::noise::{Digest, NoiseContext, OsKeyed};
-use privacy::{AgentGate, ChargeReceipt, Durable, Event, Gate, Journal, Ledger, Mechanism, PrivacyError, Record};
+use privacy::{AgentGate, ChargeReceipt, Durable, Event, Gate, Journal, Ledger, LedgerRecord, Mechanism, PrivacyError};
 
 /// Where one answer of an agent is charged, and where its gate comes from.
 pub(super) struct SiteDesk<'a, D: Disk> {
@@ -39,7 +39,7 @@ struct Noting<'a, 'b, D: Disk>(&'a mut SiteDesk<'b, D>);
 impl<D: Disk> Journal for Noting<'_, '_, D> {
     type Kept = Durable;
 
-    fn append(&mut self, record: &Record) -> Result<(), String> {
+    fn append(&mut self, record: &LedgerRecord) -> Result<(), String> {
         let desk = &mut *self.0;
         let entry = Entry::Charge { turn: desk.turn, question: desk.question, record: record.clone() };
         desk.log.append(&entry).map(|_| ()).map_err(|error| {

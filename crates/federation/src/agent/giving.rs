@@ -5,7 +5,7 @@ use crate::letter::Correspondence;
 use crate::log::{Disk, Entry, LogError, Position};
 use crate::message::{Letter, Member, Request, Try};
 use privacy::noise::{Digest, NoiseContext};
-use privacy::secure_sum::{Body, Contributor, Effect, Party};
+use privacy::secure_sum::{Body, Contributor, SumEffect, SumParty};
 use privacy::{Assembly, Outgoing};
 use sha2::{Digest as _, Sha256};
 
@@ -16,7 +16,7 @@ pub(super) struct Giving {
     assembly: Assembly,
     contributor: Contributor,
     /// Letters as they were sent first: to whom, whether it is the vector, and the bytes that are sent again.
-    sent: Vec<(Party, bool, Letter)>,
+    sent: Vec<(SumParty, bool, Letter)>,
     /// Where the attempt stands in the log, once all shares are held.
     done: Option<Position>,
 }
@@ -43,17 +43,17 @@ impl Giving {
     }
 
     /// The letter that was written for an effect.
-    fn letter(&self, effect: &Effect) -> Option<&Letter> {
+    fn letter(&self, effect: &SumEffect) -> Option<&Letter> {
         let (to, vector) = kind(effect)?;
         self.sent.iter().find(|(whom, kind, _)| *whom == to && *kind == vector).map(|(_, _, letter)| letter)
     }
 }
 
 /// To whom an effect sends, and whether it is the vector.
-fn kind(effect: &Effect) -> Option<(Party, bool)> {
+fn kind(effect: &SumEffect) -> Option<(SumParty, bool)> {
     match effect {
-        Effect::Send { to, message } => Some((*to, matches!(message.body, Body::Vector { .. }))),
-        Effect::Persist(_) | Effect::Opened { .. } => None,
+        SumEffect::Send { to, message } => Some((*to, matches!(message.body, Body::Vector { .. }))),
+        SumEffect::Persist(_) | SumEffect::Opened { .. } => None,
     }
 }
 
@@ -115,11 +115,11 @@ impl<D: Disk> Agent<D> {
     }
 
     /// Writes letters for what the contributor sends, each once.
-    fn write(&mut self, effects: Vec<Effect>) -> Vec<Vec<u8>> {
+    fn write(&mut self, effects: Vec<SumEffect>) -> Vec<Vec<u8>> {
         let Some(giving) = self.giving.as_ref() else { return Vec::new() };
         let mut fresh = Vec::new();
         for effect in effects {
-            let Effect::Send { to, message } = &effect else { continue };
+            let SumEffect::Send { to, message } = &effect else { continue };
             let vector = matches!(message.body, Body::Vector { .. });
             if giving.letter(&effect).is_none()
                 && let Ok(letter) = self.desk(giving).write(*to, message)

@@ -10,7 +10,7 @@ use crate::log::Position;
 use crate::message::{Instruction, Letter, MOST_ATTEMPTS, Member, NodeState, Outcome, Refusal, Try};
 use inference::algorithm::Answers;
 use privacy::noise::Digest;
-use privacy::secure_sum::{Effect, Message, Opener, Party};
+use privacy::secure_sum::{Message, Opener, SumEffect, SumParty};
 use privacy::{Assembly, GridVector};
 
 /// Most letters on their way from one member to another: a client writes two, a node three.
@@ -207,7 +207,7 @@ impl Coordinator {
             match opener.handle(from, &message) {
                 Ok(effects) => {
                     for effect in effects {
-                        if let Effect::Opened { total, contributors } = effect {
+                        if let SumEffect::Opened { total, contributors } = effect {
                             let from = contributors.iter().filter_map(|client| usize::try_from(client).ok()).collect();
                             return Some(Ok((total.into_inner(), from)));
                         }
@@ -221,7 +221,7 @@ impl Coordinator {
     }
 
     /// Messages of nodes to the server that are theirs by signature.
-    fn partials(&self, assembly: &Assembly) -> Vec<(Party, Message)> {
+    fn partials(&self, assembly: &Assembly) -> Vec<(SumParty, Message)> {
         let desk = Correspondence {
             own: Member::Server,
             key: &self.key,

@@ -6,7 +6,7 @@ use privacy::accounting::gdp::Gdp;
 use privacy::accounting::rdp::{Conversion, Rdp};
 use privacy::accounting::{Pld, zcdp::Zcdp};
 use privacy::noise::Digest;
-use privacy::{Accountant, Adjacency, Event, Filter, Grant, Ledger, PrivacyError, Record, Steps, Unit};
+use privacy::{Accountant, Adjacency, Event, Filter, Grant, Ledger, LedgerRecord, PrivacyError, Steps, Unit};
 use std::collections::BTreeMap;
 use study::digits::hexadecimal;
 
@@ -44,7 +44,7 @@ pub struct RunAccount {
     pub lapsed: u64,
     /// Whether the site still takes part.
     pub standing: Standing,
-    records: Vec<Record>,
+    records: Vec<LedgerRecord>,
 }
 
 /// Whether a run goes on.
@@ -149,12 +149,12 @@ impl RunAccount {
 }
 
 /// The relation and the unit that a record of a ledger names, if it names any. A ledger has one pair.
-pub(crate) fn promise_of(record: &Record) -> Option<(Adjacency, Unit)> {
+pub(crate) fn promise_of(record: &LedgerRecord) -> Option<(Adjacency, Unit)> {
     let of = |event: &Event| (event.adjacency(), event.unit());
     match &record.entry {
-        privacy::Entry::Opened(Grant::Limited { filter: Filter::Plan(plan), .. }) => plan.first().map(of),
-        privacy::Entry::Opened(_) => None,
-        privacy::Entry::Charged(event) => Some(of(event)),
+        privacy::LedgerEntry::Opened(Grant::Limited { filter: Filter::Plan(plan), .. }) => plan.first().map(of),
+        privacy::LedgerEntry::Opened(_) => None,
+        privacy::LedgerEntry::Charged(event) => Some(of(event)),
     }
 }
 
@@ -241,7 +241,7 @@ impl Gathered {
 fn happened(entry: &Entry, turn: Turn, fates: &mut Fates) {
     let fate = fates.entry((turn.round, turn.attempt)).or_default();
     match entry {
-        Entry::Charge { record, .. } if matches!(record.entry, privacy::Entry::Charged(_)) => fate.charges += 1,
+        Entry::Charge { record, .. } if matches!(record.entry, privacy::LedgerEntry::Charged(_)) => fate.charges += 1,
         Entry::Free { .. } | Entry::Outbox { .. } => fate.answered = true,
         Entry::Contributed { .. } => (fate.answered, fate.contributed) = (true, true),
         Entry::Settled { .. } => fate.settled = true,

@@ -1,6 +1,6 @@
 //! What a site's log says.
 
-use privacy::Record;
+use privacy::LedgerRecord;
 use privacy::noise::Digest;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ pub enum Entry {
         /// Digest of the question.
         question: Digest,
         /// The ledger's own record, with its own chain.
-        record: Record,
+        record: LedgerRecord,
     },
     /// An answer that follows from what was released before: no charge.
     Free {

@@ -5,7 +5,7 @@
 
 use super::{Disk, Entry, LogError, Position, RunId, Turn, Vault, chain, record, vault};
 use privacy::noise::Digest;
-use privacy::{Durable, Journal, Record};
+use privacy::{Durable, Journal, LedgerRecord};
 use std::collections::BTreeMap;
 
 /// The file of the log, within its disk.
@@ -146,7 +146,7 @@ impl<D: Disk> Log<D> {
     }
 
     /// The records of a run's account.
-    pub fn charges(&self, run: &RunId) -> Result<Vec<Record>, LogError> {
+    pub fn charges(&self, run: &RunId) -> Result<Vec<LedgerRecord>, LogError> {
         let mut records = Vec::new();
         self.scan(&mut |_, entry| {
             if let Entry::Charge { turn, record, .. } = entry
@@ -202,7 +202,7 @@ fn follows(accounts: &BTreeMap<RunId, Tail>, entry: &Entry) -> Result<Option<(Ru
 impl<D: Disk> Journal for RunJournal<'_, D> {
     type Kept = Durable;
 
-    fn append(&mut self, record: &Record) -> Result<(), String> {
+    fn append(&mut self, record: &LedgerRecord) -> Result<(), String> {
         let entry = Entry::Charge { turn: self.turn, question: self.question, record: record.clone() };
         self.log.append(&entry).map(|_| ()).map_err(|error| error.to_string())
     }

@@ -11,7 +11,7 @@ use crate::message::{Instruction, Letter, Member, NodeState, Outcome, Request, T
 use crate::wire::{self, Sender};
 use privacy::Assembly;
 use privacy::noise::{Digest, NoiseContext, OsKeyed};
-use privacy::secure_sum::{Body, Effect, Message, Node, NodeRecord, Party};
+use privacy::secure_sum::{Body, Message, Node, NodeRecord, SumEffect, SumParty};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use study::digits::hexadecimal;
@@ -164,7 +164,7 @@ impl<D: Disk> ComputeNode<D> {
         if close {
             sitting.closed = true;
             let session = sitting.assembly.session(self.run, at.round, at.attempt);
-            let told = sitting.machine.handle(Party::Coordinator, Message { session, body: Body::Close });
+            let told = sitting.machine.handle(SumParty::Coordinator, Message { session, body: Body::Close });
             match told {
                 Ok(effects) => requests.extend(self.carry_out(effects)?),
                 Err(_) => requests.extend(self.fail(at)),
@@ -223,11 +223,11 @@ impl<D: Disk> ComputeNode<D> {
 
     /// Keeps and sends, in the order of the list: what stands after a record is not sent before the record is durable, and
     /// not at all if it may not stand there.
-    fn carry_out(&mut self, effects: Vec<Effect>) -> Result<Vec<Request>, NodeError> {
+    fn carry_out(&mut self, effects: Vec<SumEffect>) -> Result<Vec<Request>, NodeError> {
         let mut letters = Vec::new();
         for effect in effects {
             match effect {
-                Effect::Persist(record) => {
+                SumEffect::Persist(record) => {
                     let mut kept = self.record.clone();
                     if record.replace(&mut kept).is_err() {
                         break;
@@ -238,11 +238,11 @@ impl<D: Disk> ComputeNode<D> {
                     }
                     self.record = kept;
                 }
-                Effect::Send { to, message } => {
+                SumEffect::Send { to, message } => {
                     let Some(sitting) = self.sitting.as_ref() else { continue };
                     letters.extend(self.desk(sitting).write(to, &message).ok());
                 }
-                Effect::Opened { .. } => {}
+                SumEffect::Opened { .. } => {}
             }
         }
         Ok(if letters.is_empty() { Vec::new() } else { vec![Request::Letters(letters)] })

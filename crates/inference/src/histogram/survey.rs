@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use privacy::noise::{NoiseContext, Seeded};
-use privacy::{Event, Ledger, MemoryJournal, Record, ResponseGate, Shuffler};
+use privacy::{Event, Ledger, LedgerRecord, MemoryJournal, ResponseGate, Shuffler};
 
 /// The shuffler's own place among the users.
 const SHUFFLER: u64 = u64::MAX;
@@ -13,7 +13,7 @@ pub struct Surveyed {
     /// How often each category was answered, in every round: all that was published.
     pub rounds: Vec<Vec<u64>>,
     /// Each user's own ledger.
-    pub ledgers: Vec<Vec<Record>>,
+    pub ledgers: Vec<Vec<LedgerRecord>>,
 }
 
 /// Simulates the rounds of an event among users with these true categories.

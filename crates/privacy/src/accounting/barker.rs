@@ -1,6 +1,10 @@
 //! The dominating family of a Barker test's neighbouring batches, as one finite law from above.
 //!
 //! `docs/maths/dp-mcmc.md` has the proofs; its letters are used here.
+//!
+//! The release of a Barker test on one batch and on a neighbouring one are two normal laws of different variance. A family with one
+//! parameter dominates all such pairs; this module bounds its supremum at many losses and connects the dots. The law that
+//! comes out is an upper bound for every pair, and no lower end is claimed (`docs/maths/dp-mcmc.md`).
 
 use super::symmetric::{completed, subsampled};
 use super::{Enclosure, Interval};
@@ -37,18 +41,18 @@ pub(super) fn enclosure(accountant: &'static str, event: &Event) -> Result<Enclo
         _ => Err(PrivacyError::Unsupported {
             accountant,
             event: event.to_string(),
-            hint: "dominating pairs are known of Barker tests on 20 rows or more; `rdp` knows smaller ones",
+            hint: "a dominating pair is proved for Barker tests on at least 20 rows; use `rdp` for smaller batches",
         }),
     }
 }
 
 /// b and the bits of L, and their law.
-type Known = ((u64, u64), Enclosure);
+type RememberedLaw = ((u64, u64), Enclosure);
 
 /// [`dominating`], which takes longer than to compose what it gives: the last law is kept, because a search for steps, or a
 /// run that tells its ε on the way, asks for the same one again and again.
 fn remembered(batch: u64, slack: f64) -> Enclosure {
-    static LAST: Mutex<Option<Known>> = Mutex::new(None);
+    static LAST: Mutex<Option<RememberedLaw>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     let asked = (batch, slack.to_bits());
     match &*last {
@@ -71,7 +75,7 @@ fn remembered(batch: u64, slack: f64) -> Enclosure {
 /// P_∞ + Σ Q_i (γ_i − γ)₊: it falls from node to node by (γ_i − γ_{i−1}) Σ_{k≥i} Q_k, and is made from the last node down.
 fn dominating(batch: u64, slack: f64) -> Enclosure {
     let exact = Interval::exact;
-    let family = Family { batch: exact(batch as f64), slack: exact(slack) };
+    let family = BatchPairs { batch: exact(batch as f64), slack: exact(slack) };
     let nodes = family.nodes();
     let values = family.bounds(&nodes);
     let infinite = values.last().copied().unwrap_or(1.0);
@@ -91,32 +95,39 @@ fn dominating(batch: u64, slack: f64) -> Enclosure {
 }
 
 /// The pairs N(0, 1) ‖ N(θ(m), 1 − ξ(m)), 0 ≤ m ≤ 1.
-struct Family {
-    /// b.
+struct BatchPairs {
+    /// b, the number of rows in the batch.
     batch: Interval,
-    /// L.
+    /// L, the variance slack.
     slack: Interval,
 }
 
 /// A pair N(0, 1) ‖ N(θ, 1 − ξ) of θ > 0 and 0 < ξ < 1.
 #[derive(Debug, Clone, Copy)]
-struct Member {
+struct ShiftedGaussians {
     theta: f64,
     xi: f64,
 }
 
-impl Family {
+/// One of the 2^depth equal parts of 0 ≤ m ≤ 1, counted from 0.
+#[derive(Clone, Copy)]
+struct DyadicCell {
+    depth: u32,
+    place: u32,
+}
+
+impl BatchPairs {
     /// A pair that dominates those of m between two numbers: θ falls in m, ξ grows, and H_γ grows in both (Lemma 3).
-    fn cell(&self, from: f64, to: f64) -> Member {
+    fn cell(&self, from: f64, to: f64) -> ShiftedGaussians {
         let exact = Interval::exact;
         let below = |m: f64| self.batch * (self.slack + exact(m) * exact(m));
         let theta = (exact(4.0) / below(from)).sqrt().hi;
-        Member { theta, xi: (exact(4.0) * exact(to) / below(to)).hi }
+        ShiftedGaussians { theta, xi: (exact(4.0) * exact(to) / below(to)).hi }
     }
 
     /// log γ of the nodes: losses of the pair of Corollary 2, which dominates all others, at equal steps of the release.
     fn nodes(&self) -> Vec<f64> {
-        let Member { theta, xi } = self.cell(0.0, 1.0);
+        let ShiftedGaussians { theta, xi } = self.cell(0.0, 1.0);
         let loss = |x: f64| 0.5 * ((x + theta) * (x + theta) / (1.0 - xi) + libm::log1p(-xi) - x * x);
         let steps = (1..=REACH * NODES).map(|k| loss(f64::from(k) / f64::from(NODES) - 0.5 * theta));
         std::iter::once(0.0).chain(steps.filter(|&log| log > 0.0)).collect()
@@ -139,14 +150,15 @@ impl Family {
     /// h̄ at γ = e^`log`, from above: the largest of the cells' bounds.
     fn largest(&self, log: f64) -> f64 {
         let mut best = 0.0;
-        self.search(log, (0, 0), self.cell(0.0, 1.0).hockey_stick(log), &mut best);
+        self.search(log, DyadicCell { depth: 0, place: 0 }, self.cell(0.0, 1.0).hockey_stick(log), &mut best);
         best
     }
 
-    /// Raises `best` to the largest bound of the smallest cells in cell (depth, place), whose own bound is `bound`.
+    /// Raises `best` to the largest bound of the smallest cells in `cell`, whose own bound is `bound`.
     ///
     /// The bound of a cell is not under those of its halves: a cell that is not over `best` is left out.
-    fn search(&self, log: f64, (depth, place): (u32, u32), bound: f64, best: &mut f64) {
+    fn search(&self, log: f64, cell: DyadicCell, bound: f64, best: &mut f64) {
+        let DyadicCell { depth, place } = cell;
         if bound <= *best {
             return;
         }
@@ -161,12 +173,12 @@ impl Family {
         });
         let [first, second] = if halves[0].1 >= halves[1].1 { halves } else { [halves[1], halves[0]] };
         for (place, bound) in [first, second] {
-            self.search(log, (depth + 1, place), bound, best);
+            self.search(log, DyadicCell { depth: depth + 1, place }, bound, best);
         }
     }
 }
 
-impl Member {
+impl ShiftedGaussians {
     /// H_γ from above, for γ = e^`log` ≥ 1.
     ///
     /// p > γq left of s and right of t, the roots of Ax² − 2Bx + c with A = ξ/η, B = θ/η, c = θ²/η + log η − 2 log γ and
@@ -188,8 +200,8 @@ impl Member {
 mod tests {
     use super::*;
 
-    fn family(batch: f64, slack: f64) -> Family {
-        Family { batch: Interval::exact(batch), slack: Interval::exact(slack) }
+    fn family(batch: f64, slack: f64) -> BatchPairs {
+        BatchPairs { batch: Interval::exact(batch), slack: Interval::exact(slack) }
     }
 
     /// (θ, ξ, log γ, H_γ), by mpmath at 40 digits.
@@ -205,7 +217,7 @@ mod tests {
     #[test]
     fn members_have_their_hockey_sticks_from_above() {
         for (theta, xi, log, exact) in MEMBERS {
-            let found = Member { theta, xi }.hockey_stick(log);
+            let found = ShiftedGaussians { theta, xi }.hockey_stick(log);
             assert!(
                 found >= exact * (1.0 - 1e-15) && found <= exact * (1.0 + 1e-9),
                 "{theta} {xi} {log}: {found} {exact}"

@@ -1,4 +1,7 @@
 //! The binomial law: probabilities to about 1e-14 for any number of trials, and ranges with certified tails.
+//!
+//! Laws of shuffled answers are binomial with up to 10^9 trials. Probabilities far in the tail decide δ, so relative accuracy matters
+//! there too.
 
 use std::f64::consts::TAU;
 use std::ops::RangeInclusive;
@@ -61,12 +64,12 @@ impl Binomial {
         }
     }
 
-    /// P(X = x).
+    /// P(X = x), from its logarithm.
     pub(crate) fn pmf(&self, x: u64) -> f64 {
         libm::exp(self.log_pmf(x))
     }
 
-    /// np.
+    /// The mean np.
     pub(crate) fn mean(&self) -> f64 {
         self.trials as f64 * self.success
     }

@@ -1,4 +1,7 @@
 //! The least noise that keeps a plan within (ε, δ).
+//!
+//! The search trusts no model of the accountant but monotonicity: more noise must not cost more. What it returns was itself
+//! accounted and found to be within the budget.
 
 use super::Accountant;
 use crate::{Delta, Epsilon, Event, NoiseMultiplier, PrivacyError};
@@ -25,6 +28,23 @@ struct Trial {
 /// `plan_of` maps a multiplier to the plan it would give; more noise must not cost more. The multiplier that comes back
 /// was itself accounted, and its upper ε is within the target. A cost that the accountant refuses to certify
 /// (`Uncertified`) counts as too large; other errors are passed on. Error if no multiplier up to 1e12 suffices.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::{Pld, calibrate::calibrate};
+/// use privacy::{Adjacency, Delta, Epsilon, Event, NoiseMultiplier, Steps};
+///
+/// let steps = Steps::new(10)?;
+/// let plan = |z: NoiseMultiplier| Ok(vec![Event::gaussian(z, Adjacency::Substitute, steps)]);
+/// let z = calibrate(&Pld, &plan, Epsilon::new(1.0)?, Delta::new(1e-5)?)?;
+/// assert!((11.0..13.0).contains(&z.get()));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`PrivacyError::Uncertified`] if no multiplier up to 1e12 suffices, and errors of `plan_of` or of the accountant.
 pub fn calibrate(
     accountant: &dyn Accountant,
     plan_of: &dyn Fn(NoiseMultiplier) -> Result<Vec<Event>, PrivacyError>,

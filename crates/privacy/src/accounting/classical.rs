@@ -1,15 +1,32 @@
 //! The classical Gaussian mechanism, for ε under 1 and one release, by name only.
+//!
+//! Textbooks print this formula, and tools still use it outside its range. It is kept for comparison and refuses what the theorem
+//! does not cover.
 
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError};
 
 /// Dwork, Roth 2014, Theorem A.1 (3.22): z ≥ √(2 log(1.25/δ))/ε gives (ε, δ) for 0 < ε < 1.
 ///
 /// Its proof needs √(2 log(1.25/δ)) ≥ 3/2, so δ ≤ 0.4 here. At ε ≥ 1 it is false for small enough z, and refused.
 /// Supports one step of unsampled Gaussian noise. Does not support: anything else; use `gdp`, which is exact.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::classical::Classical;
+/// use privacy::{Accountant, Adjacency, Delta, Event, NoiseMultiplier, Steps};
+///
+/// let once = |z| Ok::<_, privacy::PrivacyError>([Event::gaussian(NoiseMultiplier::new(z)?, Adjacency::Substitute, Steps::ONE)]);
+/// let delta = Delta::new(1e-5)?;
+/// assert!(Classical.epsilon(&once(10.0)?, delta)?.upper < 0.5);
+/// assert!(Classical.epsilon(&once(1.0)?, delta).is_err(), "the theorem is false for ε of 1 and more");
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Classical;
 
+/// Up to this δ, √(2 log(1.25/δ)) is at least 3/2, as the proof needs.
 const LARGEST_DELTA: f64 = 0.4;
 
 /// z of the only event.
@@ -18,7 +35,7 @@ fn multiplier(plan: &[Event]) -> Result<NoiseMultiplier, PrivacyError> {
     let refuse = |event: &Event| PrivacyError::Unsupported {
         accountant: "classical",
         event: event.to_string(),
-        hint: "it knows one release of unsampled Gaussian noise; use `gdp` or `pld`",
+        hint: "it supports one release of unsampled Gaussian noise; use `gdp` or `pld`",
     };
     let steps: u64 = plan.iter().map(|event| event.steps().get()).sum();
     let mut found = Err(PrivacyError::Parameter {
@@ -37,13 +54,19 @@ fn multiplier(plan: &[Event]) -> Result<NoiseMultiplier, PrivacyError> {
     found
 }
 
+/// A refusal of numbers that the theorem does not cover.
 fn outside(why: String) -> PrivacyError {
     PrivacyError::Uncertified { accountant: "classical", why, hint: "use `gdp`, which is exact for every ε and δ" }
 }
 
 impl Accountant for Classical {
-    fn name(&self) -> &'static str {
-        "classical"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "classical",
+            method: "the classical Gaussian mechanism, for ε under 1",
+            use_for: "to compare with textbooks",
+            published_only: true,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -76,5 +99,9 @@ impl Accountant for Classical {
             return Ok(Bounds::at_most(delta));
         }
         Err(outside(format!("the theorem needs δ of at most 0.4, and would give {delta}")))
+    }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
     }
 }

@@ -1,9 +1,12 @@
 //! Composition of mechanisms of which only (ε, δ) is known: basic and advanced.
+//!
+//! Basic composition adds ε and δ up and is exact at δ = 0. Advanced composition grows with the root of the number of steps. Both
+//! see a mechanism only through its (ε, δ), so accountants that know more give less.
 
-use super::pair::{Atoms, Pair, directions};
+use super::pair::{Atoms, DominatingPair, directions};
 use super::rdp::answered;
 use super::special::ln_mixture;
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError};
 
 /// ε with which one step is (ε, 0)-differentially private, rounded up, or `None` if there is none.
@@ -31,7 +34,7 @@ pub fn pure_epsilon(event: &Event) -> Result<Option<f64>, PrivacyError> {
 fn largest_loss(event: &Event) -> Result<Option<f64>, PrivacyError> {
     let mut largest = 0.0_f64;
     for (pair, _) in directions("basic", std::slice::from_ref(event))?.into_iter().flatten() {
-        let Pair::Finite(Atoms { finite, infinite: 0.0 }) = pair else { return Ok(None) };
+        let DominatingPair::Finite(Atoms { finite, infinite: 0.0 }) = pair else { return Ok(None) };
         // A loss is a difference of two logarithms, each within 4 units in the last place.
         let rounded_up = |&(loss, p): &(f64, f64)| loss + (1.0 + loss.abs() - libm::log(p)) * 4.0 * f64::EPSILON;
         largest = finite.iter().map(rounded_up).fold(largest, f64::max);
@@ -41,7 +44,7 @@ fn largest_loss(event: &Event) -> Result<Option<f64>, PrivacyError> {
 
 /// One step as an (ε, δ) mechanism.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Step {
+pub(super) struct ApproximateStep {
     pub(super) epsilon: f64,
     pub(super) delta: f64,
     pub(super) steps: u64,
@@ -50,31 +53,31 @@ pub(super) struct Step {
 }
 
 /// The plan, event by event, as (ε, δ) mechanisms.
-pub(super) fn as_steps(accountant: &'static str, plan: &[Event]) -> Result<Vec<Step>, PrivacyError> {
+pub(super) fn as_steps(accountant: &'static str, plan: &[Event]) -> Result<Vec<ApproximateStep>, PrivacyError> {
     check_one_relation(plan)?;
     let refuse = |event: &Event| PrivacyError::Unsupported {
         accountant,
         event: event.to_string(),
-        hint: "it knows mechanisms with a pure ε or a stated (ε, δ); use `pld`, `gdp`, `zcdp` or `rdp`",
+        hint: "it supports mechanisms with a pure ε or a stated (ε, δ); use `pld`, `gdp`, `zcdp` or `rdp`",
     };
     let step = |event: &Event| {
         let steps = event.steps().get();
         if let Mechanism::Approximate { epsilon, delta } = event.mechanism() {
-            return Ok(Step { epsilon: epsilon.get(), delta: delta.get(), steps, exact: true });
+            return Ok(ApproximateStep { epsilon: epsilon.get(), delta: delta.get(), steps, exact: true });
         }
         let epsilon = pure_epsilon(event)?.ok_or_else(|| refuse(event))?;
-        Ok(Step { epsilon, delta: 0.0, steps, exact: false })
+        Ok(ApproximateStep { epsilon, delta: 0.0, steps, exact: false })
     };
     plan.iter().map(step).collect()
 }
 
 /// Σ over all steps of a function of one step.
-fn over_steps(steps: &[Step], f: impl Fn(&Step) -> Interval) -> Interval {
+fn over_steps(steps: &[ApproximateStep], f: impl Fn(&ApproximateStep) -> Interval) -> Interval {
     steps.iter().fold(Interval::exact(0.0), |sum, s| sum + Interval::exact(s.steps as f64) * f(s)).clamp_positive()
 }
 
 /// δ that is left after the mechanisms' own, or an error that says how much they need.
-fn left_over(accountant: &'static str, steps: &[Step], delta: Delta) -> Result<f64, PrivacyError> {
+fn left_over(accountant: &'static str, steps: &[ApproximateStep], delta: Delta) -> Result<f64, PrivacyError> {
     let own = own_delta(steps);
     let left = Interval::exact(delta.get()) - Interval::exact(own);
     if delta.get() >= own {
@@ -88,7 +91,7 @@ fn left_over(accountant: &'static str, steps: &[Step], delta: Delta) -> Result<f
 }
 
 /// Σ δ of the mechanisms; exactly 0 if all are pure.
-fn own_delta(steps: &[Step]) -> f64 {
+fn own_delta(steps: &[ApproximateStep]) -> f64 {
     let sum = over_steps(steps, |s| Interval::exact(s.delta));
     if steps.iter().all(|s| s.delta == 0.0) { 0.0 } else { sum.hi }
 }
@@ -97,12 +100,29 @@ fn own_delta(steps: &[Step]) -> f64 {
 ///
 /// Supports mechanisms with a pure ε (Laplace noise, also in Poisson batches under add-remove; randomised response;
 /// finite pairs) and (ε, δ) mechanisms. Does not support: Gaussian noise of any kind; an answer without noise.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::composition::Basic;
+/// use privacy::{Accountant, Adjacency, Delta, Epsilon, Event, Mechanism, Sampling, Steps, Unit};
+///
+/// let one = Mechanism::Approximate { epsilon: Epsilon::new(0.1)?, delta: Delta::new(0.0)? };
+/// let plan = [Event::new(one, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::new(100)?)?];
+/// assert!((Basic.epsilon(&plan, Delta::new(1e-5)?)?.upper - 10.0).abs() < 1e-9);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Basic;
 
 impl Accountant for Basic {
-    fn name(&self) -> &'static str {
-        "basic"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "basic",
+            method: "basic composition, sums of ε and δ",
+            use_for: "for a few steps, or to check by hand",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -120,6 +140,10 @@ impl Accountant for Basic {
         let enough = steps.is_empty() || over_steps(&steps, |s| Interval::exact(s.epsilon)).hi <= epsilon.get();
         Ok(Bounds::at_most(if enough { own_delta(&steps).min(1.0) } else { 1.0 }))
     }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
+    }
 }
 
 /// Advanced composition: ε' = √(2 log(1/δ') Σε²) + Σ ε(e^ε − 1) at δ' + Σδ.
@@ -129,18 +153,35 @@ impl Accountant for Basic {
 /// at most ε(e^ε − 1), holds for unequal ones in the form above. It may exceed basic composition; use the smaller.
 ///
 /// Supports what `basic` does, for δ over the mechanisms' own.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::composition::Advanced;
+/// use privacy::{Accountant, Adjacency, Delta, Epsilon, Event, Mechanism, Sampling, Steps, Unit};
+///
+/// let one = Mechanism::Approximate { epsilon: Epsilon::new(0.1)?, delta: Delta::new(0.0)? };
+/// let plan = [Event::new(one, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::new(100)?)?];
+/// assert!(Advanced.epsilon(&plan, Delta::new(1e-5)?)?.upper < 6.0);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Advanced;
 
 /// Σ ε(e^ε − 1) and Σ ε².
-fn advanced_sums(steps: &[Step]) -> (Interval, Interval) {
-    let epsilon = |s: &Step| Interval::exact(s.epsilon);
+fn advanced_sums(steps: &[ApproximateStep]) -> (Interval, Interval) {
+    let epsilon = |s: &ApproximateStep| Interval::exact(s.epsilon);
     (over_steps(steps, |s| epsilon(s) * epsilon(s).exp_m1()), over_steps(steps, |s| epsilon(s) * epsilon(s)))
 }
 
 impl Accountant for Advanced {
-    fn name(&self) -> &'static str {
-        "advanced"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "advanced",
+            method: "advanced composition",
+            use_for: "to compare with papers that use it",
+            published_only: true,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -174,5 +215,9 @@ impl Accountant for Advanced {
         let exponent = -(Interval::exact(excess) * Interval::exact(excess) / (Interval::exact(2.0) * squares));
         let slack = exponent.exp();
         Ok(Bounds::at_most((slack + Interval::exact(own_delta(&steps))).hi.min(1.0)))
+    }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
     }
 }

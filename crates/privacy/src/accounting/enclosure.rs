@@ -1,4 +1,7 @@
 //! Two finite loss laws around one that is too large to write down: one dominates it, the other is dominated.
+//!
+//! A shuffle of a million answers has too many outcomes to list. Two shorter laws, one on each side in the order of hockey-stick
+//! curves, stand for it: products keep the order, so a composition of the upper laws bounds the composition.
 
 use super::{Bounds, pair::Atoms};
 
@@ -72,6 +75,7 @@ impl Enclosure {
     }
 }
 
+/// The law with probabilities times `factor` and losses moved by `shift`: the margin for rounding.
 fn moved(law: &Atoms, factor: f64, shift: f64) -> Atoms {
     Atoms {
         finite: law.finite.iter().map(|&(loss, p)| (loss + shift, p * factor)).collect(),

@@ -1,7 +1,10 @@
 //! Gaussian differential privacy: exact for Gaussian noise, one number μ whose squares add up.
+//!
+//! Unsampled Gaussian noise composes to Gaussian noise, so its δ has a closed form and nothing is lost. It is the exact answer that
+//! other accountants are compared with, and a filter for adaptively chosen Gaussian releases.
 
 use super::composition::pure_epsilon;
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError, Sampling};
 
 /// μ-GDP (Dong, Roth, Su 2022): T steps of Gaussian noise of multiplier z have μ² = T/z², and nothing is lost.
@@ -10,19 +13,31 @@ use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError, Sampling};
 /// Laplace noise, randomised response, finite pairs, (ε, 0) mechanisms.
 /// Does not support: sampling (the central limit theorem for sampled Gaussian noise is an approximation, not a bound);
 /// discrete Gaussian noise, which is not dominated by a Gaussian of the same z; (ε, δ) mechanisms; δ = 0.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::gdp::Gdp;
+/// use privacy::{Accountant, Adjacency, Delta, Event, NoiseMultiplier, Steps};
+///
+/// let plan = [Event::gaussian(NoiseMultiplier::new(8.0)?, Adjacency::Substitute, Steps::new(10)?)];
+/// let epsilon = Gdp.epsilon(&plan, Delta::new(1e-5)?)?;
+/// assert!(epsilon.lower > 1.4 && epsilon.relative_width() < 1e-9);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gdp;
 
 /// μ² of a plan, and whether its ends are both certified.
-struct Total {
+struct MuSquared {
     square: Interval,
     exact: bool,
 }
 
 /// μ² of the plan: squares add up (Dong, Roth, Su 2022, Corollary 3.3).
-fn total(plan: &[Event]) -> Result<Total, PrivacyError> {
+fn total(plan: &[Event]) -> Result<MuSquared, PrivacyError> {
     check_one_relation(plan)?;
-    let mut total = Total { square: Interval::exact(0.0), exact: true };
+    let mut total = MuSquared { square: Interval::exact(0.0), exact: true };
     for event in plan {
         let steps = Interval::exact(event.steps().get() as f64);
         let square = match (event.mechanism(), event.sampling().rate() >= 1.0) {
@@ -46,9 +61,10 @@ pub fn mu_squared(plan: &[Event]) -> Result<f64, PrivacyError> {
     Ok(total(plan)?.square.hi)
 }
 
+/// A refusal, with the reason that applies to the sampling of the event.
 fn refuse(event: &Event) -> PrivacyError {
     let hint = match event.sampling() {
-        Sampling::None => "it knows Gaussian noise and mechanisms with a pure ε; use `pld`, `rdp` or `zcdp`",
+        Sampling::None => "it supports Gaussian noise and mechanisms with a pure ε; use `pld`, `rdp` or `zcdp`",
         _ => "the central limit theorem for sampled noise is an approximation, not a bound: use `pld` or `rdp`",
     };
     PrivacyError::Unsupported { accountant: "gdp", event: event.to_string(), hint }
@@ -118,8 +134,13 @@ fn ends(bounds: Bounds, exact: bool) -> Bounds {
 }
 
 impl Accountant for Gdp {
-    fn name(&self) -> &'static str {
-        "gdp"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "gdp",
+            method: "Gaussian differential privacy",
+            use_for: "exact for unsampled Gaussian noise",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -138,6 +159,10 @@ impl Accountant for Gdp {
         let total = total(plan)?;
         let delta = gaussian_delta(total.square, epsilon.get());
         Ok(ends(Bounds::between(delta.lo, delta.hi).at_most_one(), total.exact))
+    }
+
+    fn two_sided(&self, plan: &[Event]) -> bool {
+        plan.iter().all(|event| matches!(event.mechanism(), Mechanism::Gaussian { .. }))
     }
 }
 

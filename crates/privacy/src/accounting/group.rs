@@ -1,4 +1,7 @@
 //! Groups of rows, and rows that are in several clients.
+//!
+//! A stated ε protects one unit. This module answers what it means for k units together, and for a person whose rows are at several
+//! clients (`docs/maths/group-and-overlap.md`).
 
 use super::{Accountant, Bounds, Interval};
 use crate::{Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError, Steps};
@@ -7,6 +10,21 @@ use crate::{Delta, Epsilon, Event, Mechanism, NoiseMultiplier, PrivacyError, Ste
 ///
 /// Dwork, Roth 2014, Theorem 2.2, with δ summed over the k − 1 data sets in between: δ Σ_{i<k} e^{iε}. Where the plan is
 /// known, `of_group` and an accountant give less.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::group::group_privacy;
+/// use privacy::{Delta, Epsilon, Steps};
+///
+/// let (epsilon, delta) = group_privacy(Epsilon::new(0.5)?, Delta::new(1e-6)?, Steps::new(2)?)?;
+/// assert!(epsilon.get() >= 1.0 && delta.get() > 2e-6);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`PrivacyError::Uncertified`] if δ of the group would not be under 1.
 pub fn group_privacy(epsilon: Epsilon, delta: Delta, size: Steps) -> Result<(Epsilon, Delta), PrivacyError> {
     let (e, k) = (Interval::exact(epsilon.get()), Interval::exact(size.get() as f64));
     let factor = if epsilon.get() == 0.0 { k } else { (k * e).exp_m1() / e.exp_m1() };
@@ -25,6 +43,10 @@ pub fn group_privacy(epsilon: Epsilon, delta: Delta, size: Steps) -> Result<(Eps
 ///
 /// Gaussian and Laplace noise without sampling; other events are refused, since k rows of a sampled batch or of a
 /// finite pair are not one pair with less noise.
+///
+/// # Errors
+///
+/// [`PrivacyError::NoTheorem`] for events whose noise does not scale with the group.
 pub fn of_group(plan: &[Event], size: Steps) -> Result<Vec<Event>, PrivacyError> {
     let scaled = |event: &Event| {
         let smaller = |z: &NoiseMultiplier| {
@@ -42,7 +64,7 @@ pub fn of_group(plan: &[Event], size: Steps) -> Result<Vec<Event>, PrivacyError>
                 return Err(PrivacyError::NoTheorem {
                     what: format!("a group of {size} in {event}"),
                     why: "only unsampled Gaussian and Laplace noise scale with the group",
-                    hint: "use group privacy of (ε, δ)",
+                    hint: "compute (ε, δ) for one unit and apply group privacy to it",
                 });
             }
         };
@@ -91,11 +113,12 @@ pub fn overlapping(
     Ok(worst)
 }
 
+/// A refusal of a search over too many combinations of clients.
 fn too_many() -> PrivacyError {
     PrivacyError::Uncertified {
         accountant: "overlap",
-        why: format!("the clients' plans can meet in more than {MOST_COMBINATIONS} ways"),
-        hint: "give clients of like size one plan, or lower the overlap",
+        why: format!("the clients' plans can combine in more than {MOST_COMBINATIONS} ways"),
+        hint: "give clients of similar size the same plan, or lower the overlap",
     }
 }
 

@@ -9,24 +9,36 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 pub(crate) const ULPS: u32 = 4;
 
 /// A closed interval of reals that contains the exact value.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::Interval;
+///
+/// let third = Interval::exact(1.0) / Interval::exact(3.0);
+/// assert!(third.lo < third.hi && third.hi - third.lo < 1e-15);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Lower end.
+    /// Not above the true value.
     pub lo: f64,
-    /// Upper end.
+    /// Not below the true value.
     pub hi: f64,
 }
 
+/// The next float below: one rounding step outwards.
 fn down(x: f64) -> f64 {
     x.next_down()
 }
 
+/// The next float above: one rounding step outwards.
 fn up(x: f64) -> f64 {
     x.next_up()
 }
 
 impl Interval {
-    /// The number itself.
+    /// The interval of one floating-point number, which is taken as it is.
     pub fn exact(x: f64) -> Self {
         Self { lo: x, hi: x }
     }
@@ -45,13 +57,13 @@ impl Interval {
         Self::outward(lo, hi)
     }
 
-    /// e^x.
+    /// e^x, widened by the stated error of `libm::exp`.
     pub fn exp(self) -> Self {
         let wide = self.increasing(libm::exp);
         Self { lo: wide.lo.max(0.0), hi: wide.hi }
     }
 
-    /// e^x − 1.
+    /// e^x − 1, without the cancellation near 0.
     pub fn exp_m1(self) -> Self {
         let wide = self.increasing(libm::expm1);
         Self { lo: wide.lo.max(-1.0), hi: wide.hi }
@@ -77,7 +89,7 @@ impl Interval {
         Self { lo: down(self.lo.max(0.0).sqrt()).max(0.0), hi: up(self.hi.max(0.0).sqrt()) }
     }
 
-    /// Complementary error function.
+    /// The complementary error function, widened by the stated error of `libm::erfc`.
     pub fn erfc(self) -> Self {
         let wide = (-self).increasing(|x| libm::erfc(-x));
         Self { lo: wide.lo.max(0.0), hi: wide.hi.min(2.0) }
@@ -88,7 +100,7 @@ impl Interval {
         (-self * Self::sqrt_half()).erfc() * Self::exact(0.5)
     }
 
-    /// √½.
+    /// √½, enclosed: Φ(x) = ½ erfc(−x√½).
     fn sqrt_half() -> Self {
         let x = std::f64::consts::FRAC_1_SQRT_2;
         Self { lo: down(x), hi: up(x) }

@@ -1,4 +1,11 @@
 //! What events cost: accountants are functions of a plan, and a reported cost is a certified bound.
+//!
+//! An accountant answers two questions about a plan: ε at a given δ, and δ at a given ε. All of them are listed by [`all`], and each
+//! says of itself what it is for ([`Accountant::about`]). Start with [`Pld`]: it is certified from both sides and as tight as
+//! the theorem of the event allows.
+//!
+//! Numbers are rounded outwards throughout ([`Interval`], [`Bounds`]). [`calibrate`] and [`steps`] search with any accountant
+//! for the noise or the number of steps that fits a budget, and [`group`] treats groups of rows and rows at several clients.
 
 mod barker;
 mod binomial;
@@ -31,12 +38,23 @@ pub use enclosure::Enclosure;
 pub use interval::Interval;
 pub use pld::Pld;
 
-use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError};
+use crate::{Delta, Epsilon, Event, PrivacyError};
 use serde::Serialize;
 
 /// A certified enclosure of a true value: lower ≤ value ≤ upper, both rounded outwards.
 ///
 /// An accountant that proves an upper bound only has a lower end of 0.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::Bounds;
+///
+/// let (a, b) = (Bounds::between(1.0, 1.1), Bounds::at_most(2.0));
+/// assert!(a.intersects(&b));
+/// assert_eq!(a.max(b).upper, 2.0);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bounds {
     /// Not above the true value.
@@ -46,7 +64,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Nothing happened.
+    /// The cost of an empty plan: nothing happened.
     pub const ZERO: Self = Self { lower: 0.0, upper: 0.0 };
 
     /// A bound proved from above only.
@@ -80,37 +98,100 @@ impl Bounds {
     }
 }
 
-/// A function from plans to costs.
+/// How an accountant introduces itself, in its own file.
 ///
-/// Laws that every accountant keeps (`tests/laws.rs`): an empty plan costs nothing; T steps agree with T single
-/// ones; no certified contradiction in monotonicity; an event it does not know is refused.
-pub trait Accountant {
-    /// The name on the command line.
-    fn name(&self) -> &'static str;
+/// The command line lists accountants, explains them and answers by these words; nothing else names them.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{Accountant, accounting::Pld};
+///
+/// let about = Pld.about();
+/// assert_eq!(about.name, "pld");
+/// assert!(!about.published_only);
+/// println!("{}: {about}", about.name);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct AboutAccountant {
+    /// The name by which [`by_name`] finds it: lower case, one word.
+    pub name: &'static str,
+    /// The method, in a few words.
+    pub method: &'static str,
+    /// When a user should choose it.
+    pub use_for: &'static str,
+    /// True if it is kept only to reproduce the numbers that a paper printed: another accountant is never worse.
+    pub published_only: bool,
+}
 
-    /// The ε at which the plan is (ε, δ)-differentially private.
-    fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError>;
-
-    /// The δ at which the plan is (ε, δ)-differentially private.
-    fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError>;
-
-    /// True if the lower ends for this plan are proved; else they are 0 and say nothing.
-    ///
-    /// It depends on the method and the plan, never on ε or δ. A method that is not named here proves upper ends only.
-    fn two_sided(&self, plan: &[Event]) -> bool {
-        let all = |known: fn(&Mechanism) -> bool| plan.iter().all(|event| known(event.mechanism()));
-        match self.name() {
-            "pld" => all(|mechanism| {
-                !matches!(mechanism, Mechanism::DiscreteGaussianSum { .. } | Mechanism::BarkerTest { .. })
-            }),
-            "gdp" => all(|mechanism| matches!(mechanism, Mechanism::Gaussian { .. })),
-            "optimal" => all(|mechanism| matches!(mechanism, Mechanism::Approximate { .. })),
-            _ => false,
-        }
+impl std::fmt::Display for AboutAccountant {
+    /// The method and when to choose it, as one line.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.method, self.use_for)
     }
 }
 
+/// A function from plans to costs: what happened is a value, and what it costs is an accountant's answer.
+///
+/// Laws that every accountant keeps (`tests/laws.rs` runs them on everything that [`all`] lists):
+///
+/// - an empty plan costs nothing;
+/// - T steps of an event agree with T events of one step;
+/// - more steps, less noise or a larger sampling rate never give a certified contradiction;
+/// - δ at the ε that was found is at most the δ that was asked for;
+/// - an event that it does not know is refused ([`PrivacyError::Unsupported`]) with a hint, never guessed.
+///
+/// # Examples
+///
+/// Every accountant answers the same two questions. For Gaussian noise `gdp` is exact, and `rdp` an upper bound:
+///
+/// ```
+/// use privacy::accounting::{gdp::Gdp, rdp::Rdp};
+/// use privacy::{Accountant, Adjacency, Delta, Event, NoiseMultiplier, Steps};
+///
+/// let plan = [Event::gaussian(NoiseMultiplier::new(4.0)?, Adjacency::Substitute, Steps::new(10)?)];
+/// let delta = Delta::new(1e-5)?;
+/// let exact = Gdp.epsilon(&plan, delta)?;
+/// let bound = Rdp::default().epsilon(&plan, delta)?;
+/// assert!(exact.upper < bound.upper);
+/// assert!(Gdp.two_sided(&plan) && !Rdp::default().two_sided(&plan));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
+pub trait Accountant {
+    /// Its name, its method and when to choose it.
+    fn about(&self) -> AboutAccountant;
+
+    /// The name by which [`by_name`] finds it.
+    fn name(&self) -> &'static str {
+        self.about().name
+    }
+
+    /// The smallest ε, enclosed, at which the plan is certified to be (ε, δ)-differentially private.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Unsupported`] for an event that the method does not cover, [`PrivacyError::Uncertified`] where it covers the
+    /// event but cannot bound this number, and [`PrivacyError::MixedRelations`] for a plan of several relations or units.
+    fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError>;
+
+    /// The smallest δ, enclosed, at which the plan is certified to be (ε, δ)-differentially private.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Accountant::epsilon`].
+    fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError>;
+
+    /// True if the lower ends of its answers for this plan are proved; else they are 0 and say nothing.
+    ///
+    /// It depends on the method and the plan, never on ε or δ.
+    fn two_sided(&self, plan: &[Event]) -> bool;
+}
+
 /// Checks that all events of a plan speak of one relation and one unit, so that their costs add up.
+///
+/// # Errors
+///
+/// [`PrivacyError::MixedRelations`], naming the two that differ.
 pub fn check_one_relation(plan: &[Event]) -> Result<(), PrivacyError> {
     let Some(first) = plan.first() else { return Ok(()) };
     let words = |e: &Event| format!("{} of {}s", e.adjacency(), e.unit());
@@ -120,13 +201,22 @@ pub fn check_one_relation(plan: &[Event]) -> Result<(), PrivacyError> {
     }
 }
 
-/// Every accountant by its name, those of single papers included.
+/// The accountant of this name, or none if no accountant has it.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::by_name;
+///
+/// assert_eq!(by_name("rdp").map(|accountant| accountant.name()), Some("rdp"));
+/// assert!(by_name("magic").is_none());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub fn by_name(name: &str) -> Option<Box<dyn Accountant>> {
-    let published: [Box<dyn Accountant>; 1] = [Box::new(published::Barker2019::default())];
-    all().into_iter().chain(published).find(|accountant| accountant.name() == name)
+    all().into_iter().find(|accountant| accountant.name() == name)
 }
 
-/// All accountants of more than one paper, by their names on the command line.
+/// Every accountant, in the order in which the command line lists them. A new accountant is its own file and a line here.
 pub fn all() -> Vec<Box<dyn Accountant>> {
     vec![
         Box::new(pld::Pld),
@@ -138,13 +228,14 @@ pub fn all() -> Vec<Box<dyn Accountant>> {
         Box::new(composition::Basic),
         Box::new(composition::Advanced),
         Box::new(optimal::Optimal),
+        Box::new(published::Barker2019::default()),
     ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Adjacency, NoiseMultiplier, Sampling, Steps, Unit, VarianceSlack};
+    use crate::{Adjacency, Mechanism, NoiseMultiplier, Sampling, Steps, Unit, VarianceSlack};
 
     /// What an accountant says of its lower ends is what they are, for a cost that is not small.
     #[test]

@@ -1,7 +1,10 @@
 //! The moments accountant as the DP-PVI workshop paper used it: few integer orders and the older conversion.
+//!
+//! The moments accountant of 2016 is Rényi accounting at integer orders up to 33 with an older conversion. Published numbers can be
+//! reproduced with it.
 
 use super::rdp::{Conversion, Orders, answered, gaussian::concentration, poisson, positive_delta};
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Adjacency, Delta, Epsilon, Event, Mechanism, Order, PrivacyError, Sampling};
 
 /// λ ≤ 32: moments of the privacy loss up to this one, that is Rényi orders λ + 1.
@@ -14,6 +17,17 @@ const LARGEST_MOMENT: u32 = 32;
 ///
 /// Supports Gaussian noise without sampling and with Poisson batches under add-remove; discrete Gaussian noise.
 /// Does not support: any other mechanism or sampling; substitution with sampling; δ = 0.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::moments::Moments;
+/// use privacy::{Accountant, Adjacency, Delta, Event, NoiseMultiplier, Steps};
+///
+/// let plan = [Event::gaussian(NoiseMultiplier::new(8.0)?, Adjacency::Substitute, Steps::new(10)?)];
+/// assert!(Moments.epsilon(&plan, Delta::new(1e-5)?)?.upper > 1.7);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Moments;
 
@@ -29,7 +43,7 @@ fn cumulant(event: &Event, order: u64) -> Result<f64, PrivacyError> {
         _ => Err(PrivacyError::Unsupported {
             accountant: "moments",
             event: event.to_string(),
-            hint: "it knows Gaussian noise, with Poisson batches under add-remove; use `rdp` or `pld`",
+            hint: "it supports Gaussian noise, unsampled or with Poisson batches under add-remove; use `rdp` or `pld`",
         }),
     }
 }
@@ -57,8 +71,13 @@ pub(super) fn listed(table: Vec<(f64, f64)>) -> Result<(Orders, impl Fn(f64) -> 
 }
 
 impl Accountant for Moments {
-    fn name(&self) -> &'static str {
-        "moments"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "moments",
+            method: "moments at integer orders up to 32",
+            use_for: "to compare with papers of 2016 to 2019",
+            published_only: true,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -75,5 +94,9 @@ impl Accountant for Moments {
         }
         let (orders, curve) = listed(log_moments(plan)?)?;
         answered("moments", orders.delta(&curve, Conversion::Mironov2017, epsilon))
+    }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
     }
 }

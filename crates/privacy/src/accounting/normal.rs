@@ -1,4 +1,6 @@
 //! The tail of the normal law, enclosed where `libm::erfc` would vanish or cancel.
+//!
+//! δ of 1e-20 and below depends on normal tails that vanish in double precision if they are computed as differences.
 
 use super::Interval;
 

@@ -1,9 +1,12 @@
 //! Optimal composition of equal (ε, δ) mechanisms: no better bound follows from (ε, δ) alone.
+//!
+//! Where (ε, δ) of each step is all that is known, this is the whole truth about k steps: the theorem is an equality. It needs equal
+//! steps; for steps that differ, `pld` composes the same four-outcome pairs.
 
 use super::composition::as_steps;
 use super::special::{ln_add_exp, ln_binomial};
-use super::{Accountant, Bounds, Interval};
-use crate::{Delta, Epsilon, Event, PrivacyError};
+use super::{AboutAccountant, Accountant, Bounds, Interval};
+use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError};
 
 /// Most steps that are summed.
 const MOST_STEPS: u64 = 1 << 20;
@@ -18,18 +21,31 @@ const MOST_STEPS: u64 = 1 << 20;
 /// Supports what `basic` does, if all steps have one (ε, δ). Does not support: mechanisms that differ (their optimal
 /// composition is #P-hard: Murtagh, Vadhan 2016), more than 2^20 steps. Both ends are certified where the events are
 /// (ε, δ) mechanisms; for others, of which more is known, only the upper end.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::optimal::Optimal;
+/// use privacy::{Accountant, Adjacency, Delta, Epsilon, Event, Mechanism, Sampling, Steps, Unit};
+///
+/// let one = Mechanism::Approximate { epsilon: Epsilon::new(0.1)?, delta: Delta::new(0.0)? };
+/// let plan = [Event::new(one, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::new(100)?)?];
+/// assert!(Optimal.epsilon(&plan, Delta::new(1e-5)?)?.upper < 5.0);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Optimal;
 
-/// k equal mechanisms.
-struct Equal {
+/// k mechanisms of one (ε, δ). `exact` if nothing more is known of them, so that lower ends hold too.
+struct EqualMechanisms {
     epsilon: f64,
     delta: f64,
     k: u64,
     exact: bool,
 }
 
-impl Equal {
+impl EqualMechanisms {
+    /// The plan as equal mechanisms; none if it is empty, refused if they differ or are too many.
     fn new(plan: &[Event]) -> Result<Option<Self>, PrivacyError> {
         let steps = as_steps("optimal", plan)?;
         let Some(first) = steps.first() else { return Ok(None) };
@@ -102,7 +118,7 @@ impl Equal {
         Ok(Bounds::between(lower, upper.min(whole.hi)))
     }
 
-    /// δ' at ε'.
+    /// δ' at ε': the largest of A_i − e^{ε'} B_i, with what fails outright.
     fn delta_at(&self, epsilon: f64) -> Bounds {
         let (mut lower, mut upper) = (0.0_f64, 0.0_f64);
         // One rounding keeps the sign: true if and only if kε is over ε'.
@@ -124,21 +140,30 @@ impl Equal {
 }
 
 impl Accountant for Optimal {
-    fn name(&self) -> &'static str {
-        "optimal"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "optimal",
+            method: "optimal composition",
+            use_for: "where only one (ε, δ) of every step is known",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
-        match Equal::new(plan)? {
+        match EqualMechanisms::new(plan)? {
             Some(equal) => Ok(equal.ends(equal.epsilon_at(delta)?)),
             None => Ok(Bounds::ZERO),
         }
     }
 
     fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
-        match Equal::new(plan)? {
+        match EqualMechanisms::new(plan)? {
             Some(equal) => Ok(equal.ends(equal.delta_at(epsilon.get()))),
             None => Ok(Bounds::ZERO),
         }
+    }
+
+    fn two_sided(&self, plan: &[Event]) -> bool {
+        plan.iter().all(|event| matches!(event.mechanism(), Mechanism::Approximate { .. }))
     }
 }

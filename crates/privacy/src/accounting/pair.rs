@@ -3,30 +3,35 @@
 //! (P, Q) dominates a mechanism if H_α(M(D) ‖ M(D')) ≤ H_α(P ‖ Q) for all α ≥ 0, with the hockey-stick divergence
 //! H_α(P ‖ Q) = sup_E P(E) − α Q(E) (Zhu, Dong, Wang 2022, Definition 7). Dominating pairs compose by products
 //! (their Theorem 10). δ(ε) = H_{e^ε}.
+//!
+//! A pair (P, Q) dominates an event if its hockey-stick divergences are at least those of every pair of neighbouring data sets, for
+//! all e^ε. Dominating pairs multiply, so a plan is bounded by the product of its pairs; the product of each direction is
+//! accounted separately and the larger cost is reported. This file is the one place where an event becomes a pair, with the
+//! theorem beside each.
 
-use super::{Bounds, Enclosure, barker, check_one_relation, shuffle, sum::Sum, symmetric::subsampled};
+use super::{Bounds, Enclosure, barker, check_one_relation, shuffle, sum::CompensatedSum, symmetric::subsampled};
 use crate::{Adjacency, Adversary, Event, Mechanism, PrivacyError, Sampling, Steps};
 
 /// One ordered pair (P, Q). Gaussian and Laplace laws are in units of the sensitivity; s is their deviation or scale.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Pair {
+pub enum DominatingPair {
     /// P = N(1, s²), Q = N(0, s²). Symmetric: (Q, P) has the same privacy loss.
     Gaussian {
-        /// Deviation.
+        /// Standard deviation of the noise, in units of the sensitivity.
         s: f64,
     },
     /// P = (1−q)N(0, s²) + qN(1, s²), Q = N(0, s²): the row is in the first data set (Zhu et al. 2022, Theorem 11).
     GaussianRemove {
         /// Sampling rate, under 1.
         q: f64,
-        /// Deviation.
+        /// Standard deviation of the noise, in units of the sensitivity.
         s: f64,
     },
     /// The reverse: P = N(0, s²), Q = (1−q)N(0, s²) + qN(1, s²).
     GaussianAdd {
         /// Sampling rate, under 1.
         q: f64,
-        /// Deviation.
+        /// Standard deviation of the noise, in units of the sensitivity.
         s: f64,
     },
     /// P = (1−q)N(0, s²) + qN(½, s²), Q = (1−q)N(0, s²) + qN(−½, s²): Poisson batches, a row replaced.
@@ -36,7 +41,7 @@ pub enum Pair {
     GaussianSubstitute {
         /// Sampling rate, under 1.
         q: f64,
-        /// Deviation.
+        /// Standard deviation of the noise, in units of the sensitivity.
         s: f64,
     },
     /// Fixed-size batches, a row replaced (Zhu et al. 2022, Proposition 30). Symmetric.
@@ -47,36 +52,36 @@ pub enum Pair {
     GaussianFixed {
         /// Batch / rows, under 1.
         q: f64,
-        /// Deviation.
+        /// Standard deviation of the noise, in units of the sensitivity.
         s: f64,
     },
     /// P = Laplace(1, s), Q = Laplace(0, s). Symmetric.
     Laplace {
-        /// Scale.
+        /// Scale of the noise, in units of the sensitivity.
         s: f64,
     },
     /// P = (1−q)Laplace(0, s) + qLaplace(1, s), Q = Laplace(0, s).
     LaplaceRemove {
         /// Sampling rate, under 1.
         q: f64,
-        /// Scale.
+        /// Scale of the noise, in units of the sensitivity.
         s: f64,
     },
-    /// The reverse.
+    /// The reverse: the second data set has the row.
     LaplaceAdd {
         /// Sampling rate, under 1.
         q: f64,
-        /// Scale.
+        /// Scale of the noise, in units of the sensitivity.
         s: f64,
     },
-    /// Finitely many outcomes.
+    /// Finitely many outcomes, as a law of the privacy loss.
     Finite(Atoms),
     /// More outcomes than can be written down, between two laws that can.
     Enclosed(Enclosure),
 }
 
-impl Pair {
-    /// Deviation or scale of the noise, where there is noise.
+impl DominatingPair {
+    /// Standard deviation or scale of the noise, where there is noise.
     pub fn scale(&self) -> Option<f64> {
         match self {
             Self::Gaussian { s }
@@ -139,7 +144,7 @@ impl Atoms {
     pub fn hockey_stick(&self, log_alpha: f64) -> Bounds {
         const ERROR: f64 = 3.6e-15;
         let above = self.finite.iter().filter(|&&(loss, _)| loss > log_alpha);
-        let mut sum: Sum = above.map(|&(loss, p)| -p * libm::expm1(log_alpha - loss)).collect();
+        let mut sum: CompensatedSum = above.map(|&(loss, p)| -p * libm::expm1(log_alpha - loss)).collect();
         sum.add(self.infinite);
         Bounds::between(sum.get() * (1.0 - ERROR), sum.get() * (1.0 + ERROR))
     }
@@ -149,7 +154,7 @@ impl Atoms {
 const MOST_EPSILON: f64 = 600.0;
 
 /// A pair and how often it occurs.
-pub type Composition = Vec<(Pair, Steps)>;
+pub type Composition = Vec<(DominatingPair, Steps)>;
 
 /// The one or two compositions whose worse one bounds the plan: both directions, unless they are equal.
 ///
@@ -167,24 +172,26 @@ pub fn directions(accountant: &'static str, plan: &[Event]) -> Result<Vec<Compos
 }
 
 /// The pair of one step, and its reverse where that is another law.
-fn pairs(accountant: &'static str, event: &Event) -> Result<(Pair, Option<Pair>), PrivacyError> {
+fn pairs(accountant: &'static str, event: &Event) -> Result<(DominatingPair, Option<DominatingPair>), PrivacyError> {
     let q = event.sampling().rate();
     let sampled = q < 1.0;
     Ok(match (event.mechanism(), event.adjacency()) {
         (Mechanism::Gaussian { noise_multiplier: z }, adjacency) => {
             let s = z.get();
             match (event.sampling(), adjacency) {
-                _ if !sampled => (Pair::Gaussian { s }, None),
-                (Sampling::WithoutReplacement { .. }, _) => (Pair::GaussianFixed { q, s }, None),
-                (_, Adjacency::Substitute) => (Pair::GaussianSubstitute { q, s }, None),
-                (_, Adjacency::AddRemove) => (Pair::GaussianRemove { q, s }, Some(Pair::GaussianAdd { q, s })),
+                _ if !sampled => (DominatingPair::Gaussian { s }, None),
+                (Sampling::WithoutReplacement { .. }, _) => (DominatingPair::GaussianFixed { q, s }, None),
+                (_, Adjacency::Substitute) => (DominatingPair::GaussianSubstitute { q, s }, None),
+                (_, Adjacency::AddRemove) => {
+                    (DominatingPair::GaussianRemove { q, s }, Some(DominatingPair::GaussianAdd { q, s }))
+                }
             }
         }
         (Mechanism::Laplace { noise_multiplier: z }, _) => {
             let s = z.get();
             match sampled {
-                false => (Pair::Laplace { s }, None),
-                true => (Pair::LaplaceRemove { q, s }, Some(Pair::LaplaceAdd { q, s })),
+                false => (DominatingPair::Laplace { s }, None),
+                true => (DominatingPair::LaplaceRemove { q, s }, Some(DominatingPair::LaplaceAdd { q, s })),
             }
         }
         (Mechanism::RandomisedResponse { categories, gamma }, _) => {
@@ -193,11 +200,11 @@ fn pairs(accountant: &'static str, event: &Event) -> Result<(Pair, Option<Pair>)
             // Categories other than the two true ones are alike under both: one outcome of loss 0.
             let rest = ((k - 2.0) * other, (k - 2.0) * other);
             let outcomes = [(keep, other), (other, keep), rest];
-            (Pair::Finite(Atoms::from_outcomes(outcomes.into_iter())), None)
+            (DominatingPair::Finite(Atoms::from_outcomes(outcomes.into_iter())), None)
         }
         (Mechanism::ShuffleClones { users, local_epsilon }, _) => {
             let all = shuffle::clones(users.get(), local_epsilon.get())?;
-            (Pair::Enclosed(if sampled { subsampled(&all, q) } else { all }), None)
+            (DominatingPair::Enclosed(if sampled { subsampled(&all, q) } else { all }), None)
         }
         (Mechanism::ShuffleRandomisedResponse { users, categories, gamma, adversary }, _) => {
             let law = match adversary {
@@ -206,18 +213,18 @@ fn pairs(accountant: &'static str, event: &Event) -> Result<(Pair, Option<Pair>)
                 Adversary::Weak | Adversary::Outside => shuffle::weak,
             };
             let all = law(users.get(), categories.get(), gamma.get())?;
-            (Pair::Enclosed(if sampled { subsampled(&all, q) } else { all }), None)
+            (DominatingPair::Enclosed(if sampled { subsampled(&all, q) } else { all }), None)
         }
-        (Mechanism::BarkerTest { .. }, _) => (Pair::Enclosed(barker::enclosure(accountant, event)?), None),
+        (Mechanism::BarkerTest { .. }, _) => (DominatingPair::Enclosed(barker::enclosure(accountant, event)?), None),
         (Mechanism::Finite(pair), _) => (
-            Pair::Finite(Atoms::from_outcomes(pair.outcomes().iter().copied())),
-            Some(Pair::Finite(Atoms::from_outcomes(pair.outcomes().iter().map(|&(p, q)| (q, p))))),
+            DominatingPair::Finite(Atoms::from_outcomes(pair.outcomes().iter().copied())),
+            Some(DominatingPair::Finite(Atoms::from_outcomes(pair.outcomes().iter().map(|&(p, q)| (q, p))))),
         ),
         (Mechanism::Approximate { epsilon, .. }, _) if epsilon.get() > MOST_EPSILON => {
             return Err(PrivacyError::Uncertified {
                 accountant,
                 why: format!("e^{epsilon} is beyond floating point"),
-                hint: "an ε of hundreds promises nothing; `basic` adds it up all the same",
+                hint: "an ε of several hundred protects nobody; `basic` can still add it up",
             });
         }
         (Mechanism::Approximate { epsilon, delta }, _) => {
@@ -226,13 +233,13 @@ fn pairs(accountant: &'static str, event: &Event) -> Result<(Pair, Option<Pair>)
             let high = (1.0 - d) / (1.0 + libm::exp(-e));
             let low = (1.0 - d) / (1.0 + libm::exp(e));
             let outcomes = [(d, 0.0), (high, low), (low, high), (0.0, d)];
-            (Pair::Finite(Atoms::from_outcomes(outcomes.into_iter())), None)
+            (DominatingPair::Finite(Atoms::from_outcomes(outcomes.into_iter())), None)
         }
         _ => {
             return Err(PrivacyError::Unsupported {
                 accountant,
                 event: event.to_string(),
-                hint: "noise that is discrete in many dimensions is accounted by `rdp`, discrete Gaussian noise also by `zcdp`",
+                hint: "use `rdp` for discrete noise in several dimensions, or `zcdp` for discrete Gaussian noise",
             });
         }
     })

@@ -1,9 +1,12 @@
 //! Bounds as their authors published them, kept under their names for comparison with printed numbers.
+//!
+//! A bound that is needed only to reproduce one paper's table belongs here. It says `published_only` of itself, and its law tests run
+//! like those of every accountant.
 
 use super::moments::listed;
 use super::rdp::without_replacement::{amplified, ln_bound_of_any};
 use super::rdp::{Conversion, Orders, answered, gaussian::concentration, positive_delta};
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError, Sampling};
 
 /// The name under which it is found.
@@ -76,18 +79,18 @@ fn cumulant(event: &Event, order: f64) -> f64 {
 }
 
 /// α ↦ upper bound of (α−1)·D_α.
-type Curve = Box<dyn Fn(f64) -> f64>;
+type CumulantBound = Box<dyn Fn(f64) -> f64>;
 
 /// The orders of the plan, and its divergences from above: (α−1)·D_α at integer orders that all its events have, or, where there
 /// is no Barker test, at all orders.
-fn curve(plan: &[Event]) -> Result<(Orders, Curve), PrivacyError> {
+fn curve(plan: &[Event]) -> Result<(Orders, CumulantBound), PrivacyError> {
     check_one_relation(plan)?;
     let mut largest = LARGEST_ORDER;
     for event in plan {
         largest = largest.min(largest_order(event).ok_or_else(|| PrivacyError::Unsupported {
             accountant: NAME,
             event: event.to_string(),
-            hint: "it knows Barker tests on 11 rows or more, and Gaussian noise on all rows; use `pld` or `rdp`",
+            hint: "it supports Barker tests on at least 11 rows and unsampled Gaussian noise; use `pld` or `rdp`",
         })?);
     }
     let gaussian = plan.iter().all(|event| matches!(event.mechanism(), Mechanism::Gaussian { .. }));
@@ -105,8 +108,13 @@ fn curve(plan: &[Event]) -> Result<(Orders, Curve), PrivacyError> {
 }
 
 impl Accountant for Barker2019 {
-    fn name(&self) -> &'static str {
-        NAME
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: NAME,
+            method: "Heikkilä et al. 2019 as printed, for Barker tests",
+            use_for: "to compare with that paper, never better than rdp",
+            published_only: true,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -123,5 +131,9 @@ impl Accountant for Barker2019 {
         }
         let (orders, curve) = curve(plan)?;
         answered(NAME, orders.delta(&curve, self.conversion, epsilon))
+    }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
     }
 }

@@ -1,4 +1,7 @@
 //! The Rényi accountant: divergences of every order add up, and the best order gives ε.
+//!
+//! Rényi divergence adds up over steps, for each order by itself, and a filter may stop at a fixed order. A conversion turns the curve
+//! into (ε, δ). Curves of single events are in `rdp/`; formulas and sources are in `docs/maths/renyi.md`.
 
 mod barker;
 mod convert;
@@ -14,9 +17,9 @@ pub mod without_replacement;
 pub use convert::Conversion;
 pub(crate) use convert::Orders;
 
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Order, PrivacyError};
-use curve::Curve;
+use curve::RenyiCurve;
 
 /// Rényi differential privacy, at all real orders unless a list is given.
 ///
@@ -28,6 +31,20 @@ use curve::Curve;
 /// divergence is infinite; δ = 0; an answer without noise.
 ///
 /// The best order is chosen for the plan as a whole. Only the upper end is certified: the lower end is 0.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::rdp::{Conversion, Rdp};
+/// use privacy::{Accountant, Adjacency, Delta, Event, NoiseMultiplier, Order, Steps};
+///
+/// let plan = [Event::gaussian(NoiseMultiplier::new(8.0)?, Adjacency::Substitute, Steps::new(10)?)];
+/// let delta = Delta::new(1e-5)?;
+/// let best = Rdp::default().epsilon(&plan, delta)?.upper;
+/// let listed = Rdp::with_orders(vec![Order::new(8.0)?], Conversion::Canonne2020).epsilon(&plan, delta)?.upper;
+/// assert!(best <= listed);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rdp {
     orders: Orders,
@@ -49,22 +66,26 @@ impl Rdp {
 /// Upper bound of the Rényi divergence of order α between the event's neighbours, for one step.
 ///
 /// α: order, over one. The larger of both directions.
+///
+/// # Errors
+///
+/// [`PrivacyError::Unsupported`] for events whose divergence is infinite or not known.
 pub fn renyi_divergence(event: &Event, order: Order) -> Result<f64, PrivacyError> {
-    let (forward, backward) = Curve::both(event)?;
-    let at = |curve: &Curve| curve.cumulant(order.get());
+    let (forward, backward) = RenyiCurve::both(event)?;
+    let at = |curve: &RenyiCurve| curve.cumulant(order.get());
     let cumulant = at(&forward).max(backward.as_ref().map_or(0.0, at));
     Ok((Interval::exact(cumulant) / Interval::exact(order.get() - 1.0)).hi)
 }
 
 /// A plan's curves in one direction, with the number of steps of each.
-type Composition = Vec<(Curve, f64)>;
+type CurveComposition = Vec<(RenyiCurve, f64)>;
 
 /// The plan in its two directions, or in one where both are the same.
-fn compositions(plan: &[Event]) -> Result<Vec<Composition>, PrivacyError> {
+fn compositions(plan: &[Event]) -> Result<Vec<CurveComposition>, PrivacyError> {
     check_one_relation(plan)?;
-    let (mut forward, mut backward, mut differ) = (Composition::new(), Composition::new(), false);
+    let (mut forward, mut backward, mut differ) = (CurveComposition::new(), CurveComposition::new(), false);
     for event in plan {
-        let (first, second) = Curve::both(event)?;
+        let (first, second) = RenyiCurve::both(event)?;
         let steps = event.steps().get() as f64;
         differ |= second.is_some();
         backward.push((second.unwrap_or_else(|| first.clone()), steps));
@@ -74,25 +95,26 @@ fn compositions(plan: &[Event]) -> Result<Vec<Composition>, PrivacyError> {
 }
 
 /// Upper bound of the sum over all steps of a number of each curve.
-fn over_steps(composition: &Composition, of: impl Fn(&Curve) -> f64) -> f64 {
-    let add = |sum: Interval, (curve, steps): &(Curve, f64)| sum + Interval::exact(of(curve)) * Interval::exact(*steps);
+fn over_steps(composition: &CurveComposition, of: impl Fn(&RenyiCurve) -> f64) -> f64 {
+    let add =
+        |sum: Interval, (curve, steps): &(RenyiCurve, f64)| sum + Interval::exact(of(curve)) * Interval::exact(*steps);
     composition.iter().fold(Interval::exact(0.0), add).hi
 }
 
 /// Upper bound of (α−1)·D_α of the whole plan: divergences add up (Mironov 2017, Proposition 1).
-fn total(composition: &Composition, order: f64) -> f64 {
+fn total(composition: &CurveComposition, order: f64) -> f64 {
     over_steps(composition, |curve| curve.cumulant(order))
 }
 
 /// The same of all outcomes but those that were cut in some step. Their probability is at most `cut` of the plan, and is
 /// added to δ: H_α of the product is at most that of the kept outcomes plus it, and the conversions hold outcome by outcome,
 /// hence for measures of any mass. At large orders what was cut would otherwise outweigh all that was kept.
-fn kept(composition: &Composition, order: f64) -> f64 {
+fn kept(composition: &CurveComposition, order: f64) -> f64 {
     over_steps(composition, |curve| curve.kept(order))
 }
 
 /// Probability of what `kept` leaves out; 0 for most plans.
-fn cut(composition: &Composition) -> f64 {
+fn cut(composition: &CurveComposition) -> f64 {
     composition.iter().map(|(curve, steps)| curve.cut() * steps).sum::<f64>() * (1.0 + 1e-12)
 }
 
@@ -104,7 +126,7 @@ pub(crate) fn positive_delta(accountant: &'static str, delta: Delta) -> Result<D
     Err(PrivacyError::Uncertified {
         accountant,
         why: "δ is 0".into(),
-        hint: "pure ε is given by `basic` for mechanisms that have one; else choose δ over 0",
+        hint: "choose δ greater than 0; for mechanisms with a pure ε, `basic` reports it at δ = 0",
     })
 }
 
@@ -121,8 +143,13 @@ pub(crate) fn answered(accountant: &'static str, upper: f64) -> Result<Bounds, P
 }
 
 impl Accountant for Rdp {
-    fn name(&self) -> &'static str {
-        "rdp"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "rdp",
+            method: "Rényi divergences",
+            use_for: "where pld refuses, or to compare with papers that use it",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -131,7 +158,7 @@ impl Accountant for Rdp {
         }
         let compositions = compositions(plan)?;
         let delta = positive_delta("rdp", delta)?;
-        let of = |c: &Composition| {
+        let of = |c: &CurveComposition| {
             let cut = cut(c);
             match Delta::new((delta.get() - cut).next_down()) {
                 Ok(left) if cut > 0.0 && cut < 0.5 * delta.get() => {
@@ -147,11 +174,15 @@ impl Accountant for Rdp {
         if plan.is_empty() {
             return Ok(Bounds::ZERO);
         }
-        let of = |c: &Composition| {
+        let of = |c: &CurveComposition| {
             let delta = self.orders.delta(&|order| kept(c, order), self.conversion, epsilon);
             let cut = cut(c);
             if cut > 0.0 { (delta + cut).next_up().min(1.0) } else { delta }
         };
         answered("rdp", compositions(plan)?.iter().map(of).fold(0.0, f64::max))
+    }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
     }
 }

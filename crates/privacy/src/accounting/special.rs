@@ -1,4 +1,6 @@
 //! Special functions that the `libm` crate lacks, as enclosures.
+//!
+//! Each function says how it avoids cancellation and what it leaves out; the result encloses the true value.
 
 use super::Interval;
 

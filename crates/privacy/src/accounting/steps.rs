@@ -1,4 +1,6 @@
 //! The most steps that stay within (ε, δ).
+//!
+//! The question of a study that has its noise and asks how long it may run. Like calibration, it relies on monotonicity alone.
 
 use super::Accountant;
 use crate::{Delta, Epsilon, Event, PrivacyError, Steps};
@@ -30,6 +32,22 @@ const MOST_STEPS: u64 = 1_000_000_000_000;
 /// `plan_of` maps T to the plan it would give; more steps must not cost less. A cost that the accountant refuses to
 /// certify (`Uncertified`) counts as too large, except at T = 1, where the refusal is passed on. Error if one step is
 /// too many.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::{Pld, steps::steps};
+/// use privacy::{Adjacency, Delta, Epsilon, Event, NoiseMultiplier};
+///
+/// let z = NoiseMultiplier::new(12.0)?;
+/// let most = steps(&Pld, &|t| Ok(vec![Event::gaussian(z, Adjacency::Substitute, t)]), Epsilon::new(1.0)?, Delta::new(1e-5)?)?;
+/// assert!((9..=12).contains(&most.get()));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`PrivacyError::Budget`] if one step is too many, and errors of `plan_of` or of the accountant.
 pub fn steps(
     accountant: &dyn Accountant,
     plan_of: &dyn Fn(Steps) -> Result<Vec<Event>, PrivacyError>,

@@ -1,6 +1,9 @@
 //! Loss laws of symmetric pairs, and what drawing a batch without replacement makes of them.
+//!
+//! Shuffles and Barker tests have pairs whose two directions have one law. Drawing their users or rows without replacement is
+//! Proposition 30 of Zhu, Dong, Wang 2022, which this module applies to finite laws exactly.
 
-use super::{Enclosure, pair::Atoms, sum::Sum};
+use super::{Enclosure, pair::Atoms, sum::CompensatedSum};
 
 /// The law with these atoms of positive loss, their mirror images, and the probability `equal` at loss 0.
 ///
@@ -15,7 +18,7 @@ pub(super) fn symmetric(positive: &[(f64, f64)], equal: f64, infinite: f64) -> A
 
 /// The same with the probability at loss 0 that makes it a probability law, up to `rounding`.
 pub(super) fn completed(positive: &[(f64, f64)], infinite: f64, rounding: f64) -> Atoms {
-    let used: Sum = positive.iter().map(|&(l, p)| p + p * libm::exp(-l)).chain([infinite]).collect();
+    let used: CompensatedSum = positive.iter().map(|&(l, p)| p + p * libm::exp(-l)).chain([infinite]).collect();
     symmetric(positive, (1.0 + rounding - used.get()).max(0.0), infinite)
 }
 

@@ -1,8 +1,11 @@
 //! Zero-concentrated differential privacy: one number ρ that adds up.
+//!
+//! One number for all orders at once: simple to add up, exact for the shape of Gaussian noise, and valid for discrete Gaussian noise
+//! in any dimension. It takes no advantage of sampling.
 
 use super::composition::pure_epsilon;
 use super::rdp::{Conversion, Orders, answered, gaussian::concentration, positive_delta};
-use super::{Accountant, Bounds, Interval, check_one_relation};
+use super::{AboutAccountant, Accountant, Bounds, Interval, check_one_relation};
 use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError, Rho};
 
 /// ρ-zCDP (Bun, Steinke 2016, Definition 1.1): D_α ≤ ρα for all α > 1; ρ adds up (their Lemma 1.7).
@@ -14,10 +17,25 @@ use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError, Rho};
 ///
 /// Converted to (ε, δ) at the best real order (Canonne, Kamath, Steinke 2020, Proposition 12). ρ may be spent
 /// adaptively up to a fixed total (Feldman, Zrnic 2021). Only the upper end is certified: the lower end is 0.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::zcdp::Zcdp;
+/// use privacy::{Accountant, Adjacency, Delta, Event, NoiseMultiplier, Steps};
+///
+/// let plan = [Event::gaussian(NoiseMultiplier::new(8.0)?, Adjacency::Substitute, Steps::new(10)?)];
+/// assert!(Zcdp.epsilon(&plan, Delta::new(1e-5)?)?.upper > 1.6);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Zcdp;
 
 /// ρ of a plan, from above.
+///
+/// # Errors
+///
+/// [`PrivacyError::Unsupported`] for sampled events and others without a ρ.
 pub fn rho(plan: &[Event]) -> Result<Rho, PrivacyError> {
     check_one_relation(plan)?;
     let mut total = Interval::exact(0.0);
@@ -37,7 +55,7 @@ fn step(event: &Event) -> Result<f64, PrivacyError> {
     }
     let hint = match event.mechanism() {
         Mechanism::SkellamSum { .. } => {
-            "the theorem on Skellam noise is one of integer orders, and its bound no line: use `rdp`"
+            "the theorem on Skellam noise holds at integer orders only and gives no single ρ: use `rdp`"
         }
         _ => "sampled batches and (ε, δ) mechanisms are accounted by `pld`, sampled Gaussian noise also by `rdp`",
     };
@@ -56,8 +74,13 @@ fn curve(rho: Rho) -> impl Fn(f64) -> f64 {
 }
 
 impl Accountant for Zcdp {
-    fn name(&self) -> &'static str {
-        "zcdp"
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: "zcdp",
+            method: "zero-concentrated differential privacy",
+            use_for: "for unsampled noise, discrete noise included",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -73,5 +96,9 @@ impl Accountant for Zcdp {
         }
         let curve = curve(rho(plan)?);
         answered("zcdp", Orders::Continuous.delta(&curve, Conversion::Canonne2020, epsilon))
+    }
+
+    fn two_sided(&self, _: &[Event]) -> bool {
+        false
     }
 }

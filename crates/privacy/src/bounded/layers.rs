@@ -3,6 +3,9 @@
 //! The proof that such a sum moves no further than its shape declares is in `docs/maths/ghost-clipping.md`. In short:
 //! every example's clip factor comes from its inputs and deltas alone; every entry of its clipped gradient is truncated
 //! towards zero on the grid, which shortens it; sums are of integers, hence exact in any order.
+//!
+//! A batch of B examples and a layer with n inputs and m outputs would need B·n·m numbers for per-example gradients. Ghost
+//! clipping needs B·(n + m): the norm of an outer product is the product of the norms.
 
 use super::{Bounded, Reach};
 use crate::shape::power_of_two;
@@ -14,18 +17,18 @@ use zeroize::Zeroizing;
 /// Weights are counted input by input: j·outputs + k, one layer after the other.
 #[derive(Clone, Copy)]
 pub struct Layer<'a> {
-    /// A.
+    /// A, the inputs of the layer, one row for each example.
     pub inputs: Inputs<'a>,
     /// D: derivatives by the layer's outputs before its activation, row by row.
     pub deltas: &'a [f64],
-    /// Number of outputs.
+    /// Number of outputs; `deltas` has as many numbers for each example.
     pub outputs: usize,
 }
 
 /// Inputs of a layer, row by row: first some numbers, then positions that hold a one.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
-    /// Number of inputs.
+    /// Number of inputs, stored numbers and possible positions of ones together.
     pub width: usize,
     /// Inputs 0..dense are numbers.
     pub dense: usize,
@@ -44,10 +47,12 @@ impl Inputs<'_> {
         numbers.chain(self.ones(row).iter().map(|&p| (p as usize, 1.0)))
     }
 
+    /// The stored numbers of one row.
     fn numbers(&self, row: usize) -> &[f64] {
         &self.numbers[row * self.dense..(row + 1) * self.dense]
     }
 
+    /// Positions of the ones of one row, increasing.
     fn ones(&self, row: usize) -> &[u32] {
         &self.ones[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
@@ -67,11 +72,12 @@ impl Layer<'_> {
     /// Public weights of a second block are no larger in size: 2^18.
     pub const MOST_WEIGHT: f64 = (1_u64 << 18) as f64;
 
-    /// Number of weights.
+    /// Number of weights, inputs times outputs.
     fn len(&self) -> usize {
         self.inputs.width * self.outputs
     }
 
+    /// Derivatives of one row by the outputs of the layer.
     fn deltas(&self, row: usize) -> &[f64] {
         &self.deltas[row * self.outputs..(row + 1) * self.outputs]
     }
@@ -92,13 +98,18 @@ const MOST_SUM: u128 = 1 << 62;
 
 /// Buffers that are kept from batch to batch.
 #[derive(Default)]
-pub(super) struct Ghost {
+pub(super) struct GhostBuffers {
     /// Σ over layers of an example's squared norm, in squared units.
     squared: Zeroizing<Vec<f64>>,
     /// W as integers, in multiples of 2^−32, and 1 + W².
     weights: Vec<i64>,
     lengths: Vec<f64>,
-    /// One number for each output of a layer.
+    outputs: OutputBuffers,
+}
+
+/// One number for each output of a layer: a clipped delta, and the same truncated to grid units.
+#[derive(Default)]
+struct OutputBuffers {
     delta: Zeroizing<Vec<f64>>,
     whole: Zeroizing<Vec<i64>>,
 }
@@ -116,18 +127,18 @@ impl Bounded {
         self.pushed = rows as u64;
         self.squares = None;
         let scale = self.shape.grid().in_units(1.0);
-        let Ghost { squared, weights, lengths, delta, whole } = &mut *self.ghost;
+        let GhostBuffers { squared, weights, lengths, outputs } = &mut *self.ghost;
         let mut at = 0;
         for layer in layers {
             let own = if second.is_some() { &lengths[at..at + layer.len()] } else { &[] };
-            add_norms(layer, scale, own, delta, squared);
+            add_norms(layer, scale, own, &mut outputs.delta, squared);
             at += layer.len();
         }
         at = 0;
         // From squared norms to what D is multiplied by.
         squared.iter_mut().for_each(|s| *s = factor(*s, clip) * scale);
         for layer in layers {
-            add_sum(layer, squared, (delta, whole), &mut self.units[at..at + layer.len()]);
+            add_sum(layer, squared, outputs, &mut self.units[at..at + layer.len()]);
             at += layer.len();
         }
         if second.is_some() {
@@ -176,7 +187,8 @@ fn effective_bound(shape: &Shape, second: bool) -> Result<f64, PrivacyError> {
     })
 }
 
-impl Ghost {
+impl GhostBuffers {
+    /// Resets the buffers for so many rows and truncates the public weights to multiples of 2^−32.
     fn prepare(&mut self, rows: usize, second: Option<&[f64]>) -> Result<(), PrivacyError> {
         self.squared.clear();
         self.squared.resize(rows, 0.0);
@@ -247,8 +259,8 @@ fn weighted(lengths: &[f64], numbers: &[f64], ones: &[u32], into: &mut [f64]) {
 }
 
 /// Adds tr(Aⱼ·(factor·Dₖ)) of every row to the integers of this layer.
-fn add_sum(layer: &Layer<'_>, factors: &[f64], (delta, whole): (&mut Vec<f64>, &mut Vec<i64>), units: &mut [i64]) {
-    let outputs = layer.outputs;
+fn add_sum(layer: &Layer<'_>, factors: &[f64], buffers: &mut OutputBuffers, units: &mut [i64]) {
+    let (OutputBuffers { delta, whole }, outputs) = (buffers, layer.outputs);
     for (i, factor) in factors.iter().enumerate().filter(|(_, factor)| **factor > 0.0) {
         delta.clear();
         delta.extend(layer.deltas(i).iter().map(|d| d * factor));
@@ -268,6 +280,7 @@ fn add_sum(layer: &Layer<'_>, factors: &[f64], (delta, whole): (&mut Vec<f64>, &
     }
 }
 
+/// Adds integers modulo 2^64. Inlined, so that the loop becomes vector code.
 #[inline(always)]
 fn add(total: &mut [i64], parts: impl Iterator<Item = i64>) {
     total.iter_mut().zip(parts).for_each(|(t, q)| *t = t.wrapping_add(q));
@@ -584,21 +597,21 @@ mod tests {
         clip: f64,
     ) -> Vec<i64> {
         let stored = Stored::of(batch);
-        let (scale, mut ghost, mut at) = (shape.grid().in_units(1.0), Ghost::default(), 0);
+        let (scale, mut ghost, mut at) = (shape.grid().in_units(1.0), GhostBuffers::default(), 0);
         ghost.prepare(batch.len(), second).unwrap();
-        let Ghost { squared, weights, lengths, delta, whole } = &mut ghost;
+        let GhostBuffers { squared, weights, lengths, outputs } = &mut ghost;
         let mut units = vec![0; shape.dimension()];
         for (l, layer) in stored.layers().iter().enumerate() {
             if forgotten != Some(l) {
                 let own = lengths.get(at..at + layer.len()).unwrap_or_default();
-                add_norms(layer, scale, own, delta, squared);
+                add_norms(layer, scale, own, &mut outputs.delta, squared);
             }
             at += layer.len();
         }
         squared.iter_mut().for_each(|s| *s = factor(*s, clip) * scale);
         at = 0;
         for layer in &stored.layers() {
-            add_sum(layer, squared, (delta, whole), &mut units[at..at + layer.len()]);
+            add_sum(layer, squared, outputs, &mut units[at..at + layer.len()]);
             at += layer.len();
         }
         let (sum, weighted) = units.split_at_mut(at);

@@ -1,4 +1,7 @@
 //! Sums of single numbers, many at a time, with their spread: what tests of log-likelihood ratios are made of.
+//!
+//! Log-likelihood ratios are one number for each row. The gate of a Barker test needs their sum and the sum of their squares;
+//! both are kept in integers, and a sum that has seen anything else has no spread.
 
 use super::{Bounded, ROUNDER, Reach};
 use crate::PrivacyError;
@@ -38,7 +41,7 @@ fn nearest_integer(a: f64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::batch::{Batch, Sampler};
+    use crate::batch::{Batch, BatchSampler};
     use crate::{Bounded, Grain, Grid, NormBound, PrivacyError, Sampling, Shape};
     use chacha20::ChaCha20Rng;
     use rand_core::SeedableRng;
@@ -47,7 +50,7 @@ mod tests {
         let shape = Shape::new(dimension, NormBound::new(1.0).unwrap(), Grain::Example, Grid::new(4).unwrap()).unwrap();
         let mut batch = Batch::default();
         let mut rng = ChaCha20Rng::from_seed([1; 32]);
-        Sampler::new(&Sampling::None).draw(&mut rng, rows, 7, &mut batch).unwrap();
+        BatchSampler::new(&Sampling::None).draw(&mut rng, rows, 7, &mut batch).unwrap();
         Bounded::examples(shape, &batch).unwrap()
     }
 

@@ -11,8 +11,12 @@
 //! ⟨q, q'⟩ = ⟨M, M'⟩ + ⟨e, q'⟩ + ⟨q, e'⟩ − ⟨e, e'⟩ ≥ −2ST − S², so ‖q − q'‖² ≤ 2T² + 4ST + 2S² = 2(T + S)² ≤ 4B².
 //!
 //! ‖q‖ ≤ T is checked in integers, for each row. That S is ⌈3√p/2⌉ + 1 is shown at [`slack`].
+//!
+//! Second moments are sums of zzᵀ. Replacing one such matrix by another moves the sum by at most √2 times the larger norm, and not
+//! by twice: they lie in a cone whose members have inner products of at least zero. The bound is larger by √2 for the same
+//! sensitivity (`docs/maths/sensitivity.md`).
 
-use super::{Bounded, Clip, Reach, add};
+use super::{Bounded, Clipper, Reach, add};
 use crate::batch::Batch;
 use crate::{Grain, PrivacyError, Shape};
 use std::f64::consts::SQRT_2;
@@ -27,7 +31,7 @@ impl Bounded {
     pub fn outer_products(shape: Shape, batch: &Batch) -> Result<Self, PrivacyError> {
         let bound = cone_bound(&shape)?;
         let mut sum = Self::examples(shape, batch)?;
-        sum.clip = Clip::new(bound, shape.grid().in_units(1.0), shape.grid().unit());
+        sum.clip = Clipper::new(bound, shape.grid().in_units(1.0), shape.grid().unit());
         sum.reach = Reach::Cone;
         sum.products = Zeroizing::new(vec![0.0; shape.dimension()]);
         Ok(sum)
@@ -78,8 +82,8 @@ fn cone_bound(shape: &Shape) -> Result<u64, PrivacyError> {
     if bound <= slack(p) {
         return Err(PrivacyError::NoTheorem {
             what: format!("outer products of {} entries within {bound} grid units", rows_of(p)),
-            why: "roundings of so many can take the whole bound",
-            hint: "fewer inputs, less noise (which makes the grid finer), or add-remove",
+            why: "with so many coordinates, rounding errors can use up the whole bound",
+            hint: "use fewer inputs, a smaller noise multiplier (which makes the grid finer), or adjacency add-remove",
         });
     }
     Ok(bound - slack(p))
@@ -87,7 +91,7 @@ fn cone_bound(shape: &Shape) -> Result<u64, PrivacyError> {
 
 /// S = ⌈3√p/2⌉ + 1: units that rounding moves a clipped product of p entries by, at most.
 ///
-/// [`Clip::vector`] rounds an entry to the nearest integer (½), and where it shrinks, by one factor under 1 for all
+/// [`Clipper::vector`] rounds an entry to the nearest integer (½), and where it shrinks, by one factor under 1 for all
 /// entries, rounds toward zero after (1). Beside these are relative errors of under 2^−50 in all: 2^−53 each for √2, the two
 /// products, the factor's product and the half unit taken off; of entries whose length is under 2^41 that is
 /// 2^−9 units; and products under the range of f64, 2^−1074 each, which are under 2^−170 units on any grid.
@@ -97,7 +101,7 @@ fn slack(p: usize) -> u64 {
     (root + u64::from(root * root < squared)).div_ceil(2) + 1
 }
 
-/// d(d+1)/2.
+/// d(d+1)/2: the entries of a symmetric d × d matrix on and above the diagonal.
 fn entries(d: usize) -> usize {
     d.saturating_mul(d.saturating_add(1)) / 2
 }

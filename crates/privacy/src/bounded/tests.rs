@@ -9,7 +9,7 @@ use rand_core::SeedableRng;
 type Clipping = fn(&[f64], &Shape, &mut [i64]);
 
 fn clip_to_grid(x: &[f64], shape: &Shape, out: &mut [i64]) {
-    Clip::to(shape).vector(x, out);
+    Clipper::to(shape).vector(x, out);
 }
 
 fn shape(dimension: usize, bound: f64) -> Shape {
@@ -21,7 +21,7 @@ fn shape(dimension: usize, bound: f64) -> Shape {
 /// A sum of one non-negative vector on a shape of this bound.
 fn one_non_negative(x: &[f64], bound: f64) -> Vec<i64> {
     let mut batch = Batch::default();
-    crate::batch::Sampler::new(&crate::Sampling::None)
+    crate::batch::BatchSampler::new(&crate::Sampling::None)
         .draw(&mut chacha20::ChaCha20Rng::from_seed([0; 32]), 1, 1, &mut batch)
         .unwrap();
     let mut sum = Bounded::non_negative(shape(x.len(), bound), &batch).unwrap();
@@ -99,7 +99,7 @@ proptest! {
     #[test]
     fn the_integer_check_never_has_to_save_a_finite_vector(x in any_vector(), bound in 1e-6..1e6_f64) {
         let shape = shape(x.len(), bound);
-        let (mut q, clip, finite) = (vec![0; x.len()], Clip::to(&shape), x.iter().all(|v| v.is_finite()));
+        let (mut q, clip, finite) = (vec![0; x.len()], Clipper::to(&shape), x.iter().all(|v| v.is_finite()));
         let known = clip.short(&x, &mut q) || clip.long(&x, &mut q);
         prop_assert_eq!(known, finite);
         prop_assert!(!finite || norm_squared(&q) <= u128::from(shape.bound_units()).pow(2));
@@ -145,7 +145,7 @@ proptest! {
     #[test]
     fn short_and_long_arithmetic_agree(x in prop::collection::vec(-70e6..70e6_f64, 1..12), exponent in 0..40_u32) {
         // On the grid of units: √2^53 is about 95e6, so that some sums are exact and some are not.
-        let clip = Clip::new((1 << exponent) + 1, 1.0, 1.0);
+        let clip = Clipper::new((1 << exponent) + 1, 1.0, 1.0);
         let (mut short, mut long) = (vec![0; x.len()], vec![0; x.len()]);
         prop_assert!(clip.long(&x, &mut long));
         let exact = x.iter().map(|v| (v.round_ties_even().abs() as u128).pow(2)).sum::<u128>() < 1 << 53;

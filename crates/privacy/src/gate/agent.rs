@@ -1,4 +1,8 @@
 //! An agent's gates: a charge in a durable journal and keys from the operating system, by their types.
+//!
+//! A production gate differs from a simulated one in what its constructor takes: a receipt of a durable journal and keys of the
+//! operating system. Seeded noise or a charge in memory is a type error here, not a setting
+//! (`tests/ui/agent_gate_needs_*`).
 
 use super::{BarkerGate, Cohort, CuratorGate, Gate, LocalGate, ShareGate};
 use crate::batch::Batch;

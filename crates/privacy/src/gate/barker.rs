@@ -1,7 +1,11 @@
 //! The gate of a Barker test: noise that makes up, with a batch's own spread, the variance that the test needs.
+//!
+//! A Barker test compares log-likelihood ratios of a proposal. Its noise is not of one variance: the batch's own spread counts as
+//! part of the variance that the test needs, and the gate adds the rest. That the spread is data is what the theorem accounts
+//! for (`docs/maths/dp-mcmc.md`).
 
 use super::{Gate, Tickets, check_sum, sensitivity_units};
-use crate::batch::{Batch, Sampler};
+use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream, RoundedGaussian};
@@ -19,8 +23,8 @@ use rand_core::Rng;
 pub struct BarkerGate {
     shape: Shape,
     allowance: Allowance,
-    law: Law,
-    sampler: Sampler,
+    law: BarkerVariance,
+    sampler: BatchSampler,
     stream: NoiseStream,
     tickets: Tickets,
     tape: Option<Tape>,
@@ -28,10 +32,10 @@ pub struct BarkerGate {
 
 /// What the deviation of the noise follows from.
 #[derive(Debug, Clone, Copy)]
-struct Law {
-    /// b.
+struct BarkerVariance {
+    /// b, the number of rows in the batch of the test.
     batch: u64,
-    /// 1 + L.
+    /// 1 + L, the total variance of the test in units of the squared bound.
     whole: f64,
     /// B, in grid units.
     bound: u64,
@@ -40,11 +44,12 @@ struct Law {
 /// Most rows of a batch: (bB)² for B of 2^40 units stays under 2^127.
 const MOST_ROWS: u64 = 1 << 23;
 
-impl Law {
+impl BarkerVariance {
+    /// Reads b and L from the charged event, and refuses other events and shapes.
     fn of(event: &Event, shape: &Shape) -> Result<Self, PrivacyError> {
         let Mechanism::BarkerTest { batch, slack } = event.mechanism() else {
             return Err(PrivacyError::WrongGate {
-                what: "noise of one variance",
+                what: "noise of a fixed variance",
                 gate: "Barker test's",
                 hint: "charge a Barker test, or use a local gate",
             });
@@ -78,7 +83,7 @@ impl Law {
 impl BarkerGate {
     /// Refuses an event and a shape that this gate could not serve.
     pub fn check(event: &Event, shape: &Shape) -> Result<(), PrivacyError> {
-        Law::of(event, shape).map(drop)
+        BarkerVariance::of(event, shape).map(drop)
     }
 
     /// A gate for simulations: a charge in memory, any noise source; with a tape, it reports every noise call.
@@ -92,14 +97,15 @@ impl BarkerGate {
         Self::new(receipt.into_allowance(), shape, source.stream(context)?, tape.cloned())
     }
 
+    /// A gate for an allowance that was charged, on a stream of its own.
     pub(super) fn new(
         allowance: Allowance,
         shape: Shape,
         mut stream: NoiseStream,
         tape: Option<Tape>,
     ) -> Result<Self, PrivacyError> {
-        let law = Law::of(&allowance.event, &shape)?;
-        let sampler = Sampler::new(allowance.event.sampling());
+        let law = BarkerVariance::of(&allowance.event, &shape)?;
+        let sampler = BatchSampler::new(allowance.event.sampling());
         let tickets = Tickets::starting_at(stream.next_u64());
         Ok(Self { shape, allowance, law, sampler, stream, tickets, tape })
     }
@@ -160,7 +166,7 @@ mod tests {
     use super::*;
     use crate::{Adjacency, Grid, NormBound, Steps, Unit, VarianceSlack};
 
-    const LAW: Law = Law { batch: 5, whole: 2.0, bound: 100 };
+    const LAW: BarkerVariance = BarkerVariance { batch: 5, whole: 2.0, bound: 100 };
 
     /// b(1 + L)B² less b times the variance.
     #[test]
@@ -173,14 +179,14 @@ mod tests {
         assert!((LAW.deviation(sum, squares) / expected - 1.0).abs() < 1e-15);
         // A batch without spread gets all of it; one of ±1, half of it (L = 1).
         assert_eq!(LAW.deviation(500, 50_000), (1e5_f64).sqrt());
-        let even = Law { batch: 4, ..LAW };
+        let even = BarkerVariance { batch: 4, ..LAW };
         assert_eq!(even.deviation(0, 40_000), (8e4_f64 - 4e4).sqrt());
     }
 
     /// The exact root of the exact difference, at the largest numbers that there may be, by integers.
     #[test]
     fn the_deviation_is_right_to_a_few_units_in_the_last_place() {
-        let law = Law { batch: MOST_ROWS, whole: 2.0, bound: 1 << 40 };
+        let law = BarkerVariance { batch: MOST_ROWS, whole: 2.0, bound: 1 << 40 };
         for (sum, each) in
             [(1_i64 << 60, 1_u128 << 79), (-(1 << 62), (1 << 80) - 1), (3, 12_345_678_901_234_567_890_123)]
         {

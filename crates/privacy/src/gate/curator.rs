@@ -1,11 +1,14 @@
 //! The curator's gate: clients hand their clipped sums to one trusted party, which adds noise to the total once.
+//!
+//! The curator sees every site's clipped sum; in a simulation that is a choice of trust, in production it does not exist. The same
+//! client gate seals contributions for a secure sum, where nobody sees a single one.
 
-use super::{Calibrated, Gate, Tickets, check_sum};
-use crate::batch::{Batch, Sampler};
+use super::{CalibratedNoise, Gate, Tickets, check_sum};
+use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
-use crate::outgoing::{Contribution, GridVector, Place};
+use crate::outgoing::{Contribution, ContributionPlace, GridVector};
 use crate::record::{NoiseCall, Tape};
 use crate::{Bounded, Event, Outgoing, PrivacyError, Released, Shape, Trust};
 use rand_core::Rng;
@@ -15,16 +18,16 @@ use zeroize::Zeroizing;
 pub struct CuratorGate {
     shape: Shape,
     allowance: Allowance,
-    sampler: Sampler,
+    sampler: BatchSampler,
     stream: NoiseStream,
     tickets: Tickets,
-    place: Place,
+    place: ContributionPlace,
 }
 
 impl CuratorGate {
     /// Refuses an event and a shape that no [`Curator`] could noise.
     pub fn check(event: &Event, shape: &Shape) -> Result<(), PrivacyError> {
-        Calibrated::new(shape, event, Trust::Aggregate).map(drop)
+        CalibratedNoise::new(shape, event, Trust::Aggregate).map(drop)
     }
 
     /// A gate whose sums only a [`Curator`] of the same event and shape can open.
@@ -37,6 +40,7 @@ impl CuratorGate {
         Self::sealing(receipt.into_allowance(), shape, source, context)
     }
 
+    /// A gate for an allowance from any journal. It adds no noise: the curator or the nodes do.
     pub(super) fn sealing(
         allowance: Allowance,
         shape: Shape,
@@ -45,9 +49,9 @@ impl CuratorGate {
     ) -> Result<Self, PrivacyError> {
         Self::check(&allowance.event, &shape)?;
         let mut stream = source.stream(context)?;
-        let sampler = Sampler::new(allowance.event.sampling());
+        let sampler = BatchSampler::new(allowance.event.sampling());
         let tickets = Tickets::starting_at(stream.next_u64());
-        Ok(Self { shape, allowance, sampler, stream, tickets, place: Place::of(context) })
+        Ok(Self { shape, allowance, sampler, stream, tickets, place: ContributionPlace::of(context) })
     }
 }
 
@@ -84,6 +88,31 @@ impl Gate for CuratorGate {
 }
 
 /// The trusted party: adds up contributions, adds noise once, and opens the total once.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, Seeded};
+/// use privacy::{
+///     Adjacency, Bounded, Curator, CuratorGate, Event, Gate, Grain, Grant, Grid, Ledger, MemoryJournal, NoiseMultiplier,
+///     NormBound, Shape, Steps,
+/// };
+///
+/// let shape = Shape::new(1, NormBound::new(1.0)?, Grain::Whole, Grid::new(20)?)?;
+/// let event = Event::gaussian(NoiseMultiplier::new(1.0)?, Adjacency::Substitute, Steps::ONE);
+/// let (mut source, round) = (Seeded::new(1), NoiseContext::default());
+/// let mut curator = Curator::new(&event, shape, &mut source, &round, None)?;
+/// for site in 0..2 {
+///     let mut journal = MemoryJournal::default();
+///     let receipt = Ledger::open(Grant::Unlimited, &mut journal)?.charge(&event, &mut journal)?;
+///     let context = NoiseContext { site, ..round };
+///     let mut gate = CuratorGate::new(receipt, shape, &mut source, &context)?;
+///     // The site sends a contribution that only the sum can use.
+///     curator.add(gate.send(&Bounded::whole(shape, &[0.5])?)?)?;
+/// }
+/// assert_eq!(curator.open().get().units().len(), 1);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub struct Curator {
     shape: Shape,
     event: Event,
@@ -92,8 +121,8 @@ pub struct Curator {
     total: Vec<i64>,
     noise: Vec<i64>,
     tape: Option<Tape>,
-    place: Place,
-    sites: Vec<Place>,
+    place: ContributionPlace,
+    sites: Vec<ContributionPlace>,
 }
 
 impl Curator {
@@ -105,15 +134,20 @@ impl Curator {
         context: &NoiseContext,
         tape: Option<&Tape>,
     ) -> Result<Self, PrivacyError> {
-        let Calibrated { sensitivity, deviation, gaussian } = Calibrated::new(&shape, event, Trust::Aggregate)?;
+        let CalibratedNoise { sensitivity, deviation, gaussian } =
+            CalibratedNoise::new(&shape, event, Trust::Aggregate)?;
         let mut noise = vec![0; shape.dimension()];
         gaussian.fill(&mut source.stream(context)?, &mut noise);
         let total = vec![0; shape.dimension()];
-        let (event, tape, place) = (event.clone(), tape.cloned(), Place::of(context));
+        let (event, tape, place) = (event.clone(), tape.cloned(), ContributionPlace::of(context));
         Ok(Self { shape, event, sensitivity, deviation, total, noise, tape, place, sites: Vec::new() })
     }
 
     /// Adds one client's contribution: one of each site, for this round.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] for a contribution of another event, shape or round, and for a second one of the same site.
     pub fn add(&mut self, outgoing: Outgoing) -> Result<(), PrivacyError> {
         let one = outgoing.into_contribution()?;
         check_match(&one, &self.event, &self.shape)?;
@@ -142,7 +176,11 @@ impl Curator {
 }
 
 /// A round's sum takes one contribution of each site: a second one would double what a unit can move.
-fn check_place(one: &Contribution, round: &Place, sites: &mut Vec<Place>) -> Result<(), PrivacyError> {
+fn check_place(
+    one: &Contribution,
+    round: &ContributionPlace,
+    sites: &mut Vec<ContributionPlace>,
+) -> Result<(), PrivacyError> {
     if !one.place.same_round(round) || sites.contains(&one.place) {
         return Err(PrivacyError::Shape {
             found: "a contribution of another round, or a second one of the same site".into(),

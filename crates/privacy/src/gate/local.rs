@@ -1,7 +1,10 @@
 //! The local gate: noise is added at the site, and every message may be seen by anyone.
+//!
+//! This is the gate of a study that trusts nobody: what leaves the site is already noised. The ledger's event is Gaussian, with
+//! the batch drawn as the event says.
 
-use super::{Calibrated, Gate, Tickets, check_sum};
-use crate::batch::{Batch, Sampler};
+use super::{CalibratedNoise, Gate, Tickets, check_sum};
+use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream, RoundedGaussian};
@@ -15,13 +18,34 @@ use rand_core::Rng;
 /// The sum is an integer vector x, so x + round(Z) = round(x + Z) is post-processing of the continuous Gaussian
 /// mechanism, and every accountant of that mechanism holds exactly (`docs/maths/rounded-gaussian.md`).
 /// Noise for the next release is drawn before its sum is handed over, so its timing says nothing about the sum.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, Seeded};
+/// use privacy::{
+///     Adjacency, Bounded, Event, Gate, Grain, Grant, Grid, Ledger, LocalGate, MemoryJournal, NoiseMultiplier, NormBound,
+///     Shape, Steps,
+/// };
+///
+/// let shape = Shape::new(1, NormBound::new(1.0)?, Grain::Whole, Grid::new(20)?)?;
+/// let event = Event::gaussian(NoiseMultiplier::new(1.0)?, Adjacency::Substitute, Steps::ONE);
+/// LocalGate::check(&event, &shape)?;
+///
+/// let mut journal = MemoryJournal::default();
+/// let receipt = Ledger::open(Grant::Unlimited, &mut journal)?.charge(&event, &mut journal)?;
+/// let mut gate = LocalGate::simulated(receipt, shape, &mut Seeded::new(1), &NoiseContext::default())?;
+/// let sent = gate.send(&Bounded::whole(shape, &[0.5])?)?;
+/// assert_eq!(sent.released()?.get().units().len(), 1);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub struct LocalGate {
     shape: Shape,
     allowance: Allowance,
     sensitivity: u64,
     deviation: f64,
     gaussian: RoundedGaussian,
-    sampler: Sampler,
+    sampler: BatchSampler,
     stream: NoiseStream,
     tickets: Tickets,
     noise: Vec<i64>,
@@ -30,8 +54,13 @@ pub struct LocalGate {
 
 impl LocalGate {
     /// Refuses an event and a shape that this gate, or an agent's, could not serve.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::WrongGate`] for noise other than Gaussian and [`PrivacyError::NoTheorem`] for a sum whose sensitivity is not
+    /// proved. The constructors check the same.
     pub fn check(event: &Event, shape: &Shape) -> Result<(), PrivacyError> {
-        Calibrated::new(shape, event, Trust::Local).map(drop)
+        CalibratedNoise::new(shape, event, Trust::Local).map(drop)
     }
 
     /// A gate for simulations: a charge in memory, any noise source. A durable charge opens an agent's gate only.
@@ -55,14 +84,16 @@ impl LocalGate {
         Self::new(receipt.into_allowance(), shape, source.stream(context)?, Some(tape.clone()))
     }
 
+    /// A gate for an allowance from any journal. The noise of the first release is drawn here, before any sum exists.
     pub(super) fn new(
         allowance: Allowance,
         shape: Shape,
         mut stream: NoiseStream,
         tape: Option<Tape>,
     ) -> Result<Self, PrivacyError> {
-        let Calibrated { sensitivity, deviation, gaussian } = Calibrated::new(&shape, &allowance.event, Trust::Local)?;
-        let sampler = Sampler::new(allowance.event.sampling());
+        let CalibratedNoise { sensitivity, deviation, gaussian } =
+            CalibratedNoise::new(&shape, &allowance.event, Trust::Local)?;
+        let sampler = BatchSampler::new(allowance.event.sampling());
         let tickets = Tickets::starting_at(stream.next_u64());
         let mut noise = vec![0; shape.dimension()];
         gaussian.fill(&mut stream, &mut noise);

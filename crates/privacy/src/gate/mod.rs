@@ -1,4 +1,18 @@
 //! Gates: the only way from a clipped sum to a released number, each with its unit, its trust and its noise.
+//!
+//! | gate | who adds noise | who may see a message |
+//! |---|---|---|
+//! | [`LocalGate`] | the site | anyone |
+//! | [`CuratorGate`] with a [`Curator`] | the curator, once | the curator |
+//! | [`CuratorGate`] with a secure sum | each node | nobody; the total is opened |
+//! | [`ShareGate`] | each client, a share | nobody; the total is opened |
+//! | [`BarkerGate`] | the site, for an acceptance test | anyone |
+//! | [`ResponseGate`] | each user, by randomised response | the shuffler, as counts |
+//! | [`OpenGate`] | nobody, at infinite cost | anyone |
+//! | [`AgentGate`] | one of the above, in production | as above |
+//!
+//! Every gate checks, in this order: the sum has the gate's shape, the sum was made from the gate's own batch, and a step of
+//! the charge is left. Noise for a release is drawn before the sum arrives.
 
 mod agent;
 mod barker;
@@ -14,7 +28,7 @@ pub(crate) use curator::check_match;
 pub use curator::{Curator, CuratorGate};
 pub use local::LocalGate;
 pub use open::OpenGate;
-pub use response::{Report, ResponseGate, ShuffledRound, Shuffler};
+pub use response::{ResponseGate, ShuffledRound, Shuffler, UserReport};
 pub use share::{Cohort, ShareGate, ShareNoise};
 
 use crate::batch::Batch;
@@ -64,13 +78,14 @@ pub(crate) fn sensitivity_units(shape: &Shape, event: &Event, trust: Trust) -> R
 }
 
 /// Noise of z·sensitivity, rounded up, for a Gaussian event on sums of one shape, in grid units.
-pub(crate) struct Calibrated {
+pub(crate) struct CalibratedNoise {
     sensitivity: u64,
     deviation: f64,
     pub(crate) gaussian: RoundedGaussian,
 }
 
-impl Calibrated {
+impl CalibratedNoise {
+    /// Standard deviation z·sensitivity in grid units, rounded up, so that rounding adds noise and never takes it away.
     pub(crate) fn new(shape: &Shape, event: &Event, trust: Trust) -> Result<Self, PrivacyError> {
         let multiplier = gaussian_multiplier(event)?;
         let sensitivity = sensitivity_units(shape, event, trust)?;
@@ -101,8 +116,8 @@ fn check_sum(sum: &Bounded, shape: &Shape, event: &Event, tickets: &mut Tickets)
     if sum.reach() != Reach::Ball && !replaced {
         return Err(PrivacyError::NoTheorem {
             what: format!("a sum of {} clipped to √2 times the bound", sum.reach()),
-            why: "to add or remove one, or to draw it or not, moves the sum by more than the bound",
-            hint: "promise substitution and take all rows, or clip to the bound",
+            why: "adding, removing or sampling one row moves the sum by more than the bound",
+            hint: "account for substitution without sampling, or clip each vector to the bound itself",
         });
     }
     if sum.shape() != shape {
@@ -137,9 +152,9 @@ impl Tickets {
     fn issue(&mut self, rows: usize) -> Result<u64, PrivacyError> {
         if self.current.is_some() || self.rows.is_some_and(|known| known != rows) {
             return Err(PrivacyError::WrongGate {
-                what: "a second batch before a release, or a batch of other rows",
+                what: "drawing a second batch before a release, or from another number of rows",
                 gate: "sampling",
-                hint: "release the sum of each batch before the next is drawn, always from the same rows",
+                hint: "release the sum of each batch before drawing the next, always from the same rows",
             });
         }
         self.rows = Some(rows);

@@ -1,7 +1,10 @@
 //! The open gate: no noise and an infinite cost, chosen by name and written into the ledger.
+//!
+//! Baselines without privacy run through the same code as everything else, with this gate in the place of a noisy one. The charge
+//! needs an unlimited grant, and an agent has no such gate.
 
 use super::{Gate, Tickets, check_sum};
-use crate::batch::{Batch, Sampler};
+use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
@@ -10,10 +13,29 @@ use crate::{Bounded, Event, Mechanism, Outgoing, PrivacyError, Released, Shape};
 use rand_core::Rng;
 
 /// Lets sums through as they are. Only a ledger without limit gives the receipt for it.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, Seeded};
+/// use privacy::{
+///     Adjacency, Bounded, Event, Gate, Grain, Grant, Grid, Ledger, Mechanism, MemoryJournal, NormBound, OpenGate,
+///     Sampling, Shape, Steps, Unit,
+/// };
+///
+/// let event = Event::new(Mechanism::Open, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE)?;
+/// let shape = Shape::new(1, NormBound::new(1.0)?, Grain::Whole, Grid::new(4)?)?;
+/// let mut journal = MemoryJournal::default();
+/// let receipt = Ledger::open(Grant::Unlimited, &mut journal)?.charge(&event, &mut journal)?;
+/// let mut gate = OpenGate::new(receipt, shape, &mut Seeded::new(1), &NoiseContext::default())?;
+/// let sent = gate.send(&Bounded::whole(shape, &[0.5])?)?;
+/// assert_eq!(sent.released()?.get().values(), [0.5]);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub struct OpenGate {
     shape: Shape,
     allowance: Allowance,
-    sampler: Sampler,
+    sampler: BatchSampler,
     stream: NoiseStream,
     tickets: Tickets,
 }
@@ -27,7 +49,7 @@ impl OpenGate {
         Err(PrivacyError::WrongGate {
             what: "an event that promises noise",
             gate: "open",
-            hint: "charge an open event to a ledger without limit",
+            hint: "charge an open event to a ledger with an unlimited grant",
         })
     }
 
@@ -41,11 +63,12 @@ impl OpenGate {
         let allowance = receipt.into_allowance();
         Self::check(&allowance.event)?;
         let mut stream = source.stream(context)?;
-        let sampler = Sampler::new(allowance.event.sampling());
+        let sampler = BatchSampler::new(allowance.event.sampling());
         let tickets = Tickets::starting_at(stream.next_u64());
         Ok(Self { shape, allowance, sampler, stream, tickets })
     }
 
+    /// Checks the sum as a noisy gate would and uses up one step: open releases are counted too.
     fn pay(&mut self, sum: &Bounded) -> Result<(), PrivacyError> {
         check_sum(sum, &self.shape, &self.allowance.event, &mut self.tickets)?;
         self.allowance.take_one()

@@ -1,6 +1,9 @@
 //! The gate of randomised response: a user's category becomes a report, and only a shuffler opens reports, as counts.
+//!
+//! Each user answers a category question at random with probability γ. A shuffler forgets who said what. The cost depends on how
+//! many users answer, so a round opens with all its reports or not at all (`docs/maths/shuffle.md`).
 
-use crate::batch::{Batch, Sampler};
+use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream, RandomisedResponse};
@@ -38,7 +41,7 @@ pub struct ResponseGate {
 }
 
 /// A randomised answer on its way to the shuffler. It cannot be read: by itself it is less private than what was charged.
-pub struct Report {
+pub struct UserReport {
     event: Event,
     user: u64,
     answer: u64,
@@ -63,19 +66,48 @@ impl ResponseGate {
     }
 
     /// The answer of one round in place of the true category, which counts from zero.
-    pub fn report(&mut self, category: u64) -> Result<Report, PrivacyError> {
+    pub fn report(&mut self, category: u64) -> Result<UserReport, PrivacyError> {
         self.allowance.take_one()?;
         let answer = self.response.respond(category, &mut self.stream)?;
-        Ok(Report { event: self.allowance.event.clone(), user: self.user, answer })
+        Ok(UserReport { event: self.allowance.event.clone(), user: self.user, answer })
     }
 }
 
 /// Who is asked in a round, and the counts of their answers: who said what is forgotten.
 ///
 /// Trusted with two things: which users were drawn, where some are, and which report is whose, until it is counted.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, Seeded};
+/// use privacy::{
+///     Adjacency, Adversary, Categories, Event, Gamma, Grant, Ledger, Mechanism, MemoryJournal, ResponseGate, Sampling,
+///     Shuffler, Steps, Unit,
+/// };
+///
+/// let mechanism = Mechanism::ShuffleRandomisedResponse {
+///     users: Steps::new(3)?,
+///     categories: Categories::new(2)?,
+///     gamma: Gamma::new(0.5)?,
+///     adversary: Adversary::Outside,
+/// };
+/// let event = Event::new(mechanism, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE)?;
+/// let (mut source, context) = (Seeded::new(1), NoiseContext::default());
+/// let mut round = Shuffler::simulated(&event, &mut source, &context)?.round()?;
+/// for user in 0..3 {
+///     let mut journal = MemoryJournal::default();
+///     let receipt = Ledger::open(Grant::Unlimited, &mut journal)?.charge(&event, &mut journal)?;
+///     let own = NoiseContext { site: user, ..context };
+///     round.add(ResponseGate::simulated(receipt, &mut source, &own)?.report(1)?)?;
+/// }
+/// // Counts of both categories, once everybody has answered.
+/// assert_eq!(round.open()?.get().iter().sum::<u64>(), 3);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub struct Shuffler {
     event: Event,
-    sampler: Sampler,
+    sampler: BatchSampler,
     stream: NoiseStream,
     users: usize,
     left: u64,
@@ -100,7 +132,7 @@ impl Shuffler {
             Sampling::WithoutReplacement { of, .. } => *of,
             _ => shuffled,
         };
-        let sampler = Sampler::new(event.sampling());
+        let sampler = BatchSampler::new(event.sampling());
         let (stream, left) = (source.stream(context)?, event.steps().get());
         Ok(Self { event: event.clone(), sampler, stream, users: users as usize, left })
     }
@@ -124,7 +156,11 @@ impl ShuffledRound {
     }
 
     /// Counts a report of a user who was asked and has not answered, made for this very event.
-    pub fn add(&mut self, report: Report) -> Result<(), PrivacyError> {
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] for a report of other terms, of a user who was not asked, and for a second report.
+    pub fn add(&mut self, report: UserReport) -> Result<(), PrivacyError> {
         if report.event != self.event || !self.asked.remove(&report.user) {
             return Err(PrivacyError::Shape {
                 found: "a report for other terms, of a user who was not asked, or a second one".into(),
@@ -138,6 +174,10 @@ impl ShuffledRound {
     }
 
     /// How often each category was answered, once every user has answered: with fewer reports each would cost more.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] while reports are missing: a smaller shuffle would cost more than was charged.
     pub fn open(self) -> Result<Released<Vec<u64>>, PrivacyError> {
         match self.asked.len() {
             0 => Ok(Released::by_gate(self.counts)),

@@ -1,14 +1,18 @@
 //! The share gate: every client adds a part of the noise, and only a secure sum over enough clients is opened.
+//!
+//! Each of N clients adds noise of variance σ²/(N − T_c − T_d − 1): whoever colludes with T_c clients, is one of them and sees T_d
+//! drop out still faces σ². The event carries the number of shares and the grid, because sums of discrete noise are only
+//! nearly of the same family (`docs/maths/discrete-noise.md`, `docs/maths/secure-sum.md`).
 
 use super::{Gate, Tickets, check_sum};
-use crate::batch::{Batch, Sampler};
+use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
 use crate::noise::{DiscreteGaussian, NoiseContext, NoiseSource, NoiseStream, Skellam};
-use crate::outgoing::{Contribution, Place};
+use crate::outgoing::{Contribution, ContributionPlace};
 use crate::{
-    Adjacency, Bounded, Deviation, Event, Mechanism, NoiseMultiplier, Outgoing, PrivacyError, Released, Sampling,
-    Shape, Steps, Trust, Unit, sensitivity_factor,
+    Adjacency, Bounded, Event, Mechanism, NoiseMultiplier, Outgoing, PrivacyError, Released, Sampling, Shape,
+    ShareDeviation, Steps, Trust, Unit, sensitivity_factor,
 };
 use rand_core::Rng;
 use serde::Serialize;
@@ -25,6 +29,18 @@ pub enum ShareNoise {
 }
 
 /// Who takes part in a sum, and how many of them the noise must do without.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::Cohort;
+///
+/// // Ten clients: one may tell its noise to the adversary, two may be missing.
+/// let cohort = Cohort::new(10, 1, 2)?;
+/// assert_eq!((cohort.quorum(), cohort.honest_shares()), (8, 6));
+/// assert!(Cohort::new(3, 1, 1).is_err());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Cohort {
     clients: u64,
@@ -34,6 +50,10 @@ pub struct Cohort {
 
 impl Cohort {
     /// N clients of which up to `colluders` tell the adversary their noise and up to `dropouts` never arrive.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] if no honest share of noise would be left.
     pub fn new(clients: u64, colluders: u64, dropouts: u64) -> Result<Self, PrivacyError> {
         let honest =
             clients.checked_sub(colluders).and_then(|n| n.checked_sub(dropouts)).and_then(|n| n.checked_sub(1));
@@ -65,6 +85,11 @@ impl Cohort {
     /// The event of T rounds in which every client adds a share of noise of variance σ²/(N − T_c − T_d − 1).
     ///
     /// `multiplier` is σ / sensitivity of the sum. Full batch only: no amplification is claimed for shares.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::NoTheorem`] as by [`sensitivity_factor`], and [`PrivacyError::Parameter`] where a share would be smaller
+    /// than half a grid unit: choose a finer grid.
     pub fn event(
         &self,
         noise: ShareNoise,
@@ -78,7 +103,7 @@ impl Cohort {
         let sensitivity = (factor * shape.bound_units()) as f64;
         let share = multiplier.get() * sensitivity / (self.honest_shares() as f64).sqrt();
         let shares = Steps::new(self.honest_shares())?;
-        let share_deviation = Deviation::new(share * (1.0 + 4.0 * f64::EPSILON))?;
+        let share_deviation = ShareDeviation::new(share * (1.0 + 4.0 * f64::EPSILON))?;
         let (noise_multiplier, dimension) = (multiplier, Steps::new(shape.dimension() as u64)?);
         let mechanism = match noise {
             ShareNoise::DiscreteGaussian => {
@@ -94,16 +119,20 @@ impl Cohort {
 pub struct ShareGate {
     shape: Shape,
     allowance: Allowance,
-    sampler: Sampled,
+    sampler: ShareSampler,
     stream: NoiseStream,
     tickets: Tickets,
     noise: Zeroizing<Vec<i64>>,
-    place: Place,
+    place: ContributionPlace,
     cohort: Cohort,
 }
 
 impl ShareGate {
     /// Refuses an event that is not this cohort's own for the shape.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::WrongGate`] for any event but the one that [`Cohort::event`] gives.
     pub fn check(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<(), PrivacyError> {
         share_noise(event, shape, cohort).map(drop)
     }
@@ -119,6 +148,7 @@ impl ShareGate {
         Self::sharing(receipt.into_allowance(), shape, cohort, source, context)
     }
 
+    /// A gate for an allowance from any journal. The first share of noise is drawn here, before any sum exists.
     pub(super) fn sharing(
         allowance: Allowance,
         shape: Shape,
@@ -131,17 +161,27 @@ impl ShareGate {
         let tickets = Tickets::starting_at(stream.next_u64());
         let mut noise = Zeroizing::new(vec![0; shape.dimension()]);
         sampler.fill(&mut stream, &mut noise);
-        Ok(Self { shape, allowance, sampler, stream, tickets, noise, place: Place::of(context), cohort: *cohort })
+        Ok(Self {
+            shape,
+            allowance,
+            sampler,
+            stream,
+            tickets,
+            noise,
+            place: ContributionPlace::of(context),
+            cohort: *cohort,
+        })
     }
 }
 
 /// The sampler of one share.
-enum Sampled {
+enum ShareSampler {
     DiscreteGaussian(DiscreteGaussian),
     Skellam(Skellam),
 }
 
-impl Sampled {
+impl ShareSampler {
+    /// Fills a vector with independent draws of one share.
     fn fill(&self, stream: &mut NoiseStream, noise: &mut [i64]) {
         match self {
             Self::DiscreteGaussian(gaussian) => gaussian.fill(stream, noise),
@@ -151,11 +191,11 @@ impl Sampled {
 }
 
 /// The noise of one share, after checking that the event is the cohort's own for this shape.
-fn share_noise(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<Sampled, PrivacyError> {
+fn share_noise(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<ShareSampler, PrivacyError> {
     let mismatch = PrivacyError::WrongGate {
         what: "an event that is not this cohort's",
         gate: "share",
-        hint: "charge the event that `Cohort::event` gives for the shape",
+        hint: "charge the event that `Cohort::event` returns for this shape",
     };
     let (noise, z, deviation) = match event.mechanism() {
         Mechanism::DiscreteGaussianSum { noise_multiplier, share_deviation, .. } => {
@@ -171,8 +211,8 @@ fn share_noise(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<Sampled,
     }
     let variance = (deviation * deviation).next_up();
     Ok(match noise {
-        ShareNoise::DiscreteGaussian => Sampled::DiscreteGaussian(DiscreteGaussian::new(variance)?),
-        ShareNoise::Skellam => Sampled::Skellam(Skellam::new(variance)?),
+        ShareNoise::DiscreteGaussian => ShareSampler::DiscreteGaussian(DiscreteGaussian::new(variance)?),
+        ShareNoise::Skellam => ShareSampler::Skellam(Skellam::new(variance)?),
     })
 }
 
@@ -184,14 +224,14 @@ impl Gate for ShareGate {
     /// All rows: no amplification by sampling is claimed for shares.
     fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError> {
         let ticket = self.tickets.issue(rows)?;
-        Sampler::All.draw(&mut self.stream.branch(), rows, ticket, into)
+        BatchSampler::All.draw(&mut self.stream.branch(), rows, ticket, into)
     }
 
     fn release(&mut self, _: &Bounded, _: &mut Released<Vec<f64>>) -> Result<(), PrivacyError> {
         Err(PrivacyError::WrongGate {
             what: "a release at the client",
             gate: "share",
-            hint: "send the share; the sum is opened with enough of them",
+            hint: "send the share; the sum is opened once enough shares have arrived",
         })
     }
 

@@ -1,4 +1,7 @@
 //! Exact coins: uniform integers, Bernoulli(a/b) and Bernoulli(e^(−a/b)), on integers alone.
+//!
+//! Every other discrete sampler is built from these. Probabilities are fractions of integers or e to minus a fraction, so nothing
+//! is ever rounded (Canonne, Kamath, Steinke 2020, section 5).
 
 use rand_core::Rng;
 

@@ -1,4 +1,7 @@
 //! The discrete Gaussian distribution, drawn exactly.
+//!
+//! P(K = k) ∝ e^{−k²/2σ²} on the integers. It is the noise of clients' shares: its tails and its Rényi divergences are those of the
+//! continuous Gaussian or better. A sum of several is not exactly one, which its event accounts for.
 
 use super::bernoulli::bernoulli_exp;
 use super::discrete_laplace::DiscreteLaplace;
@@ -12,6 +15,17 @@ use rand_core::Rng;
 /// Exact, given ideal random bits, and on integers alone: σ² is the dyadic rational that its f64 is. The number of
 /// random bits a draw takes is random, with a small mean for every σ. Not constant in time. A sum of discrete
 /// Gaussians is nearly, not exactly, a discrete Gaussian.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{DiscreteGaussian, NoiseContext, NoiseSource, Seeded};
+///
+/// let mut stream = Seeded::new(1).stream(&NoiseContext::default())?;
+/// let noise = DiscreteGaussian::new(9.0)?;
+/// assert!((0..100).all(|_| noise.sample(&mut stream).abs() < 30));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct DiscreteGaussian {
     variance: f64,
@@ -20,12 +34,16 @@ pub struct DiscreteGaussian {
     /// σ²/t and |y| are both multiples of 2^−fine: |y| = (|y|·2^fine)/2^fine and σ²/t = centre/2^fine.
     fine: u32,
     centre: u128,
-    /// 2σ²·4^fine.
+    /// 2σ²·4^fine, the denominator of the exponent of the rejection step.
     denominator: u128,
 }
 
 impl DiscreteGaussian {
     /// Noise of parameter σ², in squared units of the grid, from 2^−20 to 2^80.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] outside this range.
     pub fn new(variance: f64) -> Result<Self, PrivacyError> {
         if !(2_f64.powi(-20)..=2_f64.powi(80)).contains(&variance) {
             return Err(PrivacyError::Parameter {
@@ -52,7 +70,7 @@ impl DiscreteGaussian {
         self.variance
     }
 
-    /// One draw.
+    /// One draw. How many random bits it takes is random and does not depend on private numbers.
     ///
     /// Algorithm 3 of Canonne, Kamath and Steinke 2020 (arXiv:2004.00010): keep a Laplace draw y of scale t with
     /// probability e^(−(|y| − σ²/t)²/(2σ²)). The product with e^(−|y|/t) is e^(−y²/(2σ²)) up to a constant, for any t.
@@ -67,7 +85,7 @@ impl DiscreteGaussian {
         }
     }
 
-    /// Independent draws.
+    /// Fills a vector with independent draws.
     pub fn fill<R: Rng + ?Sized>(&self, rng: &mut R, noise: &mut [i64]) {
         noise.iter_mut().for_each(|value| *value = self.sample(rng));
     }

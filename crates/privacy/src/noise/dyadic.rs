@@ -1,4 +1,6 @@
 //! A finite positive f64 as the dyadic rational that it is.
+//!
+//! A parameter arrives as f64. Samplers take it at its word: an odd integer times a power of two, with which they compute exactly.
 
 /// mantissa · 2^exponent, exactly, with an odd mantissa below 2^53.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,7 @@
 //! The exponential function on big integers, with a proved error.
+//!
+//! Comparisons with e^{−x²/2} are made to as many bits as they take. The error of truncated arithmetic is counted, unit by unit, in
+//! the comment above the function.
 
 use num_bigint::BigUint;
 

@@ -1,4 +1,7 @@
 //! The Poisson distribution, drawn exactly at a cost that does not grow with its mean.
+//!
+//! Skellam noise of large variance needs Poisson draws of large mean. The sampler proposes from discrete Laplace noise around the
+//! mean and corrects by a thinned Poisson process, on integers alone.
 
 use super::bernoulli::{below, bernoulli, bernoulli_exp, geometric};
 use super::discrete_laplace::DiscreteLaplace;
@@ -14,17 +17,32 @@ const SMALL: u64 = 32;
 /// Exact, given ideal random bits, and on integers alone: λ is the dyadic rational that its f64 is. The number of
 /// random bits a draw takes is random, with a mean that is bounded for all λ. Not constant in time.
 /// The construction and its proof: `docs/maths/discrete-noise.md`.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, NoiseSource, Poisson, Seeded};
+///
+/// let mut stream = Seeded::new(1).stream(&NoiseContext::default())?;
+/// let counts = Poisson::new(2.5)?;
+/// assert!((0..100).all(|_| counts.sample(&mut stream) >= 0));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Poisson {
     /// L = ⌊λ⌋.
     whole: u64,
     /// λ − L, as a fraction.
     rest: (u128, u128),
-    large: Large,
+    large: LargePoisson,
 }
 
 impl Poisson {
     /// Draws of mean λ, from 2^−21 to 2^59.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] outside this range.
     pub fn new(mean: f64) -> Result<Self, PrivacyError> {
         if !(2_f64.powi(-21)..=2_f64.powi(59)).contains(&mean) {
             return Err(PrivacyError::Parameter {
@@ -35,7 +53,7 @@ impl Poisson {
         }
         let (numerator, denominator) = Dyadic::of(mean).ratio();
         let whole = (numerator / denominator) as u64;
-        Ok(Self { whole, rest: (numerator % denominator, denominator), large: Large::new(whole.max(1)) })
+        Ok(Self { whole, rest: (numerator % denominator, denominator), large: LargePoisson::new(whole.max(1)) })
     }
 
     /// One draw: Poisson(L) plus Poisson(λ − L), the latter by keeping each point of Poisson(1) with probability λ − L.
@@ -66,15 +84,22 @@ fn mean_one<R: Rng + ?Sized>(rng: &mut R) -> u64 {
 
 /// Which way from the mode.
 #[derive(Clone, Copy)]
-enum Side {
+enum ModeSide {
     Right,
     Left,
 }
 
+/// A probability top/bottom, with both terms kept exact.
+#[derive(Clone, Copy)]
+struct Fraction {
+    top: u128,
+    bottom: u128,
+}
+
 /// Poisson(L) for a whole L ≥ 1, by rejection from discrete Laplace noise around L.
 #[derive(Debug, Clone)]
-struct Large {
-    /// L.
+struct LargePoisson {
+    /// L, the whole mean.
     mean: u128,
     /// t = ⌊√L⌋.
     reach: u128,
@@ -83,7 +108,8 @@ struct Large {
     proposal: DiscreteLaplace,
 }
 
-impl Large {
+impl LargePoisson {
+    /// The proposal for a whole mean; t and T are as in `docs/maths/discrete-noise.md`.
     fn new(mean: u64) -> Self {
         let reach = mean.isqrt();
         let scale = mean.div_ceil(reach) + 1;
@@ -96,7 +122,7 @@ impl Large {
         loop {
             let y = self.proposal.sample(rng);
             let steps = u128::from(y.unsigned_abs());
-            let side = if y < 0 { Side::Left } else { Side::Right };
+            let side = if y < 0 { ModeSide::Left } else { ModeSide::Right };
             if bernoulli_exp(self.reach.saturating_sub(steps), self.scale, rng) && self.survives(side, steps, rng) {
                 return y.saturating_add(self.mean as i64);
             }
@@ -105,10 +131,10 @@ impl Large {
 
     /// d_j, with 1 − d_j the ratio of the probabilities of step j and step j − 1 away from the mode:
     /// L/(L + j) to the right, (L − j + 1)/L to the left. It grows with j.
-    fn decay(&self, side: Side, j: u128) -> (u128, u128) {
+    fn decay(&self, side: ModeSide, j: u128) -> Fraction {
         match side {
-            Side::Right => (j, self.mean + j),
-            Side::Left => (j - 1, self.mean),
+            ModeSide::Right => Fraction { top: j, bottom: self.mean + j },
+            ModeSide::Left => Fraction { top: j - 1, bottom: self.mean },
         }
     }
 
@@ -116,11 +142,12 @@ impl Large {
     ///
     /// That is the probability that a Poisson process with rate −ln(1 − d_j) − c_j at step j has no point. A process
     /// of the larger rate D/(1 − D), D = d_y, at every step is thinned to it.
-    fn survives<R: Rng + ?Sized>(&self, side: Side, steps: u128, rng: &mut R) -> bool {
+    fn survives<R: Rng + ?Sized>(&self, side: ModeSide, steps: u128, rng: &mut R) -> bool {
         if steps == 0 {
             return true;
         }
-        let (top, bottom) = self.decay(side, steps);
+        let last = self.decay(side, steps);
+        let Fraction { top, bottom } = last;
         if top >= bottom {
             return false; // left of zero
         }
@@ -130,7 +157,7 @@ impl Large {
         let mut part = 0;
         while part < parts {
             for _ in 0..mean_one(rng) {
-                if bernoulli(total, unit * parts, rng) && self.arrives(side, steps, (top, bottom), rng) {
+                if bernoulli(total, unit * parts, rng) && self.arrives(side, steps, last, rng) {
                     return false;
                 }
             }
@@ -143,14 +170,14 @@ impl Large {
     ///
     /// −ln(1 − d) = Σ_(n≥1) d^n/n and D/(1 − D) = Σ_(n≥1) D^n: give the point a uniform step j and an order n with
     /// probability ∝ D^n, keep it with probability (d_j/D)^n/n, and for n = 1 with (d_j/D)·(1 − c_j/d_j).
-    fn arrives<R: Rng + ?Sized>(&self, side: Side, steps: u128, (top, bottom): (u128, u128), rng: &mut R) -> bool {
+    fn arrives<R: Rng + ?Sized>(&self, side: ModeSide, steps: u128, last: Fraction, rng: &mut R) -> bool {
         let j = 1 + below(steps, rng);
-        let (a, b) = self.decay(side, j);
+        let Fraction { top: a, bottom: b } = self.decay(side, j);
         let mut order = 1;
-        while bernoulli(top, bottom, rng) {
+        while bernoulli(last.top, last.bottom, rng) {
             order += 1;
         }
-        if !(0..order).all(|_| bernoulli(a * bottom, b * top, rng)) {
+        if !(0..order).all(|_| bernoulli(a * last.bottom, b * last.top, rng)) {
             return false;
         }
         match order {

@@ -1,4 +1,6 @@
 //! k-randomised response: the true category or, with probability γ, a uniform one.
+//!
+//! The oldest mechanism of local privacy: plausible deniability by a coin. γ is drawn bit by bit, so that even a γ of 1e-100 is met.
 
 use super::bernoulli::{below, bernoulli};
 use super::dyadic::Dyadic;
@@ -9,6 +11,19 @@ use rand_core::Rng;
 ///
 /// Exact, given ideal random bits: γ is the dyadic rational that its f64 is. Not constant in time, but the time depends
 /// on the random bits alone, never on the true category.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, NoiseSource, RandomisedResponse, Seeded};
+/// use privacy::{Categories, Gamma};
+///
+/// let mut stream = Seeded::new(1).stream(&NoiseContext::default())?;
+/// let response = RandomisedResponse::new(Categories::new(4)?, Gamma::new(0.5)?);
+/// assert!(response.respond(2, &mut stream)? < 4);
+/// assert!(response.respond(4, &mut stream).is_err());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct RandomisedResponse {
     categories: Categories,

@@ -1,4 +1,7 @@
 //! The rounded Gaussian: the nearest integer to a real normal variable, drawn exactly.
+//!
+//! This is the noise of every gate that adds it in one place. Because the sum is an integer vector, adding a rounded normal is
+//! rounding a normal addition: the continuous Gaussian mechanism, followed by post-processing.
 
 use super::bernoulli::geometric;
 use super::dyadic::Dyadic;
@@ -23,7 +26,7 @@ const fn power_of_two(exponent: i64) -> f64 {
 
 /// What the fast path needs of a slot.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct ZigguratSlot {
     /// T_i: columns below it lie wholly under the curve.
     inside: u64,
     /// s·x_i/2^55, the width of a column in units of the grid.
@@ -39,25 +42,42 @@ struct Slot {
 ///
 /// Assumed: IEEE 754 arithmetic; `libm::exp` within 2^−46 of its value, used in 1.9 % of draws; `num-bigint`.
 /// Not constant in time. A sum of rounded Gaussians is not a rounded Gaussian.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, NoiseSource, RoundedGaussian, Seeded};
+///
+/// let mut stream = Seeded::new(1).stream(&NoiseContext::default())?;
+/// let mut drawn = vec![0; 1000];
+/// RoundedGaussian::new(100.0)?.fill(&mut stream, &mut drawn);
+/// let variance = drawn.iter().map(|&k| (k * k) as f64).sum::<f64>() / 1000.0;
+/// assert!((8_000.0..12_000.0).contains(&variance));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct RoundedGaussian {
     deviation: f64,
-    slots: Box<[Slot; 256]>,
+    slots: Box<[ZigguratSlot; 256]>,
 }
 
 impl RoundedGaussian {
     /// Noise of deviation s > 0, in units of the grid, at most 2^40.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] outside this range.
     pub fn new(deviation: f64) -> Result<Self, PrivacyError> {
         if !(deviation > 0.0 && deviation <= power_of_two(40)) {
             return Err(PrivacyError::Parameter {
-                name: "noise deviation",
+                name: "standard deviation of the noise",
                 found: deviation.to_string(),
                 expected: "a number of grid units over 0 and at most 2^40",
             });
         }
-        let mut slots = Box::new([Slot { inside: 0, step: 0.0 }; 256]);
+        let mut slots = Box::new([ZigguratSlot { inside: 0, step: 0.0 }; 256]);
         for (i, (slot, &right)) in slots.iter_mut().zip(&RIGHT).enumerate() {
-            *slot = Slot { inside: INSIDE[i], step: deviation * right as f64 * power_of_two(-105) };
+            *slot = ZigguratSlot { inside: INSIDE[i], step: deviation * right as f64 * power_of_two(-105) };
         }
         Ok(Self { deviation, slots })
     }
@@ -67,7 +87,7 @@ impl RoundedGaussian {
         self.deviation
     }
 
-    /// One draw.
+    /// One draw. How many random bits it takes is random and does not depend on private numbers.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> i64 {
         self.draw::<false, R>(rng)
     }

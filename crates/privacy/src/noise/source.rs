@@ -1,4 +1,8 @@
 //! Where random bits for noise come from: a keyed stream per release attempt.
+//!
+//! Two releases must never share noise: their difference would be free of it. Every attempt at a release therefore has a key of its
+//! own, derived from everything that names the attempt. An agent's key also has fresh bytes of the operating system in it; a
+//! simulation's key has a seed instead, and its noise protects nobody.
 
 use crate::PrivacyError;
 use chacha20::ChaCha20Rng;
@@ -8,17 +12,30 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-/// A SHA-256 digest.
+/// A SHA-256 digest: of ledger records, questions, terms and data versions.
 pub type Digest = [u8; 32];
 
 /// What a noise key is bound to, so that two different releases never share one.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, NoiseSource, Seeded};
+/// use rand_core::Rng;
+///
+/// let mut source = Seeded::new(1);
+/// let first = NoiseContext { round: 1, ..NoiseContext::default() };
+/// let second = NoiseContext { round: 2, ..first };
+/// assert_ne!(source.stream(&first)?.next_u64(), source.stream(&second)?.next_u64());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NoiseContext {
-    /// The run.
+    /// The run. Noise of one run is independent of that of any other, even under one site secret.
     pub run: [u8; 16],
-    /// The site within the run.
+    /// The site within the run: its number among the clients.
     pub site: u64,
-    /// The round.
+    /// The round within the run, counted by the coordinator.
     pub round: u64,
     /// The attempt within the round.
     pub attempt: u64,
@@ -143,6 +160,7 @@ impl NoiseSource for Seeded {
     }
 }
 
+/// HKDF-SHA256 with fixed-width context bytes as info, expanded to one ChaCha20 key.
 fn derive(salt: &[u8], secret: &[u8], context: &NoiseContext) -> Result<NoiseStream, PrivacyError> {
     let mut key = Zeroizing::new([0_u8; 32]);
     Hkdf::<Sha256>::new(Some(salt), secret)

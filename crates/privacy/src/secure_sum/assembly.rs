@@ -1,4 +1,7 @@
 //! Who takes part in a secure sum and on what terms, and one attempt at opening one.
+//!
+//! Terms are agreed on before anything is sent: cohort, nodes, noise, event and shape. Each party computes the digest from its own
+//! copy, and a message with another digest is refused.
 
 use super::SumError;
 use crate::noise::{Digest, NoiseContext};
@@ -26,6 +29,22 @@ pub enum SumNoise {
 ///
 /// Its digest is what messages are bound to: a server that claims more clients, other noise or other bounds has another
 /// digest, and is refused before anything is split.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::{
+///     Adjacency, Assembly, Cohort, Event, Grain, Grid, NoiseMultiplier, NormBound, Shape, Steps, SumNoise,
+/// };
+///
+/// let shape = Shape::new(1, NormBound::new(1.0)?, Grain::Whole, Grid::new(20)?)?;
+/// let event = Event::gaussian(NoiseMultiplier::new(1.0)?, Adjacency::Substitute, Steps::ONE);
+/// let terms = |nodes| Assembly::new(Cohort::new(5, 0, 1)?, nodes, SumNoise::Nodes, &event, shape);
+/// // Other terms have another digest; one node alone would see every vector.
+/// assert_ne!(terms(2)?.digest(), terms(3)?.digest());
+/// assert!(terms(1).is_err());
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assembly {
     cohort: Cohort,
@@ -38,6 +57,10 @@ pub struct Assembly {
 
 impl Assembly {
     /// Checks that the event is one that this noise serves, for this shape and cohort.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Parameter`] outside 2 to 256 nodes or over 2^32 clients, and what the gate of this noise refuses.
     pub fn new(cohort: Cohort, nodes: u32, noise: SumNoise, event: &Event, shape: Shape) -> Result<Self, PrivacyError> {
         if !(2..=MOST_NODES).contains(&nodes) || cohort.clients() > MOST_CLIENTS {
             return Err(PrivacyError::Parameter {
@@ -54,12 +77,12 @@ impl Assembly {
         Ok(Self { cohort, nodes, noise, event: event.clone(), shape, digest })
     }
 
-    /// N, T_c and T_d.
+    /// N clients, T_c colluders and T_d drop-outs that the noise was sized for.
     pub fn cohort(&self) -> &Cohort {
         &self.cohort
     }
 
-    /// K: the number of nodes.
+    /// K: the number of nodes. All of them are needed to open a total, and one honest one suffices for secrecy.
     pub fn nodes(&self) -> u32 {
         self.nodes
     }
@@ -85,8 +108,8 @@ impl Assembly {
     }
 
     /// One attempt at the sum of a round.
-    pub fn session(&self, run: [u8; 16], round: u64, attempt: u64) -> Session {
-        Session { run, round, attempt, manifest: self.digest }
+    pub fn session(&self, run: [u8; 16], round: u64, attempt: u64) -> SumSession {
+        SumSession { run, round, attempt, manifest: self.digest }
     }
 
     /// The node that gets a client's vector; the others get seeds. It rotates, so that every node has the same work.
@@ -95,8 +118,8 @@ impl Assembly {
     }
 
     /// Refuses a session of other terms than these.
-    pub(super) fn check(&self, session: &Session) -> Result<(), SumError> {
-        let own = Session { manifest: self.digest, ..*session };
+    pub(super) fn check(&self, session: &SumSession) -> Result<(), SumError> {
+        let own = SumSession { manifest: self.digest, ..*session };
         own.check(session)
     }
 
@@ -108,7 +131,7 @@ impl Assembly {
 
 /// One attempt at opening the sum of one round: every message names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Session {
+pub struct SumSession {
     /// The run.
     pub run: [u8; 16],
     /// The round within the run.
@@ -119,7 +142,7 @@ pub struct Session {
     pub manifest: Digest,
 }
 
-impl Session {
+impl SumSession {
     /// Refuses another session, and says in what it differs.
     pub(super) fn check(&self, other: &Self) -> Result<(), SumError> {
         let differs = |what, expected: String, found: String| Err(SumError::OtherSession { what, expected, found });

@@ -1,8 +1,11 @@
 //! A client's side: seeds first, and the vector only when every seed is held.
+//!
+//! A site that crashes in the middle has dropped out of the attempt: its seeds are nowhere kept. The charge stands, and the next attempt
+//! sends the same contribution under new seeds.
 
 use super::mask::{Mask, Masks, Nonce, Seed};
-use super::message::{Body, Effect, Message, Party, Words};
-use super::{Assembly, Session, SumError, SumNoise};
+use super::message::{Body, Message, SumEffect, SumParty, WordVector};
+use super::{Assembly, SumError, SumNoise, SumSession};
 use crate::gate::check_match;
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
 use crate::outgoing::Contribution;
@@ -16,18 +19,18 @@ use zeroize::{Zeroize, Zeroizing};
 /// before that leaves nothing behind that must be undone.
 /// One that goes down has dropped out of the attempt: its seeds are nowhere kept, and others in their place are refused.
 pub struct Contributor {
-    session: Session,
+    session: SumSession,
     nonce: Nonce,
     client: u64,
     vector_node: u32,
     /// Input and noise share, modulo 2^64: wiped when the vector is held, and so are the seeds.
     value: Zeroizing<Vec<i64>>,
-    seeds: Vec<Sealed>,
+    seeds: Vec<SeedDelivery>,
     done: bool,
 }
 
 /// A seed and whether its node has it.
-struct Sealed {
+struct SeedDelivery {
     node: u32,
     seed: Seed,
     held: bool,
@@ -40,7 +43,7 @@ impl Contributor {
     /// round or a site that is no client: refused before anything is split.
     pub fn new(
         assembly: &Assembly,
-        session: &Session,
+        session: &SumSession,
         outgoing: Outgoing,
         source: &mut dyn NoiseSource,
         context: &NoiseContext,
@@ -55,7 +58,7 @@ impl Contributor {
     /// Splits a contribution that was checked.
     pub(super) fn split(
         assembly: &Assembly,
-        session: &Session,
+        session: &SumSession,
         nonce: Nonce,
         one: Contribution,
         stream: &mut NoiseStream,
@@ -64,14 +67,14 @@ impl Contributor {
         let mut value = one.input;
         value.iter_mut().zip(one.noise.iter()).for_each(|(v, noise)| *v = v.wrapping_add(*noise));
         let vector_node = assembly.vector_node(client);
-        let sealed = |node| Sealed { node, seed: Seed::draw(stream), held: false };
+        let sealed = |node| SeedDelivery { node, seed: Seed::draw(stream), held: false };
         let seeds = assembly.nodes_but(vector_node).map(sealed).collect();
         Self { session: *session, nonce, client, vector_node, value, seeds, done: false }
     }
 
     /// What is not known to be held: at first all seeds. To be sent at the beginning, and again after a silence; the
     /// bytes are always the same.
-    pub fn unconfirmed(&self) -> Vec<Effect> {
+    pub fn unconfirmed(&self) -> Vec<SumEffect> {
         if self.done {
             return Vec::new();
         }
@@ -83,7 +86,7 @@ impl Contributor {
     }
 
     /// Takes an answer from a node that the transport has authenticated.
-    pub fn handle(&mut self, from: Party, message: &Message) -> Result<Vec<Effect>, SumError> {
+    pub fn handle(&mut self, from: SumParty, message: &Message) -> Result<Vec<SumEffect>, SumError> {
         message.check(&self.session, from)?;
         match message.body {
             Body::SeedHeld { client, node } if client == self.client => self.seed_held(node),
@@ -109,7 +112,8 @@ impl Contributor {
         self.done
     }
 
-    fn seed_held(&mut self, node: u32) -> Result<Vec<Effect>, SumError> {
+    /// Notes that a node holds its seed. The last one lets the vector go.
+    fn seed_held(&mut self, node: u32) -> Result<Vec<SumEffect>, SumError> {
         let Some(sealed) = self.seeds.iter_mut().find(|s| s.node == node) else {
             return Err(SumError::Misdirected {
                 what: "a confirmation of a seed",
@@ -122,21 +126,23 @@ impl Contributor {
         Ok(if complete { vec![self.vector()] } else { Vec::new() })
     }
 
-    fn seed(&self, sealed: &Sealed) -> Effect {
+    /// The message that brings a node its seed.
+    fn seed(&self, sealed: &SeedDelivery) -> SumEffect {
         let (client, node) = (self.client, sealed.node);
         self.send(node, Body::Seed { client, node, seed: sealed.seed.clone() })
     }
 
     /// value − Σ masks: made again from the same seeds whenever it is sent.
-    fn vector(&self) -> Effect {
+    fn vector(&self) -> SumEffect {
         let mut words: Vec<u64> = self.value.iter().map(|&unit| unit as u64).collect();
         let masks = self.seeds.iter().map(|s| Mask { client: self.client, node: s.node, seed: &s.seed });
         Masks::new(self.nonce).subtract(masks, &mut words);
-        self.send(self.vector_node, Body::Vector { client: self.client, words: Words::new(words) })
+        self.send(self.vector_node, Body::Vector { client: self.client, words: WordVector::new(words) })
     }
 
-    fn send(&self, node: u32, body: Body) -> Effect {
-        Effect::Send { to: Party::Node(node), message: Message { session: self.session, body } }
+    /// A message to a node, bound to the session.
+    fn send(&self, node: u32, body: Body) -> SumEffect {
+        SumEffect::Send { to: SumParty::Node(node), message: Message { session: self.session, body } }
     }
 }
 
@@ -144,7 +150,7 @@ impl Contributor {
 /// one of the cohort's clients', for the session's round.
 pub(super) fn check_contribution(
     assembly: &Assembly,
-    session: &Session,
+    session: &SumSession,
     one: &Contribution,
 ) -> Result<(), PrivacyError> {
     check_match(one, assembly.event(), assembly.shape())?;
@@ -156,7 +162,7 @@ pub(super) fn check_contribution(
         return Err(PrivacyError::WrongGate {
             what: "a contribution with other noise than the sum's, or sized for another cohort",
             gate: "secure sum",
-            hint: "curator gates for noise of the nodes, share gates of the very cohort for noise of the clients",
+            hint: "use curator gates where the nodes add the noise, and share gates of this cohort where the clients do",
         });
     }
     let (client, clients) = (one.place.site(), assembly.cohort().clients());
@@ -176,12 +182,12 @@ mod tests {
 
     #[test]
     fn value_and_seeds_are_wiped_when_the_vector_is_held() {
-        let session = Session { run: [1; 16], round: 2, attempt: 3, manifest: [4; 32] };
+        let session = SumSession { run: [1; 16], round: 2, attempt: 3, manifest: [4; 32] };
         let mut stream = Seeded::new(1).stream(&NoiseContext::default()).unwrap();
-        let seeds = vec![Sealed { node: 1, seed: Seed::draw(&mut stream), held: false }];
+        let seeds = vec![SeedDelivery { node: 1, seed: Seed::draw(&mut stream), held: false }];
         let (nonce, value) = (Nonce::of(&session), Zeroizing::new(vec![5, 7]));
         let mut one = Contributor { session, nonce, client: 0, vector_node: 0, value, seeds, done: false };
-        let told = |node, body| (Party::Node(node), Message { session, body });
+        let told = |node, body| (SumParty::Node(node), Message { session, body });
         let (node, seed_held) = told(1, Body::SeedHeld { client: 0, node: 1 });
         assert_eq!(one.handle(node, &seed_held).unwrap().len(), 1, "the vector");
         assert!(*one.value == [5, 7] && one.seeds[0].seed != Seed::default(), "it may have to be sent again");

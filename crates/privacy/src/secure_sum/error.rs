@@ -1,6 +1,9 @@
 //! Why a secure sum refuses a message or an attempt fails, each by a name of its own.
+//!
+//! Some errors refuse one message and change nothing; others end the attempt. [`SumError::ends_the_attempt`] tells which, so that a driver
+//! never has to guess.
 
-use super::Party;
+use super::SumParty;
 
 /// What a machine refused, or why an attempt failed. Clients and nodes are named; no variant carries a word of a vector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,12 +33,12 @@ pub enum SumError {
     #[error("a message that claims to be from {claimed} came from {from}")]
     FalseSender {
         /// Who it says that it is from.
-        claimed: Party,
+        claimed: SumParty,
         /// Who sent it, as the transport has authenticated.
-        from: Party,
+        from: SumParty,
     },
     /// Bytes that are no message of this sum.
-    #[error("{found} bytes that are no message of this sum: {why}")]
+    #[error("{found} bytes are not a message of this sum: {why}")]
     Malformed {
         /// How many bytes.
         found: u64,
@@ -53,23 +56,23 @@ pub enum SumError {
         expected: u64,
     },
     /// Another message in the place of an earlier one. The earlier one stays.
-    #[error("{from} sent another {what} than before")]
+    #[error("{from} sent a second {what} that differs from the first")]
     Conflict {
         /// The kind of message.
         what: &'static str,
         /// The sender.
-        from: Party,
+        from: SumParty,
     },
     /// It came after the node had told the others what it holds.
-    #[error("the {what} of {from} came after the node had closed")]
+    #[error("the {what} of {from} arrived after the node had closed")]
     Late {
         /// The kind of message.
         what: &'static str,
         /// The sender.
-        from: Party,
+        from: SumParty,
     },
     /// Too few clients are in the set that the nodes share.
-    #[error("{found} of at least {expected} contributions: {} are missing", expected.saturating_sub(*found))]
+    #[error("{found} of at least {expected} contributions arrived: {} are missing", expected.saturating_sub(*found))]
     TooFew {
         /// Contributions that all nodes hold.
         found: u64,
@@ -77,7 +80,7 @@ pub enum SumError {
         expected: u64,
     },
     /// A vector is in a total, and a mask that it needs is not there.
-    #[error("the vector of client {client} was added, and node {node} does not hold its seed")]
+    #[error("the vector of client {client} was added, but node {node} does not hold its seed")]
     Incomplete {
         /// The client.
         client: u64,
@@ -85,7 +88,7 @@ pub enum SumError {
         node: u32,
     },
     /// Two nodes confirmed different sets, or heard different things from a third.
-    #[error("node {other} confirmed another set, or heard other holdings, than node {node}")]
+    #[error("nodes {node} and {other} confirmed different sets of clients")]
     Disagreement {
         /// The node that is believed.
         node: u32,
@@ -101,10 +104,10 @@ pub enum SumError {
         nodes: Vec<u32>,
     },
     /// The node gathers contributions and was not told to close.
-    #[error("the node still gathers contributions: it was not told to close")]
+    #[error("the node is still collecting contributions: it has not been told to close")]
     Gathering,
     /// The node went down after it had begun this attempt, and what it held is gone.
-    #[error("node {node} went down in attempt {attempt} of round {round}, and what it held is gone")]
+    #[error("node {node} went down during attempt {attempt} of round {round} and lost the shares that it held")]
     Lost {
         /// The node.
         node: u32,
@@ -114,7 +117,9 @@ pub enum SumError {
         attempt: u64,
     },
     /// The node has published for this round, or for a later one.
-    #[error("node {node} has published for attempt {attempt} of round {round}: no other sum of it is opened")]
+    #[error(
+        "node {node} has already published attempt {attempt} of round {round}; no other sum of this round may be opened"
+    )]
     Published {
         /// The node.
         node: u32,
@@ -135,6 +140,7 @@ pub enum SumError {
     },
 }
 
+/// Nodes by name, for messages.
 fn list(nodes: &[u32]) -> String {
     let names: Vec<String> = nodes.iter().map(|n| format!("node {n}")).collect();
     names.join(", ")
@@ -158,21 +164,21 @@ impl SumError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::OtherSession { what: "terms", .. } => {
-                "compare the manifests: every party takes part on its own terms only"
+                "compare the manifests: every party accepts only the terms that it signed"
             }
-            Self::OtherSession { .. } | Self::Past { .. } => "send what belongs to the session that is open now",
+            Self::OtherSession { .. } | Self::Past { .. } => "send messages of the session that is open now",
             Self::Misdirected { .. } | Self::Malformed { .. } | Self::Size { .. } => {
-                "check that all parties run one version"
+                "check that all parties run the same version"
             }
-            Self::FalseSender { .. } => "every party speaks for itself: look into who sent it, and why",
-            Self::Conflict { .. } => "a message is repeated with the very same bytes, or not at all",
-            Self::Late { .. } => "the client is a drop-out of this round",
-            Self::TooFew { .. } => "try again with more clients; the number of drop-outs is fixed by the manifest",
+            Self::FalseSender { .. } => "find out who sent the message, and why: a party may only speak for itself",
+            Self::Conflict { .. } => "resend a message with identical bytes, or not at all",
+            Self::Late { .. } => "the client counts as a drop-out of this round",
+            Self::TooFew { .. } => "try again with more clients; the manifest fixes how many may be missing",
             Self::Incomplete { .. } | Self::Lost { .. } => "start another attempt of the round",
-            Self::Disagreement { .. } => "a node says different things to different nodes: compare their logs",
-            Self::Missing { .. } => "ask these nodes to send again, or start another attempt",
-            Self::Gathering => "close the node",
-            Self::Published { .. } => "go on with the next round: a second opening would undo the noise",
+            Self::Disagreement { .. } => "a node told different things to different nodes: compare their logs",
+            Self::Missing { .. } => "ask these nodes to resend, or start another attempt",
+            Self::Gathering => "tell the node to close",
+            Self::Published { .. } => "continue with the next round: opening the sum twice would weaken the noise",
         }
     }
 }

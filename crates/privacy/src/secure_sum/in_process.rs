@@ -1,9 +1,12 @@
 //! The secure sum of one round in one process: the same machines, with messages handed over by hand.
+//!
+//! Simulations use it in the place of a network. It runs the very machines that agents and nodes run, including masks, so that a test of
+//! one is a test of the other.
 
 use super::contributor::{Contributor, check_contribution};
 use super::mask::Nonce;
-use super::message::{Body, Effect, Message, Party};
-use super::{Assembly, Members, Node, Opener, Session, SumError, SumNoise, node_noise};
+use super::message::{Body, Message, SumEffect, SumParty};
+use super::{Assembly, ClientSet, Node, Opener, SumError, SumNoise, SumSession, node_noise};
 use crate::gate::sensitivity_units;
 use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
 use crate::outgoing::Contribution;
@@ -15,11 +18,39 @@ use std::collections::VecDeque;
 ///
 /// A client's number is its site. Shares go to the nodes as contributions come, so that memory does not hold them; with a
 /// tape, which may change the noise of all, everything is held until the sum is opened.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::noise::{NoiseContext, Seeded};
+/// use privacy::{
+///     Adjacency, Assembly, Bounded, Cohort, Event, Gate, Grain, Grant, Grid, Ledger, MemoryJournal, NoiseMultiplier,
+///     NormBound, SecureSum, Shape, ShareGate, ShareNoise, Steps, SumNoise, Unit,
+/// };
+///
+/// // Three clients add Skellam shares of noise; two nodes add up what they cannot read.
+/// let shape = Shape::new(1, NormBound::new(1.0)?, Grain::Whole, Grid::new(20)?)?;
+/// let cohort = Cohort::new(3, 0, 0)?;
+/// let z = NoiseMultiplier::new(1.0)?;
+/// let event = cohort.event(ShareNoise::Skellam, &shape, z, Adjacency::Substitute, Unit::Client, Steps::ONE)?;
+/// let assembly = Assembly::new(cohort, 2, SumNoise::Clients, &event, shape)?;
+/// let (mut source, round) = (Seeded::new(1), NoiseContext::default());
+/// let mut sum = SecureSum::new(&assembly, &round, &mut source, None)?;
+/// for site in 0..3 {
+///     let mut journal = MemoryJournal::default();
+///     let receipt = Ledger::open(Grant::Unlimited, &mut journal)?.charge(&event, &mut journal)?;
+///     let context = NoiseContext { site, ..round };
+///     let mut gate = ShareGate::new(receipt, shape, &cohort, &mut source, &context)?;
+///     sum.add(gate.send(&Bounded::whole(shape, &[0.5])?)?)?;
+/// }
+/// assert_eq!(sum.open()?.get().units().len(), 1);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 pub struct SecureSum {
     assembly: Assembly,
-    session: Session,
+    session: SumSession,
     nonce: Nonce,
-    arrived: Members,
+    arrived: ClientSet,
     seeds: NoiseStream,
     nodes: Vec<Node>,
     taped: Option<Taped>,
@@ -49,7 +80,7 @@ impl SecureSum {
             assembly: assembly.clone(),
             session,
             nonce: Nonce::of(&session),
-            arrived: Members::none(assembly.cohort().clients()),
+            arrived: ClientSet::none(assembly.cohort().clients()),
             seeds,
             nodes: Vec::new(),
             taped: None,
@@ -62,6 +93,11 @@ impl SecureSum {
     }
 
     /// Adds one client's contribution: one of each site, on these very terms, for this round.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::Shape`] or [`PrivacyError::WrongGate`] for a contribution of other terms, another round, no client of the
+    /// cohort, or a client that has contributed.
     pub fn add(&mut self, outgoing: Outgoing) -> Result<(), PrivacyError> {
         let one = outgoing.into_contribution()?;
         check_contribution(&self.assembly, &self.session, &one)?;
@@ -87,19 +123,20 @@ impl SecureSum {
         }
         let mut opener = Opener::new(&self.assembly, &self.session)?;
         let close = Message { session: self.session, body: Body::Close };
-        let to_all = (0..self.assembly.nodes()).map(|node| (Party::Coordinator, Party::Node(node), close.clone()));
-        let mut letters: VecDeque<(Party, Party, Message)> = to_all.collect();
+        let to_all =
+            (0..self.assembly.nodes()).map(|node| (SumParty::Coordinator, SumParty::Node(node), close.clone()));
+        let mut letters: VecDeque<(SumParty, SumParty, Message)> = to_all.collect();
         while let Some((from, to, message)) = letters.pop_front() {
             let effects = match to {
-                Party::Node(node) => self.node(node)?.handle(from, message)?,
-                Party::Opener => opener.handle(from, &message)?,
-                Party::Client(_) | Party::Coordinator => continue,
+                SumParty::Node(node) => self.node(node)?.handle(from, message)?,
+                SumParty::Opener => opener.handle(from, &message)?,
+                SumParty::Client(_) | SumParty::Coordinator => continue,
             };
             for effect in effects {
                 match effect {
-                    Effect::Send { to: next, message } => letters.push_back((to, next, message)),
-                    Effect::Opened { total, .. } => return Ok(total),
-                    Effect::Persist(_) => {} // nothing outlives this process
+                    SumEffect::Send { to: next, message } => letters.push_back((to, next, message)),
+                    SumEffect::Opened { total, .. } => return Ok(total),
+                    SumEffect::Persist(_) => {} // nothing outlives this process
                 }
             }
         }
@@ -112,12 +149,12 @@ impl SecureSum {
         let mut contributor = Contributor::split(&self.assembly, &self.session, self.nonce, one, &mut self.seeds);
         let mut letters = contributor.unconfirmed();
         while let Some(effect) = letters.pop() {
-            let Effect::Send { to: Party::Node(node), message } = effect else { continue };
-            for answer in self.node(node)?.handle(Party::Client(client), message)? {
-                if let Effect::Send { to: Party::Client(to), message } = answer
+            let SumEffect::Send { to: SumParty::Node(node), message } = effect else { continue };
+            for answer in self.node(node)?.handle(SumParty::Client(client), message)? {
+                if let SumEffect::Send { to: SumParty::Client(to), message } = answer
                     && to == client
                 {
-                    letters.extend(contributor.handle(Party::Node(node), &message)?);
+                    letters.extend(contributor.handle(SumParty::Node(node), &message)?);
                 }
             }
         }
@@ -153,11 +190,13 @@ impl SecureSum {
         Ok(contributions.into_iter().try_for_each(|one| self.hand_over(one))?)
     }
 
+    /// Starts every node with its noise.
     fn start(&mut self, noise: &[Vec<i64>]) {
         let (assembly, session) = (&self.assembly, &self.session);
         self.nodes = (0..).zip(noise).map(|(number, noise)| Node::fresh(assembly, session, number, noise)).collect();
     }
 
+    /// The node of this number, or an error.
     fn node(&mut self, number: u32) -> Result<&mut Node, SumError> {
         self.nodes.get_mut(number as usize).ok_or_else(|| SumError::Misdirected {
             what: "a message",

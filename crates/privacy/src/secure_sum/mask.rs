@@ -1,6 +1,9 @@
 //! Masks: sixteen fresh bytes that a client and a node expand to the same uniform words.
+//!
+//! A client sends K − 1 seeds and one vector instead of K vectors. A node expands the seed of each client once, when the set of clients is
+//! fixed. The expansion is bound to session, client and node, so that a replayed seed is useless elsewhere.
 
-use super::Session;
+use super::SumSession;
 use aes::Aes128Enc;
 use aes::cipher::array::Array;
 use aes::cipher::{InnerIvInit, KeyInit, StreamCipherCore};
@@ -47,7 +50,8 @@ type Stream = CtrCore<Aes128Enc, Ctr32BE>;
 pub(super) struct Nonce([u8; 12]);
 
 impl Nonce {
-    pub(super) fn of(session: &Session) -> Self {
+    /// The nonce of a session: it differs wherever run, round, attempt or terms differ.
+    pub(super) fn of(session: &SumSession) -> Self {
         let mut first = [0; 12];
         first.copy_from_slice(&session.digest()[..12]);
         Self(first)
@@ -62,6 +66,7 @@ pub(super) struct Mask<'a> {
 }
 
 impl Mask<'_> {
+    /// The key stream of the mask, at its first block.
     fn stream(&self, nonce: Nonce) -> Stream {
         let mut start = [0_u8; 16];
         start[..8].copy_from_slice(&self.client.to_le_bytes());
@@ -84,6 +89,7 @@ pub(super) struct Masks {
 }
 
 impl Masks {
+    /// An expander with buffers for one session.
     pub(super) fn new(nonce: Nonce) -> Self {
         Self { nonce, blocks: [[aes::Block::default(); BLOCKS]; 2], streams: Vec::with_capacity(SIDE_BY_SIDE) }
     }
@@ -98,6 +104,7 @@ impl Masks {
         self.expand(masks, into, u64::wrapping_sub);
     }
 
+    /// Joins all masks into the words, a few masks and one stretch of words at a time.
     fn expand<'a>(
         &mut self,
         mut masks: impl Iterator<Item = Mask<'a>>,
@@ -158,8 +165,8 @@ mod tests {
 
     const WORDS: usize = 1_000_000;
 
-    fn session() -> Session {
-        Session { run: [1; 16], round: 2, attempt: 3, manifest: [4; 32] }
+    fn session() -> SumSession {
+        SumSession { run: [1; 16], round: 2, attempt: 3, manifest: [4; 32] }
     }
 
     fn seeds(count: usize) -> Vec<Seed> {
@@ -167,7 +174,7 @@ mod tests {
         (0..count).map(|_| Seed::draw(&mut stream)).collect()
     }
 
-    fn mask(session: &Session, seed: &Seed, client: u64, node: u32, words: usize) -> Vec<u64> {
+    fn mask(session: &SumSession, seed: &Seed, client: u64, node: u32, words: usize) -> Vec<u64> {
         let mut into = vec![0; words];
         Masks::new(Nonce::of(session)).add([Mask { client, node, seed }].into_iter(), &mut into);
         into
@@ -224,10 +231,10 @@ mod tests {
         let (here, seed) = (session(), &seeds(1)[0]);
         let original = mask(&here, seed, 1, 2, 3);
         let elsewhere = [
-            mask(&Session { run: [9; 16], ..here }, seed, 1, 2, 3),
-            mask(&Session { round: 9, ..here }, seed, 1, 2, 3),
-            mask(&Session { attempt: 9, ..here }, seed, 1, 2, 3),
-            mask(&Session { manifest: [9; 32], ..here }, seed, 1, 2, 3),
+            mask(&SumSession { run: [9; 16], ..here }, seed, 1, 2, 3),
+            mask(&SumSession { round: 9, ..here }, seed, 1, 2, 3),
+            mask(&SumSession { attempt: 9, ..here }, seed, 1, 2, 3),
+            mask(&SumSession { manifest: [9; 32], ..here }, seed, 1, 2, 3),
             mask(&here, seed, 2, 2, 3),
             mask(&here, seed, 1, 1, 3),
         ];

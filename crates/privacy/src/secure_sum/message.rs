@@ -1,6 +1,9 @@
 //! What the parties of a secure sum say to each other, and what a machine asks its driver to do.
+//!
+//! Bytes are canonical: what does not encode back to the same bytes is refused, so that one message has one digest. Lengths are checked
+//! before anything is parsed.
 
-use super::{Members, NodeRecord, Partial, Seed, Session, SumError};
+use super::{ClientSet, NodeRecord, Partial, Seed, SumError, SumSession};
 use crate::noise::Digest;
 use crate::{GridVector, Released};
 use serde::de::{Error as _, Visitor};
@@ -12,7 +15,7 @@ use zeroize::Zeroize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// The session that it belongs to.
-    pub session: Session,
+    pub session: SumSession,
     /// What it says.
     pub body: Body,
 }
@@ -41,7 +44,7 @@ pub enum Body {
         /// The client.
         client: u64,
         /// One word for each coordinate.
-        words: Words,
+        words: WordVector,
     },
     /// Node to client: the vector is in the total.
     VectorHeld {
@@ -57,7 +60,7 @@ pub enum Body {
         /// The node.
         node: u32,
         /// The clients.
-        held: Members,
+        held: ClientSet,
     },
     /// Node to node: digest of the set, and of everything that was heard of it.
     Confirmation {
@@ -72,15 +75,15 @@ pub enum Body {
 
 impl Body {
     /// Who says this, by what it claims: a message that comes from anybody else is refused.
-    pub fn sender(&self) -> Party {
+    pub fn sender(&self) -> SumParty {
         match self {
-            Self::Seed { client, .. } | Self::Vector { client, .. } => Party::Client(*client),
+            Self::Seed { client, .. } | Self::Vector { client, .. } => SumParty::Client(*client),
             Self::SeedHeld { node, .. }
             | Self::VectorHeld { node, .. }
             | Self::Holdings { node, .. }
             | Self::Confirmation { node, .. }
-            | Self::Partial(Partial { node, .. }) => Party::Node(*node),
-            Self::Close => Party::Coordinator,
+            | Self::Partial(Partial { node, .. }) => SumParty::Node(*node),
+            Self::Close => SumParty::Coordinator,
         }
     }
 }
@@ -88,21 +91,25 @@ impl Body {
 impl Message {
     /// Refuses a message of another session, and one that claims another sender than the one that the transport has
     /// authenticated.
-    pub(super) fn check(&self, session: &Session, from: Party) -> Result<(), SumError> {
+    pub(super) fn check(&self, session: &SumSession, from: SumParty) -> Result<(), SumError> {
         session.check(&self.session)?;
         let claimed = self.body.sender();
         if claimed == from { Ok(()) } else { Err(SumError::FalseSender { claimed, from }) }
     }
 
-    /// Canonical bytes.
+    /// Canonical bytes: one message has one encoding, so that a digest names it.
     pub fn encode(&self) -> Result<Vec<u8>, SumError> {
         postcard::to_allocvec(self).map_err(|_| SumError::Malformed { found: 0, why: "it cannot be written" })
     }
 
     /// Reads canonical bytes of a sum of `dimension` words and `clients` clients; longer ones are not looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`SumError::Malformed`] for bytes that are too long, do not parse, or are not the canonical form of what they say.
     pub fn decode(bytes: &[u8], dimension: usize, clients: u64) -> Result<Self, SumError> {
         let malformed = |why| SumError::Malformed { found: bytes.len() as u64, why };
-        // Session, digests and numbers take less than 256 bytes.
+        // SumSession, digests and numbers take less than 256 bytes.
         let most = 256 + 8 * dimension as u64 + 8 * clients.div_ceil(64);
         if bytes.len() as u64 > most {
             return Err(malformed("it is longer than any"));
@@ -121,7 +128,7 @@ impl Message {
 /// A machine takes a message together with the party that it came from. The transport says who that is, by what it has
 /// authenticated (a certificate, say) and never by what the message claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Party {
+pub enum SumParty {
     /// A client, by its number.
     Client(u64),
     /// A compute node, by its number.
@@ -132,7 +139,7 @@ pub enum Party {
     Coordinator,
 }
 
-impl fmt::Display for Party {
+impl fmt::Display for SumParty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Client(client) => write!(f, "client {client}"),
@@ -146,13 +153,13 @@ impl fmt::Display for Party {
 /// What a machine asks its driver to do. A list is carried out in its order: what stands after a `Persist` is not done
 /// before that record is durable, and not at all if it cannot be kept.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
+pub enum SumEffect {
     /// Keep this record in the place of the node's last one of the run, if it may stand there ([`NodeRecord::replace`]).
     Persist(NodeRecord),
     /// Send a message.
     Send {
         /// The receiver.
-        to: Party,
+        to: SumParty,
         /// The message.
         message: Message,
     },
@@ -161,27 +168,31 @@ pub enum Effect {
         /// The sum of what went in, and of the noise, modulo 2^64.
         total: Released<GridVector>,
         /// The clients that are in it.
-        contributors: Members,
+        contributors: ClientSet,
     },
 }
 
 /// 64-bit words that travel as eight bytes each. Wiped when dropped, and not printed.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Words(Vec<u64>);
+pub struct WordVector(Vec<u64>);
 
-impl Words {
+impl WordVector {
+    /// Takes over a vector; it is wiped when this is dropped.
     pub(super) fn new(words: Vec<u64>) -> Self {
         Self(words)
     }
 
+    /// So many words of zero.
     pub(super) fn zeros(count: usize) -> Self {
         Self(vec![0; count])
     }
 
+    /// The words.
     pub(super) fn get(&self) -> &[u64] {
         &self.0
     }
 
+    /// The words, to add to.
     pub(super) fn get_mut(&mut self) -> &mut [u64] {
         &mut self.0
     }
@@ -213,19 +224,19 @@ impl Words {
     }
 }
 
-impl Drop for Words {
+impl Drop for WordVector {
     fn drop(&mut self) {
         self.0.zeroize();
     }
 }
 
-impl fmt::Debug for Words {
+impl fmt::Debug for WordVector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} words", self.0.len())
     }
 }
 
-impl Serialize for Words {
+impl Serialize for WordVector {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes: Vec<u8> = self.0.iter().flat_map(|word| word.to_le_bytes()).collect();
         let done = serializer.serialize_bytes(&bytes);
@@ -234,22 +245,22 @@ impl Serialize for Words {
     }
 }
 
-impl<'de> Deserialize<'de> for Words {
+impl<'de> Deserialize<'de> for WordVector {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Eights;
-        impl Visitor<'_> for Eights {
-            type Value = Words;
+        struct EightByteWords;
+        impl Visitor<'_> for EightByteWords {
+            type Value = WordVector;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a multiple of eight bytes")
             }
-            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Words, E> {
+            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<WordVector, E> {
                 let (eights, rest) = bytes.as_chunks::<8>();
                 if !rest.is_empty() {
                     return Err(E::invalid_length(bytes.len(), &self));
                 }
-                Ok(Words(eights.iter().map(|eight| u64::from_le_bytes(*eight)).collect()))
+                Ok(WordVector(eights.iter().map(|eight| u64::from_le_bytes(*eight)).collect()))
             }
         }
-        deserializer.deserialize_bytes(Eights).map_err(D::Error::custom)
+        deserializer.deserialize_bytes(EightByteWords).map_err(D::Error::custom)
     }
 }

@@ -1,11 +1,14 @@
 //! A compute node: gathers shares, agrees with the other nodes on one set of clients, and publishes once.
+//!
+//! The rule that protects: a node publishes one partial sum for a round, over one set of clients that all nodes have confirmed. Two sums
+//! over different sets would differ by single clients. Records make that hold across crashes ([`NodeRecord`]).
 
 use super::assembly::digest_of;
 use super::mask::{Mask, Masks, Nonce, Seed};
-use super::message::{Body, Effect, Message, Party, Words};
-use super::record::{NodeRecord, Partial, Progress};
-use super::{Assembly, Members, Session, SumError, SumNoise};
-use crate::gate::Calibrated;
+use super::message::{Body, Message, SumEffect, SumParty, WordVector};
+use super::record::{NodeProgress, NodeRecord, Partial};
+use super::{Assembly, ClientSet, SumError, SumNoise, SumSession};
+use crate::gate::CalibratedNoise;
 use crate::noise::{Digest, NoiseContext, NoiseSource};
 use crate::{PrivacyError, Trust};
 use zeroize::Zeroizing;
@@ -15,19 +18,20 @@ use zeroize::Zeroizing;
 /// Memory: one word for each coordinate, 16 bytes for each client, and 8 for each whose vector it gets.
 pub struct Node {
     assembly: Assembly,
-    session: Session,
+    session: SumSession,
     number: u32,
     /// The node's noise, and the vectors that came: shares are added to it as they come.
-    total: Words,
+    total: WordVector,
     seeds: Vec<Seed>,
     fingerprints: Vec<u64>,
-    held: Members,
-    heard: Vec<Option<Members>>,
+    held: ClientSet,
+    heard: Vec<Option<ClientSet>>,
     confirmed: Vec<Option<Digest>>,
-    phase: Phase,
+    phase: NodePhase,
 }
 
-enum Phase {
+/// How far a node has come. It only moves down this list, and `Failed` is final.
+enum NodePhase {
     Gathering,
     Comparing,
     Prepared(Partial),
@@ -43,14 +47,15 @@ enum Phase {
 /// has seen a share; this function is public so that a test can draw a seeded node's noise again.
 pub fn node_noise(
     assembly: &Assembly,
-    session: &Session,
+    session: &SumSession,
     node: u32,
     source: &mut dyn NoiseSource,
     context: &NoiseContext,
 ) -> Result<Vec<i64>, PrivacyError> {
     let mut noise = vec![0; assembly.shape().dimension()];
     if assembly.noise() == SumNoise::Nodes {
-        let Calibrated { gaussian, .. } = Calibrated::new(assembly.shape(), assembly.event(), Trust::Aggregate)?;
+        let CalibratedNoise { gaussian, .. } =
+            CalibratedNoise::new(assembly.shape(), assembly.event(), Trust::Aggregate)?;
         let context = session.context("node noise", u64::from(node), context);
         gaussian.fill(&mut source.stream(&context)?, &mut noise);
     }
@@ -70,12 +75,12 @@ impl Node {
     /// that is older than the one kept is not kept ([`NodeRecord::replace`]).
     pub fn start(
         assembly: &Assembly,
-        session: &Session,
+        session: &SumSession,
         number: u32,
         last: Option<&NodeRecord>,
         source: &mut dyn NoiseSource,
         context: &NoiseContext,
-    ) -> Result<(Self, Vec<Effect>), PrivacyError> {
+    ) -> Result<(Self, Vec<SumEffect>), PrivacyError> {
         assembly.check(session)?;
         if number >= assembly.nodes() || last.is_some_and(|record| record.node != number) {
             Err(misdirected("a start or a record", number, assembly.nodes()))?;
@@ -91,32 +96,36 @@ impl Node {
         }
         let noise = Zeroizing::new(node_noise(assembly, session, number, source, context)?);
         let node = Self::fresh(assembly, session, number, &noise);
-        let effects = vec![node.persist(Progress::Started)];
+        let effects = vec![node.persist(NodeProgress::Started)];
         Ok((node, effects))
     }
 
     /// A node that has drawn its noise and holds nothing else.
-    pub(super) fn fresh(assembly: &Assembly, session: &Session, number: u32, noise: &[i64]) -> Self {
+    pub(super) fn fresh(assembly: &Assembly, session: &SumSession, number: u32, noise: &[i64]) -> Self {
         let (clients, nodes) = (assembly.cohort().clients(), assembly.nodes() as usize);
         Self {
             assembly: assembly.clone(),
             session: *session,
             number,
-            total: Words::new(noise.iter().map(|&n| n as u64).collect()),
+            total: WordVector::new(noise.iter().map(|&n| n as u64).collect()),
             seeds: Vec::new(),
             fingerprints: Vec::new(),
-            held: Members::none(clients),
+            held: ClientSet::none(clients),
             heard: vec![None; nodes],
             confirmed: vec![None; nodes],
-            phase: Phase::Gathering,
+            phase: NodePhase::Gathering,
         }
     }
 
     /// Takes a message from a party that the transport has authenticated. An error that does not end the attempt changes
     /// nothing.
-    pub fn handle(&mut self, from: Party, message: Message) -> Result<Vec<Effect>, SumError> {
+    ///
+    /// # Errors
+    ///
+    /// A [`SumError`]; [`SumError::ends_the_attempt`] tells whether the node goes on.
+    pub fn handle(&mut self, from: SumParty, message: Message) -> Result<Vec<SumEffect>, SumError> {
         message.check(&self.session, from)?;
-        if let Phase::Failed(error) = &self.phase {
+        if let NodePhase::Failed(error) = &self.phase {
             return Err(error.clone());
         }
         match message.body {
@@ -133,24 +142,24 @@ impl Node {
 
     /// What the others may not have got yet: to be sent again after a silence. The bytes are always the same, and what they
     /// rest on is to be kept first here too: it may not have been, when it was to be sent for the first time.
-    pub fn unconfirmed(&self) -> Vec<Effect> {
+    pub fn unconfirmed(&self) -> Vec<SumEffect> {
         let mut effects = Vec::new();
         if let Some(held) = self.heard.get(self.number as usize).cloned().flatten() {
             effects.extend(self.to_others(&Body::Holdings { node: self.number, held }));
         }
         match &self.phase {
-            Phase::Prepared(partial) => {
-                effects.push(self.persist(Progress::Prepared(partial.clone())));
+            NodePhase::Prepared(partial) => {
+                effects.push(self.persist(NodeProgress::Prepared(partial.clone())));
                 effects.extend(self.confirmation(partial));
             }
-            Phase::Published(partial) => {
-                effects.push(self.persist(Progress::Published(partial.clone())));
+            NodePhase::Published(partial) => {
+                effects.push(self.persist(NodeProgress::Published(partial.clone())));
                 effects.extend(self.confirmation(partial));
-                effects.push(self.send(Party::Opener, Body::Partial(partial.clone())));
+                effects.push(self.send(SumParty::Opener, Body::Partial(partial.clone())));
             }
             // Whose share is held may wait for that word with nothing more to say.
-            Phase::Gathering => effects.extend(self.held.iter().map(|client| self.holding(client))),
-            Phase::Comparing | Phase::Failed(_) => {}
+            NodePhase::Gathering => effects.extend(self.held.iter().map(|client| self.holding(client))),
+            NodePhase::Comparing | NodePhase::Failed(_) => {}
         }
         effects
     }
@@ -159,25 +168,26 @@ impl Node {
     pub fn missing(&self) -> Option<SumError> {
         let absent = |here: Vec<bool>| (0..).zip(here).filter(|(_, here)| !here).map(|(node, _)| node).collect();
         match &self.phase {
-            Phase::Gathering => Some(SumError::Gathering),
-            Phase::Comparing => {
+            NodePhase::Gathering => Some(SumError::Gathering),
+            NodePhase::Comparing => {
                 let nodes = absent(self.heard.iter().map(Option::is_some).collect());
                 Some(SumError::Missing { what: "the list of clients is", nodes })
             }
-            Phase::Prepared(_) => {
+            NodePhase::Prepared(_) => {
                 let nodes = absent(self.confirmed.iter().map(Option::is_some).collect());
                 Some(SumError::Missing { what: "the confirmation of the set is", nodes })
             }
-            Phase::Published(_) => None,
-            Phase::Failed(error) => Some(error.clone()),
+            NodePhase::Published(_) => None,
+            NodePhase::Failed(error) => Some(error.clone()),
         }
     }
 
-    fn take_seed(&mut self, client: u64, node: u32, seed: Seed) -> Result<Vec<Effect>, SumError> {
+    /// Holds a seed, once. The same seed again is confirmed again; another one is a conflict.
+    fn take_seed(&mut self, client: u64, node: u32, seed: Seed) -> Result<Vec<SumEffect>, SumError> {
         self.check_client("a seed", client, node, self.assembly.vector_node(client) != self.number)?;
         if self.held.contains(client) {
             if self.seeds.get(client as usize).is_some_and(|known| *known != seed) {
-                return Err(SumError::Conflict { what: "seed", from: Party::Client(client) });
+                return Err(SumError::Conflict { what: "seed", from: SumParty::Client(client) });
             }
         } else {
             self.check_open("seed", client)?;
@@ -190,13 +200,14 @@ impl Node {
         Ok(vec![self.holding(client)])
     }
 
-    fn take_vector(&mut self, client: u64, words: &Words) -> Result<Vec<Effect>, SumError> {
+    /// Adds a vector to the total, once. Which one it was is remembered by a fingerprint.
+    fn take_vector(&mut self, client: u64, words: &WordVector) -> Result<Vec<SumEffect>, SumError> {
         self.check_client("a vector", client, self.number, self.assembly.vector_node(client) == self.number)?;
         words.check("a vector", self.assembly.shape().dimension())?;
         let place = (client / u64::from(self.assembly.nodes())) as usize;
         if self.held.contains(client) {
             if self.fingerprints.get(place).is_some_and(|known| *known != words.fingerprint()) {
-                return Err(SumError::Conflict { what: "vector", from: Party::Client(client) });
+                return Err(SumError::Conflict { what: "vector", from: SumParty::Client(client) });
             }
         } else {
             self.check_open("vector", client)?;
@@ -212,25 +223,26 @@ impl Node {
     }
 
     /// Tells the others what this node holds. From here on it takes no more.
-    fn close(&mut self) -> Result<Vec<Effect>, SumError> {
-        if !matches!(self.phase, Phase::Gathering) {
+    fn close(&mut self) -> Result<Vec<SumEffect>, SumError> {
+        if !matches!(self.phase, NodePhase::Gathering) {
             return Ok(Vec::new());
         }
-        self.phase = Phase::Comparing;
+        self.phase = NodePhase::Comparing;
         self.heard[self.number as usize] = Some(self.held.clone());
         let mut effects = self.unconfirmed();
         effects.extend(self.compare()?);
         Ok(effects)
     }
 
-    fn hear(&mut self, node: u32, held: Members) -> Result<Vec<Effect>, SumError> {
+    /// Notes whose shares another node holds. With all lists at hand, the common set is confirmed.
+    fn hear(&mut self, node: u32, held: ClientSet) -> Result<Vec<SumEffect>, SumError> {
         held.check(self.assembly.cohort().clients())?;
         let place = self.other(node)?;
         match &self.heard[place] {
             Some(known) if *known != held => {
-                Err(SumError::Conflict { what: "list of clients", from: Party::Node(node) })
+                Err(SumError::Conflict { what: "list of clients", from: SumParty::Node(node) })
             }
-            None if matches!(self.phase, Phase::Gathering | Phase::Comparing) => {
+            None if matches!(self.phase, NodePhase::Gathering | NodePhase::Comparing) => {
                 self.heard[place] = Some(held);
                 self.compare()
             }
@@ -238,10 +250,13 @@ impl Node {
         }
     }
 
-    fn take_confirmation(&mut self, node: u32, digest: Digest) -> Result<Vec<Effect>, SumError> {
+    /// Notes the digest that another node has confirmed, and publishes if all agree.
+    fn take_confirmation(&mut self, node: u32, digest: Digest) -> Result<Vec<SumEffect>, SumError> {
         let place = self.other(node)?;
         match self.confirmed[place] {
-            Some(known) if known != digest => Err(SumError::Conflict { what: "confirmation", from: Party::Node(node) }),
+            Some(known) if known != digest => {
+                Err(SumError::Conflict { what: "confirmation", from: SumParty::Node(node) })
+            }
             Some(_) => Ok(Vec::new()),
             None => {
                 self.confirmed[place] = Some(digest);
@@ -251,11 +266,11 @@ impl Node {
     }
 
     /// With all lists at hand: the set is fixed, and with it the partial sum, which is kept before the set is confirmed.
-    fn compare(&mut self) -> Result<Vec<Effect>, SumError> {
-        if !matches!(self.phase, Phase::Comparing) {
+    fn compare(&mut self) -> Result<Vec<SumEffect>, SumError> {
+        if !matches!(self.phase, NodePhase::Comparing) {
             return Ok(Vec::new());
         }
-        let Some(lists) = self.heard.iter().cloned().collect::<Option<Vec<Members>>>() else {
+        let Some(lists) = self.heard.iter().cloned().collect::<Option<Vec<ClientSet>>>() else {
             return Ok(Vec::new());
         };
         let set = match common_set(&self.assembly, &lists) {
@@ -266,17 +281,17 @@ impl Node {
             return Err(SumError::Malformed { found: 0, why: "it cannot be written" });
         };
         let partial = Partial { node: self.number, digest, words: self.add_masks(&set), set };
-        let mut effects = vec![self.persist(Progress::Prepared(partial.clone()))];
+        let mut effects = vec![self.persist(NodeProgress::Prepared(partial.clone()))];
         effects.extend(self.confirmation(&partial));
-        self.phase = Phase::Prepared(partial);
+        self.phase = NodePhase::Prepared(partial);
         self.confirmed[self.number as usize] = Some(digest);
         effects.extend(self.publish()?);
         Ok(effects)
     }
 
     /// With all confirmations at hand: equal ones open the partial sum, others end the attempt.
-    fn publish(&mut self) -> Result<Vec<Effect>, SumError> {
-        let Phase::Prepared(partial) = &self.phase else { return Ok(Vec::new()) };
+    fn publish(&mut self) -> Result<Vec<SumEffect>, SumError> {
+        let NodePhase::Prepared(partial) = &self.phase else { return Ok(Vec::new()) };
         let differs = |confirmed: &Option<Digest>| confirmed.is_some_and(|digest| digest != partial.digest);
         if let Some(other) = self.confirmed.iter().position(differs) {
             return self.fail(SumError::Disagreement { node: self.number, other: other as u32 });
@@ -285,12 +300,15 @@ impl Node {
             return Ok(Vec::new());
         }
         let partial = partial.clone();
-        self.phase = Phase::Published(partial.clone());
-        Ok(vec![self.persist(Progress::Published(partial.clone())), self.send(Party::Opener, Body::Partial(partial))])
+        self.phase = NodePhase::Published(partial.clone());
+        Ok(vec![
+            self.persist(NodeProgress::Published(partial.clone())),
+            self.send(SumParty::Opener, Body::Partial(partial)),
+        ])
     }
 
     /// The total and the masks of the set's clients. Seeds are expanded here, one after the other, and then wiped.
-    fn add_masks(&mut self, set: &Members) -> Words {
+    fn add_masks(&mut self, set: &ClientSet) -> WordVector {
         let mut total = std::mem::take(&mut self.total);
         let seeds = std::mem::take(&mut self.seeds);
         let seeded = set.iter().filter(|client| self.assembly.vector_node(*client) != self.number);
@@ -300,19 +318,21 @@ impl Node {
     }
 
     /// The attempt is over for this node; shares are wiped.
-    fn fail(&mut self, error: SumError) -> Result<Vec<Effect>, SumError> {
-        (self.total, self.seeds) = (Words::default(), Vec::new());
-        self.phase = Phase::Failed(error.clone());
+    fn fail(&mut self, error: SumError) -> Result<Vec<SumEffect>, SumError> {
+        (self.total, self.seeds) = (WordVector::default(), Vec::new());
+        self.phase = NodePhase::Failed(error.clone());
         Err(error)
     }
 
+    /// A node that comes back counts its own confirmation as given.
     fn with_own_confirmation(mut self) -> Self {
-        if let Phase::Prepared(partial) | Phase::Published(partial) = &self.phase {
+        if let NodePhase::Prepared(partial) | NodePhase::Published(partial) = &self.phase {
             self.confirmed[self.number as usize] = Some(partial.digest);
         }
         self
     }
 
+    /// Refuses a share of no client, for another node, or of the wrong kind.
     fn check_client(&self, what: &'static str, client: u64, node: u32, right: bool) -> Result<(), SumError> {
         if client < self.assembly.cohort().clients() && node == self.number && right {
             return Ok(());
@@ -324,10 +344,11 @@ impl Node {
         })
     }
 
+    /// Refuses a share that comes after the node has told the others what it holds.
     fn check_open(&self, what: &'static str, client: u64) -> Result<(), SumError> {
         match self.phase {
-            Phase::Gathering => Ok(()),
-            _ => Err(SumError::Late { what, from: Party::Client(client) }),
+            NodePhase::Gathering => Ok(()),
+            _ => Err(SumError::Late { what, from: SumParty::Client(client) }),
         }
     }
 
@@ -341,36 +362,40 @@ impl Node {
     }
 
     /// Tells a client that its share is held.
-    fn holding(&self, client: u64) -> Effect {
+    fn holding(&self, client: u64) -> SumEffect {
         let node = self.number;
         let body = match self.assembly.vector_node(client) == node {
             true => Body::VectorHeld { client, node },
             false => Body::SeedHeld { client, node },
         };
-        self.send(Party::Client(client), body)
+        self.send(SumParty::Client(client), body)
     }
 
-    fn confirmation(&self, partial: &Partial) -> Vec<Effect> {
+    /// The digest of the set, to every other node.
+    fn confirmation(&self, partial: &Partial) -> Vec<SumEffect> {
         self.to_others(&Body::Confirmation { node: self.number, digest: partial.digest })
     }
 
-    fn to_others(&self, body: &Body) -> Vec<Effect> {
-        self.assembly.nodes_but(self.number).map(|node| self.send(Party::Node(node), body.clone())).collect()
+    /// One message for every other node.
+    fn to_others(&self, body: &Body) -> Vec<SumEffect> {
+        self.assembly.nodes_but(self.number).map(|node| self.send(SumParty::Node(node), body.clone())).collect()
     }
 
-    fn send(&self, to: Party, body: Body) -> Effect {
-        Effect::Send { to, message: Message { session: self.session, body } }
+    /// A message, bound to the session.
+    fn send(&self, to: SumParty, body: Body) -> SumEffect {
+        SumEffect::Send { to, message: Message { session: self.session, body } }
     }
 
-    fn persist(&self, progress: Progress) -> Effect {
+    /// Asks the driver to keep this progress before anything that follows is done.
+    fn persist(&self, progress: NodeProgress) -> SumEffect {
         let held = self.heard.get(self.number as usize).cloned().flatten();
-        let held = held.unwrap_or_else(|| Members::none(self.assembly.cohort().clients()));
-        Effect::Persist(NodeRecord { session: self.session, node: self.number, progress, held })
+        let held = held.unwrap_or_else(|| ClientSet::none(self.assembly.cohort().clients()));
+        SumEffect::Persist(NodeRecord { session: self.session, node: self.number, progress, held })
     }
 }
 
 /// The clients whose shares are at all nodes: at least N − T_d, and with them everyone whose vector is in a total.
-fn common_set(assembly: &Assembly, lists: &[Members]) -> Result<Members, SumError> {
+fn common_set(assembly: &Assembly, lists: &[ClientSet]) -> Result<ClientSet, SumError> {
     let mut set = lists[0].clone();
     lists.iter().for_each(|list| set.keep_common(list));
     for (vector_node, list) in (0_u32..).zip(lists) {
@@ -388,17 +413,20 @@ fn common_set(assembly: &Assembly, lists: &[Members]) -> Result<Members, SumErro
 }
 
 /// What a node goes on with after a restart: none if the session is new to it.
-fn resumable(record: &NodeRecord, session: &Session) -> Result<Option<Phase>, SumError> {
+fn resumable(record: &NodeRecord, session: &SumSession) -> Result<Option<NodePhase>, SumError> {
     if record.is_before(session)? {
         return Ok(None);
     }
     match &record.progress {
-        Progress::Started => Err(SumError::Lost { node: record.node, round: session.round, attempt: session.attempt }),
-        Progress::Prepared(partial) => Ok(Some(Phase::Prepared(partial.clone()))),
-        Progress::Published(partial) => Ok(Some(Phase::Published(partial.clone()))),
+        NodeProgress::Started => {
+            Err(SumError::Lost { node: record.node, round: session.round, attempt: session.attempt })
+        }
+        NodeProgress::Prepared(partial) => Ok(Some(NodePhase::Prepared(partial.clone()))),
+        NodeProgress::Published(partial) => Ok(Some(NodePhase::Published(partial.clone()))),
     }
 }
 
+/// A refusal of a message that names a node which does not fit.
 fn misdirected(what: &'static str, node: u32, nodes: u32) -> SumError {
     SumError::Misdirected { what, found: format!("node {node}"), expected: format!("another of {nodes} nodes") }
 }

@@ -1,6 +1,8 @@
 //! What a node must have kept before it speaks: after a restart it says the same again, or nothing.
+//!
+//! A driver keeps one record for each run and node and replaces it by [`NodeRecord::replace`] only, which refuses to go back.
 
-use super::{Members, Party, Session, SumError, Words};
+use super::{ClientSet, SumError, SumParty, SumSession, WordVector};
 use crate::noise::Digest;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -13,14 +15,14 @@ pub struct Partial {
     /// Digest of session, set and holdings, equal at all nodes.
     pub digest: Digest,
     /// The clients whose shares are in it.
-    pub set: Members,
+    pub set: ClientSet,
     /// Shares of these clients, and the node's noise, modulo 2^64.
-    pub words: Words,
+    pub words: WordVector,
 }
 
 /// How far a node has come in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Progress {
+pub enum NodeProgress {
     /// It has drawn its noise and takes contributions; these are not kept, so a restart here ends the attempt.
     Started,
     /// It has confirmed a set; its partial sum is fixed, and goes out when all nodes have confirmed the same.
@@ -29,7 +31,8 @@ pub enum Progress {
     Published(Partial),
 }
 
-impl Progress {
+impl NodeProgress {
+    /// The order of progress, for comparison.
     fn step(&self) -> u8 {
         match self {
             Self::Started => 0,
@@ -38,6 +41,7 @@ impl Progress {
         }
     }
 
+    /// The partial sum, once it is fixed.
     fn partial(&self) -> Option<&Partial> {
         match self {
             Self::Started => None,
@@ -50,13 +54,13 @@ impl Progress {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeRecord {
     /// The session.
-    pub session: Session,
+    pub session: SumSession,
     /// The node.
     pub node: u32,
     /// How far it has come.
-    pub progress: Progress,
+    pub progress: NodeProgress,
     /// The clients whose shares it held when it told the others: a node that comes back tells them again.
-    pub held: Members,
+    pub held: ClientSet,
 }
 
 impl NodeRecord {
@@ -74,12 +78,13 @@ impl NodeRecord {
         Ok(())
     }
 
+    /// Refuses a record that would take the node back, or that contradicts what it has said.
     fn check_next(&self, next: &Self) -> Result<(), SumError> {
         if next.node != self.node {
             return Err(SumError::Misdirected {
                 what: "a record",
-                found: Party::Node(next.node).to_string(),
-                expected: Party::Node(self.node).to_string(),
+                found: SumParty::Node(next.node).to_string(),
+                expected: SumParty::Node(self.node).to_string(),
             });
         }
         if self.is_before(&next.session)? {
@@ -90,21 +95,21 @@ impl NodeRecord {
         }
         match self.progress.partial() {
             Some(known) if next.progress.partial() != Some(known) => {
-                Err(SumError::Conflict { what: "partial sum", from: Party::Node(self.node) })
+                Err(SumError::Conflict { what: "partial sum", from: SumParty::Node(self.node) })
             }
             _ => Ok(()),
         }
     }
 
     /// True if a session is later than the record's, false if it is the very same; any other is refused.
-    pub(super) fn is_before(&self, session: &Session) -> Result<bool, SumError> {
+    pub(super) fn is_before(&self, session: &SumSession) -> Result<bool, SumError> {
         let kept = self.session;
         if kept.run != session.run {
             kept.check(session)?;
         }
         match (kept.round, kept.attempt).cmp(&(session.round, session.attempt)) {
             Ordering::Greater => Err(self.past()),
-            Ordering::Less if kept.round == session.round && matches!(self.progress, Progress::Published(_)) => {
+            Ordering::Less if kept.round == session.round && matches!(self.progress, NodeProgress::Published(_)) => {
                 Err(SumError::Published { node: self.node, round: kept.round, attempt: kept.attempt })
             }
             Ordering::Less => Ok(true),
@@ -112,6 +117,7 @@ impl NodeRecord {
         }
     }
 
+    /// The error that names where the node is already.
     fn past(&self) -> SumError {
         SumError::Past { node: self.node, round: self.session.round, attempt: self.session.attempt }
     }

@@ -2,9 +2,9 @@
 #![allow(dead_code)] // each test binary uses its own part
 
 /// Pseudo-random numbers of a fixed seed (splitmix64).
-pub(crate) struct Numbers(pub(crate) u64);
+pub(crate) struct SplitMix(pub(crate) u64);
 
-impl Numbers {
+impl SplitMix {
     /// From 0 up to 1.
     pub(crate) fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -9,14 +9,14 @@ use rand_core::Rng;
 
 /// One question: Gaussian noise in some setting, and δ.
 #[derive(Debug, Clone)]
-pub(crate) struct Point {
+pub(crate) struct RangePoint {
     pub(crate) event: Event,
     pub(crate) delta: Delta,
 }
 
 /// What came of many questions.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct RangeTally {
     pub(crate) certified: usize,
     pub(crate) refused: Vec<String>,
     pub(crate) widest: f64,
@@ -31,7 +31,7 @@ fn spread(rng: &mut impl Rng, low: f64, high: f64) -> f64 {
 }
 
 /// Rate 1e-5 to 1, multiplier .02 to 1000, steps 1 to 10^7, δ 1e-20 to ½, in every covered setting.
-pub(crate) fn draw(rng: &mut impl Rng) -> Point {
+pub(crate) fn draw(rng: &mut impl Rng) -> RangePoint {
     let rate = SamplingRate::new(spread(rng, 1e-5, 1.0)).unwrap();
     let fixed = Sampling::without_replacement((rate.get() * 1e6).ceil() as u64, 1_000_000).unwrap();
     let (adjacency, sampling) = match rng.next_u32() % 8 {
@@ -43,7 +43,7 @@ pub(crate) fn draw(rng: &mut impl Rng) -> Point {
     let z = NoiseMultiplier::new(spread(rng, 0.02, 1000.0)).unwrap();
     let steps = Steps::new(spread(rng, 1.0, 1e7).round() as u64).unwrap();
     let delta = Delta::new(spread(rng, 1e-20, 0.5)).unwrap();
-    Point { event: gaussian(z, adjacency, sampling, steps), delta }
+    RangePoint { event: gaussian(z, adjacency, sampling, steps), delta }
 }
 
 fn gaussian(z: NoiseMultiplier, adjacency: Adjacency, sampling: Sampling, steps: Steps) -> Event {
@@ -56,9 +56,9 @@ fn cheaper(event: &Event) -> Event {
     gaussian(z, event.adjacency(), *event.sampling(), event.steps())
 }
 
-impl Tally {
+impl RangeTally {
     /// Asks one question and checks the answer against itself, its neighbour and the Rényi bound.
-    pub(crate) fn ask(&mut self, point: &Point) {
+    pub(crate) fn ask(&mut self, point: &RangePoint) {
         let bounds = match Pld.epsilon(std::slice::from_ref(&point.event), point.delta) {
             Ok(bounds) => bounds,
             Err(PrivacyError::Uncertified { why, .. }) => return self.refused.push(format!("{point:?}: {why}")),
@@ -75,7 +75,7 @@ impl Tally {
         self.compare(point, bounds);
     }
 
-    fn compare(&mut self, point: &Point, bounds: Bounds) {
+    fn compare(&mut self, point: &RangePoint, bounds: Bounds) {
         if let Ok(less) = Pld.epsilon(&[cheaper(&point.event)], point.delta)
             && less.lower > bounds.upper
         {

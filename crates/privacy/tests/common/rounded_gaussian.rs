@@ -1,6 +1,6 @@
 //! The rounded Gaussian against its exact probabilities, with any number of draws.
 
-use super::statistics::{Cells, ChiSquare, low_bits};
+use super::statistics::{ChiSquare, IntegerCells, low_bits};
 use chacha20::ChaCha20Rng;
 use privacy::noise::RoundedGaussian;
 use rand_core::SeedableRng;
@@ -16,6 +16,6 @@ pub(crate) fn judge(s: f64, draws: usize, seed: u8) -> (ChiSquare, Option<ChiSqu
         let sampler = &sampler;
         (0..draws).map(move |_| sampler.sample(&mut rng))
     };
-    let values = Cells::rounded_gaussian(s).judge(stream(seed));
+    let values = IntegerCells::rounded_gaussian(s).judge(stream(seed));
     (values, (s >= 300.0).then(|| low_bits(stream(seed))))
 }

@@ -22,13 +22,13 @@ impl ChiSquare {
 
 /// Intervals of integers with their probabilities: below the first edge, between the edges, from the last edge on.
 #[derive(Debug, Clone)]
-pub(crate) struct Cells {
+pub(crate) struct IntegerCells {
     first: i64,
     width: i64,
     probabilities: Vec<f64>,
 }
 
-impl Cells {
+impl IntegerCells {
     /// Cells of one width around zero, from a function that gives P(K < edge) without cancellation for edge ≤ 0, for a
     /// distribution that is symmetric about zero.
     pub(crate) fn symmetric(deviation: f64, below: impl Fn(f64) -> f64) -> Self {

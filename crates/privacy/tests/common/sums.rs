@@ -4,8 +4,8 @@
 use crate::common::{charge, context, gaussian_event, shape_for};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::secure_sum::{
-    Assembly, Body, Contributor, Effect, Message, Node, NodeRecord, Opener, Party, Session, SumError, SumNoise,
-    node_noise,
+    Assembly, Body, Contributor, Message, Node, NodeRecord, Opener, SumEffect, SumError, SumNoise, SumParty,
+    SumSession, node_noise,
 };
 use privacy::{
     Adjacency, Bounded, Cohort, CuratorGate, Gate, Grain, NoiseMultiplier, Outgoing, PrivacyError, Sampling, ShareGate,
@@ -65,27 +65,27 @@ pub(crate) fn sum_context(round: u64, attempt: u64) -> NoiseContext {
 }
 
 /// The session of a round and an attempt.
-pub(crate) fn session(assembly: &Assembly, round: u64, attempt: u64) -> Session {
+pub(crate) fn session(assembly: &Assembly, round: u64, attempt: u64) -> SumSession {
     assembly.session([0; 16], round, attempt)
 }
 
 /// A client of a session.
-pub(crate) fn contributor(assembly: &Assembly, session: &Session, client: u64, seed: u64) -> Contributor {
+pub(crate) fn contributor(assembly: &Assembly, session: &SumSession, client: u64, seed: u64) -> Contributor {
     let outgoing = contribution(assembly, client, session.round, seed);
     let context = NoiseContext { attempt: session.attempt, ..context(client, session.round) };
     Contributor::new(assembly, session, outgoing, &mut Seeded::new(seed), &context).unwrap()
 }
 
 /// An opener of a session.
-pub(crate) fn opener(assembly: &Assembly, session: &Session) -> Opener {
+pub(crate) fn opener(assembly: &Assembly, session: &SumSession) -> Opener {
     Opener::new(assembly, session).unwrap()
 }
 
 /// The letters of some effects.
-pub(crate) fn letters(effects: Vec<Effect>) -> Vec<(Party, Message)> {
+pub(crate) fn letters(effects: Vec<SumEffect>) -> Vec<(SumParty, Message)> {
     let letter = |effect| match effect {
-        Effect::Send { to, message } => Some((to, message)),
-        Effect::Persist(_) | Effect::Opened { .. } => None,
+        SumEffect::Send { to, message } => Some((to, message)),
+        SumEffect::Persist(_) | SumEffect::Opened { .. } => None,
     };
     effects.into_iter().filter_map(letter).collect()
 }
@@ -100,9 +100,9 @@ pub(crate) fn add_up<'a>(vectors: impl IntoIterator<Item = &'a Vec<i64>>, dimens
 }
 
 /// One session with all its parties, and letters that are delivered in order.
-pub(crate) struct Table {
+pub(crate) struct SumRehearsal {
     pub(crate) assembly: Assembly,
-    pub(crate) session: Session,
+    pub(crate) session: SumSession,
     pub(crate) clients: Vec<Contributor>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) opener: Opener,
@@ -111,7 +111,7 @@ pub(crate) struct Table {
     pub(crate) errors: Vec<SumError>,
 }
 
-impl Table {
+impl SumRehearsal {
     /// A session in which nothing has happened.
     pub(crate) fn new(assembly: &Assembly, round: u64, attempt: u64) -> Self {
         let session = session(assembly, round, attempt);
@@ -120,7 +120,7 @@ impl Table {
         for number in 0..assembly.nodes() {
             let context = sum_context(round, attempt);
             let (node, effects) = Node::start(assembly, &session, number, None, &mut Seeded::new(5), &context).unwrap();
-            let [Effect::Persist(record)] = effects.as_slice() else { panic!("a start is kept first: {effects:?}") };
+            let [SumEffect::Persist(record)] = effects.as_slice() else { panic!("a start is kept first: {effects:?}") };
             nodes.push(node);
             kept.push(Some(record.clone()));
         }
@@ -135,7 +135,7 @@ impl Table {
     }
 
     /// Delivers letters, the first ones of whom they claim to be, and all that follow from them, except those that are lost.
-    pub(crate) fn deliver(&mut self, first: Vec<(Party, Message)>, lost: impl Fn(Party, &Message) -> bool) {
+    pub(crate) fn deliver(&mut self, first: Vec<(SumParty, Message)>, lost: impl Fn(SumParty, &Message) -> bool) {
         let first = first.into_iter().map(|(to, message)| (message.body.sender(), to, message));
         let mut post: std::collections::VecDeque<_> = first.collect();
         while let Some((from, to, message)) = post.pop_front() {
@@ -149,32 +149,32 @@ impl Table {
             });
             for effect in effects {
                 match effect {
-                    Effect::Send { to: next, message } => post.push_back((to, next, message)),
-                    Effect::Persist(record) => {
+                    SumEffect::Send { to: next, message } => post.push_back((to, next, message)),
+                    SumEffect::Persist(record) => {
                         let place = record.node as usize;
                         if let Err(error) = record.replace(&mut self.kept[place]) {
                             self.errors.push(error);
                             break;
                         }
                     }
-                    Effect::Opened { total, .. } => self.opened.push(total.into_inner().units().to_vec()),
+                    SumEffect::Opened { total, .. } => self.opened.push(total.into_inner().units().to_vec()),
                 }
             }
         }
     }
 
     /// Hands a letter to whom it is for.
-    pub(crate) fn hand(&mut self, from: Party, to: Party, message: Message) -> Result<Vec<Effect>, SumError> {
+    pub(crate) fn hand(&mut self, from: SumParty, to: SumParty, message: Message) -> Result<Vec<SumEffect>, SumError> {
         match to {
-            Party::Client(client) => self.clients[client as usize].handle(from, &message),
-            Party::Node(node) => self.nodes[node as usize].handle(from, message),
-            Party::Opener => self.opener.handle(from, &message),
-            Party::Coordinator => Ok(Vec::new()),
+            SumParty::Client(client) => self.clients[client as usize].handle(from, &message),
+            SumParty::Node(node) => self.nodes[node as usize].handle(from, message),
+            SumParty::Opener => self.opener.handle(from, &message),
+            SumParty::Coordinator => Ok(Vec::new()),
         }
     }
 
     /// Hands a letter to whom it is for, from whom it claims to be.
-    pub(crate) fn tell(&mut self, to: Party, message: Message) -> Result<Vec<Effect>, SumError> {
+    pub(crate) fn tell(&mut self, to: SumParty, message: Message) -> Result<Vec<SumEffect>, SumError> {
         self.hand(message.body.sender(), to, message)
     }
 
@@ -186,9 +186,9 @@ impl Table {
     }
 
     /// All nodes are told to close.
-    pub(crate) fn close(&mut self, lost: impl Fn(Party, &Message) -> bool) {
+    pub(crate) fn close(&mut self, lost: impl Fn(SumParty, &Message) -> bool) {
         let close = self.message(Body::Close);
-        let all = (0..self.assembly.nodes()).map(|node| (Party::Node(node), close.clone())).collect();
+        let all = (0..self.assembly.nodes()).map(|node| (SumParty::Node(node), close.clone())).collect();
         self.deliver(all, lost);
     }
 

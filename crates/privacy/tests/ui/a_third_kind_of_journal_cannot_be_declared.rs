@@ -1,5 +1,5 @@
 //! How well a journal keeps its records is one of two words.
 enum Probably {}
-impl privacy::Keeping for Probably {}
+impl privacy::Durability for Probably {}
 
 fn main() {}

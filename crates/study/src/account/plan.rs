@@ -66,20 +66,11 @@ impl Plan {
         self.common(Event::unit).unwrap_or(Unit::Example)
     }
 
-    /// True if the worst pair of the theorem is one of neighbouring data sets, so that its ε is the mechanism's own.
-    ///
-    /// Not of batches of fixed size under substitution (Zhu et al. 2022, Proposition 30), of shuffles, or where only
-    /// (ε, δ) is known: there the pair bounds every such mechanism, and this one may cost less.
+    /// True if every event's worst case is one of its own mechanism.
     pub fn reaches_its_pair(&self) -> bool {
-        let reaches = |event: &Event| match (event.mechanism(), event.sampling()) {
-            (Mechanism::Gaussian { .. } | Mechanism::Laplace { .. }, Sampling::WithoutReplacement { .. }) => {
-                event.sampling().rate() >= 1.0
-            }
-            (Mechanism::Gaussian { .. } | Mechanism::Laplace { .. } | Mechanism::RandomisedResponse { .. }, _) => true,
-            _ => false,
-        };
-        self.events.iter().all(reaches)
+        self.events.iter().all(Event::reaches_its_pair)
     }
+
 
     /// The evaluators of `pld` whose intervals `--verify` compares.
     ///
@@ -94,9 +85,9 @@ impl Plan {
 
     /// True if every event is an answer of people, not a sum over rows.
     pub fn asks_people(&self) -> bool {
-        let names = ["randomised-response", "shuffle-clones", "shuffle-krr"];
-        self.events.iter().all(|event| names.contains(&mechanism_name(event)))
+        self.events.iter().all(|event| event.mechanism().asks_people())
     }
+
 
     /// The plan in one line.
     pub fn words(&self) -> String {
@@ -157,16 +148,7 @@ fn noised(event: &Event, z: NoiseMultiplier) -> Result<Event, PrivacyError> {
 
 /// The name of the event's mechanism on the command line.
 pub(crate) fn mechanism_name(event: &Event) -> &'static str {
-    match event.mechanism() {
-        Mechanism::Gaussian { .. } => "gaussian",
-        Mechanism::Laplace { .. } => "laplace",
-        Mechanism::RandomisedResponse { .. } => "randomised-response",
-        Mechanism::ShuffleClones { .. } => "shuffle-clones",
-        Mechanism::ShuffleRandomisedResponse { .. } => "shuffle-krr",
-        Mechanism::Approximate { .. } => "approximate",
-        Mechanism::BarkerTest { .. } => "barker",
-        _ => "other",
-    }
+    event.mechanism().name()
 }
 
 /// The name of the event's sampling on the command line.

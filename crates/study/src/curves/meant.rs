@@ -1,7 +1,7 @@
 //! Figures of accounting as meant: places along the axis, and for each line and place a checked plan.
 
 use super::typed::{Along, CurvesAsTyped, FigureAsTyped, LineAsTyped, RangeAsTyped, ValuesAsTyped};
-use crate::account::{ACCOUNTANTS, MechanismAsTyped, Plan, PlanAsTyped};
+use crate::account::{accountant_names, MechanismAsTyped, Plan, PlanAsTyped};
 use crate::digits::shortest;
 use crate::error::StudyError;
 use crate::{Fault, Source, check_name, check_version};
@@ -147,11 +147,12 @@ fn of_line(
     delta: Option<Delta>,
     (key, source): (&str, &Source<'_>),
 ) -> Result<Line, StudyError> {
-    if !ACCOUNTANTS.contains(&typed.accountant.as_str()) {
+    let names = accountant_names();
+    if !names.contains(&typed.accountant.as_str()) {
         let message = format!("there is no accountant {:?}", typed.accountant);
-        let hint = match nearest(&typed.accountant, ACCOUNTANTS) {
+        let hint = match nearest(&typed.accountant, names.iter().copied()) {
             Some(close) => format!("did you mean `{close}`?"),
-            None => format!("one of {}", ACCOUNTANTS.join(", ")),
+            None => format!("one of {}", names.join(", ")),
         };
         return Err(source.fault(&format!("{key}.accountant"), "S002", message, hint).into());
     }

@@ -6,7 +6,7 @@ use crate::digits::up_to;
 use crate::error::StudyError;
 use crate::{Fault, write_whole};
 use inference::histogram::{Design, Share, apportioned, estimate, survey};
-use privacy::{Epsilon, Filter, Grant, Ledger, MemoryJournal, Record};
+use privacy::{Epsilon, Filter, Grant, Ledger, LedgerRecord, MemoryJournal};
 use serde::Serialize;
 use std::path::Path;
 
@@ -62,7 +62,7 @@ pub fn run(study: &Histogram, out: &Path) -> Result<HistogramResults, StudyError
 }
 
 /// Surveys by every seed. The grant of every user is what its event costs, as it is printed.
-fn found(study: &Histogram, costs: Vec<Cost>) -> Result<(HistogramResults, Vec<Record>), StudyError> {
+fn found(study: &Histogram, costs: Vec<Cost>) -> Result<(HistogramResults, Vec<LedgerRecord>), StudyError> {
     let event = study.event()?;
     let charged = costs.iter().find(|cost| cost.charged).and_then(Cost::epsilon).unwrap_or(0.0);
     let granted: f64 = up_to(charged, 4).parse().unwrap_or(charged);

@@ -1,4 +1,6 @@
 //! Where to put the contour: the saddle point, the abscissa c and the period P. Nothing here needs to be exact.
+//!
+//! A bad choice costs work or a wider interval, never a wrong answer: bounds are computed for whatever line was chosen.
 
 use super::cumulant::Sketch;
 
@@ -70,8 +72,8 @@ impl Saddle {
 
 /// A vertical line in the complex plane, sampled with period P in ε.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
-    /// Abscissa.
+pub(super) struct ContourLine {
+    /// Abscissa c > 0 of the line s = c + iu.
     pub(super) c: f64,
     /// Abscissa of the bound of the aliases on the right, over c.
     pub(super) right: f64,
@@ -79,7 +81,7 @@ pub(super) struct Line {
     pub(super) period: f64,
     /// κ: log of the cancellation, the largest term against δ.
     pub(super) cancellation: f64,
-    /// K(c), roughly.
+    /// K(c), roughly: a guide for choices, never part of a bound.
     pub(super) log_moment: f64,
 }
 
@@ -92,10 +94,10 @@ pub(super) fn log_chernoff(c: f64) -> f64 {
 }
 
 /// The line with the smallest period whose aliases stay under e^{log_alias}, at a fair price for cancellation.
-pub(super) fn line(sketch: &Sketch, saddle: &Saddle, log_alias: f64) -> Option<Line> {
+pub(super) fn line(sketch: &Sketch, saddle: &Saddle, log_alias: f64) -> Option<ContourLine> {
     let epsilon = saddle.epsilon.max(0.0);
     let table: Vec<(f64, f64)> = MULTIPLES.iter().map(|m| m * saddle.c).map(|c| (c, sketch.k(c))).collect();
-    let mut best: Option<(f64, Line)> = None;
+    let mut best: Option<(f64, ContourLine)> = None;
     for (i, &(c, k)) in table.iter().enumerate().filter(|(_, t)| t.0 <= 1.05 * saddle.c) {
         let cancellation = k - c * epsilon - libm::log(c * (c + 1.0)) - saddle.log_delta;
         let left = (epsilon - log_alias) / (1.0 + c);
@@ -104,7 +106,7 @@ pub(super) fn line(sketch: &Sketch, saddle: &Saddle, log_alias: f64) -> Option<L
             let period = need.max(left).max(1.02 * epsilon);
             let cost = period * (1.0 + 0.5 * (cancellation - 7.0).max(0.0));
             if cost.is_finite() && best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, Line { c, right, period, cancellation, log_moment: k }));
+                best = Some((cost, ContourLine { c, right, period, cancellation, log_moment: k }));
             }
         }
     }
@@ -116,11 +118,11 @@ mod tests {
     use super::*;
     use crate::Steps;
     use crate::accounting::contour::law::Laws;
-    use crate::accounting::pair::Pair;
+    use crate::accounting::pair::DominatingPair;
 
     fn sketch() -> Sketch {
         let steps = Steps::new(10_000).unwrap();
-        Sketch::new(&Laws::new(&[(Pair::GaussianRemove { q: 0.01, s: 1.0 }, steps)], 1e-15))
+        Sketch::new(&Laws::new(&[(DominatingPair::GaussianRemove { q: 0.01, s: 1.0 }, steps)], 1e-15))
     }
 
     #[test]

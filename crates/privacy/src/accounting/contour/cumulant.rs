@@ -1,6 +1,9 @@
 //! The cumulant K(s) = Σ T log E_P[e^{sL}]: quickly on a sketch, for planning, and with a proved error.
+//!
+//! The sketch has few nodes and no error bound; it finds saddle points. The moment at the chosen abscissa is then computed again with
+//! a proof.
 
-use super::law::{Law, Laws};
+use super::law::{Laws, SegmentedLaw};
 use super::quadrature::{Nodes, Panel, panel_error, sketch};
 use super::segment::U;
 
@@ -22,7 +25,7 @@ pub(super) struct Sketch {
 impl Sketch {
     /// Nodes of every law.
     pub(super) fn new(laws: &Laws) -> Self {
-        let nodes = |law: &Law| {
+        let nodes = |law: &SegmentedLaw| {
             let mut nodes = Nodes::atoms(law);
             for segment in &law.segments {
                 nodes.add_panels(segment, &sketch(segment));
@@ -53,7 +56,7 @@ impl Sketch {
         if total.k.is_nan() { Cumulants { k: f64::INFINITY, k1: f64::INFINITY, k2: f64::INFINITY } } else { total }
     }
 
-    /// K at c.
+    /// K at the abscissa c.
     pub(super) fn k(&self, c: f64) -> f64 {
         let laws: f64 = self.nodes.iter().map(|(nodes, steps)| steps * libm::log1p(nodes.excess(c))).sum();
         0.5 * self.gaussian * c * (c + 1.0) + laws
@@ -75,14 +78,14 @@ impl Nodes {
 /// M(c) − 1 of one law and its absolute error.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
-    /// M(c) − 1.
+    /// M(c) − 1, which is small and would be lost beside 1.
     pub(super) excess: f64,
     /// Bound of the absolute error.
     pub(super) error: f64,
 }
 
 impl Moment {
-    /// Not below M(c).
+    /// An upper bound of M(c).
     pub(super) fn upper(&self) -> f64 {
         (1.0 + self.excess + self.error) * (1.0 + 4.0 * U)
     }
@@ -93,7 +96,7 @@ impl Moment {
 /// Per node, in units of round-off: the weight's own error, 8 for expm1 and 4 for products, relative to w|e^{cl} − 1|;
 /// the loss's error and two roundings of c·l, times c w e^{cl}; summation in at most n steps of the partial sums, which
 /// are at most Σ w|e^{cl} − 1|.
-pub(super) fn moment(nodes: &Nodes, c: f64, quadrature: f64, law: &Law) -> Moment {
+pub(super) fn moment(nodes: &Nodes, c: f64, quadrature: f64, law: &SegmentedLaw) -> Moment {
     let (mut excess, mut error) = (0.0, 0.0);
     let summation = nodes.len() as f64 + 12.0;
     for (j, l) in nodes.loss.iter().enumerate() {
@@ -116,7 +119,7 @@ fn underflow(nodes: &Nodes, c: f64) -> f64 {
 }
 
 /// The quadrature error of M(c) of one law on given panels, where `enough` per panel is small enough.
-pub(super) fn quadrature_error(law: &Law, panels: &[Vec<Panel>], c: f64, enough: f64) -> f64 {
+pub(super) fn quadrature_error(law: &SegmentedLaw, panels: &[Vec<Panel>], c: f64, enough: f64) -> f64 {
     let of_segment = |(segment, panels): (_, &Vec<Panel>)| -> f64 {
         panels.iter().map(|&panel| panel_error(segment, panel, c, 0.0, enough)).sum()
     };
@@ -128,13 +131,13 @@ mod tests {
     use super::*;
     use crate::Steps;
     use crate::accounting::contour::quadrature::cover;
-    use crate::accounting::pair::Pair;
+    use crate::accounting::pair::DominatingPair;
 
     /// E_P[e^{L}] of the removed row is 1 + q²(e^{1/s²} − 1), and E_P[e^{−L}] = 1 for a complete law.
     #[test]
     fn moments_with_a_closed_form() {
         let (q, s) = (0.2, 1.3);
-        let laws = Laws::new(&[(Pair::GaussianRemove { q, s }, Steps::ONE)], 1e-30);
+        let laws = Laws::new(&[(DominatingPair::GaussianRemove { q, s }, Steps::ONE)], 1e-30);
         let law = &laws.laws[0];
         for (c, exact) in [(1.0, q * q * libm::expm1(1.0 / (s * s))), (-1.0, 0.0)] {
             let (panels, error) = cover(&law.segments[0], 1.0, 5.0, 1e-18, 500).unwrap();
@@ -151,8 +154,10 @@ mod tests {
     #[test]
     fn derivatives_agree_with_differences() {
         let steps = Steps::new(7).unwrap();
-        let laws =
-            Laws::new(&[(Pair::GaussianAdd { q: 0.1, s: 0.9 }, steps), (Pair::Gaussian { s: 3.0 }, steps)], 1e-20);
+        let laws = Laws::new(
+            &[(DominatingPair::GaussianAdd { q: 0.1, s: 0.9 }, steps), (DominatingPair::Gaussian { s: 3.0 }, steps)],
+            1e-20,
+        );
         let sketch = Sketch::new(&laws);
         let (c, h) = (2.5, 1e-4);
         let (below, at, above) = (sketch.cumulants(c - h), sketch.cumulants(c), sketch.cumulants(c + h));

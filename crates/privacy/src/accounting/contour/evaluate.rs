@@ -2,10 +2,13 @@
 //!
 //! δ(ε) = (1/2πi) ∫ e^{K(s) − sε} / (s(s+1)) ds along Re s = c > 0. Sampled at s = c + iu, u = k·du, the infinite sum
 //! equals Σ_j e^{cjP} δ(ε + jP) with P = 2π/du (Poisson summation). docs/maths/contour.md has the proofs.
+//!
+//! Errors that are added: truncation of the line, aliasing of the sampled integral, quadrature of each law, rounding of amplitudes and
+//! angles, and the mass that was cut. `docs/maths/contour.md` derives each.
 
-use super::choose::{Line, Saddle, line, log_chernoff};
+use super::choose::{ContourLine, Saddle, line, log_chernoff};
 use super::cumulant::Sketch;
-use super::factor::{Factor, Sum, log_moment_above, prepare};
+use super::factor::{Factor, FactorSum, log_moment_above, prepare};
 use super::law::Laws;
 use super::segment::U;
 use super::slices::Slices;
@@ -30,7 +33,7 @@ pub(super) struct Contour {
     log_moment_error: f64,
     /// |F(k du)| du/π, half of it for k = 0.
     amplitude: Vec<f64>,
-    /// arg F(k du).
+    /// arg F(k·du): the angle of the integrand at grid point k.
     angle: Vec<f64>,
     /// Σ amplitude · (relative error), without what depends on ε.
     error: f64,
@@ -43,8 +46,14 @@ pub(super) struct Contour {
     infinite: (f64, f64),
 }
 
+/// K(c), the logarithm of the moment on the line, and a bound of its error.
+struct LogMoment {
+    value: f64,
+    error: f64,
+}
+
 /// Why no contour was made.
-pub(super) enum Refusal {
+pub(super) enum ContourRefusal {
     /// The saddle point or the line was not found, or the cancellation is too large.
     Cancellation,
     /// The loss law is too discrete or the steps too few: the integrand does not decay in reach.
@@ -78,27 +87,27 @@ fn log_truncation(laws: &Laws, slices: &[Slices], u: f64) -> f64 {
 
 impl Contour {
     /// A contour for ε near the saddle's, with each error term near `tolerance`·δ if the saddle's δ is right.
-    pub(super) fn new(laws: &Laws, sketch: &Sketch, saddle: &Saddle, tolerance: f64) -> Result<Self, Refusal> {
+    pub(super) fn new(laws: &Laws, sketch: &Sketch, saddle: &Saddle, tolerance: f64) -> Result<Self, ContourRefusal> {
         let log_target = saddle.log_delta + libm::log(tolerance);
-        let line = line(sketch, saddle, log_target).ok_or(Refusal::Cancellation)?;
+        let line = line(sketch, saddle, log_target).ok_or(ContourRefusal::Cancellation)?;
         if line.cancellation > MOST_CANCELLATION {
-            return Err(Refusal::Cancellation);
+            return Err(ContourRefusal::Cancellation);
         }
         let moments = sketch.log_moments(line.c);
         let slices: Vec<Slices> = (laws.laws.iter().zip(&moments))
             .map(|(law, log)| Slices::new(law, line.c, libm::exp(*log) * MOMENT_MARGIN))
             .collect();
         let scale = line.log_moment - line.c * saddle.epsilon.max(0.0);
-        let u_max = truncation_point(laws, &slices, scale, log_target).ok_or(Refusal::Work)?;
+        let u_max = truncation_point(laws, &slices, scale, log_target).ok_or(ContourRefusal::Work)?;
         let du = 2.0 * std::f64::consts::PI / line.period;
         let n = libm::ceil(u_max / du) + 2.0;
         if n.is_nan() || n > MOST_POINTS {
-            return Err(Refusal::Work);
+            return Err(ContourRefusal::Work);
         }
         let prepared = prepare(laws, &line, n, du, tolerance, &moments)?;
         // The slices were made before M(c) was known with a proof.
         if prepared.iter().zip(&moments).any(|(one, log)| one.moment.upper() > libm::exp(*log) * MOMENT_MARGIN) {
-            return Err(Refusal::Cancellation);
+            return Err(ContourRefusal::Cancellation);
         }
         let mut contour = Self::sample(laws, &prepared, &line, du, n as usize);
         contour.truncation = libm::exp(log_truncation(laws, &slices, du * (n - 1.0)));
@@ -107,15 +116,15 @@ impl Contour {
     }
 
     /// The integrand on the grid.
-    fn sample(laws: &Laws, prepared: &[Factor], line: &Line, du: f64, n: usize) -> Self {
+    fn sample(laws: &Laws, prepared: &[Factor], line: &ContourLine, du: f64, n: usize) -> Self {
         let c = line.c;
         let g = laws.gaussian;
-        let mut sums: Vec<Sum> = (0..n)
+        let mut sums: Vec<FactorSum> = (0..n)
             .map(|k| {
                 let u = k as f64 * du;
                 let (log_amplitude, angle) = (-0.5 * g * u * u, g * u * (c + 0.5));
                 let size = log_amplitude.abs() + angle;
-                Sum { log_amplitude, angle, error: U * laws.gaussian_units() * size, size }
+                FactorSum { log_amplitude, angle, error: U * laws.gaussian_units() * size, size }
             })
             .collect();
         let mut k = laws.gaussian_cumulant(c);
@@ -130,11 +139,11 @@ impl Contour {
             one.add_to(&mut sums, &mut phi, du, c);
         }
         k_error += U * (laws.laws.len() as f64 + 2.0) * k.abs();
-        Self::from_sums(laws, &sums, c, du, (k, k_error))
+        Self::from_sums(laws, &sums, c, du, LogMoment { value: k, error: k_error })
     }
 
     /// F = Π φ^T / (s(s+1)) from the sums of logarithms.
-    fn from_sums(laws: &Laws, sums: &[Sum], c: f64, du: f64, moment: (f64, f64)) -> Self {
+    fn from_sums(laws: &Laws, sums: &[FactorSum], c: f64, du: f64, moment: LogMoment) -> Self {
         let (mut amplitude, mut angle, mut error) = (Vec::new(), Vec::new(), 0.0);
         let many = laws.laws.len() as f64 + 4.0;
         for (k, sum) in sums.iter().enumerate() {
@@ -152,8 +161,8 @@ impl Contour {
         Self {
             c,
             du,
-            log_moment: moment.0,
-            log_moment_error: moment.1,
+            log_moment: moment.value,
+            log_moment_error: moment.error,
             amplitude,
             angle,
             error,
@@ -231,17 +240,17 @@ mod budget;
 mod tests {
     use super::*;
     use crate::Steps;
-    use crate::accounting::pair::Pair;
+    use crate::accounting::pair::DominatingPair;
 
     /// Lines, lengths and panels differ with the tolerance; what they certify must have a point in common.
     #[test]
     fn contours_of_all_precisions_agree() {
         for (pair, steps, epsilon) in [
-            (Pair::GaussianRemove { q: 0.01, s: 1.0 }, 10_000, 6.0),
-            (Pair::GaussianAdd { q: 0.3, s: 0.7 }, 300, 40.0),
-            (Pair::GaussianSubstitute { q: 0.05, s: 0.6 }, 400, 5.0),
-            (Pair::GaussianFixed { q: 0.02, s: 1.0 }, 1000, 4.0),
-            (Pair::Gaussian { s: 10.0 }, 100, 5.0),
+            (DominatingPair::GaussianRemove { q: 0.01, s: 1.0 }, 10_000, 6.0),
+            (DominatingPair::GaussianAdd { q: 0.3, s: 0.7 }, 300, 40.0),
+            (DominatingPair::GaussianSubstitute { q: 0.05, s: 0.6 }, 400, 5.0),
+            (DominatingPair::GaussianFixed { q: 0.02, s: 1.0 }, 1000, 4.0),
+            (DominatingPair::Gaussian { s: 10.0 }, 100, 5.0),
         ] {
             let laws = Laws::new(&[(pair.clone(), Steps::new(steps).unwrap())], 1e-24);
             let sketch = Sketch::new(&laws);
@@ -260,7 +269,7 @@ mod tests {
     /// However much is cut away, the interval holds the answer: what is lost is added at the top.
     #[test]
     fn a_rough_cut_widens_the_interval_and_keeps_the_answer() {
-        let composition = [(Pair::GaussianRemove { q: 1e-3, s: 0.6 }, Steps::new(10_000).unwrap())];
+        let composition = [(DominatingPair::GaussianRemove { q: 1e-3, s: 0.6 }, Steps::new(10_000).unwrap())];
         let epsilon = 4.0;
         let at = |mass: f64| {
             let laws = Laws::new(&composition, mass);

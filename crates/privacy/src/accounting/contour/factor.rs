@@ -1,9 +1,12 @@
 //! One law's share of the integrand: rigorous nodes, M(c), and log φ on the grid with its error.
+//!
+//! The integrand of a plan is a product over laws, each to the power of its steps. Logarithms are summed, so that a factor of 10^6
+//! steps costs the same as one.
 
-use super::choose::{Line, log_chernoff};
+use super::choose::{ContourLine, log_chernoff};
 use super::cumulant::{Moment, UNDERFLOW, moment, quadrature_error};
-use super::evaluate::Refusal;
-use super::law::{Law, Laws};
+use super::evaluate::ContourRefusal;
+use super::law::{Laws, SegmentedLaw};
 use super::quadrature::{Nodes, PER_PANEL, Panel, cover};
 use super::rotate::{characteristic, sum_units, turn_units};
 use super::segment::U;
@@ -12,7 +15,7 @@ use super::segment::U;
 const MOST_WORK: f64 = 6e7;
 
 /// What a composition adds up to at every grid point, and how well it is known.
-pub(super) struct Sum {
+pub(super) struct FactorSum {
     pub(super) log_amplitude: f64,
     pub(super) angle: f64,
     /// Bound of the relative error of the product of characteristic functions, as a logarithm.
@@ -23,23 +26,23 @@ pub(super) struct Sum {
 
 /// A law on its rigorous nodes.
 pub(super) struct Factor<'a> {
-    pub(super) law: &'a Law,
+    pub(super) law: &'a SegmentedLaw,
     panels: Vec<Vec<Panel>>,
     nodes: Nodes,
     quadrature: f64,
-    /// M(c).
+    /// M(c) = E_P[e^{cL}], with a proved error.
     pub(super) moment: Moment,
 }
 
 /// The laws on panels that are fine enough for (c, n·du), or a refusal if that is too much work.
 pub(super) fn prepare<'a>(
     laws: &'a Laws,
-    line: &Line,
+    line: &ContourLine,
     n: f64,
     du: f64,
     tolerance: f64,
     log_moments: &[f64],
-) -> Result<Vec<Factor<'a>>, Refusal> {
+) -> Result<Vec<Factor<'a>>, ContourRefusal> {
     let share = 1e-3 * tolerance * libm::exp(-line.cancellation.max(0.0)) / laws.laws.len().max(1) as f64;
     let (mut out, mut work) = (Vec::with_capacity(laws.laws.len()), 0.0);
     for (law, log_moment) in laws.laws.iter().zip(log_moments) {
@@ -48,7 +51,7 @@ pub(super) fn prepare<'a>(
         let (mut panels, mut quadrature) = (Vec::with_capacity(law.segments.len()), 0.0);
         for segment in &law.segments {
             let room = ((MOST_WORK - work) / n / PER_PANEL as f64).max(0.0);
-            let (list, error) = cover(segment, line.c, n * du, budget, room as usize).ok_or(Refusal::Work)?;
+            let (list, error) = cover(segment, line.c, n * du, budget, room as usize).ok_or(ContourRefusal::Work)?;
             nodes.add_panels(segment, &list);
             quadrature += error;
             panels.push(list);
@@ -57,7 +60,7 @@ pub(super) fn prepare<'a>(
         let moment = moment(&nodes, line.c, quadrature, law);
         out.push(Factor { law, panels, nodes, quadrature, moment });
     }
-    if work > MOST_WORK { Err(Refusal::Work) } else { Ok(out) }
+    if work > MOST_WORK { Err(ContourRefusal::Work) } else { Ok(out) }
 }
 
 /// An upper bound of K at another real point, on the same nodes.
@@ -92,7 +95,7 @@ impl Factor<'_> {
     ///
     /// φ − 1 = Σ ω(e^{iul} − 1)/M with ω = w e^{cl}. In units of round-off the sum errs by u·D,
     /// D = Σ ω(|l|(turns + summation + weight error + 10 + 2c|l| + c·loss error) + loss error), and by the quadrature.
-    pub(super) fn add_to(&self, sums: &mut [Sum], phi: &mut [(f64, f64)], du: f64, c: f64) {
+    pub(super) fn add_to(&self, sums: &mut [FactorSum], phi: &mut [(f64, f64)], du: f64, c: f64) {
         let nodes = &self.nodes;
         let (m, m_error) = (1.0 + self.moment.excess, self.moment.error);
         let omega: Vec<f64> = nodes.loss.iter().zip(&nodes.weight).map(|(l, w)| w * libm::exp(c * l)).collect();

@@ -6,9 +6,9 @@
 //! range: the far tails of the noise, and equally the rare heavy single jumps of a small sampling rate, whose
 //! exponential moments would otherwise hide the bulk.
 
-use super::segment::{Kernel, Segment, U};
+use super::segment::{NoiseDensity, Segment, U};
 use crate::Steps;
-use crate::accounting::pair::Pair;
+use crate::accounting::pair::DominatingPair;
 
 /// A point mass. Errors are in units of round-off: relative for the mass, absolute for the loss.
 #[derive(Debug, Clone, Copy)]
@@ -24,21 +24,21 @@ pub(super) struct Atom {
 /// Probability one is completed by an atom at loss 0 that is not listed, because nothing here depends on it. A listed atom
 /// whose loss was computed as 0 is another matter: its loss has an error.
 #[derive(Debug, Clone)]
-pub(super) struct Law {
+pub(super) struct SegmentedLaw {
     pub(super) segments: Vec<Segment>,
     pub(super) atoms: Vec<Atom>,
     /// P-mass of outcomes that Q cannot produce.
     pub(super) infinite: f64,
     /// η: an upper bound of the P-mass outside of the segments' ranges.
     pub(super) lost: f64,
-    /// T.
+    /// T: how often the step occurs.
     pub(super) steps: f64,
 }
 
 /// A composition: the laws, and the sum of T/s² of the plain Gaussian steps, whose cumulant has a closed form.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Laws {
-    pub(super) laws: Vec<Law>,
+    pub(super) laws: Vec<SegmentedLaw>,
     pub(super) gaussian: f64,
     /// Number of terms in that sum.
     pub(super) gaussians: u32,
@@ -46,13 +46,13 @@ pub(super) struct Laws {
 
 impl Laws {
     /// The composition with at most `mass` of P cut away in all its steps together.
-    pub(super) fn new(composition: &[(Pair, Steps)], mass: f64) -> Self {
+    pub(super) fn new(composition: &[(DominatingPair, Steps)], mass: f64) -> Self {
         let mut all = Self::default();
         let each = mass / composition.len() as f64;
         for (pair, steps) in composition {
             let steps = steps.get() as f64;
             match pair {
-                Pair::Gaussian { s } => {
+                DominatingPair::Gaussian { s } => {
                     all.gaussian += steps / (s * s);
                     all.gaussians += 1;
                 }
@@ -89,33 +89,33 @@ impl Laws {
 ///
 /// Two normal laws one apart: 2Φ(1/(2s)) − 1 ≤ 1/(s√(2π)); two Laplace laws: 1 − e^{−1/(2s)} ≤ 1/(2s); sampling
 /// multiplies by q. Of finite laws every loss is raised by its error.
-pub(super) fn variation(composition: &[(Pair, Steps)]) -> f64 {
+pub(super) fn variation(composition: &[(DominatingPair, Steps)]) -> f64 {
     let gaussian = |s: f64| (0.398_943 / s).min(1.0);
-    let one = |pair: &Pair| match pair {
-        Pair::Gaussian { s } => gaussian(*s),
-        Pair::GaussianRemove { q, s }
-        | Pair::GaussianAdd { q, s }
-        | Pair::GaussianSubstitute { q, s }
-        | Pair::GaussianFixed { q, s } => q * gaussian(*s),
-        Pair::Laplace { s } => (0.5 / s).min(1.0),
-        Pair::LaplaceRemove { q, s } | Pair::LaplaceAdd { q, s } => q * (0.5 / s).min(1.0),
-        Pair::Finite(atoms) => {
+    let one = |pair: &DominatingPair| match pair {
+        DominatingPair::Gaussian { s } => gaussian(*s),
+        DominatingPair::GaussianRemove { q, s }
+        | DominatingPair::GaussianAdd { q, s }
+        | DominatingPair::GaussianSubstitute { q, s }
+        | DominatingPair::GaussianFixed { q, s } => q * gaussian(*s),
+        DominatingPair::Laplace { s } => (0.5 / s).min(1.0),
+        DominatingPair::LaplaceRemove { q, s } | DominatingPair::LaplaceAdd { q, s } => q * (0.5 / s).min(1.0),
+        DominatingPair::Finite(atoms) => {
             let raised = |l: f64, p: f64| (l + U * loss_error(l, p)).max(0.0);
             atoms.infinite + atoms.finite.iter().map(|&(l, p)| p * -libm::expm1(-raised(l, p))).sum::<f64>()
         }
-        Pair::Enclosed(laws) => laws.hockey_stick(0.0).upper,
+        DominatingPair::Enclosed(laws) => laws.hockey_stick(0.0).upper,
     };
     composition.iter().map(|(pair, steps)| one(pair) * steps.get() as f64).sum::<f64>() * (1.0 + 1e-12)
 }
 
 /// The largest loss that can occur in all steps together, rounded up; infinite if there is none. Zero for no steps.
-pub(super) fn largest_loss(composition: &[(Pair, Steps)]) -> f64 {
-    let one = |pair: &Pair| match pair {
-        Pair::GaussianAdd { q, .. } => -libm::log1p(-q),
-        Pair::Laplace { s } => 1.0 / s,
-        Pair::LaplaceRemove { q, s } => libm::log1p(q * libm::expm1(1.0 / s)),
-        Pair::LaplaceAdd { q, s } => -libm::log1p(q * libm::expm1(-1.0 / s)),
-        Pair::Finite(atoms) if atoms.infinite == 0.0 => {
+pub(super) fn largest_loss(composition: &[(DominatingPair, Steps)]) -> f64 {
+    let one = |pair: &DominatingPair| match pair {
+        DominatingPair::GaussianAdd { q, .. } => -libm::log1p(-q),
+        DominatingPair::Laplace { s } => 1.0 / s,
+        DominatingPair::LaplaceRemove { q, s } => libm::log1p(q * libm::expm1(1.0 / s)),
+        DominatingPair::LaplaceAdd { q, s } => -libm::log1p(q * libm::expm1(-1.0 / s)),
+        DominatingPair::Finite(atoms) if atoms.infinite == 0.0 => {
             atoms.finite.last().map_or(0.0, |&(l, p)| l + 1e-14 * (l.abs() - libm::log(p)))
         }
         _ => f64::INFINITY,
@@ -129,25 +129,25 @@ fn loss_error(loss: f64, mass: f64) -> f64 {
 }
 
 /// The law of one sampled, Laplace or finite pair, cut so that at most `mass` is lost.
-fn law(pair: &Pair, steps: f64, mass: f64) -> Law {
-    let mut law = Law { segments: Vec::new(), atoms: Vec::new(), infinite: 0.0, lost: 0.0, steps };
-    let gaussian = |q, s, p_shift, q_shift| blank(Kernel::Gaussian, s, q, p_shift, q_shift);
+fn law(pair: &DominatingPair, steps: f64, mass: f64) -> SegmentedLaw {
+    let mut law = SegmentedLaw { segments: Vec::new(), atoms: Vec::new(), infinite: 0.0, lost: 0.0, steps };
+    let gaussian = |q, s, p_shift, q_shift| blank(NoiseDensity::Gaussian, s, q, p_shift, q_shift);
     match pair {
-        Pair::Gaussian { s } => law.add_line(gaussian(1.0, *s, 1.0, 0.0), mass),
-        Pair::GaussianRemove { q, s } => law.add_line(gaussian(*q, *s, 1.0, 0.0), mass),
-        Pair::GaussianAdd { q, s } => law.add_line(gaussian(*q, *s, 0.0, 1.0), mass),
-        Pair::GaussianSubstitute { q, s } => law.add_line(gaussian(*q, *s, 0.5, -0.5), mass),
-        Pair::GaussianFixed { q, s } => {
+        DominatingPair::Gaussian { s } => law.add_line(gaussian(1.0, *s, 1.0, 0.0), mass),
+        DominatingPair::GaussianRemove { q, s } => law.add_line(gaussian(*q, *s, 1.0, 0.0), mass),
+        DominatingPair::GaussianAdd { q, s } => law.add_line(gaussian(*q, *s, 0.0, 1.0), mass),
+        DominatingPair::GaussianSubstitute { q, s } => law.add_line(gaussian(*q, *s, 0.5, -0.5), mass),
+        DominatingPair::GaussianFixed { q, s } => {
             // x > ½ as when a row is removed, and its mirror image, whose P-density is the noise.
             law.add_half(gaussian(*q, *s, 1.0, 0.0), 0.5 * mass);
             law.add_half(gaussian(*q, *s, 0.0, 1.0), 0.5 * mass);
         }
-        Pair::Laplace { s } => law.add_laplace(1.0, *s, 1.0),
-        Pair::LaplaceRemove { q, s } => law.add_laplace(*q, *s, 1.0),
-        Pair::LaplaceAdd { q, s } => law.add_laplace(*q, *s, 0.0),
+        DominatingPair::Laplace { s } => law.add_laplace(1.0, *s, 1.0),
+        DominatingPair::LaplaceRemove { q, s } => law.add_laplace(*q, *s, 1.0),
+        DominatingPair::LaplaceAdd { q, s } => law.add_laplace(*q, *s, 0.0),
         // `Pld` takes the two laws of an enclosure apart first; as one law it is refused, by a loss that is infinite.
-        Pair::Enclosed(_) => law.infinite = 1.0,
-        Pair::Finite(atoms) => {
+        DominatingPair::Enclosed(_) => law.infinite = 1.0,
+        DominatingPair::Finite(atoms) => {
             law.infinite = atoms.infinite;
             law.atoms.extend(atoms.finite.iter().map(|&(loss, mass)| Atom {
                 loss,
@@ -161,14 +161,14 @@ fn law(pair: &Pair, steps: f64, mass: f64) -> Law {
 }
 
 /// A segment without a range. Its unit resolves both the noise and the passage between the mixture's components.
-fn blank(kernel: Kernel, s: f64, q: f64, p_shift: f64, q_shift: f64) -> Segment {
-    let scale = if kernel == Kernel::Gaussian { s.min(s * s) } else { s.min(1.0) };
+fn blank(kernel: NoiseDensity, s: f64, q: f64, p_shift: f64, q_shift: f64) -> Segment {
+    let scale = if kernel == NoiseDensity::Gaussian { s.min(s * s) } else { s.min(1.0) };
     // The largest power of two that is not above the scale, over 64.
     let unit = f64::from_bits(scale.to_bits() & f64::INFINITY.to_bits()) / 64.0;
     Segment { kernel, s, q, p_shift, q_shift, origin: 0.0, unit, from: 0, to: 0 }
 }
 
-impl Law {
+impl SegmentedLaw {
     /// The whole line, cut on both sides.
     fn add_line(&mut self, mut segment: Segment, mass: f64) {
         segment.to = first_index(&segment, |x| upper_tail(&segment, x) <= 0.5 * mass);
@@ -190,7 +190,7 @@ impl Law {
     /// With w± = 1−q + q e^{±1/s}: P-mass ½((1−q) + q e^{−1/s}) or ½ has x < 0 and loss ±log w₋, and
     /// P-mass ½((1−q)e^{−1/s} + q) or ½e^{−1/s} has x > 1 and loss ±log w₊; P shifted and + if `p_shift` is 1.
     fn add_laplace(&mut self, q: f64, s: f64, p_shift: f64) {
-        let mut segment = blank(Kernel::Laplace, s, q, p_shift, 1.0 - p_shift);
+        let mut segment = blank(NoiseDensity::Laplace, s, q, p_shift, 1.0 - p_shift);
         segment.to = libm::round(1.0 / segment.unit) as i64;
         let small = libm::exp(-1.0 / s);
         let ends = if p_shift == 0.0 { [1.0, small] } else { [1.0 - q + q * small, (1.0 - q) * small + q] };
@@ -227,6 +227,7 @@ fn lower_tail(segment: &Segment, x: f64) -> f64 {
     tail(segment, |shift| shift - x)
 }
 
+/// Mass of both normal terms of a segment beyond the distances of their centres, from above.
 fn tail(segment: &Segment, distance: impl Fn(f64) -> f64) -> f64 {
     let one = |(factor, shift): (f64, f64)| {
         let z = distance(shift) * std::f64::consts::FRAC_1_SQRT_2 / segment.s;
@@ -245,10 +246,10 @@ mod tests {
     #[test]
     fn a_cut_loses_at_most_what_it_may() {
         for pair in [
-            Pair::GaussianRemove { q: 1e-4, s: 1.0 },
-            Pair::GaussianAdd { q: 0.3, s: 0.02 },
-            Pair::GaussianSubstitute { q: 0.1, s: 30.0 },
-            Pair::GaussianFixed { q: 0.01, s: 2.0 },
+            DominatingPair::GaussianRemove { q: 1e-4, s: 1.0 },
+            DominatingPair::GaussianAdd { q: 0.3, s: 0.02 },
+            DominatingPair::GaussianSubstitute { q: 0.1, s: 30.0 },
+            DominatingPair::GaussianFixed { q: 0.01, s: 2.0 },
         ] {
             for mass in [1e-6, 1e-15, 1e-40] {
                 let law = law(&pair, 10.0, mass);
@@ -260,9 +261,11 @@ mod tests {
 
     #[test]
     fn laplace_atoms_and_segment_make_a_probability() {
-        for pair in
-            [Pair::Laplace { s: 0.7 }, Pair::LaplaceRemove { q: 0.2, s: 3.0 }, Pair::LaplaceAdd { q: 0.2, s: 3.0 }]
-        {
+        for pair in [
+            DominatingPair::Laplace { s: 0.7 },
+            DominatingPair::LaplaceRemove { q: 0.2, s: 3.0 },
+            DominatingPair::LaplaceAdd { q: 0.2, s: 3.0 },
+        ] {
             let law = law(&pair, 1.0, 0.0);
             let atoms: f64 = law.atoms.iter().map(|a| a.mass).sum();
             let segment = &law.segments[0];
@@ -277,7 +280,7 @@ mod tests {
     #[test]
     fn infinite_mass_composes() {
         let atoms = Atoms { finite: vec![(0.1, 0.9)], infinite: 0.1 };
-        let laws = Laws::new(&[(Pair::Finite(atoms), Steps::new(3).unwrap())], 1e-9);
+        let laws = Laws::new(&[(DominatingPair::Finite(atoms), Steps::new(3).unwrap())], 1e-9);
         let (lower, upper) = laws.infinite();
         assert!(lower <= 1.0 - 0.729 && 1.0 - 0.729 <= upper && upper - lower < 1e-13);
     }
@@ -297,7 +300,7 @@ mod tests {
         for i in 0..300 {
             let (s, x) = (0.7 + 1e-3 * f64::from(i), 3.5 + 0.05 * f64::from(i));
             let exact = normal_tail(Double::of(x).over(Double::of(s)));
-            let segment = blank(Kernel::Gaussian, s, 0.3, 0.0, 1.0);
+            let segment = blank(NoiseDensity::Gaussian, s, 0.3, 0.0, 1.0);
             let (above, below) = (upper_tail(&segment, x), lower_tail(&segment, -x));
             assert!(exact.off(above) >= 0.0 && exact.off(below) >= 0.0, "{s} {x}: {above:e} {exact:?}");
             let plain = 0.5 * libm::erfc(x * std::f64::consts::FRAC_1_SQRT_2 / s);
@@ -305,7 +308,7 @@ mod tests {
         }
         assert!(small > 50, "{small}: plain values must be seen to be too small");
         // Nor is what all steps lose together.
-        let laws = Laws::new(&[(Pair::GaussianAdd { q: 0.3, s: 1.0 }, Steps::new(1000).unwrap())], 1e-6);
+        let laws = Laws::new(&[(DominatingPair::GaussianAdd { q: 0.3, s: 1.0 }, Steps::new(1000).unwrap())], 1e-6);
         assert!(laws.lost() >= 1000.0 * laws.laws[0].lost && laws.lost() > 1e-8);
     }
 }

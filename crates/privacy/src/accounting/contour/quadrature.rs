@@ -1,6 +1,9 @@
 //! Nodes (loss, weight) of a law by 16-point Gauss–Legendre panels, with a proved error of E_P[e^{(c+iu)L}].
+//!
+//! Panels are short where the density or the loss bends. The error of a panel follows from the size of the integrand on an ellipse
+//! around it.
 
-use super::law::Law;
+use super::law::SegmentedLaw;
 use super::segment::Segment;
 
 /// Positive abscissas and weights of the 16-point Gauss–Legendre rule on [−1, 1], correctly rounded.
@@ -113,14 +116,15 @@ pub(super) fn sketch(segment: &Segment) -> Vec<Panel> {
     panels
 }
 
+/// The panel between two marks of a segment.
 fn panel_between(segment: &Segment, from: i64, to: i64) -> Panel {
     let (a, b) = (segment.at(from), segment.at(to));
     Panel { mid: 0.5 * (a + b), half: 0.5 * (b - a) }
 }
 
 impl Nodes {
-    /// The law's atoms.
-    pub(super) fn atoms(law: &Law) -> Self {
+    /// The atoms of the law: exact nodes that need no quadrature.
+    pub(super) fn atoms(law: &SegmentedLaw) -> Self {
         let mut nodes = Self::default();
         for atom in &law.atoms {
             nodes.push(atom.loss, atom.loss_error, atom.mass, atom.mass_error);
@@ -144,6 +148,7 @@ impl Nodes {
         }
     }
 
+    /// Adds a node with the errors of its loss and its weight.
     fn push(&mut self, loss: f64, loss_error: f64, weight: f64, weight_error: f64) {
         self.loss.push(loss);
         self.loss_error.push(loss_error);
@@ -151,7 +156,7 @@ impl Nodes {
         self.weight_error.push(weight_error);
     }
 
-    /// Number of nodes.
+    /// Number of nodes, each with a loss and a weight.
     pub(super) fn len(&self) -> usize {
         self.loss.len()
     }
@@ -165,7 +170,7 @@ mod tests {
     use super::*;
     use crate::Steps;
     use crate::accounting::contour::law::Laws;
-    use crate::accounting::pair::Pair;
+    use crate::accounting::pair::DominatingPair;
 
     impl Panel {
         /// So many equal panels, whatever their error.
@@ -191,11 +196,11 @@ mod tests {
     #[test]
     fn coarse_panels_stay_within_their_error() {
         for pair in [
-            Pair::GaussianRemove { q: 0.1, s: 1.0 },
-            Pair::GaussianAdd { q: 0.5, s: 0.4 },
-            Pair::GaussianSubstitute { q: 0.2, s: 0.7 },
-            Pair::GaussianFixed { q: 0.02, s: 2.0 },
-            Pair::LaplaceRemove { q: 0.4, s: 0.3 },
+            DominatingPair::GaussianRemove { q: 0.1, s: 1.0 },
+            DominatingPair::GaussianAdd { q: 0.5, s: 0.4 },
+            DominatingPair::GaussianSubstitute { q: 0.2, s: 0.7 },
+            DominatingPair::GaussianFixed { q: 0.02, s: 2.0 },
+            DominatingPair::LaplaceRemove { q: 0.4, s: 0.3 },
         ] {
             let laws = Laws::new(&[(pair.clone(), Steps::ONE)], 1e-12);
             for segment in &laws.laws[0].segments {

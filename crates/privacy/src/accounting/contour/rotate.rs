@@ -1,4 +1,7 @@
 //! Σ ω (e^{iul} − 1) on the grid u = k·du, by rotations with a bounded error.
+//!
+//! A grid of frequencies is walked by multiplying with one rotation each, instead of a sine and a cosine for every point. The error grows
+//! with the number of rotations and is part of the bound; every 32 rotations start from a coarse state.
 
 /// Rotations between two coarse states.
 const BLOCK: usize = 32;

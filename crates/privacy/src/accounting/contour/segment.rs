@@ -3,14 +3,16 @@
 //! p(x) = (1−q) k(x) + q k(x−d) and l(x) = log w_d(x) − log w_e(x), where k is the noise density, d and e are the
 //! shifts of P and Q, and w_d(x) = 1−q + q e^{t_d(x)} is the likelihood ratio of a mixture against the noise, with t_d
 //! affine in x. A shift of 0 means w = 1. All of this is analytic in x, which is what the quadrature needs.
+//!
+//! On a segment the loss is monotone, and density and loss extend into the complex plane, which the quadrature bound needs.
 
 /// Unit round-off of a double.
 pub(super) const U: f64 = 1.0 / 9_007_199_254_740_992.0;
 
 /// The noise density k.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Kernel {
-    /// N(0, s²).
+pub(super) enum NoiseDensity {
+    /// The normal density N(0, s²).
     Gaussian,
     /// Laplace(0, s), on 0 ≤ x ≤ 1 only, where k(x) and k(x−1) are exponentials.
     Laplace,
@@ -19,8 +21,8 @@ pub(super) enum Kernel {
 /// A piece of a law on x = origin + unit·i, from ≤ i ≤ to. `unit` is a power of two, so that ends are exact.
 #[derive(Debug, Clone)]
 pub(super) struct Segment {
-    pub(super) kernel: Kernel,
-    /// Deviation or scale of the noise.
+    pub(super) kernel: NoiseDensity,
+    /// Standard deviation or scale of the noise.
     pub(super) s: f64,
     /// Sampling rate; one means no sampling.
     pub(super) q: f64,
@@ -36,7 +38,7 @@ pub(super) struct Segment {
 
 /// Density and loss at a point. Errors are in units of round-off: relative for the density, absolute for the loss.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Point {
+pub(super) struct DensityPoint {
     pub(super) density: f64,
     pub(super) density_error: f64,
     pub(super) loss: f64,
@@ -145,9 +147,9 @@ impl Segment {
     /// −log k(x−shift) up to its constant.
     fn exponent(&self, shift: f64, x: f64) -> f64 {
         match self.kernel {
-            Kernel::Gaussian => (x - shift) * (x - shift) / (2.0 * self.s * self.s),
-            Kernel::Laplace if shift == 0.0 => x / self.s,
-            Kernel::Laplace => (1.0 - x) / self.s,
+            NoiseDensity::Gaussian => (x - shift) * (x - shift) / (2.0 * self.s * self.s),
+            NoiseDensity::Laplace if shift == 0.0 => x / self.s,
+            NoiseDensity::Laplace => (1.0 - x) / self.s,
         }
     }
 
@@ -155,8 +157,8 @@ impl Segment {
     fn least_exponent(&self, shift: f64, x0: f64, x1: f64, y: f64) -> f64 {
         let ends = self.exponent(shift, x0).min(self.exponent(shift, x1));
         match self.kernel {
-            Kernel::Laplace => ends,
-            Kernel::Gaussian => {
+            NoiseDensity::Laplace => ends,
+            NoiseDensity::Gaussian => {
                 let inside = x0 <= shift && shift <= x1;
                 (if inside { 0.0 } else { ends }) - y * y / (2.0 * self.s * self.s)
             }
@@ -166,32 +168,32 @@ impl Segment {
     /// |d/dx| of the exponent.
     fn exponent_slope(&self, shift: f64, x: f64) -> f64 {
         match self.kernel {
-            Kernel::Gaussian => (x - shift).abs() / (self.s * self.s),
-            Kernel::Laplace => 1.0 / self.s,
+            NoiseDensity::Gaussian => (x - shift).abs() / (self.s * self.s),
+            NoiseDensity::Laplace => 1.0 / self.s,
         }
     }
 
     /// The integral of e^{−exponent} over the line, by which k is divided.
     fn norm(&self) -> f64 {
         match self.kernel {
-            Kernel::Gaussian => self.s * 2.506_628_274_631_000_5,
-            Kernel::Laplace => 2.0 * self.s,
+            NoiseDensity::Gaussian => self.s * 2.506_628_274_631_000_5,
+            NoiseDensity::Laplace => 2.0 * self.s,
         }
     }
 
     /// t_d(x), with at most three roundings, all relative.
     fn tilt(&self, shift: f64, x: f64) -> f64 {
         match self.kernel {
-            Kernel::Gaussian => shift * (x - 0.5 * shift) / (self.s * self.s),
-            Kernel::Laplace => (2.0 * x - 1.0) / self.s,
+            NoiseDensity::Gaussian => shift * (x - 0.5 * shift) / (self.s * self.s),
+            NoiseDensity::Laplace => (2.0 * x - 1.0) / self.s,
         }
     }
 
-    /// dt_d/dx.
+    /// dt_d/dx, the slope of the tilt in the coordinate.
     pub(super) fn tilt_slope(&self, shift: f64) -> f64 {
         match self.kernel {
-            Kernel::Gaussian => shift / (self.s * self.s),
-            Kernel::Laplace => 2.0 * shift / self.s,
+            NoiseDensity::Gaussian => shift / (self.s * self.s),
+            NoiseDensity::Laplace => 2.0 * shift / self.s,
         }
     }
 
@@ -204,8 +206,8 @@ impl Segment {
     pub(super) fn kink(&self, shift: f64) -> f64 {
         let level = libm::log((1.0 - self.q) / self.q);
         match self.kernel {
-            Kernel::Gaussian => 0.5 * shift + level / self.tilt_slope(shift),
-            Kernel::Laplace => 0.5 * (1.0 + self.s * level),
+            NoiseDensity::Gaussian => 0.5 * shift + level / self.tilt_slope(shift),
+            NoiseDensity::Laplace => 0.5 * (1.0 + self.s * level),
         }
     }
 
@@ -213,7 +215,7 @@ impl Segment {
     ///
     /// Exponent: at most 6 roundings, all relative; exp 8, norm 3, factors and sum 8; moving x by `off` moves the
     /// exponent by its slope. The loss is moved by its own slope.
-    pub(super) fn point(&self, x: f64, off: f64) -> Point {
+    pub(super) fn point(&self, x: f64, off: f64) -> DensityPoint {
         let (mut density, mut error) = (0.0, 0.0);
         for (factor, shift) in self.terms().into_iter().filter(|t| t.0 > 0.0) {
             let exponent = self.exponent(shift, x);
@@ -231,7 +233,7 @@ impl Segment {
             *slope = steep;
         }
         let density_error = if density > 0.0 { error / density } else { 0.0 };
-        Point { density: density / self.norm(), density_error, loss, loss_error, slopes }
+        DensityPoint { density: density / self.norm(), density_error, loss, loss_error, slopes }
     }
 
     /// A lower bound of p on [x0, x1]: each term is log-concave, so its least value is at an end.
@@ -274,7 +276,7 @@ mod tests {
     use crate::accounting::double::{Double, TAU};
 
     fn segment(q: f64, s: f64, p_shift: f64, q_shift: f64) -> Segment {
-        Segment { kernel: Kernel::Gaussian, s, q, p_shift, q_shift, origin: 0.0, unit: 1.0, from: -9, to: 9 }
+        Segment { kernel: NoiseDensity::Gaussian, s, q, p_shift, q_shift, origin: 0.0, unit: 1.0, from: -9, to: 9 }
     }
 
     #[test]

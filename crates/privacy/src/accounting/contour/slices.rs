@@ -7,10 +7,13 @@
 //!
 //! The slices are the level sets of a step function below the density: on a cell [x0, x1] the density of L is at
 //! least min p · min e^{cl} / (M(c) max|l'|), and every factor is least at an end of the cell.
+//!
+//! Where the integrand is cut off, everything beyond must be bounded at once. A density that lies over a uniform slice has a
+//! characteristic function that is damped by it.
 
-use super::law::Law;
+use super::law::SegmentedLaw;
 use super::quadrature::{Panel, sketch};
-use super::segment::{Point, Segment};
+use super::segment::{DensityPoint, Segment};
 
 /// Cells of a panel.
 const CELLS: u32 = 8;
@@ -28,7 +31,7 @@ pub(super) struct Slices(Vec<Slice>);
 
 /// [low, high] in loss, and a lower bound of the tilted density there.
 #[derive(Debug, Clone, Copy)]
-struct Cell {
+struct SliceCell {
     low: f64,
     high: f64,
     level: f64,
@@ -47,8 +50,8 @@ fn envelope(v: f64) -> f64 {
 
 impl Slices {
     /// The slices of the law tilted at c, where `moment` is not below M(c).
-    pub(super) fn new(law: &Law, c: f64, moment: f64) -> Self {
-        let mut all: Vec<Cell> = Vec::new();
+    pub(super) fn new(law: &SegmentedLaw, c: f64, moment: f64) -> Self {
+        let mut all: Vec<SliceCell> = Vec::new();
         for segment in &law.segments {
             all.extend(cells(segment, c, moment));
         }
@@ -66,12 +69,12 @@ impl Slices {
 }
 
 /// log of the tilted density in x.
-fn log_tilted(point: &Point, c: f64) -> f64 {
+fn log_tilted(point: &DensityPoint, c: f64) -> f64 {
     libm::log(point.density) + c * point.loss
 }
 
 /// A step function below the tilted density of the loss, on the panels where that density matters.
-fn cells(segment: &Segment, c: f64, moment: f64) -> Vec<Cell> {
+fn cells(segment: &Segment, c: f64, moment: f64) -> Vec<SliceCell> {
     let panels = sketch(segment);
     let height = |panel: &Panel| {
         let at = |x| log_tilted(&segment.point(x, 0.0), c);
@@ -87,7 +90,7 @@ fn cells(segment: &Segment, c: f64, moment: f64) -> Vec<Cell> {
 }
 
 /// The cells of one panel.
-fn add_cells(segment: &Segment, panel: &Panel, c: f64, moment: f64, cells: &mut Vec<Cell>) {
+fn add_cells(segment: &Segment, panel: &Panel, c: f64, moment: f64, cells: &mut Vec<SliceCell>) {
     let edge = |k: u32| panel.edge(2.0 * f64::from(k) / f64::from(CELLS) - 1.0);
     let (mut x0, mut left) = (edge(0), segment.point(edge(0), 0.0));
     for k in 1..=CELLS {
@@ -97,7 +100,7 @@ fn add_cells(segment: &Segment, panel: &Panel, c: f64, moment: f64, cells: &mut 
         let slope = left.slopes[0].max(right.slopes[0]) + left.slopes[1].max(right.slopes[1]);
         let level = segment.least_density(x0, x1) * libm::exp(c * low) / (slope * moment);
         if level.is_finite() && high > low {
-            cells.push(Cell { low, high, level });
+            cells.push(SliceCell { low, high, level });
         }
         (x0, left) = (x1, right);
     }
@@ -106,10 +109,10 @@ fn add_cells(segment: &Segment, panel: &Panel, c: f64, moment: f64, cells: &mut 
 /// The level sets of a step function on adjoining cells, as slices: each cell that ends a run of higher ones cuts it off.
 ///
 /// A stack holds cells of rising level, each with the place where its run began. A lower cell closes the higher runs.
-fn level_sets(cells: &[Cell], slices: &mut Vec<Slice>) {
+fn level_sets(cells: &[SliceCell], slices: &mut Vec<Slice>) {
     let mut open: Vec<(f64, f64)> = Vec::new();
     let end = cells.last().map_or(0.0, |cell| cell.high);
-    let nothing = Cell { low: end, high: end, level: 0.0 };
+    let nothing = SliceCell { low: end, high: end, level: 0.0 };
     for cell in cells.iter().chain([&nothing]) {
         let mut start = cell.low;
         while let Some((from, level)) = open.pop_if(|top| top.1 > cell.level) {
@@ -123,9 +126,9 @@ fn level_sets(cells: &[Cell], slices: &mut Vec<Slice>) {
 }
 
 /// The slices of all runs of adjoining cells.
-fn nested(cells: &[Cell]) -> Vec<Slice> {
+fn nested(cells: &[SliceCell]) -> Vec<Slice> {
     let mut slices = Vec::new();
-    let joined = |a: &Cell, b: &Cell| a.high == b.low;
+    let joined = |a: &SliceCell, b: &SliceCell| a.high == b.low;
     cells.chunk_by(joined).for_each(|run| level_sets(run, &mut slices));
     slices
 }
@@ -135,7 +138,7 @@ mod tests {
     use super::*;
     use crate::Steps;
     use crate::accounting::contour::law::Laws;
-    use crate::accounting::pair::Pair;
+    use crate::accounting::pair::DominatingPair;
 
     #[test]
     fn the_envelope_is_above_the_sinc_and_falls() {
@@ -152,11 +155,11 @@ mod tests {
     #[test]
     fn the_bound_holds_beyond_its_start() {
         for pair in [
-            Pair::GaussianRemove { q: 0.1, s: 1.0 },
-            Pair::GaussianAdd { q: 0.3, s: 0.8 },
-            Pair::GaussianSubstitute { q: 0.2, s: 1.5 },
-            Pair::GaussianFixed { q: 0.2, s: 1.0 },
-            Pair::LaplaceRemove { q: 0.4, s: 0.5 },
+            DominatingPair::GaussianRemove { q: 0.1, s: 1.0 },
+            DominatingPair::GaussianAdd { q: 0.3, s: 0.8 },
+            DominatingPair::GaussianSubstitute { q: 0.2, s: 1.5 },
+            DominatingPair::GaussianFixed { q: 0.2, s: 1.0 },
+            DominatingPair::LaplaceRemove { q: 0.4, s: 0.5 },
         ] {
             let laws = Laws::new(&[(pair.clone(), Steps::ONE)], 1e-12);
             let (law, c) = (&laws.laws[0], 2.0);
@@ -180,7 +183,7 @@ mod tests {
     }
 
     /// The tilted law on a fine midpoint grid, with its atoms and the atom at zero.
-    fn fine(law: &Law, c: f64) -> (Vec<f64>, Vec<f64>) {
+    fn fine(law: &SegmentedLaw, c: f64) -> (Vec<f64>, Vec<f64>) {
         let (mut losses, mut weights, mut mass) = (Vec::new(), Vec::new(), 0.0);
         for segment in &law.segments {
             for i in 0..4 * (segment.to - segment.from) {

@@ -1,12 +1,14 @@
 //! Certified δ(ε), ε(δ) and the question whether δ(ε) is small enough, each with a contour of its own choice.
+//!
+//! Each question chooses its own contour near its saddle point, evaluates, and chooses again if the interval is too wide.
 
 use super::choose::{Saddle, log_chernoff};
 use super::cumulant::Sketch;
-use super::evaluate::{Contour, Refusal};
+use super::evaluate::{Contour, ContourRefusal};
 use super::factor::chernoff;
 use super::law::{Laws, largest_loss, variation};
 use crate::accounting::Bounds;
-use crate::accounting::pair::Pair;
+use crate::accounting::pair::DominatingPair;
 use crate::{Delta, Epsilon, PrivacyError, Steps};
 
 /// Relative sizes of every error term that are tried in turn, with the share of δ that is cut away.
@@ -24,18 +26,22 @@ const NEGLIGIBLE: f64 = 1e-30;
 /// How often the contour is made.
 const MOVES: u32 = 4;
 
+/// A refusal of the contour; the caller may try another evaluator.
 fn refuse(why: String) -> PrivacyError {
     PrivacyError::Uncertified {
         accountant: "pld",
         why,
-        hint: "few steps and discrete losses are evaluated on a grid; or use `rdp` for an upper bound",
+        hint: "use the grid evaluator for few steps or discrete losses, or `rdp` for an upper bound",
     }
 }
 
-fn explain(refusal: Refusal) -> PrivacyError {
+/// The same in words.
+fn explain(refusal: ContourRefusal) -> PrivacyError {
     refuse(match refusal {
-        Refusal::Cancellation => "the contour integral cancels too many digits".to_owned(),
-        Refusal::Work => "the contour integral decays too slowly for so few steps or so discrete a loss".to_owned(),
+        ContourRefusal::Cancellation => "the contour integral cancels too many digits".to_owned(),
+        ContourRefusal::Work => {
+            "the contour integral decays too slowly for so few steps or so discrete a loss".to_owned()
+        }
     })
 }
 
@@ -46,7 +52,8 @@ struct Cut {
 }
 
 impl Cut {
-    fn new(composition: &[(Pair, Steps)], mass: f64) -> Self {
+    /// The loss laws of a composition, cut so that at most `mass` is left out.
+    fn new(composition: &[(DominatingPair, Steps)], mass: f64) -> Self {
         let laws = Laws::new(composition, mass);
         let sketch = Sketch::new(&laws);
         Self { laws, sketch }
@@ -54,7 +61,7 @@ impl Cut {
 }
 
 /// Certified δ(ε) of one direction, or a refusal.
-pub fn delta(composition: &[(Pair, Steps)], epsilon: f64) -> Result<Bounds, PrivacyError> {
+pub fn delta(composition: &[(DominatingPair, Steps)], epsilon: f64) -> Result<Bounds, PrivacyError> {
     Epsilon::new(epsilon)?;
     if largest_loss(composition) <= epsilon {
         return Ok(Bounds::ZERO);
@@ -90,7 +97,12 @@ fn narrowest(find: impl Fn(f64, f64) -> Result<Bounds, PrivacyError>) -> Result<
 }
 
 /// δ(ε) at one tolerance. What is cut away follows the δ that the saddle point promises.
-fn delta_within(composition: &[(Pair, Steps)], epsilon: f64, tolerance: f64, cut: f64) -> Result<Bounds, PrivacyError> {
+fn delta_within(
+    composition: &[(DominatingPair, Steps)],
+    epsilon: f64,
+    tolerance: f64,
+    cut: f64,
+) -> Result<Bounds, PrivacyError> {
     let mut size = 1e-10_f64;
     for _ in 0..4 {
         let law = Cut::new(composition, cut * size);
@@ -108,7 +120,7 @@ fn delta_within(composition: &[(Pair, Steps)], epsilon: f64, tolerance: f64, cut
 }
 
 /// Certified ε(δ) of one direction, or a refusal: δ(lower) ≥ δ and δ(upper) ≤ δ for certain.
-pub fn epsilon(composition: &[(Pair, Steps)], delta: f64) -> Result<Bounds, PrivacyError> {
+pub fn epsilon(composition: &[(DominatingPair, Steps)], delta: f64) -> Result<Bounds, PrivacyError> {
     Delta::new(delta)?;
     if variation(composition) <= delta {
         return Ok(Bounds::ZERO);
@@ -117,7 +129,12 @@ pub fn epsilon(composition: &[(Pair, Steps)], delta: f64) -> Result<Bounds, Priv
 }
 
 /// ε(δ) at one tolerance. The contour is moved to the answer if the saddle point's guess was far from it.
-fn epsilon_within(composition: &[(Pair, Steps)], delta: f64, tolerance: f64, cut: f64) -> Result<Bounds, PrivacyError> {
+fn epsilon_within(
+    composition: &[(DominatingPair, Steps)],
+    delta: f64,
+    tolerance: f64,
+    cut: f64,
+) -> Result<Bounds, PrivacyError> {
     let law = Cut::new(composition, cut * delta);
     let rest = delta - law.laws.infinite().1;
     if rest <= 0.0 {
@@ -192,7 +209,7 @@ fn certify(contour: &Contour, guess: f64, delta: f64) -> Option<Bounds> {
 /// True if δ(ε) ≤ delta for certain; false if it is larger or the bounds do not tell.
 ///
 /// Cheaper than `delta`: first the largest possible loss, then Chernoff's bound, then a contour of low precision.
-pub fn within(composition: &[(Pair, Steps)], epsilon: f64, delta: f64) -> Result<bool, PrivacyError> {
+pub fn within(composition: &[(DominatingPair, Steps)], epsilon: f64, delta: f64) -> Result<bool, PrivacyError> {
     Epsilon::new(epsilon)?;
     Delta::new(delta)?;
     if variation(composition) <= delta || largest_loss(composition) <= epsilon {

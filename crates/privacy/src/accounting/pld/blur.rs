@@ -11,21 +11,22 @@
 //!
 //! Together: δ ≥ δ_connected − ½√V (P(|S − ε| ≤ 2t) + 2τ) − τ. The error is of second order in h, whatever the atoms.
 
-use super::evaluate::Curve;
+use super::evaluate::DeltaCurve;
 
 /// The composition of connected dots, rounded down, and what was lost by rounding.
 pub(super) struct Blurred {
-    curve: Curve,
-    /// T.
+    curve: DeltaCurve,
+    /// T: steps of the composition.
     steps: f64,
-    /// h.
+    /// h: step of the grid.
     step: f64,
     /// P-mass that rounding has taken away in all steps together.
     missing: f64,
 }
 
 impl Blurred {
-    pub(super) fn new(curve: Curve, steps: f64, step: f64, missing: f64) -> Self {
+    /// A bound from the curve of `steps` laws on a grid of width `step`.
+    pub(super) fn new(curve: DeltaCurve, steps: f64, step: f64, missing: f64) -> Self {
         Self { curve, steps, step, missing }
     }
 
@@ -45,9 +46,9 @@ impl Blurred {
 #[cfg(test)]
 mod tests {
     use super::super::Interval;
-    use super::super::discretise::{Grid, connected};
-    use super::super::fft::{Factor, Settings, compose};
-    use super::super::law::Law;
+    use super::super::discretise::{LossGrid, connected};
+    use super::super::fft::{RepeatedMasses, Settings, compose};
+    use super::super::law::LossLaw;
     use super::*;
     use realfft::RealFftPlanner;
 
@@ -55,17 +56,18 @@ mod tests {
     #[test]
     fn what_the_blur_adds_is_subtracted() {
         let (loss, step) = (1.25, 0.5);
-        let law = Law {
+        let law = LossLaw {
             density: None,
             atoms: vec![(Interval::exact(loss), Interval::exact(1.0))],
             infinite: Interval::exact(0.0),
         };
-        let grid = Grid { step, anchor: 0.0, fine: 1 << 10 };
+        let grid = LossGrid { step, anchor: 0.0, fine: 1 << 10 };
         let masses = connected(&law, &grid);
         let settings = Settings { tilt: 1.0, step, size: 1024, start: -512 };
         let composed =
-            compose(&[Factor { masses: &masses, count: 1 }], settings, false, &mut RealFftPlanner::new()).unwrap();
-        let blurred = Blurred::new(Curve::new(composed, Interval::exact(0.0), 0.0), 1.0, step, 0.0);
+            compose(&[RepeatedMasses { masses: &masses, count: 1 }], settings, false, &mut RealFftPlanner::new())
+                .unwrap();
+        let blurred = Blurred::new(DeltaCurve::new(composed, Interval::exact(0.0), 0.0), 1.0, step, 0.0);
         assert!(blurred.curve.lower(loss) > 0.12, "the blur must show: {}", blurred.curve.lower(loss));
         for i in 0..60 {
             let epsilon = 0.025 * f64::from(i);

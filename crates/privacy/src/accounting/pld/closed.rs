@@ -1,21 +1,25 @@
 //! Closed forms: one step of any pair, any number of Gaussian steps, and the largest loss of bounded laws.
+//!
+//! The contour and the grid agree with these where both apply; `tests/pld.rs` holds them to it.
 
 use super::super::normal::gaussian_delta;
-use super::super::pair::{Atoms, Pair};
-use super::law::Law;
+use super::super::pair::{Atoms, DominatingPair};
+use super::law::LossLaw;
 use super::{Bounds, Interval};
 use crate::Steps;
 
+/// One, exactly.
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
+/// One half, exactly.
 const HALF: Interval = Interval { lo: 0.5, hi: 0.5 };
 
 /// True if the composition has a closed form: Gaussians without sampling, or a single step.
-pub(super) fn covers(composition: &[(Pair, Steps)]) -> bool {
+pub(super) fn covers(composition: &[(DominatingPair, Steps)]) -> bool {
     gaussian_mu(composition).is_some() || matches!(composition, [(_, steps)] if *steps == Steps::ONE)
 }
 
 /// δ(ε) of a composition that has a closed form; of any other, that it lies between 0 and 1.
-pub(super) fn delta(composition: &[(Pair, Steps)], epsilon: f64) -> Interval {
+pub(super) fn delta(composition: &[(DominatingPair, Steps)], epsilon: f64) -> Interval {
     match (gaussian_mu(composition), composition) {
         (Some(mu), _) => gaussian_delta(mu, Interval::exact(epsilon)),
         (None, [(pair, steps)]) if *steps == Steps::ONE => single(pair, epsilon),
@@ -26,10 +30,10 @@ pub(super) fn delta(composition: &[(Pair, Steps)], epsilon: f64) -> Interval {
 /// μ of a composition of Gaussians without sampling: μ² = Σ T / s².
 ///
 /// Corollary 3.3 of Dong, Roth, Su 2022 (arXiv:1905.02383): T-fold composition of G_μ is G_{√T μ}.
-fn gaussian_mu(composition: &[(Pair, Steps)]) -> Option<Interval> {
+fn gaussian_mu(composition: &[(DominatingPair, Steps)]) -> Option<Interval> {
     let mut square = Interval::exact(0.0);
     for (pair, steps) in composition {
-        let Pair::Gaussian { s } = pair else { return None };
+        let DominatingPair::Gaussian { s } = pair else { return None };
         square = square + Interval::exact(steps.get() as f64) / (Interval::exact(*s) * Interval::exact(*s));
     }
     Some(square.sqrt())
@@ -41,20 +45,22 @@ fn gaussian_mu(composition: &[(Pair, Steps)]) -> Option<Interval> {
 /// remove: q δ₀(log(1 + (e^ε − 1)/q)); add: (1 − e^ε(1−q)) δ₀(−log(1 + (e^{−ε} − 1)/q)), and 0 once e^ε(1−q) ≥ 1.
 /// Both follow by collecting the terms of N(0, s²) in P(E) − e^ε Q(E) on the best event E (Zhu et al. 2022, Theorem 11).
 /// Without replacement equals remove for ε ≥ 0 (their Proposition 30).
-pub(super) fn single(pair: &Pair, epsilon: f64) -> Interval {
+pub(super) fn single(pair: &DominatingPair, epsilon: f64) -> Interval {
     let eps = Interval::exact(epsilon);
     let gaussian = |s: f64| move |e: Interval| gaussian_delta(ONE / Interval::exact(s), e);
     let laplace = |s: f64| move |e: Interval| laplace_delta(s, e);
     match pair {
-        Pair::Gaussian { s } => gaussian(*s)(eps),
-        Pair::GaussianRemove { q, s } | Pair::GaussianFixed { q, s } => removed(*q, eps, gaussian(*s)),
-        Pair::GaussianAdd { q, s } => added(*q, eps, gaussian(*s)),
-        Pair::GaussianSubstitute { q, s } => substituted(*q, *s, eps),
-        Pair::Laplace { s } => laplace(*s)(eps),
-        Pair::LaplaceRemove { q, s } => removed(*q, eps, laplace(*s)),
-        Pair::LaplaceAdd { q, s } => added(*q, eps, laplace(*s)),
-        Pair::Finite(atoms) => finite(atoms, eps),
-        Pair::Enclosed(laws) => {
+        DominatingPair::Gaussian { s } => gaussian(*s)(eps),
+        DominatingPair::GaussianRemove { q, s } | DominatingPair::GaussianFixed { q, s } => {
+            removed(*q, eps, gaussian(*s))
+        }
+        DominatingPair::GaussianAdd { q, s } => added(*q, eps, gaussian(*s)),
+        DominatingPair::GaussianSubstitute { q, s } => substituted(*q, *s, eps),
+        DominatingPair::Laplace { s } => laplace(*s)(eps),
+        DominatingPair::LaplaceRemove { q, s } => removed(*q, eps, laplace(*s)),
+        DominatingPair::LaplaceAdd { q, s } => added(*q, eps, laplace(*s)),
+        DominatingPair::Finite(atoms) => finite(atoms, eps),
+        DominatingPair::Enclosed(laws) => {
             let bounds = laws.hockey_stick(epsilon);
             Interval::new(bounds.lower, bounds.upper)
         }
@@ -136,12 +142,12 @@ pub(super) fn probability(p: f64) -> Interval {
 }
 
 /// The largest loss of the composition if it is bounded: Σ T max L. At that ε, and not below, δ = 0.
-pub(super) fn largest_loss(composition: &[(Pair, Steps)]) -> Option<Interval> {
-    Top::of(composition).filter(|top| top.infinite.hi == 0.0).map(|top| top.loss)
+pub(super) fn largest_loss(composition: &[(DominatingPair, Steps)]) -> Option<Interval> {
+    LargestLoss::of(composition).filter(|top| top.infinite.hi == 0.0).map(|top| top.loss)
 }
 
 /// The upper end of the loss law of a composition whose finite losses are bounded.
-pub(super) struct Top {
+pub(super) struct LargestLoss {
     /// The largest finite loss.
     loss: Interval,
     /// With a probability of at least `mass` the loss is at least this.
@@ -152,9 +158,9 @@ pub(super) struct Top {
     infinite: Interval,
 }
 
-impl Top {
+impl LargestLoss {
     /// Losses add up; probabilities that all steps do the same multiply.
-    pub(super) fn of(composition: &[(Pair, Steps)]) -> Option<Self> {
+    pub(super) fn of(composition: &[(DominatingPair, Steps)]) -> Option<Self> {
         let zero = Interval::exact(0.0);
         let (mut loss, mut reached, mut log_mass, mut log_finite) = (zero, zero, zero, zero);
         for (pair, steps) in composition {
@@ -164,7 +170,7 @@ impl Top {
             reached = reached + count * Interval::exact(at);
             log_mass = log_mass + count * Interval::exact(mass).ln();
             match pair {
-                Pair::Finite(atoms) if atoms.infinite > 0.0 => {
+                DominatingPair::Finite(atoms) if atoms.infinite > 0.0 => {
                     log_finite = log_finite + count * (-probability(atoms.infinite)).ln_1p();
                 }
                 _ => {}
@@ -199,24 +205,26 @@ impl Top {
 /// A loss from below and the probability from below that a step has no smaller one, (0, 0) if it has no such atom.
 ///
 /// Of an enclosure, the lower law says so: δ is not below that law's.
-fn last_atom(pair: &Pair) -> (f64, f64) {
+fn last_atom(pair: &DominatingPair) -> (f64, f64) {
     match pair {
-        Pair::Enclosed(laws) => laws.lower().finite.last().copied().unwrap_or_default(),
-        pair => Law::new(pair).atoms.last().map_or((0.0, 0.0), |(loss, mass)| (loss.lo, mass.lo.max(0.0))),
+        DominatingPair::Enclosed(laws) => laws.lower().finite.last().copied().unwrap_or_default(),
+        pair => LossLaw::new(pair).atoms.last().map_or((0.0, 0.0), |(loss, mass)| (loss.lo, mass.lo.max(0.0))),
     }
 }
 
 /// The largest finite loss of a step.
-fn single_largest_loss(pair: &Pair) -> Option<Interval> {
+fn single_largest_loss(pair: &DominatingPair) -> Option<Interval> {
     match pair {
-        Pair::Laplace { s } => Some(ONE / Interval::exact(*s)),
-        Pair::LaplaceRemove { q, s } => {
+        DominatingPair::Laplace { s } => Some(ONE / Interval::exact(*s)),
+        DominatingPair::LaplaceRemove { q, s } => {
             Some((Interval::exact(*q) * (ONE / Interval::exact(*s)).exp_m1()).ln_1p()).filter(|l| l.hi.is_finite())
         }
-        Pair::LaplaceAdd { q, s } => Some(-(Interval::exact(*q) * (-(ONE / Interval::exact(*s))).exp_m1()).ln_1p()),
-        Pair::GaussianAdd { q, .. } => Some(-(-Interval::exact(*q)).ln_1p()),
-        Pair::Finite(atoms) => atoms.finite.last().map(|&(loss, p)| atom(loss, p).0),
-        Pair::Enclosed(laws) => {
+        DominatingPair::LaplaceAdd { q, s } => {
+            Some(-(Interval::exact(*q) * (-(ONE / Interval::exact(*s))).exp_m1()).ln_1p())
+        }
+        DominatingPair::GaussianAdd { q, .. } => Some(-(-Interval::exact(*q)).ln_1p()),
+        DominatingPair::Finite(atoms) => atoms.finite.last().map(|&(loss, p)| atom(loss, p).0),
+        DominatingPair::Enclosed(laws) => {
             let most = laws.largest_loss();
             most.is_finite().then(|| Interval::new(most * (1.0 - 1e-14), most * (1.0 + 1e-14)))
         }

@@ -2,14 +2,19 @@
 //!
 //! H(α) = E_P(1 − αY)₊ with Y = e^{−L}. A law with the larger curve dominates, and so do its compositions
 //! (`docs/maths/certified-pld.md`, section 1); it may have any total mass.
+//!
+//! Between two nodes the hockey-stick curve of a law is convex. The chord above it is an upper law on the grid (connect the dots:
+//! Doroshenko et al. 2022). From below, densities use the chord less its gap (`lower.rs`) and atoms are merged onto nodes
+//! (`merge.rs`). Both laws have their masses on nodes.
 
 use super::Interval;
-use super::law::{Density, Law, Node};
+use super::law::{Density, LossLaw, LossNode, LossRange};
 use super::lower::lower;
-use super::merge::{Pool, merge};
+use super::merge::{MergedCell, merge};
 use super::refuse;
 use crate::PrivacyError;
 
+/// One, exactly.
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 
 /// Most nodes that a density may take, each of which costs a dozen tails of the normal law.
@@ -20,8 +25,8 @@ const MOST_FOR_ATOMS: f64 = 4e6;
 
 /// Nodes at anchor + k·step. Cells have one step up to |k| = `fine`, and double each time |k| doubles beyond.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Grid {
-    /// h.
+pub(super) struct LossGrid {
+    /// h: width of the narrowest cells.
     pub(super) step: f64,
     /// Loss of node 0.
     pub(super) anchor: f64,
@@ -32,9 +37,9 @@ pub(super) struct Grid {
 /// P-masses (node, mass) that bound a law from one side.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Masses {
-    /// Finite losses.
+    /// Finite losses: node and P-mass.
     pub(super) finite: Vec<(i64, f64)>,
-    /// Infinite loss.
+    /// P-mass of infinite loss: outcomes that Q cannot produce.
     pub(super) infinite: f64,
 }
 
@@ -50,10 +55,10 @@ pub(super) struct Discrete {
 }
 
 /// What the two bounds need to know of the law between two neighbouring nodes.
-pub(super) struct Cell {
-    /// Width in loss.
+pub(super) struct LossCell {
+    /// Width of the cell in loss.
     pub(super) width: Interval,
-    /// P-mass.
+    /// P-mass of the cell.
     pub(super) p: Interval,
     /// P-mass that connecting the dots gives to the upper node.
     pub(super) up: Interval,
@@ -65,7 +70,12 @@ pub(super) struct Cell {
 ///
 /// By Jensen a loss of 0 is dominated by every pair. Where cells are wider than the losses it is the better lower bound,
 /// which `tilt` decides: any is valid.
-pub(super) fn discretise(law: &Law, grid: &Grid, range: (f64, f64), tilt: f64) -> Result<Discrete, PrivacyError> {
+pub(super) fn discretise(
+    law: &LossLaw,
+    grid: &LossGrid,
+    range: LossRange,
+    tilt: f64,
+) -> Result<Discrete, PrivacyError> {
     let mut out = Discrete {
         upper: Masses { finite: Vec::new(), infinite: law.infinite.hi },
         lower: Masses { finite: Vec::new(), infinite: law.infinite.lo },
@@ -89,14 +99,14 @@ pub(super) fn discretise(law: &Law, grid: &Grid, range: (f64, f64), tilt: f64) -
     }
 }
 
-/// E e^{λL}.
-fn moment(masses: &Masses, grid: &Grid, tilt: f64) -> f64 {
+/// E e^{λL}: the moment by which tilted masses are divided.
+fn moment(masses: &Masses, grid: &LossGrid, tilt: f64) -> f64 {
     let term = |&(k, m): &(i64, f64)| m * libm::exp(tilt * (grid.anchor + k as f64 * grid.step));
     masses.finite.iter().map(term).sum::<f64>() + masses.infinite
 }
 
 /// An atom on a node is exact. Otherwise: connect the dots above, the node below it below.
-fn add_atom(out: &mut Discrete, grid: &Grid, loss: Interval, mass: Interval) {
+fn add_atom(out: &mut Discrete, grid: &LossGrid, loss: Interval, mass: Interval) {
     let middle = 0.5 * (loss.lo + loss.hi);
     let place = (middle - grid.anchor) / grid.step;
     let nearest = place.round();
@@ -118,7 +128,7 @@ fn add_atom(out: &mut Discrete, grid: &Grid, loss: Interval, mass: Interval) {
 }
 
 /// The atoms of a law with their dots connected on neighbouring nodes, all masses rounded down; see `blur`.
-pub(super) fn connected(law: &Law, grid: &Grid) -> Masses {
+pub(super) fn connected(law: &LossLaw, grid: &LossGrid) -> Masses {
     let mut out = Masses { finite: Vec::with_capacity(2 * law.atoms.len()), infinite: law.infinite.lo };
     for (loss, mass) in &law.atoms {
         let place = (0.5 * (loss.lo + loss.hi) - grid.anchor) / grid.step;
@@ -132,30 +142,30 @@ pub(super) fn connected(law: &Law, grid: &Grid) -> Masses {
 }
 
 /// Bound on the rounding error of a computed loss near `loss`, relative to the exact anchor + k·step.
-fn rounding(loss: f64, grid: &Grid) -> f64 {
+fn rounding(loss: f64, grid: &LossGrid) -> f64 {
     4.0 * f64::EPSILON * (loss.abs() + 2.0 * grid.anchor.abs())
 }
 
-impl Grid {
+impl LossGrid {
     /// Width of the cell that begins at node k ≥ 0; the cells below 0 mirror it.
     fn cell_width(&self, k: i64) -> i64 {
         if k < self.fine { 1 } else { 2 << (k / self.fine).ilog2() }
     }
 
     /// The places of two losses, from below and from above.
-    fn places(&self, range: (f64, f64)) -> (f64, f64) {
-        (((range.0 - self.anchor) / self.step).floor(), ((range.1 - self.anchor) / self.step).ceil())
+    fn places(&self, range: LossRange) -> (f64, f64) {
+        (((range.low - self.anchor) / self.step).floor(), ((range.high - self.anchor) / self.step).ceil())
     }
 
     /// About how many nodes cover the range.
-    fn count(&self, range: (f64, f64)) -> f64 {
+    fn count(&self, range: LossRange) -> f64 {
         let (first, last) = self.places(range);
         let doublings = libm::log2(1.0 + last.abs().max(first.abs()) / self.fine as f64);
         (last - first).min(2.0 * self.fine as f64 * (1.0 + doublings))
     }
 
     /// The same with cells that double sooner, if it would take too many nodes to cover the range.
-    fn coarser(mut self, range: (f64, f64), most: f64) -> Self {
+    fn coarser(mut self, range: LossRange, most: f64) -> Self {
         while self.fine > 1 && self.count(range) >= most {
             self.fine /= 2;
         }
@@ -163,7 +173,7 @@ impl Grid {
     }
 
     /// The nodes that cover the range.
-    fn nodes(&self, range: (f64, f64), most: f64) -> Result<Vec<i64>, PrivacyError> {
+    fn nodes(&self, range: LossRange, most: f64) -> Result<Vec<i64>, PrivacyError> {
         let ((first, last), count) = (self.places(range), self.count(range));
         if !(first.abs() < 1e15 && last.abs() < 1e15 && count < most) {
             return Err(refuse("the loss of a step needs too many cells"));
@@ -182,15 +192,16 @@ impl Grid {
     }
 }
 
-fn add_density(out: &mut Discrete, grid: &Grid, density: &Density, range: (f64, f64)) -> Result<(), PrivacyError> {
+/// Adds the part of the law that has a density, cell by cell, from above and from below.
+fn add_density(out: &mut Discrete, grid: &LossGrid, density: &Density, range: LossRange) -> Result<(), PrivacyError> {
     let index = grid.coarser(range, MOST_NODES).nodes(range, MOST_NODES)?;
     let node = |place: f64| {
         let loss = grid.anchor + place * grid.step;
         density.node(loss, rounding(loss, grid))
     };
-    let at: Vec<Node> = index.iter().map(|&k| node(k as f64)).collect();
+    let at: Vec<LossNode> = index.iter().map(|&k| node(k as f64)).collect();
     let slack = at.iter().fold(0.0, |most: f64, n| most.max(n.slack));
-    let cells: Vec<Cell> = (0..at.len() - 1)
+    let cells: Vec<LossCell> = (0..at.len() - 1)
         .map(|j| {
             let width = Interval::exact((index[j + 1] - index[j]) as f64) * Interval::exact(grid.step);
             cell(density, [&at[j], &node(0.5 * (index[j] + index[j + 1]) as f64), &at[j + 1]], width)
@@ -207,14 +218,14 @@ fn add_density(out: &mut Discrete, grid: &Grid, density: &Density, range: (f64, 
 /// The cell of a density between the first and the last of three nodes.
 ///
 /// Where losses may differ by η, q of the shifted law is q e^{±η}.
-fn cell(density: &Density, [from, middle, to]: [&Node; 3], width: Interval) -> Cell {
+fn cell(density: &Density, [from, middle, to]: [&LossNode; 3], width: Interval) -> LossCell {
     let ((p1, q1), (p2, q2)) = (density.masses(from, middle), density.masses(middle, to));
     let eta = 2.0 * from.slack.max(to.slack);
     let alpha = Interval::exact(from.loss).exp() * Interval::new(1.0 - eta, 1.0 + eta);
-    Cell::of_halves([(p1, alpha * q1), (p2, alpha * q2)], width)
+    LossCell::of_halves([(p1, alpha * q1), (p2, alpha * q2)], width)
 }
 
-impl Cell {
+impl LossCell {
     /// P-mass, its connected dots and the gap, from (p, e^l q) of both halves of a cell with lower node l.
     ///
     /// Connecting the dots (Doroshenko et al. 2022, arXiv:2207.04380) keeps the P- and Q-mass of the cell: with width w
@@ -243,7 +254,12 @@ impl Cell {
 /// Many atoms, taken together cell by cell as a density would be: the error from below is then of second order too.
 ///
 /// The atom at the anchor, if there is one, may hold most of the mass: it stays exact.
-fn add_dense(out: &mut Discrete, grid: &Grid, atoms: &[(Interval, Interval)], tilt: f64) -> Result<(), PrivacyError> {
+fn add_dense(
+    out: &mut Discrete,
+    grid: &LossGrid,
+    atoms: &[(Interval, Interval)],
+    tilt: f64,
+) -> Result<(), PrivacyError> {
     let middle = |loss: &Interval| 0.5 * (loss.lo + loss.hi);
     let uncertainty = |loss: &Interval| 0.5 * (loss.hi - loss.lo) + rounding(middle(loss), grid);
     let at_anchor = |atom: &&(Interval, Interval)| (middle(&atom.0) - grid.anchor).abs() < 1e-12;
@@ -253,7 +269,8 @@ fn add_dense(out: &mut Discrete, grid: &Grid, atoms: &[(Interval, Interval)], ti
         out.lower.finite.push((0, mass.lo));
     }
     let (Some((first, _)), Some((last, _))) = (atoms.first(), atoms.last()) else { return Ok(()) };
-    let index = grid.nodes((middle(first) - grid.step, middle(last) + grid.step), MOST_FOR_ATOMS)?;
+    let range = LossRange { low: middle(first) - grid.step, high: middle(last) + grid.step };
+    let index = grid.nodes(range, MOST_FOR_ATOMS)?;
     let mut rest = atoms.iter().filter(|atom| !at_anchor(atom)).peekable();
     let (mut cells, mut pools) = (Vec::new(), Vec::new());
     for ends in index.windows(2) {
@@ -265,8 +282,11 @@ fn add_dense(out: &mut Discrete, grid: &Grid, atoms: &[(Interval, Interval)], ti
             *half = (half.0 + *mass, half.1 + *mass * decay);
             out.slack = out.slack.max(uncertainty(loss));
         }
-        pools.extend(Pool::new(from, halves[0].0 + halves[1].0, halves[0].1 + halves[1].1));
-        cells.push(Cell::of_halves(halves, Interval::exact((ends[1] - ends[0]) as f64) * Interval::exact(grid.step)));
+        pools.extend(MergedCell::new(from, halves[0].0 + halves[1].0, halves[0].1 + halves[1].1));
+        cells.push(LossCell::of_halves(
+            halves,
+            Interval::exact((ends[1] - ends[0]) as f64) * Interval::exact(grid.step),
+        ));
     }
     out.upper.finite.extend(index.iter().copied().zip(upper(&cells, 0.0)));
     let by_gaps =
@@ -281,7 +301,7 @@ fn add_dense(out: &mut Discrete, grid: &Grid, atoms: &[(Interval, Interval)], ti
 /// Masses of the dominating law: dots connected, mass below the first node moved up to it.
 ///
 /// Overestimates of p and of the part that goes up raise the curve.
-fn upper(cells: &[Cell], bottom: f64) -> Vec<f64> {
+fn upper(cells: &[LossCell], bottom: f64) -> Vec<f64> {
     let mut out = vec![0.0; cells.len() + 1];
     out[0] = bottom;
     for (j, c) in cells.iter().enumerate() {
@@ -295,24 +315,24 @@ fn upper(cells: &[Cell], bottom: f64) -> Vec<f64> {
 mod tests {
     use super::super::closed::single;
     use super::*;
-    use crate::accounting::pair::{Atoms, Pair};
+    use crate::accounting::pair::{Atoms, DominatingPair};
 
     /// Rates and deviations whose laws a few thousand cells resolve.
     const RESOLVED: [(f64, f64); 3] = [(0.02, 1.0), (0.5, 0.5), (0.2, 5.0)];
 
     /// Every kind of pair with its reverse.
-    fn pairs(settings: &[(f64, f64)]) -> Vec<(Pair, Pair)> {
+    fn pairs(settings: &[(f64, f64)]) -> Vec<(DominatingPair, DominatingPair)> {
         let mut out = Vec::new();
         for &(q, s) in settings {
-            out.push((Pair::Gaussian { s }, Pair::Gaussian { s }));
-            out.push((Pair::GaussianRemove { q, s }, Pair::GaussianAdd { q, s }));
-            out.push((Pair::GaussianSubstitute { q, s }, Pair::GaussianSubstitute { q, s }));
-            out.push((Pair::GaussianFixed { q, s }, Pair::GaussianFixed { q, s }));
-            out.push((Pair::Laplace { s }, Pair::Laplace { s }));
-            out.push((Pair::LaplaceRemove { q, s }, Pair::LaplaceAdd { q, s }));
+            out.push((DominatingPair::Gaussian { s }, DominatingPair::Gaussian { s }));
+            out.push((DominatingPair::GaussianRemove { q, s }, DominatingPair::GaussianAdd { q, s }));
+            out.push((DominatingPair::GaussianSubstitute { q, s }, DominatingPair::GaussianSubstitute { q, s }));
+            out.push((DominatingPair::GaussianFixed { q, s }, DominatingPair::GaussianFixed { q, s }));
+            out.push((DominatingPair::Laplace { s }, DominatingPair::Laplace { s }));
+            out.push((DominatingPair::LaplaceRemove { q, s }, DominatingPair::LaplaceAdd { q, s }));
         }
         let table = [(0.5, 0.2), (0.3, 0.3), (0.1, 0.5), (0.1, 0.0)];
-        let finite = |t: &[(f64, f64)]| Pair::Finite(Atoms::from_outcomes(t.iter().copied()));
+        let finite = |t: &[(f64, f64)]| DominatingPair::Finite(Atoms::from_outcomes(t.iter().copied()));
         out.push((finite(&table), finite(&table.map(|(p, q)| (q, p)))));
         let turned = out.iter().map(|(a, b)| (b.clone(), a.clone())).collect::<Vec<_>>();
         out.extend(turned);
@@ -320,7 +340,7 @@ mod tests {
     }
 
     /// H_{e^ε}(P ‖ Q) for any ε: below 0 by H_α(P ‖ Q) = 1 − α + α H_{1/α}(Q ‖ P).
-    fn exact(pair: &Pair, reverse: &Pair, epsilon: f64) -> Interval {
+    fn exact(pair: &DominatingPair, reverse: &DominatingPair, epsilon: f64) -> Interval {
         if epsilon >= 0.0 {
             return single(pair, epsilon);
         }
@@ -328,21 +348,21 @@ mod tests {
         -e.exp_m1() + e.exp() * single(reverse, -epsilon)
     }
 
-    fn curve(grid: &Grid, masses: &Masses, epsilon: f64) -> f64 {
+    fn curve(grid: &LossGrid, masses: &Masses, epsilon: f64) -> f64 {
         let term = |&(k, m): &(i64, f64)| m * (-libm::expm1(epsilon - grid.anchor - k as f64 * grid.step)).max(0.0);
         masses.finite.iter().map(term).sum::<f64>() + masses.infinite
     }
 
-    fn ends(law: &Law) -> (f64, f64) {
-        law.ends(law.density.as_ref().map_or((0.0, 0.0), |d| d.range(1e-13, 1e-20)))
+    fn ends(law: &LossLaw) -> LossRange {
+        law.ends(law.density.as_ref().map_or(LossRange::POINT, |d| d.range(1e-13, 1e-20)))
     }
 
-    fn prepared(pair: &Pair, cells: f64) -> (Law, Grid, Discrete) {
-        let law = Law::new(pair);
-        let (low, high) = ends(&law);
+    fn prepared(pair: &DominatingPair, cells: f64) -> (LossLaw, LossGrid, Discrete) {
+        let law = LossLaw::new(pair);
+        let LossRange { low, high } = ends(&law);
         let fine = ((cells / 6.0) as u64).next_power_of_two() as i64;
-        let grid = Grid { step: (high - low) / cells, anchor: law.anchor(), fine };
-        let range = law.density.as_ref().map_or((0.0, 0.0), |d| d.range(1e-13, 1e-20));
+        let grid = LossGrid { step: (high - low) / cells, anchor: law.anchor(), fine };
+        let range = law.density.as_ref().map_or(LossRange::POINT, |d| d.range(1e-13, 1e-20));
         let discrete = discretise(&law, &grid, range, 5.0).unwrap();
         (law, grid, discrete)
     }
@@ -352,7 +372,7 @@ mod tests {
         for (pair, reverse) in pairs(&[RESOLVED.as_slice(), &[(0.001, 0.6)]].concat()) {
             for cells in [37.3, 611.7, 2003.1] {
                 let (law, grid, d) = prepared(&pair, cells);
-                let (low, high) = ends(&law);
+                let LossRange { low, high } = ends(&law);
                 let (mut visible, slack) = (0, d.slack + 1e-15);
                 for i in 0..1000 {
                     let epsilon = low - 0.1 + (high - low + 0.2) * (i as f64 + 0.377) / 1000.0;
@@ -371,10 +391,10 @@ mod tests {
     /// them by 256 where the rough grid resolves the law.
     #[test]
     fn both_curves_close_in_with_the_square_of_the_step() {
-        for (pair, reverse) in pairs(&RESOLVED).into_iter().filter(|p| !matches!(p.0, Pair::Finite(_))) {
+        for (pair, reverse) in pairs(&RESOLVED).into_iter().filter(|p| !matches!(p.0, DominatingPair::Finite(_))) {
             let excess = |cells: f64| {
                 let (law, grid, d) = prepared(&pair, cells);
-                let (low, high) = (ends(&law).0, single_median(&law));
+                let (low, high) = (ends(&law).low, single_median(&law));
                 let points = (0..60).map(|i| low + (high - low) * (i as f64 + 0.377) / 60.0);
                 let gaps = points.map(|e| {
                     let h = exact(&pair, &reverse, e);
@@ -388,8 +408,8 @@ mod tests {
     }
 
     /// A loss in the upper half of the bulk.
-    fn single_median(law: &Law) -> f64 {
-        law.density.as_ref().map_or(0.0, |d| d.range(0.3, 0.3).1)
+    fn single_median(law: &LossLaw) -> f64 {
+        law.density.as_ref().map_or(0.0, |d| d.range(0.3, 0.3).high)
     }
 
     #[test]
@@ -397,7 +417,7 @@ mod tests {
         for (pair, _) in pairs(&RESOLVED) {
             let (law, grid, d) = prepared(&pair, 3000.0);
             // Q-mass of the losses below the grid, where P has at most 1e-13.
-            let cut = 1e-11 + 1e-13 * libm::exp(-ends(&law).0);
+            let cut = 1e-11 + 1e-13 * libm::exp(-ends(&law).low);
             let sum = |m: &Masses| m.finite.iter().map(|x| x.1).sum::<f64>() + m.infinite;
             let q = |m: &Masses| {
                 let term = |&(k, x): &(i64, f64)| x * libm::exp(-grid.anchor - k as f64 * grid.step);
@@ -408,21 +428,24 @@ mod tests {
             assert!(q(&d.upper) <= 1.0 + 1e-11, "{pair:?}: {}", q(&d.upper));
             if law_reaches_all_of_q(&pair) {
                 assert!((q(&d.upper) - 1.0).abs() < cut, "{pair:?}: {}", q(&d.upper));
-                assert!(matches!(pair, Pair::Finite(_)) || (q(&d.lower) - 1.0).abs() < 1e-9 + cut, "{pair:?}");
+                assert!(
+                    matches!(pair, DominatingPair::Finite(_)) || (q(&d.lower) - 1.0).abs() < 1e-9 + cut,
+                    "{pair:?}"
+                );
             }
         }
     }
 
     /// True unless Q has mass where P has none.
-    fn law_reaches_all_of_q(pair: &Pair) -> bool {
-        let Pair::Finite(atoms) = pair else { return true };
+    fn law_reaches_all_of_q(pair: &DominatingPair) -> bool {
+        let DominatingPair::Finite(atoms) = pair else { return true };
         atoms.finite.iter().map(|(l, p)| p * libm::exp(-l)).sum::<f64>() > 0.99
     }
 
     #[test]
     fn cells_are_aligned_and_cover_the_range() {
-        let grid = Grid { step: 0.5, anchor: 0.25, fine: 4 };
-        let nodes = grid.nodes((-20.3, 33.1), MOST_NODES).unwrap();
+        let grid = LossGrid { step: 0.5, anchor: 0.25, fine: 4 };
+        let nodes = grid.nodes(LossRange { low: -20.3, high: 33.1 }, MOST_NODES).unwrap();
         assert!(grid.anchor + nodes[0] as f64 * 0.5 <= -20.3);
         assert!(grid.anchor + nodes[nodes.len() - 1] as f64 * 0.5 >= 33.1);
         for pair in nodes.windows(2) {
@@ -431,10 +454,13 @@ mod tests {
             assert!(width.count_ones() == 1 && pair[0] % width == 0 && width <= (outer / 2).max(1), "{pair:?}");
         }
         assert!(nodes.contains(&0));
-        assert!(grid.nodes((0.0, f64::INFINITY), MOST_NODES).is_err());
-        let wide = Grid { step: 1e-6, anchor: 0.0, fine: 1 << 15 };
-        assert!(wide.nodes((-0.1, 400.0), 1e5).is_err());
-        let fewer = wide.coarser((-0.1, 400.0), 1e5).nodes((-0.1, 400.0), 1e5).unwrap();
+        assert!(grid.nodes(LossRange { low: 0.0, high: f64::INFINITY }, MOST_NODES).is_err());
+        let wide = LossGrid { step: 1e-6, anchor: 0.0, fine: 1 << 15 };
+        assert!(wide.nodes(LossRange { low: -0.1, high: 400.0 }, 1e5).is_err());
+        let fewer = wide
+            .coarser(LossRange { low: -0.1, high: 400.0 }, 1e5)
+            .nodes(LossRange { low: -0.1, high: 400.0 }, 1e5)
+            .unwrap();
         assert!(fewer.len() > 10_000 && fewer.len() < 100_000, "{}", fewer.len());
     }
 
@@ -442,15 +468,15 @@ mod tests {
     /// from above; and from below at the last node above and gone below.
     #[test]
     fn what_is_cut_off_counts_from_above_and_not_from_below() {
-        let (pair, reverse) = (Pair::Gaussian { s: 1.0 }, Pair::Gaussian { s: 1.0 });
-        let law = Law::new(&pair);
-        let range = (-0.5, 1.5);
-        let grid = Grid { step: (range.1 - range.0) / 500.0, anchor: law.anchor(), fine: 1 << 12 };
+        let (pair, reverse) = (DominatingPair::Gaussian { s: 1.0 }, DominatingPair::Gaussian { s: 1.0 });
+        let law = LossLaw::new(&pair);
+        let range = LossRange { low: -0.5, high: 1.5 };
+        let grid = LossGrid { step: (range.high - range.low) / 500.0, anchor: law.anchor(), fine: 1 << 12 };
         let d = discretise(&law, &grid, range, 1.0).unwrap();
         let inside: f64 = d.lower.finite.iter().map(|m| m.1).sum();
         assert!(d.upper.infinite > 0.01 && d.lower.infinite == 0.0 && inside < 0.99, "{inside}: the cut must show");
         for i in 0..200 {
-            let epsilon = range.0 - 3.0 + (range.1 - range.0 + 6.0) * f64::from(i) / 200.0;
+            let epsilon = range.low - 3.0 + (range.high - range.low + 6.0) * f64::from(i) / 200.0;
             let h = exact(&pair, &reverse, epsilon);
             let (up, down) = (curve(&grid, &d.upper, epsilon - d.slack), curve(&grid, &d.lower, epsilon + d.slack));
             assert!(up >= h.lo && down <= h.hi, "{epsilon}: {down} {h:?} {up}");
@@ -460,22 +486,22 @@ mod tests {
     /// Masses that are known to two percent, and are at the far end of what is known.
     #[test]
     fn masses_are_rounded_outwards() {
-        let (pair, reverse) = (Pair::Gaussian { s: 1.0 }, Pair::Gaussian { s: 1.0 });
-        let law = Law::new(&pair);
+        let (pair, reverse) = (DominatingPair::Gaussian { s: 1.0 }, DominatingPair::Gaussian { s: 1.0 });
+        let law = LossLaw::new(&pair);
         let density = law.density.as_ref().unwrap();
         let range = density.range(1e-13, 1e-20);
-        let grid = Grid { step: (range.1 - range.0) / 2000.0, anchor: law.anchor(), fine: 1 << 12 };
+        let grid = LossGrid { step: (range.high - range.low) / 2000.0, anchor: law.anchor(), fine: 1 << 12 };
         let index = grid.nodes(range, MOST_NODES).unwrap();
         let node = |place: f64| density.node(grid.anchor + place * grid.step, 0.0);
-        let at: Vec<Node> = index.iter().map(|&k| node(k as f64)).collect();
-        let cells = |least: f64, most: f64| -> Vec<Cell> {
+        let at: Vec<LossNode> = index.iter().map(|&k| node(k as f64)).collect();
+        let cells = |least: f64, most: f64| -> Vec<LossCell> {
             let known = |x: Interval| Interval::new(x.lo * least, x.hi * most);
             (0..at.len() - 1)
                 .map(|j| {
                     let width = Interval::exact((index[j + 1] - index[j]) as f64) * Interval::exact(grid.step);
                     let middle = node(0.5 * (index[j] + index[j + 1]) as f64);
-                    let Cell { p, up, gap, .. } = cell(density, [&at[j], &middle, &at[j + 1]], width);
-                    Cell { width, p: known(p), up: known(up), gap: gap * most }
+                    let LossCell { p, up, gap, .. } = cell(density, [&at[j], &middle, &at[j + 1]], width);
+                    LossCell { width, p: known(p), up: known(up), gap: gap * most }
                 })
                 .collect()
         };
@@ -496,7 +522,7 @@ mod tests {
     fn what_is_not_known_of_an_atom_widens_both_bounds() {
         for at in [0.5, 0.53] {
             let (loss, mass) = (Interval::new(at - 0.1, at + 0.1), Interval::new(0.49, 0.51));
-            let grid = Grid { step: 0.25, anchor: 0.0, fine: 64 };
+            let grid = LossGrid { step: 0.25, anchor: 0.0, fine: 64 };
             for dense in [false, true] {
                 let mut out = Discrete { upper: Masses::default(), lower: Masses::default(), slack: 0.0 };
                 match dense {
@@ -509,8 +535,8 @@ mod tests {
                     "{at} {dense}: {out:?}"
                 );
             }
-            let law = Law { density: None, atoms: vec![(loss, mass)], infinite: Interval::new(0.01, 0.02) };
-            let d = discretise(&law, &grid, (0.0, 0.0), 1.0).unwrap();
+            let law = LossLaw { density: None, atoms: vec![(loss, mass)], infinite: Interval::new(0.01, 0.02) };
+            let d = discretise(&law, &grid, LossRange::POINT, 1.0).unwrap();
             assert!(d.upper.infinite >= 0.02 && d.lower.infinite <= 0.01);
         }
     }
@@ -518,7 +544,7 @@ mod tests {
     /// What is not known of a node's loss moves the Q-mass of its cells by e^{±η}, and with it what goes up.
     #[test]
     fn what_is_not_known_of_a_node_widens_its_cells() {
-        let law = Law::new(&Pair::Gaussian { s: 1.0 });
+        let law = LossLaw::new(&DominatingPair::Gaussian { s: 1.0 });
         let density = law.density.as_ref().unwrap();
         assert!(density.node(0.1, 0.25).slack >= 0.25);
         let wide = |error: f64| {

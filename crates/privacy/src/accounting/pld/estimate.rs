@@ -1,7 +1,10 @@
 //! Where to look: tilt, step and window by a saddle point of a rough law. Nothing here is certified, nothing needs to be.
+//!
+//! Saddle points of a rough law tell where the mass that decides δ lies. Window, step and tilt follow from that. Whatever they are, the
+//! bounds that are computed afterwards hold.
 
 use super::Interval;
-use super::law::Law;
+use super::law::{LossLaw, LossRange};
 
 /// Points by which the density part of a law is represented.
 const POINTS: usize = 240;
@@ -17,7 +20,7 @@ pub(super) struct Rough {
 
 /// Derivatives 0, 1 and 2 of K(λ) = Σ T log E e^{λL}.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cumulants {
+pub(super) struct TiltedCumulants {
     pub(super) value: f64,
     mean: f64,
     variance: f64,
@@ -25,7 +28,7 @@ pub(super) struct Cumulants {
 
 /// A tilt, the ε whose saddle point it is, and log δ there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Saddle {
+pub(super) struct TiltedSaddle {
     pub(super) tilt: f64,
     pub(super) epsilon: f64,
     pub(super) log_delta: f64,
@@ -33,11 +36,11 @@ pub(super) struct Saddle {
 
 impl Rough {
     /// Points of every law between the ends that will be kept.
-    pub(super) fn new(laws: &[(Law, f64)], ranges: &[(f64, f64)]) -> Self {
+    pub(super) fn new(laws: &[(LossLaw, f64)], ranges: &[LossRange]) -> Self {
         let steps = laws.iter().zip(ranges).map(|((law, count), &range)| (points(law, range), *count)).collect();
         let (mut ends, mut margin) = ((0.0, 0.0), 0.0_f64);
         for ((law, count), &range) in laws.iter().zip(ranges) {
-            let (low, high) = law.ends(range);
+            let LossRange { low, high } = law.ends(range);
             // Points and cells miss the ends of a law by about a hundredth.
             let reach = 0.02 * (high - low);
             ends = (ends.0 + count * (low - reach), ends.1 + count * (high + reach));
@@ -47,8 +50,8 @@ impl Rough {
     }
 
     /// K and its derivatives.
-    pub(super) fn cumulants(&self, tilt: f64) -> Cumulants {
-        let mut sum = Cumulants { value: 0.0, mean: 0.0, variance: 0.0 };
+    pub(super) fn cumulants(&self, tilt: f64) -> TiltedCumulants {
+        let mut sum = TiltedCumulants { value: 0.0, mean: 0.0, variance: 0.0 };
         for (points, count) in &self.steps {
             let most = points.iter().fold(f64::NEG_INFINITY, |m: f64, p| m.max(tilt * p.0));
             let (mut m0, mut m1, mut m2) = (0.0, 0.0, 0.0);
@@ -67,16 +70,16 @@ impl Rough {
     }
 
     /// The saddle point of K(λ) − λε − log λ(λ+1) at tilt λ: the ε there, and log δ by Laplace's method.
-    pub(super) fn saddle(&self, tilt: f64) -> Saddle {
+    pub(super) fn saddle(&self, tilt: f64) -> TiltedSaddle {
         let k = self.cumulants(tilt);
         let epsilon = k.mean - 1.0 / tilt - 1.0 / (tilt + 1.0);
         let curvature = k.variance + 1.0 / (tilt * tilt) + 1.0 / ((tilt + 1.0) * (tilt + 1.0));
         let front = libm::log(tilt * (tilt + 1.0)) + 0.5 * libm::log(std::f64::consts::TAU * curvature);
-        Saddle { tilt, epsilon, log_delta: k.value - tilt * epsilon - front }
+        TiltedSaddle { tilt, epsilon, log_delta: k.value - tilt * epsilon - front }
     }
 
     /// The tilt from which on `reached` holds, by bisection.
-    pub(super) fn find(&self, reached: impl Fn(&Saddle) -> bool) -> Saddle {
+    pub(super) fn find(&self, reached: impl Fn(&TiltedSaddle) -> bool) -> TiltedSaddle {
         let (mut low, mut high) = (-7.0_f64, 25.0_f64);
         for _ in 0..38 {
             let middle = 0.5 * (low + high);
@@ -145,7 +148,7 @@ pub(super) fn minimise(f: &dyn Fn(f64) -> f64) -> f64 {
 }
 
 /// A law as a few hundred points. Of many atoms, neighbours are taken together.
-fn points(law: &Law, range: (f64, f64)) -> Vec<(f64, f64)> {
+fn points(law: &LossLaw, range: LossRange) -> Vec<(f64, f64)> {
     let mut out: Vec<(f64, f64)> = if law.is_dense() {
         let wide = law.atoms.len().div_ceil(2 * POINTS);
         law.atoms.chunks(wide).map(together).collect()

@@ -1,37 +1,47 @@
 //! δ at an ε from a composed law, rounded to one side.
+//!
+//! δ(ε) = Σ y (1 − e^{ε−l})₊ over the nodes above ε, with the tilt undone. Sums of blocks are kept, so that a search for ε reads few
+//! nodes.
 
 use super::Interval;
-use super::fft::Composed;
+use super::fft::ComposedMasses;
 
 /// Nodes that share one exponential, and are summed beforehand.
 const BLOCK: usize = 256;
 
 /// Sums over nodes, each weighted from the first of them on.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sums {
-    /// Σ y e^{−λt}.
+struct TailSums {
+    /// Σ y e^{−λt}: the tilted mass under P.
     slow: f64,
-    /// Σ y e^{−(λ+1)t}.
+    /// Σ y e^{−(λ+1)t}: the tilted mass under e^ε Q.
     fast: f64,
-    /// Σ |y| e^{−λt}.
+    /// Σ |y| e^{−λt}: what rounding errors are proportional to.
     moduli: f64,
 }
 
+/// Weights of the first node of a block: e^{−λt} and e^{−(λ+1)t} at its distance t from ε.
+#[derive(Clone, Copy)]
+struct BlockWeights {
+    slow: f64,
+    fast: f64,
+}
+
 /// A composed law as a certified curve.
-pub(super) struct Curve {
-    composed: Composed,
+pub(super) struct DeltaCurve {
+    composed: ComposedMasses,
     /// Σ T anchor: loss of node 0 of the composition.
     offset: Interval,
     /// Σ T η: by how much the losses of the composition may differ.
     slack: f64,
     powers: Vec<(f64, f64)>,
     /// The sums over each block of the window.
-    blocks: Vec<Sums>,
+    blocks: Vec<TailSums>,
 }
 
-impl Curve {
+impl DeltaCurve {
     /// A curve whose losses lie at offset + k·step, up to slack.
-    pub(super) fn new(composed: Composed, offset: Interval, slack: f64) -> Self {
+    pub(super) fn new(composed: ComposedMasses, offset: Interval, slack: f64) -> Self {
         let (h, l) = (composed.settings.step, composed.settings.tilt);
         let power = |i: usize| (libm::exp(-l * h * i as f64), libm::exp(-(l + 1.0) * h * i as f64));
         let powers = (0..BLOCK).map(power).collect();
@@ -42,10 +52,10 @@ impl Curve {
     }
 
     /// The nodes from..to of the window, at most one block of them.
-    fn between(&self, from: usize, to: usize) -> Sums {
+    fn between(&self, from: usize, to: usize) -> TailSums {
         let s = &self.composed.settings;
         let base = s.start.rem_euclid(s.size as i64) as usize;
-        let mut sums = Sums::default();
+        let mut sums = TailSums::default();
         for (i, &(slow, fast)) in (from..to.min(s.size)).zip(&self.powers) {
             let y = self.composed.values[(base + i) & (s.size - 1)];
             sums.slow += y * slow;
@@ -102,7 +112,7 @@ impl Curve {
         (self.scale(e) * Interval::new(0.0, rounded)).hi.min(1.0)
     }
 
-    /// M e^{−λe}.
+    /// M e^{−λe}: undoes the tilt at ε.
     fn scale(&self, e: f64) -> Interval {
         (self.composed.log_scale - Interval::exact(self.composed.settings.tilt) * Interval::exact(e)).exp()
     }
@@ -121,18 +131,18 @@ impl Curve {
         }
         let weights_at = |k: f64| {
             let t = ((s.start as f64 + k) * s.step - e).max(0.0);
-            (libm::exp(-s.tilt * t), libm::exp(-(s.tilt + 1.0) * t))
+            BlockWeights { slow: libm::exp(-s.tilt * t), fast: libm::exp(-(s.tilt + 1.0) * t) }
         };
         let next = place as usize / BLOCK + 1;
         let reach = (60.0 / (s.tilt * s.step * BLOCK as f64)).ceil().min(self.blocks.len() as f64) as usize;
-        let (slow, fast) = weights_at(place);
-        let mut sums = Sums::default().and(self.between(place as usize, next * BLOCK), (slow, fast));
+        let nearest = weights_at(place);
+        let mut sums = TailSums::default().and(self.between(place as usize, next * BLOCK), nearest);
         for b in next..(next + reach + 1).min(self.blocks.len()) {
             sums = sums.and(self.blocks[b], weights_at((b * BLOCK) as f64));
         }
         let nodes = s.size as f64 - place;
         let geometric = |rate: f64| libm::expm1(-rate * s.step * nodes) / libm::expm1(-rate * s.step);
-        let weights = slow * geometric(s.tilt) - fast * geometric(s.tilt + 1.0);
+        let weights = nearest.slow * geometric(s.tilt) - nearest.fast * geometric(s.tilt + 1.0);
         let far = e.abs() + (s.start.unsigned_abs() as f64 + s.size as f64) * s.step;
         let unit = f64::EPSILON * (40.0 + BLOCK as f64 + reach as f64 + 4.0 * (s.tilt + 1.0) * far);
         let left_out = libm::exp(-60.0) * (1.001 + s.size as f64 * self.composed.entry_error);
@@ -141,13 +151,13 @@ impl Curve {
     }
 }
 
-impl Sums {
+impl TailSums {
     /// These and more, which begin where the weights are `far`.
-    fn and(self, more: Self, far: (f64, f64)) -> Self {
+    fn and(self, more: Self, far: BlockWeights) -> Self {
         Self {
-            slow: self.slow + far.0 * more.slow,
-            fast: self.fast + far.1 * more.fast,
-            moduli: self.moduli + far.0 * more.moduli,
+            slow: self.slow + far.slow * more.slow,
+            fast: self.fast + far.fast * more.fast,
+            moduli: self.moduli + far.slow * more.moduli,
         }
     }
 }

@@ -1,4 +1,7 @@
 //! Composition of discretised laws by a tilted FFT, with a bound for every error it makes.
+//!
+//! Exponential tilting moves the mass that matters to the middle of the window, so that rounding of the transform is relative to it
+//! and not to one. Without it everything under δ = 1e-12 would be noise (`docs/maths/certified-pld.md`).
 
 use super::Interval;
 use super::discretise::Masses;
@@ -8,7 +11,7 @@ use crate::PrivacyError;
 use realfft::RealFftPlanner;
 use rustfft::num_complex::Complex;
 
-/// Unit round-off.
+/// Unit round-off of f64, 2^−53.
 const U: f64 = f64::EPSILON / 2.0;
 
 /// Below this a power of the spectrum is set to zero, and what it was counts as error.
@@ -28,20 +31,20 @@ pub(super) struct Settings {
 }
 
 /// One law of a composition: its masses and how often it occurs.
-pub(super) struct Factor<'a> {
+pub(super) struct RepeatedMasses<'a> {
     /// Masses of one step.
     pub(super) masses: &'a Masses,
-    /// T.
+    /// T: how often the law occurs.
     pub(super) count: u64,
 }
 
 /// The tilted masses y_k = e^{λkh} m_k / M of a composition in its window, up to errors that are bounded.
-pub(super) struct Composed {
+pub(super) struct ComposedMasses {
     /// y of node k at k mod N.
     pub(super) values: Vec<f64>,
     /// How it was computed.
     pub(super) settings: Settings,
-    /// log M.
+    /// log M, the logarithm of the total mass under the tilt.
     pub(super) log_scale: Interval,
     /// Bound on the error of each value by rounding.
     pub(super) entry_error: f64,
@@ -101,11 +104,11 @@ fn transform_error(size: usize) -> f64 {
 
 /// Composes; `upper` says to which side the tilted masses are rounded.
 pub(super) fn compose(
-    factors: &[Factor<'_>],
+    factors: &[RepeatedMasses<'_>],
     settings: Settings,
     upper: bool,
     planner: &mut dyn Transform,
-) -> Result<Composed, PrivacyError> {
+) -> Result<ComposedMasses, PrivacyError> {
     let mut spectrum: Option<Spectrum> = None;
     let (mut log_scale, mut tilted) = (Interval::exact(0.0), Vec::new());
     for factor in factors {
@@ -121,11 +124,11 @@ pub(super) fn compose(
     let entry_error = spectrum.entry_error(settings.size);
     let values = inverse(spectrum.bins, settings.size, planner)?;
     let outside = (tail(&tilted, &settings, -1.0), tail(&tilted, &settings, 1.0));
-    Ok(Composed { values, settings, log_scale, entry_error, outside, infinite: infinite_mass(factors) })
+    Ok(ComposedMasses { values, settings, log_scale, entry_error, outside, infinite: infinite_mass(factors) })
 }
 
 /// x_k = m_k e^{λkh}/M rounded to one side, and the log M that was used.
-fn tilt(factor: &Factor<'_>, settings: &Settings, upper: bool) -> (Tilted, f64) {
+fn tilt(factor: &RepeatedMasses<'_>, settings: &Settings, upper: bool) -> (Tilted, f64) {
     let masses = &factor.masses.finite;
     let exponent = |k: i64| settings.tilt * (k as f64 * settings.step);
     let most = masses.iter().filter(|m| m.1 > 0.0).fold(f64::NEG_INFINITY, |m: f64, n| m.max(exponent(n.0)));
@@ -143,6 +146,7 @@ fn tilt(factor: &Factor<'_>, settings: &Settings, upper: bool) -> (Tilted, f64) 
     (Tilted { values, total, count: factor.count as f64 }, log_m)
 }
 
+/// Forward transform of one tilted law, wrapped to the window.
 fn transform(law: &Tilted, size: usize, planner: &mut dyn Transform) -> Result<Vec<Complex<f64>>, PrivacyError> {
     let mut input = vec![0.0; size];
     for &(k, x) in &law.values {
@@ -151,6 +155,7 @@ fn transform(law: &Tilted, size: usize, planner: &mut dyn Transform) -> Result<V
     planner.forward(&mut input)
 }
 
+/// Inverse transform of the product.
 fn inverse(mut bins: Vec<Complex<f64>>, size: usize, planner: &mut dyn Transform) -> Result<Vec<f64>, PrivacyError> {
     for end in [0, size / 2] {
         bins[end].im = 0.0;
@@ -162,6 +167,7 @@ fn inverse(mut bins: Vec<Complex<f64>>, size: usize, planner: &mut dyn Transform
 }
 
 impl Spectrum {
+    /// The transform of a loss of 0: the product of no laws.
     fn one(size: usize) -> Self {
         let bins = size / 2 + 1;
         Self { bins: vec![Complex::new(1.0, 0.0); bins], errors: vec![0.0; bins] }
@@ -213,6 +219,7 @@ fn real_power(mut g: f64, mut n: u64) -> f64 {
     out
 }
 
+/// z^n by squaring; its error is part of the bound of the composition.
 fn complex_power(mut z: Complex<f64>, mut n: u64) -> Complex<f64> {
     let mut out = Complex::new(1.0, 0.0);
     while n > 0 {
@@ -262,7 +269,7 @@ impl Tilted {
 }
 
 /// Mass of infinite loss of the composition: Π (f + i)^T − Π f^T, with finite mass f and infinite mass i of each step.
-fn infinite_mass(factors: &[Factor<'_>]) -> Interval {
+fn infinite_mass(factors: &[RepeatedMasses<'_>]) -> Interval {
     let (mut all, mut finite_share) = (Interval::exact(0.0), Interval::exact(0.0));
     if factors.iter().all(|f| f.masses.infinite == 0.0) {
         return all;

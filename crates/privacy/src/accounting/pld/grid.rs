@@ -1,6 +1,8 @@
 //! ε and δ of one composition by the FFT: discretised on a grid, tilted, composed, and bounded from both sides.
+//!
+//! The first answer is rough and tells where to look; the second is on a grid fine enough for the width that is asked for.
 
-use super::problem::{Detail, Prepared, Problem, Side};
+use super::problem::{BoundSide, GridDetail, GridProblem, PreparedGrid};
 use super::solve::{Crossing, Missed, crossing};
 use super::{no_epsilon, refuse};
 use crate::PrivacyError;
@@ -14,8 +16,8 @@ pub(super) fn epsilon(
     width: f64,
     rough: Option<Bounds>,
 ) -> Result<Bounds, PrivacyError> {
-    let problem = Problem::new(composition, Detail::ALL)?;
-    let [upper, lower] = search(&problem, delta, width, rough, [End::Upper, End::Lower(f64::INFINITY)])?;
+    let problem = GridProblem::new(composition, GridDetail::ALL)?;
+    let [upper, lower] = search(&problem, delta, width, rough, [EpsilonEnd::Upper, EpsilonEnd::Lower(f64::INFINITY)])?;
     Ok(Bounds::between(lower, upper))
 }
 
@@ -29,11 +31,11 @@ pub(super) fn epsilon_of_jumps(composition: &Composition, delta: f64, wide: Boun
         if known.relative_width() <= enough {
             break;
         }
-        let Ok(problem) = Problem::new(composition, Detail::jumps(cut)) else { break };
+        let Ok(problem) = GridProblem::new(composition, GridDetail::jumps(cut)) else { break };
         // The bulk in one cell may leave nothing of the lower bound: each end is looked for by itself.
-        let find = |end: End| search(&problem, delta, width, Some(known), [end]).ok();
-        let upper = find(End::Upper).map_or(known.upper, |[upper]| known.upper.min(upper));
-        let lower = find(End::Lower(f64::INFINITY)).map_or(known.lower, |[lower]| known.lower.max(lower));
+        let find = |end: EpsilonEnd| search(&problem, delta, width, Some(known), [end]).ok();
+        let upper = find(EpsilonEnd::Upper).map_or(known.upper, |[upper]| known.upper.min(upper));
+        let lower = find(EpsilonEnd::Lower(f64::INFINITY)).map_or(known.lower, |[lower]| known.lower.max(lower));
         known = Bounds { lower, upper };
     }
     known
@@ -41,7 +43,8 @@ pub(super) fn epsilon_of_jumps(composition: &Composition, delta: f64, wide: Boun
 
 /// The upper end of ε at δ, near rough bounds.
 pub(super) fn upper(composition: &Composition, delta: f64, width: f64, rough: Bounds) -> Result<f64, PrivacyError> {
-    let [end] = search(&Problem::new(composition, Detail::ALL)?, delta, width, Some(rough), [End::Upper])?;
+    let [end] =
+        search(&GridProblem::new(composition, GridDetail::ALL)?, delta, width, Some(rough), [EpsilonEnd::Upper])?;
     Ok(end.max(0.0))
 }
 
@@ -53,13 +56,19 @@ pub(super) fn lower(
     rough: Bounds,
     upper: f64,
 ) -> Result<f64, PrivacyError> {
-    let [end] = search(&Problem::new(composition, Detail::ALL)?, delta, width, Some(rough), [End::Lower(upper)])?;
+    let [end] = search(
+        &GridProblem::new(composition, GridDetail::ALL)?,
+        delta,
+        width,
+        Some(rough),
+        [EpsilonEnd::Lower(upper)],
+    )?;
     Ok(end.max(0.0))
 }
 
 /// An end of ε that is looked for.
 #[derive(Debug, Clone, Copy)]
-enum End {
+enum EpsilonEnd {
     Upper,
     /// Under an upper end that is known, or was found just before.
     Lower(f64),
@@ -67,14 +76,14 @@ enum End {
 
 /// Looks for ε where the rough law has it, and where the curve points if it is not there.
 fn search<const N: usize>(
-    problem: &Problem,
+    problem: &GridProblem,
     delta: f64,
     width: f64,
     rough: Option<Bounds>,
-    ends: [End; N],
+    ends: [EpsilonEnd; N],
 ) -> Result<[f64; N], PrivacyError> {
     if problem.infinite() > delta {
-        return Err(refuse("outcomes that a neighbour cannot produce are more likely than delta"));
+        return Err(refuse("outcomes that a neighbouring data set cannot produce have a probability over δ"));
     }
     let mut saddle = problem.saddle_at_delta(delta);
     if let Some(bounds) = rough {
@@ -83,12 +92,12 @@ fn search<const N: usize>(
     for _ in 0..4 {
         saddle.epsilon = saddle.epsilon.max(0.0);
         saddle.log_delta = libm::log(delta);
-        let mut near = Near { prepared: problem.prepare(saddle, width)?, delta, width, epsilon: saddle.epsilon };
+        let mut near = NearEpsilon { prepared: problem.prepare(saddle, width)?, delta, width, epsilon: saddle.epsilon };
         let (mut found, mut missed, mut least) = ([0.0; N], None, f64::INFINITY);
         for (end, slot) in ends.into_iter().zip(&mut found) {
             let end = match end {
-                End::Upper => near.upper()?.inspect(|upper| least = *upper),
-                End::Lower(upper) => near.lower(upper.min(least))?,
+                EpsilonEnd::Upper => near.upper()?.inspect(|upper| least = *upper),
+                EpsilonEnd::Lower(upper) => near.lower(upper.min(least))?,
             };
             match end {
                 Ok(end) => *slot = end,
@@ -104,31 +113,33 @@ fn search<const N: usize>(
 }
 
 /// A composition prepared near the ε that is looked for.
-struct Near<'a> {
-    prepared: Prepared<'a>,
+struct NearEpsilon<'a> {
+    prepared: PreparedGrid<'a>,
     delta: f64,
     width: f64,
     epsilon: f64,
 }
 
-impl Near<'_> {
+impl NearEpsilon<'_> {
     /// How far to look.
     fn reach(&self) -> f64 {
         (0.5 * self.epsilon + 0.1).min(self.prepared.reach(self.epsilon))
     }
 
+    /// Where a curve falls under δ, near the ε that is known roughly.
     fn crossing(&self, curve: impl Fn(f64) -> f64) -> Result<Crossing, Missed> {
         crossing(curve, self.delta, self.epsilon, self.reach(), 0.01 * self.width)
     }
 
+    /// The upper end of ε; the inner error asks for another place to look.
     fn upper(&mut self) -> Result<Result<f64, Missed>, PrivacyError> {
-        let curve = self.prepared.curve(Side::Upper)?;
+        let curve = self.prepared.curve(BoundSide::Upper)?;
         Ok(self.crossing(|e| curve.upper(e)).map(|c| c.first_below))
     }
 
     /// The better of two lower bounds. The blurred one costs one more transform and is asked where the other is far from `upper`.
     fn lower(&mut self, upper: f64) -> Result<Result<f64, Missed>, PrivacyError> {
-        let curve = self.prepared.curve(Side::Lower)?;
+        let curve = self.prepared.curve(BoundSide::Lower)?;
         let first = self.crossing(|e| curve.lower(e)).map(|c| c.last_above);
         if first.is_ok_and(|lower| lower >= upper * (1.0 - 2.0 * self.width)) {
             return Ok(first);
@@ -144,30 +155,31 @@ const WIDE: f64 = 1e-4;
 
 /// δ at ε, to about the relative `width`; where few and heavy jumps decide, as narrow as they allow.
 pub(super) fn delta(composition: &Composition, epsilon: f64, width: f64) -> Result<Bounds, PrivacyError> {
-    let mut known = delta_in_detail(composition, epsilon, width, Detail::ALL)?;
+    let mut known = delta_in_detail(composition, epsilon, width, GridDetail::ALL)?;
     for (cut, width) in JUMPS {
         if known.relative_width() <= WIDE {
             break;
         }
-        if let Ok(found) = delta_in_detail(composition, epsilon, width, Detail::jumps(cut)) {
+        if let Ok(found) = delta_in_detail(composition, epsilon, width, GridDetail::jumps(cut)) {
             known = Bounds { lower: known.lower.max(found.lower), upper: known.upper.min(found.upper) };
         }
     }
     Ok(known)
 }
 
+/// δ at ε on a grid of this detail, from both sides.
 fn delta_in_detail(
     composition: &Composition,
     epsilon: f64,
     width: f64,
-    detail: Detail,
+    detail: GridDetail,
 ) -> Result<Bounds, PrivacyError> {
-    let problem = Problem::new(composition, detail)?;
+    let problem = GridProblem::new(composition, detail)?;
     let first = problem.saddle_at_epsilon(epsilon, libm::log(1e-12));
     let saddle = problem.saddle_at_epsilon(epsilon, first.log_delta);
     let mut prepared = problem.prepare(saddle, width)?;
-    let upper = prepared.curve(Side::Upper)?.upper(epsilon);
-    let lower = prepared.curve(Side::Lower)?.lower(epsilon);
+    let upper = prepared.curve(BoundSide::Upper)?.upper(epsilon);
+    let lower = prepared.curve(BoundSide::Lower)?.lower(epsilon);
     if lower >= upper * (1.0 - 2.0 * width) {
         return Ok(Bounds::between(lower, upper));
     }
@@ -177,17 +189,17 @@ fn delta_in_detail(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Evaluator, FINE, Question, closed_epsilon};
+    use super::super::{CostQuestion, Evaluator, FINE, closed_epsilon};
     use super::*;
     use crate::Steps;
-    use crate::accounting::pair::{Atoms, Pair};
+    use crate::accounting::pair::{Atoms, DominatingPair};
 
     fn steps(n: u64) -> Steps {
         Steps::new(n).unwrap()
     }
 
-    fn finite(table: &[(f64, f64)]) -> Pair {
-        Pair::Finite(Atoms::from_outcomes(table.iter().copied()))
+    fn finite(table: &[(f64, f64)]) -> DominatingPair {
+        DominatingPair::Finite(Atoms::from_outcomes(table.iter().copied()))
     }
 
     fn contains(outer: Bounds, inner: Bounds, what: &str) {
@@ -199,14 +211,14 @@ mod tests {
     fn one_step_by_fft_encloses_the_closed_form() {
         let (q, s) = (0.1, 0.9);
         let pairs = [
-            Pair::Gaussian { s },
-            Pair::GaussianRemove { q, s },
-            Pair::GaussianAdd { q, s },
-            Pair::GaussianSubstitute { q, s },
-            Pair::GaussianFixed { q, s },
-            Pair::Laplace { s },
-            Pair::LaplaceRemove { q, s },
-            Pair::LaplaceAdd { q, s },
+            DominatingPair::Gaussian { s },
+            DominatingPair::GaussianRemove { q, s },
+            DominatingPair::GaussianAdd { q, s },
+            DominatingPair::GaussianSubstitute { q, s },
+            DominatingPair::GaussianFixed { q, s },
+            DominatingPair::Laplace { s },
+            DominatingPair::LaplaceRemove { q, s },
+            DominatingPair::LaplaceAdd { q, s },
             finite(&[(0.7, 0.1), (0.1, 0.7), (0.2, 0.2)]),
         ];
         for pair in pairs {
@@ -216,7 +228,7 @@ mod tests {
             let exact = closed_epsilon(&composition, delta).unwrap();
             contains(epsilon(&composition, delta, FINE, None).unwrap(), exact, &what);
             let smaller = 0.7 * exact.upper;
-            let exact = Evaluator::Closed.answer(&composition, Question::DeltaAt(smaller)).unwrap();
+            let exact = Evaluator::Closed.answer(&composition, CostQuestion::DeltaAt(smaller)).unwrap();
             contains(super::delta(&composition, smaller, FINE).unwrap(), exact, &what);
         }
     }
@@ -225,7 +237,7 @@ mod tests {
     #[test]
     fn rare_and_large_losses_are_found() {
         for (q, s) in [(1.3e-4, 0.0284), (6.2e-5, 0.0576), (2e-5, 0.1)] {
-            for pair in [Pair::GaussianRemove { q, s }, Pair::GaussianFixed { q, s }] {
+            for pair in [DominatingPair::GaussianRemove { q, s }, DominatingPair::GaussianFixed { q, s }] {
                 let composition = vec![(pair, steps(1))];
                 let exact = closed_epsilon(&composition, 1e-8).unwrap();
                 let got = epsilon(&composition, 1e-8, FINE, None).unwrap();
@@ -239,18 +251,18 @@ mod tests {
     fn two_steps_enclose_a_quadrature() {
         let (q, s) = (0.1, 0.9);
         for (pair, epsilon, exact) in [
-            (Pair::GaussianRemove { q, s }, 0.5, 0.008091237702525886),
-            (Pair::GaussianRemove { q, s }, 1.5, 0.0002494545864429763),
-            (Pair::GaussianAdd { q, s }, 0.05, 0.03668675267147923),
-            (Pair::GaussianAdd { q, s }, 0.15, 0.002467387553576239),
-            (Pair::GaussianSubstitute { q, s }, 0.5, 0.0001670247963088475),
-            (Pair::GaussianSubstitute { q, s }, 1.0, 1.598539897135002e-7),
-            (Pair::GaussianFixed { q, s }, 0.5, 0.008464245027132913),
-            (Pair::GaussianFixed { q, s }, 1.5, 0.0002582429657542847),
-            (Pair::LaplaceRemove { q, s }, 0.05, 0.04266130208619933),
-            (Pair::LaplaceRemove { q, s }, 0.3, 0.003122785682646613),
-            (Pair::LaplaceAdd { q, s }, 0.05, 0.03625847000492483),
-            (Pair::LaplaceAdd { q, s }, 0.1, 0.01333557807169387),
+            (DominatingPair::GaussianRemove { q, s }, 0.5, 0.008091237702525886),
+            (DominatingPair::GaussianRemove { q, s }, 1.5, 0.0002494545864429763),
+            (DominatingPair::GaussianAdd { q, s }, 0.05, 0.03668675267147923),
+            (DominatingPair::GaussianAdd { q, s }, 0.15, 0.002467387553576239),
+            (DominatingPair::GaussianSubstitute { q, s }, 0.5, 0.0001670247963088475),
+            (DominatingPair::GaussianSubstitute { q, s }, 1.0, 1.598539897135002e-7),
+            (DominatingPair::GaussianFixed { q, s }, 0.5, 0.008464245027132913),
+            (DominatingPair::GaussianFixed { q, s }, 1.5, 0.0002582429657542847),
+            (DominatingPair::LaplaceRemove { q, s }, 0.05, 0.04266130208619933),
+            (DominatingPair::LaplaceRemove { q, s }, 0.3, 0.003122785682646613),
+            (DominatingPair::LaplaceAdd { q, s }, 0.05, 0.03625847000492483),
+            (DominatingPair::LaplaceAdd { q, s }, 0.1, 0.01333557807169387),
         ] {
             let what = format!("{pair:?} {epsilon}");
             let got = super::delta(&vec![(pair, steps(2))], epsilon, FINE).unwrap();
@@ -261,8 +273,10 @@ mod tests {
     #[test]
     fn gaussian_compositions_by_fft_enclose_the_closed_form() {
         for counts in [(1_u64, 2_u64), (3, 4), (50, 1), (400, 900)] {
-            let composition =
-                vec![(Pair::Gaussian { s: 4.0 }, steps(counts.0)), (Pair::Gaussian { s: 7.0 }, steps(counts.1))];
+            let composition = vec![
+                (DominatingPair::Gaussian { s: 4.0 }, steps(counts.0)),
+                (DominatingPair::Gaussian { s: 7.0 }, steps(counts.1)),
+            ];
             for delta in [1e-2, 1e-6, 1e-18] {
                 let exact = closed_epsilon(&composition, delta).unwrap();
                 contains(epsilon(&composition, delta, FINE, None).unwrap(), exact, &format!("{counts:?} {delta}"));
@@ -272,9 +286,9 @@ mod tests {
 
     #[test]
     fn steps_in_two_parts_cost_what_they_cost_together() {
-        let pair = Pair::GaussianRemove { q: 0.05, s: 1.0 };
+        let pair = DominatingPair::GaussianRemove { q: 0.05, s: 1.0 };
         let whole = vec![(pair.clone(), steps(40))];
-        let nearly = Pair::GaussianRemove { q: 0.05 * (1.0 + 1e-13), s: 1.0 };
+        let nearly = DominatingPair::GaussianRemove { q: 0.05 * (1.0 + 1e-13), s: 1.0 };
         let parts = vec![(pair.clone(), steps(13)), (nearly, steps(27))];
         let joined = vec![(pair.clone(), steps(13)), (pair, steps(27))];
         let cost = |c: &Composition| epsilon(c, 1e-6, FINE, None).unwrap();
@@ -322,17 +336,22 @@ mod tests {
     /// The ends of ε are where a curve was found on the certain side of δ, and not next to it.
     #[test]
     fn ends_from_a_grid_have_certified_signs() {
-        for pair in [Pair::GaussianRemove { q: 0.1, s: 0.9 }, finite(&[(0.5, 0.2), (0.3, 0.31), (0.2, 0.49)])] {
+        for pair in [DominatingPair::GaussianRemove { q: 0.1, s: 0.9 }, finite(&[(0.5, 0.2), (0.3, 0.31), (0.2, 0.49)])]
+        {
             let composition = vec![(pair, steps(20))];
             let (delta, width) = (1e-5, 1e-3);
-            let problem = Problem::new(&composition, Detail::ALL).unwrap();
+            let problem = GridProblem::new(&composition, GridDetail::ALL).unwrap();
             let saddle = problem.saddle_at_delta(delta);
-            let mut near =
-                Near { prepared: problem.prepare(saddle, width).unwrap(), delta, width, epsilon: saddle.epsilon };
+            let mut near = NearEpsilon {
+                prepared: problem.prepare(saddle, width).unwrap(),
+                delta,
+                width,
+                epsilon: saddle.epsilon,
+            };
             let upper = near.upper().unwrap().unwrap();
             let lower = near.lower(f64::NEG_INFINITY).unwrap().unwrap();
-            assert!(near.prepared.curve(Side::Upper).unwrap().upper(upper) <= delta, "{composition:?}");
-            assert!(near.prepared.curve(Side::Lower).unwrap().lower(lower) > delta, "{composition:?}");
+            assert!(near.prepared.curve(BoundSide::Upper).unwrap().upper(upper) <= delta, "{composition:?}");
+            assert!(near.prepared.curve(BoundSide::Lower).unwrap().lower(lower) > delta, "{composition:?}");
         }
     }
 }

@@ -1,11 +1,17 @@
 //! The privacy loss of one step under P: an increasing function of a coordinate with closed-form masses, and atoms.
+//!
+//! Masses of intervals come from normal and Laplace distribution functions, as enclosures, and the coordinate of a loss from a
+//! formula in plain arithmetic, whose error is found afterwards and carried along.
 
-use super::super::pair::Pair;
+use super::super::pair::DominatingPair;
 use super::Interval;
 use super::closed::{atom, probability};
 
+/// Zero, exactly.
 const ZERO: Interval = Interval { lo: 0.0, hi: 0.0 };
+/// One, exactly.
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
+/// One half, exactly.
 const HALF: Interval = Interval { lo: 0.5, hi: 0.5 };
 
 /// Atoms of a law without a density, up to which they are placed one by one.
@@ -13,7 +19,7 @@ const DENSE: usize = 200;
 
 /// The loss law of one pair.
 #[derive(Debug, Clone)]
-pub(super) struct Law {
+pub(super) struct LossLaw {
     /// The part that has a density.
     pub(super) density: Option<Density>,
     /// Enclosures of (loss, P-probability), losses increasing.
@@ -22,16 +28,28 @@ pub(super) struct Law {
     pub(super) infinite: Interval,
 }
 
+/// Losses from `low` to `high`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LossRange {
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl LossRange {
+    /// The range of a law without a density.
+    pub(super) const POINT: Self = Self { low: 0.0, high: 0.0 };
+}
+
 /// Noise around a centre.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Noise {
+enum NoiseShape {
     Gaussian,
     Laplace,
 }
 
 /// (1 − rate) of the noise around 0 and `rate` of it around `centre`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Mixture {
+struct TwoPointMixture {
     rate: f64,
     centre: f64,
 }
@@ -39,10 +57,10 @@ struct Mixture {
 /// P and Q as mixtures on a coordinate x along which the loss increases.
 #[derive(Debug, Clone)]
 pub(super) struct Density {
-    noise: Noise,
+    noise: NoiseShape,
     s: f64,
-    p: Mixture,
-    q: Mixture,
+    p: TwoPointMixture,
+    q: TwoPointMixture,
     /// Fixed-size batches: x > ½ only, and the same with P and Q exchanged at the negative losses.
     folded: bool,
     /// Where the loss varies with x.
@@ -51,7 +69,7 @@ pub(super) struct Density {
 
 /// The coordinate of a loss, and by how much the loss there may differ from it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
+pub(super) struct LossNode {
     /// Loss of the node.
     pub(super) loss: f64,
     x: f64,
@@ -59,28 +77,30 @@ pub(super) struct Node {
     pub(super) slack: f64,
 }
 
-impl Law {
+impl LossLaw {
     /// The loss law of a pair. Laws of the add direction are written in the coordinate −x.
-    pub(super) fn new(pair: &Pair) -> Self {
-        let none = Mixture { rate: 0.0, centre: 0.0 };
-        let at = |rate: f64, centre: f64| Mixture { rate, centre };
-        use Noise::{Gaussian, Laplace};
+    pub(super) fn new(pair: &DominatingPair) -> Self {
+        let none = TwoPointMixture { rate: 0.0, centre: 0.0 };
+        let at = |rate: f64, centre: f64| TwoPointMixture { rate, centre };
+        use NoiseShape::{Gaussian, Laplace};
         let density = match *pair {
-            Pair::Gaussian { s } => Density::new(Gaussian, s, at(1.0, 1.0), none),
-            Pair::GaussianRemove { q, s } => Density::new(Gaussian, s, at(q, 1.0), none),
-            Pair::GaussianAdd { q, s } => Density::new(Gaussian, s, none, at(q, -1.0)),
-            Pair::GaussianSubstitute { q, s } => Density::new(Gaussian, s, at(q, 0.5), at(q, -0.5)),
-            Pair::GaussianFixed { q, s } => return Self::fixed(q, s),
-            Pair::Laplace { s } => Density::new(Laplace, s, at(1.0, 1.0), none),
-            Pair::LaplaceRemove { q, s } => Density::new(Laplace, s, at(q, 1.0), none),
-            Pair::LaplaceAdd { q, s } => Density::new(Laplace, s, none, at(q, -1.0)),
-            Pair::Finite(ref atoms) => {
+            DominatingPair::Gaussian { s } => Density::new(Gaussian, s, at(1.0, 1.0), none),
+            DominatingPair::GaussianRemove { q, s } => Density::new(Gaussian, s, at(q, 1.0), none),
+            DominatingPair::GaussianAdd { q, s } => Density::new(Gaussian, s, none, at(q, -1.0)),
+            DominatingPair::GaussianSubstitute { q, s } => Density::new(Gaussian, s, at(q, 0.5), at(q, -0.5)),
+            DominatingPair::GaussianFixed { q, s } => return Self::fixed(q, s),
+            DominatingPair::Laplace { s } => Density::new(Laplace, s, at(1.0, 1.0), none),
+            DominatingPair::LaplaceRemove { q, s } => Density::new(Laplace, s, at(q, 1.0), none),
+            DominatingPair::LaplaceAdd { q, s } => Density::new(Laplace, s, none, at(q, -1.0)),
+            DominatingPair::Finite(ref atoms) => {
                 let infinite = if atoms.infinite > 0.0 { probability(atoms.infinite) } else { ZERO };
                 let finite = atoms.finite.iter().map(|&(loss, p)| atom(loss, p)).collect();
                 return Self { density: None, atoms: finite, infinite };
             }
             // `Pld` takes the two laws of an enclosure apart first. As one law it says nothing: δ is between 0 and 1.
-            Pair::Enclosed(_) => return Self { density: None, atoms: Vec::new(), infinite: Interval::new(0.0, 1.0) },
+            DominatingPair::Enclosed(_) => {
+                return Self { density: None, atoms: Vec::new(), infinite: Interval::new(0.0, 1.0) };
+            }
         };
         Self { atoms: density.end_atoms(), density: Some(density), infinite: ZERO }
     }
@@ -107,15 +127,18 @@ impl Law {
     }
 
     /// Least and largest loss, if the density is cut to a range.
-    pub(super) fn ends(&self, range: (f64, f64)) -> (f64, f64) {
-        let density = if self.density.is_some() { range } else { (f64::INFINITY, f64::NEG_INFINITY) };
-        self.atoms.iter().fold(density, |(low, high), (loss, _)| (low.min(loss.lo), high.max(loss.hi)))
+    pub(super) fn ends(&self, range: LossRange) -> LossRange {
+        let nothing = LossRange { low: f64::INFINITY, high: f64::NEG_INFINITY };
+        let density = if self.density.is_some() { range } else { nothing };
+        self.atoms
+            .iter()
+            .fold(density, |ends, (loss, _)| LossRange { low: ends.low.min(loss.lo), high: ends.high.max(loss.hi) })
     }
 
     /// Zhu et al. 2022, Proposition 30; the atom at 0 has mass (1−q)(1 − 2Φ(−1/2s)).
     fn fixed(q: f64, s: f64) -> Self {
-        let p = Mixture { rate: q, centre: 1.0 };
-        let mut density = Density::new(Noise::Gaussian, s, p, Mixture { rate: 0.0, centre: 0.0 });
+        let p = TwoPointMixture { rate: q, centre: 1.0 };
+        let mut density = Density::new(NoiseShape::Gaussian, s, p, TwoPointMixture { rate: 0.0, centre: 0.0 });
         (density.folded, density.edges.0) = (true, 0.5);
         let tail = (-(HALF / Interval::exact(s))).phi();
         let mass = (ONE - Interval::exact(q)) * (ONE - tail - tail);
@@ -124,18 +147,19 @@ impl Law {
 }
 
 impl Density {
-    fn new(noise: Noise, s: f64, p: Mixture, q: Mixture) -> Self {
+    /// The density of the loss of p against q. Laplace losses vary between the two centres only: beyond are atoms.
+    fn new(noise: NoiseShape, s: f64, p: TwoPointMixture, q: TwoPointMixture) -> Self {
         let centre = p.centre + q.centre;
         let edges = match noise {
-            Noise::Gaussian => (f64::NEG_INFINITY, f64::INFINITY),
-            Noise::Laplace => (centre.min(0.0), centre.max(0.0)),
+            NoiseShape::Gaussian => (f64::NEG_INFINITY, f64::INFINITY),
+            NoiseShape::Laplace => (centre.min(0.0), centre.max(0.0)),
         };
         Self { noise, s, p, q, folded: false, edges }
     }
 
     /// The atoms outside the edges, where a Laplace ratio is constant.
     fn end_atoms(&self) -> Vec<(Interval, Interval)> {
-        if self.noise == Noise::Gaussian {
+        if self.noise == NoiseShape::Gaussian {
             return Vec::new();
         }
         let (low, high) = self.edges;
@@ -144,7 +168,7 @@ impl Density {
         vec![below, above]
     }
 
-    /// log p(x)/q(x).
+    /// The privacy loss log p(x)/q(x) at a coordinate.
     pub(super) fn loss(&self, x: Interval) -> Interval {
         self.log_mixture(self.p, x) - self.log_mixture(self.q, x)
     }
@@ -152,14 +176,14 @@ impl Density {
     /// log(1 − rate + rate e^u), u the log ratio of the noise around the centre to that around 0.
     ///
     /// u = (cx − c²/2)/s² for Gaussian noise; (2cx − 1)/s for Laplace noise of centre c = ±1 between the edges.
-    fn log_mixture(&self, m: Mixture, x: Interval) -> Interval {
+    fn log_mixture(&self, m: TwoPointMixture, x: Interval) -> Interval {
         if m.rate == 0.0 {
             return ZERO;
         }
         let (c, s) = (Interval::exact(m.centre), Interval::exact(self.s));
         let u = match self.noise {
-            Noise::Gaussian => (c * x - c * c * HALF) / (s * s),
-            Noise::Laplace => (c * x + c * x - ONE) / s,
+            NoiseShape::Gaussian => (c * x - c * c * HALF) / (s * s),
+            NoiseShape::Laplace => (c * x + c * x - ONE) / s,
         };
         let rate = Interval::exact(m.rate);
         if m.rate == 1.0 {
@@ -185,21 +209,21 @@ impl Density {
     }
 
     /// The x where `log_mixture` has this value, or the end of the axis towards which it comes closest.
-    fn unmix(&self, m: Mixture, value: f64) -> f64 {
+    fn unmix(&self, m: TwoPointMixture, value: f64) -> f64 {
         let u = match value < 600.0 {
             true => libm::log1p((libm::expm1(value) / m.rate).max(-1.0)),
             false => value - libm::log(m.rate),
         };
         match self.noise {
-            Noise::Gaussian => (u * self.s * self.s + 0.5 * m.centre * m.centre) / m.centre,
-            Noise::Laplace => (u * self.s + 1.0) / (2.0 * m.centre),
+            NoiseShape::Gaussian => (u * self.s * self.s + 0.5 * m.centre * m.centre) / m.centre,
+            NoiseShape::Laplace => (u * self.s + 1.0) / (2.0 * m.centre),
         }
     }
 
     /// The node at a loss that is known up to `error`.
     ///
     /// At an edge of the support only mass inside can be misplaced: at the lower edge if the node lies above it.
-    pub(super) fn node(&self, loss: f64, error: f64) -> Node {
+    pub(super) fn node(&self, loss: f64, error: f64) -> LossNode {
         let size = if self.folded { loss.abs() } else { loss };
         let x = self.point(size);
         let there = self.loss(Interval::exact(x));
@@ -213,11 +237,11 @@ impl Density {
         } else {
             above.max(below)
         };
-        Node { loss, x, slack: slack.max(0.0) + error }
+        LossNode { loss, x, slack: slack.max(0.0) + error }
     }
 
     /// P- and Q-mass between two nodes, the first of which has the smaller loss.
-    pub(super) fn masses(&self, from: &Node, to: &Node) -> (Interval, Interval) {
+    pub(super) fn masses(&self, from: &LossNode, to: &LossNode) -> (Interval, Interval) {
         if self.folded && from.loss < 0.0 {
             (self.mass(self.q, to.x, from.x), self.mass(self.p, to.x, from.x))
         } else {
@@ -226,12 +250,12 @@ impl Density {
     }
 
     /// P-mass of losses above a node.
-    pub(super) fn mass_above(&self, node: &Node) -> Interval {
+    pub(super) fn mass_above(&self, node: &LossNode) -> Interval {
         self.mass(self.p, node.x, self.edges.1)
     }
 
     /// P-mass of losses below a node.
-    pub(super) fn mass_below(&self, node: &Node) -> Interval {
+    pub(super) fn mass_below(&self, node: &LossNode) -> Interval {
         match self.folded {
             true => self.mass(self.q, node.x, self.edges.1),
             false => self.mass(self.p, self.edges.0, node.x),
@@ -239,7 +263,7 @@ impl Density {
     }
 
     /// Losses below and above which P has at most `bottom` and `top` mass (by Φ(−z) ≤ e^{−z²/2}/2), or the end of the law.
-    pub(super) fn range(&self, bottom: f64, top: f64) -> (f64, f64) {
+    pub(super) fn range(&self, bottom: f64, top: f64) -> LossRange {
         let reach = |mass: f64| self.s * (-2.0 * libm::log(mass)).max(0.0).sqrt();
         let (least, most) = (self.p.centre.min(0.0), self.p.centre.max(0.0));
         let at = |x: f64| {
@@ -248,19 +272,19 @@ impl Density {
         };
         let high = at(most + reach(top));
         let low = if self.folded { -at(reach(bottom).max(0.5)) } else { at(least - reach(bottom)) };
-        (low, high)
+        LossRange { low, high }
     }
 
     /// The law between two losses as equidistant pieces of the coordinate: (loss, P-mass), roughly.
     ///
     /// Where the loss hardly varies its inverse is lost in rounding: the bulk of P is kept in any case.
-    pub(super) fn sketch(&self, range: (f64, f64), pieces: usize) -> Vec<(f64, f64)> {
+    pub(super) fn sketch(&self, range: LossRange, pieces: usize) -> Vec<(f64, f64)> {
         let middle = |i: Interval| 0.5 * (i.lo + i.hi);
         let far = |x: f64| x.clamp(-1.0 - 40.0 * self.s, 1.0 + 40.0 * self.s);
         let bulk = |x: f64| x.clamp(self.edges.0, self.edges.1);
         let (least, most) = (bulk(self.p.centre.min(0.0) - 9.0 * self.s), bulk(self.p.centre.max(0.0) + 9.0 * self.s));
-        let low = if self.folded { self.edges.0 } else { far(self.point(range.0)).min(least) };
-        let width = (far(self.point(range.1)).max(most) - low) / pieces as f64;
+        let low = if self.folded { self.edges.0 } else { far(self.point(range.low)).min(least) };
+        let width = (far(self.point(range.high)).max(most) - low) / pieces as f64;
         let mut out = Vec::with_capacity(2 * pieces);
         for i in 0..pieces {
             let (from, to) = (low + width * i as f64, low + width * (i + 1) as f64);
@@ -274,7 +298,7 @@ impl Density {
     }
 
     /// Mass of a mixture between two coordinates.
-    fn mass(&self, m: Mixture, from: f64, to: f64) -> Interval {
+    fn mass(&self, m: TwoPointMixture, from: f64, to: f64) -> Interval {
         if from >= to {
             return ZERO;
         }
@@ -295,11 +319,11 @@ impl Density {
         let standard = |x: f64| (Interval::exact(x) - Interval::exact(centre)) / Interval::exact(self.s);
         let (from, to) = (standard(from), standard(to));
         let mass = match self.noise {
-            Noise::Gaussian if right => (-from).phi() - (-to).phi(),
-            Noise::Gaussian => to.phi() - from.phi(),
-            Noise::Laplace if right => -((-from).exp() * (from - to).exp_m1()) * HALF,
-            Noise::Laplace if left => -(to.exp() * (from - to).exp_m1()) * HALF,
-            Noise::Laplace => ONE - (from.exp() + (-to).exp()) * HALF,
+            NoiseShape::Gaussian if right => (-from).phi() - (-to).phi(),
+            NoiseShape::Gaussian => to.phi() - from.phi(),
+            NoiseShape::Laplace if right => -((-from).exp() * (from - to).exp_m1()) * HALF,
+            NoiseShape::Laplace if left => -(to.exp() * (from - to).exp_m1()) * HALF,
+            NoiseShape::Laplace => ONE - (from.exp() + (-to).exp()) * HALF,
         };
         mass.clamp_positive()
     }
@@ -312,7 +336,7 @@ mod tests {
     /// Where a loss hardly varies, its inverse is lost in rounding: the node says by how much.
     #[test]
     fn a_node_says_how_far_it_is_from_its_loss() {
-        let law = Law::new(&Pair::GaussianRemove { q: 1e-6, s: 0.05 });
+        let law = LossLaw::new(&DominatingPair::GaussianRemove { q: 1e-6, s: 0.05 });
         let density = law.density.as_ref().unwrap();
         let mut most = 0.0_f64;
         for i in 0..400 {

@@ -2,10 +2,13 @@
 //!
 //! Connecting the dots gives the chord of H through the nodes. Subtracting a function d, linear in α between nodes and at
 //! least the gap of each cell, gives a curve below H. Where it is not convex its convex hull is taken.
+//!
+//! A lower law must stay a law: its curve is kept convex and its mass is not above one.
 
 use super::Interval;
-use super::discretise::Cell;
+use super::discretise::LossCell;
 
+/// One, exactly.
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 
 /// Connected dots, rounded down, and what they add up to from above.
@@ -21,7 +24,7 @@ struct Dots {
 /// Masses of a law that the density dominates, at nodes `index` in multiples of `step`, between which are the cells.
 ///
 /// `top`: mass above the last node. Mass below the first node is dropped. If the construction fails (too few cells), all mass goes to the lower node of its cell, which is always below.
-pub(super) fn lower(cells: &[Cell], index: &[i64], step: f64, top: f64) -> Vec<f64> {
+pub(super) fn lower(cells: &[LossCell], index: &[i64], step: f64, top: f64) -> Vec<f64> {
     // Loss between two nodes.
     let distance = |from: usize, to: usize| Interval::exact((index[to] - index[from]) as f64) * Interval::exact(step);
     subtract_gaps(cells, &distance, top).unwrap_or_else(|| {
@@ -30,13 +33,13 @@ pub(super) fn lower(cells: &[Cell], index: &[i64], step: f64, top: f64) -> Vec<f
     })
 }
 
-/// 1 − e^{−w}.
+/// 1 − e^{−w}: the part of a cell of width w that Q does not have.
 fn part(width: Interval) -> Interval {
     -(-width).exp_m1()
 }
 
 /// Underestimates of p, and of the part that goes up, lower the curve. H_j = e^{−w} H_{j+1} + (1 − e^{−w}) S_{j+1}.
-fn connect(cells: &[Cell], top: f64) -> Dots {
+fn connect(cells: &[LossCell], top: f64) -> Dots {
     let n = cells.len();
     let mut mass = vec![0.0; n + 1];
     for (j, c) in cells.iter().enumerate() {
@@ -54,12 +57,12 @@ fn connect(cells: &[Cell], top: f64) -> Dots {
 }
 
 /// d between the ends: the larger gap of the two cells at a node.
-fn depth(cells: &[Cell], j: usize) -> Interval {
+fn depth(cells: &[LossCell], j: usize) -> Interval {
     Interval::exact(cells[j].gap.max(cells[j - 1].gap))
 }
 
 /// The last node: from it on the curve is 0, which covers the gap of the cell below it if H there is not less.
-fn last_node(cells: &[Cell], dots: &Dots) -> Option<usize> {
+fn last_node(cells: &[LossCell], dots: &Dots) -> Option<usize> {
     (2..cells.len())
         .rev()
         .find(|&j| dots.curve[j].lo >= cells[j - 1].gap && dots.curve[j - 1].lo >= depth(cells, j - 1).hi)
@@ -70,7 +73,7 @@ fn last_node(cells: &[Cell], dots: &Dots) -> Option<usize> {
 /// That is below H by G_j = Σ_{i<j} m_i (e^{l_j − l_i} − 1), with G_{j+1} = e^{w_j} G_j + (e^{w_j} − 1) Σ_{i≤j} m_i; it
 /// covers the gap of the cell above if G_j is not less. The mass is what keeps Σ m: Σ_{i≤j} m_i + d_j − (d_{j+1} −
 /// d_j)/(e^{w_j} − 1).
-fn first_node(cells: &[Cell], dots: &Dots, last: usize) -> Option<(usize, f64, f64)> {
+fn first_node(cells: &[LossCell], dots: &Dots, last: usize) -> Option<(usize, f64, f64)> {
     let (mut below, mut most, mut least) = (0.0, Interval::exact(0.0), Interval::exact(0.0));
     for j in 0..last.checked_sub(2)? {
         let (c, rise) = (&cells[j], cells[j].width.exp_m1());
@@ -90,7 +93,7 @@ fn first_node(cells: &[Cell], dots: &Dots, last: usize) -> Option<(usize, f64, f
 /// Masses of chord − d: m_j − (d_{j+1} − d_j)/(e^{w_j} − 1) + (d_j − d_{j−1})/(1 − e^{−w_{j−1}}), then made convex.
 ///
 /// At the last node d = H, and its mass is (H_{j−1} − d_{j−1})/(1 − e^{−w_{j−1}}).
-fn subtract_gaps(cells: &[Cell], distance: &dyn Fn(usize, usize) -> Interval, top: f64) -> Option<Vec<f64>> {
+fn subtract_gaps(cells: &[LossCell], distance: &dyn Fn(usize, usize) -> Interval, top: f64) -> Option<Vec<f64>> {
     let dots = connect(cells, top);
     let last = last_node(cells, &dots)?;
     let (first, first_depth, first_mass) = first_node(cells, &dots, last)?;

@@ -6,16 +6,16 @@
 //! fine the grid is.
 
 use super::Interval;
-use super::discretise::Grid;
+use super::discretise::LossGrid;
 
 /// The outcomes of one cell, merged: their loss and P-mass, both from below.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Pool {
+pub(super) struct MergedCell {
     loss: f64,
     mass: f64,
 }
 
-impl Pool {
+impl MergedCell {
     /// A cell with lower node `from`, P-mass p and e^from times its Q-mass; nothing if it is empty.
     pub(super) fn new(from: f64, p: Interval, q: Interval) -> Option<Self> {
         let loss = (Interval::exact(from) - (q / p).ln()).lo;
@@ -26,9 +26,9 @@ impl Pool {
 /// Masses (node, mass) of a law that is dominated by the pools, which are in the order of their losses.
 ///
 /// From the largest loss down: `above` is what is left of the pools so far.
-pub(super) fn merge(pools: &[Pool], grid: &Grid) -> Vec<(i64, f64)> {
+pub(super) fn merge(pools: &[MergedCell], grid: &LossGrid) -> Vec<(i64, f64)> {
     let mut out = Vec::with_capacity(pools.len());
-    let mut above: Option<Pool> = None;
+    let mut above: Option<MergedCell> = None;
     for &pool in pools.iter().rev() {
         above = match above {
             Some(first) => join(first, pool, grid, &mut out),
@@ -45,7 +45,7 @@ pub(super) fn merge(pools: &[Pool], grid: &Grid) -> Vec<(i64, f64)> {
 /// With shares x of the upper one and z of the lower one, at distances a above and b below the node, the merged outcome
 /// has the node's loss if z/x = (1 − e^{−a})/(e^b − 1). A z that is smaller leaves its loss above the node's, from which
 /// it moves down: rounding goes that way, and masses are rounded down.
-fn join(upper: Pool, lower: Pool, grid: &Grid, out: &mut Vec<(i64, f64)>) -> Option<Pool> {
+fn join(upper: MergedCell, lower: MergedCell, grid: &LossGrid, out: &mut Vec<(i64, f64)>) -> Option<MergedCell> {
     let place = |loss: f64| (loss - grid.anchor) / grid.step;
     let (least, most) = (place(lower.loss).ceil(), place(upper.loss).floor());
     let both = upper.mass + lower.mass;
@@ -64,7 +64,7 @@ fn join(upper: Pool, lower: Pool, grid: &Grid, out: &mut Vec<(i64, f64)>) -> Opt
         false => ((lower.mass / ratio).min(upper.mass), lower.mass),
     };
     out.push((node as i64, (x + z).next_down().next_down()));
-    let left = |pool: Pool, taken: f64| Pool { mass: (pool.mass - taken) * (1.0 - 1e-15), ..pool };
+    let left = |pool: MergedCell, taken: f64| MergedCell { mass: (pool.mass - taken) * (1.0 - 1e-15), ..pool };
     if x < upper.mass { Some(left(upper, x)) } else { Some(left(lower, z)) }.filter(|p| p.mass > 0.0)
 }
 
@@ -80,12 +80,12 @@ mod tests {
     #[test]
     fn merged_pools_are_dominated_and_close() {
         for (count, step) in [(40, 1e-3), (40, 0.01), (400, 0.001), (7, 0.05)] {
-            let grid = Grid { step, anchor: 0.0, fine: 1 << 40 };
+            let grid = LossGrid { step, anchor: 0.0, fine: 1 << 40 };
             // Irregular losses between −½ and ½, in increasing order, with masses of a bell.
-            let pools: Vec<Pool> = (0..count)
+            let pools: Vec<MergedCell> = (0..count)
                 .map(|i| {
                     let t = (f64::from(i) + 0.4 * libm::sin(f64::from(i * i))) / f64::from(count) - 0.5;
-                    Pool { loss: t, mass: libm::exp(-20.0 * t * t) / f64::from(count) }
+                    MergedCell { loss: t, mass: libm::exp(-20.0 * t * t) / f64::from(count) }
                 })
                 .collect();
             let merged = merge(&pools, &grid);

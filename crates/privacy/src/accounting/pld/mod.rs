@@ -19,9 +19,9 @@ mod problem;
 mod shares;
 mod solve;
 
-use super::pair::{Composition, Pair, directions};
-use super::{Accountant, Bounds, Interval, contour};
-use crate::{Delta, Epsilon, Event, PrivacyError};
+use super::pair::{Composition, DominatingPair, directions};
+use super::{AboutAccountant, Accountant, Bounds, Interval, contour};
+use crate::{Delta, Epsilon, Event, Mechanism, PrivacyError};
 use shares::Ideal;
 use solve::crossing;
 
@@ -55,12 +55,26 @@ const NAME: &str = "pld";
 /// tests too: no pair of batches is known that reaches the law that dominates them all.
 /// Does not support: discrete Gaussian noise of one party, whose one-dimensional law does not carry over to many
 /// dimensions; Skellam shares; an answer without noise. δ = 0 has an answer only where losses are bounded.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::Pld;
+/// use privacy::{Accountant, Adjacency, Delta, Event, Mechanism, NoiseMultiplier, Sampling, SamplingRate, Steps, Unit};
+///
+/// let mechanism = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.0)? };
+/// let sampling = Sampling::Poisson { rate: SamplingRate::new(0.01)? };
+/// let plan = [Event::new(mechanism, Adjacency::AddRemove, Unit::Example, sampling, Steps::new(1000)?)?];
+/// let epsilon = Pld.epsilon(&plan, Delta::new(1e-5)?)?;
+/// assert!(epsilon.relative_width() < 1e-5);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pld;
 
 /// The same, asked of two evaluators whose intervals must meet.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Verified;
+pub struct VerifiedPld;
 
 /// How one composition is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,7 +92,7 @@ const EVALUATORS: [Evaluator; 3] = [Evaluator::Closed, Evaluator::Contour, Evalu
 
 /// What is asked of a composition.
 #[derive(Debug, Clone, Copy)]
-enum Question {
+enum CostQuestion {
     /// ε at this δ > 0.
     EpsilonAt(f64),
     /// δ at this ε.
@@ -86,8 +100,13 @@ enum Question {
 }
 
 impl Accountant for Pld {
-    fn name(&self) -> &'static str {
-        NAME
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: NAME,
+            method: "privacy loss distribution",
+            use_for: "the first choice, as tight as the theorem allows",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
@@ -97,7 +116,7 @@ impl Accountant for Pld {
         match delta.get() {
             _ if plan.is_empty() => Ok(Bounds::ZERO),
             0.0 => directions(NAME, plan)?.iter().map(pure).try_fold(Bounds::ZERO, |worst, one| Ok(worst.max(one?))),
-            delta => worst(&directions(NAME, plan)?, Question::EpsilonAt(delta)),
+            delta => worst(&directions(NAME, plan)?, CostQuestion::EpsilonAt(delta)),
         }
     }
 
@@ -105,29 +124,45 @@ impl Accountant for Pld {
         if let Some(ideal) = Ideal::of(plan)? {
             return ideal.delta(epsilon);
         }
-        Ok(worst(&directions(NAME, plan)?, Question::DeltaAt(epsilon.get()))?.at_most_one())
+        Ok(worst(&directions(NAME, plan)?, CostQuestion::DeltaAt(epsilon.get()))?.at_most_one())
+    }
+
+    fn two_sided(&self, plan: &[Event]) -> bool {
+        let from_above = |event: &Event| {
+            matches!(event.mechanism(), Mechanism::DiscreteGaussianSum { .. } | Mechanism::BarkerTest { .. })
+        };
+        !plan.iter().any(from_above)
     }
 }
 
-impl Accountant for Verified {
-    fn name(&self) -> &'static str {
-        NAME
+impl Accountant for VerifiedPld {
+    fn about(&self) -> AboutAccountant {
+        AboutAccountant {
+            name: NAME,
+            method: "privacy loss distribution by two evaluators",
+            use_for: "to see that they agree",
+            published_only: false,
+        }
     }
 
     fn epsilon(&self, plan: &[Event], delta: Delta) -> Result<Bounds, PrivacyError> {
         match delta.get() {
             0.0 => Pld.epsilon(plan, delta),
-            delta => verified(plan, Question::EpsilonAt(delta)),
+            delta => verified(plan, CostQuestion::EpsilonAt(delta)),
         }
     }
 
     fn delta(&self, plan: &[Event], epsilon: Epsilon) -> Result<Bounds, PrivacyError> {
-        Ok(verified(plan, Question::DeltaAt(epsilon.get()))?.at_most_one())
+        Ok(verified(plan, CostQuestion::DeltaAt(epsilon.get()))?.at_most_one())
+    }
+
+    fn two_sided(&self, plan: &[Event]) -> bool {
+        Pld.two_sided(plan)
     }
 }
 
 /// The worse of the directions; a refusal of one is a refusal. A direction that is surely not the worse one is dropped.
-fn worst(all: &[Composition], question: Question) -> Result<Bounds, PrivacyError> {
+fn worst(all: &[Composition], question: CostQuestion) -> Result<Bounds, PrivacyError> {
     let mut worst = Bounds::ZERO;
     for composition in all {
         if !surely_below(composition, question, worst.lower) {
@@ -138,10 +173,10 @@ fn worst(all: &[Composition], question: Question) -> Result<Bounds, PrivacyError
 }
 
 /// True if the answer of this composition is proved not to exceed `proved`, at little cost.
-fn surely_below(composition: &Composition, question: Question, proved: f64) -> bool {
+fn surely_below(composition: &Composition, question: CostQuestion, proved: f64) -> bool {
     let (epsilon, delta) = match question {
-        Question::EpsilonAt(delta) => (proved, delta),
-        Question::DeltaAt(epsilon) => (epsilon, proved),
+        CostQuestion::EpsilonAt(delta) => (proved, delta),
+        CostQuestion::DeltaAt(epsilon) => (epsilon, proved),
     };
     if closed::largest_loss(composition).is_some_and(|most| most.hi <= epsilon) {
         return true;
@@ -151,10 +186,10 @@ fn surely_below(composition: &Composition, question: Question, proved: f64) -> b
 }
 
 /// What the evaluators say, within what is known from the largest possible loss and from other numbers of steps.
-fn answer(composition: &Composition, question: Question) -> Result<Bounds, PrivacyError> {
-    let top = closed::Top::of(composition).and_then(|top| match question {
-        Question::EpsilonAt(delta) => top.epsilon(delta),
-        Question::DeltaAt(epsilon) => top.delta(epsilon),
+fn answer(composition: &Composition, question: CostQuestion) -> Result<Bounds, PrivacyError> {
+    let top = closed::LargestLoss::of(composition).and_then(|top| match question {
+        CostQuestion::EpsilonAt(delta) => top.epsilon(delta),
+        CostQuestion::DeltaAt(epsilon) => top.delta(epsilon),
     });
     if let Some(known) = top.filter(|bounds| bounds.relative_width() <= KNOWN) {
         return Ok(known);
@@ -169,7 +204,7 @@ fn answer(composition: &Composition, question: Question) -> Result<Bounds, Priva
 
 /// True if some law is known from above only: no lower end is then looked for.
 fn is_from_above(composition: &Composition) -> bool {
-    composition.iter().any(|(pair, _)| matches!(pair, Pair::Enclosed(laws) if laws.is_from_above()))
+    composition.iter().any(|(pair, _)| matches!(pair, DominatingPair::Enclosed(laws) if laws.is_from_above()))
 }
 
 /// What lies in both of two certified intervals, which must meet.
@@ -182,7 +217,7 @@ fn meet(a: Bounds, b: Bounds) -> Result<Bounds, PrivacyError> {
 }
 
 /// The first evaluator that answers.
-fn evaluated(composition: &Composition, question: Question) -> Result<Bounds, PrivacyError> {
+fn evaluated(composition: &Composition, question: CostQuestion) -> Result<Bounds, PrivacyError> {
     let mut refusal = refuse("the noise is under a hundredth of the sensitivity, which leaves losses in the thousands");
     for evaluator in EVALUATORS.into_iter().filter(|e| e.suits(composition)) {
         match evaluator.answer(composition, question) {
@@ -194,7 +229,7 @@ fn evaluated(composition: &Composition, question: Question) -> Result<Bounds, Pr
 }
 
 /// The answers of all evaluators: at least two, and no two of them apart.
-fn verified(plan: &[Event], question: Question) -> Result<Bounds, PrivacyError> {
+fn verified(plan: &[Event], question: CostQuestion) -> Result<Bounds, PrivacyError> {
     let mut worst = Bounds::ZERO;
     for composition in &directions(NAME, plan)? {
         let suited = EVALUATORS.into_iter().filter(|e| e.suits(composition));
@@ -218,7 +253,7 @@ impl Evaluator {
         if self != Self::Closed && hopeless {
             return false;
         }
-        let discrete = |pair: &Pair| matches!(pair, Pair::Finite(_) | Pair::Enclosed(_));
+        let discrete = |pair: &DominatingPair| matches!(pair, DominatingPair::Finite(_) | DominatingPair::Enclosed(_));
         match self {
             Self::Closed => closed::covers(composition),
             Self::Contour => !composition.iter().all(|(pair, _)| discrete(pair)) && !is_from_above(composition),
@@ -228,14 +263,16 @@ impl Evaluator {
 
     /// Bounds of a composition in which laws may be enclosed by two others: the upper end by the upper laws, the lower
     /// end by the lower ones. Every other pair is both of its laws, and is evaluated once.
-    fn answer(self, composition: &Composition, question: Question) -> Result<Bounds, PrivacyError> {
-        let enclosed = composition.iter().any(|(pair, _)| matches!(pair, Pair::Enclosed(_)));
+    fn answer(self, composition: &Composition, question: CostQuestion) -> Result<Bounds, PrivacyError> {
+        let enclosed = composition.iter().any(|(pair, _)| matches!(pair, DominatingPair::Enclosed(_)));
         if self == Self::Closed || !enclosed {
             return self.evaluate(composition, question);
         }
-        let part = |law: fn(&Pair) -> Pair| composition.iter().map(|(pair, steps)| (law(pair), *steps)).collect();
-        let (low, high): (Composition, Composition) = (part(Pair::lower), part(Pair::upper));
-        if let (Self::Grid, Question::EpsilonAt(delta)) = (self, question) {
+        let part = |law: fn(&DominatingPair) -> DominatingPair| {
+            composition.iter().map(|(pair, steps)| (law(pair), *steps)).collect()
+        };
+        let (low, high): (Composition, Composition) = (part(DominatingPair::lower), part(DominatingPair::upper));
+        if let (Self::Grid, CostQuestion::EpsilonAt(delta)) = (self, question) {
             let rough = grid::epsilon(&high, delta, COARSE, None)?;
             if is_from_above(composition) {
                 return Ok(Bounds::at_most(grid::upper(&high, delta, FROM_ABOVE, rough)?));
@@ -253,26 +290,27 @@ impl Evaluator {
         Ok(Bounds { lower: self.evaluate(&low, question)?.lower, upper: self.evaluate(&high, question)?.upper })
     }
 
-    fn evaluate(self, composition: &Composition, question: Question) -> Result<Bounds, PrivacyError> {
+    /// The answer of one evaluator for laws that are known exactly.
+    fn evaluate(self, composition: &Composition, question: CostQuestion) -> Result<Bounds, PrivacyError> {
         // δ(0) ≤ 1 − e^{−max L} ≤ max L, so the largest loss bounds both answers.
         if let Some(most) = closed::largest_loss(composition).filter(|most| most.hi < FREE) {
             return Ok(Bounds::at_most(most.hi.max(0.0)));
         }
         match (self, question) {
-            (_, Question::DeltaAt(epsilon)) if is_beyond(composition, epsilon) => Ok(Bounds::ZERO),
-            (Self::Closed, Question::EpsilonAt(delta)) => closed_epsilon(composition, delta),
-            (Self::Closed, Question::DeltaAt(epsilon)) => {
+            (_, CostQuestion::DeltaAt(epsilon)) if is_beyond(composition, epsilon) => Ok(Bounds::ZERO),
+            (Self::Closed, CostQuestion::EpsilonAt(delta)) => closed_epsilon(composition, delta),
+            (Self::Closed, CostQuestion::DeltaAt(epsilon)) => {
                 let delta = closed::delta(composition, epsilon);
                 Ok(Bounds::between(delta.lo, delta.hi))
             }
-            (Self::Contour, Question::EpsilonAt(delta)) => contour::epsilon(composition, delta),
-            (Self::Contour, Question::DeltaAt(epsilon)) => contour::delta(composition, epsilon),
-            (Self::Grid, Question::EpsilonAt(delta)) => {
+            (Self::Contour, CostQuestion::EpsilonAt(delta)) => contour::epsilon(composition, delta),
+            (Self::Contour, CostQuestion::DeltaAt(epsilon)) => contour::delta(composition, epsilon),
+            (Self::Grid, CostQuestion::EpsilonAt(delta)) => {
                 let rough = grid::epsilon(composition, delta, COARSE, None)?;
                 let found = grid::epsilon(composition, delta, FINE, Some(rough))?;
                 Ok(grid::epsilon_of_jumps(composition, delta, found, 10.0 * FINE))
             }
-            (Self::Grid, Question::DeltaAt(epsilon)) => grid::delta(composition, epsilon, FINE),
+            (Self::Grid, CostQuestion::DeltaAt(epsilon)) => grid::delta(composition, epsilon, FINE),
         }
     }
 }
@@ -308,10 +346,11 @@ fn refuse(why: &str) -> PrivacyError {
     PrivacyError::Uncertified {
         accountant: NAME,
         why: why.into(),
-        hint: "try another δ or ε, or `rdp` or `basic` for an upper bound where they know the mechanism",
+        hint: "try another δ or ε, or use `rdp` or `basic` for an upper bound if they support the mechanism",
     }
 }
 
+/// A refusal where no ε was found for this δ.
 fn no_epsilon(delta: f64) -> PrivacyError {
     refuse(&format!("no epsilon was found at which delta is certified to be {delta:e}"))
 }
@@ -328,13 +367,13 @@ mod tests {
         let (q, s) = (0.1, 0.9);
         let many = Steps::new(70).unwrap();
         let compositions = [
-            vec![(Pair::Gaussian { s }, Steps::ONE)],
-            vec![(Pair::Gaussian { s: 11.0 }, many), (Pair::Gaussian { s: 3.0 }, Steps::ONE)],
-            vec![(Pair::GaussianRemove { q, s }, Steps::ONE)],
-            vec![(Pair::GaussianAdd { q, s }, Steps::ONE)],
-            vec![(Pair::GaussianSubstitute { q, s }, Steps::ONE)],
-            vec![(Pair::Laplace { s }, Steps::ONE)],
-            vec![(Pair::LaplaceRemove { q, s }, Steps::ONE)],
+            vec![(DominatingPair::Gaussian { s }, Steps::ONE)],
+            vec![(DominatingPair::Gaussian { s: 11.0 }, many), (DominatingPair::Gaussian { s: 3.0 }, Steps::ONE)],
+            vec![(DominatingPair::GaussianRemove { q, s }, Steps::ONE)],
+            vec![(DominatingPair::GaussianAdd { q, s }, Steps::ONE)],
+            vec![(DominatingPair::GaussianSubstitute { q, s }, Steps::ONE)],
+            vec![(DominatingPair::Laplace { s }, Steps::ONE)],
+            vec![(DominatingPair::LaplaceRemove { q, s }, Steps::ONE)],
         ];
         for composition in compositions {
             for delta in [1e-2, 1e-5, 1e-9] {

@@ -1,7 +1,10 @@
 //! Bounds from other numbers of steps: neither ε nor δ falls as steps are added, because a step can be forgotten.
+//!
+//! A certified ε of more steps bounds that of fewer from above, and the reverse from below. Only intervals
+//! that are wide are narrowed in this way.
 
-use super::super::pair::{Composition, Pair};
-use super::{Evaluator, Interval, Question, closed, closed_epsilon, meet};
+use super::super::pair::{Composition, DominatingPair};
+use super::{CostQuestion, Evaluator, Interval, closed, closed_epsilon, meet};
 use crate::accounting::Bounds;
 use crate::{PrivacyError, Steps};
 
@@ -13,7 +16,11 @@ const DOUBLINGS: u32 = 10;
 
 /// A certified interval, narrowed if it is wide: by one step of each pair from below and by 2, 4, … times as many steps
 /// from above, of which the first that the contour answers is the closest.
-pub(super) fn narrowed(composition: &Composition, question: Question, found: Bounds) -> Result<Bounds, PrivacyError> {
+pub(super) fn narrowed(
+    composition: &Composition,
+    question: CostQuestion,
+    found: Bounds,
+) -> Result<Bounds, PrivacyError> {
     if found.relative_width() <= WIDE {
         return Ok(found);
     }
@@ -21,8 +28,8 @@ pub(super) fn narrowed(composition: &Composition, question: Question, found: Bou
     let singles = composition.iter().filter_map(|(pair, _)| single(pair.clone()).ok());
     let lower = singles.fold(0.0, |most: f64, one| most.max(one.lower));
     let jump = match question {
-        Question::EpsilonAt(delta) => one_jump(composition, delta).unwrap_or(0.0),
-        Question::DeltaAt(_) => 0.0,
+        CostQuestion::EpsilonAt(delta) => one_jump(composition, delta).unwrap_or(0.0),
+        CostQuestion::DeltaAt(_) => 0.0,
     };
     let lower = lower.max(jump);
     let upper = above(composition, question).unwrap_or(found.upper);
@@ -30,7 +37,7 @@ pub(super) fn narrowed(composition: &Composition, question: Question, found: Bou
 }
 
 /// The upper end at the least multiple of the steps that the contour answers.
-fn above(composition: &Composition, question: Question) -> Option<f64> {
+fn above(composition: &Composition, question: CostQuestion) -> Option<f64> {
     if !Evaluator::Contour.suits(composition) {
         return None;
     }
@@ -49,7 +56,8 @@ fn above(composition: &Composition, question: Question) -> Option<f64> {
 /// step i and (T−1) log(1−q), because no loss of a row that is removed is below log(1−q). And P(L > ε') is at most
 /// P(L > ε₁) ≤ δ₁(0)/(1 − e^{−ε₁}) for the ε₁ ≤ ε' of one step at δ.
 fn one_jump(composition: &Composition, delta: f64) -> Option<f64> {
-    let [(pair @ (Pair::GaussianRemove { q, .. } | Pair::LaplaceRemove { q, .. }), steps)] = composition.as_slice()
+    let [(pair @ (DominatingPair::GaussianRemove { q, .. } | DominatingPair::LaplaceRemove { q, .. }), steps)] =
+        composition.as_slice()
     else {
         return None;
     };

@@ -1,13 +1,15 @@
 //! A composition prepared for the FFT: choice of tilt, step and window, and the two curves that follow.
+//!
+//! The choice of grid is free; the curves that follow are certified for it.
 
 use super::blur::Blurred;
-use super::discretise::{Discrete, Grid, Masses, connected, discretise};
-use super::estimate::{Rough, Saddle};
-use super::evaluate::Curve;
-use super::fft::{Factor, Settings, compose};
-use super::law::Law;
+use super::discretise::{Discrete, LossGrid, Masses, connected, discretise};
+use super::estimate::{Rough, TiltedSaddle};
+use super::evaluate::DeltaCurve;
+use super::fft::{RepeatedMasses, Settings, compose};
+use super::law::{LossLaw, LossRange};
 use super::{Interval, refuse};
-use crate::accounting::pair::Pair;
+use crate::accounting::pair::DominatingPair;
 use crate::{PrivacyError, Steps};
 use realfft::RealFftPlanner;
 
@@ -19,31 +21,31 @@ const MOST_STEPS: u64 = 1 << 30;
 
 /// Which bound a curve is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Side {
-    /// Not below δ.
+pub(super) enum BoundSide {
+    /// A curve that is nowhere below δ.
     Upper,
-    /// Not above δ.
+    /// A curve that is nowhere above δ.
     Lower,
 }
 
 /// A composition and a place to look at it.
-pub(super) struct Problem {
-    laws: Vec<(Law, f64)>,
+pub(super) struct GridProblem {
+    laws: Vec<(LossLaw, f64)>,
     counts: Vec<u64>,
     total: f64,
-    detail: Detail,
+    detail: GridDetail,
 }
 
 /// What a grid resolves. Any choice is valid.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Detail {
+pub(super) struct GridDetail {
     /// Share of δ that may be cut off above, as if those losses were infinite.
     pub(super) cut: f64,
     /// Longest step, in units of the typical loss.
     pub(super) longest_step: f64,
 }
 
-impl Detail {
+impl GridDetail {
     /// All of the law: nothing of weight is cut, and the bulk is resolved.
     pub(super) const ALL: Self = Self { cut: 1e-10, longest_step: 0.25 };
 
@@ -57,9 +59,9 @@ impl Detail {
 }
 
 /// A composition on a grid, tilted to one place; valid everywhere, narrow there.
-pub(super) struct Prepared<'a> {
-    laws: &'a [(Law, f64)],
-    grids: Vec<Grid>,
+pub(super) struct PreparedGrid<'a> {
+    laws: &'a [(LossLaw, f64)],
+    grids: Vec<LossGrid>,
     discrete: Vec<Discrete>,
     counts: Vec<u64>,
     settings: Settings,
@@ -68,10 +70,10 @@ pub(super) struct Prepared<'a> {
     planner: RealFftPlanner<f64>,
 }
 
-impl Problem {
+impl GridProblem {
     /// The loss laws of a composition; equal pairs are joined.
-    pub(super) fn new(composition: &[(Pair, Steps)], detail: Detail) -> Result<Self, PrivacyError> {
-        let mut joined: Vec<(&Pair, u64)> = Vec::new();
+    pub(super) fn new(composition: &[(DominatingPair, Steps)], detail: GridDetail) -> Result<Self, PrivacyError> {
+        let mut joined: Vec<(&DominatingPair, u64)> = Vec::new();
         for (pair, steps) in composition {
             match joined.iter_mut().find(|(known, _)| *known == pair) {
                 Some((_, count)) => *count = count.saturating_add(steps.get()),
@@ -83,7 +85,7 @@ impl Problem {
         if total > MOST_STEPS {
             return Err(refuse("more than 2^30 steps"));
         }
-        let laws = joined.iter().map(|(pair, count)| (Law::new(pair), *count as f64)).collect();
+        let laws = joined.iter().map(|(pair, count)| (LossLaw::new(pair), *count as f64)).collect();
         Ok(Self { laws, counts, total: total as f64, detail })
     }
 
@@ -94,29 +96,29 @@ impl Problem {
     }
 
     /// The losses between which each law is kept: what is cut off above costs at most a small share of δ.
-    fn ranges(&self, log_delta: f64) -> Vec<(f64, f64)> {
+    fn ranges(&self, log_delta: f64) -> Vec<LossRange> {
         let top = libm::exp(log_delta.clamp(-600.0, 0.0)) * self.detail.cut / self.total;
-        let range = |law: &Law| law.density.as_ref().map_or((0.0, 0.0), |d| d.range(1e-13 / self.total, top));
+        let range = |law: &LossLaw| law.density.as_ref().map_or(LossRange::POINT, |d| d.range(1e-13 / self.total, top));
         self.laws.iter().map(|(law, _)| range(law)).collect()
     }
 
     /// A rough idea of the ε at a δ.
-    pub(super) fn saddle_at_delta(&self, delta: f64) -> Saddle {
+    pub(super) fn saddle_at_delta(&self, delta: f64) -> TiltedSaddle {
         let log_delta = libm::log(delta);
         Rough::new(&self.laws, &self.ranges(log_delta)).find(|s| s.log_delta <= log_delta)
     }
 
     /// A rough idea of the δ at an ε.
-    pub(super) fn saddle_at_epsilon(&self, epsilon: f64, log_delta: f64) -> Saddle {
+    pub(super) fn saddle_at_epsilon(&self, epsilon: f64, log_delta: f64) -> TiltedSaddle {
         let found = Rough::new(&self.laws, &self.ranges(log_delta)).find(|s| s.epsilon >= epsilon);
-        Saddle { epsilon, ..found }
+        TiltedSaddle { epsilon, ..found }
     }
 
     /// Discretises for a place, aiming at a relative width of ε.
     ///
     /// The errors of both bounds move ε by T h² (λ+1)/8, or less than twice that where cells are wide; an
     /// atom off the grid moves it by up to T h.
-    pub(super) fn prepare(&self, saddle: Saddle, width: f64) -> Result<Prepared<'_>, PrivacyError> {
+    pub(super) fn prepare(&self, saddle: TiltedSaddle, width: f64) -> Result<PreparedGrid<'_>, PrivacyError> {
         let ranges = self.ranges(saddle.log_delta);
         let rough = Rough::new(&self.laws, &ranges);
         let (tilt, window) = self.choose_tilt(&rough, &saddle, width);
@@ -135,7 +137,7 @@ impl Problem {
         let (mut offset, mut slack) = (Interval::exact(0.0), 0.0);
         for (i, (law, count)) in self.laws.iter().enumerate() {
             let fine = (2.0 * sizes[i] / step).clamp(4.0, 32_768.0) as u64;
-            let grid = Grid { step, anchor: anchors[i], fine: fine.next_power_of_two() as i64 };
+            let grid = LossGrid { step, anchor: anchors[i], fine: fine.next_power_of_two() as i64 };
             let one = discretise(law, &grid, ranges[i], tilt)?;
             offset = offset + Interval::exact(*count) * Interval::exact(anchors[i]);
             slack += count * one.slack;
@@ -147,13 +149,13 @@ impl Problem {
         let settings = Settings { tilt, step, size, start };
         let (counts, planner) = (self.counts.clone(), RealFftPlanner::new());
         let slack = slack * (1.0 + 1e-9);
-        Ok(Prepared { laws: &self.laws, grids, discrete, counts, settings, offset, slack, planner })
+        Ok(PreparedGrid { laws: &self.laws, grids, discrete, counts, settings, offset, slack, planner })
     }
 
     /// The tilt at or below the saddle that needs the narrowest window, if rounding allows it.
     ///
     /// Heavy single jumps make the window at the saddle wide. Below the saddle κ = K − λε − log δ grows, and rounding with it.
-    fn choose_tilt(&self, rough: &Rough, saddle: &Saddle, width: f64) -> (f64, (f64, f64)) {
+    fn choose_tilt(&self, rough: &Rough, saddle: &TiltedSaddle, width: f64) -> (f64, (f64, f64)) {
         let depth = -libm::log(0.01 * width);
         let excess = |tilt: f64| rough.cumulants(tilt).value - tilt * saddle.epsilon - saddle.log_delta;
         let window = |tilt: f64| {
@@ -183,7 +185,7 @@ impl Problem {
     /// How many steps have an atom that is neither an anchor nor on every grid that divides the span by a multiple of 8.
     fn steps_off_grid(&self) -> f64 {
         let unit = self.span() / 8.0;
-        let off = |law: &Law| {
+        let off = |law: &LossLaw| {
             let off_node = |loss: &Interval| {
                 let place = (0.5 * (loss.lo + loss.hi) - law.anchor()) / unit;
                 (place - place.round()).abs() > 1e-9
@@ -213,7 +215,7 @@ impl Problem {
     }
 }
 
-impl Prepared<'_> {
+impl PreparedGrid<'_> {
     /// A lower bound that suits atoms anywhere, if all laws are finite.
     pub(super) fn blurred(&mut self) -> Result<Option<Blurred>, PrivacyError> {
         if self.laws.iter().any(|(law, _)| law.density.is_some()) {
@@ -221,14 +223,14 @@ impl Prepared<'_> {
         }
         let dots: Vec<Masses> =
             self.laws.iter().zip(&self.grids).map(|((law, _), grid)| connected(law, grid)).collect();
-        let factors: Vec<Factor<'_>> =
-            dots.iter().zip(&self.counts).map(|(masses, &count)| Factor { masses, count }).collect();
+        let factors: Vec<RepeatedMasses<'_>> =
+            dots.iter().zip(&self.counts).map(|(masses, &count)| RepeatedMasses { masses, count }).collect();
         let composed = compose(&factors, self.settings, false, &mut self.planner)?;
         let held = |m: &Masses| m.infinite + m.finite.iter().map(|(_, mass)| mass).sum::<f64>();
         let missing = |(d, dots): (&Discrete, &Masses)| (held(&d.upper) - held(dots)).max(0.0) + 1e-13;
         let counts = self.counts.iter().map(|&c| c as f64);
         let lost = self.discrete.iter().zip(&dots).map(missing).zip(counts.clone()).map(|(m, count)| m * count).sum();
-        let curve = Curve::new(composed, self.offset, self.slack);
+        let curve = DeltaCurve::new(composed, self.offset, self.slack);
         Ok(Some(Blurred::new(curve, counts.sum(), self.settings.step, lost)))
     }
 
@@ -240,14 +242,17 @@ impl Prepared<'_> {
     }
 
     /// The certified curve of one side.
-    pub(super) fn curve(&mut self, side: Side) -> Result<Curve, PrivacyError> {
-        let factors: Vec<Factor<'_>> = self
+    pub(super) fn curve(&mut self, side: BoundSide) -> Result<DeltaCurve, PrivacyError> {
+        let factors: Vec<RepeatedMasses<'_>> = self
             .discrete
             .iter()
             .zip(&self.counts)
-            .map(|(d, &count)| Factor { masses: if side == Side::Upper { &d.upper } else { &d.lower }, count })
+            .map(|(d, &count)| RepeatedMasses {
+                masses: if side == BoundSide::Upper { &d.upper } else { &d.lower },
+                count,
+            })
             .collect();
-        let composed = compose(&factors, self.settings, side == Side::Upper, &mut self.planner)?;
-        Ok(Curve::new(composed, self.offset, self.slack))
+        let composed = compose(&factors, self.settings, side == BoundSide::Upper, &mut self.planner)?;
+        Ok(DeltaCurve::new(composed, self.offset, self.slack))
     }
 }

@@ -61,6 +61,7 @@ impl<'a> Ideal<'a> {
         smaller(self.divided(delta), Zcdp.epsilon(self.plan, delta))
     }
 
+    /// ε at δ less the distance of shares from Gaussian noise; refused where nothing of δ is left.
     fn divided(&self, delta: Delta) -> Result<Bounds, PrivacyError> {
         let mut found = Pld.epsilon(&self.gaussian, delta)?.upper;
         for _ in 0..MOST_DIVISIONS {
@@ -115,7 +116,7 @@ fn of_a_coordinate(shares: Steps, sigma: f64) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Adjacency, Deviation, NoiseMultiplier, Sampling, Unit};
+    use crate::{Adjacency, NoiseMultiplier, Sampling, ShareDeviation, Unit};
 
     /// P(k) of n discrete Gaussian shares, for k from −reach to reach.
     fn sum_of_shares(n: usize, sigma: f64, reach: i64) -> Vec<f64> {
@@ -141,7 +142,7 @@ mod tests {
         let mechanism = Mechanism::DiscreteGaussianSum {
             noise_multiplier: NoiseMultiplier::new(z).unwrap(),
             shares: Steps::new(n).unwrap(),
-            share_deviation: Deviation::new(sigma).unwrap(),
+            share_deviation: ShareDeviation::new(sigma).unwrap(),
             dimension: Steps::new(dimension).unwrap(),
         };
         let steps = Steps::new(steps).unwrap();

@@ -1,4 +1,6 @@
 //! ε from δ: a bracket whose two ends have certified signs.
+//!
+//! The bracket is closed from both sides, so that the end that is returned was itself evaluated.
 
 /// Most evaluations of a curve in one search.
 const MOST: usize = 80;
@@ -42,7 +44,7 @@ pub(super) fn crossing(
         (low, high) = ((guess - radius).max(0.0), guess + radius);
         let (at_low, at_high) = (log(low), log(high));
         if at_low > 0.0 && at_high <= 0.0 {
-            return Ok(narrow(log, (low, at_low), (high, at_high), tolerance));
+            return Ok(narrow(log, Abscissa { at: low, log: at_low }, Abscissa { at: high, log: at_high }, tolerance));
         }
         if at_low <= 0.0 && low == 0.0 {
             return Ok(Crossing { last_above: -1.0, first_below: 0.0 });
@@ -54,30 +56,37 @@ pub(super) fn crossing(
     }
 }
 
+/// A point that was tried, and the logarithm of the curve there over what is looked for.
+#[derive(Clone, Copy)]
+struct Abscissa {
+    at: f64,
+    log: f64,
+}
+
 /// The Illinois variant of false position, on the logarithm: an end that stays loses half of its weight.
 ///
 /// Each aim is moved by a little more than what is left of the tolerance, so that the bracket closes from both ends.
-fn narrow(log: impl Fn(f64) -> f64, mut low: (f64, f64), mut high: (f64, f64), tolerance: f64) -> Crossing {
-    let (mut weight_low, mut weight_high, mut last) = (low.1, high.1, 0);
+fn narrow(log: impl Fn(f64) -> f64, mut low: Abscissa, mut high: Abscissa, tolerance: f64) -> Crossing {
+    let (mut weight_low, mut weight_high, mut last) = (low.log, high.log, 0);
     for turn in 0..MOST {
-        let width = high.0 - low.0;
-        let goal = tolerance.max(4.0 * f64::EPSILON) * high.0;
+        let width = high.at - low.at;
+        let goal = tolerance.max(4.0 * f64::EPSILON) * high.at;
         if width <= goal {
             break;
         }
         let share = if turn % 4 == 3 { 0.5 } else { weight_low / (weight_low - weight_high) };
-        let aim = low.0 + share * width + if last < 0 { 0.4 * goal } else { -0.4 * goal };
-        let middle = aim.max(low.0 + 0.4 * goal).min(high.0 - 0.4 * goal);
+        let aim = low.at + share * width + if last < 0 { 0.4 * goal } else { -0.4 * goal };
+        let middle = aim.max(low.at + 0.4 * goal).min(high.at - 0.4 * goal);
         let value = log(middle);
         if value > 0.0 {
             weight_high *= if last < 0 { 0.5 } else { 1.0 };
-            (low, weight_low, last) = ((middle, value), value, -1);
+            (low, weight_low, last) = (Abscissa { at: middle, log: value }, value, -1);
         } else {
             weight_low *= if last > 0 { 0.5 } else { 1.0 };
-            (high, weight_high, last) = ((middle, value), value, 1);
+            (high, weight_high, last) = (Abscissa { at: middle, log: value }, value, 1);
         }
     }
-    Crossing { last_above: low.0, first_below: high.0 }
+    Crossing { last_above: low.at, first_below: high.at }
 }
 
 #[cfg(test)]

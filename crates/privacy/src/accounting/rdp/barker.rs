@@ -1,4 +1,6 @@
 //! Rényi divergence of one release of a Barker test, on all rows or on batches drawn without replacement.
+//!
+//! The theorem is for both orders of the neighbours; batches without replacement are amplified by Wang et al. 2019.
 
 use super::curve::between_integers;
 use super::without_replacement::{LARGEST_ORDER, amplified, ln_bound_of_any};
@@ -9,13 +11,13 @@ pub(super) const LEAST_BATCH: u64 = 7;
 
 /// A release on b rows with slack L, drawn at rate q.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Barker {
+pub(super) struct BarkerCurve {
     pub(super) batch: u64,
     pub(super) slack: f64,
     pub(super) rate: f64,
 }
 
-impl Barker {
+impl BarkerCurve {
     /// Upper bound of (α−1)·D_α. Sampled, at integer orders with chords between them, up to 1024.
     pub(super) fn cumulant(&self, order: f64) -> f64 {
         if self.rate >= 1.0 {

@@ -3,6 +3,8 @@
 //! Both ε(α) and log δ(α) below are unimodal in α: (α−1)D_α is convex in α, so is (α−1)log(α−1) − α log α, and a convex
 //! function over the positive affine function α − 1 is quasi-convex. A search along log(α−1) finds the minimum; should
 //! it stop early, its answer is still an upper bound, as every order's is.
+//!
+//! The conversion of Canonne, Kamath, Steinke 2020 is the default; that of Mironov 2017 is kept for published numbers.
 
 use crate::accounting::Interval;
 use crate::{Delta, Epsilon, Order};
@@ -23,7 +25,7 @@ pub(crate) enum Orders {
     /// All real orders over one.
     #[default]
     Continuous,
-    /// These only.
+    /// These orders only, as papers print them.
     Listed(Vec<Order>),
 }
 
@@ -75,6 +77,7 @@ impl Orders {
         Interval::exact(ln_delta).exp().hi.min(1.0)
     }
 
+    /// The least value of a function over the orders that may be used.
     fn smallest(&self, f: &dyn Fn(f64) -> f64) -> f64 {
         match self {
             Self::Continuous => smallest_unimodal(&|t| f(1.0 + libm::exp(t))),

@@ -1,40 +1,42 @@
 //! The Rényi curve of an event: a function from orders to upper bounds.
+//!
+//! An order α goes in, an upper bound of (α−1)·D_α comes out, for one step. Composition multiplies by the number of steps and adds.
 
-use super::barker::{Barker, LEAST_BATCH};
-use super::enclosed::Enclosed;
+use super::barker::{BarkerCurve, LEAST_BATCH};
+use super::enclosed::EnclosedCurve;
 use super::fixed_pair::FixedPair;
 use super::gaussian::{concentration, laplace};
-use super::mixture::Mixture;
-use super::skellam::Skellam;
+use super::mixture::MixturePair;
+use super::skellam::SkellamCurve;
 use super::without_replacement::FixedBatch;
 use crate::accounting::Interval;
-use crate::accounting::pair::{Atoms, Pair, directions};
+use crate::accounting::pair::{Atoms, DominatingPair, directions};
 use crate::accounting::special::ln_add_exp;
 use crate::{Event, Mechanism, NoiseMultiplier, PrivacyError, SamplingRate};
 
 /// One step's curve. Divergences of a dominating pair bound the mechanism's: they are f-divergences of it
 /// (Zhu, Dong, Wang 2022, section 2).
 #[derive(Debug, Clone)]
-pub(super) enum Curve {
-    /// D_α ≤ ρα.
+pub(super) enum RenyiCurve {
+    /// A line, D_α ≤ ρα: unsampled Gaussian noise and what is concentrated like it.
     Line { rho: f64 },
     /// Laplace noise of scale s.
     Laplace { s: f64 },
-    /// Poisson sampling.
-    Mixture(Mixture),
+    /// Gaussian noise on Poisson batches, as a pair of mixtures.
+    Mixture(MixturePair),
     /// Batches of fixed size: two upper bounds.
     Fixed(FixedPair, FixedBatch),
     /// A sum of Skellam shares.
-    Skellam(Skellam),
-    /// A Barker test.
-    Barker(Barker),
+    Skellam(SkellamCurve),
+    /// A Barker test on all rows or on batches of fixed size.
+    Barker(BarkerCurve),
     /// (loss, log P-probability) of finitely many outcomes.
     Finite(Vec<(Interval, Interval)>),
     /// A shuffle, between two laws.
-    Enclosed(Enclosed),
+    Enclosed(EnclosedCurve),
 }
 
-impl Curve {
+impl RenyiCurve {
     /// The curves of an event in its two directions, which may be the same.
     pub(super) fn both(event: &Event) -> Result<(Self, Option<Self>), PrivacyError> {
         if let Some(rho) = concentration(event) {
@@ -42,7 +44,7 @@ impl Curve {
         }
         if let Mechanism::SkellamSum { noise_multiplier, shares, share_deviation, dimension } = event.mechanism() {
             // Symmetric noise: both directions are the same.
-            let skellam = Skellam::new(*noise_multiplier, *shares, *share_deviation, *dimension);
+            let skellam = SkellamCurve::new(*noise_multiplier, *shares, *share_deviation, *dimension);
             return Ok((Self::Skellam(skellam), None));
         }
         if let Mechanism::BarkerTest { batch, slack } = event.mechanism() {
@@ -50,31 +52,32 @@ impl Curve {
                 return Err(unsupported(event));
             }
             // The theorem holds for both orders of the neighbours.
-            let barker = Barker { batch: batch.get(), slack: slack.get(), rate: event.sampling().rate() };
+            let barker = BarkerCurve { batch: batch.get(), slack: slack.get(), rate: event.sampling().rate() };
             return Ok((Self::Barker(barker), None));
         }
         let mut pairs = directions("rdp", std::slice::from_ref(event))?.into_iter().flatten().map(|(pair, _)| pair);
         let first = Self::of(event, pairs.next())?;
         let second = match pairs.next() {
-            // The remove direction bounds both: see `Mixture::remove`.
-            None | Some(Pair::GaussianAdd { .. }) => None,
+            // The remove direction bounds both: see `MixturePair::remove`.
+            None | Some(DominatingPair::GaussianAdd { .. }) => None,
             other => Some(Self::of(event, other)?),
         };
         Ok((first, second))
     }
 
-    fn of(event: &Event, pair: Option<Pair>) -> Result<Self, PrivacyError> {
+    /// The curve of one direction; refused where the pair has an infinite divergence or no formula here.
+    fn of(event: &Event, pair: Option<DominatingPair>) -> Result<Self, PrivacyError> {
         match pair {
-            Some(Pair::GaussianRemove { q, s }) => Ok(Self::Mixture(Mixture::remove(q, s))),
-            Some(Pair::GaussianSubstitute { q, s }) => Ok(Self::Mixture(Mixture::substitute(q, s))),
-            Some(Pair::GaussianFixed { q, s }) => {
+            Some(DominatingPair::GaussianRemove { q, s }) => Ok(Self::Mixture(MixturePair::remove(q, s))),
+            Some(DominatingPair::GaussianSubstitute { q, s }) => Ok(Self::Mixture(MixturePair::substitute(q, s))),
+            Some(DominatingPair::GaussianFixed { q, s }) => {
                 let batch = FixedBatch::new(SamplingRate::new(q)?, NoiseMultiplier::new(s)?);
                 Ok(Self::Fixed(FixedPair::new(q, s), batch))
             }
-            Some(Pair::Laplace { s }) => Ok(Self::Laplace { s }),
-            Some(Pair::Finite(atoms)) if atoms.infinite == 0.0 => Ok(Self::Finite(outcomes(&atoms))),
-            Some(Pair::Enclosed(law)) if law.largest_loss().is_finite() => {
-                Ok(Self::Enclosed(Enclosed::new(&law, event.sampling().rate())))
+            Some(DominatingPair::Laplace { s }) => Ok(Self::Laplace { s }),
+            Some(DominatingPair::Finite(atoms)) if atoms.infinite == 0.0 => Ok(Self::Finite(outcomes(&atoms))),
+            Some(DominatingPair::Enclosed(law)) if law.largest_loss().is_finite() => {
+                Ok(Self::Enclosed(EnclosedCurve::new(&law, event.sampling().rate())))
             }
             _ => Err(unsupported(event)),
         }
@@ -99,7 +102,7 @@ impl Curve {
     }
 }
 
-impl Curve {
+impl RenyiCurve {
     /// Probability of outcomes that `kept` leaves out in each step.
     pub(super) fn cut(&self) -> f64 {
         if let Self::Enclosed(law) = self { law.cut() } else { 0.0 }
@@ -136,10 +139,11 @@ fn outcomes(atoms: &Atoms) -> Vec<(Interval, Interval)> {
     atoms.finite.iter().map(widened).collect()
 }
 
+/// A refusal, with accountants that know the event.
 fn unsupported(event: &Event) -> PrivacyError {
     let hint = match event.mechanism() {
         Mechanism::Laplace { .. } => "sampled Laplace noise is accounted by `pld`",
-        Mechanism::BarkerTest { .. } => "the theorem on Barker tests begins at batches of 7 rows: use larger ones",
+        Mechanism::BarkerTest { .. } => "the theorem on BarkerCurve tests begins at batches of 7 rows: use larger ones",
         Mechanism::Approximate { .. } => "an (ε, δ) mechanism has no finite Rényi divergence: use `optimal` or `pld`",
         _ => "outcomes that one data set cannot produce have no finite Rényi divergence: use `pld`",
     };

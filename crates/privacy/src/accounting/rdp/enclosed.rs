@@ -1,6 +1,8 @@
 //! Rényi divergence of a pair between two laws, such as a shuffle's, whose largest loss is known.
+//!
+//! Outcomes that were cut have no loss that is known exactly, but a largest one: their part of the moment is bounded by it.
 
-use crate::accounting::{Enclosure, sum::Sum};
+use crate::accounting::{Enclosure, sum::CompensatedSum};
 
 /// What is allowed for rounding in a sum of positive terms, relative: each is right to 2e-15, but for its exponent, which is
 /// allowed for by itself.
@@ -8,8 +10,8 @@ const ROUNDING: f64 = 1e-14;
 
 /// The dominating law and what it cut.
 #[derive(Debug, Clone)]
-pub(super) struct Enclosed {
-    /// (loss, P-probability).
+pub(super) struct EnclosedCurve {
+    /// (loss, P-probability) of every outcome that is kept.
     outcomes: Vec<(f64, f64)>,
     /// P-probability of the outcomes that were cut, of both signs of the loss.
     cut: f64,
@@ -19,7 +21,7 @@ pub(super) struct Enclosed {
     farthest: f64,
 }
 
-impl Enclosed {
+impl EnclosedCurve {
     /// Of a pair that was drawn at this rate.
     ///
     /// The law counts what was cut, probability κ, as outcomes that Q cannot produce: κ before sampling and qκ after. With a
@@ -57,7 +59,7 @@ impl Enclosed {
         // The farthest outcome that was kept is within the range of a float, however large the order is: what underflows
         // beside it, with probabilities of 1e-40 and more, is lost in its rounding.
         let shift = (top - 500.0).max(0.0);
-        let kept: Sum = self.outcomes.iter().map(|&(l, p)| p * libm::exp(less * l - shift)).collect();
+        let kept: CompensatedSum = self.outcomes.iter().map(|&(l, p)| p * libm::exp(less * l - shift)).collect();
         // Where nothing is cut, nothing is added: 0 times an exponential that overflows would be no number.
         let all = kept.get() + if cut > 0.0 { cut * libm::exp(most - shift) } else { 0.0 };
         shift + libm::log(all) + ROUNDING + top.max(most) * 1e-15
@@ -91,7 +93,7 @@ mod tests {
     fn it_is_the_divergence_of_the_clones() {
         for (users, local, order) in [(2, 1.0, 2.0), (9, 2.5, 1.3), (30, 3.0, 17.5), (12, 4.0, 60.0)] {
             let (found, expected) = (
-                Enclosed::new(&clones(users, local).unwrap(), 1.0).cumulant(order),
+                EnclosedCurve::new(&clones(users, local).unwrap(), 1.0).cumulant(order),
                 by_definition(users, local, order),
             );
             assert!(found >= expected - 1e-12 && found < expected * (1.0 + 1e-9) + 1e-10, "{found} {expected}");
@@ -104,15 +106,15 @@ mod tests {
         let all = clones(1000, 3.0).unwrap();
         let cut = all.upper().infinite;
         assert!(cut > 0.0);
-        let sampled = Enclosed::new(&crate::accounting::symmetric::subsampled(&all, 0.125), 0.125);
-        for found in [Enclosed::new(&all, 1.0).cut(), sampled.cut()] {
+        let sampled = EnclosedCurve::new(&crate::accounting::symmetric::subsampled(&all, 0.125), 0.125);
+        for found in [EnclosedCurve::new(&all, 1.0).cut(), sampled.cut()] {
             assert!((found / (2.0 * cut) - 1.0).abs() < 1e-9, "{found} {cut}");
         }
     }
 
     #[test]
     fn large_orders_stay_finite_and_under_the_largest_loss() {
-        let law = Enclosed::new(&weak(200, 4, 0.25).unwrap(), 1.0);
+        let law = EnclosedCurve::new(&weak(200, 4, 0.25).unwrap(), 1.0);
         for order in [1.0 + 1e-9, 2.0, 1e3, 1e6] {
             let divergence = law.cumulant(order) / (order - 1.0);
             assert!(
@@ -121,7 +123,7 @@ mod tests {
             );
         }
         // Losses that are kept are far below the largest one, which nobody sees: their sum must not underflow.
-        let far = Enclosed::new(&clones(10_000, 3.0).unwrap(), 1.0);
+        let far = EnclosedCurve::new(&clones(10_000, 3.0).unwrap(), 1.0);
         for order in (1..16).map(|power| 1.0 + f64::from(power).exp()) {
             let (kept, whole) = (far.kept(order), far.cumulant(order));
             assert!(kept > 0.0 && kept.is_finite() && kept <= whole, "{order}: {kept} {whole}");

@@ -1,8 +1,11 @@
 //! Rényi divergence of the dominating pair of fixed-size batches under substitution, at every real order.
 //!
-//! The pair is Zhu, Dong, Wang 2022, Proposition 30 (`Pair::GaussianFixed`). With t = (x − ½)/s, m = 1/s and
+//! The pair is Zhu, Dong, Wang 2022, Proposition 30 (`DominatingPair::GaussianFixed`). With t = (x − ½)/s, m = 1/s and
 //! v(t) = log(1−q + q e^{mt}), its loss is ±v(t) for t > 0 and 0 else, so that
 //! A = E_P[e^{(α−1)L}] = 1 + ∫_0^∞ φ(t + m/2) (e^{αv} − 1)(1 − e^{−(α−1)v}) dt: no cancellation.
+//!
+//! The pair is that of Proposition 30: a mixture against a normal law where the mixture is larger, and the mirror image elsewhere.
+//! The accountant takes the smaller of this bound and of the theorem in `without_replacement.rs`.
 
 use crate::accounting::Interval;
 use crate::accounting::special::{PHI_AT_ZERO, ln_mixture};

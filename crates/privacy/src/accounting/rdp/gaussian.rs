@@ -1,4 +1,6 @@
 //! Rényi divergence of unsampled mechanisms in closed form: Gaussian, discrete Gaussian and its sums, Laplace.
+//!
+//! These are the curves without sampling: lines in α for Gaussian noise and its discrete kin, and the known formula for Laplace noise.
 
 use crate::accounting::Interval;
 use crate::accounting::special::exp_m1_minus;
@@ -24,7 +26,7 @@ pub(crate) fn concentration(event: &Event) -> Option<f64> {
     }
 }
 
-/// 1/(2z²).
+/// ρ = 1/(2z²) of Gaussian noise.
 fn half_inverse_square(z: Interval) -> Interval {
     Interval::exact(0.5) / (z * z)
 }
@@ -55,7 +57,7 @@ pub(crate) fn sum_gap(shares: u64, sigma: f64) -> Interval {
     exact(10.0) * (first + rest)
 }
 
-/// π.
+/// π, enclosed between neighbouring floats.
 pub(crate) fn pi() -> Interval {
     Interval::new(std::f64::consts::PI, std::f64::consts::PI.next_up())
 }
@@ -77,7 +79,7 @@ pub(super) fn laplace(s: f64, order: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Adjacency, Deviation, NoiseMultiplier, Sampling, Unit};
+    use crate::{Adjacency, NoiseMultiplier, Sampling, ShareDeviation, Unit};
 
     #[test]
     fn laplace_agrees_with_the_formula_where_it_is_stable() {
@@ -97,7 +99,7 @@ mod tests {
             let mechanism = Mechanism::DiscreteGaussianSum {
                 noise_multiplier: NoiseMultiplier::new(4.0).unwrap(),
                 shares: Steps::new(n).unwrap(),
-                share_deviation: Deviation::new(sigma).unwrap(),
+                share_deviation: ShareDeviation::new(sigma).unwrap(),
                 dimension: Steps::new(100).unwrap(),
             };
             Event::new(mechanism, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE).unwrap()
@@ -109,6 +111,6 @@ mod tests {
         let epsilon = (0.0625 + 200.0 * tau).sqrt().min(0.25 + 10.0 * tau);
         assert!((rho(0.5, 2) / (0.5 * epsilon * epsilon) - 1.0).abs() < 1e-12);
         assert!(rho(2.0, 1_000_000_000) >= rho(2.0, 1_000_000));
-        assert!(Deviation::new(0.4).is_err(), "the theorem needs shares of at least half a grid unit");
+        assert!(ShareDeviation::new(0.4).is_err(), "the theorem needs shares of at least half a grid unit");
     }
 }

@@ -1,4 +1,6 @@
 //! Rényi divergence of the Poisson-subsampled Gaussian at integer orders, by its binomial sum.
+//!
+//! At integer orders the divergence is a finite sum of positive terms: slower than quadrature, and a check on it.
 
 use crate::accounting::Interval;
 use crate::accounting::special::{ln_1p_sum_exp, ln_binomial};

@@ -1,27 +1,30 @@
 //! Rényi divergence of a sum of Skellam shares: at integer orders a theorem, between them a chord.
+//!
+//! Agarwal, Kairouz, Liu 2021 prove the bound at integer orders. (α−1)·D_α is convex in α, so a chord between integers is an upper
+//! bound as well.
 
 use super::curve::between_integers;
 use crate::accounting::Interval;
-use crate::{Deviation, NoiseMultiplier, Steps};
+use crate::{NoiseMultiplier, ShareDeviation, Steps};
 
 /// Skellam noise of variance μ on integer vectors, in the units that its bound needs.
 ///
 /// The sum of n independent Skellam variables of variance s² is Skellam of variance μ = n·s², exactly.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Skellam {
-    /// Δ₂²/μ = 1/z².
+pub(super) struct SkellamCurve {
+    /// Δ₂²/μ = 1/z²: the term that Gaussian noise has too.
     squared: Interval,
-    /// Δ₁/μ, from above.
+    /// Δ₁/μ, from above: what Skellam noise costs more.
     absolute: f64,
     /// μ, in squared grid units.
     variance: Interval,
 }
 
-impl Skellam {
+impl SkellamCurve {
     /// n shares of deviation s, of joint multiplier z = √(n·s²)/Δ₂, on d coordinates.
     ///
     /// Δ₁ ≤ √d·Δ₂; and Δ₁ ≤ Δ₂², since |v| ≤ v² for integers v.
-    pub(super) fn new(z: NoiseMultiplier, shares: Steps, s: Deviation, dimension: Steps) -> Self {
+    pub(super) fn new(z: NoiseMultiplier, shares: Steps, s: ShareDeviation, dimension: Steps) -> Self {
         let exact = Interval::exact;
         let variance = exact(shares.get() as f64) * exact(s.get()) * exact(s.get());
         let inverse = exact(1.0) / exact(z.get());
@@ -57,9 +60,9 @@ mod tests {
     /// log P(K = k) of Skellam noise of variance μ for |k| up to `most`, in no interval but to twelve digits.
     ///
     /// P(k) = e^{−μ} I_k(μ), whose ratios r_k = I_k/I_{k−1} = 1/(2k/μ + r_{k+1}) are stable downwards; they sum to one.
-    struct Law(Vec<f64>);
+    struct SkellamLaw(Vec<f64>);
 
-    impl Law {
+    impl SkellamLaw {
         fn new(variance: f64, most: usize) -> Self {
             let mut ratios = vec![0.0; most + 2];
             for k in (1..=most).rev() {
@@ -86,20 +89,20 @@ mod tests {
     }
 
     /// The bound for shares of this variance in all, and a difference of these lengths.
-    fn bound(variance: f64, shift: f64, dimension: u64) -> Skellam {
+    fn bound(variance: f64, shift: f64, dimension: u64) -> SkellamCurve {
         let z = NoiseMultiplier::new(variance.sqrt() / shift).unwrap();
-        let s = Deviation::new((variance / 4.0).sqrt()).unwrap();
-        Skellam::new(z, Steps::new(4).unwrap(), s, Steps::new(dimension).unwrap())
+        let s = ShareDeviation::new((variance / 4.0).sqrt()).unwrap();
+        SkellamCurve::new(z, Steps::new(4).unwrap(), s, Steps::new(dimension).unwrap())
     }
 
-    fn at(bound: &Skellam, order: f64) -> f64 {
+    fn at(bound: &SkellamCurve, order: f64) -> f64 {
         bound.cumulant(order) / (order - 1.0)
     }
 
     #[test]
     fn the_bound_is_never_below_the_exact_divergence() {
         for variance in [1.0, 4.0, 40.0, 1e4] {
-            let law = Law::new(variance, 60_000);
+            let law = SkellamLaw::new(variance, 60_000);
             for shift in [1, 2, 5, 30, 200] {
                 for order in [1.01, 1.5, 2.0, 2.5, 3.0, 8.0, 8.7, 20.0, 50.0] {
                     let (exact, found) = (law.divergence(shift, order), at(&bound(variance, shift as f64, 1), order));
@@ -116,7 +119,7 @@ mod tests {
     #[test]
     fn many_coordinates_cost_the_sum_of_each() {
         // Differences (3, 4), (5, 0) and (1, …, 1) of 25 coordinates are all of length 5.
-        let law = Law::new(50.0, 10_000);
+        let law = SkellamLaw::new(50.0, 10_000);
         for shifts in [&[3, 4][..], &[5, 0], &[1; 25]] {
             for order in [2.0, 3.0, 40.0] {
                 let exact: f64 = shifts.iter().filter(|s| **s > 0).map(|s| law.divergence(*s, order)).sum();
@@ -144,7 +147,7 @@ mod tests {
     /// The mutant that takes αΔ²/2μ, as of Gaussian noise, at every real order.
     #[test]
     fn mutant_a_gaussians_line_for_skellam_noise_is_caught() {
-        let (law, bound) = (Law::new(1.0, 2000), bound(1.0, 1.0, 1));
+        let (law, bound) = (SkellamLaw::new(1.0, 2000), bound(1.0, 1.0, 1));
         let exact = law.divergence(1, 1.01);
         assert!(exact > 1.05 * 1.01 / 2.0 && at(&bound, 1.01) >= exact, "{exact}");
     }

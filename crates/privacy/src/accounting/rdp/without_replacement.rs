@@ -5,6 +5,9 @@
 //! divergence of the unsampled mechanism, for Gaussian noise (j−1) ε(j) = j(j−1)/2z², and ε(∞) = ∞.
 //! Theorem 9: b_j = 2e^{(j−1)ε(j)}, for which a bound of ε(j) will do. Theorem 27, for Gaussian noise only: b_j = 4 √(B(2⌊j/2⌋) B(2⌈j/2⌉)), B(l) = E_Q[(P/Q − 1)^l] for even l.
 //! Both hold for every j by itself, so the smaller b_j may be taken term by term.
+//!
+//! Wang, Balle, Kasiviswanathan 2019 bound the divergence of any mechanism on a batch of fixed size from its divergences on all rows.
+//! For Gaussian noise a sharper term applies.
 
 use super::curve::between_integers;
 use super::poisson::ln_exp_m1;
@@ -33,7 +36,7 @@ pub struct FixedBatch {
 /// Which theorem's terms are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Theorem {
-    /// b_j = 2e^{(j−1)ε(j)}.
+    /// Theorem 9: b_j = 2e^{(j−1)ε(j)}, for any mechanism.
     Nine,
     /// The smaller of Theorem 9's and Theorem 27's b_j.
     TwentySeven,

@@ -1,4 +1,6 @@
 //! Shuffled reports that are each ε₀-locally private, by their clones.
+//!
+//! Feldman, McMillan, Talwar 2023: every user's report hides among clones of the protected user's, whose number is binomial.
 
 use super::super::{Enclosure, binomial::Binomial};
 use super::fair::{Lean, one_leaning};
@@ -15,8 +17,8 @@ pub(in crate::accounting) fn clones(users: u64, local_epsilon: f64) -> Result<En
     if local_epsilon > 600.0 {
         return Err(PrivacyError::Uncertified {
             accountant: "pld",
-            why: format!("e^-{local_epsilon} has no place in a float"),
-            hint: "a local epsilon over 600 protects nobody: account for an answer without noise",
+            why: format!("e^-{local_epsilon} is too small for floating point"),
+            hint: "a local ε over 600 protects nobody; account for an answer without noise",
         });
     }
     let odds = libm::exp(-local_epsilon);

@@ -1,16 +1,19 @@
 //! Fair coins with one that leans: the pair that all shuffle pairs are mixtures of.
+//!
+//! Given how many coins are in play, the two neighbouring data sets differ in one coin. Everything else about a shuffle is a mixture
+//! over that number.
 
 use super::super::binomial::{Binomial, Central};
-use super::{TAIL, rounding, tally::Tally};
+use super::{TAIL, rounding, tally::OutcomeTally};
 use crate::PrivacyError;
 use crate::accounting::Enclosure;
 
 /// How one coin falls among fair ones, under P. Under Q heads and tails change places.
 #[derive(Clone, Copy)]
 pub(super) struct Lean {
-    /// Probability of heads.
+    /// Probability that the leaning coin shows heads.
     pub(super) heads: f64,
-    /// Probability of tails.
+    /// Probability that the leaning coin shows tails.
     pub(super) tails: f64,
     /// Heads − tails, not negative, to full relative precision.
     pub(super) difference: f64,
@@ -41,7 +44,7 @@ impl FairCoins {
     /// it is heads and a − 1 others are, h · C(m−1, a−1) = h · (a/m) · C(m, a), or it is tails and a others are heads.
     /// Under Q, h and t change places, so P/Q − 1 = (h−t)(a−b) / (ta + hb). The mirror image of (a, b) is (b, a).
     /// As 2(ha + tb)/m ≤ 2, cutting probability τ from the fair coins cuts at most 2wτ from the row.
-    pub(super) fn add_row(&self, weight: f64, lean: Lean, tally: &mut Tally) {
+    pub(super) fn add_row(&self, weight: f64, lean: Lean, tally: &mut OutcomeTally) {
         if weight <= TAIL {
             return tally.cut(weight);
         }
@@ -81,7 +84,7 @@ pub(super) fn one_leaning(others: Binomial, lean: Lean) -> Result<Enclosure, Pri
     let (rows, coins) = (range.end() - range.start() + 1, range.end() + 1);
     let width = most_heads(coins, 1.0) - coins / 2;
     let deviation = 2.0 * lean.difference / (others.mean() + 1.0).sqrt();
-    let mut tally = Tally::new(rows as f64 * width as f64, deviation)?;
+    let mut tally = OutcomeTally::new(rows as f64 * width as f64, deviation)?;
     tally.cut(cut);
     for clones in range {
         FairCoins::new(clones + 1).add_row(others.pmf(clones), lean, &mut tally);

@@ -1,11 +1,14 @@
 //! Shuffled k-randomised response, against adversaries that know the other users' answers in part.
+//!
+//! Koskela, Heikkilä, Honkela 2023. The strong adversary knows who answered at random; the weak one knows it of the others only, and
+//! the one outside sees counts alone, which is less.
 
 use super::super::{
     Enclosure,
     binomial::{Binomial, Central},
 };
 use super::fair::{FairCoins, Lean, most_heads, one_leaning};
-use super::{TAIL, rounding, tally::Tally};
+use super::{TAIL, rounding, tally::OutcomeTally};
 use crate::PrivacyError;
 use std::ops::RangeInclusive;
 
@@ -37,13 +40,13 @@ pub(in crate::accounting) fn strong(users: u64, categories: u64, gamma: f64) -> 
 ///
 /// Whoever sees the shuffled answers alone sees less: the pair dominates what is published, too.
 pub(in crate::accounting) fn weak(users: u64, categories: u64, gamma: f64) -> Result<Enclosure, PrivacyError> {
-    let response = Response { k: categories as f64, gamma };
+    let response = ResponseTerms { k: categories as f64, gamma };
     let random = Binomial::new(users - 1, gamma, 1.0 - gamma);
     let Central { range, cut } = random.central(TAIL);
     let widest = response.messages(*range.end(), TAIL).range;
     let (rows, columns) = (range.end() - range.start() + 1, widest.end() - widest.start() + 1);
     let width = most_heads(*widest.end(), 1.0) - widest.end() / 2;
-    let mut tally = Tally::new(rows as f64 * columns as f64 * width as f64, response.deviation(random.mean()))?;
+    let mut tally = OutcomeTally::new(rows as f64 * columns as f64 * width as f64, response.deviation(random.mean()))?;
     tally.cut(cut);
     let given: Vec<Given> = range.filter_map(|b| response.given(b, random.pmf(b), &mut tally)).collect();
     let least = given.iter().map(|g| *g.messages.start()).min().unwrap_or(0);
@@ -66,15 +69,15 @@ struct Given {
     messages: RangeInclusive<u64>,
 }
 
-/// k and γ.
-struct Response {
+/// k and γ of the response, as floats.
+struct ResponseTerms {
     k: f64,
     gamma: f64,
 }
 
-impl Response {
+impl ResponseTerms {
     /// The values of m to keep for one b, which has probability `weight`. The others are cut.
-    fn given(&self, b: u64, weight: f64, tally: &mut Tally) -> Option<Given> {
+    fn given(&self, b: u64, weight: f64, tally: &mut OutcomeTally) -> Option<Given> {
         if weight <= TAIL {
             tally.cut(weight);
             return None;
@@ -95,7 +98,7 @@ impl Response {
         Central { range: *range.start()..=range.end() + 1, cut }
     }
 
-    /// P(m | b).
+    /// P(m | b): the probability that m answers show one of the two categories, given b uniform answers.
     fn messages_pmf(&self, b: u64, m: u64) -> f64 {
         let (k, gamma, others) = (self.k, self.gamma, self.others(b));
         let own = (1.0 - gamma + 2.0 * gamma / k) * if m > 0 { others.pmf(m - 1) } else { 0.0 };

@@ -1,7 +1,9 @@
 //! Gathers outcomes into an enclosure: one by one while they are few, in narrow bins of the loss when they are many.
+//!
+//! Outcomes with nearly the same loss may share a bin: the upper law takes the larger loss, the lower law the smaller one.
 
 use super::super::symmetric::symmetric;
-use super::super::{Enclosure, pair::Atoms, sum::Sum};
+use super::super::{Enclosure, pair::Atoms, sum::CompensatedSum};
 use crate::PrivacyError;
 
 /// Up to so many outcomes are kept one by one.
@@ -14,34 +16,34 @@ const FINENESS: f64 = 2048.0;
 const FARTHEST: f64 = 4_194_304.0;
 
 /// Outcomes of a symmetric pair seen so far: those of positive loss, each standing for its mirror image as well.
-pub(super) struct Tally {
+pub(super) struct OutcomeTally {
     /// Width of a bin, or nothing if outcomes are kept one by one.
     width: Option<f64>,
     atoms: Vec<(f64, f64)>,
     bins: Vec<Bin>,
-    equal: Sum,
-    infinite: Sum,
-    cut: Sum,
+    equal: CompensatedSum,
+    infinite: CompensatedSum,
+    cut: CompensatedSum,
 }
 
 /// P- and Q-probability of all outcomes in one bin.
 #[derive(Clone, Copy, Default)]
 struct Bin {
-    p: Sum,
-    q: Sum,
+    p: CompensatedSum,
+    q: CompensatedSum,
 }
 
 /// One half of a symmetric law: atoms of positive loss, and the probability of loss 0.
 type Half = (Vec<(f64, f64)>, f64);
 
-impl Tally {
+impl OutcomeTally {
     /// Prepares for about so many outcomes, whose loss has about this standard deviation.
     pub(super) fn new(outcomes: f64, deviation: f64) -> Result<Self, PrivacyError> {
         if outcomes > MANY {
             return Err(PrivacyError::Uncertified {
                 accountant: "pld",
                 why: format!("the shuffle has about {outcomes:.0e} outcomes that matter"),
-                hint: "account for fewer users, which bounds the cost from above; or for the strong adversary",
+                hint: "account for fewer users, which bounds the cost from above, or for the strong adversary",
             });
         }
         let width = libm::exp2(libm::log2(deviation.max(1e-9) / FINENESS).floor());
@@ -49,9 +51,9 @@ impl Tally {
             width: (outcomes > FEW).then_some(width),
             atoms: Vec::new(),
             bins: Vec::new(),
-            equal: Sum::default(),
-            infinite: Sum::default(),
-            cut: Sum::default(),
+            equal: CompensatedSum::default(),
+            infinite: CompensatedSum::default(),
+            cut: CompensatedSum::default(),
         })
     }
 
@@ -69,6 +71,7 @@ impl Tally {
         self.equal.add(p);
     }
 
+    /// Adds both probabilities of an outcome to its bin; what lies too far out is cut.
     fn add_to_bin(&mut self, position: f64, p: f64, q: f64) {
         if position > FARTHEST {
             return self.cut(p + q);
@@ -154,7 +157,7 @@ mod tests {
     use super::*;
 
     fn gather(width: Option<f64>) -> Enclosure {
-        let mut tally = Tally { width, ..Tally::new(1.0, 1.0).unwrap() };
+        let mut tally = OutcomeTally { width, ..OutcomeTally::new(1.0, 1.0).unwrap() };
         for i in 0..1000 {
             let z = (i as f64 + 0.5) / 1000.0;
             tally.add(libm::log((1.0 + z) / (1.0 - z)), 0.9 * (1.0 + z) / 2000.0, 0.9 * (1.0 - z) / 2000.0);
@@ -180,7 +183,7 @@ mod tests {
 
     #[test]
     fn an_outcome_that_q_lacks_has_infinite_loss() {
-        let mut tally = Tally::new(1.0, 1.0).unwrap();
+        let mut tally = OutcomeTally::new(1.0, 1.0).unwrap();
         tally.add(f64::INFINITY, 0.25, 0.0);
         tally.add_equal(0.5);
         tally.cut(1e-3);
@@ -191,7 +194,7 @@ mod tests {
 
     #[test]
     fn outcomes_beyond_the_last_bin_are_cut() {
-        let mut tally = Tally { width: Some(1e-9), ..Tally::new(1.0, 1.0).unwrap() };
+        let mut tally = OutcomeTally { width: Some(1e-9), ..OutcomeTally::new(1.0, 1.0).unwrap() };
         tally.add(libm::log(3.0), 0.75, 0.25);
         let law = tally.finish(0.0);
         assert_eq!((law.lower().infinite, law.upper().infinite), (0.0, 1.0));
@@ -200,6 +203,6 @@ mod tests {
 
     #[test]
     fn too_many_outcomes_are_refused() {
-        assert_eq!(Tally::new(1e12, 1.0).err().unwrap().code(), "P004");
+        assert_eq!(OutcomeTally::new(1e12, 1.0).err().unwrap().code(), "P004");
     }
 }

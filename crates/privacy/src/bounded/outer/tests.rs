@@ -14,7 +14,7 @@ fn sum_for(d: usize, rows: usize, units: f64, exponent: i32) -> Bounded {
     let bound = NormBound::new(units * grid.unit()).unwrap();
     let shape = Shape::new(entries(d), bound, Grain::Example, grid).unwrap();
     let (mut batch, mut rng) = (Batch::default(), ChaCha20Rng::from_seed([0; 32]));
-    crate::batch::Sampler::new(&Sampling::None).draw(&mut rng, rows, 1, &mut batch).unwrap();
+    crate::batch::BatchSampler::new(&Sampling::None).draw(&mut rng, rows, 1, &mut batch).unwrap();
     Bounded::outer_products(shape, &batch).unwrap()
 }
 
@@ -196,7 +196,7 @@ fn caught(mutant: Push) -> bool {
 #[test]
 fn mutant_without_slack_for_rounding_is_caught() {
     assert!(caught(|sum, z| {
-        sum.clip = Clip::new(sum.shape.non_negative_bound_units(), 1.0, 1.0);
+        sum.clip = Clipper::new(sum.shape.non_negative_bound_units(), 1.0, 1.0);
         honest(sum, z);
     }));
 }
@@ -204,7 +204,7 @@ fn mutant_without_slack_for_rounding_is_caught() {
 #[test]
 fn mutant_clipped_to_twice_the_bound_is_caught() {
     assert!(caught(|sum, z| {
-        sum.clip = Clip::new(2 * sum.shape.bound_units(), 1.0, 1.0);
+        sum.clip = Clipper::new(2 * sum.shape.bound_units(), 1.0, 1.0);
         honest(sum, z);
     }));
 }

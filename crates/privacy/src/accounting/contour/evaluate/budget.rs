@@ -8,12 +8,12 @@ use crate::Steps;
 use crate::accounting::Interval;
 use crate::accounting::double::{Double, TAU};
 use crate::accounting::normal::gaussian_delta;
-use crate::accounting::pair::Pair;
+use crate::accounting::pair::DominatingPair;
 
 /// One Gaussian step of deviation 1 on any line: abscissas c and r, period P, n points.
 fn gaussian(c: f64, right: f64, period: f64, n: usize) -> Contour {
     let laws = Laws { laws: Vec::new(), gaussian: 1.0, gaussians: 1 };
-    let line = Line { c, right, period, cancellation: 0.0, log_moment: laws.gaussian_cumulant(c) };
+    let line = ContourLine { c, right, period, cancellation: 0.0, log_moment: laws.gaussian_cumulant(c) };
     let du = 2.0 * std::f64::consts::PI / period;
     let mut contour = Contour::sample(&laws, &[], &line, du, n);
     contour.truncation = libm::exp(log_truncation(&laws, &[], du * (n as f64 - 1.0)));
@@ -201,15 +201,16 @@ fn the_error_of_the_integrand_is_added() {
 #[test]
 fn the_error_of_logarithms_becomes_that_of_amplitudes() {
     let laws = Laws::default();
-    let sums = |error: f64, size: f64| [0.0, -3.0].map(|log_amplitude| Sum { log_amplitude, angle: 1.0, error, size });
+    let sums =
+        |error: f64, size: f64| [0.0, -3.0].map(|log_amplitude| FactorSum { log_amplitude, angle: 1.0, error, size });
     for (error, size) in [(0.01, 0.0), (0.0, 0.01 / (4.0 * U))] {
-        let contour = Contour::from_sums(&laws, &sums(error, size), 1.5, 0.3, (0.0, 0.0));
+        let contour = Contour::from_sums(&laws, &sums(error, size), 1.5, 0.3, LogMoment { value: 0.0, error: 0.0 });
         let total: f64 = contour.amplitude.iter().sum();
         assert!(contour.error >= 0.01 * total, "{error} {size}: {:e} {total:e}", contour.error);
     }
     // Amplitudes and angles in about 106 bits.
     let (c, du) = (1.7, 0.3);
-    let contour = Contour::from_sums(&laws, &sums(0.0, 0.0), c, du, (0.0, 0.0));
+    let contour = Contour::from_sums(&laws, &sums(0.0, 0.0), c, du, LogMoment { value: 0.0, error: 0.0 });
     let mut off = 0.0;
     for (k, a) in contour.amplitude.iter().enumerate() {
         let u = Double::of(k as f64).times(Double::of(du));
@@ -227,16 +228,16 @@ fn the_error_of_logarithms_becomes_that_of_amplitudes() {
 /// Many Gaussian steps of different deviations: the sum of T/s² is off by more than any one rounding.
 #[test]
 fn a_sum_of_many_gaussians_knows_its_rounding() {
-    let one = |i: u32| (Pair::Gaussian { s: 3.0 + 1e-3 * f64::from(i % 7) }, Steps::ONE);
-    let composition: Vec<(Pair, Steps)> = (0..100_000).map(one).collect();
+    let one = |i: u32| (DominatingPair::Gaussian { s: 3.0 + 1e-3 * f64::from(i % 7) }, Steps::ONE);
+    let composition: Vec<(DominatingPair, Steps)> = (0..100_000).map(one).collect();
     let laws = Laws::new(&composition, 0.0);
     let exact = composition.iter().fold(Double::of(0.0), |sum, (pair, _)| {
-        let Pair::Gaussian { s } = pair else { return sum };
+        let DominatingPair::Gaussian { s } = pair else { return sum };
         sum.plus(Double::of(1.0).over(Double::of(*s).times(Double::of(*s))))
     });
     let off = exact.off(laws.gaussian).abs();
     assert!(off <= U * laws.gaussian_units() * exact.0 && off > 10.0 * U * exact.0, "{:e}", off / exact.0);
-    let line = Line { c: 1.0, right: 2.0, period: 10.0, cancellation: 0.0, log_moment: 0.0 };
+    let line = ContourLine { c: 1.0, right: 2.0, period: 10.0, cancellation: 0.0, log_moment: 0.0 };
     let contour = Contour::sample(&laws, &[], &line, 0.01, 2);
     assert!(contour.log_moment_error >= U * laws.gaussian_units() * contour.log_moment);
     let relative = contour.error / contour.amplitude.iter().sum::<f64>();

@@ -4,7 +4,7 @@ use super::super::quadrature::PER_PANEL;
 use super::*;
 use crate::Steps;
 use crate::accounting::double::Double;
-use crate::accounting::pair::Pair;
+use crate::accounting::pair::DominatingPair;
 
 const DU: f64 = 0.5;
 
@@ -20,8 +20,8 @@ fn nodes(at: &[(f64, f64)], loss_error: f64, weight_error: f64) -> Nodes {
     }
 }
 
-fn law(steps: f64, lost: f64, infinite: f64) -> Law {
-    Law { segments: Vec::new(), atoms: Vec::new(), infinite, lost, steps }
+fn law(steps: f64, lost: f64, infinite: f64) -> SegmentedLaw {
+    SegmentedLaw { segments: Vec::new(), atoms: Vec::new(), infinite, lost, steps }
 }
 
 /// M(c) and φ(k du) of the nodes, with the rest of probability one at loss 0.
@@ -42,11 +42,11 @@ const AT: [(f64, f64); 3] = [(-0.6, 0.3), (0.4, 0.3), (1.1, 0.2)];
 /// Whether a factor's logarithms cover the φ of other nodes, and M(c) theirs.
 fn covers(factor: &Factor, others: &[(f64, f64)], c: f64) -> (bool, bool) {
     let (m, phi) = direct(others, c);
-    let mut sums: Vec<Sum> =
-        (0..POINTS).map(|_| Sum { log_amplitude: 0.0, angle: 0.0, error: 0.0, size: 0.0 }).collect();
+    let mut sums: Vec<FactorSum> =
+        (0..POINTS).map(|_| FactorSum { log_amplitude: 0.0, angle: 0.0, error: 0.0, size: 0.0 }).collect();
     factor.add_to(&mut sums, &mut vec![(0.0, 0.0); POINTS], DU, c);
     let steps = factor.law.steps;
-    let near = |(sum, (re, im)): (&Sum, &(f64, f64))| {
+    let near = |(sum, (re, im)): (&FactorSum, &(f64, f64))| {
         let log = steps * 0.5 * libm::log(re * re + im * im) - sum.log_amplitude;
         let turn = steps * libm::atan2(*im, *re) - sum.angle;
         let turn = turn - std::f64::consts::TAU * (turn / std::f64::consts::TAU).round();
@@ -56,7 +56,7 @@ fn covers(factor: &Factor, others: &[(f64, f64)], c: f64) -> (bool, bool) {
     (moment, sums.iter().zip(&phi).all(near))
 }
 
-fn factor<'a>(law: &'a Law, nodes: Nodes, quadrature: f64, c: f64) -> Factor<'a> {
+fn factor<'a>(law: &'a SegmentedLaw, nodes: Nodes, quadrature: f64, c: f64) -> Factor<'a> {
     let moment = moment(&nodes, c, quadrature, law);
     Factor { law, panels: Vec::new(), nodes, quadrature, moment }
 }
@@ -123,8 +123,8 @@ fn the_error_of_the_moment_reaches_the_integrand() {
     let (m, phi) = direct(&AT, c);
     let off = 1e-3;
     let vague = Factor { moment: Moment { error: off, ..known.moment }, ..known };
-    let mut sums: Vec<Sum> =
-        (0..POINTS).map(|_| Sum { log_amplitude: 0.0, angle: 0.0, error: 0.0, size: 0.0 }).collect();
+    let mut sums: Vec<FactorSum> =
+        (0..POINTS).map(|_| FactorSum { log_amplitude: 0.0, angle: 0.0, error: 0.0, size: 0.0 }).collect();
     vague.add_to(&mut sums, &mut vec![(0.0, 0.0); POINTS], DU, c);
     for ((re, im), sum) in phi.iter().zip(&sums) {
         // φ − 1 with another M.
@@ -201,7 +201,7 @@ fn the_rounding_of_logarithms_is_covered() {
 #[test]
 fn the_error_of_wide_panels_is_covered() {
     let (q, s) = (0.2, 1.3);
-    let laws = Laws::new(&[(Pair::GaussianRemove { q, s }, Steps::ONE)], 1e-30);
+    let laws = Laws::new(&[(DominatingPair::GaussianRemove { q, s }, Steps::ONE)], 1e-30);
     let (law, segment) = (&laws.laws[0], &laws.laws[0].segments[0]);
     let exact = q * q * libm::expm1(1.0 / (s * s));
     let mut shown = 0;

@@ -3,7 +3,7 @@
 //! Laws are placed on the nodes by hand, so that their exact δ is known. `docs/maths/certified-pld.md` has the table of terms.
 
 use super::super::discretise::Masses;
-use super::super::fft::{Factor, Settings, compose};
+use super::super::fft::{RepeatedMasses, Settings, compose};
 use super::*;
 use crate::accounting::double::Double;
 use realfft::RealFftPlanner;
@@ -14,17 +14,17 @@ const SETTINGS: Settings = Settings { tilt: 2.0, step: 0.125, size: 1024, start:
 const NARROW: Settings = Settings { tilt: 2.0, step: 1.0 / 1024.0, size: 1024, start: -512 };
 
 /// y_k at these nodes with M = 1 and no error at all.
-fn placed(nodes: &[(i64, f64)], settings: Settings) -> Composed {
+fn placed(nodes: &[(i64, f64)], settings: Settings) -> ComposedMasses {
     let mut values = vec![0.0; settings.size];
     for &(k, y) in nodes {
         values[k.rem_euclid(settings.size as i64) as usize] += y;
     }
     let (log_scale, infinite) = (Interval::exact(0.0), Interval::exact(0.0));
-    Composed { values, settings, log_scale, entry_error: 0.0, outside: (0.0, 0.0), infinite }
+    ComposedMasses { values, settings, log_scale, entry_error: 0.0, outside: (0.0, 0.0), infinite }
 }
 
-fn curve(composed: Composed) -> Curve {
-    Curve::new(composed, Interval::exact(0.0), 0.0)
+fn curve(composed: ComposedMasses) -> DeltaCurve {
+    DeltaCurve::new(composed, Interval::exact(0.0), 0.0)
 }
 
 /// Σ y_k e^{−λkh} (1 − e^{ε−kh})₊, for M = 1.
@@ -49,11 +49,13 @@ fn the_error_of_the_values_is_added_and_subtracted() {
         let exact = exact(&nodes, SETTINGS, epsilon);
         let (small, large) = (off(-1.0, &nodes), off(1.0, &nodes));
         assert!(curve(off(-1.0, &nodes)).upper(epsilon) < exact && curve(off(1.0, &nodes)).lower(epsilon) > exact);
-        let (small, large) =
-            (curve(Composed { entry_error: error, ..small }), curve(Composed { entry_error: error, ..large }));
+        let (small, large) = (
+            curve(ComposedMasses { entry_error: error, ..small }),
+            curve(ComposedMasses { entry_error: error, ..large }),
+        );
         assert!(small.upper(epsilon) >= exact && large.lower(epsilon) <= exact, "{epsilon}");
         // Mass within ½ of ε, which the blurred bound asks for, where all of it is within the error of values that are 0.
-        let unseen = curve(Composed { entry_error: error, ..placed(&[], SETTINGS) });
+        let unseen = curve(ComposedMasses { entry_error: error, ..placed(&[], SETTINGS) });
         let inside = |k: &i64| (*k as f64 * SETTINGS.step - epsilon).abs() <= 0.5;
         let mass: f64 = (-512..512).filter(inside).map(|k| error * libm::exp(-0.25 * k as f64)).sum();
         assert!(mass > 0.0 && unseen.mass_near(epsilon, 0.5) >= mass, "{epsilon}");
@@ -61,9 +63,9 @@ fn the_error_of_the_values_is_added_and_subtracted() {
 }
 
 /// A step of one loss, composed in a window that does not hold it.
-fn outside(place: i64, upper: bool) -> Curve {
+fn outside(place: i64, upper: bool) -> DeltaCurve {
     let masses = Masses { finite: vec![(place, 1.0)], infinite: 0.0 };
-    let factors = [Factor { masses: &masses, count: 1 }];
+    let factors = [RepeatedMasses { masses: &masses, count: 1 }];
     curve(compose(&factors, NARROW, upper, &mut RealFftPlanner::new()).unwrap())
 }
 
@@ -76,7 +78,7 @@ fn mass_beyond_the_window_is_added_from_above() {
         let exact = -libm::expm1(epsilon - place as f64 * NARROW.step);
         assert!(law.upper(epsilon) >= exact, "{epsilon}: {} {exact}", law.upper(epsilon));
     }
-    let unseen = curve(Composed { outside: (0.0, 0.0), ..law.composed });
+    let unseen = curve(ComposedMasses { outside: (0.0, 0.0), ..law.composed });
     assert!(unseen.upper(0.0) < 1e-9, "without it nothing is left but the error of the values");
 }
 
@@ -88,7 +90,7 @@ fn mass_that_is_wrapped_into_the_window_is_subtracted_from_below() {
         let law = outside(place, false);
         let exact = (-libm::expm1(epsilon - place as f64 * NARROW.step)).max(0.0);
         assert!(law.lower(epsilon) <= exact, "{place}: {} {exact}", law.lower(epsilon));
-        let unseen = curve(Composed { outside: (0.0, 0.0), ..law.composed });
+        let unseen = curve(ComposedMasses { outside: (0.0, 0.0), ..law.composed });
         assert!(unseen.lower(epsilon) > exact + 0.01, "{place}: {} {exact}", unseen.lower(epsilon));
     }
 }
@@ -131,12 +133,12 @@ fn the_scale_is_an_interval() {
     let nodes = [(10, 1.0)];
     let epsilon = 0.3;
     let middle = exact(&nodes, SETTINGS, epsilon);
-    let law = curve(Composed { log_scale: Interval::new(-0.1, 0.1), ..placed(&nodes, SETTINGS) });
+    let law = curve(ComposedMasses { log_scale: Interval::new(-0.1, 0.1), ..placed(&nodes, SETTINGS) });
     assert!(law.upper(epsilon) >= middle * libm::exp(0.1) && law.lower(epsilon) <= middle * libm::exp(-0.1));
     let (tilt, e) = (1e6 + 0.1, 1e3 + 0.1);
     let settings = Settings { tilt, step: 1.0, size: 1024, start: 900 };
     let product = tilt * e;
-    let law = curve(Composed { log_scale: Interval::exact(product), ..placed(&[(1001, 1.0)], settings) });
+    let law = curve(ComposedMasses { log_scale: Interval::exact(product), ..placed(&[(1001, 1.0)], settings) });
     let (rounded, scale) = (tilt.mul_add(e, -product), law.scale(e));
     assert!(rounded.abs() > 1e-9 && scale.lo <= libm::exp(-rounded) && libm::exp(-rounded) <= scale.hi);
 }
@@ -147,11 +149,11 @@ fn slack_offset_and_infinite_losses_move_both_ends() {
     let (nodes, epsilon) = ([(10, 1.0)], 0.3);
     // The node has the loss 1.25 and the mass e^{−λ·1.25}.
     let moved = |eta: f64| -libm::expm1(epsilon - eta - 1.25) * libm::exp(-2.5);
-    let slack = Curve::new(placed(&nodes, SETTINGS), Interval::exact(0.0), 0.1);
+    let slack = DeltaCurve::new(placed(&nodes, SETTINGS), Interval::exact(0.0), 0.1);
     assert!(slack.upper(epsilon) >= moved(0.1) && slack.lower(epsilon) <= moved(-0.1));
-    let offset = Curve::new(placed(&nodes, SETTINGS), Interval::new(-0.1, 0.1), 0.0);
+    let offset = DeltaCurve::new(placed(&nodes, SETTINGS), Interval::new(-0.1, 0.1), 0.0);
     assert!(offset.upper(epsilon) >= moved(0.1) && offset.lower(epsilon) <= moved(-0.1));
-    let infinite = curve(Composed { infinite: Interval::new(0.01, 0.02), ..placed(&nodes, SETTINGS) });
+    let infinite = curve(ComposedMasses { infinite: Interval::new(0.01, 0.02), ..placed(&nodes, SETTINGS) });
     assert!(infinite.upper(epsilon) >= moved(0.0) + 0.02 && infinite.lower(epsilon) <= moved(0.0) + 0.01);
     assert!(infinite.upper(-1e3) == 1.0 && infinite.lower(1e3) == 0.01, "outside of the window");
 }

@@ -1,7 +1,7 @@
 //! Every set of instructions that the FFT may choose when the program runs, each held against the error that is assumed.
 
 use super::super::Interval;
-use super::super::evaluate::Curve;
+use super::super::evaluate::DeltaCurve;
 use super::tests::random;
 use super::*;
 use crate::accounting::double::{Double, TAU};
@@ -141,8 +141,8 @@ fn certified_intervals_hold_by_every_path() {
     let mut seen = Vec::new();
     Paths::of_this_machine().each(|name, path| {
         let mut curve = |upper| {
-            let composed = compose(&[Factor { masses: &law, count }], settings, upper, path).unwrap();
-            Curve::new(composed, Interval::exact(0.0), 0.0)
+            let composed = compose(&[RepeatedMasses { masses: &law, count }], settings, upper, path).unwrap();
+            DeltaCurve::new(composed, Interval::exact(0.0), 0.0)
         };
         let (lower, upper) = (curve(false).lower(epsilon), curve(true).upper(epsilon));
         assert!(exact.off(lower) <= 0.0 && exact.off(upper) >= 0.0, "{name}: {lower:e} {upper:e} {:e}", exact.0);

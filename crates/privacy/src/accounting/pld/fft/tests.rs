@@ -17,7 +17,7 @@ fn masses(seed: u64, count: usize, step: i64) -> Masses {
 }
 
 /// All products of masses, by plain convolution.
-fn directly(factors: &[Factor<'_>]) -> Vec<f64> {
+fn directly(factors: &[RepeatedMasses<'_>]) -> Vec<f64> {
     let offset = 500_i64;
     let mut out = vec![0.0; 1001];
     out[offset as usize] = 1.0;
@@ -38,7 +38,7 @@ fn directly(factors: &[Factor<'_>]) -> Vec<f64> {
 #[test]
 fn composition_is_the_convolution_within_its_error() {
     let (a, b) = (masses(1, 12, 1), masses(2, 7, 3));
-    let factors = [Factor { masses: &a, count: 9 }, Factor { masses: &b, count: 4 }];
+    let factors = [RepeatedMasses { masses: &a, count: 9 }, RepeatedMasses { masses: &b, count: 4 }];
     let settings = Settings { tilt: 1.5, step: 0.02, size: 1024, start: -500 };
     let exact = directly(&factors);
     for upper in [false, true] {
@@ -58,7 +58,7 @@ fn composition_is_the_convolution_within_its_error() {
 #[test]
 fn mass_outside_a_window_is_bounded_and_wraps() {
     let a = masses(3, 12, 1);
-    let factors = [Factor { masses: &a, count: 20 }];
+    let factors = [RepeatedMasses { masses: &a, count: 20 }];
     let whole = Settings { tilt: 2.0, step: 0.02, size: 1024, start: -500 };
     let small = Settings { size: 128, start: -52, ..whole };
     let mut planner = RealFftPlanner::new();
@@ -140,11 +140,11 @@ fn errors_of_all_bins_may_meet_in_one_entry() {
     let atom = Masses { finite: vec![(0, 1.0)], infinite: 0.0 };
     for size in [1_usize << 10, 1 << 14] {
         let settings = Settings { tilt: 1.0, step: 0.01, size, start: -100 };
-        let factors = [Factor { masses: &atom, count: 1 }];
+        let factors = [RepeatedMasses { masses: &atom, count: 1 }];
         let got = compose(&factors, settings, true, &mut RealFftPlanner::new()).unwrap();
         // One atom: every bin has modulus 1, and Σx is 1.
         assert!(got.entry_error >= 2.0 * transform_error(size), "{size}: {:e}", got.entry_error);
-        let twice = [Factor { masses: &atom, count: 2 }];
+        let twice = [RepeatedMasses { masses: &atom, count: 2 }];
         let got = compose(&twice, settings, true, &mut RealFftPlanner::new()).unwrap();
         assert!(got.entry_error >= 3.0 * transform_error(size), "{size}: {:e}", got.entry_error);
     }
@@ -154,7 +154,7 @@ fn errors_of_all_bins_may_meet_in_one_entry() {
 fn tilted_masses_are_rounded_to_the_side_that_is_asked_for() {
     let law = masses(4, 300, 7);
     let (settings, factor) =
-        (Settings { tilt: 1.7, step: 0.03, size: 1024, start: 0 }, Factor { masses: &law, count: 1 });
+        (Settings { tilt: 1.7, step: 0.03, size: 1024, start: 0 }, RepeatedMasses { masses: &law, count: 1 });
     let ((up, log_up), (down, log_down)) = (tilt(&factor, &settings, true), tilt(&factor, &settings, false));
     assert_eq!(log_up, log_down);
     let mut apart = 0;
@@ -190,7 +190,7 @@ fn the_rounding_of_a_moment_is_covered() {
 fn the_rounding_of_the_infinite_mass_is_covered() {
     let (law, lost) = swallowed();
     let count = 1_u64 << 30;
-    let got = infinite_mass(&[Factor { masses: &law, count }]);
+    let got = infinite_mass(&[RepeatedMasses { masses: &law, count }]);
     let t = count as f64;
     let exact = libm::exp(t * libm::log1p(lost)) * libm::expm1(t * libm::log1p(law.infinite / (1.0 + lost)));
     assert!(got.lo <= exact && exact <= got.hi, "{got:?} {exact}");

@@ -1,19 +1,32 @@
 //! A set of clients, one bit each.
+//!
+//! Nodes agree on whose shares a total contains, bit by bit. Sets of one million clients take 125 kB.
 
-use super::{SumError, Words};
+use super::{SumError, WordVector};
 use serde::{Deserialize, Serialize};
 
 /// Which of N clients are in.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::secure_sum::ClientSet;
+///
+/// let mut held = ClientSet::none(100);
+/// assert!(held.insert(7) && !held.insert(7), "a client is in once");
+/// assert_eq!((held.count(), held.contains(7)), (1, true));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Members {
+pub struct ClientSet {
     clients: u64,
-    bits: Words,
+    bits: WordVector,
 }
 
-impl Members {
-    /// None of so many clients.
+impl ClientSet {
+    /// The empty set over so many clients.
     pub fn none(clients: u64) -> Self {
-        Self { clients, bits: Words::zeros(clients.div_ceil(64) as usize) }
+        Self { clients, bits: WordVector::zeros(clients.div_ceil(64) as usize) }
     }
 
     /// Refuses a set over another number of clients, and one with bits beyond the last client.
@@ -38,17 +51,17 @@ impl Members {
         fresh
     }
 
-    /// True if the client is in.
+    /// True if the client is in the set; false for a number that is no client.
     pub fn contains(&self, client: u64) -> bool {
         self.bits.get().get((client / 64) as usize).is_some_and(|word| word >> (client % 64) & 1 == 1)
     }
 
-    /// How many are in.
+    /// How many clients are in the set.
     pub fn count(&self) -> u64 {
         self.bits.get().iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Those that are in, in order.
+    /// Clients of the set, in increasing order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         (0..).zip(self.bits.get()).flat_map(|(i, &word)| ones(word).map(move |bit| 64 * i + bit))
     }
@@ -76,13 +89,13 @@ mod tests {
 
     #[test]
     fn a_set_has_what_was_put_in_and_nothing_beyond_its_clients() {
-        let mut set = Members::none(130);
+        let mut set = ClientSet::none(130);
         for client in [0, 63, 64, 129] {
             assert!(set.insert(client) && !set.insert(client));
         }
         assert!(!set.insert(130), "there is no such client");
         assert_eq!((set.iter().collect::<Vec<_>>(), set.count()), (vec![0, 63, 64, 129], 4));
-        let mut other = Members::none(130);
+        let mut other = ClientSet::none(130);
         other.insert(64);
         set.keep_common(&other);
         assert_eq!(set.iter().collect::<Vec<_>>(), [64]);
