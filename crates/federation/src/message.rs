@@ -12,7 +12,7 @@ pub const MOST_ATTEMPTS: u64 = 3;
 
 /// One attempt at the answer of one round, within a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Try {
+pub struct Attempt {
     /// Round, from 0.
     pub round: u64,
     /// Counts the asks of one site in one round, from 0.
@@ -23,7 +23,7 @@ pub struct Try {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Update {
     /// Which attempt at which round.
-    pub at: Try,
+    pub at: Attempt,
     /// Digest of the question that it answers.
     pub question: Digest,
     /// The answer.
@@ -34,7 +34,7 @@ pub struct Update {
 
 /// Why a site does not answer: one of a fixed list, never a text, and never a function of its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Reason {
+pub enum DeclineReason {
     /// Its budget covers no more answers.
     Spent,
     /// The question, the terms or the manifest are not what it signed.
@@ -45,14 +45,14 @@ pub enum Reason {
     Stopped,
 }
 
-impl Reason {
+impl DeclineReason {
     /// All, in the order of their numbers on the wire, from 1.
     pub const ALL: [Self; 4] = [Self::Spent, Self::Refused, Self::Lapsed, Self::Stopped];
 }
 
 /// Why the server refuses a message: one of a fixed list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Refusal {
+pub enum RefusalCode {
     /// No such run is under way.
     NoRun,
     /// The message is bound to another manifest.
@@ -75,7 +75,7 @@ pub enum Refusal {
     Unavailable,
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for RefusalCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::NoRun => "it has no run yet",
@@ -92,7 +92,7 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-impl Refusal {
+impl RefusalCode {
     /// All, in the order of their numbers on the wire, from 1.
     pub const ALL: [Self; 10] = [
         Self::NoRun,
@@ -116,7 +116,7 @@ impl Refusal {
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum RunOutcome {
     /// All rounds were made.
     Complete,
     /// No site's budget covers another answer.
@@ -126,10 +126,10 @@ pub enum Outcome {
     /// The optimisation diverged, or an answer could not be folded.
     Failed,
     /// The attempts at the sum of a round failed, and most of them because of this member. The wire says `Failed` and names it.
-    SumFailed(Member),
+    SumFailed(MemberId),
 }
 
-impl Outcome {
+impl RunOutcome {
     /// One word, for monitors.
     pub fn word(self) -> &'static str {
         match self {
@@ -157,7 +157,7 @@ pub enum Request {
         /// The sender has seen the signatures of all.
         begun: bool,
         /// What it is at: an answer that has no receipt yet, or a sum. It is not told of that again.
-        unsettled: Option<Try>,
+        unsettled: Option<Attempt>,
         /// The number of the last letter that it has read.
         mail: u64,
         /// A node has been told that no more contributions are awaited.
@@ -171,18 +171,18 @@ pub enum Request {
     /// No answer.
     Decline {
         /// To which attempt.
-        at: Try,
+        at: Attempt,
         /// Why.
-        reason: Reason,
+        reason: DeclineReason,
     },
     /// An answer.
     Update(Update),
     /// To be carried to nodes and clients of a secure sum.
-    Letters(Vec<Letter>),
+    Letters(Vec<SealedMessage>),
     /// All shares of the sender's answer are held.
     Contributed {
         /// To which attempt.
-        at: Try,
+        at: Attempt,
         /// Digest of the question.
         question: Digest,
         /// Where its charge is in the site's log.
@@ -191,7 +191,7 @@ pub enum Request {
     /// How a node stands in an attempt at a sum.
     Standing {
         /// Which attempt.
-        at: Try,
+        at: Attempt,
         /// How it stands.
         state: NodeState,
     },
@@ -218,39 +218,39 @@ pub enum Instruction {
     /// Answer this.
     Ask {
         /// Which attempt at which round.
-        at: Try,
+        at: Attempt,
         /// The algorithm's question, in canonical bytes.
         query: Vec<u8>,
     },
     /// What became of an answer.
     Receipt {
         /// Of which attempt.
-        at: Try,
+        at: Attempt,
         /// What is in the total of it; none if it came too late.
         applied: Option<Vec<u8>>,
     },
     /// The answer is durable; a receipt follows when the round is folded.
     Held {
         /// Of which attempt.
-        at: Try,
+        at: Attempt,
     },
     /// Refused, and nothing changed.
-    Refuse(Refusal),
+    Refuse(RefusalCode),
     /// Nothing to do now.
     Rest,
     /// The run is over.
-    Finished(Outcome),
+    Finished(RunOutcome),
     /// A node's part in an attempt at a sum.
     Session {
         /// Which attempt at which round.
-        at: Try,
+        at: Attempt,
         /// The question that the sum is about.
         query: Vec<u8>,
         /// No more contributions are awaited.
         close: bool,
     },
     /// Letters of a secure sum, with their numbers.
-    Mail(Vec<(u64, Letter)>),
+    Mail(Vec<(u64, SealedMessage)>),
     /// A new certificate.
     Certificate {
         /// PEM.
@@ -260,7 +260,7 @@ pub enum Instruction {
 
 /// A party of a run, by its number in the manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Member {
+pub enum MemberId {
     /// A site.
     Site(usize),
     /// A compute node.
@@ -271,13 +271,13 @@ pub enum Member {
 
 /// A message of a secure sum on its way, which only its receiver can read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Letter {
+pub struct SealedMessage {
     /// Who wrote it.
-    pub from: Member,
+    pub from: MemberId,
     /// For whom.
-    pub to: Member,
+    pub to: MemberId,
     /// Which attempt at which sum.
-    pub at: Try,
+    pub at: Attempt,
     /// Digest of the question that the sum is about.
     pub question: Digest,
     /// The encapsulated key; empty where there is nothing to hide.

@@ -5,7 +5,7 @@ mod text;
 pub use text::DEFAULT;
 
 use crate::digits::shortest;
-use crate::manifest::{Manifest, Programme};
+use crate::manifest::{Manifest, RunParts};
 use inference::settings::SecureNoise;
 use inference::{Kind, Schema, Summing};
 use privacy::{Adjacency, Delta, Grant, Unit};
@@ -32,9 +32,9 @@ pub struct Policy {
     /// δ of all runs at this site together, at most.
     pub max_delta: f64,
     /// Kinds of models, as studies name them.
-    pub allowed_models: Allowed,
+    pub allowed_models: AllowedNames,
     /// Columns that a schema may use: inputs, outcome, record ids, and what rows are chosen by.
-    pub allowed_columns: Allowed,
+    pub allowed_columns: AllowedNames,
     /// Declared rows of this site, at least.
     pub minimum_rows: u64,
     /// Whether single answers may be seen.
@@ -57,7 +57,7 @@ pub struct Policy {
 /// Names that are allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected \"any\", or a list of names")]
-pub enum Allowed {
+pub enum AllowedNames {
     /// All.
     Any(AnyWord),
     /// These.
@@ -127,19 +127,19 @@ impl PolicyError {
 
 /// What a site has granted to earlier runs, together.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Granted {
+pub struct GrantTotals {
     /// ε, added up.
     pub epsilon: f64,
     /// δ, added up.
     pub delta: f64,
     /// What the runs have promised. The two sums mean something only where it is one promise.
-    pub promised: Promised,
+    pub promised: PromiseScope,
 }
 
 /// The relation and the unit of some runs' promises. Losses of different ones do not add up: a row replaced is another change of
 /// the data than a row added, and a site's whole data another than a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Promised {
+pub enum PromiseScope {
     /// No run has a promise on record.
     Nothing,
     /// All runs have this one.
@@ -148,7 +148,7 @@ pub enum Promised {
     Several,
 }
 
-impl Promised {
+impl PromiseScope {
     /// This and a run with that relation and unit.
     #[must_use]
     pub fn and(self, (adjacency, unit): (Adjacency, Unit)) -> Self {
@@ -160,9 +160,9 @@ impl Promised {
     }
 }
 
-impl Granted {
+impl GrantTotals {
     /// Nothing.
-    pub const NOTHING: Self = Self { epsilon: 0.0, delta: 0.0, promised: Promised::Nothing };
+    pub const NOTHING: Self = Self { epsilon: 0.0, delta: 0.0, promised: PromiseScope::Nothing };
 
     /// This and one grant more, rounded upwards: by simple composition both together are no more than that.
     #[must_use]
@@ -190,7 +190,7 @@ impl Policy {
     /// Reads and checks a policy.
     pub fn read(text: &str) -> Result<Self, PolicyError> {
         #[derive(Deserialize)]
-        struct Version {
+        struct PolicyVersion {
             schema: Option<i64>,
         }
         let unreadable = |error: toml::de::Error| {
@@ -199,7 +199,7 @@ impl Policy {
             let what = error.message().trim().replace('\n', ", ");
             PolicyError::Unreadable { line: before.matches('\n').count() + 1, what }
         };
-        let Version { schema } = toml::from_str(text).map_err(unreadable)?;
+        let PolicyVersion { schema } = toml::from_str(text).map_err(unreadable)?;
         if schema != Some(VERSION) {
             let found = schema.map_or_else(|| "missing".to_owned(), |found| found.to_string());
             let what = format!("schema is {found}, expected {VERSION}");
@@ -239,20 +239,20 @@ impl Policy {
     pub fn check(
         &self,
         manifest: &Manifest,
-        programme: &Programme,
+        parts: &RunParts,
         site: usize,
-        already_granted: Granted,
+        already_granted: GrantTotals,
     ) -> Result<(), PolicyError> {
-        self.check_promise(programme, site, already_granted)?;
-        self.check_budget(programme, site, already_granted)?;
-        self.check_answers(programme, site)?;
+        self.check_promise(parts, site, already_granted)?;
+        self.check_budget(parts, site, already_granted)?;
+        self.check_answers(parts, site)?;
         self.check_contents(manifest)?;
-        self.check_company(manifest, programme, site)?;
-        self.check_known(manifest, programme, site)
+        self.check_company(manifest, parts, site)?;
+        self.check_known(manifest, parts, site)
     }
 
-    fn check_budget(&self, programme: &Programme, site: usize, already: Granted) -> Result<(), PolicyError> {
-        let Some(Grant::Limited { epsilon, delta, .. }) = programme.built.grants.get(site) else {
+    fn check_budget(&self, parts: &RunParts, site: usize, already: GrantTotals) -> Result<(), PolicyError> {
+        let Some(Grant::Limited { epsilon, delta, .. }) = parts.built.grants.get(site) else {
             return Err(PolicyError::Refused {
                 key: "max_epsilon",
                 found: "no limit of what may be spent".into(),
@@ -283,9 +283,9 @@ impl Policy {
     }
 
     /// ε of one answer of each kind: less noise in it than this site stands for is refused, however few answers there are.
-    fn check_answers(&self, programme: &Programme, site: usize) -> Result<(), PolicyError> {
+    fn check_answers(&self, parts: &RunParts, site: usize) -> Result<(), PolicyError> {
         let Some(most) = self.max_epsilon_per_answer else { return Ok(()) };
-        let built = &programme.built;
+        let built = &parts.built;
         let delta = match built.grants.get(site) {
             Some(Grant::Limited { delta, .. }) => Some(*delta),
             _ => None,
@@ -310,8 +310,8 @@ impl Policy {
 
     /// The promise has to be for the policy's relation and unit, and so has that of every earlier run: sums over two pairs are
     /// no bound on anything.
-    fn check_promise(&self, programme: &Programme, site: usize, already: Granted) -> Result<(), PolicyError> {
-        let built = &programme.built;
+    fn check_promise(&self, parts: &RunParts, site: usize, already: GrantTotals) -> Result<(), PolicyError> {
+        let built = &parts.built;
         let opening = built.openings.get(site).and_then(Option::as_ref).map(|opening| &opening.terms.event);
         for event in built.terms.get(site).map(|terms| &terms.event).into_iter().chain(opening) {
             let hint = "ask for a study whose promise is for the policy's adjacency and unit; a site that has not taken part in \
@@ -321,9 +321,11 @@ impl Policy {
         let hint = "ε and δ add up over runs of one relation and unit only: name those of the earlier runs in the policy; or join \
                     with a new home, and take what was granted before off max_epsilon and max_delta";
         match already.promised {
-            Promised::Nothing => Ok(()),
-            Promised::One(adjacency, unit) => self.check_pair((adjacency, unit), " in earlier runs at this site", hint),
-            Promised::Several => Err(PolicyError::Refused {
+            PromiseScope::Nothing => Ok(()),
+            PromiseScope::One(adjacency, unit) => {
+                self.check_pair((adjacency, unit), " in earlier runs at this site", hint)
+            }
+            PromiseScope::Several => Err(PolicyError::Refused {
                 key: "adjacency",
                 found: "earlier runs at this site with different relations or units".into(),
                 expected: "one relation and unit in all runs".into(),
@@ -347,7 +349,7 @@ impl Policy {
 
     /// The model and the columns, by the very texts that every party builds from.
     fn check_contents(&self, manifest: &Manifest) -> Result<(), PolicyError> {
-        if let Allowed::Names(allowed) = &self.allowed_models {
+        if let AllowedNames::Names(allowed) = &self.allowed_models {
             let model = model_of(&manifest.study);
             if !model.as_ref().is_some_and(|model| allowed.contains(model)) {
                 return Err(PolicyError::Refused {
@@ -358,7 +360,7 @@ impl Policy {
                 });
             }
         }
-        let Allowed::Names(allowed) = &self.allowed_columns else { return Ok(()) };
+        let AllowedNames::Names(allowed) = &self.allowed_columns else { return Ok(()) };
         let used = columns_of(&manifest.schema);
         let stranger = match &used {
             None => Some("a schema that cannot be read".to_owned()),
@@ -376,7 +378,7 @@ impl Policy {
     }
 
     /// How many rows and sites there are, and who sees single answers.
-    fn check_company(&self, manifest: &Manifest, programme: &Programme, site: usize) -> Result<(), PolicyError> {
+    fn check_company(&self, manifest: &Manifest, parts: &RunParts, site: usize) -> Result<(), PolicyError> {
         let rows = manifest.sites.get(site).map_or(0, |site| site.rows);
         if rows < self.minimum_rows {
             return Err(PolicyError::Refused {
@@ -386,7 +388,7 @@ impl Policy {
                 hint: "take part with more rows, or not at all: few rows are easily told apart",
             });
         }
-        let (sites, secure) = match &programme.built.summing {
+        let (sites, secure) = match &parts.built.summing {
             Summing::Secure { cohort, .. } => (cohort.quorum(), true),
             Summing::Nobody | Summing::Curator => (manifest.sites.len() as u64, false),
         };
@@ -414,8 +416,8 @@ impl Policy {
     /// Whom the promise of a secure sum rests on: one node at least must keep its shares to itself, and where sites add the
     /// noise, most of them must. A server that could put keys of its own under their names would be all of them at once, and
     /// read this site's answer without noise. So their keys are those that the site has learnt by another way.
-    fn check_known(&self, manifest: &Manifest, programme: &Programme, site: usize) -> Result<(), PolicyError> {
-        let Summing::Secure { noise, .. } = &programme.built.summing else { return Ok(()) };
+    fn check_known(&self, manifest: &Manifest, parts: &RunParts, site: usize) -> Result<(), PolicyError> {
+        let Summing::Secure { noise, .. } = &parts.built.summing else { return Ok(()) };
         let nodes = manifest.nodes.iter().map(|node| ("node", &node.name, node.fingerprint()));
         let others = manifest.sites.iter().enumerate().filter(|(other, _)| *other != site);
         let sites = others.filter(|_| matches!(noise, SecureNoise::Clients(_)));

@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 
 /// Files of a federation that is shown on one machine.
 #[derive(Debug)]
-pub(crate) struct Dealt {
+pub(crate) struct SiteFiles {
     /// In the order of the study's `[federation]`.
-    pub(crate) sites: Vec<DealtSite>,
+    pub(crate) sites: Vec<SiteFile>,
     /// Rows that are at no site, to score by.
     pub(crate) held_out: PathBuf,
 }
 
 /// One site's file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct DealtSite {
+pub(crate) struct SiteFile {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     pub(crate) rows: u64,
@@ -30,7 +30,7 @@ pub(crate) struct DealtSite {
 ///
 /// Lines that are no rows of a study (without an outcome, or not chosen by the schema's `only`) are not dealt, so that an
 /// agent, to which every line is a row, has as many. Paths of the study are relative to `base`.
-pub(crate) fn deal(study: &Study, base: &Path, folder: &Path) -> Result<Dealt, Failure> {
+pub(crate) fn deal(study: &Study, base: &Path, folder: &Path) -> Result<SiteFiles, Failure> {
     let source = datasets::open(&study.data.source, study.data.schema.as_deref(), base)?;
     let keep: Vec<&str> = [study.data.split.column(), study.partition.column()].into_iter().flatten().collect();
     let table = source.read(study.model.bias, &keep)?;
@@ -54,9 +54,9 @@ pub(crate) fn deal(study: &Study, base: &Path, folder: &Path) -> Result<Dealt, F
     let mut sites = Vec::new();
     for (name, rows) in in_order(study, clients)? {
         let path = write(&name, &rows)?;
-        sites.push(DealtSite { name, path, rows: rows.len() as u64 });
+        sites.push(SiteFile { name, path, rows: rows.len() as u64 });
     }
-    Ok(Dealt { sites, held_out: write("held-out", &test)? })
+    Ok(SiteFiles { sites, held_out: write("held-out", &test)? })
 }
 
 /// The clients of the partition under the names and in the order of the study's sites, each with as many rows as declared.

@@ -15,7 +15,7 @@ const SHOWN: usize = 10;
 
 /// What stands in a file, line by line.
 #[derive(Debug, Default)]
-struct Found {
+struct FileFindings {
     /// Lines after the header: to an agent each is a row.
     rows: u64,
     /// Blank ones.
@@ -52,7 +52,7 @@ pub(crate) fn text(data: &Path, schema: &Path, declared: Option<u64>, json: bool
     let unnamed: Vec<String> = names.into_iter().filter(|name| !meant.names(name)).collect();
     let strict = Schema::from_toml(&ignoring(&schema_text, &unnamed)).map_err(in_schema)?;
     let text = unzipped(&bytes).map_err(|source| Failure::file("cannot read", data, source))?;
-    let found = Found { unnamed, declared, ..look(&text, &strict) };
+    let found = FileFindings { unnamed, declared, ..look(&text, &strict) };
     Ok(if json { format!("{}\n", found.object()) } else { found.words() })
 }
 
@@ -70,8 +70,8 @@ fn ignoring(schema: &str, unnamed: &[String]) -> String {
 }
 
 /// Reads every line strictly and by itself, so that one with a problem does not hide the next.
-fn look(text: &[u8], schema: &Schema) -> Found {
-    let mut found = Found { ended: text.ends_with(b"\n"), ..Found::default() };
+fn look(text: &[u8], schema: &Schema) -> FileFindings {
+    let mut found = FileFindings { ended: text.ends_with(b"\n"), ..FileFindings::default() };
     let mut lines = text.split_inclusive(|byte| *byte == b'\n');
     let head = lines.next().unwrap_or_default();
     for (line, number) in lines.zip(2..) {
@@ -108,7 +108,7 @@ fn placed(mut error: DataError, number: u64) -> DataError {
     error
 }
 
-impl Found {
+impl FileFindings {
     fn take(&mut self, error: DataError) {
         self.problems += 1;
         let column = match &error {
@@ -188,7 +188,7 @@ mod tests {
         ]
     "#;
 
-    fn found(lines: &str) -> Found {
+    fn found(lines: &str) -> FileFindings {
         look(format!("patient,age,ward,ill\n{lines}").as_bytes(), &Schema::from_toml(SCHEMA).unwrap())
     }
 
@@ -206,7 +206,7 @@ mod tests {
     /// The codes of all warnings of a file with so many whole rows and this behind them.
     fn codes(rows: usize, end: &str, declared: Option<u64>) -> Vec<&'static str> {
         let lines: String = (0..rows).map(|row| format!("{row},50,a,yes\n")).collect();
-        let found = Found { declared, ..found(&format!("{lines}{end}")) };
+        let found = FileFindings { declared, ..found(&format!("{lines}{end}")) };
         assert_eq!(found.object()["warnings"].as_array().unwrap().len(), found.warnings().len());
         found.warnings().iter().map(|warning| warning.code.as_str()).collect()
     }

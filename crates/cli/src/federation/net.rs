@@ -6,12 +6,12 @@ use crate::say;
 use federation::calendar::{moment, span};
 use federation::drive::DriveError;
 use federation::identity::{
-    FileError, Home, HomeError, InviteError, Papers, Peer, Role, TlsError, Validity, client_config,
+    Credentials, FileError, Home, HomeError, InviteError, PartyRole, Peer, TlsError, Validity, client_config,
 };
 use federation::log::LogError;
 use federation::node::NodeError;
 use federation::party::PartyError;
-use federation::transport::{Distrust, InviteRefusal, LineError};
+use federation::transport::{ConnectionError, Distrust, InviteRefusal};
 use rustls::ClientConfig;
 use std::path::Path;
 use std::sync::Arc;
@@ -91,31 +91,31 @@ impl Signals {
 
 /// The TLS of a party by what its home has now.
 pub(super) fn client(home: &Home) -> Result<Arc<ClientConfig>, Failure> {
-    let papers = home.papers().map_err(of_home)?;
-    client_config(papers.chain, home.key(), &papers.root).map(Arc::new).map_err(of_tls)
+    let credentials = home.credentials().map_err(of_home)?;
+    client_config(credentials.chain, home.key(), &credentials.root).map(Arc::new).map_err(of_tls)
 }
 
 /// Whether a renewal is due, by the clock of this machine.
 pub(super) fn renewal_is_due(home: &Home) -> bool {
-    home.papers().is_ok_and(|papers| papers.renewal_is_due(clock::seconds()))
+    home.credentials().is_ok_and(|credentials| credentials.renewal_is_due(clock::seconds()))
 }
 
 /// The home of a site.
 pub(super) fn home(folder: &Path) -> Result<Home, Failure> {
-    home_of(folder, Role::Site)
+    home_of(folder, PartyRole::Site)
 }
 
 /// The home of a party of this role; one of another role is named.
-pub(super) fn home_of(folder: &Path, role: Role) -> Result<Home, Failure> {
+pub(super) fn home_of(folder: &Path, role: PartyRole) -> Result<Home, Failure> {
     if !Home::is_in(folder).map_err(of_home)? {
         let message = format!("nobody lives in {}", folder.display());
         let hint = format!("join with an invite first: `posterity {} join INVITE --home DIR`", command(role));
         return Err(failure("F201", message, hint));
     }
     let home = Home::open(folder).map_err(of_home)?;
-    match home.papers() {
-        Ok(papers) if papers.party.role != role => {
-            let Peer { role: found, name, .. } = papers.party;
+    match home.credentials() {
+        Ok(credentials) if credentials.party.role != role => {
+            let Peer { role: found, name, .. } = credentials.party;
             let message = format!("{} is the home of the {found} {name}, and a {role} is asked for", folder.display());
             let hint = format!("`posterity {} run --home {}` is for it", command(found), folder.display());
             Err(failure("F201", message, hint))
@@ -125,10 +125,10 @@ pub(super) fn home_of(folder: &Path, role: Role) -> Result<Home, Failure> {
 }
 
 /// The command of a party of this role.
-pub(super) fn command(role: Role) -> &'static str {
+pub(super) fn command(role: PartyRole) -> &'static str {
     match role {
-        Role::Node => "node",
-        Role::Site | Role::Server | Role::Viewer => "agent",
+        PartyRole::Node => "node",
+        PartyRole::Site | PartyRole::Server | PartyRole::Viewer => "agent",
     }
 }
 
@@ -153,20 +153,22 @@ pub(super) fn of_tls(error: TlsError) -> Failure {
     failure("F201", error.to_string(), "make the certificates again")
 }
 
-pub(super) fn of_line(error: &LineError) -> Failure {
+pub(super) fn of_line(error: &ConnectionError) -> Failure {
     match error {
-        LineError::Invite(InviteRefusal::Unknown | InviteRefusal::Expired | InviteRefusal::Used) => {
+        ConnectionError::Invite(InviteRefusal::Unknown | InviteRefusal::Expired | InviteRefusal::Used) => {
             failure("F202", error.to_string(), error.hint())
         }
-        LineError::Tls { found: Distrust::Clock { .. }, .. } => failure("F208", error.to_string(), CLOCKS),
+        ConnectionError::Tls { found: Distrust::Clock { .. }, .. } => failure("F208", error.to_string(), CLOCKS),
         _ => failure("F203", error.to_string(), error.hint()),
     }
 }
 
 /// Why a party has left its line. A disk that failed or is full is a failure of the machine: starting again may help.
-pub(super) fn of_drive(error: DriveError, papers: &Papers) -> Failure {
+pub(super) fn of_drive(error: DriveError, credentials: &Credentials) -> Failure {
     match error {
-        DriveError::Line(error) => of_clocks(&error, papers, clock::seconds()).unwrap_or_else(|| of_line(&error)),
+        DriveError::Connection(error) => {
+            of_clocks(&error, credentials, clock::seconds()).unwrap_or_else(|| of_line(&error))
+        }
         DriveError::Party(PartyError::Log(error)) => error.into(),
         DriveError::Party(PartyError::Node(NodeError::Disk(error))) => LogError::from(error).into(),
         other => failure(
@@ -178,9 +180,9 @@ pub(super) fn of_drive(error: DriveError, papers: &Papers) -> Failure {
 }
 
 /// The server has refused this party's certificate for its time: it has ended, or the two clocks do not agree.
-fn of_clocks(error: &LineError, papers: &Papers, now: u64) -> Option<Failure> {
-    let LineError::Tls { found: Distrust::OurTime { server }, .. } = error else { return None };
-    let Validity { from, until } = papers.validity;
+fn of_clocks(error: &ConnectionError, credentials: &Credentials, now: u64) -> Option<Failure> {
+    let ConnectionError::Tls { found: Distrust::OurTime { server }, .. } = error else { return None };
+    let Validity { from, until } = credentials.validity;
     let here = format!("this machine's clock says {}", moment(now));
     if now > until {
         let message =
@@ -220,41 +222,43 @@ mod tests {
     const NOW: u64 = 1_790_000_000;
 
     /// The papers of a site whose certificate was made now.
-    fn papers(name: &str) -> Papers {
+    fn credentials(name: &str) -> Credentials {
         let folder = std::env::temp_dir().join(format!("posterity-clocks-{}-{name}", std::process::id()));
         let party = PartyName::new("north").unwrap();
         Authority::init(&folder, &party, NOW).unwrap();
         let authority = Authority::open(&folder).unwrap();
         let key = IdentityKey::generate().unwrap().public();
-        let chain = certificates(&authority.issue(Role::Site, &party, &key, NOW, PARTY_LIFE).unwrap().chain).unwrap();
+        let chain =
+            certificates(&authority.issue(PartyRole::Site, &party, &key, NOW, PARTY_LIFE).unwrap().chain).unwrap();
         let root = authority.root().clone();
         std::fs::remove_dir_all(folder).unwrap();
         let (party, validity) = (Peer::of_der(&chain[0]).unwrap(), validity(&chain[0]).unwrap());
-        Papers { party, chain, root, server: Address::new("server.example:7443").unwrap(), validity }
+        Credentials { party, chain, root, server: Address::new("server.example:7443").unwrap(), validity }
     }
 
     #[test]
     fn a_full_disk_ends_an_agent_or_a_node_so_that_its_unit_starts_it_again() {
-        let papers = papers("full");
+        let credentials = credentials("full");
         let full = || DiskError::of("cannot write the ledger", &ErrorKind::StorageFull.into());
-        let agent = of_drive(DriveError::Party(LogError::from(full()).into()), &papers);
-        let node = of_drive(DriveError::Party(NodeError::from(full()).into()), &papers);
+        let agent = of_drive(DriveError::Party(LogError::from(full()).into()), &credentials);
+        let node = of_drive(DriveError::Party(NodeError::from(full()).into()), &credentials);
         for failure in [agent, node] {
             assert_eq!((failure.code(), failure.exit()), ("L007", 1), "{failure}");
             assert!(failure.to_string().contains("the disk is full") && failure.hint().starts_with("make room"));
         }
         let broken = DiskError::of("cannot write the ledger", &ErrorKind::Other.into());
-        let failure = of_drive(DriveError::Party(LogError::from(broken).into()), &papers);
+        let failure = of_drive(DriveError::Party(LogError::from(broken).into()), &credentials);
         assert_eq!((failure.code(), failure.exit()), ("L002", 1));
-        let damaged = of_drive(DriveError::Party(LogError::Damaged { record: 1, what: "x" }.into()), &papers);
+        let damaged = of_drive(DriveError::Party(LogError::Damaged { record: 1, what: "x" }.into()), &credentials);
         assert_eq!((damaged.code(), damaged.exit()), ("L003", 3));
     }
 
     #[test]
     fn a_certificate_refused_for_its_time_is_an_ended_one_or_a_clock_that_is_off() {
-        let papers = papers("time");
-        let refused = |server: Option<u64>| LineError::Tls { address: "x".into(), found: Distrust::OurTime { server } };
-        let told = |server, now| of_clocks(&refused(server), &papers, now).unwrap();
+        let credentials = credentials("time");
+        let refused =
+            |server: Option<u64>| ConnectionError::Tls { address: "x".into(), found: Distrust::OurTime { server } };
+        let told = |server, now| of_clocks(&refused(server), &credentials, now).unwrap();
         let ended = told(Some(NOW + 9 * 86_400), NOW + 9 * 86_400);
         assert_eq!((ended.code(), ended.exit()), ("F203", 2));
         assert!(
@@ -271,6 +275,6 @@ mod tests {
             assert_eq!((failure.code(), failure.exit()), ("F208", 2));
             assert!(failure.to_string().contains(words) && failure.hint().contains("date -u"), "{failure}");
         }
-        assert!(of_clocks(&LineError::Lost, &papers, NOW).is_none());
+        assert!(of_clocks(&ConnectionError::Lost, &credentials, NOW).is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::study::meant::Study;
 use crate::study::warnings;
-use federation::manifest::Programme;
+use federation::manifest::RunParts;
 use inference::Schema;
 use inference::chain::{Collected, shown};
 use inference::results::ChainResult;
@@ -34,7 +34,7 @@ impl RunWarnings {
     pub(crate) fn new(
         texts: (Option<&Study>, Option<&Schema>),
         names: &[String],
-        Programme { method, built, .. }: &Programme,
+        RunParts { method, built, .. }: &RunParts,
     ) -> Self {
         let (study, schema) = texts;
         let parameters = built.problem.family.dimension();
@@ -49,7 +49,7 @@ impl RunWarnings {
     /// Warnings of the plan, and of what was served where the run is over.
     pub(crate) fn of(
         &self,
-        Programme { method, built, .. }: &Programme,
+        RunParts { method, built, .. }: &RunParts,
         end: Option<&FinishedRun<'_>>,
     ) -> PublicWarnings {
         let about_plan = of_plan(method, &built.plan);

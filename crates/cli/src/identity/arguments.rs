@@ -1,12 +1,12 @@
 //! The arguments of `posterity ca` and `posterity site`, as typed.
 
 use clap::{Args, Subcommand, ValueEnum};
-use federation::identity::Role;
+use federation::identity::PartyRole;
 use std::path::PathBuf;
 
 /// What is asked of an authority.
 #[derive(Debug, Subcommand)]
-pub(crate) enum AuthorityAsked {
+pub(crate) enum AuthorityCommand {
     /// Make an authority: a root for five years, to be kept offline, and an issuing certificate for 90 days
     Init {
         /// A folder that has no authority yet; it is made if need be
@@ -35,7 +35,7 @@ pub(crate) enum AuthorityAsked {
 
 /// What is asked about parties.
 #[derive(Debug, Subcommand)]
-pub(crate) enum PartyAsked {
+pub(crate) enum PartyCommand {
     /// Make an invite: one line with which a new party joins, once
     Invite(InviteArguments),
     /// List who has joined, and whose certificate has ended or was revoked
@@ -95,10 +95,10 @@ pub(crate) enum RoleAsTyped {
 
 impl RoleAsTyped {
     /// The role as meant.
-    pub(crate) fn role(self) -> Role {
+    pub(crate) fn role(self) -> PartyRole {
         match self {
-            Self::Site => Role::Site,
-            Self::Node => Role::Node,
+            Self::Site => PartyRole::Site,
+            Self::Node => PartyRole::Node,
         }
     }
 }

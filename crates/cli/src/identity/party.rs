@@ -5,15 +5,15 @@ use super::words::seconds;
 use crate::failure::Failure;
 use federation::calendar::moment;
 use federation::digits::hexadecimal;
-use federation::identity::{Address, Authority, AuthorityError, Invite, InviteSecret, PartyName, Role};
+use federation::identity::{Address, Authority, AuthorityError, Invite, InviteSecret, PartyName, PartyRole};
 use federation::manifest::fingerprint;
-use federation::store::{InviteRow, PartyRow, Store};
+use federation::store::{InviteRow, PartyRow, ServerStore};
 use privacy::PrivacyError;
 use serde_json::{Value, json};
 
 /// An invite as meant, before it is known to a store.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct NewInvite {
     invite: Invite,
     expires: u64,
 }
@@ -24,7 +24,7 @@ pub(crate) fn named(text: &str) -> Result<PartyName, Failure> {
 }
 
 /// An invite as typed, with a fresh secret and the root of the authority.
-pub(crate) fn meant(asked: &InviteArguments, now: u64) -> Result<Wanted, Failure> {
+pub(crate) fn meant(asked: &InviteArguments, now: u64) -> Result<NewInvite, Failure> {
     let name = named(&asked.name)?;
     let server = Address::new(&asked.server)
         .map_err(|message| Failure::usage(message, "--server is where the new party reaches the port for joining"))?;
@@ -34,12 +34,12 @@ pub(crate) fn meant(asked: &InviteArguments, now: u64) -> Result<Wanted, Failure
         return Err(AuthorityError::Ended { which: "issuing", until: facts.issuing_until }.into());
     }
     let secret = InviteSecret::generate().ok_or(PrivacyError::Randomness)?;
-    Ok(Wanted { invite: Invite { server, secret, root: facts.fingerprint, role: asked.role.role(), name }, expires })
+    Ok(NewInvite { invite: Invite { server, secret, root: facts.fingerprint, role: asked.role.role(), name }, expires })
 }
 
 /// How much is said of an invite beside the line itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum InviteFormat {
     /// One JSON object.
     Object,
     /// The line, then whom it is for and until when.
@@ -48,7 +48,7 @@ pub(crate) enum Shown {
     Alone,
 }
 
-impl Shown {
+impl InviteFormat {
     /// By the flags of the command; an object has everything, quiet or not.
     pub(crate) fn of(json: bool, quiet: bool) -> Self {
         match (json, quiet) {
@@ -60,8 +60,13 @@ impl Shown {
 }
 
 /// Keeps an invite in the store, and shows it: the only time that its secret is seen.
-pub(crate) fn invite(store: &dyn Store, wanted: &Wanted, now: u64, shown: Shown) -> Result<String, Failure> {
-    let Wanted { invite, expires } = wanted;
+pub(crate) fn invite(
+    store: &dyn ServerStore,
+    wanted: &NewInvite,
+    now: u64,
+    shown: InviteFormat,
+) -> Result<String, Failure> {
+    let NewInvite { invite, expires } = wanted;
     let (role, name) = (invite.role, &invite.name);
     let holds = |row: &PartyRow| row.role == role && row.name == *name && standing(row, now) == "good";
     if store.parties()?.iter().any(holds) {
@@ -71,8 +76,8 @@ pub(crate) fn invite(store: &dyn Store, wanted: &Wanted, now: u64, shown: Shown)
     store.invite(&InviteRow { secret: invite.secret.digest(), role, name: name.clone(), expires: *expires })?;
     let line = invite.text();
     Ok(match shown {
-        Shown::Alone => format!("{}\n", line.as_str()),
-        Shown::Object => {
+        InviteFormat::Alone => format!("{}\n", line.as_str()),
+        InviteFormat::Object => {
             let object = json!({
                 "invite": line.as_str(),
                 "role": role.word(),
@@ -82,7 +87,7 @@ pub(crate) fn invite(store: &dyn Store, wanted: &Wanted, now: u64, shown: Shown)
             });
             format!("{object}\n")
         }
-        Shown::Explained => format!(
+        InviteFormat::Explained => format!(
             "{}\n\nThis line is for the {role} {name} alone. It can be used once, until {}. Anyone who holds it can join under that\n\
              name: send it over a trusted channel.\n",
             line.as_str(),
@@ -92,7 +97,7 @@ pub(crate) fn invite(store: &dyn Store, wanted: &Wanted, now: u64, shown: Shown)
 }
 
 /// Lists who has joined.
-pub(crate) fn list(store: &dyn Store, now: u64, json: bool) -> Result<String, Failure> {
+pub(crate) fn list(store: &dyn ServerStore, now: u64, json: bool) -> Result<String, Failure> {
     let parties = store.parties()?;
     if json {
         let rows: Vec<Value> = parties.iter().map(|row| object(row, now)).collect();
@@ -114,7 +119,13 @@ pub(crate) fn list(store: &dyn Store, now: u64, json: bool) -> Result<String, Fa
 }
 
 /// Revokes a party.
-pub(crate) fn revoke(store: &dyn Store, role: Role, name: &PartyName, now: u64, json: bool) -> Result<String, Failure> {
+pub(crate) fn revoke(
+    store: &dyn ServerStore,
+    role: PartyRole,
+    name: &PartyName,
+    now: u64,
+    json: bool,
+) -> Result<String, Failure> {
     if !store.revoke(role, name, now)? {
         let message = format!("no {role} named {name} has joined, or it was revoked before");
         return Err(Failure::party(

@@ -112,7 +112,7 @@ fn highest(series: &[Series]) -> f64 {
 }
 
 /// One value of every point of the curve; what is not there leaves a gap.
-fn along(view: &RunView, value: impl Fn(&super::CurvePoint) -> Option<f64>) -> Vec<(f64, f64)> {
+fn along(view: &RunView, value: impl Fn(&super::RoundPoint) -> Option<f64>) -> Vec<(f64, f64)> {
     view.curve.iter().map(|point| (point.round as f64, value(point).unwrap_or(f64::NAN))).collect()
 }
 

@@ -3,8 +3,8 @@
 use super::metrics::Metrics;
 use super::run::{Edition, phase, sections};
 use super::server::{failing, server};
-use super::table::{Cell, Table, bar};
-use super::view::{Detail, RunSummary, RunView};
+use super::table::{HtmlTable, TableCell, bar};
+use super::view::{RunDetail, RunSummary, RunView};
 use super::words::moment;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
@@ -44,21 +44,21 @@ pub(super) fn all(runs: &[RunSummary], waiting: Option<&str>, metrics: &Metrics)
 /// What is inside the page of all runs.
 pub(super) fn all_fragment(runs: &[RunSummary], waiting: Option<&str>, metrics: &Metrics) -> Markup {
     let columns = vec!["study", "method", "phase", "rounds", "sites", "begun"];
-    let mut table = Table::new("runs-table", "All runs of this server, the latest first", columns);
+    let mut table = HtmlTable::new("runs-table", "All runs of this server, the latest first", columns);
     for run in runs {
         table.push(vec![
-            Cell::Name(match run.detail {
-                Detail::Page => html! { a #{ "run-" (run.id) } href={ "/runs/" (run.id) } { (run.name) } },
-                Detail::Line => html! { (run.name) },
+            TableCell::Name(match run.detail {
+                RunDetail::Page => html! { a #{ "run-" (run.id) } href={ "/runs/" (run.id) } { (run.name) } },
+                RunDetail::Line => html! { (run.name) },
             }),
-            Cell::text(&run.method),
-            Cell::of(phase(&run.phase)),
-            Cell::of(html! {
+            TableCell::text(&run.method),
+            TableCell::of(phase(&run.phase)),
+            TableCell::of(html! {
                 (bar(run.round as f64, run.rounds as f64))
                 span.numbers { (run.round) " of " (run.rounds) " made" }
             }),
-            Cell::text(run.sites),
-            Cell::text(moment(run.started)),
+            TableCell::text(run.sites),
+            TableCell::text(moment(run.started)),
         ]);
     }
     html! {

@@ -1,8 +1,8 @@
 //! What is said of one run, section by section: the live page and the report are made of the same ones.
 
 use super::figures::figures;
-use super::table::{Cell, Table, bar, interval_bar};
-use super::view::{Coefficient, RunEnd, RunPhase, RunView, SiteView, Standing};
+use super::table::{HtmlTable, TableCell, bar, interval_bar};
+use super::view::{CoefficientView, RunEnd, RunPhase, RunView, SiteStatus, SiteView};
 use super::words::{NOTHING, ago, bound, counted, fixed, given, moment, span};
 use crate::identity::PARTY_LATE;
 use maud::{Markup, html};
@@ -67,8 +67,8 @@ fn warnings(view: &RunView) -> Markup {
     let mut found = Vec::new();
     for site in &view.sites {
         match site.standing {
-            Standing::Frozen => found.push(format!("{} is frozen: two copies of it were alive.", site.name)),
-            Standing::Revoked => found.push(format!("The certificate of {} was revoked.", site.name)),
+            SiteStatus::Frozen => found.push(format!("{} is frozen: two copies of it were alive.", site.name)),
+            SiteStatus::Revoked => found.push(format!("The certificate of {} was revoked.", site.name)),
             _ => {}
         }
         if site.epsilon_spent > site.epsilon_granted {
@@ -125,7 +125,7 @@ fn troubled_members(view: &RunView) -> Vec<String> {
 }
 
 fn able(view: &RunView) -> u64 {
-    view.sites.iter().filter(|site| site.standing_at(view.taken) == Standing::Able).count() as u64
+    view.sites.iter().filter(|site| site.standing_at(view.taken) == SiteStatus::Able).count() as u64
 }
 
 /// The four numbers that people ask for first.
@@ -173,7 +173,7 @@ fn sites(view: &RunView, edition: Edition) -> Markup {
     }
     columns.push("ledger head");
     columns.extend((edition == Edition::Live).then_some("certificate"));
-    let mut table = Table::new("sites-table", "Sites, in the order of the manifest", columns);
+    let mut table = HtmlTable::new("sites-table", "Sites, in the order of the manifest", columns);
     for site in &view.sites {
         table.push(site_cells(view, site, edition));
     }
@@ -189,43 +189,43 @@ fn sites(view: &RunView, edition: Edition) -> Markup {
     }
 }
 
-fn site_cells(view: &RunView, site: &SiteView, edition: Edition) -> Vec<Cell> {
+fn site_cells(view: &RunView, site: &SiteView, edition: Edition) -> Vec<TableCell> {
     let budget = html! {
         (bar(site.epsilon_spent, site.epsilon_granted))
         span.numbers { (bound(site.epsilon_spent)) " of " (bound(site.epsilon_granted)) ", δ = " (given(site.delta)) }
     };
     let mut cells = vec![
-        Cell::name(&site.name),
-        Cell::of(standing(site.standing_at(view.taken))),
-        Cell::text(signed(site.signed)),
-        Cell::of(budget),
-        Cell::text(site.answers),
+        TableCell::name(&site.name),
+        TableCell::of(standing(site.standing_at(view.taken))),
+        TableCell::text(signed(site.signed)),
+        TableCell::of(budget),
+        TableCell::text(site.answers),
     ];
     if edition == Edition::Live {
         let asked = site.asked.map(|at| match at.attempt {
             0 => format!("round {}", at.round.saturating_add(1)),
             again => format!("round {}, attempt {}", at.round.saturating_add(1), again + 1),
         });
-        cells.push(Cell::text(asked.unwrap_or_else(|| NOTHING.into())));
-        cells.push(Cell::text(site.asked.map_or_else(|| NOTHING.into(), |_| site.staleness.to_string())));
-        cells.push(Cell::text(ago(site.last_heard)));
+        cells.push(TableCell::text(asked.unwrap_or_else(|| NOTHING.into())));
+        cells.push(TableCell::text(site.asked.map_or_else(|| NOTHING.into(), |_| site.staleness.to_string())));
+        cells.push(TableCell::text(ago(site.last_heard)));
     }
-    cells.push(Cell::of(match &site.ledger {
+    cells.push(TableCell::of(match &site.ledger {
         Some(head) => html! { (head.sequence) " · " code.digest { (head.digest) } },
         None => html! { (NOTHING) },
     }));
-    cells.extend((edition == Edition::Live).then(|| Cell::of(certificate(site.certificate_ends, view.taken))));
+    cells.extend((edition == Edition::Live).then(|| TableCell::of(certificate(site.certificate_ends, view.taken))));
     cells
 }
 
 /// A standing by word and sign; its colour is not needed to read it.
-fn standing(standing: Standing) -> Markup {
+fn standing(standing: SiteStatus) -> Markup {
     let sign = match standing {
-        Standing::Able => "●",
-        Standing::Spent => "◆",
-        Standing::Withdrawn => "○",
-        Standing::Frozen => "■",
-        Standing::Revoked | Standing::Expired => "✕",
+        SiteStatus::Able => "●",
+        SiteStatus::Spent => "◆",
+        SiteStatus::Withdrawn => "○",
+        SiteStatus::Frozen => "■",
+        SiteStatus::Revoked | SiteStatus::Expired => "✕",
     };
     html! { span class={ "standing " (standing.word()) } { span aria-hidden="true" { (sign) } " " (standing.word()) } }
 }
@@ -250,12 +250,16 @@ fn nodes(view: &RunView, edition: Edition) -> Markup {
     if edition == Edition::Live {
         columns.extend(["last heard", "certificate"]);
     }
-    let mut table = Table::new("nodes-table", "Compute nodes of the secure sum", columns);
+    let mut table = HtmlTable::new("nodes-table", "Compute nodes of the secure sum", columns);
     for node in &view.nodes {
-        let mut cells = vec![Cell::name(&node.name), Cell::text(signed(node.signed)), Cell::text(node.failed_attempts)];
+        let mut cells = vec![
+            TableCell::name(&node.name),
+            TableCell::text(signed(node.signed)),
+            TableCell::text(node.failed_attempts),
+        ];
         if edition == Edition::Live {
-            cells.push(Cell::text(ago(node.last_heard)));
-            cells.push(Cell::of(certificate(node.certificate_ends, view.taken)));
+            cells.push(TableCell::text(ago(node.last_heard)));
+            cells.push(TableCell::of(certificate(node.certificate_ends, view.taken)));
         }
         table.push(cells);
     }
@@ -269,19 +273,19 @@ fn posterior(view: &RunView) -> Markup {
     if view.posterior.is_empty() {
         return html! { p.note { "There is none yet." } };
     }
-    let ends = |one: &Coefficient| [one.mean - REACH * one.deviation, one.mean + REACH * one.deviation];
+    let ends = |one: &CoefficientView| [one.mean - REACH * one.deviation, one.mean + REACH * one.deviation];
     let all = view.posterior.iter().flat_map(ends).filter(|end| end.is_finite());
     let range = all.fold((0.0_f64, 0.0_f64), |(low, high), end| (low.min(end), high.max(end)));
     let columns = vec!["coefficient", "mean", "deviation", "95 % interval", "on a line (dots: 0)"];
-    let mut table = Table::new("posterior-table", "Posterior means and deviations", columns);
+    let mut table = HtmlTable::new("posterior-table", "Posterior means and deviations", columns);
     for one in &view.posterior {
         let [low, high] = ends(one);
         table.push(vec![
-            Cell::name(&one.name),
-            Cell::text(fixed(one.mean, 3)),
-            Cell::text(fixed(one.deviation, 3)),
-            Cell::text(format!("[{}, {}]", fixed(low, 3), fixed(high, 3))),
-            Cell::of(interval_bar(low, one.mean, high, range)),
+            TableCell::name(&one.name),
+            TableCell::text(fixed(one.mean, 3)),
+            TableCell::text(fixed(one.deviation, 3)),
+            TableCell::text(format!("[{}, {}]", fixed(low, 3), fixed(high, 3))),
+            TableCell::of(interval_bar(low, one.mean, high, range)),
         ]);
     }
     html! {

@@ -3,7 +3,7 @@
 use super::metrics::{Metrics, Port};
 use super::monitor::resident_bytes;
 use super::refusals::RefusalReason;
-use super::table::{Cell, Table};
+use super::table::{HtmlTable, TableCell};
 use super::words::moment;
 use maud::{Markup, html};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,13 +45,13 @@ pub(super) fn server(metrics: &Metrics) -> Markup {
 
 /// Refusals since the server was started, those that there were.
 fn refusals(metrics: &Metrics) -> Markup {
-    let mut table = Table::new("refusals-table", "Refusals since the server was started", vec!["reason", "times"]);
+    let mut table = HtmlTable::new("refusals-table", "Refusals since the server was started", vec!["reason", "times"]);
     let mut none = true;
     for (reason, times) in RefusalReason::ALL.iter().zip(&metrics.refusals) {
         let times = read(times);
         if times > 0 {
             none = false;
-            table.push(vec![Cell::name(reason.word()), Cell::text(times)]);
+            table.push(vec![TableCell::name(reason.word()), TableCell::text(times)]);
         }
     }
     html! { @if none { p.note { "Nobody was refused since the server was started." } } @else { (table.html()) } }

@@ -9,14 +9,14 @@ const WIDTH: f64 = 260.0;
 const MARGIN: f64 = 6.0;
 
 /// A cell.
-pub(super) enum Cell {
+pub(super) enum TableCell {
     /// It names its row.
     Name(Markup),
     /// It belongs to its row.
     Value(Markup),
 }
 
-impl Cell {
+impl TableCell {
     /// The name of a row.
     pub(super) fn name(name: &str) -> Self {
         Self::Name(html! { (name) })
@@ -34,21 +34,21 @@ impl Cell {
 }
 
 /// A table.
-pub(super) struct Table {
+pub(super) struct HtmlTable {
     id: &'static str,
     caption: &'static str,
     columns: Vec<&'static str>,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<TableCell>>,
 }
 
-impl Table {
+impl HtmlTable {
     /// A table without rows. `id` is unique in the page.
     pub(super) fn new(id: &'static str, caption: &'static str, columns: Vec<&'static str>) -> Self {
         Self { id, caption, columns, rows: Vec::new() }
     }
 
     /// Adds a row, with as many cells as there are columns.
-    pub(super) fn push(&mut self, cells: Vec<Cell>) {
+    pub(super) fn push(&mut self, cells: Vec<TableCell>) {
         self.rows.push(cells);
     }
 
@@ -64,8 +64,8 @@ impl Table {
                             tr {
                                 @for (column, cell) in self.columns.iter().zip(row) {
                                     @match cell {
-                                        Cell::Name(name) => th scope="row" { (name) },
-                                        Cell::Value(value) => td data-column=(column) { div { (value) } },
+                                        TableCell::Name(name) => th scope="row" { (name) },
+                                        TableCell::Value(value) => td data-column=(column) { div { (value) } },
                                     }
                                 }
                             }

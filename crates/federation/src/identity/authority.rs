@@ -5,7 +5,7 @@ use super::certificate::{
 };
 use super::file::{FileError, Readers, private_folder, read_private, read_public, replace, write_new};
 use super::key::{IdentityKey, PublicKey};
-use super::name::{PartyName, Role};
+use super::name::{PartyName, PartyRole};
 use privacy::noise::Digest;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
@@ -114,7 +114,7 @@ pub struct AuthorityFacts {
 
 /// A certificate that was issued, with the one that signed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Issued {
+pub struct IssuedCertificate {
     /// The party's certificate and the issuing one, in PEM.
     pub chain: String,
     /// When the party's certificate ends, in seconds since 1970.
@@ -205,12 +205,12 @@ impl Authority {
     /// A certificate for a party's key, good for `life` seconds or until the issuing certificate ends.
     pub fn issue(
         &self,
-        role: Role,
+        role: PartyRole,
         name: &PartyName,
         key: &PublicKey,
         now: u64,
         life: u64,
-    ) -> Result<Issued, AuthorityError> {
+    ) -> Result<IssuedCertificate, AuthorityError> {
         if now >= self.until {
             return Err(AuthorityError::Ended { which: "issuing", until: self.until });
         }
@@ -221,17 +221,17 @@ impl Authority {
         params.use_authority_key_identifier_extension = true;
         params.subject_alt_names = vec![uri(role, name)?];
         params.extended_key_usages = vec![match role {
-            Role::Site | Role::Node | Role::Viewer => ExtendedKeyUsagePurpose::ClientAuth,
-            Role::Server => ExtendedKeyUsagePurpose::ServerAuth,
+            PartyRole::Site | PartyRole::Node | PartyRole::Viewer => ExtendedKeyUsagePurpose::ClientAuth,
+            PartyRole::Server => ExtendedKeyUsagePurpose::ServerAuth,
         }];
-        if role == Role::Server {
+        if role == PartyRole::Server {
             let host = SERVER_NAME.try_into().map_err(|_| CertificateError::Names)?;
             params.subject_alt_names.push(SanType::DnsName(host));
         }
         last(&mut params, now, expires)?;
         let issuer = Issuer::from_ca_cert_der(&self.issuing, Signer(&self.key)).map_err(unmade)?;
         let leaf = params.signed_by(&Subject(*key), &issuer).map_err(unmade)?;
-        Ok(Issued { chain: leaf.pem() + &self.issuing_text, expires })
+        Ok(IssuedCertificate { chain: leaf.pem() + &self.issuing_text, expires })
     }
 
     /// The root's certificate.

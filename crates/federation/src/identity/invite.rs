@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::base32::{decoded, encoded};
-use super::name::{PartyName, Role};
+use super::name::{PartyName, PartyRole};
 use privacy::noise::Digest;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -91,7 +91,7 @@ pub struct Invite {
     /// SHA-256 of the root certificate of the server that is meant.
     pub root: Digest,
     /// As what.
-    pub role: Role,
+    pub role: PartyRole,
     /// Under which name.
     pub name: PartyName,
 }
@@ -144,18 +144,18 @@ fn meant(bytes: &[u8]) -> Option<Invite> {
         server: Address::new(std::str::from_utf8(server).ok()?).ok()?,
         secret: InviteSecret::of_bytes(secret)?,
         root: root.try_into().ok()?,
-        role: Role::ALL.into_iter().find(|other| number(*other) == *role)?,
+        role: PartyRole::ALL.into_iter().find(|other| number(*other) == *role)?,
         name: PartyName::new(std::str::from_utf8(name).ok()?).ok()?,
     })
 }
 
 /// The number of a role in an invite.
-fn number(role: Role) -> u8 {
+fn number(role: PartyRole) -> u8 {
     match role {
-        Role::Site => 1,
-        Role::Node => 2,
-        Role::Server => 3,
-        Role::Viewer => 4,
+        PartyRole::Site => 1,
+        PartyRole::Node => 2,
+        PartyRole::Server => 3,
+        PartyRole::Viewer => 4,
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
             server: Address::new("server.example.org:8444").unwrap(),
             secret: InviteSecret::of_bytes(&[7; 16]).unwrap(),
             root: [9; 32],
-            role: Role::Node,
+            role: PartyRole::Node,
             name: PartyName::new("node-1").unwrap(),
         }
     }

@@ -6,7 +6,7 @@ use std::fmt;
 /// What a party is. A certificate is good for one role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+pub enum PartyRole {
     /// Keeps rows and answers questions about them.
     Site,
     /// Holds shares of a secure sum.
@@ -17,7 +17,7 @@ pub enum Role {
     Viewer,
 }
 
-impl Role {
+impl PartyRole {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Site, Self::Node, Self::Server, Self::Viewer];
 
@@ -37,7 +37,7 @@ impl Role {
     }
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for PartyRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }

@@ -16,7 +16,7 @@
 //! the vault, which names it, then say that the ledger is behind.
 
 use super::record::{self, FRAME};
-use super::{Entry, LogError};
+use super::{LogEntry, LogError};
 use privacy::noise::Digest;
 
 /// First bytes of the file.
@@ -28,7 +28,7 @@ pub(super) const HEADER: usize = 16;
 
 /// What was found in a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Chain {
+pub(super) struct RecordChain {
     /// Digest of each record.
     pub(super) digests: Vec<Digest>,
     /// Where the last good record ends; 0 if there is no whole header.
@@ -46,9 +46,12 @@ pub(super) fn header() -> [u8; HEADER] {
 }
 
 /// Checks every record of a file and shows it, in order.
-pub(super) fn walk(bytes: &[u8], see: &mut dyn FnMut(u64, Entry) -> Result<(), LogError>) -> Result<Chain, LogError> {
+pub(super) fn walk(
+    bytes: &[u8],
+    see: &mut dyn FnMut(u64, LogEntry) -> Result<(), LogError>,
+) -> Result<RecordChain, LogError> {
     if !has_header(bytes)? {
-        return Ok(Chain { digests: Vec::new(), end: 0, torn: bytes.len() });
+        return Ok(RecordChain { digests: Vec::new(), end: 0, torn: bytes.len() });
     }
     let (mut digests, mut end) = (Vec::new(), HEADER);
     let mut previous = Digest::default();
@@ -75,7 +78,7 @@ pub(super) fn walk(bytes: &[u8], see: &mut dyn FnMut(u64, Entry) -> Result<(), L
         digests.push(found.digest);
         end += found.size;
     }
-    Ok(Chain { digests, end, torn: bytes.len().saturating_sub(end) })
+    Ok(RecordChain { digests, end, torn: bytes.len().saturating_sub(end) })
 }
 
 /// Whether the file has its header. One that was torn when the file was made is a beginning of it, and zeros.

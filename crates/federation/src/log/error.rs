@@ -46,7 +46,7 @@ pub enum LogError {
     },
     /// What a site remembers in a run is damaged, or does not fit the log.
     #[error("what this site remembers of run {run} cannot be used: {what}")]
-    Vault {
+    Memory {
         /// The run, in hexadecimal digits.
         run: String,
         /// What is wrong.
@@ -86,7 +86,7 @@ impl LogError {
             Self::Viewed => "stop the agent that has it, and open it in its place",
             Self::TooLarge { .. } => "send smaller answers: fewer parameters in one block",
             Self::Ledger { .. } => "keep the file as it is and report this: a program wrote charges that do not fit",
-            Self::Vault { .. } => "restore the whole folder of the ledger from its newest copy, never one file alone",
+            Self::Memory { .. } => "restore the whole folder of the ledger from its newest copy, never one file alone",
             Self::OtherSite { .. } => "put the ledger of this site back: what it has spent stands there",
             Self::NoSuchSite { .. } => "ask the server's operator which manifest names this site",
         }

@@ -7,16 +7,16 @@
 mod node;
 mod site;
 
-pub use node::{NodeParty, NodeSeat};
-pub use site::{SiteParty, SiteSeat};
+pub use node::{NodeOwner, NodeParty};
+pub use site::{SiteOwner, SiteParty};
 
-use crate::agent::Stop;
-use crate::identity::{IdentityKey, PartyName, PublicKey, Role};
+use crate::agent::StopReason;
+use crate::identity::{IdentityKey, PartyName, PartyRole, PublicKey};
 use crate::log::LogError;
-use crate::manifest::{Library, Manifest, ManifestError, Programme};
-use crate::message::{Instruction, Member, Outcome, Refusal, Request};
+use crate::manifest::{Manifest, ManifestError, RunBuilder, RunParts};
+use crate::message::{Instruction, MemberId, RefusalCode, Request, RunOutcome};
 use crate::node::NodeError;
-use crate::wire::{self, Reply, Sender, Unverified, WireError};
+use crate::wire::{self, Sender, ServerReply, UnverifiedContent, WireError};
 use privacy::noise::Digest;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub enum Verdict {
 
 /// Where a party stands, for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum PartyPhase {
     /// No proposal yet, or it waits for approval.
     Waiting,
     /// Signed; others have not.
@@ -58,13 +58,13 @@ pub enum Standing {
     /// In a run.
     Running,
     /// The run is over.
-    Finished(Outcome),
+    Finished(RunOutcome),
     /// It answers no more until somebody has looked.
-    Stopped(Stop),
+    Stopped(StopReason),
 }
 
 /// What a driver needs of a party.
-pub trait Party: Send {
+pub trait PartyMachine: Send {
     /// A poll, which the server may hold back for so many milliseconds.
     fn attend(&mut self, wait: u32) -> Vec<u8>;
     /// What is to be sent again after a silence or a new connection.
@@ -77,9 +77,9 @@ pub trait Party: Send {
     /// A new certificate that came with a reply, once.
     fn certificate(&mut self) -> Option<String>;
     /// What the server has refused in its last reply, once.
-    fn refused(&mut self) -> Option<Refusal>;
+    fn refused(&mut self) -> Option<RefusalCode>;
     /// Where it stands.
-    fn standing(&self) -> Standing;
+    fn standing(&self) -> PartyPhase;
     /// Because of whom the run has ended, where its sums failed: a role and a name.
     fn failed(&self) -> Option<String> {
         None
@@ -87,26 +87,26 @@ pub trait Party: Send {
 }
 
 /// What a party knows before a run has begun.
-pub(super) struct Lobby {
-    pub(super) role: Role,
+pub(super) struct Enrolment {
+    pub(super) role: PartyRole,
     pub(super) name: PartyName,
     pub(super) key: Arc<IdentityKey>,
-    pub(super) library: Arc<dyn Library>,
+    pub(super) builder: Arc<dyn RunBuilder>,
     /// The proposal that was signed.
-    pub(super) signed: Option<Proposal>,
+    pub(super) signed: Option<CheckedManifest>,
     pub(super) certificate: Option<String>,
-    pub(super) refused: Option<Refusal>,
+    pub(super) refused: Option<RefusalCode>,
 }
 
 /// A manifest that this party has checked.
 #[derive(Clone)]
-pub(super) struct Proposal {
+pub(super) struct CheckedManifest {
     pub(super) manifest: Arc<Manifest>,
-    pub(super) programme: Arc<Programme>,
-    pub(super) member: Member,
+    pub(super) parts: Arc<RunParts>,
+    pub(super) member: MemberId,
 }
 
-impl Lobby {
+impl Enrolment {
     pub(super) fn sign(&self, request: &Request) -> Vec<u8> {
         let manifest = self.signed.as_ref().map(|proposal| proposal.manifest.digest());
         let sender = Sender { role: self.role, name: self.name.clone(), manifest };
@@ -118,20 +118,20 @@ impl Lobby {
     }
 
     /// Reads a manifest and holds it against what this party finds for itself.
-    pub(super) fn look(&self, bytes: &[u8]) -> Result<Proposal, PartyError> {
+    pub(super) fn look(&self, bytes: &[u8]) -> Result<CheckedManifest, PartyError> {
         if let Some(known) = self.signed.as_ref().filter(|known| known.manifest.bytes() == bytes) {
             return Ok(known.clone());
         }
         let manifest = Manifest::read(bytes)?;
-        let programme = manifest.check(self.library.as_ref())?;
+        let parts = manifest.check(self.builder.as_ref())?;
         let Some(member) = manifest.member(self.role, &self.name, &self.key.public()) else {
             return Err(PartyError::Refused("it is not among the members, or under another key".into()));
         };
-        Ok(Proposal { manifest: Arc::new(manifest), programme, member })
+        Ok(CheckedManifest { manifest: Arc::new(manifest), parts, member })
     }
 
     /// Notes what a reply refuses.
-    pub(super) fn note(&mut self, reply: &Reply) {
+    pub(super) fn note(&mut self, reply: &ServerReply) {
         self.refused = reply.instructions.iter().find_map(|instruction| match instruction {
             Instruction::Refuse(refusal) => Some(*refusal),
             _ => None,
@@ -139,7 +139,7 @@ impl Lobby {
     }
 
     /// Takes a proposal that is to be signed, and gives the signature.
-    pub(super) fn agree(&mut self, proposal: Proposal) -> Vec<u8> {
+    pub(super) fn agree(&mut self, proposal: CheckedManifest) -> Vec<u8> {
         let signature = self.key.sign(crate::manifest::DOMAIN, &proposal.manifest.digest());
         self.signed = Some(proposal);
         self.sign(&Request::Agree { signature })
@@ -147,14 +147,19 @@ impl Lobby {
 }
 
 /// A reply, and the key that has signed it; none where no key is known to hold it against.
-pub(super) struct Heard {
-    pub(super) reply: Reply,
+pub(super) struct ReceivedReply {
+    pub(super) reply: ServerReply,
     pub(super) by: Option<PublicKey>,
 }
 
 /// The server's reply: signed by the server of the run, or by that of the manifest which it proposes or which was signed.
-pub(super) fn read_reply(bytes: &[u8], to: &Digest, lobby: &Lobby, run: Option<&Manifest>) -> Result<Heard, WireError> {
-    let unverified = Unverified::read(bytes)?;
+pub(super) fn read_reply(
+    bytes: &[u8],
+    to: &Digest,
+    enrolment: &Enrolment,
+    run: Option<&Manifest>,
+) -> Result<ReceivedReply, WireError> {
+    let unverified = UnverifiedContent::read(bytes)?;
     let claimed = unverified.claimed_reply(to)?;
     let proposed = || {
         claimed.instructions.iter().find_map(|instruction| match instruction {
@@ -162,10 +167,10 @@ pub(super) fn read_reply(bytes: &[u8], to: &Digest, lobby: &Lobby, run: Option<&
             _ => None,
         })
     };
-    let signed = || lobby.signed.as_ref().map(|proposal| proposal.manifest.server);
+    let signed = || enrolment.signed.as_ref().map(|proposal| proposal.manifest.server);
     match run.map(|manifest| manifest.server).or_else(proposed).or_else(signed) {
-        Some(key) => Ok(Heard { reply: unverified.reply(&key, to)?, by: Some(key) }),
+        Some(key) => Ok(ReceivedReply { reply: unverified.reply(&key, to)?, by: Some(key) }),
         // Before anything was signed nothing else is acted upon.
-        None => Ok(Heard { reply: claimed, by: None }),
+        None => Ok(ReceivedReply { reply: claimed, by: None }),
     }
 }

@@ -2,7 +2,7 @@
 
 mod memory;
 mod open;
-mod people;
+mod parties;
 mod postgres;
 mod runs;
 mod schema;
@@ -10,12 +10,12 @@ mod sql;
 mod sqlite;
 
 pub use self::postgres::PostgresStore;
-pub use memory::{Failing, MemoryStore};
+pub use memory::{CommitFailure, MemoryStore};
 pub use open::{open, serve};
 pub use sqlite::SqliteStore;
 
-use crate::coordinator::{Accepted, Change, Fold, Header, Saved};
-use crate::identity::{PartyName, PublicKey, Role};
+use crate::coordinator::{AcceptedAnswer, Change, Fold, Header, SavedRun};
+use crate::identity::{PartyName, PartyRole, PublicKey};
 use crate::log::{Position, RunId};
 use privacy::noise::Digest;
 
@@ -104,7 +104,7 @@ pub struct RunRow {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct History {
     /// Answers, in the order in which they were accepted.
-    pub accepted: Vec<Accepted>,
+    pub accepted: Vec<AcceptedAnswer>,
     /// Folds, by their numbers.
     pub folds: Vec<Fold>,
 }
@@ -115,7 +115,7 @@ pub struct InviteRow {
     /// SHA-256 of the secret; the secret itself is kept nowhere.
     pub secret: Digest,
     /// Whom it is for.
-    pub role: Role,
+    pub role: PartyRole,
     /// Under which name.
     pub name: PartyName,
     /// Until when it is good, in seconds since 1970.
@@ -124,7 +124,7 @@ pub struct InviteRow {
 
 /// What came of an attempt to use an invitation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Redeemed {
+pub enum Redemption {
     /// It is good, for this request and no other from now on; the same request may come again.
     Good(InviteRow),
     /// There is none with this secret.
@@ -139,7 +139,7 @@ pub enum Redeemed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartyRow {
     /// Its role.
-    pub role: Role,
+    pub role: PartyRole,
     /// Its name.
     pub name: PartyName,
     /// Its key.
@@ -156,15 +156,15 @@ pub struct PartyRow {
 ///
 /// Any number of servers may share a store. The version of a run is their fence: a commit is for the version that its
 /// server has loaded, and is refused if another was kept in between.
-pub trait Store: Send + Sync {
+pub trait ServerStore: Send + Sync {
     /// Keeps a new run, at version `saved.version`.
-    fn create(&self, row: &RunRow, saved: &Saved) -> Result<(), StoreError>;
+    fn create(&self, row: &RunRow, saved: &SavedRun) -> Result<(), StoreError>;
     /// All runs, newest first.
     fn runs(&self) -> Result<Vec<RunRow>, StoreError>;
     /// The version of a run.
     fn version(&self, run: &RunId) -> Result<u64, StoreError>;
     /// A run as it was kept last: one consistent view.
-    fn load(&self, run: &RunId) -> Result<Saved, StoreError>;
+    fn load(&self, run: &RunId) -> Result<SavedRun, StoreError>;
     /// Keeps a change and the header after it, all or nothing, and gives the new version.
     fn commit(&self, run: &RunId, version: u64, header: &Header, change: &Change) -> Result<u64, StoreError>;
     /// What was accepted and folded.
@@ -174,11 +174,11 @@ pub trait Store: Send + Sync {
     /// Keeps an invitation.
     fn invite(&self, invite: &InviteRow) -> Result<(), StoreError>;
     /// Uses an invitation for a request, at this time.
-    fn redeem(&self, secret: &Digest, request: &Digest, now: u64) -> Result<Redeemed, StoreError>;
+    fn redeem(&self, secret: &Digest, request: &Digest, now: u64) -> Result<Redemption, StoreError>;
     /// Keeps a party in the place of one of the same role and name. One that was revoked stays revoked under its old key.
     fn enrol(&self, party: &PartyRow) -> Result<(), StoreError>;
     /// All parties, by role and name.
     fn parties(&self) -> Result<Vec<PartyRow>, StoreError>;
     /// Revokes a party; false if there is none, or it was revoked before.
-    fn revoke(&self, role: Role, name: &PartyName, now: u64) -> Result<bool, StoreError>;
+    fn revoke(&self, role: PartyRole, name: &PartyName, now: u64) -> Result<bool, StoreError>;
 }

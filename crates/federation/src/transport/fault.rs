@@ -81,7 +81,7 @@ fn clock_words(here: u64, from: Option<u64>, until: Option<u64>) -> String {
 
 /// Why an exchange failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LineError {
+pub enum ConnectionError {
     /// Nobody is there.
     #[error("no connection to {address}: {found}")]
     Connect {
@@ -124,7 +124,7 @@ pub enum LineError {
     Strange,
 }
 
-impl LineError {
+impl ConnectionError {
     /// Whether the same bytes may succeed later, without anybody doing anything about it.
     pub fn is_worth_retrying(&self) -> bool {
         matches!(self, Self::Connect { .. } | Self::Lost | Self::TimedOut | Self::Unavailable)

@@ -43,25 +43,30 @@ impl InviteRefusal {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{LineError, Refused};
+    use super::super::{CallRefusal, ConnectionError};
     use super::*;
 
     #[test]
     fn every_refusal_of_an_invite_arrives_as_it_was_meant() {
         for refusal in InviteRefusal::ALL {
-            let status = tonic::Status::from(Refused::Invite(refusal));
-            assert_eq!(LineError::of_status(&status), LineError::Invite(refusal));
-            assert!(!LineError::Invite(refusal).is_worth_retrying() && !refusal.hint().is_empty());
+            let status = tonic::Status::from(CallRefusal::Invite(refusal));
+            assert_eq!(ConnectionError::of_status(&status), ConnectionError::Invite(refusal));
+            assert!(!ConnectionError::Invite(refusal).is_worth_retrying() && !refusal.hint().is_empty());
         }
-        assert_eq!(LineError::of_status(&tonic::Status::failed_precondition("else")), LineError::Strange);
+        assert_eq!(ConnectionError::of_status(&tonic::Status::failed_precondition("else")), ConnectionError::Strange);
     }
 
     #[test]
     fn no_message_of_a_line_has_its_hint_inside() {
-        let mut errors = vec![LineError::Lost, LineError::TimedOut, LineError::NotPermitted, LineError::Malformed];
-        errors.extend([LineError::TooLarge, LineError::Unavailable, LineError::Strange]);
-        errors.extend(InviteRefusal::ALL.map(LineError::Invite));
-        errors.push(LineError::Connect { address: "host:1".into(), found: std::io::ErrorKind::NotFound });
+        let mut errors = vec![
+            ConnectionError::Lost,
+            ConnectionError::TimedOut,
+            ConnectionError::NotPermitted,
+            ConnectionError::Malformed,
+        ];
+        errors.extend([ConnectionError::TooLarge, ConnectionError::Unavailable, ConnectionError::Strange]);
+        errors.extend(InviteRefusal::ALL.map(ConnectionError::Invite));
+        errors.push(ConnectionError::Connect { address: "host:1".into(), found: std::io::ErrorKind::NotFound });
         for error in errors {
             assert!(!error.to_string().contains("hint") && !error.hint().contains("hint"), "{error}");
         }

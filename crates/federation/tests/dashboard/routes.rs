@@ -5,7 +5,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use axum::response::Response;
-use federation::dashboard::{Metrics, RunEnd, RunPhase, Standing, Token, Transport, router};
+use federation::dashboard::{Metrics, RunEnd, RunPhase, SiteStatus, Token, Transport, router};
 use std::sync::Arc;
 use tokio_stream::StreamExt;
 use tower::ServiceExt;
@@ -207,8 +207,8 @@ async fn a_change_is_an_event_and_many_at_once_are_few() {
 async fn a_page_of_a_run_that_goes_wrong_says_so_in_words() {
     let (source, router) = after(3);
     source.change(|view| {
-        view.sites[2].standing = Standing::Frozen;
-        view.sites[3].standing = Standing::Revoked;
+        view.sites[2].standing = SiteStatus::Frozen;
+        view.sites[3].standing = SiteStatus::Revoked;
         view.sites[0].certificate_ends = Some(view.taken - 7200);
         view.sites[1].epsilon_spent = 2.5;
         view.sites[1].last_heard = Some(600);

@@ -2,7 +2,7 @@
 
 use crate::hospitals::RUN;
 use crate::routes::{after, get, text};
-use federation::dashboard::Source;
+use federation::dashboard::DashboardSource;
 use federation::dashboard::{RunPhase, report_html};
 
 #[tokio::test]

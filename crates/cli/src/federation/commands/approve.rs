@@ -127,15 +127,15 @@ fn not_one(digits: &str, found: usize, all: &[Proposal]) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use federation::identity::{Home, Role};
+    use federation::identity::{Home, PartyRole};
 
     /// A site that has joined nothing yet, gone when the test is over.
-    struct Site(PathBuf);
+    struct TestHome(PathBuf);
 
-    impl Site {
+    impl TestHome {
         fn new(name: &str) -> Self {
             let folder = std::env::temp_dir().join(format!("posterity-approve-{}-{name}", std::process::id()));
-            Home::create(&folder, Role::Site).unwrap();
+            Home::create(&folder, PartyRole::Site).unwrap();
             Self(folder)
         }
 
@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    impl Drop for Site {
+    impl Drop for TestHome {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_first_digits_of_a_digest_are_enough_where_one_proposal_has_them() {
-        let site = Site::new("prefix");
+        let site = TestHome::new("prefix");
         let (one, other) = (site.proposed(0x12, "wards"), site.proposed(0x13, "readmission"));
         site.proposed_with(0x12, 0, "beds");
         let refused = approve(Some("12ababab"), &site.0, false).unwrap_err();
@@ -178,7 +178,7 @@ mod tests {
     /// Found: with a variable that was not set, `approve "$DIGEST"` approved the only study that waited.
     #[test]
     fn few_digits_approve_nothing_even_where_one_study_waits() {
-        let site = Site::new("few");
+        let site = TestHome::new("few");
         let only = site.proposed(0x12, "wards");
         for few in ["", "1", "12ababa"] {
             let refused = approve(Some(few), &site.0, false).unwrap_err();
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn without_digits_what_waits_is_listed_and_nothing_is_approved() {
-        let site = Site::new("list");
+        let site = TestHome::new("list");
         assert_eq!(approve(None, &site.0, false).unwrap(), "Nothing waits for approval.\n");
         let (one, other) = (site.proposed(0x12, "wards"), site.proposed(0x13, "readmission"));
         approve(Some("12ababab"), &site.0, false).unwrap();

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::federation::net::{failure, of_tls};
 use federation::dashboard::Metrics;
 use federation::identity::{
-    Authority, IdentityKey, PARTY_LIFE, PartyName, Role, certificates, dashboard_config, enrolment_config,
+    Authority, IdentityKey, PARTY_LIFE, PartyName, PartyRole, certificates, dashboard_config, enrolment_config,
     server_config,
 };
 use rustls::ServerConfig;
@@ -41,7 +41,8 @@ impl Certificates {
     /// A fresh certificate, for three ports.
     fn configs(&self) -> Result<[Arc<ServerConfig>; 3], Failure> {
         let key = &self.key;
-        let issued = self.authority.issue(Role::Server, &self.name, &key.public(), clock::seconds(), PARTY_LIFE)?;
+        let issued =
+            self.authority.issue(PartyRole::Server, &self.name, &key.public(), clock::seconds(), PARTY_LIFE)?;
         let unreadable = |_| failure("F201", "the authority has made a certificate that cannot be read", "report this");
         let chain = certificates(&issued.chain).map_err(unreadable)?;
         let root = self.authority.root();

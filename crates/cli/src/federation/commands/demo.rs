@@ -3,11 +3,11 @@
 use crate::arguments::DemoArguments;
 use crate::clock;
 use crate::failure::Failure;
-use crate::federation::deal::{Dealt, deal};
+use crate::federation::deal::{SiteFiles, deal};
 use crate::federation::net::{failure, runtime, stopped};
 use crate::study::meant::Study;
-use federation::identity::{Address, Authority, Invite, InviteSecret, PartyName, Role, fingerprint};
-use federation::store::{self, InviteRow, Store};
+use federation::identity::{Address, Authority, Invite, InviteSecret, PartyName, PartyRole, fingerprint};
+use federation::store::{self, InviteRow, ServerStore};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -31,10 +31,10 @@ pub(crate) fn federation(asked: &DemoArguments, json: bool) -> Result<String, Fa
         stopped()
     };
     let (folder, _lock) = fresh(&asked.folder)?;
-    let mut crew = Crew { members: Vec::new(), stop };
-    let dealt = play(asked, json, &folder, &mut crew);
-    let was_stopped = crew.is_stopped();
-    drop(crew);
+    let mut processes = Processes { members: Vec::new(), stop };
+    let dealt = play(asked, json, &folder, &mut processes);
+    let was_stopped = processes.is_stopped();
+    drop(processes);
     match dealt {
         Err(_) if was_stopped => Ok("stopped; all processes have ended\n".to_owned()),
         Err(failure) => Err(failure),
@@ -43,7 +43,7 @@ pub(crate) fn federation(asked: &DemoArguments, json: bool) -> Result<String, Fa
 }
 
 /// Everything up to the end of the run, or of the server's stay after it.
-fn play(asked: &DemoArguments, json: bool, folder: &Path, crew: &mut Crew) -> Result<Dealt, Failure> {
+fn play(asked: &DemoArguments, json: bool, folder: &Path, processes: &mut Processes) -> Result<SiteFiles, Failure> {
     let say = |line: &str| {
         if !json {
             println!("{line}");
@@ -55,7 +55,7 @@ fn play(asked: &DemoArguments, json: bool, folder: &Path, crew: &mut Crew) -> Re
     let dealt = deal(&study, folder, &folder.join("data"))?;
     say("four hospitals, two compute nodes and a server on this machine; each has a folder and a key of its own");
     let (ca, server_home) = (folder.join("ca"), folder.join("server"));
-    let addresses = open_server(asked, folder, &ca, &server_home, crew)?;
+    let addresses = open_server(asked, folder, &ca, &server_home, processes)?;
     let of = |key: &str| addresses.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
     let token = std::fs::read_to_string(of("token")).unwrap_or_default();
     say(&format!("dashboard   {}/login?token={}", of("dashboard"), token.trim()));
@@ -63,36 +63,36 @@ fn play(asked: &DemoArguments, json: bool, folder: &Path, crew: &mut Crew) -> Re
         say("            it ends with the run; --stay keeps it until Ctrl-C");
     }
     let database = server_home.join("server.sqlite");
-    let parties = Parties { folder, ca: &ca, database: &database, enrolment: &of("enrolment") };
+    let parties = Inviter { folder, ca: &ca, database: &database, enrolment: &of("enrolment") };
     for node in study.served.iter().flat_map(|served| &served.nodes) {
-        parties.join(Role::Node, node)?;
+        parties.join(PartyRole::Node, node)?;
         let mut run = command(folder, node.as_str())?;
         run.args(["node", "run", "--home"]).arg(folder.join(node.as_str()));
-        crew.start(node.as_str(), run)?;
+        processes.start(node.as_str(), run)?;
     }
     let policy = folder.join("site.toml");
     let mut text = federation::policy::DEFAULT.replace("approval = \"manual\"", "approval = \"automatic\"");
     for node in study.served.iter().flat_map(|served| &served.nodes) {
         // What the nodes' owners would read out.
-        let read_out = super::agent::fingerprint(Role::Node, &folder.join(node.as_str()), false)?;
+        let read_out = super::agent::fingerprint(PartyRole::Node, &folder.join(node.as_str()), false)?;
         text.push_str(&format!("{node} = \"{}\"\n", read_out.trim()));
     }
     std::fs::write(&policy, text).map_err(|error| Failure::file("cannot write", &policy, error))?;
     for site in &dealt.sites {
         let name = PartyName::new(&site.name).map_err(|why| failure("F102", why, "report this"))?;
-        parties.join(Role::Site, &name)?;
+        parties.join(PartyRole::Site, &name)?;
         let mut run = command(folder, &site.name)?;
         run.args(["agent", "run", "--home"]).arg(folder.join(&site.name));
         run.arg("--data").arg(&site.path).arg("--policy").arg(&policy);
-        crew.start(&site.name, run)?;
+        processes.start(&site.name, run)?;
         say(&format!("joined      {} with {} rows, which stay in {}", site.name, site.rows, site.path.display()));
     }
-    crew.wait_for(&folder.join("results").join("report.html"))?;
+    processes.wait_for(&folder.join("results").join("report.html"))?;
     if asked.stay {
         say("the run is over; the server stays until you press Ctrl-C");
-        crew.wait_for_stop()?;
+        processes.wait_for_stop()?;
     } else {
-        crew.wait_for_all()?;
+        processes.wait_for_all()?;
     }
     Ok(dealt)
 }
@@ -103,7 +103,7 @@ fn open_server(
     folder: &Path,
     ca: &Path,
     home: &Path,
-    crew: &mut Crew,
+    processes: &mut Processes,
 ) -> Result<serde_json::Value, Failure> {
     let name = PartyName::new("demo-authority").map_err(|why| failure("F201", why, "report this"))?;
     Authority::init(ca, &name, clock::seconds())?;
@@ -114,12 +114,12 @@ fn open_server(
     if !asked.stay {
         serve.arg("--until-finished");
     }
-    crew.start("server", serve)?;
-    addresses(&home.join("addresses.json"), crew)
+    processes.start("server", serve)?;
+    addresses(&home.join("addresses.json"), processes)
 }
 
 /// Where everything is, when all is over.
-fn told(folder: &Path, dealt: &Dealt, json: bool) -> Result<String, Failure> {
+fn told(folder: &Path, dealt: &SiteFiles, json: bool) -> Result<String, Failure> {
     let results = folder.join("results");
     let (report, numbers) = (results.join("report.html"), results.join("results.json"));
     #[cfg(feature = "rehearsal")]
@@ -181,22 +181,22 @@ fn command(folder: &Path, name: &str) -> Result<Command, Failure> {
 }
 
 /// Invites and joins, as two people would on two machines.
-struct Parties<'a> {
+struct Inviter<'a> {
     folder: &'a Path,
     ca: &'a Path,
     database: &'a Path,
     enrolment: &'a str,
 }
 
-impl Parties<'_> {
-    fn join(&self, role: Role, name: &PartyName) -> Result<(), Failure> {
+impl Inviter<'_> {
+    fn join(&self, role: PartyRole, name: &PartyName) -> Result<(), Failure> {
         let invite = self.invite(role, name)?;
         let home = self.folder.join(name.as_str());
         super::join::join(&invite, role, &home, true).map(|_| ())
     }
 
-    fn invite(&self, role: Role, name: &PartyName) -> Result<String, Failure> {
-        let store: Box<dyn Store> = store::open(&self.database.display().to_string())?;
+    fn invite(&self, role: PartyRole, name: &PartyName) -> Result<String, Failure> {
+        let store: Box<dyn ServerStore> = store::open(&self.database.display().to_string())?;
         let secret = InviteSecret::generate().ok_or_else(|| failure("F205", "no random numbers", "try again"))?;
         let expires = clock::seconds().saturating_add(3600);
         store.invite(&InviteRow { secret: secret.digest(), role, name: name.clone(), expires })?;
@@ -207,13 +207,13 @@ impl Parties<'_> {
 }
 
 /// The processes of a demonstration: whatever happens, all of them end with it.
-struct Crew {
+struct Processes {
     members: Vec<(String, Child)>,
     /// Whether somebody wants the end.
     stop: watch::Receiver<bool>,
 }
 
-impl Crew {
+impl Processes {
     fn is_stopped(&self) -> bool {
         *self.stop.borrow()
     }
@@ -292,7 +292,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for Processes {
     fn drop(&mut self) {
         for (_, child) in &mut self.members {
             let _ = child.kill();
@@ -302,10 +302,10 @@ impl Drop for Crew {
 }
 
 /// Where the server is, as soon as it says so.
-fn addresses(path: &Path, crew: &mut Crew) -> Result<serde_json::Value, Failure> {
+fn addresses(path: &Path, processes: &mut Processes) -> Result<serde_json::Value, Failure> {
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
-        crew.check()?;
+        processes.check()?;
         let text = std::fs::read_to_string(path).unwrap_or_default();
         if let Ok(addresses) = serde_json::from_str(&text) {
             return Ok(addresses);

@@ -2,7 +2,7 @@
 
 use federation::calendar::{moment, span};
 use federation::identity::{Authority, AuthorityFacts, PARTY_LATE};
-use federation::store::{PartyRow, Store};
+use federation::store::{PartyRow, ServerStore};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const ISSUING_LATE: u64 = 14 * 86_400;
 const ROOT_LATE: u64 = 90 * 86_400;
 
 /// A certificate, when it ends, how long before that it is spoken of, and what helps.
-struct Watched {
+struct ExpiringCertificate {
     whose: String,
     ends: u64,
     late: u64,
@@ -27,14 +27,14 @@ struct Watched {
 
 /// What was said, so that nothing is said twice.
 #[derive(Default)]
-pub(super) struct Expiry {
+pub(super) struct ExpiryWarnings {
     /// Whether it was said to have ended, by whose certificate it is.
     said: BTreeMap<String, bool>,
 }
 
-impl Expiry {
+impl ExpiryWarnings {
     /// Looks from time to time, for ever.
-    pub(super) async fn keep(mut self, store: Arc<dyn Store>, authority: PathBuf, clock: fn() -> u64) {
+    pub(super) async fn keep(mut self, store: Arc<dyn ServerStore>, authority: PathBuf, clock: fn() -> u64) {
         let mut tick = tokio::time::interval(LOOK);
         loop {
             tick.tick().await;
@@ -49,9 +49,9 @@ impl Expiry {
     }
 
     /// What is new to say at this second since 1970, and what helps.
-    fn news(&mut self, all: &[Watched], now: u64) -> Vec<(String, &'static str)> {
+    fn news(&mut self, all: &[ExpiringCertificate], now: u64) -> Vec<(String, &'static str)> {
         let mut news = Vec::new();
-        for Watched { whose, ends, late, help } in all {
+        for ExpiringCertificate { whose, ends, late, help } in all {
             let over = *ends <= now;
             if !over && ends - now >= *late {
                 self.said.remove(whose);
@@ -72,8 +72,8 @@ impl Expiry {
 }
 
 /// The certificates of all parties that are not revoked, and those of the authority.
-fn watched(parties: &[PartyRow], facts: Option<&AuthorityFacts>) -> Vec<Watched> {
-    let parties = parties.iter().filter(|row| row.revoked.is_none()).map(|row| Watched {
+fn watched(parties: &[PartyRow], facts: Option<&AuthorityFacts>) -> Vec<ExpiringCertificate> {
+    let parties = parties.iter().filter(|row| row.revoked.is_none()).map(|row| ExpiringCertificate {
         whose: format!("{} {}", row.role, row.name),
         ends: row.expires,
         late: PARTY_LATE,
@@ -83,8 +83,13 @@ fn watched(parties: &[PartyRow], facts: Option<&AuthorityFacts>) -> Vec<Watched>
         let issuing = "bring root.key back, run `posterity ca renew`, and start the server again";
         let root = "make a new authority in good time; everybody joins anew";
         [
-            Watched { whose: "the issuer".into(), ends: facts.issuing_until, late: ISSUING_LATE, help: issuing },
-            Watched { whose: "the root".into(), ends: facts.root_until, late: ROOT_LATE, help: root },
+            ExpiringCertificate {
+                whose: "the issuer".into(),
+                ends: facts.issuing_until,
+                late: ISSUING_LATE,
+                help: issuing,
+            },
+            ExpiringCertificate { whose: "the root".into(), ends: facts.root_until, late: ROOT_LATE, help: root },
         ]
     });
     parties.chain(authority).collect()
@@ -93,18 +98,18 @@ fn watched(parties: &[PartyRow], facts: Option<&AuthorityFacts>) -> Vec<Watched>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use federation::identity::{IdentityKey, PartyName, Role};
+    use federation::identity::{IdentityKey, PartyName, PartyRole};
 
     const NOW: u64 = 1_790_000_000;
 
     fn row(name: &str, expires: u64, revoked: Option<u64>) -> PartyRow {
         let (key, name) = (IdentityKey::generate().unwrap().public(), PartyName::new(name).unwrap());
-        PartyRow { role: Role::Site, name, key, sealing: None, expires, revoked }
+        PartyRow { role: PartyRole::Site, name, key, sealing: None, expires, revoked }
     }
 
     #[test]
     fn the_end_of_a_certificate_is_told_before_it_comes_and_when_it_has_come_once_each() {
-        let mut expiry = Expiry::default();
+        let mut expiry = ExpiryWarnings::default();
         let facts = AuthorityFacts {
             fingerprint: [0; 32],
             root_until: NOW + 9 * ROOT_LATE,
