@@ -1,7 +1,7 @@
 //! Ledgers: one that opens is read to its end, takes a record, and opens again with it.
 #![no_main]
 
-use federation::log::{Account, LogEntry, FILE, Log, SimulatedDisk, RunAttempt};
+use federation::log::{Account, FILE, Log, LogEntry, RunAttempt, SimulatedDisk};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 fn a_site_that_is_revoked_is_turned_away_while_it_is_connected() {
     let mut cluster = ward("revoked", 4);
     cluster.start("north", "", &agent("north", "automatic.toml"));
-    cluster.until_said("north", "signed; waiting for the others");
+    cluster.until_said("north", "signed; waiting for the other parties");
     let (north, manifest) = (home(&cluster, "north"), kept(&cluster).2);
     let say = agreement(&manifest, PartyRole::Site, "north", north.key());
     assert_eq!(call(&cluster.address(0), own_tls(&north), &say), CallResult::Taken);
@@ -46,7 +46,7 @@ fn an_agent_waits_for_the_approval_that_its_policy_asks_for() {
     cluster.start("north", "", &agent("north", "manual.toml"));
     cluster.start("south", "", &agent("south", "automatic.toml"));
     cluster.until_said("north", "to take part: posterity agent approve");
-    cluster.until_said("south", "signed; waiting for the others");
+    cluster.until_said("south", "signed; waiting for the other parties");
     let digest: String = kept(&cluster).2.digest().iter().map(|byte| format!("{byte:02x}")).collect();
     assert!(cluster.log("north").contains(&digest));
     let before = cluster.files("north/ledger");
@@ -57,7 +57,7 @@ fn an_agent_waits_for_the_approval_that_its_policy_asks_for() {
     cluster.told("", &format!("posterity agent approve {digest} --home north"));
     for site in ["north", "south"] {
         assert_eq!(cluster.ended(site), Some(0), "{}", cluster.log(site));
-        assert!(cluster.log(site).contains("the run is over: all rounds were made"), "{}", cluster.log(site));
+        assert!(cluster.log(site).contains("the run has ended: all rounds completed"), "{}", cluster.log(site));
     }
     assert_ne!(cluster.files("north/ledger"), before);
 }
@@ -96,7 +96,7 @@ fn a_server_that_is_stopped_in_the_middle_of_a_run_goes_on_when_it_is_back() {
     cluster.signal("south", "STOP");
     cluster.signal("server", "TERM");
     assert_eq!(cluster.ended("server"), Some(0), "{}", cluster.log("server"));
-    assert!(!cluster.log("server").contains("the run is over"), "{}", cluster.log("server"));
+    assert!(!cluster.log("server").contains("the run ended"), "{}", cluster.log("server"));
     let line = serve(&cluster);
     cluster.start("server again", "", &format!("{line} --until-finished"));
     cluster.signal("south", "CONT");
@@ -104,7 +104,7 @@ fn a_server_that_is_stopped_in_the_middle_of_a_run_goes_on_when_it_is_back() {
         assert_eq!(cluster.ended(who), Some(0), "{who}\n{}", cluster.log(who));
     }
     let told = cluster.log("server again");
-    assert!(told.contains("taking up run") && told.contains("the run is over after 100 rounds"), "{told}");
+    assert!(told.contains("resuming run") && told.contains("the run ended after 100 rounds"), "{told}");
     for site in ["north", "south"] {
         cluster.told("", &format!("posterity ledger verify --home {site}"));
     }
@@ -168,7 +168,7 @@ fn with_json_logs_every_line_is_json_and_no_agent_tells_a_digest_of_its_rows() {
     let proposed = log.lines().find(|line| line.contains("a study is proposed")).unwrap();
     let proposed: serde_json::Value = serde_json::from_str(proposed).unwrap();
     let digest = proposed["fields"]["digest"].as_str().unwrap().to_owned();
-    assert!(proposed["fields"]["terms"]["the server sees"].as_str().unwrap().starts_with("single answers"));
+    assert!(proposed["fields"]["terms"]["the server sees"].as_str().unwrap().starts_with("every site's answers"));
     cluster.told("", &format!("posterity agent approve {} --home north", &digest[..10]));
     for who in ["north", "south", "server"] {
         assert_eq!(cluster.ended(who), Some(0), "{}", cluster.log(who));
@@ -237,14 +237,14 @@ fn no_digest_of_rows(cluster: &cluster::Cluster) {
 fn an_agent_of_another_run_is_told_so_and_does_not_ask_without_pause() {
     let mut cluster = ward("other", 4);
     cluster.start("north", "", &agent("north", "automatic.toml"));
-    cluster.until_said("north", "signed; waiting for the others");
+    cluster.until_said("north", "signed; waiting for the other parties");
     cluster.signal("server", "TERM");
     assert_eq!(cluster.ended("server"), Some(0));
     let study = std::fs::read_to_string(cluster.folder.join("study.toml")).unwrap();
     std::fs::write(cluster.folder.join("study.toml"), study.replace("rounds = 4", "rounds = 5")).unwrap();
     let line = serve(&cluster);
     cluster.start("server again", "", &line);
-    cluster.until_said("north", "it serves another run than this one");
+    cluster.until_said("north", "the server serves another run");
     let token = cluster.told("", "cat server/dashboard.token");
     let asked = |cluster: &cluster::Cluster| {
         let page = cluster.page("/metrics", Some(token.trim()));

@@ -79,7 +79,7 @@ fn everything(cluster: &Cluster) -> StoredState {
 fn half_signed(name: &str) -> Cluster {
     let mut cluster = ward(name, 4);
     cluster.start("north", "", &cluster::caller::agent("north", "automatic.toml"));
-    cluster.until_said("north", "signed; waiting for the others");
+    cluster.until_said("north", "signed; waiting for the other parties");
     cluster.signal("north", "TERM");
     assert_eq!(cluster.ended("north"), Some(0), "{}", cluster.log("north"));
     cluster
@@ -227,7 +227,7 @@ fn an_agent_takes_no_site_for_its_server() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(
-        told.contains("error[F203]") && told.contains("not of the authority") && told.contains("\nhint: "),
+        told.contains("error[F203]") && told.contains("not from the authority") && told.contains("\nhint: "),
         "{told}"
     );
     assert!(!heard.join().unwrap(), "the impostor has heard something");

@@ -114,7 +114,7 @@ fn the_guide_can_be_followed_word_by_word_through_a_second_study() {
 
 /// Nothing happens at a clinic that wants to be asked: no signature, no charge.
 fn approve_is_waited_for(cluster: &mut Cluster, place: &str) {
-    cluster.until_said("south", "signed; waiting for the others");
+    cluster.until_said("south", "signed; waiting for the other parties");
     assert!(!cluster.log(place).contains("signed;"), "{}", cluster.log(place));
     assert!(cluster.told("clinics/north", "ls site/proposals").contains(".toml"));
     let shown = cluster.output("clinics/north", "posterity ledger show --home site --json");

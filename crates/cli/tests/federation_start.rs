@@ -28,7 +28,7 @@ fn a_study_that_cannot_be_served_is_refused_before_anybody_is_waited_for() {
         .replace("schema = \"schema", "split = { test = 0.2 }\nschema = \"schema");
     let cases = [
         (study.clone(), " --method nope", "F101", "there is no method \"nope\""),
-        (study.replace("privacy = {", "#"), "", "F101", "promises privacy"),
+        (study.replace("privacy = {", "#"), "", "F101", "is private"),
         (alone + "\n[partition]\nkind = \"even\"\nclients = 2\n", "", "F101", "has no [federation]"),
     ];
     for (text, more, code, words) in cases {
@@ -81,7 +81,7 @@ fn another_run_needs_another_folder_and_all_runs_are_listed() {
     let page = cluster.page("/", Some(token.trim()));
     assert_eq!(page.matches("<td").count() / 5, 2, "{page}");
     let id: String = before.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert!(page.contains("all rounds were made") && page.contains("waiting for signatures"), "{page}");
+    assert!(page.contains("all rounds completed") && page.contains("waiting for signatures"), "{page}");
     assert!(page.matches("href=\"/runs/").count() == 1 && !page.contains(&id), "{page}");
 }
 
@@ -168,7 +168,7 @@ fn an_invite_that_was_used_is_over_or_unknown_says_so_and_leaves_no_home() {
         assert!(!cluster.log("server").contains(secret));
     }
     // One line in ten seconds, however often somebody knocks.
-    assert_eq!(cluster.log("server").matches("nobody was enrolled").count(), 1, "{}", cluster.log("server"));
+    assert_eq!(cluster.log("server").matches("enrolled nobody").count(), 1, "{}", cluster.log("server"));
 }
 
 #[test]
@@ -209,9 +209,9 @@ fn a_home_in_use_of_another_role_or_unseen_is_named_as_such() {
     let (exit, told) = refused(&cluster, "posterity node run --home north");
     assert!(exit == 2 && told.contains("the home of the site north") && told.contains("agent run"), "{told}");
     let (exit, told) = refused(&cluster, "posterity node run --home nowhere");
-    assert!(exit == 2 && told.contains("nobody lives") && told.contains("posterity node join"), "{told}");
+    assert!(exit == 2 && told.contains("is not the home folder") && told.contains("posterity node join"), "{told}");
     let (exit, told) = refused(&cluster, &agent("north.csv/home", "manual.toml"));
-    assert!(exit == 2 && !told.contains("nobody lives") && told.contains("cannot look at"), "{told}");
+    assert!(exit == 2 && !told.contains("is not the home folder") && told.contains("cannot look at"), "{told}");
     let (exit, told) = refused(&cluster, &agent("south", "nowhere.toml"));
     assert!(exit == 2 && told.contains("error[C003]") && told.contains("nowhere.toml"), "{told}");
 }

@@ -140,7 +140,7 @@ pub trait RunBuilder: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
     /// Not a manifest.
-    #[error("{found} bytes that are no manifest of version {VERSION}")]
+    #[error("found {found} bytes that are not a manifest of version {VERSION}")]
     Malformed {
         /// How many bytes.
         found: usize,
@@ -152,7 +152,7 @@ pub enum ManifestError {
         why: String,
     },
     /// What the manifest says is not what follows from its study.
-    #[error("the manifest says {what} for {whom}, and its study another")]
+    #[error("the manifest and its study differ in {what} of {whom}")]
     Differs {
         /// What differs.
         what: &'static str,
@@ -160,13 +160,13 @@ pub enum ManifestError {
         whom: String,
     },
     /// A member is there twice, or missing.
-    #[error("the members of the manifest do not fit: {what}")]
+    #[error("the member list of the manifest is not valid: {what}")]
     Members {
         /// What was found.
         what: String,
     },
     /// A signature is missing or wrong.
-    #[error("the signature of {whom} does not fit the manifest")]
+    #[error("the signature of {whom} is not valid for the manifest")]
     Signature {
         /// Whose.
         whom: String,
@@ -214,29 +214,29 @@ impl Manifest {
             let own = agreed(&parts.built)?;
             let site = own.iter().zip(&self.agreed).position(|(own, said)| own != said);
             let whom = site.and_then(|m| self.sites.get(m)).map_or("all sites", |site| site.name.as_str());
-            return differs("one cost", whom);
+            return differs("the privacy cost", whom);
         }
         let (cohort, nodes) = match parts.built.summing {
             Summing::Nobody => (None, 0),
             Summing::Curator => {
-                let why = "a curator would see every site's sum: use `aggregator = \"secure-sum\"`, or none".into();
+                let why = "a curator would see every site's sum; use `aggregator = \"secure-sum\"`, or none".into();
                 return Err(ManifestError::Study { why });
             }
             Summing::Secure { cohort, nodes, .. } => (Some(cohort), nodes as usize),
         };
         if nodes > 0 && parts.method.schedule != Schedule::Synchronous {
-            let why = "a sum is over the answers of one round: its schedule is \"synchronous\"".into();
+            let why = "a secure sum needs the answers of one round; use `schedule = \"synchronous\"`".into();
             return Err(ManifestError::Study { why });
         }
         if nodes != self.nodes.len() {
-            return differs("one number of compute nodes", "the secure sum");
+            return differs("the number of compute nodes", "the secure sum");
         }
         if cohort.map_or(0, |cohort: Cohort| cohort.quorum()) > self.pace.quorum {
-            return differs("a smaller quorum", "the secure sum");
+            return differs("the quorum", "the secure sum");
         }
         let (Rounds::Count(rounds) | Rounds::UntilSpent { at_most: rounds }) = parts.method.rounds;
         if self.pace.rounds > rounds {
-            return differs("more rounds", "all sites");
+            return differs("the number of rounds", "all sites");
         }
         Ok(parts)
     }
@@ -257,10 +257,10 @@ impl Manifest {
         if let Some(twice) =
             names.windows(2).find_map(|two| matches!(two, [a, b] if a == b).then(|| two.first())).flatten()
         {
-            return members(format!("{twice} is there twice"));
+            return members(format!("{twice} is listed twice"));
         }
         if keys.windows(2).any(|two| matches!(two, [a, b] if a == b)) {
-            return members("two of them have one key".into());
+            return members("two members have the same key".into());
         }
         Ok(())
     }
@@ -338,7 +338,7 @@ impl Manifest {
             }
         }
         if given.next().is_some() {
-            return Err(ManifestError::Signature { whom: "nobody in it".into() });
+            return Err(ManifestError::Signature { whom: "a party that it does not list".into() });
         }
         Ok(())
     }

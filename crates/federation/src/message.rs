@@ -78,16 +78,20 @@ pub enum RefusalCode {
 impl std::fmt::Display for RefusalCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::NoRun => "it has no run yet",
-            Self::OtherManifest => "it serves another run than this one",
-            Self::NotAMember => "this is no member of its run, or was revoked",
-            Self::Shape => "the answer has another shape than was agreed",
-            Self::NotAsked => "that was not asked",
-            Self::Conflict => "another answer to the same question was here before: two copies of this site are alive",
-            Self::Frozen => "this site is frozen: two copies of it were alive, or its ledger went back",
-            Self::Signature => "a signature does not fit",
+            Self::NoRun => "the server has no run yet",
+            Self::OtherManifest => "the server serves another run",
+            Self::NotAMember => "this party is not a member of the run, or was revoked",
+            Self::Shape => "the answer does not have the agreed shape",
+            Self::NotAsked => "the server did not ask this question",
+            Self::Conflict => {
+                "the server already has another answer to the same question: two copies of this site are running"
+            }
+            Self::Frozen => {
+                "this site is frozen: two copies of it were running, or its ledger was restored from an old copy"
+            }
+            Self::Signature => "the signature is not valid",
             Self::Malformed => "the message cannot be understood",
-            Self::Unavailable => "it cannot keep anything just now",
+            Self::Unavailable => "the server cannot store anything at the moment",
         })
     }
 }

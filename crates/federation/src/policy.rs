@@ -119,7 +119,7 @@ impl PolicyError {
     /// What to do next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Unreadable { .. } => "`posterity agent policy init` prints a policy with all keys and what they mean",
+            Self::Unreadable { .. } => "`posterity agent policy init` prints a policy with every key explained",
             Self::Refused { hint, .. } => hint,
         }
     }
@@ -214,11 +214,11 @@ impl Policy {
         let over = |number: f64| number.is_finite() && number > 0.0;
         let per_answer = self.max_epsilon_per_answer;
         let (key, found, expected) = if !over(self.max_epsilon) {
-            ("max_epsilon", self.max_epsilon, "a finite number over 0")
+            ("max_epsilon", self.max_epsilon, "a finite number greater than 0")
         } else if !(0.0..1.0).contains(&self.max_delta) {
-            ("max_delta", self.max_delta, "a number from 0 up to, not including, 1")
+            ("max_delta", self.max_delta, "a number from 0 to less than 1")
         } else if let Some(found) = per_answer.filter(|epsilon| !over(*epsilon)) {
-            ("max_epsilon_per_answer", found, "a finite number over 0")
+            ("max_epsilon_per_answer", found, "a finite number greater than 0")
         } else {
             return Ok(());
         };
@@ -255,9 +255,9 @@ impl Policy {
         let Some(Grant::Limited { epsilon, delta, .. }) = parts.built.grants.get(site) else {
             return Err(PolicyError::Refused {
                 key: "max_epsilon",
-                found: "no limit of what may be spent".into(),
+                found: "no limit on the budget".into(),
                 expected: format!("at most {}", self.max_epsilon),
-                hint: "a study that is served promises (ε, δ) to every site",
+                hint: "a served study must promise (ε, δ) to every site",
             });
         };
         let after = already.and(epsilon.get(), delta.get());
@@ -277,8 +277,8 @@ impl Policy {
             key,
             found: format!("{} granted to other runs", found.join(" and ")),
             expected: format!("at most {} for all runs together", expected.join(" and ")),
-            hint: "ask for a study with a smaller ε and δ; or raise every limit that the message names, if the site can \
-                   answer for it to the people in its rows",
+            hint: "ask for a study with a smaller ε and δ, or raise every limit named in the message if the site can justify it to the \
+                   people in its rows",
         })
     }
 
@@ -299,9 +299,9 @@ impl Policy {
                 let found = found.map_or_else(|| "no certified cost".to_owned(), |epsilon| format!("ε = {epsilon}"));
                 return Err(PolicyError::Refused {
                     key: "max_epsilon_per_answer",
-                    found: format!("{found} of one answer"),
+                    found: format!("{found} for one answer"),
                     expected: format!("at most {most}"),
-                    hint: "ask for a study with more rounds, or a smaller ε: either has more noise in an answer",
+                    hint: "ask for a study with more rounds or a smaller ε; either adds more noise to each answer",
                 });
             }
         }
@@ -314,12 +314,12 @@ impl Policy {
         let built = &parts.built;
         let opening = built.openings.get(site).and_then(Option::as_ref).map(|opening| &opening.terms.event);
         for event in built.terms.get(site).map(|terms| &terms.event).into_iter().chain(opening) {
-            let hint = "ask for a study whose promise is for the policy's adjacency and unit; a site that has not taken part in \
-                        a run yet can name another pair in its policy";
+            let hint = "ask for a study with the policy's adjacency and unit; a site that has not taken part in a run yet can change the \
+                        pair in its policy";
             self.check_pair((event.adjacency(), event.unit()), "", hint)?;
         }
-        let hint = "ε and δ add up over runs of one relation and unit only: name those of the earlier runs in the policy; or join \
-                    with a new home, and take what was granted before off max_epsilon and max_delta";
+        let hint = "ε and δ add up only over runs with the same relation and unit. Set the policy to the pair of the earlier runs; or \
+                    join with a new --home, and subtract the earlier grants from max_epsilon and max_delta";
         match already.promised {
             PromiseScope::Nothing => Ok(()),
             PromiseScope::One(adjacency, unit) => {
@@ -372,7 +372,7 @@ impl Policy {
                 key: "allowed_columns",
                 found,
                 expected: one_of(allowed),
-                hint: "ask for a schema that ignores the column, or allow it",
+                hint: "ask for a schema that ignores the column, or allow the column",
             }),
         }
     }
@@ -383,9 +383,9 @@ impl Policy {
         if rows < self.minimum_rows {
             return Err(PolicyError::Refused {
                 key: "minimum_rows",
-                found: format!("{rows} declared rows of this site"),
+                found: format!("{rows} declared rows at this site"),
                 expected: format!("at least {}", self.minimum_rows),
-                hint: "take part with more rows, or not at all: few rows are easily told apart",
+                hint: "take part with more rows, or not at all: a few rows are easy to identify",
             });
         }
         let (sites, secure) = match &parts.built.summing {
@@ -395,7 +395,7 @@ impl Policy {
         if self.require_secure_sum && !secure {
             return Err(PolicyError::Refused {
                 key: "require_secure_sum",
-                found: "answers that the server sees one by one".into(),
+                found: "single answers that the server sees".into(),
                 expected: "a secure sum".into(),
                 hint: "ask for a study with aggregator = \"secure-sum\"",
             });
@@ -405,7 +405,7 @@ impl Policy {
                 key: "minimum_sites",
                 found: format!("{sites} sites"),
                 expected: format!("at least {}", self.minimum_sites),
-                hint: "ask for more sites; or, in a secure sum, for fewer that may drop out",
+                hint: "ask for more sites or, in a secure sum, for fewer dropouts",
             });
         }
         Ok(())
@@ -428,9 +428,9 @@ impl Policy {
                 return Err(PolicyError::Refused {
                     key: "known",
                     found: format!("{role} {name} with fingerprint {found}"),
-                    expected: known.map_or_else(|| format!("a line for {name} under [known]"), |known| known.clone()),
-                    hint: "ask the owner of that node or site for its fingerprint (`posterity node fingerprint`, `posterity agent \
-                           fingerprint`), not the server; write it under [known] if it is this one, and take no part if it is not",
+                    expected: known.map_or_else(|| format!("an entry for {name} under [known]"), |known| known.clone()),
+                    hint: "ask the owner of that node or site, not the server, for its fingerprint (`posterity node fingerprint`, `posterity agent \
+                           fingerprint`). If it is the one found, add it under [known]; if not, do not take part",
                 });
             }
         }
@@ -459,7 +459,7 @@ pub fn columns_of(schema: &str) -> Option<Vec<String>> {
 
 /// A list in words.
 fn one_of(names: &[String]) -> String {
-    if names.is_empty() { "none at all".to_owned() } else { format!("one of {}", names.join(", ")) }
+    if names.is_empty() { "no names".to_owned() } else { format!("one of {}", names.join(", ")) }
 }
 
 /// The line on which a key stands, counted from one; the first if it is not there.

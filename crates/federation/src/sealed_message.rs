@@ -20,13 +20,13 @@ use zeroize::Zeroizing;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SealedMessageError {
     /// It is for somebody else, or of another attempt or question.
-    #[error("the letter is not for this attempt")]
+    #[error("the message is not for this attempt")]
     Misdirected,
     /// Its sender has not signed it.
-    #[error("the letter is not from whom it says")]
+    #[error("the message is not signed by its sender")]
     Forged,
     /// It cannot be opened or understood.
-    #[error("the letter cannot be read")]
+    #[error("the message cannot be read")]
     Unreadable,
 }
 

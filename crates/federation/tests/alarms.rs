@@ -131,10 +131,13 @@ async fn with_a_full_disk_health_is_503_until_a_change_is_kept_again() {
     let refused = server.says(1, &Request::Update(server.good.clone())).await;
     assert_eq!(refused, Ok(vec![Instruction::Refuse(RefusalCode::Unavailable)]));
     let health = server.page("/healthz").await;
-    assert!(health.starts_with("HTTP/1.1 503") && health.contains("the last change could not be kept"), "{health}");
+    assert!(health.starts_with("HTTP/1.1 503") && health.contains("the last change could not be stored"), "{health}");
     assert!(!health.contains("secret"), "what the database says is for those who have the token");
     let page = server.page("/").await;
-    assert!(page.contains("The last change could not be kept") && page.contains("database or disk is full"), "{page}");
+    assert!(
+        page.contains("The last change could not be stored") && page.contains("database or disk is full"),
+        "{page}"
+    );
     assert_eq!(server.metric("posterity_commit_failing").await, Some(1.0));
     assert!(server.metric("posterity_commit_failures_total").await >= Some(1.0));
     // Nobody says anything more: the server finds out by itself that there is room again.

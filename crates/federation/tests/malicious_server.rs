@@ -392,19 +392,19 @@ fn replies_that_are_forged_or_to_another_request_are_left_unread() {
         vec![0xff; 100],
     ];
     for bytes in &forged {
-        assert!(party.hear(bytes, &to).unwrap().is_empty());
+        assert!(party.hear_bytes(bytes, &to).unwrap().is_empty());
         assert_eq!((party.standing(), ledger(&disk)), (PartyPhase::Running, before.clone()));
     }
-    let first = party.hear(&good, &to).unwrap();
+    let first = party.hear_bytes(&good, &to).unwrap();
     let at = update(&first).at;
     script.tell(&mut party, vec![Instruction::Receipt { at, applied: None }]).unwrap();
     let settled = ledger(&disk);
     // The old reply again: it is to a poll that the site has not made since.
     let now = wire::content_digest(&party.attend(0)).unwrap();
     assert_ne!(now, to);
-    assert!(party.hear(&good, &now).unwrap().is_empty());
+    assert!(party.hear_bytes(&good, &now).unwrap().is_empty());
     // And if the very poll were still awaited, its attempt is over.
-    assert_eq!(declined(&party.hear(&good, &to).unwrap()), DeclineReason::Lapsed);
+    assert_eq!(declined(&party.hear_bytes(&good, &to).unwrap()), DeclineReason::Lapsed);
     assert_eq!(ledger(&disk), settled);
 }
 

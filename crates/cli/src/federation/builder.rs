@@ -27,17 +27,17 @@ fn open(manifest: &Manifest) -> Result<RunParts, Failure> {
 /// The members are those that the study names: what people read in it is what is run.
 fn check_members(served: Option<&Served>, manifest: &Manifest) -> Result<(), Failure> {
     let Some(served) = served else {
-        return Err(refuse("the study has no [federation]", "name the sites and their declared rows there"));
+        return Err(refuse("the study has no [federation]", "add [federation] with the sites and their declared rows"));
     };
     let sites = manifest.sites.iter().map(|site| ServedSite { name: site.name.clone(), rows: site.rows });
     if !served.sites.iter().cloned().eq(sites) {
-        let message = "the manifest has other sites, or other declared rows, than its study";
+        let message = "the sites or declared rows of the manifest differ from those of its study";
         return Err(refuse(message, "propose the run again from the study"));
     }
     let summed = !manifest.nodes.is_empty();
     if summed && !served.nodes.iter().eq(manifest.nodes.iter().map(|node| &node.name)) {
         return Err(refuse(
-            "the manifest has other compute nodes than its study",
+            "the compute nodes of the manifest differ from those of its study",
             "propose the run again from the study",
         ));
     }

@@ -62,16 +62,16 @@ pub(crate) fn deal(study: &Study, base: &Path, folder: &Path) -> Result<SiteFile
 /// The clients of the partition under the names and in the order of the study's sites, each with as many rows as declared.
 fn in_order(study: &Study, clients: Vec<inference::Dealt>) -> Result<Vec<inference::Dealt>, Failure> {
     let refuse = |message: String| {
-        let hint = "the sites of [federation] are the clients of [partition], with the training rows that its split leaves them";
+        let hint = "let [partition] have the sites of [federation] as clients, and declare as many rows as the split leaves them for training";
         Failure::Federation { code: "F106", message, hint: hint.into() }
     };
     let named = matches!(study.partition, Partition::Column { .. });
     let (Some(served), true) = (&study.served, study.simulated) else {
-        return Err(refuse(format!("{} has no [federation] beside a [partition]", study.file)));
+        return Err(refuse(format!("{} needs both [federation] and [partition]", study.file)));
     };
     if served.sites.len() != clients.len() {
         return Err(refuse(format!(
-            "[partition] deals {} clients, and there are {} sites",
+            "[partition] has {} clients, but [federation] has {} sites",
             clients.len(),
             served.sites.len()
         )));
@@ -84,10 +84,10 @@ fn in_order(study: &Study, clients: Vec<inference::Dealt>) -> Result<Vec<inferen
             .iter()
             .enumerate()
             .find(own)
-            .ok_or_else(|| refuse(format!("[partition] deals no rows to {}", site.name)))?;
+            .ok_or_else(|| refuse(format!("[partition] gives no rows to {}", site.name)))?;
         if rows.len() as u64 != site.rows {
             return Err(refuse(format!(
-                "{} has {} training rows, and {} are declared",
+                "{} has {} training rows, but {} are declared",
                 site.name,
                 rows.len(),
                 site.rows

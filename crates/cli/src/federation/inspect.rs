@@ -1,4 +1,4 @@
-//! `posterity agent check`: a site's file held against a schema, on the site's own terminal, before it joins anything.
+//! `posterity agent check`: validates a site's file against a schema on the site's own terminal, before it joins a federation.
 
 use super::unzipped::unzipped;
 use crate::failure::Failure;
@@ -134,24 +134,24 @@ impl FileFindings {
         let rows = format!("{}, one for each line after the header", plural(self.rows, "row"));
         let mut lines = vec![row("rows", rows)];
         if self.blank > 0 {
-            lines.push(row("blank", format!("{}: a row of zeros", plural(self.blank, "line"))));
+            lines.push(row("blank", format!("{}, each read as a row of zeros", plural(self.blank, "line"))));
         }
         if self.left_out > 0 {
-            let why = "without an outcome, or not chosen by `only`: a row of zeros";
+            let why = "without an outcome, or not selected by `only`, each read as a row of zeros";
             lines.push(row("left out", format!("{} {why}", plural(self.left_out, "line"))));
         }
         if !self.unnamed.is_empty() {
-            lines.push(row("not used", format!("{}: the schema does not name them", self.unnamed.join(", "))));
+            lines.push(row("not used", format!("{} (not in the schema)", self.unnamed.join(", "))));
         }
         match self.problems {
-            0 => lines.push(row("problems", "none: every cell is as the schema says")),
+            0 => lines.push(row("problems", "none: every cell matches the schema")),
             problems => {
-                let what = "with something that the schema does not allow; an agent takes it for missing";
+                let what = "with a value that the schema does not allow; an agent treats it as missing";
                 lines.push(row("problems", format!("{} {what}", plural(problems, "line"))));
             }
         }
         for (column, count) in &self.columns {
-            let name = if column.is_empty() { "cells that cannot be told apart" } else { column };
+            let name = if column.is_empty() { "lines that cannot be split into cells" } else { column };
             lines.push(row("", format!("{name}: {}", plural(*count, "line"))));
         }
         for error in &self.first {
@@ -160,7 +160,7 @@ impl FileFindings {
         for warning in self.warnings() {
             lines.push(row("warning", format!("{}: {}; {}", warning.code.as_str(), warning.what, warning.hint)));
         }
-        lines.push(row("private", "these numbers are for this terminal: an agent tells nobody of them"));
+        lines.push(row("private", "these numbers stay on this terminal; an agent never sends them"));
         words::table(&lines)
     }
 

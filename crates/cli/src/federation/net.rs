@@ -21,7 +21,7 @@ use tokio::sync::watch;
 /// A runtime for the network.
 pub(super) fn runtime() -> Result<Runtime, Failure> {
     let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    built.map_err(|error| socket("the network cannot be used", &error))
+    built.map_err(|error| socket("cannot use the network", &error))
 }
 
 /// Structured logs on standard error: what happened and to whom, never what was learnt or from which rows.
@@ -108,7 +108,7 @@ pub(super) fn home(folder: &Path) -> Result<Home, Failure> {
 /// The home of a party of this role; one of another role is named.
 pub(super) fn home_of(folder: &Path, role: PartyRole) -> Result<Home, Failure> {
     if !Home::is_in(folder).map_err(of_home)? {
-        let message = format!("nobody lives in {}", folder.display());
+        let message = format!("{} is not the home folder of a party", folder.display());
         let hint = format!("join with an invite first: `posterity {} join INVITE --home DIR`", command(role));
         return Err(failure("F201", message, hint));
     }
@@ -116,8 +116,9 @@ pub(super) fn home_of(folder: &Path, role: PartyRole) -> Result<Home, Failure> {
     match home.credentials() {
         Ok(credentials) if credentials.party.role != role => {
             let Peer { role: found, name, .. } = credentials.party;
-            let message = format!("{} is the home of the {found} {name}, and a {role} is asked for", folder.display());
-            let hint = format!("`posterity {} run --home {}` is for it", command(found), folder.display());
+            let message =
+                format!("{} is the home of the {found} {name}, but this command is for a {role}", folder.display());
+            let hint = format!("use `posterity {} run --home {}` for it", command(found), folder.display());
             Err(failure("F201", message, hint))
         }
         _ => Ok(home),
@@ -150,7 +151,7 @@ pub(super) fn of_invite(error: InviteError) -> Failure {
 }
 
 pub(super) fn of_tls(error: TlsError) -> Failure {
-    failure("F201", error.to_string(), "make the certificates again")
+    failure("F201", error.to_string(), "issue the certificates again")
 }
 
 pub(super) fn of_line(error: &ConnectionError) -> Failure {
@@ -174,7 +175,7 @@ pub(super) fn of_drive(error: DriveError, credentials: &Credentials) -> Failure 
         other => failure(
             "F204",
             other.to_string(),
-            "nothing more was sent; the ledger is as it was: `posterity ledger show`",
+            "the agent sent nothing more, and its ledger is intact: `posterity ledger show`",
         ),
     }
 }
@@ -186,9 +187,8 @@ fn of_clocks(error: &ConnectionError, credentials: &Credentials, now: u64) -> Op
     let here = format!("this machine's clock says {}", moment(now));
     if now > until {
         let message =
-            format!("the certificate of this party ended at {}, {} ago; {here}", moment(until), span(now - until));
-        let hint =
-            "if that clock is right, ask for an invite and join again with the same --home; if not, set the clock";
+            format!("the certificate of this party expired at {}, {} ago; {here}", moment(until), span(now - until));
+        let hint = "if that clock is right, ask for a new invite and join again with the same --home; if not, correct the clock";
         return Some(failure("F203", message, hint));
     }
     let apart = match server {
@@ -197,19 +197,21 @@ fn of_clocks(error: &ConnectionError, credentials: &Credentials, now: u64) -> Op
             format!("the server's clock is ahead of it by at least {}", span(server - now))
         }
         Some(server) => format!("the server's clock is behind it by about {}", span(now - server)),
-        None => "the server's clock says something else".to_owned(),
+        None => "the server's clock shows another time".to_owned(),
     };
-    let good = format!("the certificate of this party is good from {} to {}", moment(from), moment(until));
-    let message = format!("the clocks do not agree: {good}, {here}, and the server finds it out of time; {apart}");
+    let good = format!("the certificate of this party is valid from {} to {}", moment(from), moment(until));
+    let message = format!(
+        "the clocks do not agree: {good}, {here}, but the server refuses the certificate for its time; {apart}"
+    );
     Some(failure("F208", message, CLOCKS))
 }
 
 /// What to do where clocks do not agree.
-const CLOCKS: &str = "compare `date -u` on both machines and set the clock that is off, best by a time service; certificates allow an \
-                      hour";
+const CLOCKS: &str = "compare `date -u` on both machines and correct the wrong clock, preferably with a time service; certificates tolerate \
+                      one hour";
 
 pub(super) fn socket(what: &str, error: &std::io::Error) -> Failure {
-    failure("F205", format!("{what}: {error}"), "choose another address or port, or end what has it")
+    failure("F205", format!("{what}: {error}"), "choose another address or port, or stop the process that uses it")
 }
 
 #[cfg(test)]
@@ -262,14 +264,14 @@ mod tests {
         let ended = told(Some(NOW + 9 * 86_400), NOW + 9 * 86_400);
         assert_eq!((ended.code(), ended.exit()), ("F203", 2));
         assert!(
-            ended.to_string().contains("ended at 2026-09-28") && ended.to_string().contains("2 days ago"),
+            ended.to_string().contains("expired at 2026-09-28") && ended.to_string().contains("2 days ago"),
             "{ended}"
         );
         for (server, now, words) in [
             (Some(NOW), NOW - 4 * 86_400, "this clock is behind by at least 3 days"),
             (Some(NOW + 9 * 86_400), NOW + 60, "the server's clock is ahead of it by at least 8 days"),
             (Some(NOW - 86_400), NOW + 60, "the server's clock is behind it by about 24 h"),
-            (None, NOW + 60, "the server's clock says something else"),
+            (None, NOW + 60, "the server's clock shows another time"),
         ] {
             let failure = told(server, now);
             assert_eq!((failure.code(), failure.exit()), ("F208", 2));

@@ -23,8 +23,8 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// What a posterior of a federation is.
-const RELEASED: &str = "Released by a federation: the sites' noise was drawn from their operating systems, and what they answered \
-     costs them no more than the ε that results.json says. Nothing of it was scored on anybody's rows.";
+const RELEASED: &str = "Released by a federation: the sites drew their noise from their operating systems, and their answers cost no \
+     more than the ε in results.json. The posterior was not scored on any rows.";
 
 /// A run that has come to its end.
 #[derive(Clone, Copy)]
@@ -138,7 +138,7 @@ pub(crate) fn check_room(folder: &Path, run: Option<&RunId>) -> Result<(), Failu
 fn served(parts: &RunParts, state: &[u8]) -> Result<Gaussian, RunError> {
     let eta = parts.built.protocol.posterior(state)?;
     let improper =
-        || RunError::Settings { what: "the run left no proper distribution: more noise than it could bear".into() };
+        || RunError::Settings { what: "the run ended without a proper posterior: the noise was too large".into() };
     parts.built.problem.family.gaussian(&eta).ok_or_else(improper)
 }
 
@@ -225,7 +225,7 @@ fn results<'a>(
 fn privacy(parts: &RunParts) -> Result<FederationPrivacy, Failure> {
     let (method, clients) = (&parts.method, &parts.built.plan.clients);
     let Some(promise) = &method.promise else {
-        return Err(super::run_parts::refuse("a run that promises nothing has no results", "add privacy = { … }"));
+        return Err(super::run_parts::refuse("a run without a privacy promise has no results", "add privacy = { … }"));
     };
     let largest = |numbers: &mut dyn Iterator<Item = f64>| numbers.fold(0.0, f64::max);
     Ok(FederationPrivacy {
@@ -250,8 +250,8 @@ fn check_folder(path: &Path, run: &str) -> Result<(), Failure> {
     let fault = Fault {
         code: "S013",
         place: path.display().to_string(),
-        message: "the results of another run are in this directory".into(),
-        hint: "name another directory with --out".into(),
+        message: "this directory holds the results of another run".into(),
+        hint: "choose another directory with --out".into(),
     };
     Err(fault.into())
 }

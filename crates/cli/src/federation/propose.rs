@@ -24,7 +24,8 @@ pub(crate) struct MemberKeys {
 /// Who serves the study, as it says; one that does not say so is refused.
 pub(crate) fn served(study: &Study) -> Result<&Served, Failure> {
     study.served.as_ref().ok_or_else(|| {
-        let hint = "name the sites there: sites = [{ name = \"north\", rows = 200 }, { name = \"south\", rows = 150 }]";
+        let hint =
+            "add the sites, for example: sites = [{ name = \"north\", rows = 200 }, { name = \"south\", rows = 150 }]";
         refuse(format!("{} has no [federation]", study.file), hint)
     })
 }
@@ -36,7 +37,7 @@ pub(crate) fn parts(study: &Study, schema: &str, method: Option<&str>) -> Result
     let served = served(study)?;
     let method = choose(study, method)?;
     let parts = build(study, &read_schema(schema)?, method, &served.rows())?;
-    manifest::agreed(&parts.built).map_err(|error| refuse(error.to_string(), "report this"))?;
+    manifest::agreed(&parts.built).map_err(|error| refuse(error.to_string(), "report this as a bug"))?;
     Ok(parts)
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn manifest(
         nodes: nodes(served, members, parts)?,
         server: members.server,
         pace: pace(served, parts),
-        agreed: manifest::agreed(&parts.built).map_err(|error| refuse(error.to_string(), "report this"))?,
+        agreed: manifest::agreed(&parts.built).map_err(|error| refuse(error.to_string(), "report this as a bug"))?,
     })
 }
 
@@ -104,8 +105,8 @@ fn nodes(served: &Served, members: &MemberKeys, parts: &RunParts) -> Result<Vec<
 }
 
 fn unknown(role: &str, name: &PartyName) -> Failure {
-    let message = format!("the study names a {role} {name}, of which there is no certificate");
-    Failure::Federation { code: "F103", message, hint: "invite it first, and let it join".into() }
+    let message = format!("the study names the {role} {name}, which has no certificate");
+    Failure::Federation { code: "F103", message, hint: "invite it first, then let it join".into() }
 }
 
 /// Rounds as planned; a quorum of all sites but those that may drop out of a secure sum, where the study names none.

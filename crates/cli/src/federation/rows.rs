@@ -40,9 +40,8 @@ fn check_declared(method: &Method, declared: u64, found: u64) -> Result<(), Fail
     if !method.promise.as_ref().is_some_and(public) || declared == found {
         return Ok(());
     }
-    let message = format!("the file has {found} rows, and the manifest declares {declared} for this site");
-    let hint =
-        "every line after the header is a row; take the file that was declared, or have the study declare this one's";
+    let message = format!("the file has {found} rows, but the manifest declares {declared} for this site");
+    let hint = "every line after the header is a row; use the declared file, or ask the operator to declare this number in the study";
     Err(Failure::Federation { code: "F105", message, hint: hint.into() })
 }
 

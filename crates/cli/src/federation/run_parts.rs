@@ -18,18 +18,21 @@ pub(super) fn read_study(file: &str, text: &str) -> Result<Study, Failure> {
     match Kind::of(text) {
         Kind::Learning => {}
         Kind::Histogram => {
-            return Err(refuse(format!("{file} is a histogram, which is no run of a federation"), "posterity run"));
+            return Err(refuse(format!("{file} is a histogram, which a federation cannot run"), "use `posterity run`"));
         }
         Kind::Curves => {
-            return Err(refuse(format!("{file} is a figure of accounting, which has no sites"), "posterity reproduce"));
+            return Err(refuse(
+                format!("{file} is an accounting figure, which has no sites"),
+                "use `posterity reproduce`",
+            ));
         }
     }
     let study = Study::read(file.to_owned(), text)?;
     if !study.columns.is_empty() {
-        return Err(refuse(format!("{file} has several columns, and a run has one"), "one [partition], or none"));
+        return Err(refuse(format!("{file} has several columns, but a run has one"), "use one [partition], or none"));
     }
     if study.data.synthetic.is_some() {
-        return Err(refuse(format!("{file} has made-up rows, which are at no site"), "posterity run"));
+        return Err(refuse(format!("{file} has generated rows, which no site holds"), "use `posterity run`"));
     }
     Ok(study)
 }
@@ -42,15 +45,18 @@ pub(super) fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Met
         Some(name) => study.methods.iter().find(|method| method.name == name).ok_or_else(|| {
             let close = nearest(name, names()).map_or_else(String::new, |close| format!("did you mean {close:?}? "));
             let all: Vec<&str> = names().collect();
-            refuse(format!("there is no method {name:?} in the study"), format!("{close}It has {}", listed(&all)))
+            refuse(
+                format!("there is no method {name:?} in the study"),
+                format!("{close}The methods are {}", listed(&all)),
+            )
         })?,
         None => match study.methods.iter().filter(|method| method.promise.is_some()).collect::<Vec<_>>()[..] {
             [one] => one,
-            [] => return Err(refuse("no method of the study promises privacy", "add privacy = { … } to one of them")),
+            [] => return Err(refuse("no method of the study is private", "add privacy = { … } to one of them")),
             ref several => {
                 let private: Vec<&str> = several.iter().map(|method| method.name.as_str()).collect();
-                let message = "the study has several methods, and a run has one";
-                return Err(refuse(message, format!("add --method with one of {}", listed(&private))));
+                let message = "the study has several private methods, but a run has one";
+                return Err(refuse(message, format!("choose one with --method: {}", listed(&private))));
             }
         },
     };
@@ -62,15 +68,15 @@ pub(super) fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Met
 fn check_method(method: &Method) -> Result<(), Failure> {
     let (why, hint) = match method.promise.as_ref().map(|promise| promise.aggregator) {
         None => (
-            "promises no privacy, and a site never answers without noise",
+            "is non-private, and a site never answers without noise",
             "choose another method, or add privacy = { … } to this one",
         ),
         Some(Aggregator::Curator) => (
             "trusts a curator, who would see every site's sum",
-            "use aggregator = \"secure-sum\", or none: every site noises its own answers then",
+            "use aggregator = \"secure-sum\", or none, so that every site adds noise to its own answers",
         ),
         Some(Aggregator::SecureSum(_)) if method.schedule != Schedule::Synchronous => {
-            ("opens sums of all sites, which answer together", "use schedule = \"synchronous\"")
+            ("opens sums over all sites, which must answer in the same round", "use schedule = \"synchronous\"")
         }
         Some(Aggregator::None | Aggregator::SecureSum(_)) => return Ok(()),
     };

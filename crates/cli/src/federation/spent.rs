@@ -30,7 +30,7 @@ impl SpentCache {
 /// Certified ε at the promise's δ after so many charged answers of a site.
 pub(crate) fn epsilon_after(built: &Built, site: usize, answers: u64) -> Result<f64, Failure> {
     let plan = built.plan.clients.get(site);
-    let missing = || Failure::usage(format!("there is no site {site} in the plan"), "sites are counted from 0");
+    let missing = || Failure::usage(format!("the plan has no site {site}"), "sites are counted from 0");
     Ok(plan.ok_or_else(missing)?.spent(answers)?)
 }
 

@@ -80,9 +80,9 @@ fn a_manifest_that_says_other_than_its_study_is_refused() {
     let (manifest, _) = proposed(&study(STUDY), None).unwrap();
     type ManifestEdit = fn(&mut Manifest);
     let changes: [(&str, ManifestEdit); 5] = [
-        ("other sites, or other declared rows", |m| m.sites[0].rows += 1),
-        ("other sites, or other declared rows", |m| m.sites.swap(0, 1)),
-        ("other compute nodes", |m| m.nodes.swap(0, 1)),
+        ("sites or declared rows of the manifest differ", |m| m.sites[0].rows += 1),
+        ("sites or declared rows of the manifest differ", |m| m.sites.swap(0, 1)),
+        ("compute nodes of the manifest differ", |m| m.nodes.swap(0, 1)),
         ("there is no method \"noise\"", |m| m.method = "noise".into()),
         ("outcome of two levels", |m| {
             m.schema = m.schema.replace("[\"0\", \"1\"] }\ncolumn", "[\"0\", \"1\", \"2\"] }\ncolumn")
@@ -123,20 +123,20 @@ fn what_cannot_be_served_is_refused_with_a_reason() {
     let federation = STUDY.split("\n[federation]\n").nth(1).unwrap().split("[model]").next().unwrap();
     let cases = [
         (with_privacy(", aggregator = \"curator\""), None, "trusts a curator"),
-        (both.clone(), Some("clear"), "promises no privacy"),
+        (both.clone(), Some("clear"), "is non-private"),
         (both.clone(), Some("noise-aware, secure sum"), "there is no method"),
-        (list, None, "several methods"),
+        (list, None, "several private methods"),
         (
             format!(
                 "{}{clear}",
                 STUDY.split("# Two compute").next().unwrap().replace("nodes = [\"alice\", \"bob\"]\n", "")
             ),
             None,
-            "no method of the study promises",
+            "no method of the study is private",
         ),
         (STUDY.replace(&format!("[federation]\n{federation}"), ""), None, "has no [federation]"),
         (table("[histogram]\n"), None, "is a histogram"),
-        (table("[[curves]]\n"), None, "figure of accounting"),
+        (table("[[curves]]\n"), None, "accounting figure"),
     ];
     for (text, method, words) in cases {
         let (code, message) = refused(&text, method);
@@ -146,7 +146,7 @@ fn what_cannot_be_served_is_refused_with_a_reason() {
     let columns = include_str!("../../../../studies/heart-sites.toml");
     assert!(read_study("s.toml", columns).unwrap_err().to_string().contains("several columns"));
     let made = include_str!("../../../../studies/paper2-chains.toml");
-    assert!(read_study("s.toml", made).unwrap_err().to_string().contains("made-up rows"));
+    assert!(read_study("s.toml", made).unwrap_err().to_string().contains("generated rows"));
 }
 
 #[test]

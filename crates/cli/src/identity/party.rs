@@ -20,14 +20,16 @@ pub(crate) struct NewInvite {
 
 /// A name as typed.
 pub(crate) fn named(text: &str) -> Result<PartyName, Failure> {
-    PartyName::new(text).map_err(|message| Failure::usage(message, "a short name without blanks, such as hospital-a"))
+    PartyName::new(text)
+        .map_err(|message| Failure::usage(message, "use a short name without spaces, such as hospital-a"))
 }
 
 /// An invite as typed, with a fresh secret and the root of the authority.
 pub(crate) fn meant(asked: &InviteArguments, now: u64) -> Result<NewInvite, Failure> {
     let name = named(&asked.name)?;
-    let server = Address::new(&asked.server)
-        .map_err(|message| Failure::usage(message, "--server is where the new party reaches the port for joining"))?;
+    let server = Address::new(&asked.server).map_err(|message| {
+        Failure::usage(message, "give the address of the enrolment port, as the new party reaches it")
+    })?;
     let expires = now.saturating_add(seconds(&asked.valid)?);
     let facts = Authority::facts(&asked.ca)?;
     if facts.issuing_until <= now {
@@ -70,8 +72,8 @@ pub(crate) fn invite(
     let (role, name) = (invite.role, &invite.name);
     let holds = |row: &PartyRow| row.role == role && row.name == *name && standing(row, now) == "good";
     if store.parties()?.iter().any(holds) {
-        let hint = format!("take another name, or free this one: posterity site revoke {name} --role {role}");
-        return Err(Failure::party(format!("a {role} named {name} has joined already"), hint));
+        let hint = format!("choose another name, or free this one: posterity site revoke {name} --role {role}");
+        return Err(Failure::party(format!("a {role} named {name} has already joined"), hint));
     }
     store.invite(&InviteRow { secret: invite.secret.digest(), role, name: name.clone(), expires: *expires })?;
     let line = invite.text();
@@ -88,8 +90,8 @@ pub(crate) fn invite(
             format!("{object}\n")
         }
         InviteFormat::Explained => format!(
-            "{}\n\nThis line is for the {role} {name} alone. It can be used once, until {}. Anyone who holds it can join under that\n\
-             name: send it over a trusted channel.\n",
+            "{}\n\nThis invite is for the {role} {name}. It works once, until {}. Anyone who holds it can join under that name.\n\
+             Send it over a trusted channel.\n",
             line.as_str(),
             moment(*expires)
         ),
@@ -104,7 +106,7 @@ pub(crate) fn list(store: &dyn ServerStore, now: u64, json: bool) -> Result<Stri
         return Ok(format!("{}\n", json!({ "parties": rows })));
     }
     if parties.is_empty() {
-        return Ok("Nobody has joined yet. `posterity site invite` invites somebody.\n".into());
+        return Ok("No party has joined yet. Create an invite with `posterity site invite`.\n".into());
     }
     let width = parties.iter().map(|row| row.name.as_str().len()).max().unwrap_or_default().max(4);
     let mut text =
@@ -127,16 +129,13 @@ pub(crate) fn revoke(
     json: bool,
 ) -> Result<String, Failure> {
     if !store.revoke(role, name, now)? {
-        let message = format!("no {role} named {name} has joined, or it was revoked before");
-        return Err(Failure::party(
-            message,
-            "`posterity site list` shows who has joined; --role says which role is meant",
-        ));
+        let message = format!("no {role} named {name} has joined, or it is already revoked");
+        return Err(Failure::party(message, "`posterity site list` shows all parties; choose the role with --role"));
     }
     if json {
         return Ok(format!("{}\n", json!({ "role": role.word(), "name": name.as_str(), "revoked": now })));
     }
-    Ok(format!("The {role} {name} is revoked: the server no longer listens to it, and renews nothing.\n"))
+    Ok(format!("The {role} {name} is revoked: the server refuses it and renews none of its certificates.\n"))
 }
 
 fn object(row: &PartyRow, now: u64) -> Value {

@@ -8,7 +8,7 @@ use federation::manifest::{self, Manifest, RunParts};
 use federation::message::{Attempt, Instruction, RefusalCode, Request, RunOutcome, Update};
 use federation::party::{PartyError, PartyMachine, PartyPhase, SiteOwner, SiteParty, Verdict};
 use federation::policy::GrantTotals;
-use federation::wire::{self, Sender, UnverifiedContent};
+use federation::wire::{self, Sender, UnverifiedContent, proto};
 use inference::Shard;
 use privacy::GridVector;
 use privacy::noise::{Digest, OsKeyed};
@@ -170,8 +170,8 @@ impl PartyMachine for ThinAgent {
         Ok(self.unsettled.iter().map(|(_, bytes)| bytes.clone()).collect())
     }
 
-    fn hear(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
-        let Ok(reply) = UnverifiedContent::read(reply).and_then(|reply| reply.claimed_reply(to)) else {
+    fn hear(&mut self, reply: proto::Signed, to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+        let Ok(reply) = UnverifiedContent::of(reply).and_then(|reply| reply.claimed_reply(to)) else {
             return Ok(Vec::new());
         };
         Ok(reply.instructions.into_iter().filter_map(|one| self.follow(one)).collect())
@@ -215,7 +215,7 @@ impl PartyMachine for TimedAgent {
         self.party.again()
     }
 
-    fn hear(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+    fn hear(&mut self, reply: proto::Signed, to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
         if let Some((_, at)) = self.sent.take_if(|(digest, _)| digest == to) {
             self.clocks.accepted(at.elapsed());
         }

@@ -69,7 +69,7 @@ impl<D: Disk> Desk for SiteChargeAndGate<'_, D> {
                 return Err(PrivacyError::WrongGate {
                     what: "an answer without noise",
                     gate: "agent's",
-                    hint: "a study that is served has `privacy`, and no curator: use `aggregator = \"secure-sum\"`",
+                    hint: "a served study needs `privacy` and no curator: use `aggregator = \"secure-sum\"`",
                 });
             }
             (Summing::Nobody, Mechanism::BarkerTest { .. }) => AgentGate::test(receipt, shape, source, context)?,

@@ -75,7 +75,7 @@ impl RoundCharges {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StopReason {
     /// The server has countersigned a record that this log does not have.
-    #[error("the server has seen record {sequence} of this site's ledger, which the ledger here does not have")]
+    #[error("the server has seen record {sequence} of this site's ledger, but the ledger here does not have it")]
     RolledBack {
         /// The record.
         sequence: u64,
@@ -84,7 +84,7 @@ pub enum StopReason {
     #[error("the server refuses this site: {0}")]
     Refused(RefusalCode),
     /// What the server says that it applied cannot be.
-    #[error("the receipt for round {round} does not fit what was sent")]
+    #[error("the server's receipt for round {round} does not match the answer that this site sent")]
     Receipt {
         /// The round.
         round: u64,
@@ -96,14 +96,14 @@ impl StopReason {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::RolledBack { .. } => {
-                "the ledger was restored from an old copy, or another copy of this site is alive: find the newest ledger; \
-                 without it this site takes no more part in the run"
+                "the ledger was restored from an old copy, or another copy of this site is running. Find the newest ledger; without \
+                 it this site cannot continue the run"
             }
             Self::Refused(RefusalCode::Conflict | RefusalCode::Frozen) => {
-                "look for a second copy of this site, and speak with the server's operator"
+                "look for a second copy of this site, and contact the server's operator"
             }
-            Self::Refused(_) => "speak with the server's operator",
-            Self::Receipt { .. } => "speak with the server's operator: nothing more is sent to it",
+            Self::Refused(_) => "contact the server's operator",
+            Self::Receipt { .. } => "contact the server's operator; the agent sends nothing more to the server",
         }
     }
 }

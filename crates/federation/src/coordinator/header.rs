@@ -95,9 +95,9 @@ pub struct SiteProgress {
 /// Whether more can be asked of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum SiteStanding {
-    /// Yes.
+    /// It can be asked.
     #[default]
-    Able,
+    Active,
     /// Its budget covers no more.
     Spent,
     /// It has refused or stopped.
@@ -143,8 +143,8 @@ impl SiteProgress {
     }
 
     /// Whether more can be asked of it.
-    pub(super) fn is_able(&self) -> bool {
-        self.standing == SiteStanding::Able
+    pub(super) fn is_active(&self) -> bool {
+        self.standing == SiteStanding::Active
     }
 }
 

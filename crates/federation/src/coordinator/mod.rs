@@ -23,8 +23,8 @@ use crate::message::{
 };
 use header::AnsweredQuestion;
 use inference::Summing;
-use inference::algorithm::{Answers, Protocol};
-use inference::settings::{Schedule, Scheme};
+use inference::algorithm::Protocol;
+use inference::settings::Schedule;
 use privacy::noise::Digest;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -380,11 +380,11 @@ impl Coordinator {
             // Every charge is a new record of the site's log: one that is not after the last that came is of another copy.
             return self.freeze(site);
         }
-        let protocol = self.protocol();
-        if update.answer.units().iter().any(|units| units.unsigned_abs() > MOST_UNITS) {
-            return CoordinatorStep::refusing(RefusalCode::Shape);
-        }
-        if protocol.fold(&self.state, &Answers::Each(vec![(site, update.answer.clone())])).is_err() {
+        let too_large = update.answer.units().iter().any(|units| units.unsigned_abs() > MOST_UNITS);
+        // An answer that comes too late is counted and not folded: it was to another question, of another shape perhaps.
+        let folds = belongs == AnsweredQuestion::Now || self.takes_late();
+        let fits = || self.protocol().fits(&self.state, site, &update.answer).unwrap_or(false);
+        if too_large || folds && !fits() {
             return CoordinatorStep::refusing(RefusalCode::Shape);
         }
         let mut change = Change::header();
@@ -439,9 +439,9 @@ impl Coordinator {
         kept
     }
 
-    /// Whether an answer to an earlier question can still be folded: changes of PVI add, whatever they were made from.
+    /// Whether an answer to an earlier question is still folded: the protocol allows it, and answers come one by one.
     fn takes_late(&self) -> bool {
-        self.parts.method.scheme == Scheme::Pvi && self.parts.built.summing == Summing::Nobody
+        self.protocol().folds_late_answers() && self.parts.built.summing == Summing::Nobody
     }
 
     fn protocol(&self) -> &dyn Protocol {

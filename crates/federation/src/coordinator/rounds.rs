@@ -22,17 +22,17 @@ impl Coordinator {
             change.merge(self.ask_for_sum());
             return change;
         }
-        let able: Vec<usize> = (0..).zip(&self.header.sites).filter(|(_, s)| s.is_able()).map(|(m, _)| m).collect();
-        if able.is_empty() {
+        let active: Vec<usize> = (0..).zip(&self.header.sites).filter(|(_, s)| s.is_active()).map(|(m, _)| m).collect();
+        if active.is_empty() {
             return self.finish(RunOutcome::Spent);
         }
-        if (able.len() as u64) < self.manifest.pace.quorum {
+        if (active.len() as u64) < self.manifest.pace.quorum {
             return self.finish(RunOutcome::QuorumLost);
         }
         let mut change = self.refresh();
         match self.parts.method.schedule {
-            Schedule::Sequential => able.first().into_iter().for_each(|&first| self.ask(first)),
-            Schedule::Synchronous | Schedule::Asynchronous(_) => able.into_iter().for_each(|site| self.ask(site)),
+            Schedule::Sequential => active.first().into_iter().for_each(|&first| self.ask(first)),
+            Schedule::Synchronous | Schedule::Asynchronous(_) => active.into_iter().for_each(|site| self.ask(site)),
         }
         change.merge(Change::waking());
         change
@@ -149,7 +149,7 @@ impl Coordinator {
             return change;
         }
         let from = self.header.turn.saturating_add(1);
-        let next = (from..).zip(self.header.sites.iter().skip(from)).find(|(_, progress)| progress.is_able());
+        let next = (from..).zip(self.header.sites.iter().skip(from)).find(|(_, progress)| progress.is_active());
         match next.map(|(site, _)| site) {
             Some(site) => {
                 change.merge(self.refresh());

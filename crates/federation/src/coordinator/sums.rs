@@ -171,7 +171,7 @@ impl Coordinator {
     /// Sites that could still be asked, and whose shares are not all held in this attempt.
     fn dropped_out(&self) -> Vec<MemberId> {
         let at = self.present();
-        let out = |progress: &SiteProgress| progress.is_able() && progress.accepted.is_none_or(|(of, _)| of != at);
+        let out = |progress: &SiteProgress| progress.is_active() && progress.accepted.is_none_or(|(of, _)| of != at);
         (0..)
             .zip(&self.header.sites)
             .filter(|(_, progress)| out(progress))
@@ -247,8 +247,8 @@ impl Coordinator {
     fn try_again(&mut self, because_of: &[MemberId]) -> Change {
         self.header.failures.note(self.header.session, because_of);
         let published = self.mail.values().any(|letter| letter.to == MemberId::Server);
-        let able = self.header.sites.iter().filter(|progress| progress.is_able()).count() as u64;
-        let last = self.header.session + 1 >= MOST_ATTEMPTS && able >= self.manifest.pace.quorum;
+        let active = self.header.sites.iter().filter(|progress| progress.is_active()).count() as u64;
+        let last = self.header.session + 1 >= MOST_ATTEMPTS && active >= self.manifest.pace.quorum;
         if published || last {
             return self.finish(self.header.failures.worst().map_or(RunOutcome::Failed, RunOutcome::SumFailed));
         }
@@ -261,14 +261,14 @@ impl Coordinator {
         self.header.closing = false;
         self.mail.clear();
         let attempt = self.header.session;
-        let able: Vec<usize> = (0..).zip(&self.header.sites).filter(|(_, s)| s.is_able()).map(|(m, _)| m).collect();
-        if able.is_empty() {
+        let active: Vec<usize> = (0..).zip(&self.header.sites).filter(|(_, s)| s.is_active()).map(|(m, _)| m).collect();
+        if active.is_empty() {
             return self.finish(RunOutcome::Spent);
         }
-        if (able.len() as u64) < self.manifest.pace.quorum {
+        if (active.len() as u64) < self.manifest.pace.quorum {
             return self.finish(RunOutcome::QuorumLost);
         }
-        for site in able {
+        for site in active {
             if let Some(progress) = self.header.sites.get_mut(site) {
                 (progress.attempt, progress.asked) = (attempt, None);
                 progress.earlier.clear();

@@ -26,7 +26,7 @@ use tokio_rustls::TlsAcceptor;
 /// answers, however many come and say nothing.
 const CONNECTIONS: usize = 256;
 
-/// Connections of one address at one time, unless the server's keeper says otherwise.
+/// Connections of one address at one time, unless the server's operator says otherwise.
 pub const CONNECTIONS_OF_AN_ADDRESS: usize = 128;
 
 /// Bytes of a request that are read before it is understood.
@@ -45,13 +45,13 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug, thiserror::Error)]
 pub enum DashboardError {
     /// Others could listen in.
-    #[error("the dashboard is to listen on {address} in the clear, expected a loopback address")]
+    #[error("the dashboard cannot listen on {address} without TLS, expected a loopback address")]
     Plain {
         /// Where.
         address: SocketAddr,
     },
     /// The socket does not work.
-    #[error("the dashboard's socket does not work: {0}")]
+    #[error("the dashboard's socket failed: {0}")]
     Socket(#[from] std::io::Error),
 }
 

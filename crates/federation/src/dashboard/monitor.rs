@@ -14,7 +14,7 @@ impl Metrics {
     /// Everything as OpenMetrics text.
     pub(super) fn text(&self, source: &dyn DashboardSource) -> String {
         let mut text = Exposition::default();
-        text.family("posterity_build", MetricKind::Info, "The program that answers.");
+        text.family("posterity_build", MetricKind::Info, "Version of the server program.");
         text.sample("posterity_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
         self.counters(&mut text);
         self.store(&mut text);
@@ -31,39 +31,31 @@ impl Metrics {
     }
 
     fn counters(&self, text: &mut Exposition) {
-        text.family("posterity_requests", MetricKind::Counter, "Requests of sites and nodes.");
+        text.family("posterity_requests", MetricKind::Counter, "Requests from sites and nodes, by kind.");
         for (name, value) in REQUESTS.iter().zip(&self.requests) {
             text.sample("posterity_requests_total", &[("kind", name)], read(value));
         }
-        text.family("posterity_refusals", MetricKind::Counter, "Connections, callers and messages that were refused.");
+        text.family("posterity_refusals", MetricKind::Counter, "Refused connections, parties and messages, by reason.");
         for (reason, value) in RefusalReason::ALL.iter().zip(&self.refusals) {
             text.sample("posterity_refusals_total", &[("reason", reason.word())], read(value));
         }
-        text.family(
-            "posterity_parked_polls",
-            MetricKind::Gauge,
-            "Polls that are held back until there is something to say.",
-        );
+        text.family("posterity_parked_polls", MetricKind::Gauge, "Polls that wait for something to report.");
         text.sample("posterity_parked_polls", &[], read(&self.parked));
-        text.family("posterity_connections", MetricKind::Gauge, "Connections that are open, by port.");
+        text.family("posterity_connections", MetricKind::Gauge, "Open connections, by port.");
         for (port, value) in Port::ALL.iter().zip(&self.connections) {
             text.sample("posterity_connections", &[("port", port.word())], read(value));
         }
         text.family(
             "posterity_dashboard_answers",
             MetricKind::Counter,
-            "Answers of the dashboard, by class of status.",
+            "Responses of the dashboard, by class of status.",
         );
         for (name, value) in PAGES.iter().zip(&self.pages) {
             text.sample("posterity_dashboard_answers_total", &[("status", name)], read(value));
         }
-        text.family(
-            "posterity_dashboard_denials",
-            MetricKind::Counter,
-            "Wrong tokens that were shown to the dashboard.",
-        );
+        text.family("posterity_dashboard_denials", MetricKind::Counter, "Wrong tokens sent to the dashboard.");
         text.sample("posterity_dashboard_denials_total", &[], read(&self.denied));
-        text.family("posterity_excesses", MetricKind::Counter, "Connections and calls that a limit has ended.");
+        text.family("posterity_excesses", MetricKind::Counter, "Connections and calls closed by a limit, by limit.");
         for excess in Excess::ALL {
             let count = self.excesses().so_far(excess) as f64;
             text.sample("posterity_excesses_total", &[("limit", excess.word())], count);
@@ -73,18 +65,18 @@ impl Metrics {
     /// Whether changes are kept, and how fast.
     fn store(&self, text: &mut Exposition) {
         histogram(text, "posterity_commit_seconds", "Time until a change was durable.", &self.commits);
-        text.family("posterity_commit_failures", MetricKind::Counter, "Changes that could not be kept.");
+        text.family("posterity_commit_failures", MetricKind::Counter, "Changes that could not be stored.");
         text.sample("posterity_commit_failures_total", &[], read(&self.unkept));
-        text.family("posterity_commit_failing", MetricKind::Gauge, "1 if the last change that was tried was not kept.");
+        text.family("posterity_commit_failing", MetricKind::Gauge, "1 if the last change could not be stored, else 0.");
         text.sample("posterity_commit_failing", &[], f64::from(u8::from(self.failure().is_some())));
-        text.family("posterity_read_failures", MetricKind::Counter, "Times that what is kept could not be read.");
+        text.family("posterity_read_failures", MetricKind::Counter, "Failed reads of the store.");
         text.sample("posterity_read_failures_total", &[], read(&self.unread));
-        histogram(text, "posterity_round_seconds", "Time that a whole round took.", &self.rounds);
+        histogram(text, "posterity_round_seconds", "Duration of a complete round.", &self.rounds);
     }
 
     fn process(&self, text: &mut Exposition) {
         if let Some(bytes) = resident_bytes() {
-            text.family("process_resident_memory_bytes", MetricKind::Gauge, "Memory of the server's process.");
+            text.family("process_resident_memory_bytes", MetricKind::Gauge, "Resident memory of the server process.");
             text.sample("process_resident_memory_bytes", &[], bytes);
         }
     }
@@ -92,7 +84,7 @@ impl Metrics {
     /// When certificates end: the server's own, and those of all parties as they were issued.
     fn certificates(&self, text: &mut Exposition, source: &dyn DashboardSource) {
         const NAME: &str = "posterity_certificate_end_timestamp_seconds";
-        text.family(NAME, MetricKind::Gauge, "When a certificate ends, in seconds since 1970.");
+        text.family(NAME, MetricKind::Gauge, "When a certificate expires, in seconds since 1970.");
         let own = self.certificate_ends.load(Ordering::Relaxed);
         if own > 0 {
             text.sample(NAME, &[("role", "server"), ("name", "server")], own as f64);
@@ -136,15 +128,15 @@ fn phases(text: &mut Exposition, runs: &[RunSummary]) {
 
 /// Rounds and folds of each run, and how those that are over have ended.
 fn progress(text: &mut Exposition, views: &[RunView]) {
-    text.family("posterity_round", MetricKind::Gauge, "Rounds that were made.");
+    text.family("posterity_round", MetricKind::Gauge, "Completed rounds.");
     for view in views {
         text.sample("posterity_round", &[("run", &view.id)], view.round as f64);
     }
-    text.family("posterity_folds", MetricKind::Counter, "Changes of the posterior that were made.");
+    text.family("posterity_folds", MetricKind::Counter, "Updates of the posterior.");
     for view in views {
         text.sample("posterity_folds_total", &[("run", &view.id)], view.folds as f64);
     }
-    text.family("posterity_round_age_seconds", MetricKind::Gauge, "How long the present round has been under way.");
+    text.family("posterity_round_age_seconds", MetricKind::Gauge, "Age of the current round.");
     for view in views {
         if let Some(age) = view.round_age {
             text.sample("posterity_round_age_seconds", &[("run", &view.id)], age as f64);
@@ -153,7 +145,7 @@ fn progress(text: &mut Exposition, views: &[RunView]) {
     text.family(
         "posterity_run_ended",
         MetricKind::Gauge,
-        "1 for a run that is over: how, and because of whom if of anybody.",
+        "1 for a run that has ended, with its outcome and the member that caused a failure.",
     );
     for view in views {
         if let Some(end) = &view.end {
@@ -166,7 +158,7 @@ fn progress(text: &mut Exposition, views: &[RunView]) {
 
 /// Attempts at sums that came to nothing.
 fn failures(text: &mut Exposition, views: &[RunView]) {
-    let help = "Attempts at a secure sum that failed because of a member; each may have cost every site a charge.";
+    let help = "Attempts at a secure sum that failed because of a member. Each may have cost every site a charge.";
     text.family("posterity_attempts_failed", MetricKind::Counter, help);
     for member in all_members(views) {
         text.sample("posterity_attempts_failed_total", &member.labels(), member.failed_attempts as f64);
@@ -176,7 +168,7 @@ fn failures(text: &mut Exposition, views: &[RunView]) {
 /// How long nothing was heard of each member. One that has never called is as silent as the server is old: an alarm on silence
 /// must ring for it too.
 fn members(text: &mut Exposition, views: &[RunView]) {
-    let help = "Time since a member was last heard, or since this server took up the run if it was not.";
+    let help = "Time since the last request of a member, or since this server started the run if there was none.";
     text.family("posterity_silence_seconds", MetricKind::Gauge, help);
     for member in all_members(views) {
         text.sample("posterity_silence_seconds", &member.labels(), member.silence as f64);
@@ -218,11 +210,7 @@ fn all_members(views: &[RunView]) -> impl Iterator<Item = MemberMetrics<'_>> {
 /// What is public of each site: members of manifests, so that their number is bounded.
 fn sites(text: &mut Exposition, views: &[RunView]) {
     let sites = || views.iter().flat_map(|view| view.sites.iter().map(move |site| (view.id.as_str(), site)));
-    text.family(
-        "posterity_site_standing",
-        MetricKind::Gauge,
-        "1 for how a site stands in a run, 0 for how it does not.",
-    );
+    text.family("posterity_site_standing", MetricKind::Gauge, "1 for the status of a site in a run, 0 for all others.");
     for view in views {
         for site in &view.sites {
             let now = site.standing_at(view.taken);
@@ -232,19 +220,19 @@ fn sites(text: &mut Exposition, views: &[RunView]) {
             }
         }
     }
-    text.family("posterity_answers_accepted", MetricKind::Counter, "Answers of a site that were accepted.");
+    text.family("posterity_answers_accepted", MetricKind::Counter, "Accepted answers of a site.");
     for (run, site) in sites() {
         text.sample("posterity_answers_accepted_total", &[("run", run), ("site", &site.name)], site.answers as f64);
     }
     text.family(
         "posterity_epsilon_spent",
         MetricKind::Gauge,
-        "Upper bound of the epsilon of a site's accepted answers in a run; its ledger may hold more.",
+        "Upper bound on the epsilon of a site's accepted answers in a run. The site's ledger may hold more.",
     );
     for (run, site) in sites() {
         text.sample("posterity_epsilon_spent", &[("run", run), ("site", &site.name)], site.epsilon_spent);
     }
-    text.family("posterity_epsilon_granted", MetricKind::Gauge, "Epsilon that a site has granted to a run.");
+    text.family("posterity_epsilon_granted", MetricKind::Gauge, "Epsilon that a site granted to a run.");
     for (run, site) in sites() {
         text.sample("posterity_epsilon_granted", &[("run", run), ("site", &site.name)], site.epsilon_granted);
     }

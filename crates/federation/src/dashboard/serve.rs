@@ -82,7 +82,7 @@ impl DashboardState {
     fn refusal(&self, request: &Request) -> Option<Response> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let allow = [(header::ALLOW, "GET, HEAD")];
-            return Some((StatusCode::METHOD_NOT_ALLOWED, allow, "This page only shows.\n").into_response());
+            return Some((StatusCode::METHOD_NOT_ALLOWED, allow, "The dashboard is read-only.\n").into_response());
         }
         match request.uri().path() {
             "/healthz" | "/login" => None,
@@ -119,14 +119,14 @@ fn denial(shown: TokenCheck) -> Option<Response> {
             Some((StatusCode::UNAUTHORIZED, how, html(&page::closed())).into_response())
         }
         TokenCheck::TooOften => {
-            let words = page::saying("Too many wrong tokens", "Wait a minute, then come again with the right one.");
+            let words = page::saying("Too many wrong tokens", "Wait one minute, then try again with the right token.");
             Some((StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "60")], html(&words)).into_response())
         }
     }
 }
 
 fn missing() -> Response {
-    let words = page::saying("Not here", "There is no such run, or it has no such part yet.");
+    let words = page::saying("Not found", "There is no such run, or it does not have this file yet.");
     (StatusCode::NOT_FOUND, html(&words)).into_response()
 }
 
@@ -212,11 +212,11 @@ async fn login(State(desk): State<Arc<DashboardState>>, request: Request) -> Res
 async fn health(State(desk): State<Arc<DashboardState>>) -> Response {
     let ill = |why: &'static str| (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
     if desk.metrics.failure().is_some() {
-        return ill("the last change could not be kept\n");
+        return ill("the last change could not be stored\n");
     }
     match desk.look(|source| source.healthy()).await {
         Ok(true) => "ok".into_response(),
-        Ok(false) => ill("what is kept cannot be read\n"),
-        Err(_) => ill("the server cannot look\n"),
+        Ok(false) => ill("the store cannot be read\n"),
+        Err(_) => ill("the server cannot check its store\n"),
     }
 }

@@ -164,7 +164,7 @@ impl SiteView {
     /// How it stands at this second since 1970: a site that could be asked, but whose certificate has ended, cannot call.
     pub fn standing_at(&self, now: u64) -> SiteStatus {
         match self.standing {
-            SiteStatus::Able if has_ended(self.certificate_ends, now) => SiteStatus::Expired,
+            SiteStatus::Online if has_ended(self.certificate_ends, now) => SiteStatus::Expired,
             standing => standing,
         }
     }
@@ -179,8 +179,8 @@ pub(super) fn has_ended(ends: Option<u64>, now: u64) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SiteStatus {
-    /// It can.
-    Able,
+    /// The server can ask it.
+    Online,
     /// Its budget covers no more answers.
     Spent,
     /// It refuses, or has stopped.
@@ -195,12 +195,12 @@ pub enum SiteStatus {
 
 impl SiteStatus {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Able, Self::Spent, Self::Withdrawn, Self::Frozen, Self::Revoked, Self::Expired];
+    pub const ALL: [Self; 6] = [Self::Online, Self::Spent, Self::Withdrawn, Self::Frozen, Self::Revoked, Self::Expired];
 
     /// One word.
     pub fn word(self) -> &'static str {
         match self {
-            Self::Able => "able",
+            Self::Online => "online",
             Self::Spent => "spent",
             Self::Withdrawn => "withdrawn",
             Self::Frozen => "frozen",

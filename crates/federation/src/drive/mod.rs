@@ -30,7 +30,7 @@ pub enum DriveError {
     #[error(transparent)]
     Connection(ConnectionError),
     /// A thread was lost.
-    #[error("the party's work was broken off")]
+    #[error("a thread of this party was lost")]
     Broken,
 }
 
@@ -100,14 +100,14 @@ impl Driver {
     /// One request and its reply.
     async fn turn(&mut self, connection: &mut Connection, hooks: &mut dyn DriverHooks) -> Result<(), DriveError> {
         let (bytes, wait) = self.next(hooks)?;
-        let digest = wire::content_digest(&bytes).map_err(|_| DriveError::Broken)?;
         let content = proto::Signed::decode(bytes.as_slice()).map_err(|_| DriveError::Broken)?;
+        let digest = wire::signed_digest(&content);
         failpoint::pass("send");
         let reply = connection.exchange(content, wait).await;
         failpoint::pass("sent");
         match reply {
             Ok(reply) => {
-                let quiet = self.hear(reply.encode_to_vec(), digest).await?;
+                let quiet = self.hear(reply, digest).await?;
                 failpoint::pass("heard");
                 if let Some(chain) = self.party.as_mut().and_then(|party| party.certificate()) {
                     hooks.renewed(&chain);
@@ -170,10 +170,10 @@ impl Driver {
     }
 
     /// Takes a reply, on a thread where work may take its time. True if nothing came of it.
-    async fn hear(&mut self, reply: Vec<u8>, to: privacy::noise::Digest) -> Result<bool, DriveError> {
+    async fn hear(&mut self, reply: proto::Signed, to: privacy::noise::Digest) -> Result<bool, DriveError> {
         let mut party = self.party.take().ok_or(DriveError::Broken)?;
         let worked = tokio::task::spawn_blocking(move || {
-            let next = party.hear(&reply, &to);
+            let next = party.hear(reply, &to);
             (party, next)
         });
         let (party, next) = worked.await.map_err(|_| DriveError::Broken)?;

@@ -6,6 +6,7 @@ use super::certificate::{
 use super::file::{FileError, Readers, private_folder, read_private, read_public, replace, write_new};
 use super::key::{IdentityKey, PublicKey};
 use super::name::{PartyName, PartyRole};
+use crate::calendar::moment;
 use privacy::noise::Digest;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
@@ -37,7 +38,7 @@ const ISSUING: &str = "issuing.pem";
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
     /// One is there.
-    #[error("{} is there already: an authority is made once", path.display())]
+    #[error("{} already exists, and an authority is created only once", path.display())]
     Exists {
         /// The file that was found.
         path: PathBuf,
@@ -46,19 +47,19 @@ pub enum AuthorityError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The root's key is not in the folder.
-    #[error("{} is not there, and a new issuing certificate needs it", path.display())]
+    #[error("{} is missing, and a new issuing certificate needs it", path.display())]
     RootOffline {
         /// Where it was looked for.
         path: PathBuf,
     },
     /// Keys and certificates are not of one authority.
-    #[error("the files of the authority in {} do not belong together", folder.display())]
+    #[error("the files in {} belong to different authorities", folder.display())]
     Mixed {
         /// The folder.
         folder: PathBuf,
     },
     /// The certificate that signs others is over.
-    #[error("the {which} certificate ended at second {until} since 1970")]
+    #[error("the {which} certificate expired at {}", moment(*until))]
     Ended {
         /// Which.
         which: &'static str,
@@ -66,7 +67,7 @@ pub enum AuthorityError {
         until: u64,
     },
     /// A certificate could not be made or read.
-    #[error("a certificate of the authority cannot be made or read: {0}")]
+    #[error("a certificate of the authority cannot be created or read: {0}")]
     Certificate(#[from] CertificateError),
     /// The operating system gave no random bytes.
     #[error("the operating system gave no random bytes")]
@@ -77,15 +78,17 @@ impl AuthorityError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Exists { .. } => "name a new folder; `posterity ca show` shows the authority that is there".into(),
-            Self::File(error) if error.is_missing() => "`posterity ca init` makes an authority".into(),
+            Self::Exists { .. } => "choose a new folder; `posterity ca show` shows the existing authority".into(),
+            Self::File(error) if error.is_missing() => "create an authority with `posterity ca init`".into(),
             Self::File(error) => error.hint(),
-            Self::RootOffline { .. } => "bring root.key back into the folder for as long as `ca renew` runs".into(),
-            Self::Mixed { .. } => "bring root.key back and run `posterity ca renew`, or restore the folder".into(),
-            Self::Ended { which: "issuing", .. } => "`posterity ca renew` makes a new one; it needs root.key".into(),
-            Self::Ended { .. } => "make a new authority and invite everybody again".into(),
-            Self::Certificate(_) => "restore the folder of the authority from a copy".into(),
-            Self::Randomness => "try again, or ask the keeper of the machine".into(),
+            Self::RootOffline { .. } => "put root.key back into the folder while `posterity ca renew` runs".into(),
+            Self::Mixed { .. } => {
+                "put root.key back and run `posterity ca renew`, or restore the folder from a backup".into()
+            }
+            Self::Ended { which: "issuing", .. } => "renew it with `posterity ca renew`, which needs root.key".into(),
+            Self::Ended { .. } => "create a new authority and invite all parties again".into(),
+            Self::Certificate(_) => "restore the folder of the authority from a backup".into(),
+            Self::Randomness => "try again, or ask the administrator of the machine".into(),
         }
     }
 }

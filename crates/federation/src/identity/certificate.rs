@@ -29,16 +29,16 @@ pub enum CertificateError {
     #[error("there is no certificate")]
     Missing,
     /// Its key is of another kind.
-    #[error("the key is of another kind than Ed25519")]
+    #[error("the key is not an Ed25519 key")]
     Key,
     /// Its names are not those of a party.
-    #[error("the names are not those of one party, expected one URI posterity://role/name")]
+    #[error("the certificate does not name one party, expected one URI posterity://role/name")]
     Names,
     /// It belongs to an authority.
-    #[error("it is an authority's certificate, expected a party's")]
+    #[error("it is the certificate of an authority, expected one of a party")]
     Authority,
     /// The signature is not by the key that it should be by.
-    #[error("the signature does not fit")]
+    #[error("the signature is not valid")]
     Signature,
 }
 

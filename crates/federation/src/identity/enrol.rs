@@ -13,40 +13,40 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EnrolError {
     /// There is no such invite.
-    #[error("there is no such invite")]
+    #[error("the invite is unknown")]
     UnknownInvite,
     /// The time of the invite is over.
-    #[error("the time of the invite is over")]
+    #[error("the invite has expired")]
     InviteExpired,
     /// The invite was used, for another key.
-    #[error("the invite was used before")]
+    #[error("the invite was already used")]
     InviteUsed,
     /// Somebody else has this name, and was not revoked.
     #[error("the name is taken; its holder must be revoked first")]
     Taken,
     /// The request cannot be read, or was not signed by the key that it is for.
-    #[error("the certificate request is not sound")]
+    #[error("the certificate request is not valid")]
     Request,
     /// A node has a key for shares, and nobody else has one.
-    #[error("a node sends a key of 32 bytes for shares, and nobody else sends one")]
+    #[error("only a node sends a sealing key, of 32 bytes")]
     Sealing,
     /// A server is not invited.
-    #[error("a server does not join by an invite")]
+    #[error("a server does not join with an invite")]
     Role,
     /// The party was revoked.
     #[error("the party was revoked")]
     Revoked,
     /// No such party has joined.
-    #[error("no such party has joined")]
+    #[error("the party has not joined")]
     UnknownParty,
     /// A renewal is for the key that the party has.
     #[error("the party has another key")]
     OtherKey,
     /// The authority cannot issue just now. The server's own log says why.
-    #[error("the authority cannot issue a certificate now")]
+    #[error("the authority cannot issue a certificate at the moment")]
     Authority,
     /// The store failed. The same request may come again.
-    #[error("the server cannot keep anything now; try again")]
+    #[error("the server cannot store anything at the moment; try again")]
     Unavailable,
 }
 
@@ -55,12 +55,12 @@ impl EnrolError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::UnknownInvite | Self::InviteExpired | Self::InviteUsed => "ask for a new invite",
-            Self::Taken => "ask the server's keeper to run `posterity site revoke`, then join again",
+            Self::Taken => "ask the server's operator to run `posterity site revoke`, then join again",
             Self::Request | Self::Sealing | Self::Role => "use the same version of posterity as the server",
             Self::Revoked | Self::UnknownParty | Self::OtherKey => {
-                "ask the server's keeper for a new invite, and join in a new folder"
+                "ask the server's operator for a new invite, and join with a new --home"
             }
-            Self::Authority => "ask the server's keeper, who may have to run `posterity ca renew`",
+            Self::Authority => "ask the server's operator, who may have to run `posterity ca renew`",
             Self::Unavailable => "try again later",
         }
     }
@@ -185,12 +185,12 @@ fn issue(
     now: u64,
 ) -> Result<IssuedCertificate, EnrolError> {
     authority.issue(role, name, key, now, PARTY_LIFE).map_err(|error| {
-        tracing::error!(%error, hint = error.hint(), "no certificate can be issued");
+        tracing::error!(%error, hint = error.hint(), "cannot issue a certificate");
         EnrolError::Authority
     })
 }
 
 fn unavailable(error: StoreError) -> EnrolError {
-    tracing::error!(%error, "the store of parties failed");
+    tracing::error!(%error, "cannot use the store of parties");
     EnrolError::Unavailable
 }

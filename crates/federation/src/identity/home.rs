@@ -30,7 +30,7 @@ const SERVER: &str = "server";
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// A party lives there.
-    #[error("{} is there already", path.display())]
+    #[error("{} already exists", path.display())]
     Exists {
         /// The file that was found.
         path: PathBuf,
@@ -39,7 +39,7 @@ pub enum HomeError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A key that this role needs is not there.
-    #[error("{} is not there", path.display())]
+    #[error("{} is missing", path.display())]
     NoKey {
         /// Where it was looked for.
         path: PathBuf,
@@ -57,13 +57,13 @@ pub enum HomeError {
         folder: PathBuf,
     },
     /// The root is not the one of the invite.
-    #[error("the server's root certificate is not the one of the invite")]
+    #[error("the server's root certificate is not the one in the invite")]
     OtherRoot,
     /// The certificate is for another key, name or role.
     #[error("the server sent a certificate for another key, name or role")]
     OtherParty,
     /// The certificate does not hold.
-    #[error("the server sent a certificate that does not hold: {0}")]
+    #[error("the server sent a certificate that is not valid: {0}")]
     Certificate(#[from] CertificateError),
     /// The operating system gave no random bytes.
     #[error("the operating system gave no random bytes")]
@@ -74,17 +74,17 @@ impl HomeError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Exists { .. } => "a party joins once: name a new folder, or go on with the one that is there".into(),
-            Self::File(error) if error.is_missing() => "name the folder of a party that has joined".into(),
+            Self::Exists { .. } => "a party joins once: choose a new folder, or use the existing one".into(),
+            Self::File(error) if error.is_missing() => "give the home folder of a party that has joined".into(),
             Self::File(error) => error.hint(),
             Self::NoKey { .. } | Self::Damaged { .. } => {
-                "restore the file, or revoke the party and join with a new invite in a new folder".into()
+                "restore the file from a backup, or revoke the party and join with a new invite and a new --home".into()
             }
             Self::NotJoined { .. } => "join with an invite first".into(),
             Self::OtherRoot | Self::OtherParty | Self::Certificate(_) => {
-                "ask who keeps the server; do not go on with this one".into()
+                "ask the server's operator; do not use this server until then".into()
             }
-            Self::Randomness => "try again, or ask the keeper of the machine".into(),
+            Self::Randomness => "try again, or ask the administrator of the machine".into(),
         }
     }
 }

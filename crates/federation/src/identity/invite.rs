@@ -17,10 +17,10 @@ const CHECK: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InviteError {
     /// It is something else.
-    #[error("this is no invite, expected a line that begins with {FAMILY}{VERSION}")]
+    #[error("this is not an invite, expected a line that begins with {FAMILY}{VERSION}")]
     Other,
     /// Another version of the program has written it.
-    #[error("this is an invite of version {found:?}, expected {VERSION}")]
+    #[error("the invite has version {found:?}, expected {VERSION}")]
     Version {
         /// The version that it names.
         found: String,
@@ -29,7 +29,7 @@ pub enum InviteError {
     #[error("the end of the invite is missing")]
     Truncated,
     /// A letter is not what it was.
-    #[error("the invite was altered: its checksum does not fit")]
+    #[error("the invite was altered: its checksum is wrong")]
     Altered,
     /// What it says cannot be: it was not made by this program.
     #[error("the invite cannot be understood")]
@@ -40,7 +40,7 @@ impl InviteError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Version { .. } => "use the version of posterity that the server has, or ask for a new invite",
+            Self::Version { .. } => "use the server's version of posterity, or ask for a new invite",
             Self::Malformed => "ask for a new invite",
             Self::Other | Self::Truncated | Self::Altered => "copy the whole line again, from `posterity-invite-` on",
         }

@@ -17,7 +17,7 @@ pub struct Signature(Vec<u8>);
 
 /// A signature that does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the signature does not fit")]
+#[error("the signature is not valid")]
 pub struct SignatureError;
 
 /// A party's own key.

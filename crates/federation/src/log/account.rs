@@ -108,7 +108,7 @@ impl RunAccount {
             Grant::Unlimited => (f64::INFINITY, 1.0),
         };
         if granted != (self.epsilon, self.delta) {
-            let why = format!("run {}: its account has another grant than was accepted", hexadecimal(&self.run));
+            let why = format!("run {}: its account has another grant than the accepted one", hexadecimal(&self.run));
             return Err(LogError::Ledger { why });
         }
         Ok(Some(ledger))
@@ -184,7 +184,7 @@ impl AccountBuilder {
         if let LogEntry::Owner { name } = entry {
             let known = self.owner.get_or_insert_with(|| name.clone());
             if known != name {
-                self.note(number, "it names another site than an earlier one");
+                self.note(number, "it names another site than an earlier record");
             }
             return;
         }
@@ -206,7 +206,7 @@ impl AccountBuilder {
                 };
                 self.runs.push((account, BTreeMap::new()));
             }
-            (LogEntry::Accepted { .. }, Some(_)) => self.note(number, "it accepts a run for the second time"),
+            (LogEntry::Accepted { .. }, Some(_)) => self.note(number, "it accepts a run a second time"),
             (_, None) => self.note(number, "it belongs to a run that was not accepted"),
             (LogEntry::Closed { .. }, Some((account, _))) => account.standing = RunStanding::Closed,
             (entry, Some((account, fates))) => {

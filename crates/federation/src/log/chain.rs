@@ -67,12 +67,12 @@ pub(super) fn walk(
             break;
         };
         if found.sequence != number {
-            return Err(damaged("it has another number"));
+            return Err(damaged("it has the wrong number"));
         }
         if found.previous != previous {
             return Err(damaged("it does not follow the record before"));
         }
-        let entry = record::content(found.body).ok_or(damaged("its content is of no kind that this version knows"))?;
+        let entry = record::content(found.body).ok_or(damaged("its content is unknown to this version"))?;
         see(number, entry)?;
         previous = found.digest;
         digests.push(found.digest);
@@ -96,7 +96,7 @@ fn has_header(bytes: &[u8]) -> Result<bool, LogError> {
         Some(found) if bytes.starts_with(&MAGIC) && found != VERSION => {
             Err(LogError::Version { found, expected: VERSION })
         }
-        _ => Err(LogError::Damaged { record: 0, what: "the file does not begin as a ledger does" }),
+        _ => Err(LogError::Damaged { record: 0, what: "the file does not begin with a ledger's header" }),
     }
 }
 
@@ -105,7 +105,7 @@ fn torn_tail(tail: &[u8], number: u64) -> Result<(), LogError> {
     let damaged = |what| Err(LogError::Damaged { record: number, what });
     let written = tail.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     if record::claimed(tail).is_some_and(|length| FRAME + length < written) {
-        return damaged("its checksum does not fit, and more follows it");
+        return damaged("its checksum is wrong, and more data follows it");
     }
     // No more records fit into the tail than this, so that most places are passed by at a glance.
     let most = number.saturating_add((tail.len() / FRAME) as u64);
@@ -113,5 +113,5 @@ fn torn_tail(tail: &[u8], number: u64) -> Result<(), LogError> {
         record::claimed_sequence(rest).is_some_and(|found| (number..=most).contains(&found))
             && record::whole(rest).is_some()
     });
-    if later { damaged("it cannot be read, and good records follow it") } else { Ok(()) }
+    if later { damaged("it cannot be read, and intact records follow it") } else { Ok(()) }
 }

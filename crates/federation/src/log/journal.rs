@@ -125,7 +125,7 @@ impl<D: Disk> Log<D> {
     /// Reads all records, in order. They are checked again.
     pub fn scan(&self, see: &mut dyn FnMut(u64, &LogEntry)) -> Result<(), LogError> {
         let bytes = self.disk.read(FILE)?.unwrap_or_default();
-        let changed = |record| LogError::Damaged { record, what: "it is not what it was when the ledger was opened" };
+        let changed = |record| LogError::Damaged { record, what: "it changed after the ledger was opened" };
         let known = bytes.get(..self.end).ok_or(changed(self.head().sequence))?;
         let chain = chain::walk(known, &mut |number, entry| {
             see(number, &entry);
@@ -196,7 +196,8 @@ fn follows(
     let LogEntry::Charge { turn, record, .. } = entry else { return Ok(None) };
     let tail = accounts.get(&turn.run).copied().unwrap_or_default();
     if record.sequence != tail.next || record.previous != tail.head {
-        let why = format!("record {} of the run's account does not follow record {} there", record.sequence, tail.next);
+        let why =
+            format!("record {} of the run's account does not follow: record {} is next", record.sequence, tail.next);
         return Err(LogError::Ledger { why });
     }
     Ok(Some((turn.run, AccountTail { next: tail.next.saturating_add(1), head: record.digest() })))

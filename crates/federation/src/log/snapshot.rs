@@ -24,10 +24,12 @@ pub(super) fn decode(bytes: &[u8], run: &RunId, last: u64) -> Result<MemorySnaps
         return refuse("its content cannot be read");
     };
     if snapshot.run != *run {
-        return refuse("it is of another run");
+        return refuse("it belongs to another run");
     }
     if snapshot.sequence > last {
-        return refuse("it names a later record than the ledger has: the ledger was restored from an old copy, or cut");
+        return refuse(
+            "it names a later record than the ledger has: the ledger was restored from an old copy, or truncated",
+        );
     }
     Ok(snapshot)
 }

@@ -68,10 +68,12 @@ struct SumSession {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NodeError {
     /// The disk failed: what is kept is unknown, and the node is to be started again.
-    #[error("the node cannot keep its record: {0}")]
+    #[error("the node cannot store its record: {0}")]
     Disk(#[from] DiskError),
     /// What is kept cannot be read.
-    #[error("the node's record of the run cannot be read; the run goes on without what it held, under another node")]
+    #[error(
+        "the node's record of the run cannot be read; the shares that it held are lost, and the run needs another node"
+    )]
     Damaged,
 }
 

@@ -16,8 +16,9 @@ use crate::log::LogError;
 use crate::manifest::{Manifest, ManifestError, RunBuilder, RunParts};
 use crate::message::{Instruction, MemberId, RefusalCode, Request, RunOutcome};
 use crate::node::NodeError;
-use crate::wire::{self, Sender, ServerReply, UnverifiedContent, WireError};
+use crate::wire::{self, Sender, ServerReply, UnverifiedContent, WireError, proto};
 use privacy::noise::Digest;
+use prost::Message as _;
 use std::sync::Arc;
 
 /// Why a party cannot go on as it is.
@@ -30,7 +31,7 @@ pub enum PartyError {
     #[error(transparent)]
     Node(#[from] NodeError),
     /// A manifest is refused.
-    #[error("the study that the server proposes is refused: {0}")]
+    #[error("the study that the server proposed is refused: {0}")]
     Manifest(#[from] ManifestError),
     /// The site's own rules refuse a manifest, or its rows do not fit it.
     #[error("this site does not take part: {0}")]
@@ -71,7 +72,11 @@ pub trait PartyMachine: Send {
     fn again(&mut self) -> Result<Vec<Vec<u8>>, PartyError>;
     /// Takes the reply to a request with this digest, and gives what is to be sent next. A reply that is not the server's is
     /// left unread.
-    fn hear(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError>;
+    fn hear(&mut self, reply: proto::Signed, to: &Digest) -> Result<Vec<Vec<u8>>, PartyError>;
+    /// The same for a reply in bytes. Bytes that are no signed content are left unread.
+    fn hear_bytes(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+        proto::Signed::decode(reply).map_or(Ok(Vec::new()), |reply| self.hear(reply, to))
+    }
     /// Asks for a new certificate.
     fn renew(&mut self, request: Vec<u8>) -> Vec<u8>;
     /// A new certificate that came with a reply, once.
@@ -125,7 +130,9 @@ impl Enrolment {
         let manifest = Manifest::read(bytes)?;
         let parts = manifest.check(self.builder.as_ref())?;
         let Some(member) = manifest.member(self.role, &self.name, &self.key.public()) else {
-            return Err(PartyError::Refused("it is not among the members, or under another key".into()));
+            return Err(PartyError::Refused(
+                "the manifest does not list this party, or lists another key for it".into(),
+            ));
         };
         Ok(CheckedManifest { manifest: Arc::new(manifest), parts, member })
     }
@@ -146,31 +153,30 @@ impl Enrolment {
     }
 }
 
-/// A reply, and the key that has signed it; none where no key is known to hold it against.
+/// A reply, and the key that has signed it; none where no key is known to check it against.
 pub(super) struct ReceivedReply {
     pub(super) reply: ServerReply,
     pub(super) by: Option<PublicKey>,
 }
 
-/// The server's reply: signed by the server of the run, or by that of the manifest which it proposes or which was signed.
+/// The server's reply, decoded once: signed by the server of the run, or by that of the manifest which it proposes or which
+/// this party has signed. Before a manifest is signed, nothing but a proposal is acted upon.
 pub(super) fn read_reply(
-    bytes: &[u8],
+    signed: proto::Signed,
     to: &Digest,
     enrolment: &Enrolment,
     run: Option<&Manifest>,
 ) -> Result<ReceivedReply, WireError> {
-    let unverified = UnverifiedContent::read(bytes)?;
-    let claimed = unverified.claimed_reply(to)?;
+    let content = UnverifiedContent::of(signed)?;
+    let reply = content.claimed_reply(to)?;
     let proposed = || {
-        claimed.instructions.iter().find_map(|instruction| match instruction {
+        reply.instructions.iter().find_map(|instruction| match instruction {
             Instruction::Propose { manifest } => Manifest::read(manifest).ok().map(|manifest| manifest.server),
             _ => None,
         })
     };
     let signed = || enrolment.signed.as_ref().map(|proposal| proposal.manifest.server);
-    match run.map(|manifest| manifest.server).or_else(proposed).or_else(signed) {
-        Some(key) => Ok(ReceivedReply { reply: unverified.reply(&key, to)?, by: Some(key) }),
-        // Before anything was signed nothing else is acted upon.
-        None => Ok(ReceivedReply { reply: claimed, by: None }),
-    }
+    let by = run.map(|manifest| manifest.server).or_else(proposed).or_else(signed);
+    by.map_or(Ok(()), |key| content.verify(&key))?;
+    Ok(ReceivedReply { reply, by })
 }

@@ -6,6 +6,7 @@ use crate::log::Disk;
 use crate::manifest::{Manifest, RunBuilder};
 use crate::message::{Instruction, MemberId, RefusalCode, Request};
 use crate::node::{ComputeNode, NodeOpening};
+use crate::wire::proto;
 use privacy::noise::{Digest, OsKeyed};
 use std::sync::Arc;
 
@@ -52,7 +53,7 @@ impl<D: Disk + Send> NodeParty<D> {
         let MemberId::Node(number) = proposal.member else { return Ok(Vec::new()) };
         let own = self.sealing.public();
         if proposal.manifest.nodes.get(number as usize).is_none_or(|node| node.sealing != own) {
-            return Err(PartyError::Refused("it has another key for shares than this node's".into()));
+            return Err(PartyError::Refused("the manifest has another sealing key than this node's".into()));
         }
         match self.seat.consider(&proposal.manifest) {
             Verdict::Sign => Ok(vec![self.enrolment.agree(proposal)]),
@@ -108,7 +109,7 @@ impl<D: Disk + Send> PartyMachine for NodeParty<D> {
         }
     }
 
-    fn hear(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+    fn hear(&mut self, reply: proto::Signed, to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
         let run = match &self.stage {
             NodeStage::In(node) => Some(node.manifest().clone()),
             NodeStage::Before(_) | NodeStage::Nowhere => None,

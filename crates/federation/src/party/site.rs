@@ -7,6 +7,7 @@ use crate::log::{Disk, Log, LogEntry, RunId, promise_of};
 use crate::manifest::{Manifest, RunBuilder, RunParts};
 use crate::message::{Instruction, MemberId, RefusalCode, Request};
 use crate::policy::GrantTotals;
+use crate::wire::proto;
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
 use std::sync::Arc;
@@ -119,7 +120,7 @@ impl<D: Disk + Send> PartyMachine for SiteParty<D> {
         Ok(self.agent().map_or_else(Vec::new, Agent::again))
     }
 
-    fn hear(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+    fn hear(&mut self, reply: proto::Signed, to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
         let run = match &self.stage {
             SiteStage::In(agent) => Some(agent.manifest().clone()),
             SiteStage::Before(_) | SiteStage::Nowhere => None,

@@ -275,7 +275,7 @@ impl RunEngine {
     fn complain(&self, error: &StoreError) {
         self.watcher.unread();
         if let Some(held) = self.complaints.passes(Instant::now()) {
-            tracing::error!(%error, hint = error.hint(), held, "the store cannot be read");
+            tracing::error!(%error, hint = error.hint(), held, "cannot read the store");
         }
     }
 
@@ -358,7 +358,7 @@ impl RunEngine {
                 if !matches!(error, StoreError::Stale { .. }) {
                     self.watcher.unkept(&error);
                     if let Some(held) = self.complaints.passes(Instant::now()) {
-                        tracing::error!(%error, hint = error.hint(), held, "a change cannot be kept");
+                        tracing::error!(%error, hint = error.hint(), held, "cannot store a change");
                     }
                 }
                 Err(error)

@@ -60,7 +60,7 @@ impl RequestMetrics for Metrics {
     fn enrolled(&self, kept: bool) {
         match kept {
             true => self.recovered(),
-            false => self.unkept("the store of parties has failed"),
+            false => self.unkept("the store of parties failed"),
         }
     }
 }
@@ -109,7 +109,7 @@ impl Gateway {
         let complaint = reason.place().and_then(|place| self.complaints.get(place));
         if let Some(held) = complaint.and_then(|complaint| complaint.passes(Instant::now())) {
             let (role, name) = whom.map_or(("", ""), |peer| (peer.role.word(), peer.name.as_str()));
-            tracing::warn!(reason = reason.word(), role, name, held, "somebody was refused");
+            tracing::warn!(reason = reason.word(), role, name, held, "refused a party or a request");
         }
     }
 
@@ -227,7 +227,7 @@ impl Gateway {
         self.note_enrolled(joined.as_ref().err());
         let joined = joined.map_err(|error| {
             if let Some(held) = self.unwelcome.passes(Instant::now()) {
-                tracing::warn!(%error, held, "nobody was enrolled");
+                tracing::warn!(%error, held, "enrolled nobody");
             }
             unwelcome(error)
         })?;

@@ -307,13 +307,13 @@ fn tell_failures(coordinator: &Coordinator, before: &Header) {
     for (member, total) in &header.failures.total {
         if before.failures.total.get(member) != Some(total) {
             let (member, round) = (manifest.title(*member), header.round + 1);
-            tracing::warn!(%member, round, total, most = MOST_ATTEMPTS, "an attempt at a sum has failed");
+            tracing::warn!(%member, round, total, most = MOST_ATTEMPTS, "an attempt at a secure sum failed");
         }
     }
     if let (CoordinatorPhase::Finished(RunOutcome::SumFailed(member)), true) =
         (header.phase, header.phase != before.phase)
     {
         let member = manifest.title(member);
-        tracing::error!(%member, round = header.round + 1, "the run is over: the sum of a round cannot be opened");
+        tracing::error!(%member, round = header.round + 1, "the run ended: the secure sum of a round cannot be opened");
     }
 }

@@ -94,7 +94,7 @@ impl Inner {
     fn commit(&mut self, id: &RunId, version: u64, header: &Header, change: &Change) -> Result<u64, StoreError> {
         let failing = self.failing.take();
         if failing == Some(CommitFailure::Before) {
-            return Err(failed("as it was told to"));
+            return Err(failed("the test asked for this failure"));
         }
         let run = self.runs.get_mut(id).ok_or(StoreError::NoRun)?;
         if run.saved.version != version {
@@ -113,7 +113,7 @@ impl Inner {
         }
         match failing {
             None => Ok(run.saved.version),
-            Some(_) => Err(failed("as it was told to")),
+            Some(_) => Err(failed("the test asked for this failure")),
         }
     }
 }
@@ -124,19 +124,19 @@ impl StoredRun {
         let mut attempts = BTreeSet::new();
         for AcceptedAnswer { site, update, .. } in &change.accepted {
             if self.attempts.contains(&(*site, update.at)) || !attempts.insert((*site, update.at)) {
-                return Err(failed("an attempt was accepted before"));
+                return Err(failed("an attempt was already accepted"));
             }
         }
         let mut numbers: BTreeSet<u64> = self.history.folds.iter().map(|fold| fold.number).collect();
         if !change.folds.iter().all(|fold| numbers.insert(fold.number)) {
-            return Err(failed("a fold has the number of another"));
+            return Err(failed("an update has the number of another"));
         }
         let mut letters: BTreeSet<u64> = self.saved.letters.iter().map(|(number, _)| *number).collect();
         if change.cleared {
             letters.clear();
         }
         if !change.posted.iter().all(|(number, _)| letters.insert(*number)) {
-            return Err(failed("a letter has the number of another"));
+            return Err(failed("a message has the number of another"));
         }
         Ok(())
     }
@@ -180,7 +180,7 @@ fn failed(why: &str) -> StoreError {
 impl ServerStore for MemoryStore {
     fn create(&self, row: &RunRow, saved: &SavedRun) -> Result<(), StoreError> {
         if !saved.waiting.is_empty() {
-            return Err(failed("a new run has answers already, expected none"));
+            return Err(failed("a new run already has answers, expected none"));
         }
         let mut inner = self.inner();
         if inner.runs.contains_key(&row.run) {

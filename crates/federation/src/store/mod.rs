@@ -23,7 +23,7 @@ use privacy::noise::Digest;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// Somebody else has committed in between: load again, and try again. Nothing was kept.
-    #[error("the run has moved on to version {found}, expected {expected}")]
+    #[error("the stored run is at version {found}, expected {expected}")]
     Stale {
         /// Its version now.
         found: u64,
@@ -31,10 +31,10 @@ pub enum StoreError {
         expected: u64,
     },
     /// No such run.
-    #[error("there is no such run")]
+    #[error("the store has no such run")]
     NoRun,
     /// A run of this name is there.
-    #[error("the run is there already")]
+    #[error("the store already has this run")]
     Exists,
     /// The database failed. Whether the commit was kept is unknown: load again.
     #[error("the store failed: {why}")]
@@ -75,16 +75,16 @@ impl StoreError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Missing { .. } => {
-                "name the store of a server: `posterity serve` makes it, HOME/server.sqlite without --store"
+                "give the store of a server: `posterity serve` creates it (default: HOME/server.sqlite)"
             }
             Self::Place { .. } => {
-                "a path of a file; or postgres://USER@localhost/DATABASE, by a unix socket or a tunnel that ends on this machine"
+                "give the path of a file, or postgres://USER@localhost/DATABASE through a unix socket or a tunnel that ends on this machine"
             }
             Self::Locked { .. } => "stop that server first, or choose another file",
-            Self::Unreadable { .. } => "use the version of posterity that wrote it, or restore it from a copy",
+            Self::Unreadable { .. } => "use the version of posterity that wrote it, or restore it from a backup",
             Self::Stale { .. } => "try again",
             Self::NoRun | Self::Exists => "check the name of the run",
-            Self::Failed { .. } => "check the disk or the database, and that you may use it; then start again",
+            Self::Failed { .. } => "check the disk or the database and your permissions, then start again",
         }
     }
 }

@@ -34,7 +34,7 @@ impl<'a> StoreAddress<'a> {
             Some(("postgres" | "postgresql", _)) => Ok(Self::Postgres(text)),
             Some((scheme, _)) => Err(StoreError::Place {
                 place: format!("{scheme}://…"),
-                why: "it is no store of this program, expected a file or postgres://…".into(),
+                why: "found an unknown scheme, expected a file or postgres://…".into(),
             }),
             None => Ok(Self::File(Path::new(text))),
         }

@@ -89,7 +89,7 @@ fn party(mut row: SqlRow) -> Result<PartyRow, StoreError> {
 }
 
 fn role(word: &str) -> Result<PartyRole, StoreError> {
-    PartyRole::of_word(word).ok_or_else(|| unreadable(format!("there is a role {word:?}, which is none")))
+    PartyRole::of_word(word).ok_or_else(|| unreadable(format!("found the role {word:?}, which does not exist")))
 }
 
 fn name(text: &str) -> Result<PartyName, StoreError> {

@@ -137,7 +137,8 @@ impl PooledConnection {
         let row = client.query_one(settings, &[]).map_err(|error| failed(&error))?;
         let [fsync, commits] = [0, 1].map(|at| row.try_get::<_, String>(at).unwrap_or_default());
         if fsync != "on" {
-            let why = format!("the PostgreSQL server has fsync = {fsync}, expected on: a commit would not be durable");
+            let why =
+                format!("the PostgreSQL server has fsync = {fsync}, expected on; without it, a commit is not durable");
             return Err(StoreError::Failed { why });
         }
         if commits == "off" {
@@ -171,10 +172,10 @@ impl Drop for ConnectionGuard<'_> {
 /// There is no TLS to PostgreSQL here, so what is sent must not leave the machine.
 fn refuse_open_networks(config: &Config) -> Result<(), StoreError> {
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-        return Err(address("it names no host, expected a unix socket or this machine"));
+        return Err(address("it names no host, expected a unix socket or localhost"));
     }
     if config.get_ssl_mode() == SslMode::Require {
-        return Err(address("it asks for TLS, which is not spoken to PostgreSQL"));
+        return Err(address("it requires TLS, which this program does not use with PostgreSQL"));
     }
     let named = config.get_hosts().iter().enumerate().find(|(at, host)| match host {
         Host::Tcp(_) if config.get_hostaddrs().get(*at).is_some() => false,
@@ -187,7 +188,7 @@ fn refuse_open_networks(config: &Config) -> Result<(), StoreError> {
         (_, Some(ip)) => ip.to_string(),
         _ => return Ok(()),
     };
-    Err(address(&format!("PostgreSQL is on {remote}, and would be spoken to without TLS")))
+    Err(address(&format!("PostgreSQL is on {remote}, and the connection would not use TLS")))
 }
 
 /// Makes the tables if there are none, and checks their version if there are.
@@ -204,7 +205,7 @@ fn prepare(client: &mut Client, wanted: MissingTables) -> Result<(), StoreError>
         return schema::check(version.and_then(|version| u64::try_from(version).ok()).unwrap_or_default());
     }
     if wanted == MissingTables::Expected {
-        return Err(StoreError::Missing { place: "the database: no server has made its tables".into() });
+        return Err(StoreError::Missing { place: "the database: no server has created its tables".into() });
     }
     if !namespace {
         transaction.batch_execute("CREATE SCHEMA posterity").map_err(failed)?;

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn create(session: &mut dyn SqlSession, row: &RunRow, saved: &SavedRun) -> Result<(), StoreError> {
     if !saved.waiting.is_empty() {
-        return Err(StoreError::Failed { why: "a new run has answers already, expected none".into() });
+        return Err(StoreError::Failed { why: "a new run already has answers, expected none".into() });
     }
     let run = SqlValue::bytes(&row.run);
     let values = [run, SqlValue::number(row.created)?, SqlValue::bytes(&row.manifest)];

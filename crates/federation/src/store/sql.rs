@@ -112,7 +112,7 @@ impl SqlRow {
             Some(SqlCell::Bytes(bytes)) => {
                 let found = bytes.len();
                 let fits = bytes.try_into();
-                Ok(Some(fits.map_err(|_| unreadable(format!("there are {found} bytes, expected {N}")))?))
+                Ok(Some(fits.map_err(|_| unreadable(format!("found {found} bytes, expected {N}")))?))
             }
             Some(SqlCell::Nothing) => Ok(None),
             _ => Err(unexpected("bytes")),
@@ -153,5 +153,5 @@ pub(super) fn unreadable(why: String) -> StoreError {
 }
 
 fn unexpected(expected: &str) -> StoreError {
-    unreadable(format!("a column is of another kind, expected {expected}"))
+    unreadable(format!("a column has another type, expected {expected}"))
 }

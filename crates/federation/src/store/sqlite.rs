@@ -56,7 +56,7 @@ impl SqliteStore {
         body: impl FnOnce(&mut dyn SqlSession) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if self.broken.load(Ordering::Acquire) {
-            let why = "the disk failed before, and nothing more is tried until the server is started again";
+            let why = "the disk failed before; restart the server to use it again";
             return Err(StoreError::Failed { why: why.into() });
         }
         // A panic in another call has rolled its transaction back.
@@ -100,7 +100,7 @@ fn lock(path: &Path) -> Result<File, StoreError> {
             let _ = file.read_to_string(&mut who);
             let who = if who.trim().is_empty() { "another server".into() } else { format!("process {}", who.trim()) };
             let path = path.display();
-            return Err(StoreError::Locked { why: format!("{path} is served by {who} already") });
+            return Err(StoreError::Locked { why: format!("{path} is already served by {who}") });
         }
         Err(TryLockError::Error(error)) => return Err(cannot_open(&beside, &error)),
     }
@@ -121,7 +121,7 @@ fn configure(connection: &Connection) -> Result<(), StoreError> {
     let mode = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
     let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", mode).map_err(failed)?;
     if mode != "wal" {
-        let why = format!("the journal mode is {mode}, expected wal, which a file on a local disk has");
+        let why = format!("the journal mode is {mode}, expected wal; use a file on a local disk");
         return Err(StoreError::Failed { why });
     }
     for (name, value) in [("synchronous", "FULL"), ("fullfsync", "ON"), ("foreign_keys", "ON")] {

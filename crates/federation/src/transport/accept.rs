@@ -100,7 +100,7 @@ impl PortAdmission {
                 if let Some(observer) = &self.observer {
                     observer.refused();
                 }
-                tracing::debug!(%error, "a connection is refused");
+                tracing::debug!(%error, "refused a connection");
                 return None;
             }
             Err(_) => {
@@ -151,7 +151,7 @@ pub(super) async fn accept(
         let (stream, from) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(kind = %error.kind(), "no connection can be accepted");
+                tracing::warn!(kind = %error.kind(), "cannot accept connections");
                 admission.strangers.shrink();
                 sleep(REST).await;
                 continue;

@@ -63,7 +63,7 @@ where
                 () = arrived.notified() => {}
                 () = sleep(reading) => {
                     excesses.count(Excess::Reading);
-                    return Ok(late("the request came too slowly"));
+                    return Ok(late("the request arrived too slowly"));
                 }
             }
             let _work = activity.map(|activity| activity.hold());

@@ -66,7 +66,7 @@ impl Excesses {
         if due {
             *told = Some((Instant::now(), count));
             let times = count.saturating_sub(before);
-            tracing::warn!(limit = what.word(), times, "a limit of connections or messages was reached");
+            tracing::warn!(limit = what.word(), times, "reached a limit on connections or messages");
         }
     }
 

@@ -27,11 +27,13 @@ impl InviteRefusal {
     /// What to do about it.
     pub fn hint(self) -> &'static str {
         match self {
-            Self::Unknown => "check that it is an invite of this server's own store, or ask for a new one",
-            Self::Expired => "ask for a new one; --valid says how long it is good",
-            Self::Used => "ask for a new one; if it was not you who used it, tell the server's keeper at once",
-            Self::Taken => "ask the server's keeper to revoke who has the name, then join again with the same invite",
-            Self::Revoked => "join in a new folder: the invite is still good",
+            Self::Unknown => "check that the invite was created in this server's store, or ask for a new one",
+            Self::Expired => "ask for a new invite; `posterity site invite --valid` sets how long it is valid",
+            Self::Used => "ask for a new invite; if you did not use it yourself, tell the server's operator at once",
+            Self::Taken => {
+                "ask the server's operator to revoke the holder of the name, then join again with the same invite"
+            }
+            Self::Revoked => "join with a new --home; the invite is still valid",
         }
     }
 

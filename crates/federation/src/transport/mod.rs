@@ -69,7 +69,7 @@ pub enum CallRefusal {
     #[error("the message is too large")]
     TooLarge,
     /// The server cannot do it just now; the same bytes may be sent again.
-    #[error("unavailable just now")]
+    #[error("unavailable at the moment")]
     Unavailable,
 }
 

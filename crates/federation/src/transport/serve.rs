@@ -26,7 +26,7 @@ const WAITING: usize = 64;
 
 /// A server that cannot go on.
 #[derive(Debug, thiserror::Error)]
-#[error("the server cannot go on: {0}")]
+#[error("the server cannot continue: {0}")]
 pub struct ServeError(#[from] tonic::transport::Error);
 
 /// Serves the federation's port until `shutdown`, then closes the listener and lets calls under way finish.

@@ -44,10 +44,10 @@ pub enum WireError {
     #[error("the message is of version {0}, expected {VERSION}")]
     Version(u32),
     /// The signature does not fit.
-    #[error("the signature does not fit")]
+    #[error("the signature is not valid")]
     Signature,
     /// It answers another request.
-    #[error("the reply is to another request")]
+    #[error("the reply answers another request")]
     OtherRequest,
 }
 
@@ -137,8 +137,7 @@ impl UnverifiedContent {
     /// The reply in it, if the signature is of this key and it is to that request.
     pub fn reply(&self, key: &PublicKey, to: &Digest) -> Result<ServerReply, WireError> {
         self.verify(key)?;
-        let reply = decode::reply(self.body.body.as_ref())?;
-        if reply.to == *to { Ok(reply) } else { Err(WireError::OtherRequest) }
+        self.claimed_reply(to)
     }
 
     /// The reply in it, whoever it is from: to be believed in nothing.
@@ -147,7 +146,8 @@ impl UnverifiedContent {
         if reply.to == *to { Ok(reply) } else { Err(WireError::OtherRequest) }
     }
 
-    fn verify(&self, key: &PublicKey) -> Result<(), WireError> {
+    /// Refuses a content that this key has not signed.
+    pub fn verify(&self, key: &PublicKey) -> Result<(), WireError> {
         key.verify(DOMAIN, &self.digest, &self.signature).map_err(|_| WireError::Signature)
     }
 }
@@ -181,7 +181,12 @@ fn seal(key: &IdentityKey, sender: &Sender, body: proto::content::Body) -> (prot
 /// The digest of signed bytes' content, if they are signed bytes.
 pub fn content_digest(bytes: &[u8]) -> Result<Digest, WireError> {
     let signed = proto::Signed::decode(bytes).map_err(|_| WireError::Malformed("no signed content"))?;
-    Ok(Sha256::digest(&signed.content).into())
+    Ok(signed_digest(&signed))
+}
+
+/// The digest of a signed content: what its reply names.
+pub fn signed_digest(signed: &proto::Signed) -> Digest {
+    Sha256::digest(&signed.content).into()
 }
 
 /// The bytes of a letter that its sender signs: all of it, and the manifest.

@@ -56,7 +56,7 @@ impl LocalRun {
     pub(crate) fn deliver(&mut self, member: MemberId, bytes: &[u8]) {
         let reply = self.front.reply(self.front.caller(member).0, bytes);
         let (party, queue) = self.party(member);
-        queue.extend(party.hear(&reply, &wire::content_digest(bytes).unwrap()).unwrap());
+        queue.extend(party.hear_bytes(&reply, &wire::content_digest(bytes).unwrap()).unwrap());
     }
 
     /// Whether everybody knows that the run is over.

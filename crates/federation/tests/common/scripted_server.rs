@@ -150,7 +150,7 @@ impl ScriptedServer {
         instructions: Vec<Instruction>,
     ) -> Result<Vec<Vec<u8>>, PartyError> {
         let to = wire::content_digest(&party.attend(0)).unwrap();
-        party.hear(&self.reply(key, to, seen, instructions), &to)
+        party.hear_bytes(&self.reply(key, to, seen, instructions), &to)
     }
 
     /// The charges of a site's ledger in this run.

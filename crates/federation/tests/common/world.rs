@@ -435,7 +435,7 @@ impl FaultWorld {
         let actor = &mut self.actors[party];
         let Some(machine) = &mut actor.party else { return };
         let before = (self.mutant != Mutant::None).then(|| actor.disk.copy());
-        match machine.hear(bytes, &to) {
+        match machine.hear_bytes(bytes, &to) {
             Ok(next) => {
                 if let (Some(before), true) = (&before, next.iter().any(|bytes| is_update(bytes))) {
                     actor.before = Some((before.clone(), bytes.to_vec(), to));

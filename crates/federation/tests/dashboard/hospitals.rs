@@ -87,7 +87,7 @@ impl Hospitals {
 fn site(number: usize, name: &str) -> SiteView {
     SiteView {
         name: name.into(),
-        standing: SiteStatus::Able,
+        standing: SiteStatus::Online,
         signed: true,
         epsilon_spent: 0.0,
         epsilon_granted: 2.0,
@@ -117,7 +117,7 @@ fn advance(view: &mut RunView) {
     let means: Vec<f64> =
         GOALS.iter().enumerate().map(|(i, goal)| goal * (1.0 - 0.82_f64.powf(t)) + 0.25 * unrest(i)).collect();
     let deviation = |i: usize| 0.06 + 0.02 * i as f64 + 0.9 * 0.8_f64.powf(t);
-    for (m, site) in view.sites.iter_mut().enumerate().filter(|(_, site)| site.standing == SiteStatus::Able) {
+    for (m, site) in view.sites.iter_mut().enumerate().filter(|(_, site)| site.standing == SiteStatus::Online) {
         site.answers += 1;
         site.epsilon_spent = (0.2 + 0.015 * m as f64) * (site.answers as f64).sqrt();
         site.asked = (m != 2).then_some(Attempt { round: view.round, attempt: u64::from(m == 1) });
@@ -141,7 +141,7 @@ fn advance(view: &mut RunView) {
     });
     view.checks = ReplayCheck { replayed: Some(Ok(())), folds: view.folds, last_checked: Some(view.taken) };
     if view.round == view.rounds {
-        view.phase = RunPhase::Finished("all rounds were made".into());
+        view.phase = RunPhase::Finished("all rounds completed".into());
         (view.end, view.round_age) = (Some(RunEnd { outcome: "complete".into(), member: None }), None);
         view.sites.iter_mut().for_each(|site| site.asked = None);
     }

@@ -14,7 +14,7 @@ use federation::policy::GrantTotals;
 use federation::server::{Gateway, RunEngine, RunService};
 use federation::store::{self, ServerStore, StoreError};
 use federation::transport::{self, Connection, ConnectionError, Limits, TlsSource};
-use federation::wire::UnverifiedContent;
+use federation::wire::{UnverifiedContent, proto};
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
 use rustls::pki_types::CertificateDer;
@@ -231,8 +231,8 @@ impl PartyMachine for Witness {
         Ok(next)
     }
 
-    fn hear(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
-        let read = UnverifiedContent::read(reply).and_then(|reply| reply.claimed_reply(to));
+    fn hear(&mut self, reply: proto::Signed, to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+        let read = UnverifiedContent::of(reply.clone()).and_then(|reply| reply.claimed_reply(to));
         for instruction in read.map(|reply| reply.instructions).unwrap_or_default() {
             if let Instruction::Held { at } | Instruction::Receipt { at, applied: Some(_) } = instruction {
                 self.note(&format!("held {} {}", at.round, at.attempt));

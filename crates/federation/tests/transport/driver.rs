@@ -5,6 +5,7 @@ use federation::drive::{DriverHooks, drive};
 use federation::message::{RefusalCode, RunOutcome};
 use federation::party::{PartyError, PartyMachine, PartyPhase};
 use federation::transport::{ConnectionError, Limits};
+use federation::wire::proto;
 use privacy::noise::Digest;
 use prost::Message as _;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ impl PartyMachine for RefusedOnce {
         (self.again, self.heard) = (true, 0);
         Ok(Self::words())
     }
-    fn hear(&mut self, _: &[u8], _: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+    fn hear(&mut self, _: proto::Signed, _: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
         if !std::mem::replace(&mut self.polled, true) {
             return Ok(Self::words());
         }

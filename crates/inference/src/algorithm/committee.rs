@@ -4,7 +4,7 @@ use super::{Algorithm, Answer, Answers, Step, check_terms, misfit, released};
 use crate::settings::{CommitteePrior, Damping, Repair};
 use crate::solve::{Kept, LocalSolve, Problem, Task};
 use crate::{RunError, Seat, Total};
-use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
+use privacy::{Gate, Grid, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 
 /// Tresp 2000, as in section 4 of Heikkilä et al. 2022. Members start from p (the product is divided by p^(M−1)) or from
 /// p^(1/M). Either way a member sends what its rows add to its prior, and q = p · Π of these.
@@ -95,6 +95,10 @@ impl Algorithm for Committee {
             .collect::<Result<_, _>>()?;
         applied.iter().for_each(|a| state.add(a));
         Ok(Step { state, applied })
+    }
+
+    fn fits(&self, state: &Total, _: usize, answer: &GridVector) -> bool {
+        state.takes(answer)
     }
 
     fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {

@@ -6,7 +6,7 @@ use crate::optimiser::{Descent, is_within_limits, kl_gradient};
 use crate::settings::Local;
 use crate::solve::{Problem, check_solver_terms};
 use crate::{Gaussian, RunError, Seat, Total};
-use privacy::{Batch, Bounded, Gate, Grain, PrivacyError, Released};
+use privacy::{Batch, Bounded, Gate, Grain, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
 /// The centralised baseline of Sharma et al. 2019 and Heikkilä et al. 2022 (after Jälkö et al. 2017).
@@ -146,6 +146,10 @@ impl Algorithm for GlobalVi {
         slope.iter_mut().zip(&likelihood).for_each(|(s, l)| *s = share * *s + l);
         state.step(&slope, &self.local);
         Ok(Step { state, applied: Vec::new() })
+    }
+
+    fn fits(&self, _: &Descent, client: usize, answer: &GridVector) -> bool {
+        client < self.inverse_rates.len() && answer.units().len() == 2 * self.problem.family.dimension()
     }
 
     fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {

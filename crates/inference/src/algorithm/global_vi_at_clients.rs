@@ -6,7 +6,7 @@ use crate::optimiser::{Descent, Moments, kl_gradient};
 use crate::settings::{Damping, Local};
 use crate::solve::{Prior, Problem, check_solver_terms};
 use crate::{Gaussian, RunError, Seat, Total};
-use privacy::{Gate, Grain, Grid, Outgoing, PrivacyError, Released, StudyConstant};
+use privacy::{Gate, Grain, Grid, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 
 /// Global VI as Sharma et al. 2019 ran it (appendix D.3 and Table 5, and their public code).
 ///
@@ -122,6 +122,10 @@ impl Algorithm for GlobalViAtClients {
         let applied: Vec<Total> = each.iter().map(damped).collect::<Result<_, _>>()?;
         applied.iter().for_each(|step| state.add(step));
         Ok(Step { state, applied })
+    }
+
+    fn fits(&self, state: &Total, _: usize, answer: &GridVector) -> bool {
+        state.takes(answer)
     }
 
     /// The moments, whatever was kept of the step.

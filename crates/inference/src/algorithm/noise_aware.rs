@@ -271,6 +271,10 @@ impl Algorithm for NoiseAware {
         Ok(Step { state, applied })
     }
 
+    fn fits(&self, _: &Sight, client: usize, answer: &GridVector) -> bool {
+        client < self.sources.len() && answer.units().len() == self.settings.numbers(self.dimension())
+    }
+
     fn settle(&self, draft: Self::Memory, _: &Released<Total>) -> Result<Self::Memory, PrivacyError> {
         Ok(draft)
     }

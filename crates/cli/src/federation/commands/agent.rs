@@ -37,7 +37,7 @@ pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
     let (policy, data) = (Policy::read(&text)?, asked.data.clone());
     if policy.adjacency.is_none() || policy.unit.is_none() {
         let (adjacency, unit) = policy.pair();
-        tracing::warn!(%adjacency, %unit, "the policy does not name both adjacency and unit: runs with others are refused");
+        tracing::warn!(%adjacency, %unit, "the policy does not name both adjacency and unit; runs with another pair are refused");
     }
     let refusal = Arc::new(Mutex::new(None));
     let owner = AgentOwner { policy, data, home: home.clone(), secret, told: None, refusal: refusal.clone() };
@@ -147,10 +147,10 @@ impl AgentOwner {
             say::with("a study is proposed", fields);
             return;
         }
-        say::line(format!("a study is proposed; the digest of its manifest is {digest}"));
+        say::line(format!("a study is proposed; its manifest has the digest {digest}"));
         say::line(lines(&terms).trim_end());
         if let Some((study, schema)) = files {
-            say::line(format!("its text is in {study}, and what its columns mean in {schema}"));
+            say::line(format!("the study is in {study}, its schema in {schema}"));
         }
         say::line(next);
     }
@@ -173,7 +173,7 @@ impl RunProposal<'_> {
                 let after = before.and(epsilon.get(), delta.get());
                 let (adjacency, unit) = policy.pair();
                 format!(
-                    "ε = {} at δ = {} per {unit} ({adjacency}); with all runs before, ε = {} of {} and δ = {} of {}",
+                    "ε = {} at δ = {} per {unit} ({adjacency}); together with earlier runs, ε = {} of {} and δ = {} of {}",
                     up(epsilon.get()),
                     up(delta.get()),
                     up(after.epsilon),
@@ -188,8 +188,8 @@ impl RunProposal<'_> {
         let sites: Vec<String> = manifest.sites.iter().map(|site| named(&site.name, site.fingerprint())).collect();
         let nodes: Vec<String> = manifest.nodes.iter().map(|node| named(&node.name, node.fingerprint())).collect();
         let seen = match nodes.is_empty() {
-            true => "single answers, each with its noise".to_owned(),
-            false => format!("sums alone, opened by {}", nodes.join(", ")),
+            true => "every site's answers, each with noise".to_owned(),
+            false => format!("only sums, opened by {}", nodes.join(", ")),
         };
         let rounds = format!("{} of {}", manifest.pace.rounds, manifest.method);
         let mut rows =

@@ -43,7 +43,8 @@ impl Certificates {
         let key = &self.key;
         let issued =
             self.authority.issue(PartyRole::Server, &self.name, &key.public(), clock::seconds(), PARTY_LIFE)?;
-        let unreadable = |_| failure("F201", "the authority has made a certificate that cannot be read", "report this");
+        let unreadable =
+            |_| failure("F201", "the authority issued a certificate that cannot be read", "report this as a bug");
         let chain = certificates(&issued.chain).map_err(unreadable)?;
         let root = self.authority.root();
         let parties = server_config(chain.clone(), key, std::slice::from_ref(root)).map_err(of_tls)?;
@@ -61,7 +62,9 @@ impl Certificates {
                 tls.enrolment.send_replace(enrolment);
                 tls.dashboard.send_replace(dashboard);
             }
-            Err(error) => tracing::warn!(%error, hint = error.hint(), "the server's certificate was not renewed"),
+            Err(error) => {
+                tracing::warn!(%error, hint = error.hint(), "cannot renew the server's certificate; the old one stays in use")
+            }
         }
     }
 

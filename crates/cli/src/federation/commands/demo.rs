@@ -53,14 +53,14 @@ fn play(asked: &DemoArguments, json: bool, folder: &Path, processes: &mut Proces
     std::fs::write(&path, STUDY).map_err(|error| Failure::file("cannot write", &path, error))?;
     let study = Study::open(&path)?;
     let dealt = deal(&study, folder, &folder.join("data"))?;
-    say("four hospitals, two compute nodes and a server on this machine; each has a folder and a key of its own");
+    say("starting a server, two compute nodes and four hospitals on this machine, each with its own folder and key");
     let (ca, server_home) = (folder.join("ca"), folder.join("server"));
     let addresses = open_server(asked, folder, &ca, &server_home, processes)?;
     let of = |key: &str| addresses.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
     let token = std::fs::read_to_string(of("token")).unwrap_or_default();
     say(&format!("dashboard   {}/login?token={}", of("dashboard"), token.trim()));
     if !asked.stay {
-        say("            it ends with the run; --stay keeps it until Ctrl-C");
+        say("            it closes when the run ends; --stay keeps it until Ctrl-C");
     }
     let database = server_home.join("server.sqlite");
     let parties = Inviter { folder, ca: &ca, database: &database, enrolment: &of("enrolment") };
@@ -79,7 +79,7 @@ fn play(asked: &DemoArguments, json: bool, folder: &Path, processes: &mut Proces
     }
     std::fs::write(&policy, text).map_err(|error| Failure::file("cannot write", &policy, error))?;
     for site in &dealt.sites {
-        let name = PartyName::new(&site.name).map_err(|why| failure("F102", why, "report this"))?;
+        let name = PartyName::new(&site.name).map_err(|why| failure("F102", why, "report this as a bug"))?;
         parties.join(PartyRole::Site, &name)?;
         let mut run = command(folder, &site.name)?;
         run.args(["agent", "run", "--home"]).arg(folder.join(&site.name));
@@ -89,7 +89,7 @@ fn play(asked: &DemoArguments, json: bool, folder: &Path, processes: &mut Proces
     }
     processes.wait_for(&folder.join("results").join("report.html"))?;
     if asked.stay {
-        say("the run is over; the server stays until you press Ctrl-C");
+        say("the run has ended; the server runs until you press Ctrl-C");
         processes.wait_for_stop()?;
     } else {
         processes.wait_for_all()?;
@@ -105,7 +105,7 @@ fn open_server(
     home: &Path,
     processes: &mut Processes,
 ) -> Result<serde_json::Value, Failure> {
-    let name = PartyName::new("demo-authority").map_err(|why| failure("F201", why, "report this"))?;
+    let name = PartyName::new("demo-authority").map_err(|why| failure("F201", why, "report this as a bug"))?;
     Authority::init(ca, &name, clock::seconds())?;
     let mut serve = command(folder, "server")?;
     serve.args(["serve"]).arg(folder.join("study.toml")).arg("--ca").arg(ca).arg("--home").arg(home);
@@ -134,7 +134,7 @@ fn told(folder: &Path, dealt: &SiteFiles, json: bool) -> Result<String, Failure>
         format!("results     {}", numbers.display()),
         format!("ledger      posterity ledger show --home {}", folder.join("cleveland").display()),
         format!("predict     posterity predict {} --data {}", results.display(), dealt.held_out.display()),
-        "            of rows that no hospital has".to_owned(),
+        "            for held-out rows, which no hospital has".to_owned(),
         "all processes have ended\n".to_owned(),
     ];
     Ok(lines.join("\n"))
@@ -145,15 +145,15 @@ fn told(folder: &Path, dealt: &SiteFiles, json: bool) -> Result<String, Failure>
 fn fresh(folder: &Path) -> Result<(PathBuf, File), Failure> {
     let mark = folder.join(MARK);
     if folder.exists() && !mark.exists() {
-        let message = format!("{} is there, and is no demonstration's", folder.display());
-        return Err(failure("F207", message, "name another one with --folder"));
+        let message = format!("the folder {} exists and is not a demonstration's", folder.display());
+        return Err(failure("F207", message, "choose another folder with --folder"));
     }
     let unusable = |error| Failure::file("cannot write", folder, error);
     std::fs::create_dir_all(folder).map_err(unusable)?;
     let lock = File::options().create(true).truncate(false).write(true).open(&mark).map_err(unusable)?;
     if lock.try_lock().is_err() {
-        let message = format!("another demonstration runs in {}", folder.display());
-        return Err(failure("F207", message, "wait for its end, stop it, or name another folder with --folder"));
+        let message = format!("another demonstration is running in {}", folder.display());
+        return Err(failure("F207", message, "wait until it ends, stop it, or choose another folder with --folder"));
     }
     for entry in std::fs::read_dir(folder).map_err(unusable)? {
         let path = entry.map_err(unusable)?.path();
@@ -171,7 +171,8 @@ fn fresh(folder: &Path) -> Result<(PathBuf, File), Failure> {
 
 /// This program, with its output in a log of its own.
 fn command(folder: &Path, name: &str) -> Result<Command, Failure> {
-    let program = std::env::current_exe().map_err(|error| failure("F205", error.to_string(), "report this"))?;
+    let program =
+        std::env::current_exe().map_err(|error| failure("F205", error.to_string(), "report this as a bug"))?;
     let path = folder.join("logs").join(format!("{name}.log"));
     let log = std::fs::File::create(&path).map_err(|error| Failure::file("cannot write", &path, error))?;
     let errors = log.try_clone().map_err(|error| Failure::file("cannot write", &path, error))?;
@@ -197,11 +198,12 @@ impl Inviter<'_> {
 
     fn invite(&self, role: PartyRole, name: &PartyName) -> Result<String, Failure> {
         let store: Box<dyn ServerStore> = store::open(&self.database.display().to_string())?;
-        let secret = InviteSecret::generate().ok_or_else(|| failure("F205", "no random numbers", "try again"))?;
+        let secret = InviteSecret::generate()
+            .ok_or_else(|| failure("F205", "the operating system gave no random numbers", "try again"))?;
         let expires = clock::seconds().saturating_add(3600);
         store.invite(&InviteRow { secret: secret.digest(), role, name: name.clone(), expires })?;
         let root = fingerprint(Authority::open(self.ca)?.root());
-        let server = Address::new(self.enrolment).map_err(|why| failure("F203", why, "report this"))?;
+        let server = Address::new(self.enrolment).map_err(|why| failure("F203", why, "report this as a bug"))?;
         Ok(Invite { server, secret, root, role, name: name.clone() }.text().to_string())
     }
 }
@@ -221,7 +223,7 @@ impl Processes {
     fn start(&mut self, name: &str, mut command: Command) -> Result<(), Failure> {
         self.check()?;
         let child =
-            command.spawn().map_err(|error| failure("F205", format!("{name} does not start: {error}"), "try again"))?;
+            command.spawn().map_err(|error| failure("F205", format!("cannot start {name}: {error}"), "try again"))?;
         self.members.push((name.to_owned(), child));
         Ok(())
     }
@@ -236,11 +238,7 @@ impl Processes {
                 && !status.success()
             {
                 let message = format!("{name} has ended: {status}");
-                return Err(failure(
-                    "F207",
-                    message,
-                    format!("its log is logs/{name}.log in the demonstration's folder"),
-                ));
+                return Err(failure("F207", message, format!("read logs/{name}.log in the demonstration's folder")));
             }
         }
         Ok(())
@@ -260,15 +258,15 @@ impl Processes {
                 return Ok(());
             }
             let why = match start.elapsed() > PATIENCE {
-                _ if nobody_is_left => "all processes have ended before".to_owned(),
-                true => format!("{} s are over", PATIENCE.as_secs()),
+                _ if nobody_is_left => "all processes ended before that".to_owned(),
+                true => format!("{} s have passed", PATIENCE.as_secs()),
                 false => {
                     std::thread::sleep(Duration::from_millis(50));
                     continue;
                 }
             };
-            let message = format!("{} was not made: {why}", file.display());
-            return Err(failure("F207", message, "look at the logs in the demonstration's folder"));
+            let message = format!("{} was not created: {why}", file.display());
+            return Err(failure("F207", message, "read the logs in the demonstration's folder"));
         }
     }
 
@@ -312,5 +310,5 @@ fn addresses(path: &Path, processes: &mut Processes) -> Result<serde_json::Value
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Err(failure("F207", "the server did not start", "look at logs/server.log in the demonstration's folder"))
+    Err(failure("F207", "the server did not start", "read logs/server.log in the demonstration's folder"))
 }

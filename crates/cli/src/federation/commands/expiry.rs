@@ -1,4 +1,4 @@
-//! Certificates that end soon or have ended, told in the server's log before somebody is locked out by one.
+//! Warnings in the server's log about certificates that expire soon or have expired, before a party is locked out.
 
 use federation::calendar::{moment, span};
 use federation::identity::{Authority, AuthorityFacts, PARTY_LATE};
@@ -17,7 +17,7 @@ const ISSUING_LATE: u64 = 14 * 86_400;
 /// How long before its end the root is spoken of: everybody has to join anew.
 const ROOT_LATE: u64 = 90 * 86_400;
 
-/// A certificate, when it ends, how long before that it is spoken of, and what helps.
+/// A certificate to warn about: when it expires, how early to warn, and what to do.
 struct ExpiringCertificate {
     whose: String,
     ends: u64,
@@ -25,7 +25,7 @@ struct ExpiringCertificate {
     help: &'static str,
 }
 
-/// What was said, so that nothing is said twice.
+/// Warns once before a certificate expires, and once after.
 #[derive(Default)]
 pub(super) struct ExpiryWarnings {
     /// Whether it was said to have ended, by whose certificate it is.
@@ -61,9 +61,9 @@ impl ExpiryWarnings {
                 continue;
             }
             news.push(match over {
-                true => (format!("the certificate of {whose} ended at {}", moment(*ends)), *help),
+                true => (format!("the certificate of {whose} expired at {}", moment(*ends)), *help),
                 false => {
-                    (format!("the certificate of {whose} ends in {}, at {}", span(ends - now), moment(*ends)), *help)
+                    (format!("the certificate of {whose} expires in {}, at {}", span(ends - now), moment(*ends)), *help)
                 }
             });
         }
@@ -77,11 +77,11 @@ fn watched(parties: &[PartyRow], facts: Option<&AuthorityFacts>) -> Vec<Expiring
         whose: format!("{} {}", row.role, row.name),
         ends: row.expires,
         late: PARTY_LATE,
-        help: "it renews its certificate while it runs: start it; once the certificate has ended, invite it and let it join again",
+        help: "start the party: it renews its certificate while it runs; after the certificate has expired, create a new invite and let it join again",
     });
     let authority = facts.into_iter().flat_map(|facts| {
-        let issuing = "bring root.key back, run `posterity ca renew`, and start the server again";
-        let root = "make a new authority in good time; everybody joins anew";
+        let issuing = "put root.key back, run `posterity ca renew`, and restart the server";
+        let root = "create a new authority in time; all parties must join again";
         [
             ExpiringCertificate {
                 whose: "the issuer".into(),
@@ -123,12 +123,12 @@ mod tests {
         assert!(say(&rows, NOW).is_empty(), "nothing ends soon, and who was revoked is not waited for");
         let soon = say(&rows, NOW + 11);
         assert_eq!(soon.len(), 2, "{soon:?}");
-        assert!(soon[0].starts_with("the certificate of site north ends in 47 h"), "{soon:?}");
-        assert!(soon[1].starts_with("the certificate of the issuer ends in 13 days"), "{soon:?}");
+        assert!(soon[0].starts_with("the certificate of site north expires in 47 h"), "{soon:?}");
+        assert!(soon[1].starts_with("the certificate of the issuer expires in 13 days"), "{soon:?}");
         assert!(say(&rows, NOW + 12).is_empty(), "once is enough");
         let over = say(&rows, NOW + PARTY_LATE + 10);
         assert!(
-            over.len() == 1 && over[0].starts_with("the certificate of site north ended at 2026-09-23"),
+            over.len() == 1 && over[0].starts_with("the certificate of site north expired at 2026-09-23"),
             "{over:?}"
         );
         let renewed = [row("north", NOW + 4 * PARTY_LATE, None)];

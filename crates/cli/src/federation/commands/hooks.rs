@@ -57,8 +57,12 @@ impl DriverHooks for PartyHooks {
             self.home.credentials().ok().and_then(|credentials| late(credentials.party.expires, clock::seconds()))
             && !std::mem::replace(&mut self.warned, true)
         {
-            let hint = "look whether the server can be reached; once it has ended, ask for an invite and join again";
-            tracing::warn!(hint, "the certificate of this party ends in {} and was not renewed yet", span(left));
+            let hint = "check that the server can be reached; after the certificate has expired, ask for a new invite and join again";
+            tracing::warn!(
+                hint,
+                "the certificate of this party expires in {} and has not been renewed yet",
+                span(left)
+            );
         }
         renewal_is_due(&self.home).then(|| self.home.request(self.role, &self.name).ok()).flatten()
     }
@@ -72,7 +76,9 @@ impl DriverHooks for PartyHooks {
                     self.tls.send_replace(config);
                 }
             }
-            Err(error) => tracing::warn!(%error, "a certificate that does not fit was left aside"),
+            Err(error) => {
+                tracing::warn!(%error, "the server sent a certificate that is not for this party; it was ignored")
+            }
         }
     }
 
@@ -80,10 +86,10 @@ impl DriverHooks for PartyHooks {
         self.complained = false;
         let words = match standing {
             PartyPhase::Waiting => "waiting for a study".to_owned(),
-            PartyPhase::Signed => "signed; waiting for the others".to_owned(),
-            PartyPhase::Running => "taking part".to_owned(),
+            PartyPhase::Signed => "signed; waiting for the other parties".to_owned(),
+            PartyPhase::Running => "taking part in the run".to_owned(),
             PartyPhase::Finished(outcome) => {
-                format!("the run is over: {}", super::run_monitor::outcome(outcome, self.ended_by.as_deref()))
+                format!("the run has ended: {}", super::run_monitor::outcome(outcome, self.ended_by.as_deref()))
             }
             PartyPhase::Stopped(stop) => format!("stopped: {stop}\nhint: {}", stop.hint()),
         };
@@ -96,13 +102,13 @@ impl DriverHooks for PartyHooks {
 
     fn refused(&mut self, refusal: RefusalCode) {
         if refusal != RefusalCode::NoRun {
-            say::line(format!("{} {}: the server refuses: {refusal}", self.role, self.name));
+            say::line(format!("{} {}: the server refused the request: {refusal}", self.role, self.name));
         }
     }
 
     fn lost(&mut self, error: &ConnectionError) {
         if !std::mem::replace(&mut self.complained, true) {
-            tracing::warn!(%error, hint = error.hint(), "the server cannot be reached; trying again");
+            tracing::warn!(%error, hint = error.hint(), "cannot reach the server; trying again");
         }
     }
 }

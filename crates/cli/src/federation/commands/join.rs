@@ -19,8 +19,8 @@ pub(crate) fn join(invite: &str, role: PartyRole, folder: &Path, json: bool) -> 
     }
     let invite = Invite::parse(line.trim()).map_err(of_invite)?;
     if invite.role != role {
-        let message = format!("the invite is for a {}, and a {role} would join", invite.role);
-        return Err(failure("F202", message, format!("`posterity {} join` is for it", command(invite.role))));
+        let message = format!("the invite is for a {}, but this command joins a {role}", invite.role);
+        return Err(failure("F202", message, format!("use `posterity {} join` for it", command(invite.role))));
     }
     let (folder_was_there, was_there) = (folder.exists(), Home::is_in(folder).map_err(of_home)?);
     if !was_there && role == PartyRole::Node {
@@ -47,7 +47,7 @@ pub(crate) fn join(invite: &str, role: PartyRole, folder: &Path, json: bool) -> 
                 "fingerprint": fingerprint, "expires": credentials.party.expires })
         ),
         false => format!(
-            "{role} {} has joined. Its key was made in {} and stays there.\nfingerprint {fingerprint}\nserver      {}\n",
+            "The {role} {} has joined. Its key was created in {} and never leaves this folder.\nfingerprint {fingerprint}\nserver      {}\n",
             invite.name,
             folder.display(),
             server.as_str()
@@ -55,7 +55,7 @@ pub(crate) fn join(invite: &str, role: PartyRole, folder: &Path, json: bool) -> 
     })
 }
 
-/// Why nobody has joined.
+/// Why the party has not joined, and whether its key may be enrolled all the same.
 enum JoinFailure {
     /// The server has not enrolled the key.
     Refused(Failure),
@@ -101,7 +101,7 @@ fn redeem(home: &Home, invite: &Invite, role: PartyRole) -> Result<(Credentials,
 
 /// Where the server is: one that listens on all addresses of its machine is where the invite found it.
 fn address(told: &str, invited: &Address) -> Result<Address, Failure> {
-    let unusable = |why: String| failure("F203", why, "ask who keeps the server");
+    let unusable = |why: String| failure("F203", why, "ask the server's operator");
     let told = Address::new(told).map_err(unusable)?;
     if ["0.0.0.0", "[::]", "::"].contains(&told.host()) {
         return Address::new(&format!("{}:{}", invited.host(), told.port())).map_err(unusable);

@@ -37,9 +37,9 @@ pub(super) fn forget(folder: &Path) {
 fn records(folder: &Path) -> Result<FolderDisk, Failure> {
     let path = folder.join(RECORDS);
     if !path.is_dir() {
-        let message = format!("this node's records of sums are gone: there is no folder {}", path.display());
-        let hint = "without them it could open a sum twice, with other noise: let the server's operator revoke it \
-                    (`posterity site revoke NAME --role node`), and join anew with a new invite and a new --home";
+        let message = format!("this node's records of sums are missing: there is no folder {}", path.display());
+        let hint = "without them the node could open a sum twice, with different noise. Ask the server's operator to revoke the node \
+                    (`posterity site revoke NAME --role node`), then join with a new invite and a new --home";
         return Err(failure("F201", message, hint));
     }
     Ok(FolderDisk::open(&path).map_err(LogError::from)?)
@@ -65,7 +65,7 @@ pub(crate) fn run(folder: &Path, json: bool) -> Result<String, Failure> {
     ended("node", name.as_str(), standing.map_err(|error| of_drive(error, &credentials))?, json)
 }
 
-/// A node's keeper: it takes part in every study that names it.
+/// A node's operator, who lets it take part in every study that names it.
 struct NodeOperator(Zeroizing<[u8; 32]>);
 
 impl NodeOwner for NodeOperator {
@@ -116,7 +116,7 @@ mod tests {
         for _ in 0..2 {
             let refused = run(&home, false).unwrap_err();
             assert_eq!(refused.code(), "F201");
-            assert!(refused.to_string().contains("records of sums are gone"), "{refused}");
+            assert!(refused.to_string().contains("records of sums are missing"), "{refused}");
             assert!(refused.hint().contains("revoke") && refused.hint().contains("new --home"), "{}", refused.hint());
             assert_eq!(call(), "F203");
             assert!(!home.join(RECORDS).exists(), "another invite does not bring back what was lost");

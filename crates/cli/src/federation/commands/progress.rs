@@ -1,10 +1,10 @@
-//! What a server says of its run as it goes on: rounds, who has not signed, who takes no more part. Names, and nothing else of anybody.
+//! Progress lines of a server: rounds, missing signatures, sites that left. They hold names of parties and nothing else about them.
 
 use super::run_monitor::outcome;
 use federation::coordinator::{CoordinatorPhase, Header, SiteStanding};
 use federation::manifest::Manifest;
 
-/// What was said last, so that nothing is said twice.
+/// Writes a line when the run changes; remembers the last state, so that no line is repeated.
 #[derive(Default)]
 pub(super) struct ProgressLines {
     moment: Option<(CoordinatorPhase, u64)>,
@@ -13,7 +13,7 @@ pub(super) struct ProgressLines {
 }
 
 impl ProgressLines {
-    /// What there is to say of a run that stands so.
+    /// The new lines for a run in this state.
     pub(super) fn lines(&mut self, manifest: &Manifest, header: &Header) -> Vec<String> {
         let mut lines = self.standings(manifest, header);
         let (moment, unsigned) = ((header.phase, header.round), unsigned(manifest, header));
@@ -27,7 +27,7 @@ impl ProgressLines {
                 }
                 CoordinatorPhase::Finished(how) => {
                     let words = outcome(how, manifest.blamed(how).as_deref());
-                    format!("the run is over after {} rounds: {words}", header.round)
+                    format!("the run ended after {} rounds: {words}", header.round)
                 }
             });
         }
@@ -50,10 +50,10 @@ impl ProgressLines {
 
 fn words(standing: SiteStanding) -> &'static str {
     match standing {
-        SiteStanding::Able => "takes part again",
+        SiteStanding::Active => "takes part again",
         SiteStanding::Spent => "has spent its budget",
-        SiteStanding::Withdrawn => "has refused or stopped, and takes no more part",
-        SiteStanding::Frozen => "is frozen: two copies of it were alive, or its ledger went backwards",
+        SiteStanding::Withdrawn => "refused or stopped, and takes no further part",
+        SiteStanding::Frozen => "is frozen: two copies of it were running, or its ledger was restored from an old copy",
     }
 }
 

@@ -27,7 +27,7 @@ impl Server {
         }
         let parts = manifest
             .check(&Studies)
-            .map_err(|error| failure("F101", error.to_string(), "serve the study that was proposed"))?;
+            .map_err(|error| failure("F101", error.to_string(), "serve the study that this run was proposed from"))?;
         Ok(Some(StoredProposal { manifest: Arc::new(manifest), parts, created: row.created }))
     }
 

@@ -9,7 +9,7 @@ pub(super) use compared::compare;
 pub(super) fn noise(secret: &[u8; 32]) -> OsKeyed {
     #[cfg(feature = "rehearsal")]
     if let Some(seed) = compared::seed() {
-        tracing::warn!("rehearsal: noise comes from a seed, and nothing that leaves here is private");
+        tracing::warn!("rehearsal: the noise is seeded, so nothing that this party sends is private");
         return OsKeyed::rehearsing(seed);
     }
     OsKeyed::new(*secret)
@@ -36,10 +36,12 @@ mod compared {
 
     /// Says whether the state of the run in this store is that of the simulation, bit for bit.
     pub(crate) fn compare(database: &Path, dealt: &SiteFiles) -> Result<String, Failure> {
-        let Some(seed) = seed() else { return Ok("no rehearsal: POSTERITY_REHEARSAL is not set".into()) };
+        let Some(seed) = seed() else {
+            return Ok("not compared with a simulation: POSTERITY_REHEARSAL is not set".into());
+        };
         let store = store::open(&database.display().to_string())?;
         let row = store.runs()?.into_iter().next().ok_or(StoreError::NoRun)?;
-        let different = |why: String| failure("F207", why, "the federation and its simulation have come apart");
+        let different = |why: String| failure("F207", why, "the federation and its simulation differ");
         let manifest = Manifest::read(&row.manifest).map_err(|error| different(error.to_string()))?;
         let parts = Studies.open(&manifest).map_err(different)?;
         let built = &parts.built;
@@ -59,8 +61,8 @@ mod compared {
             drive.round()?;
         }
         match drive.state() == store.load(&row.run)?.state {
-            true => Ok("the posterior is that of the simulation, bit for bit".into()),
-            false => Err(different("the posterior is not that of the simulation".into())),
+            true => Ok("the posterior equals that of the simulation, bit for bit".into()),
+            false => Err(different("the posterior differs from that of the simulation".into())),
         }
     }
 }

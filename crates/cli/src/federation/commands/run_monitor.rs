@@ -30,10 +30,10 @@ use tokio::sync::watch;
 /// How a run ended, in words; and because of whom, where a member is to blame.
 pub(crate) fn outcome(outcome: RunOutcome, member: Option<&str>) -> String {
     match outcome {
-        RunOutcome::Complete => "all rounds were made".into(),
-        RunOutcome::Spent => "no site's budget covers another answer".into(),
-        RunOutcome::QuorumLost => "too few sites are left".into(),
-        RunOutcome::Failed => "an answer could not be folded, or a sum could not be opened".into(),
+        RunOutcome::Complete => "all rounds completed".into(),
+        RunOutcome::Spent => "no site has budget left for another answer".into(),
+        RunOutcome::QuorumLost => "fewer sites than the quorum are left".into(),
+        RunOutcome::Failed => "an update could not be applied, or a sum could not be opened".into(),
         RunOutcome::SumFailed(_) => {
             format!("the sum of a round could not be opened because of {}", member.unwrap_or("a member"))
         }
@@ -106,7 +106,7 @@ impl RunMonitor {
                 MonitorState { checks: ReplayCheck { replayed: Some(Ok(())), folds, last_checked }, ..seen }
             }
             Err(why) => {
-                tracing::error!(%why, "what is kept of the run does not fit together");
+                tracing::error!(%why, "the stored state of the run does not follow from the stored answers");
                 let checks = ReplayCheck { replayed: Some(Err(why)), folds: 0, last_checked };
                 MonitorState { checks, ..MonitorState::default() }
             }
@@ -128,7 +128,7 @@ impl RunMonitor {
                     let answer = |(site, at): &(usize, federation::message::Attempt)| {
                         let kept = history.accepted.iter().find(|one| (one.site, one.update.at) == (*site, *at));
                         kept.map(|one| (*site, one.update.answer.clone()))
-                            .ok_or("an answer that was folded is not kept")
+                            .ok_or("an answer that was applied is not stored")
                     };
                     Answers::Each(tries.iter().map(answer).collect::<Result<_, _>>()?)
                 }
@@ -146,7 +146,7 @@ impl RunMonitor {
         let draws = described(method, built.problem.family.dimension(), drawn);
         match state == saved.state {
             true => Ok((saved.header.folds, MonitorState { curve, draws, ..MonitorState::default() })),
-            false => Err("the state that is kept is not what the kept answers make of it".into()),
+            false => Err("the stored state differs from the state recomputed from the stored answers".into()),
         }
     }
 
@@ -218,7 +218,7 @@ impl RunMonitor {
             name: member.name.to_string(),
             standing: match seat.standing {
                 _ if revoked => SiteStatus::Revoked,
-                SiteStanding::Able => SiteStatus::Able,
+                SiteStanding::Active => SiteStatus::Online,
                 SiteStanding::Spent => SiteStatus::Spent,
                 SiteStanding::Withdrawn => SiteStatus::Withdrawn,
                 SiteStanding::Frozen => SiteStatus::Frozen,
@@ -288,7 +288,7 @@ impl RunMonitor {
             schedule: words::schedule(method.schedule).to_owned(),
             summing: match self.parts.built.summing {
                 Summing::Secure { nodes, .. } => format!("secure sum over {nodes} nodes"),
-                Summing::Nobody | Summing::Curator => "each site noises its own answer".to_owned(),
+                Summing::Nobody | Summing::Curator => "each site adds noise to its own answer".to_owned(),
             },
             phase: phase(&snapshot.header.phase, &self.manifest),
             end: end(&snapshot.header.phase, &self.manifest),

@@ -98,7 +98,7 @@ pub(super) struct StoredProposal {
 
 impl Server {
     fn name(&self) -> Result<PartyName, Failure> {
-        PartyName::new("server").map_err(|why| failure("F201", why, "report this"))
+        PartyName::new("server").map_err(|why| failure("F201", why, "report this as a bug"))
     }
 
     async fn run(&self) -> Result<String, Failure> {
@@ -213,7 +213,7 @@ impl Server {
         std::fs::write(&path, format!("{addresses}\n")).map_err(|error| Failure::file("cannot write", &path, error))?;
         say::line(format!("parties     {parties}"));
         say::line(format!("enrolment   {enrolment}"));
-        say::line(format!("dashboard   {scheme}://{page_at}/login?token=…, the token is in {}", token.display()));
+        say::line(format!("dashboard   {scheme}://{page_at}/login?token=… (the token is in {})", token.display()));
         Ok(())
     }
 
@@ -231,7 +231,7 @@ impl Server {
             let rows = blocking(move || Ok((store.parties()?, store.runs()?))).await?;
             let proposed = match self.kept(&rows.1).await? {
                 Some(kept) => {
-                    say::line(format!("taking up run {}", hexadecimal(&kept.manifest.run())));
+                    say::line(format!("resuming run {}", hexadecimal(&kept.manifest.run())));
                     Some(kept)
                 }
                 None => match self.members(&rows.0) {
@@ -265,8 +265,7 @@ impl Server {
         let (signed, built, metrics) = (manifest.clone(), parts.clone(), metrics.clone());
         let (service, watch) = blocking(move || {
             let engine = RunEngine::open(store.clone(), signed.clone(), built.clone(), key, name)?;
-            let opened =
-                RunService::open(engine, metrics).map_err(|error| socket("no thread can be started", &error))?;
+            let opened = RunService::open(engine, metrics).map_err(|error| socket("cannot start a thread", &error))?;
             let service = Arc::new(opened);
             let watch = Arc::new(RunMonitor::new(service.clone(), store, signed, built, created));
             Ok((service, watch))
@@ -365,7 +364,7 @@ impl Server {
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
-    let lost = |_| failure("F205", "a thread of the server was lost", "start it again: it goes on where it was");
+    let lost = |_| failure("F205", "a thread of the server was lost", "restart the server: it resumes the run");
     tokio::task::spawn_blocking(work).await.map_err(lost)?
 }
 

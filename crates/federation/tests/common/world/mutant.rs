@@ -51,10 +51,10 @@ impl FaultWorld {
         let sender = Sender { role: PartyRole::Server, name, manifest: Some(self.manifest.digest()) };
         let begin =
             wire::sign_reply(&self.keys.server, &sender, &ServerReply { to: [0; 32], seen: None, instructions });
-        if other.hear(&begin.encode_to_vec(), &[0; 32]).is_err() {
+        if other.hear_bytes(&begin.encode_to_vec(), &[0; 32]).is_err() {
             return;
         }
-        if let Ok(next) = other.hear(&reply, &to) {
+        if let Ok(next) = other.hear_bytes(&reply, &to) {
             self.actors[party].queue.extend(next);
             self.send_next(party);
         }
