@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::table::{Rows, lines};
 use federation::digits::{hexadecimal, shortest, up};
 use federation::log::{Account, FILE, FolderView, Log, RunAccount, RunStanding};
-use federation::policy::{GrantTotals, PromiseScope};
+use federation::policy::{GrantTotals, PromisePair, PromiseScope};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io::ErrorKind;
@@ -94,7 +94,7 @@ fn of_run(run: &RunAccount, spent: f64) -> Rows {
     let granted = format!("{} at δ = {}", epsilon_words(run.epsilon), shortest(run.delta));
     let promise = run.promise().map_or_else(
         || "none on record yet".into(),
-        |(adjacency, unit)| format!("neighbours by {adjacency} of one {unit}"),
+        |PromisePair { adjacency, unit }| format!("neighbours by {adjacency} of one {unit}"),
     );
     let standing = match run.standing {
         RunStanding::Open => "open",
@@ -139,7 +139,7 @@ fn head(log: &Log<FolderView>, account: &Account) -> Value {
 }
 
 fn object(run: &RunAccount, spent: f64) -> Value {
-    let (adjacency, unit) = run.promise().unzip();
+    let (adjacency, unit) = run.promise().map(|pair| (pair.adjacency, pair.unit)).unzip();
     json!({
         "run": hexadecimal(&run.run),
         "manifest": hexadecimal(&run.manifest),

@@ -126,7 +126,7 @@ pub struct SiteTerms {
 pub struct RunParts {
     /// The method that is run.
     pub method: Method,
-    /// Its parts.
+    /// The protocol, terms, grants and plan of the method.
     pub built: Built,
 }
 
@@ -139,7 +139,7 @@ pub trait RunBuilder: Send + Sync {
 /// Why a manifest is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
-    /// Not a manifest.
+    /// The bytes are not a canonical manifest of this version.
     #[error("found {found} bytes that are not a manifest of version {VERSION}")]
     Malformed {
         /// How many bytes.
@@ -148,7 +148,7 @@ pub enum ManifestError {
     /// The study cannot be built.
     #[error("the study of the manifest cannot be run: {why}")]
     Study {
-        /// Why not.
+        /// Why the study cannot be built.
         why: String,
     },
     /// What the manifest says is not what follows from its study.
@@ -156,19 +156,19 @@ pub enum ManifestError {
     Differs {
         /// What differs.
         what: &'static str,
-        /// For whom.
+        /// The site, or "all sites".
         whom: String,
     },
     /// A member is there twice, or missing.
     #[error("the member list of the manifest is not valid: {what}")]
     Members {
-        /// What was found.
+        /// What is wrong with the list.
         what: String,
     },
     /// A signature is missing or wrong.
     #[error("the signature of {whom} is not valid for the manifest")]
     Signature {
-        /// Whose.
+        /// The member whose signature is missing or wrong.
         whom: String,
     },
 }

@@ -169,14 +169,14 @@ pub enum Request {
     },
     /// The manifest is signed.
     Agree {
-        /// Over the manifest.
+        /// The sender's signature of the manifest's digest.
         signature: Signature,
     },
-    /// No answer.
+    /// The site does not answer a question.
     Decline {
-        /// To which attempt.
+        /// The attempt that was asked.
         at: Attempt,
-        /// Why.
+        /// The reason, from a fixed list.
         reason: DeclineReason,
     },
     /// An answer.
@@ -185,7 +185,7 @@ pub enum Request {
     Letters(Vec<SealedMessage>),
     /// All shares of the sender's answer are held.
     Contributed {
-        /// To which attempt.
+        /// The attempt that was asked.
         at: Attempt,
         /// Digest of the question.
         question: Digest,
@@ -194,7 +194,7 @@ pub enum Request {
     },
     /// How a node stands in an attempt at a sum.
     Standing {
-        /// Which attempt.
+        /// The attempt that the node reports on.
         at: Attempt,
         /// How it stands.
         state: NodeState,
@@ -228,14 +228,14 @@ pub enum Instruction {
     },
     /// What became of an answer.
     Receipt {
-        /// Of which attempt.
+        /// The attempt that was answered.
         at: Attempt,
         /// What is in the total of it; none if it came too late.
         applied: Option<Vec<u8>>,
     },
     /// The answer is durable; a receipt follows when the round is folded.
     Held {
-        /// Of which attempt.
+        /// The attempt that was answered.
         at: Attempt,
     },
     /// Refused, and nothing changed.
@@ -257,7 +257,7 @@ pub enum Instruction {
     Mail(Vec<(u64, SealedMessage)>),
     /// A new certificate.
     Certificate {
-        /// PEM.
+        /// The party's certificate and the issuing one, in PEM.
         chain: String,
     },
 }
@@ -278,7 +278,7 @@ pub enum MemberId {
 pub struct SealedMessage {
     /// Who wrote it.
     pub from: MemberId,
-    /// For whom.
+    /// The member that can open it.
     pub to: MemberId,
     /// Which attempt at which sum.
     pub at: Attempt,

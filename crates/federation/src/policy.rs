@@ -8,7 +8,7 @@ use crate::digits::shortest;
 use crate::manifest::{Manifest, RunParts};
 use inference::settings::SecureNoise;
 use inference::{Kind, Schema, Summing};
-use privacy::{Adjacency, Delta, Grant, Unit};
+use privacy::{Adjacency, Delta, Event, Grant, Unit};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub const VERSION: i64 = 1;
 
 /// The relation and the unit of a policy that names none: those of the studies that `posterity init` writes.
-pub const PAIR: (Adjacency, Unit) = (Adjacency::Substitute, Unit::Example);
+pub const PAIR: PromisePair = PromisePair { adjacency: Adjacency::Substitute, unit: Unit::Example };
 
 /// What a site allows.
 ///
@@ -58,9 +58,9 @@ pub struct Policy {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected \"any\", or a list of names")]
 pub enum AllowedNames {
-    /// All.
+    /// The word "any": every name is allowed.
     Any(AnyWord),
-    /// These.
+    /// Only these names are allowed.
     Names(Vec<String>),
 }
 
@@ -68,7 +68,7 @@ pub enum AllowedNames {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnyWord {
-    /// All of them.
+    /// Every name.
     Any,
 }
 
@@ -102,13 +102,13 @@ pub enum PolicyError {
         found: String,
         /// What the policy asks for.
         expected: String,
-        /// What to do.
+        /// What the site's administrator can do.
         hint: &'static str,
     },
 }
 
 impl PolicyError {
-    /// Stable code.
+    /// The code that `posterity explain` describes.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unreadable { .. } => "F110",
@@ -136,6 +136,22 @@ pub struct GrantTotals {
     pub promised: PromiseScope,
 }
 
+/// The neighbouring relation and the unit that a promise is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromisePair {
+    /// Which data sets are neighbours.
+    pub adjacency: Adjacency,
+    /// What one neighbour differs in: a row, or all rows of a site.
+    pub unit: Unit,
+}
+
+impl PromisePair {
+    /// The pair of an event.
+    pub(crate) fn of(event: &Event) -> Self {
+        Self { adjacency: event.adjacency(), unit: event.unit() }
+    }
+}
+
 /// The relation and the unit of some runs' promises. Losses of different ones do not add up: a row replaced is another change of
 /// the data than a row added, and a site's whole data another than a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,25 +159,25 @@ pub enum PromiseScope {
     /// No run has a promise on record.
     Nothing,
     /// All runs have this one.
-    One(Adjacency, Unit),
-    /// They differ.
+    One(PromisePair),
+    /// At least two runs have different promises.
     Several,
 }
 
 impl PromiseScope {
     /// This and a run with that relation and unit.
     #[must_use]
-    pub fn and(self, (adjacency, unit): (Adjacency, Unit)) -> Self {
+    pub fn and(self, pair: PromisePair) -> Self {
         match self {
-            Self::Nothing => Self::One(adjacency, unit),
-            Self::One(..) if self == Self::One(adjacency, unit) => self,
-            Self::One(..) | Self::Several => Self::Several,
+            Self::Nothing => Self::One(pair),
+            Self::One(known) if known == pair => self,
+            Self::One(_) | Self::Several => Self::Several,
         }
     }
 }
 
 impl GrantTotals {
-    /// Nothing.
+    /// The totals of a site that has granted nothing yet.
     pub const NOTHING: Self = Self { epsilon: 0.0, delta: 0.0, promised: PromiseScope::Nothing };
 
     /// This and one grant more, rounded upwards: by simple composition both together are no more than that.
@@ -172,7 +188,7 @@ impl GrantTotals {
 
     /// This, with the promise of one of the runs.
     #[must_use]
-    pub fn promising(self, pair: (Adjacency, Unit)) -> Self {
+    pub fn promising(self, pair: PromisePair) -> Self {
         Self { promised: self.promised.and(pair), ..self }
     }
 }
@@ -227,8 +243,8 @@ impl Policy {
     }
 
     /// The one relation and unit that runs at this site promise, so that what was granted to them adds up.
-    pub fn pair(&self) -> (Adjacency, Unit) {
-        (self.adjacency.unwrap_or(PAIR.0), self.unit.unwrap_or(PAIR.1))
+    pub fn pair(&self) -> PromisePair {
+        PromisePair { adjacency: self.adjacency.unwrap_or(PAIR.adjacency), unit: self.unit.unwrap_or(PAIR.unit) }
     }
 
     /// Refuses a run that this policy does not allow. To be asked before a manifest is signed, with the parts that the site
@@ -316,15 +332,13 @@ impl Policy {
         for event in built.terms.get(site).map(|terms| &terms.event).into_iter().chain(opening) {
             let hint = "ask for a study with the policy's adjacency and unit; a site that has not taken part in a run yet can change the \
                         pair in its policy";
-            self.check_pair((event.adjacency(), event.unit()), "", hint)?;
+            self.check_pair(PromisePair::of(event), "", hint)?;
         }
         let hint = "ε and δ add up only over runs with the same relation and unit. Set the policy to the pair of the earlier runs; or \
                     join with a new --home, and subtract the earlier grants from max_epsilon and max_delta";
         match already.promised {
             PromiseScope::Nothing => Ok(()),
-            PromiseScope::One(adjacency, unit) => {
-                self.check_pair((adjacency, unit), " in earlier runs at this site", hint)
-            }
+            PromiseScope::One(pair) => self.check_pair(pair, " in earlier runs at this site", hint),
             PromiseScope::Several => Err(PolicyError::Refused {
                 key: "adjacency",
                 found: "earlier runs at this site with different relations or units".into(),
@@ -335,12 +349,12 @@ impl Policy {
     }
 
     /// Refuses another relation or unit than the policy's.
-    fn check_pair(&self, found: (Adjacency, Unit), of: &str, hint: &'static str) -> Result<(), PolicyError> {
-        let (adjacency, unit) = self.pair();
-        let (key, found, expected) = if found.0 != adjacency {
-            ("adjacency", found.0.to_string(), adjacency.to_string())
-        } else if found.1 != unit {
-            ("unit", found.1.to_string(), unit.to_string())
+    fn check_pair(&self, found: PromisePair, of: &str, hint: &'static str) -> Result<(), PolicyError> {
+        let allowed = self.pair();
+        let (key, found, expected) = if found.adjacency != allowed.adjacency {
+            ("adjacency", found.adjacency.to_string(), allowed.adjacency.to_string())
+        } else if found.unit != allowed.unit {
+            ("unit", found.unit.to_string(), allowed.unit.to_string())
         } else {
             return Ok(());
         };

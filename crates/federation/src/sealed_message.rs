@@ -34,7 +34,7 @@ pub enum SealedMessageError {
 pub struct SealedChannel<'a> {
     /// Who writes and reads here.
     pub own: MemberId,
-    /// Its key.
+    /// The key that signs what this member writes.
     pub key: &'a IdentityKey,
     /// The manifest.
     pub manifest: &'a Manifest,

@@ -426,7 +426,7 @@ fn the_golden_ledger_of_version_1_is_read_and_a_later_version_is_refused() {
     later[8] = 2;
     let refused = open(&later).unwrap_err();
     assert_eq!(refused, LogError::Version { found: 2, expected: 1 });
-    assert_eq!(refused.to_string(), "the ledger is of version 2, expected 1");
+    assert_eq!(refused.to_string(), "the ledger has version 2, expected 1");
 }
 
 proptest! {

@@ -49,17 +49,25 @@ pub(super) fn stopped() -> watch::Receiver<bool> {
     receiver
 }
 
-/// The signals that tell a process to end: one that cannot be listened for never comes.
-#[cfg(unix)]
-struct Signals([Option<tokio::signal::unix::Signal>; 2]);
+/// The signals that tell a process to end. A signal that the process cannot listen for never arrives.
+struct Signals {
+    #[cfg(unix)]
+    unix: [Option<tokio::signal::unix::Signal>; 2],
+}
 
-#[cfg(unix)]
 impl Signals {
+    #[cfg(unix)]
     fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        Self([SignalKind::terminate(), SignalKind::interrupt()].map(|kind| signal(kind).ok()))
+        Self { unix: [SignalKind::terminate(), SignalKind::interrupt()].map(|kind| signal(kind).ok()) }
     }
 
+    #[cfg(not(unix))]
+    fn new() -> Self {
+        Self {}
+    }
+
+    #[cfg(unix)]
     async fn next(self) {
         let heard = |signal: Option<tokio::signal::unix::Signal>| async {
             match signal {
@@ -67,23 +75,14 @@ impl Signals {
                 None => std::future::pending().await,
             }
         };
-        let [terminate, interrupt] = self.0.map(heard);
+        let [terminate, interrupt] = self.unix.map(heard);
         tokio::select! {
             () = terminate => {}
             () = interrupt => {}
         }
     }
-}
 
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn new() -> Self {
-        Self
-    }
-
+    #[cfg(not(unix))]
     async fn next(self) {
         let _ = tokio::signal::ctrl_c().await;
     }

@@ -21,8 +21,10 @@ pub(crate) struct RunWarnings {
 
 /// The end of a run, in released values.
 pub(crate) struct FinishedRun<'a> {
-    /// Posterior means, and how sure they are.
-    pub(crate) posterior: (&'a [f64], &'a [f64]),
+    /// Posterior means.
+    pub(crate) mean: &'a [f64],
+    /// Posterior standard deviations.
+    pub(crate) deviations: &'a [f64],
     /// Posterior means before the last round, if there were two rounds.
     pub(crate) before: Option<&'a [f64]>,
     /// What was drawn; outer none where the method does not draw.
@@ -32,11 +34,11 @@ pub(crate) struct FinishedRun<'a> {
 impl RunWarnings {
     /// From the texts of a manifest, as far as they could be read.
     pub(crate) fn new(
-        texts: (Option<&Study>, Option<&Schema>),
+        study: Option<&Study>,
+        schema: Option<&Schema>,
         names: &[String],
         RunParts { method, built, .. }: &RunParts,
     ) -> Self {
-        let (study, schema) = texts;
         let parameters = built.problem.family.dimension();
         let typical = study.zip(schema).and_then(|(study, schema)| warnings::typical_gradient(study, schema));
         Self {
@@ -54,7 +56,7 @@ impl RunWarnings {
     ) -> PublicWarnings {
         let about_plan = of_plan(method, &built.plan);
         let planned = about_plan.iter().chain(&self.clip).cloned();
-        let Some(FinishedRun { posterior: (mean, deviations), before, draws }) = end else {
+        let Some(FinishedRun { mean, deviations, before, draws }) = end else {
             return PublicWarnings::of(planned);
         };
         let before = before.filter(|_| approaches(method));

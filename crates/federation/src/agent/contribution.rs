@@ -9,7 +9,7 @@ use privacy::secure_sum::{Body, Contributor, Effect, Party};
 use privacy::{Assembly, Outgoing};
 use sha2::{Digest as _, Sha256};
 
-/// Shares under way.
+/// A site's contribution to one attempt at a secure sum: the shares of its answer, until every node holds its share.
 pub(super) struct ShareContribution {
     at: Attempt,
     question: Digest,

@@ -331,7 +331,7 @@ impl<D: Disk> Agent<D> {
         &self.manifest
     }
 
-    /// Its log.
+    /// The site's log, for tests and for the account of what was spent.
     pub fn log(&self) -> &Log<D> {
         &self.log
     }

@@ -75,7 +75,7 @@ pub enum FoldInput {
 pub struct AnswerReceipt {
     /// The site.
     pub site: usize,
-    /// Which attempt.
+    /// The attempt that the answer was for.
     pub at: Attempt,
     /// What of it is in the total; none if it came too late.
     pub applied: Option<Vec<u8>>,

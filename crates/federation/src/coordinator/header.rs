@@ -63,9 +63,9 @@ impl Header {
 pub enum CoordinatorPhase {
     /// Waiting for signatures.
     Signing,
-    /// Under way.
+    /// All have signed, and rounds are under way.
     Running,
-    /// Over.
+    /// The run has ended, with this outcome.
     Finished(RunOutcome),
 }
 
@@ -151,7 +151,7 @@ impl SiteProgress {
 /// Which of a site's questions an answer belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnsweredQuestion {
-    /// The present one.
+    /// The question that the site is asked now.
     Now,
     /// One that it did not answer in time.
     Earlier,

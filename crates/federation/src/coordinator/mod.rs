@@ -52,7 +52,7 @@ pub struct SavedRun {
     pub letters: Vec<(u64, SealedMessage)>,
 }
 
-/// One run.
+/// The server's side of one run: what was asked, what was answered, and the algorithm's state.
 #[derive(Clone)]
 pub struct Coordinator {
     manifest: Arc<Manifest>,
@@ -71,11 +71,17 @@ pub struct Coordinator {
     mail: BTreeMap<u64, SealedMessage>,
     key: Arc<IdentityKey>,
     /// What is awaited, and since when: after a restart a round has its whole time again.
-    since: Option<Since>,
+    since: Option<AwaitedSince>,
 }
 
-/// Round, attempt and turn, and when this process first saw them, in milliseconds of its own clock.
-pub type Since = ([u64; 3], u64);
+/// What a run waits for, and when this process first saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AwaitedSince {
+    /// Round, attempt at a sum, and the site that was asked last.
+    pub awaited: [u64; 3],
+    /// In milliseconds of this process's own clock.
+    pub since: u64,
+}
 
 /// What a member knows already, by its own word: it is not told again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -452,7 +458,7 @@ impl Coordinator {
         matches!(self.parts.method.schedule, Schedule::Asynchronous(_))
     }
 
-    /// The run ends.
+    /// Ends the run with this outcome; open questions may still be answered, and count as late.
     fn finish(&mut self, outcome: RunOutcome) -> Change {
         self.header.phase = CoordinatorPhase::Finished(outcome);
         self.header.sites.iter_mut().for_each(SiteProgress::pass_over);
@@ -465,13 +471,13 @@ impl Coordinator {
     }
 
     /// When this round began, by the clock of this process.
-    pub fn since(&self) -> Option<Since> {
+    pub fn since(&self) -> Option<AwaitedSince> {
         self.since
     }
 
     /// The same run, with what this process knows of the time.
     #[must_use]
-    pub fn with_since(self, since: Option<Since>) -> Self {
+    pub fn with_since(self, since: Option<AwaitedSince>) -> Self {
         Self { since, ..self }
     }
 

@@ -1,6 +1,8 @@
 //! Rounds: who is asked when, when a round is over, and how its answers come into the state.
 
-use super::{AnswerReceipt, Change, Coordinator, CoordinatorPhase, Fold, FoldInput, PendingQuestion, SiteProgress};
+use super::{
+    AnswerReceipt, AwaitedSince, Change, Coordinator, CoordinatorPhase, Fold, FoldInput, PendingQuestion, SiteProgress,
+};
 use crate::message::{Attempt, RunOutcome, Update};
 use inference::algorithm::Answers;
 use inference::message::Receipt;
@@ -103,8 +105,8 @@ impl Coordinator {
     /// does not go back; it is never used for anything but this.
     pub fn tick(&mut self, now: u64) -> Change {
         let awaited = [self.header.round, self.header.session, self.header.turn as u64];
-        let since = self.since.filter(|(known, _)| *known == awaited).map_or(now, |(_, since)| since);
-        self.since = Some((awaited, since));
+        let since = self.since.filter(|known| known.awaited == awaited).map_or(now, |known| known.since);
+        self.since = Some(AwaitedSince { awaited, since });
         let Some(deadline) = self.manifest.pace.deadline else { return Change::default() };
         if self.header.phase != CoordinatorPhase::Running || now.saturating_sub(since) < deadline.saturating_mul(1000) {
             return Change::default();

@@ -26,7 +26,7 @@ const COOKIE: &[u8] = b"posterity dashboard cookie";
 pub struct Token(Zeroizing<String>);
 
 impl Token {
-    /// A new one.
+    /// A random token from the operating system.
     pub fn generate() -> Result<Self, getrandom::Error> {
         let mut bytes = Zeroizing::new([0; 16]);
         getrandom::fill(bytes.as_mut_slice())?;
@@ -80,11 +80,11 @@ impl Token {
 pub(super) enum TokenCheck {
     /// The token, or its cookie.
     Right,
-    /// Nothing.
+    /// The request has neither a token nor a cookie.
     Nothing,
-    /// Something else.
+    /// A wrong token or cookie.
     Wrong,
-    /// Something else, after many others.
+    /// A wrong token, after too many others within a minute.
     TooOften,
 }
 

@@ -47,7 +47,7 @@ pub enum DashboardError {
     /// Others could listen in.
     #[error("the dashboard cannot listen on {address} without TLS, expected a loopback address")]
     Plain {
-        /// Where.
+        /// The address that is not on loopback.
         address: SocketAddr,
     },
     /// The socket does not work.

@@ -84,10 +84,10 @@ pub enum Port {
 }
 
 impl Port {
-    /// All of them.
+    /// Every port, in the order of the counters.
     pub const ALL: [Self; 3] = [Self::Parties, Self::Enrolment, Self::Dashboard];
 
-    /// One word.
+    /// The value of the label `port`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Parties => "parties",

@@ -281,7 +281,7 @@ fn posterior(view: &RunView) -> Markup {
     }
     let ends = |one: &CoefficientView| [one.mean - REACH * one.deviation, one.mean + REACH * one.deviation];
     let all = view.posterior.iter().flat_map(ends).filter(|end| end.is_finite());
-    let range = all.fold((0.0_f64, 0.0_f64), |(low, high), end| (low.min(end), high.max(end)));
+    let scale = all.fold(0.0_f64..0.0_f64, |scale, end| scale.start.min(end)..scale.end.max(end));
     let columns = vec!["coefficient", "mean", "standard deviation", "95 % interval", "interval (dotted line: 0)"];
     let mut table = HtmlTable::new("posterior-table", "Posterior means and standard deviations", columns);
     for one in &view.posterior {
@@ -291,7 +291,7 @@ fn posterior(view: &RunView) -> Markup {
             TableCell::text(fixed(one.mean, 3)),
             TableCell::text(fixed(one.deviation, 3)),
             TableCell::text(format!("[{}, {}]", fixed(low, 3), fixed(high, 3))),
-            TableCell::of(interval_bar(low, one.mean, high, range)),
+            TableCell::of(interval_bar(low, one.mean, high, &scale)),
         ]);
     }
     html! {

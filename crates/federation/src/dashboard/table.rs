@@ -1,6 +1,7 @@
 //! Tables that become cards on a phone, and the small bars inside them.
 
 use maud::{Markup, Render, html};
+use std::ops::Range;
 
 /// Pixels of an interval's drawing.
 const WIDTH: f64 = 260.0;
@@ -89,9 +90,9 @@ pub(super) fn bar(used: f64, granted: f64) -> Markup {
     }
 }
 
-/// An interval with its middle, on a scale from `range.0` to `range.1`, with a line at nought.
-pub(super) fn interval_bar(low: f64, middle: f64, high: f64, range: (f64, f64)) -> Markup {
-    let pixel = |value: f64| MARGIN + (value - range.0) / (range.1 - range.0) * (WIDTH - 2.0 * MARGIN);
+/// An interval with its middle, on a common scale, with a line at 0.
+pub(super) fn interval_bar(low: f64, middle: f64, high: f64, scale: &Range<f64>) -> Markup {
+    let pixel = |value: f64| MARGIN + (value - scale.start) / (scale.end - scale.start) * (WIDTH - 2.0 * MARGIN);
     let places = [low, middle, high, 0.0].map(pixel);
     let [low, middle, high, zero] = places.map(|place| format!("{place:.1}"));
     html! {
@@ -120,9 +121,9 @@ mod tests {
 
     #[test]
     fn an_interval_lies_on_the_common_scale() {
-        let svg = interval_bar(-1.0, 0.0, 1.0, (-1.0, 1.0)).into_string();
+        let svg = interval_bar(-1.0, 0.0, 1.0, &(-1.0..1.0)).into_string();
         assert!(svg.contains("M6.0 8 H254.0") && svg.contains("cx=\"130.0\"") && svg.contains("M130.0 0 V16"), "{svg}");
-        assert_eq!(interval_bar(f64::NAN, 0.0, 1.0, (0.0, 1.0)).into_string(), "");
-        assert_eq!(interval_bar(0.0, 0.0, 0.0, (0.0, 0.0)).into_string(), "");
+        assert_eq!(interval_bar(f64::NAN, 0.0, 1.0, &(0.0..1.0)).into_string(), "");
+        assert_eq!(interval_bar(0.0, 0.0, 0.0, &(0.0..0.0)).into_string(), "");
     }
 }

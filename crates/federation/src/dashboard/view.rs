@@ -14,7 +14,7 @@ pub struct RunSummary {
     pub name: String,
     /// Which of the study's methods is run.
     pub method: String,
-    /// Where it stands.
+    /// Whether it waits for signatures, runs, or has ended.
     pub phase: RunPhase,
     /// Rounds that were made.
     pub round: u64,
@@ -55,7 +55,7 @@ pub struct RunView {
     pub schedule: String,
     /// Who adds up, in words: "each site noises its own answer", or "secure sum over 2 nodes".
     pub summing: String,
-    /// Where it stands.
+    /// Whether it waits for signatures, runs, or has ended.
     pub phase: RunPhase,
     /// How it ended; none before.
     pub end: Option<RunEnd>,
@@ -97,7 +97,7 @@ pub struct RunView {
 /// How a run ended, for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEnd {
-    /// One word.
+    /// The outcome in one word, for monitors.
     pub outcome: String,
     /// The role and name of the member because of whom its sums failed.
     pub member: Option<String>,
@@ -119,7 +119,7 @@ impl RunPhase {
     /// Words of all phases, for people and for metrics.
     pub const WORDS: [&'static str; 3] = ["signing", "running", "finished"];
 
-    /// One word.
+    /// The value of the label `phase`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Signing => "signing",
@@ -132,7 +132,7 @@ impl RunPhase {
 /// A site of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SiteView {
-    /// Its name.
+    /// The site's name in the manifest.
     pub name: String,
     /// Whether it can be asked.
     pub standing: SiteStatus,
@@ -194,10 +194,10 @@ pub enum SiteStatus {
 }
 
 impl SiteStatus {
-    /// All of them.
+    /// Every status, in the order in which metrics list them.
     pub const ALL: [Self; 6] = [Self::Online, Self::Spent, Self::Withdrawn, Self::Frozen, Self::Revoked, Self::Expired];
 
-    /// One word.
+    /// The value of the label `standing`, and the word on the page.
     pub fn word(self) -> &'static str {
         match self {
             Self::Online => "online",
@@ -222,7 +222,7 @@ pub struct LedgerHead {
 /// A compute node of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeView {
-    /// Its name.
+    /// The node's name in the manifest.
     pub name: String,
     /// It has signed the manifest.
     pub signed: bool,
@@ -263,7 +263,7 @@ pub struct RoundPoint {
 /// One coefficient of the posterior.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CoefficientView {
-    /// Its name.
+    /// The input, or `intercept`.
     pub name: String,
     /// Posterior mean.
     pub mean: f64,

@@ -37,7 +37,7 @@ const ISSUING: &str = "issuing.pem";
 /// Why an authority cannot be made, opened or used.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
-    /// One is there.
+    /// The folder already holds an authority.
     #[error("{} already exists, and an authority is created only once", path.display())]
     Exists {
         /// The file that was found.
@@ -61,9 +61,9 @@ pub enum AuthorityError {
     /// The certificate that signs others is over.
     #[error("the {which} certificate expired at {}", moment(*until))]
     Ended {
-        /// Which.
+        /// `root` or `issuing`.
         which: &'static str,
-        /// When.
+        /// When it expired, in seconds since 1970.
         until: u64,
     },
     /// A certificate could not be made or read.
@@ -98,7 +98,7 @@ impl AuthorityError {
 pub enum IssuingKey {
     /// The one in use.
     Keep,
-    /// A new one.
+    /// A new key, which replaces the one in use.
     Fresh,
 }
 

@@ -22,10 +22,10 @@ const MOST: usize = 4096;
 /// Why a certificate or a request was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CertificateError {
-    /// It cannot be read.
+    /// The bytes are not a certificate or a request.
     #[error("the certificate or request cannot be read")]
     Malformed,
-    /// There is none.
+    /// The other side showed no certificate.
     #[error("there is no certificate")]
     Missing,
     /// Its key is of another kind.
@@ -45,11 +45,11 @@ pub enum CertificateError {
 /// Who is at the other end, as its certificate says. Whether to believe it is for the handshake that took it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
-    /// Its role.
+    /// The role that the certificate is for.
     pub role: PartyRole,
-    /// Its name.
+    /// The name of the party.
     pub name: PartyName,
-    /// Its key.
+    /// The Ed25519 key of the party.
     pub key: PublicKey,
     /// When its certificate ends, in seconds since 1970.
     pub expires: u64,
@@ -58,9 +58,9 @@ pub struct Peer {
 /// From when until when a certificate is good, in seconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Validity {
-    /// The first second.
+    /// The first second of validity.
     pub from: u64,
-    /// The last second.
+    /// The last second of validity.
     pub until: u64,
 }
 

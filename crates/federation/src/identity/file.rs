@@ -14,9 +14,9 @@ pub enum FileError {
     /// The operating system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Failed {
-        /// What was tried.
+        /// The operation, a verb after "cannot".
         action: &'static str,
-        /// On which file.
+        /// The file or folder.
         path: PathBuf,
         /// What the system said.
         source: io::Error,

@@ -47,7 +47,7 @@ pub enum HomeError {
     /// A file is not what was written.
     #[error("{} is damaged", path.display())]
     Damaged {
-        /// Which.
+        /// The damaged file.
         path: PathBuf,
     },
     /// The party has no certificate yet.
@@ -124,7 +124,7 @@ impl fmt::Debug for SealingKey {
 /// What a party shows, and whom it talks to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// Who it is.
+    /// The party that the certificate names.
     pub party: Peer,
     /// Its certificate and the issuing one.
     pub chain: Vec<CertificateDer<'static>>,

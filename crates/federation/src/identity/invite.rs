@@ -84,15 +84,15 @@ impl fmt::Debug for InviteSecret {
 /// What a new party needs to join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invite {
-    /// Where to join.
+    /// The address of the server's enrolment port.
     pub server: Address,
-    /// What to show there.
+    /// The secret that the server knows by its digest.
     pub secret: InviteSecret,
     /// SHA-256 of the root certificate of the server that is meant.
     pub root: Digest,
-    /// As what.
+    /// The role of the new party.
     pub role: PartyRole,
-    /// Under which name.
+    /// The name of the new party.
     pub name: PartyName,
 }
 

@@ -18,7 +18,7 @@ pub enum PartyRole {
 }
 
 impl PartyRole {
-    /// All of them.
+    /// Every role.
     pub const ALL: [Self; 4] = [Self::Site, Self::Node, Self::Server, Self::Viewer];
 
     /// The word that stands in certificates.

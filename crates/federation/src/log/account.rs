@@ -2,12 +2,12 @@
 
 use super::{Disk, Log, LogEntry, LogError, Position, RunAttempt, RunId};
 use crate::digits::hexadecimal;
-use crate::policy::GrantTotals;
+use crate::policy::{GrantTotals, PromisePair};
 use privacy::accounting::gdp::Gdp;
 use privacy::accounting::rdp::{Conversion, Rdp};
 use privacy::accounting::{Pld, zcdp::Zcdp};
 use privacy::noise::Digest;
-use privacy::{Accountant, Adjacency, Event, Filter, Grant, Ledger, PrivacyError, Record, Steps, Unit};
+use privacy::{Accountant, Event, Filter, Grant, Ledger, PrivacyError, Record, Steps};
 use std::collections::BTreeMap;
 
 /// Everything that a log says of runs. Nothing in it has a time.
@@ -50,7 +50,7 @@ pub struct RunAccount {
 /// Whether a run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunStanding {
-    /// It goes on.
+    /// The site still takes part.
     Open,
     /// It is over for this site.
     Closed,
@@ -139,7 +139,7 @@ impl RunAccount {
 
     /// The neighbouring relation and the unit of the promise; none before the ledger was opened, and if it promises
     /// nothing.
-    pub fn promise(&self) -> Option<(Adjacency, Unit)> {
+    pub fn promise(&self) -> Option<PromisePair> {
         self.records.iter().find_map(promise_of)
     }
 
@@ -149,12 +149,11 @@ impl RunAccount {
 }
 
 /// The relation and the unit that a record of a ledger names, if it names any. A ledger has one pair.
-pub(crate) fn promise_of(record: &Record) -> Option<(Adjacency, Unit)> {
-    let of = |event: &Event| (event.adjacency(), event.unit());
+pub(crate) fn promise_of(record: &Record) -> Option<PromisePair> {
     match &record.entry {
-        privacy::Entry::Opened(Grant::Limited { filter: Filter::Plan(plan), .. }) => plan.first().map(of),
+        privacy::Entry::Opened(Grant::Limited { filter: Filter::Plan(plan), .. }) => plan.first().map(PromisePair::of),
         privacy::Entry::Opened(_) => None,
-        privacy::Entry::Charged(event) => Some(of(event)),
+        privacy::Entry::Charged(event) => Some(PromisePair::of(event)),
     }
 }
 

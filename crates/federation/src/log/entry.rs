@@ -54,31 +54,31 @@ pub enum LogEntry {
     },
     /// An answer that follows from what was released before: no charge.
     Free {
-        /// Which attempt.
+        /// The attempt that the record is about.
         turn: RunAttempt,
     },
     /// The bytes of an answer, before they were sent for the first time.
     Outbox {
-        /// Which attempt.
+        /// The attempt that the record is about.
         turn: RunAttempt,
         /// What is sent, and sent again.
         bytes: Vec<u8>,
     },
     /// The shares of an answer are held by all nodes of a secure sum.
     Contributed {
-        /// Which attempt.
+        /// The attempt that the record is about.
         turn: RunAttempt,
     },
     /// The server's receipt.
     Settled {
-        /// Which attempt.
+        /// The attempt that the record is about.
         turn: RunAttempt,
         /// What of the answer is in the total.
         applied: Vec<u8>,
     },
     /// This attempt's answer will never be in a total. Its charge stays: it is burnt.
     Lapsed {
-        /// Which attempt.
+        /// The attempt that the record is about.
         turn: RunAttempt,
     },
     /// The run is over for this site.

@@ -13,15 +13,15 @@ pub enum LogError {
     Damaged {
         /// Its number, from 1; 0 is the file's header.
         record: u64,
-        /// What is wrong.
+        /// What is wrong with it.
         what: &'static str,
     },
-    /// Of another version.
+    /// Another version of the program wrote the ledger.
     #[error("the ledger has version {found}, expected {expected}")]
     Version {
-        /// Which.
+        /// The version of the ledger.
         found: u32,
-        /// Which is read.
+        /// The version that this program reads.
         expected: u32,
     },
     /// An earlier append failed, and what is on the disk is unknown.
@@ -41,7 +41,7 @@ pub enum LogError {
     /// The records of a run's own account do not follow each other, or exceed the grant.
     #[error("the charges of a run are inconsistent: {why}")]
     Ledger {
-        /// What was found.
+        /// Which record is inconsistent, and how.
         why: String,
     },
     /// What a site remembers in a run is damaged, or does not fit the log.
@@ -49,7 +49,7 @@ pub enum LogError {
     Memory {
         /// The run, in hexadecimal digits.
         run: String,
-        /// What is wrong.
+        /// What is wrong with it.
         what: &'static str,
     },
     /// The log is another site's.
@@ -63,7 +63,7 @@ pub enum LogError {
     /// A run has no such site.
     #[error("the run has no site {site}")]
     NoSuchSite {
-        /// The number.
+        /// The number of the site in the manifest.
         site: usize,
     },
 }

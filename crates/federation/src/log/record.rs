@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 /// Bytes of a body, at most.
 pub(super) const MOST_BYTES: usize = 64 << 20;
-/// Length and checksum.
+/// Bytes of the length and the checksum, before the linked part.
 const PREFIX: usize = 8;
 /// Sequence and digest of the record before.
 const LINK: usize = 40;

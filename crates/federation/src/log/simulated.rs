@@ -16,7 +16,7 @@ pub struct SimulatedDisk {
 /// What an operation that fails has done before it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureEffect {
-    /// Nothing.
+    /// The operation did nothing before it failed.
     Nothing,
     /// The first so many bytes of an append, and nothing of anything else.
     Part(u64),

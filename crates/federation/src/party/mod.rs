@@ -41,7 +41,7 @@ pub enum PartyError {
 /// What a site's owner says of a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Sign it.
+    /// The party signs the manifest.
     Sign,
     /// Somebody has to approve it first.
     Wait,
@@ -83,7 +83,7 @@ pub trait PartyMachine: Send {
     fn certificate(&mut self) -> Option<String>;
     /// What the server has refused in its last reply, once.
     fn refused(&mut self) -> Option<RefusalCode>;
-    /// Where it stands.
+    /// How far the party is in its run.
     fn standing(&self) -> PartyPhase;
     /// Because of whom the run has ended, where its sums failed: a role and a name.
     fn failed(&self) -> Option<String> {

@@ -9,7 +9,7 @@ use inference::settings::{
     SecureNoise, SecureSum, Solver,
 };
 use inference::{Expectation, Logistic, Predictive, build};
-use privacy::{Epsilon, Event, Mechanism, NormBound, Sampling, Steps};
+use privacy::{Epsilon, Mechanism, NormBound, Sampling, Steps};
 use std::sync::Arc;
 
 const STUDY: &str = "schema = 1\n[model]\nkind = \"logistic\"\n";
@@ -331,8 +331,11 @@ fn totals_are_of_one_relation_and_unit() {
     let (manifest, parts) = run(Aggregator::None);
     policy(&[]).check(&manifest, &parts, 0, same).unwrap();
     let others = [
-        ((Adjacency::AddRemove, Unit::Example), ("adjacency", "add-remove in earlier runs at this site")),
-        ((Adjacency::Substitute, Unit::Client), ("unit", "client in earlier runs at this site")),
+        (
+            PromisePair { adjacency: Adjacency::AddRemove, ..PAIR },
+            ("adjacency", "add-remove in earlier runs at this site"),
+        ),
+        (PromisePair { unit: Unit::Client, ..PAIR }, ("unit", "client in earlier runs at this site")),
     ];
     for (other, (key, found)) in others {
         let alone = GrantTotals::NOTHING.and(0.1, 1e-6).promising(other);

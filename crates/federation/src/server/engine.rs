@@ -115,7 +115,7 @@ pub struct WaitingPoll {
 }
 
 impl WaitingPoll {
-    /// Who waits.
+    /// The member whose poll waits.
     pub fn member(&self) -> MemberId {
         self.member
     }
@@ -126,7 +126,7 @@ impl WaitingPoll {
 pub enum WakeUp {
     /// Anybody's.
     All,
-    /// Only these.
+    /// Only polls of these members.
     Only(BTreeSet<MemberId>),
 }
 

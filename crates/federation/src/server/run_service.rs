@@ -88,7 +88,7 @@ pub struct RunService {
 }
 
 impl RunService {
-    /// Opens the doors.
+    /// Starts the thread that works on the run.
     pub fn open(engine: RunEngine, watcher: Arc<dyn RunMetrics>) -> std::io::Result<Self> {
         let (visits, receiver) = channel();
         let (manifest, longest) = (engine.manifest().clone(), engine.longest_request());

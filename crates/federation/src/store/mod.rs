@@ -39,13 +39,13 @@ pub enum StoreError {
     /// The database failed. Whether the commit was kept is unknown: load again.
     #[error("the store failed: {why}")]
     Failed {
-        /// What it said.
+        /// The database's own message, without values.
         why: String,
     },
     /// Kept by another version of the program, or damaged.
     #[error("the store cannot be read: {why}")]
     Unreadable {
-        /// What was found.
+        /// What is damaged, or which version wrote it.
         why: String,
     },
     /// Nothing was ever kept there.
@@ -114,9 +114,9 @@ pub struct History {
 pub struct InviteRow {
     /// SHA-256 of the secret; the secret itself is kept nowhere.
     pub secret: Digest,
-    /// Whom it is for.
+    /// The role of the invited party.
     pub role: PartyRole,
-    /// Under which name.
+    /// The name of the invited party.
     pub name: PartyName,
     /// Until when it is good, in seconds since 1970.
     pub expires: u64,
@@ -138,11 +138,11 @@ pub enum Redemption {
 /// A party that has a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartyRow {
-    /// Its role.
+    /// The role in its certificate.
     pub role: PartyRole,
-    /// Its name.
+    /// The name in its certificate.
     pub name: PartyName,
-    /// Its key.
+    /// The key in its certificate.
     pub key: PublicKey,
     /// A node's key for shares.
     pub sealing: Option<[u8; 32]>,

@@ -123,9 +123,9 @@ enum TransactionKind {
 /// What is done about a database without tables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MissingTables {
-    /// They are made.
+    /// The store creates them.
     Made,
-    /// It is refused.
+    /// The store refuses the database.
     Expected,
 }
 

@@ -10,7 +10,7 @@ pub(super) enum SqlValue<'a> {
     Number(Option<i64>),
     /// Bytes, or nothing.
     Bytes(Option<&'a [u8]>),
-    /// A text.
+    /// A UTF-8 text.
     Text(&'a str),
 }
 
@@ -19,11 +19,11 @@ pub(super) enum SqlValue<'a> {
 pub(super) enum SqlCell {
     /// A number.
     Number(i64),
-    /// Bytes.
+    /// A byte string.
     Bytes(Vec<u8>),
-    /// A text.
+    /// A UTF-8 text.
     Text(String),
-    /// Nothing.
+    /// SQL's NULL.
     Nothing,
 }
 
@@ -60,7 +60,7 @@ impl<'a> SqlValue<'a> {
         Self::number(site as u64)
     }
 
-    /// Bytes.
+    /// A byte string as a value.
     pub(super) fn bytes(bytes: &'a [u8]) -> Self {
         Self::Bytes(Some(bytes))
     }

@@ -82,10 +82,10 @@ fn clock_words(here: u64, from: Option<u64>, until: Option<u64>) -> String {
 /// Why an exchange failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectionError {
-    /// Nobody is there.
+    /// No TCP connection could be opened.
     #[error("no connection to {address}: {found}")]
     Connect {
-        /// Where.
+        /// The address of the server, `host:port`.
         address: String,
         /// What the system says.
         found: io::ErrorKind,
@@ -93,7 +93,7 @@ pub enum ConnectionError {
     /// Somebody is there, but without trust nothing is said.
     #[error("no exchange with {address}: {found}")]
     Tls {
-        /// Where.
+        /// The address of the server, `host:port`.
         address: String,
         /// Who distrusts whom.
         found: Distrust,

@@ -21,7 +21,7 @@ pub enum InviteRefusal {
 }
 
 impl InviteRefusal {
-    /// All of them.
+    /// Every refusal.
     pub const ALL: [Self; 5] = [Self::Unknown, Self::Expired, Self::Used, Self::Taken, Self::Revoked];
 
     /// What to do about it.

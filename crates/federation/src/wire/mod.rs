@@ -40,7 +40,7 @@ pub enum WireError {
     /// They cannot be understood.
     #[error("the message cannot be understood: {0}")]
     Malformed(&'static str),
-    /// Of another version.
+    /// Another version of the wire.
     #[error("the message is of version {0}, expected {VERSION}")]
     Version(u32),
     /// The signature does not fit.
@@ -69,7 +69,7 @@ pub struct ServerReply {
     pub to: Digest,
     /// The last place of the site's log that the server has countersigned.
     pub seen: Option<Position>,
-    /// What to do.
+    /// What the party is to do, in this order.
     pub instructions: Vec<Instruction>,
 }
 
@@ -195,7 +195,7 @@ fn letter_bytes(letter: &SealedMessage, manifest: &Digest) -> Vec<u8> {
     [manifest.as_slice(), &unsigned.encode_to_vec()].concat()
 }
 
-/// Signs a letter.
+/// Signs a sealed message for its manifest.
 pub fn sign_letter(key: &IdentityKey, manifest: &Digest, mut letter: SealedMessage) -> SealedMessage {
     letter.signature = key.sign(LETTER, &letter_bytes(&letter, manifest));
     letter

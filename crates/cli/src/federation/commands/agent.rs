@@ -16,7 +16,7 @@ use federation::identity::{Home, PartyName, PartyRole};
 use federation::log::{FolderDisk, Log};
 use federation::manifest::{self, Manifest, RunParts};
 use federation::party::{PartyPhase, SiteOwner, SiteParty, Verdict};
-use federation::policy::{Approval, GrantTotals, Policy, columns_of};
+use federation::policy::{Approval, GrantTotals, Policy, PromisePair, columns_of};
 use federation::transport::Connection;
 use inference::Shard;
 use privacy::Grant;
@@ -36,7 +36,7 @@ pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
     let secret = home.noise_secret().map_err(of_home)?.clone();
     let (policy, data) = (Policy::read(&text)?, asked.data.clone());
     if policy.adjacency.is_none() || policy.unit.is_none() {
-        let (adjacency, unit) = policy.pair();
+        let PromisePair { adjacency, unit } = policy.pair();
         tracing::warn!(%adjacency, %unit, "the policy does not name both adjacency and unit; runs with another pair are refused");
     }
     let refusal = Arc::new(Mutex::new(None));
@@ -56,20 +56,22 @@ pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
     let why = |error| {
         refusal.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(|| of_drive(error, &credentials))
     };
-    ended("site", name.as_str(), standing.map_err(why)?, json)
+    let (standing, by) = standing.map_err(why)?;
+    ended("site", name.as_str(), standing, by.as_deref(), json)
 }
 
 /// The last words of a party.
 pub(super) fn ended(
     role: &str,
     name: &str,
-    (standing, by): (PartyPhase, Option<String>),
+    standing: PartyPhase,
+    by: Option<&str>,
     json: bool,
 ) -> Result<String, Failure> {
     match standing {
         PartyPhase::Stopped(stop) => Err(failure("F204", stop.to_string(), stop.hint())),
         PartyPhase::Finished(outcome) if json => {
-            let outcome = super::run_monitor::outcome(outcome, by.as_deref());
+            let outcome = super::run_monitor::outcome(outcome, by);
             Ok(format!("{}\n", serde_json::json!({ "role": role, "name": name, "outcome": outcome })))
         }
         _ if json => Ok(format!("{}\n", serde_json::json!({ "role": role, "name": name, "outcome": null }))),
@@ -171,7 +173,7 @@ impl RunProposal<'_> {
         let promise = match parts.built.grants.get(*site) {
             Some(Grant::Limited { epsilon, delta, .. }) => {
                 let after = before.and(epsilon.get(), delta.get());
-                let (adjacency, unit) = policy.pair();
+                let PromisePair { adjacency, unit } = policy.pair();
                 format!(
                     "ε = {} at δ = {} per {unit} ({adjacency}); together with earlier runs, ε = {} of {} and δ = {} of {}",
                     up(epsilon.get()),

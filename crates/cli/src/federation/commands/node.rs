@@ -62,7 +62,8 @@ pub(crate) fn run(folder: &Path, json: bool) -> Result<String, Failure> {
         let standing = drive(Box::new(party), &mut connection, &mut hooks, stopped()).await;
         standing.map(|standing| (standing, hooks.ended_by))
     });
-    ended("node", name.as_str(), standing.map_err(|error| of_drive(error, &credentials))?, json)
+    let (standing, by) = standing.map_err(|error| of_drive(error, &credentials))?;
+    ended("node", name.as_str(), standing, by.as_deref(), json)
 }
 
 /// A node's operator, who lets it take part in every study that names it.

@@ -80,7 +80,7 @@ impl RunMonitor {
             (Some(study), Some(inputs)) => likelihood::names(&study.model.kind, &inputs, &manifest.schema),
             _ => Vec::new(),
         };
-        let warned = RunWarnings::new((study.as_ref(), schema.as_ref()), &names, &parts);
+        let warned = RunWarnings::new(study.as_ref(), schema.as_ref(), &names, &parts);
         let watch = Self {
             service,
             store,
@@ -176,7 +176,8 @@ impl RunMonitor {
         let MonitorState { curve, draws, .. } = self.seen().clone();
         let before = curve.len().checked_sub(2).and_then(|place| curve.get(place));
         let end = FinishedRun {
-            posterior: (&mean, &deviations),
+            mean: &mean,
+            deviations: &deviations,
             before: before.map(|point| point.coefficients.as_slice()),
             draws: draws.as_ref().map(Option::as_ref),
         };
