@@ -1,7 +1,7 @@
 //! Ledgers: one that opens is read to its end, takes a record, and opens again with it.
 #![no_main]
 
-use federation::log::{Account, Entry, FILE, Log, SimulatedDisk, Turn};
+use federation::log::{Account, FILE, Log, LogEntry, RunAttempt, SimulatedDisk};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -11,6 +11,6 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(log.scan(&mut |_, _| {}).is_ok());
     let _ = Account::of(&log);
     let head = log.head().sequence;
-    assert!(log.append(&Entry::Free { turn: Turn { run: [1; 16], round: 0, attempt: 0 } }).is_ok());
+    assert!(log.append(&LogEntry::Free { turn: RunAttempt { run: [1; 16], round: 0, attempt: 0 } }).is_ok());
     assert!(Log::open(disk).is_ok_and(|again| again.head().sequence == head + 1));
 });

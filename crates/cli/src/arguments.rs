@@ -1,6 +1,6 @@
 //! The command line as typed: numbers are still text, so that a bad one is answered by name, code and hint.
 
-use crate::identity::{AuthorityAsked, PartyAsked};
+use crate::identity::{AuthorityCommand, PartyCommand};
 mod federation;
 
 pub(crate) use federation::{
@@ -124,12 +124,12 @@ pub(crate) enum Command {
     /// Make, renew or show the certificate authority of a federation
     Ca {
         #[command(subcommand)]
-        asked: AuthorityAsked,
+        asked: AuthorityCommand,
     },
     /// Invite, list or revoke the parties of a federation
     Site {
         #[command(subcommand)]
-        asked: PartyAsked,
+        asked: PartyCommand,
     },
     /// Explain an error code, or list all of them
     Explain {

@@ -178,7 +178,7 @@ fn ledger_code(error: &LogError) -> &'static str {
         LogError::Damaged { .. } => "L003",
         LogError::Version { .. } => "L004",
         LogError::Ledger { .. } | LogError::NoSuchSite { .. } | LogError::OtherSite { .. } => "L005",
-        LogError::Vault { .. } => "L006",
+        LogError::Memory { .. } => "L006",
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::account_table::{Rows, lines};
 use crate::arguments::LedgerQuestion;
 use crate::failure::Failure;
-use federation::log::{Account, FILE, FolderView, Log, RunAccount, Standing};
-use federation::policy::{Granted, Promised};
+use federation::log::{Account, FILE, FolderView, Log, RunAccount, RunStanding};
+use federation::policy::{GrantTotals, PromisePair, PromiseScope};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io::ErrorKind;
@@ -40,7 +40,7 @@ fn verify(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String
     let mut remembered = 0;
     for run in &account.runs {
         run.replay()?;
-        remembered += usize::from(log.vault(&run.run)?.is_some());
+        remembered += usize::from(log.snapshot(&run.run)?.is_some());
     }
     if json {
         let mut object = head(log, account);
@@ -63,8 +63,8 @@ fn verify(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String
 /// One line a run, then the sums and the last record.
 fn show(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, Failure> {
     let spent = account.runs.iter().map(RunAccount::spent).collect::<Result<Vec<f64>, _>>()?;
-    let Granted { epsilon, delta, promised } = account.granted();
-    let adds_up = promised != Promised::Several;
+    let GrantTotals { epsilon, delta, promised } = account.granted();
+    let adds_up = promised != PromiseScope::Several;
     if json {
         let runs = account.runs.iter().zip(&spent).map(|(run, spent)| object(run, *spent));
         let mut object = head(log, account);
@@ -94,11 +94,11 @@ fn of_run(run: &RunAccount, spent: f64) -> Rows {
     let granted = format!("{} at δ = {}", epsilon_words(run.epsilon), shortest(run.delta));
     let promise = run.promise().map_or_else(
         || "none on record yet".into(),
-        |(adjacency, unit)| format!("neighbours by {adjacency} of one {unit}"),
+        |PromisePair { adjacency, unit }| format!("neighbours by {adjacency} of one {unit}"),
     );
     let standing = match run.standing {
-        Standing::Open => "open",
-        Standing::Closed => "closed",
+        RunStanding::Open => "open",
+        RunStanding::Closed => "closed",
     };
     vec![
         ("run", format!("{} ({standing})", hexadecimal(&run.run))),
@@ -139,11 +139,11 @@ fn head(log: &Log<FolderView>, account: &Account) -> Value {
 }
 
 fn object(run: &RunAccount, spent: f64) -> Value {
-    let (adjacency, unit) = run.promise().unzip();
+    let (adjacency, unit) = run.promise().map(|pair| (pair.adjacency, pair.unit)).unzip();
     json!({
         "run": hexadecimal(&run.run),
         "manifest": hexadecimal(&run.manifest),
-        "open": run.standing == Standing::Open,
+        "open": run.standing == RunStanding::Open,
         "granted": { "epsilon": limited(run.epsilon), "delta": run.delta },
         "spent": { "epsilon": limited(spent), "delta": run.delta },
         "adjacency": adjacency.map(|a| a.to_string()),

@@ -17,14 +17,14 @@ fn an_authority_is_made_shown_and_renewed() {
     fs::rename(&key, &safe).unwrap();
     assert!(room.answer(&["ca", "show", "authority", "--json"])["root_key"].is_null());
     let at = room.0.join("authority").display().to_string();
-    refused(&format!("ca renew {at}"), "F001", 2, "bring root.key back");
+    refused(&format!("ca renew {at}"), "F001", 2, "put root.key back");
     fs::rename(&safe, &key).unwrap();
     for words in [&["ca", "renew", "authority", "--json"][..], &["ca", "renew", "authority", "--new-key", "--json"]] {
         let renewed = room.answer(words);
         assert_eq!(renewed["fingerprint"], shown["fingerprint"]);
         assert!(renewed["issuing_until"].as_u64() >= shown["issuing_until"].as_u64());
     }
-    refused(&format!("ca init {at}"), "F001", 2, "name a new folder");
+    refused(&format!("ca init {at}"), "F001", 2, "choose a new folder");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn a_served_study_is_checked_and_planned_without_rows_and_not_run() {
     let room = room("served");
     let told = room.told(&["check", "study.toml"]);
     assert!(told.contains("2 sites as declared: north (300 rows), south (200 rows)"), "{told}");
-    assert!(told.contains("served, and not simulated") && !told.contains("for comparison"), "{told}");
+    assert!(told.contains("served but not simulated") && !told.contains("for comparison"), "{told}");
     let plan = room.answer(&["plan", "study.toml", "--json"]);
     assert_eq!((&plan["rows"][0], &plan["rows"][1], &plan["rows_are"]), (&300.into(), &200.into(), &"declared".into()));
     let checked = room.answer(&["check", "study.toml", "--json"]);

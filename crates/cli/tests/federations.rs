@@ -1,7 +1,7 @@
 //! Every file of tests of servers, agents and nodes as processes, as one program, beside the other commands' tests and not among them.
 
+mod cluster;
 mod common;
-mod town;
 
 mod authority;
 mod federation;

@@ -1,7 +1,7 @@
 //! `posterity ledger` as a person or a program meets it: sound, torn, damaged, missing, and beside an agent at work.
 
 use assert_cmd::Command;
-use federation::log::{Entry, FILE, FolderDisk, Log, RunId, Turn, Vault};
+use federation::log::{FILE, FolderDisk, Log, LogEntry, MemorySnapshot, RunAttempt, RunId};
 use privacy::{
     Adjacency, Delta, Epsilon, Event, Filter, Grant, Ledger, Mechanism, NoiseMultiplier, Sampling, Steps, Unit,
 };
@@ -21,20 +21,20 @@ fn home(name: &str) -> (PathBuf, Log<FolderDisk>) {
     let (epsilon, delta) = (Epsilon::new(4.0).unwrap(), Delta::new(1e-5).unwrap());
     let plan = vec![event.repeated(Steps::new(20).unwrap())];
     let grant = Grant::Limited { epsilon, delta, filter: Filter::Plan(plan) };
-    let turn = |round| Turn { run: RUN, round, attempt: 0 };
-    let accepted = Entry::Accepted { run: RUN, manifest: [9; 32], epsilon: 4.0, delta: 1e-5, bytes: vec![3; 20] };
+    let turn = |round| RunAttempt { run: RUN, round, attempt: 0 };
+    let accepted = LogEntry::Accepted { run: RUN, manifest: [9; 32], epsilon: 4.0, delta: 1e-5, bytes: vec![3; 20] };
     log.append(&accepted).unwrap();
     let mut ledger = Ledger::open(grant, &mut log.journal(turn(0), [0; 32])).unwrap();
     for round in 1..=3 {
         ledger.charge(&event, &mut log.journal(turn(round), [1; 32])).unwrap();
         if round != 2 {
-            log.append(&Entry::Outbox { turn: turn(round), bytes: vec![round as u8; 40] }).unwrap();
+            log.append(&LogEntry::Outbox { turn: turn(round), bytes: vec![round as u8; 40] }).unwrap();
         }
     }
-    log.append(&Entry::Settled { turn: turn(1), applied: vec![] }).unwrap();
-    log.append(&Entry::Lapsed { turn: turn(2) }).unwrap();
+    log.append(&LogEntry::Settled { turn: turn(1), applied: vec![] }).unwrap();
+    log.append(&LogEntry::Lapsed { turn: turn(2) }).unwrap();
     let sequence = log.head().sequence;
-    log.keep(&Vault { run: RUN, sequence, memory: vec![1, 2, 3], draft: None }).unwrap();
+    log.keep(&MemorySnapshot { run: RUN, sequence, memory: vec![1, 2, 3], draft: None }).unwrap();
     (home, log)
 }
 

@@ -5,7 +5,7 @@
 #[path = "../tests/dashboard/hospitals.rs"]
 mod hospitals;
 
-use federation::dashboard::{CONNECTIONS_OF_AN_ADDRESS, Metrics, Standing, Token, serve};
+use federation::dashboard::{CONNECTIONS_OF_AN_ADDRESS, Metrics, SiteStatus, Token, serve};
 use hospitals::{Hospitals, RUN};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ async fn go_on(source: Arc<Hospitals>, pause: Duration) {
         source.change(|view| {
             if view.round >= view.rounds / 2 {
                 view.sites.iter_mut().filter(|site| site.name == "tampere").for_each(|site| {
-                    (site.standing, site.asked) = (Standing::Frozen, None);
+                    (site.standing, site.asked) = (SiteStatus::Frozen, None);
                 });
             }
         });

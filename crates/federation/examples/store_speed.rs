@@ -1,18 +1,18 @@
 //! How many answers a second a store keeps, one by one and in groups: `cargo run --release -p posterity-federation --example store_speed`.
 
-#[path = "../tests/common/kept.rs"]
-mod kept;
 #[path = "../tests/common/postgres.rs"]
 mod postgres;
+#[path = "../tests/common/store_changes.rs"]
+mod store_changes;
 
 use federation::coordinator::Change;
 use federation::identity::PublicKey;
 use federation::log::Position;
-use federation::message::Try;
-use federation::store::{self, Store, StoreError};
-use kept::{Random, accepted, header, row, saved};
+use federation::message::Attempt;
+use federation::store::{self, ServerStore, StoreError};
 use postgres::Postgres;
 use std::time::{Duration, Instant};
+use store_changes::{StoreRandom, accepted, header, row, saved};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::temp_dir().join(format!("posterity-store-speed-{}", std::process::id()));
@@ -28,8 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Prints a line for each size of an answer and of a group.
-fn measure(name: &str, store: &dyn Store) -> Result<(), StoreError> {
-    let mut random = Random(1);
+fn measure(name: &str, store: &dyn ServerStore) -> Result<(), StoreError> {
+    let mut random = StoreRandom(1);
     for (run, (numbers, group)) in (1..).zip([(216, 1), (216, 100), (10_000, 1), (10_000, 100)]) {
         let row = row(run, 0);
         store.create(&row, &saved(&mut random))?;
@@ -56,10 +56,10 @@ fn measure(name: &str, store: &dyn Store) -> Result<(), StoreError> {
 }
 
 /// A group of answers, with the places of the sites' logs and a new state of the same size.
-fn answers(round: u64, group: u64, numbers: usize, random: &mut Random) -> Change {
-    let each = (0..group).map(|attempt| accepted(0, Try { round, attempt }, numbers, random)).collect::<Vec<_>>();
+fn answers(round: u64, group: u64, numbers: usize, random: &mut StoreRandom) -> Change {
+    let each = (0..group).map(|attempt| accepted(0, Attempt { round, attempt }, numbers, random)).collect::<Vec<_>>();
     let place = |site: u64| (PublicKey([site as u8; 32]), Position { sequence: round + 1, digest: [0; 32] });
-    let receipts = each.iter().map(|one| federation::coordinator::Kept {
+    let receipts = each.iter().map(|one| federation::coordinator::AnswerReceipt {
         site: one.site,
         at: one.update.at,
         applied: Some(vec![0; 3 * numbers]),

@@ -1,9 +1,10 @@
 //! The manifest: everything that is agreed for a run, in canonical bytes that every party signs before the first charge.
 
-use crate::identity::{PartyName, PublicKey, Role, Signature};
+use crate::identity::{PartyName, PartyRole, PublicKey, Signature};
 use crate::log::RunId;
-use crate::message::{Member, Outcome};
-use inference::settings::{Method, Rounds, Schedule};
+use crate::message::{MemberId, RunOutcome};
+use inference::Method;
+use inference::settings::{Rounds, Schedule};
 use inference::{Built, Summing};
 use privacy::noise::Digest;
 use privacy::{Cohort, Event, Grant};
@@ -24,7 +25,7 @@ pub const DOMAIN: &str = "manifest";
 /// Everything that is agreed for a run.
 ///
 /// Study and schema are the very texts; every party builds its own parts from them. What follows from them for each site
-/// ([`Agreed`]) stands beside, for people to read, and is refused where it is not what a party finds for itself.
+/// ([`SiteTerms`]) stands beside, for people to read, and is refused where it is not what a party finds for itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`VERSION`].
@@ -46,7 +47,7 @@ pub struct Manifest {
     /// How the run is paced.
     pub pace: Pace,
     /// What is agreed for each site.
-    pub agreed: Vec<Agreed>,
+    pub agreed: Vec<SiteTerms>,
 }
 
 /// A site of a run.
@@ -73,7 +74,7 @@ pub struct NodeMember {
 
 /// What tells one holder of a name from another, for people to read out to each other: the first half of SHA-256 over its keys,
 /// in hexadecimal digits. A node's key for shares is no part of its certificate, and is in here.
-pub fn fingerprint(role: Role, key: &PublicKey, sealing: Option<&[u8; 32]>) -> String {
+pub fn fingerprint(role: PartyRole, key: &PublicKey, sealing: Option<&[u8; 32]>) -> String {
     let digest = Sha256::new()
         .chain_update(b"posterity 1 fingerprint\0")
         .chain_update(role.word())
@@ -87,14 +88,14 @@ pub fn fingerprint(role: Role, key: &PublicKey, sealing: Option<&[u8; 32]>) -> S
 impl SiteMember {
     /// What its owner reads out.
     pub fn fingerprint(&self) -> String {
-        fingerprint(Role::Site, &self.key, None)
+        fingerprint(PartyRole::Site, &self.key, None)
     }
 }
 
 impl NodeMember {
     /// What its owner reads out.
     pub fn fingerprint(&self) -> String {
-        fingerprint(Role::Node, &self.key, Some(&self.sealing))
+        fingerprint(PartyRole::Node, &self.key, Some(&self.sealing))
     }
 }
 
@@ -111,7 +112,7 @@ pub struct Pace {
 
 /// What is agreed for a site: for people, and checked by every party.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Agreed {
+pub struct SiteTerms {
     /// What each answer is charged as: noise multiplier, relation, unit, sampling and steps.
     pub event: Event,
     /// C: the clipping bound.
@@ -123,24 +124,24 @@ pub struct Agreed {
 }
 
 /// A study as a party has built it for itself.
-pub struct Programme {
+pub struct RunParts {
     /// The method that is run.
     pub method: Method,
-    /// Its parts.
+    /// The protocol, terms, grants and plan of the method.
     pub built: Built,
 }
 
 /// Builds the parts of a run from a manifest's texts. The program's own reader of studies is one; tests have others.
-pub trait Library: Send + Sync {
+pub trait RunBuilder: Send + Sync {
     /// The parts, or why there are none.
-    fn open(&self, manifest: &Manifest) -> Result<Arc<Programme>, String>;
+    fn open(&self, manifest: &Manifest) -> Result<Arc<RunParts>, String>;
 }
 
 /// Why a manifest is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
-    /// Not a manifest.
-    #[error("{found} bytes that are no manifest of version {VERSION}")]
+    /// The bytes are not a canonical manifest of this version.
+    #[error("found {found} bytes that are not a manifest of version {VERSION}")]
     Malformed {
         /// How many bytes.
         found: usize,
@@ -148,27 +149,27 @@ pub enum ManifestError {
     /// The study cannot be built.
     #[error("the study of the manifest cannot be run: {why}")]
     Study {
-        /// Why not.
+        /// Why the study cannot be built.
         why: String,
     },
     /// What the manifest says is not what follows from its study.
-    #[error("the manifest says {what} for {whom}, and its study another")]
+    #[error("the manifest and its study differ in {what} of {whom}")]
     Differs {
         /// What differs.
         what: &'static str,
-        /// For whom.
+        /// The site, or "all sites".
         whom: String,
     },
     /// A member is there twice, or missing.
-    #[error("the members of the manifest do not fit: {what}")]
+    #[error("the member list of the manifest is not valid: {what}")]
     Members {
-        /// What was found.
+        /// What is wrong with the list.
         what: String,
     },
     /// A signature is missing or wrong.
-    #[error("the signature of {whom} does not fit the manifest")]
+    #[error("the signature of {whom} is not valid for the manifest")]
     Signature {
-        /// Whose.
+        /// The member whose signature is missing or wrong.
         whom: String,
     },
 }
@@ -206,39 +207,39 @@ impl Manifest {
 
     /// Builds the run's parts and holds the manifest against them: other numbers of sites, noise, bounds, rounds or
     /// grants than follow from the study are refused.
-    pub fn check(&self, library: &dyn Library) -> Result<Arc<Programme>, ManifestError> {
+    pub fn check(&self, builder: &dyn RunBuilder) -> Result<Arc<RunParts>, ManifestError> {
         self.check_members()?;
-        let programme = library.open(self).map_err(|why| ManifestError::Study { why })?;
+        let parts = builder.open(self).map_err(|why| ManifestError::Study { why })?;
         let differs = |what, whom: &str| Err(ManifestError::Differs { what, whom: whom.into() });
-        if agreed(&programme.built)? != self.agreed {
-            let own = agreed(&programme.built)?;
+        if agreed(&parts.built)? != self.agreed {
+            let own = agreed(&parts.built)?;
             let site = own.iter().zip(&self.agreed).position(|(own, said)| own != said);
             let whom = site.and_then(|m| self.sites.get(m)).map_or("all sites", |site| site.name.as_str());
-            return differs("one cost", whom);
+            return differs("the privacy cost", whom);
         }
-        let (cohort, nodes) = match programme.built.summing {
+        let (cohort, nodes) = match parts.built.summing {
             Summing::Nobody => (None, 0),
             Summing::Curator => {
-                let why = "a curator would see every site's sum: use `aggregator = \"secure-sum\"`, or none".into();
+                let why = "a curator would see every site's sum; use `aggregator = \"secure-sum\"`, or none".into();
                 return Err(ManifestError::Study { why });
             }
             Summing::Secure { cohort, nodes, .. } => (Some(cohort), nodes as usize),
         };
-        if nodes > 0 && programme.method.schedule != Schedule::Synchronous {
-            let why = "a sum is over the answers of one round: its schedule is \"synchronous\"".into();
+        if nodes > 0 && parts.method.schedule != Schedule::Synchronous {
+            let why = "a secure sum needs the answers of one round; use `schedule = \"synchronous\"`".into();
             return Err(ManifestError::Study { why });
         }
         if nodes != self.nodes.len() {
-            return differs("one number of compute nodes", "the secure sum");
+            return differs("the number of compute nodes", "the secure sum");
         }
         if cohort.map_or(0, |cohort: Cohort| cohort.quorum()) > self.pace.quorum {
-            return differs("a smaller quorum", "the secure sum");
+            return differs("the quorum", "the secure sum");
         }
-        let (Rounds::Count(rounds) | Rounds::UntilSpent { at_most: rounds }) = programme.method.rounds;
+        let (Rounds::Count(rounds) | Rounds::UntilSpent { at_most: rounds }) = parts.method.algorithm.rounds();
         if self.pace.rounds > rounds {
-            return differs("more rounds", "all sites");
+            return differs("the number of rounds", "all sites");
         }
-        Ok(programme)
+        Ok(parts)
     }
 
     fn check_members(&self) -> Result<(), ManifestError> {
@@ -257,71 +258,73 @@ impl Manifest {
         if let Some(twice) =
             names.windows(2).find_map(|two| matches!(two, [a, b] if a == b).then(|| two.first())).flatten()
         {
-            return members(format!("{twice} is there twice"));
+            return members(format!("{twice} is listed twice"));
         }
         if keys.windows(2).any(|two| matches!(two, [a, b] if a == b)) {
-            return members("two of them have one key".into());
+            return members("two members have the same key".into());
         }
         Ok(())
     }
 
     /// All members, in the order in which signatures are kept: sites, nodes, the server.
-    pub fn members(&self) -> impl Iterator<Item = (Member, &PublicKey)> {
-        let sites = self.sites.iter().enumerate().map(|(m, site)| (Member::Site(m), &site.key));
-        let nodes = (0..).zip(&self.nodes).map(|(k, node)| (Member::Node(k), &node.key));
-        sites.chain(nodes).chain([(Member::Server, &self.server)])
+    pub fn members(&self) -> impl Iterator<Item = (MemberId, &PublicKey)> {
+        let sites = self.sites.iter().enumerate().map(|(m, site)| (MemberId::Site(m), &site.key));
+        let nodes = (0..).zip(&self.nodes).map(|(k, node)| (MemberId::Node(k), &node.key));
+        sites.chain(nodes).chain([(MemberId::Server, &self.server)])
     }
 
     /// The member with this role, name and key; none if it is not in the manifest, or under another key.
-    pub fn member(&self, role: Role, name: &PartyName, key: &PublicKey) -> Option<Member> {
+    pub fn member(&self, role: PartyRole, name: &PartyName, key: &PublicKey) -> Option<MemberId> {
         match role {
-            Role::Site => {
+            PartyRole::Site => {
                 let place = self.sites.iter().position(|site| site.name == *name && site.key == *key);
-                place.map(Member::Site)
+                place.map(MemberId::Site)
             }
-            Role::Node => {
+            PartyRole::Node => {
                 let place = self.nodes.iter().position(|node| node.name == *name && node.key == *key);
-                place.and_then(|k| u32::try_from(k).ok()).map(Member::Node)
+                place.and_then(|k| u32::try_from(k).ok()).map(MemberId::Node)
             }
-            Role::Server => (self.server == *key).then_some(Member::Server),
-            Role::Viewer => None,
+            PartyRole::Server => (self.server == *key).then_some(MemberId::Server),
+            PartyRole::Viewer => None,
         }
     }
 
     /// The key of a member.
-    pub fn key(&self, member: Member) -> Option<&PublicKey> {
+    pub fn key(&self, member: MemberId) -> Option<&PublicKey> {
         match member {
-            Member::Site(site) => self.sites.get(site).map(|site| &site.key),
-            Member::Node(node) => self.nodes.get(node as usize).map(|node| &node.key),
-            Member::Server => Some(&self.server),
+            MemberId::Site(site) => self.sites.get(site).map(|site| &site.key),
+            MemberId::Node(node) => self.nodes.get(node as usize).map(|node| &node.key),
+            MemberId::Server => Some(&self.server),
         }
     }
 
     /// The name of a member.
-    pub fn name(&self, member: Member) -> String {
+    pub fn name(&self, member: MemberId) -> String {
         match member {
-            Member::Site(site) => self.sites.get(site).map_or_else(|| format!("number {site}"), |s| s.name.to_string()),
-            Member::Node(node) => {
+            MemberId::Site(site) => {
+                self.sites.get(site).map_or_else(|| format!("number {site}"), |s| s.name.to_string())
+            }
+            MemberId::Node(node) => {
                 self.nodes.get(node as usize).map_or_else(|| format!("number {node}"), |n| n.name.to_string())
             }
-            Member::Server => "the server".into(),
+            MemberId::Server => "the server".into(),
         }
     }
 
     /// A member by its role and name: "node berlin".
-    pub fn title(&self, member: Member) -> String {
+    pub fn title(&self, member: MemberId) -> String {
         match member {
-            Member::Site(_) => format!("site {}", self.name(member)),
-            Member::Node(_) => format!("node {}", self.name(member)),
-            Member::Server => self.name(member),
+            MemberId::Site(_) => format!("site {}", self.name(member)),
+            MemberId::Node(_) => format!("node {}", self.name(member)),
+            MemberId::Server => self.name(member),
         }
     }
 
     /// The member because of whom a run has ended so, by its role and name.
-    pub fn blamed(&self, outcome: Outcome) -> Option<String> {
+    pub fn blamed(&self, outcome: RunOutcome) -> Option<String> {
         match outcome {
-            Outcome::SumFailed(member) => Some(self.title(member)),
-            Outcome::Complete | Outcome::Spent | Outcome::QuorumLost | Outcome::Failed => None,
+            RunOutcome::SumFailed(member) => Some(self.title(member)),
+            RunOutcome::Complete | RunOutcome::Spent | RunOutcome::QuorumLost | RunOutcome::Failed => None,
         }
     }
 
@@ -336,20 +339,20 @@ impl Manifest {
             }
         }
         if given.next().is_some() {
-            return Err(ManifestError::Signature { whom: "nobody in it".into() });
+            return Err(ManifestError::Signature { whom: "a party that it does not list".into() });
         }
         Ok(())
     }
 }
 
 /// What follows for each site from the parts of a run.
-pub fn agreed(built: &Built) -> Result<Vec<Agreed>, ManifestError> {
+pub fn agreed(built: &Built) -> Result<Vec<SiteTerms>, ManifestError> {
     let unwritable = || ManifestError::Study { why: "its terms have no canonical bytes".into() };
     let sites = built.terms.iter().zip(&built.openings).zip(&built.grants);
     sites
         .map(|((terms, opening), grant)| {
             let bytes = postcard::to_allocvec(&(terms, opening)).map_err(|_| unwritable())?;
-            Ok(Agreed {
+            Ok(SiteTerms {
                 event: terms.event.clone(),
                 clip: terms.shape.bound().get(),
                 grant: grant.clone(),

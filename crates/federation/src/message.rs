@@ -12,7 +12,7 @@ pub const MOST_ATTEMPTS: u64 = 3;
 
 /// One attempt at the answer of one round, within a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Try {
+pub struct Attempt {
     /// Round, from 0.
     pub round: u64,
     /// Counts the asks of one site in one round, from 0.
@@ -23,7 +23,7 @@ pub struct Try {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Update {
     /// Which attempt at which round.
-    pub at: Try,
+    pub at: Attempt,
     /// Digest of the question that it answers.
     pub question: Digest,
     /// The answer.
@@ -34,7 +34,7 @@ pub struct Update {
 
 /// Why a site does not answer: one of a fixed list, never a text, and never a function of its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Reason {
+pub enum DeclineReason {
     /// Its budget covers no more answers.
     Spent,
     /// The question, the terms or the manifest are not what it signed.
@@ -45,14 +45,14 @@ pub enum Reason {
     Stopped,
 }
 
-impl Reason {
+impl DeclineReason {
     /// All, in the order of their numbers on the wire, from 1.
     pub const ALL: [Self; 4] = [Self::Spent, Self::Refused, Self::Lapsed, Self::Stopped];
 }
 
 /// Why the server refuses a message: one of a fixed list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Refusal {
+pub enum RefusalCode {
     /// No such run is under way.
     NoRun,
     /// The message is bound to another manifest.
@@ -75,24 +75,28 @@ pub enum Refusal {
     Unavailable,
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for RefusalCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::NoRun => "it has no run yet",
-            Self::OtherManifest => "it serves another run than this one",
-            Self::NotAMember => "this is no member of its run, or was revoked",
-            Self::Shape => "the answer has another shape than was agreed",
-            Self::NotAsked => "that was not asked",
-            Self::Conflict => "another answer to the same question was here before: two copies of this site are alive",
-            Self::Frozen => "this site is frozen: two copies of it were alive, or its ledger went back",
-            Self::Signature => "a signature does not fit",
+            Self::NoRun => "the server has no run yet",
+            Self::OtherManifest => "the server serves another run",
+            Self::NotAMember => "this party is not a member of the run, or was revoked",
+            Self::Shape => "the answer does not have the agreed shape",
+            Self::NotAsked => "the server did not ask this question",
+            Self::Conflict => {
+                "the server already has another answer to the same question: two copies of this site are running"
+            }
+            Self::Frozen => {
+                "this site is frozen: two copies of it were running, or its ledger was restored from an old copy"
+            }
+            Self::Signature => "the signature is not valid",
             Self::Malformed => "the message cannot be understood",
-            Self::Unavailable => "it cannot keep anything just now",
+            Self::Unavailable => "the server cannot store anything at the moment",
         })
     }
 }
 
-impl Refusal {
+impl RefusalCode {
     /// All, in the order of their numbers on the wire, from 1.
     pub const ALL: [Self; 10] = [
         Self::NoRun,
@@ -116,7 +120,7 @@ impl Refusal {
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum RunOutcome {
     /// All rounds were made.
     Complete,
     /// No site's budget covers another answer.
@@ -126,10 +130,10 @@ pub enum Outcome {
     /// The optimisation diverged, or an answer could not be folded.
     Failed,
     /// The attempts at the sum of a round failed, and most of them because of this member. The wire says `Failed` and names it.
-    SumFailed(Member),
+    SumFailed(MemberId),
 }
 
-impl Outcome {
+impl RunOutcome {
     /// One word, for monitors.
     pub fn word(self) -> &'static str {
         match self {
@@ -157,7 +161,7 @@ pub enum Request {
         /// The sender has seen the signatures of all.
         begun: bool,
         /// What it is at: an answer that has no receipt yet, or a sum. It is not told of that again.
-        unsettled: Option<Try>,
+        unsettled: Option<Attempt>,
         /// The number of the last letter that it has read.
         mail: u64,
         /// A node has been told that no more contributions are awaited.
@@ -165,24 +169,24 @@ pub enum Request {
     },
     /// The manifest is signed.
     Agree {
-        /// Over the manifest.
+        /// The sender's signature of the manifest's digest.
         signature: Signature,
     },
-    /// No answer.
+    /// The site does not answer a question.
     Decline {
-        /// To which attempt.
-        at: Try,
-        /// Why.
-        reason: Reason,
+        /// The attempt that was asked.
+        at: Attempt,
+        /// The reason, from a fixed list.
+        reason: DeclineReason,
     },
     /// An answer.
     Update(Update),
     /// To be carried to nodes and clients of a secure sum.
-    Letters(Vec<Letter>),
+    Letters(Vec<SealedMessage>),
     /// All shares of the sender's answer are held.
     Contributed {
-        /// To which attempt.
-        at: Try,
+        /// The attempt that was asked.
+        at: Attempt,
         /// Digest of the question.
         question: Digest,
         /// Where its charge is in the site's log.
@@ -190,8 +194,8 @@ pub enum Request {
     },
     /// How a node stands in an attempt at a sum.
     Standing {
-        /// Which attempt.
-        at: Try,
+        /// The attempt that the node reports on.
+        at: Attempt,
         /// How it stands.
         state: NodeState,
     },
@@ -218,49 +222,49 @@ pub enum Instruction {
     /// Answer this.
     Ask {
         /// Which attempt at which round.
-        at: Try,
+        at: Attempt,
         /// The algorithm's question, in canonical bytes.
         query: Vec<u8>,
     },
     /// What became of an answer.
     Receipt {
-        /// Of which attempt.
-        at: Try,
+        /// The attempt that was answered.
+        at: Attempt,
         /// What is in the total of it; none if it came too late.
         applied: Option<Vec<u8>>,
     },
     /// The answer is durable; a receipt follows when the round is folded.
     Held {
-        /// Of which attempt.
-        at: Try,
+        /// The attempt that was answered.
+        at: Attempt,
     },
     /// Refused, and nothing changed.
-    Refuse(Refusal),
+    Refuse(RefusalCode),
     /// Nothing to do now.
     Rest,
     /// The run is over.
-    Finished(Outcome),
+    Finished(RunOutcome),
     /// A node's part in an attempt at a sum.
     Session {
         /// Which attempt at which round.
-        at: Try,
+        at: Attempt,
         /// The question that the sum is about.
         query: Vec<u8>,
         /// No more contributions are awaited.
         close: bool,
     },
     /// Letters of a secure sum, with their numbers.
-    Mail(Vec<(u64, Letter)>),
+    Mail(Vec<(u64, SealedMessage)>),
     /// A new certificate.
     Certificate {
-        /// PEM.
+        /// The party's certificate and the issuing one, in PEM.
         chain: String,
     },
 }
 
 /// A party of a run, by its number in the manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Member {
+pub enum MemberId {
     /// A site.
     Site(usize),
     /// A compute node.
@@ -271,13 +275,13 @@ pub enum Member {
 
 /// A message of a secure sum on its way, which only its receiver can read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Letter {
+pub struct SealedMessage {
     /// Who wrote it.
-    pub from: Member,
-    /// For whom.
-    pub to: Member,
+    pub from: MemberId,
+    /// The member that can open it.
+    pub to: MemberId,
     /// Which attempt at which sum.
-    pub at: Try,
+    pub at: Attempt,
     /// Digest of the question that the sum is about.
     pub question: Digest,
     /// The encapsulated key; empty where there is nothing to hide.

@@ -4,10 +4,10 @@ mod text;
 
 pub use text::DEFAULT;
 
-use crate::manifest::{Manifest, Programme};
+use crate::manifest::{Manifest, RunParts};
 use inference::settings::SecureNoise;
 use inference::{Kind, Schema, Summing};
-use privacy::{Adjacency, Delta, Grant, Unit};
+use privacy::{Adjacency, Delta, Event, Grant, Unit};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use study::digits::shortest;
@@ -16,7 +16,7 @@ use study::digits::shortest;
 pub const VERSION: i64 = 1;
 
 /// The relation and the unit of a policy that names none: those of the studies that `posterity init` writes.
-pub const PAIR: (Adjacency, Unit) = (Adjacency::Substitute, Unit::Example);
+pub const PAIR: PromisePair = PromisePair { adjacency: Adjacency::Substitute, unit: Unit::Example };
 
 /// What a site allows.
 ///
@@ -32,9 +32,9 @@ pub struct Policy {
     /// δ of all runs at this site together, at most.
     pub max_delta: f64,
     /// Kinds of models, as studies name them.
-    pub allowed_models: Allowed,
+    pub allowed_models: AllowedNames,
     /// Columns that a schema may use: inputs, outcome, record ids, and what rows are chosen by.
-    pub allowed_columns: Allowed,
+    pub allowed_columns: AllowedNames,
     /// Declared rows of this site, at least.
     pub minimum_rows: u64,
     /// Whether single answers may be seen.
@@ -57,10 +57,10 @@ pub struct Policy {
 /// Names that are allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected \"any\", or a list of names")]
-pub enum Allowed {
-    /// All.
+pub enum AllowedNames {
+    /// The word "any": every name is allowed.
     Any(AnyWord),
-    /// These.
+    /// Only these names are allowed.
     Names(Vec<String>),
 }
 
@@ -68,7 +68,7 @@ pub enum Allowed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnyWord {
-    /// All of them.
+    /// Every name.
     Any,
 }
 
@@ -102,13 +102,13 @@ pub enum PolicyError {
         found: String,
         /// What the policy asks for.
         expected: String,
-        /// What to do.
+        /// What the site's administrator can do.
         hint: &'static str,
     },
 }
 
 impl PolicyError {
-    /// Stable code.
+    /// The code that `posterity explain` describes.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unreadable { .. } => "F110",
@@ -119,7 +119,7 @@ impl PolicyError {
     /// What to do next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Unreadable { .. } => "`posterity agent policy init` prints a policy with all keys and what they mean",
+            Self::Unreadable { .. } => "`posterity agent policy init` prints a policy with every key explained",
             Self::Refused { hint, .. } => hint,
         }
     }
@@ -127,42 +127,58 @@ impl PolicyError {
 
 /// What a site has granted to earlier runs, together.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Granted {
+pub struct GrantTotals {
     /// ε, added up.
     pub epsilon: f64,
     /// δ, added up.
     pub delta: f64,
     /// What the runs have promised. The two sums mean something only where it is one promise.
-    pub promised: Promised,
+    pub promised: PromiseScope,
+}
+
+/// The neighbouring relation and the unit that a promise is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromisePair {
+    /// Which data sets are neighbours.
+    pub adjacency: Adjacency,
+    /// What one neighbour differs in: a row, or all rows of a site.
+    pub unit: Unit,
+}
+
+impl PromisePair {
+    /// The pair of an event.
+    pub(crate) fn of(event: &Event) -> Self {
+        Self { adjacency: event.adjacency(), unit: event.unit() }
+    }
 }
 
 /// The relation and the unit of some runs' promises. Losses of different ones do not add up: a row replaced is another change of
 /// the data than a row added, and a site's whole data another than a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Promised {
+pub enum PromiseScope {
     /// No run has a promise on record.
     Nothing,
     /// All runs have this one.
-    One(Adjacency, Unit),
-    /// They differ.
+    One(PromisePair),
+    /// At least two runs have different promises.
     Several,
 }
 
-impl Promised {
+impl PromiseScope {
     /// This and a run with that relation and unit.
     #[must_use]
-    pub fn and(self, (adjacency, unit): (Adjacency, Unit)) -> Self {
+    pub fn and(self, pair: PromisePair) -> Self {
         match self {
-            Self::Nothing => Self::One(adjacency, unit),
-            Self::One(..) if self == Self::One(adjacency, unit) => self,
-            Self::One(..) | Self::Several => Self::Several,
+            Self::Nothing => Self::One(pair),
+            Self::One(known) if known == pair => self,
+            Self::One(_) | Self::Several => Self::Several,
         }
     }
 }
 
-impl Granted {
-    /// Nothing.
-    pub const NOTHING: Self = Self { epsilon: 0.0, delta: 0.0, promised: Promised::Nothing };
+impl GrantTotals {
+    /// The totals of a site that has granted nothing yet.
+    pub const NOTHING: Self = Self { epsilon: 0.0, delta: 0.0, promised: PromiseScope::Nothing };
 
     /// This and one grant more, rounded upwards: by simple composition both together are no more than that.
     #[must_use]
@@ -172,7 +188,7 @@ impl Granted {
 
     /// This, with the promise of one of the runs.
     #[must_use]
-    pub fn promising(self, pair: (Adjacency, Unit)) -> Self {
+    pub fn promising(self, pair: PromisePair) -> Self {
         Self { promised: self.promised.and(pair), ..self }
     }
 }
@@ -190,7 +206,7 @@ impl Policy {
     /// Reads and checks a policy.
     pub fn read(text: &str) -> Result<Self, PolicyError> {
         #[derive(Deserialize)]
-        struct Version {
+        struct PolicyVersion {
             schema: Option<i64>,
         }
         let unreadable = |error: toml::de::Error| {
@@ -199,7 +215,7 @@ impl Policy {
             let what = error.message().trim().replace('\n', ", ");
             PolicyError::Unreadable { line: before.matches('\n').count() + 1, what }
         };
-        let Version { schema } = toml::from_str(text).map_err(unreadable)?;
+        let PolicyVersion { schema } = toml::from_str(text).map_err(unreadable)?;
         if schema != Some(VERSION) {
             let found = schema.map_or_else(|| "missing".to_owned(), |found| found.to_string());
             let what = format!("schema is {found}, expected {VERSION}");
@@ -214,11 +230,11 @@ impl Policy {
         let over = |number: f64| number.is_finite() && number > 0.0;
         let per_answer = self.max_epsilon_per_answer;
         let (key, found, expected) = if !over(self.max_epsilon) {
-            ("max_epsilon", self.max_epsilon, "a finite number over 0")
+            ("max_epsilon", self.max_epsilon, "a finite number greater than 0")
         } else if !(0.0..1.0).contains(&self.max_delta) {
-            ("max_delta", self.max_delta, "a number from 0 up to, not including, 1")
+            ("max_delta", self.max_delta, "a number from 0 to less than 1")
         } else if let Some(found) = per_answer.filter(|epsilon| !over(*epsilon)) {
-            ("max_epsilon_per_answer", found, "a finite number over 0")
+            ("max_epsilon_per_answer", found, "a finite number greater than 0")
         } else {
             return Ok(());
         };
@@ -227,8 +243,8 @@ impl Policy {
     }
 
     /// The one relation and unit that runs at this site promise, so that what was granted to them adds up.
-    pub fn pair(&self) -> (Adjacency, Unit) {
-        (self.adjacency.unwrap_or(PAIR.0), self.unit.unwrap_or(PAIR.1))
+    pub fn pair(&self) -> PromisePair {
+        PromisePair { adjacency: self.adjacency.unwrap_or(PAIR.adjacency), unit: self.unit.unwrap_or(PAIR.unit) }
     }
 
     /// Refuses a run that this policy does not allow. To be asked before a manifest is signed, with the parts that the site
@@ -239,25 +255,25 @@ impl Policy {
     pub fn check(
         &self,
         manifest: &Manifest,
-        programme: &Programme,
+        parts: &RunParts,
         site: usize,
-        already_granted: Granted,
+        already_granted: GrantTotals,
     ) -> Result<(), PolicyError> {
-        self.check_promise(programme, site, already_granted)?;
-        self.check_budget(programme, site, already_granted)?;
-        self.check_answers(programme, site)?;
+        self.check_promise(parts, site, already_granted)?;
+        self.check_budget(parts, site, already_granted)?;
+        self.check_answers(parts, site)?;
         self.check_contents(manifest)?;
-        self.check_company(manifest, programme, site)?;
-        self.check_known(manifest, programme, site)
+        self.check_company(manifest, parts, site)?;
+        self.check_known(manifest, parts, site)
     }
 
-    fn check_budget(&self, programme: &Programme, site: usize, already: Granted) -> Result<(), PolicyError> {
-        let Some(Grant::Limited { epsilon, delta, .. }) = programme.built.grants.get(site) else {
+    fn check_budget(&self, parts: &RunParts, site: usize, already: GrantTotals) -> Result<(), PolicyError> {
+        let Some(Grant::Limited { epsilon, delta, .. }) = parts.built.grants.get(site) else {
             return Err(PolicyError::Refused {
                 key: "max_epsilon",
-                found: "no limit of what may be spent".into(),
+                found: "no limit on the budget".into(),
                 expected: format!("at most {}", self.max_epsilon),
-                hint: "a study that is served promises (ε, δ) to every site",
+                hint: "a served study must promise (ε, δ) to every site",
             });
         };
         let after = already.and(epsilon.get(), delta.get());
@@ -277,15 +293,15 @@ impl Policy {
             key,
             found: format!("{} granted to other runs", found.join(" and ")),
             expected: format!("at most {} for all runs together", expected.join(" and ")),
-            hint: "ask for a study with a smaller ε and δ; or raise every limit that the message names, if the site can \
-                   answer for it to the people in its rows",
+            hint: "ask for a study with a smaller ε and δ, or raise every limit named in the message if the site can justify it to the \
+                   people in its rows",
         })
     }
 
     /// ε of one answer of each kind: less noise in it than this site stands for is refused, however few answers there are.
-    fn check_answers(&self, programme: &Programme, site: usize) -> Result<(), PolicyError> {
+    fn check_answers(&self, parts: &RunParts, site: usize) -> Result<(), PolicyError> {
         let Some(most) = self.max_epsilon_per_answer else { return Ok(()) };
-        let built = &programme.built;
+        let built = &parts.built;
         let delta = match built.grants.get(site) {
             Some(Grant::Limited { delta, .. }) => Some(*delta),
             _ => None,
@@ -299,9 +315,9 @@ impl Policy {
                 let found = found.map_or_else(|| "no certified cost".to_owned(), |epsilon| format!("ε = {epsilon}"));
                 return Err(PolicyError::Refused {
                     key: "max_epsilon_per_answer",
-                    found: format!("{found} of one answer"),
+                    found: format!("{found} for one answer"),
                     expected: format!("at most {most}"),
-                    hint: "ask for a study with more rounds, or a smaller ε: either has more noise in an answer",
+                    hint: "ask for a study with more rounds or a smaller ε; either adds more noise to each answer",
                 });
             }
         }
@@ -310,20 +326,20 @@ impl Policy {
 
     /// The promise has to be for the policy's relation and unit, and so has that of every earlier run: sums over two pairs are
     /// no bound on anything.
-    fn check_promise(&self, programme: &Programme, site: usize, already: Granted) -> Result<(), PolicyError> {
-        let built = &programme.built;
+    fn check_promise(&self, parts: &RunParts, site: usize, already: GrantTotals) -> Result<(), PolicyError> {
+        let built = &parts.built;
         let opening = built.openings.get(site).and_then(Option::as_ref).map(|opening| &opening.terms.event);
         for event in built.terms.get(site).map(|terms| &terms.event).into_iter().chain(opening) {
-            let hint = "ask for a study whose promise is for the policy's adjacency and unit; a site that has not taken part in \
-                        a run yet can name another pair in its policy";
-            self.check_pair((event.adjacency(), event.unit()), "", hint)?;
+            let hint = "ask for a study with the policy's adjacency and unit; a site that has not taken part in a run yet can change the \
+                        pair in its policy";
+            self.check_pair(PromisePair::of(event), "", hint)?;
         }
-        let hint = "ε and δ add up over runs of one relation and unit only: name those of the earlier runs in the policy; or join \
-                    with a new home, and take what was granted before off max_epsilon and max_delta";
+        let hint = "ε and δ add up only over runs with the same relation and unit. Set the policy to the pair of the earlier runs; or \
+                    join with a new --home, and subtract the earlier grants from max_epsilon and max_delta";
         match already.promised {
-            Promised::Nothing => Ok(()),
-            Promised::One(adjacency, unit) => self.check_pair((adjacency, unit), " in earlier runs at this site", hint),
-            Promised::Several => Err(PolicyError::Refused {
+            PromiseScope::Nothing => Ok(()),
+            PromiseScope::One(pair) => self.check_pair(pair, " in earlier runs at this site", hint),
+            PromiseScope::Several => Err(PolicyError::Refused {
                 key: "adjacency",
                 found: "earlier runs at this site with different relations or units".into(),
                 expected: "one relation and unit in all runs".into(),
@@ -333,12 +349,12 @@ impl Policy {
     }
 
     /// Refuses another relation or unit than the policy's.
-    fn check_pair(&self, found: (Adjacency, Unit), of: &str, hint: &'static str) -> Result<(), PolicyError> {
-        let (adjacency, unit) = self.pair();
-        let (key, found, expected) = if found.0 != adjacency {
-            ("adjacency", found.0.to_string(), adjacency.to_string())
-        } else if found.1 != unit {
-            ("unit", found.1.to_string(), unit.to_string())
+    fn check_pair(&self, found: PromisePair, of: &str, hint: &'static str) -> Result<(), PolicyError> {
+        let allowed = self.pair();
+        let (key, found, expected) = if found.adjacency != allowed.adjacency {
+            ("adjacency", found.adjacency.to_string(), allowed.adjacency.to_string())
+        } else if found.unit != allowed.unit {
+            ("unit", found.unit.to_string(), allowed.unit.to_string())
         } else {
             return Ok(());
         };
@@ -347,7 +363,7 @@ impl Policy {
 
     /// The model and the columns, by the very texts that every party builds from.
     fn check_contents(&self, manifest: &Manifest) -> Result<(), PolicyError> {
-        if let Allowed::Names(allowed) = &self.allowed_models {
+        if let AllowedNames::Names(allowed) = &self.allowed_models {
             let model = model_of(&manifest.study);
             if !model.as_ref().is_some_and(|model| allowed.contains(model)) {
                 return Err(PolicyError::Refused {
@@ -358,7 +374,7 @@ impl Policy {
                 });
             }
         }
-        let Allowed::Names(allowed) = &self.allowed_columns else { return Ok(()) };
+        let AllowedNames::Names(allowed) = &self.allowed_columns else { return Ok(()) };
         let used = columns_of(&manifest.schema);
         let stranger = match &used {
             None => Some("a schema that cannot be read".to_owned()),
@@ -370,30 +386,30 @@ impl Policy {
                 key: "allowed_columns",
                 found,
                 expected: one_of(allowed),
-                hint: "ask for a schema that ignores the column, or allow it",
+                hint: "ask for a schema that ignores the column, or allow the column",
             }),
         }
     }
 
     /// How many rows and sites there are, and who sees single answers.
-    fn check_company(&self, manifest: &Manifest, programme: &Programme, site: usize) -> Result<(), PolicyError> {
+    fn check_company(&self, manifest: &Manifest, parts: &RunParts, site: usize) -> Result<(), PolicyError> {
         let rows = manifest.sites.get(site).map_or(0, |site| site.rows);
         if rows < self.minimum_rows {
             return Err(PolicyError::Refused {
                 key: "minimum_rows",
-                found: format!("{rows} declared rows of this site"),
+                found: format!("{rows} declared rows at this site"),
                 expected: format!("at least {}", self.minimum_rows),
-                hint: "take part with more rows, or not at all: few rows are easily told apart",
+                hint: "take part with more rows, or not at all: a few rows are easy to identify",
             });
         }
-        let (sites, secure) = match &programme.built.summing {
+        let (sites, secure) = match &parts.built.summing {
             Summing::Secure { cohort, .. } => (cohort.quorum(), true),
             Summing::Nobody | Summing::Curator => (manifest.sites.len() as u64, false),
         };
         if self.require_secure_sum && !secure {
             return Err(PolicyError::Refused {
                 key: "require_secure_sum",
-                found: "answers that the server sees one by one".into(),
+                found: "single answers that the server sees".into(),
                 expected: "a secure sum".into(),
                 hint: "ask for a study with aggregator = \"secure-sum\"",
             });
@@ -403,7 +419,7 @@ impl Policy {
                 key: "minimum_sites",
                 found: format!("{sites} sites"),
                 expected: format!("at least {}", self.minimum_sites),
-                hint: "ask for more sites; or, in a secure sum, for fewer that may drop out",
+                hint: "ask for more sites or, in a secure sum, for fewer dropouts",
             });
         }
         Ok(())
@@ -414,8 +430,8 @@ impl Policy {
     /// Whom the promise of a secure sum rests on: one node at least must keep its shares to itself, and where sites add the
     /// noise, most of them must. A server that could put keys of its own under their names would be all of them at once, and
     /// read this site's answer without noise. So their keys are those that the site has learnt by another way.
-    fn check_known(&self, manifest: &Manifest, programme: &Programme, site: usize) -> Result<(), PolicyError> {
-        let Summing::Secure { noise, .. } = &programme.built.summing else { return Ok(()) };
+    fn check_known(&self, manifest: &Manifest, parts: &RunParts, site: usize) -> Result<(), PolicyError> {
+        let Summing::Secure { noise, .. } = &parts.built.summing else { return Ok(()) };
         let nodes = manifest.nodes.iter().map(|node| ("node", &node.name, node.fingerprint()));
         let others = manifest.sites.iter().enumerate().filter(|(other, _)| *other != site);
         let sites = others.filter(|_| matches!(noise, SecureNoise::Clients(_)));
@@ -426,9 +442,9 @@ impl Policy {
                 return Err(PolicyError::Refused {
                     key: "known",
                     found: format!("{role} {name} with fingerprint {found}"),
-                    expected: known.map_or_else(|| format!("a line for {name} under [known]"), |known| known.clone()),
-                    hint: "ask the owner of that node or site for its fingerprint (`posterity node fingerprint`, `posterity agent \
-                           fingerprint`), not the server; write it under [known] if it is this one, and take no part if it is not",
+                    expected: known.map_or_else(|| format!("an entry for {name} under [known]"), |known| known.clone()),
+                    hint: "ask the owner of that node or site, not the server, for its fingerprint (`posterity node fingerprint`, `posterity agent \
+                           fingerprint`). If it is the one found, add it under [known]; if not, do not take part",
                 });
             }
         }
@@ -457,7 +473,7 @@ pub fn columns_of(schema: &str) -> Option<Vec<String>> {
 
 /// A list in words.
 fn one_of(names: &[String]) -> String {
-    if names.is_empty() { "none at all".to_owned() } else { format!("one of {}", names.join(", ")) }
+    if names.is_empty() { "no names".to_owned() } else { format!("one of {}", names.join(", ")) }
 }
 
 /// The line on which a key stands, counted from one; the first if it is not there.

@@ -2,13 +2,13 @@
 
 mod common;
 mod decoding;
-#[path = "common/kept.rs"]
-mod kept;
 #[path = "common/laws.rs"]
 mod laws;
 mod ledger_support;
 #[path = "common/postgres.rs"]
 mod postgres;
+#[path = "common/store_changes.rs"]
+mod store_changes;
 
 mod alarms;
 mod attempts;
@@ -16,12 +16,12 @@ mod decoders;
 mod equality;
 mod golden_wire;
 mod grants;
-mod hall;
 mod ledger;
-mod letters;
 mod malicious_client;
 mod malicious_server;
+mod run_service;
 mod schema;
+mod sealed_messages;
 mod size;
 mod split_question;
 mod store;

@@ -3,18 +3,18 @@
 use crate::common;
 use crate::decoding;
 
-use crate::common::hand::{Hand, ask, said};
+use crate::common::scripted_server::{ScriptedServer, ask, said};
 use crate::decoding::{Edit, edited, edits, instruction, request, sender};
 use federation::identity::{
-    Address, Authority, IdentityKey, Invite, InviteSecret, PARTY_LIFE, PartyName, Peer, Role, certificates,
+    Address, Authority, IdentityKey, Invite, InviteSecret, PARTY_LIFE, PartyName, PartyRole, Peer, certificates,
     requested_key, validity,
 };
-use federation::letter::Correspondence;
 use federation::log::{Disk, SimulatedDisk};
 use federation::manifest::Manifest;
-use federation::message::{Instruction, Letter, Member, Request, Try};
+use federation::message::{Attempt, Instruction, MemberId, Request, SealedMessage};
 use federation::node::{ComputeNode, NodeError, NodeOpening};
-use federation::wire::{self, Reply, Unverified};
+use federation::sealed_message::SealedChannel;
+use federation::wire::{self, ServerReply, UnverifiedContent};
 use privacy::Assembly;
 use proptest::prelude::*;
 use prost::Message as _;
@@ -22,14 +22,14 @@ use sha2::{Digest as _, Sha256};
 use std::sync::{Arc, OnceLock};
 use study::digits::hexadecimal;
 
-const AT: Try = Try { round: 0, attempt: 0 };
+const AT: Attempt = Attempt { round: 0, attempt: 0 };
 
 /// Valid bytes of every kind, made once.
 struct Samples {
-    hand: Hand,
+    script: ScriptedServer,
     assembly: Assembly,
     query: Vec<u8>,
-    letter: Letter,
+    letter: SealedMessage,
     record: Vec<u8>,
     file: String,
     certificate: Vec<u8>,
@@ -41,36 +41,36 @@ struct Samples {
 fn samples() -> &'static Samples {
     static SAMPLES: OnceLock<Samples> = OnceLock::new();
     SAMPLES.get_or_init(|| {
-        let hand = Hand::new("sum/2/1", 4, 2, 3);
-        let (built, query) = (&hand.programme.built, hand.question());
+        let script = ScriptedServer::new("sum/2/1", 4, 2, 3);
+        let (built, query) = (&script.parts.built, script.question());
         let assembly = built.summing.assembly(built.sum_terms(&query).unwrap().unwrap()).unwrap().unwrap();
-        let (mut site, _) = hand.running(0);
-        let written = said(&hand.tell(&mut site, ask(0, 0, &query)).unwrap());
+        let (mut site, _) = script.running(0);
+        let written = said(&script.tell(&mut site, ask(0, 0, &query)).unwrap());
         let [Request::Letters(letters)] = written.as_slice() else { panic!("{written:?}") };
         let disk = SimulatedDisk::new();
-        let mut node = hand.node(0, &disk);
-        hand.tell(&mut node, hand.beginning()).unwrap();
+        let mut node = script.node(0, &disk);
+        script.tell(&mut node, script.beginning()).unwrap();
         let session = Instruction::Session { at: AT, query: query.clone(), close: false };
-        hand.tell(&mut node, vec![session]).unwrap();
-        let file = format!("sum-{}", hexadecimal(&hand.manifest.run()));
+        script.tell(&mut node, vec![session]).unwrap();
+        let file = format!("sum-{}", hexadecimal(&script.manifest.run()));
         let record = disk.read(&file).unwrap().unwrap();
         let letter = letters[0].clone();
-        let (certificate, chain, csr) = papers();
-        Samples { hand, assembly, query, letter, record, file, certificate, chain, csr, invite: invite() }
+        let (certificate, chain, csr) = credentials();
+        Samples { script, assembly, query, letter, record, file, certificate, chain, csr, invite: invite() }
     })
 }
 
 /// A certificate, its chain in PEM, and a request for one.
-fn papers() -> (Vec<u8>, String, Vec<u8>) {
+fn credentials() -> (Vec<u8>, String, Vec<u8>) {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("decoders-{}", std::process::id()));
     let (name, now) = (PartyName::new("hospital-a").unwrap(), 1_790_000_000);
     Authority::init(&folder, &name, now).unwrap();
     let authority = Authority::open(&folder).unwrap();
     let key = IdentityKey::generate().unwrap();
-    let issued = authority.issue(Role::Site, &name, &key.public(), now, PARTY_LIFE).unwrap();
+    let issued = authority.issue(PartyRole::Site, &name, &key.public(), now, PARTY_LIFE).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     let certificate = certificates(&issued.chain).unwrap()[0].to_vec();
-    (certificate, issued.chain.clone(), federation::identity::request(&key, Role::Site, &name).unwrap())
+    (certificate, issued.chain.clone(), federation::identity::request(&key, PartyRole::Site, &name).unwrap())
 }
 
 fn invite() -> String {
@@ -78,7 +78,7 @@ fn invite() -> String {
         server: Address::new("server.example.org:8444").unwrap(),
         secret: InviteSecret::of_bytes(&[7; 16]).unwrap(),
         root: [9; 32],
-        role: Role::Node,
+        role: PartyRole::Node,
         name: PartyName::new("node-1").unwrap(),
     };
     invite.text().to_string()
@@ -87,7 +87,7 @@ fn invite() -> String {
 /// Reads bytes as a message of the wire, all the way.
 fn read_wire(bytes: &[u8]) {
     let _ = wire::content_digest(bytes);
-    if let Ok(said) = Unverified::read(bytes) {
+    if let Ok(said) = UnverifiedContent::read(bytes) {
         let _ = (said.claimed_request(), said.claimed_reply(&[0; 32]), said.is_update(), said.digest());
         let key = IdentityKey::generate().map(|key| key.public());
         let _ = key.map(|key| (said.request(&key), said.reply(&key, &[0; 32])));
@@ -111,18 +111,18 @@ fn read_papers(bytes: &[u8]) {
 }
 
 /// A node of the sum reads a letter that was signed by whom it says.
-fn read_letter(letter: Letter) {
-    let Samples { hand, assembly, query, .. } = samples();
-    let digest = hand.manifest.digest();
+fn read_letter(letter: SealedMessage) {
+    let Samples { script, assembly, query, .. } = samples();
+    let digest = script.manifest.digest();
     let key = match letter.from {
-        Member::Site(site) => &hand.cast.sites[site].1,
-        Member::Node(node) => &hand.cast.nodes[node as usize].1,
-        Member::Server => &hand.cast.server,
+        MemberId::Site(site) => &script.keys.sites[site].1,
+        MemberId::Node(node) => &script.keys.nodes[node as usize].1,
+        MemberId::Server => &script.keys.server,
     };
     let signed = wire::sign_letter(key, &digest, letter);
-    let (_, own, sealing) = &hand.cast.nodes[0];
+    let (_, own, sealing) = &script.keys.nodes[0];
     let question = Sha256::digest(query).into();
-    let desk = Correspondence { own: Member::Node(0), key: own, manifest: &hand.manifest, digest, at: AT, question };
+    let desk = SealedChannel { own: MemberId::Node(0), key: own, manifest: &script.manifest, digest, at: AT, question };
     let _ = desk.read(&signed, assembly, Some(sealing));
     let _ = desk.read(&signed, assembly, None);
 }
@@ -137,18 +137,18 @@ fn read_record(bytes: &[u8]) {
 }
 
 fn opened(bytes: &[u8]) -> Result<ComputeNode<SimulatedDisk>, NodeError> {
-    let Samples { hand, file, .. } = samples();
+    let Samples { script, file, .. } = samples();
     let disk = SimulatedDisk::new();
     disk.put(file, bytes);
-    let (_, key, sealing) = hand.cast.nodes[0].clone();
-    let (manifest, programme, source) = (hand.manifest.clone(), hand.programme.clone(), common::hand::fresh());
-    ComputeNode::open(NodeOpening { manifest, programme, number: 0, key, sealing, source }, disk)
+    let (_, key, sealing) = script.keys.nodes[0].clone();
+    let (manifest, parts, source) = (script.manifest.clone(), script.parts.clone(), common::scripted_server::fresh());
+    ComputeNode::open(NodeOpening { manifest, parts, number: 0, key, sealing, source }, disk)
 }
 
 fn open_record(bytes: &[u8]) {
     let Ok(mut node) = opened(bytes) else { return };
     for (round, close) in [(0, false), (0, true), (1, false)] {
-        let at = Try { round, attempt: 0 };
+        let at = Attempt { round, attempt: 0 };
         let _ = node.handle(&Instruction::Session { at, query: samples().query.clone(), close });
         let _ = node.again();
     }
@@ -177,7 +177,7 @@ proptest! {
     #[test]
     fn any_request_reads_back_as_it_was_said(sender in sender(), request in request()) {
         let (bytes, digest) = wire::sign(key(), &sender, &request);
-        let said = Unverified::read(&bytes).unwrap();
+        let said = UnverifiedContent::read(&bytes).unwrap();
         prop_assert_eq!(said.sender(), &sender);
         prop_assert_eq!((said.digest(), wire::content_digest(&bytes).unwrap()), (digest, digest));
         prop_assert_eq!(said.request(&key().public()), Ok(request.clone()));
@@ -192,8 +192,8 @@ proptest! {
         seen in proptest::option::of(decoding::position()),
         instructions in proptest::collection::vec(instruction(), 0..4),
     ) {
-        let reply = Reply { to, seen, instructions };
-        let said = Unverified::of(wire::sign_reply(key(), &sender, &reply)).unwrap();
+        let reply = ServerReply { to, seen, instructions };
+        let said = UnverifiedContent::of(wire::sign_reply(key(), &sender, &reply)).unwrap();
         prop_assert_eq!(said.reply(&key().public(), &to), Ok(reply));
         prop_assert!(said.claimed_request().is_err());
     }
@@ -208,7 +208,7 @@ proptest! {
         let changed = edited(&bytes, &changes);
         read_wire(&changed);
         // What is still believed is what was signed.
-        if let Ok(said) = Unverified::read(&changed)
+        if let Ok(said) = UnverifiedContent::read(&changed)
             && let Ok(believed) = said.request(&key().public())
         {
             prop_assert_eq!((said.digest(), believed), (digest, request));
@@ -221,7 +221,7 @@ proptest! {
         instructions in proptest::collection::vec(instruction(), 0..4),
         changes in edits(),
     ) {
-        let reply = Reply { to: [0; 32], seen: None, instructions };
+        let reply = ServerReply { to: [0; 32], seen: None, instructions };
         read_wire(&edited(&wire::sign_reply(key(), &sender, &reply).encode_to_vec(), &changes));
     }
 
@@ -232,21 +232,21 @@ proptest! {
         read_papers(&bytes);
         read_record(&bytes);
         let good = samples().letter.clone();
-        read_letter(Letter { sealed: bytes.clone(), ..good.clone() });
-        read_letter(Letter { key: bytes.clone(), ..good.clone() });
-        read_letter(Letter { from: Member::Node(1), key: Vec::new(), sealed: bytes, ..good });
+        read_letter(SealedMessage { sealed: bytes.clone(), ..good.clone() });
+        read_letter(SealedMessage { key: bytes.clone(), ..good.clone() });
+        read_letter(SealedMessage { from: MemberId::Node(1), key: Vec::new(), sealed: bytes, ..good });
     }
 
     #[test]
     fn no_manifest_with_edits_makes_a_reader_panic(changes in edits()) {
-        read_manifest(&edited(&samples().hand.manifest.bytes(), &changes));
+        read_manifest(&edited(&samples().script.manifest.bytes(), &changes));
     }
 
     #[test]
     fn no_letter_with_edits_makes_a_node_panic(changes in edits()) {
         let good = &samples().letter;
-        read_letter(Letter { sealed: edited(&good.sealed, &changes), ..good.clone() });
-        read_letter(Letter { key: edited(&good.key, &changes), ..good.clone() });
+        read_letter(SealedMessage { sealed: edited(&good.sealed, &changes), ..good.clone() });
+        read_letter(SealedMessage { key: edited(&good.key, &changes), ..good.clone() });
     }
 
     #[test]
@@ -276,8 +276,8 @@ proptest! {
 
 #[test]
 fn the_samples_are_good() {
-    let Samples { hand, letter, record, certificate, csr, invite, chain, .. } = samples();
-    assert_eq!(Manifest::read(&hand.manifest.bytes()).as_ref(), Ok(hand.manifest.as_ref()));
+    let Samples { script, letter, record, certificate, csr, invite, chain, .. } = samples();
+    assert_eq!(Manifest::read(&script.manifest.bytes()).as_ref(), Ok(script.manifest.as_ref()));
     assert_eq!(Peer::of_der(certificate).unwrap().name.as_str(), "hospital-a");
     assert!(requested_key(csr).is_ok() && Invite::parse(invite).is_ok() && certificates(chain).is_ok());
     assert!(!letter.sealed.is_empty() && !record.is_empty());

@@ -2,12 +2,12 @@
 //! passes changes nothing but time.
 #![cfg(feature = "rehearsal")]
 
-use crate::common::study::{Cast, ROWS, Shelf, shard};
-use crate::common::world::{Trouble, World};
-use federation::coordinator::Phase;
-use federation::manifest::{Library, Manifest, Pace};
-use federation::message::{Member, Outcome};
-use federation::store::Store;
+use crate::common::study::{ROWS, TestBuilder, TestKeys, shard};
+use crate::common::world::{FaultRates, FaultWorld};
+use federation::coordinator::CoordinatorPhase;
+use federation::manifest::{Manifest, Pace, RunBuilder};
+use federation::message::{MemberId, RunOutcome};
+use federation::store::ServerStore;
 use inference::message::Direct;
 use inference::{Client, Drive, Workshop};
 use std::sync::Arc;
@@ -15,36 +15,37 @@ use std::sync::Arc;
 /// The seed of noise in a world.
 const SEED: u64 = 11;
 
-struct Scene {
-    cast: Arc<Cast>,
-    library: Arc<dyn Library>,
+struct EqualityCase {
+    keys: Arc<TestKeys>,
+    builder: Arc<dyn RunBuilder>,
     manifest: Arc<Manifest>,
 }
 
-fn scene(study: &str, sites: usize, nodes: usize, quorum: u64, deadline: Option<u64>) -> Scene {
-    let (cast, library) = (Arc::new(Cast::new(sites, nodes)), Arc::new(Shelf::default()) as Arc<dyn Library>);
+fn scene(study: &str, sites: usize, nodes: usize, quorum: u64, deadline: Option<u64>) -> EqualityCase {
+    let (keys, builder) =
+        (Arc::new(TestKeys::new(sites, nodes)), Arc::new(TestBuilder::default()) as Arc<dyn RunBuilder>);
     let rounds = study.split('/').nth(1).and_then(|rounds| rounds.parse().ok()).unwrap();
-    let manifest = cast.manifest(study, 1, Pace { rounds, quorum, deadline }, library.as_ref());
-    Scene { cast, library, manifest }
+    let manifest = keys.manifest(study, 1, Pace { rounds, quorum, deadline }, builder.as_ref());
+    EqualityCase { keys, builder, manifest }
 }
 
-impl Scene {
-    fn world(&self, seed: u64, trouble: Trouble) -> World {
-        World::new(seed, &self.cast, &self.library, self.manifest.clone(), trouble)
+impl EqualityCase {
+    fn world(&self, seed: u64, trouble: FaultRates) -> FaultWorld {
+        FaultWorld::new(seed, &self.keys, &self.builder, self.manifest.clone(), trouble)
     }
 
     /// The state after the same rounds in one process.
     fn simulated(&self) -> Vec<u8> {
-        let programme = self.manifest.check(self.library.as_ref()).unwrap();
-        let built = &programme.built;
+        let parts = self.manifest.check(self.builder.as_ref()).unwrap();
+        let built = &parts.built;
         let shards: Vec<_> = (0..self.manifest.sites.len()).map(shard).collect();
-        let parts = shards.iter().zip(&built.terms).zip(built.grants.iter().zip(&built.openings));
-        let clients = parts.enumerate().map(|(m, ((shard, terms), (grant, opening)))| {
+        let sites = shards.iter().zip(&built.terms).zip(built.grants.iter().zip(&built.openings));
+        let clients = sites.enumerate().map(|(m, ((shard, terms), (grant, opening)))| {
             assert_eq!(shard.len(), ROWS);
             Client::new(m, shard, terms.clone(), grant.clone()).unwrap().with_opening(opening.clone())
         });
         let workshop = Workshop { seed: SEED, run: self.manifest.run(), summing: built.summing, tape: None };
-        let schedule = programme.method.schedule;
+        let schedule = parts.method.schedule;
         let protocol = built.protocol.as_ref();
         let mut drive = Drive::new(protocol, schedule, &Direct, workshop, clients.collect(), &built.rates).unwrap();
         for _ in 0..self.manifest.pace.rounds {
@@ -54,7 +55,7 @@ impl Scene {
     }
 }
 
-fn state(world: &World) -> Vec<u8> {
+fn state(world: &FaultWorld) -> Vec<u8> {
     world.store.load(&world.manifest.run()).unwrap().state
 }
 
@@ -62,7 +63,7 @@ fn state(world: &World) -> Vec<u8> {
 fn a_federation_has_the_state_of_its_simulation_bit_for_bit() {
     for (study, sites, nodes) in [("sequential/4/0", 3, 0), ("synchronous/4/0", 4, 0), ("sum/4/0", 4, 2)] {
         let scene = scene(study, sites, nodes, sites as u64, None);
-        let mut world = scene.world(1, Trouble::default());
+        let mut world = scene.world(1, FaultRates::default());
         world.live(0);
         assert!(state(&world) == scene.simulated(), "{study}");
     }
@@ -74,7 +75,7 @@ fn messages_that_are_lost_doubled_and_overtaken_change_nothing() {
         let scene = scene(study, sites, nodes, sites as u64, None);
         let simulated = scene.simulated();
         for seed in 0..20 {
-            let mut world = scene.world(seed, Trouble { lose: 4, double: 3, cut: 30, ..Trouble::default() });
+            let mut world = scene.world(seed, FaultRates { lose: 4, double: 3, cut: 30, ..FaultRates::default() });
             world.live(300);
             assert!(state(&world) == simulated, "{study}, seed {seed}");
         }
@@ -87,7 +88,7 @@ fn a_server_that_goes_down_changes_nothing() {
         let scene = scene(study, 3, 0, 3, None);
         let simulated = scene.simulated();
         for seed in 0..20 {
-            let mut world = scene.world(seed, Trouble { server_down: 12, commit_fails: 9, ..Trouble::default() });
+            let mut world = scene.world(seed, FaultRates { server_down: 12, commit_fails: 9, ..FaultRates::default() });
             world.live(200);
             assert!(state(&world) == simulated, "{study}, seed {seed}");
         }
@@ -95,7 +96,7 @@ fn a_server_that_goes_down_changes_nothing() {
 }
 
 /// The first site hears of its question, and is cut off for an hour; then it is back, as if nothing had happened.
-fn an_hour_away(world: &mut World) {
+fn an_hour_away(world: &mut FaultWorld) {
     while world.server.as_ref().is_none_or(|engine| engine.coordinator().header().round < 1) {
         world.event();
     }
@@ -113,7 +114,7 @@ fn an_hour_away(world: &mut World) {
 fn an_agent_that_comes_back_after_an_hour_changes_nothing_but_time() {
     for (study, sites, nodes) in [("sequential/4/0", 3, 0), ("synchronous/4/0", 3, 0), ("sum/4/0", 4, 2)] {
         let scene = scene(study, sites, nodes, sites as u64, None);
-        let mut world = scene.world(5, Trouble::default());
+        let mut world = scene.world(5, FaultRates::default());
         an_hour_away(&mut world);
         assert!(state(&world) == scene.simulated(), "{study}");
     }
@@ -125,12 +126,12 @@ fn with_a_deadline_the_others_go_on_and_the_late_answer_is_not_lost() {
         [("synchronous/4/0", 3, 0, 2), ("sum/4/1", 4, 2, 3), ("asynchronous/4/0", 3, 0, 1)]
     {
         let scene = scene(study, sites, nodes, quorum, Some(30));
-        let mut world = scene.world(5, Trouble::default());
+        let mut world = scene.world(5, FaultRates::default());
         an_hour_away(&mut world);
         let header = world.store.load(&world.manifest.run()).unwrap().header;
-        assert_eq!(header.phase, Phase::Finished(Outcome::Complete), "{study}");
-        assert!(world.actors.iter().all(|actor| matches!(actor.member, Member::Site(_) | Member::Node(_))));
-        let others = header.seats.iter().skip(1).map(|seat| seat.answers).min().unwrap();
-        assert!(others >= 3 && header.seats[0].answers < 8, "{study}: {:?}", header.seats);
+        assert_eq!(header.phase, CoordinatorPhase::Finished(RunOutcome::Complete), "{study}");
+        assert!(world.actors.iter().all(|actor| matches!(actor.member, MemberId::Site(_) | MemberId::Node(_))));
+        let others = header.sites.iter().skip(1).map(|seat| seat.answers).min().unwrap();
+        assert!(others >= 3 && header.sites[0].answers < 8, "{study}: {:?}", header.sites);
     }
 }

@@ -5,10 +5,10 @@
 
 mod common;
 
-use common::dice::Dice;
-use common::study::{Cast, Shelf};
-use common::world::{Mutant, Trouble, World};
-use federation::manifest::{Library, Manifest, Pace};
+use common::random::SeededRandom;
+use common::study::{TestBuilder, TestKeys};
+use common::world::{FaultRates, FaultWorld, Mutant};
+use federation::manifest::{Manifest, Pace, RunBuilder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,19 +20,19 @@ const TROUBLED: (u64, u64) = (400, 100);
 const SCHEDULES: (u64, u64) = (20_000, 100_000);
 
 /// A study and who takes part, made once for all worlds.
-struct Scene {
-    cast: Arc<Cast>,
-    library: Arc<dyn Library>,
+struct FaultCase {
+    keys: Arc<TestKeys>,
+    builder: Arc<dyn RunBuilder>,
     manifest: Arc<Manifest>,
 }
 
-impl Scene {
+impl FaultCase {
     fn new(study: &str, sites: usize, nodes: usize, quorum: u64, deadline: Option<u64>) -> Self {
-        let cast = Arc::new(Cast::new(sites, nodes));
-        let library: Arc<dyn Library> = Arc::new(Shelf::default());
+        let keys = Arc::new(TestKeys::new(sites, nodes));
+        let builder: Arc<dyn RunBuilder> = Arc::new(TestBuilder::default());
         let rounds = study.split('/').nth(1).and_then(|rounds| rounds.parse().ok()).unwrap_or(2);
-        let manifest = cast.manifest(study, 1, Pace { rounds, quorum, deadline }, library.as_ref());
-        Self { cast, library, manifest }
+        let manifest = keys.manifest(study, 1, Pace { rounds, quorum, deadline }, builder.as_ref());
+        Self { keys, builder, manifest }
     }
 
     /// Events with trouble: those must not be over before a sum is closed, compared and opened.
@@ -40,29 +40,29 @@ impl Scene {
         if self.manifest.nodes.is_empty() { TROUBLED.1 } else { TROUBLED.0 }
     }
 
-    fn world(&self, seed: u64, trouble: Trouble, mutant: Mutant) -> World {
-        World::with_mutant(seed, &self.cast, &self.library, self.manifest.clone(), trouble, mutant)
+    fn world(&self, seed: u64, trouble: FaultRates, mutant: Mutant) -> FaultWorld {
+        FaultWorld::with_mutant(seed, &self.keys, &self.builder, self.manifest.clone(), trouble, mutant)
     }
 }
 
-fn scenes() -> Vec<Scene> {
+fn scenes() -> Vec<FaultCase> {
     vec![
-        Scene::new("sequential/2/0", 3, 0, 1, None),
-        Scene::new("synchronous/2/0", 3, 0, 3, None),
-        Scene::new("sequential/2/0", 2, 0, 1, Some(4)),
-        Scene::new("asynchronous/3/0", 2, 0, 1, None),
-        Scene::new("synchronous/1/0", 4, 0, 2, Some(2)),
-        Scene::new("synchronous/3/0", 3, 0, 2, Some(3)),
-        Scene::new("asynchronous/2/0", 3, 0, 1, None),
-        Scene::new("sum/2/1", 4, 2, 3, Some(5)),
+        FaultCase::new("sequential/2/0", 3, 0, 1, None),
+        FaultCase::new("synchronous/2/0", 3, 0, 3, None),
+        FaultCase::new("sequential/2/0", 2, 0, 1, Some(4)),
+        FaultCase::new("asynchronous/3/0", 2, 0, 1, None),
+        FaultCase::new("synchronous/1/0", 4, 0, 2, Some(2)),
+        FaultCase::new("synchronous/3/0", 3, 0, 2, Some(3)),
+        FaultCase::new("asynchronous/2/0", 3, 0, 1, None),
+        FaultCase::new("sum/2/1", 4, 2, 3, Some(5)),
     ]
 }
 
 /// Trouble of one world: each kind is there or not.
-fn trouble(seed: u64) -> Trouble {
-    let mut dice = Dice::new(seed ^ 0x0074_726f_7562_6c65);
-    let mut some = |often: u64| if dice.once_in(2) { often * (1 + dice.word() % 3) } else { 0 };
-    Trouble {
+fn trouble(seed: u64) -> FaultRates {
+    let mut random = SeededRandom::new(seed ^ 0x0074_726f_7562_6c65);
+    let mut some = |often: u64| if random.once_in(2) { often * (1 + random.word() % 3) } else { 0 };
+    FaultRates {
         lose: some(6),
         double: some(5),
         party_down: some(25),
@@ -76,7 +76,7 @@ fn trouble(seed: u64) -> Trouble {
 }
 
 /// What a world did, or how it failed.
-fn outcome(scene: &Scene, seed: u64, mutant: Mutant) -> Result<u64, String> {
+fn outcome(scene: &FaultCase, seed: u64, mutant: Mutant) -> Result<u64, String> {
     let mut world = scene.world(seed, trouble(seed), mutant);
     let lived = catch_unwind(AssertUnwindSafe(|| {
         world.live(scene.troubled());
@@ -138,11 +138,11 @@ fn invariant(why: &str) -> &str {
 }
 
 fn is_caught(mutant: Mutant, by: &[&str]) {
-    is_caught_in(&Scene::new("synchronous/3/0", 3, 0, 2, Some(3)), mutant, by);
+    is_caught_in(&FaultCase::new("synchronous/3/0", 3, 0, 2, Some(3)), mutant, by);
 }
 
 /// Some world must break one of the named invariants by the mutant alone: without it the same world keeps all of them.
-fn is_caught_in(scene: &Scene, mutant: Mutant, by: &[&str]) {
+fn is_caught_in(scene: &FaultCase, mutant: Mutant, by: &[&str]) {
     let mut others = Vec::new();
     for seed in 0..200 {
         let Err(why) = outcome(scene, seed, mutant) else { continue };
@@ -187,5 +187,5 @@ fn mutant_m28_a_reply_before_its_commit_is_durable_is_caught() {
 
 #[test]
 fn mutant_a_node_that_keeps_no_record_is_caught() {
-    is_caught_in(&Scene::new("sum/2/1", 4, 2, 3, Some(5)), Mutant::NoRecord, &["INV3"]);
+    is_caught_in(&FaultCase::new("sum/2/1", 4, 2, 3, Some(5)), Mutant::NoRecord, &["INV3"]);
 }

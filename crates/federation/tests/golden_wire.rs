@@ -1,20 +1,22 @@
 //! Messages of version 1 as they were written when it was made: they are read today, and are written with the same bytes.
 
-use federation::identity::{IdentityKey, PartyName, PublicKey, Role, Signature};
+use federation::identity::{IdentityKey, PartyName, PartyRole, PublicKey, Signature};
 use federation::log::Position;
-use federation::message::{Instruction, Letter, Member, NodeState, Outcome, Reason, Refusal, Request, Try, Update};
-use federation::wire::{self, Reply, Sender, Unverified, WireError, proto};
+use federation::message::{
+    Attempt, DeclineReason, Instruction, MemberId, NodeState, RefusalCode, Request, RunOutcome, SealedMessage, Update,
+};
+use federation::wire::{self, Sender, ServerReply, UnverifiedContent, WireError, proto};
 use privacy::{Grid, GridVector};
 use prost::Message as _;
 use std::path::PathBuf;
 
-const AT: Try = Try { round: 3, attempt: 1 };
+const AT: Attempt = Attempt { round: 3, attempt: 1 };
 const PLACE: Position = Position { sequence: 300, digest: [0xd1; 32] };
 
-fn letter() -> Letter {
+fn letter() -> SealedMessage {
     let signature = Signature::from_bytes(&[0x51; 64]);
-    let (from, to) = (Member::Site(2), Member::Node(1));
-    Letter { from, to, at: AT, question: [0x9e; 32], key: vec![0x4b; 32], sealed: vec![0x5e; 20], signature }
+    let (from, to) = (MemberId::Site(2), MemberId::Node(1));
+    SealedMessage { from, to, at: AT, question: [0x9e; 32], key: vec![0x4b; 32], sealed: vec![0x5e; 20], signature }
 }
 
 /// One request of each kind, by its name.
@@ -33,9 +35,9 @@ fn requests() -> Vec<(&'static str, Request)> {
     vec![
         ("attend", attend),
         ("agreement", Request::Agree { signature }),
-        ("decline", Request::Decline { at: AT, reason: Reason::Lapsed }),
+        ("decline", Request::Decline { at: AT, reason: DeclineReason::Lapsed }),
         ("update", Request::Update(Update { at: AT, question, answer, position })),
-        ("letters", Request::Letters(vec![letter(), Letter { to: Member::Server, ..letter() }])),
+        ("letters", Request::Letters(vec![letter(), SealedMessage { to: MemberId::Server, ..letter() }])),
         ("contributed", Request::Contributed { at: AT, question, position }),
         ("standing", Request::Standing { at: AT, state: NodeState::Failed }),
         ("renewal", Request::Renew { request: vec![0x30, 0x82, 1, 2] }),
@@ -52,17 +54,17 @@ fn instructions() -> Vec<(&'static str, Instruction)> {
         ("receipt", Instruction::Receipt { at: AT, applied: Some(vec![9, 8]) }),
         ("receipt-late", Instruction::Receipt { at: AT, applied: None }),
         ("held", Instruction::Held { at: AT }),
-        ("refusal", Instruction::Refuse(Refusal::Conflict)),
+        ("refusal", Instruction::Refuse(RefusalCode::Conflict)),
         ("rest", Instruction::Rest),
-        ("finished", Instruction::Finished(Outcome::QuorumLost)),
-        ("finished-failed", Instruction::Finished(Outcome::SumFailed(Member::Node(1)))),
+        ("finished", Instruction::Finished(RunOutcome::QuorumLost)),
+        ("finished-failed", Instruction::Finished(RunOutcome::SumFailed(MemberId::Node(1)))),
         ("session", Instruction::Session { at: AT, query, close: true }),
         ("mail", Instruction::Mail(vec![(41, letter())])),
         ("certificate", Instruction::Certificate { chain: "-----BEGIN CERTIFICATE-----".into() }),
     ]
 }
 
-fn sender(role: Role) -> Sender {
+fn sender(role: PartyRole) -> Sender {
     Sender { role, name: PartyName::new("hospital-a").unwrap(), manifest: Some([0x3a; 32]) }
 }
 
@@ -71,8 +73,8 @@ fn content(signed: &[u8]) -> Vec<u8> {
     proto::Signed::decode(signed).unwrap().content
 }
 
-fn read(content: Vec<u8>) -> Result<Unverified, WireError> {
-    Unverified::of(proto::Signed { content, signature: Vec::new() })
+fn read(content: Vec<u8>) -> Result<UnverifiedContent, WireError> {
+    UnverifiedContent::of(proto::Signed { content, signature: Vec::new() })
 }
 
 fn golden(name: &str) -> Vec<u8> {
@@ -85,9 +87,13 @@ fn requests_of_version_1_are_read_and_written_as_they_were() {
     let key = IdentityKey::generate().unwrap();
     for (name, request) in requests() {
         let kept = golden(name);
-        assert_eq!(content(&wire::sign(&key, &sender(Role::Site), &request).0), kept, "{name} is written otherwise");
+        assert_eq!(
+            content(&wire::sign(&key, &sender(PartyRole::Site), &request).0),
+            kept,
+            "{name} is written otherwise"
+        );
         let said = read(kept).unwrap();
-        assert_eq!((said.sender(), said.claimed_request()), (&sender(Role::Site), Ok(request)), "{name}");
+        assert_eq!((said.sender(), said.claimed_request()), (&sender(PartyRole::Site), Ok(request)), "{name}");
     }
 }
 
@@ -96,8 +102,8 @@ fn instructions_of_version_1_are_read_and_written_as_they_were() {
     let key = IdentityKey::generate().unwrap();
     for (name, instruction) in instructions() {
         let kept = golden(name);
-        let reply = Reply { to: [0x70; 32], seen: Some(PLACE), instructions: vec![instruction] };
-        let written = wire::sign_reply(&key, &sender(Role::Server), &reply).content;
+        let reply = ServerReply { to: [0x70; 32], seen: Some(PLACE), instructions: vec![instruction] };
+        let written = wire::sign_reply(&key, &sender(PartyRole::Server), &reply).content;
         assert_eq!(written, kept, "{name} is written otherwise");
         assert_eq!(read(kept).unwrap().claimed_reply(&[0x70; 32]), Ok(reply), "{name}");
     }
@@ -109,30 +115,30 @@ fn a_sum_that_failed_is_a_failed_run_to_older_programs() {
     let content = proto::Content::decode(golden("finished-failed").as_slice()).unwrap();
     let Some(proto::content::Body::Reply(reply)) = content.body else { panic!("a reply") };
     let Some(proto::instruction::What::Finished(finished)) = reply.instructions[0].what else { panic!("an end") };
-    assert_eq!(Outcome::ALL[finished.outcome as usize - 1], Outcome::Failed);
+    assert_eq!(RunOutcome::ALL[finished.outcome as usize - 1], RunOutcome::Failed);
 }
 
 #[test]
 fn a_signature_of_version_1_fits_as_it_did() {
     let key = PublicKey(golden("signed-by").try_into().unwrap());
-    let said = Unverified::read(&golden("signed")).unwrap();
+    let said = UnverifiedContent::read(&golden("signed")).unwrap();
     assert_eq!(said.request(&key), Ok(requests()[0].1.clone()));
     let mut other = golden("signed");
     let last = other.len() - 1;
     other[last] ^= 1;
-    assert_eq!(Unverified::read(&other).unwrap().request(&key), Err(WireError::Signature));
+    assert_eq!(UnverifiedContent::read(&other).unwrap().request(&key), Err(WireError::Signature));
 }
 
 #[test]
 fn every_number_of_the_fixed_lists_is_what_it_was() {
     // New ones are added at the end, and none is ever moved.
-    let reasons = [Reason::Spent, Reason::Refused, Reason::Lapsed, Reason::Stopped];
-    let outcomes = [Outcome::Complete, Outcome::Spent, Outcome::QuorumLost, Outcome::Failed];
+    let reasons = [DeclineReason::Spent, DeclineReason::Refused, DeclineReason::Lapsed, DeclineReason::Stopped];
+    let outcomes = [RunOutcome::Complete, RunOutcome::Spent, RunOutcome::QuorumLost, RunOutcome::Failed];
     let states = [NodeState::Published, NodeState::Failed];
-    assert_eq!((Reason::ALL[..4].to_vec(), NodeState::ALL[..2].to_vec()), (reasons.to_vec(), states.to_vec()));
-    assert_eq!(Outcome::ALL[..4], outcomes);
+    assert_eq!((DeclineReason::ALL[..4].to_vec(), NodeState::ALL[..2].to_vec()), (reasons.to_vec(), states.to_vec()));
+    assert_eq!(RunOutcome::ALL[..4], outcomes);
     let refusals = "NoRun OtherManifest NotAMember Shape NotAsked Conflict Frozen Signature Malformed Unavailable";
-    let known: Vec<String> = Refusal::ALL.iter().take(10).map(|refusal| format!("{refusal:?}")).collect();
+    let known: Vec<String> = RefusalCode::ALL.iter().take(10).map(|refusal| format!("{refusal:?}")).collect();
     assert_eq!(known.join(" "), refusals);
 }
 

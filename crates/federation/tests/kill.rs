@@ -8,21 +8,21 @@
 #[path = "kill/child.rs"]
 mod child;
 mod common;
-#[path = "kill/inquest.rs"]
-mod inquest;
 #[path = "common/postgres.rs"]
 mod postgres;
-#[path = "kill/stage.rs"]
-mod stage;
-#[path = "kill/troupe.rs"]
-mod troupe;
+#[path = "kill/postmortem.rs"]
+mod postmortem;
+#[path = "kill/processes.rs"]
+mod processes;
+#[path = "kill/run_folder.rs"]
+mod run_folder;
 
 use federation::store;
 use postgres::Postgres;
-use stage::Stage;
+use processes::{KillCampaign, PASSED, ProcessKind, RunProcesses};
+use run_folder::RunFolder;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use troupe::{Campaign, Kind, PASSED, Troupe};
 
 /// Kills of each test, unless told otherwise.
 const KILLS: u64 = 40;
@@ -40,10 +40,10 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
-fn campaign(kinds: &[Kind]) -> Campaign {
+fn campaign(kinds: &[ProcessKind]) -> KillCampaign {
     let seed = number("POSTERITY_SEED").unwrap_or(1);
     println!("victims by POSTERITY_SEED={seed}");
-    Campaign::new(seed, number("POSTERITY_KILLS").unwrap_or(KILLS), kinds)
+    KillCampaign::new(seed, number("POSTERITY_KILLS").unwrap_or(KILLS), kinds)
 }
 
 /// A folder that is removed when its test ends well.
@@ -69,17 +69,17 @@ fn every_place_is_passed_by_somebody() {
 
 #[test]
 fn kills_at_random_and_at_every_place_lose_nothing() {
-    let mut campaign = campaign(&[Kind::Server, Kind::Site, Kind::Node]);
+    let mut campaign = campaign(&[ProcessKind::Server, ProcessKind::Site, ProcessKind::Node]);
     for (run, scene) in SCENES.into_iter().cycle().take(most_runs(campaign.wanted)).enumerate() {
         let folder = folder(&format!("sqlite-{run}"));
-        let stage = Stage::build(&folder, scene);
+        let stage = RunFolder::build(&folder, scene);
         let place = folder.join("server.sqlite").display().to_string();
         stage.enrol(store::serve(&place).unwrap().as_ref());
-        let mut troupe = Troupe::start(&stage, 1, &place, &mut campaign);
-        troupe.perform(&mut campaign, None);
-        let fallen = troupe.fallen;
-        drop(troupe);
-        inquest::hold(&stage, store::open(&place).unwrap().as_ref(), fallen);
+        let mut processes = RunProcesses::start(&stage, 1, &place, &mut campaign);
+        processes.perform(&mut campaign, None);
+        let fallen = processes.fallen;
+        drop(processes);
+        postmortem::hold(&stage, store::open(&place).unwrap().as_ref(), fallen);
         std::fs::remove_dir_all(&folder).unwrap();
         println!("run {run}, {scene}: {} kills so far, places left: {:?}", campaign.made, campaign.open);
         if campaign.is_over() {
@@ -92,17 +92,17 @@ fn kills_at_random_and_at_every_place_lose_nothing() {
 #[test]
 fn two_servers_on_postgresql_lose_nothing_either() {
     let Some(mut database) = Postgres::or_skip() else { return };
-    let mut campaign = campaign(&[Kind::Server, Kind::Site, Kind::Node]);
+    let mut campaign = campaign(&[ProcessKind::Server, ProcessKind::Site, ProcessKind::Node]);
     for (run, scene) in SCENES.into_iter().cycle().take(most_runs(campaign.wanted)).enumerate() {
         let folder = folder(&format!("postgres-{run}"));
-        let stage = Stage::build(&folder, scene);
+        let stage = RunFolder::build(&folder, scene);
         let place = database.database(&format!("kills_{run}"));
         stage.enrol(store::serve(&place).unwrap().as_ref());
-        let mut troupe = Troupe::start(&stage, 2, &place, &mut campaign);
-        troupe.perform(&mut campaign, Some(&mut database));
-        let fallen = troupe.fallen;
-        drop(troupe);
-        inquest::hold(&stage, store::open(&place).unwrap().as_ref(), fallen);
+        let mut processes = RunProcesses::start(&stage, 2, &place, &mut campaign);
+        processes.perform(&mut campaign, Some(&mut database));
+        let fallen = processes.fallen;
+        drop(processes);
+        postmortem::hold(&stage, store::open(&place).unwrap().as_ref(), fallen);
         std::fs::remove_dir_all(&folder).unwrap();
         println!("run {run}, {scene}: {} kills so far, places left: {:?}", campaign.made, campaign.open);
         if campaign.is_over() {

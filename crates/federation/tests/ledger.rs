@@ -2,9 +2,9 @@
 
 use crate::ledger_support;
 use crate::ledger_support::{RUN, digits, example, folder, question, turn, written};
-use federation::log::{Account, Disk, DiskError, Effect, Entry, FILE, FolderDisk, FolderView, Log, LogError};
-use federation::log::{Position, SimulatedDisk, Standing, Vault};
-use federation::policy::{Granted, Promised};
+use federation::log::{Account, Disk, DiskError, FILE, FailureEffect, FolderDisk, FolderView, Log, LogEntry, LogError};
+use federation::log::{MemorySnapshot, Position, RunStanding, SimulatedDisk};
+use federation::policy::{GrantTotals, PromiseScope};
 use privacy::noise::Digest;
 use privacy::{Journal, Ledger};
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ fn heads<D: Disk>(log: &Log<D>) -> Vec<Digest> {
     (0..).map_while(|sequence| log.digest_at(sequence)).collect()
 }
 
-fn entries<D: Disk>(log: &Log<D>) -> Vec<Entry> {
+fn entries<D: Disk>(log: &Log<D>) -> Vec<LogEntry> {
     let mut seen = Vec::new();
     log.scan(&mut |number, entry| {
         assert_eq!(number, seen.len() as u64 + 1);
@@ -76,7 +76,7 @@ fn a_ledger_that_is_cut_at_any_byte_opens_with_a_beginning_of_itself_and_goes_on
         let whole = ends.iter().filter(|end| **end <= length).count();
         assert_eq!(short.head().sequence, whole as u64, "{length} bytes");
         assert_eq!(heads(&short)[..], heads(&log)[..=whole]);
-        short.append(&Entry::Free { turn: turn(900, 0) }).unwrap();
+        short.append(&LogEntry::Free { turn: turn(900, 0) }).unwrap();
         let again = Log::open(short.into_disk()).unwrap();
         assert_eq!(again.head().sequence, whole as u64 + 1);
     }
@@ -105,7 +105,7 @@ fn a_record_that_is_missing_repeated_or_moved_is_refused() {
 #[test]
 fn a_record_of_another_ledger_does_not_fit_into_the_chain() {
     let (bytes, starts, _) = written(&example(12));
-    let other = [vec![Entry::Free { turn: turn(500, 0) }], example(12)[1..].to_vec()].concat();
+    let other = [vec![LogEntry::Free { turn: turn(500, 0) }], example(12)[1..].to_vec()].concat();
     let (foreign, from, _) = written(&other[..1]);
     let spliced = [&foreign[..], &bytes[starts[1]..]].concat();
     assert_eq!(from.len(), 1);
@@ -113,10 +113,10 @@ fn a_record_of_another_ledger_does_not_fit_into_the_chain() {
 }
 
 /// The example with answers of other sizes, some of them larger than a block of a disk.
-fn of_many_sizes(count: usize, seed: u64) -> Vec<Entry> {
+fn of_many_sizes(count: usize, seed: u64) -> Vec<LogEntry> {
     let mut entries = example(count);
     for (place, entry) in (1_u64..).zip(&mut entries) {
-        if let Entry::Outbox { bytes, .. } = entry {
+        if let LogEntry::Outbox { bytes, .. } = entry {
             let size = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(place as u32 * 5) % 1500;
             *bytes = (0..size).map(|byte| (byte * place + seed) as u8).collect();
         }
@@ -125,17 +125,18 @@ fn of_many_sizes(count: usize, seed: u64) -> Vec<Entry> {
 }
 
 /// One append after the other until the disk fails; how many were confirmed, and what the head was.
-fn append_until_it_fails(disk: &SimulatedDisk, entries: &[Entry]) -> (usize, Vec<Digest>, Option<Vault>) {
+fn append_until_it_fails(disk: &SimulatedDisk, entries: &[LogEntry]) -> (usize, Vec<Digest>, Option<MemorySnapshot>) {
     let (mut confirmed, mut kept, mut known) = (0, None, vec![[0; 32]]);
     let Ok(mut log) = Log::open(disk.clone()) else { return (0, known, kept) };
     for entry in entries {
         let Ok(position) = log.append(entry) else { break };
         confirmed += 1;
         known.push(position.digest);
-        let vault = Vault { run: RUN, sequence: position.sequence, memory: vec![confirmed as u8; 9], draft: None };
+        let snapshot =
+            MemorySnapshot { run: RUN, sequence: position.sequence, memory: vec![confirmed as u8; 9], draft: None };
         if confirmed % 3 == 0 {
-            match log.keep(&vault) {
-                Ok(()) => kept = Some(vault),
+            match log.keep(&snapshot) {
+                Ok(()) => kept = Some(snapshot),
                 Err(_) => break,
             }
         }
@@ -157,7 +158,8 @@ fn after_a_crash_at_any_operation_everything_that_was_confirmed_is_there() {
         let entries = of_many_sizes(14, how);
         for at in 1..=operations {
             let disk = SimulatedDisk::new();
-            let effect = [Effect::Nothing, Effect::Part(how * 11 % 97), Effect::Everything][(how % 3) as usize];
+            let effect = [FailureEffect::Nothing, FailureEffect::Part(how * 11 % 97), FailureEffect::Everything]
+                [(how % 3) as usize];
             disk.fail_at(at, effect);
             let (confirmed, known, kept) = append_until_it_fails(&disk, &entries);
             disk.crash(how * 7919 + at);
@@ -169,8 +171,8 @@ fn after_a_crash_at_any_operation_everything_that_was_confirmed_is_there() {
             );
             assert_eq!(heads(&log)[..=confirmed], known[..], "operation {at}, crash {how}");
             assert_eq!(self::entries(&log)[..], entries[..found]);
-            let vault = log.vault(&RUN).unwrap();
-            assert!(vault.as_ref().map(|v| v.sequence) >= kept.as_ref().map(|v| v.sequence), "{at} {how}");
+            let snapshot = log.snapshot(&RUN).unwrap();
+            assert!(snapshot.as_ref().map(|v| v.sequence) >= kept.as_ref().map(|v| v.sequence), "{at} {how}");
             torn += usize::from(log.torn() > 0);
         }
     }
@@ -193,7 +195,7 @@ fn what_a_killed_process_has_written_is_durable_once_it_is_read_again() {
     let disk = SimulatedDisk::new();
     let mut log = Log::open(disk.clone()).unwrap();
     log.append(&example(1)[0]).unwrap();
-    disk.fail_at(2, Effect::Nothing);
+    disk.fail_at(2, FailureEffect::Nothing);
     assert!(matches!(log.append(&example(2)[1]), Err(LogError::Disk(_))));
     disk.restart();
     assert_eq!(Log::open(disk.clone()).unwrap().head().sequence, 2);
@@ -237,7 +239,7 @@ fn a_charge_that_does_not_follow_the_last_of_its_run_is_refused_and_nothing_is_w
     let before = disk.operations();
     assert!(second.charge(&event, &mut log.journal(turn(1, 1), question(1))).is_err());
     let old = log.charges(&RUN).unwrap().remove(1);
-    let repeated = Entry::Charge { turn: turn(2, 0), question: question(2), record: old.clone() };
+    let repeated = LogEntry::Charge { turn: turn(2, 0), question: question(2), record: old.clone() };
     assert!(matches!(log.append(&repeated), Err(LogError::Ledger { .. })));
     assert!(log.journal(turn(2, 0), question(2)).append(&old).is_err());
     assert_eq!(disk.operations(), before);
@@ -251,9 +253,9 @@ fn a_charge_that_does_not_follow_the_last_of_its_run_is_refused_and_nothing_is_w
 #[test]
 fn a_record_that_is_too_large_is_refused_and_the_log_goes_on() {
     let mut log = Log::open(SimulatedDisk::new()).unwrap();
-    let large = Entry::Outbox { turn: turn(1, 0), bytes: vec![1; (64 << 20) + 1] };
+    let large = LogEntry::Outbox { turn: turn(1, 0), bytes: vec![1; (64 << 20) + 1] };
     assert!(matches!(log.append(&large), Err(LogError::TooLarge { .. })));
-    assert_eq!(log.append(&Entry::Free { turn: turn(1, 0) }).unwrap().sequence, 1);
+    assert_eq!(log.append(&LogEntry::Free { turn: turn(1, 0) }).unwrap().sequence, 1);
 }
 
 #[test]
@@ -261,22 +263,22 @@ fn a_damaged_vault_is_refused_and_so_is_one_that_is_ahead_of_the_ledger() {
     let disk = SimulatedDisk::new();
     let mut log = Log::open(disk.clone()).unwrap();
     log.append(&example(1)[0]).unwrap();
-    assert_eq!(log.vault(&RUN), Ok(None));
-    let vault = Vault { run: RUN, sequence: 1, memory: vec![1, 2, 3], draft: Some((4, 0, vec![5])) };
-    log.keep(&vault).unwrap();
-    assert_eq!(log.vault(&RUN), Ok(Some(vault.clone())));
+    assert_eq!(log.snapshot(&RUN), Ok(None));
+    let snapshot = MemorySnapshot { run: RUN, sequence: 1, memory: vec![1, 2, 3], draft: Some((4, 0, vec![5])) };
+    log.keep(&snapshot).unwrap();
+    assert_eq!(log.snapshot(&RUN), Ok(Some(snapshot.clone())));
     let file = format!("vault-{}", digits(&RUN));
     let bytes = disk.read(&file).unwrap().unwrap();
     for bit in 0..bytes.len() * 8 {
         let mut damaged = bytes.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
         disk.put(&file, &damaged);
-        assert!(matches!(log.vault(&RUN), Err(LogError::Vault { .. })), "bit {bit}");
+        assert!(matches!(log.snapshot(&RUN), Err(LogError::Memory { .. })), "bit {bit}");
     }
     disk.put(&file, &bytes);
     disk.put(FILE, &written(&[]).0);
     let rolled_back = Log::open(disk).unwrap();
-    assert!(matches!(rolled_back.vault(&RUN), Err(LogError::Vault { .. })));
+    assert!(matches!(rolled_back.snapshot(&RUN), Err(LogError::Memory { .. })));
 }
 
 #[test]
@@ -311,7 +313,7 @@ fn a_child_appends_until_it_is_killed() {
     let Some(folder) = std::env::var_os("LEDGER_OF_A_CHILD") else { return };
     let mut log = Log::open(FolderDisk::open(std::path::Path::new(&folder)).unwrap()).unwrap();
     for round in 0.. {
-        let position = log.append(&Entry::Outbox { turn: turn(round, 0), bytes: vec![7; 5000] }).unwrap();
+        let position = log.append(&LogEntry::Outbox { turn: turn(round, 0), bytes: vec![7; 5000] }).unwrap();
         println!("confirmed {} {}", position.sequence, digits(&position.digest));
     }
 }
@@ -386,18 +388,18 @@ fn an_account_counts_charges_and_what_became_of_them() {
     for round in 1..=4 {
         ledger.charge(&event, &mut log.journal(turn(round, 0), question(round))).unwrap();
         if round != 2 {
-            log.append(&Entry::Outbox { turn: turn(round, 0), bytes: vec![1] }).unwrap();
+            log.append(&LogEntry::Outbox { turn: turn(round, 0), bytes: vec![1] }).unwrap();
         }
         let turn = turn(round, 0);
-        let end = if round < 3 { Entry::Lapsed { turn } } else { Entry::Settled { turn, applied: vec![] } };
+        let end = if round < 3 { LogEntry::Lapsed { turn } } else { LogEntry::Settled { turn, applied: vec![] } };
         log.append(&end).unwrap();
     }
-    log.append(&Entry::Free { turn: turn(5, 0) }).unwrap();
-    log.append(&Entry::Closed { run: RUN }).unwrap();
+    log.append(&LogEntry::Free { turn: turn(5, 0) }).unwrap();
+    log.append(&LogEntry::Closed { run: RUN }).unwrap();
     let account = Account::of(&log).unwrap();
     let run = account.run(&RUN).unwrap();
     assert_eq!((run.charges, run.burnt, run.lapsed, run.settled), (4, 1, 1, 2));
-    assert_eq!((run.standing, account.head), (Standing::Closed, log.head()));
+    assert_eq!((run.standing, account.head), (RunStanding::Closed, log.head()));
     let spent = run.spent().unwrap();
     let direct = privacy::Accountant::epsilon(
         &privacy::accounting::Pld,
@@ -407,8 +409,8 @@ fn an_account_counts_charges_and_what_became_of_them() {
     assert_eq!(spent, direct.unwrap().upper);
     assert!(spent > 0.0 && spent < run.epsilon);
     assert!(run.promise().is_some());
-    let Granted { epsilon, delta, promised } = account.granted();
-    assert_eq!(promised, Promised::Nothing.and(run.promise().unwrap()));
+    let GrantTotals { epsilon, delta, promised } = account.granted();
+    assert_eq!(promised, PromiseScope::Nothing.and(run.promise().unwrap()));
     assert!((4.0..4.000001).contains(&epsilon) && (1e-5..1.000001e-5).contains(&delta));
 }
 
@@ -424,7 +426,7 @@ fn the_golden_ledger_of_version_1_is_read_and_a_later_version_is_refused() {
     later[8] = 2;
     let refused = open(&later).unwrap_err();
     assert_eq!(refused, LogError::Version { found: 2, expected: 1 });
-    assert_eq!(refused.to_string(), "the ledger is of version 2, expected 1");
+    assert_eq!(refused.to_string(), "the ledger has version 2, expected 1");
 }
 
 proptest! {
@@ -438,6 +440,6 @@ proptest! {
         }
         let disk = SimulatedDisk::new();
         disk.put(&format!("vault-{}", digits(&RUN)), &bytes);
-        let _ = Log::open(disk).unwrap().vault(&RUN);
+        let _ = Log::open(disk).unwrap().snapshot(&RUN);
     }
 }

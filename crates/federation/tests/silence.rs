@@ -4,10 +4,10 @@ mod common;
 #[path = "silence/neighbours.rs"]
 mod neighbours;
 
-use common::hand::{Hand, Owner, ask, fresh, ledger, said};
-use federation::log::{Effect, SimulatedDisk};
-use federation::message::{Instruction, Refusal, Request, Try};
-use federation::party::{Party, PartyError, SiteParty, Standing, Verdict};
+use common::scripted_server::{ScriptedServer, TestOwner, ask, fresh, ledger, said};
+use federation::log::{FailureEffect, SimulatedDisk};
+use federation::message::{Attempt, Instruction, RefusalCode, Request};
+use federation::party::{PartyError, PartyMachine, PartyPhase, SiteParty, Verdict};
 use inference::{Keys, Row, Rows, Shard};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
@@ -23,30 +23,30 @@ const DIGITS: [&str; 2] = ["7.77123", "777123"];
 
 /// Everything that was logged, at every level.
 #[derive(Clone, Default)]
-struct Ear(Arc<Mutex<String>>);
+struct LogCapture(Arc<Mutex<String>>);
 
-struct Words<'a>(&'a mut String);
+struct LogFields<'a>(&'a mut String);
 
-impl Visit for Words<'_> {
+impl Visit for LogFields<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
         let _ = write!(self.0, " {field}={value:?}");
     }
 }
 
-impl Subscriber for Ear {
+impl Subscriber for LogCapture {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
     fn new_span(&self, span: &Attributes<'_>) -> Id {
-        span.record(&mut Words(&mut self.0.lock().unwrap()));
+        span.record(&mut LogFields(&mut self.0.lock().unwrap()));
         Id::from_u64(1)
     }
     fn record(&self, _: &Id, values: &Record<'_>) {
-        values.record(&mut Words(&mut self.0.lock().unwrap()));
+        values.record(&mut LogFields(&mut self.0.lock().unwrap()));
     }
     fn record_follows_from(&self, _: &Id, _: &Id) {}
     fn event(&self, event: &Event<'_>) {
-        event.record(&mut Words(&mut self.0.lock().unwrap()));
+        event.record(&mut LogFields(&mut self.0.lock().unwrap()));
     }
     fn enter(&self, _: &Id) {}
     fn exit(&self, _: &Id) {}
@@ -78,12 +78,12 @@ fn shard() -> Shard {
 
 /// What an agent has let out by any way.
 #[derive(Default)]
-struct Outside {
+struct Disclosures {
     text: String,
     bytes: Vec<u8>,
 }
 
-impl Outside {
+impl Disclosures {
     fn hear(&mut self, party: &SiteParty<SimulatedDisk>, heard: Result<Vec<Vec<u8>>, PartyError>) {
         match heard {
             Ok(next) => {
@@ -99,54 +99,54 @@ impl Outside {
         }
         let standing = party.standing();
         let _ = write!(self.text, "{standing:?}");
-        if let Standing::Stopped(stop) = standing {
+        if let PartyPhase::Stopped(stop) = standing {
             let _ = write!(self.text, "{stop} {}", stop.hint());
         }
     }
 }
 
-fn site(hand: &Hand, disk: &SimulatedDisk) -> SiteParty<SimulatedDisk> {
-    let owner = Owner { shard: Arc::new(shard()), verdict: |_| Verdict::Sign, noise: fresh };
-    let mut party = hand.site(0, disk, owner);
-    let begun = hand.tell(&mut party, hand.beginning());
+fn site(script: &ScriptedServer, disk: &SimulatedDisk) -> SiteParty<SimulatedDisk> {
+    let owner = TestOwner { shard: Arc::new(shard()), verdict: |_| Verdict::Sign, noise: fresh };
+    let mut party = script.site(0, disk, owner);
+    let begun = script.tell(&mut party, script.beginning());
     assert!(begun.is_ok());
     party
 }
 
 /// An agent with such rows on every path: answered, settled, refused, burnt, stopped, taken up again.
-fn all_paths(hand: &Hand) -> Outside {
-    let mut outside = Outside::default();
-    let (disk, query) = (SimulatedDisk::new(), hand.question());
-    let mut party = site(hand, &disk);
+fn all_paths(script: &ScriptedServer) -> Disclosures {
+    let mut outside = Disclosures::default();
+    let (disk, query) = (SimulatedDisk::new(), script.question());
+    let mut party = site(script, &disk);
     for bad in [Vec::new(), vec![0xff; 30]] {
-        let heard = hand.tell(&mut party, ask(0, 0, &bad));
+        let heard = script.tell(&mut party, ask(0, 0, &bad));
         outside.hear(&party, heard);
     }
-    let heard = hand.tell(&mut party, ask(0, 0, &query)).unwrap();
+    let heard = script.tell(&mut party, ask(0, 0, &query)).unwrap();
     let answered = matches!(said(&heard).as_slice(), [Request::Update(_) | Request::Letters(_)]);
     assert!(answered, "{:?}", said(&heard));
     outside.hear(&party, Ok(heard));
-    let at = Try { round: 0, attempt: 0 };
-    let heard = hand.tell(&mut party, vec![Instruction::Receipt { at, applied: None }]);
+    let at = Attempt { round: 0, attempt: 0 };
+    let heard = script.tell(&mut party, vec![Instruction::Receipt { at, applied: None }]);
     outside.hear(&party, heard);
     // The disk fails at every operation of an answer in turn; what is taken up again says what became of it.
     for n in 1..=8 {
         let copy = disk.copy();
-        let mut party = site(hand, &copy);
-        copy.fail_at(n, Effect::Everything);
-        let heard = hand.tell(&mut party, ask(1, 0, &query));
+        let mut party = site(script, &copy);
+        copy.fail_at(n, FailureEffect::Everything);
+        let heard = script.tell(&mut party, ask(1, 0, &query));
         outside.hear(&party, heard);
         copy.restart();
-        let mut again = site(hand, &copy);
-        let heard = hand.tell(&mut again, ask(1, 0, &query));
+        let mut again = site(script, &copy);
+        let heard = script.tell(&mut again, ask(1, 0, &query));
         outside.hear(&again, heard);
         let sent = again.again();
         outside.hear(&again, sent);
         outside.bytes.extend(ledger(&copy));
     }
-    let heard = hand.tell(&mut party, vec![Instruction::Refuse(Refusal::Conflict)]);
+    let heard = script.tell(&mut party, vec![Instruction::Refuse(RefusalCode::Conflict)]);
     outside.hear(&party, heard);
-    let heard = hand.tell(&mut party, ask(1, 0, &query));
+    let heard = script.tell(&mut party, ask(1, 0, &query));
     outside.hear(&party, heard);
     outside.bytes.extend(ledger(&disk));
     outside
@@ -154,12 +154,12 @@ fn all_paths(hand: &Hand) -> Outside {
 
 #[test]
 fn a_number_of_a_private_row_is_in_nothing_that_an_agent_logs_says_sends_or_keeps_in_its_ledger() {
-    for hand in [Hand::new("synchronous/2/0", 3, 0, 2), Hand::new("sum/2/1", 4, 2, 3)] {
-        let ear = Ear::default();
-        let outside = tracing::subscriber::with_default(ear.clone(), || all_paths(&hand));
+    for script in [ScriptedServer::new("synchronous/2/0", 3, 0, 2), ScriptedServer::new("sum/2/1", 4, 2, 3)] {
+        let ear = LogCapture::default();
+        let outside = tracing::subscriber::with_default(ear.clone(), || all_paths(&script));
         assert!(outside.text.len() > 1000 && outside.bytes.len() > 1000, "nothing was looked at");
-        assert!(!tells(&outside.text, &outside.bytes), "{} tells", hand.manifest.study);
-        assert!(!tells(&ear.0.lock().unwrap(), &[]), "{} logs", hand.manifest.study);
+        assert!(!tells(&outside.text, &outside.bytes), "{} tells", script.manifest.study);
+        assert!(!tells(&ear.0.lock().unwrap(), &[]), "{} logs", script.manifest.study);
     }
 }
 
@@ -172,10 +172,10 @@ fn rows_that_do_not_fit_are_refused_without_a_word_of_what_is_in_them() {
 
 #[test]
 fn mutant_m30_a_log_line_with_a_gradient_norm_is_caught() {
-    let ear = Ear::default();
+    let ear = LogCapture::default();
     tracing::subscriber::with_default(ear.clone(), || tracing::trace!(norm = SENTINEL, "one step"));
     assert!(tells(&ear.0.lock().unwrap(), &[]));
-    let ear = Ear::default();
+    let ear = LogCapture::default();
     tracing::subscriber::with_default(ear.clone(), || tracing::info!("a gradient of norm {SENTINEL}"));
     assert!(tells(&ear.0.lock().unwrap(), &[]));
     assert!(tells("", &[&[1, 2, 3], &SENTINEL.to_le_bytes()[..]].concat()));

@@ -1,12 +1,12 @@
 //! Every store obeys the same laws, and each has its own.
 
-use crate::kept;
+use crate::store_changes;
 
-use crate::kept::{Random, accepted, header, row, saved};
 use crate::postgres::Postgres;
+use crate::store_changes::{StoreRandom, accepted, header, row, saved};
 use federation::coordinator::Change;
-use federation::message::Try;
-use federation::store::{self, Failing, MemoryStore, PostgresStore, SqliteStore, Store, StoreError};
+use federation::message::Attempt;
+use federation::store::{self, CommitFailure, MemoryStore, PostgresStore, ServerStore, SqliteStore, StoreError};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -80,25 +80,25 @@ impl Drop for TemporaryFile {
 const RUN: [u8; 16] = [1; 16];
 
 /// A change with an answer in it, on top of this version.
-fn answer(store: &dyn Store, version: u64) -> Result<u64, StoreError> {
-    let mut random = Random(version);
-    let accepted = vec![accepted(0, Try { round: version, attempt: 0 }, 4, &mut random)];
+fn answer(store: &dyn ServerStore, version: u64) -> Result<u64, StoreError> {
+    let mut random = StoreRandom(version);
+    let accepted = vec![accepted(0, Attempt { round: version, attempt: 0 }, 4, &mut random)];
     let change = Change { dirty: true, accepted, ..Change::default() };
     store.commit(&RUN, version, &header(&mut random), &change)
 }
 
-fn kept_answers(store: &dyn Store) -> usize {
+fn kept_answers(store: &dyn ServerStore) -> usize {
     store.history(&RUN).unwrap().accepted.len()
 }
 
 #[test]
 fn a_failure_of_memory_says_the_same_whether_the_commit_was_kept_or_not() {
     let store = MemoryStore::new();
-    store.create(&row(1, 5), &saved(&mut Random(1))).unwrap();
-    store.fail_next(Failing::Before);
+    store.create(&row(1, 5), &saved(&mut StoreRandom(1))).unwrap();
+    store.fail_next(CommitFailure::Before);
     let before = answer(&store, 0).unwrap_err();
     assert_eq!((store.version(&RUN), kept_answers(&store)), (Ok(0), 0));
-    store.fail_next(Failing::After);
+    store.fail_next(CommitFailure::After);
     assert_eq!(answer(&store, 0).unwrap_err(), before);
     assert!(matches!(before, StoreError::Failed { .. }));
     assert_eq!((store.version(&RUN), kept_answers(&store)), (Ok(1), 1));
@@ -108,7 +108,7 @@ fn a_failure_of_memory_says_the_same_whether_the_commit_was_kept_or_not() {
 #[test]
 fn only_a_forgetful_memory_loses_the_last_commit_in_a_crash() {
     for (store, left) in [(MemoryStore::new(), 2), (MemoryStore::forgetful(), 1)] {
-        store.create(&row(1, 5), &saved(&mut Random(1))).unwrap();
+        store.create(&row(1, 5), &saved(&mut StoreRandom(1))).unwrap();
         answer(&store, 0).unwrap();
         answer(&store, 1).unwrap();
         store.crash();
@@ -121,13 +121,13 @@ fn only_a_forgetful_memory_loses_the_last_commit_in_a_crash() {
 fn a_second_server_on_one_file_is_refused_by_name() {
     let file = TemporaryFile::new();
     let server = store::serve(file.text()).unwrap();
-    server.create(&row(1, 5), &saved(&mut Random(1))).unwrap();
+    server.create(&row(1, 5), &saved(&mut StoreRandom(1))).unwrap();
     let error = store::serve(file.text()).err().unwrap();
     let StoreError::Locked { why } = error else { panic!("{error}") };
     assert!(why.contains(file.text()) && why.contains(&format!("process {}", std::process::id())), "{why}");
     let beside = store::open(file.text()).unwrap();
-    beside.invite(&kept::invite(1, 100)).unwrap();
-    assert!(matches!(server.redeem(&[1; 32], &[1; 32], 50), Ok(store::Redeemed::Good(_))));
+    beside.invite(&store_changes::invite(1, 100)).unwrap();
+    assert!(matches!(server.redeem(&[1; 32], &[1; 32], 50), Ok(store::Redemption::Good(_))));
     drop(server);
     store::serve(file.text()).unwrap();
 }
@@ -194,7 +194,7 @@ fn a_file_and_what_is_beside_it_are_for_nobody_else() {
     use std::os::unix::fs::PermissionsExt;
     let file = TemporaryFile::new();
     let store = SqliteStore::serve(&file.0).unwrap();
-    store.create(&row(1, 5), &saved(&mut Random(1))).unwrap();
+    store.create(&row(1, 5), &saved(&mut StoreRandom(1))).unwrap();
     let names: Vec<_> = std::fs::read_dir(file.0.parent().unwrap()).unwrap().map(Result::unwrap).collect();
     assert_eq!(names.len(), 4);
     for entry in names {
@@ -223,7 +223,7 @@ fn a_remote_postgresql_without_tls_is_refused_without_its_password() {
 fn a_postgresql_that_was_killed_has_every_commit_that_it_confirmed() {
     let Some(mut server) = Postgres::or_skip() else { return };
     let store = store::serve(&server.url()).unwrap();
-    store.create(&row(1, 5), &saved(&mut Random(1))).unwrap();
+    store.create(&row(1, 5), &saved(&mut StoreRandom(1))).unwrap();
     for version in 0..5 {
         answer(&*store, version).unwrap();
     }
@@ -239,7 +239,7 @@ fn a_postgresql_that_was_killed_has_every_commit_that_it_confirmed() {
 fn a_connection_that_broke_costs_one_failed_call() {
     let Some(server) = Postgres::or_skip() else { return };
     let store = store::serve(&server.url()).unwrap();
-    store.create(&row(1, 5), &saved(&mut Random(1))).unwrap();
+    store.create(&row(1, 5), &saved(&mut StoreRandom(1))).unwrap();
     std::thread::scope(|scope| {
         (0..8).for_each(|_| drop(scope.spawn(|| (0..20).for_each(|_| drop(store.load(&RUN).unwrap())))));
     });
@@ -266,7 +266,7 @@ fn a_postgresql_that_does_not_sync_or_has_newer_tables_is_refused() {
     drop(store::serve(&server.url()).unwrap());
     let mut other = ::postgres::Client::connect(&server.url(), ::postgres::NoTls).unwrap();
     other.batch_execute("ALTER DATABASE postgres SET synchronous_commit TO off").unwrap();
-    store::open(&server.url()).unwrap().create(&row(1, 5), &saved(&mut Random(1))).unwrap();
+    store::open(&server.url()).unwrap().create(&row(1, 5), &saved(&mut StoreRandom(1))).unwrap();
     other.batch_execute("INSERT INTO posterity.tables VALUES (2)").unwrap();
     let error = store::open(&server.url()).err().unwrap().to_string();
     assert!(error.contains("newer version"), "{error}");
@@ -291,6 +291,6 @@ fn servers_that_start_at_once_on_an_empty_database_make_its_tables_once() {
         let opening: Vec<_> = (0..4).map(|_| scope.spawn(|| store::serve(&server.url()).unwrap())).collect();
         opening.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    stores[0].create(&row(1, 5), &saved(&mut Random(1))).unwrap();
+    stores[0].create(&row(1, 5), &saved(&mut StoreRandom(1))).unwrap();
     assert!(stores.iter().all(|store| store.version(&RUN) == Ok(0)));
 }

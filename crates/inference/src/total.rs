@@ -22,13 +22,21 @@ impl Total {
 
     /// ρ times a change, in units of this total; none if the change has another dimension or a finer grid.
     pub fn damped(&self, change: &GridVector, damping: Damping) -> Option<Self> {
-        let shift = self.exponent - i32::from(change.grid()) - Damping::BITS as i32;
-        // 63 bits of a change, 20 of damping and 40 of shift stay within i128.
-        if change.units().len() != self.units.len() || !(0..=40).contains(&shift) {
-            return None;
-        }
+        let shift = self.shift(change)?;
         let factor = i128::from(damping.parts()) << shift;
         Some(Self { exponent: self.exponent, units: change.units().iter().map(|&u| i128::from(u) * factor).collect() })
+    }
+
+    /// Whether a change has the dimension of this total and a grid that it can hold.
+    pub fn takes(&self, change: &GridVector) -> bool {
+        self.shift(change).is_some()
+    }
+
+    /// By how many bits a damped change is shifted onto this total's grid; none if it does not fit.
+    fn shift(&self, change: &GridVector) -> Option<i32> {
+        let shift = self.exponent - i32::from(change.grid()) - Damping::BITS as i32;
+        // 63 bits of a change, 20 of damping and 40 of shift stay within i128.
+        (change.units().len() == self.units.len() && (0..=40).contains(&shift)).then_some(shift)
     }
 
     /// Adds another total of the same grid. Wraps far beyond any use, so that addition stays associative.

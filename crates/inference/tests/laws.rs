@@ -338,6 +338,29 @@ fn a_descent_that_diverges_is_an_error_of_its_own() {
 }
 
 #[test]
+fn an_answer_fits_if_and_only_if_it_has_the_shape_that_is_folded() {
+    let (sites, test) = (sites(), rows(30, 9));
+    for method in methods() {
+        let simulation = simulation(&method, &sites, &test);
+        let built = unlimited(&simulation);
+        let checked = |inner: &dyn Protocol, state: &[u8], answers: &Answers| {
+            if let Answers::Each(each) = answers {
+                for (client, answer) in each {
+                    let fits = |answer: &GridVector| inner.fits(state, *client, answer).unwrap();
+                    let longer = [answer.units(), &[1]].concat();
+                    assert!(fits(answer), "{}", method.name);
+                    assert!(!fits(&GridVector::new(answer.grid(), longer)), "{}: one number more", method.name);
+                }
+            }
+            inner.fold(state, answers)
+        };
+        let protocol = Altered::folding(built.protocol.as_ref(), &checked);
+        let mut drive = simulation.start_with(&protocol, &built, &Direct, None).unwrap();
+        while drive.rounds() < 3 && drive.round().unwrap() == Progress::Moved {}
+    }
+}
+
+#[test]
 fn a_round_that_failed_is_asked_again_with_other_noise() {
     let (sites, test) = (sites(), rows(30, 9));
     for method in private_methods() {

@@ -235,9 +235,10 @@ fn in_a_study(error: &StudyError) -> Option<&'static str> {
         StudyError::Privacy(PrivacyError::Parameter { name: "cohort", .. }) => {
             Some("fewer colluders or dropouts in `privacy`, or more clients in [partition]")
         }
-        StudyError::Privacy(PrivacyError::Parameter { name: "standard deviation of a noise share" | "noise multiplier", .. }) => {
-            Some("leave noise_multiplier out to have it calibrated; it is usually between 0.5 and 50")
-        }
+        StudyError::Privacy(PrivacyError::Parameter {
+            name: "standard deviation of a noise share" | "noise multiplier",
+            ..
+        }) => Some("leave noise_multiplier out to have it calibrated; it is usually between 0.5 and 50"),
         _ => None,
     }
 }

@@ -1,19 +1,19 @@
-//! What is typed after the commands of a federation: agents, nodes, ledgers, a server, a demonstration.
+//! Arguments of the commands that run a federation: agents, nodes, ledgers, a server, a demonstration.
 
 use clap::{Args, Subcommand};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// What is asked about a ledger.
+/// The subcommands of `posterity ledger`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LedgerQuestion {
-    /// Show the runs, their charges, and what was granted and spent
+    /// Show the runs, their charges, and the privacy budget granted and spent
     Show {
         /// Home folder of the site, with its ledger in DIR/ledger
         #[arg(long, value_name = "DIR", default_value = ".")]
         home: PathBuf,
     },
-    /// Check every record, every run's account and what the site remembers; exit code 3 and the record's number on damage
+    /// Check every record, every run's account and the site's memory; if a record is damaged, print its number and exit with code 3
     Verify {
         /// Home folder of the site, with its ledger in DIR/ledger
         #[arg(long, value_name = "DIR", default_value = ".")]
@@ -21,52 +21,52 @@ pub(crate) enum LedgerQuestion {
     },
 }
 
-/// What is asked of a site's agent.
+/// The subcommands of `posterity agent`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentCommand {
-    /// Hold a site's file against a schema, on this terminal alone, before the site joins anything
+    /// Validate a site's file locally, before the site joins a federation
     #[command(
-        after_help = "Nothing is sent. Cells that do not fit are told and are no error: an agent takes them for missing. Exit code 2 \
-                            if the file cannot be read by the schema at all."
+        after_help = "Nothing is sent. The command lists cells that do not match the schema. They are not errors: an agent treats them \
+                      as missing. Exit code 2 if the schema does not describe the file at all."
     )]
     Check {
-        /// The site's rows, gzipped or not
+        /// The site's rows: a CSV file, plain or gzipped
         #[arg(long, value_name = "FILE.csv")]
         data: PathBuf,
-        /// What the columns mean
+        /// The schema, which describes the columns
         #[arg(long, value_name = "FILE.toml")]
         schema: PathBuf,
-        /// How many rows the study declares for this site: a warning says if the file has others
+        /// Number of rows that the study declares for this site; the command warns if the file has another number
         #[arg(long, value_name = "N")]
         declared_rows: Option<u64>,
     },
-    /// Join a federation by an invite: the key is made here and stays here
+    /// Join a federation with an invite; the site's key is created here and never leaves
     Join {
-        /// The invite, one line; `-` reads it from standard input, where no list of processes shows it
+        /// The invite, one line; `-` reads it from standard input, so that it does not appear in the process list
         #[arg(value_name = "INVITE")]
         invite: String,
-        /// Home folder of the site; it is made if need be
+        /// Home folder of the site; created if it does not exist
         #[arg(long, value_name = "DIR")]
         home: PathBuf,
     },
-    /// Take part: answer what the site's policy allows, until the run is over
+    /// Run the agent: answer what the site's policy allows, until the run ends
     Run(AgentRun),
-    /// Approve a study that was proposed, where the policy says that somebody must; without a digest, list what waits
+    /// Approve a proposed study, if the policy requires approval; without a digest, list the proposals that wait
     Approve {
-        /// The digest of its manifest, as `posterity agent run` prints it, or as many of its first digits as only one has
+        /// Digest of the manifest, as `posterity agent run` prints it; its first digits are enough, at least eight
         #[arg(value_name = "DIGEST")]
         digest: Option<String>,
         /// Home folder of the site
         #[arg(long, value_name = "DIR")]
         home: PathBuf,
     },
-    /// Print what the site's owner reads out to others who must know its key
+    /// Print the site's fingerprint, which its owner reads out to the other owners
     Fingerprint {
         /// Home folder of the site
         #[arg(long, value_name = "DIR")]
         home: PathBuf,
     },
-    /// What the site allows, whatever a study asks for
+    /// The site's policy: what the site allows, whatever a study requests
     Policy {
         #[command(subcommand)]
         asked: PolicyCommand,
@@ -79,33 +79,33 @@ pub(crate) struct AgentRun {
     /// Home folder of the site
     #[arg(long, value_name = "DIR")]
     pub(crate) home: PathBuf,
-    /// The site's rows, gzipped or not; they are read here and stay here
+    /// The site's rows: a CSV file, plain or gzipped; they never leave this machine
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) data: PathBuf,
-    /// The site's own rules, which win over any study (`posterity agent policy init`)
+    /// The site's policy, which overrides any study (`posterity agent policy init`)
     #[arg(long, value_name = "site.toml")]
     pub(crate) policy: PathBuf,
 }
 
-/// What is asked of a compute node.
+/// The subcommands of `posterity node`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum NodeCommand {
-    /// Join a federation by an invite: the keys are made here and stay here
+    /// Join a federation with an invite; the node's keys are created here and never leave
     Join {
-        /// The invite, one line; `-` reads it from standard input, where no list of processes shows it
+        /// The invite, one line; `-` reads it from standard input, so that it does not appear in the process list
         #[arg(value_name = "INVITE")]
         invite: String,
-        /// Home folder of the node; it is made if need be
+        /// Home folder of the node; created if it does not exist
         #[arg(long, value_name = "DIR")]
         home: PathBuf,
     },
-    /// Print what the node's owner reads out to the sites, which write it into their policies
+    /// Print the node's fingerprint, which its owner reads out to the sites for their policies
     Fingerprint {
         /// Home folder of the node
         #[arg(long, value_name = "DIR")]
         home: PathBuf,
     },
-    /// Hold shares of secure sums, until the run is over
+    /// Run the node: hold shares of secure sums, until the run ends
     Run {
         /// Home folder of the node
         #[arg(long, value_name = "DIR")]
@@ -113,20 +113,20 @@ pub(crate) enum NodeCommand {
     },
 }
 
-/// What is demonstrated.
+/// The subcommands of `posterity demo`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Demonstration {
-    /// A server, two compute nodes and four hospitals as processes of their own on this machine
+    /// Run a server, two compute nodes and four hospitals as separate processes on this machine
     Federation(DemoArguments),
 }
 
 /// The arguments of `posterity demo federation`.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArguments {
-    /// Folder of the demonstration; one that an earlier demonstration has left is removed first
+    /// Folder of the demonstration; the files of an earlier demonstration are removed first
     #[arg(long, value_name = "DIR", default_value = "runs/demo-federation")]
     pub(crate) folder: PathBuf,
-    /// Keep the server and its dashboard when the run is over, until Ctrl-C
+    /// Keep the server and its dashboard running after the run ends, until Ctrl-C
     #[arg(long)]
     pub(crate) stay: bool,
 }
@@ -134,54 +134,54 @@ pub(crate) struct DemoArguments {
 /// The arguments of `posterity serve`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServeArguments {
-    /// The study, with a table [federation]
+    /// The study, which needs a [federation] table
     #[arg(value_name = "STUDY.toml")]
     pub(crate) study: PathBuf,
     /// Folder of the certificate authority (`posterity ca init`)
     #[arg(long, value_name = "DIR")]
     pub(crate) ca: PathBuf,
-    /// Home folder of the server; it is made if need be
+    /// Home folder of the server; created if it does not exist
     #[arg(long, value_name = "DIR")]
     pub(crate) home: PathBuf,
-    /// Where runs are kept: a SQLite file (HOME/server.sqlite without it), or postgres://…
+    /// Where runs are stored: a SQLite file (default: HOME/server.sqlite), or postgres://…
     #[arg(long, value_name = "FILE|URL")]
     pub(crate) store: Option<String>,
-    /// Where agents and nodes call, with their certificates
+    /// Address on which agents and nodes connect, with their certificates
     #[arg(long, value_name = "HOST:PORT", default_value = "0.0.0.0:7443")]
     pub(crate) listen: String,
-    /// Where invites are redeemed
+    /// Address on which new parties redeem their invites
     #[arg(long, value_name = "HOST:PORT", default_value = "0.0.0.0:7444")]
     pub(crate) enrol: String,
-    /// The dashboard; plain on loopback, with TLS elsewhere
+    /// Address of the dashboard; plain HTTP on loopback, TLS elsewhere
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7445")]
     pub(crate) dashboard: String,
-    /// The address that parties are told, where it is another than --listen
+    /// Address that parties are told to connect to, if it differs from --listen
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) address: Option<String>,
-    /// Most connections at a time from one address that have shown no certificate, on each port; the one that was idle longest
-    /// gives way. 256 for agents and nodes, 128 for invites and the dashboard, unless said here
+    /// Limit of simultaneous connections without a certificate from one address, on each port; over the limit, the connection
+    /// idle longest is closed. Default: 256 for agents and nodes, 128 for invites and the dashboard
     #[arg(long, value_name = "COUNT")]
     pub(crate) connections_per_address: Option<NonZeroUsize>,
-    /// Most connections at a time of one party that has shown its certificate; the one that was idle longest gives way
+    /// Limit of simultaneous connections of one party, known by its certificate; over the limit, the one idle longest is closed
     #[arg(long, value_name = "COUNT", default_value = "4")]
     pub(crate) connections_per_party: NonZeroUsize,
-    /// Which of the study's methods is run; needed where several promise privacy
+    /// Method of the study to run; required if several methods are private
     #[arg(long, value_name = "NAME")]
     pub(crate) method: Option<String>,
-    /// Directory of the results, runs/NAME without it
+    /// Directory of the results (default: runs/NAME)
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Propose another run where the last one of this study is over
+    /// Propose another run if the last run of this study has ended
     #[arg(long)]
     pub(crate) again: bool,
-    /// End when the run is over, instead of keeping the dashboard
+    /// Exit when the run ends, instead of keeping the dashboard
     #[arg(long)]
     pub(crate) until_finished: bool,
 }
 
-/// What is asked about a site's policy.
+/// The subcommands of `posterity agent policy`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// Print a policy to begin with, every key explained: posterity agent policy init > site.toml
+    /// Print a default policy with every key explained: posterity agent policy init > site.toml
     Init,
 }

@@ -16,111 +16,114 @@ pub(crate) const ALL: &[Entry] = &[
     Entry {
         code: "F101",
         title: "the study cannot be served",
-        text: "A federation runs one method of one study on one data set, and every site noises what it answers. So a study of\n\
-               several columns, of made-up rows, a histogram or a figure of accounting is not served; nor is a method without\n\
-               privacy, or one that trusts a curator with every site's sum. Where several methods promise privacy, --method\n\
-               says which is run. The same is refused by every party that is shown a manifest. Exit code 2.",
+        text: "A federation runs one method of one study on one data set, and every site adds noise to its answers. So the server\n\
+               refuses a study with several columns, with generated rows, a histogram or an accounting figure. It also refuses a\n\
+               non-private method, and one that trusts a curator with every site's sum. If several methods are private,\n\
+               choose one with --method. Every party checks the same when it receives a manifest. Exit code 2.",
     },
     Entry {
         code: "F102",
-        title: "[federation] does not fit",
-        text: "[federation] names the sites with their declared rows, the compute nodes of a secure sum, the quorum with which a\n\
-               round goes on, and the deadline in seconds. Names are those of certificates and are there once; a quorum is not\n\
-               over the number of sites, and not under the number with which the secure sum opens (sites less dropouts);\n\
-               there are as many nodes as the method's privacy says. The message has the line. Exit code 2.",
+        title: "[federation] is not valid",
+        text: "[federation] lists the sites with their declared rows, the compute nodes of a secure sum, the quorum of a round,\n\
+               and the deadline in seconds. Names are those of certificates, and each occurs once. The quorum is at most the\n\
+               number of sites, and at least the number that the secure sum needs (sites minus dropouts). The number of nodes\n\
+               is the one in the method's privacy table. The message names the line. Exit code 2.",
     },
     Entry {
         code: "F103",
         title: "a party of the study has no certificate",
-        text: "The study names a site or a node that has not joined: its key is not known, so it cannot be in a manifest that\n\
-               everybody signs. Invite it, and let it join. Exit code 2.",
+        text: "The study names a site or a node that has not joined. Its key is unknown, so the manifest cannot list it. Invite it;\n\
+               the run starts after it has joined. Exit code 2.",
     },
     Entry {
         code: "F104",
-        title: "the study is served, and not simulated",
-        text: "A study with [federation] and without [partition] says who has which rows, and not how rows of a file are dealt to\n\
-               simulated clients. `check` and `plan` read it; `serve` runs it. To simulate it, add a [partition], and `split` in\n\
+        title: "the study can be served but not simulated",
+        text: "A study with [federation] but without [partition] does not say how the rows of a file are divided among simulated\n\
+               clients. `check` and `plan` read it, and `serve` runs it. To simulate it, add a [partition], and `split` in\n\
                [data]. Exit code 2.",
     },
     Entry {
         code: "F105",
-        title: "the site has another number of rows than is declared",
-        text: "Where a row is replaced by another, the number of rows is public, and noise and weights go by it. The site's file has\n\
-               another number than the manifest declares for it: nothing was signed, charged or sent. To an agent every\n\
-               line after the header is a row, a blank one too. Where rows may come and go, the numbers are never compared.\n\
-               Exit code 2.",
+        title: "the site's row count differs from the declared one",
+        text: "Under the relation \"substitute\" the number of rows is public, and noise and weights depend on it. The site's file\n\
+               has another number of rows than the manifest declares. The agent signed, charged and sent nothing. An agent\n\
+               counts every line after the header as a row, blank lines included. Under \"add-remove\" the agent never compares\n\
+               the numbers. Exit code 2.",
     },
     Entry {
         code: "F106",
-        title: "the rows cannot be dealt to the sites",
-        text: "To show a federation on one machine, the rows of a study are dealt to files, one for each site. That needs a\n\
-               [partition] whose clients are the sites of [federation], with the training rows that are declared for them.\n\
-               Exit code 2.",
+        title: "the rows cannot be divided among the sites",
+        text: "The demonstration writes one file of rows for each site. That needs a [partition] whose clients are the sites of\n\
+               [federation], each with as many training rows as declared. Exit code 2.",
     },
     Entry {
         code: "F110",
         title: "the site's policy cannot be read",
-        text: "site.toml says what this site allows. Every key is checked, and unknown ones are refused, because a misspelt one\n\
-               would be a rule that nobody keeps. `posterity agent policy init` prints a policy with all keys. Exit code 2.",
+        text: "site.toml says what this site allows. The agent checks every key and refuses unknown ones, because it would ignore\n\
+               a misspelt rule. `posterity agent policy init` prints a policy with all keys. Exit code 2.",
     },
     Entry {
         code: "F111",
         title: "the site's policy does not allow the run",
-        text: "The policy wins over every study: the message names its key, what the run has and what the policy asks for. ε and δ\n\
-               are those of all runs at this site, added up, whether or not they used what they were granted. They add up over one\n\
-               relation and unit only, so a run with another pair than the policy's, or than that of earlier runs, is refused\n\
-               too. Nothing was signed, charged or sent. Exit code 3.",
+        text: "The policy overrides every study. The message names the key, what the run requests and what the policy allows. The\n\
+               limits on ε and δ apply to the sum over all runs at this site; each run counts with its whole grant, used or not.\n\
+               Only grants for the same relation and unit add up, so the agent also refuses a run whose pair differs from the\n\
+               policy's or from that of earlier runs. The agent signed, charged and sent nothing. Exit code 3.",
     },
     Entry {
         code: "F201",
         title: "a party's folder, key or certificate cannot be used",
-        text: "A site, a node or a server lives in a folder with its key and its certificate. The folder is missing, was never joined,\n\
-               is a party's of another role, or something in it is not what it should be; the message says what. Exit code 2.",
+        text: "A site, a node or a server has a home folder with its key and its certificate. The folder is missing, has never\n\
+               joined, belongs to a party of another role, or has a damaged file; the message says which. Exit code 2.",
     },
     Entry {
         code: "F202",
         title: "the invite cannot be used",
-        text: "An invite is one line that begins with posterity-invite-1. It is good once, for one role and name, and for a limited time.\n\
-               The line is cut, altered, or for another role; or the server says that it was used by another key, that its time is\n\
-               over, or that it is not known there. A folder that was made for it is gone again. Ask for a new one. Exit code 2.",
+        text: "An invite is one line that begins with posterity-invite-1. It works once, for one role and name, until it expires.\n\
+               This one is incomplete, altered, or for another role; or the server answers that another key used it, that it has\n\
+               expired, or that it is unknown. The command removes the folder that it created. Ask for a new invite. Exit code 2.",
     },
     Entry {
         code: "F203",
-        title: "the server cannot be reached, or turns this party away",
-        text: "The line to the server failed in a way that will not mend itself: a wrong address, a certificate that was revoked or has\n\
-               ended, another authority, or a key that was revoked and would join again. An agent that only loses its line tries again for ever. Exit code 2.",
+        title: "the server cannot be reached, or refuses this party",
+        text: "The connection to the server failed, and trying again will not help: the address is wrong, the certificate is revoked\n\
+               or has expired, the authority is another one, or a revoked key tries to join again. After a temporary failure the\n\
+               agent keeps trying without end. Exit code 2.",
     },
     Entry {
         code: "F204",
         title: "the agent has stopped",
-        text: "The agent answers no more until somebody has looked: its ledger is behind what the server has seen of it, two copies of the\n\
-               site are alive, or a study was refused. (A disk that failed is L002, a full one L007.) Nothing leaves a stopped agent. Exit code 2.",
+        text: "The agent sends no more answers until an operator has found the cause: its ledger lacks records that the server has\n\
+               seen, two copies of the site are running, or it refused a study. (A failed disk is L002, a full one L007.) A stopped\n\
+               agent sends nothing. Exit code 2.",
     },
     Entry {
         code: "F205",
         title: "the machine failed",
-        text: "A port could not be opened, a process or a thread not started, or there were no random numbers. Exit code 1.",
+        text: "The program could not open a port, could not start a process or a thread, or got no random numbers from the operating\n\
+               system. Exit code 1.",
     },
     Entry {
         code: "F206",
         title: "there is no such proposal, or more than one",
-        text: "A policy with approval = manual waits until somebody approves the manifest's digest, which `posterity agent run` prints. Its\n\
-               first eight digits or more choose it. Those given are fewer, or begin the digest of no study that was proposed to this site, or of several.\n\
-               `posterity agent approve` without a digest lists what waits. Exit code 2.",
+        text: "With approval = \"manual\" the agent waits until someone approves the manifest's digest, which `posterity agent run`\n\
+               prints. At least its first eight digits select the proposal. You gave fewer digits, or digits that match no proposal\n\
+               to this site or several. `posterity agent approve` without a digest lists the proposals that wait. Exit code 2.",
     },
     Entry {
         code: "F207",
         title: "the demonstration failed",
-        text: "`posterity demo federation` starts its processes in a folder of its own, with a log of each. One of them ended, or took too\n\
-               long; the logs say why. A folder that is no demonstration's, or another's that runs, is left alone. Exit code 2.",
+        text: "`posterity demo federation` starts its processes in its own folder, with a log file for each. One of them ended or took\n\
+               too long; its log says why. The command does not touch a folder that is not a demonstration's, or one in which another\n\
+               demonstration runs. Exit code 2.",
     },
     Entry {
         code: "F208",
         title: "the clocks of this machine and the server do not agree",
-        text: "Certificates are good for seven days, from an hour before they are made. By this machine's clock the server's certificate\n\
-               has not begun or has ended, or by the server's clock this party's. The message says by how much the clocks differ at\n\
-               least. Set the clock that is off. If both are right, the server's certificate has ended: the server's operator\n\
-               renews the authority (`posterity ca renew`). Exit code 2.",
+        text: "Certificates are valid for seven days, from one hour before they are issued. By this machine's clock the server's\n\
+               certificate is not valid now, or by the server's clock this party's is not. The message says by how much the clocks\n\
+               differ at least. Correct the wrong clock. If both are right, the server's certificate has expired, and the server's\n\
+               operator must renew the authority (`posterity ca renew`). Exit code 2.",
     },
 ];
 

@@ -10,16 +10,16 @@ use study::{Folders, datasets};
 
 /// Files of a federation that is shown on one machine.
 #[derive(Debug)]
-pub(crate) struct Dealt {
+pub(crate) struct SiteFiles {
     /// In the order of the study's `[federation]`.
-    pub(crate) sites: Vec<DealtSite>,
+    pub(crate) sites: Vec<SiteFile>,
     /// Rows that are at no site, to score by.
     pub(crate) held_out: PathBuf,
 }
 
 /// One site's file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct DealtSite {
+pub(crate) struct SiteFile {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     pub(crate) rows: u64,
@@ -30,10 +30,10 @@ pub(crate) struct DealtSite {
 ///
 /// Lines that are no rows of a study (without an outcome, or not chosen by the schema's `only`) are not dealt, so that an
 /// agent, to which every line is a row, has as many. The study's files are looked for in `folders`.
-pub(crate) fn deal(study: &Study, folders: &Folders, folder: &Path) -> Result<Dealt, Failure> {
+pub(crate) fn deal(study: &Study, folders: &Folders, folder: &Path) -> Result<SiteFiles, Failure> {
     let source = datasets::open(&study.data.source, study.data.schema.as_deref(), folders)?;
     let keep: Vec<&str> = [study.data.split.column(), study.partition.column()].into_iter().flatten().collect();
-    let table = source.read(study.model.bias, &keep)?;
+    let table = source.read(study.model.intercept, &keep)?;
     let seed = study.seeds.first().copied().unwrap_or(1);
     let in_source = |error| Failure::data(source.name.as_str(), error);
     let (train, test) = study.data.split.rows(&table, study.data.split_seed.unwrap_or(seed)).map_err(in_source)?;
@@ -54,24 +54,24 @@ pub(crate) fn deal(study: &Study, folders: &Folders, folder: &Path) -> Result<De
     let mut sites = Vec::new();
     for (name, rows) in in_order(study, clients)? {
         let path = write(&name, &rows)?;
-        sites.push(DealtSite { name, path, rows: rows.len() as u64 });
+        sites.push(SiteFile { name, path, rows: rows.len() as u64 });
     }
-    Ok(Dealt { sites, held_out: write("held-out", &test)? })
+    Ok(SiteFiles { sites, held_out: write("held-out", &test)? })
 }
 
 /// The clients of the partition under the names and in the order of the study's sites, each with as many rows as declared.
 fn in_order(study: &Study, clients: Vec<inference::Dealt>) -> Result<Vec<inference::Dealt>, Failure> {
     let refuse = |message: String| {
-        let hint = "the sites of [federation] are the clients of [partition], with the training rows that its split leaves them";
+        let hint = "let [partition] have the sites of [federation] as clients, and declare as many rows as the split leaves them for training";
         Failure::Federation { code: "F106", message, hint: hint.into() }
     };
     let named = matches!(study.partition, Partition::Column { .. });
     let (Some(served), true) = (&study.served, study.simulated) else {
-        return Err(refuse(format!("{} has no [federation] beside a [partition]", study.file)));
+        return Err(refuse(format!("{} needs both [federation] and [partition]", study.file)));
     };
     if served.sites.len() != clients.len() {
         return Err(refuse(format!(
-            "[partition] deals {} clients, and there are {} sites",
+            "[partition] has {} clients, but [federation] has {} sites",
             clients.len(),
             served.sites.len()
         )));
@@ -84,10 +84,10 @@ fn in_order(study: &Study, clients: Vec<inference::Dealt>) -> Result<Vec<inferen
             .iter()
             .enumerate()
             .find(own)
-            .ok_or_else(|| refuse(format!("[partition] deals no rows to {}", site.name)))?;
+            .ok_or_else(|| refuse(format!("[partition] gives no rows to {}", site.name)))?;
         if rows.len() as u64 != site.rows {
             return Err(refuse(format!(
-                "{} has {} training rows, and {} are declared",
+                "{} has {} training rows, but {} are declared",
                 site.name,
                 rows.len(),
                 site.rows

@@ -1,4 +1,4 @@
-//! `posterity agent check`: a site's file held against a schema, on the site's own terminal, before it joins anything.
+//! `posterity agent check`: validates a site's file against a schema on the site's own terminal, before it joins a federation.
 
 use crate::failure::Failure;
 use crate::terminal;
@@ -16,7 +16,7 @@ const SHOWN: usize = 10;
 
 /// What stands in a file, line by line.
 #[derive(Debug, Default)]
-struct Found {
+struct FileFindings {
     /// Lines after the header: to an agent each is a row.
     rows: u64,
     /// Blank ones.
@@ -53,7 +53,7 @@ pub(crate) fn text(data: &Path, schema: &Path, declared: Option<u64>, json: bool
     let unnamed: Vec<String> = names.into_iter().filter(|name| !meant.names(name)).collect();
     let strict = Schema::from_toml(&ignoring(&schema_text, &unnamed)).map_err(in_schema)?;
     let text = unzipped(&bytes).map_err(|source| Failure::file("cannot read", data, source))?;
-    let found = Found { unnamed, declared, ..look(&text, &strict) };
+    let found = FileFindings { unnamed, declared, ..look(&text, &strict) };
     Ok(if json { format!("{}\n", found.object()) } else { found.words() })
 }
 
@@ -71,8 +71,8 @@ fn ignoring(schema: &str, unnamed: &[String]) -> String {
 }
 
 /// Reads every line strictly and by itself, so that one with a problem does not hide the next.
-fn look(text: &[u8], schema: &Schema) -> Found {
-    let mut found = Found { ended: text.ends_with(b"\n"), ..Found::default() };
+fn look(text: &[u8], schema: &Schema) -> FileFindings {
+    let mut found = FileFindings { ended: text.ends_with(b"\n"), ..FileFindings::default() };
     let mut lines = text.split_inclusive(|byte| *byte == b'\n');
     let head = lines.next().unwrap_or_default();
     for (line, number) in lines.zip(2..) {
@@ -109,7 +109,7 @@ fn placed(mut error: DataError, number: u64) -> DataError {
     error
 }
 
-impl Found {
+impl FileFindings {
     fn take(&mut self, error: DataError) {
         self.problems += 1;
         let column = match &error {
@@ -135,24 +135,24 @@ impl Found {
         let rows = format!("{}, one for each line after the header", plural(self.rows, "row"));
         let mut lines = vec![row("rows", rows)];
         if self.blank > 0 {
-            lines.push(row("blank", format!("{}: a row of zeros", plural(self.blank, "line"))));
+            lines.push(row("blank", format!("{}, each read as a row of zeros", plural(self.blank, "line"))));
         }
         if self.left_out > 0 {
-            let why = "without an outcome, or not chosen by `only`: a row of zeros";
+            let why = "without an outcome, or not selected by `only`, each read as a row of zeros";
             lines.push(row("left out", format!("{} {why}", plural(self.left_out, "line"))));
         }
         if !self.unnamed.is_empty() {
-            lines.push(row("not used", format!("{}: the schema does not name them", self.unnamed.join(", "))));
+            lines.push(row("not used", format!("{} (not in the schema)", self.unnamed.join(", "))));
         }
         match self.problems {
-            0 => lines.push(row("problems", "none: every cell is as the schema says")),
+            0 => lines.push(row("problems", "none: every cell matches the schema")),
             problems => {
-                let what = "with something that the schema does not allow; an agent takes it for missing";
+                let what = "with a value that the schema does not allow; an agent treats it as missing";
                 lines.push(row("problems", format!("{} {what}", plural(problems, "line"))));
             }
         }
         for (column, count) in &self.columns {
-            let name = if column.is_empty() { "cells that cannot be told apart" } else { column };
+            let name = if column.is_empty() { "lines that cannot be split into cells" } else { column };
             lines.push(row("", format!("{name}: {}", plural(*count, "line"))));
         }
         for error in &self.first {
@@ -161,7 +161,7 @@ impl Found {
         for warning in self.warnings() {
             lines.push(row("warning", format!("{}: {}; {}", warning.code.as_str(), warning.what, warning.hint)));
         }
-        lines.push(row("private", "these numbers are for this terminal: an agent tells nobody of them"));
+        lines.push(row("private", "these numbers stay on this terminal; an agent never sends them"));
         terminal::rows(&lines)
     }
 
@@ -189,7 +189,7 @@ mod tests {
         ]
     "#;
 
-    fn found(lines: &str) -> Found {
+    fn found(lines: &str) -> FileFindings {
         look(format!("patient,age,ward,ill\n{lines}").as_bytes(), &Schema::from_toml(SCHEMA).unwrap())
     }
 
@@ -207,7 +207,7 @@ mod tests {
     /// The codes of all warnings of a file with so many whole rows and this behind them.
     fn codes(rows: usize, end: &str, declared: Option<u64>) -> Vec<&'static str> {
         let lines: String = (0..rows).map(|row| format!("{row},50,a,yes\n")).collect();
-        let found = Found { declared, ..found(&format!("{lines}{end}")) };
+        let found = FileFindings { declared, ..found(&format!("{lines}{end}")) };
         assert_eq!(found.object()["warnings"].as_array().unwrap().len(), found.warnings().len());
         found.warnings().iter().map(|warning| warning.code.as_str()).collect()
     }

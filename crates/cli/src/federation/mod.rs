@@ -1,30 +1,30 @@
 //! Federations: how a study becomes a run of its sites, what stands ready at a site before it joins, and what a run leaves.
 
+pub(crate) mod builder;
 pub(crate) mod codes;
 pub(crate) mod commands;
 pub(crate) mod deal;
 mod inspect;
-pub(crate) mod library;
 mod net;
 pub(crate) mod outcome;
-mod programme;
 pub(crate) mod propose;
 pub(crate) mod rows;
+mod run_parts;
 pub(crate) mod run_warnings;
 pub(crate) mod spent;
 
 use crate::arguments::{AgentCommand, NodeCommand, PolicyCommand};
 use crate::failure::Failure;
-use ::federation::identity::Role;
+use ::federation::identity::PartyRole;
 
 /// `posterity agent`
 pub(crate) fn agent(asked: &AgentCommand, json: bool) -> Result<String, Failure> {
     match asked {
         AgentCommand::Check { data, schema, declared_rows } => inspect::text(data, schema, *declared_rows, json),
-        AgentCommand::Join { invite, home } => commands::join::join(invite, Role::Site, home, json),
+        AgentCommand::Join { invite, home } => commands::join::join(invite, PartyRole::Site, home, json),
         AgentCommand::Run(asked) => commands::agent::run(asked, json),
         AgentCommand::Approve { digest, home } => commands::approve::approve(digest.as_deref(), home, json),
-        AgentCommand::Fingerprint { home } => commands::agent::fingerprint(Role::Site, home, json),
+        AgentCommand::Fingerprint { home } => commands::agent::fingerprint(PartyRole::Site, home, json),
         AgentCommand::Policy { asked: PolicyCommand::Init } => Ok(policy(json)),
     }
 }
@@ -32,8 +32,8 @@ pub(crate) fn agent(asked: &AgentCommand, json: bool) -> Result<String, Failure>
 /// `posterity node`
 pub(crate) fn node(asked: &NodeCommand, json: bool) -> Result<String, Failure> {
     match asked {
-        NodeCommand::Join { invite, home } => commands::join::join(invite, Role::Node, home, json),
-        NodeCommand::Fingerprint { home } => commands::agent::fingerprint(Role::Node, home, json),
+        NodeCommand::Join { invite, home } => commands::join::join(invite, PartyRole::Node, home, json),
+        NodeCommand::Fingerprint { home } => commands::agent::fingerprint(PartyRole::Node, home, json),
         NodeCommand::Run { home } => commands::node::run(home, json),
     }
 }

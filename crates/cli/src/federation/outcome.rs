@@ -1,14 +1,14 @@
 //! What a finished run of a federation leaves in its folder: the posterior, from which `posterity predict` predicts, and what was
 //! granted and spent.
 
-use super::programme::{read_schema, read_study};
+use super::run_parts::{read_schema, read_study};
 use super::run_warnings::refused;
-use super::spent::Spent;
+use super::spent::SpentCache;
 use crate::failure::Failure;
 use crate::provenance;
 use federation::log::RunId;
-use federation::manifest::{Manifest, Programme};
-use federation::message::Outcome;
+use federation::manifest::{Manifest, RunParts};
+use federation::message::RunOutcome;
 use inference::results::{Coefficient, Provenance, SCHEMA, SecureSumResult};
 use inference::warning::PublicWarnings;
 use inference::{Gaussian, RunError};
@@ -19,24 +19,24 @@ use study::Study;
 use study::digits::hexadecimal;
 use study::file_name;
 use study::marginals;
-use study::{Fault, likelihood, words, write_whole};
-use study::{Intercepts, POSTERIOR_SCHEMA, Posterior, StoredModel};
+use study::{Fault, words, write_whole};
+use study::{Intercepts, POSTERIOR_SCHEMA, Posterior, stored_model};
 
 /// What a posterior of a federation is.
-const RELEASED: &str = "Released by a federation: the sites' noise was drawn from their operating systems, and what they answered \
-     costs them no more than the ε that results.json says. Nothing of it was scored on anybody's rows.";
+const RELEASED: &str = "Released by a federation: the sites drew their noise from their operating systems, and their answers cost no \
+     more than the ε in results.json. The posterior was not scored on any rows.";
 
 /// A run that has come to its end.
 #[derive(Clone, Copy)]
-pub(crate) struct Ended<'a> {
+pub(crate) struct EndedRun<'a> {
     pub(crate) manifest: &'a Manifest,
-    pub(crate) programme: &'a Programme,
+    pub(crate) parts: &'a RunParts,
     /// The algorithm's last state.
     pub(crate) state: &'a [u8],
     /// Rounds that were made.
     pub(crate) rounds: u64,
     /// How it ended; none if it has not.
-    pub(crate) outcome: Option<Outcome>,
+    pub(crate) outcome: Option<RunOutcome>,
     /// Charged answers of each site that the server knows of.
     pub(crate) answers: &'a [u64],
     /// What the run itself warns of, from what was released. Nothing read from rows can stand here.
@@ -45,7 +45,7 @@ pub(crate) struct Ended<'a> {
 
 /// `results.json` of a federation: these names are a contract.
 #[derive(Serialize)]
-struct Results<'a> {
+struct FederationResults<'a> {
     schema: u32,
     /// `federation`: there are no held-out rows, and so no scores.
     kind: &'static str,
@@ -65,9 +65,9 @@ struct Results<'a> {
     outcome: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failed_member: Option<String>,
-    privacy: Privacy,
+    privacy: FederationPrivacy,
     nodes: Vec<&'a str>,
-    sites: Vec<Site<'a>>,
+    sites: Vec<FederationSite<'a>>,
     posterior: Vec<Coefficient>,
     /// When and by what these results were written. It has no digest of anybody's rows.
     provenance: Provenance,
@@ -76,7 +76,7 @@ struct Results<'a> {
 }
 
 #[derive(Serialize)]
-struct Privacy {
+struct FederationPrivacy {
     unit: String,
     adjacency: String,
     epsilon: f64,
@@ -90,7 +90,7 @@ struct Privacy {
 
 /// One site's account, as far as the server knows it.
 #[derive(Serialize)]
-struct Site<'a> {
+struct FederationSite<'a> {
     name: &'a str,
     declared_rows: u64,
     granted_epsilon: f64,
@@ -103,20 +103,20 @@ struct Site<'a> {
 
 /// Writes the folder's files, each whole or not at all: `posterior/NAME.json`, `study.toml`, `schema.toml`, and last
 /// `results.json`. A folder with results of another run is left alone.
-pub(crate) fn write(folder: &Path, ended: &Ended<'_>, spent: &Spent) -> Result<PathBuf, Failure> {
-    let Ended { manifest, programme, state, .. } = ended;
+pub(crate) fn write(folder: &Path, ended: &EndedRun<'_>, spent: &SpentCache) -> Result<PathBuf, Failure> {
+    let EndedRun { manifest, parts, state, .. } = ended;
     let study = read_study("the manifest's study", &manifest.study)?;
-    let inputs = read_schema(&manifest.schema)?.inputs(study.model.bias);
+    let inputs = read_schema(&manifest.schema)?.inputs(study.model.intercept);
     let (path, run) = (folder.join("results.json"), hexadecimal(&manifest.run()));
     check_folder(&path, &run)?;
-    let q = served(programme, state)?;
+    let q = served(parts, state)?;
     let refused = refused(ended.warnings).cloned();
     let named = match refused {
         Some(_) => Vec::new(),
         None => coefficients(&study, &q, &inputs, &manifest.schema),
     };
     let results = results(ended, &study, run, spent, named)?;
-    let stored = stored(&study, programme, state, &q, inputs, &manifest.schema)?.unless(refused);
+    let stored = stored(&study, parts, state, &q, inputs, &manifest.schema)?.unless(refused);
     put_json(&folder.join(format!("posterior/{}.json", file_name(&manifest.method))), &stored)?;
     put(&folder.join("study.toml"), manifest.study.as_bytes())?;
     put(&folder.join("schema.toml"), manifest.schema.as_bytes())?;
@@ -135,15 +135,15 @@ pub(crate) fn check_room(folder: &Path, run: Option<&RunId>) -> Result<(), Failu
 }
 
 /// The proper Gaussian that is served.
-fn served(programme: &Programme, state: &[u8]) -> Result<Gaussian, RunError> {
-    let eta = programme.built.protocol.posterior(state)?;
+fn served(parts: &RunParts, state: &[u8]) -> Result<Gaussian, RunError> {
+    let eta = parts.built.protocol.posterior(state)?;
     let improper =
-        || RunError::Settings { what: "the run left no proper distribution: more noise than it could bear".into() };
-    programme.built.problem.family.gaussian(&eta).ok_or_else(improper)
+        || RunError::Unusable { what: "the run ended without a proper posterior: the noise was too large".into() };
+    parts.built.problem.family.gaussian(&eta).ok_or_else(improper)
 }
 
 fn coefficients(study: &Study, q: &Gaussian, inputs: &[String], schema: &str) -> Vec<Coefficient> {
-    let names = likelihood::names(&study.model.kind, inputs, schema);
+    let names = study.model.names(inputs, read_schema(schema).ok().as_ref());
     let numbers = q.mean().iter().copied().zip(q.deviations());
     names.into_iter().zip(numbers).map(|(name, (mean, deviation))| Coefficient { name, mean, deviation }).collect()
 }
@@ -151,7 +151,7 @@ fn coefficients(study: &Study, q: &Gaussian, inputs: &[String], schema: &str) ->
 /// The posterior, ready to predict from. Intercepts of the sites' own have not left them: an unknown site's is the prior's.
 fn stored(
     study: &Study,
-    programme: &Programme,
+    parts: &RunParts,
     state: &[u8],
     q: &Gaussian,
     inputs: Vec<String>,
@@ -159,17 +159,14 @@ fn stored(
 ) -> Result<Posterior, RunError> {
     let own = |precision: f64| Intercepts { prior_deviation: precision.sqrt().recip(), sites: Vec::new() };
     let mut numbers = marginals(q);
-    numbers.intercepts = programme.method.site_intercept.map(own);
+    numbers.intercepts = parts.method.algorithm.site_intercept().map(own);
     Ok(Posterior {
         schema: POSTERIOR_SCHEMA,
         study: study.name.clone(),
-        method: programme.method.name.clone(),
+        method: parts.method.name.clone(),
         seed: study.seeds.first().copied().unwrap_or(1),
-        model: match programme.built.protocol.outcome_variance(state)? {
-            Some(noise_variance) => StoredModel::Linear { noise_variance },
-            None => StoredModel::of(&study.model),
-        },
-        bias: study.model.bias,
+        model: stored_model(&study.model, parts.built.protocol.outcome_variance(state)?),
+        bias: study.model.intercept,
         inputs,
         data_schema: schema.to_owned(),
         outside_epsilon: RELEASED.to_owned(),
@@ -179,13 +176,13 @@ fn stored(
 }
 
 fn results<'a>(
-    ended: &'a Ended<'_>,
+    ended: &'a EndedRun<'_>,
     study: &'a Study,
     run: String,
-    spent: &Spent,
+    spent: &SpentCache,
     posterior: Vec<Coefficient>,
-) -> Result<Results<'a>, Failure> {
-    let (manifest, method, built) = (ended.manifest, &ended.programme.method, &ended.programme.built);
+) -> Result<FederationResults<'a>, Failure> {
+    let (manifest, method, built) = (ended.manifest, &ended.parts.method, &ended.parts.built);
     let mut sites = Vec::new();
     for (m, (site, grant)) in manifest.sites.iter().zip(&built.grants).enumerate() {
         let (granted_epsilon, delta) = match grant {
@@ -195,9 +192,9 @@ fn results<'a>(
         let answers = ended.answers.get(m).copied().unwrap_or(0);
         let spent_epsilon = spent.after(built, m, answers)?;
         let (name, declared_rows) = (site.name.as_str(), site.rows);
-        sites.push(Site { name, declared_rows, granted_epsilon, delta, answers, spent_epsilon });
+        sites.push(FederationSite { name, declared_rows, granted_epsilon, delta, answers, spent_epsilon });
     }
-    Ok(Results {
+    Ok(FederationResults {
         schema: SCHEMA,
         kind: "federation",
         version: env!("CARGO_PKG_VERSION"),
@@ -207,13 +204,13 @@ fn results<'a>(
         run,
         manifest: hexadecimal(&manifest.digest()),
         method: &method.name,
-        algorithm: words::algorithm(method.scheme),
+        algorithm: method.algorithm.descriptor().name,
         solver: words::does(method),
         schedule: words::schedule(method.schedule),
         rounds: ended.rounds,
-        outcome: ended.outcome.map(Outcome::word),
+        outcome: ended.outcome.map(RunOutcome::word),
         failed_member: ended.outcome.and_then(|outcome| manifest.blamed(outcome)),
-        privacy: privacy(ended.programme)?,
+        privacy: privacy(ended.parts)?,
         nodes: manifest.nodes.iter().map(|node| node.name.as_str()).collect(),
         sites,
         posterior,
@@ -222,13 +219,13 @@ fn results<'a>(
     })
 }
 
-fn privacy(programme: &Programme) -> Result<Privacy, Failure> {
-    let (method, clients) = (&programme.method, &programme.built.plan.clients);
+fn privacy(parts: &RunParts) -> Result<FederationPrivacy, Failure> {
+    let (method, clients) = (&parts.method, &parts.built.plan.clients);
     let Some(promise) = &method.promise else {
-        return Err(super::programme::refuse("a run that promises nothing has no results", "add privacy = { … }"));
+        return Err(super::run_parts::refuse("a run without a privacy promise has no results", "add privacy = { … }"));
     };
     let largest = |numbers: &mut dyn Iterator<Item = f64>| numbers.fold(0.0, f64::max);
-    Ok(Privacy {
+    Ok(FederationPrivacy {
         unit: promise.unit.to_string(),
         adjacency: promise.adjacency.to_string(),
         epsilon: promise.epsilon.get(),
@@ -250,8 +247,8 @@ fn check_folder(path: &Path, run: &str) -> Result<(), Failure> {
     let fault = Fault {
         code: "S013",
         place: path.display().to_string(),
-        message: "the results of another run are in this directory".into(),
-        hint: "name another directory with --out".into(),
+        message: "this directory holds the results of another run".into(),
+        hint: "choose another directory with --out".into(),
     };
     Err(fault.into())
 }

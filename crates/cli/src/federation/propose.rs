@@ -1,9 +1,9 @@
 //! From a study and the keys of its parties to the manifest that all of them sign.
 
-use super::programme::{build, choose, read_schema, refuse};
+use super::run_parts::{build, choose, read_schema, refuse};
 use crate::failure::Failure;
 use federation::identity::{PartyName, PublicKey};
-use federation::manifest::{self, Manifest, NodeMember, Pace, Programme, SiteMember};
+use federation::manifest::{self, Manifest, NodeMember, Pace, RunParts, SiteMember};
 use federation::store::{PartyRow, RunRow};
 use inference::Summing;
 use inference::settings::Rounds;
@@ -12,7 +12,7 @@ use study::Served;
 use study::Study;
 
 /// The keys of those who take part, as their certificates say.
-pub(crate) struct Members {
+pub(crate) struct MemberKeys {
     /// Keys of sites, by name.
     pub(crate) sites: Vec<(PartyName, PublicKey)>,
     /// Of compute nodes the key, and the one for shares (X25519).
@@ -24,7 +24,8 @@ pub(crate) struct Members {
 /// Who serves the study, as it says; one that does not say so is refused.
 pub(crate) fn served(study: &Study) -> Result<&Served, Failure> {
     study.served.as_ref().ok_or_else(|| {
-        let hint = "name the sites there: sites = [{ name = \"north\", rows = 200 }, { name = \"south\", rows = 150 }]";
+        let hint =
+            "add the sites, for example: sites = [{ name = \"north\", rows = 200 }, { name = \"south\", rows = 150 }]";
         refuse(format!("{} has no [federation]", study.file), hint)
     })
 }
@@ -32,12 +33,12 @@ pub(crate) fn served(study: &Study) -> Result<&Served, Failure> {
 /// The parts of a run of this study: everything about it that can be wrong before anybody has joined is refused here.
 ///
 /// The schema's text is beside the study, and no row is read: the server has none.
-pub(crate) fn programme(study: &Study, schema: &str, method: Option<&str>) -> Result<Programme, Failure> {
+pub(crate) fn parts(study: &Study, schema: &str, method: Option<&str>) -> Result<RunParts, Failure> {
     let served = served(study)?;
     let method = choose(study, method)?;
-    let programme = build(study, &read_schema(schema)?, method, &served.rows())?;
-    manifest::agreed(&programme.built).map_err(|error| refuse(error.to_string(), "report this"))?;
-    Ok(programme)
+    let parts = build(study, &read_schema(schema)?, method, &served.rows())?;
+    manifest::agreed(&parts.built).map_err(|error| refuse(error.to_string(), "report this as a bug"))?;
+    Ok(parts)
 }
 
 /// The manifest of a run of this study with these parts. Keys of parties that the study does not name are left aside; one that
@@ -45,8 +46,8 @@ pub(crate) fn programme(study: &Study, schema: &str, method: Option<&str>) -> Re
 pub(crate) fn manifest(
     study: &Study,
     schema: &str,
-    programme: &Programme,
-    members: &Members,
+    parts: &RunParts,
+    members: &MemberKeys,
     nonce: [u8; 16],
 ) -> Result<Manifest, Failure> {
     let served = served(study)?;
@@ -55,12 +56,12 @@ pub(crate) fn manifest(
         nonce,
         study: study.text.clone(),
         schema: schema.to_owned(),
-        method: programme.method.name.clone(),
+        method: parts.method.name.clone(),
         sites: sites(served, members)?,
-        nodes: nodes(served, members, programme)?,
+        nodes: nodes(served, members, parts)?,
         server: members.server,
-        pace: pace(served, programme),
-        agreed: manifest::agreed(&programme.built).map_err(|error| refuse(error.to_string(), "report this"))?,
+        pace: pace(served, parts),
+        agreed: manifest::agreed(&parts.built).map_err(|error| refuse(error.to_string(), "report this as a bug"))?,
     })
 }
 
@@ -81,7 +82,7 @@ pub(crate) fn nonce(parties: &[PartyRow], runs: &[RunRow]) -> [u8; 16] {
     std::array::from_fn(|at| digest.get(at).copied().unwrap_or_default())
 }
 
-fn sites(served: &Served, members: &Members) -> Result<Vec<SiteMember>, Failure> {
+fn sites(served: &Served, members: &MemberKeys) -> Result<Vec<SiteMember>, Failure> {
     let site = |site: &study::ServedSite| {
         let found = members.sites.iter().find(|(name, _)| *name == site.name);
         let (name, key) = found.ok_or_else(|| unknown("site", &site.name))?;
@@ -91,8 +92,8 @@ fn sites(served: &Served, members: &Members) -> Result<Vec<SiteMember>, Failure>
 }
 
 /// The nodes of a secure sum; none where the method has no sum, even if another method of the study does.
-fn nodes(served: &Served, members: &Members, programme: &Programme) -> Result<Vec<NodeMember>, Failure> {
-    if !matches!(programme.built.summing, Summing::Secure { .. }) {
+fn nodes(served: &Served, members: &MemberKeys, parts: &RunParts) -> Result<Vec<NodeMember>, Failure> {
+    if !matches!(parts.built.summing, Summing::Secure { .. }) {
         return Ok(Vec::new());
     }
     let node = |node: &PartyName| {
@@ -104,19 +105,19 @@ fn nodes(served: &Served, members: &Members, programme: &Programme) -> Result<Ve
 }
 
 fn unknown(role: &str, name: &PartyName) -> Failure {
-    let message = format!("the study names a {role} {name}, of which there is no certificate");
-    Failure::Federation { code: "F103", message, hint: "invite it first, and let it join".into() }
+    let message = format!("the study names the {role} {name}, which has no certificate");
+    Failure::Federation { code: "F103", message, hint: "invite it first, then let it join".into() }
 }
 
 /// Rounds as planned; a quorum of all sites but those that may drop out of a secure sum, where the study names none.
-fn pace(served: &Served, programme: &Programme) -> Pace {
-    let (Rounds::Count(asked) | Rounds::UntilSpent { at_most: asked }) = programme.method.rounds;
-    let least = match &programme.built.summing {
+fn pace(served: &Served, parts: &RunParts) -> Pace {
+    let (Rounds::Count(asked) | Rounds::UntilSpent { at_most: asked }) = parts.method.algorithm.rounds();
+    let least = match &parts.built.summing {
         Summing::Secure { cohort, .. } => cohort.quorum(),
         Summing::Nobody | Summing::Curator => served.sites.len() as u64,
     };
     Pace {
-        rounds: programme.built.plan.rounds.min(asked),
+        rounds: parts.built.plan.rounds.min(asked),
         quorum: served.quorum.unwrap_or(least),
         deadline: served.deadline,
     }

@@ -1,9 +1,9 @@
 //! The rows of a site as its agent reads them: every line becomes a legal row, and nothing is said of any.
 
-use super::programme::{read_schema, read_study};
+use super::run_parts::{read_schema, read_study};
 use crate::failure::Failure;
-use federation::manifest::{Manifest, Programme};
-use inference::settings::Method;
+use federation::manifest::{Manifest, RunParts};
+use inference::Method;
 use inference::{Reading, Shard, read};
 use privacy::noise::Digest;
 use privacy::{Adjacency, Unit};
@@ -19,15 +19,15 @@ pub(crate) struct SiteRows {
 }
 
 /// Reads a site's file, gzipped or not, for a run that is proposed. To be done before the manifest is signed.
-pub(crate) fn open(path: &Path, manifest: &Manifest, programme: &Programme, site: usize) -> Result<SiteRows, Failure> {
+pub(crate) fn open(path: &Path, manifest: &Manifest, parts: &RunParts, site: usize) -> Result<SiteRows, Failure> {
     let bytes = std::fs::read(path).map_err(|source| Failure::file("cannot read", path, source))?;
     let study = read_study("the manifest's study", &manifest.study)?;
     let schema = read_schema(&manifest.schema)?;
-    let table = read(&bytes[..], &schema, study.model.bias, &[], Reading::Lenient);
+    let table = read(&bytes[..], &schema, study.model.intercept, &[], Reading::Lenient);
     let in_file = |error| Failure::data(path.display().to_string(), error);
-    let shard = Shard::of(table.map_err(in_file)?, &programme.method).map_err(in_file)?;
+    let shard = Shard::of(table.map_err(in_file)?, &parts.method).map_err(in_file)?;
     let declared = manifest.sites.get(site).map_or(0, |site| site.rows);
-    check_declared(&programme.method, declared, shard.len() as u64)?;
+    check_declared(&parts.method, declared, shard.len() as u64)?;
     Ok(SiteRows { shard, data_version: version(&bytes, &manifest.schema) })
 }
 
@@ -40,9 +40,8 @@ fn check_declared(method: &Method, declared: u64, found: u64) -> Result<(), Fail
     if !method.promise.as_ref().is_some_and(public) || declared == found {
         return Ok(());
     }
-    let message = format!("the file has {found} rows, and the manifest declares {declared} for this site");
-    let hint =
-        "every line after the header is a row; take the file that was declared, or have the study declare this one's";
+    let message = format!("the file has {found} rows, but the manifest declares {declared} for this site");
+    let hint = "every line after the header is a row; use the declared file, or ask the operator to declare this number in the study";
     Err(Failure::Federation { code: "F105", message, hint: hint.into() })
 }
 

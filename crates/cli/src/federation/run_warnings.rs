@@ -1,10 +1,10 @@
 //! What a served run warns of, from its manifest and from what was released.
 
-use federation::manifest::Programme;
+use federation::manifest::RunParts;
+use inference::Method;
 use inference::Schema;
 use inference::chain::{Collected, shown};
 use inference::results::ChainResult;
-use inference::settings::{Method, Scheme};
 use inference::warning::public::{Served, approaches, clip_out_of_scale, moves, of_plan, of_served};
 use inference::warning::{Code, PublicWarnings, Warning};
 use study::Study;
@@ -21,8 +21,10 @@ pub(crate) struct RunWarnings {
 
 /// The end of a run, in released values.
 pub(crate) struct FinishedRun<'a> {
-    /// Posterior means, and how sure they are.
-    pub(crate) posterior: (&'a [f64], &'a [f64]),
+    /// Posterior means.
+    pub(crate) mean: &'a [f64],
+    /// Posterior standard deviations.
+    pub(crate) deviations: &'a [f64],
     /// Posterior means before the last round, if there were two rounds.
     pub(crate) before: Option<&'a [f64]>,
     /// What was drawn; outer none where the method does not draw.
@@ -32,11 +34,11 @@ pub(crate) struct FinishedRun<'a> {
 impl RunWarnings {
     /// From the texts of a manifest, as far as they could be read.
     pub(crate) fn new(
-        texts: (Option<&Study>, Option<&Schema>),
+        study: Option<&Study>,
+        schema: Option<&Schema>,
         names: &[String],
-        Programme { method, built, .. }: &Programme,
+        RunParts { method, built, .. }: &RunParts,
     ) -> Self {
-        let (study, schema) = texts;
         let parameters = built.problem.family.dimension();
         let typical = study.zip(schema).and_then(|(study, schema)| warnings::typical_gradient(study, schema));
         Self {
@@ -49,12 +51,12 @@ impl RunWarnings {
     /// Warnings of the plan, and of what was served where the run is over.
     pub(crate) fn of(
         &self,
-        Programme { method, built, .. }: &Programme,
+        RunParts { method, built, .. }: &RunParts,
         end: Option<&FinishedRun<'_>>,
     ) -> PublicWarnings {
         let about_plan = of_plan(method, &built.plan);
         let planned = about_plan.iter().chain(&self.clip).cloned();
-        let Some(FinishedRun { posterior: (mean, deviations), before, draws }) = end else {
+        let Some(FinishedRun { mean, deviations, before, draws }) = end else {
             return PublicWarnings::of(planned);
         };
         let before = before.filter(|_| approaches(method));
@@ -77,6 +79,6 @@ pub(crate) fn refused(warnings: &PublicWarnings) -> Option<&Warning> {
 
 /// What chains have drawn; outer none where the method does not draw.
 pub(crate) fn described(method: &Method, parameters: usize, drawn: Collected) -> Option<Option<ChainResult>> {
-    let Scheme::Chain(chain) = method.scheme else { return None };
-    Some(shown(&drawn.into_chains(), chain.warm_up, parameters).ok().flatten())
+    let draws = method.algorithm.draws()?;
+    Some(shown(&drawn.into_chains(), draws.warm_up, parameters).ok().flatten())
 }

@@ -8,12 +8,12 @@ use std::sync::{Mutex, PoisonError};
 
 /// Costs of one run that are known already. Sites on equal terms are costed once.
 #[derive(Debug, Default)]
-pub(crate) struct Spent {
+pub(crate) struct SpentCache {
     /// (first site on the same terms, answers) → ε.
     known: Mutex<BTreeMap<(usize, u64), f64>>,
 }
 
-impl Spent {
+impl SpentCache {
     /// Certified ε at the promise's δ after so many charged answers of a site. Always of the same run.
     pub(crate) fn after(&self, built: &Built, site: usize, answers: u64) -> Result<f64, Failure> {
         let first = first_alike(built, site);
@@ -30,7 +30,7 @@ impl Spent {
 /// Certified ε at the promise's δ after so many charged answers of a site.
 pub(crate) fn epsilon_after(built: &Built, site: usize, answers: u64) -> Result<f64, Failure> {
     let plan = built.plan.clients.get(site);
-    let missing = || Failure::usage(format!("there is no site {site} in the plan"), "sites are counted from 0");
+    let missing = || Failure::usage(format!("the plan has no site {site}"), "sites are counted from 0");
     Ok(plan.ok_or_else(missing)?.spent(answers)?)
 }
 

@@ -1,16 +1,16 @@
 //! From a study to a manifest, its parts, the rows of its sites and what a run leaves.
 
-use super::deal::{Dealt, deal};
-use super::library::Studies;
-use super::outcome::{self, Ended};
-use super::programme::{choose, read_study};
-use super::propose::{self, Members};
+use super::builder::Studies;
+use super::deal::{SiteFiles, deal};
+use super::outcome::{self, EndedRun};
+use super::propose::{self, MemberKeys};
 use super::rows;
-use super::spent::{Spent, epsilon_after};
+use super::run_parts::{choose, read_study};
+use super::spent::{SpentCache, epsilon_after};
 use crate::arguments::PredictArguments;
 use crate::failure::Failure;
-use federation::identity::{PartyName, PublicKey, Role};
-use federation::manifest::{Manifest, Programme};
+use federation::identity::{PartyName, PartyRole, PublicKey};
+use federation::manifest::{Manifest, RunParts};
 use federation::store::{PartyRow, RunRow};
 use inference::message::Direct;
 use inference::warning::{Code, PublicWarnings, Warning};
@@ -26,9 +26,9 @@ fn study(text: &str) -> Study {
 }
 
 /// A folder of one test's own, gone when it goes.
-struct Folder(PathBuf);
+struct TestFolder(PathBuf);
 
-impl Folder {
+impl TestFolder {
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("posterity-federation-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
@@ -37,39 +37,39 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
 /// Keys for everybody whom the study names, and for one more.
-fn members(study: &Study) -> Members {
+fn members(study: &Study) -> MemberKeys {
     let nobody = Served { sites: Vec::new(), nodes: Vec::new(), quorum: None, deadline: None };
     let served = study.served.as_ref().unwrap_or(&nobody);
     let mut sites: Vec<_> =
         served.sites.iter().zip(1..).map(|(site, key)| (site.name.clone(), PublicKey([key; 32]))).collect();
     sites.push((PartyName::new("somebody-else").unwrap(), PublicKey([90; 32])));
     let nodes = served.nodes.iter().zip(100..).map(|(name, key)| (name.clone(), PublicKey([key; 32]), [key; 32]));
-    Members { sites, nodes: nodes.collect(), server: PublicKey([200; 32]) }
+    MemberKeys { sites, nodes: nodes.collect(), server: PublicKey([200; 32]) }
 }
 
-fn proposed(study: &Study, method: Option<&str>) -> Result<(Manifest, Programme), Failure> {
-    let programme = propose::programme(study, SCHEMA, method)?;
-    Ok((propose::manifest(study, SCHEMA, &programme, &members(study), [7; 16])?, programme))
+fn proposed(study: &Study, method: Option<&str>) -> Result<(Manifest, RunParts), Failure> {
+    let parts = propose::parts(study, SCHEMA, method)?;
+    Ok((propose::manifest(study, SCHEMA, &parts, &members(study), [7; 16])?, parts))
 }
 
 #[test]
 fn what_is_proposed_is_what_every_party_builds_for_itself() {
     let study = study(STUDY);
-    let (manifest, programme) = proposed(&study, None).unwrap();
+    let (manifest, parts) = proposed(&study, None).unwrap();
     assert_eq!((manifest.pace.rounds, manifest.pace.quorum, manifest.pace.deadline), (15, 3, Some(60)));
     assert_eq!((manifest.sites.len(), manifest.nodes.len()), (4, 2));
     assert_eq!(manifest.method, "noise-aware, secure sum, ε 3");
     let again = Manifest::read(&manifest.bytes()).unwrap();
     let checked = again.check(&Studies).unwrap();
     let built = &checked.built;
-    assert_eq!(built.terms, programme.built.terms);
+    assert_eq!(built.terms, parts.built.terms);
     assert!(matches!(built.summing, Summing::Secure { nodes: 2, .. }));
     assert_eq!(built.problem.family.dimension(), Schema::from_toml(SCHEMA).unwrap().inputs(true).len());
 }
@@ -77,11 +77,11 @@ fn what_is_proposed_is_what_every_party_builds_for_itself() {
 #[test]
 fn a_manifest_that_says_other_than_its_study_is_refused() {
     let (manifest, _) = proposed(&study(STUDY), None).unwrap();
-    type Change = fn(&mut Manifest);
-    let changes: [(&str, Change); 5] = [
-        ("other sites, or other declared rows", |m| m.sites[0].rows += 1),
-        ("other sites, or other declared rows", |m| m.sites.swap(0, 1)),
-        ("other compute nodes", |m| m.nodes.swap(0, 1)),
+    type ManifestEdit = fn(&mut Manifest);
+    let changes: [(&str, ManifestEdit); 5] = [
+        ("sites or declared rows of the manifest differ", |m| m.sites[0].rows += 1),
+        ("sites or declared rows of the manifest differ", |m| m.sites.swap(0, 1)),
+        ("compute nodes of the manifest differ", |m| m.nodes.swap(0, 1)),
         ("there is no method \"noise\"", |m| m.method = "noise".into()),
         ("outcome of two levels", |m| {
             m.schema = m.schema.replace("[\"0\", \"1\"] }\ncolumn", "[\"0\", \"1\", \"2\"] }\ncolumn")
@@ -122,20 +122,20 @@ fn what_cannot_be_served_is_refused_with_a_reason() {
     let federation = STUDY.split("\n[federation]\n").nth(1).unwrap().split("[model]").next().unwrap();
     let cases = [
         (with_privacy(", aggregator = \"curator\""), None, "trusts a curator"),
-        (both.clone(), Some("clear"), "promises no privacy"),
+        (both.clone(), Some("clear"), "is non-private"),
         (both.clone(), Some("noise-aware, secure sum"), "there is no method"),
-        (list, None, "several methods"),
+        (list, None, "several private methods"),
         (
             format!(
                 "{}{clear}",
                 STUDY.split("# Two compute").next().unwrap().replace("nodes = [\"alice\", \"bob\"]\n", "")
             ),
             None,
-            "no method of the study promises",
+            "no method of the study is private",
         ),
         (STUDY.replace(&format!("[federation]\n{federation}"), ""), None, "has no [federation]"),
         (table("[histogram]\n"), None, "is a histogram"),
-        (table("[[curves]]\n"), None, "figure of accounting"),
+        (table("[[curves]]\n"), None, "accounting figure"),
     ];
     for (text, method, words) in cases {
         let (code, message) = refused(&text, method);
@@ -145,18 +145,18 @@ fn what_cannot_be_served_is_refused_with_a_reason() {
     let columns = include_str!("../../../../studies/heart-sites.toml");
     assert!(read_study("s.toml", columns).unwrap_err().to_string().contains("several columns"));
     let made = include_str!("../../../../studies/paper2-chains.toml");
-    assert!(read_study("s.toml", made).unwrap_err().to_string().contains("made-up rows"));
+    assert!(read_study("s.toml", made).unwrap_err().to_string().contains("generated rows"));
 }
 
 #[test]
 fn a_party_without_a_certificate_is_missed() {
     let study = study(STUDY);
-    let programme = propose::programme(&study, SCHEMA, None).unwrap();
+    let parts = propose::parts(&study, SCHEMA, None).unwrap();
     for party in ["hungary", "bob"] {
         let mut members = members(&study);
         members.sites.retain(|(name, _)| name.as_str() != party);
         members.nodes.retain(|(name, ..)| name.as_str() != party);
-        let failure = propose::manifest(&study, SCHEMA, &programme, &members, [0; 16]).map(|_| ()).unwrap_err();
+        let failure = propose::manifest(&study, SCHEMA, &parts, &members, [0; 16]).map(|_| ()).unwrap_err();
         assert!(failure.code() == "F103" && failure.to_string().contains(party), "{failure}");
     }
 }
@@ -171,8 +171,8 @@ fn a_quorum_that_is_not_named_is_all_sites_but_those_that_may_drop_out() {
     assert_eq!(proposed(&study(&alone), None).unwrap().0.nodes, [], "nobody opens a sum");
 }
 
-fn dealt(name: &str) -> (Folder, Dealt) {
-    let folder = Folder::new(name);
+fn dealt(name: &str) -> (TestFolder, SiteFiles) {
+    let folder = TestFolder::new(name);
     let dealt = deal(&study(STUDY), &Folders::default(), &folder.0).unwrap();
     (folder, dealt)
 }
@@ -201,7 +201,7 @@ fn the_files_of_the_sites_are_the_rows_that_a_simulation_deals() {
 
 #[test]
 fn rows_that_are_no_rows_of_a_study_are_not_dealt() {
-    let folder = Folder::new("only");
+    let folder = TestFolder::new("only");
     let csv = "site,x,kind,y\na,1,red,yes\n\na,2,blue,no\nb,3,red,\nb,4,red,no\na,5,red,no\nb,6,red,yes\n";
     std::fs::write(folder.0.join("rows.csv"), csv).unwrap();
     let schema = "outcome = { column = 'y', levels = ['no', 'yes'], missing = 'drop' }\nonly = { kind = 'red' }\ncolumn = [\n\
@@ -238,10 +238,10 @@ fn rows_that_are_no_rows_of_a_study_are_not_dealt() {
 #[test]
 fn an_agent_reads_its_file_and_signs_for_no_other_number_of_rows() {
     let (folder, dealt) = dealt("rows");
-    let (manifest, programme) = proposed(&study(STUDY), None).unwrap();
-    let first = rows::open(&dealt.sites[0].path, &manifest, &programme, 0).unwrap();
+    let (manifest, parts) = proposed(&study(STUDY), None).unwrap();
+    let first = rows::open(&dealt.sites[0].path, &manifest, &parts, 0).unwrap();
     assert_eq!(first.shard.len() as u64, manifest.sites[0].rows);
-    let refused = |path: &Path, site| rows::open(path, &manifest, &programme, site).map(|_| ()).unwrap_err().code();
+    let refused = |path: &Path, site| rows::open(path, &manifest, &parts, site).map(|_| ()).unwrap_err().code();
     assert_eq!(refused(&dealt.sites[0].path, 2), "F105");
     let longer = folder.0.join("longer.csv");
     std::fs::write(&longer, [&std::fs::read(&dealt.sites[0].path).unwrap()[..], b"\n"].concat()).unwrap();
@@ -250,15 +250,15 @@ fn an_agent_reads_its_file_and_signs_for_no_other_number_of_rows() {
     assert_eq!(refused(&longer, 0), "D004");
     // Where rows come and go, nobody compares.
     let private = study(&STUDY.replace("adjacency = \"substitute\"", "adjacency = \"add-remove\""));
-    let (manifest, programme) = proposed(&private, None).unwrap();
-    assert!(rows::open(&dealt.sites[0].path, &manifest, &programme, 2).is_ok());
+    let (manifest, parts) = proposed(&private, None).unwrap();
+    assert!(rows::open(&dealt.sites[0].path, &manifest, &parts, 2).is_ok());
 }
 
 #[test]
 fn the_version_of_the_data_goes_by_the_file_and_the_schema() {
     let (folder, dealt) = dealt("version");
-    let (manifest, programme) = proposed(&study(STUDY), None).unwrap();
-    let version = |path: &Path, manifest: &Manifest| rows::open(path, manifest, &programme, 0).unwrap().data_version;
+    let (manifest, parts) = proposed(&study(STUDY), None).unwrap();
+    let version = |path: &Path, manifest: &Manifest| rows::open(path, manifest, &parts, 0).unwrap().data_version;
     let file = &dealt.sites[0].path;
     let first = version(file, &manifest);
     let other = Manifest { schema: manifest.schema.replace("centre = 55", "centre = 56"), ..manifest.clone() };
@@ -272,17 +272,17 @@ fn the_version_of_the_data_goes_by_the_file_and_the_schema() {
 #[test]
 fn a_sites_own_intercept_has_an_input_of_its_own() {
     let text = with_privacy("").replace("rounds = 15", "rounds = 15\nsite_intercept = { precision = 1.0 }");
-    let (manifest, programme) = proposed(&study(&text), None).unwrap();
+    let (manifest, parts) = proposed(&study(&text), None).unwrap();
     let (_folder, dealt) = dealt("own");
-    let own = rows::open(&dealt.sites[2].path, &manifest, &programme, 2).unwrap();
+    let own = rows::open(&dealt.sites[2].path, &manifest, &parts, 2).unwrap();
     let inputs = Schema::from_toml(SCHEMA).unwrap().inputs(true).len();
     assert_eq!(format!("{:?}", own.shard), format!("Shard({} inputs)", inputs + 1));
 }
 
 #[test]
 fn what_was_spent_grows_from_nothing_to_what_was_granted() {
-    let (_, programme) = proposed(&study(STUDY), None).unwrap();
-    let (built, spent) = (&programme.built, Spent::default());
+    let (_, parts) = proposed(&study(STUDY), None).unwrap();
+    let (built, spent) = (&parts.built, SpentCache::default());
     let after = |site, answers| spent.after(built, site, answers).unwrap();
     assert_eq!(after(0, 0), 0.0);
     assert!(after(0, 1) < after(0, 7) && after(0, 7) < after(0, 15));
@@ -292,25 +292,25 @@ fn what_was_spent_grows_from_nothing_to_what_was_granted() {
 }
 
 /// Runs the study's method in this process on the dealt files, and gives the last state.
-fn simulated(study: &Study, programme: &Programme, manifest: &Manifest, dealt: &Dealt) -> (Vec<u8>, u64) {
-    let site = |(m, site): (usize, &super::deal::DealtSite)| {
-        let shard = rows::open(&site.path, manifest, programme, m).unwrap().shard;
+fn simulated(study: &Study, parts: &RunParts, manifest: &Manifest, dealt: &SiteFiles) -> (Vec<u8>, u64) {
+    let site = |(m, site): (usize, &super::deal::SiteFile)| {
+        let shard = rows::open(&site.path, manifest, parts, m).unwrap().shard;
         Site { name: site.name.clone(), shard, own: Vec::new() }
     };
     let sites: Vec<Site> = dealt.sites.iter().enumerate().map(site).collect();
     let schema = Schema::from_toml(SCHEMA).unwrap();
     let test = read(&std::fs::read(&dealt.held_out).unwrap()[..], &schema, true, &[], Reading::Strict).unwrap().rows;
     let simulation = Simulation {
-        method: &programme.method,
+        method: &parts.method,
         sites: &sites,
         test: &test,
-        model: programme.built.problem.model.clone(),
+        model: parts.built.problem.model.clone(),
         prior_precision: study.model.prior_precision,
         seed: 1,
         data: [0; 32],
         costs: std::sync::Arc::default(),
     };
-    let mut drive = simulation.start(&programme.built, &Direct, None).unwrap();
+    let mut drive = simulation.start(&parts.built, &Direct, None).unwrap();
     for _ in 0..15 {
         drive.round().unwrap();
     }
@@ -318,36 +318,37 @@ fn simulated(study: &Study, programme: &Programme, manifest: &Manifest, dealt: &
 }
 
 /// What is served of chains that hardly moved: no numbers, and the code; and no warning that was read from rows.
-fn no_posterior_of_few_draws(ended: &Ended<'_>, arguments: &PredictArguments) {
+fn no_posterior_of_few_draws(ended: &EndedRun<'_>, arguments: &PredictArguments) {
     let warning = |code| Warning { code, what: "found".into(), hint: "mend".into() };
     let warnings = PublicWarnings::of([warning(Code::FewDraws), warning(Code::SmallSite)]);
-    let path = outcome::write(&arguments.results, &Ended { warnings: &warnings, ..*ended }, &Spent::default()).unwrap();
+    let path = outcome::write(&arguments.results, &EndedRun { warnings: &warnings, ..*ended }, &SpentCache::default())
+        .unwrap();
     let results: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     assert_eq!(results["posterior"], serde_json::json!([]));
     let told = serde_json::json!([{ "code": "W003", "source": "public", "what": "found", "hint": "mend" }]);
     assert_eq!(results["warnings"], told, "a warning from rows has no place here");
     assert_eq!(crate::studies::predict(arguments, true).unwrap_err().code(), "W003");
-    outcome::write(&arguments.results, ended, &Spent::default()).unwrap();
+    outcome::write(&arguments.results, ended, &SpentCache::default()).unwrap();
 }
 
 #[test]
 fn predictions_are_made_from_what_a_run_leaves() {
     let (folder, dealt) = dealt("outcome");
     let study = study(STUDY);
-    let (manifest, programme) = proposed(&study, None).unwrap();
-    let (state, rounds) = simulated(&study, &programme, &manifest, &dealt);
-    let outcome = Some(federation::message::Outcome::Complete);
+    let (manifest, parts) = proposed(&study, None).unwrap();
+    let (state, rounds) = simulated(&study, &parts, &manifest, &dealt);
+    let outcome = Some(federation::message::RunOutcome::Complete);
     let (answers, warnings) = (&[15, 15, 14, 0], &PublicWarnings::default());
-    let ended = Ended { manifest: &manifest, programme: &programme, state: &state, rounds, outcome, answers, warnings };
+    let ended = EndedRun { manifest: &manifest, parts: &parts, state: &state, rounds, outcome, answers, warnings };
     let out = folder.0.join("run");
-    let path = outcome::write(&out, &ended, &Spent::default()).unwrap();
+    let path = outcome::write(&out, &ended, &SpentCache::default()).unwrap();
     let results: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     let sites = results["sites"].as_array().unwrap();
     let spent: Vec<f64> = sites.iter().map(|site| site["spent_epsilon"].as_f64().unwrap()).collect();
     assert!(spent[0] > spent[2] && spent[2] > spent[3] && spent[3] == 0.0, "{spent:?}");
     assert_eq!((&results["kind"], &results["rounds"]), (&"federation".into(), &15.into()));
     assert_eq!(results["posterior"].as_array().unwrap().len(), Schema::from_toml(SCHEMA).unwrap().inputs(true).len());
-    outcome::write(&out, &ended, &Spent::default()).unwrap();
+    outcome::write(&out, &ended, &SpentCache::default()).unwrap();
     let arguments =
         PredictArguments { results: out.clone(), data: dealt.held_out.clone(), schema: None, method: None, site: None };
     let told: serde_json::Value = serde_json::from_str(&crate::studies::predict(&arguments, true).unwrap()).unwrap();
@@ -363,13 +364,13 @@ fn predictions_are_made_from_what_a_run_leaves() {
     let refused = crate::reports::run(&asked, false).unwrap_err();
     assert!(refused.to_string().contains("of a federation"), "{refused}");
     let other = Manifest { nonce: [8; 16], ..manifest.clone() };
-    let refused = outcome::write(&out, &Ended { manifest: &other, ..ended }, &Spent::default()).unwrap_err();
+    let refused = outcome::write(&out, &EndedRun { manifest: &other, ..ended }, &SpentCache::default()).unwrap_err();
     assert_eq!(refused.code(), "S013");
 }
 
 fn enrolled(name: &str, key: u8, expires: u64) -> PartyRow {
     let (name, key) = (PartyName::new(name).unwrap(), PublicKey([key; 32]));
-    PartyRow { role: Role::Site, name, key, sealing: None, expires, revoked: None }
+    PartyRow { role: PartyRole::Site, name, key, sealing: None, expires, revoked: None }
 }
 
 #[test]

@@ -9,9 +9,9 @@ use study::digits::hexadecimal;
 
 /// Makes an authority.
 pub(crate) fn init(folder: &Path, name: &str, now: u64, json: bool) -> Result<String, Failure> {
-    let name = PartyName::new(name).map_err(|message| Failure::usage(message, "name the federation by --name"))?;
+    let name = PartyName::new(name).map_err(|message| Failure::usage(message, "name the federation with --name"))?;
     let facts = Authority::init(folder, &name, now)?;
-    Ok(told("made", folder, &facts, now, json))
+    Ok(told("created", folder, &facts, now, json))
 }
 
 /// Makes a new issuing certificate.
@@ -22,7 +22,7 @@ pub(crate) fn renew(folder: &Path, new_key: bool, now: u64, json: bool) -> Resul
 
 /// Shows an authority.
 pub(crate) fn show(folder: &Path, now: u64, json: bool) -> Result<String, Failure> {
-    Ok(told("as it is", folder, &Authority::facts(folder)?, now, json))
+    Ok(told("status", folder, &Authority::facts(folder)?, now, json))
 }
 
 fn told(what: &str, folder: &Path, facts: &AuthorityFacts, now: u64, json: bool) -> String {
@@ -37,7 +37,7 @@ fn told(what: &str, folder: &Path, facts: &AuthorityFacts, now: u64, json: bool)
         });
         return format!("{object}\n");
     }
-    let ended = |until| if until <= now { "  (over)" } else { "" };
+    let ended = |until| if until <= now { "  (expired)" } else { "" };
     let mut text = format!(
         "Certificate authority {what}: {}\n  fingerprint  {fingerprint}\n  root until   {}{}\n  issues until {}{}\n",
         folder.display(),
@@ -48,8 +48,8 @@ fn told(what: &str, folder: &Path, facts: &AuthorityFacts, now: u64, json: bool)
     );
     if let Some(path) = &facts.root_key {
         text += &format!(
-            "\nMove {} offline now, to a place that no server can read: who has it can be anybody. It is not encrypted.\n\
-             It is needed again only by `posterity ca renew`.\n",
+            "\nMove {} to offline storage now. It is not encrypted, and anyone who holds it can impersonate every party.\n\
+             Only `posterity ca renew` needs it again.\n",
             path.display()
         );
     }

@@ -4,42 +4,44 @@ use super::arguments::InviteArguments;
 use super::words::seconds;
 use crate::failure::Failure;
 use federation::calendar::moment;
-use federation::identity::{Address, Authority, AuthorityError, Invite, InviteSecret, PartyName, Role};
+use federation::identity::{Address, Authority, AuthorityError, Invite, InviteSecret, PartyName, PartyRole};
 use federation::manifest::fingerprint;
-use federation::store::{InviteRow, PartyRow, Store};
+use federation::store::{InviteRow, PartyRow, ServerStore};
 use privacy::PrivacyError;
 use serde_json::{Value, json};
 use study::digits::hexadecimal;
 
 /// An invite as meant, before it is known to a store.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct NewInvite {
     invite: Invite,
     expires: u64,
 }
 
 /// A name as typed.
 pub(crate) fn named(text: &str) -> Result<PartyName, Failure> {
-    PartyName::new(text).map_err(|message| Failure::usage(message, "a short name without blanks, such as hospital-a"))
+    PartyName::new(text)
+        .map_err(|message| Failure::usage(message, "use a short name without spaces, such as hospital-a"))
 }
 
 /// An invite as typed, with a fresh secret and the root of the authority.
-pub(crate) fn meant(asked: &InviteArguments, now: u64) -> Result<Wanted, Failure> {
+pub(crate) fn meant(asked: &InviteArguments, now: u64) -> Result<NewInvite, Failure> {
     let name = named(&asked.name)?;
-    let server = Address::new(&asked.server)
-        .map_err(|message| Failure::usage(message, "--server is where the new party reaches the port for joining"))?;
+    let server = Address::new(&asked.server).map_err(|message| {
+        Failure::usage(message, "give the address of the enrolment port, as the new party reaches it")
+    })?;
     let expires = now.saturating_add(seconds(&asked.valid)?);
     let facts = Authority::facts(&asked.ca)?;
     if facts.issuing_until <= now {
         return Err(AuthorityError::Ended { which: "issuing", until: facts.issuing_until }.into());
     }
     let secret = InviteSecret::generate().ok_or(PrivacyError::Randomness)?;
-    Ok(Wanted { invite: Invite { server, secret, root: facts.fingerprint, role: asked.role.role(), name }, expires })
+    Ok(NewInvite { invite: Invite { server, secret, root: facts.fingerprint, role: asked.role.role(), name }, expires })
 }
 
 /// How much is said of an invite beside the line itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum InviteFormat {
     /// One JSON object.
     Object,
     /// The line, then whom it is for and until when.
@@ -48,7 +50,7 @@ pub(crate) enum Shown {
     Alone,
 }
 
-impl Shown {
+impl InviteFormat {
     /// By the flags of the command; an object has everything, quiet or not.
     pub(crate) fn of(json: bool, quiet: bool) -> Self {
         match (json, quiet) {
@@ -60,19 +62,24 @@ impl Shown {
 }
 
 /// Keeps an invite in the store, and shows it: the only time that its secret is seen.
-pub(crate) fn invite(store: &dyn Store, wanted: &Wanted, now: u64, shown: Shown) -> Result<String, Failure> {
-    let Wanted { invite, expires } = wanted;
+pub(crate) fn invite(
+    store: &dyn ServerStore,
+    wanted: &NewInvite,
+    now: u64,
+    shown: InviteFormat,
+) -> Result<String, Failure> {
+    let NewInvite { invite, expires } = wanted;
     let (role, name) = (invite.role, &invite.name);
     let holds = |row: &PartyRow| row.role == role && row.name == *name && standing(row, now) == "good";
     if store.parties()?.iter().any(holds) {
-        let hint = format!("take another name, or free this one: posterity site revoke {name} --role {role}");
-        return Err(Failure::party(format!("a {role} named {name} has joined already"), hint));
+        let hint = format!("choose another name, or free this one: posterity site revoke {name} --role {role}");
+        return Err(Failure::party(format!("a {role} named {name} has already joined"), hint));
     }
     store.invite(&InviteRow { secret: invite.secret.digest(), role, name: name.clone(), expires: *expires })?;
     let line = invite.text();
     Ok(match shown {
-        Shown::Alone => format!("{}\n", line.as_str()),
-        Shown::Object => {
+        InviteFormat::Alone => format!("{}\n", line.as_str()),
+        InviteFormat::Object => {
             let object = json!({
                 "invite": line.as_str(),
                 "role": role.word(),
@@ -82,9 +89,9 @@ pub(crate) fn invite(store: &dyn Store, wanted: &Wanted, now: u64, shown: Shown)
             });
             format!("{object}\n")
         }
-        Shown::Explained => format!(
-            "{}\n\nThis line is for the {role} {name} alone. It can be used once, until {}. Anyone who holds it can join under that\n\
-             name: send it over a trusted channel.\n",
+        InviteFormat::Explained => format!(
+            "{}\n\nThis invite is for the {role} {name}. It works once, until {}. Anyone who holds it can join under that name.\n\
+             Send it over a trusted channel.\n",
             line.as_str(),
             moment(*expires)
         ),
@@ -92,14 +99,14 @@ pub(crate) fn invite(store: &dyn Store, wanted: &Wanted, now: u64, shown: Shown)
 }
 
 /// Lists who has joined.
-pub(crate) fn list(store: &dyn Store, now: u64, json: bool) -> Result<String, Failure> {
+pub(crate) fn list(store: &dyn ServerStore, now: u64, json: bool) -> Result<String, Failure> {
     let parties = store.parties()?;
     if json {
         let rows: Vec<Value> = parties.iter().map(|row| object(row, now)).collect();
         return Ok(format!("{}\n", json!({ "parties": rows })));
     }
     if parties.is_empty() {
-        return Ok("Nobody has joined yet. `posterity site invite` invites somebody.\n".into());
+        return Ok("No party has joined yet. Create an invite with `posterity site invite`.\n".into());
     }
     let width = parties.iter().map(|row| row.name.as_str().len()).max().unwrap_or_default().max(4);
     let mut text =
@@ -114,18 +121,21 @@ pub(crate) fn list(store: &dyn Store, now: u64, json: bool) -> Result<String, Fa
 }
 
 /// Revokes a party.
-pub(crate) fn revoke(store: &dyn Store, role: Role, name: &PartyName, now: u64, json: bool) -> Result<String, Failure> {
+pub(crate) fn revoke(
+    store: &dyn ServerStore,
+    role: PartyRole,
+    name: &PartyName,
+    now: u64,
+    json: bool,
+) -> Result<String, Failure> {
     if !store.revoke(role, name, now)? {
-        let message = format!("no {role} named {name} has joined, or it was revoked before");
-        return Err(Failure::party(
-            message,
-            "`posterity site list` shows who has joined; --role says which role is meant",
-        ));
+        let message = format!("no {role} named {name} has joined, or it is already revoked");
+        return Err(Failure::party(message, "`posterity site list` shows all parties; choose the role with --role"));
     }
     if json {
         return Ok(format!("{}\n", json!({ "role": role.word(), "name": name.as_str(), "revoked": now })));
     }
-    Ok(format!("The {role} {name} is revoked: the server no longer listens to it, and renews nothing.\n"))
+    Ok(format!("The {role} {name} is revoked: the server refuses it and renews none of its certificates.\n"))
 }
 
 fn object(row: &PartyRow, now: u64) -> Value {

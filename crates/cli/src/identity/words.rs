@@ -1,12 +1,12 @@
-//! Times as people type them.
+//! Durations as people type them.
 
 use crate::failure::Failure;
 
-/// Seconds of a time as typed, from a minute to 30 days.
+/// Seconds of a duration such as `24h`, from one minute to 30 days.
 pub(super) fn seconds(typed: &str) -> Result<u64, Failure> {
     let wrong = || {
-        let message = format!("--valid is {typed:?}, expected a time from 1m to 30d");
-        Failure::usage(message, "a number and m, h or d, such as 30m, 24h or 7d")
+        let message = format!("--valid is {typed:?}, expected a duration from 1m to 30d");
+        Failure::usage(message, "give a number and m, h or d, such as 30m, 24h or 7d")
     };
     let unit = match typed.chars().last() {
         Some('m') => 60,

@@ -21,7 +21,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
             return Err(not_for(Path::new(name), "a histogram has no columns", "posterity run").into());
         }
     }
-    let mut study = Study::read(file, &text)?;
+    let mut study = Study::read(file, &text).map_err(study::StudyError::from)?;
     if let Some(seed) = arguments.seed {
         study.seeds = vec![seed];
     }

@@ -1,17 +1,17 @@
 //! One server and its agents in one process: real TLS, real signatures, a real store.
 
 use crate::measure::{Clocks, load_average, megabytes, process_seconds, quantile, sorted};
-use crate::parties::{Timed, party};
-use crate::study::Study;
-use crate::{Asked, check};
-use federation::coordinator::Phase;
-use federation::drive::{Surroundings, drive};
-use federation::identity::{Authority, PARTY_LIFE, PartyName, Role, certificates, client_config, server_config};
-use federation::message::{Outcome, Refusal};
-use federation::party::Standing;
-use federation::server::{Engine, Hall, Reception};
-use federation::store::{self, PartyRow, Store};
-use federation::transport::{Limits, Line, LineError, TlsSource, serve};
+use crate::parties::{TimedAgent, party};
+use crate::study::LoadStudy;
+use crate::{LoadArguments, check};
+use federation::coordinator::CoordinatorPhase;
+use federation::drive::{DriverHooks, drive};
+use federation::identity::{Authority, PARTY_LIFE, PartyName, PartyRole, certificates, client_config, server_config};
+use federation::message::{RefusalCode, RunOutcome};
+use federation::party::PartyPhase;
+use federation::server::{Gateway, RunEngine, RunService};
+use federation::store::{self, PartyRow, ServerStore};
+use federation::transport::{Connection, ConnectionError, Limits, TlsSource, serve};
 use rustls::ClientConfig;
 use serde_json::json;
 use std::error::Error;
@@ -23,14 +23,14 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-type Failure = Box<dyn Error + Send + Sync>;
+type LoadError = Box<dyn Error + Send + Sync>;
 
 /// Runs the load in a folder, and prints what was measured as one line of JSON.
-pub(crate) fn run(asked: &Asked, folder: &Path) -> Result<(), Box<dyn Error>> {
-    let study = Study::new(asked.agents, asked.rounds, asked.numbers)?;
+pub(crate) fn run(asked: &LoadArguments, folder: &Path) -> Result<(), Box<dyn Error>> {
+    let study = LoadStudy::new(asked.agents, asked.rounds, asked.numbers)?;
     let file = folder.join("server.db");
     let place = asked.store.clone().unwrap_or_else(|| file.to_string_lossy().into_owned());
-    let store: Arc<dyn Store> = Arc::from(store::serve(&place)?);
+    let store: Arc<dyn ServerStore> = Arc::from(store::serve(&place)?);
     let clocks = Arc::new(Clocks::default());
     // As many threads for work as may wait for a disk: a thousand agents are no thousand threads.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().max_blocking_threads(32).build()?;
@@ -40,7 +40,7 @@ pub(crate) fn run(asked: &Asked, folder: &Path) -> Result<(), Box<dyn Error>> {
     drop(runtime);
     let (peak, before) = (megabytes("VmHWM"), Instant::now());
     let (key, name) = (study.server.clone(), PartyName::new("server")?);
-    Engine::open(store.clone(), study.manifest.clone(), study.programme.clone(), key, name)?;
+    RunEngine::open(store.clone(), study.manifest.clone(), study.parts.clone(), key, name)?;
     let reopened = before.elapsed().as_secs_f64();
     let kept = match asked.store {
         None => check::file(&file, &study, &*store)?,
@@ -59,23 +59,23 @@ struct Times {
 
 /// Serves the study to its agents until all of them have heard that it is over.
 async fn play(
-    study: &Study,
-    store: Arc<dyn Store>,
+    study: &LoadStudy,
+    store: Arc<dyn ServerStore>,
     clocks: Arc<Clocks>,
-    asked: &Asked,
+    asked: &LoadArguments,
     folder: &Path,
-) -> Result<Times, Failure> {
+) -> Result<Times, LoadError> {
     let begin = Instant::now();
-    let world = World::new(study, &store, folder).map_err(|error| error.to_string())?;
-    let hall = open(study, &store, &clocks)?;
-    let rounds = tokio::spawn(follow(hall.clone(), begin));
+    let world = LoadKeys::new(study, &store, folder).map_err(|error| error.to_string())?;
+    let service = open(study, &store, &clocks)?;
+    let rounds = tokio::spawn(follow(service.clone(), begin));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?.to_string();
-    let (_run, run) = watch::channel(Some(hall.clone()));
+    let (_run, run) = watch::channel(Some(service.clone()));
     let clock = Arc::new(now);
     let name = PartyName::new("server")?;
     let (key, told) = (study.server.clone(), clocks.clone());
-    let reception = Reception::new(store, world.authority.clone(), key, name, address.clone(), clock, run, told);
+    let gateway = Gateway::new(store, world.authority.clone(), key, name, address.clone(), clock, run, told);
     let (_tls, tls) = watch::channel(world.server.clone());
     let (stop, stopped) = watch::channel(false);
     let mut closing = stopped.clone();
@@ -83,7 +83,7 @@ async fn play(
     let served = tokio::spawn(serve(
         listener,
         TlsSource::new(tls),
-        Arc::new(reception),
+        Arc::new(gateway),
         Limits::default(),
         Arc::default(),
         shutdown,
@@ -91,41 +91,41 @@ async fn play(
     let mut agents = JoinSet::new();
     for (site, tls) in world.sites.iter().enumerate() {
         let party = party(study, site, asked.kind, folder).map_err(|error| error.to_string())?;
-        let party = Box::new(Timed { party, clocks: clocks.clone(), sent: None });
-        let mut line = Line::new(address.clone(), watch::channel(tls.clone()).1, site as u64);
-        let (mut around, stopped) = (Around(clocks.clone()), stopped.clone());
+        let party = Box::new(TimedAgent { party, clocks: clocks.clone(), sent: None });
+        let mut line = Connection::new(address.clone(), watch::channel(tls.clone()).1, site as u64);
+        let (mut around, stopped) = (LoadHooks(clocks.clone()), stopped.clone());
         agents.spawn(async move { drive(party, &mut line, &mut around, stopped).await });
     }
     while let Some(ended) = agents.join_next().await {
         match ended?? {
-            Standing::Finished(Outcome::Complete) => {}
+            PartyPhase::Finished(RunOutcome::Complete) => {}
             other => return Err(format!("an agent ended {other:?}, expected a complete run").into()),
         }
     }
     let (start, rounds, processor) = rounds.await??;
     stop.send_replace(true);
-    tokio::task::spawn_blocking(move || hall.close()).await?;
+    tokio::task::spawn_blocking(move || service.close()).await?;
     served.abort();
     Ok(Times { start, rounds, processor: process_seconds() - processor })
 }
 
-fn open(study: &Study, store: &Arc<dyn Store>, clocks: &Arc<Clocks>) -> Result<Arc<Hall>, Failure> {
-    let (manifest, programme, key) = (study.manifest.clone(), study.programme.clone(), study.server.clone());
-    Engine::create(store, manifest.clone(), programme.clone(), key.clone(), now())?;
-    let engine = Engine::open(store.clone(), manifest, programme, key, PartyName::new("server")?)?;
-    Ok(Arc::new(Hall::open(engine, clocks.clone())?))
+fn open(study: &LoadStudy, store: &Arc<dyn ServerStore>, clocks: &Arc<Clocks>) -> Result<Arc<RunService>, LoadError> {
+    let (manifest, parts, key) = (study.manifest.clone(), study.parts.clone(), study.server.clone());
+    RunEngine::create(store, manifest.clone(), parts.clone(), key.clone(), now())?;
+    let engine = RunEngine::open(store.clone(), manifest, parts, key, PartyName::new("server")?)?;
+    Ok(Arc::new(RunService::open(engine, clocks.clone())?))
 }
 
 /// Notes when the first question was asked, when each round was over, and the processor time before them.
-async fn follow(hall: Arc<Hall>, begin: Instant) -> Result<(f64, Vec<f64>, f64), Failure> {
-    let (mut changes, mut first, mut rounds) = (hall.changes(), None, Vec::new());
+async fn follow(service: Arc<RunService>, begin: Instant) -> Result<(f64, Vec<f64>, f64), LoadError> {
+    let (mut changes, mut first, mut rounds) = (service.changes(), None, Vec::new());
     loop {
-        let header = hall.glance().header;
-        if header.phase != Phase::Signing {
+        let header = service.snapshot().header;
+        if header.phase != CoordinatorPhase::Signing {
             let (at, _) = *first.get_or_insert_with(|| (Instant::now(), process_seconds()));
             rounds.resize(usize::try_from(header.round)?.max(rounds.len()), at.elapsed().as_secs_f64());
         }
-        if let (Phase::Finished(_), Some((at, processor))) = (header.phase, first) {
+        if let (CoordinatorPhase::Finished(_), Some((at, processor))) = (header.phase, first) {
             return Ok((at.duration_since(begin).as_secs_f64(), rounds, processor));
         }
         changes.changed().await?;
@@ -137,24 +137,24 @@ fn now() -> u64 {
 }
 
 /// An authority, and everybody's certificates.
-struct World {
+struct LoadKeys {
     authority: Arc<Authority>,
     server: Arc<rustls::ServerConfig>,
     sites: Vec<Arc<ClientConfig>>,
 }
 
-impl World {
-    fn new(study: &Study, store: &Arc<dyn Store>, folder: &Path) -> Result<Self, Box<dyn Error>> {
+impl LoadKeys {
+    fn new(study: &LoadStudy, store: &Arc<dyn ServerStore>, folder: &Path) -> Result<Self, Box<dyn Error>> {
         let (place, name) = (folder.join("authority"), PartyName::new("server")?);
         Authority::init(&place, &name, now())?;
         let authority = Arc::new(Authority::open(&place)?);
-        let issued = authority.issue(Role::Server, &name, &study.server.public(), now(), PARTY_LIFE)?;
+        let issued = authority.issue(PartyRole::Server, &name, &study.server.public(), now(), PARTY_LIFE)?;
         let roots = std::slice::from_ref(authority.root());
         let server = Arc::new(server_config(certificates(&issued.chain)?, &study.server, roots)?);
         let mut sites = Vec::with_capacity(study.sites.len());
         for (name, key) in &study.sites {
-            let issued = authority.issue(Role::Site, name, &key.public(), now(), PARTY_LIFE)?;
-            let (role, name, public) = (Role::Site, name.clone(), key.public());
+            let issued = authority.issue(PartyRole::Site, name, &key.public(), now(), PARTY_LIFE)?;
+            let (role, name, public) = (PartyRole::Site, name.clone(), key.public());
             let expires = issued.expires;
             store.enrol(&PartyRow { role, name, key: public, sealing: None, expires, revoked: None })?;
             sites.push(Arc::new(client_config(certificates(&issued.chain)?, key, authority.root())?));
@@ -164,21 +164,29 @@ impl World {
 }
 
 /// What is around an agent of the load: no renewals, and lost lines are counted.
-struct Around(Arc<Clocks>);
+struct LoadHooks(Arc<Clocks>);
 
-impl Surroundings for Around {
+impl DriverHooks for LoadHooks {
     fn renewal(&mut self) -> Option<Vec<u8>> {
         None
     }
     fn renewed(&mut self, _: &str) {}
-    fn tell(&mut self, _: Standing) {}
-    fn refused(&mut self, _: Refusal) {}
-    fn lost(&mut self, _: &LineError) {
+    fn tell(&mut self, _: PartyPhase) {}
+    fn refused(&mut self, _: RefusalCode) {}
+    fn lost(&mut self, _: &ConnectionError) {
         self.0.lost.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn report(asked: &Asked, study: &Study, clocks: &Clocks, times: &Times, kept: u64, peak: f64, reopened: f64) {
+fn report(
+    asked: &LoadArguments,
+    study: &LoadStudy,
+    clocks: &Clocks,
+    times: &Times,
+    kept: u64,
+    peak: f64,
+    reopened: f64,
+) {
     let (accepts, (batches, together)) = (clocks.accepts(), clocks.batches());
     let seconds = times.rounds.last().copied().unwrap_or(f64::NAN);
     let each = times.rounds.iter().scan(0.0, |last, at| Some(at - std::mem::replace(last, *at)));

@@ -8,7 +8,7 @@ mod parties;
 mod restart;
 mod study;
 
-use parties::Kind;
+use parties::AgentKind;
 use std::error::Error;
 use std::path::Path;
 
@@ -21,18 +21,19 @@ memory: agents as at sites, with ledgers in memory; disk: with ledgers in a temp
 Prints a line of JSON.";
 
 /// What is asked for.
-pub(crate) struct Asked {
+pub(crate) struct LoadArguments {
     agents: usize,
     rounds: u64,
     numbers: usize,
-    kind: Kind,
+    kind: AgentKind,
     store: Option<String>,
     restart: Option<u64>,
 }
 
-impl Asked {
+impl LoadArguments {
     fn of(words: impl Iterator<Item = String>) -> Result<Self, Box<dyn Error>> {
-        let mut asked = Self { agents: 200, rounds: 20, numbers: 216, kind: Kind::Thin, store: None, restart: None };
+        let mut asked =
+            Self { agents: 200, rounds: 20, numbers: 216, kind: AgentKind::Thin, store: None, restart: None };
         let mut words = words;
         while let Some(word) = words.next() {
             let value = words.next().ok_or(HELP)?;
@@ -40,9 +41,9 @@ impl Asked {
                 ("--agents", _) => asked.agents = value.parse()?,
                 ("--rounds", _) => asked.rounds = value.parse()?,
                 ("--numbers", _) => asked.numbers = value.parse()?,
-                ("--kind", "thin") => asked.kind = Kind::Thin,
-                ("--kind", "memory") => asked.kind = Kind::Memory,
-                ("--kind", "disk") => asked.kind = Kind::Disk,
+                ("--kind", "thin") => asked.kind = AgentKind::Thin,
+                ("--kind", "memory") => asked.kind = AgentKind::Memory,
+                ("--kind", "disk") => asked.kind = AgentKind::Disk,
                 ("--store", _) => asked.store = Some(value),
                 ("--restart", _) => asked.restart = Some(value.parse()?),
                 _ => return Err(HELP.into()),
@@ -53,7 +54,7 @@ impl Asked {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let asked = Asked::of(std::env::args().skip(1))?;
+    let asked = LoadArguments::of(std::env::args().skip(1))?;
     let (needed, allowed) = (needed(&asked), measure::open_files());
     if needed > allowed {
         return Err(
@@ -67,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     outcome
 }
 
-fn run(asked: &Asked, folder: &Path) -> Result<(), Box<dyn Error>> {
+fn run(asked: &LoadArguments, folder: &Path) -> Result<(), Box<dyn Error>> {
     match asked.restart {
         Some(records) => restart::run(records, folder),
         None => load::run(asked, folder),
@@ -75,7 +76,7 @@ fn run(asked: &Asked, folder: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 /// Both ends of every line are here; a ledger on the disk has two files more.
-fn needed(asked: &Asked) -> u64 {
-    let each = if asked.kind == Kind::Disk { 5 } else { 2 };
+fn needed(asked: &LoadArguments) -> u64 {
+    let each = if asked.kind == AgentKind::Disk { 5 } else { 2 };
     asked.agents as u64 * each + 100
 }

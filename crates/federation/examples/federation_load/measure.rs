@@ -2,7 +2,7 @@
 
 use federation::dashboard::RefusalReason;
 use federation::message::Request;
-use federation::server::{Told, Watcher};
+use federation::server::{RequestMetrics, RunMetrics};
 use std::fs::read_to_string;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -58,14 +58,14 @@ impl Clocks {
     }
 }
 
-impl Watcher for Clocks {
+impl RunMetrics for Clocks {
     fn committed(&self, requests: usize, time: Duration) {
         self.batches.lock().unwrap_or_else(PoisonError::into_inner).push((requests, time.as_secs_f64()));
         self.server.store((thread_seconds() * 1e9) as u64, Ordering::Relaxed);
     }
 }
 
-impl Told for Clocks {
+impl RequestMetrics for Clocks {
     fn requested(&self, request: &Request) {
         self.requests.fetch_add(1, Ordering::Relaxed);
         if matches!(request, Request::Update(_)) {

@@ -1,14 +1,14 @@
 //! Agents of the load: real ones over ledgers in memory or on the disk, and thin ones that sign prepared answers.
 
 use crate::measure::{Clocks, thread_seconds};
-use crate::study::{Built, Study};
-use federation::identity::{IdentityKey, PartyName, Role};
+use crate::study::{LoadStudy, SharedParts};
+use federation::identity::{IdentityKey, PartyName, PartyRole};
 use federation::log::{Disk, DiskError, FolderDisk, Log, Position};
-use federation::manifest::{self, Manifest, Programme};
-use federation::message::{Instruction, Outcome, Refusal, Request, Try, Update};
-use federation::party::{Party, PartyError, SiteParty, SiteSeat, Standing, Verdict};
-use federation::policy::Granted;
-use federation::wire::{self, Sender, Unverified};
+use federation::manifest::{self, Manifest, RunParts};
+use federation::message::{Attempt, Instruction, RefusalCode, Request, RunOutcome, Update};
+use federation::party::{PartyError, PartyMachine, PartyPhase, SiteOwner, SiteParty, Verdict};
+use federation::policy::GrantTotals;
+use federation::wire::{self, Sender, UnverifiedContent, proto};
 use inference::Shard;
 use privacy::GridVector;
 use privacy::noise::{Digest, OsKeyed};
@@ -21,7 +21,7 @@ use std::time::Instant;
 
 /// What agents are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum AgentKind {
     /// They sign answers that were made beforehand, and keep nothing: the load of a server by itself.
     Thin,
     /// Agents as at sites, with ledgers in memory.
@@ -31,35 +31,40 @@ pub(crate) enum Kind {
 }
 
 /// The agent of a site.
-pub(crate) fn party(study: &Study, site: usize, kind: Kind, folder: &Path) -> Result<Box<dyn Party>, Box<dyn Error>> {
+pub(crate) fn party(
+    study: &LoadStudy,
+    site: usize,
+    kind: AgentKind,
+    folder: &Path,
+) -> Result<Box<dyn PartyMachine>, Box<dyn Error>> {
     let (name, key) = study.sites.get(site).cloned().ok_or("no such site")?;
-    let seat = Box::new(Seat { shard: study.shard.clone(), secret: [site as u8; 32] });
-    let library = Arc::new(Built(study.programme.clone()));
+    let seat = Box::new(LoadOwner { shard: study.shard.clone(), secret: [site as u8; 32] });
+    let builder = Arc::new(SharedParts(study.parts.clone()));
     Ok(match kind {
-        Kind::Thin => Box::new(Thin::new(study, site, name, key)?),
-        Kind::Memory => {
+        AgentKind::Thin => Box::new(ThinAgent::new(study, site, name, key)?),
+        AgentKind::Memory => {
             let log = Log::open(MemoryDisk::default())?;
-            Box::new(SiteParty::new(name, key, library, seat, log))
+            Box::new(SiteParty::new(name, key, builder, seat, log))
         }
-        Kind::Disk => {
+        AgentKind::Disk => {
             let log = Log::open(FolderDisk::open(&folder.join(format!("site-{site}")))?)?;
-            Box::new(SiteParty::new(name, key, library, seat, log))
+            Box::new(SiteParty::new(name, key, builder, seat, log))
         }
     })
 }
 
 /// Rows of a site, and a policy that agrees to everything.
-struct Seat {
+struct LoadOwner {
     shard: Arc<Shard>,
     secret: [u8; 32],
 }
 
-impl SiteSeat for Seat {
-    fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, _: Granted) -> Verdict {
+impl SiteOwner for LoadOwner {
+    fn consider(&mut self, _: &Manifest, _: &RunParts, _: usize, _: GrantTotals) -> Verdict {
         Verdict::Sign
     }
 
-    fn rows(&mut self, _: &Manifest, _: &Programme, _: usize) -> Result<(Arc<Shard>, Digest), String> {
+    fn rows(&mut self, _: &Manifest, _: &RunParts, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((self.shard.clone(), [0; 32]))
     }
 
@@ -94,21 +99,21 @@ impl Disk for MemoryDisk {
 }
 
 /// Signs the same numbers in every round.
-struct Thin {
+struct ThinAgent {
     sender: Sender,
     key: Arc<IdentityKey>,
     answer: GridVector,
     charges: u64,
     begun: bool,
-    unsettled: Option<(Try, Vec<u8>)>,
-    finished: Option<Outcome>,
+    unsettled: Option<(Attempt, Vec<u8>)>,
+    finished: Option<RunOutcome>,
 }
 
-impl Thin {
-    fn new(study: &Study, site: usize, name: PartyName, key: Arc<IdentityKey>) -> Result<Self, Box<dyn Error>> {
-        let shape = study.programme.built.terms.get(site).ok_or("a site has no terms")?.shape;
+impl ThinAgent {
+    fn new(study: &LoadStudy, site: usize, name: PartyName, key: Arc<IdentityKey>) -> Result<Self, Box<dyn Error>> {
+        let shape = study.parts.built.terms.get(site).ok_or("a site has no terms")?.shape;
         let answer = GridVector::new(shape.grid(), units(site, shape.dimension()));
-        let sender = Sender { role: Role::Site, name, manifest: None };
+        let sender = Sender { role: PartyRole::Site, name, manifest: None };
         Ok(Self { sender, key, answer, charges: 0, begun: false, unsettled: None, finished: None })
     }
 
@@ -155,7 +160,7 @@ fn units(site: usize, dimension: usize) -> Vec<i64> {
     (0..dimension as i64).map(|place| sign * ((place * 7_919 + (site as i64 / 2) * 104_729) % (1 << 20))).collect()
 }
 
-impl Party for Thin {
+impl PartyMachine for ThinAgent {
     fn attend(&mut self, wait: u32) -> Vec<u8> {
         let unsettled = self.unsettled.as_ref().map(|(at, _)| *at);
         self.sign(&Request::Attend { position: None, wait, begun: self.begun, unsettled, mail: 0, closed: false })
@@ -165,8 +170,8 @@ impl Party for Thin {
         Ok(self.unsettled.iter().map(|(_, bytes)| bytes.clone()).collect())
     }
 
-    fn hear(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
-        let Ok(reply) = Unverified::read(reply).and_then(|reply| reply.claimed_reply(to)) else {
+    fn hear(&mut self, reply: proto::Signed, to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+        let Ok(reply) = UnverifiedContent::of(reply).and_then(|reply| reply.claimed_reply(to)) else {
             return Ok(Vec::new());
         };
         Ok(reply.instructions.into_iter().filter_map(|one| self.follow(one)).collect())
@@ -180,28 +185,28 @@ impl Party for Thin {
         None
     }
 
-    fn refused(&mut self) -> Option<Refusal> {
+    fn refused(&mut self) -> Option<RefusalCode> {
         None
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> PartyPhase {
         match self.finished {
-            Some(outcome) => Standing::Finished(outcome),
-            None if self.begun => Standing::Running,
-            None if self.sender.manifest.is_some() => Standing::Signed,
-            None => Standing::Waiting,
+            Some(outcome) => PartyPhase::Finished(outcome),
+            None if self.begun => PartyPhase::Running,
+            None if self.sender.manifest.is_some() => PartyPhase::Signed,
+            None => PartyPhase::Waiting,
         }
     }
 }
 
 /// An agent whose answers are timed: from the bytes being ready to the reply being read.
-pub(crate) struct Timed {
-    pub(crate) party: Box<dyn Party>,
+pub(crate) struct TimedAgent {
+    pub(crate) party: Box<dyn PartyMachine>,
     pub(crate) clocks: Arc<Clocks>,
     pub(crate) sent: Option<(Digest, Instant)>,
 }
 
-impl Party for Timed {
+impl PartyMachine for TimedAgent {
     fn attend(&mut self, wait: u32) -> Vec<u8> {
         self.party.attend(wait)
     }
@@ -210,14 +215,14 @@ impl Party for Timed {
         self.party.again()
     }
 
-    fn hear(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+    fn hear(&mut self, reply: proto::Signed, to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
         if let Some((_, at)) = self.sent.take_if(|(digest, _)| digest == to) {
             self.clocks.accepted(at.elapsed());
         }
         let before = thread_seconds();
         let next = self.party.hear(reply, to);
         let mut answers =
-            next.iter().flatten().filter(|bytes| Unverified::read(bytes).is_ok_and(|said| said.is_update()));
+            next.iter().flatten().filter(|bytes| UnverifiedContent::read(bytes).is_ok_and(|said| said.is_update()));
         let digest = answers.next_back().and_then(|bytes| wire::content_digest(bytes).ok());
         self.clocks.worked(thread_seconds() - before);
         self.sent = digest.map(|digest| (digest, Instant::now())).or(self.sent.take());
@@ -232,11 +237,11 @@ impl Party for Timed {
         self.party.certificate()
     }
 
-    fn refused(&mut self) -> Option<Refusal> {
+    fn refused(&mut self) -> Option<RefusalCode> {
         self.party.refused()
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> PartyPhase {
         self.party.standing()
     }
 }

@@ -1,15 +1,15 @@
 //! How long a site and a server take to come back with so many records on their disks.
 
 use crate::measure::{load_average, megabytes};
-use crate::study::Study;
-use federation::agent::{Agent, Opening};
-use federation::coordinator::{Accepted, Change, Fold, Folded, Kept};
+use crate::study::LoadStudy;
+use federation::agent::{Agent, AgentOpening};
+use federation::coordinator::{AcceptedAnswer, AnswerReceipt, Change, Fold, FoldInput};
 use federation::identity::PartyName;
-use federation::log::{Disk, DiskError, Entry, FILE, FolderDisk, Log, Position, Turn};
+use federation::log::{Disk, DiskError, FILE, FolderDisk, Log, LogEntry, Position, RunAttempt};
 use federation::manifest::DOMAIN;
-use federation::message::{Try, Update};
-use federation::server::Engine;
-use federation::store::{self, Store};
+use federation::message::{Attempt, Update};
+use federation::server::RunEngine;
+use federation::store::{self, ServerStore};
 use privacy::noise::OsKeyed;
 use privacy::{GridVector, LedgerRecord};
 use serde_json::json;
@@ -31,9 +31,9 @@ pub(crate) fn run(records: u64, folder: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 /// A disk that is not told to keep anything until the end.
-struct Hasty(FolderDisk);
+struct LazyDisk(FolderDisk);
 
-impl Disk for Hasty {
+impl Disk for LazyDisk {
     fn read(&self, file: &str) -> Result<Option<Vec<u8>>, DiskError> {
         self.0.read(file)
     }
@@ -54,8 +54,8 @@ impl Disk for Hasty {
 fn site(records: u64, folder: &Path) -> Result<(), Box<dyn Error>> {
     // Three records for each answer: its charge, its outbox, its receipt.
     let rounds = records / 3;
-    let study = Study::new(1, rounds, NUMBERS)?;
-    let log = Agent::open(opening(&study)?, Log::open(Hasty(FolderDisk::open(folder)?))?)?.into_log();
+    let study = LoadStudy::new(1, rounds, NUMBERS)?;
+    let log = Agent::open(opening(&study)?, Log::open(LazyDisk(FolderDisk::open(folder)?))?)?.into_log();
     let mut disk = fill(&study, rounds, log)?.into_disk().0;
     disk.sync(FILE)?;
     drop(disk);
@@ -74,13 +74,13 @@ fn site(records: u64, folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn opening(study: &Study) -> Result<Opening, Box<dyn Error>> {
+fn opening(study: &LoadStudy) -> Result<AgentOpening, Box<dyn Error>> {
     let (_, key) = study.sites.first().cloned().ok_or("there is no site")?;
     let digest = study.manifest.digest();
-    Ok(Opening {
+    Ok(AgentOpening {
         manifest: study.manifest.clone(),
         signatures: vec![key.sign(DOMAIN, &digest), study.server.sign(DOMAIN, &digest)],
-        programme: study.programme.clone(),
+        parts: study.parts.clone(),
         site: 0,
         shard: study.shard.clone(),
         data_version: [0; 32],
@@ -90,18 +90,18 @@ fn opening(study: &Study) -> Result<Opening, Box<dyn Error>> {
 }
 
 /// Appends what so many answers leave in a ledger.
-fn fill<D: Disk>(study: &Study, rounds: u64, mut log: Log<D>) -> Result<Log<D>, Box<dyn Error>> {
+fn fill<D: Disk>(study: &LoadStudy, rounds: u64, mut log: Log<D>) -> Result<Log<D>, Box<dyn Error>> {
     let run = study.manifest.run();
-    let event = study.programme.built.terms.first().ok_or("there are no terms")?.event.clone();
+    let event = study.parts.built.terms.first().ok_or("there are no terms")?.event.clone();
     let mut previous = log.charges(&run)?.last().ok_or("the account was not opened")?.digest();
     for round in 0..rounds {
-        let turn = Turn { run, round, attempt: 0 };
+        let turn = RunAttempt { run, round, attempt: 0 };
         let record =
             LedgerRecord { sequence: round + 1, previous, entry: privacy::LedgerEntry::Charged(event.clone()) };
         previous = record.digest();
-        log.append(&Entry::Charge { turn, question: [0; 32], record })?;
-        log.append(&Entry::Outbox { turn, bytes: vec![7; 4 * NUMBERS] })?;
-        log.append(&Entry::Settled { turn, applied: vec![7; 4 * NUMBERS] })?;
+        log.append(&LogEntry::Charge { turn, question: [0; 32], record })?;
+        log.append(&LogEntry::Outbox { turn, bytes: vec![7; 4 * NUMBERS] })?;
+        log.append(&LogEntry::Settled { turn, applied: vec![7; 4 * NUMBERS] })?;
     }
     Ok(log)
 }
@@ -109,12 +109,12 @@ fn fill<D: Disk>(study: &Study, rounds: u64, mut log: Log<D>) -> Result<Log<D>, 
 /// The last round's answers wait, as they do when a server goes down in the middle of one.
 fn server(records: u64, file: &Path) -> Result<(), Box<dyn Error>> {
     let rounds = records.div_ceil(SITES);
-    let study = Study::new(usize::try_from(SITES)?, rounds, NUMBERS)?;
+    let study = LoadStudy::new(usize::try_from(SITES)?, rounds, NUMBERS)?;
     let (run, key, name) = (study.manifest.run(), study.server.clone(), PartyName::new("server")?);
-    let store: Arc<dyn Store> = Arc::from(store::serve(&file.to_string_lossy())?);
-    Engine::create(&store, study.manifest.clone(), study.programme.clone(), key.clone(), 0)?;
+    let store: Arc<dyn ServerStore> = Arc::from(store::serve(&file.to_string_lossy())?);
+    RunEngine::create(&store, study.manifest.clone(), study.parts.clone(), key.clone(), 0)?;
     let saved = store.load(&run)?;
-    let grid = study.programme.built.terms.first().ok_or("there are no terms")?.shape.grid();
+    let grid = study.parts.built.terms.first().ok_or("there are no terms")?.shape.grid();
     let receipt = vec![7; 4 * NUMBERS];
     for round in 0..rounds {
         let last = round + 1 == rounds;
@@ -123,10 +123,10 @@ fn server(records: u64, file: &Path) -> Result<(), Box<dyn Error>> {
     }
     drop(store);
     let (before, memory) = (Instant::now(), megabytes("VmRSS"));
-    let store: Arc<dyn Store> = Arc::from(store::serve(&file.to_string_lossy())?);
-    let engine = Engine::open(store, study.manifest.clone(), study.programme.clone(), key, name)?;
+    let store: Arc<dyn ServerStore> = Arc::from(store::serve(&file.to_string_lossy())?);
+    let engine = RunEngine::open(store, study.manifest.clone(), study.parts.clone(), key, name)?;
     let line = json!({
-        "what": "restart of a server", "records": rounds * SITES, "sites": engine.coordinator().header().seats.len(),
+        "what": "restart of a server", "records": rounds * SITES, "sites": engine.coordinator().header().sites.len(),
         "megabytes": std::fs::metadata(file)?.len() >> 20, "ready_s": before.elapsed().as_secs_f64(),
         "memory_mb": megabytes("VmRSS") - memory, "peak_mb": megabytes("VmHWM"), "load_average": load_average(),
     });
@@ -136,17 +136,17 @@ fn server(records: u64, file: &Path) -> Result<(), Box<dyn Error>> {
 
 /// A round of answers, folded unless it is the last.
 fn answers(round: u64, last: bool, grid: privacy::Grid, receipt: &[u8]) -> Change {
-    let at = Try { round, attempt: 0 };
+    let at = Attempt { round, attempt: 0 };
     let answer = GridVector::new(grid, vec![1 << 20; NUMBERS]);
     let position = Position { sequence: 3 * round + 3, digest: [0; 32] };
     let update = Update { at, question: [0; 32], answer, position };
     let sites = 0..SITES as usize;
-    let accepted = sites.clone().map(|site| Accepted { site, update: update.clone(), digest: [0; 32] }).collect();
+    let accepted = sites.clone().map(|site| AcceptedAnswer { site, update: update.clone(), digest: [0; 32] }).collect();
     let mut change = Change { dirty: true, accepted, ..Change::default() };
     if !last {
-        let of = Folded::Each(sites.clone().map(|site| (site, at)).collect());
+        let of = FoldInput::Each(sites.clone().map(|site| (site, at)).collect());
         change.folds = vec![Fold { number: round, round, of }];
-        change.receipts = sites.map(|site| Kept { site, at, applied: Some(receipt.to_vec()) }).collect();
+        change.receipts = sites.map(|site| AnswerReceipt { site, at, applied: Some(receipt.to_vec()) }).collect();
     }
     change
 }

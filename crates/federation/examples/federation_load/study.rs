@@ -1,7 +1,7 @@
 //! A study whose answers have as many numbers as one likes, and cost next to nothing to make.
 
 use federation::identity::{IdentityKey, PartyName};
-use federation::manifest::{Library, Manifest, Pace, Programme, SiteMember, VERSION, agreed};
+use federation::manifest::{Manifest, Pace, RunBuilder, RunParts, SiteMember, VERSION, agreed};
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Method,
     Noise, NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme, Solver,
@@ -15,11 +15,11 @@ use std::sync::Arc;
 const ROWS: usize = 4;
 
 /// Everybody's keys, what they have agreed, and the parts of the run.
-pub(crate) struct Study {
+pub(crate) struct LoadStudy {
     pub(crate) server: Arc<IdentityKey>,
     pub(crate) sites: Vec<(PartyName, Arc<IdentityKey>)>,
     pub(crate) manifest: Arc<Manifest>,
-    pub(crate) programme: Arc<Programme>,
+    pub(crate) parts: Arc<RunParts>,
     pub(crate) shard: Arc<Shard>,
 }
 
@@ -60,7 +60,7 @@ fn method(rounds: u64) -> Result<Method, Box<dyn Error>> {
     })
 }
 
-impl Study {
+impl LoadStudy {
     /// A study of so many sites, rounds, and numbers in an answer.
     pub(crate) fn new(sites: usize, rounds: u64, numbers: usize) -> Result<Self, Box<dyn Error>> {
         let (inputs, method) = (numbers.div_ceil(2), method(rounds)?);
@@ -69,7 +69,7 @@ impl Study {
         // A grant that is quick to cost: what is measured is the federation, and not the accountant.
         let grant = Grant::Limited { epsilon: Epsilon::new(9.0)?, delta: Delta::new(1e-5)?, filter: Filter::Zcdp };
         built.grants.iter_mut().for_each(|one| *one = grant.clone());
-        let programme = Arc::new(Programme { method, built });
+        let parts = Arc::new(RunParts { method, built });
         let server = Arc::new(IdentityKey::generate()?);
         let sites = (0..sites).map(site).collect::<Result<Vec<_>, _>>()?;
         let members = sites.iter().map(|(name, key)| SiteMember { name: name.clone(), key: key.public(), rows: 4 });
@@ -85,14 +85,14 @@ impl Study {
             nodes: Vec::new(),
             server: server.public(),
             pace: Pace { rounds, quorum: 1, deadline: None },
-            agreed: agreed(&programme.built)?,
+            agreed: agreed(&parts.built)?,
         };
-        Ok(Self { server, sites, manifest: Arc::new(manifest), programme, shard: Arc::new(shard(inputs)?) })
+        Ok(Self { server, sites, manifest: Arc::new(manifest), parts, shard: Arc::new(shard(inputs)?) })
     }
 
     /// How many numbers are in an answer.
     pub(crate) fn numbers(&self) -> usize {
-        self.programme.built.terms.first().map_or(0, |terms| terms.shape.dimension())
+        self.parts.built.terms.first().map_or(0, |terms| terms.shape.dimension())
     }
 }
 
@@ -111,10 +111,10 @@ fn shard(inputs: usize) -> Result<Shard, Box<dyn Error>> {
 }
 
 /// Hands the parts out that were built once: a thousand sites of one process need not each build them.
-pub(crate) struct Built(pub(crate) Arc<Programme>);
+pub(crate) struct SharedParts(pub(crate) Arc<RunParts>);
 
-impl Library for Built {
-    fn open(&self, _: &Manifest) -> Result<Arc<Programme>, String> {
+impl RunBuilder for SharedParts {
+    fn open(&self, _: &Manifest) -> Result<Arc<RunParts>, String> {
         Ok(self.0.clone())
     }
 }

@@ -7,19 +7,19 @@
 //! The machine does no I/O of its own: the log is over any [`Disk`], and what is to be sent is returned. After an error of
 //! the log it must be dropped, and another be resumed from what the disk holds.
 
-mod desk;
-mod giving;
+mod charge;
+mod contribution;
 mod resume;
 
-pub use resume::Opening;
+pub use resume::AgentOpening;
 
 use crate::identity::IdentityKey;
-use crate::log::{Disk, Entry, Log, LogError, Position, RunId, Turn, Vault};
-use crate::manifest::{Manifest, Programme};
-use crate::message::{Instruction, MOST_ATTEMPTS, Outcome, Reason, Refusal, Request, Try, Update};
+use crate::log::{Disk, Log, LogEntry, LogError, MemorySnapshot, Position, RunAttempt, RunId};
+use crate::manifest::{Manifest, RunParts};
+use crate::message::{Attempt, DeclineReason, Instruction, MOST_ATTEMPTS, RefusalCode, Request, RunOutcome, Update};
 use crate::wire::{self, Sender};
-use desk::SiteDesk;
-use giving::Giving;
+use charge::SiteChargeAndGate;
+use contribution::ShareContribution;
 use inference::settings::Schedule;
 use inference::{Member, Shard, Summing};
 use privacy::GridVector;
@@ -33,7 +33,7 @@ pub struct Agent<D: Disk> {
     run: RunId,
     manifest: Arc<Manifest>,
     sender: Sender,
-    programme: Arc<Programme>,
+    parts: Arc<RunParts>,
     shard: Arc<Shard>,
     data_version: Digest,
     key: Arc<IdentityKey>,
@@ -41,17 +41,17 @@ pub struct Agent<D: Disk> {
     log: Log<D>,
     member: Member,
     /// The answer that was sent, or is to be, and has no receipt yet: these bytes and no others.
-    outbox: Option<(Try, Vec<u8>)>,
+    outbox: Option<(Attempt, Vec<u8>)>,
     /// The shares of a sum that are under way. They are nowhere kept: who goes down has dropped out of the attempt.
-    giving: Option<Giving>,
+    contribution: Option<ShareContribution>,
     /// The number of the last letter that was read.
     mail: u64,
     /// The last attempt that was begun.
-    last: Option<Try>,
+    last: Option<Attempt>,
     /// How often the present round was charged.
     charges: RoundCharges,
-    stopped: Option<Stop>,
-    finished: Option<Outcome>,
+    stopped: Option<StopReason>,
+    finished: Option<RunOutcome>,
 }
 
 /// The last round that was charged, and how often. Rounds never go back.
@@ -73,37 +73,37 @@ impl RoundCharges {
 
 /// Why an agent answers no more until somebody has looked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Stop {
+pub enum StopReason {
     /// The server has countersigned a record that this log does not have.
-    #[error("the server has seen record {sequence} of this site's ledger, which the ledger here does not have")]
+    #[error("the server has seen record {sequence} of this site's ledger, but the ledger here does not have it")]
     RolledBack {
         /// The record.
         sequence: u64,
     },
     /// The server says that it has accepted other bytes for the same attempt.
     #[error("the server refuses this site: {0}")]
-    Refused(Refusal),
+    Refused(RefusalCode),
     /// What the server says that it applied cannot be.
-    #[error("the receipt for round {round} does not fit what was sent")]
+    #[error("the server's receipt for round {round} does not match the answer that this site sent")]
     Receipt {
         /// The round.
         round: u64,
     },
 }
 
-impl Stop {
+impl StopReason {
     /// What to do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::RolledBack { .. } => {
-                "the ledger was restored from an old copy, or another copy of this site is alive: find the newest ledger; \
-                 without it this site takes no more part in the run"
+                "the ledger was restored from an old copy, or another copy of this site is running. Find the newest ledger; without \
+                 it this site cannot continue the run"
             }
-            Self::Refused(Refusal::Conflict | Refusal::Frozen) => {
-                "look for a second copy of this site, and speak with the server's operator"
+            Self::Refused(RefusalCode::Conflict | RefusalCode::Frozen) => {
+                "look for a second copy of this site, and contact the server's operator"
             }
-            Self::Refused(_) => "speak with the server's operator",
-            Self::Receipt { .. } => "speak with the server's operator: nothing more is sent to it",
+            Self::Refused(_) => "contact the server's operator",
+            Self::Receipt { .. } => "contact the server's operator; the agent sends nothing more to the server",
         }
     }
 }
@@ -111,7 +111,8 @@ impl Stop {
 impl<D: Disk> Agent<D> {
     /// What a poll says of this agent.
     pub fn attend(&self, wait: u32) -> Request {
-        let unsettled = self.outbox.as_ref().map(|(at, _)| *at).or(self.giving.as_ref().map(Giving::at));
+        let unsettled =
+            self.outbox.as_ref().map(|(at, _)| *at).or(self.contribution.as_ref().map(ShareContribution::at));
         Request::Attend {
             position: Some(self.log.head()),
             wait,
@@ -125,9 +126,9 @@ impl<D: Disk> Agent<D> {
     /// What is to be sent again after a silence or a new connection: an answer that has no receipt, or shares that are not
     /// known to be held. These bytes and no others.
     pub fn again(&self) -> Vec<Vec<u8>> {
-        match (&self.outbox, &self.giving) {
+        match (&self.outbox, &self.contribution) {
             (Some((_, bytes)), _) => vec![bytes.clone()],
-            (None, Some(giving)) => giving.again(self),
+            (None, Some(contribution)) => contribution.again(self),
             (None, None) => Vec::new(),
         }
     }
@@ -138,7 +139,7 @@ impl<D: Disk> Agent<D> {
         if let Some(seen) = seen
             && self.log.digest_at(seen.sequence) != Some(seen.digest)
         {
-            self.stopped = Some(Stop::RolledBack { sequence: seen.sequence });
+            self.stopped = Some(StopReason::RolledBack { sequence: seen.sequence });
         }
     }
 
@@ -149,48 +150,48 @@ impl<D: Disk> Agent<D> {
             Instruction::Mail(mail) => self.read(mail),
             Instruction::Receipt { at, applied } => self.settle(*at, applied.as_deref()).map(|()| Vec::new()),
             Instruction::Finished(outcome) => self.finish(*outcome).map(|()| Vec::new()),
-            Instruction::Refuse(refusal @ (Refusal::Conflict | Refusal::Frozen | Refusal::NotAMember)) => {
-                self.stopped = Some(Stop::Refused(*refusal));
+            Instruction::Refuse(refusal @ (RefusalCode::Conflict | RefusalCode::Frozen | RefusalCode::NotAMember)) => {
+                self.stopped = Some(StopReason::Refused(*refusal));
                 Ok(Vec::new())
             }
             // The server does not know the question that was answered: the answer will never be of use.
-            Instruction::Refuse(Refusal::NotAsked | Refusal::Shape) => self.lapse().map(|()| Vec::new()),
+            Instruction::Refuse(RefusalCode::NotAsked | RefusalCode::Shape) => self.lapse().map(|()| Vec::new()),
             _ => Ok(Vec::new()),
         }
     }
 
-    fn ask(&mut self, at: Try, query: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
+    fn ask(&mut self, at: Attempt, query: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
         if self.stopped.is_some() || self.finished.is_some() {
-            return Ok(self.decline(at, Reason::Stopped));
+            return Ok(self.decline(at, DeclineReason::Stopped));
         }
-        if self.outbox.is_some() || self.giving.as_ref().is_some_and(|giving| giving.at() == at) {
+        if self.outbox.is_some() || self.contribution.as_ref().is_some_and(|contribution| contribution.at() == at) {
             return Ok(self.again());
         }
         if self.last.is_some_and(|last| at <= last) {
-            return Ok(self.decline(at, Reason::Lapsed));
+            return Ok(self.decline(at, DeclineReason::Lapsed));
         }
         if at.round >= self.manifest.pace.rounds || self.is_charged_enough(at.round) {
-            return Ok(self.decline(at, Reason::Refused));
+            return Ok(self.decline(at, DeclineReason::Refused));
         }
-        match self.member.can_answer(self.programme.built.protocol.as_ref(), query, &self.shard) {
+        match self.member.can_answer(self.parts.built.protocol.as_ref(), query, &self.shard) {
             Ok(true) => {
                 self.lapse()?;
                 self.answer(at, query)
             }
-            Ok(false) => Ok(self.decline(at, Reason::Spent)),
-            Err(_) => Ok(self.decline(at, Reason::Refused)),
+            Ok(false) => Ok(self.decline(at, DeclineReason::Spent)),
+            Err(_) => Ok(self.decline(at, DeclineReason::Refused)),
         }
     }
 
     /// Whether another charge of this round is refused, whatever the server says of the ones before. Where answers are folded as
     /// they come a round has many questions, and the grant alone is the limit.
     fn is_charged_enough(&self, round: u64) -> bool {
-        let counted = !matches!(self.programme.method.schedule, Schedule::Asynchronous(_));
+        let counted = !matches!(self.parts.method.schedule, Schedule::Asynchronous(_));
         counted && self.charges.of(round) >= MOST_ATTEMPTS
     }
 
     /// Charge, durable; noise key; answer; outbox, durable; send.
-    fn answer(&mut self, at: Try, query: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
+    fn answer(&mut self, at: Attempt, query: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
         let (turn, question) = (self.turn(at), Sha256::digest(query).into());
         let context = NoiseContext {
             run: turn.run,
@@ -201,11 +202,11 @@ impl<D: Disk> Agent<D> {
             ledger_head: self.member.ledger().head(),
             data_version: self.data_version,
         };
-        let (summing, before) = (self.programme.built.summing, self.member.ledger().length());
-        let mut desk = SiteDesk::new(&mut self.log, turn, question, &mut self.source, summing);
-        let protocol = self.programme.built.protocol.as_ref();
-        let answered = self.member.answer(protocol, query, &self.shard, summing, &context, &mut desk);
-        if let Some(error) = desk.failed() {
+        let (summing, before) = (self.parts.built.summing, self.member.ledger().length());
+        let mut charge = SiteChargeAndGate::new(&mut self.log, turn, question, &mut self.source, summing);
+        let protocol = self.parts.built.protocol.as_ref();
+        let answered = self.member.answer(protocol, query, &self.shard, summing, &context, &mut charge);
+        if let Some(error) = charge.failed() {
             return Err(error);
         }
         let charged = self.member.ledger().length() > before;
@@ -213,58 +214,58 @@ impl<D: Disk> Agent<D> {
             self.charges.note(at.round);
         }
         match answered {
-            Err(_) if !charged => Ok(self.decline(at, Reason::Refused)),
+            Err(_) if !charged => Ok(self.decline(at, DeclineReason::Refused)),
             Err(_) => self.burn(at),
             Ok(outgoing) if summing == Summing::Nobody => match outgoing.released() {
                 Ok(answer) => self.keep_answer(at, question, answer.into_inner(), charged),
                 Err(_) => self.burn(at),
             },
-            Ok(outgoing) => self.give(at, query, outgoing, &context),
+            Ok(outgoing) => self.contribute(at, query, outgoing, &context),
         }
     }
 
     /// The attempt will never be answered. What was charged stays charged.
-    fn burn(&mut self, at: Try) -> Result<Vec<Vec<u8>>, LogError> {
+    fn burn(&mut self, at: Attempt) -> Result<Vec<Vec<u8>>, LogError> {
         self.last = Some(at);
-        self.log.append(&Entry::Lapsed { turn: self.turn(at) })?;
-        Ok(self.decline(at, Reason::Lapsed))
+        self.log.append(&LogEntry::Lapsed { turn: self.turn(at) })?;
+        Ok(self.decline(at, DeclineReason::Lapsed))
     }
 
     /// An answer that its gate let through goes into the outbox, and is sent from there.
     fn keep_answer(
         &mut self,
-        at: Try,
+        at: Attempt,
         question: Digest,
         answer: GridVector,
         charged: bool,
     ) -> Result<Vec<Vec<u8>>, LogError> {
         let turn = self.turn(at);
         if !charged {
-            self.log.append(&Entry::Free { turn })?;
+            self.log.append(&LogEntry::Free { turn })?;
         }
         let update = Update { at, question, answer, position: self.log.head() };
         let bytes = self.sign(&Request::Update(update));
         self.keep_memory(Some(at))?;
-        self.log.append(&Entry::Outbox { turn, bytes: bytes.clone() })?;
+        self.log.append(&LogEntry::Outbox { turn, bytes: bytes.clone() })?;
         self.last = Some(at);
         self.outbox = Some((at, bytes.clone()));
         Ok(vec![bytes])
     }
 
     /// The server says what it applied: the memory follows, and the answer is settled.
-    fn settle(&mut self, at: Try, applied: Option<&[u8]>) -> Result<(), LogError> {
-        if applied.is_some() && self.giving.as_ref().is_some_and(|giving| giving.at() == at) {
+    fn settle(&mut self, at: Attempt, applied: Option<&[u8]>) -> Result<(), LogError> {
+        if applied.is_some() && self.contribution.as_ref().is_some_and(|contribution| contribution.at() == at) {
             return self.counted();
         }
         if self.outbox.as_ref().is_none_or(|(sent, _)| *sent != at) {
             return Ok(());
         }
         let Some(applied) = applied else { return self.lapse() };
-        if self.member.settle(self.programme.built.protocol.as_ref(), applied).is_err() {
-            self.stopped = Some(Stop::Receipt { round: at.round });
+        if self.member.settle(self.parts.built.protocol.as_ref(), applied).is_err() {
+            self.stopped = Some(StopReason::Receipt { round: at.round });
             return Ok(());
         }
-        self.log.append(&Entry::Settled { turn: self.turn(at), applied: applied.to_vec() })?;
+        self.log.append(&LogEntry::Settled { turn: self.turn(at), applied: applied.to_vec() })?;
         self.keep_memory(None)?;
         self.outbox = None;
         Ok(())
@@ -272,33 +273,33 @@ impl<D: Disk> Agent<D> {
 
     /// The answer will never be in the total. What was charged stays charged, and its draft is remembered.
     fn lapse(&mut self) -> Result<(), LogError> {
-        let unheld = self.giving.take().and_then(|giving| giving.unheld());
+        let unheld = self.contribution.take().and_then(|contribution| contribution.unheld());
         if let Some(at) = self.outbox.take().map(|(at, _)| at).or(unheld) {
-            self.log.append(&Entry::Lapsed { turn: self.turn(at) })?;
+            self.log.append(&LogEntry::Lapsed { turn: self.turn(at) })?;
         }
         Ok(())
     }
 
-    fn finish(&mut self, outcome: Outcome) -> Result<(), LogError> {
+    fn finish(&mut self, outcome: RunOutcome) -> Result<(), LogError> {
         if self.finished.is_none() && self.stopped.is_none() {
             self.lapse()?;
-            self.log.append(&Entry::Closed { run: self.run() })?;
+            self.log.append(&LogEntry::Closed { run: self.run() })?;
             self.finished = Some(outcome);
         }
         Ok(())
     }
 
     /// Keeps what the site remembers, and the draft of the attempt if there is one.
-    fn keep_memory(&mut self, drafted: Option<Try>) -> Result<(), LogError> {
+    fn keep_memory(&mut self, drafted: Option<Attempt>) -> Result<(), LogError> {
         let draft = match (drafted, self.member.draft()) {
             (Some(at), Some(draft)) => Some((at.round, at.attempt, draft.to_vec())),
             _ => None,
         };
         let (run, sequence, memory) = (self.run(), self.log.head().sequence, self.member.memory().to_vec());
-        self.log.keep(&Vault { run, sequence, memory, draft })
+        self.log.keep(&MemorySnapshot { run, sequence, memory, draft })
     }
 
-    fn decline(&self, at: Try, reason: Reason) -> Vec<Vec<u8>> {
+    fn decline(&self, at: Attempt, reason: DeclineReason) -> Vec<Vec<u8>> {
         vec![self.sign(&Request::Decline { at, reason })]
     }
 
@@ -311,17 +312,17 @@ impl<D: Disk> Agent<D> {
         self.run
     }
 
-    fn turn(&self, at: Try) -> Turn {
-        Turn { run: self.run(), round: at.round, attempt: at.attempt }
+    fn turn(&self, at: Attempt) -> RunAttempt {
+        RunAttempt { run: self.run(), round: at.round, attempt: at.attempt }
     }
 
     /// How the run ended, once it has.
-    pub fn finished(&self) -> Option<Outcome> {
+    pub fn finished(&self) -> Option<RunOutcome> {
         self.finished
     }
 
     /// Why it answers no more.
-    pub fn stopped(&self) -> Option<Stop> {
+    pub fn stopped(&self) -> Option<StopReason> {
         self.stopped
     }
 
@@ -330,7 +331,7 @@ impl<D: Disk> Agent<D> {
         &self.manifest
     }
 
-    /// Its log.
+    /// The site's log, for tests and for the account of what was spent.
     pub fn log(&self) -> &Log<D> {
         &self.log
     }

@@ -1,10 +1,10 @@
 //! How an agent begins a run, or takes it up again from what its disk holds.
 
 use super::{Agent, RoundCharges};
-use crate::identity::{IdentityKey, Role, Signature};
-use crate::log::{Disk, Entry, Log, LogError, RunId, Turn};
-use crate::manifest::{Manifest, Programme};
-use crate::message::Try;
+use crate::identity::{IdentityKey, PartyRole, Signature};
+use crate::log::{Disk, Log, LogEntry, LogError, RunAttempt, RunId};
+use crate::manifest::{Manifest, RunParts};
+use crate::message::Attempt;
 use crate::wire::Sender;
 use inference::{Member, Shard};
 use privacy::noise::{Digest, OsKeyed};
@@ -12,13 +12,13 @@ use privacy::{Grant, Ledger};
 use std::sync::Arc;
 
 /// Everything that an agent needs for a run, but its log.
-pub struct Opening {
+pub struct AgentOpening {
     /// The manifest, which the site has checked and signed.
     pub manifest: Arc<Manifest>,
     /// The signatures of all, which the site has checked.
     pub signatures: Vec<Signature>,
     /// The run's parts, as the site has built them for itself.
-    pub programme: Arc<Programme>,
+    pub parts: Arc<RunParts>,
     /// The site's number in the manifest.
     pub site: usize,
     /// The site's rows.
@@ -36,8 +36,8 @@ impl<D: Disk> Agent<D> {
     ///
     /// A charge that has no answer on record is burnt: that is put on record too. An answer without a receipt is the one to
     /// send.
-    pub fn open(opening: Opening, mut log: Log<D>) -> Result<Self, LogError> {
-        let (manifest, built) = (&opening.manifest, &opening.programme.built);
+    pub fn open(opening: AgentOpening, mut log: Log<D>) -> Result<Self, LogError> {
+        let (manifest, built) = (&opening.manifest, &opening.parts.built);
         let (run, digest) = (manifest.run(), manifest.digest());
         let missing = || LogError::NoSuchSite { site: opening.site };
         let terms = built.terms.get(opening.site).ok_or_else(missing)?.clone();
@@ -46,21 +46,21 @@ impl<D: Disk> Agent<D> {
         claim(&mut log, name.as_str())?;
         let ledger = open_ledger(&mut log, run, digest, &opening, grant)?;
         let first = built.openings.get(opening.site).cloned().flatten();
-        let vault = log.vault(&run)?;
-        let (memory, draft) = vault.map_or_else(Default::default, |vault| (vault.memory, vault.draft));
-        let at = draft.as_ref().map(|(round, attempt, _)| Try { round: *round, attempt: *attempt });
+        let snapshot = log.snapshot(&run)?;
+        let (memory, draft) = snapshot.map_or_else(Default::default, |snapshot| (snapshot.memory, snapshot.draft));
+        let at = draft.as_ref().map(|(round, attempt, _)| Attempt { round: *round, attempt: *attempt });
         let member = Member::new(opening.site, terms, ledger)
             .with_opening(first)
             .remembering(memory, draft.map(|(_, _, draft)| draft));
-        let past = Past::of(&log, run)?;
-        let sender = Sender { role: Role::Site, name, manifest: Some(digest) };
-        let Opening { manifest, programme, site, shard, data_version, key, source, .. } = opening;
+        let past = AttemptHistory::of(&log, run)?;
+        let sender = Sender { role: PartyRole::Site, name, manifest: Some(digest) };
+        let AgentOpening { manifest, parts, site, shard, data_version, key, source, .. } = opening;
         let mut agent = Self {
             site,
             run,
             manifest,
             sender,
-            programme,
+            parts,
             shard,
             data_version,
             key,
@@ -68,7 +68,7 @@ impl<D: Disk> Agent<D> {
             log,
             member,
             outbox: past.outbox,
-            giving: None,
+            contribution: None,
             mail: 0,
             last: past.last,
             charges: past.charges,
@@ -82,18 +82,18 @@ impl<D: Disk> Agent<D> {
     /// What a crash kept from being done: memory that was not kept after a receipt, and a burnt charge that was not named.
     fn catch_up(
         &mut self,
-        drafted: Option<Try>,
-        settled: Option<(Try, Vec<u8>)>,
-        burnt: Option<Try>,
+        drafted: Option<Attempt>,
+        settled: Option<(Attempt, Vec<u8>)>,
+        burnt: Option<Attempt>,
     ) -> Result<(), LogError> {
         if let Some((at, applied)) = settled
             && drafted == Some(at)
-            && self.member.settle(self.programme.built.protocol.as_ref(), &applied).is_ok()
+            && self.member.settle(self.parts.built.protocol.as_ref(), &applied).is_ok()
         {
             self.keep_memory(None)?;
         }
         if let Some(at) = burnt {
-            self.log.append(&Entry::Lapsed { turn: self.turn(at) })?;
+            self.log.append(&LogEntry::Lapsed { turn: self.turn(at) })?;
         }
         Ok(())
     }
@@ -103,12 +103,12 @@ impl<D: Disk> Agent<D> {
 fn claim<D: Disk>(log: &mut Log<D>, name: &str) -> Result<(), LogError> {
     let mut owner = None;
     log.scan(&mut |_, entry| {
-        if let Entry::Owner { name } = entry {
+        if let LogEntry::Owner { name } = entry {
             owner = Some(name.clone());
         }
     })?;
     match owner {
-        None => log.append(&Entry::Owner { name: name.into() }).map(drop),
+        None => log.append(&LogEntry::Owner { name: name.into() }).map(drop),
         Some(found) if found == name => Ok(()),
         Some(found) => Err(LogError::OtherSite { found, expected: name.into() }),
     }
@@ -119,11 +119,11 @@ fn open_ledger<D: Disk>(
     log: &mut Log<D>,
     run: RunId,
     digest: Digest,
-    opening: &Opening,
+    opening: &AgentOpening,
     grant: Grant,
 ) -> Result<Ledger, LogError> {
     let mut accepted = false;
-    log.scan(&mut |_, entry| accepted |= matches!(entry, Entry::Accepted { run: r, .. } if *r == run))?;
+    log.scan(&mut |_, entry| accepted |= matches!(entry, LogEntry::Accepted { run: r, .. } if *r == run))?;
     if !accepted {
         let (epsilon, delta) = match &grant {
             Grant::Limited { epsilon, delta, .. } => (epsilon.get(), delta.get()),
@@ -131,11 +131,11 @@ fn open_ledger<D: Disk>(
         };
         let signed = (opening.manifest.bytes(), &opening.signatures);
         let bytes = postcard::to_allocvec(&signed).map_err(|_| LogError::Unwritten)?;
-        log.append(&Entry::Accepted { run, manifest: digest, epsilon, delta, bytes })?;
+        log.append(&LogEntry::Accepted { run, manifest: digest, epsilon, delta, bytes })?;
     }
     let charges = log.charges(&run)?;
     if charges.is_empty() {
-        let turn = Turn { run, round: 0, attempt: 0 };
+        let turn = RunAttempt { run, round: 0, attempt: 0 };
         return Ledger::open(grant, &mut log.journal(turn, Digest::default())).map_err(|_| LogError::Unwritten);
     }
     Ledger::replay(&charges).map_err(|why| LogError::Ledger { why: why.to_string() })
@@ -143,33 +143,33 @@ fn open_ledger<D: Disk>(
 
 /// What a log says of a run's attempts.
 #[derive(Default)]
-struct Past {
-    last: Option<Try>,
+struct AttemptHistory {
+    last: Option<Attempt>,
     charges: RoundCharges,
-    outbox: Option<(Try, Vec<u8>)>,
-    settled: Option<(Try, Vec<u8>)>,
-    burnt: Option<Try>,
+    outbox: Option<(Attempt, Vec<u8>)>,
+    settled: Option<(Attempt, Vec<u8>)>,
+    burnt: Option<Attempt>,
 }
 
-impl Past {
+impl AttemptHistory {
     fn of<D: Disk>(log: &Log<D>, run: RunId) -> Result<Self, LogError> {
         let mut past = Self::default();
         log.scan(&mut |_, entry| {
             let Some(turn) = entry.turn().filter(|turn| turn.run == run) else { return };
-            let at = Try { round: turn.round, attempt: turn.attempt };
+            let at = Attempt { round: turn.round, attempt: turn.attempt };
             match entry {
                 // The first record of a run's account is its grant, and for no attempt.
-                Entry::Charge { record, .. } if record.sequence == 0 => {}
-                Entry::Charge { .. } => {
+                LogEntry::Charge { record, .. } if record.sequence == 0 => {}
+                LogEntry::Charge { .. } => {
                     past.charges.note(at.round);
                     (past.last, past.burnt) = (Some(at), Some(at));
                 }
-                Entry::Free { .. } => (past.last, past.burnt) = (Some(at), Some(at)),
-                Entry::Outbox { bytes, .. } => (past.outbox, past.burnt) = (Some((at, bytes.clone())), None),
-                Entry::Contributed { .. } => past.burnt = None,
-                Entry::Settled { applied, .. } => (past.settled, past.outbox) = (Some((at, applied.clone())), None),
-                Entry::Lapsed { .. } => (past.outbox, past.burnt) = (None, None),
-                Entry::Accepted { .. } | Entry::Closed { .. } | Entry::Owner { .. } => {}
+                LogEntry::Free { .. } => (past.last, past.burnt) = (Some(at), Some(at)),
+                LogEntry::Outbox { bytes, .. } => (past.outbox, past.burnt) = (Some((at, bytes.clone())), None),
+                LogEntry::Contributed { .. } => past.burnt = None,
+                LogEntry::Settled { applied, .. } => (past.settled, past.outbox) = (Some((at, applied.clone())), None),
+                LogEntry::Lapsed { .. } => (past.outbox, past.burnt) = (None, None),
+                LogEntry::Accepted { .. } | LogEntry::Closed { .. } | LogEntry::Owner { .. } => {}
             }
         })?;
         Ok(past)

@@ -2,7 +2,7 @@
 
 use crate::identity::PublicKey;
 use crate::log::Position;
-use crate::message::{Letter, Try, Update};
+use crate::message::{Attempt, SealedMessage, Update};
 use privacy::GridVector;
 use privacy::noise::Digest;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct Change {
     /// Whether there may be something new for anybody: a beginning, an end, a question, a sum that closes. Not kept.
     pub wakes: bool,
     /// Answers that were accepted.
-    pub accepted: Vec<Accepted>,
+    pub accepted: Vec<AcceptedAnswer>,
     /// Folds, in their order.
     pub folds: Vec<Fold>,
     /// The algorithm's state, if it was folded into.
@@ -23,11 +23,11 @@ pub struct Change {
     /// The question that is asked now, if it is another.
     pub query: Option<Vec<u8>>,
     /// Receipts for answers that were folded, or came too late.
-    pub receipts: Vec<Kept>,
+    pub receipts: Vec<AnswerReceipt>,
     /// Whether all letters that were kept before are to be forgotten, before those below are kept.
     pub cleared: bool,
     /// Letters on their way, with their numbers.
-    pub posted: Vec<(u64, Letter)>,
+    pub posted: Vec<(u64, SealedMessage)>,
     /// Numbers of letters that have arrived.
     pub delivered: Vec<u64>,
     /// Places of sites' logs that came with accepted answers.
@@ -36,7 +36,7 @@ pub struct Change {
 
 /// An answer that was accepted.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Accepted {
+pub struct AcceptedAnswer {
     /// The site.
     pub site: usize,
     /// Its answer.
@@ -53,14 +53,14 @@ pub struct Fold {
     /// The round in which it happened.
     pub round: u64,
     /// What was folded.
-    pub of: Folded,
+    pub of: FoldInput,
 }
 
 /// What was folded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Folded {
+pub enum FoldInput {
     /// Answers of these sites, in this order.
-    Each(Vec<(usize, Try)>),
+    Each(Vec<(usize, Attempt)>),
     /// The sum of the answers of these sites, as it was opened.
     Sum {
         /// The sum, noised.
@@ -72,11 +72,11 @@ pub enum Folded {
 
 /// What became of a site's last answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct AnswerReceipt {
     /// The site.
     pub site: usize,
-    /// Which attempt.
-    pub at: Try,
+    /// The attempt that the answer was for.
+    pub at: Attempt,
     /// What of it is in the total; none if it came too late.
     pub applied: Option<Vec<u8>>,
 }

@@ -1,6 +1,6 @@
 //! Attempts at sums that came to nothing, and because of whom: what an operator needs to know, and how a run ends by name.
 
-use crate::message::Member;
+use crate::message::MemberId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Failures {
     /// Those of the present round, or of the last one of a run that is over: the attempt, and a member because of whom it failed.
-    pub round: Vec<(u64, Member)>,
+    pub round: Vec<(u64, MemberId)>,
     /// How many attempts of the whole run each member has made fail.
-    pub total: BTreeMap<Member, u64>,
+    pub total: BTreeMap<MemberId, u64>,
 }
 
 impl Failures {
@@ -20,7 +20,7 @@ impl Failures {
     }
 
     /// An attempt has failed because of these members.
-    pub(super) fn note(&mut self, attempt: u64, because_of: &[Member]) {
+    pub(super) fn note(&mut self, attempt: u64, because_of: &[MemberId]) {
         for &member in because_of {
             self.round.push((attempt, member));
             let total = self.total.entry(member).or_default();
@@ -29,8 +29,8 @@ impl Failures {
     }
 
     /// The member because of whom most attempts of this round have failed; among equals the one that did so last.
-    pub fn worst(&self) -> Option<Member> {
-        let count = |member: Member| self.round.iter().filter(|(_, other)| *other == member).count();
+    pub fn worst(&self) -> Option<MemberId> {
+        let count = |member: MemberId| self.round.iter().filter(|(_, other)| *other == member).count();
         self.round.iter().map(|(_, member)| *member).max_by_key(|member| count(*member))
     }
 }
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn the_worst_is_who_fails_most_often_and_among_equals_last() {
-        let (node, other, site) = (Member::Node(0), Member::Node(1), Member::Site(2));
+        let (node, other, site) = (MemberId::Node(0), MemberId::Node(1), MemberId::Site(2));
         let mut failures = Failures::default();
         assert_eq!(failures.worst(), None);
         failures.note(0, &[node]);

@@ -3,7 +3,7 @@
 use super::Failures;
 use crate::identity::Signature;
 use crate::log::Position;
-use crate::message::{Outcome, Try};
+use crate::message::{Attempt, RunOutcome};
 use privacy::noise::Digest;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// Where the run is.
-    pub phase: Phase,
+    pub phase: CoordinatorPhase,
     /// Rounds made.
     pub round: u64,
     /// How often answers were folded into the state: its version.
@@ -21,7 +21,7 @@ pub struct Header {
     /// The site that was asked last, where one is asked after the other.
     pub turn: usize,
     /// The sites, in the order of the manifest.
-    pub seats: Vec<Seat>,
+    pub sites: Vec<SiteProgress>,
     /// Signatures of the nodes, in the order of the manifest.
     pub nodes: Vec<Option<Signature>>,
     /// The server's own signature.
@@ -60,32 +60,32 @@ impl Header {
 
 /// Where a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Phase {
+pub enum CoordinatorPhase {
     /// Waiting for signatures.
     Signing,
-    /// Under way.
+    /// All have signed, and rounds are under way.
     Running,
-    /// Over.
-    Finished(Outcome),
+    /// The run has ended, with this outcome.
+    Finished(RunOutcome),
 }
 
 /// What is known of a site.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Seat {
+pub struct SiteProgress {
     /// Its signature of the manifest.
     pub signature: Option<Signature>,
     /// The question that it is to answer.
-    pub asked: Option<Asked>,
+    pub asked: Option<PendingQuestion>,
     /// Questions that it did not answer in time; an answer is still taken, for it was paid for.
-    pub earlier: Vec<Asked>,
+    pub earlier: Vec<PendingQuestion>,
     /// The last answer that was accepted, by the digest of its bytes.
-    pub accepted: Option<(Try, Digest)>,
+    pub accepted: Option<(Attempt, Digest)>,
     /// How many of its answers were accepted.
     pub answers: u64,
     /// The attempt that its next question in this round will have.
     pub attempt: u64,
     /// Whether more can be asked of it.
-    pub standing: SeatStanding,
+    pub standing: SiteStanding,
     /// The last place of its log that came with an accepted answer.
     pub seen: Option<Position>,
     /// The last place of its log that came with a poll, in a secure sum: an answer may be in a total before its site says so.
@@ -94,10 +94,10 @@ pub struct Seat {
 
 /// Whether more can be asked of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum SeatStanding {
-    /// Yes.
+pub enum SiteStanding {
+    /// It can be asked.
     #[default]
-    Able,
+    Active,
     /// Its budget covers no more.
     Spent,
     /// It has refused or stopped.
@@ -108,23 +108,23 @@ pub enum SeatStanding {
 
 /// A question that was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct PendingQuestion {
     /// Which attempt at which round.
-    pub at: Try,
+    pub at: Attempt,
     /// Digest of the question.
     pub question: Digest,
     /// The version of the state that it was made from.
     pub folds: u64,
 }
 
-impl Seat {
+impl SiteProgress {
     /// The question that an answer belongs to, the present one or an earlier one.
-    pub(super) fn question(&self, at: Try, question: &Digest) -> Option<Belongs> {
-        let fits = |asked: &Asked| asked.at == at && asked.question == *question;
+    pub(super) fn question(&self, at: Attempt, question: &Digest) -> Option<AnsweredQuestion> {
+        let fits = |asked: &PendingQuestion| asked.at == at && asked.question == *question;
         if self.asked.as_ref().is_some_and(fits) {
-            return Some(Belongs::Now);
+            return Some(AnsweredQuestion::Now);
         }
-        self.earlier.iter().any(fits).then_some(Belongs::Earlier)
+        self.earlier.iter().any(fits).then_some(AnsweredQuestion::Earlier)
     }
 
     /// Takes back the question, which may still be answered later.
@@ -143,15 +143,15 @@ impl Seat {
     }
 
     /// Whether more can be asked of it.
-    pub(super) fn is_able(&self) -> bool {
-        self.standing == SeatStanding::Able
+    pub(super) fn is_active(&self) -> bool {
+        self.standing == SiteStanding::Active
     }
 }
 
 /// Which of a site's questions an answer belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Belongs {
-    /// The present one.
+pub(super) enum AnsweredQuestion {
+    /// The question that the site is asked now.
     Now,
     /// One that it did not answer in time.
     Earlier,

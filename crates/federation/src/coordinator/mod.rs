@@ -11,18 +11,20 @@ mod header;
 mod rounds;
 mod sums;
 
-pub use change::{Accepted, Change, Fold, Folded, Kept};
+pub use change::{AcceptedAnswer, AnswerReceipt, Change, Fold, FoldInput};
 pub use failures::Failures;
-pub use header::{Asked, Header, Phase, Seat, SeatStanding};
+pub use header::{CoordinatorPhase, Header, PendingQuestion, SiteProgress, SiteStanding};
 
 use crate::identity::{IdentityKey, Signature};
 use crate::log::{Position, RunId};
-use crate::manifest::{self, Manifest, Programme};
-use crate::message::{Instruction, Letter, Member, Outcome, Reason, Refusal, Request, Try, Update};
-use header::Belongs;
+use crate::manifest::{self, Manifest, RunParts};
+use crate::message::{
+    Attempt, DeclineReason, Instruction, MemberId, RefusalCode, Request, RunOutcome, SealedMessage, Update,
+};
+use header::AnsweredQuestion;
 use inference::Summing;
-use inference::algorithm::{Answers, Protocol};
-use inference::settings::{Schedule, Scheme};
+use inference::algorithm::Protocol;
+use inference::settings::Schedule;
 use privacy::noise::Digest;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -33,7 +35,7 @@ const MOST_UNITS: u64 = 1 << 62;
 
 /// What is kept of a run, as a coordinator is loaded from it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Saved {
+pub struct SavedRun {
     /// Counts the changes that were kept.
     pub version: u64,
     /// The header.
@@ -45,12 +47,12 @@ pub struct Saved {
     /// Answers that were accepted and not folded yet.
     pub waiting: Vec<(usize, Update)>,
     /// The last receipt of each site that has one.
-    pub receipts: Vec<Kept>,
+    pub receipts: Vec<AnswerReceipt>,
     /// Letters that have not arrived, by their numbers.
-    pub letters: Vec<(u64, Letter)>,
+    pub letters: Vec<(u64, SealedMessage)>,
 }
 
-/// One run.
+/// The server's side of one run: what was asked, what was answered, and the algorithm's state.
 #[derive(Clone)]
 pub struct Coordinator {
     manifest: Arc<Manifest>,
@@ -58,37 +60,43 @@ pub struct Coordinator {
     proposal: Vec<u8>,
     digest: Digest,
     run: RunId,
-    programme: Arc<Programme>,
+    parts: Arc<RunParts>,
     header: Header,
     state: Vec<u8>,
     query: Vec<u8>,
     /// What the question is known by: its digest.
     question: Digest,
     waiting: BTreeMap<usize, Update>,
-    receipts: BTreeMap<usize, Kept>,
-    mail: BTreeMap<u64, Letter>,
+    receipts: BTreeMap<usize, AnswerReceipt>,
+    mail: BTreeMap<u64, SealedMessage>,
     key: Arc<IdentityKey>,
     /// What is awaited, and since when: after a restart a round has its whole time again.
-    since: Option<Since>,
+    since: Option<AwaitedSince>,
 }
 
-/// Round, attempt and turn, and when this process first saw them, in milliseconds of its own clock.
-pub type Since = ([u64; 3], u64);
+/// What a run waits for, and when this process first saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AwaitedSince {
+    /// Round, attempt at a sum, and the site that was asked last.
+    pub awaited: [u64; 3],
+    /// In milliseconds of this process's own clock.
+    pub since: u64,
+}
 
 /// What a member knows already, by its own word: it is not told again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct MemberReport {
     /// It has seen the signatures of all.
     pub begun: bool,
     /// What it is at.
-    pub unsettled: Option<Try>,
+    pub unsettled: Option<Attempt>,
     /// The number of the last letter that it has read.
     pub mail: u64,
     /// A node has been told that no more contributions are awaited.
     pub closed: bool,
 }
 
-impl Default for Known {
+impl Default for MemberReport {
     fn default() -> Self {
         Self { begun: false, unsettled: None, mail: u64::MAX, closed: false }
     }
@@ -96,19 +104,19 @@ impl Default for Known {
 
 /// What a step gives.
 #[derive(Debug, Default)]
-pub struct Step {
+pub struct CoordinatorStep {
     /// To be kept before the reply leaves.
     pub change: Change,
     /// The reply.
     pub reply: Vec<Instruction>,
 }
 
-impl Step {
+impl CoordinatorStep {
     fn saying(reply: Vec<Instruction>) -> Self {
         Self { change: Change::default(), reply }
     }
 
-    fn refusing(refusal: Refusal) -> Self {
+    fn refusing(refusal: RefusalCode) -> Self {
         Self::saying(vec![Instruction::Refuse(refusal)])
     }
 }
@@ -118,18 +126,18 @@ impl Coordinator {
     /// places of the sites' logs that were seen in any run.
     pub fn new(
         manifest: Arc<Manifest>,
-        programme: Arc<Programme>,
+        parts: Arc<RunParts>,
         key: Arc<IdentityKey>,
         seen: Vec<Option<Position>>,
-    ) -> Result<(Self, Saved), inference::RunError> {
+    ) -> Result<(Self, SavedRun), inference::RunError> {
         let server = key.sign(manifest::DOMAIN, &manifest.digest());
         let header = Header {
-            phase: Phase::Signing,
+            phase: CoordinatorPhase::Signing,
             round: 0,
             folds: 0,
             arrivals: 0,
             turn: 0,
-            seats: seen.into_iter().map(|seen| Seat { seen, ..Seat::default() }).collect(),
+            sites: seen.into_iter().map(|seen| SiteProgress { seen, ..SiteProgress::default() }).collect(),
             nodes: vec![None; manifest.nodes.len()],
             server,
             session: 0,
@@ -137,21 +145,28 @@ impl Coordinator {
             letters: 0,
             failures: Failures::default(),
         };
-        let state = programme.built.protocol.start()?;
-        let query = programme.built.protocol.ask(&state)?;
-        let saved =
-            Saved { version: 0, header, state, query, waiting: Vec::new(), receipts: Vec::new(), letters: Vec::new() };
-        Ok((Self::load(manifest, programme, key, saved.clone()), saved))
+        let state = parts.built.protocol.start()?;
+        let query = parts.built.protocol.ask(&state)?;
+        let saved = SavedRun {
+            version: 0,
+            header,
+            state,
+            query,
+            waiting: Vec::new(),
+            receipts: Vec::new(),
+            letters: Vec::new(),
+        };
+        Ok((Self::load(manifest, parts, key, saved.clone()), saved))
     }
 
     /// The run as it was kept.
-    pub fn load(manifest: Arc<Manifest>, programme: Arc<Programme>, key: Arc<IdentityKey>, saved: Saved) -> Self {
+    pub fn load(manifest: Arc<Manifest>, parts: Arc<RunParts>, key: Arc<IdentityKey>, saved: SavedRun) -> Self {
         Self {
             proposal: manifest.bytes(),
             digest: manifest.digest(),
             run: manifest.run(),
             manifest,
-            programme,
+            parts,
             header: saved.header,
             state: saved.state,
             question: Sha256::digest(&saved.query).into(),
@@ -165,77 +180,81 @@ impl Coordinator {
     }
 
     /// Takes a request of a member whose certificate and signature were checked. `digest` is that of the signed content.
-    pub fn handle(&mut self, member: Member, request: &Request, digest: Digest) -> Step {
+    pub fn handle(&mut self, member: MemberId, request: &Request, digest: Digest) -> CoordinatorStep {
         match member {
-            Member::Site(site) => self.handle_site(site, request, digest),
-            Member::Node(node) => self.handle_node(node, request),
-            Member::Server => Step::refusing(Refusal::Malformed),
+            MemberId::Site(site) => self.handle_site(site, request, digest),
+            MemberId::Node(node) => self.handle_node(node, request),
+            MemberId::Server => CoordinatorStep::refusing(RefusalCode::Malformed),
         }
     }
 
-    fn handle_site(&mut self, site: usize, request: &Request, digest: Digest) -> Step {
-        let Some(seat) = self.header.seats.get(site) else { return Step::refusing(Refusal::NotAMember) };
-        if seat.standing == SeatStanding::Frozen {
-            return Step::refusing(Refusal::Frozen);
+    fn handle_site(&mut self, site: usize, request: &Request, digest: Digest) -> CoordinatorStep {
+        let Some(progress) = self.header.sites.get(site) else {
+            return CoordinatorStep::refusing(RefusalCode::NotAMember);
+        };
+        if progress.standing == SiteStanding::Frozen {
+            return CoordinatorStep::refusing(RefusalCode::Frozen);
         }
         let summing = self.is_summing();
         match request {
             Request::Attend { position, begun, unsettled, mail, .. } => {
                 let mut change = self.renew_question(site);
                 change.merge(self.polled(site, position.filter(|_| summing)));
-                change.merge(self.delivered(Member::Site(site), *mail));
-                let known = Known { begun: *begun, unsettled: *unsettled, mail: *mail, closed: false };
-                Step { change, reply: self.instruct(Member::Site(site), known) }
+                change.merge(self.delivered(MemberId::Site(site), *mail));
+                let known = MemberReport { begun: *begun, unsettled: *unsettled, mail: *mail, closed: false };
+                CoordinatorStep { change, reply: self.instruct(MemberId::Site(site), known) }
             }
-            Request::Agree { signature } => self.sign(Member::Site(site), signature),
+            Request::Agree { signature } => self.sign(MemberId::Site(site), signature),
             Request::Decline { at, reason } => self.decline(site, *at, *reason),
             Request::Update(update) if !summing => self.accept(site, update, digest),
-            Request::Letters(letters) if summing => self.post(Member::Site(site), letters),
+            Request::Letters(letters) if summing => self.post(MemberId::Site(site), letters),
             Request::Contributed { at, question, position } if summing => {
                 self.contributed(site, *at, question, *position, digest)
             }
-            _ => Step::refusing(Refusal::Malformed),
+            _ => CoordinatorStep::refusing(RefusalCode::Malformed),
         }
     }
 
     /// A poll says how far a site's log is. Shares of an answer are only held after one that counts its charge.
     fn polled(&mut self, site: usize, position: Option<Position>) -> Change {
-        let Some((seat, position)) = self.header.seats.get_mut(site).zip(position) else { return Change::default() };
-        if seat.known().is_some_and(|known| known.sequence >= position.sequence) {
+        let Some((progress, position)) = self.header.sites.get_mut(site).zip(position) else {
+            return Change::default();
+        };
+        if progress.known().is_some_and(|known| known.sequence >= position.sequence) {
             return Change::default();
         }
-        seat.polled = Some(position);
+        progress.polled = Some(position);
         let mut change = Change::header();
         change.heads.extend(self.manifest.sites.get(site).map(|member| (member.key, position)));
         change
     }
 
-    fn handle_node(&mut self, node: u32, request: &Request) -> Step {
+    fn handle_node(&mut self, node: u32, request: &Request) -> CoordinatorStep {
         if self.manifest.nodes.get(node as usize).is_none() {
-            return Step::refusing(Refusal::NotAMember);
+            return CoordinatorStep::refusing(RefusalCode::NotAMember);
         }
         match request {
             Request::Attend { begun, unsettled, mail, closed, .. } => {
-                let change = self.delivered(Member::Node(node), *mail);
-                let known = Known { begun: *begun, unsettled: *unsettled, mail: *mail, closed: *closed };
-                Step { change, reply: self.instruct(Member::Node(node), known) }
+                let change = self.delivered(MemberId::Node(node), *mail);
+                let known = MemberReport { begun: *begun, unsettled: *unsettled, mail: *mail, closed: *closed };
+                CoordinatorStep { change, reply: self.instruct(MemberId::Node(node), known) }
             }
-            Request::Agree { signature } => self.sign(Member::Node(node), signature),
-            Request::Letters(letters) => self.post(Member::Node(node), letters),
+            Request::Agree { signature } => self.sign(MemberId::Node(node), signature),
+            Request::Letters(letters) => self.post(MemberId::Node(node), letters),
             Request::Standing { at, state } => self.standing(node, *at, *state),
-            _ => Step::refusing(Refusal::Malformed),
+            _ => CoordinatorStep::refusing(RefusalCode::Malformed),
         }
     }
 
     /// What a member is to do, as far as what is kept says.
-    pub fn instruct(&self, member: Member, known: Known) -> Vec<Instruction> {
+    pub fn instruct(&self, member: MemberId, known: MemberReport) -> Vec<Instruction> {
         let signed = match member {
-            Member::Site(site) => self.header.seats.get(site).map(|seat| seat.signature.is_some()),
-            Member::Node(node) => self.header.nodes.get(node as usize).map(Option::is_some),
-            Member::Server => None,
+            MemberId::Site(site) => self.header.sites.get(site).map(|progress| progress.signature.is_some()),
+            MemberId::Node(node) => self.header.nodes.get(node as usize).map(Option::is_some),
+            MemberId::Server => None,
         };
-        let Some(signed) = signed else { return vec![Instruction::Refuse(Refusal::NotAMember)] };
-        if self.header.phase == Phase::Signing {
+        let Some(signed) = signed else { return vec![Instruction::Refuse(RefusalCode::NotAMember)] };
+        if self.header.phase == CoordinatorPhase::Signing {
             return vec![if signed {
                 Instruction::Rest
             } else {
@@ -247,12 +266,12 @@ impl Coordinator {
             all.push(Instruction::Propose { manifest: self.proposal.clone() });
             all.push(Instruction::Begin { signatures: self.signatures() });
         }
-        if let (Member::Site(site), Some(at)) = (member, known.unsettled) {
+        if let (MemberId::Site(site), Some(at)) = (member, known.unsettled) {
             all.extend(self.settlement(site, at));
         }
         match self.header.phase {
-            Phase::Finished(outcome) => all.push(Instruction::Finished(outcome)),
-            Phase::Signing | Phase::Running => all.extend(self.task(member, known)),
+            CoordinatorPhase::Finished(outcome) => all.push(Instruction::Finished(outcome)),
+            CoordinatorPhase::Signing | CoordinatorPhase::Running => all.extend(self.task(member, known)),
         }
         if all.is_empty() {
             all.push(Instruction::Rest);
@@ -261,128 +280,139 @@ impl Coordinator {
     }
 
     /// What a member of a run that is under way is to do.
-    fn task(&self, member: Member, known: Known) -> Vec<Instruction> {
+    fn task(&self, member: MemberId, known: MemberReport) -> Vec<Instruction> {
         let first = match member {
-            Member::Site(site) => {
-                let asked = self.header.seats.get(site).and_then(|seat| seat.asked.as_ref());
+            MemberId::Site(site) => {
+                let asked = self.header.sites.get(site).and_then(|progress| progress.asked.as_ref());
                 let fresh = asked.filter(|asked| known.unsettled != Some(asked.at));
                 fresh.map(|asked| Instruction::Ask { at: asked.at, query: self.query.clone() })
             }
-            Member::Node(_) => {
+            MemberId::Node(_) => {
                 let (at, close) = (self.present(), self.header.closing);
                 let fresh = known.unsettled != Some(at) || known.closed != close;
                 fresh.then(|| Instruction::Session { at, query: self.query.clone(), close })
             }
-            Member::Server => None,
+            MemberId::Server => None,
         };
         first.into_iter().chain(self.mail_for(member, known.mail)).collect()
     }
 
     /// What became of an answer, if that is known.
-    fn settlement(&self, site: usize, at: Try) -> Option<Instruction> {
+    fn settlement(&self, site: usize, at: Attempt) -> Option<Instruction> {
         let kept = self.receipts.get(&site).filter(|kept| kept.at == at)?;
         Some(Instruction::Receipt { at, applied: kept.applied.clone() })
     }
 
     /// The signatures of all, as far as they are there.
     pub fn signatures(&self) -> Vec<Signature> {
-        let sites = self.header.seats.iter().filter_map(|seat| seat.signature.clone());
+        let sites = self.header.sites.iter().filter_map(|progress| progress.signature.clone());
         let nodes = self.header.nodes.iter().flatten().cloned();
         sites.chain(nodes).chain([self.header.server.clone()]).collect()
     }
 
     /// Takes a member's signature of the manifest; the last one begins the run.
-    pub fn sign(&mut self, member: Member, signature: &Signature) -> Step {
+    pub fn sign(&mut self, member: MemberId, signature: &Signature) -> CoordinatorStep {
         let fits =
             self.manifest.key(member).is_some_and(|key| key.verify(manifest::DOMAIN, &self.digest, signature).is_ok());
         if !fits {
-            return Step::refusing(Refusal::Signature);
+            return CoordinatorStep::refusing(RefusalCode::Signature);
         }
         let place = match member {
-            Member::Site(site) => self.header.seats.get_mut(site).map(|seat| &mut seat.signature),
-            Member::Node(node) => self.header.nodes.get_mut(node as usize),
-            Member::Server => None,
+            MemberId::Site(site) => self.header.sites.get_mut(site).map(|progress| &mut progress.signature),
+            MemberId::Node(node) => self.header.nodes.get_mut(node as usize),
+            MemberId::Server => None,
         };
-        let Some(place) = place else { return Step::refusing(Refusal::NotAMember) };
+        let Some(place) = place else { return CoordinatorStep::refusing(RefusalCode::NotAMember) };
         let mut change = Change { dirty: place.is_none(), ..Change::default() };
         if place.is_none() {
             *place = Some(signature.clone());
         }
-        let all = self.header.seats.iter().all(|seat| seat.signature.is_some())
+        let all = self.header.sites.iter().all(|progress| progress.signature.is_some())
             && self.header.nodes.iter().all(Option::is_some);
-        if self.header.phase == Phase::Signing && all {
-            self.header.phase = Phase::Running;
+        if self.header.phase == CoordinatorPhase::Signing && all {
+            self.header.phase = CoordinatorPhase::Running;
             change.merge(Change::waking());
             change.merge(self.begin_round());
         }
-        Step { change, reply: self.instruct(member, Known::default()) }
+        CoordinatorStep { change, reply: self.instruct(member, MemberReport::default()) }
     }
 
     /// A site will not answer.
-    fn decline(&mut self, site: usize, at: Try, reason: Reason) -> Step {
+    fn decline(&mut self, site: usize, at: Attempt, reason: DeclineReason) -> CoordinatorStep {
         let summing = self.is_summing();
-        let Some(seat) = self.header.seats.get_mut(site) else { return Step::refusing(Refusal::NotAMember) };
-        if seat.asked.is_none_or(|asked| asked.at != at) {
-            return Step::saying(vec![Instruction::Rest]);
+        let Some(progress) = self.header.sites.get_mut(site) else {
+            return CoordinatorStep::refusing(RefusalCode::NotAMember);
+        };
+        if progress.asked.is_none_or(|asked| asked.at != at) {
+            return CoordinatorStep::saying(vec![Instruction::Rest]);
         }
         match reason {
             // An attempt at a sum is one for all: who has lost it is out of it.
-            Reason::Lapsed if summing => seat.asked = None,
-            Reason::Lapsed => {
-                seat.attempt = at.attempt.saturating_add(1);
-                if let Some(asked) = &mut seat.asked {
-                    asked.at.attempt = seat.attempt;
+            DeclineReason::Lapsed if summing => progress.asked = None,
+            DeclineReason::Lapsed => {
+                progress.attempt = at.attempt.saturating_add(1);
+                if let Some(asked) = &mut progress.asked {
+                    asked.at.attempt = progress.attempt;
                 }
             }
-            Reason::Spent => (seat.standing, seat.asked) = (SeatStanding::Spent, None),
-            Reason::Refused | Reason::Stopped => (seat.standing, seat.asked) = (SeatStanding::Withdrawn, None),
+            DeclineReason::Spent => (progress.standing, progress.asked) = (SiteStanding::Spent, None),
+            DeclineReason::Refused | DeclineReason::Stopped => {
+                (progress.standing, progress.asked) = (SiteStanding::Withdrawn, None)
+            }
         }
         let mut change = Change::header();
         change.merge(self.advance());
-        Step { change, reply: self.instruct(Member::Site(site), Known { begun: true, ..Known::default() }) }
+        CoordinatorStep {
+            change,
+            reply: self.instruct(MemberId::Site(site), MemberReport { begun: true, ..MemberReport::default() }),
+        }
     }
 
     /// Takes an answer: checked first, then accepted, then folded when its schedule says so.
-    fn accept(&mut self, site: usize, update: &Update, digest: Digest) -> Step {
-        let Some(seat) = self.header.seats.get(site) else { return Step::refusing(Refusal::NotAMember) };
-        match seat.accepted {
+    fn accept(&mut self, site: usize, update: &Update, digest: Digest) -> CoordinatorStep {
+        let Some(progress) = self.header.sites.get(site) else {
+            return CoordinatorStep::refusing(RefusalCode::NotAMember);
+        };
+        match progress.accepted {
             Some((at, known)) if at == update.at && known == digest => return self.say_again(site, update.at),
             Some((at, _)) if at == update.at => return self.freeze(site),
-            Some((at, _)) if update.at < at => return Step::refusing(Refusal::NotAsked),
+            Some((at, _)) if update.at < at => return CoordinatorStep::refusing(RefusalCode::NotAsked),
             _ => {}
         }
-        let Some(belongs) = seat.question(update.at, &update.question) else {
-            return Step::refusing(Refusal::NotAsked);
+        let Some(belongs) = progress.question(update.at, &update.question) else {
+            return CoordinatorStep::refusing(RefusalCode::NotAsked);
         };
-        if seat.seen.is_some_and(|seen| update.position.sequence <= seen.sequence) {
+        if progress.seen.is_some_and(|seen| update.position.sequence <= seen.sequence) {
             // Every charge is a new record of the site's log: one that is not after the last that came is of another copy.
             return self.freeze(site);
         }
-        let protocol = self.protocol();
-        if update.answer.units().iter().any(|units| units.unsigned_abs() > MOST_UNITS) {
-            return Step::refusing(Refusal::Shape);
-        }
-        if protocol.fold(&self.state, &Answers::Each(vec![(site, update.answer.clone())])).is_err() {
-            return Step::refusing(Refusal::Shape);
+        let too_large = update.answer.units().iter().any(|units| units.unsigned_abs() > MOST_UNITS);
+        // An answer that comes too late is counted and not folded: it was to another question, of another shape perhaps.
+        let folds = belongs == AnsweredQuestion::Now || self.takes_late();
+        let fits = || self.protocol().fits(&self.state, site, &update.answer).unwrap_or(false);
+        if too_large || folds && !fits() {
+            return CoordinatorStep::refusing(RefusalCode::Shape);
         }
         let mut change = Change::header();
-        change.accepted.push(Accepted { site, update: update.clone(), digest });
-        if let Some(seat) = self.header.seats.get_mut(site) {
-            seat.accepted = Some((update.at, digest));
-            seat.answers += 1;
-            seat.seen = Some(update.position);
-            seat.earlier.retain(|asked| asked.at > update.at);
-            if belongs == Belongs::Now {
-                seat.asked = None;
+        change.accepted.push(AcceptedAnswer { site, update: update.clone(), digest });
+        if let Some(progress) = self.header.sites.get_mut(site) {
+            progress.accepted = Some((update.at, digest));
+            progress.answers += 1;
+            progress.seen = Some(update.position);
+            progress.earlier.retain(|asked| asked.at > update.at);
+            if belongs == AnsweredQuestion::Now {
+                progress.asked = None;
             }
         }
         change.heads.extend(self.manifest.sites.get(site).map(|member| (member.key, update.position)));
         match belongs {
-            _ if self.header.phase != Phase::Running => change.receipts.push(self.too_late(site, update.at)),
-            Belongs::Earlier if !self.takes_late() => change.receipts.push(self.too_late(site, update.at)),
+            _ if self.header.phase != CoordinatorPhase::Running => change.receipts.push(self.too_late(site, update.at)),
+            AnsweredQuestion::Earlier if !self.takes_late() => change.receipts.push(self.too_late(site, update.at)),
             // Its change adds, whatever the state is by now; the question of this round stays.
-            Belongs::Earlier if !self.is_asynchronous() => change.merge(self.fold(vec![(site, update.clone())])),
-            Belongs::Now | Belongs::Earlier => {
+            AnsweredQuestion::Earlier if !self.is_asynchronous() => {
+                change.merge(self.fold(vec![(site, update.clone())]))
+            }
+            AnsweredQuestion::Now | AnsweredQuestion::Earlier => {
                 self.waiting.insert(site, update.clone());
             }
         }
@@ -391,47 +421,47 @@ impl Coordinator {
             Some(receipt) => vec![receipt],
             None => vec![Instruction::Held { at: update.at }],
         };
-        Step { change, reply }
+        CoordinatorStep { change, reply }
     }
 
     /// The reply to an answer that was accepted before: the same.
-    fn say_again(&self, site: usize, at: Try) -> Step {
-        Step::saying(vec![self.settlement(site, at).unwrap_or(Instruction::Held { at })])
+    fn say_again(&self, site: usize, at: Attempt) -> CoordinatorStep {
+        CoordinatorStep::saying(vec![self.settlement(site, at).unwrap_or(Instruction::Held { at })])
     }
 
     /// Two copies of a site are alive: nothing more is taken from it, and an operator has to look.
-    fn freeze(&mut self, site: usize) -> Step {
-        if let Some(seat) = self.header.seats.get_mut(site) {
-            (seat.standing, seat.asked) = (SeatStanding::Frozen, None);
+    fn freeze(&mut self, site: usize) -> CoordinatorStep {
+        if let Some(progress) = self.header.sites.get_mut(site) {
+            (progress.standing, progress.asked) = (SiteStanding::Frozen, None);
         }
         let mut change = Change::header();
         change.merge(self.advance());
-        Step { change, reply: vec![Instruction::Refuse(Refusal::Conflict)] }
+        CoordinatorStep { change, reply: vec![Instruction::Refuse(RefusalCode::Conflict)] }
     }
 
-    fn too_late(&mut self, site: usize, at: Try) -> Kept {
-        let kept = Kept { site, at, applied: None };
+    fn too_late(&mut self, site: usize, at: Attempt) -> AnswerReceipt {
+        let kept = AnswerReceipt { site, at, applied: None };
         self.receipts.insert(site, kept.clone());
         kept
     }
 
-    /// Whether an answer to an earlier question can still be folded: changes of PVI add, whatever they were made from.
+    /// Whether an answer to an earlier question is still folded: the protocol allows it, and answers come one by one.
     fn takes_late(&self) -> bool {
-        self.programme.method.scheme == Scheme::Pvi && self.programme.built.summing == Summing::Nobody
+        self.protocol().folds_late_answers() && self.parts.built.summing == Summing::Nobody
     }
 
     fn protocol(&self) -> &dyn Protocol {
-        self.programme.built.protocol.as_ref()
+        self.parts.built.protocol.as_ref()
     }
 
     fn is_asynchronous(&self) -> bool {
-        matches!(self.programme.method.schedule, Schedule::Asynchronous(_))
+        matches!(self.parts.method.schedule, Schedule::Asynchronous(_))
     }
 
-    /// The run ends.
-    fn finish(&mut self, outcome: Outcome) -> Change {
-        self.header.phase = Phase::Finished(outcome);
-        self.header.seats.iter_mut().for_each(Seat::pass_over);
+    /// Ends the run with this outcome; open questions may still be answered, and count as late.
+    fn finish(&mut self, outcome: RunOutcome) -> Change {
+        self.header.phase = CoordinatorPhase::Finished(outcome);
+        self.header.sites.iter_mut().for_each(SiteProgress::pass_over);
         Change::waking()
     }
 
@@ -441,13 +471,13 @@ impl Coordinator {
     }
 
     /// When this round began, by the clock of this process.
-    pub fn since(&self) -> Option<Since> {
+    pub fn since(&self) -> Option<AwaitedSince> {
         self.since
     }
 
     /// The same run, with what this process knows of the time.
     #[must_use]
-    pub fn with_since(self, since: Option<Since>) -> Self {
+    pub fn with_since(self, since: Option<AwaitedSince>) -> Self {
         Self { since, ..self }
     }
 
@@ -472,7 +502,7 @@ impl Coordinator {
     }
 
     /// The parts of the run.
-    pub fn programme(&self) -> &Arc<Programme> {
-        &self.programme
+    pub fn parts(&self) -> &Arc<RunParts> {
+        &self.parts
     }
 }

@@ -4,10 +4,12 @@
 //! can open nothing any more: a node has lost what it held, or too few sites can contribute. It counts whatever the reason, for
 //! the server cannot know who has charged by then. When the third fails the run ends, and says because of whom.
 
-use super::{Change, Coordinator, Folded, Kept, Phase, Seat, Step};
-use crate::letter::{Correspondence, most_bytes};
+use super::{AnswerReceipt, Change, Coordinator, CoordinatorPhase, CoordinatorStep, FoldInput, SiteProgress};
 use crate::log::Position;
-use crate::message::{Instruction, Letter, MOST_ATTEMPTS, Member, NodeState, Outcome, Refusal, Try};
+use crate::message::{
+    Attempt, Instruction, MOST_ATTEMPTS, MemberId, NodeState, RefusalCode, RunOutcome, SealedMessage,
+};
+use crate::sealed_message::{SealedChannel, most_bytes};
 use inference::algorithm::Answers;
 use privacy::noise::Digest;
 use privacy::secure_sum::{Message, Opener, SumEffect, SumParty};
@@ -18,8 +20,8 @@ const MOST_LETTERS: usize = 4;
 
 impl Coordinator {
     /// The attempt that is under way.
-    pub(super) fn present(&self) -> Try {
-        Try { round: self.header.round, attempt: self.header.session }
+    pub(super) fn present(&self) -> Attempt {
+        Attempt { round: self.header.round, attempt: self.header.session }
     }
 
     /// Whether only sums are opened in this run.
@@ -29,26 +31,26 @@ impl Coordinator {
 
     /// The terms of the sum that is under way.
     fn assembly(&self) -> Option<Assembly> {
-        let built = &self.programme.built;
+        let built = &self.parts.built;
         let terms = built.sum_terms(&self.query).ok().flatten()?;
         built.summing.assembly(terms).ok().flatten()
     }
 
     /// Takes letters of a member: those of this attempt wait for their receivers, all others are of no use any more.
-    pub(super) fn post(&mut self, from: Member, letters: &[Letter]) -> Step {
-        let Some(assembly) = self.assembly().filter(|_| self.header.phase == Phase::Running) else {
-            return Step::saying(vec![Instruction::Rest]);
+    pub(super) fn post(&mut self, from: MemberId, letters: &[SealedMessage]) -> CoordinatorStep {
+        let Some(assembly) = self.assembly().filter(|_| self.header.phase == CoordinatorPhase::Running) else {
+            return CoordinatorStep::saying(vec![Instruction::Rest]);
         };
         let (at, question, most) = (self.present(), self.question(), most_bytes(&assembly));
-        let misdirected = |letter: &Letter| letter.from != from || !self.may_write(from, letter.to);
+        let misdirected = |letter: &SealedMessage| letter.from != from || !self.may_write(from, letter.to);
         if letters.iter().any(|letter| misdirected(letter) || length(letter) > most) {
-            return Step::refusing(Refusal::Malformed);
+            return CoordinatorStep::refusing(RefusalCode::Malformed);
         }
         let mut change = Change::default();
         for letter in letters {
             let fits = letter.at == at && letter.question == question;
             let same = self.mail.values().filter(|other| (other.from, other.to) == (letter.from, letter.to));
-            let waiting: Vec<&Letter> = same.collect();
+            let waiting: Vec<&SealedMessage> = same.collect();
             if !fits || waiting.len() >= MOST_LETTERS || waiting.contains(&letter) {
                 continue;
             }
@@ -60,17 +62,17 @@ impl Coordinator {
         if change.dirty {
             change.merge(self.advance());
         }
-        Step { change, reply: vec![Instruction::Rest] }
+        CoordinatorStep { change, reply: vec![Instruction::Rest] }
     }
 
     /// Whether a member has anything to write to another: sites to nodes alone, nodes to everybody else.
-    fn may_write(&self, from: Member, to: Member) -> bool {
-        let written = matches!((from, to), (Member::Site(_), Member::Node(_)) | (Member::Node(_), _));
+    fn may_write(&self, from: MemberId, to: MemberId) -> bool {
+        let written = matches!((from, to), (MemberId::Site(_), MemberId::Node(_)) | (MemberId::Node(_), _));
         written && from != to && self.manifest.key(to).is_some()
     }
 
     /// Letters up to this number have arrived at their receiver.
-    pub(super) fn delivered(&mut self, to: Member, last: u64) -> Change {
+    pub(super) fn delivered(&mut self, to: MemberId, last: u64) -> Change {
         let arrived = self.mail.range(..=last).filter(|(_, letter)| letter.to == to).map(|(number, _)| *number);
         let delivered: Vec<u64> = arrived.collect();
         delivered.iter().for_each(|number| drop(self.mail.remove(number)));
@@ -78,9 +80,9 @@ impl Coordinator {
     }
 
     /// Letters for a member beyond the last that it has read.
-    pub(super) fn mail_for(&self, to: Member, last: u64) -> Option<Instruction> {
+    pub(super) fn mail_for(&self, to: MemberId, last: u64) -> Option<Instruction> {
         let waiting = self.mail.range(last.saturating_add(1)..).filter(|(_, letter)| letter.to == to);
-        let mail: Vec<(u64, Letter)> = waiting.map(|(number, letter)| (*number, letter.clone())).collect();
+        let mail: Vec<(u64, SealedMessage)> = waiting.map(|(number, letter)| (*number, letter.clone())).collect();
         (!mail.is_empty()).then_some(Instruction::Mail(mail))
     }
 
@@ -88,47 +90,49 @@ impl Coordinator {
     pub(super) fn contributed(
         &mut self,
         site: usize,
-        at: Try,
+        at: Attempt,
         question: &Digest,
         position: Position,
         digest: Digest,
-    ) -> Step {
-        let Some(seat) = self.header.seats.get_mut(site) else { return Step::refusing(Refusal::NotAMember) };
-        match seat.accepted {
-            Some(known) if known == (at, digest) => return Step::saying(vec![Instruction::Held { at }]),
+    ) -> CoordinatorStep {
+        let Some(progress) = self.header.sites.get_mut(site) else {
+            return CoordinatorStep::refusing(RefusalCode::NotAMember);
+        };
+        match progress.accepted {
+            Some(known) if known == (at, digest) => return CoordinatorStep::saying(vec![Instruction::Held { at }]),
             Some((known, _)) if known == at => return self.freeze(site),
             _ => {}
         }
         if self.receipts.get(&site).is_some_and(|kept| kept.at == at) {
             return self.said_late(site, at, position, digest);
         }
-        if seat.asked.is_none_or(|asked| asked.at != at || asked.question != *question) {
-            return Step::saying(vec![Instruction::Rest]);
+        if progress.asked.is_none_or(|asked| asked.at != at || asked.question != *question) {
+            return CoordinatorStep::saying(vec![Instruction::Rest]);
         }
-        if seat.seen.is_some_and(|seen| position.sequence <= seen.sequence) {
+        if progress.seen.is_some_and(|seen| position.sequence <= seen.sequence) {
             return self.freeze(site);
         }
-        (seat.accepted, seat.seen, seat.asked) = (Some((at, digest)), Some(position), None);
-        seat.answers += 1;
+        (progress.accepted, progress.seen, progress.asked) = (Some((at, digest)), Some(position), None);
+        progress.answers += 1;
         let mut change = Change::header();
         change.heads.extend(self.manifest.sites.get(site).map(|member| (member.key, position)));
         change.merge(self.advance());
-        Step { change, reply: vec![Instruction::Held { at }] }
+        CoordinatorStep { change, reply: vec![Instruction::Held { at }] }
     }
 
     /// A site says what an opened sum has said before it: its answer is counted already, and its log has come so far.
-    fn said_late(&mut self, site: usize, at: Try, position: Position, digest: Digest) -> Step {
+    fn said_late(&mut self, site: usize, at: Attempt, position: Position, digest: Digest) -> CoordinatorStep {
         let mut change = Change::default();
-        let news = |seat: &&mut Seat| {
-            let later = seat.seen.is_none_or(|seen| position.sequence > seen.sequence);
-            later && seat.accepted.is_none_or(|(last, _)| last < at)
+        let news = |progress: &&mut SiteProgress| {
+            let later = progress.seen.is_none_or(|seen| position.sequence > seen.sequence);
+            later && progress.accepted.is_none_or(|(last, _)| last < at)
         };
-        if let Some(seat) = self.header.seats.get_mut(site).filter(news) {
-            (seat.accepted, seat.seen) = (Some((at, digest)), Some(position));
+        if let Some(progress) = self.header.sites.get_mut(site).filter(news) {
+            (progress.accepted, progress.seen) = (Some((at, digest)), Some(position));
             change = Change::header();
             change.heads.extend(self.manifest.sites.get(site).map(|member| (member.key, position)));
         }
-        Step { change, reply: vec![Instruction::Held { at }] }
+        CoordinatorStep { change, reply: vec![Instruction::Held { at }] }
     }
 
     /// Answers that are in an opened sum are released, whether their sites have said so or not: each counts once in an attempt.
@@ -137,10 +141,10 @@ impl Coordinator {
         let at = self.present();
         let mut change = Change::header();
         for &site in from {
-            let uncounted = |seat: &&mut Seat| seat.accepted.is_none_or(|(of, _)| of != at);
-            let Some(seat) = self.header.seats.get_mut(site).filter(uncounted) else { continue };
-            seat.answers += 1;
-            let kept = Kept { site, at, applied: Some(Vec::new()) };
+            let uncounted = |progress: &&mut SiteProgress| progress.accepted.is_none_or(|(of, _)| of != at);
+            let Some(progress) = self.header.sites.get_mut(site).filter(uncounted) else { continue };
+            progress.answers += 1;
+            let kept = AnswerReceipt { site, at, applied: Some(Vec::new()) };
             self.receipts.insert(site, kept.clone());
             change.receipts.push(kept);
         }
@@ -148,27 +152,31 @@ impl Coordinator {
     }
 
     /// A node says how it stands.
-    pub(super) fn standing(&mut self, node: u32, at: Try, state: NodeState) -> Step {
+    pub(super) fn standing(&mut self, node: u32, at: Attempt, state: NodeState) -> CoordinatorStep {
         let change = match state {
-            NodeState::Failed if at == self.present() && self.header.phase == Phase::Running => {
-                self.try_again(&[Member::Node(node)])
+            NodeState::Failed if at == self.present() && self.header.phase == CoordinatorPhase::Running => {
+                self.try_again(&[MemberId::Node(node)])
             }
             NodeState::Failed | NodeState::Published => Change::default(),
         };
-        Step { change, reply: vec![Instruction::Rest] }
+        CoordinatorStep { change, reply: vec![Instruction::Rest] }
     }
 
     /// Sites whose shares are all held in this attempt.
     pub(super) fn contributors(&self) -> u64 {
         let at = self.present();
-        self.header.seats.iter().filter(|seat| seat.accepted.is_some_and(|(of, _)| of == at)).count() as u64
+        self.header.sites.iter().filter(|progress| progress.accepted.is_some_and(|(of, _)| of == at)).count() as u64
     }
 
     /// Sites that could still be asked, and whose shares are not all held in this attempt.
-    fn dropped_out(&self) -> Vec<Member> {
+    fn dropped_out(&self) -> Vec<MemberId> {
         let at = self.present();
-        let out = |seat: &Seat| seat.is_able() && seat.accepted.is_none_or(|(of, _)| of != at);
-        (0..).zip(&self.header.seats).filter(|(_, seat)| out(seat)).map(|(site, _)| Member::Site(site)).collect()
+        let out = |progress: &SiteProgress| progress.is_active() && progress.accepted.is_none_or(|(of, _)| of != at);
+        (0..)
+            .zip(&self.header.sites)
+            .filter(|(_, progress)| out(progress))
+            .map(|(site, _)| MemberId::Site(site))
+            .collect()
     }
 
     /// Closes the sum when nobody is awaited any more, and opens it when all nodes have published.
@@ -189,10 +197,10 @@ impl Coordinator {
             Some(Ok((total, from))) => {
                 change.merge(self.count_opened(&from));
                 let answers = Answers::Sum { total: total.clone(), from: from.clone() };
-                change.merge(self.fold_answers(&answers, Folded::Sum { total, from }, &[]));
+                change.merge(self.fold_answers(&answers, FoldInput::Sum { total, from }, &[]));
                 change.merge(self.next_round());
             }
-            Some(Err(())) => change.merge(self.finish(Outcome::Failed)),
+            Some(Err(())) => change.merge(self.finish(RunOutcome::Failed)),
         }
         change
     }
@@ -222,27 +230,27 @@ impl Coordinator {
 
     /// Messages of nodes to the server that are theirs by signature.
     fn partials(&self, assembly: &Assembly) -> Vec<(SumParty, Message)> {
-        let desk = Correspondence {
-            own: Member::Server,
+        let desk = SealedChannel {
+            own: MemberId::Server,
             key: &self.key,
             manifest: &self.manifest,
             digest: self.digest,
             at: self.present(),
             question: self.question(),
         };
-        let mine = self.mail.values().filter(|letter| letter.to == Member::Server);
+        let mine = self.mail.values().filter(|letter| letter.to == MemberId::Server);
         mine.filter_map(|letter| desk.read(letter, assembly, None).ok()).collect()
     }
 
     /// Gives an attempt up because of these members and begins the next. Where no further one may be made, or none could open
     /// because a part is published, the run ends and names who failed.
-    fn try_again(&mut self, because_of: &[Member]) -> Change {
+    fn try_again(&mut self, because_of: &[MemberId]) -> Change {
         self.header.failures.note(self.header.session, because_of);
-        let published = self.mail.values().any(|letter| letter.to == Member::Server);
-        let able = self.header.seats.iter().filter(|seat| seat.is_able()).count() as u64;
-        let last = self.header.session + 1 >= MOST_ATTEMPTS && able >= self.manifest.pace.quorum;
+        let published = self.mail.values().any(|letter| letter.to == MemberId::Server);
+        let active = self.header.sites.iter().filter(|progress| progress.is_active()).count() as u64;
+        let last = self.header.session + 1 >= MOST_ATTEMPTS && active >= self.manifest.pace.quorum;
         if published || last {
-            return self.finish(self.header.failures.worst().map_or(Outcome::Failed, Outcome::SumFailed));
+            return self.finish(self.header.failures.worst().map_or(RunOutcome::Failed, RunOutcome::SumFailed));
         }
         self.header.session += 1;
         self.ask_for_sum()
@@ -253,17 +261,17 @@ impl Coordinator {
         self.header.closing = false;
         self.mail.clear();
         let attempt = self.header.session;
-        let able: Vec<usize> = (0..).zip(&self.header.seats).filter(|(_, s)| s.is_able()).map(|(m, _)| m).collect();
-        if able.is_empty() {
-            return self.finish(Outcome::Spent);
+        let active: Vec<usize> = (0..).zip(&self.header.sites).filter(|(_, s)| s.is_active()).map(|(m, _)| m).collect();
+        if active.is_empty() {
+            return self.finish(RunOutcome::Spent);
         }
-        if (able.len() as u64) < self.manifest.pace.quorum {
-            return self.finish(Outcome::QuorumLost);
+        if (active.len() as u64) < self.manifest.pace.quorum {
+            return self.finish(RunOutcome::QuorumLost);
         }
-        for site in able {
-            if let Some(seat) = self.header.seats.get_mut(site) {
-                (seat.attempt, seat.asked) = (attempt, None);
-                seat.earlier.clear();
+        for site in active {
+            if let Some(progress) = self.header.sites.get_mut(site) {
+                (progress.attempt, progress.asked) = (attempt, None);
+                progress.earlier.clear();
             }
             self.ask(site);
         }
@@ -272,6 +280,6 @@ impl Coordinator {
 }
 
 /// Bytes of a letter's content, with all that its sender chose.
-fn length(letter: &Letter) -> usize {
+fn length(letter: &SealedMessage) -> usize {
     letter.sealed.len().saturating_add(letter.key.len()).saturating_add(letter.signature.bytes().len())
 }

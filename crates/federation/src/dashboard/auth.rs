@@ -26,7 +26,7 @@ const COOKIE: &[u8] = b"posterity dashboard cookie";
 pub struct Token(Zeroizing<String>);
 
 impl Token {
-    /// A new one.
+    /// A random token from the operating system.
     pub fn generate() -> Result<Self, getrandom::Error> {
         let mut bytes = Zeroizing::new([0; 16]);
         getrandom::fill(bytes.as_mut_slice())?;
@@ -77,14 +77,14 @@ impl Token {
 
 /// What a request has shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum TokenCheck {
     /// The token, or its cookie.
     Right,
-    /// Nothing.
+    /// The request has neither a token nor a cookie.
     Nothing,
-    /// Something else.
+    /// A wrong token or cookie.
     Wrong,
-    /// Something else, after many others.
+    /// A wrong token, after too many others within a minute.
     TooOften,
 }
 
@@ -98,7 +98,7 @@ pub enum Transport {
 }
 
 /// The door: compares in constant time, and counts what was wrong.
-pub(super) struct Door {
+pub(super) struct Authenticator {
     token: Token,
     cookie: Zeroizing<String>,
     transport: Transport,
@@ -106,28 +106,28 @@ pub(super) struct Door {
     metrics: Arc<Metrics>,
 }
 
-impl Door {
+impl Authenticator {
     /// A door for this token.
     pub(super) fn new(token: Token, transport: Transport, metrics: Arc<Metrics>) -> Self {
         Self { cookie: token.cookie(), token, transport, failures: Mutex::new((Instant::now(), 0)), metrics }
     }
 
     /// What the headers of a request show.
-    pub(super) fn shown(&self, headers: &HeaderMap) -> Shown {
+    pub(super) fn shown(&self, headers: &HeaderMap) -> TokenCheck {
         if let Some(bearer) = headers.get(header::AUTHORIZATION) {
             let token = bearer.to_str().ok().and_then(|text| text.strip_prefix("Bearer "));
             return self.judged(token.is_some_and(|token| same(token, &self.token.0)));
         }
         match self.cookies(headers).next() {
-            None => Shown::Nothing,
+            None => TokenCheck::Nothing,
             Some(_) => self.judged(self.cookies(headers).any(|cookie| same(cookie, &self.cookie))),
         }
     }
 
     /// What the query of a login shows.
-    pub(super) fn login(&self, query: Option<&str>) -> Shown {
+    pub(super) fn login(&self, query: Option<&str>) -> TokenCheck {
         match query.and_then(token_of) {
-            None => Shown::Nothing,
+            None => TokenCheck::Nothing,
             Some(token) => self.judged(same(token, &self.token.0)),
         }
     }
@@ -158,9 +158,9 @@ impl Door {
     }
 
     /// The right token always opens. Wrong ones are counted, so that who guesses cannot lock out who knows.
-    fn judged(&self, right: bool) -> Shown {
+    fn judged(&self, right: bool) -> TokenCheck {
         if right {
-            return Shown::Right;
+            return TokenCheck::Right;
         }
         self.metrics.denied();
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
@@ -169,7 +169,7 @@ impl Door {
             (*since, *count) = (Instant::now(), 0);
         }
         *count = count.saturating_add(1);
-        if *count > WRONG { Shown::TooOften } else { Shown::Wrong }
+        if *count > WRONG { TokenCheck::TooOften } else { TokenCheck::Wrong }
     }
 }
 
@@ -191,8 +191,8 @@ mod tests {
 
     const DIGITS: &str = "00112233445566778899aabbccddeeff";
 
-    fn door(transport: Transport) -> Door {
-        Door::new(Token::of_hex(DIGITS).unwrap(), transport, Arc::default())
+    fn door(transport: Transport) -> Authenticator {
+        Authenticator::new(Token::of_hex(DIGITS).unwrap(), transport, Arc::default())
     }
 
     fn headers(name: header::HeaderName, value: &str) -> HeaderMap {
@@ -232,15 +232,15 @@ mod tests {
     #[test]
     fn the_token_or_its_cookie_opens_and_nothing_is_not_a_wrong_one() {
         let door = door(Transport::Loopback);
-        assert_eq!(door.shown(&headers(header::AUTHORIZATION, &format!("Bearer {DIGITS}"))), Shown::Right);
-        assert_eq!(door.shown(&headers(header::AUTHORIZATION, DIGITS)), Shown::Wrong);
-        assert_eq!(door.shown(&HeaderMap::new()), Shown::Nothing);
+        assert_eq!(door.shown(&headers(header::AUTHORIZATION, &format!("Bearer {DIGITS}"))), TokenCheck::Right);
+        assert_eq!(door.shown(&headers(header::AUTHORIZATION, DIGITS)), TokenCheck::Wrong);
+        assert_eq!(door.shown(&HeaderMap::new()), TokenCheck::Nothing);
         let set = door.set_cookie();
         let pair = set.split(';').next().unwrap();
         assert!(!set.contains(DIGITS), "the token stays out of the browser");
-        assert_eq!(door.shown(&headers(header::COOKIE, &format!("posterity=stale; a=b; {pair}"))), Shown::Right);
-        assert_eq!(door.shown(&headers(header::COOKIE, &format!("posterity={DIGITS}"))), Shown::Wrong);
-        assert_eq!(door.shown(&headers(header::COOKIE, "other=1")), Shown::Nothing);
+        assert_eq!(door.shown(&headers(header::COOKIE, &format!("posterity=stale; a=b; {pair}"))), TokenCheck::Right);
+        assert_eq!(door.shown(&headers(header::COOKIE, &format!("posterity={DIGITS}"))), TokenCheck::Wrong);
+        assert_eq!(door.shown(&headers(header::COOKIE, "other=1")), TokenCheck::Nothing);
     }
 
     #[test]
@@ -256,24 +256,24 @@ mod tests {
     #[test]
     fn guessing_is_slowed_down_and_does_not_lock_out_who_knows() {
         let door = door(Transport::Loopback);
-        let wrong: Vec<Shown> = (0..WRONG + 2).map(|_| door.login(Some("token=0"))).collect();
-        assert_eq!(wrong.iter().filter(|shown| **shown == Shown::Wrong).count(), WRONG as usize);
-        assert_eq!(wrong.last(), Some(&Shown::TooOften));
-        assert_eq!(door.login(Some(&format!("token={DIGITS}"))), Shown::Right);
+        let wrong: Vec<TokenCheck> = (0..WRONG + 2).map(|_| door.login(Some("token=0"))).collect();
+        assert_eq!(wrong.iter().filter(|shown| **shown == TokenCheck::Wrong).count(), WRONG as usize);
+        assert_eq!(wrong.last(), Some(&TokenCheck::TooOften));
+        assert_eq!(door.login(Some(&format!("token={DIGITS}"))), TokenCheck::Right);
     }
 
     proptest! {
         #[test]
         fn no_query_but_the_token_opens(query in "\\PC*|(token=)?[0-9a-f]{0,40}|[a-z=&%;+]{0,60}") {
             let right = query == format!("token={DIGITS}");
-            prop_assert_eq!(door(Transport::Loopback).login(Some(&query)) == Shown::Right, right);
+            prop_assert_eq!(door(Transport::Loopback).login(Some(&query)) == TokenCheck::Right, right);
         }
 
         #[test]
         fn no_header_but_the_token_opens(value in "[ -~]{0,80}|(Bearer |posterity=)[0-9a-f]{0,64}") {
             let (door, right) = (door(Transport::Loopback), format!("Bearer {DIGITS}"));
-            prop_assert_eq!(door.shown(&headers(header::AUTHORIZATION, &value)) == Shown::Right, value == right);
-            prop_assert_ne!(door.shown(&headers(header::COOKIE, &value)), Shown::Right);
+            prop_assert_eq!(door.shown(&headers(header::AUTHORIZATION, &value)) == TokenCheck::Right, value == right);
+            prop_assert_ne!(door.shown(&headers(header::COOKIE, &value)), TokenCheck::Right);
         }
     }
 }

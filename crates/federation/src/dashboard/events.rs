@@ -1,6 +1,6 @@
 //! Server-sent events: a browser is told that something changed, and fetches it when it likes.
 
-use crate::transport::Busy;
+use crate::transport::BusyGuard;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const QUIET: Duration = Duration::from_secs(15);
 /// While it lasts, its connection is at work.
 pub(super) fn events(
     changes: watch::Receiver<u64>,
-    work: Option<Busy>,
+    work: Option<BusyGuard>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {

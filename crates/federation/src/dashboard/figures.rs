@@ -15,7 +15,7 @@ const ROUNDS: u64 = 5;
 pub(super) fn figures(view: &RunView) -> Markup {
     html! {
         @if view.curve.is_empty() {
-            p.note { "No round was made yet." }
+            p.note { "No round has completed yet." }
         } @else {
             div.figures { (means(view)) (convergence(view)) (spending(view)) }
         }
@@ -38,8 +38,12 @@ fn means(view: &RunView) -> Markup {
     let last = series.iter().map(|one| format!("{} {}", one.name, fixed(height(one), 3)));
     let description = format!("After the last round: {}.", last.collect::<Vec<_>>().join(", "));
     let rest = view.posterior.len().saturating_sub(LINES);
-    let more = (rest > 0)
-        .then(|| format!("The {LINES} farthest from 0; {} more in the table.", counted(rest as u64, "coefficient")));
+    let more = (rest > 0).then(|| {
+        format!(
+            "The {LINES} coefficients farthest from 0; the table shows {} more.",
+            counted(rest as u64, "coefficient")
+        )
+    });
     let plot = Plot { title: "Posterior means by round".into(), x: rounds(view), y: roomy("mean", &series), series };
     shown("means", &plot, &description, more)
 }
@@ -47,11 +51,12 @@ fn means(view: &RunView) -> Markup {
 /// How much the means move, and how wide the posterior is.
 fn convergence(view: &RunView) -> Markup {
     let change = Series::line("change of the means", along(view, |point| Some(point.change)), Mark::of(0));
-    let width = Series::line("average deviation", along(view, |point| Some(point.mean_deviation)), Mark::of(1));
+    let width =
+        Series::line("average standard deviation", along(view, |point| Some(point.mean_deviation)), Mark::of(1));
     let words = (bound(height(&change)), bound(height(&width)));
     let description =
-        format!("In the last round the means moved by {}; the average deviation is {}.", words.0, words.1);
-    let title = "Change and average deviation by round".into();
+        format!("In the last round the means moved by {}. The average standard deviation is {}.", words.0, words.1);
+    let title = "Change of the means and average standard deviation by round".into();
     let plot = Plot { title, x: rounds(view), y: Axis::new("size", Scale::Log), series: vec![change, width] };
     shown("convergence", &plot, &description, None)
 }
@@ -81,8 +86,8 @@ fn spending(view: &RunView) -> Markup {
         series.push(Series::line(name, vec![(0.0, *level), (end, *level)], mark));
     }
     let rest = view.sites.len().saturating_sub(LINES);
-    let more =
-        (rest > 0).then(|| format!("The {LINES} that spent most; {} more in the table.", counted(rest as u64, "site")));
+    let more = (rest > 0)
+        .then(|| format!("The {LINES} sites that spent most; the table shows {} more.", counted(rest as u64, "site")));
     let y = Axis::between("ε", 0.0, highest(&series) * 1.06);
     shown("spending", &Plot { title: "ε spent by site".into(), x: rounds(view), y, series }, &description, more)
 }
@@ -112,7 +117,7 @@ fn highest(series: &[Series]) -> f64 {
 }
 
 /// One value of every point of the curve; what is not there leaves a gap.
-fn along(view: &RunView, value: impl Fn(&super::CurvePoint) -> Option<f64>) -> Vec<(f64, f64)> {
+fn along(view: &RunView, value: impl Fn(&super::RoundPoint) -> Option<f64>) -> Vec<(f64, f64)> {
     view.curve.iter().map(|point| (point.round as f64, value(point).unwrap_or(f64::NAN))).collect()
 }
 

@@ -3,8 +3,10 @@
 use super::auth::{Token, Transport};
 use super::metrics::{Metrics, Port};
 use super::serve::router;
-use super::view::Source;
-use crate::transport::{Entrance, Excess, Excesses, Holder, Place, Room, Seat, Yielding};
+use super::view::DashboardSource;
+use crate::transport::{
+    ConnectionActivity, ConnectionSlot, ConnectionSlots, EntryOutcome, EvictionRule, Excess, Excesses, Holder,
+};
 use axum::{Extension, Router};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -24,7 +26,7 @@ use tokio_rustls::TlsAcceptor;
 /// answers, however many come and say nothing.
 const CONNECTIONS: usize = 256;
 
-/// Connections of one address at one time, unless the server's keeper says otherwise.
+/// Connections of one address at one time, unless the server's operator says otherwise.
 pub const CONNECTIONS_OF_AN_ADDRESS: usize = 128;
 
 /// Bytes of a request that are read before it is understood.
@@ -41,15 +43,15 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Why a dashboard cannot be served.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
+pub enum DashboardError {
     /// Others could listen in.
-    #[error("the dashboard is to listen on {address} in the clear, expected a loopback address")]
+    #[error("the dashboard cannot listen on {address} without TLS, expected a loopback address")]
     Plain {
-        /// Where.
+        /// The address that is not on loopback.
         address: SocketAddr,
     },
     /// The socket does not work.
-    #[error("the dashboard's socket does not work: {0}")]
+    #[error("the dashboard's socket failed: {0}")]
     Socket(#[from] std::io::Error),
 }
 
@@ -58,30 +60,30 @@ pub enum ServeError {
 pub async fn serve(
     listener: TcpListener,
     tls: Option<watch::Receiver<Arc<ServerConfig>>>,
-    source: Arc<dyn Source>,
+    source: Arc<dyn DashboardSource>,
     metrics: Arc<Metrics>,
     token: Token,
     each: usize,
     shutdown: impl Future<Output = ()>,
-) -> Result<(), ServeError> {
+) -> Result<(), DashboardError> {
     let address = listener.local_addr()?;
     let transport = match &tls {
         Some(_) => Transport::Encrypted,
         None if address.ip().is_loopback() => Transport::Loopback,
-        None => return Err(ServeError::Plain { address }),
+        None => return Err(DashboardError::Plain { address }),
     };
     let (counted, excesses) = (Arc::clone(&metrics), metrics.excesses().clone());
-    let room = Room::new(CONNECTIONS.max(each), each, Yielding::Always);
-    let port = Address { tls, router: router(source, metrics, token, transport), excesses, metrics: counted };
+    let slots = ConnectionSlots::new(CONNECTIONS.max(each), each, EvictionRule::Always);
+    let port = DashboardPort { tls, router: router(source, metrics, token, transport), excesses, metrics: counted };
     let (close, closing) = watch::channel(());
     let (mut tasks, mut shutdown) = (JoinSet::new(), pin!(shutdown));
     loop {
         tokio::select! {
             () = &mut shutdown => break,
             Some(_) = tasks.join_next() => {}
-            (stream, holder) = accept(&listener, &room) => {
-                if let Some(place) = port.enter(&room, holder) {
-                    tasks.spawn(port.clone().connection(stream, place, closing.clone()));
+            (stream, holder) = accept(&listener, &slots) => {
+                if let Some(slot) = port.enter(&slots, holder) {
+                    tasks.spawn(port.clone().connection(stream, slot, closing.clone()));
                 }
             }
         }
@@ -100,12 +102,12 @@ fn acceptor(config: Arc<ServerConfig>) -> TlsAcceptor {
 }
 
 /// The next connection, and whose it is.
-async fn accept(listener: &TcpListener, room: &Room) -> (TcpStream, Holder) {
+async fn accept(listener: &TcpListener, slots: &ConnectionSlots) -> (TcpStream, Holder) {
     loop {
         match listener.accept().await {
             Ok((stream, from)) => return (stream, Holder::at(from.ip())),
             Err(_) => {
-                room.shrink();
+                slots.shrink();
                 tokio::time::sleep(PAUSE).await;
             }
         }
@@ -114,41 +116,41 @@ async fn accept(listener: &TcpListener, room: &Room) -> (TcpStream, Holder) {
 
 /// What every connection needs.
 #[derive(Clone)]
-struct Address {
+struct DashboardPort {
     tls: Option<watch::Receiver<Arc<ServerConfig>>>,
     router: Router,
     excesses: Arc<Excesses>,
     metrics: Arc<Metrics>,
 }
 
-impl Address {
+impl DashboardPort {
     /// A place for a connection; who has to go for it is counted.
-    fn enter(&self, room: &Arc<Room>, holder: Holder) -> Option<Place> {
-        let (place, entrance) = room.enter(holder)?;
+    fn enter(&self, slots: &Arc<ConnectionSlots>, holder: Holder) -> Option<ConnectionSlot> {
+        let (slot, entrance) = slots.enter(holder)?;
         match entrance {
-            Entrance::Free => {}
-            Entrance::OwnGaveWay => self.excesses.count(Excess::Address),
-            Entrance::OtherGaveWay => self.excesses.count(Excess::Connections),
+            EntryOutcome::Free => {}
+            EntryOutcome::OwnGaveWay => self.excesses.count(Excess::Address),
+            EntryOutcome::OtherGaveWay => self.excesses.count(Excess::Connections),
         }
-        Some(place)
+        Some(slot)
     }
 
     /// One connection, from its handshake to its end. One that is not understood ends without a word.
-    async fn connection(self, stream: TcpStream, place: Place, closing: watch::Receiver<()>) {
+    async fn connection(self, stream: TcpStream, slot: ConnectionSlot, closing: watch::Receiver<()>) {
         let presence = self.metrics.connected(Port::Dashboard);
         tokio::select! {
-            () = self.serve(stream, &place.seat, closing) => {}
-            () = place.seat.asked_to_leave() => {}
+            () = self.serve(stream, &slot.activity, closing) => {}
+            () = slot.activity.asked_to_leave() => {}
         }
         drop(presence);
     }
 
-    async fn serve(&self, stream: TcpStream, seat: &Arc<Seat>, closing: watch::Receiver<()>) {
+    async fn serve(&self, stream: TcpStream, activity: &Arc<ConnectionActivity>, closing: watch::Receiver<()>) {
         let current = self.tls.as_ref().map(|tls| acceptor(tls.borrow().clone()));
         match current {
-            None => self.speak(stream, seat, closing).await,
+            None => self.speak(stream, activity, closing).await,
             Some(acceptor) => match tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
-                Ok(Ok(stream)) => self.speak(stream, seat, closing).await,
+                Ok(Ok(stream)) => self.speak(stream, activity, closing).await,
                 Ok(Err(_)) => {}
                 Err(_) => self.excesses.count(Excess::Handshake),
             },
@@ -158,12 +160,12 @@ impl Address {
     async fn speak(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        seat: &Arc<Seat>,
+        activity: &Arc<ConnectionActivity>,
         mut closing: watch::Receiver<()>,
     ) {
         let mut builder = Builder::new(TokioExecutor::new()).http1_only();
         builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(BUFFER);
-        let service = TowerToHyperService::new(self.router.clone().layer(Extension(seat.clone())));
+        let service = TowerToHyperService::new(self.router.clone().layer(Extension(activity.clone())));
         let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
         tokio::select! {
             _ = connection.as_mut() => return,

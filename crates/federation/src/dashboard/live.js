@@ -24,7 +24,7 @@
       if (answer.status === 401) { location.reload(); return; }
       if (answer.ok) replace(await answer.text());
     } catch (_) {
-      say("The server cannot be reached; this page is what it last said.");
+      say("The server cannot be reached. This page shows its last state.");
     } finally {
       busy = false;
       if (again) { again = false; refresh(); }
@@ -34,5 +34,5 @@
   const events = new EventSource(main.dataset.events);
   events.addEventListener("open", () => say("Live"));
   events.addEventListener("change", refresh);
-  events.addEventListener("error", () => say("The server cannot be reached; this page is what it last said."));
+  events.addEventListener("error", () => say("The server cannot be reached. This page shows its last state."));
 })();

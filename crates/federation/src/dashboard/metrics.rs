@@ -2,7 +2,7 @@
 
 use super::refusals::RefusalReason;
 use crate::message::Request;
-use crate::transport::{Doorkeeper, Excesses, Presence};
+use crate::transport::{ConnectionObserver, Excesses, Presence};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,10 +19,10 @@ pub(super) const PAGES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 pub struct Metrics {
     pub(super) requests: [AtomicU64; REQUESTS.len()],
     pub(super) refusals: [AtomicU64; RefusalReason::ALL.len()],
-    pub(super) commits: Histogram<12>,
+    pub(super) commits: TimeHistogram<12>,
     pub(super) unkept: AtomicU64,
     pub(super) unread: AtomicU64,
-    pub(super) rounds: Histogram<10>,
+    pub(super) rounds: TimeHistogram<10>,
     pub(super) parked: AtomicU64,
     pub(super) connections: [AtomicU64; Port::ALL.len()],
     pub(super) pages: [AtomicU64; PAGES.len()],
@@ -36,14 +36,14 @@ pub struct Metrics {
 
 /// Times by upper bounds in seconds; one more bucket takes the rest.
 #[derive(Debug)]
-pub(super) struct Histogram<const N: usize> {
+pub(super) struct TimeHistogram<const N: usize> {
     pub(super) bounds: [f64; N],
     pub(super) buckets: [AtomicU64; N],
     pub(super) beyond: AtomicU64,
     pub(super) nanoseconds: AtomicU64,
 }
 
-impl<const N: usize> Histogram<N> {
+impl<const N: usize> TimeHistogram<N> {
     fn of(bounds: [f64; N]) -> Self {
         let buckets = std::array::from_fn(|_| AtomicU64::new(0));
         Self { bounds, buckets, beyond: AtomicU64::new(0), nanoseconds: AtomicU64::new(0) }
@@ -59,14 +59,14 @@ impl<const N: usize> Histogram<N> {
 }
 
 /// Of commits: from a millisecond to five seconds.
-impl Default for Histogram<12> {
+impl Default for TimeHistogram<12> {
     fn default() -> Self {
         Self::of([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0])
     }
 }
 
 /// Of rounds: from a tenth of a second to a day.
-impl Default for Histogram<10> {
+impl Default for TimeHistogram<10> {
     fn default() -> Self {
         Self::of([0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 1800.0, 7200.0, 86_400.0])
     }
@@ -84,10 +84,10 @@ pub enum Port {
 }
 
 impl Port {
-    /// All of them.
+    /// Every port, in the order of the counters.
     pub const ALL: [Self; 3] = [Self::Parties, Self::Enrolment, Self::Dashboard];
 
-    /// One word.
+    /// The value of the label `port`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Parties => "parties",
@@ -98,9 +98,9 @@ impl Port {
 }
 
 /// A connection that counts as open until this is dropped.
-struct Connected(Arc<Metrics>, Port);
+struct OpenConnection(Arc<Metrics>, Port);
 
-impl Drop for Connected {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         if let Some(open) = self.0.connections.get(self.1 as usize) {
             open.fetch_sub(1, Ordering::Relaxed);
@@ -109,9 +109,9 @@ impl Drop for Connected {
 }
 
 /// Counts the connections of one port.
-struct Door(Arc<Metrics>, Port);
+struct PortCounter(Arc<Metrics>, Port);
 
-impl Doorkeeper for Door {
+impl ConnectionObserver for PortCounter {
     fn opened(&self) -> Presence {
         self.0.connected(self.1)
     }
@@ -174,12 +174,12 @@ impl Metrics {
     /// A connection is open from now until what is given is dropped.
     pub fn connected(self: &Arc<Self>, port: Port) -> Presence {
         count(&self.connections, port as usize);
-        Box::new(Connected(Arc::clone(self), port))
+        Box::new(OpenConnection(Arc::clone(self), port))
     }
 
     /// Whoever counts the connections of a port.
-    pub fn door(self: &Arc<Self>, port: Port) -> Arc<dyn Doorkeeper> {
-        Arc::new(Door(Arc::clone(self), port))
+    pub fn door(self: &Arc<Self>, port: Port) -> Arc<dyn ConnectionObserver> {
+        Arc::new(PortCounter(Arc::clone(self), port))
     }
 
     /// Where all ports of the server count what was over their limits.

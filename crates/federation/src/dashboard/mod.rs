@@ -21,12 +21,12 @@ mod view;
 mod words;
 
 pub use auth::{Token, Transport};
-pub use listen::{CONNECTIONS_OF_AN_ADDRESS, ServeError, serve};
+pub use listen::{CONNECTIONS_OF_AN_ADDRESS, DashboardError, serve};
 pub use metrics::{Metrics, Port};
 pub use refusals::RefusalReason;
 pub use report::report_html;
 pub use serve::router;
 pub use view::{
-    CertificateView, Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunEnd, RunPhase, RunSummary,
-    RunView, SiteView, Source, Standing,
+    CertificateView, CoefficientView, DashboardSource, LedgerHead, NodeView, ReplayCheck, RoundPoint, RunDetail,
+    RunEnd, RunPhase, RunSummary, RunView, SiteStatus, SiteView,
 };

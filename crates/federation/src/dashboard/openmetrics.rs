@@ -7,7 +7,7 @@ pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 
 /// The type of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MetricKind {
     /// Only grows; its samples end in `_total`.
     Counter,
     /// Moves both ways.
@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Info,
 }
 
-impl Kind {
+impl MetricKind {
     fn word(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -38,7 +38,7 @@ pub(super) struct Exposition {
 impl Exposition {
     /// Begins a family: its samples follow, and no other family's come between. A name that ends in `_seconds` has that
     /// unit.
-    pub(super) fn family(&mut self, name: &str, kind: Kind, help: &str) {
+    pub(super) fn family(&mut self, name: &str, kind: MetricKind, help: &str) {
         let _ = writeln!(self.text, "# TYPE {name} {}", kind.word());
         if name.ends_with("_seconds") {
             let _ = writeln!(self.text, "# UNIT {name} seconds");
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_family_has_its_type_unit_help_and_samples_and_the_text_an_end() {
         let mut text = Exposition::default();
-        text.family("wait_seconds", Kind::Gauge, "How \"long\".");
+        text.family("wait_seconds", MetricKind::Gauge, "How \"long\".");
         text.sample("wait_seconds", &[("site", "a\\b\"c\nd"), ("run", "0f")], 0.25);
         text.sample("wait_seconds", &[], f64::INFINITY);
         let expected = "# TYPE wait_seconds gauge\n# UNIT wait_seconds seconds\n# HELP wait_seconds How \\\"long\\\".\n\

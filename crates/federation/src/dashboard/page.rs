@@ -3,8 +3,8 @@
 use super::metrics::Metrics;
 use super::run::{Edition, phase, sections};
 use super::server::{failing, server};
-use super::table::{Cell, Table, bar};
-use super::view::{Detail, RunSummary, RunView};
+use super::table::{HtmlTable, TableCell, bar};
+use super::view::{RunDetail, RunSummary, RunView};
 use super::words::moment;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
@@ -43,22 +43,22 @@ pub(super) fn all(runs: &[RunSummary], waiting: Option<&str>, metrics: &Metrics)
 
 /// What is inside the page of all runs.
 pub(super) fn all_fragment(runs: &[RunSummary], waiting: Option<&str>, metrics: &Metrics) -> Markup {
-    let columns = vec!["study", "method", "phase", "rounds", "sites", "begun"];
-    let mut table = Table::new("runs-table", "All runs of this server, the latest first", columns);
+    let columns = vec!["study", "method", "phase", "rounds", "sites", "started"];
+    let mut table = HtmlTable::new("runs-table", "All runs of this server, latest first", columns);
     for run in runs {
         table.push(vec![
-            Cell::Name(match run.detail {
-                Detail::Page => html! { a #{ "run-" (run.id) } href={ "/runs/" (run.id) } { (run.name) } },
-                Detail::Line => html! { (run.name) },
+            TableCell::Name(match run.detail {
+                RunDetail::Page => html! { a #{ "run-" (run.id) } href={ "/runs/" (run.id) } { (run.name) } },
+                RunDetail::Line => html! { (run.name) },
             }),
-            Cell::text(&run.method),
-            Cell::of(phase(&run.phase)),
-            Cell::of(html! {
+            TableCell::text(&run.method),
+            TableCell::of(phase(&run.phase)),
+            TableCell::of(html! {
                 (bar(run.round as f64, run.rounds as f64))
-                span.numbers { (run.round) " of " (run.rounds) " made" }
+                span.numbers { (run.round) " of " (run.rounds) " completed" }
             }),
-            Cell::text(run.sites),
-            Cell::text(moment(run.started)),
+            TableCell::text(run.sites),
+            TableCell::text(moment(run.started)),
         ]);
     }
     html! {
@@ -66,7 +66,7 @@ pub(super) fn all_fragment(runs: &[RunSummary], waiting: Option<&str>, metrics: 
         (failing(metrics))
         section {
             @if let Some(names) = waiting { p #waiting { "Waiting for " (names) " to join." } }
-            @if runs.is_empty() { p { "No run was proposed yet." } } @else { (table.html()) }
+            @if runs.is_empty() { p { "No run has been proposed yet." } } @else { (table.html()) }
         }
         (server(metrics))
     }
@@ -90,15 +90,15 @@ pub(super) fn closed() -> Markup {
         header { p.kind { "Federation" } h1 { "A token is needed" } }
         section {
             p {
-                "The server made a token when it started. It is in the file that the server named in its first lines, \
+                "The server created a token when it started. The first lines of its output name the file of the token, \
                  which only the server's operator can read."
             }
             form action="/login" method="get" autocomplete="off" {
                 label for="token" { "Token" }
                 input #token name="token" type="password" required pattern="[0-9a-f]{32}" spellcheck="false";
-                button type="submit" { "Look in" }
+                button type="submit" { "Open the dashboard" }
             }
-            p.note { "Programs send it as " code { "Authorization: Bearer <token>" } "." }
+            p.note { "Programs send the token as " code { "Authorization: Bearer <token>" } "." }
         }
     };
     page("A token is needed", None, body)
@@ -123,7 +123,7 @@ fn page(title: &str, live: Option<&Live>, body: Markup) -> Markup {
                 main data-fragment=[live.map(|live| &live.fragment)] data-events=[live.map(|live| &live.events)] {
                     (body)
                 }
-                footer { "Posterity " (env!("CARGO_PKG_VERSION")) ". Read-only. Nothing here is loaded from elsewhere." }
+                footer { "Posterity " (env!("CARGO_PKG_VERSION")) ". Read-only. This page loads nothing from other servers." }
                 @if live.is_some() { script { (PreEscaped(SCRIPT)) } }
             }
         }

@@ -6,14 +6,14 @@
 //! [`crate::transport::Excesses`].
 
 use crate::identity::PartyStanding;
-use crate::message::Refusal;
-use crate::transport::Refused;
+use crate::message::RefusalCode;
+use crate::transport::CallRefusal;
 
 /// Why a connection, a caller or a message was turned away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalReason {
     /// The server said this in a reply.
-    Reply(Refusal),
+    Reply(RefusalCode),
     /// The party was revoked.
     Revoked,
     /// The party's certificate has ended while it was connected.
@@ -27,16 +27,16 @@ pub enum RefusalReason {
 impl RefusalReason {
     /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 14] = [
-        Self::Reply(Refusal::NoRun),
-        Self::Reply(Refusal::OtherManifest),
-        Self::Reply(Refusal::NotAMember),
-        Self::Reply(Refusal::Shape),
-        Self::Reply(Refusal::NotAsked),
-        Self::Reply(Refusal::Conflict),
-        Self::Reply(Refusal::Frozen),
-        Self::Reply(Refusal::Signature),
-        Self::Reply(Refusal::Malformed),
-        Self::Reply(Refusal::Unavailable),
+        Self::Reply(RefusalCode::NoRun),
+        Self::Reply(RefusalCode::OtherManifest),
+        Self::Reply(RefusalCode::NotAMember),
+        Self::Reply(RefusalCode::Shape),
+        Self::Reply(RefusalCode::NotAsked),
+        Self::Reply(RefusalCode::Conflict),
+        Self::Reply(RefusalCode::Frozen),
+        Self::Reply(RefusalCode::Signature),
+        Self::Reply(RefusalCode::Malformed),
+        Self::Reply(RefusalCode::Unavailable),
         Self::Revoked,
         Self::CertificateEnded,
         Self::Invite,
@@ -46,16 +46,16 @@ impl RefusalReason {
     /// The value of the label `reason`.
     pub fn word(self) -> &'static str {
         match self {
-            Self::Reply(Refusal::NoRun) => "no-run",
-            Self::Reply(Refusal::OtherManifest) => "other-manifest",
-            Self::Reply(Refusal::NotAMember) => "not-a-member",
-            Self::Reply(Refusal::Shape) => "shape",
-            Self::Reply(Refusal::NotAsked) => "not-asked",
-            Self::Reply(Refusal::Conflict) => "conflict",
-            Self::Reply(Refusal::Frozen) => "frozen",
-            Self::Reply(Refusal::Signature) => "signature",
-            Self::Reply(Refusal::Malformed) => "malformed",
-            Self::Reply(Refusal::Unavailable) => "unavailable",
+            Self::Reply(RefusalCode::NoRun) => "no-run",
+            Self::Reply(RefusalCode::OtherManifest) => "other-manifest",
+            Self::Reply(RefusalCode::NotAMember) => "not-a-member",
+            Self::Reply(RefusalCode::Shape) => "shape",
+            Self::Reply(RefusalCode::NotAsked) => "not-asked",
+            Self::Reply(RefusalCode::Conflict) => "conflict",
+            Self::Reply(RefusalCode::Frozen) => "frozen",
+            Self::Reply(RefusalCode::Signature) => "signature",
+            Self::Reply(RefusalCode::Malformed) => "malformed",
+            Self::Reply(RefusalCode::Unavailable) => "unavailable",
             Self::Revoked => "revoked",
             Self::CertificateEnded => "certificate-ended",
             Self::Invite => "invite",
@@ -74,17 +74,17 @@ impl RefusalReason {
             PartyStanding::Good => None,
             PartyStanding::Revoked => Some(Self::Revoked),
             PartyStanding::Expired => Some(Self::CertificateEnded),
-            PartyStanding::Unknown | PartyStanding::OtherKey => Some(Self::Reply(Refusal::NotAMember)),
+            PartyStanding::Unknown | PartyStanding::OtherKey => Some(Self::Reply(RefusalCode::NotAMember)),
         }
     }
 
     /// Why a call was refused as a whole.
-    pub(crate) fn of_call(refused: Refused) -> Self {
+    pub(crate) fn of_call(refused: CallRefusal) -> Self {
         match refused {
-            Refused::NotPermitted => Self::Reply(Refusal::NotAMember),
-            Refused::Invite(_) => Self::Invite,
-            Refused::Malformed | Refused::TooLarge => Self::Reply(Refusal::Malformed),
-            Refused::Unavailable => Self::Reply(Refusal::Unavailable),
+            CallRefusal::NotPermitted => Self::Reply(RefusalCode::NotAMember),
+            CallRefusal::Invite(_) => Self::Invite,
+            CallRefusal::Malformed | CallRefusal::TooLarge => Self::Reply(RefusalCode::Malformed),
+            CallRefusal::Unavailable => Self::Reply(RefusalCode::Unavailable),
         }
     }
 }
@@ -101,6 +101,6 @@ mod tests {
         for (place, reason) in RefusalReason::ALL.iter().enumerate() {
             assert_eq!(reason.place(), Some(place));
         }
-        assert!(Refusal::ALL.iter().all(|refusal| RefusalReason::Reply(*refusal).place().is_some()));
+        assert!(RefusalCode::ALL.iter().all(|refusal| RefusalReason::Reply(*refusal).place().is_some()));
     }
 }

@@ -19,7 +19,7 @@ pub fn report_html(view: &RunView) -> String {
             body {
                 main { (sections(view, Edition::Still)) }
                 footer {
-                    "Made by Posterity " (env!("CARGO_PKG_VERSION")) ", commit " (view.commit) ", at " (moment(view.taken))
+                    "Created by Posterity " (env!("CARGO_PKG_VERSION")) ", commit " (view.commit) ", at " (moment(view.taken))
                     ". This file needs no network and runs no scripts."
                 }
             }

@@ -1,8 +1,8 @@
 //! What is said of one run, section by section: the live page and the report are made of the same ones.
 
 use super::figures::figures;
-use super::table::{Cell, Table, bar, interval_bar};
-use super::view::{Coefficient, RunEnd, RunPhase, RunView, SiteView, Standing};
+use super::table::{HtmlTable, TableCell, bar, interval_bar};
+use super::view::{CoefficientView, RunEnd, RunPhase, RunView, SiteStatus, SiteView};
 use super::words::{NOTHING, ago, bound, counted, fixed, given, moment, span};
 use crate::identity::PARTY_LATE;
 use maud::{Markup, html};
@@ -32,7 +32,7 @@ pub(super) fn sections(view: &RunView, edition: Edition) -> Markup {
         section #sites { h2 { "Sites" } (sites(view, edition)) }
         @if !view.nodes.is_empty() { section #nodes { h2 { "Compute nodes" } (nodes(view, edition)) } }
         section #posterior { h2 { "Posterior" } (posterior(view)) }
-        section #checks { h2 { "Check of what is kept" } (checks(view)) }
+        section #checks { h2 { "Consistency check" } (checks(view)) }
         @if edition == Edition::Live { section #files { h2 { "Files" } (files(view)) } }
     }
 }
@@ -45,7 +45,7 @@ fn head(view: &RunView) -> Markup {
             h1 { (view.name) " " (phase(&view.phase)) }
             p.facts {
                 (view.method) " · " (view.model) " · " (view.schedule) " · " (view.summing) br;
-                "Run " code { (view.id) } ", begun " (moment(view.started)) ", as of " (moment(view.taken))
+                "Run " code { (view.id) } ", started " (moment(view.started)) ", as of " (moment(view.taken))
             }
             p { strong { "Promise: " } (view.promise) }
         }
@@ -67,8 +67,11 @@ fn warnings(view: &RunView) -> Markup {
     let mut found = Vec::new();
     for site in &view.sites {
         match site.standing {
-            Standing::Frozen => found.push(format!("{} is frozen: two copies of it were alive.", site.name)),
-            Standing::Revoked => found.push(format!("The certificate of {} was revoked.", site.name)),
+            SiteStatus::Frozen => found.push(format!(
+                "{} is frozen: two copies of it were running, or its ledger was restored from an old copy.",
+                site.name
+            )),
+            SiteStatus::Revoked => found.push(format!("The certificate of {} was revoked.", site.name)),
             _ => {}
         }
         if site.epsilon_spent > site.epsilon_granted {
@@ -78,16 +81,16 @@ fn warnings(view: &RunView) -> Markup {
     }
     found.extend(view.nodes.iter().filter_map(|node| ending(&node.name, node.certificate_ends, view.taken)));
     found.extend(troubled_members(view));
-    if view.phase == RunPhase::Running && able(view) < view.quorum {
-        found.push(format!("{} can be asked, and the quorum is {}.", counted(able(view), "site"), view.quorum));
+    if view.phase == RunPhase::Running && online(view) < view.quorum {
+        found.push(format!("{} online, below the quorum of {}.", counted(online(view), "site"), view.quorum));
     }
     if let Some(Err(differs)) = &view.checks.replayed {
-        found.push(format!("The state that is kept does not follow from the answers that are kept: {differs}"));
+        found.push(format!("The stored state does not follow from the stored answers: {differs}"));
     }
     found.extend(view.warnings.iter().map(|w| format!("{}: {}. Hint: {}.", w.code.as_str(), w.what, w.hint)));
     html! {
         @if !found.is_empty() {
-            aside.warnings { h2 { "To look at" } ul { @for words in &found { li { (words) } } } }
+            aside.warnings { h2 { "Warnings" } ul { @for words in &found { li { (words) } } } }
         }
     }
 }
@@ -96,11 +99,14 @@ fn warnings(view: &RunView) -> Markup {
 fn ending(name: &str, ends: Option<u64>, now: u64) -> Option<String> {
     let ends = ends?;
     if ends <= now {
-        return Some(format!("The certificate of {name} has ended: it has to join again, with a new invite."));
+        return Some(format!("The certificate of {name} has expired: {name} must join again with a new invite."));
     }
     let left = ends - now;
     (left < PARTY_LATE).then(|| {
-        format!("The certificate of {name} ends in {} and was not renewed; {name} renews it while it runs.", span(left))
+        format!(
+            "The certificate of {name} expires in {} and has not been renewed. {name} renews it while it runs.",
+            span(left)
+        )
     })
 }
 
@@ -111,21 +117,21 @@ fn troubled_members(view: &RunView) -> Vec<String> {
     let mut found = Vec::new();
     for (name, failed, heard) in sites.chain(nodes) {
         if failed > 0 {
-            found.push(format!("{} at a sum failed because of {name}.", counted(failed, "attempt")));
+            found.push(format!("{} at a secure sum failed because of {name}.", counted(failed, "attempt")));
         }
         let silence = heard.unwrap_or(view.watched);
         if view.phase == RunPhase::Running && silence >= SILENT {
-            found.push(format!("{name} has not been heard for {}.", span(silence)));
+            found.push(format!("The server has not heard from {name} for {}.", span(silence)));
         }
     }
     if let Some(RunEnd { member: Some(member), .. }) = &view.end {
-        found.push(format!("The run has ended because of {member}."));
+        found.push(format!("The run ended because of {member}."));
     }
     found
 }
 
-fn able(view: &RunView) -> u64 {
-    view.sites.iter().filter(|site| site.standing_at(view.taken) == Standing::Able).count() as u64
+fn online(view: &RunView) -> u64 {
+    view.sites.iter().filter(|site| site.standing_at(view.taken) == SiteStatus::Online).count() as u64
 }
 
 /// The four numbers that people ask for first.
@@ -141,10 +147,10 @@ fn tiles(view: &RunView) -> Markup {
                 strong { (present(view)) " of " (view.rounds) }
                 (bar(view.round as f64, view.rounds as f64))
             }
-            div.tile { span.label { "Folds" } strong { (view.folds) } span { "changes of the posterior" } }
+            div.tile { span.label { "Updates" } strong { (view.folds) } span { "of the posterior" } }
             div.tile {
                 span.label { "Sites" }
-                strong { (able(view)) " of " (view.sites.len()) " able" }
+                strong { (online(view)) " of " (view.sites.len()) " online" }
                 span { (signed) " signed; quorum " (view.quorum) }
             }
             @if let Some(site) = largest {
@@ -167,65 +173,65 @@ fn present(view: &RunView) -> u64 {
 }
 
 fn sites(view: &RunView, edition: Edition) -> Markup {
-    let mut columns = vec!["site", "standing", "manifest", "ε spent of granted", "answers"];
+    let mut columns = vec!["site", "status", "manifest", "ε spent of granted", "answers"];
     if edition == Edition::Live {
         columns.extend(["asked", "staleness", "last heard"]);
     }
     columns.push("ledger head");
     columns.extend((edition == Edition::Live).then_some("certificate"));
-    let mut table = Table::new("sites-table", "Sites, in the order of the manifest", columns);
+    let mut table = HtmlTable::new("sites-table", "Sites, in the order of the manifest", columns);
     for site in &view.sites {
         table.push(site_cells(view, site, edition));
     }
     html! {
         (table.html())
         p.note {
-            "ε is an upper bound at the site's δ, of the answers that the server has accepted. "
+            "ε is an upper bound at the site's δ for the answers that the server has accepted. "
             @if edition == Edition::Live {
-                "Staleness counts the folds since the state from which a site's present question was made. "
+                "Staleness counts the updates of the posterior since the server asked the site its current question. "
             }
-            "The ledger head is the last record of a site's own ledger that the server has countersigned."
+            "The ledger head is the last record of the site's own ledger that the server has countersigned."
         }
     }
 }
 
-fn site_cells(view: &RunView, site: &SiteView, edition: Edition) -> Vec<Cell> {
+fn site_cells(view: &RunView, site: &SiteView, edition: Edition) -> Vec<TableCell> {
     let budget = html! {
         (bar(site.epsilon_spent, site.epsilon_granted))
         span.numbers { (bound(site.epsilon_spent)) " of " (bound(site.epsilon_granted)) ", δ = " (given(site.delta)) }
     };
     let mut cells = vec![
-        Cell::name(&site.name),
-        Cell::of(standing(site.standing_at(view.taken))),
-        Cell::text(signed(site.signed)),
-        Cell::of(budget),
-        Cell::text(site.answers),
+        TableCell::name(&site.name),
+        TableCell::of(standing(site.standing_at(view.taken))),
+        TableCell::text(signed(site.signed)),
+        TableCell::of(budget),
+        TableCell::text(site.answers),
     ];
     if edition == Edition::Live {
         let asked = site.asked.map(|at| match at.attempt {
             0 => format!("round {}", at.round.saturating_add(1)),
             again => format!("round {}, attempt {}", at.round.saturating_add(1), again + 1),
         });
-        cells.push(Cell::text(asked.unwrap_or_else(|| NOTHING.into())));
-        cells.push(Cell::text(site.asked.map_or_else(|| NOTHING.into(), |_| site.staleness.to_string())));
-        cells.push(Cell::text(ago(site.last_heard)));
+        cells.push(TableCell::text(asked.unwrap_or_else(|| NOTHING.into())));
+        cells.push(TableCell::text(site.asked.map_or_else(|| NOTHING.into(), |_| site.staleness.to_string())));
+        cells.push(TableCell::text(ago(site.last_heard)));
     }
-    cells.push(Cell::of(match &site.ledger {
+    cells.push(TableCell::of(match &site.ledger {
         Some(head) => html! { (head.sequence) " · " code.digest { (head.digest) } },
         None => html! { (NOTHING) },
     }));
-    cells.extend((edition == Edition::Live).then(|| Cell::of(certificate(site.certificate_ends, view.taken))));
+    cells.extend((edition == Edition::Live).then(|| TableCell::of(certificate(site.certificate_ends, view.taken))));
     cells
 }
 
 /// A standing by word and sign; its colour is not needed to read it.
-fn standing(standing: Standing) -> Markup {
+fn standing(standing: SiteStatus) -> Markup {
     let sign = match standing {
-        Standing::Able => "●",
-        Standing::Spent => "◆",
-        Standing::Withdrawn => "○",
-        Standing::Frozen => "■",
-        Standing::Revoked | Standing::Expired => "✕",
+        SiteStatus::Online => "●",
+        SiteStatus::Spent => "◆",
+        SiteStatus::Withdrawn => "○",
+        SiteStatus::Frozen => "■",
+        SiteStatus::Revoked | SiteStatus::Expired => "✕",
     };
     html! { span class={ "standing " (standing.word()) } { span aria-hidden="true" { (sign) } " " (standing.word()) } }
 }
@@ -238,9 +244,9 @@ fn certificate(ends: Option<u64>, now: u64) -> Markup {
     let Some(ends) = ends else { return html! { (NOTHING) } };
     html! {
         span title=(moment(ends)) {
-            @if ends >= now + PARTY_LATE { "ends in " (span(ends - now)) }
-            @else if ends > now { span.soon { "ends in " (span(ends - now)) } }
-            @else { span.alarm { "ended " (span(now - ends)) " ago" } }
+            @if ends >= now + PARTY_LATE { "expires in " (span(ends - now)) }
+            @else if ends > now { span.soon { "expires in " (span(ends - now)) } }
+            @else { span.alarm { "expired " (span(now - ends)) " ago" } }
         }
     }
 }
@@ -250,38 +256,42 @@ fn nodes(view: &RunView, edition: Edition) -> Markup {
     if edition == Edition::Live {
         columns.extend(["last heard", "certificate"]);
     }
-    let mut table = Table::new("nodes-table", "Compute nodes of the secure sum", columns);
+    let mut table = HtmlTable::new("nodes-table", "Compute nodes of the secure sum", columns);
     for node in &view.nodes {
-        let mut cells = vec![Cell::name(&node.name), Cell::text(signed(node.signed)), Cell::text(node.failed_attempts)];
+        let mut cells = vec![
+            TableCell::name(&node.name),
+            TableCell::text(signed(node.signed)),
+            TableCell::text(node.failed_attempts),
+        ];
         if edition == Edition::Live {
-            cells.push(Cell::text(ago(node.last_heard)));
-            cells.push(Cell::of(certificate(node.certificate_ends, view.taken)));
+            cells.push(TableCell::text(ago(node.last_heard)));
+            cells.push(TableCell::of(certificate(node.certificate_ends, view.taken)));
         }
         table.push(cells);
     }
     html! {
         (table.html())
-        p.note { "The sum hides each site's answer unless all of these nodes work together." }
+        p.note { "The secure sum hides each site's answer unless all of these nodes collude." }
     }
 }
 
 fn posterior(view: &RunView) -> Markup {
     if view.posterior.is_empty() {
-        return html! { p.note { "There is none yet." } };
+        return html! { p.note { "There is no posterior yet." } };
     }
-    let ends = |one: &Coefficient| [one.mean - REACH * one.deviation, one.mean + REACH * one.deviation];
+    let ends = |one: &CoefficientView| [one.mean - REACH * one.deviation, one.mean + REACH * one.deviation];
     let all = view.posterior.iter().flat_map(ends).filter(|end| end.is_finite());
-    let range = all.fold((0.0_f64, 0.0_f64), |(low, high), end| (low.min(end), high.max(end)));
-    let columns = vec!["coefficient", "mean", "deviation", "95 % interval", "on a line (dots: 0)"];
-    let mut table = Table::new("posterior-table", "Posterior means and deviations", columns);
+    let scale = all.fold(0.0_f64..0.0_f64, |scale, end| scale.start.min(end)..scale.end.max(end));
+    let columns = vec!["coefficient", "mean", "standard deviation", "95 % interval", "interval (dotted line: 0)"];
+    let mut table = HtmlTable::new("posterior-table", "Posterior means and standard deviations", columns);
     for one in &view.posterior {
         let [low, high] = ends(one);
         table.push(vec![
-            Cell::name(&one.name),
-            Cell::text(fixed(one.mean, 3)),
-            Cell::text(fixed(one.deviation, 3)),
-            Cell::text(format!("[{}, {}]", fixed(low, 3), fixed(high, 3))),
-            Cell::of(interval_bar(low, one.mean, high, range)),
+            TableCell::name(&one.name),
+            TableCell::text(fixed(one.mean, 3)),
+            TableCell::text(fixed(one.deviation, 3)),
+            TableCell::text(format!("[{}, {}]", fixed(low, 3), fixed(high, 3))),
+            TableCell::of(interval_bar(low, one.mean, high, &scale)),
         ]);
     }
     html! {
@@ -297,17 +307,17 @@ fn checks(view: &RunView) -> Markup {
     let words = match &checks.replayed {
         None => "Not checked yet.".to_owned(),
         Some(Ok(())) => {
-            let folds = counted(checks.folds, "fold");
-            format!(
-                "✓ The state was made again from the answers that are kept, {folds}, and is the state that is kept."
-            )
+            let folds = counted(checks.folds, "update");
+            format!("✓ The stored state equals the state recomputed from the stored answers ({folds}).")
         }
-        Some(Err(differs)) => format!("✕ The state that was made again differs from the one that is kept: {differs}"),
+        Some(Err(differs)) => {
+            format!("✕ The stored state differs from the state recomputed from the stored answers: {differs}")
+        }
     };
     html! {
         p class=[matches!(checks.replayed, Some(Err(_))).then_some("alarm")] { (words) }
         @if let Some(at) = checks.last_checked { p.note { "Last checked " (moment(at)) "." } }
-        p.note { "A site checks its own ledger with " code { "posterity ledger verify" } "." }
+        p.note { "A site verifies its own ledger with " code { "posterity ledger verify" } "." }
     }
 }
 
@@ -317,7 +327,7 @@ fn files(view: &RunView) -> Markup {
             @for (file, words) in [
                 ("posterior.json", "the posterior, for programs"),
                 ("report.html", "this page as one file"),
-                ("manifest.json", "what all have signed"),
+                ("manifest.json", "the manifest that all parties signed"),
             ] {
                 li { a href={ "/runs/" (view.id) "/" (file) } download=(file) { (file) } " – " (words) }
             }

@@ -1,12 +1,12 @@
 //! The routes of the dashboard, who may take them, and the headers of every answer.
 
-use super::auth::{Door, Shown, Token, Transport};
+use super::auth::{Authenticator, Token, TokenCheck, Transport};
 use super::events::events;
 use super::metrics::Metrics;
 use super::openmetrics::CONTENT_TYPE;
 use super::page;
-use super::view::Source;
-use crate::transport::{Busy, Seat};
+use super::view::DashboardSource;
+use crate::transport::{BusyGuard, ConnectionActivity};
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -28,21 +28,21 @@ const HEADERS: [(HeaderName, &str); 7] = [
 ];
 
 /// What every route needs.
-struct Desk {
-    source: Arc<dyn Source>,
+struct DashboardState {
+    source: Arc<dyn DashboardSource>,
     metrics: Arc<Metrics>,
-    door: Door,
+    door: Authenticator,
     policy: HeaderValue,
 }
 
-type Answer = Result<Response, Response>;
+type PageResult = Result<Response, Response>;
 
 /// The dashboard as a service. `/healthz` is open; everything else is for those who show the token.
-pub fn router(source: Arc<dyn Source>, metrics: Arc<Metrics>, token: Token, transport: Transport) -> Router {
-    let door = Door::new(token, transport, Arc::clone(&metrics));
+pub fn router(source: Arc<dyn DashboardSource>, metrics: Arc<Metrics>, token: Token, transport: Transport) -> Router {
+    let door = Authenticator::new(token, transport, Arc::clone(&metrics));
     // Digests and constants always make a header. Should they not, a page without style is safer than one without policy.
     let policy = HeaderValue::try_from(page::policy()).unwrap_or(HeaderValue::from_static("default-src 'none'"));
-    let desk = Arc::new(Desk { source, metrics, door, policy });
+    let desk = Arc::new(DashboardState { source, metrics, door, policy });
     Router::new()
         .route("/", get(all))
         .route("/fragment", get(all_fragment))
@@ -62,8 +62,8 @@ pub fn router(source: Arc<dyn Source>, metrics: Arc<Metrics>, token: Token, tran
 }
 
 /// Lets through who may pass, and dresses every answer.
-async fn guard(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
-    let _work = request.extensions().get::<Arc<Seat>>().map(Seat::hold);
+async fn guard(State(desk): State<Arc<DashboardState>>, request: Request, next: Next) -> Response {
+    let _work = request.extensions().get::<Arc<ConnectionActivity>>().map(ConnectionActivity::hold);
     let mut answer = match desk.refusal(&request) {
         Some(refusal) => refusal,
         None => next.run(request).await,
@@ -77,12 +77,12 @@ async fn guard(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> R
     answer
 }
 
-impl Desk {
+impl DashboardState {
     /// Why a request is not let through; none if it is.
     fn refusal(&self, request: &Request) -> Option<Response> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let allow = [(header::ALLOW, "GET, HEAD")];
-            return Some((StatusCode::METHOD_NOT_ALLOWED, allow, "This page only shows.\n").into_response());
+            return Some((StatusCode::METHOD_NOT_ALLOWED, allow, "The dashboard is read-only.\n").into_response());
         }
         match request.uri().path() {
             "/healthz" | "/login" => None,
@@ -93,7 +93,7 @@ impl Desk {
     /// Looks something up where waiting is allowed.
     async fn look<T: Send + 'static>(
         &self,
-        how: impl FnOnce(&dyn Source) -> T + Send + 'static,
+        how: impl FnOnce(&dyn DashboardSource) -> T + Send + 'static,
     ) -> Result<T, Response> {
         let source = Arc::clone(&self.source);
         let found = tokio::task::spawn_blocking(move || how(source.as_ref())).await;
@@ -104,29 +104,29 @@ impl Desk {
     async fn find<T: Send + 'static>(
         &self,
         id: String,
-        how: impl FnOnce(&dyn Source, &str) -> Option<T> + Send + 'static,
+        how: impl FnOnce(&dyn DashboardSource, &str) -> Option<T> + Send + 'static,
     ) -> Result<T, Response> {
         self.look(move |source| how(source, &id)).await?.ok_or_else(missing)
     }
 }
 
 /// The answer to somebody who has not shown the token.
-fn denial(shown: Shown) -> Option<Response> {
+fn denial(shown: TokenCheck) -> Option<Response> {
     match shown {
-        Shown::Right => None,
-        Shown::Nothing | Shown::Wrong => {
+        TokenCheck::Right => None,
+        TokenCheck::Nothing | TokenCheck::Wrong => {
             let how = [(header::WWW_AUTHENTICATE, "Bearer realm=\"posterity\"")];
             Some((StatusCode::UNAUTHORIZED, how, html(&page::closed())).into_response())
         }
-        Shown::TooOften => {
-            let words = page::saying("Too many wrong tokens", "Wait a minute, then come again with the right one.");
+        TokenCheck::TooOften => {
+            let words = page::saying("Too many wrong tokens", "Wait one minute, then try again with the right token.");
             Some((StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "60")], html(&words)).into_response())
         }
     }
 }
 
 fn missing() -> Response {
-    let words = page::saying("Not here", "There is no such run, or it has no such part yet.");
+    let words = page::saying("Not found", "There is no such run, or it does not have this file yet.");
     (StatusCode::NOT_FOUND, html(&words)).into_response()
 }
 
@@ -134,66 +134,70 @@ fn html(markup: &Markup) -> Html<String> {
     Html(markup.0.clone())
 }
 
-async fn all(State(desk): State<Arc<Desk>>) -> Answer {
+async fn all(State(desk): State<Arc<DashboardState>>) -> PageResult {
     let (runs, waiting) = desk.look(|source| (source.runs(), source.waiting())).await?;
     Ok(html(&page::all(&runs, waiting.as_deref(), &desk.metrics)).into_response())
 }
 
-async fn all_fragment(State(desk): State<Arc<Desk>>) -> Answer {
+async fn all_fragment(State(desk): State<Arc<DashboardState>>) -> PageResult {
     let (runs, waiting) = desk.look(|source| (source.runs(), source.waiting())).await?;
     Ok(html(&page::all_fragment(&runs, waiting.as_deref(), &desk.metrics)).into_response())
 }
 
-async fn all_events(State(desk): State<Arc<Desk>>, seat: Seated) -> Response {
-    events(desk.source.changes(), work(seat)).into_response()
+async fn all_events(State(desk): State<Arc<DashboardState>>, activity: ConnectionExtension) -> Response {
+    events(desk.source.changes(), work(activity)).into_response()
 }
 
-async fn run(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
+async fn run(State(desk): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
     let view = desk.find(id, |source, id| source.run(id)).await?;
     Ok(html(&page::run(&view, &desk.metrics)).into_response())
 }
 
-async fn run_fragment(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
+async fn run_fragment(State(desk): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
     let view = desk.find(id, |source, id| source.run(id)).await?;
     Ok(html(&page::run_fragment(&view, &desk.metrics)).into_response())
 }
 
-async fn run_events(State(desk): State<Arc<Desk>>, Path(id): Path<String>, seat: Seated) -> Answer {
+async fn run_events(
+    State(desk): State<Arc<DashboardState>>,
+    Path(id): Path<String>,
+    activity: ConnectionExtension,
+) -> PageResult {
     desk.find(id, |source, id| source.run(id)).await?;
-    Ok(events(desk.source.changes(), work(seat)).into_response())
+    Ok(events(desk.source.changes(), work(activity)).into_response())
 }
 
 /// The place of the connection that a request came by.
-type Seated = Option<Extension<Arc<Seat>>>;
+type ConnectionExtension = Option<Extension<Arc<ConnectionActivity>>>;
 
 /// A connection works as long as it hears of events.
-fn work(seat: Seated) -> Option<Busy> {
-    seat.map(|Extension(seat)| seat.hold())
+fn work(activity: ConnectionExtension) -> Option<BusyGuard> {
+    activity.map(|Extension(activity)| activity.hold())
 }
 
-async fn posterior(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
+async fn posterior(State(desk): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
     let text = desk.find(id, |source, id| source.posterior_json(id)).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
-async fn manifest(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
+async fn manifest(State(desk): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
     let text = desk.find(id, |source, id| source.manifest_json(id)).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
-async fn report(State(desk): State<Arc<Desk>>, Path(id): Path<String>) -> Answer {
+async fn report(State(desk): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
     let text = desk.find(id, |source, id| source.report_html(id)).await?;
     Ok(Html(text).into_response())
 }
 
-async fn metrics_text(State(desk): State<Arc<Desk>>) -> Answer {
+async fn metrics_text(State(desk): State<Arc<DashboardState>>) -> PageResult {
     let metrics = Arc::clone(&desk.metrics);
     let text = desk.look(move |source| metrics.text(source)).await?;
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())
 }
 
 /// Exchanges the token for a cookie.
-async fn login(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+async fn login(State(desk): State<Arc<DashboardState>>, request: Request) -> Response {
     match denial(desk.door.login(request.uri().query())) {
         Some(denial) => denial,
         None => {
@@ -205,14 +209,14 @@ async fn login(State(desk): State<Arc<Desk>>, request: Request) -> Response {
 
 /// For whoever watches over processes: `ok`, or 503 and one of a few fixed lines. What the database said is for those with the
 /// token, and in the log.
-async fn health(State(desk): State<Arc<Desk>>) -> Response {
+async fn health(State(desk): State<Arc<DashboardState>>) -> Response {
     let ill = |why: &'static str| (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
     if desk.metrics.failure().is_some() {
-        return ill("the last change could not be kept\n");
+        return ill("the last change could not be stored\n");
     }
     match desk.look(|source| source.healthy()).await {
         Ok(true) => "ok".into_response(),
-        Ok(false) => ill("what is kept cannot be read\n"),
-        Err(_) => ill("the server cannot look\n"),
+        Ok(false) => ill("the store cannot be read\n"),
+        Err(_) => ill("the server cannot check its store\n"),
     }
 }

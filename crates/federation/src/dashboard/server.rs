@@ -3,7 +3,7 @@
 use super::metrics::{Metrics, Port};
 use super::monitor::resident_bytes;
 use super::refusals::RefusalReason;
-use super::table::{Cell, Table};
+use super::table::{HtmlTable, TableCell};
 use super::words::moment;
 use maud::{Markup, html};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,9 +13,9 @@ pub(super) fn failing(metrics: &Metrics) -> Markup {
     html! {
         @if let Some(why) = metrics.failure() {
             aside.warnings {
-                h2 { "The last change could not be kept" }
+                h2 { "The last change could not be stored" }
                 p { (why) }
-                p { "Parties are told to come again. Nothing is lost that was acknowledged." }
+                p { "The server asks parties to try again. Everything that it acknowledged is stored." }
             }
         }
     }
@@ -33,10 +33,10 @@ pub(super) fn server(metrics: &Metrics) -> Markup {
         section #server {
             h2 { "Server" }
             p {
-                "Connections: " (connections.join(", ")) ". Polls held back: " (read(&metrics.parked)) ". \
-                 Changes that could not be kept: " (read(&metrics.unkept)) ". Failed reads: " (read(&metrics.unread)) "."
+                "Connections: " (connections.join(", ")) ". Waiting polls: " (read(&metrics.parked)) ". \
+                 Changes that could not be stored: " (read(&metrics.unkept)) ". Failed reads: " (read(&metrics.unread)) "."
                 @if let Some(bytes) = resident_bytes() { " Memory: " (megabytes(bytes)) " MB." }
-                @if ends > 0 { " The server's certificate ends " (moment(ends)) "; it is renewed by itself." }
+                @if ends > 0 { " The server's certificate expires " (moment(ends)) "; the server renews it automatically." }
             }
             (refusals(metrics))
         }
@@ -45,16 +45,16 @@ pub(super) fn server(metrics: &Metrics) -> Markup {
 
 /// Refusals since the server was started, those that there were.
 fn refusals(metrics: &Metrics) -> Markup {
-    let mut table = Table::new("refusals-table", "Refusals since the server was started", vec!["reason", "times"]);
+    let mut table = HtmlTable::new("refusals-table", "Refusals since the server started", vec!["reason", "times"]);
     let mut none = true;
     for (reason, times) in RefusalReason::ALL.iter().zip(&metrics.refusals) {
         let times = read(times);
         if times > 0 {
             none = false;
-            table.push(vec![Cell::name(reason.word()), Cell::text(times)]);
+            table.push(vec![TableCell::name(reason.word()), TableCell::text(times)]);
         }
     }
-    html! { @if none { p.note { "Nobody was refused since the server was started." } } @else { (table.html()) } }
+    html! { @if none { p.note { "The server has refused nobody since it started." } } @else { (table.html()) } }
 }
 
 fn read(counter: &AtomicU64) -> u64 {

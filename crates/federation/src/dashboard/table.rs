@@ -1,6 +1,7 @@
 //! Tables that become cards on a phone, and the small bars inside them.
 
 use maud::{Markup, Render, html};
+use std::ops::Range;
 
 /// Pixels of an interval's drawing.
 const WIDTH: f64 = 260.0;
@@ -9,14 +10,14 @@ const WIDTH: f64 = 260.0;
 const MARGIN: f64 = 6.0;
 
 /// A cell.
-pub(super) enum Cell {
+pub(super) enum TableCell {
     /// It names its row.
     Name(Markup),
     /// It belongs to its row.
     Value(Markup),
 }
 
-impl Cell {
+impl TableCell {
     /// The name of a row.
     pub(super) fn name(name: &str) -> Self {
         Self::Name(html! { (name) })
@@ -34,21 +35,21 @@ impl Cell {
 }
 
 /// A table.
-pub(super) struct Table {
+pub(super) struct HtmlTable {
     id: &'static str,
     caption: &'static str,
     columns: Vec<&'static str>,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<TableCell>>,
 }
 
-impl Table {
+impl HtmlTable {
     /// A table without rows. `id` is unique in the page.
     pub(super) fn new(id: &'static str, caption: &'static str, columns: Vec<&'static str>) -> Self {
         Self { id, caption, columns, rows: Vec::new() }
     }
 
     /// Adds a row, with as many cells as there are columns.
-    pub(super) fn push(&mut self, cells: Vec<Cell>) {
+    pub(super) fn push(&mut self, cells: Vec<TableCell>) {
         self.rows.push(cells);
     }
 
@@ -64,8 +65,8 @@ impl Table {
                             tr {
                                 @for (column, cell) in self.columns.iter().zip(row) {
                                     @match cell {
-                                        Cell::Name(name) => th scope="row" { (name) },
-                                        Cell::Value(value) => td data-column=(column) { div { (value) } },
+                                        TableCell::Name(name) => th scope="row" { (name) },
+                                        TableCell::Value(value) => td data-column=(column) { div { (value) } },
                                     }
                                 }
                             }
@@ -89,9 +90,9 @@ pub(super) fn bar(used: f64, granted: f64) -> Markup {
     }
 }
 
-/// An interval with its middle, on a scale from `range.0` to `range.1`, with a line at nought.
-pub(super) fn interval_bar(low: f64, middle: f64, high: f64, range: (f64, f64)) -> Markup {
-    let pixel = |value: f64| MARGIN + (value - range.0) / (range.1 - range.0) * (WIDTH - 2.0 * MARGIN);
+/// An interval with its middle, on a common scale, with a line at 0.
+pub(super) fn interval_bar(low: f64, middle: f64, high: f64, scale: &Range<f64>) -> Markup {
+    let pixel = |value: f64| MARGIN + (value - scale.start) / (scale.end - scale.start) * (WIDTH - 2.0 * MARGIN);
     let places = [low, middle, high, 0.0].map(pixel);
     let [low, middle, high, zero] = places.map(|place| format!("{place:.1}"));
     html! {
@@ -120,9 +121,9 @@ mod tests {
 
     #[test]
     fn an_interval_lies_on_the_common_scale() {
-        let svg = interval_bar(-1.0, 0.0, 1.0, (-1.0, 1.0)).into_string();
+        let svg = interval_bar(-1.0, 0.0, 1.0, &(-1.0..1.0)).into_string();
         assert!(svg.contains("M6.0 8 H254.0") && svg.contains("cx=\"130.0\"") && svg.contains("M130.0 0 V16"), "{svg}");
-        assert_eq!(interval_bar(f64::NAN, 0.0, 1.0, (0.0, 1.0)).into_string(), "");
-        assert_eq!(interval_bar(0.0, 0.0, 0.0, (0.0, 0.0)).into_string(), "");
+        assert_eq!(interval_bar(f64::NAN, 0.0, 1.0, &(0.0..1.0)).into_string(), "");
+        assert_eq!(interval_bar(0.0, 0.0, 0.0, &(0.0..0.0)).into_string(), "");
     }
 }

@@ -1,6 +1,6 @@
 //! What the dashboard shows: public values only, and where they come from.
 
-use crate::message::Try;
+use crate::message::Attempt;
 use inference::warning::PublicWarnings;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -14,7 +14,7 @@ pub struct RunSummary {
     pub name: String,
     /// Which of the study's methods is run.
     pub method: String,
-    /// Where it stands.
+    /// Whether it waits for signatures, runs, or has ended.
     pub phase: RunPhase,
     /// Rounds that were made.
     pub round: u64,
@@ -25,14 +25,14 @@ pub struct RunSummary {
     /// When it began, in seconds since 1970.
     pub started: u64,
     /// Whether there is more to see of it.
-    pub detail: Detail,
+    pub detail: RunDetail,
 }
 
 /// Whether a run of the list has a page of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Detail {
-    /// It is served now, and [`Source::run`] has it.
+pub enum RunDetail {
+    /// It is served now, and [`DashboardSource::run`] has it.
     Page,
     /// It is kept in the store, and only its line is shown.
     Line,
@@ -55,7 +55,7 @@ pub struct RunView {
     pub schedule: String,
     /// Who adds up, in words: "each site noises its own answer", or "secure sum over 2 nodes".
     pub summing: String,
-    /// Where it stands.
+    /// Whether it waits for signatures, runs, or has ended.
     pub phase: RunPhase,
     /// How it ended; none before.
     pub end: Option<RunEnd>,
@@ -82,13 +82,13 @@ pub struct RunView {
     /// The compute nodes; none without a secure sum.
     pub nodes: Vec<NodeView>,
     /// How the posterior came about, one point a round.
-    pub curve: Vec<CurvePoint>,
+    pub curve: Vec<RoundPoint>,
     /// Names of the model's inputs.
     pub inputs: Vec<String>,
-    /// The posterior as it is now, in the order of [`CurvePoint::coefficients`].
-    pub posterior: Vec<Coefficient>,
+    /// The posterior as it is now, in the order of [`RoundPoint::coefficients`].
+    pub posterior: Vec<CoefficientView>,
     /// What was checked of what is kept.
-    pub checks: Checks,
+    pub checks: ReplayCheck,
     /// What the run itself warns of, of public source only: nothing that was read from rows can stand here.
     #[serde(default)]
     pub warnings: PublicWarnings,
@@ -97,7 +97,7 @@ pub struct RunView {
 /// How a run ended, for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEnd {
-    /// One word.
+    /// The outcome in one word, for monitors.
     pub outcome: String,
     /// The role and name of the member because of whom its sums failed.
     pub member: Option<String>,
@@ -119,7 +119,7 @@ impl RunPhase {
     /// Words of all phases, for people and for metrics.
     pub const WORDS: [&'static str; 3] = ["signing", "running", "finished"];
 
-    /// One word.
+    /// The value of the label `phase`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Signing => "signing",
@@ -132,10 +132,10 @@ impl RunPhase {
 /// A site of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SiteView {
-    /// Its name.
+    /// The site's name in the manifest.
     pub name: String,
     /// Whether it can be asked.
-    pub standing: Standing,
+    pub standing: SiteStatus,
     /// It has signed the manifest.
     pub signed: bool,
     /// ε that its accepted answers cost, as an upper bound.
@@ -149,7 +149,7 @@ pub struct SiteView {
     /// Folds since the state from which its present question was made.
     pub staleness: u64,
     /// What it is asked now.
-    pub asked: Option<Try>,
+    pub asked: Option<Attempt>,
     /// Seconds since it was last heard of.
     pub last_heard: Option<u64>,
     /// The last place of its log that the server has countersigned.
@@ -162,9 +162,9 @@ pub struct SiteView {
 
 impl SiteView {
     /// How it stands at this second since 1970: a site that could be asked, but whose certificate has ended, cannot call.
-    pub fn standing_at(&self, now: u64) -> Standing {
+    pub fn standing_at(&self, now: u64) -> SiteStatus {
         match self.standing {
-            Standing::Able if has_ended(self.certificate_ends, now) => Standing::Expired,
+            SiteStatus::Online if has_ended(self.certificate_ends, now) => SiteStatus::Expired,
             standing => standing,
         }
     }
@@ -178,9 +178,9 @@ pub(super) fn has_ended(ends: Option<u64>, now: u64) -> bool {
 /// Whether a site can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
-    /// It can.
-    Able,
+pub enum SiteStatus {
+    /// The server can ask it.
+    Online,
     /// Its budget covers no more answers.
     Spent,
     /// It refuses, or has stopped.
@@ -193,14 +193,14 @@ pub enum Standing {
     Expired,
 }
 
-impl Standing {
-    /// All of them.
-    pub const ALL: [Self; 6] = [Self::Able, Self::Spent, Self::Withdrawn, Self::Frozen, Self::Revoked, Self::Expired];
+impl SiteStatus {
+    /// Every status, in the order in which metrics list them.
+    pub const ALL: [Self; 6] = [Self::Online, Self::Spent, Self::Withdrawn, Self::Frozen, Self::Revoked, Self::Expired];
 
-    /// One word.
+    /// The value of the label `standing`, and the word on the page.
     pub fn word(self) -> &'static str {
         match self {
-            Self::Able => "able",
+            Self::Online => "online",
             Self::Spent => "spent",
             Self::Withdrawn => "withdrawn",
             Self::Frozen => "frozen",
@@ -222,7 +222,7 @@ pub struct LedgerHead {
 /// A compute node of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeView {
-    /// Its name.
+    /// The node's name in the manifest.
     pub name: String,
     /// It has signed the manifest.
     pub signed: bool,
@@ -247,7 +247,7 @@ pub struct CertificateView {
 
 /// The posterior after a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CurvePoint {
+pub struct RoundPoint {
     /// Rounds that were made.
     pub round: u64,
     /// How far the means moved in this round (Euclidean norm).
@@ -262,8 +262,8 @@ pub struct CurvePoint {
 
 /// One coefficient of the posterior.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Coefficient {
-    /// Its name.
+pub struct CoefficientView {
+    /// The input, or `intercept`.
     pub name: String,
     /// Posterior mean.
     pub mean: f64,
@@ -273,7 +273,7 @@ pub struct Coefficient {
 
 /// What was checked of what is kept.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Checks {
+pub struct ReplayCheck {
     /// Whether the state that was made again from the kept answers is the kept state, or what differs; none before a check.
     pub replayed: Option<Result<(), String>>,
     /// Folds that were made again.
@@ -283,7 +283,7 @@ pub struct Checks {
 }
 
 /// Where the dashboard looks. Calls may take a moment: they are made where waiting is allowed.
-pub trait Source: Send + Sync + 'static {
+pub trait DashboardSource: Send + Sync + 'static {
     /// All runs, the latest first.
     fn runs(&self) -> Vec<RunSummary>;
 

@@ -5,7 +5,8 @@ use super::certificate::{
 };
 use super::file::{FileError, Readers, private_folder, read_private, read_public, replace, write_new};
 use super::key::{IdentityKey, PublicKey};
-use super::name::{PartyName, Role};
+use super::name::{PartyName, PartyRole};
+use crate::calendar::moment;
 use privacy::noise::Digest;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
@@ -36,8 +37,8 @@ const ISSUING: &str = "issuing.pem";
 /// Why an authority cannot be made, opened or used.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
-    /// One is there.
-    #[error("{} is there already: an authority is made once", path.display())]
+    /// The folder already holds an authority.
+    #[error("{} already exists, and an authority is created only once", path.display())]
     Exists {
         /// The file that was found.
         path: PathBuf,
@@ -46,27 +47,27 @@ pub enum AuthorityError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The root's key is not in the folder.
-    #[error("{} is not there, and a new issuing certificate needs it", path.display())]
+    #[error("{} is missing, and a new issuing certificate needs it", path.display())]
     RootOffline {
         /// Where it was looked for.
         path: PathBuf,
     },
     /// Keys and certificates are not of one authority.
-    #[error("the files of the authority in {} do not belong together", folder.display())]
+    #[error("the files in {} belong to different authorities", folder.display())]
     Mixed {
         /// The folder.
         folder: PathBuf,
     },
     /// The certificate that signs others is over.
-    #[error("the {which} certificate ended at second {until} since 1970")]
+    #[error("the {which} certificate expired at {}", moment(*until))]
     Ended {
-        /// Which.
+        /// `root` or `issuing`.
         which: &'static str,
-        /// When.
+        /// When it expired, in seconds since 1970.
         until: u64,
     },
     /// A certificate could not be made or read.
-    #[error("a certificate of the authority cannot be made or read: {0}")]
+    #[error("a certificate of the authority cannot be created or read: {0}")]
     Certificate(#[from] CertificateError),
     /// The operating system gave no random bytes.
     #[error("the operating system gave no random bytes")]
@@ -77,15 +78,17 @@ impl AuthorityError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Exists { .. } => "name a new folder; `posterity ca show` shows the authority that is there".into(),
-            Self::File(error) if error.is_missing() => "`posterity ca init` makes an authority".into(),
+            Self::Exists { .. } => "choose a new folder; `posterity ca show` shows the existing authority".into(),
+            Self::File(error) if error.is_missing() => "create an authority with `posterity ca init`".into(),
             Self::File(error) => error.hint(),
-            Self::RootOffline { .. } => "bring root.key back into the folder for as long as `ca renew` runs".into(),
-            Self::Mixed { .. } => "bring root.key back and run `posterity ca renew`, or restore the folder".into(),
-            Self::Ended { which: "issuing", .. } => "`posterity ca renew` makes a new one; it needs root.key".into(),
-            Self::Ended { .. } => "make a new authority and invite everybody again".into(),
-            Self::Certificate(_) => "restore the folder of the authority from a copy".into(),
-            Self::Randomness => "try again, or ask the keeper of the machine".into(),
+            Self::RootOffline { .. } => "put root.key back into the folder while `posterity ca renew` runs".into(),
+            Self::Mixed { .. } => {
+                "put root.key back and run `posterity ca renew`, or restore the folder from a backup".into()
+            }
+            Self::Ended { which: "issuing", .. } => "renew it with `posterity ca renew`, which needs root.key".into(),
+            Self::Ended { .. } => "create a new authority and invite all parties again".into(),
+            Self::Certificate(_) => "restore the folder of the authority from a backup".into(),
+            Self::Randomness => "try again, or ask the administrator of the machine".into(),
         }
     }
 }
@@ -95,7 +98,7 @@ impl AuthorityError {
 pub enum IssuingKey {
     /// The one in use.
     Keep,
-    /// A new one.
+    /// A new key, which replaces the one in use.
     Fresh,
 }
 
@@ -114,7 +117,7 @@ pub struct AuthorityFacts {
 
 /// A certificate that was issued, with the one that signed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Issued {
+pub struct IssuedCertificate {
     /// The party's certificate and the issuing one, in PEM.
     pub chain: String,
     /// When the party's certificate ends, in seconds since 1970.
@@ -205,12 +208,12 @@ impl Authority {
     /// A certificate for a party's key, good for `life` seconds or until the issuing certificate ends.
     pub fn issue(
         &self,
-        role: Role,
+        role: PartyRole,
         name: &PartyName,
         key: &PublicKey,
         now: u64,
         life: u64,
-    ) -> Result<Issued, AuthorityError> {
+    ) -> Result<IssuedCertificate, AuthorityError> {
         if now >= self.until {
             return Err(AuthorityError::Ended { which: "issuing", until: self.until });
         }
@@ -221,17 +224,17 @@ impl Authority {
         params.use_authority_key_identifier_extension = true;
         params.subject_alt_names = vec![uri(role, name)?];
         params.extended_key_usages = vec![match role {
-            Role::Site | Role::Node | Role::Viewer => ExtendedKeyUsagePurpose::ClientAuth,
-            Role::Server => ExtendedKeyUsagePurpose::ServerAuth,
+            PartyRole::Site | PartyRole::Node | PartyRole::Viewer => ExtendedKeyUsagePurpose::ClientAuth,
+            PartyRole::Server => ExtendedKeyUsagePurpose::ServerAuth,
         }];
-        if role == Role::Server {
+        if role == PartyRole::Server {
             let host = SERVER_NAME.try_into().map_err(|_| CertificateError::Names)?;
             params.subject_alt_names.push(SanType::DnsName(host));
         }
         last(&mut params, now, expires)?;
         let issuer = Issuer::from_ca_cert_der(&self.issuing, Signer(&self.key)).map_err(unmade)?;
         let leaf = params.signed_by(&Subject(*key), &issuer).map_err(unmade)?;
-        Ok(Issued { chain: leaf.pem() + &self.issuing_text, expires })
+        Ok(IssuedCertificate { chain: leaf.pem() + &self.issuing_text, expires })
     }
 
     /// The root's certificate.

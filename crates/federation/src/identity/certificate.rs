@@ -1,7 +1,7 @@
 //! Certificates and requests for them, as read: who is at the other end, and by which key.
 
 use super::key::{IdentityKey, PublicKey};
-use super::name::{PartyName, Role};
+use super::name::{PartyName, PartyRole};
 use privacy::noise::Digest;
 use rcgen::{CertificateParams, DistinguishedName, DnType, PKCS_ED25519, PublicKeyData, SanType, SignatureAlgorithm};
 use ring::signature::{ED25519, UnparsedPublicKey};
@@ -22,34 +22,34 @@ const MOST: usize = 4096;
 /// Why a certificate or a request was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CertificateError {
-    /// It cannot be read.
+    /// The bytes are not a certificate or a request.
     #[error("the certificate or request cannot be read")]
     Malformed,
-    /// There is none.
+    /// The other side showed no certificate.
     #[error("there is no certificate")]
     Missing,
     /// Its key is of another kind.
-    #[error("the key is of another kind than Ed25519")]
+    #[error("the key is not an Ed25519 key")]
     Key,
     /// Its names are not those of a party.
-    #[error("the names are not those of one party, expected one URI posterity://role/name")]
+    #[error("the certificate does not name one party, expected one URI posterity://role/name")]
     Names,
     /// It belongs to an authority.
-    #[error("it is an authority's certificate, expected a party's")]
+    #[error("it is the certificate of an authority, expected one of a party")]
     Authority,
     /// The signature is not by the key that it should be by.
-    #[error("the signature does not fit")]
+    #[error("the signature is not valid")]
     Signature,
 }
 
 /// Who is at the other end, as its certificate says. Whether to believe it is for the handshake that took it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
-    /// Its role.
-    pub role: Role,
-    /// Its name.
+    /// The role that the certificate is for.
+    pub role: PartyRole,
+    /// The name of the party.
     pub name: PartyName,
-    /// Its key.
+    /// The Ed25519 key of the party.
     pub key: PublicKey,
     /// When its certificate ends, in seconds since 1970.
     pub expires: u64,
@@ -58,9 +58,9 @@ pub struct Peer {
 /// From when until when a certificate is good, in seconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Validity {
-    /// The first second.
+    /// The first second of validity.
     pub from: u64,
-    /// The last second.
+    /// The last second of validity.
     pub until: u64,
 }
 
@@ -105,7 +105,7 @@ pub fn validity(certificate: &[u8]) -> Result<Validity, CertificateError> {
 }
 
 /// A request for a certificate, signed by the key that it is for. The names say what the sender expects, no more.
-pub fn request(key: &IdentityKey, role: Role, name: &PartyName) -> Result<Vec<u8>, CertificateError> {
+pub fn request(key: &IdentityKey, role: PartyRole, name: &PartyName) -> Result<Vec<u8>, CertificateError> {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, name.as_str());
@@ -142,7 +142,7 @@ pub(super) fn issued_by(certificate: &[u8], key: &PublicKey) -> Result<(), Certi
 }
 
 /// The name of a party in a certificate.
-pub(super) fn uri(role: Role, name: &PartyName) -> Result<SanType, CertificateError> {
+pub(super) fn uri(role: PartyRole, name: &PartyName) -> Result<SanType, CertificateError> {
     let text = format!("posterity://{role}/{name}");
     Ok(SanType::URI(text.try_into().map_err(|_| CertificateError::Names)?))
 }
@@ -213,7 +213,7 @@ fn signed_by(
 }
 
 /// The one party that these names are of: its URI, and beside it a server's name for a server, nothing for others.
-fn party(names: &[GeneralName<'_>]) -> Result<(Role, PartyName), CertificateError> {
+fn party(names: &[GeneralName<'_>]) -> Result<(PartyRole, PartyName), CertificateError> {
     let (uri, server) = match names {
         [GeneralName::URI(uri)] => (uri, false),
         [GeneralName::URI(uri), GeneralName::DNSName(SERVER_NAME)] => (uri, true),
@@ -221,7 +221,9 @@ fn party(names: &[GeneralName<'_>]) -> Result<(Role, PartyName), CertificateErro
     };
     let (word, name) =
         uri.strip_prefix("posterity://").and_then(|rest| rest.split_once('/')).ok_or(CertificateError::Names)?;
-    let role = Role::of_word(word).filter(|role| (*role == Role::Server) == server).ok_or(CertificateError::Names)?;
+    let role = PartyRole::of_word(word)
+        .filter(|role| (*role == PartyRole::Server) == server)
+        .ok_or(CertificateError::Names)?;
     Ok((role, PartyName::new(name).map_err(|_| CertificateError::Names)?))
 }
 
@@ -242,15 +244,19 @@ mod tests {
     #[test]
     fn a_request_gives_the_key_that_signed_it() {
         let key = IdentityKey::generate().unwrap();
-        let bytes = request(&key, Role::Site, &hospital()).unwrap();
+        let bytes = request(&key, PartyRole::Site, &hospital()).unwrap();
         assert_eq!(requested_key(&bytes), Ok(key.public()));
-        assert_eq!(bytes, request(&key, Role::Site, &hospital()).unwrap(), "the same request, whenever it is made");
+        assert_eq!(
+            bytes,
+            request(&key, PartyRole::Site, &hospital()).unwrap(),
+            "the same request, whenever it is made"
+        );
     }
 
     #[test]
     fn no_signed_byte_of_a_request_can_be_changed() {
         let key = IdentityKey::generate().unwrap();
-        let bytes = request(&key, Role::Site, &hospital()).unwrap();
+        let bytes = request(&key, PartyRole::Site, &hospital()).unwrap();
         // Between what is signed and the signature stand ten bytes that name the algorithm: no key, no name.
         let framing = bytes.len() - 74..bytes.len() - 64;
         for at in 0..bytes.len() {
@@ -270,9 +276,9 @@ mod tests {
         let named = |text: &str| SanType::URI(text.try_into().unwrap());
         let host = |text: &str| SanType::DnsName(text.try_into().unwrap());
         let peer = Peer::of_der(&certificate(&key, vec![named("posterity://site/hospital-a")])).unwrap();
-        assert_eq!((peer.role, peer.name, peer.key), (Role::Site, hospital(), key.public()));
+        assert_eq!((peer.role, peer.name, peer.key), (PartyRole::Site, hospital(), key.public()));
         let server = Peer::of_der(&certificate(&key, vec![named("posterity://server/a"), host(SERVER_NAME)])).unwrap();
-        assert_eq!(server.role, Role::Server);
+        assert_eq!(server.role, PartyRole::Server);
         for names in [
             vec![],
             vec![host(SERVER_NAME)],
@@ -294,7 +300,7 @@ mod tests {
     fn a_key_of_another_kind_is_refused() {
         let pair = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap();
         let mut params = CertificateParams::default();
-        params.subject_alt_names = vec![uri(Role::Site, &hospital()).unwrap()];
+        params.subject_alt_names = vec![uri(PartyRole::Site, &hospital()).unwrap()];
         assert_eq!(Peer::of_der(params.self_signed(&pair).unwrap().der()), Err(CertificateError::Key));
         assert_eq!(requested_key(params.serialize_request(&pair).unwrap().der()), Err(CertificateError::Key));
     }
@@ -303,7 +309,7 @@ mod tests {
     fn an_authority_is_no_party() {
         let key = IdentityKey::generate().unwrap();
         let mut params = CertificateParams::default();
-        params.subject_alt_names = vec![uri(Role::Site, &hospital()).unwrap()];
+        params.subject_alt_names = vec![uri(PartyRole::Site, &hospital()).unwrap()];
         params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Constrained(0));
         let der = params.self_signed(&Signer(&key)).unwrap();
         assert_eq!(Peer::of_der(der.der()), Err(CertificateError::Authority));

@@ -1,11 +1,11 @@
 //! What a server does when somebody joins or renews, and whether it listens to a party: decided over a store and an authority.
 
-use super::authority::{Authority, Issued, PARTY_LIFE};
+use super::authority::{Authority, IssuedCertificate, PARTY_LIFE};
 use super::certificate::{Peer, requested_key};
 use super::invite::InviteSecret;
 use super::key::PublicKey;
-use super::name::{PartyName, Role};
-use crate::store::{PartyRow, Redeemed, Store, StoreError};
+use super::name::{PartyName, PartyRole};
+use crate::store::{PartyRow, Redemption, ServerStore, StoreError};
 use privacy::noise::Digest;
 use sha2::{Digest as _, Sha256};
 
@@ -13,40 +13,40 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EnrolError {
     /// There is no such invite.
-    #[error("there is no such invite")]
+    #[error("the invite is unknown")]
     UnknownInvite,
     /// The time of the invite is over.
-    #[error("the time of the invite is over")]
+    #[error("the invite has expired")]
     InviteExpired,
     /// The invite was used, for another key.
-    #[error("the invite was used before")]
+    #[error("the invite was already used")]
     InviteUsed,
     /// Somebody else has this name, and was not revoked.
     #[error("the name is taken; its holder must be revoked first")]
     Taken,
     /// The request cannot be read, or was not signed by the key that it is for.
-    #[error("the certificate request is not sound")]
+    #[error("the certificate request is not valid")]
     Request,
     /// A node has a key for shares, and nobody else has one.
-    #[error("a node sends a key of 32 bytes for shares, and nobody else sends one")]
+    #[error("only a node sends a sealing key, of 32 bytes")]
     Sealing,
     /// A server is not invited.
-    #[error("a server does not join by an invite")]
+    #[error("a server does not join with an invite")]
     Role,
     /// The party was revoked.
     #[error("the party was revoked")]
     Revoked,
     /// No such party has joined.
-    #[error("no such party has joined")]
+    #[error("the party has not joined")]
     UnknownParty,
     /// A renewal is for the key that the party has.
     #[error("the party has another key")]
     OtherKey,
     /// The authority cannot issue just now. The server's own log says why.
-    #[error("the authority cannot issue a certificate now")]
+    #[error("the authority cannot issue a certificate at the moment")]
     Authority,
     /// The store failed. The same request may come again.
-    #[error("the server cannot keep anything now; try again")]
+    #[error("the server cannot store anything at the moment; try again")]
     Unavailable,
 }
 
@@ -55,12 +55,12 @@ impl EnrolError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::UnknownInvite | Self::InviteExpired | Self::InviteUsed => "ask for a new invite",
-            Self::Taken => "ask the server's keeper to run `posterity site revoke`, then join again",
+            Self::Taken => "ask the server's operator to run `posterity site revoke`, then join again",
             Self::Request | Self::Sealing | Self::Role => "use the same version of posterity as the server",
             Self::Revoked | Self::UnknownParty | Self::OtherKey => {
-                "ask the server's keeper for a new invite, and join in a new folder"
+                "ask the server's operator for a new invite, and join with a new --home"
             }
-            Self::Authority => "ask the server's keeper, who may have to run `posterity ca renew`",
+            Self::Authority => "ask the server's operator, who may have to run `posterity ca renew`",
             Self::Unavailable => "try again later",
         }
     }
@@ -68,7 +68,7 @@ impl EnrolError {
 
 /// A party that has joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Joined {
+pub struct EnrolledParty {
     /// As what, and under which name.
     pub party: PartyRow,
     /// Its certificate and the issuing one, in PEM.
@@ -96,13 +96,13 @@ pub enum PartyStanding {
 ///
 /// `sealing` is empty for all but a node.
 pub fn join(
-    store: &dyn Store,
+    store: &dyn ServerStore,
     authority: &Authority,
     secret: &[u8],
     request: &[u8],
     sealing: &[u8],
     now: u64,
-) -> Result<Joined, EnrolError> {
+) -> Result<EnrolledParty, EnrolError> {
     let secret = InviteSecret::of_bytes(secret).ok_or(EnrolError::UnknownInvite)?;
     let key = requested_key(request).map_err(|_| EnrolError::Request)?;
     // Before the invite is touched: it stays good for the new folder of who was revoked.
@@ -110,14 +110,14 @@ pub fn join(
         return Err(EnrolError::Revoked);
     }
     let invite = match store.redeem(&secret.digest(), &same_request(&key, sealing), now).map_err(unavailable)? {
-        Redeemed::Good(invite) => invite,
-        Redeemed::Unknown => return Err(EnrolError::UnknownInvite),
-        Redeemed::Expired => return Err(EnrolError::InviteExpired),
-        Redeemed::Used => return Err(EnrolError::InviteUsed),
+        Redemption::Good(invite) => invite,
+        Redemption::Unknown => return Err(EnrolError::UnknownInvite),
+        Redemption::Expired => return Err(EnrolError::InviteExpired),
+        Redemption::Used => return Err(EnrolError::InviteUsed),
     };
     let sealing = match (invite.role, sealing) {
-        (Role::Node, key) => Some(<[u8; 32]>::try_from(key).map_err(|_| EnrolError::Sealing)?),
-        (Role::Server, _) => return Err(EnrolError::Role),
+        (PartyRole::Node, key) => Some(<[u8; 32]>::try_from(key).map_err(|_| EnrolError::Sealing)?),
+        (PartyRole::Server, _) => return Err(EnrolError::Role),
         (_, []) => None,
         _ => return Err(EnrolError::Sealing),
     };
@@ -127,12 +127,12 @@ pub fn join(
     let issued = issue(authority, invite.role, &invite.name, &key, now)?;
     let party = PartyRow { role: invite.role, name: invite.name, key, sealing, expires: issued.expires, revoked: None };
     store.enrol(&party).map_err(unavailable)?;
-    Ok(Joined { party, chain: issued.chain, root: authority.root_pem().to_owned() })
+    Ok(EnrolledParty { party, chain: issued.chain, root: authority.root_pem().to_owned() })
 }
 
 /// A new certificate for a party, by its request for the key that it has. The chain, in PEM.
 pub fn renew(
-    store: &dyn Store,
+    store: &dyn ServerStore,
     authority: &Authority,
     peer: &Peer,
     request: &[u8],
@@ -169,7 +169,7 @@ fn same_request(key: &PublicKey, sealing: &[u8]) -> Digest {
     Sha256::new().chain_update(b"posterity 1 join\0").chain_update(key.0).chain_update(sealing).finalize().into()
 }
 
-fn party(store: &dyn Store, role: Role, name: &PartyName) -> Result<Option<PartyRow>, EnrolError> {
+fn party(store: &dyn ServerStore, role: PartyRole, name: &PartyName) -> Result<Option<PartyRow>, EnrolError> {
     let rows = store.parties().map_err(unavailable)?;
     // Under one name there may be holders that were revoked, and one that was not.
     let mut named: Vec<PartyRow> = rows.into_iter().filter(|row| row.role == role && row.name == *name).collect();
@@ -177,14 +177,20 @@ fn party(store: &dyn Store, role: Role, name: &PartyName) -> Result<Option<Party
     Ok(named.into_iter().next())
 }
 
-fn issue(authority: &Authority, role: Role, name: &PartyName, key: &PublicKey, now: u64) -> Result<Issued, EnrolError> {
+fn issue(
+    authority: &Authority,
+    role: PartyRole,
+    name: &PartyName,
+    key: &PublicKey,
+    now: u64,
+) -> Result<IssuedCertificate, EnrolError> {
     authority.issue(role, name, key, now, PARTY_LIFE).map_err(|error| {
-        tracing::error!(%error, hint = error.hint(), "no certificate can be issued");
+        tracing::error!(%error, hint = error.hint(), "cannot issue a certificate");
         EnrolError::Authority
     })
 }
 
 fn unavailable(error: StoreError) -> EnrolError {
-    tracing::error!(%error, "the store of parties failed");
+    tracing::error!(%error, "cannot use the store of parties");
     EnrolError::Unavailable
 }

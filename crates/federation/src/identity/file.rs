@@ -14,15 +14,15 @@ pub enum FileError {
     /// The operating system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Failed {
-        /// What was tried.
+        /// The operation, a verb after "cannot".
         action: &'static str,
-        /// On which file.
+        /// The file or folder.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
     },
     /// Others than the owner may use what must be secret.
-    #[error("{} is open to others, expected mode {expected:o}", path.display())]
+    #[error("other users can access {}, expected mode {expected:o}", path.display())]
     Exposed {
         /// Which file or folder.
         path: PathBuf,
@@ -36,12 +36,14 @@ impl FileError {
     pub fn hint(&self) -> String {
         match self {
             Self::Failed { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
-                "nothing is overwritten: name a new folder".into()
+                "existing files are never overwritten: choose a new folder".into()
             }
-            Self::Failed { .. } => "check that the path exists and that you may use it".into(),
-            Self::Exposed { path, expected: 0o700 } => format!("chmod 700 {}, or name a new folder", path.display()),
+            Self::Failed { .. } => "check that the path exists and that you have permission to use it".into(),
+            Self::Exposed { path, expected: 0o700 } => {
+                format!("run `chmod 700 {}`, or choose a new folder", path.display())
+            }
             Self::Exposed { path, expected } => {
-                format!("chmod {expected:o} {}; if others may have read it, make a new key", path.display())
+                format!("run `chmod {expected:o} {}`; if others may have read it, create a new key", path.display())
             }
         }
     }

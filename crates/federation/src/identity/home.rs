@@ -9,7 +9,7 @@ use super::file::{
     FileError, Readers, is_there, private_folder, read_private, read_public, remove, replace, write_new,
 };
 use super::key::IdentityKey;
-use super::name::{PartyName, Role};
+use super::name::{PartyName, PartyRole};
 use hpke::kem::{Kem as _, X25519HkdfSha256};
 use hpke::{Deserializable as _, Serializable as _};
 use privacy::noise::Digest;
@@ -30,7 +30,7 @@ const SERVER: &str = "server";
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// A party lives there.
-    #[error("{} is there already", path.display())]
+    #[error("{} already exists", path.display())]
     Exists {
         /// The file that was found.
         path: PathBuf,
@@ -39,7 +39,7 @@ pub enum HomeError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A key that this role needs is not there.
-    #[error("{} is not there", path.display())]
+    #[error("{} is missing", path.display())]
     NoKey {
         /// Where it was looked for.
         path: PathBuf,
@@ -47,7 +47,7 @@ pub enum HomeError {
     /// A file is not what was written.
     #[error("{} is damaged", path.display())]
     Damaged {
-        /// Which.
+        /// The damaged file.
         path: PathBuf,
     },
     /// The party has no certificate yet.
@@ -57,13 +57,13 @@ pub enum HomeError {
         folder: PathBuf,
     },
     /// The root is not the one of the invite.
-    #[error("the server's root certificate is not the one of the invite")]
+    #[error("the server's root certificate is not the one in the invite")]
     OtherRoot,
     /// The certificate is for another key, name or role.
     #[error("the server sent a certificate for another key, name or role")]
     OtherParty,
     /// The certificate does not hold.
-    #[error("the server sent a certificate that does not hold: {0}")]
+    #[error("the server sent a certificate that is not valid: {0}")]
     Certificate(#[from] CertificateError),
     /// The operating system gave no random bytes.
     #[error("the operating system gave no random bytes")]
@@ -74,17 +74,17 @@ impl HomeError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Exists { .. } => "a party joins once: name a new folder, or go on with the one that is there".into(),
-            Self::File(error) if error.is_missing() => "name the folder of a party that has joined".into(),
+            Self::Exists { .. } => "a party joins once: choose a new folder, or use the existing one".into(),
+            Self::File(error) if error.is_missing() => "give the home folder of a party that has joined".into(),
             Self::File(error) => error.hint(),
             Self::NoKey { .. } | Self::Damaged { .. } => {
-                "restore the file, or revoke the party and join with a new invite in a new folder".into()
+                "restore the file from a backup, or revoke the party and join with a new invite and a new --home".into()
             }
             Self::NotJoined { .. } => "join with an invite first".into(),
             Self::OtherRoot | Self::OtherParty | Self::Certificate(_) => {
-                "ask who keeps the server; do not go on with this one".into()
+                "ask the server's operator; do not use this server until then".into()
             }
-            Self::Randomness => "try again, or ask the keeper of the machine".into(),
+            Self::Randomness => "try again, or ask the administrator of the machine".into(),
         }
     }
 }
@@ -123,8 +123,8 @@ impl fmt::Debug for SealingKey {
 
 /// What a party shows, and whom it talks to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Papers {
-    /// Who it is.
+pub struct Credentials {
+    /// The party that the certificate names.
     pub party: Peer,
     /// Its certificate and the issuing one.
     pub chain: Vec<CertificateDer<'static>>,
@@ -136,7 +136,7 @@ pub struct Papers {
     pub validity: Validity,
 }
 
-impl Papers {
+impl Credentials {
     /// Whether two thirds of the certificate's life are over.
     pub fn renewal_is_due(&self, now: u64) -> bool {
         let issued = self.validity.from.saturating_add(EARLY).min(self.validity.until);
@@ -147,11 +147,11 @@ impl Papers {
 
 /// What a party was invited as, and by whom: a certificate must fit it.
 #[derive(Debug, Clone, Copy)]
-pub struct Expected<'a> {
+pub struct ExpectedIdentity<'a> {
     /// SHA-256 of the root certificate.
     pub root: Digest,
     /// The role.
-    pub role: Role,
+    pub role: PartyRole,
     /// The name.
     pub name: &'a PartyName,
 }
@@ -179,16 +179,16 @@ impl Home {
     }
 
     /// Makes the keys of a new party: one to sign; a node's for shares; the secret of a site or a node for its noise.
-    pub fn create(folder: &Path, role: Role) -> Result<Self, HomeError> {
+    pub fn create(folder: &Path, role: PartyRole) -> Result<Self, HomeError> {
         private_folder(folder)?;
         let path = folder.join(IDENTITY);
         if path.exists() {
             return Err(HomeError::Exists { path });
         }
         let others: &[&str] = match role {
-            Role::Site => &[NOISE],
-            Role::Node => &[SEALING, NOISE],
-            Role::Server | Role::Viewer => &[],
+            PartyRole::Site => &[NOISE],
+            PartyRole::Node => &[SEALING, NOISE],
+            PartyRole::Server | PartyRole::Viewer => &[],
         };
         for file in others {
             let mut bytes = Zeroizing::new([0_u8; 32]);
@@ -230,18 +230,18 @@ impl Home {
     }
 
     /// A request for a certificate, always the same for the same role and name.
-    pub fn request(&self, role: Role, name: &PartyName) -> Result<Vec<u8>, HomeError> {
+    pub fn request(&self, role: PartyRole, name: &PartyName) -> Result<Vec<u8>, HomeError> {
         Ok(request(&self.key, role, name)?)
     }
 
     /// Keeps the first certificate, after a look whether it is the expected one; and where the server is.
     pub fn joined(
         &self,
-        expected: Expected<'_>,
+        expected: ExpectedIdentity<'_>,
         chain: &str,
         root: &str,
         server: &Address,
-    ) -> Result<Papers, HomeError> {
+    ) -> Result<Credentials, HomeError> {
         let anchor = single(root)?;
         if fingerprint(&anchor) != expected.root {
             return Err(HomeError::OtherRoot);
@@ -253,22 +253,22 @@ impl Home {
         replace(&self.folder.join(ROOT), root.as_bytes(), Readers::All)?;
         replace(&self.folder.join(SERVER), server.as_str().as_bytes(), Readers::All)?;
         replace(&self.folder.join(CHAIN), chain.as_bytes(), Readers::All)?;
-        self.papers()
+        self.credentials()
     }
 
     /// Keeps a renewed certificate: of the same root, key, role and name.
-    pub fn renewed(&self, chain: &str) -> Result<Papers, HomeError> {
-        let papers = self.papers()?;
-        let party = self.party(chain, &papers.root)?;
-        if (party.role, &party.name) != (papers.party.role, &papers.party.name) {
+    pub fn renewed(&self, chain: &str) -> Result<Credentials, HomeError> {
+        let credentials = self.credentials()?;
+        let party = self.party(chain, &credentials.root)?;
+        if (party.role, &party.name) != (credentials.party.role, &credentials.party.name) {
             return Err(HomeError::OtherParty);
         }
         replace(&self.folder.join(CHAIN), chain.as_bytes(), Readers::All)?;
-        self.papers()
+        self.credentials()
     }
 
     /// What was kept when the party joined.
-    pub fn papers(&self) -> Result<Papers, HomeError> {
+    pub fn credentials(&self) -> Result<Credentials, HomeError> {
         let text = match read_public(&self.folder.join(CHAIN)) {
             Err(error) if error.is_missing() => return Err(HomeError::NotJoined { folder: self.folder.clone() }),
             other => other?,
@@ -279,7 +279,7 @@ impl Home {
         let party = self.party(&text, &root)?;
         let chain = certificates(&text)?;
         let validity = validity(chain.first().ok_or(CertificateError::Missing)?)?;
-        Ok(Papers { party, chain, root, server, validity })
+        Ok(Credentials { party, chain, root, server, validity })
     }
 
     /// The party of a chain of two that leads to this root and is for our key.

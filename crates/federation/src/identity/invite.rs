@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::base32::{decoded, encoded};
-use super::name::{PartyName, Role};
+use super::name::{PartyName, PartyRole};
 use privacy::noise::Digest;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -17,10 +17,10 @@ const CHECK: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InviteError {
     /// It is something else.
-    #[error("this is no invite, expected a line that begins with {FAMILY}{VERSION}")]
+    #[error("this is not an invite, expected a line that begins with {FAMILY}{VERSION}")]
     Other,
     /// Another version of the program has written it.
-    #[error("this is an invite of version {found:?}, expected {VERSION}")]
+    #[error("the invite has version {found:?}, expected {VERSION}")]
     Version {
         /// The version that it names.
         found: String,
@@ -29,7 +29,7 @@ pub enum InviteError {
     #[error("the end of the invite is missing")]
     Truncated,
     /// A letter is not what it was.
-    #[error("the invite was altered: its checksum does not fit")]
+    #[error("the invite was altered: its checksum is wrong")]
     Altered,
     /// What it says cannot be: it was not made by this program.
     #[error("the invite cannot be understood")]
@@ -40,7 +40,7 @@ impl InviteError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Version { .. } => "use the version of posterity that the server has, or ask for a new invite",
+            Self::Version { .. } => "use the server's version of posterity, or ask for a new invite",
             Self::Malformed => "ask for a new invite",
             Self::Other | Self::Truncated | Self::Altered => "copy the whole line again, from `posterity-invite-` on",
         }
@@ -84,15 +84,15 @@ impl fmt::Debug for InviteSecret {
 /// What a new party needs to join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invite {
-    /// Where to join.
+    /// The address of the server's enrolment port.
     pub server: Address,
-    /// What to show there.
+    /// The secret that the server knows by its digest.
     pub secret: InviteSecret,
     /// SHA-256 of the root certificate of the server that is meant.
     pub root: Digest,
-    /// As what.
-    pub role: Role,
-    /// Under which name.
+    /// The role of the new party.
+    pub role: PartyRole,
+    /// The name of the new party.
     pub name: PartyName,
 }
 
@@ -144,18 +144,18 @@ fn meant(bytes: &[u8]) -> Option<Invite> {
         server: Address::new(std::str::from_utf8(server).ok()?).ok()?,
         secret: InviteSecret::of_bytes(secret)?,
         root: root.try_into().ok()?,
-        role: Role::ALL.into_iter().find(|other| number(*other) == *role)?,
+        role: PartyRole::ALL.into_iter().find(|other| number(*other) == *role)?,
         name: PartyName::new(std::str::from_utf8(name).ok()?).ok()?,
     })
 }
 
 /// The number of a role in an invite.
-fn number(role: Role) -> u8 {
+fn number(role: PartyRole) -> u8 {
     match role {
-        Role::Site => 1,
-        Role::Node => 2,
-        Role::Server => 3,
-        Role::Viewer => 4,
+        PartyRole::Site => 1,
+        PartyRole::Node => 2,
+        PartyRole::Server => 3,
+        PartyRole::Viewer => 4,
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
             server: Address::new("server.example.org:8444").unwrap(),
             secret: InviteSecret::of_bytes(&[7; 16]).unwrap(),
             root: [9; 32],
-            role: Role::Node,
+            role: PartyRole::Node,
             name: PartyName::new("node-1").unwrap(),
         }
     }

@@ -17,17 +17,17 @@ pub struct Signature(Vec<u8>);
 
 /// A signature that does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the signature does not fit")]
+#[error("the signature is not valid")]
 pub struct SignatureError;
 
 /// A party's own key.
 pub struct IdentityKey {
-    pair: Pair,
+    pair: SigningKeyPair,
     pkcs8: Zeroizing<Vec<u8>>,
     public: PublicKey,
 }
 
-enum Pair {
+enum SigningKeyPair {
     Ed25519(Ed25519KeyPair),
     /// Signs by a digest that anybody can make: a hundred times as fast, for simulators of faults in test builds.
     #[cfg(feature = "rehearsal")]
@@ -67,14 +67,18 @@ impl IdentityKey {
         let mut public = [0; 32];
         public[..REHEARSED.len()].copy_from_slice(REHEARSED);
         public[24..].copy_from_slice(&number.to_le_bytes());
-        Self { pair: Pair::Rehearsed, pkcs8: Zeroizing::default(), public: PublicKey(public) }
+        Self { pair: SigningKeyPair::Rehearsed, pkcs8: Zeroizing::default(), public: PublicKey(public) }
     }
 
     /// A key that was kept.
     pub fn from_pkcs8(bytes: &[u8]) -> Result<Self, SignatureError> {
         let pair = Ed25519KeyPair::from_pkcs8(bytes).map_err(|_| SignatureError)?;
         let public = pair.public_key().as_ref().try_into().map_err(|_| SignatureError)?;
-        Ok(Self { pair: Pair::Ed25519(pair), pkcs8: Zeroizing::new(bytes.to_vec()), public: PublicKey(public) })
+        Ok(Self {
+            pair: SigningKeyPair::Ed25519(pair),
+            pkcs8: Zeroizing::new(bytes.to_vec()),
+            public: PublicKey(public),
+        })
     }
 
     /// The bytes to keep, in a file that nobody else can read.
@@ -95,18 +99,18 @@ impl IdentityKey {
     /// Signs a certificate or a request for one. Their bytes begin like no content that is bound to a purpose.
     pub(super) fn sign_certificate(&self, content: &[u8]) -> Vec<u8> {
         match &self.pair {
-            Pair::Ed25519(pair) => pair.sign(content).as_ref().to_vec(),
+            SigningKeyPair::Ed25519(pair) => pair.sign(content).as_ref().to_vec(),
             #[cfg(feature = "rehearsal")]
-            Pair::Rehearsed => rehearsed(&self.public, "certificate", content),
+            SigningKeyPair::Rehearsed => rehearsed(&self.public, "certificate", content),
         }
     }
 
     /// Signs, for a purpose.
     pub fn sign(&self, domain: &str, content: &[u8]) -> Signature {
         match &self.pair {
-            Pair::Ed25519(pair) => Signature(pair.sign(&bound(domain, content)).as_ref().to_vec()),
+            SigningKeyPair::Ed25519(pair) => Signature(pair.sign(&bound(domain, content)).as_ref().to_vec()),
             #[cfg(feature = "rehearsal")]
-            Pair::Rehearsed => Signature(rehearsed(&self.public, domain, content)),
+            SigningKeyPair::Rehearsed => Signature(rehearsed(&self.public, domain, content)),
         }
     }
 }

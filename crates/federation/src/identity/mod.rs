@@ -17,20 +17,20 @@ mod tls;
 
 pub use address::Address;
 pub use authority::{
-    Authority, AuthorityError, AuthorityFacts, EARLY, ISSUING_LIFE, Issued, IssuingKey, PARTY_LATE, PARTY_LIFE,
-    ROOT_LIFE,
+    Authority, AuthorityError, AuthorityFacts, EARLY, ISSUING_LIFE, IssuedCertificate, IssuingKey, PARTY_LATE,
+    PARTY_LIFE, ROOT_LIFE,
 };
 pub use certificate::{
     CertificateError, Peer, SERVER_NAME, Validity, certificates, fingerprint, request, requested_key, subject_key,
     validity,
 };
-pub use enrol::{EnrolError, Joined, PartyStanding, join, renew, standing};
+pub use enrol::{EnrolError, EnrolledParty, PartyStanding, join, renew, standing};
 pub use file::FileError;
 pub(crate) use file::read_private;
-pub use home::{Expected, Home, HomeError, Papers, SealingKey};
+pub use home::{Credentials, ExpectedIdentity, Home, HomeError, SealingKey};
 pub use invite::{Invite, InviteError, InviteSecret};
 pub use key::{IdentityKey, PublicKey, Signature, SignatureError};
-pub use name::{PartyName, Role};
+pub use name::{PartyName, PartyRole};
 pub use tls::{
     TlsError, client_config, dashboard_config, enrolment_config, joining_config, server_config, server_name,
 };

@@ -8,7 +8,7 @@ pub use study::PartyName;
 /// What a party is. A certificate is good for one role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+pub enum PartyRole {
     /// Keeps rows and answers questions about them.
     Site,
     /// Holds shares of a secure sum.
@@ -19,8 +19,8 @@ pub enum Role {
     Viewer,
 }
 
-impl Role {
-    /// All of them.
+impl PartyRole {
+    /// Every role.
     pub const ALL: [Self; 4] = [Self::Site, Self::Node, Self::Server, Self::Viewer];
 
     /// The word that stands in certificates.
@@ -39,7 +39,7 @@ impl Role {
     }
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for PartyRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }

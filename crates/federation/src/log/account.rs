@@ -1,12 +1,12 @@
 //! What a log says, for people and for policy: runs, charges, what became of them, and what was granted.
 
-use super::{Disk, Entry, Log, LogError, Position, RunId, Turn};
-use crate::policy::Granted;
+use super::{Disk, Log, LogEntry, LogError, Position, RunAttempt, RunId};
+use crate::policy::{GrantTotals, PromisePair};
 use privacy::accounting::gdp::Gdp;
 use privacy::accounting::rdp::{Conversion, Rdp};
 use privacy::accounting::{Pld, zcdp::Zcdp};
 use privacy::noise::Digest;
-use privacy::{Accountant, Adjacency, Event, Filter, Grant, Ledger, LedgerRecord, PrivacyError, Steps, Unit};
+use privacy::{Accountant, Event, Filter, Grant, Ledger, LedgerRecord, PrivacyError, Steps};
 use std::collections::BTreeMap;
 use study::digits::hexadecimal;
 
@@ -43,14 +43,14 @@ pub struct RunAccount {
     /// Answers that will be in no total. Their charges stay.
     pub lapsed: u64,
     /// Whether the site still takes part.
-    pub standing: Standing,
+    pub standing: RunStanding,
     records: Vec<LedgerRecord>,
 }
 
 /// Whether a run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// It goes on.
+pub enum RunStanding {
+    /// The site still takes part.
     Open,
     /// It is over for this site.
     Closed,
@@ -58,7 +58,7 @@ pub enum Standing {
 
 /// What became of one attempt.
 #[derive(Default)]
-struct Fate {
+struct AttemptOutcome {
     charges: u64,
     answered: bool,
     contributed: bool,
@@ -67,12 +67,12 @@ struct Fate {
 }
 
 /// By round and attempt.
-type Fates = BTreeMap<(u64, u64), Fate>;
+type AttemptOutcomes = BTreeMap<(u64, u64), AttemptOutcome>;
 
 impl Account {
     /// Reads a log, all of it.
     pub fn of<D: Disk>(log: &Log<D>) -> Result<Self, LogError> {
-        let mut gathered = Gathered::default();
+        let mut gathered = AccountBuilder::default();
         log.scan(&mut |number, entry| gathered.take(number, entry))?;
         if let Some((record, what)) = gathered.odd {
             return Err(LogError::Damaged { record, what });
@@ -82,8 +82,8 @@ impl Account {
 
     /// ε and δ that were granted in all runs together, by basic composition, and for which relation and unit: of several, the
     /// sums bound nothing.
-    pub fn granted(&self) -> Granted {
-        self.runs.iter().fold(Granted::NOTHING, |granted, run| {
+    pub fn granted(&self) -> GrantTotals {
+        self.runs.iter().fold(GrantTotals::NOTHING, |granted, run| {
             let sums = granted.and(run.epsilon, run.delta);
             run.promise().map_or(sums, |pair| sums.promising(pair))
         })
@@ -108,7 +108,7 @@ impl RunAccount {
             Grant::Unlimited => (f64::INFINITY, 1.0),
         };
         if granted != (self.epsilon, self.delta) {
-            let why = format!("run {}: its account has another grant than was accepted", hexadecimal(&self.run));
+            let why = format!("run {}: its account has another grant than the accepted one", hexadecimal(&self.run));
             return Err(LogError::Ledger { why });
         }
         Ok(Some(ledger))
@@ -139,7 +139,7 @@ impl RunAccount {
 
     /// The neighbouring relation and the unit of the promise; none before the ledger was opened, and if it promises
     /// nothing.
-    pub fn promise(&self) -> Option<(Adjacency, Unit)> {
+    pub fn promise(&self) -> Option<PromisePair> {
         self.records.iter().find_map(promise_of)
     }
 
@@ -149,12 +149,13 @@ impl RunAccount {
 }
 
 /// The relation and the unit that a record of a ledger names, if it names any. A ledger has one pair.
-pub(crate) fn promise_of(record: &LedgerRecord) -> Option<(Adjacency, Unit)> {
-    let of = |event: &Event| (event.adjacency(), event.unit());
+pub(crate) fn promise_of(record: &LedgerRecord) -> Option<PromisePair> {
     match &record.entry {
-        privacy::LedgerEntry::Opened(Grant::Limited { filter: Filter::Plan(plan), .. }) => plan.first().map(of),
+        privacy::LedgerEntry::Opened(Grant::Limited { filter: Filter::Plan(plan), .. }) => {
+            plan.first().map(PromisePair::of)
+        }
         privacy::LedgerEntry::Opened(_) => None,
-        privacy::LedgerEntry::Charged(event) => Some(of(event)),
+        privacy::LedgerEntry::Charged(event) => Some(PromisePair::of(event)),
     }
 }
 
@@ -173,24 +174,24 @@ fn alike(events: &[Event]) -> Result<Vec<Event>, PrivacyError> {
 
 /// Runs while they are read, and the first record that is out of place.
 #[derive(Default)]
-struct Gathered {
+struct AccountBuilder {
     owner: Option<String>,
-    runs: Vec<(RunAccount, Fates)>,
+    runs: Vec<(RunAccount, AttemptOutcomes)>,
     odd: Option<(u64, &'static str)>,
 }
 
-impl Gathered {
-    fn take(&mut self, number: u64, entry: &Entry) {
-        if let Entry::Owner { name } = entry {
+impl AccountBuilder {
+    fn take(&mut self, number: u64, entry: &LogEntry) {
+        if let LogEntry::Owner { name } = entry {
             let known = self.owner.get_or_insert_with(|| name.clone());
             if known != name {
-                self.note(number, "it names another site than an earlier one");
+                self.note(number, "it names another site than an earlier record");
             }
             return;
         }
         let known = self.runs.iter_mut().find(|(account, _)| Some(&account.run) == entry.run());
         match (entry, known) {
-            (Entry::Accepted { run, manifest, epsilon, delta, .. }, None) => {
+            (LogEntry::Accepted { run, manifest, epsilon, delta, .. }, None) => {
                 let account = RunAccount {
                     run: *run,
                     manifest: *manifest,
@@ -201,16 +202,16 @@ impl Gathered {
                     contributed: 0,
                     settled: 0,
                     lapsed: 0,
-                    standing: Standing::Open,
+                    standing: RunStanding::Open,
                     records: Vec::new(),
                 };
                 self.runs.push((account, BTreeMap::new()));
             }
-            (Entry::Accepted { .. }, Some(_)) => self.note(number, "it accepts a run for the second time"),
+            (LogEntry::Accepted { .. }, Some(_)) => self.note(number, "it accepts a run a second time"),
             (_, None) => self.note(number, "it belongs to a run that was not accepted"),
-            (Entry::Closed { .. }, Some((account, _))) => account.standing = Standing::Closed,
+            (LogEntry::Closed { .. }, Some((account, _))) => account.standing = RunStanding::Closed,
             (entry, Some((account, fates))) => {
-                if let Entry::Charge { record, .. } = entry {
+                if let LogEntry::Charge { record, .. } = entry {
                     account.records.push(record.clone());
                 }
                 if let Some(turn) = entry.turn() {
@@ -225,7 +226,7 @@ impl Gathered {
     }
 
     fn finish(self) -> Vec<RunAccount> {
-        let count = |fates: &Fates, of: fn(&Fate) -> u64| fates.values().map(of).sum();
+        let count = |fates: &AttemptOutcomes, of: fn(&AttemptOutcome) -> u64| fates.values().map(of).sum();
         let runs = self.runs.into_iter().map(|(mut account, fates)| {
             account.charges = count(&fates, |fate| fate.charges);
             account.burnt = count(&fates, |fate| if fate.answered { 0 } else { fate.charges });
@@ -238,14 +239,16 @@ impl Gathered {
     }
 }
 
-fn happened(entry: &Entry, turn: Turn, fates: &mut Fates) {
+fn happened(entry: &LogEntry, turn: RunAttempt, fates: &mut AttemptOutcomes) {
     let fate = fates.entry((turn.round, turn.attempt)).or_default();
     match entry {
-        Entry::Charge { record, .. } if matches!(record.entry, privacy::LedgerEntry::Charged(_)) => fate.charges += 1,
-        Entry::Free { .. } | Entry::Outbox { .. } => fate.answered = true,
-        Entry::Contributed { .. } => (fate.answered, fate.contributed) = (true, true),
-        Entry::Settled { .. } => fate.settled = true,
-        Entry::Lapsed { .. } => fate.lapsed = true,
-        Entry::Charge { .. } | Entry::Accepted { .. } | Entry::Closed { .. } | Entry::Owner { .. } => {}
+        LogEntry::Charge { record, .. } if matches!(record.entry, privacy::LedgerEntry::Charged(_)) => {
+            fate.charges += 1
+        }
+        LogEntry::Free { .. } | LogEntry::Outbox { .. } => fate.answered = true,
+        LogEntry::Contributed { .. } => (fate.answered, fate.contributed) = (true, true),
+        LogEntry::Settled { .. } => fate.settled = true,
+        LogEntry::Lapsed { .. } => fate.lapsed = true,
+        LogEntry::Charge { .. } | LogEntry::Accepted { .. } | LogEntry::Closed { .. } | LogEntry::Owner { .. } => {}
     }
 }

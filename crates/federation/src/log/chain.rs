@@ -16,7 +16,7 @@
 //! the vault, which names it, then say that the ledger is behind.
 
 use super::record::{self, FRAME};
-use super::{Entry, LogError};
+use super::{LogEntry, LogError};
 use privacy::noise::Digest;
 
 /// First bytes of the file.
@@ -28,7 +28,7 @@ pub(super) const HEADER: usize = 16;
 
 /// What was found in a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Chain {
+pub(super) struct RecordChain {
     /// Digest of each record.
     pub(super) digests: Vec<Digest>,
     /// Where the last good record ends; 0 if there is no whole header.
@@ -46,9 +46,12 @@ pub(super) fn header() -> [u8; HEADER] {
 }
 
 /// Checks every record of a file and shows it, in order.
-pub(super) fn walk(bytes: &[u8], see: &mut dyn FnMut(u64, Entry) -> Result<(), LogError>) -> Result<Chain, LogError> {
+pub(super) fn walk(
+    bytes: &[u8],
+    see: &mut dyn FnMut(u64, LogEntry) -> Result<(), LogError>,
+) -> Result<RecordChain, LogError> {
     if !has_header(bytes)? {
-        return Ok(Chain { digests: Vec::new(), end: 0, torn: bytes.len() });
+        return Ok(RecordChain { digests: Vec::new(), end: 0, torn: bytes.len() });
     }
     let (mut digests, mut end) = (Vec::new(), HEADER);
     let mut previous = Digest::default();
@@ -64,18 +67,18 @@ pub(super) fn walk(bytes: &[u8], see: &mut dyn FnMut(u64, Entry) -> Result<(), L
             break;
         };
         if found.sequence != number {
-            return Err(damaged("it has another number"));
+            return Err(damaged("it has the wrong number"));
         }
         if found.previous != previous {
             return Err(damaged("it does not follow the record before"));
         }
-        let entry = record::content(found.body).ok_or(damaged("its content is of no kind that this version knows"))?;
+        let entry = record::content(found.body).ok_or(damaged("its content is unknown to this version"))?;
         see(number, entry)?;
         previous = found.digest;
         digests.push(found.digest);
         end += found.size;
     }
-    Ok(Chain { digests, end, torn: bytes.len().saturating_sub(end) })
+    Ok(RecordChain { digests, end, torn: bytes.len().saturating_sub(end) })
 }
 
 /// Whether the file has its header. One that was torn when the file was made is a beginning of it, and zeros.
@@ -93,7 +96,7 @@ fn has_header(bytes: &[u8]) -> Result<bool, LogError> {
         Some(found) if bytes.starts_with(&MAGIC) && found != VERSION => {
             Err(LogError::Version { found, expected: VERSION })
         }
-        _ => Err(LogError::Damaged { record: 0, what: "the file does not begin as a ledger does" }),
+        _ => Err(LogError::Damaged { record: 0, what: "the file does not begin with a ledger's header" }),
     }
 }
 
@@ -102,7 +105,7 @@ fn torn_tail(tail: &[u8], number: u64) -> Result<(), LogError> {
     let damaged = |what| Err(LogError::Damaged { record: number, what });
     let written = tail.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     if record::claimed(tail).is_some_and(|length| FRAME + length < written) {
-        return damaged("its checksum does not fit, and more follows it");
+        return damaged("its checksum is wrong, and more data follows it");
     }
     // No more records fit into the tail than this, so that most places are passed by at a glance.
     let most = number.saturating_add((tail.len() / FRAME) as u64);
@@ -110,5 +113,5 @@ fn torn_tail(tail: &[u8], number: u64) -> Result<(), LogError> {
         record::claimed_sequence(rest).is_some_and(|found| (number..=most).contains(&found))
             && record::whole(rest).is_some()
     });
-    if later { damaged("it cannot be read, and good records follow it") } else { Ok(()) }
+    if later { damaged("it cannot be read, and intact records follow it") } else { Ok(()) }
 }

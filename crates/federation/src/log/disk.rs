@@ -7,7 +7,7 @@ use std::io;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {why}")]
 pub struct DiskError {
-    /// What was tried.
+    /// The operation that failed.
     pub what: &'static str,
     /// Why it failed.
     pub why: String,

@@ -18,7 +18,7 @@ pub struct Position {
 
 /// One attempt at the answer of one round of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct RunAttempt {
     /// The run.
     pub run: RunId,
     /// The round.
@@ -29,7 +29,7 @@ pub struct Turn {
 
 /// One record's content. New kinds are added at the end, and none is ever changed: old logs stay readable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Entry {
+pub enum LogEntry {
     /// A run was accepted: its manifest and everybody's signatures, and what it may spend here.
     Accepted {
         /// The run.
@@ -46,7 +46,7 @@ pub enum Entry {
     /// A record of the run's ledger: the grant, or a charge for the answer to a question.
     Charge {
         /// For which attempt.
-        turn: Turn,
+        turn: RunAttempt,
         /// Digest of the question.
         question: Digest,
         /// The ledger's own record, with its own chain.
@@ -54,32 +54,32 @@ pub enum Entry {
     },
     /// An answer that follows from what was released before: no charge.
     Free {
-        /// Which attempt.
-        turn: Turn,
+        /// The attempt that the record is about.
+        turn: RunAttempt,
     },
     /// The bytes of an answer, before they were sent for the first time.
     Outbox {
-        /// Which attempt.
-        turn: Turn,
+        /// The attempt that the record is about.
+        turn: RunAttempt,
         /// What is sent, and sent again.
         bytes: Vec<u8>,
     },
     /// The shares of an answer are held by all nodes of a secure sum.
     Contributed {
-        /// Which attempt.
-        turn: Turn,
+        /// The attempt that the record is about.
+        turn: RunAttempt,
     },
     /// The server's receipt.
     Settled {
-        /// Which attempt.
-        turn: Turn,
+        /// The attempt that the record is about.
+        turn: RunAttempt,
         /// What of the answer is in the total.
         applied: Vec<u8>,
     },
     /// This attempt's answer will never be in a total. Its charge stays: it is burnt.
     Lapsed {
-        /// Which attempt.
-        turn: Turn,
+        /// The attempt that the record is about.
+        turn: RunAttempt,
     },
     /// The run is over for this site.
     Closed {
@@ -93,7 +93,7 @@ pub enum Entry {
     },
 }
 
-impl Entry {
+impl LogEntry {
     /// The run that it belongs to, if it is about one.
     pub fn run(&self) -> Option<&RunId> {
         match self {
@@ -109,7 +109,7 @@ impl Entry {
     }
 
     /// The attempt that it is about.
-    pub fn turn(&self) -> Option<Turn> {
+    pub fn turn(&self) -> Option<RunAttempt> {
         match self {
             Self::Accepted { .. } | Self::Closed { .. } | Self::Owner { .. } => None,
             Self::Charge { turn, .. }
@@ -124,7 +124,7 @@ impl Entry {
 
 /// What a site remembers in a run. It may be private, so it is kept beside the log, and is never sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Vault {
+pub struct MemorySnapshot {
     /// The run.
     pub run: RunId,
     /// The last record of the log when it was kept.

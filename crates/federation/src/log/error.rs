@@ -6,32 +6,32 @@ use super::DiskError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
     /// The disk failed. Whether the record is on it is unknown.
-    #[error("the ledger cannot be kept: {0}")]
+    #[error("the ledger cannot be used: {0}")]
     Disk(#[from] DiskError),
     /// A record is damaged, and it is not a last one that a crash tore.
     #[error("record {record} of the ledger is damaged: {what}")]
     Damaged {
         /// Its number, from 1; 0 is the file's header.
         record: u64,
-        /// What is wrong.
+        /// What is wrong with it.
         what: &'static str,
     },
-    /// Of another version.
-    #[error("the ledger is of version {found}, expected {expected}")]
+    /// Another version of the program wrote the ledger.
+    #[error("the ledger has version {found}, expected {expected}")]
     Version {
-        /// Which.
+        /// The version of the ledger.
         found: u32,
-        /// Which is read.
+        /// The version that this program reads.
         expected: u32,
     },
     /// An earlier append failed, and what is on the disk is unknown.
-    #[error("an earlier record could not be kept; open the ledger again")]
+    #[error("an earlier record could not be written; open the ledger again")]
     Unwritten,
     /// The log was opened to be looked at.
-    #[error("the ledger was opened to be read, and cannot be written")]
+    #[error("the ledger was opened for reading and cannot be written")]
     Viewed,
     /// A record is larger than a log takes. Nothing was written.
-    #[error("a record of {found} bytes is too large for the ledger, which takes {most}")]
+    #[error("a record has {found} bytes, but the ledger takes at most {most}")]
     TooLarge {
         /// Bytes of its content.
         found: usize,
@@ -39,21 +39,21 @@ pub enum LogError {
         most: usize,
     },
     /// The records of a run's own account do not follow each other, or exceed the grant.
-    #[error("the charges of a run do not add up: {why}")]
+    #[error("the charges of a run are inconsistent: {why}")]
     Ledger {
-        /// What was found.
+        /// Which record is inconsistent, and how.
         why: String,
     },
     /// What a site remembers in a run is damaged, or does not fit the log.
-    #[error("what this site remembers of run {run} cannot be used: {what}")]
-    Vault {
+    #[error("this site's memory of run {run} cannot be used: {what}")]
+    Memory {
         /// The run, in hexadecimal digits.
         run: String,
-        /// What is wrong.
+        /// What is wrong with it.
         what: &'static str,
     },
     /// The log is another site's.
-    #[error("the ledger is that of {found}, and this is {expected}")]
+    #[error("the ledger belongs to site {found}, but this is site {expected}")]
     OtherSite {
         /// Whose it is.
         found: String,
@@ -63,7 +63,7 @@ pub enum LogError {
     /// A run has no such site.
     #[error("the run has no site {site}")]
     NoSuchSite {
-        /// The number.
+        /// The number of the site in the manifest.
         site: usize,
     },
 }
@@ -73,21 +73,23 @@ impl LogError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Disk(error) if error.is_full() => {
-                "make room on the disk that holds this home, then start again: nothing that was kept is lost, and nothing left \
-                 this site without its charge"
+                "make room on the disk that holds this home, then start again. No written record is lost, and this site sent nothing \
+                 without a charge"
             }
-            Self::Disk(_) => "mend the disk, or make room on it, and start again: nothing that was kept is lost",
+            Self::Disk(_) => "repair the disk, or make room on it, then start again; no written record is lost",
             Self::Damaged { .. } => {
-                "keep the file as it is, and find the newest good copy; without one, this site takes no more part in its \
-                 runs, because what it has spent is unknown"
+                "do not change the file, and find the newest intact copy. Without one, this site cannot continue its runs, because \
+                 what it has spent is unknown"
             }
             Self::Version { .. } => "use the version of posterity that wrote it, or a later one",
-            Self::Unwritten => "start again: what was kept is read from the disk",
-            Self::Viewed => "stop the agent that has it, and open it in its place",
-            Self::TooLarge { .. } => "send smaller answers: fewer parameters in one block",
-            Self::Ledger { .. } => "keep the file as it is and report this: a program wrote charges that do not fit",
-            Self::Vault { .. } => "restore the whole folder of the ledger from its newest copy, never one file alone",
-            Self::OtherSite { .. } => "put the ledger of this site back: what it has spent stands there",
+            Self::Unwritten => "start again; the agent reads its records from the disk",
+            Self::Viewed => "stop the agent that uses the ledger, then open it for writing",
+            Self::TooLarge { .. } => "use smaller answers: fewer parameters in one block",
+            Self::Ledger { .. } => {
+                "do not change the file, and report this as a bug: a program wrote inconsistent charges"
+            }
+            Self::Memory { .. } => "restore the whole ledger folder from its newest copy, never a single file",
+            Self::OtherSite { .. } => "put this site's own ledger back: it records what the site has spent",
             Self::NoSuchSite { .. } => "ask the server's operator which manifest names this site",
         }
     }

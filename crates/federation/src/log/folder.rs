@@ -32,14 +32,14 @@ impl FolderDisk {
     /// Opens a folder, which is made if need be, for this process alone. Refused if others could read it, or if another
     /// process has it.
     pub fn open(path: &Path) -> Result<Self, DiskError> {
-        make(path).map_err(because("cannot make the ledger's folder"))?;
+        make(path).map_err(because("cannot create the ledger's folder"))?;
         private(path)?;
         let lock = options().open(path.join(LOCK)).map_err(because("cannot open the lock of the ledger's folder"))?;
         match lock.try_lock() {
             Ok(()) => Ok(Self { path: path.to_owned(), files: BTreeMap::new(), failed: None, _lock: lock }),
             Err(TryLockError::WouldBlock) => Err(DiskError {
                 what: DiskError::IN_USE,
-                why: "another process of this site has it; one site is one agent".into(),
+                why: "another process of this site uses it; a site runs one agent".into(),
             }),
             Err(TryLockError::Error(error)) => Err(because("cannot lock the ledger's folder")(error)),
         }
@@ -94,7 +94,7 @@ impl Disk for FolderDisk {
     }
 
     fn truncate(&mut self, file: &str, length: u64) -> Result<(), DiskError> {
-        self.attempt("cannot cut the ledger's torn end off", |disk| {
+        self.attempt("cannot cut off the ledger's torn end", |disk| {
             let (open, _) = disk.file(file)?;
             open.set_len(length)?;
             open.sync_all()
@@ -151,7 +151,7 @@ impl Disk for FolderView {
 }
 
 fn only_read() -> DiskError {
-    DiskError { what: "cannot write the ledger", why: "it was opened to be read".into() }
+    DiskError { what: "cannot write the ledger", why: "it was opened for reading".into() }
 }
 
 fn read(folder: &Path, file: &str) -> Result<Option<Vec<u8>>, DiskError> {

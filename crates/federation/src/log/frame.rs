@@ -29,13 +29,13 @@ impl Frame {
             |from: usize| bytes.get(from..from + 4).and_then(|four| four.try_into().ok()).map(u32::from_le_bytes);
         let content = bytes.get(HEADER..).unwrap_or_default();
         if !bytes.starts_with(&self.magic) {
-            return Err("the file begins as another kind of file does");
+            return Err("the file has the header of another kind of file");
         }
         if word(8) != Some(self.version) {
-            return Err("it is of another version");
+            return Err("it has another version");
         }
         if word(12) != Some(crc32c::crc32c(content)) {
-            return Err("its checksum does not fit");
+            return Err("its checksum is wrong");
         }
         Ok(content)
     }

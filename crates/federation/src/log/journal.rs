@@ -3,7 +3,7 @@
 //! What stays in memory is a digest a record, and where each run's account stands; contents are read again when they are
 //! wanted.
 
-use super::{Disk, Entry, LogError, Position, RunId, Turn, Vault, chain, record, vault};
+use super::{Disk, LogEntry, LogError, MemorySnapshot, Position, RunAttempt, RunId, chain, record, snapshot};
 use privacy::noise::Digest;
 use privacy::{Durable, Journal, LedgerRecord};
 use std::collections::BTreeMap;
@@ -20,20 +20,20 @@ pub struct Log<D: Disk> {
     end: usize,
     /// Bytes after it that were no record when the log was opened.
     torn: usize,
-    accounts: BTreeMap<RunId, Tail>,
-    state: State,
+    accounts: BTreeMap<RunId, AccountTail>,
+    state: LogState,
 }
 
 /// Where a run's own account stands: the number of its next record, and the digest of its last.
 #[derive(Debug, Clone, Copy, Default)]
-struct Tail {
+struct AccountTail {
     next: u64,
     head: Digest,
 }
 
 /// What may be done with a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum LogState {
     Open,
     Viewed,
     /// A write failed.
@@ -43,7 +43,7 @@ enum State {
 /// The account of one run within a log, for one attempt.
 pub struct RunJournal<'a, D: Disk> {
     log: &'a mut Log<D>,
-    turn: Turn,
+    turn: RunAttempt,
     question: Digest,
 }
 
@@ -51,7 +51,7 @@ impl<D: Disk> Log<D> {
     /// Opens a log, or begins one. Every record is checked; a torn last record is cut off, durably, and a damaged one is
     /// refused. What can be read is durable when this returns.
     pub fn open(disk: D) -> Result<Self, LogError> {
-        let mut log = Self::load(disk, State::Open)?;
+        let mut log = Self::load(disk, LogState::Open)?;
         if log.end == 0 {
             log.disk.replace(FILE, &chain::header())?;
             log.end = chain::HEADER;
@@ -64,10 +64,10 @@ impl<D: Disk> Log<D> {
 
     /// Opens a log to be looked at: every record is checked, and nothing on the disk is changed. Nothing can be appended.
     pub fn view(disk: D) -> Result<Self, LogError> {
-        Self::load(disk, State::Viewed)
+        Self::load(disk, LogState::Viewed)
     }
 
-    fn load(disk: D, state: State) -> Result<Self, LogError> {
+    fn load(disk: D, state: LogState) -> Result<Self, LogError> {
         let bytes = disk.read(FILE)?.unwrap_or_default();
         let mut accounts = BTreeMap::new();
         let chain = chain::walk(&bytes, &mut |_, entry| {
@@ -76,7 +76,7 @@ impl<D: Disk> Log<D> {
             }
             Ok(())
         })?;
-        let chain::Chain { digests, end, torn } = chain;
+        let chain::RecordChain { digests, end, torn } = chain;
         Ok(Self { disk, digests, end, torn, accounts, state })
     }
 
@@ -104,7 +104,7 @@ impl<D: Disk> Log<D> {
     ///
     /// A charge that does not follow the last one of its run, and a record that is too large, are refused, and nothing is
     /// written. After an error of the disk nothing more is written until the log is opened again.
-    pub fn append(&mut self, entry: &Entry) -> Result<Position, LogError> {
+    pub fn append(&mut self, entry: &LogEntry) -> Result<Position, LogError> {
         self.writable()?;
         let account = follows(&self.accounts, entry)?;
         let head = self.head();
@@ -112,10 +112,10 @@ impl<D: Disk> Log<D> {
         let body = postcard::to_allocvec(entry).map_err(|_| LogError::Unwritten)?;
         let too_large = LogError::TooLarge { found: body.len(), most: record::MOST_BYTES };
         let (bytes, digest) = record::frame(sequence, &head.digest, &body).ok_or(too_large)?;
-        self.state = State::Unwritten;
+        self.state = LogState::Unwritten;
         self.disk.append(FILE, &bytes)?;
         self.disk.sync(FILE)?;
-        self.state = State::Open;
+        self.state = LogState::Open;
         self.digests.push(digest);
         self.end = self.end.saturating_add(bytes.len());
         self.accounts.extend(account);
@@ -123,9 +123,9 @@ impl<D: Disk> Log<D> {
     }
 
     /// Reads all records, in order. They are checked again.
-    pub fn scan(&self, see: &mut dyn FnMut(u64, &Entry)) -> Result<(), LogError> {
+    pub fn scan(&self, see: &mut dyn FnMut(u64, &LogEntry)) -> Result<(), LogError> {
         let bytes = self.disk.read(FILE)?.unwrap_or_default();
-        let changed = |record| LogError::Damaged { record, what: "it is not what it was when the ledger was opened" };
+        let changed = |record| LogError::Damaged { record, what: "it changed after the ledger was opened" };
         let known = bytes.get(..self.end).ok_or(changed(self.head().sequence))?;
         let chain = chain::walk(known, &mut |number, entry| {
             see(number, &entry);
@@ -141,7 +141,7 @@ impl<D: Disk> Log<D> {
     }
 
     /// The account of a run, to charge an attempt.
-    pub fn journal(&mut self, turn: Turn, question: Digest) -> RunJournal<'_, D> {
+    pub fn journal(&mut self, turn: RunAttempt, question: Digest) -> RunJournal<'_, D> {
         RunJournal { log: self, turn, question }
     }
 
@@ -149,7 +149,7 @@ impl<D: Disk> Log<D> {
     pub fn charges(&self, run: &RunId) -> Result<Vec<LedgerRecord>, LogError> {
         let mut records = Vec::new();
         self.scan(&mut |_, entry| {
-            if let Entry::Charge { turn, record, .. } = entry
+            if let LogEntry::Charge { turn, record, .. } = entry
                 && turn.run == *run
             {
                 records.push(record.clone());
@@ -159,19 +159,19 @@ impl<D: Disk> Log<D> {
     }
 
     /// Keeps what the site remembers in a run, in the place of what it had kept before.
-    pub fn keep(&mut self, vault: &Vault) -> Result<(), LogError> {
+    pub fn keep(&mut self, snapshot: &MemorySnapshot) -> Result<(), LogError> {
         self.writable()?;
-        let bytes = vault::encode(vault)?;
-        self.state = State::Unwritten;
-        self.disk.replace(&vault::file(&vault.run), &bytes)?;
-        self.state = State::Open;
+        let bytes = snapshot::encode(snapshot)?;
+        self.state = LogState::Unwritten;
+        self.disk.replace(&snapshot::file(&snapshot.run), &bytes)?;
+        self.state = LogState::Open;
         Ok(())
     }
 
     /// What the site remembers in a run. Refused if it is damaged, or names a record that the log does not have.
-    pub fn vault(&self, run: &RunId) -> Result<Option<Vault>, LogError> {
-        let bytes = self.disk.read(&vault::file(run))?;
-        bytes.map(|bytes| vault::decode(&bytes, run, self.head().sequence)).transpose()
+    pub fn snapshot(&self, run: &RunId) -> Result<Option<MemorySnapshot>, LogError> {
+        let bytes = self.disk.read(&snapshot::file(run))?;
+        bytes.map(|bytes| snapshot::decode(&bytes, run, self.head().sequence)).transpose()
     }
 
     /// Gives the disk back, as after a crash.
@@ -181,29 +181,33 @@ impl<D: Disk> Log<D> {
 
     fn writable(&self) -> Result<(), LogError> {
         match self.state {
-            State::Open => Ok(()),
-            State::Viewed => Err(LogError::Viewed),
-            State::Unwritten => Err(LogError::Unwritten),
+            LogState::Open => Ok(()),
+            LogState::Viewed => Err(LogError::Viewed),
+            LogState::Unwritten => Err(LogError::Unwritten),
         }
     }
 }
 
 /// Where a run's account stands after a charge; none for other records. Refuses one that does not follow the last.
-fn follows(accounts: &BTreeMap<RunId, Tail>, entry: &Entry) -> Result<Option<(RunId, Tail)>, LogError> {
-    let Entry::Charge { turn, record, .. } = entry else { return Ok(None) };
+fn follows(
+    accounts: &BTreeMap<RunId, AccountTail>,
+    entry: &LogEntry,
+) -> Result<Option<(RunId, AccountTail)>, LogError> {
+    let LogEntry::Charge { turn, record, .. } = entry else { return Ok(None) };
     let tail = accounts.get(&turn.run).copied().unwrap_or_default();
     if record.sequence != tail.next || record.previous != tail.head {
-        let why = format!("record {} of the run's account does not follow record {} there", record.sequence, tail.next);
+        let why =
+            format!("record {} of the run's account does not follow: record {} is next", record.sequence, tail.next);
         return Err(LogError::Ledger { why });
     }
-    Ok(Some((turn.run, Tail { next: tail.next.saturating_add(1), head: record.digest() })))
+    Ok(Some((turn.run, AccountTail { next: tail.next.saturating_add(1), head: record.digest() })))
 }
 
 impl<D: Disk> Journal for RunJournal<'_, D> {
     type Kept = Durable;
 
     fn append(&mut self, record: &LedgerRecord) -> Result<(), String> {
-        let entry = Entry::Charge { turn: self.turn, question: self.question, record: record.clone() };
+        let entry = LogEntry::Charge { turn: self.turn, question: self.question, record: record.clone() };
         self.log.append(&entry).map(|_| ()).map_err(|error| error.to_string())
     }
 }

@@ -10,14 +10,14 @@ mod frame;
 mod journal;
 mod record;
 mod simulated;
-mod vault;
+mod snapshot;
 
 pub(crate) use account::promise_of;
-pub use account::{Account, RunAccount, Standing};
+pub use account::{Account, RunAccount, RunStanding};
 pub use disk::{Disk, DiskError};
-pub use entry::{Entry, Position, RunId, Turn, Vault};
+pub use entry::{LogEntry, MemorySnapshot, Position, RunAttempt, RunId};
 pub use error::LogError;
 pub use folder::{FolderDisk, FolderView};
 pub(crate) use frame::Frame;
 pub use journal::{FILE, Log, RunJournal};
-pub use simulated::{Effect, SimulatedDisk};
+pub use simulated::{FailureEffect, SimulatedDisk};

@@ -4,16 +4,16 @@
 //! u32 length of the body | u32 CRC-32C of all that follows | u64 sequence | 32 bytes digest before | body
 //! ```
 //!
-//! Numbers are little-endian. The body is the postcard form of an [`Entry`]. The digest of a record is SHA-256 over
+//! Numbers are little-endian. The body is the postcard form of an [`LogEntry`]. The digest of a record is SHA-256 over
 //! sequence, digest before and body.
 
-use super::Entry;
+use super::LogEntry;
 use privacy::noise::Digest;
 use sha2::{Digest as _, Sha256};
 
 /// Bytes of a body, at most.
 pub(super) const MOST_BYTES: usize = 64 << 20;
-/// Length and checksum.
+/// Bytes of the length and the checksum, before the linked part.
 const PREFIX: usize = 8;
 /// Sequence and digest of the record before.
 const LINK: usize = 40;
@@ -21,7 +21,7 @@ const LINK: usize = 40;
 pub(super) const FRAME: usize = PREFIX + LINK;
 
 /// A record whose checksum fits: it was written whole.
-pub(super) struct Whole<'a> {
+pub(super) struct WholeRecord<'a> {
     pub(super) sequence: u64,
     pub(super) previous: Digest,
     pub(super) body: &'a [u8],
@@ -56,7 +56,7 @@ pub(super) fn claimed_sequence(bytes: &[u8]) -> Option<u64> {
 }
 
 /// The record that the bytes begin with, if all of it is there and its checksum fits.
-pub(super) fn whole(bytes: &[u8]) -> Option<Whole<'_>> {
+pub(super) fn whole(bytes: &[u8]) -> Option<WholeRecord<'_>> {
     let size = FRAME + claimed(bytes)?;
     let linked = bytes.get(PREFIX..size)?;
     if crc32c::crc32c(linked) != word(bytes, 4)? {
@@ -65,12 +65,12 @@ pub(super) fn whole(bytes: &[u8]) -> Option<Whole<'_>> {
     let sequence = claimed_sequence(bytes)?;
     let previous = linked.get(8..LINK)?.try_into().ok()?;
     let body = linked.get(LINK..)?;
-    Some(Whole { sequence, previous, body, digest: Sha256::digest(linked).into(), size })
+    Some(WholeRecord { sequence, previous, body, digest: Sha256::digest(linked).into(), size })
 }
 
 /// The content of a record; none if this version cannot read all of it.
-pub(super) fn content(body: &[u8]) -> Option<Entry> {
-    match postcard::take_from_bytes::<Entry>(body) {
+pub(super) fn content(body: &[u8]) -> Option<LogEntry> {
+    match postcard::take_from_bytes::<LogEntry>(body) {
         Ok((entry, [])) => Some(entry),
         _ => None,
     }

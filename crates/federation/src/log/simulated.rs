@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A handle of a simulated disk.
 #[derive(Debug, Clone, Default)]
 pub struct SimulatedDisk {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<DiskState>>,
 }
 
 /// What an operation that fails has done before it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// Nothing.
+pub enum FailureEffect {
+    /// The operation did nothing before it failed.
     Nothing,
     /// The first so many bytes of an append, and nothing of anything else.
     Part(u64),
@@ -25,11 +25,11 @@ pub enum Effect {
 }
 
 #[derive(Debug, Default)]
-struct State {
-    files: BTreeMap<String, Content>,
+struct DiskState {
+    files: BTreeMap<String, FileContent>,
     operations: u64,
     /// The operation that will fail, and what it will have done.
-    failing: Option<(u64, Effect)>,
+    failing: Option<(u64, FailureEffect)>,
     /// After a failure nothing works until the process is restarted.
     failed: bool,
     full: bool,
@@ -38,7 +38,7 @@ struct State {
 
 /// A file as programs see it, and as it is after a crash.
 #[derive(Debug, Clone, Default)]
-struct Content {
+struct FileContent {
     seen: Vec<u8>,
     durable: Option<Vec<u8>>,
 }
@@ -56,7 +56,7 @@ impl SimulatedDisk {
         disk
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DiskState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -67,7 +67,7 @@ impl SimulatedDisk {
 
     /// The `n`-th operation from now fails, 1 being the next, and all after it, until [`SimulatedDisk::restart`] or
     /// [`SimulatedDisk::crash`].
-    pub fn fail_at(&self, n: u64, effect: Effect) {
+    pub fn fail_at(&self, n: u64, effect: FailureEffect) {
         let mut state = self.state();
         state.failing = Some((state.operations.saturating_add(n), effect));
     }
@@ -106,7 +106,7 @@ impl SimulatedDisk {
 
     /// Puts a file there, durably, whatever it was before: damage, or a copy of old.
     pub fn put(&self, file: &str, bytes: &[u8]) {
-        let content = Content { seen: bytes.to_vec(), durable: Some(bytes.to_vec()) };
+        let content = FileContent { seen: bytes.to_vec(), durable: Some(bytes.to_vec()) };
         self.state().files.insert(file.to_owned(), content);
     }
 
@@ -120,12 +120,15 @@ impl SimulatedDisk {
     }
 
     /// Counts an operation and says what it may do: all, or what it does before it fails.
-    fn begin(&self, what: &'static str) -> Result<MutexGuard<'_, State>, (MutexGuard<'_, State>, Effect, DiskError)> {
+    fn begin(
+        &self,
+        what: &'static str,
+    ) -> Result<MutexGuard<'_, DiskState>, (MutexGuard<'_, DiskState>, FailureEffect, DiskError)> {
         let mut state = self.state();
         state.operations = state.operations.saturating_add(1);
         let failure = DiskError { what, why: "the simulated disk failed".into() };
         if state.failed {
-            return Err((state, Effect::Nothing, failure));
+            return Err((state, FailureEffect::Nothing, failure));
         }
         match state.failing {
             Some((at, effect)) if at == state.operations => {
@@ -141,7 +144,7 @@ impl SimulatedDisk {
         &self,
         what: &'static str,
         size: Option<usize>,
-        task: impl FnOnce(&mut State, usize),
+        task: impl FnOnce(&mut DiskState, usize),
     ) -> Result<(), DiskError> {
         let all = size.unwrap_or(0);
         match self.begin(what) {
@@ -156,8 +159,10 @@ impl SimulatedDisk {
             }
             Err((mut state, effect, failure)) => {
                 match (effect, size) {
-                    (Effect::Everything, _) => task(&mut state, all),
-                    (Effect::Part(part), Some(_)) => task(&mut state, usize::try_from(part).unwrap_or(all).min(all)),
+                    (FailureEffect::Everything, _) => task(&mut state, all),
+                    (FailureEffect::Part(part), Some(_)) => {
+                        task(&mut state, usize::try_from(part).unwrap_or(all).min(all))
+                    }
                     _ => {}
                 }
                 Err(failure)
@@ -166,7 +171,7 @@ impl SimulatedDisk {
     }
 }
 
-impl Content {
+impl FileContent {
     fn after_crash(&self, chance: &mut u64) -> Option<Vec<u8>> {
         let (old, seen) = (self.durable.as_deref().unwrap_or_default(), &self.seen);
         if self.durable.as_ref() == Some(seen) {

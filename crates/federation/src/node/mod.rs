@@ -3,11 +3,11 @@
 //! The sums themselves are the machines of [`privacy::secure_sum`]; here they meet a disk, letters, and the server's word on
 //! which attempt is under way. What a machine asks to be kept is durable before what stands after it is sent.
 
-use crate::identity::{IdentityKey, Role, SealingKey};
-use crate::letter::Correspondence;
+use crate::identity::{IdentityKey, PartyRole, SealingKey};
 use crate::log::{Disk, DiskError, Frame, RunId};
-use crate::manifest::{Manifest, Programme};
-use crate::message::{Instruction, Letter, Member, NodeState, Outcome, Request, Try};
+use crate::manifest::{Manifest, RunParts};
+use crate::message::{Attempt, Instruction, MemberId, NodeState, Request, RunOutcome, SealedMessage};
+use crate::sealed_message::SealedChannel;
 use crate::wire::{self, Sender};
 use privacy::Assembly;
 use privacy::noise::{Digest, NoiseContext, OsKeyed};
@@ -24,7 +24,7 @@ pub struct NodeOpening {
     /// The manifest, which the node has checked and signed.
     pub manifest: Arc<Manifest>,
     /// The run's parts, as the node has built them for itself.
-    pub programme: Arc<Programme>,
+    pub parts: Arc<RunParts>,
     /// The node's number in the manifest.
     pub number: u32,
     /// The node's key.
@@ -40,23 +40,23 @@ pub struct ComputeNode<D: Disk> {
     manifest: Arc<Manifest>,
     digest: Digest,
     run: RunId,
-    programme: Arc<Programme>,
+    parts: Arc<RunParts>,
     number: u32,
     key: Arc<IdentityKey>,
     sealing: Arc<SealingKey>,
     source: OsKeyed,
     disk: D,
     record: Option<NodeRecord>,
-    sitting: Option<Sitting>,
+    sum: Option<SumSession>,
     /// The last attempt at which this node has said that it is over.
-    failed: Option<Try>,
+    failed: Option<Attempt>,
     mail: u64,
-    finished: Option<Outcome>,
+    finished: Option<RunOutcome>,
 }
 
 /// One attempt at one sum.
-struct Sitting {
-    at: Try,
+struct SumSession {
+    at: Attempt,
     question: Digest,
     assembly: Assembly,
     machine: Node,
@@ -68,17 +68,19 @@ struct Sitting {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NodeError {
     /// The disk failed: what is kept is unknown, and the node is to be started again.
-    #[error("the node cannot keep its record: {0}")]
+    #[error("the node cannot store its record: {0}")]
     Disk(#[from] DiskError),
     /// What is kept cannot be read.
-    #[error("the node's record of the run cannot be read; the run goes on without what it held, under another node")]
+    #[error(
+        "the node's record of the run cannot be read; the shares that it held are lost, and the run needs another node"
+    )]
     Damaged,
 }
 
 impl<D: Disk> ComputeNode<D> {
     /// Begins a run, or takes it up again from what the disk holds.
     pub fn open(opening: NodeOpening, disk: D) -> Result<Self, NodeError> {
-        let NodeOpening { manifest, programme, number, key, sealing, source } = opening;
+        let NodeOpening { manifest, parts, number, key, sealing, source } = opening;
         let (run, digest) = (manifest.run(), manifest.digest());
         let record = match disk.read(&file_of(&run))? {
             None => None,
@@ -88,14 +90,14 @@ impl<D: Disk> ComputeNode<D> {
             manifest,
             digest,
             run,
-            programme,
+            parts,
             number,
             key,
             sealing,
             source,
             disk,
             record,
-            sitting: None,
+            sum: None,
             failed: None,
             mail: 0,
             finished: None,
@@ -104,9 +106,9 @@ impl<D: Disk> ComputeNode<D> {
 
     /// What a poll says of this node.
     pub fn attend(&self, wait: u32) -> Request {
-        let sitting = self.sitting.as_ref();
-        let (unsettled, closed) = match (sitting, self.failed) {
-            (Some(sitting), _) => (Some(sitting.at), sitting.closed),
+        let sum = self.sum.as_ref();
+        let (unsettled, closed) = match (sum, self.failed) {
+            (Some(sum), _) => (Some(sum.at), sum.closed),
             (None, failed) => (failed, false),
         };
         Request::Attend { position: None, wait, begun: true, unsettled, mail: self.mail, closed }
@@ -117,7 +119,7 @@ impl<D: Disk> ComputeNode<D> {
         let name = self.manifest.nodes.get(self.number as usize).map(|node| node.name.clone());
         match name {
             Some(name) => {
-                let sender = Sender { role: Role::Node, name, manifest: Some(self.digest) };
+                let sender = Sender { role: PartyRole::Node, name, manifest: Some(self.digest) };
                 wire::sign(&self.key, &sender, request).0
             }
             None => Vec::new(),
@@ -130,7 +132,7 @@ impl<D: Disk> ComputeNode<D> {
             Instruction::Session { at, query, close } => self.sit(*at, query, *close)?,
             Instruction::Mail(mail) => self.read(mail)?,
             Instruction::Finished(outcome) => {
-                (self.finished, self.sitting) = (Some(*outcome), None);
+                (self.finished, self.sum) = (Some(*outcome), None);
                 Vec::new()
             }
             _ => Vec::new(),
@@ -140,31 +142,31 @@ impl<D: Disk> ComputeNode<D> {
 
     /// What the others may not have got yet, after a silence or a new connection.
     pub fn again(&mut self) -> Result<Vec<Vec<u8>>, NodeError> {
-        let effects = self.sitting.as_ref().map_or_else(Vec::new, |sitting| sitting.machine.unconfirmed());
+        let effects = self.sum.as_ref().map_or_else(Vec::new, |sum| sum.machine.unconfirmed());
         let mut requests = self.carry_out(effects)?;
-        if let (None, Some(at)) = (&self.sitting, self.failed) {
+        if let (None, Some(at)) = (&self.sum, self.failed) {
             requests.push(Request::Standing { at, state: NodeState::Failed });
         }
         Ok(requests.iter().map(|request| self.sign(request)).collect())
     }
 
     /// Takes part in an attempt: starts or resumes it, and closes it when told.
-    fn sit(&mut self, at: Try, query: &[u8], close: bool) -> Result<Vec<Request>, NodeError> {
+    fn sit(&mut self, at: Attempt, query: &[u8], close: bool) -> Result<Vec<Request>, NodeError> {
         if self.failed == Some(at) {
             return Ok(vec![Request::Standing { at, state: NodeState::Failed }]);
         }
         let mut requests = Vec::new();
-        if self.sitting.as_ref().is_none_or(|sitting| sitting.at < at) {
+        if self.sum.as_ref().is_none_or(|sum| sum.at < at) {
             match self.start(at, query)? {
                 Some(first) => requests.extend(first),
                 None => return Ok(self.fail(at)),
             }
         }
-        let Some(sitting) = self.sitting.as_mut().filter(|sitting| sitting.at == at) else { return Ok(requests) };
+        let Some(sum) = self.sum.as_mut().filter(|sum| sum.at == at) else { return Ok(requests) };
         if close {
-            sitting.closed = true;
-            let session = sitting.assembly.session(self.run, at.round, at.attempt);
-            let told = sitting.machine.handle(SumParty::Coordinator, Message { session, body: Body::Close });
+            sum.closed = true;
+            let session = sum.assembly.session(self.run, at.round, at.attempt);
+            let told = sum.machine.handle(SumParty::Coordinator, Message { session, body: Body::Close });
             match told {
                 Ok(effects) => requests.extend(self.carry_out(effects)?),
                 Err(_) => requests.extend(self.fail(at)),
@@ -174,11 +176,11 @@ impl<D: Disk> ComputeNode<D> {
     }
 
     /// Starts an attempt, or takes up what was kept of it; none if it cannot be.
-    fn start(&mut self, at: Try, query: &[u8]) -> Result<Option<Vec<Request>>, NodeError> {
-        self.sitting = None;
+    fn start(&mut self, at: Attempt, query: &[u8]) -> Result<Option<Vec<Request>>, NodeError> {
+        self.sum = None;
         let question: Digest = Sha256::digest(query).into();
-        let terms = self.programme.built.sum_terms(query).ok().flatten();
-        let assembly = terms.and_then(|terms| self.programme.built.summing.assembly(terms).ok().flatten());
+        let terms = self.parts.built.sum_terms(query).ok().flatten();
+        let assembly = terms.and_then(|terms| self.parts.built.summing.assembly(terms).ok().flatten());
         let Some(assembly) = assembly else { return Ok(None) };
         let session = assembly.session(self.run, at.round, at.attempt);
         let context = NoiseContext {
@@ -193,28 +195,28 @@ impl<D: Disk> ComputeNode<D> {
         let last = self.record.as_ref();
         let started = Node::start(&assembly, &session, self.number, last, &mut self.source, &context);
         let Ok((machine, effects)) = started else { return Ok(None) };
-        self.sitting = Some(Sitting { at, question, assembly, machine, closed: false });
+        self.sum = Some(SumSession { at, question, assembly, machine, closed: false });
         self.carry_out(effects).map(Some)
     }
 
-    fn fail(&mut self, at: Try) -> Vec<Request> {
-        (self.sitting, self.failed) = (None, Some(at));
+    fn fail(&mut self, at: Attempt) -> Vec<Request> {
+        (self.sum, self.failed) = (None, Some(at));
         vec![Request::Standing { at, state: NodeState::Failed }]
     }
 
     /// Reads letters of this attempt; what is not from whom it says, or not understood, is left.
-    fn read(&mut self, mail: &[(u64, Letter)]) -> Result<Vec<Request>, NodeError> {
+    fn read(&mut self, mail: &[(u64, SealedMessage)]) -> Result<Vec<Request>, NodeError> {
         let mut requests = Vec::new();
         for (number, letter) in mail {
             self.mail = self.mail.max(*number);
-            let Some(sitting) = self.sitting.as_ref() else { continue };
-            let desk = self.desk(sitting);
-            let Ok((from, message)) = desk.read(letter, &sitting.assembly, Some(&self.sealing)) else { continue };
-            let at = sitting.at;
-            let Some(sitting) = self.sitting.as_mut() else { continue };
-            match sitting.machine.handle(from, message) {
+            let Some(sum) = self.sum.as_ref() else { continue };
+            let desk = self.desk(sum);
+            let Ok((from, message)) = desk.read(letter, &sum.assembly, Some(&self.sealing)) else { continue };
+            let at = sum.at;
+            let Some(sum) = self.sum.as_mut() else { continue };
+            match sum.machine.handle(from, message) {
                 Ok(effects) => requests.extend(self.carry_out(effects)?),
-                Err(error) if sitting.machine.missing() == Some(error.clone()) => requests.extend(self.fail(at)),
+                Err(error) if sum.machine.missing() == Some(error.clone()) => requests.extend(self.fail(at)),
                 Err(_) => {}
             }
         }
@@ -239,8 +241,8 @@ impl<D: Disk> ComputeNode<D> {
                     self.record = kept;
                 }
                 SumEffect::Send { to, message } => {
-                    let Some(sitting) = self.sitting.as_ref() else { continue };
-                    letters.extend(self.desk(sitting).write(to, &message).ok());
+                    let Some(sum) = self.sum.as_ref() else { continue };
+                    letters.extend(self.desk(sum).write(to, &message).ok());
                 }
                 SumEffect::Opened { .. } => {}
             }
@@ -248,14 +250,14 @@ impl<D: Disk> ComputeNode<D> {
         Ok(if letters.is_empty() { Vec::new() } else { vec![Request::Letters(letters)] })
     }
 
-    fn desk(&self, sitting: &Sitting) -> Correspondence<'_> {
-        Correspondence {
-            own: Member::Node(self.number),
+    fn desk(&self, sum: &SumSession) -> SealedChannel<'_> {
+        SealedChannel {
+            own: MemberId::Node(self.number),
             key: &self.key,
             manifest: &self.manifest,
             digest: self.digest,
-            at: sitting.at,
-            question: sitting.question,
+            at: sum.at,
+            question: sum.question,
         }
     }
 
@@ -265,7 +267,7 @@ impl<D: Disk> ComputeNode<D> {
     }
 
     /// How the run ended, once it has.
-    pub fn finished(&self) -> Option<Outcome> {
+    pub fn finished(&self) -> Option<RunOutcome> {
         self.finished
     }
 

@@ -7,17 +7,18 @@
 mod node;
 mod site;
 
-pub use node::{NodeParty, NodeSeat};
-pub use site::{SiteParty, SiteSeat};
+pub use node::{NodeOwner, NodeParty};
+pub use site::{SiteOwner, SiteParty};
 
-use crate::agent::Stop;
-use crate::identity::{IdentityKey, PartyName, PublicKey, Role};
+use crate::agent::StopReason;
+use crate::identity::{IdentityKey, PartyName, PartyRole, PublicKey};
 use crate::log::LogError;
-use crate::manifest::{Library, Manifest, ManifestError, Programme};
-use crate::message::{Instruction, Member, Outcome, Refusal, Request};
+use crate::manifest::{Manifest, ManifestError, RunBuilder, RunParts};
+use crate::message::{Instruction, MemberId, RefusalCode, Request, RunOutcome};
 use crate::node::NodeError;
-use crate::wire::{self, Reply, Sender, Unverified, WireError};
+use crate::wire::{self, Sender, ServerReply, UnverifiedContent, WireError, proto};
 use privacy::noise::Digest;
+use prost::Message as _;
 use std::sync::Arc;
 
 /// Why a party cannot go on as it is.
@@ -30,7 +31,7 @@ pub enum PartyError {
     #[error(transparent)]
     Node(#[from] NodeError),
     /// A manifest is refused.
-    #[error("the study that the server proposes is refused: {0}")]
+    #[error("the study that the server proposed is refused: {0}")]
     Manifest(#[from] ManifestError),
     /// The site's own rules refuse a manifest, or its rows do not fit it.
     #[error("this site does not take part: {0}")]
@@ -40,7 +41,7 @@ pub enum PartyError {
 /// What a site's owner says of a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Sign it.
+    /// The party signs the manifest.
     Sign,
     /// Somebody has to approve it first.
     Wait,
@@ -50,7 +51,7 @@ pub enum Verdict {
 
 /// Where a party stands, for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum PartyPhase {
     /// No proposal yet, or it waits for approval.
     Waiting,
     /// Signed; others have not.
@@ -58,28 +59,32 @@ pub enum Standing {
     /// In a run.
     Running,
     /// The run is over.
-    Finished(Outcome),
+    Finished(RunOutcome),
     /// It answers no more until somebody has looked.
-    Stopped(Stop),
+    Stopped(StopReason),
 }
 
 /// What a driver needs of a party.
-pub trait Party: Send {
+pub trait PartyMachine: Send {
     /// A poll, which the server may hold back for so many milliseconds.
     fn attend(&mut self, wait: u32) -> Vec<u8>;
     /// What is to be sent again after a silence or a new connection.
     fn again(&mut self) -> Result<Vec<Vec<u8>>, PartyError>;
     /// Takes the reply to a request with this digest, and gives what is to be sent next. A reply that is not the server's is
     /// left unread.
-    fn hear(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError>;
+    fn hear(&mut self, reply: proto::Signed, to: &Digest) -> Result<Vec<Vec<u8>>, PartyError>;
+    /// The same for a reply in bytes. Bytes that are no signed content are left unread.
+    fn hear_bytes(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+        proto::Signed::decode(reply).map_or(Ok(Vec::new()), |reply| self.hear(reply, to))
+    }
     /// Asks for a new certificate.
     fn renew(&mut self, request: Vec<u8>) -> Vec<u8>;
     /// A new certificate that came with a reply, once.
     fn certificate(&mut self) -> Option<String>;
     /// What the server has refused in its last reply, once.
-    fn refused(&mut self) -> Option<Refusal>;
-    /// Where it stands.
-    fn standing(&self) -> Standing;
+    fn refused(&mut self) -> Option<RefusalCode>;
+    /// How far the party is in its run.
+    fn standing(&self) -> PartyPhase;
     /// Because of whom the run has ended, where its sums failed: a role and a name.
     fn failed(&self) -> Option<String> {
         None
@@ -87,26 +92,26 @@ pub trait Party: Send {
 }
 
 /// What a party knows before a run has begun.
-pub(super) struct Lobby {
-    pub(super) role: Role,
+pub(super) struct Enrolment {
+    pub(super) role: PartyRole,
     pub(super) name: PartyName,
     pub(super) key: Arc<IdentityKey>,
-    pub(super) library: Arc<dyn Library>,
+    pub(super) builder: Arc<dyn RunBuilder>,
     /// The proposal that was signed.
-    pub(super) signed: Option<Proposal>,
+    pub(super) signed: Option<CheckedManifest>,
     pub(super) certificate: Option<String>,
-    pub(super) refused: Option<Refusal>,
+    pub(super) refused: Option<RefusalCode>,
 }
 
 /// A manifest that this party has checked.
 #[derive(Clone)]
-pub(super) struct Proposal {
+pub(super) struct CheckedManifest {
     pub(super) manifest: Arc<Manifest>,
-    pub(super) programme: Arc<Programme>,
-    pub(super) member: Member,
+    pub(super) parts: Arc<RunParts>,
+    pub(super) member: MemberId,
 }
 
-impl Lobby {
+impl Enrolment {
     pub(super) fn sign(&self, request: &Request) -> Vec<u8> {
         let manifest = self.signed.as_ref().map(|proposal| proposal.manifest.digest());
         let sender = Sender { role: self.role, name: self.name.clone(), manifest };
@@ -118,20 +123,22 @@ impl Lobby {
     }
 
     /// Reads a manifest and holds it against what this party finds for itself.
-    pub(super) fn look(&self, bytes: &[u8]) -> Result<Proposal, PartyError> {
+    pub(super) fn look(&self, bytes: &[u8]) -> Result<CheckedManifest, PartyError> {
         if let Some(known) = self.signed.as_ref().filter(|known| known.manifest.bytes() == bytes) {
             return Ok(known.clone());
         }
         let manifest = Manifest::read(bytes)?;
-        let programme = manifest.check(self.library.as_ref())?;
+        let parts = manifest.check(self.builder.as_ref())?;
         let Some(member) = manifest.member(self.role, &self.name, &self.key.public()) else {
-            return Err(PartyError::Refused("it is not among the members, or under another key".into()));
+            return Err(PartyError::Refused(
+                "the manifest does not list this party, or lists another key for it".into(),
+            ));
         };
-        Ok(Proposal { manifest: Arc::new(manifest), programme, member })
+        Ok(CheckedManifest { manifest: Arc::new(manifest), parts, member })
     }
 
     /// Notes what a reply refuses.
-    pub(super) fn note(&mut self, reply: &Reply) {
+    pub(super) fn note(&mut self, reply: &ServerReply) {
         self.refused = reply.instructions.iter().find_map(|instruction| match instruction {
             Instruction::Refuse(refusal) => Some(*refusal),
             _ => None,
@@ -139,33 +146,37 @@ impl Lobby {
     }
 
     /// Takes a proposal that is to be signed, and gives the signature.
-    pub(super) fn agree(&mut self, proposal: Proposal) -> Vec<u8> {
+    pub(super) fn agree(&mut self, proposal: CheckedManifest) -> Vec<u8> {
         let signature = self.key.sign(crate::manifest::DOMAIN, &proposal.manifest.digest());
         self.signed = Some(proposal);
         self.sign(&Request::Agree { signature })
     }
 }
 
-/// A reply, and the key that has signed it; none where no key is known to hold it against.
-pub(super) struct Heard {
-    pub(super) reply: Reply,
+/// A reply, and the key that has signed it; none where no key is known to check it against.
+pub(super) struct ReceivedReply {
+    pub(super) reply: ServerReply,
     pub(super) by: Option<PublicKey>,
 }
 
-/// The server's reply: signed by the server of the run, or by that of the manifest which it proposes or which was signed.
-pub(super) fn read_reply(bytes: &[u8], to: &Digest, lobby: &Lobby, run: Option<&Manifest>) -> Result<Heard, WireError> {
-    let unverified = Unverified::read(bytes)?;
-    let claimed = unverified.claimed_reply(to)?;
+/// The server's reply, decoded once: signed by the server of the run, or by that of the manifest which it proposes or which
+/// this party has signed. Before a manifest is signed, nothing but a proposal is acted upon.
+pub(super) fn read_reply(
+    signed: proto::Signed,
+    to: &Digest,
+    enrolment: &Enrolment,
+    run: Option<&Manifest>,
+) -> Result<ReceivedReply, WireError> {
+    let content = UnverifiedContent::of(signed)?;
+    let reply = content.claimed_reply(to)?;
     let proposed = || {
-        claimed.instructions.iter().find_map(|instruction| match instruction {
+        reply.instructions.iter().find_map(|instruction| match instruction {
             Instruction::Propose { manifest } => Manifest::read(manifest).ok().map(|manifest| manifest.server),
             _ => None,
         })
     };
-    let signed = || lobby.signed.as_ref().map(|proposal| proposal.manifest.server);
-    match run.map(|manifest| manifest.server).or_else(proposed).or_else(signed) {
-        Some(key) => Ok(Heard { reply: unverified.reply(&key, to)?, by: Some(key) }),
-        // Before anything was signed nothing else is acted upon.
-        None => Ok(Heard { reply: claimed, by: None }),
-    }
+    let signed = || enrolment.signed.as_ref().map(|proposal| proposal.manifest.server);
+    let by = run.map(|manifest| manifest.server).or_else(proposed).or_else(signed);
+    by.map_or(Ok(()), |key| content.verify(&key))?;
+    Ok(ReceivedReply { reply, by })
 }

@@ -1,16 +1,17 @@
 //! A compute node at the line: it signs what it is a member of, and takes part in secure sums.
 
-use super::{Heard, Lobby, Party, PartyError, Proposal, Standing, Verdict, read_reply};
-use crate::identity::{IdentityKey, PartyName, PublicKey, Role, SealingKey, Signature};
+use super::{CheckedManifest, Enrolment, PartyError, PartyMachine, PartyPhase, ReceivedReply, Verdict, read_reply};
+use crate::identity::{IdentityKey, PartyName, PartyRole, PublicKey, SealingKey, Signature};
 use crate::log::Disk;
-use crate::manifest::{Library, Manifest};
-use crate::message::{Instruction, Member, Refusal, Request};
+use crate::manifest::{Manifest, RunBuilder};
+use crate::message::{Instruction, MemberId, RefusalCode, Request};
 use crate::node::{ComputeNode, NodeOpening};
+use crate::wire::proto;
 use privacy::noise::{Digest, OsKeyed};
 use std::sync::Arc;
 
 /// What a node's owner brings.
-pub trait NodeSeat: Send {
+pub trait NodeOwner: Send {
     /// Whether to take part, before anything is signed.
     fn consider(&mut self, manifest: &Manifest) -> Verdict;
     /// A source of noise keys.
@@ -19,13 +20,13 @@ pub trait NodeSeat: Send {
 
 /// A node, before and in a run.
 pub struct NodeParty<D: Disk> {
-    lobby: Lobby,
+    enrolment: Enrolment,
     sealing: Arc<SealingKey>,
-    seat: Box<dyn NodeSeat>,
-    stage: Stage<D>,
+    seat: Box<dyn NodeOwner>,
+    stage: NodeStage<D>,
 }
 
-enum Stage<D: Disk> {
+enum NodeStage<D: Disk> {
     Before(D),
     In(Box<ComputeNode<D>>),
     /// Only while a run begins, and after its disk failed.
@@ -38,79 +39,85 @@ impl<D: Disk + Send> NodeParty<D> {
         name: PartyName,
         key: Arc<IdentityKey>,
         sealing: Arc<SealingKey>,
-        library: Arc<dyn Library>,
-        seat: Box<dyn NodeSeat>,
+        builder: Arc<dyn RunBuilder>,
+        seat: Box<dyn NodeOwner>,
         disk: D,
     ) -> Self {
-        let lobby = Lobby { role: Role::Node, name, key, library, signed: None, certificate: None, refused: None };
-        Self { lobby, sealing, seat, stage: Stage::Before(disk) }
+        let enrolment =
+            Enrolment { role: PartyRole::Node, name, key, builder, signed: None, certificate: None, refused: None };
+        Self { enrolment, sealing, seat, stage: NodeStage::Before(disk) }
     }
 
     fn propose(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, PartyError> {
-        let proposal = self.lobby.look(bytes)?;
-        let Member::Node(number) = proposal.member else { return Ok(Vec::new()) };
+        let proposal = self.enrolment.look(bytes)?;
+        let MemberId::Node(number) = proposal.member else { return Ok(Vec::new()) };
         let own = self.sealing.public();
         if proposal.manifest.nodes.get(number as usize).is_none_or(|node| node.sealing != own) {
-            return Err(PartyError::Refused("it has another key for shares than this node's".into()));
+            return Err(PartyError::Refused("the manifest has another sealing key than this node's".into()));
         }
         match self.seat.consider(&proposal.manifest) {
-            Verdict::Sign => Ok(vec![self.lobby.agree(proposal)]),
+            Verdict::Sign => Ok(vec![self.enrolment.agree(proposal)]),
             Verdict::Wait => Ok(Vec::new()),
             Verdict::Refuse(why) => Err(PartyError::Refused(why)),
         }
     }
 
     fn begin(&mut self, signatures: &[Signature], by: Option<PublicKey>) -> Result<Vec<Vec<u8>>, PartyError> {
-        let Some(Proposal { manifest, programme, member: Member::Node(number) }) = self.lobby.signed.clone() else {
+        let Some(CheckedManifest { manifest, parts, member: MemberId::Node(number) }) = self.enrolment.signed.clone()
+        else {
             return Ok(Vec::new());
         };
         if by != Some(manifest.server) {
             return Ok(Vec::new());
         }
         manifest.check_signatures(signatures)?;
-        let Stage::Before(disk) = std::mem::replace(&mut self.stage, Stage::Nowhere) else { return Ok(Vec::new()) };
-        let (key, sealing, source) = (self.lobby.key.clone(), self.sealing.clone(), self.seat.noise());
-        let opening = NodeOpening { manifest, programme, number, key, sealing, source };
-        self.stage = Stage::In(Box::new(ComputeNode::open(opening, disk)?));
+        let NodeStage::Before(disk) = std::mem::replace(&mut self.stage, NodeStage::Nowhere) else {
+            return Ok(Vec::new());
+        };
+        let (key, sealing, source) = (self.enrolment.key.clone(), self.sealing.clone(), self.seat.noise());
+        let opening = NodeOpening { manifest, parts, number, key, sealing, source };
+        self.stage = NodeStage::In(Box::new(ComputeNode::open(opening, disk)?));
         Ok(Vec::new())
     }
 
     fn follow(&mut self, instruction: &Instruction, by: Option<PublicKey>) -> Result<Vec<Vec<u8>>, PartyError> {
         match (instruction, &mut self.stage) {
             (Instruction::Certificate { chain }, _) => {
-                self.lobby.certificate = Some(chain.clone());
+                self.enrolment.certificate = Some(chain.clone());
                 Ok(Vec::new())
             }
-            (Instruction::Propose { manifest }, Stage::Before(_)) => self.propose(manifest),
-            (Instruction::Begin { signatures }, Stage::Before(_)) => self.begin(signatures, by),
-            (_, Stage::In(node)) => Ok(node.handle(instruction)?),
-            (_, Stage::Before(_) | Stage::Nowhere) => Ok(Vec::new()),
+            (Instruction::Propose { manifest }, NodeStage::Before(_)) => self.propose(manifest),
+            (Instruction::Begin { signatures }, NodeStage::Before(_)) => self.begin(signatures, by),
+            (_, NodeStage::In(node)) => Ok(node.handle(instruction)?),
+            (_, NodeStage::Before(_) | NodeStage::Nowhere) => Ok(Vec::new()),
         }
     }
 }
 
-impl<D: Disk + Send> Party for NodeParty<D> {
+impl<D: Disk + Send> PartyMachine for NodeParty<D> {
     fn attend(&mut self, wait: u32) -> Vec<u8> {
         match &self.stage {
-            Stage::In(node) => node.sign(&node.attend(wait)),
-            Stage::Before(_) | Stage::Nowhere => self.lobby.attend(wait, None),
+            NodeStage::In(node) => node.sign(&node.attend(wait)),
+            NodeStage::Before(_) | NodeStage::Nowhere => self.enrolment.attend(wait, None),
         }
     }
 
     fn again(&mut self) -> Result<Vec<Vec<u8>>, PartyError> {
         match &mut self.stage {
-            Stage::In(node) => Ok(node.again()?),
-            Stage::Before(_) | Stage::Nowhere => Ok(Vec::new()),
+            NodeStage::In(node) => Ok(node.again()?),
+            NodeStage::Before(_) | NodeStage::Nowhere => Ok(Vec::new()),
         }
     }
 
-    fn hear(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+    fn hear(&mut self, reply: proto::Signed, to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
         let run = match &self.stage {
-            Stage::In(node) => Some(node.manifest().clone()),
-            Stage::Before(_) | Stage::Nowhere => None,
+            NodeStage::In(node) => Some(node.manifest().clone()),
+            NodeStage::Before(_) | NodeStage::Nowhere => None,
         };
-        let Ok(Heard { reply, by }) = read_reply(reply, to, &self.lobby, run.as_deref()) else { return Ok(Vec::new()) };
-        self.lobby.note(&reply);
+        let Ok(ReceivedReply { reply, by }) = read_reply(reply, to, &self.enrolment, run.as_deref()) else {
+            return Ok(Vec::new());
+        };
+        self.enrolment.note(&reply);
         let mut next = Vec::new();
         for instruction in &reply.instructions {
             next.extend(self.follow(instruction, by)?);
@@ -121,31 +128,31 @@ impl<D: Disk + Send> Party for NodeParty<D> {
     fn renew(&mut self, request: Vec<u8>) -> Vec<u8> {
         let request = Request::Renew { request };
         match &self.stage {
-            Stage::In(node) => node.sign(&request),
-            Stage::Before(_) | Stage::Nowhere => self.lobby.sign(&request),
+            NodeStage::In(node) => node.sign(&request),
+            NodeStage::Before(_) | NodeStage::Nowhere => self.enrolment.sign(&request),
         }
     }
 
     fn certificate(&mut self) -> Option<String> {
-        self.lobby.certificate.take()
+        self.enrolment.certificate.take()
     }
 
-    fn refused(&mut self) -> Option<Refusal> {
-        self.lobby.refused.take()
+    fn refused(&mut self) -> Option<RefusalCode> {
+        self.enrolment.refused.take()
     }
 
     fn failed(&self) -> Option<String> {
         match &self.stage {
-            Stage::In(node) => node.finished().and_then(|outcome| node.manifest().blamed(outcome)),
-            Stage::Before(_) | Stage::Nowhere => None,
+            NodeStage::In(node) => node.finished().and_then(|outcome| node.manifest().blamed(outcome)),
+            NodeStage::Before(_) | NodeStage::Nowhere => None,
         }
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> PartyPhase {
         match &self.stage {
-            Stage::In(node) => node.finished().map_or(Standing::Running, Standing::Finished),
-            Stage::Before(_) | Stage::Nowhere if self.lobby.signed.is_some() => Standing::Signed,
-            Stage::Before(_) | Stage::Nowhere => Standing::Waiting,
+            NodeStage::In(node) => node.finished().map_or(PartyPhase::Running, PartyPhase::Finished),
+            NodeStage::Before(_) | NodeStage::Nowhere if self.enrolment.signed.is_some() => PartyPhase::Signed,
+            NodeStage::Before(_) | NodeStage::Nowhere => PartyPhase::Waiting,
         }
     }
 }

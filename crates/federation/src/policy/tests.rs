@@ -9,7 +9,7 @@ use inference::settings::{
     SecureNoise, SecureSum, Solver,
 };
 use inference::{Expectation, Logistic, Predictive, build};
-use privacy::{Epsilon, Event, Mechanism, NormBound, Sampling, Steps};
+use privacy::{Epsilon, Mechanism, NormBound, Sampling, Steps};
 use std::sync::Arc;
 
 const STUDY: &str = "schema = 1\n[model]\nkind = \"logistic\"\n";
@@ -77,7 +77,7 @@ fn method(aggregator: Aggregator) -> Method {
 }
 
 /// Three sites with 100 declared rows each.
-fn run(aggregator: Aggregator) -> (Manifest, Programme) {
+fn run(aggregator: Aggregator) -> (Manifest, RunParts) {
     let method = method(aggregator);
     let model = Arc::new(Logistic { expectation: Expectation::Mixture, predictive: Predictive::Mixture });
     let built = build(&method, &[100; 3], model, 4, 1.0, 1).unwrap();
@@ -97,7 +97,7 @@ fn run(aggregator: Aggregator) -> (Manifest, Programme) {
         pace: Pace { rounds: 4, quorum: 3, deadline: None },
         agreed: manifest::agreed(&built).unwrap(),
     };
-    (manifest, Programme { method, built })
+    (manifest, RunParts { method, built })
 }
 
 fn secure(dropouts: u64) -> Aggregator {
@@ -105,9 +105,9 @@ fn secure(dropouts: u64) -> Aggregator {
 }
 
 /// The key that refuses, with what was found.
-fn refused(policy: &Policy, aggregator: Aggregator, granted: Granted) -> (&'static str, String) {
-    let (manifest, programme) = run(aggregator);
-    match policy.check(&manifest, &programme, 0, granted) {
+fn refused(policy: &Policy, aggregator: Aggregator, granted: GrantTotals) -> (&'static str, String) {
+    let (manifest, parts) = run(aggregator);
+    match policy.check(&manifest, &parts, 0, granted) {
         Err(error @ PolicyError::Refused { .. }) => {
             assert!(!error.hint().is_empty() && error.code() == "F111");
             let PolicyError::Refused { key, found, expected, .. } = error else { unreachable!() };
@@ -119,28 +119,28 @@ fn refused(policy: &Policy, aggregator: Aggregator, granted: Granted) -> (&'stat
 }
 
 fn key(policy: &Policy) -> &'static str {
-    refused(policy, Aggregator::None, Granted::NOTHING).0
+    refused(policy, Aggregator::None, GrantTotals::NOTHING).0
 }
 
 #[test]
 fn the_policy_that_a_site_begins_with_is_one_and_allows_a_modest_run() {
     let first = Policy::read(DEFAULT).unwrap();
     assert_eq!(first.approval, Approval::Manual);
-    let (manifest, programme) = run(Aggregator::None);
-    first.check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
-    policy(&[]).check(&manifest, &programme, 2, Granted::NOTHING).unwrap();
-    let (manifest, programme) = run(secure(0));
+    let (manifest, parts) = run(Aggregator::None);
+    first.check(&manifest, &parts, 0, GrantTotals::NOTHING).unwrap();
+    policy(&[]).check(&manifest, &parts, 2, GrantTotals::NOTHING).unwrap();
+    let (manifest, parts) = run(secure(0));
     let strict = policy(&[("require_secure_sum = false", "require_secure_sum = true")]);
-    strict.check(&manifest, &programme, 1, Granted::NOTHING).unwrap();
+    strict.check(&manifest, &parts, 1, GrantTotals::NOTHING).unwrap();
 }
 
 #[test]
 fn epsilon_of_all_runs_together_is_limited() {
     assert_eq!(key(&policy(&[("max_epsilon = 6.0", "max_epsilon = 0.9")])), "max_epsilon");
-    let granted = Granted::NOTHING.and(1.0, 1e-5).and(1.0, 1e-5);
-    let (manifest, programme) = run(Aggregator::None);
+    let granted = GrantTotals::NOTHING.and(1.0, 1e-5).and(1.0, 1e-5);
+    let (manifest, parts) = run(Aggregator::None);
     let three = policy(&[("max_epsilon = 6.0", "max_epsilon = 3.0")]);
-    three.check(&manifest, &programme, 0, granted).unwrap();
+    three.check(&manifest, &parts, 0, granted).unwrap();
     let (key, found) = refused(&three, Aggregator::None, granted.and(1e-9, 0.0));
     assert_eq!(key, "max_epsilon");
     assert!(found.starts_with("ε = 1 after 2"), "{found}");
@@ -149,78 +149,78 @@ fn epsilon_of_all_runs_together_is_limited() {
 #[test]
 fn delta_of_all_runs_together_is_limited() {
     assert_eq!(key(&policy(&[("max_delta = 3.1e-4", "max_delta = 9e-6")])), "max_delta");
-    let granted = Granted { epsilon: 0.5, delta: 3.01e-4, ..Granted::NOTHING };
+    let granted = GrantTotals { epsilon: 0.5, delta: 3.01e-4, ..GrantTotals::NOTHING };
     assert_eq!(refused(&policy(&[]), Aggregator::None, granted).0, "max_delta");
 }
 
 /// The grant of the guide's study, at every site.
-fn of_the_guide() -> (Manifest, Programme) {
-    let (manifest, mut programme) = run(Aggregator::None);
+fn of_the_guide() -> (Manifest, RunParts) {
+    let (manifest, mut parts) = run(Aggregator::None);
     let text = include_str!("../../../../docs/guide/federation/study.toml");
     let study: toml::Table = toml::from_str(text).unwrap();
     let number = |key: &str| study["method"][0]["privacy"][key].as_float().unwrap();
-    for grant in &mut programme.built.grants {
+    for grant in &mut parts.built.grants {
         let Grant::Limited { epsilon, delta, .. } = grant else { panic!("no limit") };
         (*epsilon, *delta) = (Epsilon::new(number("epsilon")).unwrap(), Delta::new(number("delta")).unwrap());
     }
-    (manifest, programme)
+    (manifest, parts)
 }
 
 #[test]
 fn the_policy_that_a_site_begins_with_allows_three_studies_of_the_guides_size_and_no_more() {
     let first = Policy::read(DEFAULT).unwrap();
-    let (manifest, programme) = of_the_guide();
-    let Grant::Limited { epsilon, delta, .. } = &programme.built.grants[0] else { panic!("no limit") };
-    let mut granted = Granted::NOTHING;
+    let (manifest, parts) = of_the_guide();
+    let Grant::Limited { epsilon, delta, .. } = &parts.built.grants[0] else { panic!("no limit") };
+    let mut granted = GrantTotals::NOTHING;
     for _ in 0..3 {
-        first.check(&manifest, &programme, 0, granted).unwrap();
+        first.check(&manifest, &parts, 0, granted).unwrap();
         granted = granted.and(epsilon.get(), delta.get());
     }
-    assert!(first.check(&manifest, &programme, 0, granted).is_err(), "a cap that never binds is none");
+    assert!(first.check(&manifest, &parts, 0, granted).is_err(), "a cap that never binds is none");
 }
 
 #[test]
 fn a_refusal_names_every_limit_that_would_have_to_be_raised() {
-    let (manifest, programme) = of_the_guide();
-    let granted = Granted { epsilon: 6.0, delta: 3e-4, ..Granted::NOTHING };
-    let refused = Policy::read(DEFAULT).unwrap().check(&manifest, &programme, 0, granted).unwrap_err().to_string();
+    let (manifest, parts) = of_the_guide();
+    let granted = GrantTotals { epsilon: 6.0, delta: 3e-4, ..GrantTotals::NOTHING };
+    let refused = Policy::read(DEFAULT).unwrap().check(&manifest, &parts, 0, granted).unwrap_err().to_string();
     for part in ["max_epsilon", "ε = 2 after 6", "δ = 1e-4 after 3e-4", "ε = 6 and δ = 3.1e-4"] {
         assert!(refused.contains(part), "{part}: {refused}");
     }
     let raised = Policy { max_epsilon: 8.0, max_delta: 4.1e-4, ..Policy::read(DEFAULT).unwrap() };
-    raised.check(&manifest, &programme, 0, granted).unwrap();
+    raised.check(&manifest, &parts, 0, granted).unwrap();
 }
 
 #[test]
 fn a_run_without_a_limit_is_refused() {
-    let (manifest, mut programme) = run(Aggregator::None);
-    programme.built.grants = vec![Grant::Unlimited; 3];
-    let refused = policy(&[]).check(&manifest, &programme, 0, Granted::NOTHING).unwrap_err();
+    let (manifest, mut parts) = run(Aggregator::None);
+    parts.built.grants = vec![Grant::Unlimited; 3];
+    let refused = policy(&[]).check(&manifest, &parts, 0, GrantTotals::NOTHING).unwrap_err();
     assert!(refused.to_string().contains("no limit"), "{refused}");
-    let (manifest, programme) = run(Aggregator::None);
-    assert!(policy(&[]).check(&manifest, &programme, 3, Granted::NOTHING).is_err(), "a site that is not in it");
+    let (manifest, parts) = run(Aggregator::None);
+    assert!(policy(&[]).check(&manifest, &parts, 3, GrantTotals::NOTHING).is_err(), "a site that is not in it");
 }
 
 #[test]
 fn models_are_allowed_by_name() {
     assert_eq!(key(&policy(&[("[\"linear\", \"logistic\"]", "[\"linear\"]")])), "allowed_models");
     assert_eq!(key(&policy(&[("[\"linear\", \"logistic\"]", "[]")])), "allowed_models");
-    let (mut manifest, programme) = run(Aggregator::None);
+    let (mut manifest, parts) = run(Aggregator::None);
     manifest.study = "schema = 1\n[model]\nkind = \"network\"\n".into();
-    assert!(policy(&[]).check(&manifest, &programme, 0, Granted::NOTHING).is_err());
+    assert!(policy(&[]).check(&manifest, &parts, 0, GrantTotals::NOTHING).is_err());
     let any = policy(&[("[\"linear\", \"logistic\"]", "\"any\"")]);
-    any.check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
+    any.check(&manifest, &parts, 0, GrantTotals::NOTHING).unwrap();
 }
 
 #[test]
 fn every_column_that_is_used_has_to_be_allowed() {
     let all = ["age", "ward", "ill", "patient"];
     let naming = |names: &[&str]| policy(&[("allowed_columns = \"any\"", &format!("allowed_columns = {names:?}"))]);
-    let (manifest, programme) = run(Aggregator::None);
-    naming(&all).check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
+    let (manifest, parts) = run(Aggregator::None);
+    naming(&all).check(&manifest, &parts, 0, GrantTotals::NOTHING).unwrap();
     for left_out in all {
         let others: Vec<&str> = all.into_iter().filter(|name| *name != left_out).collect();
-        let refused = refused(&naming(&others), Aggregator::None, Granted::NOTHING);
+        let refused = refused(&naming(&others), Aggregator::None, GrantTotals::NOTHING);
         assert_eq!(refused, ("allowed_columns", left_out.to_owned()));
     }
 }
@@ -228,33 +228,33 @@ fn every_column_that_is_used_has_to_be_allowed() {
 #[test]
 fn rows_that_are_too_few_are_refused_by_their_declared_number() {
     assert_eq!(key(&policy(&[("minimum_rows = 50", "minimum_rows = 101")])), "minimum_rows");
-    let (manifest, programme) = run(Aggregator::None);
+    let (manifest, parts) = run(Aggregator::None);
     let just = policy(&[("minimum_rows = 50", "minimum_rows = 100")]);
-    just.check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
+    just.check(&manifest, &parts, 0, GrantTotals::NOTHING).unwrap();
 }
 
 #[test]
 fn single_answers_are_refused_where_a_secure_sum_is_required() {
     let strict = policy(&[("require_secure_sum = false", "require_secure_sum = true")]);
     assert_eq!(key(&strict), "require_secure_sum");
-    assert_eq!(refused(&strict, Aggregator::Curator, Granted::NOTHING).0, "require_secure_sum");
+    assert_eq!(refused(&strict, Aggregator::Curator, GrantTotals::NOTHING).0, "require_secure_sum");
 }
 
 #[test]
 fn sites_that_are_too_few_are_refused_and_those_that_may_drop_out_do_not_count() {
     let three = policy(&[("minimum_sites = 2", "minimum_sites = 3")]);
     assert_eq!(key(&policy(&[("minimum_sites = 2", "minimum_sites = 4")])), "minimum_sites");
-    let (manifest, programme) = run(secure(0));
-    three.check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
-    assert_eq!(refused(&three, secure(1), Granted::NOTHING), ("minimum_sites", "2 sites".into()));
+    let (manifest, parts) = run(secure(0));
+    three.check(&manifest, &parts, 0, GrantTotals::NOTHING).unwrap();
+    assert_eq!(refused(&three, secure(1), GrantTotals::NOTHING), ("minimum_sites", "2 sites".into()));
 }
 
 /// What a policy says to a secure sum whose members somebody has changed.
 fn altered(policy: &Policy, noise: SecureNoise, change: impl FnOnce(&mut Manifest)) -> Result<(), PolicyError> {
     let aggregator = Aggregator::SecureSum(SecureSum { nodes: 2, noise, colluders: 0, dropouts: 0 });
-    let (mut manifest, programme) = run(aggregator);
+    let (mut manifest, parts) = run(aggregator);
     change(&mut manifest);
-    policy.check(&manifest, &programme, 0, Granted::NOTHING)
+    policy.check(&manifest, &parts, 0, GrantTotals::NOTHING)
 }
 
 #[test]
@@ -295,10 +295,10 @@ fn where_sites_add_the_noise_their_keys_are_known_too() {
 fn an_answer_with_too_little_noise_is_refused() {
     let strict = policy(&[("max_epsilon_per_answer = 3.0", "max_epsilon_per_answer = 0.1")]);
     assert_eq!(key(&strict), "max_epsilon_per_answer");
-    let (manifest, mut programme) = run(Aggregator::None);
-    programme.built.terms[0].event =
+    let (manifest, mut parts) = run(Aggregator::None);
+    parts.built.terms[0].event =
         Event::new(Mechanism::Open, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE).unwrap();
-    let refused = policy(&[]).check(&manifest, &programme, 0, Granted::NOTHING).unwrap_err();
+    let refused = policy(&[]).check(&manifest, &parts, 0, GrantTotals::NOTHING).unwrap_err();
     assert!(refused.to_string().contains("max_epsilon_per_answer"), "{refused}");
 }
 
@@ -315,30 +315,33 @@ fn a_policy_without_a_pair_has_the_default_one() {
     let old = Policy::read(&old).unwrap();
     assert_eq!((old.adjacency, old.unit, old.pair()), (None, None, PAIR));
     assert_eq!(Policy::read(DEFAULT).unwrap().pair(), PAIR);
-    let (manifest, mut programme) = run(Aggregator::None);
-    old.check(&manifest, &programme, 0, Granted::NOTHING).unwrap();
-    let event = &programme.built.terms[0].event;
-    programme.built.terms[0].event =
+    let (manifest, mut parts) = run(Aggregator::None);
+    old.check(&manifest, &parts, 0, GrantTotals::NOTHING).unwrap();
+    let event = &parts.built.terms[0].event;
+    parts.built.terms[0].event =
         Event::new(event.mechanism().clone(), Adjacency::AddRemove, event.unit(), *event.sampling(), event.steps())
             .unwrap();
-    let refused = old.check(&manifest, &programme, 0, Granted::NOTHING).unwrap_err();
+    let refused = old.check(&manifest, &parts, 0, GrantTotals::NOTHING).unwrap_err();
     assert!(matches!(refused, PolicyError::Refused { key: "adjacency", .. }), "{refused}");
 }
 
 #[test]
 fn totals_are_of_one_relation_and_unit() {
-    let same = Granted::NOTHING.and(0.1, 1e-6).promising(PAIR).and(0.1, 1e-6).promising(PAIR);
-    let (manifest, programme) = run(Aggregator::None);
-    policy(&[]).check(&manifest, &programme, 0, same).unwrap();
+    let same = GrantTotals::NOTHING.and(0.1, 1e-6).promising(PAIR).and(0.1, 1e-6).promising(PAIR);
+    let (manifest, parts) = run(Aggregator::None);
+    policy(&[]).check(&manifest, &parts, 0, same).unwrap();
     let others = [
-        ((Adjacency::AddRemove, Unit::Example), ("adjacency", "add-remove in earlier runs at this site")),
-        ((Adjacency::Substitute, Unit::Client), ("unit", "client in earlier runs at this site")),
+        (
+            PromisePair { adjacency: Adjacency::AddRemove, ..PAIR },
+            ("adjacency", "add-remove in earlier runs at this site"),
+        ),
+        (PromisePair { unit: Unit::Client, ..PAIR }, ("unit", "client in earlier runs at this site")),
     ];
     for (other, (key, found)) in others {
-        let alone = Granted::NOTHING.and(0.1, 1e-6).promising(other);
+        let alone = GrantTotals::NOTHING.and(0.1, 1e-6).promising(other);
         assert_eq!(refused(&policy(&[]), Aggregator::None, alone), (key, found.to_owned()));
         let mixed = same.and(0.1, 1e-6).promising(other);
-        assert_eq!(mixed.promised, Promised::Several);
+        assert_eq!(mixed.promised, PromiseScope::Several);
         assert_eq!(refused(&policy(&[]), Aggregator::None, mixed).0, "adjacency");
     }
 }
@@ -375,9 +378,9 @@ fn what_cannot_be_read_is_refused_with_its_line() {
 
 #[test]
 fn sums_are_rounded_upwards_and_exact_where_they_can_be() {
-    let three = Granted::NOTHING.and(1.0, 0.0).and(1.0, 0.0).and(1.0, 0.0);
+    let three = GrantTotals::NOTHING.and(1.0, 0.0).and(1.0, 0.0).and(1.0, 0.0);
     assert_eq!(three.epsilon, 3.0);
-    let lost = Granted { epsilon: 1.0, ..Granted::NOTHING }.and(1e-30, 0.0);
+    let lost = GrantTotals { epsilon: 1.0, ..GrantTotals::NOTHING }.and(1e-30, 0.0);
     assert_eq!(lost.epsilon, 1.0_f64.next_up());
     assert_eq!(add_up(1.0, 0.0), 1.0);
     assert_eq!(add_up(1.0, f64::EPSILON / 2.0), 1.0_f64.next_up(), "halfway, which rounds to 1");

@@ -3,17 +3,17 @@
 //! Requests that come together are kept together, in one transaction. Any number of servers may do this on one store: a
 //! commit that another has overtaken changes nothing, and its requests are taken again from what is kept now.
 
-use super::hall::{Unwatched, Watcher};
+use super::run_service::{NoMetrics, RunMetrics};
 use super::size::longest_request;
-use super::sparse::Sparse;
-use crate::coordinator::{Change, Coordinator, Known, Phase, Seat, Step};
+use super::throttle::LogThrottle;
+use crate::coordinator::{Change, Coordinator, CoordinatorPhase, CoordinatorStep, MemberReport, SiteProgress};
 use crate::failpoint;
-use crate::identity::{IdentityKey, PartyName, PublicKey, Role};
+use crate::identity::{IdentityKey, PartyName, PartyRole, PublicKey};
 use crate::log::RunId;
-use crate::manifest::{Manifest, Programme};
-use crate::message::{Instruction, Member, Refusal, Request};
-use crate::store::{RunRow, Store, StoreError};
-use crate::wire::{self, Reply, Sender, Unverified};
+use crate::manifest::{Manifest, RunParts};
+use crate::message::{Instruction, MemberId, RefusalCode, Request};
+use crate::store::{RunRow, ServerStore, StoreError};
+use crate::wire::{self, Sender, ServerReply, UnverifiedContent};
 use privacy::noise::Digest;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,9 +27,9 @@ const MOST_RETRIES: usize = 64;
 
 /// Who is at the other end, by its certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
+pub struct CallerIdentity {
     /// The role.
-    pub role: Role,
+    pub role: PartyRole,
     /// The name.
     pub name: PartyName,
     /// The key.
@@ -38,45 +38,45 @@ pub struct Caller {
 
 /// A request as it came, held against the caller's key.
 pub struct Call {
-    caller: Caller,
+    caller: CallerIdentity,
     sender: Sender,
     digest: Digest,
-    request: Result<Request, Refusal>,
+    request: Result<Request, RefusalCode>,
 }
 
 impl Call {
     /// What somebody has said, if the signature is of the key at the other end.
-    pub fn new(caller: Caller, said: &Unverified) -> Self {
+    pub fn new(caller: CallerIdentity, said: &UnverifiedContent) -> Self {
         let request = said.request(&caller.key).map_err(|error| match error {
-            wire::WireError::Signature => Refusal::Signature,
-            _ => Refusal::Malformed,
+            wire::WireError::Signature => RefusalCode::Signature,
+            _ => RefusalCode::Malformed,
         });
         Self { sender: said.sender().clone(), digest: said.digest(), caller, request }
     }
 
     /// Who is at the other end.
-    pub fn caller(&self) -> &Caller {
+    pub fn caller(&self) -> &CallerIdentity {
         &self.caller
     }
 
     /// The request, or what is wrong with it.
-    pub fn request(&self) -> Result<&Request, Refusal> {
+    pub fn request(&self) -> Result<&Request, RefusalCode> {
         self.request.as_ref().map_err(|refusal| *refusal)
     }
 }
 
 /// A reply that may leave, and is not signed yet: whoever sends it does that, beside the run and not in its way.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub struct ReplyDraft {
     key: Arc<IdentityKey>,
     sender: Sender,
-    to: Option<Member>,
-    reply: Reply,
+    to: Option<MemberId>,
+    reply: ServerReply,
 }
 
-impl Draft {
+impl ReplyDraft {
     /// What it refuses, if it does.
-    pub fn refuses(&self) -> Option<Refusal> {
+    pub fn refuses(&self) -> Option<RefusalCode> {
         self.reply.instructions.iter().find_map(|instruction| match instruction {
             Instruction::Refuse(refusal) => Some(*refusal),
             _ => None,
@@ -84,7 +84,7 @@ impl Draft {
     }
 
     /// Who hears by it that the run is over, if it says so.
-    pub fn tells_the_end(&self) -> Option<Member> {
+    pub fn tells_the_end(&self) -> Option<MemberId> {
         let end = |instruction: &Instruction| matches!(instruction, Instruction::Finished(_));
         self.to.filter(|_| self.reply.instructions.iter().any(end))
     }
@@ -97,74 +97,74 @@ impl Draft {
 
 /// What a request leads to.
 #[derive(Debug)]
-pub enum Answer {
+pub enum CallOutcome {
     /// This is to be sent.
-    Reply(Draft),
+    Reply(ReplyDraft),
     /// There is nothing to say yet, and the caller can wait.
-    Wait(Ticket),
+    Wait(WaitingPoll),
 }
 
 /// A poll that waits.
 #[derive(Debug, Clone)]
-pub struct Ticket {
-    member: Member,
-    known: Known,
+pub struct WaitingPoll {
+    member: MemberId,
+    known: MemberReport,
     to: Digest,
     /// Milliseconds for which it may wait.
     pub wait: u32,
 }
 
-impl Ticket {
-    /// Who waits.
-    pub fn member(&self) -> Member {
+impl WaitingPoll {
+    /// The member whose poll waits.
+    pub fn member(&self) -> MemberId {
         self.member
     }
 }
 
 /// Whose polls may have an answer now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Woken {
+pub enum WakeUp {
     /// Anybody's.
     All,
-    /// Only these.
-    Only(BTreeSet<Member>),
+    /// Only polls of these members.
+    Only(BTreeSet<MemberId>),
 }
 
 /// Who says what, and the digest of it; or why it is refused.
-type Identified<'a> = Result<(Member, &'a Request, Digest), Refusal>;
+type IdentifiedCall<'a> = Result<(MemberId, &'a Request, Digest), RefusalCode>;
 
 /// A run, and the store that it is kept in.
-pub struct Engine {
-    store: Arc<dyn Store>,
+pub struct RunEngine {
+    store: Arc<dyn ServerStore>,
     run: RunId,
     key: Arc<IdentityKey>,
     name: PartyName,
     manifest: Arc<Manifest>,
-    programme: Arc<Programme>,
+    parts: Arc<RunParts>,
     coordinator: Coordinator,
     version: u64,
     /// What is kept is unknown: nothing is said before it was loaded again.
     lost: bool,
-    watcher: Arc<dyn Watcher>,
+    watcher: Arc<dyn RunMetrics>,
     /// Lines on a store that fails.
-    complaints: Sparse,
-    /// When a store that has failed is tried next, by the clock of [`Engine::tick`].
+    complaints: LogThrottle,
+    /// When a store that has failed is tried next, by the clock of [`RunEngine::tick`].
     probe: u64,
 }
 
-impl Engine {
+impl RunEngine {
     /// Keeps a new run, which nobody but the server has signed.
     pub fn create(
-        store: &Arc<dyn Store>,
+        store: &Arc<dyn ServerStore>,
         manifest: Arc<Manifest>,
-        programme: Arc<Programme>,
+        parts: Arc<RunParts>,
         key: Arc<IdentityKey>,
         created: u64,
     ) -> Result<RunId, StoreError> {
         let heads = manifest.sites.iter().map(|site| store.head(&site.key));
         let seen = heads.collect::<Result<Vec<_>, _>>()?;
         let failed = |why: inference::RunError| StoreError::Failed { why: why.to_string() };
-        let (_, saved) = Coordinator::new(manifest.clone(), programme, key, seen).map_err(failed)?;
+        let (_, saved) = Coordinator::new(manifest.clone(), parts, key, seen).map_err(failed)?;
         let run = manifest.run();
         store.create(&RunRow { run, manifest: manifest.bytes(), created }, &saved)?;
         Ok(run)
@@ -172,24 +172,24 @@ impl Engine {
 
     /// Takes up a run as it was kept.
     pub fn open(
-        store: Arc<dyn Store>,
+        store: Arc<dyn ServerStore>,
         manifest: Arc<Manifest>,
-        programme: Arc<Programme>,
+        parts: Arc<RunParts>,
         key: Arc<IdentityKey>,
         name: PartyName,
     ) -> Result<Self, StoreError> {
         let run = manifest.run();
         let saved = store.load(&run)?;
         let version = saved.version;
-        let coordinator = Coordinator::load(manifest.clone(), programme.clone(), key.clone(), saved);
-        let (watcher, complaints) = (Arc::new(Unwatched), Sparse::default());
+        let coordinator = Coordinator::load(manifest.clone(), parts.clone(), key.clone(), saved);
+        let (watcher, complaints) = (Arc::new(NoMetrics), LogThrottle::default());
         Ok(Self {
             store,
             run,
             key,
             name,
             manifest,
-            programme,
+            parts,
             coordinator,
             version,
             lost: false,
@@ -201,13 +201,13 @@ impl Engine {
 
     /// The same run; what its store does is told to this one.
     #[must_use]
-    pub fn watched_by(self, watcher: Arc<dyn Watcher>) -> Self {
+    pub fn watched_by(self, watcher: Arc<dyn RunMetrics>) -> Self {
         Self { watcher, ..self }
     }
 
     /// Takes requests that came together. Their replies may be sent when this returns, and not before.
-    pub fn take(&mut self, calls: &[Call]) -> (Vec<Answer>, Woken) {
-        let requests: Vec<Identified<'_>> = calls.iter().map(|call| self.identify(call)).collect();
+    pub fn take(&mut self, calls: &[Call]) -> (Vec<CallOutcome>, WakeUp) {
+        let requests: Vec<IdentifiedCall<'_>> = calls.iter().map(|call| self.identify(call)).collect();
         let (mut news, begun) = (false, Instant::now());
         for _ in 0..MOST_RETRIES {
             if self.lost {
@@ -221,29 +221,31 @@ impl Engine {
             for one in &requests {
                 let step = match one {
                     Ok((member, request, digest)) => self.coordinator.handle(*member, request, *digest),
-                    Err(refusal) => Step { change: Change::default(), reply: vec![Instruction::Refuse(*refusal)] },
+                    Err(refusal) => {
+                        CoordinatorStep { change: Change::default(), reply: vec![Instruction::Refuse(*refusal)] }
+                    }
                 };
                 change.merge(step.change);
                 said.push(step.reply);
             }
             let answers = calls.iter().zip(&requests).zip(said);
-            let answers: Vec<Answer> = answers.map(|((call, one), said)| self.answer(call, one, said)).collect();
+            let answers: Vec<CallOutcome> = answers.map(|((call, one), said)| self.answer(call, one, said)).collect();
             match self.commit(&change, calls.len(), begun) {
                 // What another server has changed may concern anybody.
-                Ok(()) => return (answers, if news { Woken::All } else { woken(&change) }),
+                Ok(()) => return (answers, if news { WakeUp::All } else { woken(&change) }),
                 Err(StoreError::Stale { .. }) => {}
                 Err(_) => break,
             }
         }
-        let unavailable = calls.iter().map(|call| Answer::Reply(self.refuse(call, Refusal::Unavailable)));
-        (unavailable.collect(), Woken::Only(BTreeSet::new()))
+        let unavailable = calls.iter().map(|call| CallOutcome::Reply(self.refuse(call, RefusalCode::Unavailable)));
+        (unavailable.collect(), WakeUp::Only(BTreeSet::new()))
     }
 
     /// Time passes: a round may do without its stragglers. `now` is in milliseconds of a clock that does not go back.
-    pub fn tick(&mut self, now: u64) -> Woken {
+    pub fn tick(&mut self, now: u64) -> WakeUp {
         let news = self.lost;
         if news && self.reload().is_err() {
-            return Woken::Only(BTreeSet::new());
+            return WakeUp::Only(BTreeSet::new());
         }
         let mut change = self.coordinator.tick(now);
         // After a commit that failed somebody waits to hear of one that did not, though nothing may come to be kept.
@@ -252,9 +254,9 @@ impl Engine {
             change.dirty = true;
         }
         match self.commit(&change, 0, Instant::now()) {
-            Ok(()) if news => Woken::All,
+            Ok(()) if news => WakeUp::All,
             Ok(()) => woken(&change),
-            Err(_) => Woken::Only(BTreeSet::new()),
+            Err(_) => WakeUp::Only(BTreeSet::new()),
         }
     }
 
@@ -273,68 +275,68 @@ impl Engine {
     fn complain(&self, error: &StoreError) {
         self.watcher.unread();
         if let Some(held) = self.complaints.passes(Instant::now()) {
-            tracing::error!(%error, hint = error.hint(), held, "the store cannot be read");
+            tracing::error!(%error, hint = error.hint(), held, "cannot read the store");
         }
     }
 
     /// The reply to a poll that waited, if there is something to say by now.
-    pub fn look(&self, ticket: &Ticket) -> Option<Draft> {
+    pub fn look(&self, ticket: &WaitingPoll) -> Option<ReplyDraft> {
         let said = self.coordinator.instruct(ticket.member, ticket.known);
         (!self.lost && said != [Instruction::Rest]).then(|| self.reply(ticket.member, ticket.to, said))
     }
 
     /// The reply to a poll that has waited long enough.
-    pub fn rest(&self, ticket: &Ticket) -> Draft {
+    pub fn rest(&self, ticket: &WaitingPoll) -> ReplyDraft {
         self.reply(ticket.member, ticket.to, vec![Instruction::Rest])
     }
 
     /// Certificate, sender, manifest, membership and signature, in this order.
-    fn identify<'a>(&self, Call { caller, sender, digest, request }: &'a Call) -> Identified<'a> {
+    fn identify<'a>(&self, Call { caller, sender, digest, request }: &'a Call) -> IdentifiedCall<'a> {
         if sender.role != caller.role || sender.name != caller.name {
-            return Err(Refusal::NotAMember);
+            return Err(RefusalCode::NotAMember);
         }
         if sender.manifest.is_some_and(|manifest| manifest != self.coordinator.digest()) {
-            return Err(Refusal::OtherManifest);
+            return Err(RefusalCode::OtherManifest);
         }
-        let member = self.member(caller).ok_or(Refusal::NotAMember)?;
+        let member = self.member(caller).ok_or(RefusalCode::NotAMember)?;
         match (request, sender.manifest) {
             (Err(refusal), _) => Err(*refusal),
             (Ok(request @ (Request::Attend { .. } | Request::Renew { .. })), _) | (Ok(request), Some(_)) => {
                 Ok((member, request, *digest))
             }
-            (Ok(_), None) => Err(Refusal::OtherManifest),
+            (Ok(_), None) => Err(RefusalCode::OtherManifest),
         }
     }
 
-    fn answer(&self, call: &Call, one: &Identified<'_>, said: Vec<Instruction>) -> Answer {
+    fn answer(&self, call: &Call, one: &IdentifiedCall<'_>, said: Vec<Instruction>) -> CallOutcome {
         match one {
-            Err(_) => Answer::Reply(self.draft(None, call.digest, said)),
+            Err(_) => CallOutcome::Reply(self.draft(None, call.digest, said)),
             Ok((member, Request::Attend { wait, begun, unsettled, mail, closed, .. }, to))
                 if *wait > 0 && said == [Instruction::Rest] =>
             {
-                let known = Known { begun: *begun, unsettled: *unsettled, mail: *mail, closed: *closed };
-                Answer::Wait(Ticket { member: *member, known, to: *to, wait: *wait })
+                let known = MemberReport { begun: *begun, unsettled: *unsettled, mail: *mail, closed: *closed };
+                CallOutcome::Wait(WaitingPoll { member: *member, known, to: *to, wait: *wait })
             }
-            Ok((member, _, to)) => Answer::Reply(self.reply(*member, *to, said)),
+            Ok((member, _, to)) => CallOutcome::Reply(self.reply(*member, *to, said)),
         }
     }
 
-    fn refuse(&self, call: &Call, refusal: Refusal) -> Draft {
+    fn refuse(&self, call: &Call, refusal: RefusalCode) -> ReplyDraft {
         self.draft(None, call.digest, vec![Instruction::Refuse(refusal)])
     }
 
-    fn reply(&self, member: Member, to: Digest, instructions: Vec<Instruction>) -> Draft {
+    fn reply(&self, member: MemberId, to: Digest, instructions: Vec<Instruction>) -> ReplyDraft {
         self.draft(Some(member), to, instructions)
     }
 
-    fn draft(&self, member: Option<Member>, to: Digest, instructions: Vec<Instruction>) -> Draft {
+    fn draft(&self, member: Option<MemberId>, to: Digest, instructions: Vec<Instruction>) -> ReplyDraft {
         let seen = match member {
-            Some(Member::Site(site)) => self.coordinator.header().seats.get(site).and_then(Seat::known),
-            Some(Member::Node(_) | Member::Server) | None => None,
+            Some(MemberId::Site(site)) => self.coordinator.header().sites.get(site).and_then(SiteProgress::known),
+            Some(MemberId::Node(_) | MemberId::Server) | None => None,
         };
         let manifest = Some(self.coordinator.digest());
-        let sender = Sender { role: Role::Server, name: self.name.clone(), manifest };
-        Draft { key: self.key.clone(), sender, to: member, reply: Reply { to, seen, instructions } }
+        let sender = Sender { role: PartyRole::Server, name: self.name.clone(), manifest };
+        ReplyDraft { key: self.key.clone(), sender, to: member, reply: ServerReply { to, seen, instructions } }
     }
 
     fn commit(&mut self, change: &Change, requests: usize, begun: Instant) -> Result<(), StoreError> {
@@ -356,7 +358,7 @@ impl Engine {
                 if !matches!(error, StoreError::Stale { .. }) {
                     self.watcher.unkept(&error);
                     if let Some(held) = self.complaints.passes(Instant::now()) {
-                        tracing::error!(%error, hint = error.hint(), held, "a change cannot be kept");
+                        tracing::error!(%error, hint = error.hint(), held, "cannot store a change");
                     }
                 }
                 Err(error)
@@ -368,13 +370,13 @@ impl Engine {
         let saved = self.store.load(&self.run).inspect_err(|error| self.complain(error))?;
         (self.version, self.lost) = (saved.version, false);
         let since = self.coordinator.since();
-        let (manifest, programme, key) = (self.manifest.clone(), self.programme.clone(), self.key.clone());
-        self.coordinator = Coordinator::load(manifest, programme, key, saved).with_since(since);
+        let (manifest, parts, key) = (self.manifest.clone(), self.parts.clone(), self.key.clone());
+        self.coordinator = Coordinator::load(manifest, parts, key, saved).with_since(since);
         Ok(())
     }
 
     /// The member that a caller is by its certificate, if it is one.
-    pub fn member(&self, caller: &Caller) -> Option<Member> {
+    pub fn member(&self, caller: &CallerIdentity) -> Option<MemberId> {
         self.manifest.member(caller.role, &caller.name, &caller.key)
     }
 
@@ -385,7 +387,7 @@ impl Engine {
 
     /// Longest request of a member, in bytes as it is sent.
     pub fn longest_request(&self) -> usize {
-        longest_request(&self.manifest, &self.programme)
+        longest_request(&self.manifest, &self.parts)
     }
 
     /// The run as it is now.
@@ -400,15 +402,15 @@ impl Engine {
 
     /// Whether the run is over.
     pub fn is_finished(&self) -> bool {
-        matches!(self.coordinator.header().phase, Phase::Finished(_))
+        matches!(self.coordinator.header().phase, CoordinatorPhase::Finished(_))
     }
 }
 
 /// After a fold, a new question or a new attempt anybody may have something to hear; else those with receipts or letters.
-fn woken(change: &Change) -> Woken {
+fn woken(change: &Change) -> WakeUp {
     if !change.folds.is_empty() || change.query.is_some() || change.cleared || change.wakes {
-        return Woken::All;
+        return WakeUp::All;
     }
     let letters = change.posted.iter().map(|(_, letter)| letter.to);
-    Woken::Only(letters.chain(change.receipts.iter().map(|kept| Member::Site(kept.site))).collect())
+    WakeUp::Only(letters.chain(change.receipts.iter().map(|kept| MemberId::Site(kept.site))).collect())
 }

@@ -1,13 +1,13 @@
 //! The server: runs over a store, and the line that parties call.
 
 mod engine;
-mod hall;
-mod line;
+mod gateway;
 mod rounds;
+mod run_service;
 mod size;
-mod sparse;
+mod throttle;
 
-pub use engine::{Answer, Call, Caller, Draft, Engine, Ticket, Woken};
-pub use hall::{Glance, Hall, Unwatched, Watcher};
-pub use line::{Clock, Reception, Told};
+pub use engine::{Call, CallOutcome, CallerIdentity, ReplyDraft, RunEngine, WaitingPoll, WakeUp};
+pub use gateway::{Gateway, RequestMetrics, UnixClock};
+pub use run_service::{NoMetrics, RunMetrics, RunService, RunSnapshot};
 pub use size::longest_request;

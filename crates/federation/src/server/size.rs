@@ -1,7 +1,7 @@
 //! How long a message of a run may be: by the numbers of its answers and by its members, which the manifest says.
 
-use crate::letter::most_bytes;
-use crate::manifest::{Manifest, Programme};
+use crate::manifest::{Manifest, RunParts};
+use crate::sealed_message::most_bytes;
 use crate::wire::SMALL_BYTES;
 
 /// Most bytes of one number of an answer: a signed one of 64 bits as protocol buffers write it.
@@ -16,8 +16,8 @@ const TOGETHER: usize = 2;
 /// Longest request of a member of a run, in bytes as it is sent.
 ///
 /// It has room for one answer, or for one long letter of a secure sum with the short ones that go with it.
-pub fn longest_request(manifest: &Manifest, programme: &Programme) -> usize {
-    let built = &programme.built;
+pub fn longest_request(manifest: &Manifest, parts: &RunParts) -> usize {
+    let built = &parts.built;
     let openings = built.openings.iter().flatten().map(|opening| &opening.terms);
     let terms = || built.terms.iter().chain(openings.clone());
     // What a gate lets through has the agreed shape; what is made of that is a change of the posterior.

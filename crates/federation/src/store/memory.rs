@@ -1,17 +1,17 @@
 //! A store in memory, for simulators and tests: what a store means, in plain values, and how one can fail.
 
-use super::{History, InviteRow, PartyRow, Redeemed, RunRow, Store, StoreError};
-use crate::coordinator::{Accepted, Change, Header, Saved};
-use crate::identity::{PartyName, PublicKey, Role};
+use super::{History, InviteRow, PartyRow, Redemption, RunRow, ServerStore, StoreError};
+use crate::coordinator::{AcceptedAnswer, Change, Header, SavedRun};
+use crate::identity::{PartyName, PartyRole, PublicKey};
 use crate::log::{Position, RunId};
-use crate::message::Try;
+use crate::message::Attempt;
 use privacy::noise::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How a commit fails. Whoever made it is told the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failing {
+pub enum CommitFailure {
     /// Before anything was kept.
     Before,
     /// After all of it was kept.
@@ -24,31 +24,31 @@ pub struct MemoryStore(Arc<Mutex<Inner>>);
 
 #[derive(Default)]
 struct Inner {
-    runs: BTreeMap<RunId, Run>,
+    runs: BTreeMap<RunId, StoredRun>,
     heads: Heads,
     invites: BTreeMap<Digest, (InviteRow, Option<Digest>)>,
-    parties: BTreeMap<(Role, PartyName, PublicKey), PartyRow>,
-    failing: Option<Failing>,
+    parties: BTreeMap<(PartyRole, PartyName, PublicKey), PartyRow>,
+    failing: Option<CommitFailure>,
     /// Only of a store that forgets: what a crash brings back.
-    memory: Memory,
+    memory: Durability,
 }
 
 type Heads = BTreeMap<PublicKey, Position>;
 
 #[derive(Default)]
-enum Memory {
+enum Durability {
     #[default]
     Durable,
-    Forgetful(Option<Box<(RunId, Run, Heads)>>),
+    Forgetful(Option<Box<(RunId, StoredRun, Heads)>>),
 }
 
 #[derive(Clone)]
-struct Run {
+struct StoredRun {
     row: RunRow,
-    saved: Saved,
+    saved: SavedRun,
     history: History,
     /// Attempts that were accepted: each only once.
-    attempts: BTreeSet<(usize, Try)>,
+    attempts: BTreeSet<(usize, Attempt)>,
 }
 
 impl MemoryStore {
@@ -60,18 +60,18 @@ impl MemoryStore {
     /// An empty store that loses the last commit in a crash, though it said that it was kept: what tests of durability must
     /// notice.
     pub fn forgetful() -> Self {
-        Self(Arc::new(Mutex::new(Inner { memory: Memory::Forgetful(None), ..Inner::default() })))
+        Self(Arc::new(Mutex::new(Inner { memory: Durability::Forgetful(None), ..Inner::default() })))
     }
 
     /// The next commit fails.
-    pub fn fail_next(&self, failing: Failing) {
+    pub fn fail_next(&self, failing: CommitFailure) {
         self.inner().failing = Some(failing);
     }
 
     /// The machine goes down and comes back.
     pub fn crash(&self) {
         let mut inner = self.inner();
-        if let Memory::Forgetful(lost) = &mut inner.memory
+        if let Durability::Forgetful(lost) = &mut inner.memory
             && let Some(before) = lost.take()
         {
             let (id, run, heads) = *before;
@@ -87,21 +87,21 @@ impl MemoryStore {
 }
 
 impl Inner {
-    fn run(&self, run: &RunId) -> Result<&Run, StoreError> {
+    fn run(&self, run: &RunId) -> Result<&StoredRun, StoreError> {
         self.runs.get(run).ok_or(StoreError::NoRun)
     }
 
     fn commit(&mut self, id: &RunId, version: u64, header: &Header, change: &Change) -> Result<u64, StoreError> {
         let failing = self.failing.take();
-        if failing == Some(Failing::Before) {
-            return Err(failed("as it was told to"));
+        if failing == Some(CommitFailure::Before) {
+            return Err(failed("the test asked for this failure"));
         }
         let run = self.runs.get_mut(id).ok_or(StoreError::NoRun)?;
         if run.saved.version != version {
             return Err(StoreError::Stale { found: run.saved.version, expected: version });
         }
         run.check(change)?;
-        if let Memory::Forgetful(before) = &mut self.memory {
+        if let Durability::Forgetful(before) = &mut self.memory {
             *before = Some(Box::new((*id, run.clone(), self.heads.clone())));
         }
         run.apply(header, change);
@@ -113,30 +113,30 @@ impl Inner {
         }
         match failing {
             None => Ok(run.saved.version),
-            Some(_) => Err(failed("as it was told to")),
+            Some(_) => Err(failed("the test asked for this failure")),
         }
     }
 }
 
-impl Run {
+impl StoredRun {
     /// Refuses what is there already.
     fn check(&self, change: &Change) -> Result<(), StoreError> {
         let mut attempts = BTreeSet::new();
-        for Accepted { site, update, .. } in &change.accepted {
+        for AcceptedAnswer { site, update, .. } in &change.accepted {
             if self.attempts.contains(&(*site, update.at)) || !attempts.insert((*site, update.at)) {
-                return Err(failed("an attempt was accepted before"));
+                return Err(failed("an attempt was already accepted"));
             }
         }
         let mut numbers: BTreeSet<u64> = self.history.folds.iter().map(|fold| fold.number).collect();
         if !change.folds.iter().all(|fold| numbers.insert(fold.number)) {
-            return Err(failed("a fold has the number of another"));
+            return Err(failed("an update has the number of another"));
         }
         let mut letters: BTreeSet<u64> = self.saved.letters.iter().map(|(number, _)| *number).collect();
         if change.cleared {
             letters.clear();
         }
         if !change.posted.iter().all(|(number, _)| letters.insert(*number)) {
-            return Err(failed("a letter has the number of another"));
+            return Err(failed("a message has the number of another"));
         }
         Ok(())
     }
@@ -168,7 +168,7 @@ impl Run {
 }
 
 /// Receipts by their sites, letters by their numbers.
-fn in_order(saved: &mut Saved) {
+fn in_order(saved: &mut SavedRun) {
     saved.receipts.sort_by_key(|kept| kept.site);
     saved.letters.sort_by_key(|(number, _)| *number);
 }
@@ -177,10 +177,10 @@ fn failed(why: &str) -> StoreError {
     StoreError::Failed { why: why.into() }
 }
 
-impl Store for MemoryStore {
-    fn create(&self, row: &RunRow, saved: &Saved) -> Result<(), StoreError> {
+impl ServerStore for MemoryStore {
+    fn create(&self, row: &RunRow, saved: &SavedRun) -> Result<(), StoreError> {
         if !saved.waiting.is_empty() {
-            return Err(failed("a new run has answers already, expected none"));
+            return Err(failed("a new run already has answers, expected none"));
         }
         let mut inner = self.inner();
         if inner.runs.contains_key(&row.run) {
@@ -188,7 +188,7 @@ impl Store for MemoryStore {
         }
         let (mut saved, history) = (saved.clone(), History::default());
         in_order(&mut saved);
-        inner.runs.insert(row.run, Run { row: row.clone(), saved, history, attempts: BTreeSet::new() });
+        inner.runs.insert(row.run, StoredRun { row: row.clone(), saved, history, attempts: BTreeSet::new() });
         Ok(())
     }
 
@@ -202,7 +202,7 @@ impl Store for MemoryStore {
         Ok(self.inner().run(run)?.saved.version)
     }
 
-    fn load(&self, run: &RunId) -> Result<Saved, StoreError> {
+    fn load(&self, run: &RunId) -> Result<SavedRun, StoreError> {
         Ok(self.inner().run(run)?.saved.clone())
     }
 
@@ -224,15 +224,15 @@ impl Store for MemoryStore {
         if kept == invite { Ok(()) } else { Err(failed("another invitation has this secret, expected none")) }
     }
 
-    fn redeem(&self, secret: &Digest, request: &Digest, now: u64) -> Result<Redeemed, StoreError> {
+    fn redeem(&self, secret: &Digest, request: &Digest, now: u64) -> Result<Redemption, StoreError> {
         let mut inner = self.inner();
-        let Some((invite, used)) = inner.invites.get_mut(secret) else { return Ok(Redeemed::Unknown) };
+        let Some((invite, used)) = inner.invites.get_mut(secret) else { return Ok(Redemption::Unknown) };
         Ok(match used {
-            Some(other) if other != request => Redeemed::Used,
-            _ if invite.expires < now => Redeemed::Expired,
+            Some(other) if other != request => Redemption::Used,
+            _ if invite.expires < now => Redemption::Expired,
             _ => {
                 *used = Some(*request);
-                Redeemed::Good(invite.clone())
+                Redemption::Good(invite.clone())
             }
         })
     }
@@ -253,7 +253,7 @@ impl Store for MemoryStore {
         Ok(self.inner().parties.values().cloned().collect())
     }
 
-    fn revoke(&self, role: Role, name: &PartyName, now: u64) -> Result<bool, StoreError> {
+    fn revoke(&self, role: PartyRole, name: &PartyName, now: u64) -> Result<bool, StoreError> {
         let mut inner = self.inner();
         let mut living = inner.parties.values_mut();
         let found = living.find(|row| row.role == role && row.name == *name && row.revoked.is_none());

@@ -2,7 +2,7 @@
 
 mod memory;
 mod open;
-mod people;
+mod parties;
 mod postgres;
 mod runs;
 mod schema;
@@ -10,12 +10,12 @@ mod sql;
 mod sqlite;
 
 pub use self::postgres::PostgresStore;
-pub use memory::{Failing, MemoryStore};
+pub use memory::{CommitFailure, MemoryStore};
 pub use open::{open, serve};
 pub use sqlite::SqliteStore;
 
-use crate::coordinator::{Accepted, Change, Fold, Header, Saved};
-use crate::identity::{PartyName, PublicKey, Role};
+use crate::coordinator::{AcceptedAnswer, Change, Fold, Header, SavedRun};
+use crate::identity::{PartyName, PartyRole, PublicKey};
 use crate::log::{Position, RunId};
 use privacy::noise::Digest;
 
@@ -23,7 +23,7 @@ use privacy::noise::Digest;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// Somebody else has committed in between: load again, and try again. Nothing was kept.
-    #[error("the run has moved on to version {found}, expected {expected}")]
+    #[error("the stored run is at version {found}, expected {expected}")]
     Stale {
         /// Its version now.
         found: u64,
@@ -31,21 +31,21 @@ pub enum StoreError {
         expected: u64,
     },
     /// No such run.
-    #[error("there is no such run")]
+    #[error("the store has no such run")]
     NoRun,
     /// A run of this name is there.
-    #[error("the run is there already")]
+    #[error("the store already has this run")]
     Exists,
     /// The database failed. Whether the commit was kept is unknown: load again.
     #[error("the store failed: {why}")]
     Failed {
-        /// What it said.
+        /// The database's own message, without values.
         why: String,
     },
     /// Kept by another version of the program, or damaged.
     #[error("the store cannot be read: {why}")]
     Unreadable {
-        /// What was found.
+        /// What is damaged, or which version wrote it.
         why: String,
     },
     /// Nothing was ever kept there.
@@ -75,16 +75,16 @@ impl StoreError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Missing { .. } => {
-                "name the store of a server: `posterity serve` makes it, HOME/server.sqlite without --store"
+                "give the store of a server: `posterity serve` creates it (default: HOME/server.sqlite)"
             }
             Self::Place { .. } => {
-                "a path of a file; or postgres://USER@localhost/DATABASE, by a unix socket or a tunnel that ends on this machine"
+                "give the path of a file, or postgres://USER@localhost/DATABASE through a unix socket or a tunnel that ends on this machine"
             }
             Self::Locked { .. } => "stop that server first, or choose another file",
-            Self::Unreadable { .. } => "use the version of posterity that wrote it, or restore it from a copy",
+            Self::Unreadable { .. } => "use the version of posterity that wrote it, or restore it from a backup",
             Self::Stale { .. } => "try again",
             Self::NoRun | Self::Exists => "check the name of the run",
-            Self::Failed { .. } => "check the disk or the database, and that you may use it; then start again",
+            Self::Failed { .. } => "check the disk or the database and your permissions, then start again",
         }
     }
 }
@@ -104,7 +104,7 @@ pub struct RunRow {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct History {
     /// Answers, in the order in which they were accepted.
-    pub accepted: Vec<Accepted>,
+    pub accepted: Vec<AcceptedAnswer>,
     /// Folds, by their numbers.
     pub folds: Vec<Fold>,
 }
@@ -114,9 +114,9 @@ pub struct History {
 pub struct InviteRow {
     /// SHA-256 of the secret; the secret itself is kept nowhere.
     pub secret: Digest,
-    /// Whom it is for.
-    pub role: Role,
-    /// Under which name.
+    /// The role of the invited party.
+    pub role: PartyRole,
+    /// The name of the invited party.
     pub name: PartyName,
     /// Until when it is good, in seconds since 1970.
     pub expires: u64,
@@ -124,7 +124,7 @@ pub struct InviteRow {
 
 /// What came of an attempt to use an invitation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Redeemed {
+pub enum Redemption {
     /// It is good, for this request and no other from now on; the same request may come again.
     Good(InviteRow),
     /// There is none with this secret.
@@ -138,11 +138,11 @@ pub enum Redeemed {
 /// A party that has a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartyRow {
-    /// Its role.
-    pub role: Role,
-    /// Its name.
+    /// The role in its certificate.
+    pub role: PartyRole,
+    /// The name in its certificate.
     pub name: PartyName,
-    /// Its key.
+    /// The key in its certificate.
     pub key: PublicKey,
     /// A node's key for shares.
     pub sealing: Option<[u8; 32]>,
@@ -156,15 +156,15 @@ pub struct PartyRow {
 ///
 /// Any number of servers may share a store. The version of a run is their fence: a commit is for the version that its
 /// server has loaded, and is refused if another was kept in between.
-pub trait Store: Send + Sync {
+pub trait ServerStore: Send + Sync {
     /// Keeps a new run, at version `saved.version`.
-    fn create(&self, row: &RunRow, saved: &Saved) -> Result<(), StoreError>;
+    fn create(&self, row: &RunRow, saved: &SavedRun) -> Result<(), StoreError>;
     /// All runs, newest first.
     fn runs(&self) -> Result<Vec<RunRow>, StoreError>;
     /// The version of a run.
     fn version(&self, run: &RunId) -> Result<u64, StoreError>;
     /// A run as it was kept last: one consistent view.
-    fn load(&self, run: &RunId) -> Result<Saved, StoreError>;
+    fn load(&self, run: &RunId) -> Result<SavedRun, StoreError>;
     /// Keeps a change and the header after it, all or nothing, and gives the new version.
     fn commit(&self, run: &RunId, version: u64, header: &Header, change: &Change) -> Result<u64, StoreError>;
     /// What was accepted and folded.
@@ -174,11 +174,11 @@ pub trait Store: Send + Sync {
     /// Keeps an invitation.
     fn invite(&self, invite: &InviteRow) -> Result<(), StoreError>;
     /// Uses an invitation for a request, at this time.
-    fn redeem(&self, secret: &Digest, request: &Digest, now: u64) -> Result<Redeemed, StoreError>;
+    fn redeem(&self, secret: &Digest, request: &Digest, now: u64) -> Result<Redemption, StoreError>;
     /// Keeps a party in the place of one of the same role and name. One that was revoked stays revoked under its old key.
     fn enrol(&self, party: &PartyRow) -> Result<(), StoreError>;
     /// All parties, by role and name.
     fn parties(&self) -> Result<Vec<PartyRow>, StoreError>;
     /// Revokes a party; false if there is none, or it was revoked before.
-    fn revoke(&self, role: Role, name: &PartyName, now: u64) -> Result<bool, StoreError>;
+    fn revoke(&self, role: PartyRole, name: &PartyName, now: u64) -> Result<bool, StoreError>;
 }

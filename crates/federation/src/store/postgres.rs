@@ -2,7 +2,7 @@
 //!
 //! The client waits for its answers by itself. Call it, and drop it, on threads that may block, never inside asynchronous code.
 
-use super::sql::{Cell, Database, Row, Session, Value, unreadable};
+use super::sql::{Database, SqlCell, SqlRow, SqlSession, SqlValue, unreadable};
 use super::{StoreError, schema};
 use ::postgres::config::{Host, SslMode};
 use ::postgres::error::SqlState;
@@ -26,19 +26,19 @@ const MAKING: &str = "SELECT pg_advisory_xact_lock(7021979452)";
 /// A store in PostgreSQL, in the schema `posterity` of a database.
 pub struct PostgresStore {
     config: Config,
-    pool: Mutex<Pool>,
+    pool: Mutex<ConnectionPool>,
     freed: Condvar,
 }
 
 #[derive(Default)]
-struct Pool {
-    idle: Vec<Link>,
+struct ConnectionPool {
+    idle: Vec<PooledConnection>,
     /// Connections that are in use.
     out: usize,
 }
 
 /// A connection, with the statements that it knows.
-struct Link {
+struct PooledConnection {
     client: Client,
     statements: BTreeMap<&'static str, Statement>,
     broken: bool,
@@ -47,63 +47,65 @@ struct Link {
 impl PostgresStore {
     /// Connects, and makes the tables if there are none.
     pub fn open(url: &str) -> Result<Self, StoreError> {
-        Self::with(url, Tables::Made)
+        Self::with(url, MissingTables::Made)
     }
 
     /// Connects to a database that a server has made tables in.
     pub fn beside(url: &str) -> Result<Self, StoreError> {
-        Self::with(url, Tables::Expected)
+        Self::with(url, MissingTables::Expected)
     }
 
-    fn with(url: &str, tables: Tables) -> Result<Self, StoreError> {
+    fn with(url: &str, tables: MissingTables) -> Result<Self, StoreError> {
         let mut config: Config = url.parse().map_err(|error| address(&said(&error)))?;
         refuse_open_networks(&config)?;
         config.application_name("posterity");
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(Duration::from_secs(10));
         }
-        let mut link = Link::new(&config)?;
+        let mut link = PooledConnection::new(&config)?;
         prepare(&mut link.client, tables)?;
-        let pool = Mutex::new(Pool { idle: vec![link], out: 0 });
+        let pool = Mutex::new(ConnectionPool { idle: vec![link], out: 0 });
         Ok(Self { config, pool, freed: Condvar::new() })
     }
 
-    fn pool(&self) -> MutexGuard<'_, Pool> {
+    fn pool(&self) -> MutexGuard<'_, ConnectionPool> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A connection that is free, or a new one, or the next that becomes free.
-    fn borrow(&self) -> Result<Borrowed<'_>, StoreError> {
+    fn borrow(&self) -> Result<ConnectionGuard<'_>, StoreError> {
         let mut pool = self.pool();
         while pool.out >= MOST {
             pool = self.freed.wait(pool).unwrap_or_else(PoisonError::into_inner);
         }
         pool.out += 1;
-        let mut borrowed = Borrowed { store: self, link: pool.idle.pop() };
+        let mut borrowed = ConnectionGuard { store: self, link: pool.idle.pop() };
         drop(pool);
         if borrowed.link.is_none() {
-            borrowed.link = Some(Link::new(&self.config)?);
+            borrowed.link = Some(PooledConnection::new(&self.config)?);
         }
         Ok(borrowed)
     }
 
     fn within<T>(
         &self,
-        of: Kind,
-        body: impl FnOnce(&mut dyn Session) -> Result<T, StoreError>,
+        of: TransactionKind,
+        body: impl FnOnce(&mut dyn SqlSession) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut borrowed = self.borrow()?;
-        let Some(Link { client, statements, broken }) = &mut borrowed.link else {
+        let Some(PooledConnection { client, statements, broken }) = &mut borrowed.link else {
             return Err(StoreError::Failed { why: "there is no connection".into() });
         };
         let builder = match of {
-            Kind::Read => client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true),
-            Kind::Write => client.build_transaction().isolation_level(IsolationLevel::ReadCommitted),
+            TransactionKind::Read => {
+                client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true)
+            }
+            TransactionKind::Write => client.build_transaction().isolation_level(IsolationLevel::ReadCommitted),
         };
         let transaction = builder.start().map_err(|error| noticed(broken, &error))?;
-        let mut open = Open { transaction, statements, broken };
+        let mut open = PostgresSession { transaction, statements, broken };
         let value = body(&mut open)?;
-        let Open { transaction, broken, .. } = open;
+        let PostgresSession { transaction, broken, .. } = open;
         transaction.commit().map_err(|error| noticed(broken, &error))?;
         Ok(value)
     }
@@ -111,7 +113,7 @@ impl PostgresStore {
 
 /// What a transaction is for.
 #[derive(Clone, Copy)]
-enum Kind {
+enum TransactionKind {
     /// One consistent view.
     Read,
     /// A change. Every one begins with a statement that compares and writes in one: who comes second sees what the first wrote.
@@ -120,14 +122,14 @@ enum Kind {
 
 /// What is done about a database without tables.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Tables {
-    /// They are made.
+enum MissingTables {
+    /// The store creates them.
     Made,
-    /// It is refused.
+    /// The store refuses the database.
     Expected,
 }
 
-impl Link {
+impl PooledConnection {
     fn new(config: &Config) -> Result<Self, StoreError> {
         let mut client = config.connect(NoTls).map_err(|error| failed(&error))?;
         client.batch_execute(MANNERS).map_err(|error| failed(&error))?;
@@ -135,7 +137,8 @@ impl Link {
         let row = client.query_one(settings, &[]).map_err(|error| failed(&error))?;
         let [fsync, commits] = [0, 1].map(|at| row.try_get::<_, String>(at).unwrap_or_default());
         if fsync != "on" {
-            let why = format!("the PostgreSQL server has fsync = {fsync}, expected on: a commit would not be durable");
+            let why =
+                format!("the PostgreSQL server has fsync = {fsync}, expected on; without it, a commit is not durable");
             return Err(StoreError::Failed { why });
         }
         if commits == "off" {
@@ -146,12 +149,12 @@ impl Link {
 }
 
 /// A connection in use; it goes back when this is dropped.
-struct Borrowed<'a> {
+struct ConnectionGuard<'a> {
     store: &'a PostgresStore,
-    link: Option<Link>,
+    link: Option<PooledConnection>,
 }
 
-impl Drop for Borrowed<'_> {
+impl Drop for ConnectionGuard<'_> {
     fn drop(&mut self) {
         let mut pool = self.store.pool();
         pool.out = pool.out.saturating_sub(1);
@@ -169,10 +172,10 @@ impl Drop for Borrowed<'_> {
 /// There is no TLS to PostgreSQL here, so what is sent must not leave the machine.
 fn refuse_open_networks(config: &Config) -> Result<(), StoreError> {
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-        return Err(address("it names no host, expected a unix socket or this machine"));
+        return Err(address("it names no host, expected a unix socket or localhost"));
     }
     if config.get_ssl_mode() == SslMode::Require {
-        return Err(address("it asks for TLS, which is not spoken to PostgreSQL"));
+        return Err(address("it requires TLS, which this program does not use with PostgreSQL"));
     }
     let named = config.get_hosts().iter().enumerate().find(|(at, host)| match host {
         Host::Tcp(_) if config.get_hostaddrs().get(*at).is_some() => false,
@@ -185,11 +188,11 @@ fn refuse_open_networks(config: &Config) -> Result<(), StoreError> {
         (_, Some(ip)) => ip.to_string(),
         _ => return Ok(()),
     };
-    Err(address(&format!("PostgreSQL is on {remote}, and would be spoken to without TLS")))
+    Err(address(&format!("PostgreSQL is on {remote}, and the connection would not use TLS")))
 }
 
 /// Makes the tables if there are none, and checks their version if there are.
-fn prepare(client: &mut Client, wanted: Tables) -> Result<(), StoreError> {
+fn prepare(client: &mut Client, wanted: MissingTables) -> Result<(), StoreError> {
     let failed = |error| failed(&error);
     let mut transaction = client.transaction().map_err(failed)?;
     transaction.execute(MAKING, &[]).map_err(failed)?;
@@ -201,8 +204,8 @@ fn prepare(client: &mut Client, wanted: Tables) -> Result<(), StoreError> {
         let version: Option<i64> = row.try_get(0).map_err(failed)?;
         return schema::check(version.and_then(|version| u64::try_from(version).ok()).unwrap_or_default());
     }
-    if wanted == Tables::Expected {
-        return Err(StoreError::Missing { place: "the database: no server has made its tables".into() });
+    if wanted == MissingTables::Expected {
+        return Err(StoreError::Missing { place: "the database: no server has created its tables".into() });
     }
     if !namespace {
         transaction.batch_execute("CREATE SCHEMA posterity").map_err(failed)?;
@@ -241,21 +244,21 @@ fn noticed(broken: &mut bool, error: &Error) -> StoreError {
 }
 
 impl Database for PostgresStore {
-    fn read<T>(&self, body: impl FnOnce(&mut dyn Session) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.within(Kind::Read, body)
+    fn read<T>(&self, body: impl FnOnce(&mut dyn SqlSession) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.within(TransactionKind::Read, body)
     }
-    fn write<T>(&self, body: impl FnOnce(&mut dyn Session) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.within(Kind::Write, body)
+    fn write<T>(&self, body: impl FnOnce(&mut dyn SqlSession) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.within(TransactionKind::Write, body)
     }
 }
 
-struct Open<'a> {
+struct PostgresSession<'a> {
     transaction: Transaction<'a>,
     statements: &'a mut BTreeMap<&'static str, Statement>,
     broken: &'a mut bool,
 }
 
-impl Open<'_> {
+impl PostgresSession<'_> {
     /// A statement in PostgreSQL's words, prepared once in a connection.
     fn statement(&mut self, text: &'static str) -> Result<Statement, StoreError> {
         if let Some(known) = self.statements.get(text) {
@@ -268,14 +271,14 @@ impl Open<'_> {
     }
 }
 
-impl Session for Open<'_> {
-    fn run(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+impl SqlSession for PostgresSession<'_> {
+    fn run(&mut self, statement: &'static str, values: &[SqlValue<'_>]) -> Result<u64, StoreError> {
         let statement = self.statement(statement)?;
         let values: Vec<_> = values.iter().map(parameter).collect();
         self.transaction.execute(&statement, &values).map_err(|error| noticed(self.broken, &error))
     }
 
-    fn rows(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+    fn rows(&mut self, statement: &'static str, values: &[SqlValue<'_>]) -> Result<Vec<SqlRow>, StoreError> {
         let statement = self.statement(statement)?;
         let values: Vec<_> = values.iter().map(parameter).collect();
         let rows = self.transaction.query(&statement, &values).map_err(|error| noticed(self.broken, &error))?;
@@ -283,20 +286,20 @@ impl Session for Open<'_> {
     }
 }
 
-fn parameter<'a>(value: &'a Value<'_>) -> &'a (dyn ToSql + Sync) {
+fn parameter<'a>(value: &'a SqlValue<'_>) -> &'a (dyn ToSql + Sync) {
     match value {
-        Value::Number(number) => number,
-        Value::Bytes(bytes) => bytes,
-        Value::Text(text) => text,
+        SqlValue::Number(number) => number,
+        SqlValue::Bytes(bytes) => bytes,
+        SqlValue::Text(text) => text,
     }
 }
 
-fn row(row: &::postgres::Row) -> Result<Row, StoreError> {
+fn row(row: &::postgres::Row) -> Result<SqlRow, StoreError> {
     let cells = row.columns().iter().enumerate().map(|(at, column)| match *column.type_() {
-        Type::INT8 => row.try_get::<_, Option<i64>>(at).map(|cell| cell.map(Cell::Number)),
-        Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(at).map(|cell| cell.map(Cell::Bytes)),
-        _ => row.try_get::<_, Option<String>>(at).map(|cell| cell.map(Cell::Text)),
+        Type::INT8 => row.try_get::<_, Option<i64>>(at).map(|cell| cell.map(SqlCell::Number)),
+        Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(at).map(|cell| cell.map(SqlCell::Bytes)),
+        _ => row.try_get::<_, Option<String>>(at).map(|cell| cell.map(SqlCell::Text)),
     });
-    let cells = cells.map(|cell| cell.map(|cell| cell.unwrap_or(Cell::Nothing)));
-    Ok(Row::new(cells.collect::<Result<_, _>>().map_err(|error| unreadable(said(&error)))?))
+    let cells = cells.map(|cell| cell.map(|cell| cell.unwrap_or(SqlCell::Nothing)));
+    Ok(SqlRow::new(cells.collect::<Result<_, _>>().map_err(|error| unreadable(said(&error)))?))
 }

@@ -87,8 +87,8 @@ pub(super) fn check(found: u64) -> Result<(), StoreError> {
     match found {
         VERSION => Ok(()),
         newer if newer > VERSION => Err(unreadable(format!(
-            "it was made by a newer version of this program (version {newer} of the tables, expected {VERSION})"
+            "a newer version of this program created it (version {newer} of the tables, expected {VERSION})"
         ))),
-        other => Err(unreadable(format!("version {other} of the tables was found, expected {VERSION}"))),
+        other => Err(unreadable(format!("found version {other} of the tables, expected {VERSION}"))),
     }
 }

@@ -5,49 +5,49 @@ use serde::{Serialize, de::DeserializeOwned};
 
 /// A value for a placeholder of a statement, `?1`, `?2` and so on.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Value<'a> {
+pub(super) enum SqlValue<'a> {
     /// A number, or nothing.
     Number(Option<i64>),
     /// Bytes, or nothing.
     Bytes(Option<&'a [u8]>),
-    /// A text.
+    /// A UTF-8 text.
     Text(&'a str),
 }
 
 /// A value of a row.
 #[derive(Debug, Clone)]
-pub(super) enum Cell {
+pub(super) enum SqlCell {
     /// A number.
     Number(i64),
-    /// Bytes.
+    /// A byte string.
     Bytes(Vec<u8>),
-    /// A text.
+    /// A UTF-8 text.
     Text(String),
-    /// Nothing.
+    /// SQL's NULL.
     Nothing,
 }
 
 /// A row, read from the left to the right.
 #[derive(Debug)]
-pub(super) struct Row(std::vec::IntoIter<Cell>);
+pub(super) struct SqlRow(std::vec::IntoIter<SqlCell>);
 
 /// An open transaction.
-pub(super) trait Session {
+pub(super) trait SqlSession {
     /// Runs a statement, and gives the number of rows that it has changed.
-    fn run(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError>;
+    fn run(&mut self, statement: &'static str, values: &[SqlValue<'_>]) -> Result<u64, StoreError>;
     /// The rows of a query.
-    fn rows(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError>;
+    fn rows(&mut self, statement: &'static str, values: &[SqlValue<'_>]) -> Result<Vec<SqlRow>, StoreError>;
 }
 
 /// A database that understands the statements. A body that returns an error leaves no trace.
 pub(super) trait Database: Send + Sync {
     /// One consistent view.
-    fn read<T>(&self, body: impl FnOnce(&mut dyn Session) -> Result<T, StoreError>) -> Result<T, StoreError>;
+    fn read<T>(&self, body: impl FnOnce(&mut dyn SqlSession) -> Result<T, StoreError>) -> Result<T, StoreError>;
     /// All or nothing, and durable when it returns.
-    fn write<T>(&self, body: impl FnOnce(&mut dyn Session) -> Result<T, StoreError>) -> Result<T, StoreError>;
+    fn write<T>(&self, body: impl FnOnce(&mut dyn SqlSession) -> Result<T, StoreError>) -> Result<T, StoreError>;
 }
 
-impl<'a> Value<'a> {
+impl<'a> SqlValue<'a> {
     /// A number; one that the database has no room for is refused.
     pub(super) fn number(number: u64) -> Result<Self, StoreError> {
         let signed = i64::try_from(number)
@@ -60,15 +60,15 @@ impl<'a> Value<'a> {
         Self::number(site as u64)
     }
 
-    /// Bytes.
+    /// A byte string as a value.
     pub(super) fn bytes(bytes: &'a [u8]) -> Self {
         Self::Bytes(Some(bytes))
     }
 }
 
-impl Row {
+impl SqlRow {
     /// A row of these values.
-    pub(super) fn new(cells: Vec<Cell>) -> Self {
+    pub(super) fn new(cells: Vec<SqlCell>) -> Self {
         Self(cells.into_iter())
     }
 
@@ -80,8 +80,10 @@ impl Row {
     /// The next value, a number or nothing.
     pub(super) fn optional_number(&mut self) -> Result<Option<u64>, StoreError> {
         match self.0.next() {
-            Some(Cell::Number(signed)) => Ok(Some(u64::try_from(signed).map_err(|_| unexpected("a number from 0"))?)),
-            Some(Cell::Nothing) => Ok(None),
+            Some(SqlCell::Number(signed)) => {
+                Ok(Some(u64::try_from(signed).map_err(|_| unexpected("a number from 0"))?))
+            }
+            Some(SqlCell::Nothing) => Ok(None),
             _ => Err(unexpected("a number")),
         }
     }
@@ -94,7 +96,7 @@ impl Row {
     /// The next value, bytes.
     pub(super) fn bytes(&mut self) -> Result<Vec<u8>, StoreError> {
         match self.0.next() {
-            Some(Cell::Bytes(bytes)) => Ok(bytes),
+            Some(SqlCell::Bytes(bytes)) => Ok(bytes),
             _ => Err(unexpected("bytes")),
         }
     }
@@ -107,12 +109,12 @@ impl Row {
     /// The next value, so many bytes or nothing.
     pub(super) fn optional_array<const N: usize>(&mut self) -> Result<Option<[u8; N]>, StoreError> {
         match self.0.next() {
-            Some(Cell::Bytes(bytes)) => {
+            Some(SqlCell::Bytes(bytes)) => {
                 let found = bytes.len();
                 let fits = bytes.try_into();
-                Ok(Some(fits.map_err(|_| unreadable(format!("there are {found} bytes, expected {N}")))?))
+                Ok(Some(fits.map_err(|_| unreadable(format!("found {found} bytes, expected {N}")))?))
             }
-            Some(Cell::Nothing) => Ok(None),
+            Some(SqlCell::Nothing) => Ok(None),
             _ => Err(unexpected("bytes")),
         }
     }
@@ -120,7 +122,7 @@ impl Row {
     /// The next value, a text.
     pub(super) fn text(&mut self) -> Result<String, StoreError> {
         match self.0.next() {
-            Some(Cell::Text(text)) => Ok(text),
+            Some(SqlCell::Text(text)) => Ok(text),
             _ => Err(unexpected("a text")),
         }
     }
@@ -151,5 +153,5 @@ pub(super) fn unreadable(why: String) -> StoreError {
 }
 
 fn unexpected(expected: &str) -> StoreError {
-    unreadable(format!("a column is of another kind, expected {expected}"))
+    unreadable(format!("a column has another type, expected {expected}"))
 }

@@ -1,6 +1,6 @@
 //! A store in one SQLite file, for a server on one machine: durable at every commit, and of one server only.
 
-use super::sql::{Cell, Database, Row, Session, Value, unreadable};
+use super::sql::{Database, SqlCell, SqlRow, SqlSession, SqlValue, unreadable};
 use super::{StoreError, schema};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, Transaction, TransactionBehavior, params_from_iter};
@@ -53,17 +53,17 @@ impl SqliteStore {
         &self,
         connection: &Mutex<Connection>,
         behaviour: TransactionBehavior,
-        body: impl FnOnce(&mut dyn Session) -> Result<T, StoreError>,
+        body: impl FnOnce(&mut dyn SqlSession) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if self.broken.load(Ordering::Acquire) {
-            let why = "the disk failed before, and nothing more is tried until the server is started again";
+            let why = "the disk failed before; restart the server to use it again";
             return Err(StoreError::Failed { why: why.into() });
         }
         // A panic in another call has rolled its transaction back.
         let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
         let noticing = |error: rusqlite::Error| self.notice(error);
         let transaction = connection.transaction_with_behavior(behaviour).map_err(noticing)?;
-        let mut open = Open { transaction, store: self };
+        let mut open = SqliteSession { transaction, store: self };
         let value = body(&mut open)?;
         open.transaction.commit().map_err(noticing)?;
         Ok(value)
@@ -100,7 +100,7 @@ fn lock(path: &Path) -> Result<File, StoreError> {
             let _ = file.read_to_string(&mut who);
             let who = if who.trim().is_empty() { "another server".into() } else { format!("process {}", who.trim()) };
             let path = path.display();
-            return Err(StoreError::Locked { why: format!("{path} is served by {who} already") });
+            return Err(StoreError::Locked { why: format!("{path} is already served by {who}") });
         }
         Err(TryLockError::Error(error)) => return Err(cannot_open(&beside, &error)),
     }
@@ -121,7 +121,7 @@ fn configure(connection: &Connection) -> Result<(), StoreError> {
     let mode = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
     let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", mode).map_err(failed)?;
     if mode != "wal" {
-        let why = format!("the journal mode is {mode}, expected wal, which a file on a local disk has");
+        let why = format!("the journal mode is {mode}, expected wal; use a file on a local disk");
         return Err(StoreError::Failed { why });
     }
     for (name, value) in [("synchronous", "FULL"), ("fullfsync", "ON"), ("foreign_keys", "ON")] {
@@ -172,47 +172,47 @@ fn in_file(path: &Path, error: StoreError) -> StoreError {
 }
 
 impl Database for SqliteStore {
-    fn read<T>(&self, body: impl FnOnce(&mut dyn Session) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn read<T>(&self, body: impl FnOnce(&mut dyn SqlSession) -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.within(&self.reader, TransactionBehavior::Deferred, body)
     }
-    fn write<T>(&self, body: impl FnOnce(&mut dyn Session) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn write<T>(&self, body: impl FnOnce(&mut dyn SqlSession) -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.within(&self.writer, TransactionBehavior::Immediate, body)
     }
 }
 
-struct Open<'a> {
+struct SqliteSession<'a> {
     transaction: Transaction<'a>,
     store: &'a SqliteStore,
 }
 
-impl Session for Open<'_> {
-    fn run(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+impl SqlSession for SqliteSession<'_> {
+    fn run(&mut self, statement: &'static str, values: &[SqlValue<'_>]) -> Result<u64, StoreError> {
         let run = || self.transaction.prepare_cached(statement)?.execute(params_from_iter(values));
         run().map(|changed| changed as u64).map_err(|error| self.store.notice(error))
     }
 
-    fn rows(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+    fn rows(&mut self, statement: &'static str, values: &[SqlValue<'_>]) -> Result<Vec<SqlRow>, StoreError> {
         let read = || {
             let mut statement = self.transaction.prepare_cached(statement)?;
             let columns = statement.column_count();
             let cells = |row: &rusqlite::Row<'_>| (0..columns).map(|at| row.get_ref(at).map(cell)).collect();
-            statement.query_map(params_from_iter(values), cells)?.collect::<Result<Vec<Vec<Cell>>, _>>()
+            statement.query_map(params_from_iter(values), cells)?.collect::<Result<Vec<Vec<SqlCell>>, _>>()
         };
-        Ok(read().map_err(|error| self.store.notice(error))?.into_iter().map(Row::new).collect())
+        Ok(read().map_err(|error| self.store.notice(error))?.into_iter().map(SqlRow::new).collect())
     }
 }
 
-fn cell(value: ValueRef<'_>) -> Cell {
+fn cell(value: ValueRef<'_>) -> SqlCell {
     match value {
-        ValueRef::Integer(number) => Cell::Number(number),
-        ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
-        ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Integer(number) => SqlCell::Number(number),
+        ValueRef::Blob(bytes) => SqlCell::Bytes(bytes.to_vec()),
+        ValueRef::Text(text) => SqlCell::Text(String::from_utf8_lossy(text).into_owned()),
         // No table has a column for real numbers.
-        ValueRef::Null | ValueRef::Real(_) => Cell::Nothing,
+        ValueRef::Null | ValueRef::Real(_) => SqlCell::Nothing,
     }
 }
 
-impl ToSql for Value<'_> {
+impl ToSql for SqlValue<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         match self {
             Self::Number(number) => number.to_sql(),
@@ -225,8 +225,8 @@ impl ToSql for Value<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::{PartyName, Role};
-    use crate::store::{InviteRow, Redeemed, Store};
+    use crate::identity::{PartyName, PartyRole};
+    use crate::store::{InviteRow, Redemption, ServerStore};
 
     /// A store in a folder of its own, which the test removes.
     fn fresh(name: &str) -> (PathBuf, SqliteStore) {
@@ -239,7 +239,7 @@ mod tests {
     fn invite(store: &SqliteStore, number: u16) -> Result<(), StoreError> {
         let mut secret = [0; 32];
         secret[..2].copy_from_slice(&number.to_be_bytes());
-        store.invite(&InviteRow { secret, role: Role::Site, name: PartyName::new("oulu").unwrap(), expires: 9 })
+        store.invite(&InviteRow { secret, role: PartyRole::Site, name: PartyName::new("oulu").unwrap(), expires: 9 })
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
         limit(1);
         let kept = (0..1000).take_while(|number| invite(&store, *number).is_ok()).count() as u16;
         assert!(kept < 1000 && matches!(invite(&store, kept), Err(StoreError::Failed { .. })));
-        assert_eq!(store.redeem(&[255; 32], &[0; 32], 1), Ok(Redeemed::Unknown));
+        assert_eq!(store.redeem(&[255; 32], &[0; 32], 1), Ok(Redemption::Unknown));
         limit(1 << 20);
         invite(&store, kept).unwrap();
         std::fs::remove_dir_all(folder).unwrap();

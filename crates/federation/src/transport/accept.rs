@@ -3,9 +3,9 @@
 //! Strangers, who have shown no certificate yet, and parties, who have, are in rooms of their own: a flood of the first takes
 //! no place from the second.
 
-use super::connection::{Connection, End, PREFACE};
-use super::room::{Entrance, Holder, Place, Room, Seat, Yielding};
-use super::{Doorkeeper, Excess, Excesses, Limits, PROTOCOL, PeerCertificate};
+use super::accepted::{AcceptedConnection, ConnectionEnd, PREFACE};
+use super::slots::{ConnectionActivity, ConnectionSlot, ConnectionSlots, EntryOutcome, EvictionRule, Holder};
+use super::{ConnectionObserver, Excess, Excesses, Limits, PROTOCOL, PeerCertificate};
 use crate::identity::subject_key;
 use rustls::ServerConfig;
 use rustls::server::NoServerSessionStorage;
@@ -30,19 +30,19 @@ const LINGER: (Duration, usize) = (Duration::from_secs(1), 64 << 10);
 #[derive(Clone)]
 pub struct TlsSource {
     current: watch::Receiver<Arc<ServerConfig>>,
-    door: Option<Arc<dyn Doorkeeper>>,
+    observer: Option<Arc<dyn ConnectionObserver>>,
 }
 
 impl TlsSource {
     /// A source that may change.
     pub fn new(current: watch::Receiver<Arc<ServerConfig>>) -> Self {
-        Self { current, door: None }
+        Self { current, observer: None }
     }
 
     /// The same, and this one hears of connections.
     #[must_use]
-    pub fn watched_by(self, door: Arc<dyn Doorkeeper>) -> Self {
-        Self { door: Some(door), ..self }
+    pub fn watched_by(self, observer: Arc<dyn ConnectionObserver>) -> Self {
+        Self { observer: Some(observer), ..self }
     }
 
     /// The configuration for one connection: no session is resumed, or a revoked certificate would live on in it.
@@ -58,44 +58,49 @@ impl TlsSource {
 
 /// What a port has for connections: places, limits and counts of what was over them.
 #[derive(Clone)]
-struct Porch {
+struct PortAdmission {
     limits: Limits,
-    strangers: Arc<Room>,
-    parties: Arc<Room>,
+    strangers: Arc<ConnectionSlots>,
+    parties: Arc<ConnectionSlots>,
     excesses: Arc<Excesses>,
     cut: watch::Receiver<bool>,
-    door: Option<Arc<dyn Doorkeeper>>,
+    observer: Option<Arc<dyn ConnectionObserver>>,
 }
 
-impl Porch {
+impl PortAdmission {
     /// A place for a holder; what it took is counted.
-    fn enter(&self, holder: Holder) -> Option<Place> {
+    fn enter(&self, holder: Holder) -> Option<ConnectionSlot> {
         let (room, own) = match holder {
             Holder::Address(_) => (&self.strangers, Excess::Address),
             Holder::Party(_) => (&self.parties, Excess::Party),
         };
         let entered = room.enter(holder);
         match &entered {
-            Some((_, Entrance::Free)) => {}
-            Some((_, Entrance::OwnGaveWay)) => self.excesses.count(own),
-            Some((_, Entrance::OtherGaveWay)) | None => self.excesses.count(Excess::Connections),
+            Some((_, EntryOutcome::Free)) => {}
+            Some((_, EntryOutcome::OwnGaveWay)) => self.excesses.count(own),
+            Some((_, EntryOutcome::OtherGaveWay)) | None => self.excesses.count(Excess::Connections),
         }
-        entered.map(|(place, _)| place)
+        entered.map(|(slot, _)| slot)
     }
 
     /// From the first byte to an open connection, at the place of a stranger until a certificate was shown.
-    async fn open(&self, stream: TcpStream, config: Arc<ServerConfig>, place: Place) -> Option<Connection> {
+    async fn open(
+        &self,
+        stream: TcpStream,
+        config: Arc<ServerConfig>,
+        slot: ConnectionSlot,
+    ) -> Option<AcceptedConnection> {
         let opened = tokio::select! {
-            () = place.seat.asked_to_leave() => return None,
+            () = slot.activity.asked_to_leave() => return None,
             opened = timeout(self.limits.handshake, open(stream, config)) => opened,
         };
         let stream = match opened {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => {
-                if let Some(door) = &self.door {
-                    door.refused();
+                if let Some(observer) = &self.observer {
+                    observer.refused();
                 }
-                tracing::debug!(%error, "a connection is refused");
+                tracing::debug!(%error, "refused a connection");
                 return None;
             }
             Err(_) => {
@@ -104,24 +109,24 @@ impl Porch {
             }
         };
         let certificate = certificate(&stream);
-        let place = match &certificate {
+        let slot = match &certificate {
             // A certificate that the handshake was content with can be read.
             Some(shown) => self.enter(Holder::Party(subject_key(&shown.0).ok()?))?,
-            None => place,
+            None => slot,
         };
-        let presence = self.door.as_ref().map(|door| door.opened());
-        Some(Connection::new(stream, certificate, self.end(place.seat.clone()), place, presence))
+        let presence = self.observer.as_ref().map(|observer| observer.opened());
+        Some(AcceptedConnection::new(stream, certificate, self.end(slot.activity.clone()), slot, presence))
     }
 
     /// When a connection must end: if it is cut or has to give way, after it was idle, or long after it was asked to close
     /// for its age.
-    fn end(&self, seat: Arc<Seat>) -> End {
+    fn end(&self, activity: Arc<ConnectionActivity>) -> ConnectionEnd {
         let (limits, mut cut, excesses) = (self.limits, self.cut.clone(), self.excesses.clone());
         Box::pin(async move {
             tokio::select! {
                 _ = cut.wait_for(|cut| *cut) => {}
-                () = seat.asked_to_leave() => {}
-                () = seat.idle_for(limits.idle) => excesses.count(Excess::Idle),
+                () = activity.asked_to_leave() => {}
+                () = activity.idle_for(limits.idle) => excesses.count(Excess::Idle),
                 () = sleep(limits.age.saturating_add(limits.answering).saturating_add(limits.grace)) => {}
             }
         })
@@ -134,28 +139,28 @@ pub(super) async fn accept(
     tls: TlsSource,
     limits: Limits,
     excesses: Arc<Excesses>,
-    ready: mpsc::Sender<io::Result<Connection>>,
+    ready: mpsc::Sender<io::Result<AcceptedConnection>>,
     cut: watch::Receiver<bool>,
 ) {
-    let strangers = Room::new(limits.strangers, limits.strangers_of_an_address, Yielding::Always);
-    let parties = Room::new(limits.connections, limits.connections_of_a_party, Yielding::IfMore);
-    let porch = Porch { limits, strangers, parties, excesses, cut, door: tls.door.clone() };
+    let strangers = ConnectionSlots::new(limits.strangers, limits.strangers_of_an_address, EvictionRule::Always);
+    let parties = ConnectionSlots::new(limits.connections, limits.connections_of_a_party, EvictionRule::IfMore);
+    let admission = PortAdmission { limits, strangers, parties, excesses, cut, observer: tls.observer.clone() };
     let mut opening = JoinSet::new();
     loop {
         while opening.try_join_next().is_some() {}
         let (stream, from) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(kind = %error.kind(), "no connection can be accepted");
-                porch.strangers.shrink();
+                tracing::warn!(kind = %error.kind(), "cannot accept connections");
+                admission.strangers.shrink();
                 sleep(REST).await;
                 continue;
             }
         };
-        let Some(place) = porch.enter(Holder::at(from.ip())) else { continue };
-        let (config, ready, porch) = (tls.current(), ready.clone(), porch.clone());
+        let Some(slot) = admission.enter(Holder::at(from.ip())) else { continue };
+        let (config, ready, admission) = (tls.current(), ready.clone(), admission.clone());
         opening.spawn(async move {
-            if let Some(connection) = porch.open(stream, config, place).await {
+            if let Some(connection) = admission.open(stream, config, slot).await {
                 // An error here means that the server has stopped.
                 let _ = ready.send(Ok(connection)).await;
             }

@@ -1,120 +1,118 @@
-//! One connection of a server: a TLS stream that knows who is at the other end, and when it is over.
+//! The calling side: one line to a server, outbound only, opened when needed and again when it broke.
 
-use super::room::{Place, Seat};
-use super::{PeerCertificate, Presence};
+use super::backoff::Backoff;
+use super::dial::{OpenChannel, dial};
+use super::fault::ConnectionError;
+use crate::wire::{MOST_BYTES, proto};
+use prost::Message as _;
+use proto::enrolment_client::EnrolmentClient;
+use proto::federation_client::FederationClient;
+use rustls::ClientConfig;
 use std::future::Future;
-use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
-use tokio_rustls::server::TlsStream;
-use tonic::transport::server::Connected;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tonic::{Response, Status};
 
-/// What every HTTP/2 connection begins with.
-pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// What an exchange may take beyond the wait that was asked for.
+pub const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Completes when the connection must end, whatever it is doing.
-pub(super) type End = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// What joining may take.
+const JOINING: Duration = Duration::from_secs(45);
 
-/// An open connection.
-pub(super) struct Connection {
-    stream: TlsStream<TcpStream>,
-    /// What is left of the preface, which was read and checked before and is now read again.
-    ahead: &'static [u8],
-    /// None when it has come.
-    end: Option<End>,
-    caller: Caller,
-    _place: Place,
-    /// Where somebody counts connections, it counts.
-    _presence: Option<Presence>,
-}
-
-/// Who calls, and from which place.
-#[derive(Clone)]
-pub(super) struct Caller {
-    /// The certificate that was shown, if one was.
-    pub(super) certificate: Option<PeerCertificate>,
-    /// Where the connection's work is noted.
-    pub(super) seat: Arc<Seat>,
+/// One line to a server. It needs no thread of its own.
+pub struct Connection {
+    address: String,
+    tls: watch::Receiver<Arc<ClientConfig>>,
+    open: Option<OpenChannel>,
+    backoff: Backoff,
 }
 
 impl Connection {
-    /// A connection whose preface has been read; it gives its place back when it is dropped.
-    pub(super) fn new(
-        stream: TlsStream<TcpStream>,
-        certificate: Option<PeerCertificate>,
-        end: End,
-        place: Place,
-        presence: Option<Presence>,
-    ) -> Self {
-        let caller = Caller { certificate, seat: place.seat.clone() };
-        Self { stream, ahead: PREFACE, end: Some(end), caller, _place: place, _presence: presence }
+    /// A line to `host:port`, not opened yet. The server there must be [`super::SERVER_NAME`] to the configuration.
+    ///
+    /// The configuration of the moment is used; when it changes, the next exchange opens the line anew.
+    /// `jitter`: lines with different numbers try again at different moments.
+    pub fn new(address: String, tls: watch::Receiver<Arc<ClientConfig>>, jitter: u64) -> Self {
+        Self { address, tls, open: None, backoff: Backoff::new(jitter) }
     }
 
-    /// An error once the end has come; until then, whoever asked is woken by it.
-    fn alive(&mut self, context: &mut Context<'_>) -> io::Result<()> {
-        if let Some(end) = &mut self.end
-            && end.as_mut().poll(context).is_ready()
-        {
-            self.end = None;
+    /// Sends a content and waits for the reply, for `wait` and [`PATIENCE`] at most; opens the line if need be.
+    ///
+    /// After a failure the next exchange first rests, twice as long each time, up to 30 seconds and beyond the time
+    /// above. Nothing is sent twice by itself; but who sends again after [`ConnectionError::Lost`] or [`ConnectionError::TimedOut`]
+    /// must reckon with the server seeing it twice. Dropping the future gives the exchange up.
+    pub async fn exchange(&mut self, content: proto::Signed, wait: Duration) -> Result<proto::Signed, ConnectionError> {
+        if content.encoded_len() > MOST_BYTES {
+            return Err(ConnectionError::TooLarge);
         }
-        if self.end.is_some() { Ok(()) } else { Err(io::ErrorKind::TimedOut.into()) }
-    }
-}
-
-impl Connected for Connection {
-    type ConnectInfo = Caller;
-
-    fn connect_info(&self) -> Caller {
-        self.caller.clone()
-    }
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        self.alive(context)?;
-        if self.ahead.is_empty() {
-            return Pin::new(&mut self.stream).poll_read(context, buffer);
+        if let Some(length) = self.backoff.length() {
+            sleep(length).await;
         }
-        let (now, later) = self.ahead.split_at(self.ahead.len().min(buffer.remaining()));
-        buffer.put_slice(now);
-        self.ahead = later;
-        Poll::Ready(Ok(()))
+        let tried = timeout(wait.saturating_add(PATIENCE), self.attempt(content)).await;
+        let reply = tried.unwrap_or(Err(ConnectionError::TimedOut));
+        match &reply {
+            Ok(_) => self.backoff.clear(),
+            Err(error) => {
+                self.backoff.lengthen();
+                if error.ends_the_connection() {
+                    self.open = None;
+                }
+            }
+        }
+        reply
+    }
+
+    async fn attempt(&mut self, content: proto::Signed) -> Result<proto::Signed, ConnectionError> {
+        let open = self.opened().await?;
+        let mut client = FederationClient::new(open.channel.clone())
+            .max_decoding_message_size(MOST_BYTES)
+            .max_encoding_message_size(MOST_BYTES);
+        call(&open, async move { client.exchange(content).await }).await
+    }
+
+    async fn opened(&mut self) -> Result<OpenChannel, ConnectionError> {
+        // An error here means that the configuration cannot change any more.
+        let renewed = self.tls.has_changed().unwrap_or(false);
+        match &self.open {
+            Some(open) if !renewed && !open.is_over() => Ok(open.clone()),
+            _ => {
+                self.open = None;
+                let config = Arc::clone(&self.tls.borrow_and_update());
+                let open = dial(&self.address, &config).await?;
+                self.open = Some(open.clone());
+                Ok(open)
+            }
+        }
     }
 }
 
-impl AsyncWrite for Connection {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.alive(context)?;
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
+/// Joins a federation at the port of enrolment, over a connection that is closed afterwards.
+pub async fn join(
+    address: String,
+    tls: Arc<ClientConfig>,
+    request: proto::JoinRequest,
+) -> Result<proto::JoinReply, ConnectionError> {
+    let attempt = async {
+        let open = dial(&address, &tls).await?;
+        let mut client = EnrolmentClient::new(open.channel.clone()).max_decoding_message_size(MOST_BYTES);
+        call(&open, async move { client.join(request).await }).await
+    };
+    timeout(JOINING, attempt).await.unwrap_or(Err(ConnectionError::TimedOut))
+}
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.alive(context)?;
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.alive(context)?;
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.alive(context)?;
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+/// Makes a call in a task of its own, which ends with it: a reply that makes the library panic is an error like others.
+async fn call<T: Send + 'static>(
+    open: &OpenChannel,
+    call: impl Future<Output = Result<Response<T>, Status>> + Send + 'static,
+) -> Result<T, ConnectionError> {
+    let mut task = JoinSet::new();
+    task.spawn(call);
+    match task.join_next().await {
+        Some(Ok(Ok(reply))) => Ok(reply.into_inner()),
+        Some(Ok(Err(status))) => Err(open.fault(&status)),
+        Some(Err(_)) | None => Err(ConnectionError::Strange),
     }
 }

@@ -1,6 +1,6 @@
 //! Deadlines of one call at a server: a short one until the request is there, a longer one until it is answered.
 
-use super::connection::Caller;
+use super::accepted::PeerInfo;
 use super::{Excess, Excesses};
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -50,9 +50,9 @@ where
         let (reading, answering, excesses) = (self.reading, self.answering, self.excesses.clone());
         let arrived = Arc::new(Notify::new());
         request.extensions_mut().insert(Arrival(Arc::clone(&arrived)));
-        let seat = request.extensions().get::<Caller>().map(|caller| caller.seat.clone());
-        if let Some(seat) = &seat {
-            seat.touch();
+        let activity = request.extensions().get::<PeerInfo>().map(|caller| caller.activity.clone());
+        if let Some(activity) = &activity {
+            activity.touch();
         }
         let answer = self.inner.call(request);
         Box::pin(async move {
@@ -63,10 +63,10 @@ where
                 () = arrived.notified() => {}
                 () = sleep(reading) => {
                     excesses.count(Excess::Reading);
-                    return Ok(late("the request came too slowly"));
+                    return Ok(late("the request arrived too slowly"));
                 }
             }
-            let _work = seat.map(|seat| seat.hold());
+            let _work = activity.map(|activity| activity.hold());
             timeout(answering, answer).await.unwrap_or_else(|_| Ok(late("no answer in time")))
         })
     }

@@ -1,6 +1,6 @@
 //! How a line is opened: TCP, TLS, HTTP/2, and a note of how it ended.
 
-use super::fault::{Distrust, LineError, distrust};
+use super::fault::{ConnectionError, Distrust, distrust};
 use super::{PROTOCOL, SERVER_NAME};
 use crate::identity::{EARLY, validity};
 use hyper_util::rt::TokioIo;
@@ -27,7 +27,7 @@ const HEADERS: u32 = 16 << 10;
 
 /// One open connection to a server. It is never opened again: who wants another dials again.
 #[derive(Clone)]
-pub(super) struct Dialled {
+pub(super) struct OpenChannel {
     /// Calls go through here.
     pub(super) channel: Channel,
     fate: Arc<OnceLock<Option<Distrust>>>,
@@ -36,7 +36,7 @@ pub(super) struct Dialled {
     server_made: Option<u64>,
 }
 
-impl Dialled {
+impl OpenChannel {
     /// Whether the other side has closed it, as far as is known.
     pub(super) fn is_over(&self) -> bool {
         self.fate.get().is_some()
@@ -46,34 +46,34 @@ impl Dialled {
     ///
     /// In TLS 1.3 a server judges the certificate of a client after the client thinks that all is well; so a refusal is
     /// seen only here.
-    pub(super) fn fault(&self, status: &Status) -> LineError {
+    pub(super) fn fault(&self, status: &Status) -> ConnectionError {
         match (self.fate.get(), std::error::Error::source(status)) {
             (Some(Some(found)), _) => {
-                LineError::Tls { address: self.address.clone(), found: timed(*found, self.server_made) }
+                ConnectionError::Tls { address: self.address.clone(), found: timed(*found, self.server_made) }
             }
-            (_, Some(_)) => LineError::Lost,
-            (_, None) => LineError::of_status(status),
+            (_, Some(_)) => ConnectionError::Lost,
+            (_, None) => ConnectionError::of_status(status),
         }
     }
 }
 
 /// Opens a connection. Whatever the configuration says, it speaks HTTP/2 and resumes no earlier session.
-pub(super) async fn dial(address: &str, config: &ClientConfig) -> Result<Dialled, LineError> {
-    let missing = |error: io::Error| LineError::Connect { address: address.to_owned(), found: error.kind() };
+pub(super) async fn dial(address: &str, config: &ClientConfig) -> Result<OpenChannel, ConnectionError> {
+    let missing = |error: io::Error| ConnectionError::Connect { address: address.to_owned(), found: error.kind() };
     let stream = TcpStream::connect(address).await.map_err(missing)?;
     stream.set_nodelay(true).map_err(missing)?;
     let stream = shake(stream, config).await.map_err(|error| match distrust(&error) {
-        Some(found) => LineError::Tls { address: address.to_owned(), found },
+        Some(found) => ConnectionError::Tls { address: address.to_owned(), found },
         None => missing(error),
     })?;
     let fate = Arc::new(OnceLock::new());
     let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
     let server_made = shown.and_then(|der| validity(der).ok()).map(|good| good.from.saturating_add(EARLY));
-    let channel = http2(Noted { stream, fate: Arc::clone(&fate) }).await;
-    let dialled = |channel| Dialled { channel, fate: Arc::clone(&fate), address: address.to_owned(), server_made };
+    let channel = http2(ObservedStream { stream, fate: Arc::clone(&fate) }).await;
+    let dialled = |channel| OpenChannel { channel, fate: Arc::clone(&fate), address: address.to_owned(), server_made };
     channel.map(dialled).map_err(|_| match fate.get() {
-        Some(Some(found)) => LineError::Tls { address: address.to_owned(), found: timed(*found, server_made) },
-        _ => LineError::Lost,
+        Some(Some(found)) => ConnectionError::Tls { address: address.to_owned(), found: timed(*found, server_made) },
+        _ => ConnectionError::Lost,
     })
 }
 
@@ -94,7 +94,7 @@ async fn shake(stream: TcpStream, config: &ClientConfig) -> io::Result<TlsStream
     TlsConnector::from(Arc::new(config)).connect(name, stream).await
 }
 
-async fn http2(stream: Noted) -> Result<Channel, tonic::transport::Error> {
+async fn http2(stream: ObservedStream) -> Result<Channel, tonic::transport::Error> {
     let mut once = Some(TokioIo::new(stream));
     let connector = tower::service_fn(move |_| {
         let stream = once.take().ok_or(io::Error::from(io::ErrorKind::NotConnected));
@@ -111,12 +111,12 @@ async fn http2(stream: Noted) -> Result<Channel, tonic::transport::Error> {
 }
 
 /// A stream that notes how it ended: by distrust, or otherwise.
-struct Noted {
+struct ObservedStream {
     stream: TlsStream<TcpStream>,
     fate: Arc<OnceLock<Option<Distrust>>>,
 }
 
-impl AsyncRead for Noted {
+impl AsyncRead for ObservedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -134,7 +134,7 @@ impl AsyncRead for Noted {
     }
 }
 
-impl AsyncWrite for Noted {
+impl AsyncWrite for ObservedStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }

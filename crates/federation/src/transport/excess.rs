@@ -47,10 +47,10 @@ impl Excess {
 
 /// Counts of all limits of a server's ports.
 #[derive(Debug, Default)]
-pub struct Excesses([Tally; Excess::ALL.len()]);
+pub struct Excesses([ExcessCount; Excess::ALL.len()]);
 
 #[derive(Debug, Default)]
-struct Tally {
+struct ExcessCount {
     count: AtomicU64,
     /// When it was told last, and what the count was.
     told: Mutex<Option<(Instant, u64)>>,
@@ -66,7 +66,7 @@ impl Excesses {
         if due {
             *told = Some((Instant::now(), count));
             let times = count.saturating_sub(before);
-            tracing::warn!(limit = what.word(), times, "a limit of connections or messages was reached");
+            tracing::warn!(limit = what.word(), times, "reached a limit on connections or messages");
         }
     }
 
@@ -75,7 +75,7 @@ impl Excesses {
         self.tally(what).map_or(0, |tally| tally.count.load(Ordering::Relaxed))
     }
 
-    fn tally(&self, what: Excess) -> Option<&Tally> {
+    fn tally(&self, what: Excess) -> Option<&ExcessCount> {
         Excess::ALL.iter().position(|one| *one == what).and_then(|place| self.0.get(place))
     }
 }

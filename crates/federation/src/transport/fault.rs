@@ -12,13 +12,13 @@ use tonic::{Code, Status};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Distrust {
     /// The server refuses this party's certificate.
-    #[error("it refuses this party's certificate")]
+    #[error("the server refuses this party's certificate")]
     OurCertificate,
     /// The server's certificate is refused here.
-    #[error("its certificate is not of the authority that was joined")]
+    #[error("the server's certificate is not from the authority that this party joined")]
     ServersCertificate,
     /// The server refuses this party's certificate for its time: by its clock it has ended, or has not begun.
-    #[error("by its clock this party's certificate has ended or has not begun")]
+    #[error("by the server's clock this party's certificate has expired or is not valid yet")]
     OurTime {
         /// When the server made its own certificate, by its clock, in seconds since 1970: minutes ago. None if that was not seen.
         server: Option<u64>,
@@ -34,7 +34,7 @@ pub enum Distrust {
         until: Option<u64>,
     },
     /// They have no TLS in common.
-    #[error("it does not speak TLS 1.3 as this program does")]
+    #[error("the server does not use TLS 1.3 as this program does")]
     Protocol,
 }
 
@@ -43,13 +43,13 @@ impl Distrust {
     pub fn hint(self) -> &'static str {
         match self {
             Self::OurCertificate => {
-                "it has ended, was revoked, or is of another authority: ask for an invite and join again"
+                "the certificate has expired, was revoked, or is from another authority: ask for a new invite and join again"
             }
             Self::OurTime { .. } => {
-                "if it has ended, ask for an invite and join again; if it has not, compare the clocks of both machines"
+                "if it has expired, ask for a new invite and join again; otherwise compare the clocks of both machines"
             }
-            Self::Clock { .. } => "compare the clocks of both machines, and set the one that is off",
-            Self::ServersCertificate => "check the address; if it is right, ask who keeps the server",
+            Self::Clock { .. } => "compare the clocks of both machines, and correct the wrong one",
+            Self::ServersCertificate => "check the address; if it is right, ask the server's operator",
             Self::Protocol => "check address and port",
         }
     }
@@ -63,7 +63,7 @@ fn clock_words(here: u64, from: Option<u64>, until: Option<u64>) -> String {
             let made = from.saturating_add(EARLY);
             let behind = span(made.saturating_sub(here));
             format!(
-                "this machine's clock is behind the server's by at least {behind}: {says}, the server's certificate was made at {}",
+                "this machine's clock is behind the server's by at least {behind}: {says}, but the server's certificate was issued at {}",
                 moment(made)
             )
         }
@@ -71,8 +71,8 @@ fn clock_words(here: u64, from: Option<u64>, until: Option<u64>) -> String {
             let until = until.unwrap_or(here);
             let over = span(here.saturating_sub(until));
             format!(
-                "this machine's clock is ahead of the server's by at least {over}, or the server's certificate has ended: {says}, the \
-                 certificate is good until {}",
+                "this machine's clock is ahead of the server's by at least {over}, or the server's certificate has expired: {says}, but the \
+                 certificate is valid until {}",
                 moment(until)
             )
         }
@@ -81,11 +81,11 @@ fn clock_words(here: u64, from: Option<u64>, until: Option<u64>) -> String {
 
 /// Why an exchange failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LineError {
-    /// Nobody is there.
+pub enum ConnectionError {
+    /// No TCP connection could be opened.
     #[error("no connection to {address}: {found}")]
     Connect {
-        /// Where.
+        /// The address of the server, `host:port`.
         address: String,
         /// What the system says.
         found: io::ErrorKind,
@@ -93,19 +93,19 @@ pub enum LineError {
     /// Somebody is there, but without trust nothing is said.
     #[error("no exchange with {address}: {found}")]
     Tls {
-        /// Where.
+        /// The address of the server, `host:port`.
         address: String,
         /// Who distrusts whom.
         found: Distrust,
     },
     /// The connection broke. The request may have been handled or not.
-    #[error("the connection broke before the reply was there")]
+    #[error("the connection broke before the reply arrived")]
     Lost,
     /// The time is up. The request may have been handled or not.
     #[error("no reply in time")]
     TimedOut,
     /// The server gives this party no right to it.
-    #[error("the server does not permit it")]
+    #[error("the server does not permit this request")]
     NotPermitted,
     /// The server gives nobody a certificate for this invite, or not to this key.
     #[error("{0}")]
@@ -114,17 +114,17 @@ pub enum LineError {
     #[error("the message or its reply cannot be understood")]
     Malformed,
     /// The request or the reply is too large.
-    #[error("the message or its reply is larger than the other side takes (never more than {MOST_BYTES} bytes)")]
+    #[error("the message or its reply is larger than the other side accepts (at most {MOST_BYTES} bytes)")]
     TooLarge,
     /// The server cannot do it just now.
-    #[error("the server is unavailable just now")]
+    #[error("the server is unavailable at the moment")]
     Unavailable,
     /// What replied is no server of a federation.
-    #[error("what replied is no server of a federation")]
+    #[error("the address does not belong to a server of a federation")]
     Strange,
 }
 
-impl LineError {
+impl ConnectionError {
     /// Whether the same bytes may succeed later, without anybody doing anything about it.
     pub fn is_worth_retrying(&self) -> bool {
         matches!(self, Self::Connect { .. } | Self::Lost | Self::TimedOut | Self::Unavailable)
@@ -133,11 +133,13 @@ impl LineError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Connect { .. } => "check the address, that the server is running, and that this machine may call it",
+            Self::Connect { .. } => {
+                "check the address, that the server is running, and that this machine may connect to it"
+            }
             Self::Tls { found, .. } => found.hint(),
-            Self::Lost | Self::TimedOut | Self::Unavailable => "try again: the same may be sent twice",
+            Self::Lost | Self::TimedOut | Self::Unavailable => "try again; sending the same message twice is safe",
             Self::NotPermitted => {
-                "ask the server's keeper whether this party was revoked, or its certificate has ended"
+                "ask the server's operator whether this party was revoked or its certificate has expired"
             }
             Self::Invite(refusal) => refusal.hint(),
             Self::Malformed | Self::TooLarge => "run the same version of posterity on both sides",

@@ -21,17 +21,19 @@ pub enum InviteRefusal {
 }
 
 impl InviteRefusal {
-    /// All of them.
+    /// Every refusal.
     pub const ALL: [Self; 5] = [Self::Unknown, Self::Expired, Self::Used, Self::Taken, Self::Revoked];
 
     /// What to do about it.
     pub fn hint(self) -> &'static str {
         match self {
-            Self::Unknown => "check that it is an invite of this server's own store, or ask for a new one",
-            Self::Expired => "ask for a new one; --valid says how long it is good",
-            Self::Used => "ask for a new one; if it was not you who used it, tell the server's keeper at once",
-            Self::Taken => "ask the server's keeper to revoke who has the name, then join again with the same invite",
-            Self::Revoked => "join in a new folder: the invite is still good",
+            Self::Unknown => "check that the invite was created in this server's store, or ask for a new one",
+            Self::Expired => "ask for a new invite; `posterity site invite --valid` sets how long it is valid",
+            Self::Used => "ask for a new invite; if you did not use it yourself, tell the server's operator at once",
+            Self::Taken => {
+                "ask the server's operator to revoke the holder of the name, then join again with the same invite"
+            }
+            Self::Revoked => "join with a new --home; the invite is still valid",
         }
     }
 
@@ -43,25 +45,30 @@ impl InviteRefusal {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{LineError, Refused};
+    use super::super::{CallRefusal, ConnectionError};
     use super::*;
 
     #[test]
     fn every_refusal_of_an_invite_arrives_as_it_was_meant() {
         for refusal in InviteRefusal::ALL {
-            let status = tonic::Status::from(Refused::Invite(refusal));
-            assert_eq!(LineError::of_status(&status), LineError::Invite(refusal));
-            assert!(!LineError::Invite(refusal).is_worth_retrying() && !refusal.hint().is_empty());
+            let status = tonic::Status::from(CallRefusal::Invite(refusal));
+            assert_eq!(ConnectionError::of_status(&status), ConnectionError::Invite(refusal));
+            assert!(!ConnectionError::Invite(refusal).is_worth_retrying() && !refusal.hint().is_empty());
         }
-        assert_eq!(LineError::of_status(&tonic::Status::failed_precondition("else")), LineError::Strange);
+        assert_eq!(ConnectionError::of_status(&tonic::Status::failed_precondition("else")), ConnectionError::Strange);
     }
 
     #[test]
     fn no_message_of_a_line_has_its_hint_inside() {
-        let mut errors = vec![LineError::Lost, LineError::TimedOut, LineError::NotPermitted, LineError::Malformed];
-        errors.extend([LineError::TooLarge, LineError::Unavailable, LineError::Strange]);
-        errors.extend(InviteRefusal::ALL.map(LineError::Invite));
-        errors.push(LineError::Connect { address: "host:1".into(), found: std::io::ErrorKind::NotFound });
+        let mut errors = vec![
+            ConnectionError::Lost,
+            ConnectionError::TimedOut,
+            ConnectionError::NotPermitted,
+            ConnectionError::Malformed,
+        ];
+        errors.extend([ConnectionError::TooLarge, ConnectionError::Unavailable, ConnectionError::Strange]);
+        errors.extend(InviteRefusal::ALL.map(ConnectionError::Invite));
+        errors.push(ConnectionError::Connect { address: "host:1".into(), found: std::io::ErrorKind::NotFound });
         for error in errors {
             assert!(!error.to_string().contains("hint") && !error.hint().contains("hint"), "{error}");
         }

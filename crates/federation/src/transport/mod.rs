@@ -7,28 +7,30 @@
 //! opened by showing certificates that are good now.
 
 mod accept;
+mod accepted;
+mod backoff;
 mod connection;
 mod deadline;
 mod dial;
-mod door;
 mod excess;
 mod fault;
 mod invite;
 mod limits;
-mod line;
-mod pause;
-mod room;
+mod observer;
 mod serve;
+mod slots;
 
 pub use accept::TlsSource;
-pub use door::{Doorkeeper, Presence};
+pub use connection::{Connection, PATIENCE, join};
 pub use excess::{Excess, Excesses};
-pub use fault::{Distrust, LineError};
+pub use fault::{ConnectionError, Distrust};
 pub use invite::InviteRefusal;
 pub use limits::Limits;
-pub use line::{Line, PATIENCE, join};
-pub(crate) use room::{Busy, Entrance, Holder, Place, Room, Seat, Yielding};
+pub use observer::{ConnectionObserver, Presence};
 pub use serve::{ServeError, serve, serve_enrolment};
+pub(crate) use slots::{
+    BusyGuard, ConnectionActivity, ConnectionSlot, ConnectionSlots, EntryOutcome, EvictionRule, Holder,
+};
 
 use crate::wire::proto;
 use std::fmt;
@@ -53,7 +55,7 @@ impl fmt::Debug for PeerCertificate {
 
 /// Why a server refuses a call as a whole: one of a fixed list, with a fixed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum CallRefusal {
     /// The certificate or the invite gives no right to this.
     #[error("not permitted")]
     NotPermitted,
@@ -67,29 +69,29 @@ pub enum Refused {
     #[error("the message is too large")]
     TooLarge,
     /// The server cannot do it just now; the same bytes may be sent again.
-    #[error("unavailable just now")]
+    #[error("unavailable at the moment")]
     Unavailable,
 }
 
-impl From<Refused> for tonic::Status {
-    fn from(refused: Refused) -> Self {
+impl From<CallRefusal> for tonic::Status {
+    fn from(refused: CallRefusal) -> Self {
         let code = match refused {
-            Refused::NotPermitted => tonic::Code::PermissionDenied,
-            Refused::Invite(_) => tonic::Code::FailedPrecondition,
-            Refused::Malformed => tonic::Code::InvalidArgument,
-            Refused::TooLarge => tonic::Code::ResourceExhausted,
-            Refused::Unavailable => tonic::Code::Unavailable,
+            CallRefusal::NotPermitted => tonic::Code::PermissionDenied,
+            CallRefusal::Invite(_) => tonic::Code::FailedPrecondition,
+            CallRefusal::Malformed => tonic::Code::InvalidArgument,
+            CallRefusal::TooLarge => tonic::Code::ResourceExhausted,
+            CallRefusal::Unavailable => tonic::Code::Unavailable,
         };
         Self::new(code, refused.to_string())
     }
 }
 
 /// What a call comes to, some time.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refused>> + Send + 'a>>;
+pub type CallFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, CallRefusal>> + Send + 'a>>;
 
 /// How long a content may be, in bytes as it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Longest {
+pub enum LengthLimit {
     /// A longer one is too large, now and later.
     Final(usize),
     /// There is no run yet: a longer one may be welcome later, and its sender is told to come again.
@@ -103,14 +105,14 @@ pub enum Longest {
 /// task of its own.
 pub trait Handler: Send + Sync + 'static {
     /// Longest content that this party may send just now. A longer one is refused by its announced length.
-    fn longest(&self, peer: &PeerCertificate) -> Longest;
+    fn longest(&self, peer: &PeerCertificate) -> LengthLimit;
 
     /// Answers one content of a party that has shown this certificate. It may wait before it does.
-    fn exchange(&self, peer: PeerCertificate, content: proto::Signed) -> Answer<'_, proto::Signed>;
+    fn exchange(&self, peer: PeerCertificate, content: proto::Signed) -> CallFuture<'_, proto::Signed>;
 }
 
 /// What a server does with invites. Callers have no certificate yet; of the future the same holds as of a [`Handler`]'s.
 pub trait Enroller: Send + Sync + 'static {
     /// Gives a certificate for an invite.
-    fn join(&self, request: proto::JoinRequest) -> Answer<'_, proto::JoinReply>;
+    fn join(&self, request: proto::JoinRequest) -> CallFuture<'_, proto::JoinReply>;
 }

@@ -1,9 +1,9 @@
 //! The listening side: one call each on two ports, and a stop that lets calls under way finish.
 
 use super::accept::{TlsSource, accept};
-use super::connection::Caller;
+use super::accepted::PeerInfo;
 use super::deadline::{Arrival, Deadline, is_too_large};
-use super::{Enroller, Excesses, Handler, Limits, Longest, Refused};
+use super::{CallRefusal, Enroller, Excesses, Handler, LengthLimit, Limits};
 use crate::wire::{SMALL_BYTES, proto};
 use proto::enrolment_server::{Enrolment, EnrolmentServer};
 use proto::federation_server::{Federation, FederationServer};
@@ -26,7 +26,7 @@ const WAITING: usize = 64;
 
 /// A server that cannot go on.
 #[derive(Debug, thiserror::Error)]
-#[error("the server cannot go on: {0}")]
+#[error("the server cannot continue: {0}")]
 pub struct ServeError(#[from] tonic::transport::Error);
 
 /// Serves the federation's port until `shutdown`, then closes the listener and lets calls under way finish.
@@ -40,7 +40,7 @@ pub async fn serve(
     excesses: Arc<Excesses>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let service = Measured { exchanges: Arc::new(Exchanges(handler)), most: limits.message };
+    let service = LengthLimited { exchanges: Arc::new(FederationCalls(handler)), most: limits.message };
     run(listener, tls, service, limits, excesses, shutdown).await
 }
 
@@ -53,7 +53,7 @@ pub async fn serve_enrolment(
     excesses: Arc<Excesses>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let service = EnrolmentServer::new(Invites(enroller))
+    let service = EnrolmentServer::new(EnrolmentCalls(enroller))
         .max_decoding_message_size(limits.message)
         .max_encoding_message_size(limits.message);
     run(listener, tls, service, limits, excesses, shutdown).await
@@ -61,12 +61,12 @@ pub async fn serve_enrolment(
 
 /// Calls of the federation, none longer than is expected of its caller just now.
 #[derive(Clone)]
-struct Measured {
-    exchanges: Arc<Exchanges>,
+struct LengthLimited {
+    exchanges: Arc<FederationCalls>,
     most: usize,
 }
 
-impl Service<http::Request<Body>> for Measured {
+impl Service<http::Request<Body>> for LengthLimited {
     type Response = http::Response<Body>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
@@ -76,40 +76,40 @@ impl Service<http::Request<Body>> for Measured {
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        let caller = request.extensions().get::<Caller>();
+        let caller = request.extensions().get::<PeerInfo>();
         let peer = caller.and_then(|caller| caller.certificate.as_ref());
-        let longest = peer.map_or(Longest::Final(SMALL_BYTES), |peer| self.exchanges.0.longest(peer));
-        let (Longest::Final(bytes) | Longest::SoFar(bytes)) = longest;
+        let longest = peer.map_or(LengthLimit::Final(SMALL_BYTES), |peer| self.exchanges.0.longest(peer));
+        let (LengthLimit::Final(bytes) | LengthLimit::SoFar(bytes)) = longest;
         let call = FederationServer::from_arc(self.exchanges.clone())
             .max_decoding_message_size(bytes.min(self.most))
             .max_encoding_message_size(self.most)
             .call(request);
         Box::pin(async move {
             let answer = call.await?;
-            let later = matches!(longest, Longest::SoFar(_)) && is_too_large(&answer);
-            Ok(if later { Status::from(Refused::Unavailable).into_http() } else { answer })
+            let later = matches!(longest, LengthLimit::SoFar(_)) && is_too_large(&answer);
+            Ok(if later { Status::from(CallRefusal::Unavailable).into_http() } else { answer })
         })
     }
 }
 
 /// Calls of the federation.
-struct Exchanges(Arc<dyn Handler>);
+struct FederationCalls(Arc<dyn Handler>);
 
 #[tonic::async_trait]
-impl Federation for Exchanges {
+impl Federation for FederationCalls {
     async fn exchange(&self, request: Request<proto::Signed>) -> Result<Response<proto::Signed>, Status> {
         arrived(&request);
-        let caller = request.extensions().get::<Caller>().and_then(|caller| caller.certificate.clone());
-        let peer = caller.ok_or(Refused::NotPermitted)?;
+        let caller = request.extensions().get::<PeerInfo>().and_then(|caller| caller.certificate.clone());
+        let peer = caller.ok_or(CallRefusal::NotPermitted)?;
         Ok(Response::new(self.0.exchange(peer, request.into_inner()).await?))
     }
 }
 
 /// Calls of parties to be.
-struct Invites(Arc<dyn Enroller>);
+struct EnrolmentCalls(Arc<dyn Enroller>);
 
 #[tonic::async_trait]
-impl Enrolment for Invites {
+impl Enrolment for EnrolmentCalls {
     async fn join(&self, request: Request<proto::JoinRequest>) -> Result<Response<proto::JoinReply>, Status> {
         arrived(&request);
         Ok(Response::new(self.0.join(request.into_inner()).await?))

@@ -1,9 +1,11 @@
 //! From protocol buffers to what is meant, or a refusal.
 
-use super::{Reply, WireError, proto};
+use super::{ServerReply, WireError, proto};
 use crate::identity::Signature;
 use crate::log::Position;
-use crate::message::{Instruction, Letter, Member, NodeState, Outcome, Reason, Refusal, Request, Try, Update};
+use crate::message::{
+    Attempt, DeclineReason, Instruction, MemberId, NodeState, RefusalCode, Request, RunOutcome, SealedMessage, Update,
+};
 use privacy::noise::Digest;
 use privacy::{Grid, GridVector};
 use proto::content::Body;
@@ -21,7 +23,7 @@ pub(super) fn request(body: Option<&Body>) -> Result<Request, WireError> {
         },
         Body::Agreement(agreement) => Request::Agree { signature: Signature::from_bytes(&agreement.signature) },
         Body::Decline(decline) => {
-            Request::Decline { at: attempt(decline.at.as_ref())?, reason: one_of(&Reason::ALL, decline.reason)? }
+            Request::Decline { at: attempt(decline.at.as_ref())?, reason: one_of(&DeclineReason::ALL, decline.reason)? }
         }
         Body::Update(answer) => Request::Update(update(answer)?),
         Body::Letters(letters) => Request::Letters(letters.letters.iter().map(letter).collect::<Result<_, _>>()?),
@@ -48,12 +50,12 @@ fn update(update: &proto::Update) -> Result<Update, WireError> {
     })
 }
 
-pub(super) fn reply(body: Option<&Body>) -> Result<Reply, WireError> {
+pub(super) fn reply(body: Option<&Body>) -> Result<ServerReply, WireError> {
     let Some(Body::Reply(reply)) = body else {
         return Err(WireError::Malformed("a request where a reply is expected"));
     };
     let instructions = reply.instructions.iter().map(|one| instruction(one.what.as_ref()));
-    Ok(Reply {
+    Ok(ServerReply {
         to: digest(&reply.to)?,
         seen: reply.seen.as_ref().map(place).transpose()?,
         instructions: instructions.collect::<Result<_, _>>()?,
@@ -73,7 +75,7 @@ fn instruction(what: Option<&What>) -> Result<Instruction, WireError> {
             applied: receipt.kept.then(|| receipt.applied.clone()),
         },
         What::Held(held) => Instruction::Held { at: attempt(held.at.as_ref())? },
-        What::Refusal(refusal) => Instruction::Refuse(one_of(&Refusal::ALL, refusal.reason)?),
+        What::Refusal(refusal) => Instruction::Refuse(one_of(&RefusalCode::ALL, refusal.reason)?),
         What::Rest(_) => Instruction::Rest,
         What::Finished(end) => Instruction::Finished(finished(end)?),
         What::Session(session) => Instruction::Session {
@@ -87,21 +89,21 @@ fn instruction(what: Option<&What>) -> Result<Instruction, WireError> {
 }
 
 /// How a run ended. A member is named where a sum has failed, and nowhere else.
-fn finished(end: &proto::Finished) -> Result<Outcome, WireError> {
-    match (one_of(&Outcome::ALL, end.outcome)?, &end.failed) {
+fn finished(end: &proto::Finished) -> Result<RunOutcome, WireError> {
+    match (one_of(&RunOutcome::ALL, end.outcome)?, &end.failed) {
         (outcome, None) => Ok(outcome),
-        (Outcome::Failed, member) => Ok(Outcome::SumFailed(party(member.as_ref())?)),
+        (RunOutcome::Failed, member) => Ok(RunOutcome::SumFailed(party(member.as_ref())?)),
         (_, Some(_)) => Err(WireError::Malformed("a member is named where no sum has failed")),
     }
 }
 
-fn delivery(delivery: &proto::Delivery) -> Result<(u64, Letter), WireError> {
+fn delivery(delivery: &proto::Delivery) -> Result<(u64, SealedMessage), WireError> {
     let content = delivery.letter.as_ref().ok_or(WireError::Malformed("no letter"))?;
     Ok((delivery.number, letter(content)?))
 }
 
-fn letter(letter: &proto::Letter) -> Result<Letter, WireError> {
-    Ok(Letter {
+fn letter(letter: &proto::Letter) -> Result<SealedMessage, WireError> {
+    Ok(SealedMessage {
         from: party(letter.from.as_ref())?,
         to: party(letter.to.as_ref())?,
         at: attempt(letter.at.as_ref())?,
@@ -112,21 +114,21 @@ fn letter(letter: &proto::Letter) -> Result<Letter, WireError> {
     })
 }
 
-fn party(party: Option<&proto::Party>) -> Result<Member, WireError> {
+fn party(party: Option<&proto::Party>) -> Result<MemberId, WireError> {
     match party {
-        Some(proto::Party { kind: 1, number }) => Ok(Member::Site(*number as usize)),
-        Some(proto::Party { kind: 2, number }) => Ok(Member::Node(*number)),
-        Some(proto::Party { kind: 3, number: 0 }) => Ok(Member::Server),
+        Some(proto::Party { kind: 1, number }) => Ok(MemberId::Site(*number as usize)),
+        Some(proto::Party { kind: 2, number }) => Ok(MemberId::Node(*number)),
+        Some(proto::Party { kind: 3, number: 0 }) => Ok(MemberId::Server),
         _ => Err(WireError::Malformed("no such party")),
     }
 }
 
-fn attempt(at: Option<&proto::Try>) -> Result<Try, WireError> {
+fn attempt(at: Option<&proto::Try>) -> Result<Attempt, WireError> {
     at.map(of_try).ok_or(WireError::Malformed("no attempt"))
 }
 
-fn of_try(at: &proto::Try) -> Try {
-    Try { round: at.round, attempt: at.attempt }
+fn of_try(at: &proto::Try) -> Attempt {
+    Attempt { round: at.round, attempt: at.attempt }
 }
 
 fn place(position: &proto::Position) -> Result<Position, WireError> {

@@ -1,9 +1,11 @@
 //! From what is meant to protocol buffers.
 
-use super::{Reply, proto};
+use super::{ServerReply, proto};
 use crate::identity::Signature;
 use crate::log::Position;
-use crate::message::{Instruction, Letter, Member, NodeState, Outcome, Reason, Refusal, Request, Try, Update};
+use crate::message::{
+    Attempt, DeclineReason, Instruction, MemberId, NodeState, RefusalCode, Request, RunOutcome, SealedMessage, Update,
+};
 use proto::content::Body;
 use proto::instruction::What;
 
@@ -19,7 +21,7 @@ pub(super) fn request(request: &Request) -> Body {
         }),
         Request::Agree { signature } => Body::Agreement(proto::Agreement { signature: signature.bytes().to_vec() }),
         Request::Decline { at, reason } => {
-            Body::Decline(proto::Decline { at: Some(attempt(*at)), reason: number(&Reason::ALL, reason) })
+            Body::Decline(proto::Decline { at: Some(attempt(*at)), reason: number(&DeclineReason::ALL, reason) })
         }
         Request::Update(answer) => Body::Update(update(answer)),
         Request::Letters(letters) => Body::Letters(proto::Letters { letters: letters.iter().map(letter).collect() }),
@@ -45,7 +47,7 @@ fn update(update: &Update) -> proto::Update {
     }
 }
 
-pub(super) fn reply(reply: &Reply) -> Body {
+pub(super) fn reply(reply: &ServerReply) -> Body {
     Body::Reply(proto::Reply {
         to: reply.to.to_vec(),
         seen: reply.seen.as_ref().map(place),
@@ -71,15 +73,17 @@ fn instruction(instruction: &Instruction) -> What {
             applied: applied.clone().unwrap_or_default(),
         }),
         Instruction::Held { at } => What::Held(proto::Held { at: Some(attempt(*at)) }),
-        Instruction::Refuse(refusal) => What::Refusal(proto::Refusal { reason: number(&Refusal::ALL, refusal) }),
+        Instruction::Refuse(refusal) => What::Refusal(proto::Refusal { reason: number(&RefusalCode::ALL, refusal) }),
         Instruction::Rest => What::Rest(proto::Rest {}),
         Instruction::Finished(outcome) => What::Finished(finished(*outcome)),
         Instruction::Session { at, query, close } => {
             What::Session(proto::Session { at: Some(attempt(*at)), query: query.clone(), close: *close })
         }
         Instruction::Mail(mail) => {
-            let one =
-                |(number, content): &(u64, Letter)| proto::Delivery { number: *number, letter: Some(letter(content)) };
+            let one = |(number, content): &(u64, SealedMessage)| proto::Delivery {
+                number: *number,
+                letter: Some(letter(content)),
+            };
             What::Mail(proto::Mail { deliveries: mail.iter().map(one).collect() })
         }
         Instruction::Certificate { chain } => What::Certificate(proto::Certificate { chain: chain.clone() }),
@@ -87,16 +91,16 @@ fn instruction(instruction: &Instruction) -> What {
 }
 
 /// Who does not know that members are named here still reads that the run has failed.
-fn finished(outcome: Outcome) -> proto::Finished {
+fn finished(outcome: RunOutcome) -> proto::Finished {
     match outcome {
-        Outcome::SumFailed(member) => {
-            proto::Finished { outcome: number(&Outcome::ALL, &Outcome::Failed), failed: Some(party(member)) }
+        RunOutcome::SumFailed(member) => {
+            proto::Finished { outcome: number(&RunOutcome::ALL, &RunOutcome::Failed), failed: Some(party(member)) }
         }
-        other => proto::Finished { outcome: number(&Outcome::ALL, &other), failed: None },
+        other => proto::Finished { outcome: number(&RunOutcome::ALL, &other), failed: None },
     }
 }
 
-pub(super) fn letter(letter: &Letter) -> proto::Letter {
+pub(super) fn letter(letter: &SealedMessage) -> proto::Letter {
     proto::Letter {
         from: Some(party(letter.from)),
         to: Some(party(letter.to)),
@@ -108,15 +112,15 @@ pub(super) fn letter(letter: &Letter) -> proto::Letter {
     }
 }
 
-fn party(member: Member) -> proto::Party {
+fn party(member: MemberId) -> proto::Party {
     match member {
-        Member::Site(site) => proto::Party { kind: 1, number: u32::try_from(site).unwrap_or(u32::MAX) },
-        Member::Node(number) => proto::Party { kind: 2, number },
-        Member::Server => proto::Party { kind: 3, number: 0 },
+        MemberId::Site(site) => proto::Party { kind: 1, number: u32::try_from(site).unwrap_or(u32::MAX) },
+        MemberId::Node(number) => proto::Party { kind: 2, number },
+        MemberId::Server => proto::Party { kind: 3, number: 0 },
     }
 }
 
-fn attempt(at: Try) -> proto::Try {
+fn attempt(at: Attempt) -> proto::Try {
     proto::Try { round: at.round, attempt: at.attempt }
 }
 

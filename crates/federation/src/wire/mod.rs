@@ -12,9 +12,9 @@ pub mod proto {
     tonic::include_proto!("posterity.v1");
 }
 
-use crate::identity::{IdentityKey, PartyName, PublicKey, Role, Signature};
+use crate::identity::{IdentityKey, PartyName, PartyRole, PublicKey, Signature};
 use crate::log::Position;
-use crate::message::{Instruction, Letter, Request};
+use crate::message::{Instruction, Request, SealedMessage};
 use privacy::noise::Digest;
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
@@ -40,14 +40,14 @@ pub enum WireError {
     /// They cannot be understood.
     #[error("the message cannot be understood: {0}")]
     Malformed(&'static str),
-    /// Of another version.
+    /// Another version of the wire.
     #[error("the message is of version {0}, expected {VERSION}")]
     Version(u32),
     /// The signature does not fit.
-    #[error("the signature does not fit")]
+    #[error("the signature is not valid")]
     Signature,
     /// It answers another request.
-    #[error("the reply is to another request")]
+    #[error("the reply answers another request")]
     OtherRequest,
 }
 
@@ -55,7 +55,7 @@ pub enum WireError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sender {
     /// The role.
-    pub role: Role,
+    pub role: PartyRole,
     /// The name.
     pub name: PartyName,
     /// The manifest that it speaks of; none before there is one.
@@ -64,24 +64,24 @@ pub struct Sender {
 
 /// A reply of the server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
+pub struct ServerReply {
     /// Digest of the request's content.
     pub to: Digest,
     /// The last place of the site's log that the server has countersigned.
     pub seen: Option<Position>,
-    /// What to do.
+    /// What the party is to do, in this order.
     pub instructions: Vec<Instruction>,
 }
 
 /// A content whose signature was not looked at yet: one must know whose key to hold it against.
-pub struct Unverified {
+pub struct UnverifiedContent {
     digest: Digest,
     signature: Signature,
     body: proto::Content,
     sender: Sender,
 }
 
-impl Unverified {
+impl UnverifiedContent {
     /// Reads signed bytes.
     pub fn read(bytes: &[u8]) -> Result<Self, WireError> {
         if bytes.len() > MOST_BYTES {
@@ -97,7 +97,7 @@ impl Unverified {
         if body.version != VERSION {
             return Err(WireError::Version(body.version));
         }
-        let role = Role::of_word(&body.role).ok_or(WireError::Malformed("no such role"))?;
+        let role = PartyRole::of_word(&body.role).ok_or(WireError::Malformed("no such role"))?;
         let name = PartyName::new(&body.name).map_err(|_| WireError::Malformed("no such name"))?;
         let manifest = match body.manifest.len() {
             0 => None,
@@ -135,19 +135,19 @@ impl Unverified {
     }
 
     /// The reply in it, if the signature is of this key and it is to that request.
-    pub fn reply(&self, key: &PublicKey, to: &Digest) -> Result<Reply, WireError> {
+    pub fn reply(&self, key: &PublicKey, to: &Digest) -> Result<ServerReply, WireError> {
         self.verify(key)?;
-        let reply = decode::reply(self.body.body.as_ref())?;
-        if reply.to == *to { Ok(reply) } else { Err(WireError::OtherRequest) }
+        self.claimed_reply(to)
     }
 
     /// The reply in it, whoever it is from: to be believed in nothing.
-    pub fn claimed_reply(&self, to: &Digest) -> Result<Reply, WireError> {
+    pub fn claimed_reply(&self, to: &Digest) -> Result<ServerReply, WireError> {
         let reply = decode::reply(self.body.body.as_ref())?;
         if reply.to == *to { Ok(reply) } else { Err(WireError::OtherRequest) }
     }
 
-    fn verify(&self, key: &PublicKey) -> Result<(), WireError> {
+    /// Refuses a content that this key has not signed.
+    pub fn verify(&self, key: &PublicKey) -> Result<(), WireError> {
         key.verify(DOMAIN, &self.digest, &self.signature).map_err(|_| WireError::Signature)
     }
 }
@@ -159,7 +159,7 @@ pub fn sign(key: &IdentityKey, sender: &Sender, request: &Request) -> (Vec<u8>, 
 }
 
 /// A reply as it is sent.
-pub fn sign_reply(key: &IdentityKey, sender: &Sender, reply: &Reply) -> proto::Signed {
+pub fn sign_reply(key: &IdentityKey, sender: &Sender, reply: &ServerReply) -> proto::Signed {
     seal(key, sender, encode::reply(reply)).0
 }
 
@@ -181,23 +181,28 @@ fn seal(key: &IdentityKey, sender: &Sender, body: proto::content::Body) -> (prot
 /// The digest of signed bytes' content, if they are signed bytes.
 pub fn content_digest(bytes: &[u8]) -> Result<Digest, WireError> {
     let signed = proto::Signed::decode(bytes).map_err(|_| WireError::Malformed("no signed content"))?;
-    Ok(Sha256::digest(&signed.content).into())
+    Ok(signed_digest(&signed))
+}
+
+/// The digest of a signed content: what its reply names.
+pub fn signed_digest(signed: &proto::Signed) -> Digest {
+    Sha256::digest(&signed.content).into()
 }
 
 /// The bytes of a letter that its sender signs: all of it, and the manifest.
-fn letter_bytes(letter: &Letter, manifest: &Digest) -> Vec<u8> {
+fn letter_bytes(letter: &SealedMessage, manifest: &Digest) -> Vec<u8> {
     let unsigned = proto::Letter { signature: Vec::new(), ..encode::letter(letter) };
     [manifest.as_slice(), &unsigned.encode_to_vec()].concat()
 }
 
-/// Signs a letter.
-pub fn sign_letter(key: &IdentityKey, manifest: &Digest, mut letter: Letter) -> Letter {
+/// Signs a sealed message for its manifest.
+pub fn sign_letter(key: &IdentityKey, manifest: &Digest, mut letter: SealedMessage) -> SealedMessage {
     letter.signature = key.sign(LETTER, &letter_bytes(&letter, manifest));
     letter
 }
 
 /// Refuses a letter that its sender has not signed.
-pub fn verify_letter(key: &PublicKey, manifest: &Digest, letter: &Letter) -> Result<(), WireError> {
+pub fn verify_letter(key: &PublicKey, manifest: &Digest, letter: &SealedMessage) -> Result<(), WireError> {
     let fits = key.verify(LETTER, &letter_bytes(letter, manifest), &letter.signature);
     fits.map_err(|_| WireError::Signature)
 }

@@ -2,9 +2,9 @@
 //! driven by hand.
 #![allow(dead_code)] // each test file uses its own part
 
-pub(crate) mod company;
-pub(crate) mod dice;
-pub(crate) mod hand;
-pub(crate) mod letter;
+pub(crate) mod local_run;
+pub(crate) mod message_kind;
+pub(crate) mod random;
+pub(crate) mod scripted_server;
 pub(crate) mod study;
 pub(crate) mod world;

@@ -17,7 +17,7 @@ const NOBODY: u32 = 65534;
 
 /// How the server is reached.
 #[derive(Clone, Copy)]
-enum Way {
+enum PostgresAddress {
     /// By a unix socket in its folder, and not otherwise.
     Socket,
     /// By this port of this machine too, with a password.
@@ -28,13 +28,13 @@ enum Way {
 pub(crate) struct Postgres {
     binaries: Binaries,
     folder: PathBuf,
-    way: Way,
+    way: PostgresAddress,
     password: String,
-    server: Option<Server>,
+    server: Option<ServerProcess>,
 }
 
 /// The server process, and what ends the thread that it belongs to.
-struct Server {
+struct ServerProcess {
     child: Child,
     _keep: mpsc::Sender<()>,
 }
@@ -49,14 +49,14 @@ struct Binaries {
 impl Postgres {
     /// A server on a unix socket. Where there can be none: why.
     pub(crate) fn start() -> Result<Self, String> {
-        Self::begin(Way::Socket)
+        Self::begin(PostgresAddress::Socket)
     }
 
     /// A server that also listens on a port of this machine.
     pub(crate) fn start_on_loopback() -> Result<Self, String> {
         // The port is free again when the server comes to take it.
         let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        Self::begin(Way::Loopback(free.map_err(|error| error.to_string())?.port()))
+        Self::begin(PostgresAddress::Loopback(free.map_err(|error| error.to_string())?.port()))
     }
 
     /// A server, or none, after saying so as every test does.
@@ -64,7 +64,7 @@ impl Postgres {
         Self::start().inspect_err(|why| println!("skipped: PostgreSQL ({why})")).ok()
     }
 
-    fn begin(way: Way) -> Result<Self, String> {
+    fn begin(way: PostgresAddress) -> Result<Self, String> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let binaries = Binaries::find().or_else(|why| Binaries::fetch().map_err(|fetch| format!("{why}; {fetch}")))?;
         let name = format!("posterity-pg-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -152,14 +152,16 @@ impl Postgres {
         }
     }
 
-    fn spawn(&self) -> Result<Server, String> {
+    fn spawn(&self) -> Result<ServerProcess, String> {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.folder.join("log"));
         let log = log.map_err(|error| error.to_string())?;
         let mut command = self.command("postgres")?;
         command.arg("-D").arg(self.folder.join("data")).arg("-k").arg(&self.folder);
         match self.way {
-            Way::Socket => command.args(["-c", "listen_addresses="]),
-            Way::Loopback(port) => command.args(["-c", "listen_addresses=127.0.0.1", "-p"]).arg(port.to_string()),
+            PostgresAddress::Socket => command.args(["-c", "listen_addresses="]),
+            PostgresAddress::Loopback(port) => {
+                command.args(["-c", "listen_addresses=127.0.0.1", "-p"]).arg(port.to_string())
+            }
         };
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         // A child ends with the thread that has made it, so that thread lives for as long as the guard.
@@ -170,7 +172,7 @@ impl Postgres {
             let _ = until.recv();
         });
         let child = take.recv().map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-        Ok(Server { child, _keep: keep })
+        Ok(ServerProcess { child, _keep: keep })
     }
 
     fn log(&self) -> String {
@@ -184,11 +186,13 @@ impl Postgres {
 
     fn address(&self, database: &str) -> String {
         match self.way {
-            Way::Socket => {
+            PostgresAddress::Socket => {
                 let socket = self.folder.display().to_string().replace('/', "%2F");
                 format!("postgresql://posterity@{socket}/{database}")
             }
-            Way::Loopback(port) => format!("postgresql://posterity:{}@127.0.0.1:{port}/{database}", self.password),
+            PostgresAddress::Loopback(port) => {
+                format!("postgresql://posterity:{}@127.0.0.1:{port}/{database}", self.password)
+            }
         }
     }
 

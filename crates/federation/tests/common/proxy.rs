@@ -17,7 +17,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 /// What is done to every connection, from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Weather {
+pub(crate) enum NetworkFault {
     /// Nothing.
     Fair,
     /// Each piece is late by so much, in both directions.
@@ -37,7 +37,7 @@ pub(crate) struct Proxy {
 
 #[derive(Clone)]
 struct Control {
-    weather: Arc<watch::Sender<Weather>>,
+    weather: Arc<watch::Sender<NetworkFault>>,
     era: Arc<watch::Sender<u64>>,
 }
 
@@ -47,7 +47,7 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let control =
-            Control { weather: Arc::new(watch::Sender::new(Weather::Fair)), era: Arc::new(watch::Sender::new(0)) };
+            Control { weather: Arc::new(watch::Sender::new(NetworkFault::Fair)), era: Arc::new(watch::Sender::new(0)) };
         let cuts = Arc::new(Mutex::new(VecDeque::new()));
         let accepted = Arc::new(AtomicUsize::new(0));
         let task = tokio::spawn(run(listener, target, control.clone(), Arc::clone(&cuts), Arc::clone(&accepted)));
@@ -60,7 +60,7 @@ impl Proxy {
     }
 
     /// Changes the weather, for open connections too.
-    pub(crate) fn weather(&self, weather: Weather) {
+    pub(crate) fn weather(&self, weather: NetworkFault) {
         self.control.weather.send_replace(weather);
     }
 
@@ -127,8 +127,8 @@ async fn pump(
     let mut buffer = vec![0; 16 << 10];
     loop {
         let count = from.read(&mut buffer).await?;
-        let now = *weather.wait_for(|weather| *weather != Weather::Partition).await.map_err(io::Error::other)?;
-        if let Weather::Late(by) = now {
+        let now = *weather.wait_for(|weather| *weather != NetworkFault::Partition).await.map_err(io::Error::other)?;
+        if let NetworkFault::Late(by) = now {
             tokio::time::sleep(by).await;
         }
         let allowed = left

@@ -1,7 +1,7 @@
 //! A study that is small enough to be run a hundred thousand times: three or four sites, two inputs, all schedules.
 
 use federation::identity::{IdentityKey, PartyName, SealingKey};
-use federation::manifest::{Library, Manifest, NodeMember, Pace, Programme, SiteMember, VERSION, agreed};
+use federation::manifest::{Manifest, NodeMember, Pace, RunBuilder, RunParts, SiteMember, VERSION, agreed};
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, Covariance, Curvature, Damping, DeltaRule, FactorRule, Gradients, Local,
     Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme,
@@ -77,18 +77,18 @@ pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
 
 /// Builds the methods above, each once: `name/rounds/dropouts`, and `/add-remove` where rows may come and go.
 #[derive(Default)]
-pub(crate) struct Shelf(Mutex<BTreeMap<Wanted, Arc<Programme>>>);
+pub(crate) struct TestBuilder(Mutex<BTreeMap<StudyKey, Arc<RunParts>>>);
 
 /// A study, and the declared rows of its sites.
-type Wanted = (String, Vec<u64>);
+type StudyKey = (String, Vec<u64>);
 
-impl Library for Shelf {
-    fn open(&self, manifest: &Manifest) -> Result<Arc<Programme>, String> {
+impl RunBuilder for TestBuilder {
+    fn open(&self, manifest: &Manifest) -> Result<Arc<RunParts>, String> {
         let rows: Vec<u64> = manifest.sites.iter().map(|site| site.rows).collect();
         let mut known = self.0.lock().unwrap();
         let entry = (manifest.study.clone(), rows);
-        if let Some(programme) = known.get(&entry) {
-            return Ok(programme.clone());
+        if let Some(parts) = known.get(&entry) {
+            return Ok(parts.clone());
         }
         let mut words = entry.0.split('/');
         let (Some(name), Some(rounds), Some(dropouts)) = (words.next(), words.next(), words.next()) else {
@@ -106,9 +106,9 @@ impl Library for Shelf {
         built.grants.iter_mut().for_each(|grant| {
             *grant = Grant::Limited { epsilon, delta, filter: Filter::Renyi { order: Order::new(6.0).unwrap() } }
         });
-        let programme = Arc::new(Programme { method, built });
-        known.insert(entry, programme.clone());
-        Ok(programme)
+        let parts = Arc::new(RunParts { method, built });
+        known.insert(entry, parts.clone());
+        Ok(parts)
     }
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn shard(site: usize) -> Shard {
 }
 
 /// The keys of everybody.
-pub(crate) struct Cast {
+pub(crate) struct TestKeys {
     pub(crate) server: Arc<IdentityKey>,
     pub(crate) sites: Vec<(PartyName, Arc<IdentityKey>)>,
     pub(crate) nodes: Vec<(PartyName, Arc<IdentityKey>, Arc<SealingKey>)>,
@@ -141,7 +141,7 @@ fn identity(_: u64) -> IdentityKey {
     IdentityKey::generate().unwrap()
 }
 
-impl Cast {
+impl TestKeys {
     pub(crate) fn new(sites: usize, nodes: usize) -> Self {
         let mut number = 0;
         let mut key = || {
@@ -159,7 +159,7 @@ impl Cast {
     }
 
     /// A manifest for this cast.
-    pub(crate) fn manifest(&self, study: &str, nonce: u64, pace: Pace, library: &dyn Library) -> Arc<Manifest> {
+    pub(crate) fn manifest(&self, study: &str, nonce: u64, pace: Pace, builder: &dyn RunBuilder) -> Arc<Manifest> {
         let sites = self.sites.iter();
         let nodes = self.nodes.iter();
         let mut bytes = [0; 16];
@@ -184,7 +184,7 @@ impl Cast {
             pace,
             agreed: Vec::new(),
         };
-        manifest.agreed = agreed(&library.open(&manifest).unwrap().built).unwrap();
+        manifest.agreed = agreed(&builder.open(&manifest).unwrap().built).unwrap();
         Arc::new(manifest)
     }
 }

@@ -6,30 +6,30 @@
 
 mod checks;
 mod mutant;
-mod seats;
+mod owners;
 
 pub(crate) use mutant::Mutant;
 
-use super::dice::Dice;
-use super::letter::Kind;
-use super::study::{Cast, shard};
-use federation::identity::{PartyName, Role};
-use federation::log::{Effect, Log, SimulatedDisk};
-use federation::manifest::{Library, Manifest, Programme};
-use federation::message::{Member, Refusal, Request, Try};
-use federation::party::{NodeParty, Party, SiteParty, Standing};
-use federation::server::{Answer, Call, Caller, Engine};
-use federation::store::{Failing, MemoryStore, Store};
-use federation::wire::{self, Unverified};
+use super::message_kind::MessageKind;
+use super::random::SeededRandom;
+use super::study::{TestKeys, shard};
+use federation::identity::{PartyName, PartyRole};
+use federation::log::{FailureEffect, Log, SimulatedDisk};
+use federation::manifest::{Manifest, RunBuilder, RunParts};
+use federation::message::{Attempt, MemberId, RefusalCode, Request};
+use federation::party::{NodeParty, PartyMachine, PartyPhase, SiteParty};
+use federation::server::{Call, CallOutcome, CallerIdentity, RunEngine};
+use federation::store::{CommitFailure, MemoryStore, ServerStore};
+use federation::wire::{self, UnverifiedContent};
+use owners::{RowsOwner, WillingNode};
 use privacy::noise::Digest;
 use prost::Message as _;
-use seats::{Rows, Willing};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// How often what goes wrong, once in so many events; 0 is never.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Trouble {
+pub(crate) struct FaultRates {
     pub(crate) lose: u64,
     pub(crate) double: u64,
     pub(crate) party_down: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Trouble {
 }
 
 /// A message on its way.
-struct Flight {
+struct MessageInFlight {
     party: usize,
     bytes: Vec<u8>,
     /// Of a reply: the request that it answers.
@@ -51,10 +51,10 @@ struct Flight {
 
 /// One party, alive or not.
 pub(crate) struct Actor {
-    pub(crate) member: Member,
+    pub(crate) member: MemberId,
     pub(crate) name: PartyName,
     pub(crate) disk: SimulatedDisk,
-    pub(crate) party: Option<Box<dyn Party>>,
+    pub(crate) party: Option<Box<dyn PartyMachine>>,
     queue: VecDeque<Vec<u8>>,
     awaiting: Option<Digest>,
     heard: u64,
@@ -66,27 +66,27 @@ pub(crate) struct Actor {
     /// How often it was started.
     starts: u64,
     /// What was sent: answers, and letters by attempt, receiver and kind; and the longest ledger that was seen.
-    released: BTreeMap<Try, Digest>,
-    letters: BTreeMap<(Try, Member, Kind), Digest>,
+    released: BTreeMap<Attempt, Digest>,
+    letters: BTreeMap<(Attempt, MemberId, MessageKind), Digest>,
     charges: usize,
 }
 
 /// The world.
-pub(crate) struct World {
-    pub(crate) dice: Dice,
-    pub(crate) trouble: Trouble,
+pub(crate) struct FaultWorld {
+    pub(crate) random: SeededRandom,
+    pub(crate) trouble: FaultRates,
     pub(crate) mutant: Mutant,
     pub(crate) now: u64,
-    pub(crate) cast: Arc<Cast>,
-    pub(crate) library: Arc<dyn Library>,
+    pub(crate) keys: Arc<TestKeys>,
+    pub(crate) builder: Arc<dyn RunBuilder>,
     pub(crate) manifest: Arc<Manifest>,
-    pub(crate) programme: Arc<Programme>,
+    pub(crate) parts: Arc<RunParts>,
     pub(crate) store: MemoryStore,
-    pub(crate) server: Option<Engine>,
+    pub(crate) server: Option<RunEngine>,
     pub(crate) actors: Vec<Actor>,
-    flights: Vec<Flight>,
-    answers: BTreeMap<Vec<i64>, (usize, Try)>,
-    acknowledged: BTreeSet<(usize, Try)>,
+    flights: Vec<MessageInFlight>,
+    answers: BTreeMap<Vec<i64>, (usize, Attempt)>,
+    acknowledged: BTreeSet<(usize, Attempt)>,
     rounds: u64,
     /// How often something went wrong: parties that went down, lines that were cut, messages that were lost.
     troubles: u64,
@@ -95,32 +95,32 @@ pub(crate) struct World {
     pub(crate) told: bool,
 }
 
-impl World {
+impl FaultWorld {
     pub(crate) fn new(
         seed: u64,
-        cast: &Arc<Cast>,
-        library: &Arc<dyn Library>,
+        keys: &Arc<TestKeys>,
+        builder: &Arc<dyn RunBuilder>,
         manifest: Arc<Manifest>,
-        trouble: Trouble,
+        trouble: FaultRates,
     ) -> Self {
-        Self::with_mutant(seed, cast, library, manifest, trouble, Mutant::None)
+        Self::with_mutant(seed, keys, builder, manifest, trouble, Mutant::None)
     }
 
     pub(crate) fn with_mutant(
         seed: u64,
-        cast: &Arc<Cast>,
-        library: &Arc<dyn Library>,
+        keys: &Arc<TestKeys>,
+        builder: &Arc<dyn RunBuilder>,
         manifest: Arc<Manifest>,
-        trouble: Trouble,
+        trouble: FaultRates,
         mutant: Mutant,
     ) -> Self {
-        let programme = manifest.check(library.as_ref()).unwrap();
+        let parts = manifest.check(builder.as_ref()).unwrap();
         let store = match mutant {
             Mutant::EarlyReply => MemoryStore::forgetful(),
             _ => MemoryStore::new(),
         };
-        let kept: Arc<dyn Store> = Arc::new(store.clone());
-        Engine::create(&kept, manifest.clone(), programme.clone(), cast.server.clone(), 0).unwrap();
+        let kept: Arc<dyn ServerStore> = Arc::new(store.clone());
+        RunEngine::create(&kept, manifest.clone(), parts.clone(), keys.server.clone(), 0).unwrap();
         let disk = || if mutant == Mutant::NoSync { SimulatedDisk::lying() } else { SimulatedDisk::new() };
         let actor = |member, name: &PartyName| Actor {
             member,
@@ -138,17 +138,17 @@ impl World {
             letters: BTreeMap::new(),
             charges: 0,
         };
-        let sites = cast.sites.iter().enumerate().map(|(m, (name, _))| actor(Member::Site(m), name));
-        let nodes = (0..).zip(&cast.nodes).map(|(k, (name, _, _))| actor(Member::Node(k), name));
+        let sites = keys.sites.iter().enumerate().map(|(m, (name, _))| actor(MemberId::Site(m), name));
+        let nodes = (0..).zip(&keys.nodes).map(|(k, (name, _, _))| actor(MemberId::Node(k), name));
         Self {
-            dice: Dice::new(seed),
+            random: SeededRandom::new(seed),
             trouble,
             mutant,
             now: 0,
-            cast: cast.clone(),
-            library: library.clone(),
+            keys: keys.clone(),
+            builder: builder.clone(),
             manifest,
-            programme,
+            parts,
             store,
             server: None,
             actors: sites.chain(nodes).collect(),
@@ -170,7 +170,7 @@ impl World {
                 break;
             }
         }
-        self.trouble = Trouble::default();
+        self.trouble = FaultRates::default();
         self.actors.iter_mut().for_each(|actor| actor.cut = false);
         let last = self.events + 8_000;
         while !self.is_over() {
@@ -185,9 +185,9 @@ impl World {
             actor
                 .party
                 .as_ref()
-                .is_some_and(|party| matches!(party.standing(), Standing::Finished(_) | Standing::Stopped(_)))
+                .is_some_and(|party| matches!(party.standing(), PartyPhase::Finished(_) | PartyPhase::Stopped(_)))
         };
-        self.server.as_ref().is_some_and(Engine::is_finished) && self.actors.iter().all(done)
+        self.server.as_ref().is_some_and(RunEngine::is_finished) && self.actors.iter().all(done)
     }
 
     pub(crate) fn describe(&self) -> String {
@@ -213,41 +213,41 @@ impl World {
         if let Some(engine) = &mut self.server {
             engine.tick(self.now);
         }
-        if self.flights.is_empty() || self.dice.once_in(3) {
-            let party = self.dice.below(self.actors.len());
+        if self.flights.is_empty() || self.random.once_in(3) {
+            let party = self.random.below(self.actors.len());
             self.speak(party);
         } else {
-            let flight = self.dice.below(self.flights.len());
+            let flight = self.random.below(self.flights.len());
             self.arrive(flight);
         }
         self.check_rounds();
     }
 
     fn misfortune(&mut self) {
-        let (trouble, party) = (self.trouble, self.dice.below(self.actors.len()));
-        if self.dice.once_in(trouble.party_down) {
+        let (trouble, party) = (self.trouble, self.random.below(self.actors.len()));
+        if self.random.once_in(trouble.party_down) {
             self.kill(party);
         }
-        if self.dice.once_in(trouble.party_disk) {
-            let (n, effect) = (1 + self.dice.word() % 6, self.effect());
+        if self.random.once_in(trouble.party_disk) {
+            let (n, effect) = (1 + self.random.word() % 6, self.effect());
             self.actors[party].disk.fail_at(n, effect);
         }
-        if self.dice.once_in(trouble.disk_full) {
+        if self.random.once_in(trouble.disk_full) {
             self.actors[party].disk.fill();
         }
-        if self.dice.once_in(trouble.cut) {
+        if self.random.once_in(trouble.cut) {
             self.actors[party].cut = !self.actors[party].cut;
         }
-        if self.dice.once_in(trouble.server_down) {
+        if self.random.once_in(trouble.server_down) {
             self.server = None;
             self.store.crash();
             self.check_history();
         }
-        if self.dice.once_in(trouble.commit_fails) {
-            let failing = if self.dice.once_in(2) { Failing::Before } else { Failing::After };
+        if self.random.once_in(trouble.commit_fails) {
+            let failing = if self.random.once_in(2) { CommitFailure::Before } else { CommitFailure::After };
             self.store.fail_next(failing);
         }
-        if self.dice.once_in(trouble.stale_server) {
+        if self.random.once_in(trouble.stale_server) {
             // Another server has the run now; this one finds out at its next commit.
             if let (Some(_), Some(other)) = (&self.server, self.opened()) {
                 self.server = Some(other);
@@ -255,18 +255,18 @@ impl World {
         }
     }
 
-    fn effect(&mut self) -> Effect {
-        match self.dice.below(3) {
-            0 => Effect::Nothing,
-            1 => Effect::Part(self.dice.word() % 64),
-            _ => Effect::Everything,
+    fn effect(&mut self) -> FailureEffect {
+        match self.random.below(3) {
+            0 => FailureEffect::Nothing,
+            1 => FailureEffect::Part(self.random.word() % 64),
+            _ => FailureEffect::Everything,
         }
     }
 
     /// A party's machine loses its power, or only its process.
     pub(crate) fn kill(&mut self, party: usize) {
-        let how = self.dice.word();
-        let power = self.dice.once_in(2);
+        let how = self.random.word();
+        let power = self.random.once_in(2);
         self.troubles += 1;
         let actor = &mut self.actors[party];
         (actor.party, actor.awaiting, actor.silent) = (None, None, false);
@@ -277,10 +277,10 @@ impl World {
             actor.disk.restart()
         }
         actor.disk.make_room();
-        if self.mutant == Mutant::NoRecord && matches!(actor.member, Member::Node(_)) {
+        if self.mutant == Mutant::NoRecord && matches!(actor.member, MemberId::Node(_)) {
             actor.disk = SimulatedDisk::new();
         }
-        if self.mutant == Mutant::RefundAtRestart && matches!(self.actors[party].member, Member::Site(_)) {
+        if self.mutant == Mutant::RefundAtRestart && matches!(self.actors[party].member, MemberId::Site(_)) {
             // What the ledger said before it was written anew.
             if let Ok(log) = Log::open(self.actors[party].disk.copy()) {
                 self.check_ledger(party, &log);
@@ -294,10 +294,10 @@ impl World {
         self.actors[party].cut = cut;
     }
 
-    fn opened(&self) -> Option<Engine> {
-        let store: Arc<dyn Store> = Arc::new(self.store.clone());
+    fn opened(&self) -> Option<RunEngine> {
+        let store: Arc<dyn ServerStore> = Arc::new(self.store.clone());
         let name = PartyName::new("server").unwrap();
-        Engine::open(store, self.manifest.clone(), self.programme.clone(), self.cast.server.clone(), name).ok()
+        RunEngine::open(store, self.manifest.clone(), self.parts.clone(), self.keys.server.clone(), name).ok()
     }
 
     fn start_server(&mut self) {
@@ -307,9 +307,9 @@ impl World {
     fn start_party(&mut self, party: usize) {
         let member = self.actors[party].member;
         let disk = self.actors[party].disk.clone();
-        let started: Option<Box<dyn Party>> = match member {
-            Member::Site(site) => {
-                let (name, key) = self.cast.sites[site].clone();
+        let started: Option<Box<dyn PartyMachine>> = match member {
+            MemberId::Site(site) => {
+                let (name, key) = self.keys.sites[site].clone();
                 let log = match Log::open(disk) {
                     Ok(log) => log,
                     Err(federation::log::LogError::Disk(_)) => {
@@ -319,16 +319,16 @@ impl World {
                     Err(error) => panic!("a site cannot open its ledger: {error}"),
                 };
                 self.check_ledger(party, &log);
-                let seat = Rows { shard: Arc::new(shard(site)), seed: 11 };
-                Some(Box::new(SiteParty::new(name, key, self.library.clone(), Box::new(seat), log)))
+                let seat = RowsOwner { shard: Arc::new(shard(site)), seed: 11 };
+                Some(Box::new(SiteParty::new(name, key, self.builder.clone(), Box::new(seat), log)))
             }
-            Member::Node(node) => {
-                let (name, key, sealing) = self.cast.nodes[node as usize].clone();
+            MemberId::Node(node) => {
+                let (name, key, sealing) = self.keys.nodes[node as usize].clone();
                 // A node that draws its noise again after a restart draws other noise, as the system's would be.
-                let seat = Box::new(Willing(11 + self.actors[party].starts));
-                Some(Box::new(NodeParty::new(name, key, sealing, self.library.clone(), seat, disk)))
+                let seat = Box::new(WillingNode(11 + self.actors[party].starts));
+                Some(Box::new(NodeParty::new(name, key, sealing, self.builder.clone(), seat, disk)))
             }
-            Member::Server => None,
+            MemberId::Server => None,
         };
         self.actors[party].party = started;
         self.actors[party].starts += 1;
@@ -373,17 +373,17 @@ impl World {
         self.actors[party].awaiting = wire::content_digest(&bytes).ok();
         self.actors[party].heard = self.events;
         self.check_sent(party, &bytes);
-        self.launch(Flight { party, bytes, reply_to: None });
+        self.launch(MessageInFlight { party, bytes, reply_to: None });
     }
 
-    fn launch(&mut self, flight: Flight) {
-        if self.actors[flight.party].cut || self.dice.once_in(self.trouble.lose) {
+    fn launch(&mut self, flight: MessageInFlight) {
+        if self.actors[flight.party].cut || self.random.once_in(self.trouble.lose) {
             self.troubles += 1;
             return;
         }
-        if self.dice.once_in(self.trouble.double) {
-            let Flight { party, reply_to, .. } = flight;
-            self.flights.push(Flight { party, bytes: flight.bytes.clone(), reply_to });
+        if self.random.once_in(self.trouble.double) {
+            let MessageInFlight { party, reply_to, .. } = flight;
+            self.flights.push(MessageInFlight { party, bytes: flight.bytes.clone(), reply_to });
         }
         self.flights.push(flight);
     }
@@ -403,29 +403,29 @@ impl World {
     fn arrive_at_server(&mut self, party: usize, bytes: &[u8]) {
         let (member, name) = (self.actors[party].member, self.actors[party].name.clone());
         let (role, key) = match member {
-            Member::Site(site) => (Role::Site, self.cast.sites[site].1.public()),
-            Member::Node(node) => (Role::Node, self.cast.nodes[node as usize].1.public()),
-            Member::Server => return,
+            MemberId::Site(site) => (PartyRole::Site, self.keys.sites[site].1.public()),
+            MemberId::Node(node) => (PartyRole::Node, self.keys.nodes[node as usize].1.public()),
+            MemberId::Server => return,
         };
-        let Ok(said) = Unverified::read(bytes) else { panic!("a party sends what cannot be read") };
+        let Ok(said) = UnverifiedContent::read(bytes) else { panic!("a party sends what cannot be read") };
         if self.told {
             println!("{} {member:?} says {:?}", self.events, said.request(&key));
         }
         let Some(engine) = &mut self.server else { return };
         let to = said.digest();
-        if self.mutant == Mutant::AppliedTwice && said.is_update() && self.dice.once_in(3) {
+        if self.mutant == Mutant::AppliedTwice && said.is_update() && self.random.once_in(3) {
             // What was accepted is not looked at: the answer is folded once more.
             let request = said.request(&key);
-            if let (Ok(Request::Update(update)), Member::Site(site)) = (request, member) {
+            if let (Ok(Request::Update(update)), MemberId::Site(site)) = (request, member) {
                 self.fold_again(site, &update);
                 return;
             }
         }
-        let (answers, _) = engine.take(&[Call::new(Caller { role, name, key }, &said)]);
+        let (answers, _) = engine.take(&[Call::new(CallerIdentity { role, name, key }, &said)]);
         for answer in answers {
-            if let Answer::Reply(draft) = answer {
+            if let CallOutcome::Reply(draft) = answer {
                 let bytes = draft.sign().encode_to_vec();
-                self.launch(Flight { party, bytes, reply_to: Some(to) });
+                self.launch(MessageInFlight { party, bytes, reply_to: Some(to) });
             }
         }
     }
@@ -435,7 +435,7 @@ impl World {
         let actor = &mut self.actors[party];
         let Some(machine) = &mut actor.party else { return };
         let before = (self.mutant != Mutant::None).then(|| actor.disk.copy());
-        match machine.hear(bytes, &to) {
+        match machine.hear_bytes(bytes, &to) {
             Ok(next) => {
                 if let (Some(before), true) = (&before, next.iter().any(|bytes| is_update(bytes))) {
                     actor.before = Some((before.clone(), bytes.to_vec(), to));
@@ -445,7 +445,7 @@ impl World {
                     // The charge of what is being sent is not on the disk yet; a crash may come now.
                     actor.queue.extend(next);
                     self.send_next(party);
-                    if self.dice.once_in(4) {
+                    if self.random.once_in(4) {
                         self.actors[party].disk = before;
                         self.kill(party);
                     }
@@ -454,7 +454,7 @@ impl World {
                 actor.queue.extend(next);
                 if actor.awaiting == Some(to) {
                     actor.awaiting = None;
-                    actor.silent = machine.refused().is_some_and(Refusal::is_passing);
+                    actor.silent = machine.refused().is_some_and(RefusalCode::is_passing);
                     if !actor.silent {
                         self.send_next(party);
                     }
@@ -467,5 +467,5 @@ impl World {
 
 fn is_update(bytes: &[u8]) -> bool {
     // The kind of a request is not hidden; whose it is does not matter here.
-    Unverified::read(bytes).is_ok_and(|said| said.is_update())
+    UnverifiedContent::read(bytes).is_ok_and(|said| said.is_update())
 }

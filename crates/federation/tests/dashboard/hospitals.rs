@@ -1,10 +1,10 @@
 //! A made-up federation of four hospitals, whose run goes on when it is told to: for tests of the dashboard and for work on it.
 
 use federation::dashboard::{
-    CertificateView, Checks, Coefficient, CurvePoint, Detail, LedgerHead, NodeView, RunEnd, RunPhase, RunSummary,
-    RunView, SiteView, Source, Standing,
+    CertificateView, CoefficientView, DashboardSource, LedgerHead, NodeView, ReplayCheck, RoundPoint, RunDetail,
+    RunEnd, RunPhase, RunSummary, RunView, SiteStatus, SiteView,
 };
-use federation::message::Try;
+use federation::message::Attempt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
@@ -56,7 +56,7 @@ impl Hospitals {
             curve: Vec::new(),
             inputs: INPUTS.map(Into::into).into(),
             posterior: Vec::new(),
-            checks: Checks::default(),
+            checks: ReplayCheck::default(),
             warnings: inference::warning::PublicWarnings::default(),
         };
         Self { view: Mutex::new(view), moved: watch::channel(0).0, healthy: AtomicBool::new(true) }
@@ -87,14 +87,14 @@ impl Hospitals {
 fn site(number: usize, name: &str) -> SiteView {
     SiteView {
         name: name.into(),
-        standing: Standing::Able,
+        standing: SiteStatus::Online,
         signed: true,
         epsilon_spent: 0.0,
         epsilon_granted: 2.0,
         delta: 1e-5,
         answers: 0,
         staleness: 0,
-        asked: Some(Try { round: 0, attempt: 0 }),
+        asked: Some(Attempt { round: 0, attempt: 0 }),
         last_heard: Some(3 * number as u64),
         ledger: None,
         certificate_ends: Some(STARTED + 86_400 * (3 + number as u64)),
@@ -117,10 +117,10 @@ fn advance(view: &mut RunView) {
     let means: Vec<f64> =
         GOALS.iter().enumerate().map(|(i, goal)| goal * (1.0 - 0.82_f64.powf(t)) + 0.25 * unrest(i)).collect();
     let deviation = |i: usize| 0.06 + 0.02 * i as f64 + 0.9 * 0.8_f64.powf(t);
-    for (m, site) in view.sites.iter_mut().enumerate().filter(|(_, site)| site.standing == Standing::Able) {
+    for (m, site) in view.sites.iter_mut().enumerate().filter(|(_, site)| site.standing == SiteStatus::Online) {
         site.answers += 1;
         site.epsilon_spent = (0.2 + 0.015 * m as f64) * (site.answers as f64).sqrt();
-        site.asked = (m != 2).then_some(Try { round: view.round, attempt: u64::from(m == 1) });
+        site.asked = (m != 2).then_some(Attempt { round: view.round, attempt: u64::from(m == 1) });
         site.last_heard = Some((5 * m as u64 + view.round) % 17);
         site.ledger = Some(LedgerHead {
             sequence: 3 * site.answers + 2,
@@ -131,23 +131,23 @@ fn advance(view: &mut RunView) {
     let change = means.iter().zip(&before).map(|(now, then)| (now - then).powi(2)).sum::<f64>().sqrt();
     let names = ["intercept"].into_iter().chain(INPUTS).enumerate();
     view.posterior =
-        names.map(|(i, name)| Coefficient { name: name.into(), mean: means[i], deviation: deviation(i) }).collect();
-    view.curve.push(CurvePoint {
+        names.map(|(i, name)| CoefficientView { name: name.into(), mean: means[i], deviation: deviation(i) }).collect();
+    view.curve.push(RoundPoint {
         round: view.round,
         change,
         mean_deviation: (0..GOALS.len()).map(deviation).sum::<f64>() / GOALS.len() as f64,
         coefficients: means,
         epsilon: view.sites.iter().map(|site| site.epsilon_spent).collect(),
     });
-    view.checks = Checks { replayed: Some(Ok(())), folds: view.folds, last_checked: Some(view.taken) };
+    view.checks = ReplayCheck { replayed: Some(Ok(())), folds: view.folds, last_checked: Some(view.taken) };
     if view.round == view.rounds {
-        view.phase = RunPhase::Finished("all rounds were made".into());
+        view.phase = RunPhase::Finished("all rounds completed".into());
         (view.end, view.round_age) = (Some(RunEnd { outcome: "complete".into(), member: None }), None);
         view.sites.iter_mut().for_each(|site| site.asked = None);
     }
 }
 
-impl Source for Hospitals {
+impl DashboardSource for Hospitals {
     fn runs(&self) -> Vec<RunSummary> {
         let view = self.view.lock().unwrap();
         let waiting = RunSummary {
@@ -159,7 +159,7 @@ impl Source for Hospitals {
             rounds: 1,
             sites: 2,
             started: STARTED - 86_400,
-            detail: Detail::Line,
+            detail: RunDetail::Line,
         };
         let (id, name, method, phase) = (view.id.clone(), view.name.clone(), view.method.clone(), view.phase.clone());
         let sites = view.sites.len();
@@ -173,7 +173,7 @@ impl Source for Hospitals {
                 rounds: view.rounds,
                 sites,
                 started: view.started,
-                detail: Detail::Page,
+                detail: RunDetail::Page,
             },
             waiting,
         ]

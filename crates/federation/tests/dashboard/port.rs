@@ -1,7 +1,7 @@
 //! The port: in the clear within the machine only, by TLS elsewhere, and closed when it is told to.
 
 use crate::hospitals::Hospitals;
-use federation::dashboard::{CONNECTIONS_OF_AN_ADDRESS, Metrics, ServeError, Token, serve};
+use federation::dashboard::{CONNECTIONS_OF_AN_ADDRESS, DashboardError, Metrics, Token, serve};
 use rustls::pki_types::{PrivateKeyDer, ServerName};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
-type Served = JoinHandle<Result<(), ServeError>>;
+type DashboardTask = JoinHandle<Result<(), DashboardError>>;
 
 /// A dashboard on a free port of loopback, and what closes it.
-async fn open(tls: Option<Arc<rustls::ServerConfig>>) -> (SocketAddr, Token, oneshot::Sender<()>, Served) {
+async fn open(tls: Option<Arc<rustls::ServerConfig>>) -> (SocketAddr, Token, oneshot::Sender<()>, DashboardTask) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, token) = (listener.local_addr().unwrap(), Token::generate().unwrap());
     let (close, closed) = oneshot::channel();

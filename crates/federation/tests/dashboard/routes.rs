@@ -5,7 +5,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use axum::response::Response;
-use federation::dashboard::{Metrics, RunEnd, RunPhase, Standing, Token, Transport, router};
+use federation::dashboard::{Metrics, RunEnd, RunPhase, SiteStatus, Token, Transport, router};
 use std::sync::Arc;
 use tokio_stream::StreamExt;
 use tower::ServiceExt;
@@ -111,7 +111,7 @@ async fn health_is_one_line_and_needs_no_token() {
     assert_eq!((well.status(), text(well).await.as_str()), (StatusCode::OK, "ok"));
     source.set_healthy(false);
     let ill = send(&router, "GET", "/healthz", &[]).await;
-    let said = "what is kept cannot be read\n";
+    let said = "the store cannot be read\n";
     assert_eq!((ill.status(), text(ill).await.as_str()), (StatusCode::SERVICE_UNAVAILABLE, said));
 }
 
@@ -207,8 +207,8 @@ async fn a_change_is_an_event_and_many_at_once_are_few() {
 async fn a_page_of_a_run_that_goes_wrong_says_so_in_words() {
     let (source, router) = after(3);
     source.change(|view| {
-        view.sites[2].standing = Standing::Frozen;
-        view.sites[3].standing = Standing::Revoked;
+        view.sites[2].standing = SiteStatus::Frozen;
+        view.sites[3].standing = SiteStatus::Revoked;
         view.sites[0].certificate_ends = Some(view.taken - 7200);
         view.sites[1].epsilon_spent = 2.5;
         view.sites[1].last_heard = Some(600);
@@ -220,13 +220,13 @@ async fn a_page_of_a_run_that_goes_wrong_says_so_in_words() {
         "tampere is frozen",
         "oulu has spent more than it granted",
         "The certificate of turku was revoked",
-        "The certificate of helsinki has ended",
-        "1 site can be asked, and the quorum is 3",
-        "does not follow from the answers that are kept: fold 2",
+        "The certificate of helsinki has expired",
+        "1 site online, below the quorum of 3",
+        "does not follow from the stored answers: fold 2",
         "</span> frozen",
-        "3 attempts at a sum failed because of node-b.",
-        "oulu has not been heard for 10 min.",
-        "node-a has not been heard for 2 h.",
+        "3 attempts at a secure sum failed because of node-b.",
+        "The server has not heard from oulu for 10 min.",
+        "The server has not heard from node-a for 2 h.",
     ];
     for words in said {
         assert!(page.contains(words), "{words}");
@@ -237,10 +237,7 @@ async fn a_page_of_a_run_that_goes_wrong_says_so_in_words() {
     });
     assert!(text(get(&router, "/").await).await.contains("finished: quorum lost"));
     let page = text(get(&router, &format!("/runs/{RUN}")).await).await;
-    assert!(
-        page.contains("The run has ended because of node node-b.") && !page.contains("has not been heard"),
-        "{page}"
-    );
+    assert!(page.contains("The run ended because of node node-b.") && !page.contains("has not heard from"), "{page}");
     let metrics = text(get(&router, "/metrics").await).await;
     let ended = format!("posterity_run_ended{{run=\"{RUN}\",outcome=\"sum-failed\",member=\"node node-b\"}} 1\n");
     assert!(metrics.contains(&ended), "{metrics}");
@@ -251,8 +248,8 @@ async fn a_certificate_that_has_ended_is_not_green_and_one_that_is_late_is_warne
     let (source, router) = after(3);
     let page = async || text(get(&router, &format!("/runs/{RUN}")).await).await;
     let good = page().await;
-    assert_eq!(good.matches("standing able").count(), 4, "{good}");
-    assert!(!good.contains("To look at") && !good.contains("class=\"soon\""), "{good}");
+    assert_eq!(good.matches("standing online").count(), 4, "{good}");
+    assert!(!good.contains("Warnings") && !good.contains("class=\"soon\""), "{good}");
     source.change(|view| {
         view.sites[0].certificate_ends = Some(view.taken);
         view.sites[1].certificate_ends = Some(view.taken + 40 * 3600);
@@ -260,13 +257,17 @@ async fn a_certificate_that_has_ended_is_not_green_and_one_that_is_late_is_warne
         view.nodes[1].certificate_ends = Some(view.taken - 1);
     });
     let shown = page().await;
-    assert_eq!((shown.matches("standing able").count(), shown.matches("standing expired").count()), (3, 1), "{shown}");
+    assert_eq!(
+        (shown.matches("standing online").count(), shown.matches("standing expired").count()),
+        (3, 1),
+        "{shown}"
+    );
     for words in [
-        "3 of 4 able",
-        "The certificate of helsinki has ended",
-        "The certificate of oulu ends in 40 h and was not renewed",
-        "The certificate of node-a ends in 3 h and was not renewed",
-        "The certificate of node-b has ended",
+        "3 of 4 online",
+        "The certificate of helsinki has expired",
+        "The certificate of oulu expires in 40 h and has not been renewed",
+        "The certificate of node-a expires in 3 h and has not been renewed",
+        "The certificate of node-b has expired",
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }

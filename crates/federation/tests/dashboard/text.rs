@@ -2,7 +2,7 @@
 
 use crate::hospitals::RUN;
 use crate::routes::{after, get, text};
-use federation::dashboard::Source;
+use federation::dashboard::DashboardSource;
 use federation::dashboard::{RunPhase, report_html};
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn a_report_is_one_file_without_scripts_links_or_what_only_matters_live() 
 async fn the_page_before_the_first_round_and_a_strange_one_are_drawn() {
     let (source, router) = after(0);
     let page = text(get(&router, &format!("/runs/{RUN}")).await).await;
-    assert!(page.contains("No round was made yet.") && page.contains("There is none yet."));
+    assert!(page.contains("No round has completed yet.") && page.contains("There is no posterior yet."));
     source.step();
     source.change(|view| {
         view.curve[0].coefficients.clear();

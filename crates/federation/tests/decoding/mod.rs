@@ -1,8 +1,10 @@
 //! Arbitrary messages of every kind, and damage to bytes.
 
-use federation::identity::{PartyName, Role, Signature};
+use federation::identity::{PartyName, PartyRole, Signature};
 use federation::log::Position;
-use federation::message::{Instruction, Letter, Member, NodeState, Outcome, Reason, Refusal, Request, Try, Update};
+use federation::message::{
+    Attempt, DeclineReason, Instruction, MemberId, NodeState, RefusalCode, Request, RunOutcome, SealedMessage, Update,
+};
 use federation::wire::Sender;
 use privacy::{Grid, GridVector};
 use proptest::collection::vec;
@@ -64,15 +66,15 @@ pub(crate) fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
 
 pub(crate) fn sender() -> impl Strategy<Value = Sender> {
     let name = "[a-z][a-z0-9-]{0,10}[a-z0-9]".prop_filter_map("a name", |name| PartyName::new(&name).ok());
-    (select(Role::ALL.to_vec()), name, option::of(any::<[u8; 32]>())).prop_map(|(role, name, manifest)| Sender {
+    (select(PartyRole::ALL.to_vec()), name, option::of(any::<[u8; 32]>())).prop_map(|(role, name, manifest)| Sender {
         role,
         name,
         manifest,
     })
 }
 
-fn at() -> impl Strategy<Value = Try> {
-    (any::<u64>(), any::<u64>()).prop_map(|(round, attempt)| Try { round, attempt })
+fn at() -> impl Strategy<Value = Attempt> {
+    (any::<u64>(), any::<u64>()).prop_map(|(round, attempt)| Attempt { round, attempt })
 }
 
 pub(crate) fn position() -> impl Strategy<Value = Position> {
@@ -87,17 +89,25 @@ fn signature() -> impl Strategy<Value = Signature> {
     bytes().prop_map(|bytes| Signature::from_bytes(&bytes))
 }
 
-fn member() -> impl Strategy<Value = Member> {
+fn member() -> impl Strategy<Value = MemberId> {
     prop_oneof![
-        any::<u32>().prop_map(|site| Member::Site(site as usize)),
-        any::<u32>().prop_map(Member::Node),
-        Just(Member::Server),
+        any::<u32>().prop_map(|site| MemberId::Site(site as usize)),
+        any::<u32>().prop_map(MemberId::Node),
+        Just(MemberId::Server),
     ]
 }
 
-fn letter() -> impl Strategy<Value = Letter> {
+fn letter() -> impl Strategy<Value = SealedMessage> {
     (member(), member(), at(), any::<[u8; 32]>(), bytes(), bytes(), signature()).prop_map(
-        |(from, to, at, question, key, sealed, signature)| Letter { from, to, at, question, key, sealed, signature },
+        |(from, to, at, question, key, sealed, signature)| SealedMessage {
+            from,
+            to,
+            at,
+            question,
+            key,
+            sealed,
+            signature,
+        },
     )
 }
 
@@ -122,7 +132,7 @@ pub(crate) fn request() -> impl Strategy<Value = Request> {
             closed
         }),
         signature().prop_map(|signature| Request::Agree { signature }),
-        (at(), select(Reason::ALL.to_vec())).prop_map(|(at, reason)| Request::Decline { at, reason }),
+        (at(), select(DeclineReason::ALL.to_vec())).prop_map(|(at, reason)| Request::Decline { at, reason }),
         update().prop_map(Request::Update),
         vec(letter(), 0..4).prop_map(Request::Letters),
         (at(), any::<[u8; 32]>(), position()).prop_map(|(at, question, position)| Request::Contributed {
@@ -142,10 +152,10 @@ pub(crate) fn instruction() -> impl Strategy<Value = Instruction> {
         (at(), bytes()).prop_map(|(at, query)| Instruction::Ask { at, query }),
         (at(), option::of(bytes())).prop_map(|(at, applied)| Instruction::Receipt { at, applied }),
         at().prop_map(|at| Instruction::Held { at }),
-        select(Refusal::ALL.to_vec()).prop_map(Instruction::Refuse),
+        select(RefusalCode::ALL.to_vec()).prop_map(Instruction::Refuse),
         Just(Instruction::Rest),
-        select(Outcome::ALL.to_vec()).prop_map(Instruction::Finished),
-        member().prop_map(|member| Instruction::Finished(Outcome::SumFailed(member))),
+        select(RunOutcome::ALL.to_vec()).prop_map(Instruction::Finished),
+        member().prop_map(|member| Instruction::Finished(RunOutcome::SumFailed(member))),
         (at(), bytes(), any::<bool>()).prop_map(|(at, query, close)| Instruction::Session { at, query, close }),
         vec((any::<u64>(), letter()), 0..3).prop_map(Instruction::Mail),
         "[ -~]{0,60}".prop_map(|chain| Instruction::Certificate { chain }),

@@ -1,20 +1,20 @@
 //! What a process of the federation does: a server, a site or a node over TLS, disks and stores, until it is killed or done.
 
-use crate::common::letter::{content, kind};
+use crate::common::message_kind::{content, kind};
 use crate::common::study::shard;
-use crate::stage::{Play, Stage, now};
+use crate::run_folder::{ProcessParts, RunFolder, now};
 use federation::dashboard::Metrics;
-use federation::drive::{Surroundings, drive};
-use federation::identity::{IdentityKey, PARTY_LIFE, PartyName, Role, certificates, client_config, server_config};
+use federation::drive::{DriverHooks, drive};
+use federation::identity::{IdentityKey, PARTY_LIFE, PartyName, PartyRole, certificates, client_config, server_config};
 use federation::log::{FolderDisk, Log};
-use federation::manifest::{Manifest, Programme};
-use federation::message::{Instruction, Refusal, Request, Try};
-use federation::party::{NodeParty, NodeSeat, Party, PartyError, SiteParty, SiteSeat, Standing, Verdict};
-use federation::policy::Granted;
-use federation::server::{Engine, Hall, Reception};
-use federation::store::{self, Store, StoreError};
-use federation::transport::{self, Limits, Line, LineError, TlsSource};
-use federation::wire::Unverified;
+use federation::manifest::{Manifest, RunParts};
+use federation::message::{Attempt, Instruction, RefusalCode, Request};
+use federation::party::{NodeOwner, NodeParty, PartyError, PartyMachine, PartyPhase, SiteOwner, SiteParty, Verdict};
+use federation::policy::GrantTotals;
+use federation::server::{Gateway, RunEngine, RunService};
+use federation::store::{self, ServerStore, StoreError};
+use federation::transport::{self, Connection, ConnectionError, Limits, TlsSource};
+use federation::wire::{UnverifiedContent, proto};
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
 use rustls::pki_types::CertificateDer;
@@ -30,13 +30,13 @@ use tokio::sync::watch;
 pub(crate) fn play() {
     end_with_the_parent();
     let told = |name: &str| std::env::var(name).unwrap();
-    let stage = Stage::at(Path::new(&told("POSTERITY_STAGE")), &told("POSTERITY_SCENE"));
+    let stage = RunFolder::at(Path::new(&told("POSTERITY_STAGE")), &told("POSTERITY_SCENE"));
     let part = told("POSTERITY_PART");
     let words: Vec<&str> = part.split(' ').collect();
     match words[..] {
         ["server", port, place] => serve(&stage, port.parse().unwrap(), place),
-        ["site", number, port] => attend(&stage, Role::Site, number.parse().unwrap(), port),
-        ["node", number, port] => attend(&stage, Role::Node, number.parse().unwrap(), port),
+        ["site", number, port] => attend(&stage, PartyRole::Site, number.parse().unwrap(), port),
+        ["node", number, port] => attend(&stage, PartyRole::Node, number.parse().unwrap(), port),
         _ => panic!("no part: {part}"),
     }
 }
@@ -54,9 +54,9 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 /// A certificate for a key, and the authority's root.
-fn papers(
-    stage: &Stage,
-    role: Role,
+fn credentials(
+    stage: &RunFolder,
+    role: PartyRole,
     name: &PartyName,
     key: &IdentityKey,
 ) -> (Vec<CertificateDer<'static>>, CertificateDer<'static>) {
@@ -77,32 +77,32 @@ fn insist<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> T {
     panic!("the store does not come back");
 }
 
-fn serve(stage: &Stage, port: u16, place: &str) {
-    let store: Arc<dyn Store> = Arc::from(insist(|| store::serve(place)));
-    let Play { cast, manifest, programme, .. } = stage.play();
-    insist(|| match Engine::create(&store, manifest.clone(), programme.clone(), cast.server.clone(), 0) {
+fn serve(stage: &RunFolder, port: u16, place: &str) {
+    let store: Arc<dyn ServerStore> = Arc::from(insist(|| store::serve(place)));
+    let ProcessParts { keys, manifest, parts, .. } = stage.play();
+    insist(|| match RunEngine::create(&store, manifest.clone(), parts.clone(), keys.server.clone(), 0) {
         Ok(_) | Err(StoreError::Exists) => Ok(()),
         Err(error) => Err(error),
     });
     let name = PartyName::new("server").unwrap();
-    let (manifest, key) = (manifest, cast.server.clone());
-    let engine = insist(|| Engine::open(store.clone(), manifest.clone(), programme.clone(), key.clone(), name.clone()));
+    let (manifest, key) = (manifest, keys.server.clone());
+    let engine = insist(|| RunEngine::open(store.clone(), manifest.clone(), parts.clone(), key.clone(), name.clone()));
     let metrics = Arc::new(Metrics::default());
-    let hall = Arc::new(Hall::open(engine, metrics.clone()).unwrap());
-    let (_open, opened) = watch::channel(Some(hall));
+    let service = Arc::new(RunService::open(engine, metrics.clone()).unwrap());
+    let (_open, opened) = watch::channel(Some(service));
     let authority = Arc::new(stage.authority());
     let address = format!("127.0.0.1:{port}");
-    let reception =
-        Reception::new(store, authority, key.clone(), name.clone(), address.clone(), Arc::new(now), opened, metrics);
-    let (chain, root) = papers(stage, Role::Server, &name, &key);
+    let gateway =
+        Gateway::new(store, authority, key.clone(), name.clone(), address.clone(), Arc::new(now), opened, metrics);
+    let (chain, root) = credentials(stage, PartyRole::Server, &name, &key);
     let (_tls, tls) = watch::channel(Arc::new(server_config(chain, &key, &[root]).unwrap()));
     runtime().block_on(async {
         let listener = TcpListener::bind(address).await.unwrap();
-        let reception = Arc::new(reception);
+        let gateway = Arc::new(gateway);
         transport::serve(
             listener,
             TlsSource::new(tls),
-            reception,
+            gateway,
             Limits::default(),
             Arc::default(),
             std::future::pending(),
@@ -112,48 +112,48 @@ fn serve(stage: &Stage, port: u16, place: &str) {
     });
 }
 
-fn attend(stage: &Stage, role: Role, number: usize, port: &str) {
-    let Play { cast, library, .. } = stage.play();
+fn attend(stage: &RunFolder, role: PartyRole, number: usize, port: &str) {
+    let ProcessParts { keys, builder, .. } = stage.play();
     let (name, key) = match role {
-        Role::Site => cast.sites[number].clone(),
-        _ => (cast.nodes[number].0.clone(), cast.nodes[number].1.clone()),
+        PartyRole::Site => keys.sites[number].clone(),
+        _ => (keys.nodes[number].0.clone(), keys.nodes[number].1.clone()),
     };
     let disk = FolderDisk::open(&stage.disk(name.as_str())).unwrap();
-    let seat = Seat { site: number, secret: [number as u8 + 1; 32] };
-    let party: Box<dyn Party> = match role {
-        Role::Site => {
+    let seat = WillingOwner { site: number, secret: [number as u8 + 1; 32] };
+    let party: Box<dyn PartyMachine> = match role {
+        PartyRole::Site => {
             let log = Log::open(disk).unwrap();
-            Box::new(SiteParty::new(name.clone(), key.clone(), library, Box::new(seat), log))
+            Box::new(SiteParty::new(name.clone(), key.clone(), builder, Box::new(seat), log))
         }
         _ => {
-            let sealing = cast.nodes[number].2.clone();
-            Box::new(NodeParty::new(name.clone(), key.clone(), sealing, library, Box::new(seat), disk))
+            let sealing = keys.nodes[number].2.clone();
+            Box::new(NodeParty::new(name.clone(), key.clone(), sealing, builder, Box::new(seat), disk))
         }
     };
     let file = OpenOptions::new().append(true).create(true).open(stage.witnessed(name.as_str())).unwrap();
     let party = Box::new(Witness { party, file });
-    let (chain, root) = papers(stage, role, &name, &key);
+    let (chain, root) = credentials(stage, role, &name, &key);
     let (_tls, tls) = watch::channel(Arc::new(client_config(chain, &key, &root).unwrap()));
     let (_stop, stop) = watch::channel(false);
-    let mut line = Line::new(format!("127.0.0.1:{port}"), tls, u64::from(std::process::id()));
-    let ended = runtime().block_on(drive(party, &mut line, &mut Quiet, stop));
+    let mut line = Connection::new(format!("127.0.0.1:{port}"), tls, u64::from(std::process::id()));
+    let ended = runtime().block_on(drive(party, &mut line, &mut NoHooks, stop));
     match ended {
-        Ok(Standing::Finished(_)) => {}
+        Ok(PartyPhase::Finished(_)) => {}
         other => panic!("{name} has left the run: {other:?}"),
     }
 }
 
 /// A site or a node that takes part in everything.
-struct Seat {
+struct WillingOwner {
     site: usize,
     secret: [u8; 32],
 }
 
-impl SiteSeat for Seat {
-    fn consider(&mut self, _: &Manifest, _: &Programme, _: usize, _: Granted) -> Verdict {
+impl SiteOwner for WillingOwner {
+    fn consider(&mut self, _: &Manifest, _: &RunParts, _: usize, _: GrantTotals) -> Verdict {
         Verdict::Sign
     }
-    fn rows(&mut self, _: &Manifest, _: &Programme, _: usize) -> Result<(Arc<Shard>, Digest), String> {
+    fn rows(&mut self, _: &Manifest, _: &RunParts, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((Arc::new(shard(self.site)), [1; 32]))
     }
     fn noise(&mut self) -> OsKeyed {
@@ -161,7 +161,7 @@ impl SiteSeat for Seat {
     }
 }
 
-impl NodeSeat for Seat {
+impl NodeOwner for WillingOwner {
     fn consider(&mut self, _: &Manifest) -> Verdict {
         Verdict::Sign
     }
@@ -170,27 +170,27 @@ impl NodeSeat for Seat {
     }
 }
 
-struct Quiet;
+struct NoHooks;
 
-impl Surroundings for Quiet {
+impl DriverHooks for NoHooks {
     fn renewal(&mut self) -> Option<Vec<u8>> {
         None
     }
     fn renewed(&mut self, _: &str) {}
-    fn tell(&mut self, standing: Standing) {
+    fn tell(&mut self, standing: PartyPhase) {
         println!("{standing:?}");
     }
-    fn lost(&mut self, error: &LineError) {
+    fn lost(&mut self, error: &ConnectionError) {
         println!("{error}");
     }
-    fn refused(&mut self, refusal: Refusal) {
+    fn refused(&mut self, refusal: RefusalCode) {
         println!("{refusal:?}");
     }
 }
 
 /// Writes down which answers leave a party and what it is told of them. What is written survives a kill of the process.
 struct Witness {
-    party: Box<dyn Party>,
+    party: Box<dyn PartyMachine>,
     file: File,
 }
 
@@ -202,14 +202,14 @@ impl Witness {
     fn sends(&mut self, all: &[Vec<u8>]) {
         let hex = |digest: Digest| digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         for bytes in all {
-            let said = Unverified::read(bytes).unwrap();
+            let said = UnverifiedContent::read(bytes).unwrap();
             match said.claimed_request().unwrap() {
                 Request::Update(update) => {
                     self.note(&format!("sent {} {} {}", update.at.round, update.at.attempt, hex(said.digest())));
                 }
                 Request::Letters(letters) => {
                     for letter in letters {
-                        let (Try { round, attempt }, content) = (letter.at, hex(content(&letter)));
+                        let (Attempt { round, attempt }, content) = (letter.at, hex(content(&letter)));
                         let which = format!("{:?}-{:?}", kind(&letter), letter.to);
                         self.note(&format!("letter {round} {attempt} {content} {which}"));
                     }
@@ -220,7 +220,7 @@ impl Witness {
     }
 }
 
-impl Party for Witness {
+impl PartyMachine for Witness {
     fn attend(&mut self, wait: u32) -> Vec<u8> {
         self.party.attend(wait)
     }
@@ -231,8 +231,8 @@ impl Party for Witness {
         Ok(next)
     }
 
-    fn hear(&mut self, reply: &[u8], to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
-        let read = Unverified::read(reply).and_then(|reply| reply.claimed_reply(to));
+    fn hear(&mut self, reply: proto::Signed, to: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+        let read = UnverifiedContent::of(reply.clone()).and_then(|reply| reply.claimed_reply(to));
         for instruction in read.map(|reply| reply.instructions).unwrap_or_default() {
             if let Instruction::Held { at } | Instruction::Receipt { at, applied: Some(_) } = instruction {
                 self.note(&format!("held {} {}", at.round, at.attempt));
@@ -251,11 +251,11 @@ impl Party for Witness {
         self.party.certificate()
     }
 
-    fn refused(&mut self) -> Option<Refusal> {
+    fn refused(&mut self) -> Option<RefusalCode> {
         self.party.refused()
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> PartyPhase {
         self.party.standing()
     }
 }

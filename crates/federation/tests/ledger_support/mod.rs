@@ -1,6 +1,6 @@
 //! A ledger to try things on.
 
-use federation::log::{Disk, Entry, FILE, Log, RunId, SimulatedDisk, Turn};
+use federation::log::{Disk, FILE, Log, LogEntry, RunAttempt, RunId, SimulatedDisk};
 use privacy::noise::Digest;
 use privacy::{
     Adjacency, Delta, Epsilon, Event, Filter, Grant, Ledger, Mechanism, MemoryJournal, NoiseMultiplier, Sampling,
@@ -13,8 +13,8 @@ pub(crate) const RUN: RunId = [0xA5; 16];
 /// Digest of the last record of the golden file.
 pub(crate) const GOLDEN_HEAD: &str = "d3a7bdc8bfa88560170457ceefeb1cf6fa40a3e6e7d6aef98fe6af9c92535458";
 
-pub(crate) fn turn(round: u64, attempt: u64) -> Turn {
-    Turn { run: RUN, round, attempt }
+pub(crate) fn turn(round: u64, attempt: u64) -> RunAttempt {
+    RunAttempt { run: RUN, round, attempt }
 }
 
 pub(crate) fn question(number: u64) -> Digest {
@@ -35,12 +35,12 @@ pub(crate) fn grant() -> (Grant, Event) {
 }
 
 /// The first records of a run in which every third charge is burnt.
-pub(crate) fn example(count: usize) -> Vec<Entry> {
+pub(crate) fn example(count: usize) -> Vec<LogEntry> {
     let (grant, event) = grant();
     let mut journal = MemoryJournal::default();
     let mut ledger = Ledger::open(grant, &mut journal).unwrap();
-    let accepted = Entry::Accepted { run: RUN, manifest: [9; 32], epsilon: 4.0, delta: 1e-5, bytes: vec![3; 20] };
-    let charge = |journal: &MemoryJournal, round| Entry::Charge {
+    let accepted = LogEntry::Accepted { run: RUN, manifest: [9; 32], epsilon: 4.0, delta: 1e-5, bytes: vec![3; 20] };
+    let charge = |journal: &MemoryJournal, round| LogEntry::Charge {
         turn: turn(round, 0),
         question: question(round),
         record: journal.records().last().unwrap().clone(),
@@ -54,10 +54,10 @@ pub(crate) fn example(count: usize) -> Vec<Entry> {
         entries.push(charge(&journal, round));
         let turn = turn(round, 0);
         if round % 3 == 0 {
-            entries.push(Entry::Lapsed { turn });
+            entries.push(LogEntry::Lapsed { turn });
         } else {
-            entries.push(Entry::Outbox { turn, bytes: vec![round as u8; 30] });
-            entries.push(Entry::Settled { turn, applied: vec![1, 2] });
+            entries.push(LogEntry::Outbox { turn, bytes: vec![round as u8; 30] });
+            entries.push(LogEntry::Settled { turn, applied: vec![1, 2] });
         }
     }
     entries.truncate(count);
@@ -65,7 +65,7 @@ pub(crate) fn example(count: usize) -> Vec<Entry> {
 }
 
 /// The bytes of a log with these records, and where each of them begins.
-pub(crate) fn written(entries: &[Entry]) -> (Vec<u8>, Vec<usize>, Log<SimulatedDisk>) {
+pub(crate) fn written(entries: &[LogEntry]) -> (Vec<u8>, Vec<usize>, Log<SimulatedDisk>) {
     let disk = SimulatedDisk::new();
     let mut log = Log::open(disk.clone()).unwrap();
     let mut starts = Vec::new();

@@ -3,15 +3,15 @@
 //! Two sites with neighbouring rows hear the same and are compared line by line: polls, answers, letters, refusals and
 //! errors, in number, order, kind and size. Only numbers under noise, seals, signatures and digests of these are blanked.
 
-use super::Ear;
-use crate::common::company::Company;
-use crate::common::hand::{Hand, Owner, ask, fresh, owner};
+use super::LogCapture;
+use crate::common::local_run::LocalRun;
+use crate::common::scripted_server::{ScriptedServer, TestOwner, ask, fresh, owner};
 use crate::common::study::ROWS;
 use federation::identity::Signature;
-use federation::log::{Effect, SimulatedDisk};
-use federation::message::{Instruction, Letter, Member, Request, Try, Update};
-use federation::party::{Party, PartyError, SiteParty, Verdict};
-use federation::wire::Unverified;
+use federation::log::{FailureEffect, SimulatedDisk};
+use federation::message::{Attempt, Instruction, MemberId, Request, SealedMessage, Update};
+use federation::party::{PartyError, PartyMachine, SiteParty, Verdict};
+use federation::wire::UnverifiedContent;
 use inference::settings::{Method, Schedule};
 use inference::{Keys, Reading, Row, Rows, Schema, Shard, read};
 use privacy::GridVector;
@@ -97,9 +97,9 @@ fn blanked(request: Request) -> Request {
             Request::Contributed { at, question: [0; 32], position }
         }
         Request::Letters(letters) => {
-            let blank = |letter: Letter| {
+            let blank = |letter: SealedMessage| {
                 let (key, sealed, signature) = (zeros(&letter.key), zeros(&letter.sealed), Signature::from_bytes(&[]));
-                Letter { key, sealed, signature, question: [0; 32], ..letter }
+                SealedMessage { key, sealed, signature, question: [0; 32], ..letter }
             };
             Request::Letters(letters.into_iter().map(blank).collect())
         }
@@ -109,7 +109,7 @@ fn blanked(request: Request) -> Request {
 
 /// One line of what was said. Numbers under noise are spelt in as many bytes as they need: the length of an answer is theirs.
 fn line(bytes: &[u8]) -> String {
-    let request = blanked(Unverified::read(bytes).unwrap().claimed_request().unwrap());
+    let request = blanked(UnverifiedContent::read(bytes).unwrap().claimed_request().unwrap());
     match request {
         Request::Update(_) => format!("{request:?}"),
         other => format!("{} bytes: {other:?}", bytes.len()),
@@ -118,9 +118,9 @@ fn line(bytes: &[u8]) -> String {
 
 /// What one site lets out, in its order.
 #[derive(Default)]
-struct Transcript(Vec<String>);
+struct SiteTranscript(Vec<String>);
 
-impl Transcript {
+impl SiteTranscript {
     fn hear(&mut self, party: &mut SiteParty<SimulatedDisk>, heard: Result<Vec<Vec<u8>>, PartyError>) {
         match heard {
             Ok(next) => self.0.extend(next.iter().map(|bytes| line(bytes))),
@@ -131,46 +131,46 @@ impl Transcript {
     }
 }
 
-fn site(hand: &Hand, disk: &SimulatedDisk, shard: &Arc<Shard>) -> SiteParty<SimulatedDisk> {
-    let owner = Owner { shard: shard.clone(), verdict: |_| Verdict::Sign, noise: fresh };
-    let mut party = hand.site(0, disk, owner);
-    hand.tell(&mut party, hand.beginning()).unwrap();
+fn site(script: &ScriptedServer, disk: &SimulatedDisk, shard: &Arc<Shard>) -> SiteParty<SimulatedDisk> {
+    let owner = TestOwner { shard: shard.clone(), verdict: |_| Verdict::Sign, noise: fresh };
+    let mut party = script.site(0, disk, owner);
+    script.tell(&mut party, script.beginning()).unwrap();
     party
 }
 
 /// A site by hand: refused, answered, settled, sent again, taken up again after its disk failed, and asked until it charges no more.
-fn by_hand(hand: &Hand, shard: &Arc<Shard>) -> Vec<String> {
-    let (disk, query, mut transcript) = (SimulatedDisk::new(), hand.question(), Transcript::default());
-    let mut party = site(hand, &disk, shard);
-    let at = Try { round: 0, attempt: 0 };
+fn by_hand(script: &ScriptedServer, shard: &Arc<Shard>) -> Vec<String> {
+    let (disk, query, mut transcript) = (SimulatedDisk::new(), script.question(), SiteTranscript::default());
+    let mut party = site(script, &disk, shard);
+    let at = Attempt { round: 0, attempt: 0 };
     let settled = || vec![Instruction::Receipt { at, applied: None }];
     for told in [ask(0, 0, &[]), ask(0, 0, &[0xff; 30]), ask(0, 0, &query), ask(0, 0, &query), settled()] {
-        let heard = hand.tell(&mut party, told);
+        let heard = script.tell(&mut party, told);
         transcript.hear(&mut party, heard);
         let again = party.again();
         transcript.hear(&mut party, again);
     }
     for n in 1..=8 {
         let copy = disk.copy();
-        let mut party = site(hand, &copy, shard);
-        copy.fail_at(n, Effect::Everything);
-        let heard = hand.tell(&mut party, ask(1, 0, &query));
+        let mut party = site(script, &copy, shard);
+        copy.fail_at(n, FailureEffect::Everything);
+        let heard = script.tell(&mut party, ask(1, 0, &query));
         transcript.hear(&mut party, heard);
         copy.restart();
-        let mut party = site(hand, &copy, shard);
-        let heard = hand.tell(&mut party, ask(1, 0, &query));
+        let mut party = site(script, &copy, shard);
+        let heard = script.tell(&mut party, ask(1, 0, &query));
         transcript.hear(&mut party, heard);
     }
     for attempt in 0..40 {
-        let heard = hand.tell(&mut party, ask(1, attempt, &query));
+        let heard = script.tell(&mut party, ask(1, attempt, &query));
         transcript.hear(&mut party, heard);
-        let at = Try { round: 1, attempt };
-        let heard = hand.tell(&mut party, vec![Instruction::Receipt { at, applied: None }]);
+        let at = Attempt { round: 1, attempt };
+        let heard = script.tell(&mut party, vec![Instruction::Receipt { at, applied: None }]);
         transcript.hear(&mut party, heard);
     }
     // Where answers are folded as they come the budget is the limit, elsewhere three charges of a round.
     let told = |reason: &str| transcript.0.iter().filter(|line| line.contains(reason)).count();
-    let limited = match hand.programme.method.schedule {
+    let limited = match script.parts.method.schedule {
         Schedule::Asynchronous(_) => told("reason: Spent"),
         Schedule::Sequential | Schedule::Synchronous => told("reason: Refused"),
     };
@@ -179,21 +179,21 @@ fn by_hand(hand: &Hand, shard: &Arc<Shard>) -> Vec<String> {
 }
 
 /// A site in a whole run with a real server: everything that it says until the end.
-fn in_a_run(hand: Hand, shard: &Arc<Shard>) -> Vec<String> {
+fn in_a_run(script: ScriptedServer, shard: &Arc<Shard>) -> Vec<String> {
     let own = |site: usize| match site {
-        0 => Owner { shard: shard.clone(), verdict: |_| Verdict::Sign, noise: fresh },
+        0 => TestOwner { shard: shard.clone(), verdict: |_| Verdict::Sign, noise: fresh },
         _ => owner(site),
     };
-    let (mut company, mut lines) = (Company::new(hand, own), Vec::new());
+    let (mut local_run, mut lines) = (LocalRun::new(script, own), Vec::new());
     for _ in 0..400 {
-        for member in company.members() {
-            let (bytes, _) = company.next(member);
-            if member == Member::Site(0) {
+        for member in local_run.members() {
+            let (bytes, _) = local_run.next(member);
+            if member == MemberId::Site(0) {
                 lines.push(line(&bytes));
             }
-            company.deliver(member, &bytes);
+            local_run.deliver(member, &bytes);
         }
-        if company.is_over() {
+        if local_run.is_over() {
             return lines;
         }
     }
@@ -202,11 +202,11 @@ fn in_a_run(hand: Hand, shard: &Arc<Shard>) -> Vec<String> {
 
 /// What a site with these rows says and logs, by hand and in a run.
 fn let_out(study: (&str, usize, usize, u64), shard: Shard) -> Vec<String> {
-    let (ear, shard) = (Ear::default(), Arc::new(shard));
-    let hand = || Hand::new(study.0, study.1, study.2, study.3);
+    let (ear, shard) = (LogCapture::default(), Arc::new(shard));
+    let script = || ScriptedServer::new(study.0, study.1, study.2, study.3);
     let mut lines = tracing::subscriber::with_default(ear.clone(), || {
-        let mut lines = by_hand(&hand(), &shard);
-        lines.extend(in_a_run(hand(), &shard));
+        let mut lines = by_hand(&script(), &shard);
+        lines.extend(in_a_run(script(), &shard));
         lines
     });
     lines.push(format!("logged: {}", ear.0.lock().unwrap()));
@@ -227,7 +227,7 @@ fn nothing_tells_neighbours_apart(relation: &str, add_remove: bool) {
         let study = (study.as_str(), sites, nodes, quorum);
         let usual = let_out(study, rows(ROWS, USUAL));
         assert!(usual.len() > 100, "nothing was looked at");
-        let method = Hand::new(study.0, sites, nodes, quorum).programme.method.clone();
+        let method = ScriptedServer::new(study.0, sites, nodes, quorum).parts.method.clone();
         for (number, shard) in neighbours(add_remove, &method).into_iter().enumerate() {
             let other = let_out(study, shard);
             assert_eq!(difference(&usual, &other), None, "{}: neighbour {number} shows", study.0);
@@ -267,18 +267,18 @@ fn rows_that_cannot_be_encoded_are_refused_in_the_same_words() {
 fn mutant_a_count_of_rows_in_a_log_line_or_in_a_poll_is_caught() {
     // The number of rows in a log line.
     let logged = |shard: Shard| {
-        let ear = Ear::default();
+        let ear = LogCapture::default();
         tracing::subscriber::with_default(ear.clone(), || tracing::info!(rows = shard.len(), "answering"));
         vec![format!("logged: {}", ear.0.lock().unwrap())]
     };
     let [usual, more] = [ROWS, ROWS + 1].map(|count| logged(rows(count, USUAL)));
     assert!(difference(&usual, &more).is_some() && difference(&usual, &usual).is_none());
     // Whether it is even, in the number of the last letter that was read; and a poll more.
-    let hand = Hand::new("synchronous/2/0", 3, 0, 2);
-    let (mut party, _) = hand.running(0);
+    let script = ScriptedServer::new("synchronous/2/0", 3, 0, 2);
+    let (mut party, _) = script.running(0);
     let poll = party.attend(0);
     let Request::Attend { position, wait, begun, unsettled, mail, closed } =
-        Unverified::read(&poll).unwrap().claimed_request().unwrap()
+        UnverifiedContent::read(&poll).unwrap().claimed_request().unwrap()
     else {
         panic!("a poll was expected")
     };

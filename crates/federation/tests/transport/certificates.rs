@@ -1,8 +1,9 @@
 //! Who is let in: both sides must show certificates of one authority, over TLS 1.3.
 
-use crate::party::{Authority, Echo, Running, line, said};
+use crate::party::{Echo, RunningServer, TestCa, line, said};
 use federation::transport::{
-    Answer, Distrust, Enroller, Limits, LineError, PeerCertificate, Refused, TlsSource, join, serve_enrolment,
+    CallFuture, CallRefusal, ConnectionError, Distrust, Enroller, Limits, PeerCertificate, TlsSource, join,
+    serve_enrolment,
 };
 use federation::wire::proto::{JoinReply, JoinRequest};
 use std::future::pending;
@@ -12,21 +13,21 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-fn distrust(error: LineError) -> Distrust {
+fn distrust(error: ConnectionError) -> Distrust {
     assert!(!error.is_worth_retrying(), "{error}");
     match error {
-        LineError::Tls { found, .. } => found,
+        ConnectionError::Tls { found, .. } => found,
         other => panic!("{other:?}"),
     }
 }
 
 #[tokio::test]
 async fn a_content_comes_back_and_the_handler_sees_whose_it_is() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let site = authority.party("site");
     let echo = Arc::new(Echo::default());
     let server =
-        Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
     let mut line = line(server.address, authority.calling(Some(&site)));
     for text in ["one", "two"] {
         assert_eq!(line.exchange(said(text), Duration::ZERO).await.unwrap(), said(text));
@@ -38,11 +39,11 @@ async fn a_content_comes_back_and_the_handler_sees_whose_it_is() {
 
 #[tokio::test]
 async fn a_client_without_a_certificate_or_of_another_authority_is_refused() {
-    let (authority, other) = (Authority::new(), Authority::new());
+    let (authority, other) = (TestCa::new(), TestCa::new());
     let stranger = other.party("site");
     let echo = Arc::new(Echo::default());
     let server =
-        Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
     for own in [None, Some(&stranger)] {
         let mut line = line(server.address, authority.calling(own));
         let error = line.exchange(said("let me in"), Duration::ZERO).await.unwrap_err();
@@ -53,14 +54,15 @@ async fn a_client_without_a_certificate_or_of_another_authority_is_refused() {
 
 #[tokio::test]
 async fn a_clock_that_is_off_is_told_as_a_clock_that_is_off_and_by_how_much() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let site = authority.party("site");
     for (from, until, words) in [
         (2200, 2201, "this machine's clock is behind the server's by at least"),
         (2000, 2001, "this machine's clock is ahead of the server's by at least"),
     ] {
         let own = authority.party_between("posterity-server", from, until);
-        let server = Running::start(authority.listening(&own), Arc::new(Echo::default()), Limits::default()).await;
+        let server =
+            RunningServer::start(authority.listening(&own), Arc::new(Echo::default()), Limits::default()).await;
         let mut line = line(server.address, authority.calling(Some(&site)));
         let error = line.exchange(said("what time is it"), Duration::ZERO).await.unwrap_err();
         let text = error.to_string();
@@ -69,7 +71,8 @@ async fn a_clock_that_is_off_is_told_as_a_clock_that_is_off_and_by_how_much() {
     }
     for (from, until) in [(2200, 2201), (2000, 2001)] {
         let own = authority.party_between("posterity-server", 2020, 2200);
-        let server = Running::start(authority.listening(&own), Arc::new(Echo::default()), Limits::default()).await;
+        let server =
+            RunningServer::start(authority.listening(&own), Arc::new(Echo::default()), Limits::default()).await;
         let site = authority.party_between("site", from, until);
         let mut line = line(server.address, authority.calling(Some(&site)));
         let error = line.exchange(said("am I late"), Duration::ZERO).await.unwrap_err();
@@ -80,11 +83,11 @@ async fn a_clock_that_is_off_is_told_as_a_clock_that_is_off_and_by_how_much() {
 
 #[tokio::test]
 async fn a_server_of_another_authority_or_name_hears_nothing() {
-    let (authority, other) = (Authority::new(), Authority::new());
+    let (authority, other) = (TestCa::new(), TestCa::new());
     let site = authority.party("site");
     for own in [other.server(), authority.party("another-server")] {
         let echo = Arc::new(Echo::default());
-        let server = Running::start(authority.listening(&own), Arc::clone(&echo) as _, Limits::default()).await;
+        let server = RunningServer::start(authority.listening(&own), Arc::clone(&echo) as _, Limits::default()).await;
         let mut line = line(server.address, authority.calling(Some(&site)));
         let error = line.exchange(said("who is there"), Duration::ZERO).await.unwrap_err();
         assert_eq!(distrust(error), Distrust::ServersCertificate);
@@ -94,11 +97,12 @@ async fn a_server_of_another_authority_or_name_hears_nothing() {
 
 #[tokio::test]
 async fn a_server_that_forgot_to_demand_certificates_permits_nothing() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
-    let server = Running::start(authority.open(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+    let server =
+        RunningServer::start(authority.open(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
-    assert_eq!(line.exchange(said("?"), Duration::ZERO).await.unwrap_err(), LineError::NotPermitted);
+    assert_eq!(line.exchange(said("?"), Duration::ZERO).await.unwrap_err(), ConnectionError::NotPermitted);
     assert_eq!(echo.calls(), 0);
 }
 
@@ -112,10 +116,10 @@ fn of_tls_12(kind: u8, after_random: &[u8]) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_client_of_tls_1_2_gets_an_alert() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
     let server =
-        Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     // No session, one suite, no compression, and the signature algorithms that every client names.
     let hello = [0, 0, 2, 0xc0, 0x2b, 1, 0, 0, 8, 0, 13, 0, 4, 0, 2, 4, 3];
@@ -129,7 +133,7 @@ async fn a_client_of_tls_1_2_gets_an_alert() {
 
 #[tokio::test]
 async fn a_server_of_tls_1_2_is_refused() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let server = tokio::spawn(async move {
@@ -145,15 +149,15 @@ async fn a_server_of_tls_1_2_is_refused() {
     server.await.unwrap();
 }
 
-pub(crate) struct Door;
+pub(crate) struct CountingObserver;
 
-impl Enroller for Door {
-    fn join(&self, request: JoinRequest) -> Answer<'_, JoinReply> {
+impl Enroller for CountingObserver {
+    fn join(&self, request: JoinRequest) -> CallFuture<'_, JoinReply> {
         Box::pin(async move {
             match request.secret.as_slice() {
                 b"open sesame" => Ok(JoinReply { chain: "chain".into(), ..JoinReply::default() }),
-                b"later" => Err(Refused::Unavailable),
-                _ => Err(Refused::NotPermitted),
+                b"later" => Err(CallRefusal::Unavailable),
+                _ => Err(CallRefusal::NotPermitted),
             }
         })
     }
@@ -161,21 +165,28 @@ impl Enroller for Door {
 
 #[tokio::test]
 async fn one_joins_without_a_certificate_but_not_at_any_server_and_not_without_an_invite() {
-    let (authority, other) = (Authority::new(), Authority::new());
+    let (authority, other) = (TestCa::new(), TestCa::new());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let (_tls, current) = watch::channel(authority.open(&authority.server()));
     let limits = Limits::enrolment();
-    tokio::spawn(serve_enrolment(listener, TlsSource::new(current), Arc::new(Door), limits, Arc::default(), pending()));
+    tokio::spawn(serve_enrolment(
+        listener,
+        TlsSource::new(current),
+        Arc::new(CountingObserver),
+        limits,
+        Arc::default(),
+        pending(),
+    ));
     let ask =
         |secret: &[u8]| JoinRequest { version: 1, secret: secret.to_vec(), request: Vec::new(), sealing: Vec::new() };
     let config = authority.calling(None);
     let joined = join(address.clone(), Arc::clone(&config), ask(b"open sesame")).await.unwrap();
     assert_eq!(joined.chain, "chain");
     for (secret, expected) in [
-        (&b"open barley"[..], LineError::NotPermitted),
-        (b"later", LineError::Unavailable),
-        (&[0; 70_000], LineError::TooLarge),
+        (&b"open barley"[..], ConnectionError::NotPermitted),
+        (b"later", ConnectionError::Unavailable),
+        (&[0; 70_000], ConnectionError::TooLarge),
     ] {
         assert_eq!(join(address.clone(), Arc::clone(&config), ask(secret)).await.unwrap_err(), expected);
     }
@@ -183,5 +194,5 @@ async fn one_joins_without_a_certificate_but_not_at_any_server_and_not_without_a
     assert_eq!(distrust(error), Distrust::ServersCertificate);
     // The call of the federation is not to be had at this port.
     let mut line = line(address, authority.calling(None));
-    assert_eq!(line.exchange(said("?"), Duration::ZERO).await.unwrap_err(), LineError::Strange);
+    assert_eq!(line.exchange(said("?"), Duration::ZERO).await.unwrap_err(), ConnectionError::Strange);
 }

@@ -1,32 +1,33 @@
 //! What a driver does with a party's words: nothing of them is lost with a server that could not keep them.
 
-use crate::party::{Authority, Echo, Running, line, said};
-use federation::drive::{Surroundings, drive};
-use federation::message::{Outcome, Refusal};
-use federation::party::{Party, PartyError, Standing};
-use federation::transport::{Limits, LineError};
+use crate::party::{Echo, RunningServer, TestCa, line, said};
+use federation::drive::{DriverHooks, drive};
+use federation::message::{RefusalCode, RunOutcome};
+use federation::party::{PartyError, PartyMachine, PartyPhase};
+use federation::transport::{ConnectionError, Limits};
+use federation::wire::proto;
 use privacy::noise::Digest;
 use prost::Message as _;
 use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Says two things after its first poll, is refused the first, and is done when it was heard to say both again.
-struct Refused {
+struct RefusedOnce {
     /// What it is refused with.
-    with: Refusal,
+    with: RefusalCode,
     polled: bool,
-    refused: Option<Refusal>,
+    refused: Option<RefusalCode>,
     heard: usize,
     again: bool,
 }
 
-impl Refused {
+impl RefusedOnce {
     fn words() -> Vec<Vec<u8>> {
         ["one", "two"].map(|word| said(word).encode_to_vec()).to_vec()
     }
 }
 
-impl Party for Refused {
+impl PartyMachine for RefusedOnce {
     fn attend(&mut self, _: u32) -> Vec<u8> {
         said("anything?").encode_to_vec()
     }
@@ -34,7 +35,7 @@ impl Party for Refused {
         (self.again, self.heard) = (true, 0);
         Ok(Self::words())
     }
-    fn hear(&mut self, _: &[u8], _: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
+    fn hear(&mut self, _: proto::Signed, _: &Digest) -> Result<Vec<Vec<u8>>, PartyError> {
         if !std::mem::replace(&mut self.polled, true) {
             return Ok(Self::words());
         }
@@ -49,31 +50,31 @@ impl Party for Refused {
     fn certificate(&mut self) -> Option<String> {
         None
     }
-    fn refused(&mut self) -> Option<Refusal> {
+    fn refused(&mut self) -> Option<RefusalCode> {
         self.refused.take()
     }
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> PartyPhase {
         match self.again && self.heard == 2 {
-            true => Standing::Finished(Outcome::Complete),
-            false => Standing::Running,
+            true => PartyPhase::Finished(RunOutcome::Complete),
+            false => PartyPhase::Running,
         }
     }
 }
 
 /// Hears what was refused.
 #[derive(Default)]
-struct Told(Vec<Refusal>);
+struct RefusalHooks(Vec<RefusalCode>);
 
-impl Surroundings for Told {
+impl DriverHooks for RefusalHooks {
     fn renewal(&mut self) -> Option<Vec<u8>> {
         None
     }
     fn renewed(&mut self, _: &str) {}
-    fn tell(&mut self, _: Standing) {}
-    fn lost(&mut self, error: &LineError) {
+    fn tell(&mut self, _: PartyPhase) {}
+    fn lost(&mut self, error: &ConnectionError) {
         panic!("{error}");
     }
-    fn refused(&mut self, refusal: Refusal) {
+    fn refused(&mut self, refusal: RefusalCode) {
         self.0.push(refusal);
     }
 }
@@ -82,22 +83,22 @@ impl Surroundings for Told {
 /// not take comes again by itself.
 #[tokio::test]
 async fn what_a_server_could_not_take_just_then_is_said_again() {
-    for refusal in Refusal::ALL.into_iter().filter(|refusal| refusal.is_passing()) {
+    for refusal in RefusalCode::ALL.into_iter().filter(|refusal| refusal.is_passing()) {
         is_said_again_after(refusal).await;
     }
 }
 
-async fn is_said_again_after(with: Refusal) {
-    let authority = Authority::new();
+async fn is_said_again_after(with: RefusalCode) {
+    let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
     let server =
-        Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
-    let mut told = Told::default();
-    let party = Refused { with, polled: false, refused: None, heard: 0, again: false };
+    let mut told = RefusalHooks::default();
+    let party = RefusedOnce { with, polled: false, refused: None, heard: 0, again: false };
     let (_stop, stop) = watch::channel(false);
     let ended = drive(Box::new(party), &mut line, &mut told, stop).await.unwrap();
-    assert_eq!(ended, Standing::Finished(Outcome::Complete));
+    assert_eq!(ended, PartyPhase::Finished(RunOutcome::Complete));
     assert_eq!(told.0, [with]);
     let heard: Vec<Vec<u8>> = echo.heard.lock().unwrap().iter().map(|(_, signed)| signed.content.clone()).collect();
     // The second word does not overtake the first, which was not kept.

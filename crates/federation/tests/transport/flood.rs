@@ -1,10 +1,11 @@
 //! Attacks on a server's ports by many connections and by large messages: each was seen to stop a server, or to fill its memory.
 
-use crate::certificates::Door;
-use crate::party::{Authority, Echo, Running, line, said};
-use crate::raw::Raw;
+use crate::certificates::CountingObserver;
+use crate::party::{Echo, RunningServer, TestCa, line, said};
+use crate::raw::RawConnection;
 use federation::transport::{
-    Answer, Excess, Excesses, Handler, Limits, LineError, Longest, PeerCertificate, TlsSource, join, serve_enrolment,
+    CallFuture, ConnectionError, Excess, Excesses, Handler, LengthLimit, Limits, PeerCertificate, TlsSource, join,
+    serve_enrolment,
 };
 use federation::wire::SMALL_BYTES;
 use federation::wire::proto::{JoinRequest, Signed};
@@ -26,13 +27,20 @@ async fn idle(address: SocketAddr, count: usize) -> Vec<TcpStream> {
 
 #[tokio::test]
 async fn three_hundred_idle_connections_keep_nobody_from_joining() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (_tls, current) = watch::channel(authority.open(&authority.server()));
     let (limits, excesses) = (Limits::enrolment(), Arc::new(Excesses::default()));
     let counts = excesses.clone();
-    tokio::spawn(serve_enrolment(listener, TlsSource::new(current), Arc::new(Door), limits, counts, pending()));
+    tokio::spawn(serve_enrolment(
+        listener,
+        TlsSource::new(current),
+        Arc::new(CountingObserver),
+        limits,
+        counts,
+        pending(),
+    ));
     let _idle = idle(address, 300).await;
     let request = JoinRequest { version: 1, secret: b"open sesame".to_vec(), request: Vec::new(), sealing: Vec::new() };
     let joined = join(address.to_string(), authority.calling(None), request).await.unwrap();
@@ -43,11 +51,11 @@ async fn three_hundred_idle_connections_keep_nobody_from_joining() {
 
 #[tokio::test]
 async fn idle_connections_without_a_certificate_take_no_partys_place() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
     // As few places for parties as there are parties.
     let limits = Limits { connections: 2, ..Limits::default() };
-    let server = Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
+    let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let mut early = line(server.address, authority.calling(Some(&authority.party("early"))));
     assert!(early.exchange(said("before"), Duration::ZERO).await.is_ok());
     let _idle = idle(server.address, 300).await;
@@ -59,10 +67,10 @@ async fn idle_connections_without_a_certificate_take_no_partys_place() {
 
 #[tokio::test]
 async fn many_parties_behind_one_address_do_not_count_against_its_limit() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
     let limits = Limits { strangers_of_an_address: 1, ..Limits::default() };
-    let server = Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
+    let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let parties = (0..8).map(|number| authority.party(&format!("site-{number}")));
     let mut lines: Vec<_> = parties.map(|party| line(server.address, authority.calling(Some(&party)))).collect();
     for _ in 0..2 {
@@ -75,16 +83,16 @@ async fn many_parties_behind_one_address_do_not_count_against_its_limit() {
 
 #[tokio::test]
 async fn a_party_has_so_many_connections_and_its_own_oldest_gives_way() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let limits = Limits { connections_of_a_party: 2, ..Limits::default() };
     let config = authority.listening(&authority.server());
-    let server = Running::start(config, Arc::new(Echo::default()), limits).await;
+    let server = RunningServer::start(config, Arc::new(Echo::default()), limits).await;
     let (greedy, other) = (authority.party("greedy"), authority.party("other"));
     let mut others = line(server.address, authority.calling(Some(&other)));
     assert!(others.exchange(said("before"), Duration::ZERO).await.is_ok());
     let mut connections = Vec::new();
     for _ in 0..3 {
-        let mut raw = Raw::connect(server.address, &authority.calling(Some(&greedy))).await;
+        let mut raw = RawConnection::connect(server.address, &authority.calling(Some(&greedy))).await;
         raw.greet().await;
         raw.greeted().await;
         connections.push(raw);
@@ -100,14 +108,14 @@ async fn a_party_has_so_many_connections_and_its_own_oldest_gives_way() {
 
 #[tokio::test]
 async fn a_site_that_pours_into_four_connections_is_refused_before_its_bytes_are_kept() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let echo = Arc::new(Echo { longest: Some(SMALL_BYTES), ..Echo::default() });
     let limits = Limits::default();
-    let server = Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
+    let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let site = authority.party("site");
     let mut taken = 0;
     for _ in 0..4 {
-        let mut raw = Raw::connect(server.address, &authority.calling(Some(&site))).await;
+        let mut raw = RawConnection::connect(server.address, &authority.calling(Some(&site))).await;
         taken += raw.pour(4, 60 << 20).await;
     }
     // Nothing that was announced was read: what came is what HTTP/2 lets anybody send before it is.
@@ -121,38 +129,38 @@ async fn a_site_that_pours_into_four_connections_is_refused_before_its_bytes_are
 }
 
 /// Has no run yet.
-struct Early;
+struct NoRunYet;
 
-impl Handler for Early {
-    fn longest(&self, _: &PeerCertificate) -> Longest {
-        Longest::SoFar(SMALL_BYTES)
+impl Handler for NoRunYet {
+    fn longest(&self, _: &PeerCertificate) -> LengthLimit {
+        LengthLimit::SoFar(SMALL_BYTES)
     }
 
-    fn exchange(&self, _: PeerCertificate, content: Signed) -> Answer<'_, Signed> {
+    fn exchange(&self, _: PeerCertificate, content: Signed) -> CallFuture<'_, Signed> {
         Box::pin(async { Ok(content) })
     }
 }
 
 #[tokio::test]
 async fn before_there_is_a_run_a_long_message_is_to_come_again_later() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let config = authority.listening(&authority.server());
-    let server = Running::start(config, Arc::new(Early), Limits::default()).await;
+    let server = RunningServer::start(config, Arc::new(NoRunYet), Limits::default()).await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
     let long = Signed { content: vec![1; 2 * SMALL_BYTES], signature: Vec::new() };
     let error = line.exchange(long, Duration::ZERO).await.unwrap_err();
-    assert_eq!(error, LineError::Unavailable);
+    assert_eq!(error, ConnectionError::Unavailable);
     assert!(error.is_worth_retrying());
     assert!(line.exchange(said("short"), Duration::ZERO).await.is_ok());
 }
 
 #[tokio::test]
 async fn a_connection_without_a_call_is_closed_and_one_at_work_is_not() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let limits = Limits { idle: Duration::from_millis(300), ..Limits::default() };
     let echo = Echo::after(Duration::from_secs(1));
-    let server = Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
-    let mut raw = Raw::connect(server.address, &authority.calling(Some(&authority.party("silent")))).await;
+    let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
+    let mut raw = RawConnection::connect(server.address, &authority.calling(Some(&authority.party("silent")))).await;
     raw.greet().await;
     assert_eq!(raw.ended().await, [0; 0]);
     assert_eq!(server.excesses.so_far(Excess::Idle), 1);

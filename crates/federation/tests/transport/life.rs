@@ -1,7 +1,7 @@
 //! The life of servers and lines: restarts, renewals, long polls, stops.
 
-use crate::party::{Authority, Echo, Running, line, said};
-use federation::transport::{Answer, Handler, Limits, Line, LineError, Longest, PeerCertificate};
+use crate::party::{Echo, RunningServer, TestCa, line, said};
+use federation::transport::{CallFuture, Connection, ConnectionError, Handler, LengthLimit, Limits, PeerCertificate};
 use federation::wire::MOST_BYTES;
 use federation::wire::proto::{self, Signed};
 use prost::Message as _;
@@ -11,7 +11,7 @@ use tokio::sync::{Barrier, watch};
 use tokio::task::JoinSet;
 
 /// Sends until it works; every failure must be worth it.
-pub(crate) async fn insist(line: &mut Line, text: &str) -> usize {
+pub(crate) async fn insist(line: &mut Connection, text: &str) -> usize {
     for tries in 1..20 {
         match line.exchange(said(text), Duration::ZERO).await {
             Ok(reply) => {
@@ -26,30 +26,30 @@ pub(crate) async fn insist(line: &mut Line, text: &str) -> usize {
 
 #[tokio::test]
 async fn a_line_finds_a_server_that_was_started_again() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
     let config = authority.listening(&authority.server());
-    let server = Running::start(Arc::clone(&config), Arc::clone(&echo) as _, Limits::default()).await;
+    let server = RunningServer::start(Arc::clone(&config), Arc::clone(&echo) as _, Limits::default()).await;
     let address = server.address;
     let mut line = line(address, authority.calling(Some(&authority.party("site"))));
     insist(&mut line, "before").await;
     server.stop().await;
     let error = line.exchange(said("meanwhile"), Duration::ZERO).await.unwrap_err();
-    assert!(matches!(error, LineError::Connect { .. } | LineError::Lost), "{error:?}");
-    let _server = Running::at(address, config, Arc::clone(&echo) as _, Limits::default()).await;
+    assert!(matches!(error, ConnectionError::Connect { .. } | ConnectionError::Lost), "{error:?}");
+    let _server = RunningServer::at(address, config, Arc::clone(&echo) as _, Limits::default()).await;
     insist(&mut line, "after").await;
     assert_eq!(echo.calls(), 2);
 }
 
 #[tokio::test]
 async fn renewed_certificates_of_both_sides_are_used_without_a_restart() {
-    let (authority, next) = (Authority::new(), Authority::new());
+    let (authority, next) = (TestCa::new(), TestCa::new());
     let (old, new) = (authority.party("site"), authority.party("site"));
     let echo = Arc::new(Echo::default());
     let server =
-        Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
     let (renewal, current) = watch::channel(authority.calling(Some(&old)));
-    let mut first = Line::new(server.address.to_string(), current, 1);
+    let mut first = Connection::new(server.address.to_string(), current, 1);
     insist(&mut first, "old").await;
     renewal.send_replace(authority.calling(Some(&new)));
     insist(&mut first, "new").await;
@@ -61,15 +61,15 @@ async fn renewed_certificates_of_both_sides_are_used_without_a_restart() {
     let mut second = line(server.address, next.calling(Some(&next.party("site"))));
     insist(&mut second, "of the next authority").await;
     let mut third = line(server.address, authority.calling(Some(&new)));
-    assert!(matches!(third.exchange(said("?"), Duration::ZERO).await, Err(LineError::Tls { .. })));
+    assert!(matches!(third.exchange(said("?"), Duration::ZERO).await, Err(ConnectionError::Tls { .. })));
 }
 
 #[tokio::test]
 async fn an_old_connection_is_closed_and_its_line_opens_another() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let echo = Echo::after(Duration::from_millis(400));
     let limits = Limits { age: Duration::from_millis(200), ..Limits::default() };
-    let server = Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
+    let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
     // Each call is under way when its connection comes of age, and finishes all the same.
     for _ in 0..3 {
@@ -80,14 +80,14 @@ async fn an_old_connection_is_closed_and_its_line_opens_another() {
 }
 
 /// Answers nobody before all are there, and then after a second.
-struct Gathering(Barrier);
+struct BarrierHandler(Barrier);
 
-impl Handler for Gathering {
-    fn longest(&self, _: &PeerCertificate) -> Longest {
-        Longest::Final(MOST_BYTES)
+impl Handler for BarrierHandler {
+    fn longest(&self, _: &PeerCertificate) -> LengthLimit {
+        LengthLimit::Final(MOST_BYTES)
     }
 
-    fn exchange(&self, _: PeerCertificate, content: Signed) -> Answer<'_, Signed> {
+    fn exchange(&self, _: PeerCertificate, content: Signed) -> CallFuture<'_, Signed> {
         Box::pin(async move {
             self.0.wait().await;
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -98,9 +98,9 @@ impl Handler for Gathering {
 
 #[tokio::test]
 async fn two_hundred_long_polls_are_held_at_the_same_time() {
-    let authority = Authority::new();
-    let gathering = Arc::new(Gathering(Barrier::new(200)));
-    let server = Running::start(authority.listening(&authority.server()), gathering, Limits::default()).await;
+    let authority = TestCa::new();
+    let gathering = Arc::new(BarrierHandler(Barrier::new(200)));
+    let server = RunningServer::start(authority.listening(&authority.server()), gathering, Limits::default()).await;
     let sites = (0..200).map(|number| authority.calling(Some(&authority.party(&format!("site-{number}")))));
     let sites: Vec<_> = sites.collect();
     let begun = Instant::now();
@@ -116,10 +116,10 @@ async fn two_hundred_long_polls_are_held_at_the_same_time() {
 
 #[tokio::test]
 async fn a_server_that_stops_takes_no_calls_but_finishes_those_under_way() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let echo = Echo::after(Duration::from_millis(500));
     let server =
-        Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
     let address = server.address;
     let config = authority.calling(Some(&authority.party("site")));
     let mut under_way = line(address, Arc::clone(&config));
@@ -130,23 +130,23 @@ async fn a_server_that_stops_takes_no_calls_but_finishes_those_under_way() {
     server.stop().await;
     assert_eq!(call.await.unwrap().unwrap(), said("under way"));
     let error = line(address, config).exchange(said("too late"), Duration::ZERO).await.unwrap_err();
-    assert!(matches!(error, LineError::Connect { .. }), "{error:?}");
+    assert!(matches!(error, ConnectionError::Connect { .. }), "{error:?}");
     assert_eq!(echo.calls(), 1);
 }
 
 #[tokio::test]
 async fn a_server_that_stops_does_not_wait_for_ever() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let echo = Echo::after(Duration::from_secs(3600));
     let limits = Limits { grace: Duration::from_millis(200), ..Limits::default() };
-    let server = Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
+    let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let mut under_way = line(server.address, authority.calling(Some(&authority.party("site"))));
     let call = tokio::spawn(async move { under_way.exchange(said("?"), Duration::from_secs(60)).await });
     while echo.calls() == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     server.stop().await;
-    assert_eq!(call.await.unwrap().unwrap_err(), LineError::Lost);
+    assert_eq!(call.await.unwrap().unwrap_err(), ConnectionError::Lost);
 }
 
 #[tokio::test]
@@ -155,15 +155,15 @@ async fn a_thousand_lines_live_in_one_process_without_threads_of_their_own() {
         println!("skipped: a thousand lines (they need 2,100 open files: ulimit -n 4096, and POSTERITY_LINES=1)");
         return;
     }
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let echo = Echo::after(Duration::from_millis(500));
     let server =
-        Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
     let config = authority.calling(Some(&authority.party("site")));
     let mut lines = JoinSet::new();
     let begun = Instant::now();
     for number in 0..1000 {
-        let mut line = Line::new(server.address.to_string(), watch::channel(Arc::clone(&config)).1, number);
+        let mut line = Connection::new(server.address.to_string(), watch::channel(Arc::clone(&config)).1, number);
         lines.spawn(async move {
             for _ in 0..3 {
                 insist(&mut line, "one of a thousand").await;
@@ -178,9 +178,10 @@ async fn a_thousand_lines_live_in_one_process_without_threads_of_their_own() {
 
 #[tokio::test]
 async fn the_latency_of_an_update_on_loopback_is_shown() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let server =
-        Running::start(authority.listening(&authority.server()), Arc::new(Echo::default()), Limits::default()).await;
+        RunningServer::start(authority.listening(&authority.server()), Arc::new(Echo::default()), Limits::default())
+            .await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
     let update = proto::Update { units: (0..216).map(|i| (i - 108) << 20).collect(), ..proto::Update::default() };
     let body = Some(proto::content::Body::Update(update));

@@ -1,9 +1,9 @@
 //! What is too much: too large, too slow, too many, or not there any more. Others go on.
 
-use crate::party::{Authority, Echo, Party, Running, line, said};
-use crate::proxy::{Proxy, Weather};
-use crate::raw::{Raw, framed};
-use federation::transport::{Answer, Excess, Handler, Limits, LineError, Longest, PeerCertificate};
+use crate::party::{Echo, RunningServer, TestCa, TestParty, line, said};
+use crate::proxy::{NetworkFault, Proxy};
+use crate::raw::{RawConnection, framed};
+use federation::transport::{CallFuture, ConnectionError, Excess, Handler, LengthLimit, Limits, PeerCertificate};
 use federation::wire::MOST_BYTES;
 use federation::wire::proto::Signed;
 use prost::Message as _;
@@ -12,19 +12,19 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-struct World {
-    authority: Authority,
-    site: Party,
+struct LimitedServer {
+    authority: TestCa,
+    site: TestParty,
     echo: Arc<Echo>,
-    server: Running,
+    server: RunningServer,
 }
 
-async fn world(limits: Limits) -> World {
-    let authority = Authority::new();
+async fn world(limits: Limits) -> LimitedServer {
+    let authority = TestCa::new();
     let site = authority.party("site");
     let echo = Arc::new(Echo::default());
-    let server = Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
-    World { authority, site, echo, server }
+    let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
+    LimitedServer { authority, site, echo, server }
 }
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn a_message_over_the_limit_is_not_sent() {
     let world = world(Limits::default()).await;
     let mut line = line(world.server.address, world.authority.calling(Some(&world.site)));
     let large = Signed { content: vec![1; MOST_BYTES + (1 << 20)], signature: Vec::new() };
-    assert_eq!(line.exchange(large, Duration::ZERO).await.unwrap_err(), LineError::TooLarge);
+    assert_eq!(line.exchange(large, Duration::ZERO).await.unwrap_err(), ConnectionError::TooLarge);
     assert_eq!(world.echo.calls(), 0);
 }
 
@@ -41,38 +41,39 @@ async fn a_server_refuses_what_is_over_its_limit_and_goes_on() {
     let world = world(Limits { message: 1 << 20, ..Limits::default() }).await;
     let mut line = line(world.server.address, world.authority.calling(Some(&world.site)));
     let large = Signed { content: vec![1; 2 << 20], signature: Vec::new() };
-    assert_eq!(line.exchange(large, Duration::ZERO).await.unwrap_err(), LineError::TooLarge);
+    assert_eq!(line.exchange(large, Duration::ZERO).await.unwrap_err(), ConnectionError::TooLarge);
     assert_eq!(world.echo.calls(), 0);
     assert!(line.exchange(said("small"), Duration::ZERO).await.is_ok());
 }
 
 /// Replies with more than a line takes.
-struct Flood;
+struct OversizedReplies;
 
-impl Handler for Flood {
-    fn longest(&self, _: &PeerCertificate) -> Longest {
-        Longest::Final(MOST_BYTES)
+impl Handler for OversizedReplies {
+    fn longest(&self, _: &PeerCertificate) -> LengthLimit {
+        LengthLimit::Final(MOST_BYTES)
     }
 
-    fn exchange(&self, _: PeerCertificate, _: Signed) -> Answer<'_, Signed> {
+    fn exchange(&self, _: PeerCertificate, _: Signed) -> CallFuture<'_, Signed> {
         Box::pin(async { Ok(Signed { content: vec![1; MOST_BYTES + (1 << 20)], signature: Vec::new() }) })
     }
 }
 
 #[tokio::test]
 async fn a_reply_over_the_limit_is_refused() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let limits = Limits { message: MOST_BYTES * 2, ..Limits::default() };
-    let server = Running::start(authority.listening(&authority.server()), Arc::new(Flood), limits).await;
+    let server =
+        RunningServer::start(authority.listening(&authority.server()), Arc::new(OversizedReplies), limits).await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
-    assert_eq!(line.exchange(said("?"), Duration::ZERO).await.unwrap_err(), LineError::TooLarge);
+    assert_eq!(line.exchange(said("?"), Duration::ZERO).await.unwrap_err(), ConnectionError::TooLarge);
 }
 
 #[tokio::test]
 async fn a_claim_of_two_gigabytes_is_refused_by_its_five_bytes() {
     let world = world(Limits::default()).await;
     let config = world.authority.calling(Some(&world.site));
-    let mut raw = Raw::connect(world.server.address, &config).await;
+    let mut raw = RawConnection::connect(world.server.address, &config).await;
     raw.begin().await;
     raw.data(&framed(2 << 30, &[]), false).await.unwrap();
     assert_eq!(raw.ended().await, [0; 0]);
@@ -80,7 +81,7 @@ async fn a_claim_of_two_gigabytes_is_refused_by_its_five_bytes() {
     // The same by hand with an honest length is answered.
     let bytes = said("by hand").encode_to_vec();
     let whole = framed(bytes.len() as u32, &bytes);
-    let mut raw = Raw::connect(world.server.address, &config).await;
+    let mut raw = RawConnection::connect(world.server.address, &config).await;
     raw.begin().await;
     raw.data(&whole, true).await.unwrap();
     assert_eq!(raw.ended().await, whole);
@@ -91,7 +92,7 @@ async fn a_claim_of_two_gigabytes_is_refused_by_its_five_bytes() {
 async fn a_trickling_request_is_cut_off_while_others_go_on() {
     let world = world(Limits { reading: Duration::from_millis(500), ..Limits::default() }).await;
     let config = world.authority.calling(Some(&world.site));
-    let mut raw = Raw::connect(world.server.address, &config).await;
+    let mut raw = RawConnection::connect(world.server.address, &config).await;
     raw.begin().await;
     raw.data(&framed(1000, &[]), false).await.unwrap();
     let mut line = line(world.server.address, config);
@@ -108,13 +109,13 @@ async fn a_trickling_request_is_cut_off_while_others_go_on() {
 
 #[tokio::test]
 async fn an_answer_that_never_comes_is_given_up() {
-    let authority = Authority::new();
+    let authority = TestCa::new();
     let limits = Limits { answering: Duration::from_millis(200), ..Limits::default() };
     let echo = Echo::after(Duration::from_secs(3600));
-    let server = Running::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
+    let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
     let error = line.exchange(said("?"), Duration::from_secs(60)).await.unwrap_err();
-    assert_eq!(error, LineError::TimedOut);
+    assert_eq!(error, ConnectionError::TimedOut);
     assert!(error.is_worth_retrying());
     assert_eq!(echo.calls(), 1);
 }
@@ -127,7 +128,7 @@ async fn a_handshake_that_takes_too_long_is_closed_before_tls_and_after() {
     let mut rest = Vec::new();
     // Whether by an end or by a reset, it is closed.
     let _ = slow.read_to_end(&mut rest).await;
-    let mut silent = Raw::connect(world.server.address, &world.authority.calling(Some(&world.site))).await;
+    let mut silent = RawConnection::connect(world.server.address, &world.authority.calling(Some(&world.site))).await;
     assert_eq!(silent.ended().await, [0; 0]);
 }
 
@@ -142,11 +143,11 @@ async fn there_are_so_many_connections_and_half_open_ones_give_their_place_back(
     let mut second = line(world.server.address, config);
     let error = second.exchange(said("second"), Duration::ZERO).await.unwrap_err();
     // It has shown who it is, and finds no place.
-    assert!(matches!(error, LineError::Connect { .. } | LineError::Lost), "{error:?}");
+    assert!(matches!(error, ConnectionError::Connect { .. } | ConnectionError::Lost), "{error:?}");
     assert!(error.is_worth_retrying());
     assert!(world.server.excesses.so_far(Excess::Connections) >= 1);
     // The first one falls silent, without a word.
-    proxy.weather(Weather::Partition);
+    proxy.weather(NetworkFault::Partition);
     let mut tries = 0;
     while let Err(error) = second.exchange(said("second"), Duration::ZERO).await {
         assert!(error.is_worth_retrying(), "{error:?}");

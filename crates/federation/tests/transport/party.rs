@@ -1,7 +1,7 @@
 //! Authorities, parties, servers and handlers for the tests of the transport.
 
 use federation::transport::{
-    Answer, Excesses, Handler, Limits, Line, Longest, PeerCertificate, ServeError, TlsSource, serve,
+    CallFuture, Connection, Excesses, Handler, LengthLimit, Limits, PeerCertificate, ServeError, TlsSource, serve,
 };
 use federation::wire::MOST_BYTES;
 use federation::wire::proto::Signed;
@@ -20,10 +20,10 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 /// An authority of its own.
-pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub(crate) struct TestCa(CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate and its key.
-pub(crate) struct Party {
+pub(crate) struct TestParty {
     pub(crate) certificate: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
 }
@@ -32,7 +32,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(default_provider())
 }
 
-impl Authority {
+impl TestCa {
     pub(crate) fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -40,25 +40,25 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, key).unwrap())
     }
 
-    pub(crate) fn party(&self, name: &str) -> Party {
+    pub(crate) fn party(&self, name: &str) -> TestParty {
         self.signed(CertificateParams::new(vec![name.to_owned()]).unwrap())
     }
 
     /// A party whose certificate is good from the beginning of one year to the beginning of another.
-    pub(crate) fn party_between(&self, name: &str, from: i32, until: i32) -> Party {
+    pub(crate) fn party_between(&self, name: &str, from: i32, until: i32) -> TestParty {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         (params.not_before, params.not_after) = (date_time_ymd(from, 1, 1), date_time_ymd(until, 1, 1));
         self.signed(params)
     }
 
-    fn signed(&self, params: CertificateParams) -> Party {
+    fn signed(&self, params: CertificateParams) -> TestParty {
         let key = KeyPair::generate_for(&PKCS_ED25519).unwrap();
         let certificate = params.signed_by(&key, &self.0).unwrap().der().clone();
-        Party { certificate, key: PrivateKeyDer::try_from(key.serialize_der()).unwrap() }
+        TestParty { certificate, key: PrivateKeyDer::try_from(key.serialize_der()).unwrap() }
     }
 
     /// A server of this authority.
-    pub(crate) fn server(&self) -> Party {
+    pub(crate) fn server(&self) -> TestParty {
         self.party("posterity-server")
     }
 
@@ -69,7 +69,7 @@ impl Authority {
     }
 
     /// A configuration of a server that demands certificates of this authority.
-    pub(crate) fn listening(&self, own: &Party) -> Arc<ServerConfig> {
+    pub(crate) fn listening(&self, own: &TestParty) -> Arc<ServerConfig> {
         let verifier = WebPkiClientVerifier::builder_with_provider(self.roots(), provider()).build().unwrap();
         let config = ServerConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).unwrap();
         let config = config.with_client_cert_verifier(verifier);
@@ -77,14 +77,14 @@ impl Authority {
     }
 
     /// A configuration of a server that asks for no certificates.
-    pub(crate) fn open(&self, own: &Party) -> Arc<ServerConfig> {
+    pub(crate) fn open(&self, own: &TestParty) -> Arc<ServerConfig> {
         let config = ServerConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).unwrap();
         let config = config.with_no_client_auth();
         Arc::new(config.with_single_cert(vec![own.certificate.clone()], own.key.clone_key()).unwrap())
     }
 
     /// A configuration of a client that trusts this authority, with a certificate or without one.
-    pub(crate) fn calling(&self, own: Option<&Party>) -> Arc<ClientConfig> {
+    pub(crate) fn calling(&self, own: Option<&TestParty>) -> Arc<ClientConfig> {
         let config = ClientConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).unwrap();
         let config = config.with_root_certificates(self.roots());
         Arc::new(match own {
@@ -114,11 +114,11 @@ impl Echo {
 }
 
 impl Handler for Echo {
-    fn longest(&self, _: &PeerCertificate) -> Longest {
-        Longest::Final(self.longest.unwrap_or(MOST_BYTES))
+    fn longest(&self, _: &PeerCertificate) -> LengthLimit {
+        LengthLimit::Final(self.longest.unwrap_or(MOST_BYTES))
     }
 
-    fn exchange(&self, peer: PeerCertificate, content: Signed) -> Answer<'_, Signed> {
+    fn exchange(&self, peer: PeerCertificate, content: Signed) -> CallFuture<'_, Signed> {
         self.heard.lock().unwrap().push((peer, content.clone()));
         Box::pin(async move {
             tokio::time::sleep(self.after).await;
@@ -128,7 +128,7 @@ impl Handler for Echo {
 }
 
 /// A server that runs, and how to reach and stop it.
-pub(crate) struct Running {
+pub(crate) struct RunningServer {
     pub(crate) address: SocketAddr,
     pub(crate) tls: watch::Sender<Arc<ServerConfig>>,
     pub(crate) excesses: Arc<Excesses>,
@@ -136,7 +136,7 @@ pub(crate) struct Running {
     task: JoinHandle<Result<(), ServeError>>,
 }
 
-impl Running {
+impl RunningServer {
     pub(crate) async fn at(
         address: SocketAddr,
         config: Arc<ServerConfig>,
@@ -168,8 +168,8 @@ impl Running {
 }
 
 /// A line with a configuration that does not change.
-pub(crate) fn line(address: impl ToString, config: Arc<ClientConfig>) -> Line {
-    Line::new(address.to_string(), watch::channel(config).1, 0)
+pub(crate) fn line(address: impl ToString, config: Arc<ClientConfig>) -> Connection {
+    Connection::new(address.to_string(), watch::channel(config).1, 0)
 }
 
 /// A content with a text in it.

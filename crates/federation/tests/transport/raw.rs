@@ -27,9 +27,9 @@ const EXCHANGE: [(&str, &str); 6] = [
 ];
 
 /// A connection by hand.
-pub(crate) struct Raw(TlsStream<TcpStream>);
+pub(crate) struct RawConnection(TlsStream<TcpStream>);
 
-impl Raw {
+impl RawConnection {
     /// TLS, and not a byte more.
     pub(crate) async fn connect(address: SocketAddr, config: &ClientConfig) -> Self {
         let mut config = config.clone();

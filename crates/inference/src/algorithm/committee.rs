@@ -8,7 +8,7 @@ use crate::release::Releases;
 use crate::settings::{Covariance, Damping, Repair, Rounds};
 use crate::solve::{Kept, LocalSolve, Problem, Task};
 use crate::{RunError, Seat, Total};
-use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
+use privacy::{Gate, Grid, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -227,6 +227,10 @@ impl Algorithm for Committee {
             .collect::<Result<_, _>>()?;
         applied.iter().for_each(|a| state.add(a));
         Ok(Step { state, applied })
+    }
+
+    fn fits(&self, state: &Total, _: usize, answer: &GridVector) -> bool {
+        state.takes(answer)
     }
 
     fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {

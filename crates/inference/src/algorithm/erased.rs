@@ -2,7 +2,7 @@
 
 use super::{Algorithm, Answers, Natural};
 use crate::{RunError, Seat, Stage, Total};
-use privacy::{Gate, Outgoing, Released};
+use privacy::{Gate, GridVector, Outgoing, Released};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -34,6 +34,10 @@ pub trait Protocol: Send + Sync {
     ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError>;
     /// The state after some answers.
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError>;
+    /// Whether a client's answer has the shape that [`Protocol::fold`] takes in this state; an error if the state is none.
+    fn fits(&self, state: &[u8], client: usize, answer: &GridVector) -> Result<bool, RunError>;
+    /// Whether an answer to an earlier question may still be folded: see [`Algorithm::folds_late_answers`].
+    fn folds_late_answers(&self) -> bool;
     /// The memory after a receipt, which is a [`Total`] in bytes; an error if no memory follows from it.
     fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError>;
     /// What is served.
@@ -106,6 +110,14 @@ impl<A: Algorithm> Protocol for A {
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError> {
         let step = Algorithm::fold(self, decode(state, "a state")?, answers)?;
         Ok(Folded { state: encode(&step.state, "a state")?, applied: step.applied })
+    }
+
+    fn fits(&self, state: &[u8], client: usize, answer: &GridVector) -> Result<bool, RunError> {
+        Ok(Algorithm::fits(self, &decode(state, "a state")?, client, answer))
+    }
+
+    fn folds_late_answers(&self) -> bool {
+        Algorithm::folds_late_answers(self)
     }
 
     fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError> {

@@ -10,7 +10,7 @@ use crate::release::{Bound, Clipped, Numbers, Release, Releases};
 use crate::settings::{LOCAL_KEY, Local, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
 use crate::solve::Problem;
 use crate::{Gaussian, RunError, Seat, Terms, Total};
-use privacy::{Batch, Bounded, Gate, Grain, PrivacyError, Released};
+use privacy::{Batch, Bounded, Gate, Grain, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -250,6 +250,10 @@ impl Algorithm for GlobalVi {
         slope.iter_mut().zip(&likelihood).for_each(|(s, l)| *s = share * *s + l);
         state.step(&slope, &self.local);
         Ok(Step { state, applied: Vec::new() })
+    }
+
+    fn fits(&self, _: &Descent, client: usize, answer: &GridVector) -> bool {
+        client < self.inverse_rates.len() && answer.units().len() == 2 * self.problem.family.dimension()
     }
 
     fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {

@@ -10,7 +10,7 @@ use crate::release::Releases;
 use crate::settings::{DAMPING_KEY, Damping, LOCAL_KEY, Local, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
 use crate::solve::{Prior, Problem};
 use crate::{Gaussian, RunError, Seat, Total};
-use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
+use privacy::{Gate, Grid, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -200,6 +200,10 @@ impl Algorithm for GlobalViAtClients {
         let applied: Vec<Total> = each.iter().map(damped).collect::<Result<_, _>>()?;
         applied.iter().for_each(|step| state.add(step));
         Ok(Step { state, applied })
+    }
+
+    fn fits(&self, state: &Total, _: usize, answer: &GridVector) -> bool {
+        state.takes(answer)
     }
 
     /// The moments, whatever was kept of the step.

@@ -93,6 +93,16 @@ pub trait Algorithm: Send + Sync {
     /// Takes in the answers to one query, and says what was applied of each.
     fn fold(&self, state: Self::State, answers: &Answers) -> Result<Step<Self::State>, RunError>;
 
+    /// Whether a client's answer has the shape that [`Algorithm::fold`] takes in this state: its length, its grid, and a client
+    /// that the study knows. Says nothing about other answers of the round, and computes no state.
+    fn fits(&self, state: &Self::State, client: usize, answer: &GridVector) -> bool;
+
+    /// Whether an answer to an earlier question may still be folded. True only where answers are changes that add to the
+    /// state, whatever state they were computed from.
+    fn folds_late_answers(&self) -> bool {
+        false
+    }
+
     /// What the site remembers after the server's receipt. Refuses one that would make a memory which
     /// [`Algorithm::check`] refuses.
     fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Result<Self::Memory, PrivacyError>;

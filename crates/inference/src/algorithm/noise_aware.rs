@@ -274,6 +274,10 @@ impl Algorithm for NoiseAware {
         Ok(Step { state, applied })
     }
 
+    fn fits(&self, _: &Sight, client: usize, answer: &GridVector) -> bool {
+        client < self.sources.len() && answer.units().len() == self.settings.release(self.dimension()).numbers.of(0)
+    }
+
     fn settle(&self, draft: Self::Memory, _: &Released<Total>) -> Result<Self::Memory, PrivacyError> {
         Ok(draft)
     }

@@ -17,7 +17,7 @@ use crate::optimiser::is_within_limits;
 use crate::settings::{Damping, FactorRule, Readout};
 use crate::solve::{Kept, LocalSolve, Prior, Problem, Solved, Task};
 use crate::{Family, Gaussian, RunError, Seat, Terms, Total};
-use privacy::{Gate, Grid, Outgoing, PrivacyError, Released, StudyConstant};
+use privacy::{Gate, Grid, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -257,6 +257,14 @@ impl Algorithm for Pvi {
         let newest = self.read_out(&state.total);
         keep_newest(&mut state.served, newest, self.readout.average as usize);
         Ok(Step { state, applied })
+    }
+
+    fn fits(&self, state: &PviState, _: usize, answer: &GridVector) -> bool {
+        state.total.takes(answer)
+    }
+
+    fn folds_late_answers(&self) -> bool {
+        true
     }
 
     fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Result<Self::Memory, PrivacyError> {

@@ -200,6 +200,15 @@ impl Algorithm for Statistics {
         Ok(Step { state, applied })
     }
 
+    fn fits(&self, state: &Known, client: usize, answer: &GridVector) -> bool {
+        let numbers = answer.units().len();
+        client < self.rows.len()
+            && match self.ask(state) {
+                Asked::Rows { .. } => numbers.is_multiple_of(self.d() + 1),
+                asked => numbers == asked.numbers(self.d(), 1),
+            }
+    }
+
     fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use inference::algorithm::{Answers, Folded, Natural, Protocol};
 use inference::{RunError, Seat, Stage};
-use privacy::{Batch, Bounded, Gate, Outgoing, PrivacyError, Released, Shape};
+use privacy::{Batch, Bounded, Gate, GridVector, Outgoing, PrivacyError, Released, Shape};
 
 /// What a client answers, and its drafted memory.
 pub(crate) type Reply = Result<(Outgoing, Vec<u8>), RunError>;
@@ -56,6 +56,12 @@ impl Protocol for Altered<'_> {
     }
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError> {
         (self.folding)(self.inner, state, answers)
+    }
+    fn fits(&self, state: &[u8], client: usize, answer: &GridVector) -> Result<bool, RunError> {
+        self.inner.fits(state, client, answer)
+    }
+    fn folds_late_answers(&self) -> bool {
+        self.inner.folds_late_answers()
     }
     fn settle(&self, draft: &[u8], applied: &[u8]) -> Result<Vec<u8>, RunError> {
         self.inner.settle(draft, applied)

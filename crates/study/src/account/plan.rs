@@ -71,7 +71,6 @@ impl Plan {
         self.events.iter().all(Event::reaches_its_pair)
     }
 
-
     /// The evaluators of `pld` whose intervals `--verify` compares.
     ///
     /// Sampled noise in several steps has no closed form and always has the two others; of any other plan it is only
@@ -87,7 +86,6 @@ impl Plan {
     pub fn asks_people(&self) -> bool {
         self.events.iter().all(|event| event.mechanism().asks_people())
     }
-
 
     /// The plan in one line.
     pub fn words(&self) -> String {

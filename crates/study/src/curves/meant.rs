@@ -1,7 +1,7 @@
 //! Figures of accounting as meant: places along the axis, and for each line and place a checked plan.
 
 use super::typed::{Along, CurvesAsTyped, FigureAsTyped, LineAsTyped, RangeAsTyped, ValuesAsTyped};
-use crate::account::{accountant_names, MechanismAsTyped, Plan, PlanAsTyped};
+use crate::account::{MechanismAsTyped, Plan, PlanAsTyped, accountant_names};
 use crate::digits::shortest;
 use crate::error::StudyError;
 use crate::{Fault, Source, check_name, check_version};

@@ -1,22 +1,22 @@
 //! `posterity agent run`: a site's own policy decides, its rows stay, and its answers leave through its gate and its ledger.
 
 use super::approve;
+use super::hooks::PartyHooks;
 use super::rehearsal::noise;
-use super::surroundings::Around;
 use crate::account_table::{Rows, lines};
 use crate::arguments::AgentRun;
 use crate::failure::Failure;
-use crate::federation::library::Studies;
+use crate::federation::builder::Studies;
 use crate::federation::net::{client, failure, home, home_of, logs, of_drive, of_home, runtime, stopped};
 use crate::federation::rows;
 use crate::say;
 use federation::drive::drive;
-use federation::identity::{Home, PartyName, Role};
+use federation::identity::{Home, PartyName, PartyRole};
 use federation::log::{FolderDisk, Log};
-use federation::manifest::{self, Manifest, Programme};
-use federation::party::{SiteParty, SiteSeat, Standing, Verdict};
-use federation::policy::{Approval, Granted, Policy, columns_of};
-use federation::transport::Line;
+use federation::manifest::{self, Manifest, RunParts};
+use federation::party::{PartyPhase, SiteOwner, SiteParty, Verdict};
+use federation::policy::{Approval, GrantTotals, Policy, PromisePair, columns_of};
+use federation::transport::Connection;
 use inference::Shard;
 use privacy::Grant;
 use privacy::noise::{Digest, OsKeyed};
@@ -31,44 +31,47 @@ use zeroize::Zeroizing;
 pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
     logs();
     let home = Arc::new(home(&asked.home)?);
-    let papers = home.papers().map_err(of_home)?;
+    let credentials = home.credentials().map_err(of_home)?;
     let text = std::fs::read_to_string(&asked.policy).map_err(|e| Failure::file("cannot read", &asked.policy, e))?;
     let secret = home.noise_secret().map_err(of_home)?.clone();
     let (policy, data) = (Policy::read(&text)?, asked.data.clone());
     if policy.adjacency.is_none() || policy.unit.is_none() {
-        let (adjacency, unit) = policy.pair();
-        tracing::warn!(%adjacency, %unit, "the policy does not name both adjacency and unit: runs with others are refused");
+        let PromisePair { adjacency, unit } = policy.pair();
+        tracing::warn!(%adjacency, %unit, "the policy does not name both adjacency and unit; runs with another pair are refused");
     }
     let refusal = Arc::new(Mutex::new(None));
-    let owner = Owner { policy, data, home: home.clone(), secret, told: None, refusal: refusal.clone() };
+    let owner = AgentOwner { policy, data, home: home.clone(), secret, told: None, refusal: refusal.clone() };
     std::fs::File::open(&asked.data).map_err(|error| Failure::file("cannot read", &asked.data, error))?;
     let log = Log::open(FolderDisk::open(&home.folder().join("ledger")).map_err(federation::log::LogError::from)?)?;
-    let name = papers.party.name.clone();
+    let name = credentials.party.name.clone();
     let party = SiteParty::new(name.clone(), home.key().clone(), Arc::new(Studies), Box::new(owner), log);
     let (sender, tls) = watch::channel(client(&home)?);
     let standing = runtime()?.block_on(async {
-        let mut line = Line::new(papers.server.as_str().to_owned(), tls, u64::from(std::process::id()));
-        let mut around = Around::new(home, Role::Site, name.clone(), sender);
-        let standing = drive(Box::new(party), &mut line, &mut around, stopped()).await;
-        standing.map(|standing| (standing, around.ended_by))
+        let mut connection =
+            Connection::new(credentials.server.as_str().to_owned(), tls, u64::from(std::process::id()));
+        let mut hooks = PartyHooks::new(home, PartyRole::Site, name.clone(), sender);
+        let standing = drive(Box::new(party), &mut connection, &mut hooks, stopped()).await;
+        standing.map(|standing| (standing, hooks.ended_by))
     });
     let why = |error| {
-        refusal.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(|| of_drive(error, &papers))
+        refusal.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(|| of_drive(error, &credentials))
     };
-    ended("site", name.as_str(), standing.map_err(why)?, json)
+    let (standing, by) = standing.map_err(why)?;
+    ended("site", name.as_str(), standing, by.as_deref(), json)
 }
 
 /// The last words of a party.
 pub(super) fn ended(
     role: &str,
     name: &str,
-    (standing, by): (Standing, Option<String>),
+    standing: PartyPhase,
+    by: Option<&str>,
     json: bool,
 ) -> Result<String, Failure> {
     match standing {
-        Standing::Stopped(stop) => Err(failure("F204", stop.to_string(), stop.hint())),
-        Standing::Finished(outcome) if json => {
-            let outcome = super::watch::outcome(outcome, by.as_deref());
+        PartyPhase::Stopped(stop) => Err(failure("F204", stop.to_string(), stop.hint())),
+        PartyPhase::Finished(outcome) if json => {
+            let outcome = super::run_monitor::outcome(outcome, by);
             Ok(format!("{}\n", serde_json::json!({ "role": role, "name": name, "outcome": outcome })))
         }
         _ if json => Ok(format!("{}\n", serde_json::json!({ "role": role, "name": name, "outcome": null }))),
@@ -77,7 +80,7 @@ pub(super) fn ended(
 }
 
 /// A site's owner: policy, rows and approval.
-struct Owner {
+struct AgentOwner {
     policy: Policy,
     data: PathBuf,
     home: Arc<Home>,
@@ -88,32 +91,27 @@ struct Owner {
     refusal: Arc<Mutex<Option<Failure>>>,
 }
 
-impl SiteSeat for Owner {
-    fn consider(&mut self, manifest: &Manifest, programme: &Programme, site: usize, before: Granted) -> Verdict {
-        if let Err(error) = self.policy.check(manifest, programme, site, before) {
+impl SiteOwner for AgentOwner {
+    fn consider(&mut self, manifest: &Manifest, parts: &RunParts, site: usize, before: GrantTotals) -> Verdict {
+        if let Err(error) = self.policy.check(manifest, parts, site, before) {
             return self.refuse(error.into());
         }
         // Before anything is signed: do the rows fit what is declared?
-        if let Err(failure) = rows::open(&self.data, manifest, programme, site) {
+        if let Err(failure) = rows::open(&self.data, manifest, parts, site) {
             return self.refuse(failure);
         }
         match self.policy.approval {
             Approval::Automatic => Verdict::Sign,
             Approval::Manual if approve::is_approved(self.home.folder(), &manifest.digest()) => Verdict::Sign,
             Approval::Manual => {
-                self.ask(&Proposed { manifest, programme, site, before });
+                self.ask(&RunProposal { manifest, parts, site, before });
                 Verdict::Wait
             }
         }
     }
 
-    fn rows(
-        &mut self,
-        manifest: &Manifest,
-        programme: &Programme,
-        site: usize,
-    ) -> Result<(Arc<Shard>, Digest), String> {
-        let opened = rows::open(&self.data, manifest, programme, site);
+    fn rows(&mut self, manifest: &Manifest, parts: &RunParts, site: usize) -> Result<(Arc<Shard>, Digest), String> {
+        let opened = rows::open(&self.data, manifest, parts, site);
         let opened = opened.map_err(|failure| format!("{failure} ({})", failure.hint()))?;
         Ok((Arc::new(opened.shard), opened.data_version))
     }
@@ -123,7 +121,7 @@ impl SiteSeat for Owner {
     }
 }
 
-impl Owner {
+impl AgentOwner {
     /// Keeps why, for the last words of the agent.
     fn refuse(&self, failure: Failure) -> Verdict {
         let why = failure.to_string();
@@ -132,7 +130,7 @@ impl Owner {
     }
 
     /// Tells the site's owner, once, what is proposed and how to approve it.
-    fn ask(&mut self, proposed: &Proposed<'_>) {
+    fn ask(&mut self, proposed: &RunProposal<'_>) {
         let manifest = proposed.manifest;
         if self.told == Some(manifest.digest()) {
             return;
@@ -151,33 +149,33 @@ impl Owner {
             say::with("a study is proposed", fields);
             return;
         }
-        say::line(format!("a study is proposed; the digest of its manifest is {digest}"));
+        say::line(format!("a study is proposed; its manifest has the digest {digest}"));
         say::line(lines(&terms).trim_end());
         if let Some((study, schema)) = files {
-            say::line(format!("its text is in {study}, and what its columns mean in {schema}"));
+            say::line(format!("the study is in {study}, its schema in {schema}"));
         }
         say::line(next);
     }
 }
 
 /// What an owner is asked about.
-struct Proposed<'a> {
+struct RunProposal<'a> {
     manifest: &'a Manifest,
-    programme: &'a Programme,
+    parts: &'a RunParts,
     site: usize,
-    before: Granted,
+    before: GrantTotals,
 }
 
-impl Proposed<'_> {
+impl RunProposal<'_> {
     /// What it would cost, who takes part, and who sees what.
     fn terms(&self, policy: &Policy) -> Rows {
-        let Self { manifest, programme, site, before } = self;
-        let promise = match programme.built.grants.get(*site) {
+        let Self { manifest, parts, site, before } = self;
+        let promise = match parts.built.grants.get(*site) {
             Some(Grant::Limited { epsilon, delta, .. }) => {
                 let after = before.and(epsilon.get(), delta.get());
-                let (adjacency, unit) = policy.pair();
+                let PromisePair { adjacency, unit } = policy.pair();
                 format!(
-                    "ε = {} at δ = {} per {unit} ({adjacency}); with all runs before, ε = {} of {} and δ = {} of {}",
+                    "ε = {} at δ = {} per {unit} ({adjacency}); together with earlier runs, ε = {} of {} and δ = {} of {}",
                     up(epsilon.get()),
                     up(delta.get()),
                     up(after.epsilon),
@@ -192,8 +190,8 @@ impl Proposed<'_> {
         let sites: Vec<String> = manifest.sites.iter().map(|site| named(&site.name, site.fingerprint())).collect();
         let nodes: Vec<String> = manifest.nodes.iter().map(|node| named(&node.name, node.fingerprint())).collect();
         let seen = match nodes.is_empty() {
-            true => "single answers, each with its noise".to_owned(),
-            false => format!("sums alone, opened by {}", nodes.join(", ")),
+            true => "every site's answers, each with noise".to_owned(),
+            false => format!("only sums, opened by {}", nodes.join(", ")),
         };
         let rounds = format!("{} of {}", manifest.pace.rounds, manifest.method);
         let mut rows =
@@ -204,7 +202,7 @@ impl Proposed<'_> {
 }
 
 /// `posterity agent fingerprint`, `posterity node fingerprint`: what an owner reads out to those who must know whom they trust.
-pub(crate) fn fingerprint(role: Role, folder: &Path, json: bool) -> Result<String, Failure> {
+pub(crate) fn fingerprint(role: PartyRole, folder: &Path, json: bool) -> Result<String, Failure> {
     let found = fingerprint_of(&home_of(folder, role)?, role)?;
     Ok(match json {
         true => format!("{}\n", serde_json::json!({ "role": role.word(), "fingerprint": found })),
@@ -213,9 +211,9 @@ pub(crate) fn fingerprint(role: Role, folder: &Path, json: bool) -> Result<Strin
 }
 
 /// The fingerprint of the party that lives in this home.
-pub(super) fn fingerprint_of(home: &Home, role: Role) -> Result<String, Failure> {
+pub(super) fn fingerprint_of(home: &Home, role: PartyRole) -> Result<String, Failure> {
     let sealing = match role {
-        Role::Node => Some(home.sealing().map_err(of_home)?.public()),
+        PartyRole::Node => Some(home.sealing().map_err(of_home)?.public()),
         _ => None,
     };
     Ok(manifest::fingerprint(role, &home.key().public(), sealing.as_ref()))

@@ -53,7 +53,7 @@ pub(crate) fn approve(digits: Option<&str>, folder: &Path, json: bool) -> Result
     let wanted = digits.to_ascii_lowercase();
     if wanted.len() < FEWEST_DIGITS {
         let message = format!("found {} digits of a digest, expected at least {FEWEST_DIGITS}", wanted.len());
-        let hint = "`posterity agent approve` without digits lists what waits; the first digits choose a proposal, only all of them verify it";
+        let hint = "`posterity agent approve` without digits lists the proposals that wait; a prefix selects a proposal, only the whole digest verifies it";
         return Err(failure("F206", message, hint));
     }
     let found: Vec<&Proposal> = all.iter().filter(|one| one.digest.starts_with(&wanted)).collect();
@@ -99,10 +99,10 @@ fn list(all: &[Proposal], folder: &Path, json: bool) -> String {
         let object = |one: &&Proposal| json!({ "digest": one.digest, "study": one.study, "proposed": one.kept });
         return format!("{}\n", json!({ "waiting": waiting.iter().map(object).collect::<Vec<Value>>() }));
     }
-    let Some(first) = waiting.first() else { return "Nothing waits for approval.\n".to_owned() };
+    let Some(first) = waiting.first() else { return "No proposal waits for approval.\n".to_owned() };
     let line = |one: &&Proposal| format!("{}  {}, proposed {}\n", one.digest, one.study, moment(one.kept));
     format!(
-        "{}\nThe first digits are enough to approve one: posterity agent approve {} --home {}\n",
+        "{}\nTo approve one, give the first digits of its digest: posterity agent approve {} --home {}\n",
         waiting.iter().map(line).collect::<String>(),
         first.digest.get(..8).unwrap_or(&first.digest),
         folder.display()
@@ -112,14 +112,14 @@ fn list(all: &[Proposal], folder: &Path, json: bool) -> String {
 /// No proposal begins so, or several do.
 fn not_one(digits: &str, found: usize, all: &[Proposal]) -> Failure {
     let message = match found {
-        0 => format!("no study was proposed to this site whose manifest has a digest that begins with {digits:?}"),
-        several => format!("{several} studies were proposed to this site whose digests begin with {digits:?}"),
+        0 => format!("no proposal to this site has a manifest digest that begins with {digits:?}"),
+        several => format!("{several} proposals to this site have manifest digests that begin with {digits:?}"),
     };
     let waiting: Vec<String> =
         all.iter().filter(|one| !one.approved).map(|one| format!("{} ({})", one.digest, one.study)).collect();
     let hint = match waiting.is_empty() {
-        true => "nothing waits for approval; `posterity agent run` prints the digest of what is proposed".to_owned(),
-        false => format!("give enough digits of one that waits: {}", waiting.join(", ")),
+        true => "no proposal waits for approval; `posterity agent run` prints the digest of a new proposal".to_owned(),
+        false => format!("give enough digits to select one proposal: {}", waiting.join(", ")),
     };
     failure("F206", message, hint)
 }
@@ -127,15 +127,15 @@ fn not_one(digits: &str, found: usize, all: &[Proposal]) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use federation::identity::{Home, Role};
+    use federation::identity::{Home, PartyRole};
 
     /// A site that has joined nothing yet, gone when the test is over.
-    struct Site(PathBuf);
+    struct TestHome(PathBuf);
 
-    impl Site {
+    impl TestHome {
         fn new(name: &str) -> Self {
             let folder = std::env::temp_dir().join(format!("posterity-approve-{}-{name}", std::process::id()));
-            Home::create(&folder, Role::Site).unwrap();
+            Home::create(&folder, PartyRole::Site).unwrap();
             Self(folder)
         }
 
@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    impl Drop for Site {
+    impl Drop for TestHome {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -159,12 +159,12 @@ mod tests {
 
     #[test]
     fn the_first_digits_of_a_digest_are_enough_where_one_proposal_has_them() {
-        let site = Site::new("prefix");
+        let site = TestHome::new("prefix");
         let (one, other) = (site.proposed(0x12, "wards"), site.proposed(0x13, "readmission"));
         site.proposed_with(0x12, 0, "beds");
         let refused = approve(Some("12ababab"), &site.0, false).unwrap_err();
         assert_eq!((refused.code(), refused.exit()), ("F206", 2));
-        assert!(refused.to_string().contains("2 studies"), "{refused}");
+        assert!(refused.to_string().contains("2 proposals"), "{refused}");
         assert!(refused.hint().contains("beds") && refused.hint().contains("wards"), "{}", refused.hint());
         assert!(!is_approved(&site.0, &one) && !is_approved(&site.0, &other), "what is not clear is not approved");
         assert!(approve(Some("13ABababA"), &site.0, false).unwrap().contains("readmission"));
@@ -178,7 +178,7 @@ mod tests {
     /// Found: with a variable that was not set, `approve "$DIGEST"` approved the only study that waited.
     #[test]
     fn few_digits_approve_nothing_even_where_one_study_waits() {
-        let site = Site::new("few");
+        let site = TestHome::new("few");
         let only = site.proposed(0x12, "wards");
         for few in ["", "1", "12ababa"] {
             let refused = approve(Some(few), &site.0, false).unwrap_err();
@@ -189,8 +189,8 @@ mod tests {
 
     #[test]
     fn without_digits_what_waits_is_listed_and_nothing_is_approved() {
-        let site = Site::new("list");
-        assert_eq!(approve(None, &site.0, false).unwrap(), "Nothing waits for approval.\n");
+        let site = TestHome::new("list");
+        assert_eq!(approve(None, &site.0, false).unwrap(), "No proposal waits for approval.\n");
         let (one, other) = (site.proposed(0x12, "wards"), site.proposed(0x13, "readmission"));
         approve(Some("12ababab"), &site.0, false).unwrap();
         let text = approve(None, &site.0, false).unwrap();

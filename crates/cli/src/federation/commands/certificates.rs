@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::federation::net::{failure, of_tls};
 use federation::dashboard::Metrics;
 use federation::identity::{
-    Authority, IdentityKey, PARTY_LIFE, PartyName, Role, certificates, dashboard_config, enrolment_config,
+    Authority, IdentityKey, PARTY_LIFE, PartyName, PartyRole, certificates, dashboard_config, enrolment_config,
     server_config,
 };
 use rustls::ServerConfig;
@@ -41,8 +41,10 @@ impl Certificates {
     /// A fresh certificate, for three ports.
     fn configs(&self) -> Result<[Arc<ServerConfig>; 3], Failure> {
         let key = &self.key;
-        let issued = self.authority.issue(Role::Server, &self.name, &key.public(), clock::seconds(), PARTY_LIFE)?;
-        let unreadable = |_| failure("F201", "the authority has made a certificate that cannot be read", "report this");
+        let issued =
+            self.authority.issue(PartyRole::Server, &self.name, &key.public(), clock::seconds(), PARTY_LIFE)?;
+        let unreadable =
+            |_| failure("F201", "the authority issued a certificate that cannot be read", "report this as a bug");
         let chain = certificates(&issued.chain).map_err(unreadable)?;
         let root = self.authority.root();
         let parties = server_config(chain.clone(), key, std::slice::from_ref(root)).map_err(of_tls)?;
@@ -60,7 +62,9 @@ impl Certificates {
                 tls.enrolment.send_replace(enrolment);
                 tls.dashboard.send_replace(dashboard);
             }
-            Err(error) => tracing::warn!(%error, hint = error.hint(), "the server's certificate was not renewed"),
+            Err(error) => {
+                tracing::warn!(%error, hint = error.hint(), "cannot renew the server's certificate; the old one stays in use")
+            }
         }
     }
 

@@ -3,10 +3,10 @@
 use crate::arguments::DemoArguments;
 use crate::clock;
 use crate::failure::Failure;
-use crate::federation::deal::{Dealt, deal};
+use crate::federation::deal::{SiteFiles, deal};
 use crate::federation::net::{failure, runtime, stopped};
-use federation::identity::{Address, Authority, Invite, InviteSecret, PartyName, Role, fingerprint};
-use federation::store::{self, InviteRow, Store};
+use federation::identity::{Address, Authority, Invite, InviteSecret, PartyName, PartyRole, fingerprint};
+use federation::store::{self, InviteRow, ServerStore};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -30,10 +30,10 @@ pub(crate) fn federation(asked: &DemoArguments, json: bool) -> Result<String, Fa
         stopped()
     };
     let (folder, _lock) = fresh(&asked.folder)?;
-    let mut crew = Crew { members: Vec::new(), stop };
-    let dealt = play(asked, json, &folder, &mut crew);
-    let was_stopped = crew.is_stopped();
-    drop(crew);
+    let mut processes = Processes { members: Vec::new(), stop };
+    let dealt = play(asked, json, &folder, &mut processes);
+    let was_stopped = processes.is_stopped();
+    drop(processes);
     match dealt {
         Err(_) if was_stopped => Ok("stopped; all processes have ended\n".to_owned()),
         Err(failure) => Err(failure),
@@ -42,7 +42,7 @@ pub(crate) fn federation(asked: &DemoArguments, json: bool) -> Result<String, Fa
 }
 
 /// Everything up to the end of the run, or of the server's stay after it.
-fn play(asked: &DemoArguments, json: bool, folder: &Path, crew: &mut Crew) -> Result<Dealt, Failure> {
+fn play(asked: &DemoArguments, json: bool, folder: &Path, processes: &mut Processes) -> Result<SiteFiles, Failure> {
     let say = |line: &str| {
         if !json {
             println!("{line}");
@@ -52,46 +52,46 @@ fn play(asked: &DemoArguments, json: bool, folder: &Path, crew: &mut Crew) -> Re
     std::fs::write(&path, FEDERATION_DEMO).map_err(|error| Failure::file("cannot write", &path, error))?;
     let study = Study::open(&path)?;
     let dealt = deal(&study, &Folders { study: folder.to_owned(), data: None }, &folder.join("data"))?;
-    say("four hospitals, two compute nodes and a server on this machine; each has a folder and a key of its own");
+    say("starting a server, two compute nodes and four hospitals on this machine, each with its own folder and key");
     let (ca, server_home) = (folder.join("ca"), folder.join("server"));
-    let addresses = open_server(asked, folder, &ca, &server_home, crew)?;
+    let addresses = open_server(asked, folder, &ca, &server_home, processes)?;
     let of = |key: &str| addresses.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
     let token = std::fs::read_to_string(of("token")).unwrap_or_default();
     say(&format!("dashboard   {}/login?token={}", of("dashboard"), token.trim()));
     if !asked.stay {
-        say("            it ends with the run; --stay keeps it until Ctrl-C");
+        say("            it closes when the run ends; --stay keeps it until Ctrl-C");
     }
     let database = server_home.join("server.sqlite");
-    let parties = Parties { folder, ca: &ca, database: &database, enrolment: &of("enrolment") };
+    let parties = Inviter { folder, ca: &ca, database: &database, enrolment: &of("enrolment") };
     for node in study.served.iter().flat_map(|served| &served.nodes) {
-        parties.join(Role::Node, node)?;
+        parties.join(PartyRole::Node, node)?;
         let mut run = command(folder, node.as_str())?;
         run.args(["node", "run", "--home"]).arg(folder.join(node.as_str()));
-        crew.start(node.as_str(), run)?;
+        processes.start(node.as_str(), run)?;
     }
     let policy = folder.join("site.toml");
     let mut text = federation::policy::DEFAULT.replace("approval = \"manual\"", "approval = \"automatic\"");
     for node in study.served.iter().flat_map(|served| &served.nodes) {
         // What the nodes' owners would read out.
-        let read_out = super::agent::fingerprint(Role::Node, &folder.join(node.as_str()), false)?;
+        let read_out = super::agent::fingerprint(PartyRole::Node, &folder.join(node.as_str()), false)?;
         text.push_str(&format!("{node} = \"{}\"\n", read_out.trim()));
     }
     std::fs::write(&policy, text).map_err(|error| Failure::file("cannot write", &policy, error))?;
     for site in &dealt.sites {
-        let name = PartyName::new(&site.name).map_err(|why| failure("F102", why, "report this"))?;
-        parties.join(Role::Site, &name)?;
+        let name = PartyName::new(&site.name).map_err(|why| failure("F102", why, "report this as a bug"))?;
+        parties.join(PartyRole::Site, &name)?;
         let mut run = command(folder, &site.name)?;
         run.args(["agent", "run", "--home"]).arg(folder.join(&site.name));
         run.arg("--data").arg(&site.path).arg("--policy").arg(&policy);
-        crew.start(&site.name, run)?;
+        processes.start(&site.name, run)?;
         say(&format!("joined      {} with {} rows, which stay in {}", site.name, site.rows, site.path.display()));
     }
-    crew.wait_for(&folder.join("results").join("report.html"))?;
+    processes.wait_for(&folder.join("results").join("report.html"))?;
     if asked.stay {
-        say("the run is over; the server stays until you press Ctrl-C");
-        crew.wait_for_stop()?;
+        say("the run has ended; the server runs until you press Ctrl-C");
+        processes.wait_for_stop()?;
     } else {
-        crew.wait_for_all()?;
+        processes.wait_for_all()?;
     }
     Ok(dealt)
 }
@@ -102,9 +102,9 @@ fn open_server(
     folder: &Path,
     ca: &Path,
     home: &Path,
-    crew: &mut Crew,
+    processes: &mut Processes,
 ) -> Result<serde_json::Value, Failure> {
-    let name = PartyName::new("demo-authority").map_err(|why| failure("F201", why, "report this"))?;
+    let name = PartyName::new("demo-authority").map_err(|why| failure("F201", why, "report this as a bug"))?;
     Authority::init(ca, &name, clock::seconds())?;
     let mut serve = command(folder, "server")?;
     serve.args(["serve"]).arg(folder.join("study.toml")).arg("--ca").arg(ca).arg("--home").arg(home);
@@ -113,12 +113,12 @@ fn open_server(
     if !asked.stay {
         serve.arg("--until-finished");
     }
-    crew.start("server", serve)?;
-    addresses(&home.join("addresses.json"), crew)
+    processes.start("server", serve)?;
+    addresses(&home.join("addresses.json"), processes)
 }
 
 /// Where everything is, when all is over.
-fn told(folder: &Path, dealt: &Dealt, json: bool) -> Result<String, Failure> {
+fn told(folder: &Path, dealt: &SiteFiles, json: bool) -> Result<String, Failure> {
     let results = folder.join("results");
     let (report, numbers) = (results.join("report.html"), results.join("results.json"));
     #[cfg(feature = "rehearsal")]
@@ -133,7 +133,7 @@ fn told(folder: &Path, dealt: &Dealt, json: bool) -> Result<String, Failure> {
         format!("results     {}", numbers.display()),
         format!("ledger      posterity ledger show --home {}", folder.join("cleveland").display()),
         format!("predict     posterity predict {} --data {}", results.display(), dealt.held_out.display()),
-        "            of rows that no hospital has".to_owned(),
+        "            for held-out rows, which no hospital has".to_owned(),
         "all processes have ended\n".to_owned(),
     ];
     Ok(lines.join("\n"))
@@ -144,15 +144,15 @@ fn told(folder: &Path, dealt: &Dealt, json: bool) -> Result<String, Failure> {
 fn fresh(folder: &Path) -> Result<(PathBuf, File), Failure> {
     let mark = folder.join(MARK);
     if folder.exists() && !mark.exists() {
-        let message = format!("{} is there, and is no demonstration's", folder.display());
-        return Err(failure("F207", message, "name another one with --folder"));
+        let message = format!("the folder {} exists and is not a demonstration's", folder.display());
+        return Err(failure("F207", message, "choose another folder with --folder"));
     }
     let unusable = |error| Failure::file("cannot write", folder, error);
     std::fs::create_dir_all(folder).map_err(unusable)?;
     let lock = File::options().create(true).truncate(false).write(true).open(&mark).map_err(unusable)?;
     if lock.try_lock().is_err() {
-        let message = format!("another demonstration runs in {}", folder.display());
-        return Err(failure("F207", message, "wait for its end, stop it, or name another folder with --folder"));
+        let message = format!("another demonstration is running in {}", folder.display());
+        return Err(failure("F207", message, "wait until it ends, stop it, or choose another folder with --folder"));
     }
     for entry in std::fs::read_dir(folder).map_err(unusable)? {
         let path = entry.map_err(unusable)?.path();
@@ -170,7 +170,8 @@ fn fresh(folder: &Path) -> Result<(PathBuf, File), Failure> {
 
 /// This program, with its output in a log of its own.
 fn command(folder: &Path, name: &str) -> Result<Command, Failure> {
-    let program = std::env::current_exe().map_err(|error| failure("F205", error.to_string(), "report this"))?;
+    let program =
+        std::env::current_exe().map_err(|error| failure("F205", error.to_string(), "report this as a bug"))?;
     let path = folder.join("logs").join(format!("{name}.log"));
     let log = std::fs::File::create(&path).map_err(|error| Failure::file("cannot write", &path, error))?;
     let errors = log.try_clone().map_err(|error| Failure::file("cannot write", &path, error))?;
@@ -180,39 +181,40 @@ fn command(folder: &Path, name: &str) -> Result<Command, Failure> {
 }
 
 /// Invites and joins, as two people would on two machines.
-struct Parties<'a> {
+struct Inviter<'a> {
     folder: &'a Path,
     ca: &'a Path,
     database: &'a Path,
     enrolment: &'a str,
 }
 
-impl Parties<'_> {
-    fn join(&self, role: Role, name: &PartyName) -> Result<(), Failure> {
+impl Inviter<'_> {
+    fn join(&self, role: PartyRole, name: &PartyName) -> Result<(), Failure> {
         let invite = self.invite(role, name)?;
         let home = self.folder.join(name.as_str());
         super::join::join(&invite, role, &home, true).map(|_| ())
     }
 
-    fn invite(&self, role: Role, name: &PartyName) -> Result<String, Failure> {
-        let store: Box<dyn Store> = store::open(&self.database.display().to_string())?;
-        let secret = InviteSecret::generate().ok_or_else(|| failure("F205", "no random numbers", "try again"))?;
+    fn invite(&self, role: PartyRole, name: &PartyName) -> Result<String, Failure> {
+        let store: Box<dyn ServerStore> = store::open(&self.database.display().to_string())?;
+        let secret = InviteSecret::generate()
+            .ok_or_else(|| failure("F205", "the operating system gave no random numbers", "try again"))?;
         let expires = clock::seconds().saturating_add(3600);
         store.invite(&InviteRow { secret: secret.digest(), role, name: name.clone(), expires })?;
         let root = fingerprint(Authority::open(self.ca)?.root());
-        let server = Address::new(self.enrolment).map_err(|why| failure("F203", why, "report this"))?;
+        let server = Address::new(self.enrolment).map_err(|why| failure("F203", why, "report this as a bug"))?;
         Ok(Invite { server, secret, root, role, name: name.clone() }.text().to_string())
     }
 }
 
 /// The processes of a demonstration: whatever happens, all of them end with it.
-struct Crew {
+struct Processes {
     members: Vec<(String, Child)>,
     /// Whether somebody wants the end.
     stop: watch::Receiver<bool>,
 }
 
-impl Crew {
+impl Processes {
     fn is_stopped(&self) -> bool {
         *self.stop.borrow()
     }
@@ -220,7 +222,7 @@ impl Crew {
     fn start(&mut self, name: &str, mut command: Command) -> Result<(), Failure> {
         self.check()?;
         let child =
-            command.spawn().map_err(|error| failure("F205", format!("{name} does not start: {error}"), "try again"))?;
+            command.spawn().map_err(|error| failure("F205", format!("cannot start {name}: {error}"), "try again"))?;
         self.members.push((name.to_owned(), child));
         Ok(())
     }
@@ -235,11 +237,7 @@ impl Crew {
                 && !status.success()
             {
                 let message = format!("{name} has ended: {status}");
-                return Err(failure(
-                    "F207",
-                    message,
-                    format!("its log is logs/{name}.log in the demonstration's folder"),
-                ));
+                return Err(failure("F207", message, format!("read logs/{name}.log in the demonstration's folder")));
             }
         }
         Ok(())
@@ -259,15 +257,15 @@ impl Crew {
                 return Ok(());
             }
             let why = match start.elapsed() > PATIENCE {
-                _ if nobody_is_left => "all processes have ended before".to_owned(),
-                true => format!("{} s are over", PATIENCE.as_secs()),
+                _ if nobody_is_left => "all processes ended before that".to_owned(),
+                true => format!("{} s have passed", PATIENCE.as_secs()),
                 false => {
                     std::thread::sleep(Duration::from_millis(50));
                     continue;
                 }
             };
-            let message = format!("{} was not made: {why}", file.display());
-            return Err(failure("F207", message, "look at the logs in the demonstration's folder"));
+            let message = format!("{} was not created: {why}", file.display());
+            return Err(failure("F207", message, "read the logs in the demonstration's folder"));
         }
     }
 
@@ -291,7 +289,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for Processes {
     fn drop(&mut self) {
         for (_, child) in &mut self.members {
             let _ = child.kill();
@@ -301,15 +299,15 @@ impl Drop for Crew {
 }
 
 /// Where the server is, as soon as it says so.
-fn addresses(path: &Path, crew: &mut Crew) -> Result<serde_json::Value, Failure> {
+fn addresses(path: &Path, processes: &mut Processes) -> Result<serde_json::Value, Failure> {
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
-        crew.check()?;
+        processes.check()?;
         let text = std::fs::read_to_string(path).unwrap_or_default();
         if let Ok(addresses) = serde_json::from_str(&text) {
             return Ok(addresses);
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Err(failure("F207", "the server did not start", "look at logs/server.log in the demonstration's folder"))
+    Err(failure("F207", "the server did not start", "read logs/server.log in the demonstration's folder"))
 }

@@ -1,8 +1,8 @@
-//! Certificates that end soon or have ended, told in the server's log before somebody is locked out by one.
+//! Warnings in the server's log about certificates that expire soon or have expired, before a party is locked out.
 
 use federation::calendar::{moment, span};
 use federation::identity::{Authority, AuthorityFacts, PARTY_LATE};
-use federation::store::{PartyRow, Store};
+use federation::store::{PartyRow, ServerStore};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,24 +17,24 @@ const ISSUING_LATE: u64 = 14 * 86_400;
 /// How long before its end the root is spoken of: everybody has to join anew.
 const ROOT_LATE: u64 = 90 * 86_400;
 
-/// A certificate, when it ends, how long before that it is spoken of, and what helps.
-struct Watched {
+/// A certificate to warn about: when it expires, how early to warn, and what to do.
+struct ExpiringCertificate {
     whose: String,
     ends: u64,
     late: u64,
     help: &'static str,
 }
 
-/// What was said, so that nothing is said twice.
+/// Warns once before a certificate expires, and once after.
 #[derive(Default)]
-pub(super) struct Expiry {
+pub(super) struct ExpiryWarnings {
     /// Whether it was said to have ended, by whose certificate it is.
     said: BTreeMap<String, bool>,
 }
 
-impl Expiry {
+impl ExpiryWarnings {
     /// Looks from time to time, for ever.
-    pub(super) async fn keep(mut self, store: Arc<dyn Store>, authority: PathBuf, clock: fn() -> u64) {
+    pub(super) async fn keep(mut self, store: Arc<dyn ServerStore>, authority: PathBuf, clock: fn() -> u64) {
         let mut tick = tokio::time::interval(LOOK);
         loop {
             tick.tick().await;
@@ -49,9 +49,9 @@ impl Expiry {
     }
 
     /// What is new to say at this second since 1970, and what helps.
-    fn news(&mut self, all: &[Watched], now: u64) -> Vec<(String, &'static str)> {
+    fn news(&mut self, all: &[ExpiringCertificate], now: u64) -> Vec<(String, &'static str)> {
         let mut news = Vec::new();
-        for Watched { whose, ends, late, help } in all {
+        for ExpiringCertificate { whose, ends, late, help } in all {
             let over = *ends <= now;
             if !over && ends - now >= *late {
                 self.said.remove(whose);
@@ -61,9 +61,9 @@ impl Expiry {
                 continue;
             }
             news.push(match over {
-                true => (format!("the certificate of {whose} ended at {}", moment(*ends)), *help),
+                true => (format!("the certificate of {whose} expired at {}", moment(*ends)), *help),
                 false => {
-                    (format!("the certificate of {whose} ends in {}, at {}", span(ends - now), moment(*ends)), *help)
+                    (format!("the certificate of {whose} expires in {}, at {}", span(ends - now), moment(*ends)), *help)
                 }
             });
         }
@@ -72,19 +72,24 @@ impl Expiry {
 }
 
 /// The certificates of all parties that are not revoked, and those of the authority.
-fn watched(parties: &[PartyRow], facts: Option<&AuthorityFacts>) -> Vec<Watched> {
-    let parties = parties.iter().filter(|row| row.revoked.is_none()).map(|row| Watched {
+fn watched(parties: &[PartyRow], facts: Option<&AuthorityFacts>) -> Vec<ExpiringCertificate> {
+    let parties = parties.iter().filter(|row| row.revoked.is_none()).map(|row| ExpiringCertificate {
         whose: format!("{} {}", row.role, row.name),
         ends: row.expires,
         late: PARTY_LATE,
-        help: "it renews its certificate while it runs: start it; once the certificate has ended, invite it and let it join again",
+        help: "start the party: it renews its certificate while it runs; after the certificate has expired, create a new invite and let it join again",
     });
     let authority = facts.into_iter().flat_map(|facts| {
-        let issuing = "bring root.key back, run `posterity ca renew`, and start the server again";
-        let root = "make a new authority in good time; everybody joins anew";
+        let issuing = "put root.key back, run `posterity ca renew`, and restart the server";
+        let root = "create a new authority in time; all parties must join again";
         [
-            Watched { whose: "the issuer".into(), ends: facts.issuing_until, late: ISSUING_LATE, help: issuing },
-            Watched { whose: "the root".into(), ends: facts.root_until, late: ROOT_LATE, help: root },
+            ExpiringCertificate {
+                whose: "the issuer".into(),
+                ends: facts.issuing_until,
+                late: ISSUING_LATE,
+                help: issuing,
+            },
+            ExpiringCertificate { whose: "the root".into(), ends: facts.root_until, late: ROOT_LATE, help: root },
         ]
     });
     parties.chain(authority).collect()
@@ -93,18 +98,18 @@ fn watched(parties: &[PartyRow], facts: Option<&AuthorityFacts>) -> Vec<Watched>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use federation::identity::{IdentityKey, PartyName, Role};
+    use federation::identity::{IdentityKey, PartyName, PartyRole};
 
     const NOW: u64 = 1_790_000_000;
 
     fn row(name: &str, expires: u64, revoked: Option<u64>) -> PartyRow {
         let (key, name) = (IdentityKey::generate().unwrap().public(), PartyName::new(name).unwrap());
-        PartyRow { role: Role::Site, name, key, sealing: None, expires, revoked }
+        PartyRow { role: PartyRole::Site, name, key, sealing: None, expires, revoked }
     }
 
     #[test]
     fn the_end_of_a_certificate_is_told_before_it_comes_and_when_it_has_come_once_each() {
-        let mut expiry = Expiry::default();
+        let mut expiry = ExpiryWarnings::default();
         let facts = AuthorityFacts {
             fingerprint: [0; 32],
             root_until: NOW + 9 * ROOT_LATE,
@@ -118,12 +123,12 @@ mod tests {
         assert!(say(&rows, NOW).is_empty(), "nothing ends soon, and who was revoked is not waited for");
         let soon = say(&rows, NOW + 11);
         assert_eq!(soon.len(), 2, "{soon:?}");
-        assert!(soon[0].starts_with("the certificate of site north ends in 47 h"), "{soon:?}");
-        assert!(soon[1].starts_with("the certificate of the issuer ends in 13 days"), "{soon:?}");
+        assert!(soon[0].starts_with("the certificate of site north expires in 47 h"), "{soon:?}");
+        assert!(soon[1].starts_with("the certificate of the issuer expires in 13 days"), "{soon:?}");
         assert!(say(&rows, NOW + 12).is_empty(), "once is enough");
         let over = say(&rows, NOW + PARTY_LATE + 10);
         assert!(
-            over.len() == 1 && over[0].starts_with("the certificate of site north ended at 2026-09-23"),
+            over.len() == 1 && over[0].starts_with("the certificate of site north expired at 2026-09-23"),
             "{over:?}"
         );
         let renewed = [row("north", NOW + 4 * PARTY_LATE, None)];

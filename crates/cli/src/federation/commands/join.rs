@@ -2,15 +2,15 @@
 
 use crate::failure::Failure;
 use crate::federation::net::{command, failure, of_home, of_invite, of_line, of_tls, runtime};
-use federation::identity::{Address, Expected, Home, Invite, Papers, Role, joining_config};
-use federation::transport::{self, LineError};
+use federation::identity::{Address, Credentials, ExpectedIdentity, Home, Invite, PartyRole, joining_config};
+use federation::transport::{self, ConnectionError};
 use federation::wire::{self, proto};
 use std::path::Path;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// Joins as this role, into this folder; the invite `-` is the first line of the standard input.
-pub(crate) fn join(invite: &str, role: Role, folder: &Path, json: bool) -> Result<String, Failure> {
+pub(crate) fn join(invite: &str, role: PartyRole, folder: &Path, json: bool) -> Result<String, Failure> {
     let mut line = Zeroizing::new(invite.to_owned());
     if invite == "-" {
         line.clear();
@@ -19,17 +19,17 @@ pub(crate) fn join(invite: &str, role: Role, folder: &Path, json: bool) -> Resul
     }
     let invite = Invite::parse(line.trim()).map_err(of_invite)?;
     if invite.role != role {
-        let message = format!("the invite is for a {}, and a {role} would join", invite.role);
-        return Err(failure("F202", message, format!("`posterity {} join` is for it", command(invite.role))));
+        let message = format!("the invite is for a {}, but this command joins a {role}", invite.role);
+        return Err(failure("F202", message, format!("use `posterity {} join` for it", command(invite.role))));
     }
     let (folder_was_there, was_there) = (folder.exists(), Home::is_in(folder).map_err(of_home)?);
-    if !was_there && role == Role::Node {
+    if !was_there && role == PartyRole::Node {
         super::node::prepare(folder)?;
     }
     let home = if was_there { Home::open(folder) } else { Home::create(folder, role) }.map_err(of_home)?;
     let fingerprint = super::agent::fingerprint_of(&home, role)?;
     let joined = redeem(&home, &invite, role);
-    if let Err(Unjoined::Refused(_)) = &joined
+    if let Err(JoinFailure::Refused(_)) = &joined
         && !was_there
     {
         // Nobody has taken note of these keys. What cannot be removed is no worse than what was there to remove.
@@ -39,15 +39,15 @@ pub(crate) fn join(invite: &str, role: Role, folder: &Path, json: bool) -> Resul
             let _ = std::fs::remove_dir(folder);
         }
     }
-    let (papers, server) = joined.map_err(Unjoined::failure)?;
+    let (credentials, server) = joined.map_err(JoinFailure::failure)?;
     Ok(match json {
         true => format!(
             "{}\n",
             serde_json::json!({ "role": role.word(), "name": invite.name.as_str(), "home": folder, "server": server.as_str(),
-                "fingerprint": fingerprint, "expires": papers.party.expires })
+                "fingerprint": fingerprint, "expires": credentials.party.expires })
         ),
         false => format!(
-            "{role} {} has joined. Its key was made in {} and stays there.\nfingerprint {fingerprint}\nserver      {}\n",
+            "The {role} {} has joined. Its key was created in {} and never leaves this folder.\nfingerprint {fingerprint}\nserver      {}\n",
             invite.name,
             folder.display(),
             server.as_str()
@@ -55,15 +55,15 @@ pub(crate) fn join(invite: &str, role: Role, folder: &Path, json: bool) -> Resul
     })
 }
 
-/// Why nobody has joined.
-enum Unjoined {
+/// Why the party has not joined, and whether its key may be enrolled all the same.
+enum JoinFailure {
     /// The server has not enrolled the key.
     Refused(Failure),
     /// It may have: the same key may join again with the same invite.
     Unsure(Failure),
 }
 
-impl Unjoined {
+impl JoinFailure {
     fn failure(self) -> Failure {
         match self {
             Self::Refused(failure) | Self::Unsure(failure) => failure,
@@ -72,36 +72,36 @@ impl Unjoined {
 }
 
 /// Shows the invite at the server, and keeps the certificate that comes back.
-fn redeem(home: &Home, invite: &Invite, role: Role) -> Result<(Papers, Address), Unjoined> {
-    let refused = |error| Unjoined::Refused(of_home(error));
+fn redeem(home: &Home, invite: &Invite, role: PartyRole) -> Result<(Credentials, Address), JoinFailure> {
+    let refused = |error| JoinFailure::Refused(of_home(error));
     let request = proto::JoinRequest {
         version: wire::VERSION,
         secret: invite.secret.bytes().to_vec(),
         request: home.request(role, &invite.name).map_err(refused)?,
         sealing: match role {
-            Role::Node => home.sealing().map_err(refused)?.public().to_vec(),
+            PartyRole::Node => home.sealing().map_err(refused)?.public().to_vec(),
             _ => Vec::new(),
         },
     };
-    let tls = Arc::new(joining_config(invite.root).map_err(|error| Unjoined::Refused(of_tls(error)))?);
-    let runtime = runtime().map_err(Unjoined::Refused)?;
+    let tls = Arc::new(joining_config(invite.root).map_err(|error| JoinFailure::Refused(of_tls(error)))?);
+    let runtime = runtime().map_err(JoinFailure::Refused)?;
     let reply =
         runtime.block_on(transport::join(invite.server.as_str().to_owned(), tls, request)).map_err(|error| {
-            let nobody_heard = matches!(error, LineError::Connect { .. });
+            let nobody_heard = matches!(error, ConnectionError::Connect { .. });
             match error.is_worth_retrying() && !nobody_heard {
-                true => Unjoined::Unsure(of_line(&error)),
-                false => Unjoined::Refused(of_line(&error)),
+                true => JoinFailure::Unsure(of_line(&error)),
+                false => JoinFailure::Refused(of_line(&error)),
             }
         })?;
-    let server = address(&reply.server, &invite.server).map_err(Unjoined::Unsure)?;
-    let expected = Expected { root: invite.root, role, name: &invite.name };
-    let papers = home.joined(expected, &reply.chain, &reply.authority, &server);
-    Ok((papers.map_err(|error| Unjoined::Unsure(of_home(error)))?, server))
+    let server = address(&reply.server, &invite.server).map_err(JoinFailure::Unsure)?;
+    let expected = ExpectedIdentity { root: invite.root, role, name: &invite.name };
+    let credentials = home.joined(expected, &reply.chain, &reply.authority, &server);
+    Ok((credentials.map_err(|error| JoinFailure::Unsure(of_home(error)))?, server))
 }
 
 /// Where the server is: one that listens on all addresses of its machine is where the invite found it.
 fn address(told: &str, invited: &Address) -> Result<Address, Failure> {
-    let unusable = |why: String| failure("F203", why, "ask who keeps the server");
+    let unusable = |why: String| failure("F203", why, "ask the server's operator");
     let told = Address::new(told).map_err(unusable)?;
     if ["0.0.0.0", "[::]", "::"].contains(&told.host()) {
         return Address::new(&format!("{}:{}", invited.host(), told.port())).map_err(unusable);

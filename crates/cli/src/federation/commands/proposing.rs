@@ -1,34 +1,34 @@
 //! Which run a server serves: the one that is kept, or a new one for those who have joined; and whether its results find a place.
 
-use super::serve::{Proposed, Server, blocking};
+use super::serve::{Server, StoredProposal, blocking};
 use crate::clock;
 use crate::failure::Failure;
-use crate::federation::library::Studies;
+use crate::federation::builder::Studies;
 use crate::federation::net::failure;
 use crate::federation::outcome::check_room;
-use crate::federation::propose::{self, Members};
+use crate::federation::propose::{self, MemberKeys};
 use crate::say;
-use federation::coordinator::Phase;
-use federation::identity::{PartyName, Role};
+use federation::coordinator::CoordinatorPhase;
+use federation::identity::{PartyName, PartyRole};
 use federation::manifest::Manifest;
-use federation::server::Engine;
+use federation::server::RunEngine;
 use federation::store::{PartyRow, RunRow, StoreError};
 use std::sync::Arc;
 use study::digits::hexadecimal;
 
 impl Server {
     /// The newest run of this study and method that is kept; one that is over only if no other is wished for.
-    pub(super) async fn kept(&self, runs: &[RunRow]) -> Result<Option<Proposed>, Failure> {
+    pub(super) async fn kept(&self, runs: &[RunRow]) -> Result<Option<StoredProposal>, Failure> {
         let Some((row, manifest)) = self.newest(runs) else { return Ok(None) };
         let (store, run) = (self.store.clone(), row.run);
         let phase = blocking(move || Ok(store.load(&run)?.header.phase)).await?;
         if self.is_to_follow(phase) {
             return Ok(None);
         }
-        let programme = manifest
+        let parts = manifest
             .check(&Studies)
-            .map_err(|error| failure("F101", error.to_string(), "serve the study that was proposed"))?;
-        Ok(Some((Arc::new(manifest), programme, row.created)))
+            .map_err(|error| failure("F101", error.to_string(), "serve the study that this run was proposed from"))?;
+        Ok(Some(StoredProposal { manifest: Arc::new(manifest), parts, created: row.created }))
     }
 
     /// The newest run of this study, method and server.
@@ -43,8 +43,8 @@ impl Server {
     }
 
     /// Whether another run is to follow one that stands so.
-    fn is_to_follow(&self, phase: Phase) -> bool {
-        self.asked.again && matches!(phase, Phase::Finished(_))
+    fn is_to_follow(&self, phase: CoordinatorPhase) -> bool {
+        self.asked.again && matches!(phase, CoordinatorPhase::Finished(_))
     }
 
     /// Whether the results will find their place, before anything is waited for or spent.
@@ -58,15 +58,16 @@ impl Server {
     }
 
     /// The keys of all parties of the study; or who is missing, in words.
-    pub(super) fn members(&self, parties: &[PartyRow]) -> Result<Members, String> {
+    pub(super) fn members(&self, parties: &[PartyRow]) -> Result<MemberKeys, String> {
         let served = propose::served(&self.study).map_err(|failure| failure.to_string())?;
-        let find = |role: Role, name: &PartyName| {
+        let find = |role: PartyRole, name: &PartyName| {
             let named = |row: &&PartyRow| row.role == role && row.name == *name && row.revoked.is_none();
             parties.iter().find(named).ok_or_else(|| format!("{role} {name}"))
         };
-        let sites = served.sites.iter().map(|site| find(Role::Site, &site.name).map(|row| (row.name.clone(), row.key)));
+        let sites =
+            served.sites.iter().map(|site| find(PartyRole::Site, &site.name).map(|row| (row.name.clone(), row.key)));
         let nodes = served.nodes.iter().map(|node| {
-            let row = find(Role::Node, node)?;
+            let row = find(PartyRole::Node, node)?;
             Ok((row.name.clone(), row.key, row.sealing.unwrap_or_default()))
         });
         let (sites, nodes): (Vec<Result<_, String>>, Vec<Result<_, String>>) = (sites.collect(), nodes.collect());
@@ -76,23 +77,27 @@ impl Server {
             return Err(missing.join(", "));
         }
         let (sites, nodes) = (sites.into_iter().flatten().collect(), nodes.into_iter().flatten().collect());
-        Ok(Members { sites, nodes, server: self.home.key().public() })
+        Ok(MemberKeys { sites, nodes, server: self.home.key().public() })
     }
 
     /// Keeps a new run; none if another server on the same store has just done so.
-    pub(super) async fn propose(&self, members: &Members, nonce: [u8; 16]) -> Result<Option<Proposed>, Failure> {
+    pub(super) async fn propose(
+        &self,
+        members: &MemberKeys,
+        nonce: [u8; 16],
+    ) -> Result<Option<StoredProposal>, Failure> {
         check_room(&self.out, None)?;
-        let manifest = propose::manifest(&self.study, &self.schema, &self.programme, members, nonce)?;
-        let (manifest, programme, created) = (Arc::new(manifest), self.programme.clone(), clock::seconds());
+        let manifest = propose::manifest(&self.study, &self.schema, &self.parts, members, nonce)?;
+        let (manifest, parts, created) = (Arc::new(manifest), self.parts.clone(), clock::seconds());
         let (store, key) = (self.store.clone(), self.home.key().clone());
-        let (made, parts) = (manifest.clone(), programme.clone());
-        let created_run = blocking(move || match Engine::create(&store, made, parts, key, created) {
+        let (signed, built) = (manifest.clone(), parts.clone());
+        let created_run = blocking(move || match RunEngine::create(&store, signed, built, key, created) {
             Ok(run) => Ok(Some(run)),
             Err(StoreError::Exists) => Ok(None),
             Err(error) => Err(error.into()),
         });
         let Some(run) = created_run.await? else { return Ok(None) };
         say::line(format!("proposing run {} to {} sites", hexadecimal(&run), manifest.sites.len()));
-        Ok(Some((manifest, programme, created)))
+        Ok(Some(StoredProposal { manifest, parts, created }))
     }
 }

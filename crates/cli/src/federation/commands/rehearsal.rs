@@ -9,7 +9,7 @@ pub(super) use compared::compare;
 pub(super) fn noise(secret: &[u8; 32]) -> OsKeyed {
     #[cfg(feature = "rehearsal")]
     if let Some(seed) = compared::seed() {
-        tracing::warn!("rehearsal: noise comes from a seed, and nothing that leaves here is private");
+        tracing::warn!("rehearsal: the noise is seeded, so nothing that this party sends is private");
         return OsKeyed::rehearsing(seed);
     }
     OsKeyed::new(*secret)
@@ -20,11 +20,11 @@ mod compared {
     //! A federation of separate processes, held against the simulation of the same rows with the same seed in this one.
 
     use crate::failure::Failure;
-    use crate::federation::deal::Dealt;
-    use crate::federation::library::Studies;
+    use crate::federation::builder::Studies;
+    use crate::federation::deal::SiteFiles;
     use crate::federation::net::failure;
     use crate::federation::rows;
-    use federation::manifest::{Library, Manifest};
+    use federation::manifest::{Manifest, RunBuilder};
     use federation::store::{self, StoreError};
     use inference::message::Direct;
     use inference::{Client, Drive, Workshop};
@@ -35,17 +35,19 @@ mod compared {
     }
 
     /// Says whether the state of the run in this store is that of the simulation, bit for bit.
-    pub(crate) fn compare(database: &Path, dealt: &Dealt) -> Result<String, Failure> {
-        let Some(seed) = seed() else { return Ok("no rehearsal: POSTERITY_REHEARSAL is not set".into()) };
+    pub(crate) fn compare(database: &Path, dealt: &SiteFiles) -> Result<String, Failure> {
+        let Some(seed) = seed() else {
+            return Ok("not compared with a simulation: POSTERITY_REHEARSAL is not set".into());
+        };
         let store = store::open(&database.display().to_string())?;
         let row = store.runs()?.into_iter().next().ok_or(StoreError::NoRun)?;
-        let different = |why: String| failure("F207", why, "the federation and its simulation have come apart");
+        let different = |why: String| failure("F207", why, "the federation and its simulation differ");
         let manifest = Manifest::read(&row.manifest).map_err(|error| different(error.to_string()))?;
-        let programme = Studies.open(&manifest).map_err(different)?;
-        let built = &programme.built;
+        let parts = Studies.open(&manifest).map_err(different)?;
+        let built = &parts.built;
         let mut shards = Vec::new();
         for (site, file) in dealt.sites.iter().enumerate() {
-            shards.push(rows::open(&file.path, &manifest, &programme, site)?.shard);
+            shards.push(rows::open(&file.path, &manifest, &parts, site)?.shard);
         }
         let mut clients = Vec::new();
         for (m, shard) in shards.iter().enumerate() {
@@ -53,14 +55,14 @@ mod compared {
             clients.push(client.with_opening(built.openings[m].clone()));
         }
         let workshop = Workshop { seed, run: manifest.run(), summing: built.summing, tape: None };
-        let (protocol, schedule) = (built.protocol.as_ref(), programme.method.schedule);
+        let (protocol, schedule) = (built.protocol.as_ref(), parts.method.schedule);
         let mut drive = Drive::new(protocol, schedule, &Direct, workshop, clients, &built.rates)?;
         for _ in 0..manifest.pace.rounds {
             drive.round()?;
         }
         match drive.state() == store.load(&row.run)?.state {
-            true => Ok("the posterior is that of the simulation, bit for bit".into()),
-            false => Err(different("the posterior is not that of the simulation".into())),
+            true => Ok("the posterior equals that of the simulation, bit for bit".into()),
+            false => Err(different("the posterior differs from that of the simulation".into())),
         }
     }
 }

@@ -1,27 +1,27 @@
 //! `posterity serve`: the server of one study, from the first invite that is redeemed to the report.
 
 use super::certificates::{Certificates, RENEWAL};
-use super::expiry::Expiry;
-use super::stage::Stage;
-use super::telling::Telling;
-use super::watch::Watch;
+use super::expiry::ExpiryWarnings;
+use super::progress::ProgressLines;
+use super::run_monitor::RunMonitor;
+use super::server_source::ServerSource;
 use crate::arguments::ServeArguments;
 use crate::clock;
 use crate::failure::Failure;
 use crate::federation::net::{failure, logs, of_home, runtime, socket, stopped};
-use crate::federation::outcome::{Ended, write};
-use crate::federation::programme::read_study;
+use crate::federation::outcome::{EndedRun, write};
 use crate::federation::propose;
-use crate::federation::spent::Spent;
+use crate::federation::run_parts::read_study;
+use crate::federation::spent::SpentCache;
 use crate::say;
 use crate::terminal;
-use federation::coordinator::Phase;
-use federation::dashboard::{self, Metrics, Port, Source, Token};
-use federation::identity::{Authority, Home, HomeError, PartyName, Role};
-use federation::manifest::{Manifest, Programme};
-use federation::message::Member;
-use federation::server::{Engine, Hall, Reception};
-use federation::store::{self, Store};
+use federation::coordinator::CoordinatorPhase;
+use federation::dashboard::{self, DashboardSource, Metrics, Port, Token};
+use federation::identity::{Authority, Home, HomeError, PartyName, PartyRole};
+use federation::manifest::{Manifest, RunParts};
+use federation::message::MemberId;
+use federation::server::{Gateway, RunEngine, RunService};
+use federation::store::{self, ServerStore};
 use federation::transport::{self, Limits, TlsSource};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -47,18 +47,18 @@ pub(crate) fn serve(asked: &ServeArguments, json: bool) -> Result<String, Failur
     propose::served(&study)?;
     let folders = terminal::folders(&asked.study);
     let schema = datasets::schema_of(&study.data.source, study.data.schema.as_deref(), &folders)?.0;
-    let programme = Arc::new(propose::programme(&study, &schema, asked.method.as_deref())?);
+    let parts = Arc::new(propose::parts(&study, &schema, asked.method.as_deref())?);
     let authority = Arc::new(Authority::open(&asked.ca)?);
     let home = match Home::is_in(&asked.home).map_err(of_home)? {
         true => Home::open(&asked.home),
-        false => Home::create(&asked.home, Role::Server),
+        false => Home::create(&asked.home, PartyRole::Server),
     };
     let home = home.map_err(of_home)?;
     let place = asked.store.clone().unwrap_or_else(|| asked.home.join("server.sqlite").display().to_string());
-    let store: Arc<dyn Store> = Arc::from(store::serve(&place)?);
+    let store: Arc<dyn ServerStore> = Arc::from(store::serve(&place)?);
     let out = asked.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
     let (asked, kept) = (asked.clone(), store.clone());
-    let server = Server { study, schema, programme, asked, authority, home, store: kept, out, json };
+    let server = Server { study, schema, parts, asked, authority, home, store: kept, out, json };
     let said = server.check_out().and_then(|()| runtime()?.block_on(server.run()));
     // A database's client ends here, on a thread where waiting is allowed.
     drop(server);
@@ -71,29 +71,34 @@ pub(super) struct Server {
     pub(super) study: Study,
     pub(super) schema: String,
     /// The parts of a run, should one be proposed.
-    pub(super) programme: Arc<Programme>,
+    pub(super) parts: Arc<RunParts>,
     pub(super) asked: ServeArguments,
     pub(super) authority: Arc<Authority>,
     pub(super) home: Home,
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn ServerStore>,
     pub(super) out: PathBuf,
     json: bool,
 }
 
 /// A run that is served.
-struct Served {
-    hall: Arc<Hall>,
-    watch: Arc<Watch>,
+struct ServedRun {
+    service: Arc<RunService>,
+    watch: Arc<RunMonitor>,
     manifest: Arc<Manifest>,
-    programme: Arc<Programme>,
+    parts: Arc<RunParts>,
 }
 
-/// A run that is kept: its manifest and parts, and when it was made.
-pub(super) type Proposed = (Arc<Manifest>, Arc<Programme>, u64);
+/// A run that the store holds, under way or just proposed.
+pub(super) struct StoredProposal {
+    pub(super) manifest: Arc<Manifest>,
+    pub(super) parts: Arc<RunParts>,
+    /// When it was proposed, in seconds since 1970.
+    pub(super) created: u64,
+}
 
 impl Server {
     fn name(&self) -> Result<PartyName, Failure> {
-        PartyName::new("server").map_err(|why| failure("F201", why, "report this"))
+        PartyName::new("server").map_err(|why| failure("F201", why, "report this as a bug"))
     }
 
     async fn run(&self) -> Result<String, Failure> {
@@ -110,10 +115,10 @@ impl Server {
         let certificates = Certificates { authority, key, name: self.name()?, metrics: metrics.clone() };
         let tls = Arc::new(certificates.tls()?);
         let renewing = tokio::spawn(certificates.keep(tls.clone(), RENEWAL));
-        let ending = Expiry::default().keep(self.store.clone(), self.asked.ca.clone(), clock::seconds);
+        let ending = ExpiryWarnings::default().keep(self.store.clone(), self.asked.ca.clone(), clock::seconds);
         let ending = tokio::spawn(ending);
-        let (hall_sender, hall) = watch::channel(None);
-        let reception = Arc::new(self.reception(address, hall, metrics.clone())?);
+        let (hall_sender, service) = watch::channel(None);
+        let gateway = Arc::new(self.gateway(address, service, metrics.clone())?);
         let token = self.token()?;
         self.announce(&parties, &enrolment, &page)?;
         let (limits, enrolling, each) = self.limits();
@@ -121,7 +126,7 @@ impl Server {
         let line = transport::serve(
             parties,
             TlsSource::new(tls.parties.subscribe()).watched_by(metrics.door(Port::Parties)),
-            reception.clone(),
+            gateway.clone(),
             limits,
             excesses.clone(),
             either(stop.clone(), closing.clone()),
@@ -129,28 +134,28 @@ impl Server {
         let join = transport::serve_enrolment(
             enrolment,
             TlsSource::new(tls.enrolment.subscribe()).watched_by(metrics.door(Port::Enrolment)),
-            reception,
+            gateway,
             enrolling,
             excesses.clone(),
             either(stop.clone(), closing.clone()),
         );
         let (line, join) = (tokio::spawn(line), tokio::spawn(join));
-        let stage = Arc::new(Stage::new(self.store.clone()));
+        let pages = Arc::new(ServerSource::new(self.store.clone()));
         let tls_page = (!is_loopback(&page)).then(|| tls.dashboard.subscribe());
-        let source: Arc<dyn Source> = stage.clone();
+        let source: Arc<dyn DashboardSource> = pages.clone();
         let closed = either(stop.clone(), closing.clone());
         let shown = tokio::spawn(dashboard::serve(page, tls_page, source, metrics.clone(), token, each, closed));
-        let served = self.served(stop.clone(), &metrics, &stage).await?;
+        let served = self.served(stop.clone(), &metrics, &pages).await?;
         let Some(served) = served else {
             close.send_replace(true);
             shown.abort();
             return left(&[line, join]).await;
         };
-        hall_sender.send_replace(Some(served.hall.clone()));
-        stage.show(served.watch.clone());
+        hall_sender.send_replace(Some(served.service.clone()));
+        pages.show(served.watch.clone());
         let text = self.follow(&served, stop).await;
-        let hall = served.hall.clone();
-        let closed = tokio::task::spawn_blocking(move || hall.close()).await;
+        let service = served.service.clone();
+        let closed = tokio::task::spawn_blocking(move || service.close()).await;
         let _ = (closed, hall_sender.send_replace(None));
         close.send_replace(true);
         left(&[line, join]).await?;
@@ -161,15 +166,15 @@ impl Server {
     }
 
     /// Who answers parties, of whichever run is served.
-    fn reception(
+    fn gateway(
         &self,
         address: String,
-        hall: watch::Receiver<Option<Arc<Hall>>>,
+        service: watch::Receiver<Option<Arc<RunService>>>,
         metrics: Arc<Metrics>,
-    ) -> Result<Reception, Failure> {
-        let clock: federation::server::Clock = Arc::new(clock::seconds);
+    ) -> Result<Gateway, Failure> {
+        let clock: federation::server::UnixClock = Arc::new(clock::seconds);
         let (store, authority, key) = (self.store.clone(), self.authority.clone(), self.home.key().clone());
-        Ok(Reception::new(store, authority, key, self.name()?, address, clock, hall, metrics))
+        Ok(Gateway::new(store, authority, key, self.name()?, address, clock, service, metrics))
     }
 
     /// Limits of the ports of parties and of joining, and connections of one address at the dashboard.
@@ -208,7 +213,7 @@ impl Server {
         std::fs::write(&path, format!("{addresses}\n")).map_err(|error| Failure::file("cannot write", &path, error))?;
         say::line(format!("parties     {parties}"));
         say::line(format!("enrolment   {enrolment}"));
-        say::line(format!("dashboard   {scheme}://{page_at}/login?token=…, the token is in {}", token.display()));
+        say::line(format!("dashboard   {scheme}://{page_at}/login?token=… (the token is in {})", token.display()));
         Ok(())
     }
 
@@ -218,15 +223,15 @@ impl Server {
         &self,
         mut stop: watch::Receiver<bool>,
         metrics: &Arc<Metrics>,
-        stage: &Stage,
-    ) -> Result<Option<Served>, Failure> {
+        pages: &ServerSource,
+    ) -> Result<Option<ServedRun>, Failure> {
         let mut missing_before = String::new();
         loop {
             let store = self.store.clone();
             let rows = blocking(move || Ok((store.parties()?, store.runs()?))).await?;
             let proposed = match self.kept(&rows.1).await? {
                 Some(kept) => {
-                    say::line(format!("taking up run {}", hexadecimal(&kept.0.run())));
+                    say::line(format!("resuming run {}", hexadecimal(&kept.manifest.run())));
                     Some(kept)
                 }
                 None => match self.members(&rows.0) {
@@ -237,15 +242,15 @@ impl Server {
                     Err(missing) => {
                         if missing != missing_before {
                             say::line(format!("waiting for {missing} to join"));
-                            stage.wait_for(Some(missing.clone()));
+                            pages.wait_for(Some(missing.clone()));
                             missing_before = missing;
                         }
                         None
                     }
                 },
             };
-            if let Some((manifest, programme, started)) = proposed {
-                return self.open(manifest, programme, started, metrics).await.map(Some);
+            if let Some(proposal) = proposed {
+                return self.open(proposal, metrics).await.map(Some);
             }
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
@@ -254,39 +259,34 @@ impl Server {
         }
     }
 
-    async fn open(
-        &self,
-        manifest: Arc<Manifest>,
-        programme: Arc<Programme>,
-        started: u64,
-        metrics: &Arc<Metrics>,
-    ) -> Result<Served, Failure> {
+    async fn open(&self, proposal: StoredProposal, metrics: &Arc<Metrics>) -> Result<ServedRun, Failure> {
+        let StoredProposal { manifest, parts, created } = proposal;
         let (store, key, name) = (self.store.clone(), self.home.key().clone(), self.name()?);
-        let (made, parts, metrics) = (manifest.clone(), programme.clone(), metrics.clone());
-        let (hall, watch) = blocking(move || {
-            let engine = Engine::open(store.clone(), made.clone(), parts.clone(), key, name)?;
-            let opened = Hall::open(engine, metrics).map_err(|error| socket("no thread can be started", &error))?;
-            let hall = Arc::new(opened);
-            let watch = Arc::new(Watch::new(hall.clone(), store, made, parts, started));
-            Ok((hall, watch))
+        let (signed, built, metrics) = (manifest.clone(), parts.clone(), metrics.clone());
+        let (service, watch) = blocking(move || {
+            let engine = RunEngine::open(store.clone(), signed.clone(), built.clone(), key, name)?;
+            let opened = RunService::open(engine, metrics).map_err(|error| socket("cannot start a thread", &error))?;
+            let service = Arc::new(opened);
+            let watch = Arc::new(RunMonitor::new(service.clone(), store, signed, built, created));
+            Ok((service, watch))
         })
         .await?;
-        Ok(Served { hall, watch, manifest, programme })
+        Ok(ServedRun { service, watch, manifest, parts })
     }
 
     /// Tells of rounds as they are made, and writes the results when the run is over. Results that cannot be written end nothing:
     /// parties hear of the end all the same.
-    async fn follow(&self, served: &Served, mut stop: watch::Receiver<bool>) -> Result<String, Failure> {
-        let (mut changes, mut telling, mut written) = (served.hall.changes(), Telling::default(), false);
+    async fn follow(&self, served: &ServedRun, mut stop: watch::Receiver<bool>) -> Result<String, Failure> {
+        let (mut changes, mut progress, mut written) = (served.service.changes(), ProgressLines::default(), false);
         loop {
-            let header = served.hall.glance().header;
-            let lines = telling.lines(&served.manifest, &header);
+            let header = served.service.snapshot().header;
+            let lines = progress.lines(&served.manifest, &header);
             if !lines.is_empty() {
                 let watch = served.watch.clone();
                 let _ = tokio::task::spawn_blocking(move || watch.look()).await;
                 lines.iter().for_each(say::line);
             }
-            if let (Phase::Finished(_), false) = (header.phase, written) {
+            if let (CoordinatorPhase::Finished(_), false) = (header.phase, written) {
                 written = true;
                 let finished = self.finish(served).await;
                 let finished = finished.map_err(|failure| Failure::Unwritten { failure: Box::new(failure) });
@@ -311,36 +311,37 @@ impl Server {
     }
 
     /// Parties hear of the end before the server goes; who is away does not hold it for ever, nor if it is told to stop.
-    async fn until_heard(&self, served: &Served, stop: &watch::Receiver<bool>) {
-        let members = served.manifest.members().filter(|(member, _)| *member != Member::Server).count();
+    async fn until_heard(&self, served: &ServedRun, stop: &watch::Receiver<bool>) {
+        let members = served.manifest.members().filter(|(member, _)| *member != MemberId::Server).count();
         let end = tokio::time::Instant::now() + FAREWELL;
-        let waits = || served.hall.glance().dismissed.len() < members && !*stop.borrow();
+        let waits = || served.service.snapshot().dismissed.len() < members && !*stop.borrow();
         while waits() && tokio::time::Instant::now() < end {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
     /// Results, posterior and report in the output folder.
-    async fn finish(&self, served: &Served) -> Result<String, Failure> {
-        let (manifest, programme) = (served.manifest.clone(), served.programme.clone());
-        let (watch, glance, out, json) = (served.watch.clone(), served.hall.glance(), self.out.clone(), self.json);
+    async fn finish(&self, served: &ServedRun) -> Result<String, Failure> {
+        let (manifest, parts) = (served.manifest.clone(), served.parts.clone());
+        let (watch, snapshot, out, json) =
+            (served.watch.clone(), served.service.snapshot(), self.out.clone(), self.json);
         blocking(move || {
             watch.replay();
-            let answers: Vec<u64> = glance.header.seats.iter().map(|seat| seat.answers).collect();
+            let answers: Vec<u64> = snapshot.header.sites.iter().map(|seat| seat.answers).collect();
             let warnings = watch.warnings();
-            let ended = Ended {
+            let ended = EndedRun {
                 manifest: &manifest,
-                programme: &programme,
-                state: &glance.state,
-                rounds: glance.header.round,
-                outcome: match glance.header.phase {
-                    Phase::Finished(outcome) => Some(outcome),
-                    Phase::Signing | Phase::Running => None,
+                parts: &parts,
+                state: &snapshot.state,
+                rounds: snapshot.header.round,
+                outcome: match snapshot.header.phase {
+                    CoordinatorPhase::Finished(outcome) => Some(outcome),
+                    CoordinatorPhase::Signing | CoordinatorPhase::Running => None,
                 },
                 answers: &answers,
                 warnings: &warnings,
             };
-            let results = write(&out, &ended, &Spent::default())?;
+            let results = write(&out, &ended, &SpentCache::default())?;
             let id = hexadecimal(&manifest.run());
             let report = out.join("report.html");
             let page = watch.report_html(&id).unwrap_or_default();
@@ -363,7 +364,7 @@ impl Server {
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
-    let lost = |_| failure("F205", "a thread of the server was lost", "start it again: it goes on where it was");
+    let lost = |_| failure("F205", "a thread of the server was lost", "restart the server: it resumes the run");
     tokio::task::spawn_blocking(work).await.map_err(lost)?
 }
 

@@ -10,7 +10,7 @@ fn mode(path: PathBuf) -> u32 {
 
 #[test]
 fn an_authority_is_made_once_and_its_keys_are_for_its_owner() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let folder = room.folder("ca");
     let facts = Authority::init(&folder, &name("consortium"), NOW).unwrap();
     assert_eq!((facts.root_until, facts.issuing_until), (NOW + ROOT_LIFE, NOW + ISSUING_LIFE));
@@ -23,7 +23,7 @@ fn an_authority_is_made_once_and_its_keys_are_for_its_owner() {
 
 #[test]
 fn the_root_key_is_needed_only_to_renew() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let folder = room.folder("ca");
     room.authority("ca", NOW);
     let (key, away) = (folder.join("root.key"), room.folder("safe"));
@@ -46,10 +46,10 @@ fn the_root_key_is_needed_only_to_renew() {
 
 #[test]
 fn a_certificate_ends_no_later_than_the_one_that_signed_it() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let authority = room.authority("ca", NOW);
     let key = IdentityKey::generate().unwrap().public();
-    let issued = |now| authority.issue(Role::Site, &name("a"), &key, now, PARTY_LIFE);
+    let issued = |now| authority.issue(PartyRole::Site, &name("a"), &key, now, PARTY_LIFE);
     assert_eq!(issued(NOW).unwrap().expires, NOW + PARTY_LIFE);
     assert_eq!(issued(NOW + 88 * DAY).unwrap().expires, NOW + ISSUING_LIFE);
     let late = issued(NOW + ISSUING_LIFE).unwrap_err();
@@ -60,9 +60,9 @@ fn a_certificate_ends_no_later_than_the_one_that_signed_it() {
 
 #[test]
 fn a_certificate_says_who_it_is_for() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let authority = room.authority("ca", NOW);
-    for role in Role::ALL {
+    for role in PartyRole::ALL {
         let key = IdentityKey::generate().unwrap().public();
         let issued = authority.issue(role, &name("hospital-a"), &key, NOW, PARTY_LIFE).unwrap();
         let chain = certificates(&issued.chain).unwrap();
@@ -76,10 +76,10 @@ fn a_certificate_says_who_it_is_for() {
 
 #[test]
 fn serial_numbers_differ() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let authority = room.authority("ca", NOW);
     let key = IdentityKey::generate().unwrap().public();
-    let issue = || authority.issue(Role::Site, &name("a"), &key, NOW, PARTY_LIFE).unwrap().chain;
+    let issue = || authority.issue(PartyRole::Site, &name("a"), &key, NOW, PARTY_LIFE).unwrap().chain;
     let (one, other) = (certificates(&issue()).unwrap(), certificates(&issue()).unwrap());
     let serial = |der: &[u8]| x509_parser::parse_x509_certificate(der).unwrap().1.raw_serial().to_vec();
     assert_eq!(serial(&one[0]).len(), 16);
@@ -88,7 +88,7 @@ fn serial_numbers_differ() {
 
 #[test]
 fn files_of_two_authorities_are_not_mixed() {
-    let room = Room::new();
+    let room = TestFolders::new();
     room.authority("one", NOW);
     room.authority("other", NOW);
     for file in ["root.pem", "issuing.pem", "issuing.key"] {
@@ -104,7 +104,7 @@ fn files_of_two_authorities_are_not_mixed() {
 
 #[test]
 fn a_key_that_others_can_read_is_refused() {
-    let room = Room::new();
+    let room = TestFolders::new();
     room.authority("ca", NOW);
     let path = room.folder("ca").join("issuing.key");
     for open in [0o640, 0o604, 0o620] {

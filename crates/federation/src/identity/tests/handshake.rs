@@ -12,67 +12,70 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Debug)]
-struct Fixed;
+struct FixedTime;
 
-impl TimeProvider for Fixed {
+impl TimeProvider for FixedTime {
     fn current_time(&self) -> Option<UnixTime> {
         Some(UnixTime::since_unix_epoch(Duration::from_secs(NOW)))
     }
 }
 
 /// A key and its certificates.
-struct Card {
+struct TestCertificate {
     key: IdentityKey,
     chain: Vec<CertificateDer<'static>>,
 }
 
-fn card(authority: &Authority, role: Role, now: u64) -> Card {
+fn card(authority: &Authority, role: PartyRole, now: u64) -> TestCertificate {
     let key = IdentityKey::generate().unwrap();
     let issued = authority.issue(role, &name("party"), &key.public(), now, PARTY_LIFE).unwrap();
-    Card { key, chain: certificates(&issued.chain).unwrap() }
+    TestCertificate { key, chain: certificates(&issued.chain).unwrap() }
 }
 
 /// A certificate without an authority.
-fn self_signed(role: Role) -> Card {
+fn self_signed(role: PartyRole) -> TestCertificate {
     let key = IdentityKey::generate().unwrap();
     let mut params = CertificateParams::default();
     params.subject_alt_names = vec![uri(role, &name("party")).unwrap()];
     let certificate = params.self_signed(&Signer(&key)).unwrap();
-    Card { key, chain: vec![certificate.der().clone()] }
+    TestCertificate { key, chain: vec![certificate.der().clone()] }
 }
 
 /// A server's certificate by the real authority, with another name.
-fn misnamed(room: &Room, authority: &Authority) -> Card {
+fn misnamed(room: &TestFolders, authority: &Authority) -> TestCertificate {
     let key = IdentityKey::generate().unwrap();
     let signer = IdentityKey::from_pkcs8(&std::fs::read(room.folder("ca").join("issuing.key")).unwrap()).unwrap();
-    let mut chain = card(authority, Role::Server, NOW).chain;
+    let mut chain = card(authority, PartyRole::Server, NOW).chain;
     let issuer = Issuer::from_ca_cert_der(&chain[1], Signer(&signer)).unwrap();
     let mut params = CertificateParams::default();
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.subject_alt_names = vec![SanType::DnsName("server.example.org".try_into().unwrap())];
     chain[0] = params.signed_by(&Signer(&key), &issuer).unwrap().der().clone();
-    Card { key, chain }
+    TestCertificate { key, chain }
 }
 
-fn serves(card: &Card, authority: &Authority) -> ServerConfig {
+fn serves(card: &TestCertificate, authority: &Authority) -> ServerConfig {
     server_config(card.chain.clone(), &card.key, std::slice::from_ref(authority.root())).unwrap()
 }
 
-fn calls(card: &Card, authority: &Authority) -> ClientConfig {
+fn calls(card: &TestCertificate, authority: &Authority) -> ClientConfig {
     client_config(card.chain.clone(), &card.key, authority.root()).unwrap()
 }
 
 /// Which side refused, and why.
 #[derive(Debug)]
-enum Refused {
+enum HandshakeRefusal {
     ByServer(Error),
     ByClient(Error),
 }
 
 /// Drives a handshake to its end; the two connections if both sides accept.
-fn shake(mut client: ClientConfig, mut server: ServerConfig) -> Result<(ClientConnection, ServerConnection), Refused> {
-    client.time_provider = Arc::new(Fixed);
-    server.time_provider = Arc::new(Fixed);
+fn shake(
+    mut client: ClientConfig,
+    mut server: ServerConfig,
+) -> Result<(ClientConnection, ServerConnection), HandshakeRefusal> {
+    client.time_provider = Arc::new(FixedTime);
+    server.time_provider = Arc::new(FixedTime);
     let mut client = ClientConnection::new(Arc::new(client), server_name().unwrap()).unwrap();
     let mut server = ServerConnection::new(Arc::new(server)).unwrap();
     while client.wants_write() || server.wants_write() {
@@ -83,7 +86,7 @@ fn shake(mut client: ClientConfig, mut server: ServerConfig) -> Result<(ClientCo
         let mut unread = bytes.as_slice();
         while !unread.is_empty() {
             server.read_tls(&mut unread).unwrap();
-            server.process_new_packets().map_err(Refused::ByServer)?;
+            server.process_new_packets().map_err(HandshakeRefusal::ByServer)?;
         }
         bytes.clear();
         while server.wants_write() {
@@ -92,7 +95,7 @@ fn shake(mut client: ClientConfig, mut server: ServerConfig) -> Result<(ClientCo
         let mut unread = bytes.as_slice();
         while !unread.is_empty() {
             client.read_tls(&mut unread).unwrap();
-            client.process_new_packets().map_err(Refused::ByClient)?;
+            client.process_new_packets().map_err(HandshakeRefusal::ByClient)?;
         }
     }
     assert!(!client.is_handshaking() && !server.is_handshaking());
@@ -101,16 +104,16 @@ fn shake(mut client: ClientConfig, mut server: ServerConfig) -> Result<(ClientCo
 
 #[test]
 fn the_right_certificates_are_accepted_and_each_side_knows_the_other() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let authority = room.authority("ca", NOW);
-    let server = card(&authority, Role::Server, NOW);
-    for role in [Role::Site, Role::Node, Role::Viewer] {
+    let server = card(&authority, PartyRole::Server, NOW);
+    for role in [PartyRole::Site, PartyRole::Node, PartyRole::Viewer] {
         let party = card(&authority, role, NOW);
         let (there, here) = shake(calls(&party, &authority), serves(&server, &authority)).unwrap();
         let peer = Peer::of_chain(here.peer_certificates()).unwrap();
         assert_eq!((peer.role, peer.name, peer.key), (role, name("party"), party.key.public()));
         let host = Peer::of_chain(there.peer_certificates()).unwrap();
-        assert_eq!((host.role, host.key), (Role::Server, server.key.public()));
+        assert_eq!((host.role, host.key), (PartyRole::Server, server.key.public()));
         assert_eq!(here.protocol_version(), Some(rustls::ProtocolVersion::TLSv1_3));
         assert_eq!((here.alpn_protocol(), there.alpn_protocol()), (Some(&b"h2"[..]), Some(&b"h2"[..])));
         assert_eq!(there.tls13_tickets_received(), 0, "nothing to resume");
@@ -119,13 +122,13 @@ fn the_right_certificates_are_accepted_and_each_side_knows_the_other() {
 
 #[test]
 fn a_certificate_from_before_a_renewal_of_the_authority_stays_good() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let authority = room.authority("ca", NOW);
-    let old = card(&authority, Role::Site, NOW);
+    let old = card(&authority, PartyRole::Site, NOW);
     for which in [IssuingKey::Keep, IssuingKey::Fresh] {
         Authority::renew(&room.folder("ca"), which, NOW).unwrap();
         let authority = Authority::open(&room.folder("ca")).unwrap();
-        let (new, server) = (card(&authority, Role::Site, NOW), card(&authority, Role::Server, NOW));
+        let (new, server) = (card(&authority, PartyRole::Site, NOW), card(&authority, PartyRole::Server, NOW));
         for party in [&old, &new] {
             shake(calls(party, &authority), serves(&server, &authority)).unwrap();
         }
@@ -134,81 +137,81 @@ fn a_certificate_from_before_a_renewal_of_the_authority_stays_good() {
 
 #[test]
 fn wrong_certificates_of_clients_are_refused() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let (authority, stranger) = (room.authority("ca", NOW - 30 * DAY), room.authority("other", NOW));
-    let server = card(&authority, Role::Server, NOW);
-    let refusal = |party: &Card| match shake(calls(party, &authority), serves(&server, &authority)) {
-        Err(Refused::ByServer(Error::InvalidCertificate(why))) => why,
+    let server = card(&authority, PartyRole::Server, NOW);
+    let refusal = |party: &TestCertificate| match shake(calls(party, &authority), serves(&server, &authority)) {
+        Err(HandshakeRefusal::ByServer(Error::InvalidCertificate(why))) => why,
         other => panic!("{other:?}"),
     };
-    assert_eq!(refusal(&card(&stranger, Role::Site, NOW)), Tls::UnknownIssuer);
-    assert_eq!(refusal(&card(&room.namesake("same", "ca", NOW), Role::Site, NOW)), Tls::BadSignature);
-    assert_eq!(refusal(&self_signed(Role::Site)), Tls::UnknownIssuer);
-    let expired = refusal(&card(&authority, Role::Site, NOW - 8 * DAY));
+    assert_eq!(refusal(&card(&stranger, PartyRole::Site, NOW)), Tls::UnknownIssuer);
+    assert_eq!(refusal(&card(&room.namesake("same", "ca", NOW), PartyRole::Site, NOW)), Tls::BadSignature);
+    assert_eq!(refusal(&self_signed(PartyRole::Site)), Tls::UnknownIssuer);
+    let expired = refusal(&card(&authority, PartyRole::Site, NOW - 8 * DAY));
     assert!(matches!(expired, Tls::ExpiredContext { .. }), "{expired:?}");
-    let early = refusal(&card(&authority, Role::Site, NOW + 2 * 3600));
+    let early = refusal(&card(&authority, PartyRole::Site, NOW + 2 * 3600));
     assert!(matches!(early, Tls::NotValidYetContext { .. }), "{early:?}");
-    let purpose = refusal(&card(&authority, Role::Server, NOW));
+    let purpose = refusal(&card(&authority, PartyRole::Server, NOW));
     assert!(matches!(purpose, Tls::InvalidPurposeContext { .. }), "{purpose:?}");
 }
 
 #[test]
 fn a_clock_that_is_a_little_behind_does_not_matter() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let authority = room.authority("ca", NOW);
-    let server = card(&authority, Role::Server, NOW);
-    let party = card(&authority, Role::Site, NOW + 3599);
+    let server = card(&authority, PartyRole::Server, NOW);
+    let party = card(&authority, PartyRole::Site, NOW + 3599);
     shake(calls(&party, &authority), serves(&server, &authority)).unwrap();
 }
 
 #[test]
 fn a_client_without_a_certificate_is_refused() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let authority = room.authority("ca", NOW);
-    let server = card(&authority, Role::Server, NOW);
+    let server = card(&authority, PartyRole::Server, NOW);
     let mut chain = server.chain.clone();
     chain.push(authority.root().clone());
-    let full = Card { key: server.key, chain };
+    let full = TestCertificate { key: server.key, chain };
     let refused = shake(joining_config(fingerprint(authority.root())).unwrap(), serves(&full, &authority));
-    assert!(matches!(refused, Err(Refused::ByServer(Error::NoCertificatesPresented))), "{refused:?}");
+    assert!(matches!(refused, Err(HandshakeRefusal::ByServer(Error::NoCertificatesPresented))), "{refused:?}");
 }
 
 #[test]
 fn an_intermediate_of_another_party_makes_no_certificate() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let authority = room.authority("ca", NOW);
-    let (server, site) = (card(&authority, Role::Server, NOW), card(&authority, Role::Site, NOW));
+    let (server, site) = (card(&authority, PartyRole::Server, NOW), card(&authority, PartyRole::Site, NOW));
     let key = IdentityKey::generate().unwrap();
     let mut ca = CertificateParams::default();
     ca.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let issuer = Issuer::new(ca, Signer(&site.key));
     let mut params = CertificateParams::default();
-    params.subject_alt_names = vec![uri(Role::Site, &name("forged")).unwrap()];
+    params.subject_alt_names = vec![uri(PartyRole::Site, &name("forged")).unwrap()];
     let leaf = params.signed_by(&Signer(&key), &issuer).unwrap().der().clone();
-    let forged = Card { key, chain: [vec![leaf], site.chain].concat() };
+    let forged = TestCertificate { key, chain: [vec![leaf], site.chain].concat() };
     let refused = shake(calls(&forged, &authority), serves(&server, &authority));
-    assert!(matches!(refused, Err(Refused::ByServer(Error::InvalidCertificate(_)))), "{refused:?}");
+    assert!(matches!(refused, Err(HandshakeRefusal::ByServer(Error::InvalidCertificate(_)))), "{refused:?}");
 }
 
 #[test]
 fn wrong_certificates_of_servers_are_refused() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let (authority, stranger) = (room.authority("ca", NOW - 30 * DAY), room.authority("other", NOW));
-    let site = card(&authority, Role::Site, NOW);
-    let refusal = |server: &Card| match shake(calls(&site, &authority), serves(server, &authority)) {
-        Err(Refused::ByClient(Error::InvalidCertificate(why))) => why,
+    let site = card(&authority, PartyRole::Site, NOW);
+    let refusal = |server: &TestCertificate| match shake(calls(&site, &authority), serves(server, &authority)) {
+        Err(HandshakeRefusal::ByClient(Error::InvalidCertificate(why))) => why,
         other => panic!("{other:?}"),
     };
-    for role in [Role::Site, Role::Node, Role::Viewer] {
+    for role in [PartyRole::Site, PartyRole::Node, PartyRole::Viewer] {
         let why = refusal(&card(&authority, role, NOW));
         assert!(matches!(why, Tls::InvalidPurposeContext { .. }), "{role}: {why:?}");
     }
-    assert_eq!(refusal(&card(&stranger, Role::Server, NOW)), Tls::UnknownIssuer);
-    assert_eq!(refusal(&card(&room.namesake("same", "ca", NOW), Role::Server, NOW)), Tls::BadSignature);
-    assert_eq!(refusal(&self_signed(Role::Server)), Tls::UnknownIssuer);
-    let expired = refusal(&card(&authority, Role::Server, NOW - 8 * DAY));
+    assert_eq!(refusal(&card(&stranger, PartyRole::Server, NOW)), Tls::UnknownIssuer);
+    assert_eq!(refusal(&card(&room.namesake("same", "ca", NOW), PartyRole::Server, NOW)), Tls::BadSignature);
+    assert_eq!(refusal(&self_signed(PartyRole::Server)), Tls::UnknownIssuer);
+    let expired = refusal(&card(&authority, PartyRole::Server, NOW - 8 * DAY));
     assert!(matches!(expired, Tls::ExpiredContext { .. }), "{expired:?}");
-    let early = refusal(&card(&authority, Role::Server, NOW + 2 * 3600));
+    let early = refusal(&card(&authority, PartyRole::Server, NOW + 2 * 3600));
     assert!(matches!(early, Tls::NotValidYetContext { .. }), "{early:?}");
     let misnamed = refusal(&misnamed(&room, &authority));
     assert!(matches!(misnamed, Tls::NotValidForNameContext { .. }), "{misnamed:?}");
@@ -216,32 +219,34 @@ fn wrong_certificates_of_servers_are_refused() {
 
 #[test]
 fn one_who_joins_believes_the_root_of_the_invite_alone() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let (authority, stranger) = (room.authority("ca", NOW - 30 * DAY), room.authority("other", NOW));
     let pinned = || joining_config(fingerprint(authority.root())).unwrap();
-    let desk = |card: &Card, root: &Authority| enrolment_config(card.chain.clone(), &card.key, root.root()).unwrap();
-    let (server, other) = (card(&authority, Role::Server, NOW), card(&stranger, Role::Server, NOW));
+    let desk = |card: &TestCertificate, root: &Authority| {
+        enrolment_config(card.chain.clone(), &card.key, root.root()).unwrap()
+    };
+    let (server, other) = (card(&authority, PartyRole::Server, NOW), card(&stranger, PartyRole::Server, NOW));
     let (there, here) = shake(pinned(), desk(&server, &authority)).unwrap();
-    assert_eq!(Peer::of_chain(there.peer_certificates()).unwrap().role, Role::Server);
+    assert_eq!(Peer::of_chain(there.peer_certificates()).unwrap().role, PartyRole::Server);
     assert_eq!(Peer::of_chain(here.peer_certificates()), Err(CertificateError::Missing));
 
     let refusal = |config: ServerConfig| match shake(pinned(), config) {
-        Err(Refused::ByClient(Error::InvalidCertificate(why))) => why,
+        Err(HandshakeRefusal::ByClient(Error::InvalidCertificate(why))) => why,
         other => panic!("{other:?}"),
     };
     assert_eq!(refusal(desk(&other, &stranger)), Tls::UnknownIssuer, "another root");
     assert_eq!(refusal(desk(&other, &authority)), Tls::UnknownIssuer, "the right root over another chain");
     assert_eq!(refusal(dashboard_config_as_h2(&server)), Tls::UnknownIssuer, "no root");
-    let site = refusal(desk(&card(&authority, Role::Site, NOW), &authority));
+    let site = refusal(desk(&card(&authority, PartyRole::Site, NOW), &authority));
     assert!(matches!(site, Tls::InvalidPurposeContext { .. }), "{site:?}");
-    let expired = refusal(desk(&card(&authority, Role::Server, NOW - 8 * DAY), &authority));
+    let expired = refusal(desk(&card(&authority, PartyRole::Server, NOW - 8 * DAY), &authority));
     assert!(matches!(expired, Tls::ExpiredContext { .. }), "{expired:?}");
     let misnamed = refusal(desk(&misnamed(&room, &authority), &authority));
     assert!(matches!(misnamed, Tls::NotValidForNameContext { .. }), "{misnamed:?}");
 }
 
 /// A server that asks for no certificate, and sends no root.
-fn dashboard_config_as_h2(card: &Card) -> ServerConfig {
+fn dashboard_config_as_h2(card: &TestCertificate) -> ServerConfig {
     let mut config = dashboard_config(card.chain.clone(), &card.key).unwrap();
     assert_eq!(config.alpn_protocols, [b"http/1.1".to_vec()]);
     config.alpn_protocols = vec![b"h2".to_vec()];
@@ -250,19 +255,19 @@ fn dashboard_config_as_h2(card: &Card) -> ServerConfig {
 
 #[test]
 fn a_port_of_another_protocol_is_refused() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let authority = room.authority("ca", NOW);
-    let (server, site) = (card(&authority, Role::Server, NOW), card(&authority, Role::Site, NOW));
+    let (server, site) = (card(&authority, PartyRole::Server, NOW), card(&authority, PartyRole::Site, NOW));
     let dashboard = dashboard_config(server.chain.clone(), &server.key).unwrap();
     let refused = shake(calls(&site, &authority), dashboard);
-    assert!(matches!(refused, Err(Refused::ByServer(Error::NoApplicationProtocol))), "{refused:?}");
+    assert!(matches!(refused, Err(HandshakeRefusal::ByServer(Error::NoApplicationProtocol))), "{refused:?}");
 }
 
 #[test]
 fn the_key_of_another_certificate_is_refused_before_any_handshake() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let authority = room.authority("ca", NOW);
-    let (one, other) = (card(&authority, Role::Site, NOW), card(&authority, Role::Site, NOW));
+    let (one, other) = (card(&authority, PartyRole::Site, NOW), card(&authority, PartyRole::Site, NOW));
     assert_eq!(client_config(one.chain.clone(), &other.key, authority.root()).unwrap_err(), TlsError::OtherKey);
     assert_eq!(enrolment_config(one.chain, &other.key, authority.root()).unwrap_err(), TlsError::OtherKey);
 }
@@ -288,9 +293,9 @@ fn hello(versions: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_client_of_tls_1_2_is_refused_at_every_port() {
-    let room = Room::new();
+    let room = TestFolders::new();
     let authority = room.authority("ca", NOW);
-    let server = card(&authority, Role::Server, NOW);
+    let server = card(&authority, PartyRole::Server, NOW);
     let ports = [
         serves(&server, &authority),
         enrolment_config(server.chain.clone(), &server.key, authority.root()).unwrap(),

@@ -6,9 +6,9 @@ mod handshake;
 mod home;
 
 use super::*;
-use crate::coordinator::{Change, Header, Saved};
+use crate::coordinator::{Change, Header, SavedRun};
 use crate::log::{Position, RunId};
-use crate::store::{History, InviteRow, PartyRow, Redeemed, RunRow, Store, StoreError};
+use crate::store::{History, InviteRow, PartyRow, Redemption, RunRow, ServerStore, StoreError};
 use privacy::noise::Digest;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -19,9 +19,9 @@ const NOW: u64 = 1_790_000_000;
 const DAY: u64 = 24 * 3600;
 
 /// A folder of one test's own, gone when it goes.
-struct Room(PathBuf);
+struct TestFolders(PathBuf);
 
-impl Room {
+impl TestFolders {
     fn new() -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = format!("posterity-identity-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -47,7 +47,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for TestFolders {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -59,13 +59,13 @@ fn name(text: &str) -> PartyName {
 
 /// Invites and parties in memory; runs are not asked of it.
 #[derive(Default)]
-struct Memory {
+struct PartyStore {
     invites: Mutex<Vec<(InviteRow, Option<Digest>)>>,
     parties: Mutex<Vec<PartyRow>>,
 }
 
-impl Store for Memory {
-    fn create(&self, _: &RunRow, _: &Saved) -> Result<(), StoreError> {
+impl ServerStore for PartyStore {
+    fn create(&self, _: &RunRow, _: &SavedRun) -> Result<(), StoreError> {
         unreachable!("no runs here")
     }
 
@@ -77,7 +77,7 @@ impl Store for Memory {
         unreachable!("no runs here")
     }
 
-    fn load(&self, _: &RunId) -> Result<Saved, StoreError> {
+    fn load(&self, _: &RunId) -> Result<SavedRun, StoreError> {
         unreachable!("no runs here")
     }
 
@@ -98,17 +98,17 @@ impl Store for Memory {
         Ok(())
     }
 
-    fn redeem(&self, secret: &Digest, request: &Digest, now: u64) -> Result<Redeemed, StoreError> {
+    fn redeem(&self, secret: &Digest, request: &Digest, now: u64) -> Result<Redemption, StoreError> {
         let mut invites = self.invites.lock().unwrap();
         let Some((invite, used)) = invites.iter_mut().find(|(invite, _)| invite.secret == *secret) else {
-            return Ok(Redeemed::Unknown);
+            return Ok(Redemption::Unknown);
         };
         match used {
-            Some(other) if other != request => Ok(Redeemed::Used),
-            _ if now > invite.expires => Ok(Redeemed::Expired),
+            Some(other) if other != request => Ok(Redemption::Used),
+            _ if now > invite.expires => Ok(Redemption::Expired),
             _ => {
                 *used = Some(*request);
-                Ok(Redeemed::Good(invite.clone()))
+                Ok(Redemption::Good(invite.clone()))
             }
         }
     }
@@ -124,7 +124,7 @@ impl Store for Memory {
         Ok(self.parties.lock().unwrap().clone())
     }
 
-    fn revoke(&self, role: Role, name: &PartyName, now: u64) -> Result<bool, StoreError> {
+    fn revoke(&self, role: PartyRole, name: &PartyName, now: u64) -> Result<bool, StoreError> {
         let mut parties = self.parties.lock().unwrap();
         let found = parties.iter_mut().find(|row| row.role == role && row.name == *name && row.revoked.is_none());
         Ok(found.map(|row| row.revoked = Some(now)).is_some())

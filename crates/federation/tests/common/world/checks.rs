@@ -1,22 +1,22 @@
 //! The invariants of a federation: what is checked after every event of a world.
 
-use super::World;
-use crate::common::letter::{Kind, content, kind};
-use federation::coordinator::{Fold, Folded, Header, Phase};
-use federation::log::{Entry, Log, SimulatedDisk};
-use federation::message::{Instruction, MOST_ATTEMPTS, Member, Outcome, Request, Try};
-use federation::store::Store;
-use federation::wire::Unverified;
+use super::FaultWorld;
+use crate::common::message_kind::{MessageKind, content, kind};
+use federation::coordinator::{CoordinatorPhase, Fold, FoldInput, Header};
+use federation::log::{Log, LogEntry, SimulatedDisk};
+use federation::message::{Attempt, Instruction, MOST_ATTEMPTS, MemberId, Request, RunOutcome};
+use federation::store::ServerStore;
+use federation::wire::UnverifiedContent;
 use inference::algorithm::Answers;
 use inference::settings::Schedule;
 use privacy::noise::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 
-impl World {
+impl FaultWorld {
     /// INV5: what a site was told to be accepted.
     pub(super) fn note_acknowledged(&mut self, party: usize, bytes: &[u8], to: &Digest) {
-        let Member::Site(site) = self.actors[party].member else { return };
-        let Ok(reply) = Unverified::read(bytes).and_then(|reply| reply.claimed_reply(to)) else { return };
+        let MemberId::Site(site) = self.actors[party].member else { return };
+        let Ok(reply) = UnverifiedContent::read(bytes).and_then(|reply| reply.claimed_reply(to)) else { return };
         if self.told {
             println!("{} site {site} hears {:?}", self.events, reply.instructions);
         }
@@ -31,11 +31,11 @@ impl World {
     /// each receiver, and so one part of a node, ever.
     pub(super) fn check_sent(&mut self, party: usize, bytes: &[u8]) {
         let member = self.actors[party].member;
-        let said = Unverified::read(bytes).unwrap();
+        let said = UnverifiedContent::read(bytes).unwrap();
         let digest = said.digest();
         match said.claimed_request().unwrap() {
             Request::Update(update) => {
-                let Member::Site(site) = member else { panic!("{member:?} answers") };
+                let MemberId::Site(site) = member else { panic!("{member:?} answers") };
                 let first = *self.actors[party].released.entry(update.at).or_insert(digest);
                 assert_eq!(first, digest, "INV3: site {site} sends two different answers for {:?}", update.at);
                 let known = self.answers.entry(update.answer.units().to_vec()).or_insert((site, update.at));
@@ -47,7 +47,8 @@ impl World {
                     let letters = &mut self.actors[party].letters;
                     let first = *letters.entry(key).or_insert(content);
                     assert_eq!(first, content, "INV3: {member:?} writes two different letters of {key:?}");
-                    let part = |at: &Try, kind: Kind| kind == Kind::Part && at.round == letter.at.round;
+                    let part =
+                        |at: &Attempt, kind: MessageKind| kind == MessageKind::Part && at.round == letter.at.round;
                     let parts = letters.keys().filter(|(at, _, kind)| part(at, *kind)).count();
                     assert!(parts < 2, "INV3: {member:?} publishes {parts} parts of round {}", letter.at.round);
                 }
@@ -61,16 +62,16 @@ impl World {
         let run = self.manifest.run();
         let (mut charged, mut rounds) = (BTreeSet::new(), BTreeMap::<u64, u64>::new());
         log.scan(&mut |_, entry| {
-            if let Entry::Charge { turn, record, .. } = entry
+            if let LogEntry::Charge { turn, record, .. } = entry
                 && turn.run == run
                 && record.sequence > 0
             {
-                charged.insert(Try { round: turn.round, attempt: turn.attempt });
+                charged.insert(Attempt { round: turn.round, attempt: turn.attempt });
                 *rounds.entry(turn.round).or_default() += 1;
             }
         })
         .unwrap();
-        if !matches!(self.programme.method.schedule, Schedule::Asynchronous(_)) {
+        if !matches!(self.parts.method.schedule, Schedule::Asynchronous(_)) {
             let most = rounds.values().copied().max().unwrap_or_default();
             assert!(most <= MOST_ATTEMPTS, "INV14: a site has charged one round {most} times");
         }
@@ -101,31 +102,31 @@ impl World {
         }
         let summing = !self.manifest.nodes.is_empty();
         let in_sum = |site: usize, round: Option<u64>| {
-            let holds = |of: &Folded| matches!(of, Folded::Sum { from, .. } if from.contains(&site));
+            let holds = |of: &FoldInput| matches!(of, FoldInput::Sum { from, .. } if from.contains(&site));
             let of_round = |fold: &&Fold| round.is_none_or(|round| fold.round == round);
             history.folds.iter().filter(of_round).filter(|fold| holds(&fold.of)).count() as u64
         };
-        for (site, seat) in saved.header.seats.iter().enumerate() {
+        for (site, seat) in saved.header.sites.iter().enumerate() {
             let opened = in_sum(site, None);
             assert!(seat.answers >= opened, "INV1: site {site} is in {opened} sums, and {} are counted", seat.answers);
         }
         for (site, at) in &self.acknowledged {
-            let said = saved.header.seats[*site].accepted.is_some_and(|(last, _)| last >= *at);
+            let said = saved.header.sites[*site].accepted.is_some_and(|(last, _)| last >= *at);
             let kept = match summing {
                 true => said || in_sum(*site, Some(at.round)) > 0,
                 false => accepted.contains_key(&(*site, *at)),
             };
             assert!(kept, "INV5: what site {site} was told to be kept of {at:?} is lost");
         }
-        let protocol = self.programme.built.protocol.as_ref();
+        let protocol = self.parts.built.protocol.as_ref();
         let (mut state, mut folded) = (protocol.start().unwrap(), BTreeSet::new());
         for fold in &history.folds {
             let answers = match &fold.of {
-                Folded::Each(tries) => {
+                FoldInput::Each(tries) => {
                     tries.iter().for_each(|one| assert!(folded.insert(*one), "INV4: {one:?} is folded twice"));
                     Answers::Each(tries.iter().map(|one| (one.0, accepted[one].clone())).collect())
                 }
-                Folded::Sum { total, from } => {
+                FoldInput::Sum { total, from } => {
                     assert!(from.len() as u64 >= self.manifest.pace.quorum, "INV8: too few in a sum");
                     Answers::Sum { total: total.clone(), from: from.clone() }
                 }
@@ -138,23 +139,23 @@ impl World {
     pub(super) fn check_end(&mut self) {
         self.check_history();
         for party in 0..self.actors.len() {
-            if let Member::Site(_) = self.actors[party].member {
+            if let MemberId::Site(_) = self.actors[party].member {
                 let copy = self.actors[party].disk.copy();
                 let log = Log::open(copy).unwrap();
                 self.check_ledger(party, &log);
             }
         }
         let header = self.server.as_ref().map(|engine| engine.coordinator().header().clone()).unwrap();
-        let Phase::Finished(outcome) = header.phase else { panic!("the run is not over") };
-        if let Outcome::SumFailed(member) = outcome {
+        let CoordinatorPhase::Finished(outcome) = header.phase else { panic!("the run is not over") };
+        if let RunOutcome::SumFailed(member) = outcome {
             self.check_failed(member, &header);
         }
     }
 
     /// INV14: a run ends by a member's name only after three attempts at one sum, or one of which a part was published, and only
     /// where there was trouble for each of them.
-    fn check_failed(&self, member: Member, header: &Header) {
-        assert!(self.manifest.key(member).is_some() && member != Member::Server, "INV14: nobody is named");
+    fn check_failed(&self, member: MemberId, header: &Header) {
+        assert!(self.manifest.key(member).is_some() && member != MemberId::Server, "INV14: nobody is named");
         let attempts: BTreeSet<u64> = header.failures.round.iter().map(|(attempt, _)| *attempt).collect();
         assert_eq!(attempts.last(), Some(&header.session), "INV14: the last attempt has not failed");
         let troubles = self.troubles;

@@ -1,14 +1,14 @@
 //! Wrong variants of the system, which the invariants must notice.
 
-use super::{Rows, World};
+use super::{FaultWorld, RowsOwner};
 use crate::common::study::shard;
-use federation::coordinator::{Change, Fold, Folded};
-use federation::identity::{PartyName, Role};
-use federation::log::{Entry, Log, SimulatedDisk};
-use federation::message::{Instruction, Member, Update};
-use federation::party::{Party, SiteParty};
-use federation::store::Store;
-use federation::wire::{self, Reply, Sender};
+use federation::coordinator::{Change, Fold, FoldInput};
+use federation::identity::{PartyName, PartyRole};
+use federation::log::{Log, LogEntry, SimulatedDisk};
+use federation::message::{Instruction, MemberId, Update};
+use federation::party::{PartyMachine, SiteParty};
+use federation::store::ServerStore;
+use federation::wire::{self, Sender, ServerReply};
 use inference::algorithm::Answers;
 use prost::Message as _;
 use std::collections::BTreeSet;
@@ -35,25 +35,26 @@ pub(crate) enum Mutant {
     NoRecord,
 }
 
-impl World {
+impl FaultWorld {
     /// M25: makes the answer again from what was there before it, and sends that.
     pub(super) fn answer_anew(&mut self, party: usize) {
         let Some((disk, reply, to)) = self.actors[party].before.clone() else { return };
-        let Member::Site(site) = self.actors[party].member else { return };
-        let (name, key) = self.cast.sites[site].clone();
+        let MemberId::Site(site) = self.actors[party].member else { return };
+        let (name, key) = self.keys.sites[site].clone();
         let Ok(log) = Log::open(disk.copy()) else { return };
-        let seat = Rows { shard: Arc::new(shard(site)), seed: 12 };
-        let mut other = SiteParty::new(name, key, self.library.clone(), Box::new(seat), log);
+        let seat = RowsOwner { shard: Arc::new(shard(site)), seed: 12 };
+        let mut other = SiteParty::new(name, key, self.builder.clone(), Box::new(seat), log);
         let Some(signatures) = self.server.as_ref().map(|engine| engine.coordinator().signatures()) else { return };
         let instructions =
             vec![Instruction::Propose { manifest: self.manifest.bytes() }, Instruction::Begin { signatures }];
         let name = PartyName::new("server").unwrap();
-        let sender = Sender { role: Role::Server, name, manifest: Some(self.manifest.digest()) };
-        let begin = wire::sign_reply(&self.cast.server, &sender, &Reply { to: [0; 32], seen: None, instructions });
-        if other.hear(&begin.encode_to_vec(), &[0; 32]).is_err() {
+        let sender = Sender { role: PartyRole::Server, name, manifest: Some(self.manifest.digest()) };
+        let begin =
+            wire::sign_reply(&self.keys.server, &sender, &ServerReply { to: [0; 32], seen: None, instructions });
+        if other.hear_bytes(&begin.encode_to_vec(), &[0; 32]).is_err() {
             return;
         }
-        if let Ok(next) = other.hear(&reply, &to) {
+        if let Ok(next) = other.hear_bytes(&reply, &to) {
             self.actors[party].queue.extend(next);
             self.send_next(party);
         }
@@ -63,11 +64,14 @@ impl World {
     pub(super) fn fold_again(&mut self, site: usize, update: &Update) {
         let run = self.manifest.run();
         let (history, saved) = (self.store.history(&run).unwrap(), self.store.load(&run).unwrap());
-        let of = Folded::Each(vec![(site, update.at)]);
-        if history.folds.iter().any(|fold| matches!(&fold.of, Folded::Each(each) if each.contains(&(site, update.at))))
+        let of = FoldInput::Each(vec![(site, update.at)]);
+        if history
+            .folds
+            .iter()
+            .any(|fold| matches!(&fold.of, FoldInput::Each(each) if each.contains(&(site, update.at))))
         {
             let answers = Answers::Each(vec![(site, update.answer.clone())]);
-            let folded = self.programme.built.protocol.fold(&saved.state, &answers).unwrap();
+            let folded = self.parts.built.protocol.fold(&saved.state, &answers).unwrap();
             let mut header = saved.header.clone();
             let fold = Fold { number: header.folds, round: header.round, of };
             header.folds += 1;
@@ -83,7 +87,7 @@ pub(super) fn refund(disk: &SimulatedDisk) {
     let Ok(log) = Log::open(disk.clone()) else { return };
     let (mut answered, mut entries) = (BTreeSet::new(), Vec::new());
     let scanned = log.scan(&mut |_, entry| {
-        if let Entry::Outbox { turn, .. } | Entry::Contributed { turn } = entry {
+        if let LogEntry::Outbox { turn, .. } | LogEntry::Contributed { turn } = entry {
             answered.insert((turn.round, turn.attempt));
         }
         entries.push(entry.clone());
@@ -95,7 +99,7 @@ pub(super) fn refund(disk: &SimulatedDisk) {
     disk.put("ledger.log", &[]);
     let Ok(mut log) = Log::open(disk.clone()) else { return };
     for entry in entries {
-        let unanswered = matches!(&entry, Entry::Charge { turn, record, .. }
+        let unanswered = matches!(&entry, LogEntry::Charge { turn, record, .. }
             if record.sequence > 0 && !answered.contains(&(turn.round, turn.attempt)));
         if !unanswered && log.append(&entry).is_err() {
             return;

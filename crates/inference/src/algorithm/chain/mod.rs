@@ -24,7 +24,7 @@ use crate::optimiser::Descent;
 use crate::release::{Clipped, Release};
 use crate::solve::Problem;
 use crate::{RunError, Seat, Stage, Total};
-use privacy::{Batch, Bounded, Gate, Grain, Layer, PrivacyError, Released};
+use privacy::{Batch, Bounded, Gate, Grain, GridVector, Layer, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
 /// Posterior draws by a kernel whose answers come from all sites.
@@ -312,6 +312,13 @@ impl Algorithm for Chain {
             }
         };
         Ok(Step { state, applied: Vec::new() })
+    }
+
+    fn fits(&self, state: &Standing, client: usize, answer: &GridVector) -> bool {
+        match (self.learning(state), &state.learnt) {
+            (Some(by), Some(learnt)) => by.fits(learnt, client, answer),
+            _ => client < self.scales.len() && answer.units().len() == self.numbers(&self.question(state)),
+        }
     }
 
     fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {

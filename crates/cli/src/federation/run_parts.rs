@@ -1,0 +1,103 @@
+//! From a study and its schema to the parts of a federation's run, by the code that `posterity run` uses.
+
+use crate::failure::Failure;
+use federation::manifest::RunParts;
+use inference::Method;
+use inference::settings::{Aggregator, Schedule};
+use inference::{Schema, nearest};
+use study::Kind;
+use study::Study;
+use study::columns;
+
+/// A study that cannot be served, and what could be.
+pub(super) fn refuse(message: impl Into<String>, hint: impl Into<String>) -> Failure {
+    Failure::Federation { code: "F101", message: message.into(), hint: hint.into() }
+}
+
+/// Reads a study for serving; `file` is its name in errors. Only posteriors that are learnt from rows at sites are served.
+pub(super) fn read_study(file: &str, text: &str) -> Result<Study, Failure> {
+    match Kind::of(text) {
+        Kind::Learning => {}
+        Kind::Histogram => {
+            return Err(refuse(
+                format!("{file} is a histogram, which a federation cannot run"),
+                "use `posterity simulate`",
+            ));
+        }
+        Kind::Curves => {
+            return Err(refuse(
+                format!("{file} is an accounting figure, which has no sites"),
+                "use `posterity reproduce`",
+            ));
+        }
+    }
+    let study = Study::read(file.to_owned(), text).map_err(study::StudyError::from)?;
+    if !study.columns.is_empty() {
+        return Err(refuse(format!("{file} has several columns, but a run has one"), "use one [partition], or none"));
+    }
+    if study.is_made_up() {
+        return Err(refuse(format!("{file} has generated rows, which no site holds"), "use `posterity simulate`"));
+    }
+    Ok(study)
+}
+
+/// The method of this name; without one, the only one that promises privacy.
+pub(super) fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Method, Failure> {
+    let names = || study.methods.iter().map(|method| method.name.as_str());
+    let listed = |of: &[&str]| of.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    let method = match name {
+        Some(name) => study.methods.iter().find(|method| method.name == name).ok_or_else(|| {
+            let close = nearest(name, names()).map_or_else(String::new, |close| format!("did you mean {close:?}? "));
+            let all: Vec<&str> = names().collect();
+            refuse(
+                format!("there is no method {name:?} in the study"),
+                format!("{close}The methods are {}", listed(&all)),
+            )
+        })?,
+        None => match study.methods.iter().filter(|method| method.promise.is_some()).collect::<Vec<_>>()[..] {
+            [one] => one,
+            [] => return Err(refuse("no method of the study is private", "add privacy = { … } to one of them")),
+            ref several => {
+                let private: Vec<&str> = several.iter().map(|method| method.name.as_str()).collect();
+                let message = "the study has several private methods, but a run has one";
+                return Err(refuse(message, format!("choose one with --method: {}", listed(&private))));
+            }
+        },
+    };
+    check_method(method)?;
+    Ok(method)
+}
+
+/// Refuses a method that no site would answer, or whose sums nobody could open.
+fn check_method(method: &Method) -> Result<(), Failure> {
+    let (why, hint) = match method.promise.as_ref().map(|promise| promise.aggregator) {
+        None => (
+            "is non-private, and a site never answers without noise",
+            "choose another method, or add privacy = { … } to this one",
+        ),
+        Some(Aggregator::Curator) => (
+            "trusts a curator, who would see every site's sum",
+            "use aggregator = \"secure-sum\", or none, so that every site adds noise to its own answers",
+        ),
+        Some(Aggregator::SecureSum(_)) if method.schedule != Schedule::Synchronous => {
+            ("opens sums over all sites, which must answer in the same round", "use schedule = \"synchronous\"")
+        }
+        Some(Aggregator::None | Aggregator::SecureSum(_)) => return Ok(()),
+    };
+    Err(refuse(format!("method {:?} {why}", method.name), hint))
+}
+
+/// Schema of a run, from its text.
+pub(super) fn read_schema(text: &str) -> Result<Schema, Failure> {
+    Schema::from_toml(text).map_err(|error| Failure::data("the schema", error))
+}
+
+/// The parts of a run for sites with these declared rows.
+pub(super) fn build(study: &Study, schema: &Schema, method: &Method, rows: &[u64]) -> Result<RunParts, Failure> {
+    columns::check(study, schema)?;
+    let seed = study.seeds.first().copied().unwrap_or(1);
+    let model = study.model.settings.build(schema.classes(), seed);
+    let width = schema.inputs(study.model.intercept).len();
+    let built = inference::build(method, rows, model, width, study.model.prior_precision, seed)?;
+    Ok(RunParts { method: method.clone(), built })
+}

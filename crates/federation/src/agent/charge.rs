@@ -1,0 +1,86 @@
+//! An agent's desk: charges in the site's log, and gates that take nothing but durable charges and keys of the system.
+
+use crate::log::{Disk, Log, LogEntry, LogError, RunAttempt};
+use inference::settings::SecureNoise;
+use inference::{Desk, Summing, Terms};
+use privacy::noise::{Digest, NoiseContext, OsKeyed};
+use privacy::{AgentGate, ChargeReceipt, Durable, Event, Gate, Journal, Ledger, LedgerRecord, Mechanism, PrivacyError};
+
+/// Where one answer of an agent is charged, and where its gate comes from.
+pub(super) struct SiteChargeAndGate<'a, D: Disk> {
+    log: &'a mut Log<D>,
+    turn: RunAttempt,
+    question: Digest,
+    source: &'a mut OsKeyed,
+    summing: Summing,
+    failed: Option<LogError>,
+}
+
+impl<'a, D: Disk> SiteChargeAndGate<'a, D> {
+    pub(super) fn new(
+        log: &'a mut Log<D>,
+        turn: RunAttempt,
+        question: Digest,
+        source: &'a mut OsKeyed,
+        summing: Summing,
+    ) -> Self {
+        Self { log, turn, question, source, summing, failed: None }
+    }
+
+    /// What the log said, if it failed: whether the charge is on record is unknown then.
+    pub(super) fn failed(self) -> Option<LogError> {
+        self.failed
+    }
+}
+
+/// Appends to the log and remembers what went wrong.
+struct RecordingJournal<'a, 'b, D: Disk>(&'a mut SiteChargeAndGate<'b, D>);
+
+impl<D: Disk> Journal for RecordingJournal<'_, '_, D> {
+    type Kept = Durable;
+
+    fn append(&mut self, record: &LedgerRecord) -> Result<(), String> {
+        let charge = &mut *self.0;
+        let entry = LogEntry::Charge { turn: charge.turn, question: charge.question, record: record.clone() };
+        charge.log.append(&entry).map(|_| ()).map_err(|error| {
+            let why = error.to_string();
+            charge.failed = Some(error);
+            why
+        })
+    }
+}
+
+impl<D: Disk> Desk for SiteChargeAndGate<'_, D> {
+    type Kept = Durable;
+
+    fn charge(&mut self, ledger: &mut Ledger, event: &Event) -> Result<ChargeReceipt<Durable>, PrivacyError> {
+        ledger.charge(event, &mut RecordingJournal(self))
+    }
+
+    fn gate(
+        &mut self,
+        terms: &Terms,
+        receipt: ChargeReceipt<Durable>,
+        context: &NoiseContext,
+    ) -> Result<Box<dyn Gate>, PrivacyError> {
+        let (shape, source) = (terms.shape, &mut *self.source);
+        let gate = match (self.summing, terms.event.mechanism()) {
+            (_, Mechanism::Open) | (Summing::Curator, _) => {
+                return Err(PrivacyError::WrongGate {
+                    what: "an answer without noise",
+                    gate: "agent's",
+                    hint: "a served study needs `privacy` and no curator: use `aggregator = \"secure-sum\"`",
+                });
+            }
+            (Summing::Nobody, Mechanism::BarkerTest { .. }) => AgentGate::test(receipt, shape, source, context)?,
+            (Summing::Nobody, _) => AgentGate::local(receipt, shape, source, context)?,
+            (Summing::Secure { noise: SecureNoise::Nodes, .. }, _) => {
+                AgentGate::sealed(receipt, shape, source, context)?
+            }
+            (Summing::Secure { cohort, noise: SecureNoise::Clients(_), .. }, _) => {
+                AgentGate::share(receipt, shape, &cohort, source, context)?
+            }
+        };
+        Ok(Box::new(gate))
+    }
+}

@@ -1,0 +1,153 @@
+//! A site's part in a secure sum: its answer leaves as shares, each sealed to its node.
+
+use super::Agent;
+use crate::log::{Disk, LogEntry, LogError, Position};
+use crate::message::{Attempt, MemberId, Request, SealedMessage};
+use crate::sealed_message::SealedChannel;
+use privacy::noise::{Digest, NoiseContext};
+use privacy::secure_sum::{Body, Contributor, SumEffect, SumParty};
+use privacy::{Assembly, Outgoing};
+use sha2::{Digest as _, Sha256};
+
+/// A site's contribution to one attempt at a secure sum: the shares of its answer, until every node holds its share.
+pub(super) struct ShareContribution {
+    at: Attempt,
+    question: Digest,
+    assembly: Assembly,
+    contributor: Contributor,
+    /// Letters as they were sent first: to whom, whether it is the vector, and the bytes that are sent again.
+    sent: Vec<(SumParty, bool, SealedMessage)>,
+    /// Where the attempt stands in the log, once all shares are held.
+    done: Option<Position>,
+}
+
+impl ShareContribution {
+    pub(super) fn at(&self) -> Attempt {
+        self.at
+    }
+
+    /// The attempt, if its shares are not all held: nobody will ever know its answer.
+    pub(super) fn unheld(&self) -> Option<Attempt> {
+        self.done.is_none().then_some(self.at)
+    }
+
+    /// What the server or the nodes may not have got: the same bytes.
+    pub(super) fn again<D: Disk>(&self, agent: &Agent<D>) -> Vec<Vec<u8>> {
+        let Self { at, question, .. } = *self;
+        if let Some(position) = self.done {
+            return vec![agent.sign(&Request::Contributed { at, question, position })];
+        }
+        let open = self.contributor.unconfirmed();
+        let letters: Vec<SealedMessage> = open.iter().filter_map(|effect| self.letter(effect)).cloned().collect();
+        if letters.is_empty() { Vec::new() } else { vec![agent.sign(&Request::Letters(letters))] }
+    }
+
+    /// The letter that was written for an effect.
+    fn letter(&self, effect: &SumEffect) -> Option<&SealedMessage> {
+        let (to, vector) = kind(effect)?;
+        self.sent.iter().find(|(whom, kind, _)| *whom == to && *kind == vector).map(|(_, _, letter)| letter)
+    }
+}
+
+/// To whom an effect sends, and whether it is the vector.
+fn kind(effect: &SumEffect) -> Option<(SumParty, bool)> {
+    match effect {
+        SumEffect::Send { to, message } => Some((*to, matches!(message.body, Body::Vector { .. }))),
+        SumEffect::Persist(_) | SumEffect::Opened { .. } => None,
+    }
+}
+
+impl<D: Disk> Agent<D> {
+    /// Splits a sealed answer into shares, and sends the seeds. An attempt that cannot be split is burnt.
+    pub(super) fn contribute(
+        &mut self,
+        at: Attempt,
+        query: &[u8],
+        outgoing: Outgoing,
+        context: &NoiseContext,
+    ) -> Result<Vec<Vec<u8>>, LogError> {
+        let built = &self.parts.built;
+        let terms = built.sum_terms(query).ok().flatten();
+        let Some(assembly) = terms.and_then(|terms| built.summing.assembly(terms).ok().flatten()) else {
+            return self.burn(at);
+        };
+        let session = assembly.session(self.run(), at.round, at.attempt);
+        let Ok(contributor) = Contributor::new(&assembly, &session, outgoing, &mut self.source, context) else {
+            return self.burn(at);
+        };
+        self.keep_memory(Some(at))?;
+        self.last = Some(at);
+        let question = Sha256::digest(query).into();
+        let effects = contributor.unconfirmed();
+        self.contribution =
+            Some(ShareContribution { at, question, assembly, contributor, sent: Vec::new(), done: None });
+        Ok(self.write(effects))
+    }
+
+    /// Reads what nodes say of the shares: when all are held, that is put on record and told.
+    pub(super) fn read(&mut self, mail: &[(u64, SealedMessage)]) -> Result<Vec<Vec<u8>>, LogError> {
+        let mut outgoing = Vec::new();
+        for (number, letter) in mail {
+            self.mail = self.mail.max(*number);
+            let Some(contribution) = self.contribution.as_ref().filter(|contribution| contribution.done.is_none())
+            else {
+                continue;
+            };
+            let Ok((from, message)) = self.charge(contribution).read(letter, &contribution.assembly, None) else {
+                continue;
+            };
+            let Some(contribution) = self.contribution.as_mut() else { continue };
+            let Ok(effects) = contribution.contributor.handle(from, &message) else { continue };
+            let (at, complete) = (contribution.at, contribution.contributor.is_done());
+            outgoing.extend(self.write(effects));
+            if complete {
+                let position = self.log.append(&LogEntry::Contributed { turn: self.turn(at) })?;
+                if let Some(contribution) = self.contribution.as_mut() {
+                    (contribution.done, contribution.sent) = (Some(position), Vec::new());
+                    let (at, question) = (contribution.at, contribution.question);
+                    outgoing.push(self.sign(&Request::Contributed { at, question, position }));
+                }
+            }
+        }
+        Ok(outgoing)
+    }
+
+    /// The sum was opened with this site's answer in it: all shares are held, though not every node's word of that has come.
+    pub(super) fn counted(&mut self) -> Result<(), LogError> {
+        if let Some(at) = self.contribution.take().and_then(|contribution| contribution.unheld()) {
+            self.log.append(&LogEntry::Contributed { turn: self.turn(at) })?;
+        }
+        Ok(())
+    }
+
+    /// Writes letters for what the contributor sends, each once.
+    fn write(&mut self, effects: Vec<SumEffect>) -> Vec<Vec<u8>> {
+        let Some(contribution) = self.contribution.as_ref() else { return Vec::new() };
+        let mut fresh = Vec::new();
+        for effect in effects {
+            let SumEffect::Send { to, message } = &effect else { continue };
+            let vector = matches!(message.body, Body::Vector { .. });
+            if contribution.letter(&effect).is_none()
+                && let Ok(letter) = self.charge(contribution).write(*to, message)
+            {
+                fresh.push((*to, vector, letter));
+            }
+        }
+        let letters: Vec<SealedMessage> = fresh.iter().map(|(_, _, letter)| letter.clone()).collect();
+        if let Some(contribution) = self.contribution.as_mut() {
+            contribution.sent.extend(fresh);
+        }
+        if letters.is_empty() { Vec::new() } else { vec![self.sign(&Request::Letters(letters))] }
+    }
+
+    fn charge(&self, contribution: &ShareContribution) -> SealedChannel<'_> {
+        SealedChannel {
+            own: MemberId::Site(self.site),
+            key: &self.key,
+            manifest: &self.manifest,
+            digest: self.sender.manifest.unwrap_or_default(),
+            at: contribution.at,
+            question: contribution.question,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The owners of a world's sites and nodes.
+
+use federation::manifest::{Manifest, RunParts};
+use federation::party::{NodeOwner, SiteOwner, Verdict};
+use federation::policy::GrantTotals;
+use inference::Shard;
+use privacy::noise::{Digest, OsKeyed};
+use std::sync::Arc;
+
+/// A site that signs everything.
+pub(super) struct RowsOwner {
+    pub(super) shard: Arc<Shard>,
+    pub(super) seed: u64,
+}
+
+impl SiteOwner for RowsOwner {
+    fn consider(&mut self, _: &Manifest, _: &RunParts, _: usize, _: GrantTotals) -> Verdict {
+        Verdict::Sign
+    }
+    fn rows(&mut self, _: &Manifest, _: &RunParts, _: usize) -> Result<(Arc<Shard>, Digest), String> {
+        Ok((self.shard.clone(), [1; 32]))
+    }
+    fn noise(&mut self) -> OsKeyed {
+        noise(self.seed)
+    }
+}
+
+/// The noise of a world: the seed's, where the build allows that.
+#[cfg(feature = "rehearsal")]
+fn noise(seed: u64) -> OsKeyed {
+    OsKeyed::rehearsing(seed)
+}
+
+/// The noise of a world: the system's.
+#[cfg(not(feature = "rehearsal"))]
+fn noise(seed: u64) -> OsKeyed {
+    OsKeyed::new([seed as u8; 32])
+}
+
+/// A node that signs everything.
+pub(super) struct WillingNode(pub(super) u64);
+
+impl NodeOwner for WillingNode {
+    fn consider(&mut self, _: &Manifest) -> Verdict {
+        Verdict::Sign
+    }
+    fn noise(&mut self) -> OsKeyed {
+        noise(self.0)
+    }
+}
