@@ -28,8 +28,7 @@ fn found() -> Option<String> {
         return Some(format!("{commit}+development"));
     }
     let repository = ["HEAD", "logs/HEAD"].map(|file| git(&["rev-parse", "--git-path", file]));
-    let sources =
-        ["cli", "federation", "inference", "privacy", "report", "study"].map(|room| format!("../{room}/src"));
+    let sources = ["cli", "federation", "inference", "privacy", "report", "study"].map(|room| format!("../{room}/src"));
     for path in repository.into_iter().flatten().chain(sources).filter(|path| Path::new(path).exists()) {
         println!("cargo:rerun-if-changed={path}");
     }

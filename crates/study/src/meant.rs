@@ -126,7 +126,8 @@ impl Study {
     }
 
     /// Checks a text; `file` is its name in errors.
-    pub fn read(file: String, text: &str) -> Result<Self, Fault> {
+    pub fn read(file: impl Into<String>, text: &str) -> Result<Self, Fault> {
+        let file = file.into();
         let source = Source::new(file.clone(), text);
         check_version(&source)?;
         let typed: StudyAsTyped = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
