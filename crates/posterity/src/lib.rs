@@ -29,6 +29,11 @@
 //! A simulation is not a release: its noise follows from a seed, so that its results protect nobody. Agents at real sites draw
 //! noise from their operating systems and charge ledgers on their disks; `posterity serve` and `posterity agent` run them.
 
+/// The examples of the README, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
 #[cfg(feature = "federation")]
 pub use federation;
 pub use inference;
