@@ -28,7 +28,7 @@ fn found() -> Option<String> {
         return Some(format!("{commit}+development"));
     }
     let repository = ["HEAD", "logs/HEAD"].map(|file| git(&["rev-parse", "--git-path", file]));
-    let sources = ["src", "../federation/src", "../inference/src", "../privacy/src"].map(str::to_owned);
+    let sources = ["cli", "federation", "inference", "privacy", "report", "study"].map(|room| format!("../{room}/src"));
     for path in repository.into_iter().flatten().chain(sources).filter(|path| Path::new(path).exists()) {
         println!("cargo:rerun-if-changed={path}");
     }

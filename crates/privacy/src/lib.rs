@@ -133,12 +133,7 @@
 //! - Noise in constant time: 2 % of draws take a slower path. Noise is drawn before the sum is touched instead.
 //! - Integrity: a site that lies about its rows is bounded by the clip, not detected.
 //!
-#![doc = include_str!("../../../NOTATION.md")]
-
-/// The examples of the README, run as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-pub struct Readme;
+#![doc = include_str!("../NOTATION.md")]
 
 pub mod accounting;
 mod batch;

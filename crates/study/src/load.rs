@@ -39,6 +39,7 @@ impl Folders {
 pub struct Loaded {
     study: Study,
     engine: Box<dyn Engine>,
+    made: Option<Made>,
 }
 
 impl std::fmt::Debug for Loaded {
@@ -93,7 +94,7 @@ impl Loaded {
             Some(made) => Box::new(synthetic::Made::open(&study, made, fits)?),
             None => Box::new(Simulator::open(&study, folders, fits)?),
         };
-        Ok(Self { study, engine })
+        Ok(Self { study, engine, made: None })
     }
 
     /// The study.
@@ -101,12 +102,17 @@ impl Loaded {
         &self.study
     }
 
+    /// The same, whose results say when and by which program they were made.
+    pub fn made_by(self, made: Made) -> Self {
+        Self { made: Some(made), ..self }
+    }
+
     /// Simulates every method and seed that is not finished yet, and writes results and posteriors into a directory.
     ///
     /// Results are written after all work is done, each file whole or not at all; finished work is kept as it comes, so that a
     /// run that was stopped goes on from there.
-    pub fn simulate(&self, out: &Path, made: &Made, observer: &dyn RunObserver) -> Result<Results, StudyError> {
-        run::into(&self.study, self.engine.as_ref(), out, made, observer)
+    pub fn simulate(&self, out: &Path, observer: &dyn RunObserver) -> Result<Results, StudyError> {
+        run::into(&self.study, self.engine.as_ref(), out, self.made.as_ref(), observer)
     }
 
     /// Runs all chains of the study, and writes their draws and diagnostics into a directory.

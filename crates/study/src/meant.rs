@@ -82,12 +82,13 @@ impl Study {
     }
 
     /// Checks a text; `file` is its name in errors. Everything that is wrong with its tables, methods and model is told at once.
-    pub fn read(file: String, text: &str) -> Result<Self, Faults> {
+    pub fn read(file: impl Into<String>, text: &str) -> Result<Self, Faults> {
         Self::read_with(file, text, &Registry::standard())
     }
 
     /// The same, with methods and models of one's own in the registry.
-    pub fn read_with(file: String, text: &str, registry: &Registry) -> Result<Self, Faults> {
+    pub fn read_with(file: impl Into<String>, text: &str, registry: &Registry) -> Result<Self, Faults> {
+        let file = file.into();
         let source = Source::new(file.clone(), text);
         check_version(&source)?;
         let table: Table = toml::from_str(text).map_err(|error| source.unreadable(&error))?;

@@ -60,7 +60,7 @@ pub(crate) fn into(
     study: &Study,
     engine: &dyn Engine,
     out: &Path,
-    made: &Made,
+    made: Option<&Made>,
     observer: &dyn RunObserver,
 ) -> Result<Results, StudyError> {
     let (data, schema) = (engine.summary()?, engine.data_schema());
@@ -91,7 +91,7 @@ pub(crate) fn into(
         data,
         outside_epsilon: OUTSIDE_EPSILON.to_owned(),
         methods,
-        provenance: Some(made.provenance(Some(engine.data_digest()))),
+        provenance: made.map(|made| made.provenance(Some(engine.data_digest()))),
         warnings: about_data,
     };
     store.write(RESULTS, &results)?;

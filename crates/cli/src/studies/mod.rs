@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
         return run_histogram(arguments, json);
     }
     let (loaded, out) = loaded(arguments)?;
-    let results = simulated(&loaded, &out, json)?;
+    let results = simulated(loaded, &out, json)?;
     if json {
         return Ok(format!("{}\n", serde_json::to_string(&results).unwrap_or_default()));
     }
@@ -89,9 +89,9 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
 }
 
 /// Runs a study into a directory, and writes its report there.
-fn simulated(loaded: &Loaded, out: &Path, quiet: bool) -> Result<Results, Failure> {
+fn simulated(loaded: Loaded, out: &Path, quiet: bool) -> Result<Results, Failure> {
     let progress = Progress::kept(quiet);
-    let results = match loaded.simulate(out, &provenance::now(), &progress) {
+    let results = match loaded.made_by(provenance::now()).simulate(out, &progress) {
         Err(StudyError::Stopped) => return Err(Failure::Stopped { line: progress.stopped() }),
         results => results?,
     };

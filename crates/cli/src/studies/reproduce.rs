@@ -31,7 +31,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     let (mut theorems, mut courses) = (Vec::new(), None);
     for (column, loaded) in study.load_columns(&terminal::folders(Path::new(name)))? {
         let folder = PathBuf::from(file_name(&column));
-        let results = simulated(&loaded, &out.join(&folder), json)?;
+        let results = simulated(loaded, &out.join(&folder), json)?;
         cpu_seconds += results.methods.iter().map(|m| m.cpu_seconds).sum::<f64>();
         all.extend(cells(&study, &column, &results));
         at_sites += &at_sites::table(&column, &results);

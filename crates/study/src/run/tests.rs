@@ -101,7 +101,7 @@ fn study() -> Study {
 /// Runs the study with nobody looking on.
 fn run(study: &Study, engine: &Fake, out: &Path) -> Result<Results, StudyError> {
     let made = Made { date: "2026-01-31T12:00:00Z".into(), commit: "0123456789".into() };
-    into(study, engine, out, &made, &())
+    into(study, engine, out, Some(&made), &())
 }
 
 /// An empty directory of this test's own.
@@ -188,13 +188,13 @@ fn an_observer_is_told_of_every_piece_and_can_stop_a_run_that_then_goes_on() {
     let made = Made { date: String::new(), commit: String::new() };
     let all = 5 * (study.methods.len() + 3);
     let first = Impatient { patience: 3, ..Impatient::default() };
-    assert!(matches!(into(&study, &Fake::default(), &out, &made, &first), Err(StudyError::Stopped)));
+    assert!(matches!(into(&study, &Fake::default(), &out, Some(&made), &first), Err(StudyError::Stopped)));
     let done = first.finished.load(Ordering::SeqCst);
     assert!((3..all).contains(&done) && first.ended.load(Ordering::SeqCst) == 1, "{done} of {all}");
     assert_eq!(first.rounds.load(Ordering::SeqCst), done, "each has one round");
     assert!(!out.join("results.json").exists());
     let second = Impatient { patience: usize::MAX, ..Impatient::default() };
-    into(&study, &Fake::default(), &out, &made, &second).unwrap();
+    into(&study, &Fake::default(), &out, Some(&made), &second).unwrap();
     assert_eq!(second.pieces.load(Ordering::SeqCst), all);
     assert_eq!(second.finished.load(Ordering::SeqCst), all);
     assert_eq!(second.kept.load(Ordering::SeqCst), done, "what was finished is not run again");
