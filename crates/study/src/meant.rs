@@ -212,7 +212,13 @@ fn sound(
         }
     }
     // Methods that were laid out from one list say the same things.
-    found.dedup_by(|one, other| one.place == other.place && one.code == other.code);
+    let mut told: Vec<(String, &'static str)> = Vec::new();
+    found.retain(|fault| {
+        let key = (fault.place.clone(), fault.code);
+        let new = !told.contains(&key);
+        told.push(key);
+        new
+    });
     match (model, Faults::of(found)) {
         (Ok(model), Ok(())) => Ok((model, methods)),
         (_, Err(faults)) => Err(faults),

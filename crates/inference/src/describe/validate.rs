@@ -11,13 +11,16 @@ use toml::{Table, Value};
 pub fn validate(table: &Table, keys: &[Key], registry: &Registry) -> Vec<Conflict> {
     let mut found = Vec::new();
     let mut known: Vec<Key> = keys.to_vec();
-    for key in keys {
-        if let (ValueKind::Named(kind), Some(name)) = (key.kind, named(table, key)) {
+    // What is named may bring keys that name something in their turn.
+    let mut at = 0;
+    while let Some(key) = known.get(at).copied() {
+        if let (ValueKind::Named(kind), Some(name)) = (key.kind, named(table, &key)) {
             match registry.find(kind, name) {
                 Ok(entry) => known.extend(added(entry, &known)),
                 Err(conflict) => found.push(Conflict { key: key.name.to_owned(), ..conflict }),
             }
         }
+        at += 1;
     }
     let nameless = found.is_empty();
     for (name, value) in table {
@@ -59,7 +62,9 @@ fn unknown(name: &str, known: &[Key], registry: &Registry) -> Conflict {
         .flat_map(|kind| registry.owners(kind, name).into_iter().map(move |owner| format!("{} {owner:?}", kind.noun())))
         .collect();
     if !owners.is_empty() {
-        let what = format!("{name} has no meaning here: it belongs to {}", owners.join(", "));
+        let of = owners.first().map_or("", String::as_str);
+        let others = if owners.len() > 1 { " and others" } else { "" };
+        let what = format!("{name} has no meaning here: it belongs to {of}{others}");
         return Conflict::new(name, STRAY, what, format!("leave {name} out"));
     }
     let names = || known.iter().map(|key| key.name);
