@@ -10,8 +10,8 @@ mod watch;
 
 use barker_chain::{Length, method};
 use chacha20::ChaCha8Rng;
+use inference::algorithm::chain::TestNoise;
 use inference::message::Direct;
-use inference::settings::TestNoise;
 use inference::{Keys, Mixture, Row, Rows, Shard, Simulation, Site};
 use rand_core::{Rng as _, SeedableRng as _};
 use std::error::Error;

@@ -7,7 +7,7 @@ mod barker_chain;
 
 use barker_chain::{Length, method};
 use chacha20::ChaCha8Rng;
-use inference::settings::TestNoise;
+use inference::algorithm::chain::TestNoise;
 use inference::{Gaussian, Keys, Linear, Row, Rows, Shard, Simulation, Site};
 use rand_core::{Rng as _, SeedableRng as _};
 use std::error::Error;

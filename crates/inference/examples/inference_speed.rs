@@ -7,14 +7,17 @@
 mod watch;
 
 use chacha20::ChaCha8Rng;
+use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings, PviSettings};
 use inference::message::Direct;
+use inference::method::AlgorithmSettings;
 use inference::settings::{
-    Aggregator, Batching, Chart, Claim, Clip, Covariance, Curvature, Damping, DeltaRule, FactorRule, Gradients, Local,
-    Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Noise,
+    NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule,
 };
+use inference::solve::{Average, Descend, LocalSolve, Virtual};
 use inference::{
-    Descent, Expectation, Federation, Keys, Logistic, Model, Network, Output, Partition, Reading, Row, Rows, RunError,
-    Schema, Scratch, Shard, Simulation, Site, Split, read,
+    Descent, Expectation, Federation, Keys, Logistic, Method, Model, Network, Output, Partition, Reading, Row, Rows,
+    RunError, Schema, Scratch, Shard, Simulation, Site, Split, read,
 };
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::{
@@ -44,9 +47,11 @@ struct Size {
     rows: usize,
     width: usize,
     parts: u32,
+    /// Local steps, for the record alone.
+    steps: u64,
 }
 
-const BASE: Size = Size { clients: 10, rows: 2000, width: WIDTH, parts: 0 };
+const BASE: Size = Size { clients: 10, rows: 2000, width: WIDTH, parts: 0, steps: 50 };
 const SMALL: Size = Size { rows: 50, ..BASE };
 
 fn main() -> Outcome<()> {
@@ -106,16 +111,16 @@ fn one_case(case: &str) -> Outcome<()> {
             whole_run(case, &Method { schedule: Schedule::Sequential, ..descent(20, 50, 50)? })
         }
         "run" => whole_run(case, &descent(20, 50, 50)?),
-        "clients" => growing(case, Size { clients: count()?, ..SMALL }, &descent(3, 10, 10)?),
+        "clients" => growing(case, Size { clients: count()?, steps: 10, ..SMALL }, &descent(3, 10, 10)?),
         "rows" => growing(case, Size { rows: count()?, ..BASE }, &descent(10, 50, 50)?),
         "width" => growing(case, Size { width: count()?, ..BASE }, &descent(10, 50, 50)?),
         "parts" => {
             let parts = u32::try_from(count()?)?;
-            growing(case, Size { parts, ..BASE }, &in_parts(Solver::Virtual { parts })?)
+            growing(case, Size { parts, steps: 5, ..BASE }, &in_parts(Virtual { parts, local: five_steps() })?)
         }
         "averaged" => {
             let parts = u32::try_from(count()?)?;
-            growing(case, Size { parts, ..BASE }, &in_parts(Solver::Average { parts })?)
+            growing(case, Size { parts, steps: 5, ..BASE }, &in_parts(Average { parts, local: five_steps() })?)
         }
         _ => Err(format!("no case {case}").into()),
     }
@@ -228,10 +233,9 @@ fn growing(case: &str, size: Size, method: &Method) -> Outcome<()> {
     let sites = (0..size.clients).map(site).collect::<Outcome<Vec<_>>>()?;
     let federation = Federation { sites, test: synthetic(1000, size.width, u64::MAX)? };
     let cost = cost_of(&simulation(method, &federation))?;
-    let Size { clients, rows, width, parts } = size;
+    let Size { clients, rows, width, parts, steps } = size;
     println!(
-        r#"{{"case":"{case}","clients":{clients},"rows":{rows},"width":{width},"parts":{parts},"steps":{},{cost}}}"#,
-        method.local.steps
+        r#"{{"case":"{case}","clients":{clients},"rows":{rows},"width":{width},"parts":{parts},"steps":{steps},{cost}}}"#
     );
     Ok(())
 }
@@ -253,28 +257,29 @@ fn simulation<'a>(method: &'a Method, federation: &'a Federation) -> Simulation<
 /// DP optimisation of so many rounds, steps, and expected rows a step.
 fn descent(rounds: u64, steps: u64, batch: u64) -> Outcome<Method> {
     let local = adam(steps, Batching::PoissonOf { fraction: 0.0, at_least: batch });
-    method(rounds, Solver::DpOptimisation, local)
+    pvi(rounds, Descend { local })
 }
 
 /// Noise-aware PVI by second moments, with an aggregator and the settings of Figure 1 of the TMLR paper's study.
 fn noise_aware() -> Outcome<Method> {
     let curvature = Curvature::Moments { looks: 1, bound: 3.0 };
-    let local = Local { optimiser: Optimiser::Sgd, learning_rate: 1.0, ..adam(1, Batching::All) };
-    let mut method = method(15, Solver::DpOptimisation, local)?;
-    method.scheme = Scheme::NoiseAware(NoiseAware { curvature, whitening: 0.6, floor: 0.1, caution: 3.0 });
-    method.damping = Damping::new(0.25).ok_or("a damping")?;
-    method.readout.average = 6;
-    if let Some(promise) = &mut method.promise {
-        promise.clip = Clip::Fixed(NormBound::new(5.0)?);
-        promise.aggregator = Aggregator::Curator;
-    }
-    Ok(method)
+    let settings = NoiseAwareSettings {
+        constants: NoiseAwareConstants { curvature, whitening: 0.6, floor: 0.1, caution: 3.0 },
+        rounds: Rounds::Count(15),
+        damping: Damping::new(0.25).ok_or("a damping")?,
+        average: 6,
+        site_intercept: None,
+    };
+    method(settings, Promise { aggregator: Aggregator::Curator, ..promise(5.0)? })
 }
 
 /// Three rounds in which every part is solved in the clear by five natural-gradient steps.
-fn in_parts(solver: Solver) -> Outcome<Method> {
-    let local = Local { optimiser: Optimiser::Natural, learning_rate: 0.5, ..adam(5, Batching::All) };
-    method(3, solver, local)
+fn in_parts(solver: impl LocalSolve + 'static) -> Outcome<Method> {
+    pvi(3, solver)
+}
+
+fn five_steps() -> Local {
+    Local { optimiser: Optimiser::Natural, learning_rate: 0.5, ..adam(5, Batching::All) }
 }
 
 fn adam(steps: u64, batch: Batching) -> Local {
@@ -282,31 +287,36 @@ fn adam(steps: u64, batch: Batching) -> Local {
     Local { steps, batch, optimiser, learning_rate: 1e-3, keep_state: false, chart, gradients: Gradients::Full }
 }
 
-fn method(rounds: u64, solver: Solver, local: Local) -> Outcome<Method> {
-    let promise = Promise {
+fn promise(clip: f64) -> Outcome<Promise> {
+    Ok(Promise {
         unit: Unit::Example,
         adjacency: Adjacency::Substitute,
         epsilon: Epsilon::new(1.0)?,
         delta: DeltaRule::Fixed(Delta::new(1e-5)?),
-        clip: Clip::Fixed(NormBound::new(CLIP)?),
+        clip: Some(Clip::Fixed(NormBound::new(clip)?)),
         noise: Noise::Calibrated,
         aggregator: Aggregator::None,
         accountant: Claim::Certified,
-    };
-    Ok(Method {
-        name: "measured".into(),
-        scheme: Scheme::Pvi,
-        solver,
-        schedule: Schedule::Synchronous,
+    })
+}
+
+fn method(algorithm: impl AlgorithmSettings + 'static, promise: Promise) -> Outcome<Method> {
+    let (schedule, promise) = (Schedule::Synchronous, Some(promise));
+    Ok(Method { name: "measured".into(), algorithm: Arc::new(algorithm), schedule, promise })
+}
+
+/// Damped PVI of so many rounds.
+fn pvi(rounds: u64, solver: impl LocalSolve + 'static) -> Outcome<Method> {
+    let settings = PviSettings {
+        solver: Arc::new(solver),
         rounds: Rounds::Count(rounds),
         damping: Damping::new(0.1).ok_or("a damping")?,
         covariance: Covariance::MeanField,
         factor: FactorRule::Free,
         readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
-        local,
         site_intercept: None,
-        promise: Some(promise),
-    })
+    };
+    method(settings, promise(CLIP)?)
 }
 
 /// Six numbers between −1 and 1, and eight ones, one in each block of the other inputs.

@@ -3,19 +3,19 @@
 //! Chains have a quarter of their length in the test command; `POSTERITY_FULL=1` runs them whole.
 
 use crate::common;
-use crate::common::{open_pvi, promise, rng, secure, simulation, site, sized, uniform};
-use inference::settings::{
-    Aggregator, Batching, Chain, Covariance, Local, Method, Optimiser, Promise, Rounds, Sampler, Schedule, Scheme,
-    SecureNoise, Solver, Start, TestNoise,
+use crate::common::{chain_method, promise, rng, secure, simulation, site, sized, uniform};
+use inference::algorithm::chain::{
+    BarkerSampler, ChainSettings, HamiltonianSampler, LangevinSampler, PenaltySampler, Sampler, Start, TestNoise,
 };
-use inference::{Gaussian, Linear, Row, Rows, Simulation, Site};
+use inference::settings::{Aggregator, Batching, Covariance, Promise, SecureNoise};
+use inference::{Gaussian, Linear, Method, Row, Rows, RunError, Simulation, Site};
 use privacy::Epsilon;
 use std::sync::Arc;
 
-const BARKER: Sampler = Sampler::Barker { step: 0.9, noise: TestNoise::Fixed { variance: 1.0 } };
-const PENALTY: Sampler = Sampler::Penalty { step: 0.9, variance: 1.0 };
-const LANGEVIN: Sampler = Sampler::Langevin { step: 0.1 };
-const HAMILTONIAN: Sampler = Sampler::Hamiltonian { step: 0.4, leaps: 4, variance: 1.0, share: 0.5 };
+const BARKER: BarkerSampler = BarkerSampler { step: 0.9, noise: TestNoise::Fixed { variance: 1.0 } };
+const PENALTY: PenaltySampler = PenaltySampler { step: 0.9, variance: 1.0 };
+const LANGEVIN: LangevinSampler = LangevinSampler { step: 0.1 };
+const HAMILTONIAN: HamiltonianSampler = HamiltonianSampler { step: 0.4, leaps: 4, variance: 1.0, share: 0.5 };
 
 /// y = x₁ − x₂/2 + uniform noise of variance 1/12, inputs within ±1.
 fn linear_rows(count: usize, seed: u64) -> Rows {
@@ -29,20 +29,13 @@ fn linear_rows(count: usize, seed: u64) -> Rows {
     rows
 }
 
-fn chain(sampler: Sampler, iterations: u64, promise: Option<Promise>) -> Method {
-    let settings = Chain { sampler, iterations, chains: 1, warm_up: 100, counts_as: None, start: Start::Prior };
-    let solver = if promise.is_some() { Solver::DpOptimisation } else { Solver::Clear };
-    let base = open_pvi(Schedule::Synchronous);
-    Method {
-        name: format!("{sampler:?}"),
-        scheme: Scheme::Chain(settings),
-        solver,
-        rounds: Rounds::Count(settings.rounds()),
-        covariance: Covariance::Full,
-        local: Local { batch: Batching::All, optimiser: Optimiser::Sgd, ..base.local },
-        promise,
-        ..base
-    }
+/// A chain with a warm-up of a hundred draws.
+fn warmed_up(sampler: impl Sampler + 'static, iterations: u64) -> ChainSettings {
+    ChainSettings { warm_up: 100, ..common::chain(sampler, iterations) }
+}
+
+fn named(settings: ChainSettings, promise: impl Into<Option<Promise>>) -> Method {
+    chain_method(&settings.sampler.describe(), settings, promise)
 }
 
 /// So much that nothing is clipped: what is added is the noise of the test and no more.
@@ -82,10 +75,14 @@ fn without_data_and_noise_draws_are_from_the_prior() {
     let (sites, test) = ([site("empty", Rows::new(2, 2).unwrap())], linear_rows(3, 9));
     let prior = Gaussian::new_diagonal(vec![0.0; 2], vec![1.0; 2]).unwrap();
     // The steps of Langevin dynamics have the variance 1/(1 − η/4) for a standard normal target.
-    for (sampler, thin, widened) in
-        [(BARKER, 40, 1.0), (PENALTY, 40, 1.0), (LANGEVIN, 120, 1.0 / 0.975_f64.sqrt()), (HAMILTONIAN, 8, 1.0)]
-    {
-        let method = chain(sampler, sized(10_000, 40_000), None);
+    let length = sized(10_000, 40_000);
+    for (settings, thin, widened) in [
+        (warmed_up(BARKER, length), 40, 1.0),
+        (warmed_up(PENALTY, length), 40, 1.0),
+        (warmed_up(LANGEVIN, length), 120, 1.0 / 0.975_f64.sqrt()),
+        (warmed_up(HAMILTONIAN, length), 8, 1.0),
+    ] {
+        let method = named(settings, None);
         let record = of(&method, &sites, &test).run(&mut ()).unwrap();
         assert_eq!(record.chains.len(), 1);
         compare(&record.chains[0], &prior, thin, widened, &method.name);
@@ -96,8 +93,11 @@ fn without_data_and_noise_draws_are_from_the_prior() {
 #[test]
 fn chains_reach_the_exact_posterior_of_a_conjugate_model() {
     let (sites, test) = ([site("one", linear_rows(12, 1))], linear_rows(3, 9));
-    for (sampler, thin) in [(BARKER, 60), (PENALTY, 60), (HAMILTONIAN, 12)] {
-        let method = chain(sampler, sized(10_000, 40_000), Some(generous(Aggregator::None)));
+    let length = sized(10_000, 40_000);
+    let chains =
+        [(warmed_up(BARKER, length), 60), (warmed_up(PENALTY, length), 60), (warmed_up(HAMILTONIAN, length), 12)];
+    for (settings, thin) in chains {
+        let method = named(settings, generous(Aggregator::None));
         let simulation = of(&method, &sites, &test);
         let exact = simulation.exact_posterior().unwrap().unwrap();
         let record = simulation.run(&mut ()).unwrap();
@@ -112,7 +112,7 @@ fn four_sites_by_secure_sum_are_as_one() {
         (0..4).map(|m| site(&format!("site {m}"), rows.select(&[3 * m, 3 * m + 1, 3 * m + 2]))).collect();
     let test = linear_rows(3, 9);
     for aggregator in [secure(SecureNoise::Nodes, 0, 0), Aggregator::Curator, Aggregator::None] {
-        let method = chain(BARKER, sized(8_000, 30_000), Some(generous(aggregator)));
+        let method = named(warmed_up(BARKER, sized(8_000, 30_000)), generous(aggregator));
         let simulation = of(&method, &sites, &test);
         let exact = simulation.exact_posterior().unwrap().unwrap();
         let record = simulation.run(&mut ()).unwrap();
@@ -123,23 +123,22 @@ fn four_sites_by_secure_sum_are_as_one() {
 /// Found by a second look: these were refused when a method was built, or not at all.
 #[test]
 fn what_a_chain_cannot_do_is_refused_by_the_plan() {
-    let plan = |method: &Method| inference::plan::plan(method, &[12], 2);
-    let base = chain(BARKER, 500, Some(generous(Aggregator::None)));
-    assert!(plan(&base).is_ok());
-    let with = |change: fn(&mut Chain)| {
-        let mut method = base.clone();
-        let Scheme::Chain(chain) = &mut method.scheme else { panic!("a chain") };
-        change(chain);
-        plan(&method).unwrap_err().to_string()
+    let plan = |settings| inference::plan::plan(&named(settings, generous(Aggregator::None)), &[12], 2);
+    let base = || warmed_up(BARKER, 500);
+    assert!(plan(base()).is_ok());
+    let refused = |settings| match plan(settings) {
+        Err(RunError::Conflict(conflict)) => (conflict.key, conflict.code, conflict.what),
+        other => panic!("{other:?}"),
     };
-    let no_correction = Sampler::Barker { step: 0.1, noise: TestNoise::Fixed { variance: 3.0 } };
-    let mut other = base.clone();
-    if let Scheme::Chain(chain) = &mut other.scheme {
-        chain.sampler = no_correction;
+    let no_correction = BarkerSampler { step: 0.1, noise: TestNoise::Fixed { variance: 3.0 } };
+    for (settings, key, text) in [
+        (warmed_up(no_correction, 500), "chain.variance", "1, 1.5 or 2"),
+        (ChainSettings { counts_as: Some(13), ..base() }, "chain.counts_as", "at most the 12"),
+        (ChainSettings { warm_up: 500, ..base() }, "chain.iterations", "fewer than 4 draws"),
+    ] {
+        let found = refused(settings);
+        assert!((found.0.as_str(), found.1) == (key, "S004") && found.2.contains(text), "{found:?}");
     }
-    assert!(plan(&other).unwrap_err().to_string().contains("1, 1.5 or 2"));
-    assert!(with(|chain| chain.counts_as = Some(13)).contains("at most the 12"));
-    assert!(with(|chain| chain.warm_up = 500).contains("fewer than 4 draws"));
 }
 
 /// Found by a second look: after a variational start the noise of the start was taken for that of the steps. Here the steps' noise is three
@@ -150,10 +149,7 @@ fn langevin_steps_know_their_own_noise_whatever_they_start_from() {
     let start = Start::Variational { rounds: 3, share: 0.5, learning_rate: 0.1 };
     let promise = Promise { epsilon: Epsilon::new(1e5).unwrap(), ..promise(5.0, Aggregator::None) };
     for start in [Start::Prior, start] {
-        let mut method = chain(LANGEVIN, sized(15_000, 30_000), Some(promise));
-        let Scheme::Chain(settings) = &mut method.scheme else { panic!("a chain") };
-        settings.start = start;
-        method.rounds = Rounds::Count(settings.rounds());
+        let method = named(ChainSettings { start, ..warmed_up(LANGEVIN, sized(15_000, 30_000)) }, promise);
         let simulation = of(&method, &sites, &test);
         let record = simulation.run(&mut ()).unwrap();
         let exact = simulation.exact_posterior().unwrap().unwrap();
@@ -181,11 +177,8 @@ fn balanced_posterior(counts_as: u64) -> Gaussian {
 /// Barker's test on batches of 8,000 rows that count as 50.
 fn on_batches(noise: TestNoise, batch: u64, iterations: u64) -> Method {
     let promise = Promise { epsilon: Epsilon::new(100.0).unwrap(), ..promise(100.0, Aggregator::None) };
-    let mut method = chain(Sampler::Barker { step: 0.1, noise }, iterations, Some(promise));
-    let Scheme::Chain(settings) = &mut method.scheme else { panic!("a chain") };
-    settings.counts_as = Some(50);
-    method.local.batch = Batching::WithoutReplacement(batch);
-    method
+    let settings = warmed_up(BarkerSampler { step: 0.1, noise }, iterations);
+    named(ChainSettings { counts_as: Some(50), batch: Batching::WithoutReplacement(batch), ..settings }, promise)
 }
 
 /// Ratios of 400 rows are clipped at 2.9 deviations of the posterior, further than the steps of the walk but for one in 250; the
@@ -221,7 +214,8 @@ fn a_fixed_variance_leaves_the_spread_of_a_batch_in_the_test() {
 #[test]
 fn langevin_steps_reach_their_own_law() {
     let (sites, test) = ([site("one", balanced_rows(48))], balanced_rows(4));
-    let method = chain(Sampler::Langevin { step: 0.01 }, sized(8_000, 30_000), Some(generous(Aggregator::None)));
+    let settings = warmed_up(LangevinSampler { step: 0.01 }, sized(8_000, 30_000));
+    let method = named(settings, generous(Aggregator::None));
     let record = of(&method, &sites, &test).run(&mut ()).unwrap();
     let widened = 1.0 / (1.0_f64 - 0.01 * 49.0 / 4.0).sqrt();
     compare(&record.chains[0], &balanced_posterior(48), 30, widened, "langevin");
@@ -231,18 +225,9 @@ fn langevin_steps_reach_their_own_law() {
 #[test]
 fn what_is_spent_on_the_way_is_what_the_ledger_has() {
     use privacy::Accountant;
-    let sampler = Sampler::Hamiltonian { step: 0.1, leaps: 9, variance: 1.0, share: 0.5 };
-    let settings = Chain { sampler, iterations: 20, chains: 1, warm_up: 2, counts_as: None, start: Start::Prior };
-    let base = open_pvi(Schedule::Synchronous);
-    let method = Method {
-        name: "hmc".into(),
-        scheme: Scheme::Chain(settings),
-        solver: Solver::DpOptimisation,
-        rounds: Rounds::Count(settings.rounds()),
-        local: Local { batch: Batching::All, optimiser: Optimiser::Sgd, ..base.local },
-        promise: Some(promise(1.0, Aggregator::None)),
-        ..base
-    };
+    let sampler = HamiltonianSampler { step: 0.1, leaps: 9, variance: 1.0, share: 0.5 };
+    let settings = ChainSettings { warm_up: 2, covariance: Covariance::MeanField, ..common::chain(sampler, 20) };
+    let method = chain_method("hmc", settings, promise(1.0, Aggregator::None));
     let (sites, test) = ([site("one", common::rows(40, 1))], common::rows(5, 2));
     let simulation = simulation(&method, &sites, &test);
     let record = simulation.run(&mut ()).unwrap();

@@ -1,22 +1,37 @@
 //! Methods for linear regression: their limits without noise, what is free and what is not, and noise that adds up.
 
 use crate::common;
-use crate::common::{Losing, conjugate_methods, open_pvi, private_methods, promise, rows, simulation, site, sites};
-use inference::algorithm::{PviState, Remembered};
-use inference::message::Direct;
-use inference::settings::{
-    Aggregator, Batching, Chain, Covariance, Damping, Hybrid, Local, Method, Optimiser, Promise, Rounds, Sampler,
-    Schedule, Scheme, Solver, Start, TestNoise,
+use crate::common::redescribed::RedescribedSolver;
+use crate::common::{
+    Losing, add_remove, by_client, chain, chain_method, conjugate_methods, full_pvi, hybrid, method, private_methods,
+    promise, pvi, rows, secure, simulation, site, sites,
 };
-use inference::{Client, Family, Progress, Row, Rows, Simulation, Site, SyntheticLinear, Total};
+use inference::algorithm::chain::{BarkerSampler, ChainSettings, TestNoise};
+use inference::algorithm::{PviSettings, PviState, Remembered};
+use inference::message::Direct;
+use inference::settings::{Aggregator, Covariance, Damping, Local, Optimiser, Promise, Rounds, Schedule, SecureNoise};
+use inference::solve::{Analytic, Likelihood, LocalSolve, Perturb};
+use inference::{Client, Family, Method, Progress, Row, Rows, Simulation, Site, SyntheticLinear, Total};
 use privacy::record::Tape;
-use privacy::{Adjacency, NormBound, Released};
+use privacy::{Epsilon, Released, ShareNoise};
 
 /// Levels and bias are collinear: the prior alone tells them apart, and the damped iteration goes as slowly as it is weak.
 const PRIOR: f64 = 30.0;
 
 fn named(name: &str) -> Method {
     conjugate_methods().into_iter().find(|m| m.name == name).unwrap()
+}
+
+/// A private solver without privacy, at its limit without noise: so many rounds, each change damped to a fifth.
+fn open(solver: impl LocalSolve + 'static, rounds: u64) -> PviSettings {
+    let (rounds, damping) = (Rounds::Count(rounds), Damping::new(0.2).unwrap());
+    PviSettings { rounds, damping, ..pvi(RedescribedSolver::without_privacy(solver)) }
+}
+
+/// A hybrid of so many analytic updates and rounds in all, with plain gradient steps of this size after the opening.
+fn open_hybrid(updates: u64, rounds: u64, learning_rate: f64) -> Method {
+    let local = Local { optimiser: Optimiser::Sgd, learning_rate, ..common::natural(5) };
+    method("hybrid", open(hybrid(updates, 0.5, 1.0, local), rounds), Schedule::Synchronous, None)
 }
 
 /// The best mean-field q: the exact mean, and the diagonal of the exact precision.
@@ -29,13 +44,7 @@ fn best_mean_field(simulation: &Simulation<'_>) -> inference::Gaussian {
 fn without_noise_mean_field_updates_reach_the_exact_mean_without_products_of_inputs() {
     let (sites, test) = (sites(), rows(3, 9));
     for schedule in [Schedule::Sequential, Schedule::Synchronous] {
-        let method = Method {
-            solver: Solver::Analytic,
-            rounds: Rounds::Count(1500),
-            damping: Damping::new(0.2).unwrap(),
-            local: common::whole_step(),
-            ..open_pvi(schedule)
-        };
+        let method = method("analytic", open(Analytic, 1500), schedule, None);
         let simulation = Simulation { prior_precision: PRIOR, ..simulation(&method, &sites, &test) };
         let kl = simulation.run(&mut ()).unwrap().posterior.kl(&best_mean_field(&simulation));
         assert!(kl < 1e-6, "{schedule:?}: KL {kl}");
@@ -46,15 +55,7 @@ fn without_noise_mean_field_updates_reach_the_exact_mean_without_products_of_inp
 #[test]
 fn without_noise_a_hybrid_ends_where_its_opening_led() {
     let (sites, test) = (sites(), rows(3, 9));
-    let hybrid = Hybrid { updates: 1500, share: 0.5, clip: NormBound::new(1.0).unwrap() };
-    let plain = Local { optimiser: Optimiser::Sgd, learning_rate: 1e-4, ..common::natural(5) };
-    let method = Method {
-        solver: Solver::Hybrid(hybrid),
-        rounds: Rounds::Count(1520),
-        damping: Damping::new(0.2).unwrap(),
-        local: plain,
-        ..open_pvi(Schedule::Synchronous)
-    };
+    let method = open_hybrid(1500, 1520, 1e-4);
     let simulation = Simulation { prior_precision: PRIOR, ..simulation(&method, &sites, &test) };
     let kl = simulation.run(&mut ()).unwrap().posterior.kl(&best_mean_field(&simulation));
     assert!(kl < 1e-6, "KL {kl}");
@@ -91,53 +92,35 @@ fn divergence_without_noise(method: &Method, sites: &[Site], width: usize) -> f6
     let exact = simulation.exact_posterior().unwrap().unwrap();
     let built = simulation.build().unwrap();
     let mut drive = simulation.start(&built, &Direct, None).unwrap();
-    let Rounds::Count(rounds) = method.rounds else { panic!("{}", method.name) };
-    (0..rounds).for_each(|_| assert_eq!(drive.round().unwrap(), Progress::Moved));
+    (0..method.most_rounds()).for_each(|_| assert_eq!(drive.round().unwrap(), Progress::Moved));
     built.problem.family.gaussian(&drive.posterior().unwrap()).unwrap().kl(&exact)
 }
 
 #[test]
 fn without_noise_analytic_updates_reach_the_exact_posterior_of_one_input_and_of_five() {
     for schedule in [Schedule::Sequential, Schedule::Synchronous] {
-        let full = Method {
-            solver: Solver::Analytic,
-            covariance: Covariance::Full,
-            rounds: Rounds::Count(150),
-            damping: Damping::new(0.2).unwrap(),
-            local: common::whole_step(),
-            ..open_pvi(schedule)
-        };
-        let mean_field = Method { covariance: Covariance::MeanField, rounds: Rounds::Count(400), ..full.clone() };
+        let full = PviSettings { covariance: Covariance::Full, ..open(Analytic, 150) };
+        let full = method("full covariance", full, schedule, None);
+        let mean_field = method("mean-field", open(Analytic, 400), schedule, None);
         let cases =
             [(&full, drawn(1), 1), (&full, drawn(5), 5), (&mean_field, drawn(1), 1), (&mean_field, orthogonal(), 5)];
         for (method, sites, width) in cases {
             let kl = divergence_without_noise(method, &sites, width);
-            assert!(kl < 1e-6, "{schedule:?}, {:?}, {width}: KL {kl}", method.covariance);
+            assert!(kl < 1e-6, "{schedule:?}, {}, {width}: KL {kl}", method.name);
         }
     }
 }
 
 #[test]
 fn without_noise_a_hybrid_reaches_the_exact_posterior_of_one_input_and_of_five() {
-    let hybrid = Hybrid { updates: 400, share: 0.5, clip: NormBound::new(1.0).unwrap() };
-    let method = Method {
-        solver: Solver::Hybrid(hybrid),
-        rounds: Rounds::Count(430),
-        damping: Damping::new(0.2).unwrap(),
-        local: Local { optimiser: Optimiser::Sgd, learning_rate: 1e-4, ..common::natural(5) },
-        ..open_pvi(Schedule::Synchronous)
-    };
+    let method = open_hybrid(400, 430, 1e-4);
     for (sites, width) in [(drawn(1), 1), (orthogonal(), 5)] {
         let kl = divergence_without_noise(&method, &sites, width);
         assert!(kl < 1e-6, "{width} inputs: KL {kl}");
     }
     // From an opening that is cut short the second stage comes closer, by steps of its own size.
-    let short = |rounds, learning_rate| {
-        let solver = Solver::Hybrid(Hybrid { updates: 5, ..hybrid });
-        let local = Local { learning_rate, ..method.local };
-        let method = Method { solver, local, rounds: Rounds::Count(rounds), ..method.clone() };
-        divergence_without_noise(&method, &orthogonal(), 5)
-    };
+    let short =
+        |rounds, learning_rate| divergence_without_noise(&open_hybrid(5, rounds, learning_rate), &orthogonal(), 5);
     let (early, late, still) = (short(6, 2e-3), short(300, 2e-3), short(300, 1e-12));
     assert!(late < 0.1 * early, "from KL {early} to {late}");
     assert!(still > 0.9 * early, "from KL {early} to {still} without steps: another solver made the second stage");
@@ -146,8 +129,9 @@ fn without_noise_a_hybrid_reaches_the_exact_posterior_of_one_input_and_of_five()
 #[test]
 fn a_likelihood_is_charged_once_and_every_later_answer_is_free() {
     let (sites, test) = (sites(), rows(3, 9));
-    for method in conjugate_methods().into_iter().filter(|m| m.solver == Solver::Likelihood) {
-        let method = Method { rounds: Rounds::Count(30), ..method };
+    for base in conjugate_methods().into_iter().filter(|m| m.algorithm.releases(1).reused) {
+        let settings = PviSettings { rounds: Rounds::Count(30), ..full_pvi(Likelihood) };
+        let method = method(&base.name, settings, base.schedule, base.promise);
         let simulation = simulation(&method, &sites, &test);
         let built = simulation.build().unwrap();
         assert_eq!((built.plan.rounds, built.plan.messages), (30, 90), "{}", method.name);
@@ -169,7 +153,8 @@ fn a_likelihood_is_charged_once_and_every_later_answer_is_free() {
 #[test]
 fn free_answers_lead_to_the_released_likelihood_and_stay_there() {
     let (sites, test) = (sites(), rows(3, 9));
-    let method = Method { damping: Damping::NONE, ..named("likelihood") };
+    let settings = PviSettings { damping: Damping::NONE, ..full_pvi(Likelihood) };
+    let method = method("likelihood", settings, Schedule::Sequential, promise(1.0, Aggregator::None));
     let simulation = simulation(&method, &sites, &test);
     let built = simulation.build().unwrap();
     let mut drive = simulation.start(&built, &Direct, None).unwrap();
@@ -202,10 +187,9 @@ fn a_lost_answer_is_not_paid_for_twice_and_nothing_of_it_is_in_the_factor() {
 }
 
 /// Coordinate k of the total after one round, for as many seeds as are asked.
-fn totals(method: &Method, seeds: u64, damping: Damping) -> Vec<Vec<f64>> {
+fn totals(method: &Method, seeds: u64) -> Vec<Vec<f64>> {
     let (sites, test) = (sites(), rows(2, 1));
-    let method = Method { damping, ..method.clone() };
-    let simulation = simulation(&method, &sites, &test);
+    let simulation = simulation(method, &sites, &test);
     let mut built = simulation.build().unwrap();
     built.grants.fill(privacy::Grant::Unlimited);
     let one = |seed| {
@@ -223,25 +207,32 @@ fn mean_and_variance(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     (mean, values.map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0))
 }
 
+/// Clients as units, whose changes are damped so.
+fn of_clients(promise: Promise, damping: Damping) -> Method {
+    let settings = PviSettings { damping, ..pvi(Perturb { local: common::natural(2) }) };
+    method("by client", settings, Schedule::Synchronous, by_client(promise))
+}
+
+/// Noise by shares of clients, of whom one may be lost.
+fn shares() -> Aggregator {
+    secure(SecureNoise::Clients(ShareNoise::DiscreteGaussian), 0, 1)
+}
+
 /// Equations 3.4 and 3.6 of the thesis, not 3.7: noise of the applied sum has variance (ρ·z·Δ)², spread over the shares
 /// of those who can be relied on.
 #[test]
 fn noise_of_a_damped_sum_of_shares_has_the_variance_that_is_accounted() {
     let rho = Damping::new(0.25).unwrap();
-    for name in ["by client, shares", "by client, curator"] {
-        let mut method = private_methods().into_iter().find(|m| m.name == name).unwrap();
+    // Three clients of whom one may be lost and one share is the adversary's own: three shares are sized for one.
+    for (aggregator, surplus) in [(shares(), 3.0), (Aggregator::Curator, 1.0)] {
+        let method = of_clients(add_remove(promise(2.0, aggregator)), rho);
         let (sites, test) = (sites(), rows(2, 1));
-        if let Some(promise) = &mut method.promise {
-            promise.adjacency = Adjacency::AddRemove;
-        }
         let built = simulation(&method, &sites, &test).build().unwrap();
-        // Three clients of whom one may be lost and one share is the adversary's own: three shares are sized for one.
-        let surplus: f64 = if name.contains("shares") { 3.0 } else { 1.0 };
         let expected = (rho.get() * built.terms[0].noise_deviation()).powi(2) * surplus;
-        let all = totals(&method, 150, rho);
+        let all = totals(&method, 150);
         let found: f64 = (0..10).map(|k| mean_and_variance(all.iter().map(|t| t[k])).1).sum::<f64>() / 10.0;
         // 1490 degrees of freedom: five standard errors of a variance.
-        assert!((found / expected - 1.0).abs() < 0.19, "{name}: {found} against {expected}");
+        assert!((found / expected - 1.0).abs() < 0.19, "{aggregator:?}: {found} against {expected}");
     }
 }
 
@@ -250,13 +241,11 @@ fn noise_of_a_damped_sum_of_shares_has_the_variance_that_is_accounted() {
 #[test]
 fn mutant_noisy_shares_clipped_at_zero_are_caught_as_a_bias_of_the_opened_sum() {
     let of = |epsilon: f64| {
-        let mut method = private_methods().into_iter().find(|m| m.name == "by client, shares").unwrap();
-        let promise = method.promise.unwrap();
-        method.promise = Some(Promise { epsilon: privacy::Epsilon::new(epsilon).unwrap(), ..promise });
-        method
+        let promise = Promise { epsilon: Epsilon::new(epsilon).unwrap(), ..promise(2.0, shares()) };
+        of_clients(promise, Damping::NONE)
     };
     let (seeds, noisy) = (300, of(0.5));
-    let (all, exact) = (totals(&noisy, seeds, Damping::NONE), &totals(&of(1e5), 1, Damping::NONE)[0]);
+    let (all, exact) = (totals(&noisy, seeds), &totals(&of(1e5), 1)[0]);
     let unbiased = |value: &dyn Fn(&[f64], usize) -> f64, k: usize| {
         let (mean, variance) = mean_and_variance(all.iter().map(|total| value(total, k)));
         (mean - exact[k]).abs() < 5.0 * (variance / seeds as f64).sqrt()
@@ -269,12 +258,13 @@ fn mutant_noisy_shares_clipped_at_zero_are_caught_as_a_bias_of_the_opened_sum() 
 /// Equation 4.21 clips each client's noisy precision at 0, which moves the sum upwards. Here the total is unbiased.
 #[test]
 fn mutant_noisy_precisions_clipped_at_zero_are_caught_as_a_bias_of_the_total() {
-    let noisy = Promise { epsilon: privacy::Epsilon::new(0.05).unwrap(), ..promise(1.0, Aggregator::None) };
-    let method = Method { promise: Some(noisy), ..named("analytic") };
+    let of = |epsilon: f64| {
+        let promise = Promise { epsilon: Epsilon::new(epsilon).unwrap(), ..promise(1.0, Aggregator::None) };
+        let settings = PviSettings { damping: Damping::NONE, ..full_pvi(Analytic) };
+        method("analytic", settings, Schedule::Synchronous, promise)
+    };
     // Rows of the test data are longer than the bound: the clipped sum is the limit of little noise.
-    let clipped = Promise { epsilon: privacy::Epsilon::new(1e5).unwrap(), ..noisy };
-    let clipped = Method { promise: Some(clipped), ..method.clone() };
-    let (all, exact) = (totals(&method, 300, Damping::NONE), totals(&clipped, 1, Damping::NONE));
+    let (all, exact) = (totals(&of(0.05), 300), totals(&of(1e5), 1));
     let unbiased = |value: fn(f64) -> f64| {
         // Λ of the first input: −2 of the first number after Λμ.
         let precisions = all.iter().map(|t| value(-2.0 * t[5]));
@@ -288,7 +278,8 @@ fn mutant_noisy_precisions_clipped_at_zero_are_caught_as_a_bias_of_the_total() {
 #[test]
 fn the_divergence_of_a_run_is_that_of_its_last_rounds_and_only_where_there_is_an_exact_posterior() {
     let (sites, test) = (sites(), rows(3, 9));
-    let method = Method { rounds: Rounds::Count(40), ..named("analytic") };
+    let settings = PviSettings { rounds: Rounds::Count(40), ..full_pvi(Analytic) };
+    let method = method("analytic", settings, Schedule::Synchronous, promise(1.0, Aggregator::None));
     let linear = simulation(&method, &sites, &test);
     let exact = linear.exact_posterior().unwrap().unwrap();
     let record = linear.run(&mut ()).unwrap();
@@ -305,13 +296,10 @@ fn the_divergence_of_a_run_is_that_of_its_last_rounds_and_only_where_there_is_an
 #[test]
 fn data_that_count_as_fewer_rows_have_the_tempered_posterior() {
     let (sites, test) = (sites(), rows(3, 9));
-    let barker = Sampler::Barker { step: 0.2, noise: TestNoise::Fixed { variance: 2.0 } };
+    let barker = BarkerSampler { step: 0.2, noise: TestNoise::Fixed { variance: 2.0 } };
     let of = |counts_as| {
-        let settings = Chain { sampler: barker, iterations: 4, chains: 1, warm_up: 0, counts_as, start: Start::Prior };
-        Method {
-            scheme: Scheme::Chain(settings),
-            ..common::chain("a chain", barker, Start::Prior, Batching::All, promise(1.0, Aggregator::None))
-        }
+        let settings = ChainSettings { counts_as, ..chain(barker, 4) };
+        chain_method("a chain", settings, promise(1.0, Aggregator::None))
     };
     let all: u64 = sites.iter().map(|site| site.shard.len() as u64).sum();
     let exact = |counts_as| {

@@ -1,10 +1,13 @@
 //! Sites of different sizes: each distinct plan is costed once, whatever the seeds, and what is told at the end is exact.
 
-use crate::common::{adam, open_pvi, private_methods, promise, rows, simulation, site, sites};
+use crate::common;
+use crate::common::{adam, private_methods, promise, pvi, rows, simulation, site, sites};
+use inference::algorithm::PviSettings;
 use inference::message::Direct;
 use inference::plan::{Costs, certified, plan_with};
-use inference::settings::{Aggregator, Batching, Local, Method, Noise, Promise, Rates, Rounds, Schedule, Solver};
-use inference::{Simulation, Site};
+use inference::settings::{Aggregator, Batching, Local, Noise, Promise, Rates, Rounds, Schedule};
+use inference::solve::Descend;
+use inference::{Method, Simulation, Site};
 use privacy::{Filter, Grant, Mechanism, NoiseMultiplier, Steps};
 use std::sync::Arc;
 
@@ -18,15 +21,13 @@ const ROUNDS: u64 = 3;
 
 /// Batches of five rows, so that every size has a rate of its own.
 fn method(schedule: Schedule) -> Method {
-    let noise = Noise::Multiplier(NoiseMultiplier::new(4.0).unwrap());
-    Method {
-        name: "sizes".into(),
-        solver: Solver::DpOptimisation,
-        rounds: Rounds::Count(ROUNDS),
-        local: Local { batch: Batching::PoissonOf { fraction: 0.01, at_least: 5 }, ..adam(2) },
-        promise: Some(Promise { noise, ..promise(1.0, Aggregator::None) }),
-        ..open_pvi(schedule)
-    }
+    with_noise(Noise::Multiplier(NoiseMultiplier::new(4.0).unwrap()), ROUNDS, schedule)
+}
+
+fn with_noise(noise: Noise, rounds: u64, schedule: Schedule) -> Method {
+    let local = Local { batch: Batching::PoissonOf { fraction: 0.01, at_least: 5 }, ..adam(2) };
+    let settings = PviSettings { rounds: Rounds::Count(rounds), ..pvi(Descend { local }) };
+    common::method("sizes", settings, schedule, Promise { noise, ..promise(1.0, Aggregator::None) })
 }
 
 fn of_sizes() -> Vec<Site> {
@@ -93,9 +94,7 @@ fn every_site_of_another_size_is_told_what_its_own_charges_cost() {
 #[test]
 fn a_curve_tells_the_largest_cost_of_all_sites_also_where_their_plans_cost_the_same() {
     let (sites, test) = (of_sizes(), rows(5, 99));
-    let base = method(Schedule::Asynchronous(Rates::InverseRows));
-    let promise = base.promise.map(|promise| Promise { noise: Noise::Calibrated, ..promise });
-    let method = Method { promise, rounds: Rounds::Count(6), ..base };
+    let method = with_noise(Noise::Calibrated, 6, Schedule::Asynchronous(Rates::InverseRows));
     let simulation = simulation(&method, &sites, &test);
     let (built, curve) = (simulation.build().unwrap(), simulation.run(&mut ()).unwrap().curve);
     let mut drive = simulation.start(&built, &Direct, None).unwrap();

@@ -1,12 +1,13 @@
 //! Parameters with finitely many values: chains reach a posterior that is a table, and what needs gradients is refused.
 
-use crate::common::{open_pvi, promise, simulation, site, sized};
-use inference::settings::{
-    Aggregator, Batching, Chain, Covariance, Local, Method, Optimiser, Promise, Rounds, Sampler, Schedule, Scheme,
-    Solver, Start, TestNoise,
+use crate::common::{chain, chain_method, promise, simulation, site, sized};
+use inference::algorithm::chain::{
+    BarkerSampler, ChainSettings, HamiltonianSampler, LangevinSampler, PenaltySampler, Sampler, Start, TestNoise,
 };
+use inference::describe::Offer;
+use inference::settings::{Aggregator, Promise};
 use inference::{
-    Family, Gaussian, Model, Point, Prediction, Row, Rows, RunError, Scratch, Simulation, Sink, Site, Support,
+    Family, Gaussian, Method, Model, Point, Prediction, Row, Rows, RunError, Scratch, Simulation, Sink, Site, Support,
 };
 use privacy::{Epsilon, PrivacyError};
 use std::sync::Arc;
@@ -16,10 +17,14 @@ use std::sync::Arc;
 struct Levels;
 
 const SUPPORTS: [Support; 2] = [Support::UpTo(3), Support::UpTo(1)];
-const BARKER: Sampler = Sampler::Barker { step: 1.0, noise: TestNoise::Fixed { variance: 1.0 } };
-const PENALTY: Sampler = Sampler::Penalty { step: 1.0, variance: 0.5 };
+const BARKER: BarkerSampler = BarkerSampler { step: 1.0, noise: TestNoise::Fixed { variance: 1.0 } };
+const PENALTY: PenaltySampler = PenaltySampler { step: 1.0, variance: 0.5 };
 
 impl Model for Levels {
+    fn offers(&self) -> &'static [Offer] {
+        &[]
+    }
+
     fn parameters(&self, _: usize) -> usize {
         2
     }
@@ -63,22 +68,12 @@ fn outcomes() -> Rows {
     rows
 }
 
-fn method(sampler: Sampler, start: Start, private: bool) -> Method {
-    let iterations = sized(10_000, 40_000);
-    let settings = Chain { sampler, iterations, chains: 1, warm_up: 100, counts_as: None, start };
-    let base = open_pvi(Schedule::Synchronous);
+fn method(sampler: impl Sampler + 'static, start: Start, private: bool) -> Method {
+    let settings = ChainSettings { warm_up: 100, start, ..chain(sampler, sized(10_000, 40_000)) };
     // So much that nothing is clipped.
     let generous = Promise { epsilon: Epsilon::new(1e9).unwrap(), ..promise(100.0, Aggregator::None) };
-    Method {
-        name: format!("{sampler:?}, private {private}"),
-        scheme: Scheme::Chain(settings),
-        solver: if private { Solver::DpOptimisation } else { Solver::Clear },
-        rounds: Rounds::Count(settings.rounds()),
-        covariance: Covariance::Full,
-        local: Local { batch: Batching::All, optimiser: Optimiser::Sgd, ..base.local },
-        promise: private.then_some(generous),
-        ..base
-    }
+    let name = format!("{}, private {private}", settings.sampler.describe());
+    chain_method(&name, settings, private.then_some(generous))
 }
 
 fn of<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
@@ -108,8 +103,8 @@ fn chi_square(chain: &[f64], thin: usize, table: &[f64]) -> f64 {
 #[test]
 fn chains_reach_the_table() {
     let (sites, test) = ([site("one", outcomes())], outcomes());
-    for (sampler, private) in [(BARKER, false), (BARKER, true), (PENALTY, false), (PENALTY, true)] {
-        let method = method(sampler, Start::Prior, private);
+    let both = |private| [method(BARKER, Start::Prior, private), method(PENALTY, Start::Prior, private)];
+    for method in [both(false), both(true)].concat() {
         let record = of(&method, &sites, &test).run(&mut ()).unwrap();
         let found = chi_square(&record.chains[0], 20, &table());
         assert!(found < 24.3, "{}: {found}", method.name);
@@ -119,8 +114,7 @@ fn chains_reach_the_table() {
 #[test]
 fn without_data_draws_are_from_the_prior() {
     let (sites, test) = ([site("empty", Rows::new(1, 1).unwrap())], outcomes());
-    for sampler in [BARKER, PENALTY] {
-        let method = method(sampler, Start::Prior, false);
+    for method in [method(BARKER, Start::Prior, false), method(PENALTY, Start::Prior, false)] {
         let record = of(&method, &sites, &test).run(&mut ()).unwrap();
         let found = chi_square(&record.chains[0], 20, &[0.125; 8]);
         assert!(found < 24.3, "{}: {found}", method.name);
@@ -131,14 +125,18 @@ fn without_data_draws_are_from_the_prior() {
 #[test]
 fn what_needs_gradients_is_refused() {
     let (sites, test) = ([site("one", outcomes())], outcomes());
-    let hamiltonian = Sampler::Hamiltonian { step: 0.4, leaps: 4, variance: 1.0, share: 0.5 };
+    let hamiltonian = HamiltonianSampler { step: 0.4, leaps: 4, variance: 1.0, share: 0.5 };
     let learnt = Start::Variational { rounds: 2, share: 0.3, learning_rate: 0.1 };
-    for (sampler, start) in
-        [(Sampler::Langevin { step: 0.1 }, Start::Prior), (hamiltonian, Start::Prior), (BARKER, learnt)]
-    {
-        let method = method(sampler, start, true);
-        let error = of(&method, &sites, &test).build().err().unwrap();
-        assert!(matches!(&error, RunError::Settings { what } if what.contains("no gradient")), "{error}");
+    for method in [
+        method(LangevinSampler { step: 0.1 }, Start::Prior, true),
+        method(hamiltonian, Start::Prior, true),
+        method(BARKER, learnt, true),
+    ] {
+        let Some(RunError::Conflict(conflict)) = of(&method, &sites, &test).build().err() else {
+            panic!("{}", method.name)
+        };
+        assert_eq!((conflict.key.as_str(), conflict.code), ("chain.sampler", "S009"), "{}", method.name);
+        assert!(conflict.what.contains(Offer::Gradients.words()), "{conflict}");
     }
     assert!(of(&method(PENALTY, Start::Origin, true), &sites, &test).build().is_ok());
 }

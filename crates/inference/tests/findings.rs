@@ -1,9 +1,13 @@
 //! Found by review: what is charged is answered, whatever was asked; what a site keeps of its own intercept.
 
-use crate::common::{private_methods, rng, rows, simulation, sites};
-use inference::algorithm::{About, Own, Question};
+use crate::common::{
+    OWN_PRECISION, adam, algorithm_of, damping, method, own_methods_of, private_methods, promise, pvi, rng, rows,
+    simulation, sites,
+};
+use inference::algorithm::{About, Own, PviSettings, Question};
 use inference::message::{Ask, Direct};
-use inference::settings::{Damping, Method, Scheme};
+use inference::settings::{Aggregator, Damping, Schedule};
+use inference::solve::Descend;
 use inference::{Client, Progress, Workshop};
 use privacy::{Grant, Released};
 use rand_core::Rng;
@@ -12,7 +16,9 @@ use rand_core::Rng;
 #[test]
 fn the_own_part_of_a_lost_answer_stays() {
     let (sites, test) = (sites(), rows(2, 1));
-    for method in private_methods().iter().filter(|m| m.site_intercept.is_some() && m.scheme == Scheme::Pvi) {
+    for method in
+        private_methods().iter().filter(|m| m.algorithm.site_intercept().is_some() && algorithm_of(m) == "pvi")
+    {
         let built = simulation(method, &sites, &test).build().unwrap();
         let protocol = built.protocol.as_ref();
         let query = protocol.ask(&protocol.start().unwrap()).unwrap();
@@ -39,7 +45,7 @@ fn draft_of(client: &Client<'_>) -> Vec<u8> {
 fn whatever_is_charged_is_sent_noise_aware() {
     let (sites, test) = (sites(), rows(2, 1));
     let mut failures = Vec::new();
-    for method in private_methods().iter().filter(|m| matches!(m.scheme, Scheme::NoiseAware(_))) {
+    for method in private_methods().iter().filter(|m| algorithm_of(m) == "noise-aware") {
         let built = simulation(method, &sites, &test).build().unwrap();
         let protocol = built.protocol.as_ref();
         let right: Question = postcard::from_bytes(&protocol.ask(&protocol.start().unwrap()).unwrap()).unwrap();
@@ -77,9 +83,10 @@ fn whatever_is_charged_is_sent_noise_aware() {
 #[test]
 fn the_own_part_is_damped_like_the_others() {
     let (sites, test) = (sites(), rows(2, 1));
-    let base = private_methods().into_iter().find(|m| m.name == "site intercept, dp optimisation").unwrap();
     let factor = |rho: f64| {
-        let method = Method { damping: Damping::new(rho).unwrap(), ..base.clone() };
+        let (damping, site_intercept) = (Damping::new(rho).unwrap(), Some(OWN_PRECISION));
+        let settings = PviSettings { damping, site_intercept, ..pvi(Descend { local: adam(3) }) };
+        let method = method("damped", settings, Schedule::Sequential, promise(1.0, Aggregator::None));
         let built = simulation(&method, &sites, &test).build().unwrap();
         let protocol = built.protocol.as_ref();
         let query = protocol.ask(&protocol.start().unwrap()).unwrap();
@@ -96,7 +103,9 @@ fn the_own_part_is_damped_like_the_others() {
 #[test]
 fn a_site_minds_the_noise_in_what_it_hears_of_its_own_intercept() {
     let (sites, test) = (sites(), rows(2, 1));
-    for method in private_methods().iter().filter(|m| m.site_intercept.is_some() && m.scheme != Scheme::Pvi) {
+    for method in
+        private_methods().iter().filter(|m| m.algorithm.site_intercept().is_some() && algorithm_of(m) != "pvi")
+    {
         let simulation = simulation(method, &sites, &test);
         let built = simulation.build().unwrap();
         let mut drive = simulation.start(&built, &Direct, None).unwrap();
@@ -104,7 +113,7 @@ fn a_site_minds_the_noise_in_what_it_hears_of_its_own_intercept() {
         let kept: Option<Released<Own>> = postcard::from_bytes(drive.clients()[0].memory()).unwrap();
         let kept = serde_json::to_value(kept).unwrap();
         // One release of deviation σ, scaled by s and damped by ρ, leaves at least (ρσ/s)²; s is at most 2^3 here.
-        let least = (method.damping.get() * built.terms[0].noise_deviation() / 8.0).powi(2);
+        let least = (damping().get() * built.terms[0].noise_deviation() / 8.0).powi(2);
         assert!(kept["source"]["noise"][0].as_f64().unwrap() >= least, "{}: {kept}", method.name);
     }
 }
@@ -114,9 +123,8 @@ fn a_site_minds_the_noise_in_what_it_hears_of_its_own_intercept() {
 fn any_precision_of_an_own_intercept_that_is_planned_is_answered() {
     let (sites, test) = (sites(), rows(2, 1));
     let mut failures = Vec::new();
-    for method in private_methods().into_iter().filter(|m| m.site_intercept.is_some()) {
-        for precision in [1e-310, 1e-300, 1e-100, 1e-60, 1e15, 1e60, 1e300] {
-            let method = Method { site_intercept: Some(precision), ..method.clone() };
+    for precision in [1e-310, 1e-300, 1e-100, 1e-60, 1e15, 1e60, 1e300] {
+        for method in own_methods_of(precision) {
             let Ok(built) = simulation(&method, &sites, &test).build() else { continue };
             let protocol = built.protocol.as_ref();
             let query = protocol.ask(&protocol.start().unwrap()).unwrap();

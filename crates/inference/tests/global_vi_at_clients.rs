@@ -1,34 +1,31 @@
 //! Global VI with an optimiser at every client: the law of its state, its steps by hand, and where it loses.
 
-use crate::common::{Losing, adam, open_pvi, rows, simulation, site};
-use inference::algorithm::Protocol;
+use crate::common;
+use crate::common::{Losing, adam, global_vi, global_vi_at_clients, rows, simulation, site};
+use inference::algorithm::{GlobalViAtClientsSettings, GlobalViSettings, Protocol};
 use inference::message::{Ask, Delivery, Direct, Link, Receipt};
-use inference::settings::{
-    Batching, Chart, Damping, Local, Method, Optimiser, Rates, Rounds, Schedule, Scheme, Solver,
-};
-use inference::{Client, Drive, Moments, Row, Rows, RunError, Site, Total, Workshop};
+use inference::settings::{Batching, Chart, Damping, Local, Optimiser, Rates, Rounds, Schedule};
+use inference::{Client, Drive, Method, Moments, Row, Rows, RunError, Site, Total, Workshop};
 use privacy::{GridVector, Released};
 use std::sync::Mutex;
 
 const RATE: f64 = 0.05;
 
 /// The workshop paper's settings, on all rows.
-fn method(scheme: Scheme, rounds: u64) -> Method {
-    Method {
-        name: format!("{scheme:?}"),
-        scheme,
-        solver: Solver::Clear,
-        rounds: Rounds::Count(rounds),
-        damping: Damping::NONE,
-        local: Local {
-            batch: Batching::All,
-            optimiser: Optimiser::Adagrad,
-            learning_rate: RATE,
-            chart: Chart::LogVariance,
-            ..adam(1)
-        },
-        ..open_pvi(Schedule::Asynchronous(Rates::InverseRows))
-    }
+fn local() -> Local {
+    let (optimiser, chart) = (Optimiser::Adagrad, Chart::LogVariance);
+    Local { batch: Batching::All, optimiser, learning_rate: RATE, chart, ..adam(1) }
+}
+
+fn at_clients(rounds: u64, damping: Damping, schedule: Schedule) -> Method {
+    let settings = global_vi_at_clients(local(), damping);
+    let settings = GlobalViAtClientsSettings { rounds: Rounds::Count(rounds), ..settings };
+    common::method("at clients", settings, schedule, None)
+}
+
+fn at_server(rounds: u64, schedule: Schedule) -> Method {
+    let settings = GlobalViSettings { rounds: Rounds::Count(rounds), ..global_vi(local()) };
+    common::method("at the server", settings, schedule, None)
 }
 
 /// Keeps the answers that are not lost.
@@ -74,7 +71,7 @@ fn state(drive: &Drive<'_>) -> Total {
 fn the_state_is_the_sum_of_the_steps_that_arrived() {
     let (sites, test) = ([site("small", rows(20, 1)), site("large", rows(90, 2))], rows(5, 9));
     for kept in [Damping::NONE, Damping::new(0.3).unwrap()] {
-        let method = Method { damping: kept, ..method(Scheme::GlobalViAtClients, 6) };
+        let method = at_clients(6, kept, Schedule::Asynchronous(Rates::InverseRows));
         let simulation = simulation(&method, &sites, &test);
         let loses = |round: u64, client: usize| (round + client as u64).is_multiple_of(3);
         let (built, link) = (simulation.build().unwrap(), Listening { heard: Mutex::default(), loses });
@@ -96,7 +93,7 @@ fn the_state_is_the_sum_of_the_steps_that_arrived() {
 #[test]
 fn the_first_step_is_as_long_whatever_the_rows_and_each_client_keeps_moments_of_its_own() {
     let (sites, test) = ([site("small", rows(20, 1)), site("large", rows(900, 2))], rows(5, 9));
-    let method = Method { schedule: Schedule::Synchronous, ..method(Scheme::GlobalViAtClients, 2) };
+    let method = at_clients(2, Damping::NONE, Schedule::Synchronous);
     let simulation = simulation(&method, &sites, &test);
     let (built, link) = (simulation.build().unwrap(), Listening { heard: Mutex::default(), loses: |_, _| false });
     let mut drive = simulation.start(&built, &link, None).unwrap();
@@ -140,10 +137,8 @@ fn where_small_clients_are_unlike_the_large_ones_an_optimiser_at_every_client_lo
     let of = |name: &str, k: u64, count, positive| site(&format!("{name} {k}"), leaning(count, positive, k));
     let sites: Vec<Site> = (1..=5).flat_map(|k| [of("small", k, 20, 95), of("large", k + 5, 180, 10)]).collect();
     let test = leaning(400, 18, 99);
-    let accuracy = |scheme| {
-        let method = Method { schedule: Schedule::Synchronous, ..method(scheme, 150) };
-        simulation(&method, &sites, &test).run(&mut ()).unwrap().scores.accuracy.unwrap()
-    };
-    let (server, clients) = (accuracy(Scheme::GlobalVi), accuracy(Scheme::GlobalViAtClients));
+    let accuracy = |method: Method| simulation(&method, &sites, &test).run(&mut ()).unwrap().scores.accuracy.unwrap();
+    let server = accuracy(at_server(150, Schedule::Synchronous));
+    let clients = accuracy(at_clients(150, Damping::NONE, Schedule::Synchronous));
     assert!(server > 0.75 && clients < server - 0.3, "{server} {clients}");
 }

@@ -2,11 +2,22 @@
 
 use crate::common;
 use crate::common::altered::{Altered, Reply, Shutting};
-use crate::common::{Losing, methods, open_pvi, private_methods, rows, simulation, site, sites};
-use inference::algorithm::{Answers, Own, Protocol, PviState, Remembered};
+use crate::common::redescribed::RedescribedSolver;
+use crate::common::{
+    Losing, PARTS, algorithm_of, committee, damping, full_pvi, method, methods, natural, private_methods, promise, pvi,
+    rows, simulation, site, sites, whole_step,
+};
+use inference::algorithm::{
+    Answers, CommitteePrior, CommitteeSettings, Own, Protocol, PviSettings, PviState, Remembered,
+};
 use inference::message::{Ask, Delivery, Direct, Link, Loopback, Receipt};
-use inference::settings::{Aggregator, Covariance, Damping, Method, Rates, Repair, Schedule, Scheme, Solver};
-use inference::{Built, Client, Drive, Expectation, Logistic, Progress, RunError, Seat, Simulation, Total, Workshop};
+use inference::settings::{
+    Aggregator, Covariance, Damping, Local, NoiseReading, Rates, Readout, Repair, Rounds, Schedule,
+};
+use inference::solve::{Analytic, Average, Clear, Descend, Likelihood, Perturb, Virtual};
+use inference::{
+    Built, Client, Drive, Expectation, Logistic, Method, Progress, RunError, Seat, Simulation, Total, Workshop,
+};
 use privacy::record::{NoiseCall, Tape};
 use privacy::{Gate, Grant, Grid, GridVector, PrivacyError, Released, Steps};
 use std::sync::Arc;
@@ -88,7 +99,7 @@ fn factors(drive: &Drive<'_>) -> Vec<Total> {
 
 /// Whether the method's clients have factors of their own.
 fn has_own_factors(method: &Method) -> bool {
-    method.scheme == Scheme::Pvi && method.promise.is_none_or(|p| p.aggregator == Aggregator::None)
+    algorithm_of(method) == "pvi" && method.promise.is_none_or(|p| p.aggregator == Aggregator::None)
 }
 
 /// The law of PVI at local gates: the total is the sum of the factors, as integers.
@@ -154,24 +165,20 @@ fn under_an_aggregator_no_client_has_a_factor_and_the_posterior_is_made_of_opene
         let tape = Tape::record();
         let mut drive = simulation.start(&built, &Settling, Some(&tape)).unwrap();
         let first: Option<PviState> =
-            (method.scheme == Scheme::Pvi).then(|| postcard::from_bytes(drive.state()).unwrap());
+            (algorithm_of(method) == "pvi").then(|| postcard::from_bytes(drive.state()).unwrap());
         drive.round().unwrap();
         drive.round().unwrap();
         for client in drive.clients() {
-            let nothing = match method.scheme {
-                Scheme::Pvi => postcard::to_allocvec(&Some(Remembered::default())).unwrap(),
-                Scheme::NoiseAware(_) => postcard::to_allocvec(&None::<Own>).unwrap(),
-                Scheme::GlobalVi
-                | Scheme::GlobalViAtClients
-                | Scheme::Committee(_)
-                | Scheme::Statistics(_)
-                | Scheme::Chain(_) => Vec::new(),
+            let nothing = match algorithm_of(method) {
+                "pvi" => postcard::to_allocvec(&Some(Remembered::default())).unwrap(),
+                "noise-aware" => postcard::to_allocvec(&None::<Own>).unwrap(),
+                _ => Vec::new(),
             };
             assert_eq!(client.memory(), nothing, "{}: something is remembered", method.name);
         }
         let Some(first) = first else { continue };
-        let share = if let Solver::Average { parts } = method.solver { 1.0 / f64::from(parts) } else { 1.0 };
-        let kept = Damping::new(method.damping.get() * share).unwrap();
+        let share = if method.name.starts_with("average") { 1.0 / f64::from(PARTS) } else { 1.0 };
+        let kept = Damping::new(damping().get() * share).unwrap();
         let mut total = first.total.clone();
         for call in tape.calls() {
             total.add(&first.total.damped(&opened(&call, built.terms[0].shape.grid()), kept).unwrap());
@@ -189,7 +196,7 @@ fn under_an_aggregator_no_client_has_a_factor_and_the_posterior_is_made_of_opene
 fn a_spent_budget_ends_the_rounds_and_nothing_moves_any_more() {
     let (sites, test) = (sites(), rows(30, 9));
     // A likelihood that was paid for answers for ever (tests/conjugate.rs).
-    for method in private_methods().into_iter().filter(|m| (m.scheme, m.solver) != (Scheme::Pvi, Solver::Likelihood)) {
+    for method in private_methods().into_iter().filter(|m| !m.algorithm.releases(1).reused) {
         let simulation = simulation(&method, &sites, &test);
         let built = simulation.build().unwrap();
         let mut drive = simulation.start(&built, &Direct, None).unwrap();
@@ -291,13 +298,18 @@ fn noise_of(simulation: &Simulation<'_>) -> Vec<i64> {
 fn runs_that_differ_in_anything_share_no_noise() {
     let (sites, test) = (sites(), rows(30, 9));
     let renamed: Vec<_> = [40, 25, 60].iter().zip(1..).map(|(&n, seed)| site("renamed", rows(n, seed))).collect();
-    let method = private_methods().into_iter().find(|m| m.name == "perturb").unwrap();
+    let perturb = |local| pvi(Perturb { local });
+    let readout = Readout { repair: Repair::Project, average: 2, noise: NoiseReading::Plain };
+    let of = |settings| method("perturb", settings, Schedule::Sequential, promise(2.0, Aggregator::None));
+    let method = of(perturb(natural(2)));
     // Of one name, and of noise of one size: only the key can tell them apart.
-    let mut edits = vec![method.clone(); 4];
-    edits[0].damping = Damping::new(0.4).unwrap();
-    edits[1].local.learning_rate = 0.6;
-    edits[2].readout.average = 2;
-    edits[3].local.steps += 1;
+    let edits = [
+        PviSettings { damping: Damping::new(0.4).unwrap(), ..perturb(natural(2)) },
+        perturb(Local { learning_rate: 0.6, ..natural(2) }),
+        PviSettings { readout, ..perturb(natural(2)) },
+        perturb(natural(3)),
+    ]
+    .map(of);
     let base = simulation(&method, &sites, &test);
     let draws = Logistic { expectation: Expectation::MonteCarlo { draws: 3 }, ..Logistic::default() };
     let others = [
@@ -331,8 +343,9 @@ fn epsilon_of_a_curve_is_the_largest_of_the_ledgers() {
 #[test]
 fn a_descent_that_diverges_is_an_error_of_its_own() {
     let (sites, test) = (sites(), rows(30, 9));
-    let mut method = private_methods().remove(0);
-    method.local.learning_rate = 1e300;
+    let local = Local { learning_rate: 1e300, ..common::adam(5) };
+    let settings = pvi(Descend { local });
+    let method = method("diverging", settings, Schedule::Sequential, promise(1.0, Aggregator::None));
     let error = simulation(&method, &sites, &test).run(&mut ()).unwrap_err();
     assert!(matches!(error, RunError::Privacy(PrivacyError::Diverged)), "{error}");
 }
@@ -387,31 +400,22 @@ fn a_round_that_failed_is_asked_again_with_other_noise() {
 #[test]
 fn with_an_open_gate_every_schedule_reaches_the_exact_posterior_of_conjugate_regression() {
     let schedules = [Schedule::Sequential, Schedule::Synchronous, Schedule::Asynchronous(Rates::InverseRows)];
-    let solvers = [
-        Solver::Clear,
-        Solver::Average { parts: 1 },
-        Solver::Average { parts: 7 },
-        Solver::Virtual { parts: 7 },
-        Solver::Analytic,
-        Solver::Likelihood,
-    ];
+    let clear = || Clear { local: whole_step() };
     for schedule in schedules {
-        for solver in solvers {
-            let method = Method {
-                name: format!("{solver:?}, {schedule:?}"),
-                solver,
-                covariance: Covariance::Full,
-                rounds: inference::settings::Rounds::Count(120),
-                ..open_pvi(schedule)
-            };
-            common::reaches_the_exact_posterior(&method);
+        let solvers = [
+            full_pvi(clear()),
+            full_pvi(RedescribedSolver::without_privacy(Average { parts: 1, local: whole_step() })),
+            full_pvi(RedescribedSolver::without_privacy(Average { parts: 7, local: whole_step() })),
+            full_pvi(RedescribedSolver::without_privacy(Virtual { parts: 7, local: whole_step() })),
+            full_pvi(RedescribedSolver::without_privacy(Analytic)),
+            full_pvi(RedescribedSolver::without_privacy(Likelihood)),
+        ];
+        for settings in solvers {
+            let name = format!("{}, {schedule:?}", settings.solver.describe());
+            let settings = PviSettings { rounds: Rounds::Count(120), ..settings };
+            common::reaches_the_exact_posterior(&method(&name, settings, schedule, None));
         }
     }
-    let committee = Method {
-        name: "committee, split prior".into(),
-        scheme: Scheme::Committee(inference::settings::CommitteePrior::Split),
-        covariance: Covariance::Full,
-        ..open_pvi(Schedule::Synchronous)
-    };
-    common::reaches_the_exact_posterior(&committee);
+    let split = CommitteeSettings { covariance: Covariance::Full, ..committee(CommitteePrior::Split, clear()) };
+    common::reaches_the_exact_posterior(&method("committee, split prior", split, Schedule::Synchronous, None));
 }

@@ -214,7 +214,7 @@ fn answer_in_parts(rows: Rows, ids: Vec<u64>, tape: &Tape) {
     let terms = Terms { stage: Stage::Main, event, shape, weight: 1.0 };
     let seat = Seat { index: 0, shard: &shard, terms: &terms };
     let none = serde_json::from_str("\"Nothing\"").unwrap();
-    let solver = Virtual { parts: PARTS as u32, key: 1, local: natural(1) };
+    let solver = Virtual { parts: PARTS as u32, local: natural(1) };
     match solver.solve(&problem, &first_task(&problem), &none, &seat, &mut gate).unwrap() {
         Solved::Sum(sum) => gate.send(&sum).map(drop).unwrap(),
         Solved::Released { .. } => panic!("parts pass the gate after the solver"),

@@ -1,27 +1,22 @@
 //! Noise-aware PVI without noise finds the best mean-field approximation of a conjugate posterior, by both rules; the noise
 //! that the readout of DP optimisation counts on is the noise that there is.
 
-use crate::common::{adam, open_pvi, private_methods, rows, simulation, site, sites};
-use inference::algorithm::PviState;
+use crate::common::{
+    adam, method, noise_aware, noise_aware_readout, private_methods, promise, rows, simulation, site, sites,
+};
+use inference::algorithm::{Curvature, NoiseAwareSettings, PviSettings, PviState};
 use inference::message::Direct;
-use inference::settings::{Batching, Curvature, Damping, Local, Method, NoiseAware, Rounds, Schedule, Scheme};
-use inference::{Family, Linear, Model, Progress, Row, Rows, Simulation};
+use inference::settings::{Aggregator, Damping, Local, Rounds, Schedule};
+use inference::{Family, Linear, Method, Model, Progress, Row, Rows, Simulation};
 use std::sync::Arc;
 
 /// Levels and bias are collinear: the prior alone tells them apart, and the damped iteration goes as slowly as it is weak.
 const PRIOR: f64 = 30.0;
 
 fn open(curvature: Curvature, schedule: Schedule) -> Method {
-    let settings = NoiseAware { curvature, whitening: 0.5, floor: 0.05, caution: 3.0 };
-    let base = open_pvi(schedule);
-    Method {
-        name: format!("{curvature:?} {schedule:?}"),
-        scheme: Scheme::NoiseAware(settings),
-        rounds: Rounds::Count(2000),
-        damping: Damping::new(0.2).unwrap(),
-        local: Local { batch: Batching::All, ..base.local },
-        ..base
-    }
+    let (rounds, damping) = (Rounds::Count(2000), Damping::new(0.2).unwrap());
+    let settings = NoiseAwareSettings { rounds, damping, ..noise_aware(curvature) };
+    method(&format!("{curvature:?} {schedule:?}"), settings, schedule, None)
 }
 
 #[test]
@@ -58,9 +53,9 @@ fn the_variance_that_the_readout_of_dp_optimisation_tracks_is_that_of_its_noise(
     }
     let sites = [site("one", nothing.clone())];
     for (keep_state, steps) in [(false, 1), (false, 12), (true, 12)] {
-        let base = private_methods().into_iter().find(|m| m.name == "dp optimisation, noise-aware readout").unwrap();
         let local = Local { keep_state, learning_rate: 0.01, ..adam(steps) };
-        let method = Method { local, damping: Damping::NONE, ..base };
+        let settings = PviSettings { damping: Damping::NONE, ..noise_aware_readout(local) };
+        let method = method("noise alone", settings, Schedule::Sequential, promise(1.0, Aggregator::None));
         let simulation = simulation(&method, &sites, &nothing);
         let built = simulation.build().unwrap();
         let mut drive = simulation.start(&built, &Direct, None).unwrap();

@@ -1,15 +1,17 @@
 //! Questions and terms that no honest server sends are refused before the ledger is charged, and alike whatever the rows
 //! hold.
 
-use crate::common;
 use crate::common::variants::variants;
-use crate::common::{methods, private_methods, rows, simulation, site, sites};
+use crate::common::{
+    adam, algorithm_of, method, methods, private_methods, promise, pvi, rows, simulation, site, sites,
+    statistics_methods,
+};
 use inference::algorithm::chain::{Asked as ChainAsked, Question as ChainQuestion};
 use inference::algorithm::{About, PviState, Question};
 use inference::message::{Ask, Receipt};
-use inference::settings::{Batching, Curvature, Method, Scheme, SecureNoise, Solver, Statistics, StatisticsRule};
-use inference::solve::Asked;
-use inference::{Built, Client, Keys, Row, Rows, Seat, Shard, Site, Stage, Summing, Terms, Workshop};
+use inference::settings::{Aggregator, Batching, Local, Schedule, SecureNoise};
+use inference::solve::{Asked, Descend};
+use inference::{Built, Client, Keys, Method, Row, Rows, Seat, Shard, Site, Stage, Summing, Terms, Workshop};
 use privacy::{Adjacency, Cohort, Grain, Grant, Grid, NormBound, Shape, ShareNoise, Steps};
 use std::collections::BTreeSet;
 
@@ -67,9 +69,9 @@ fn wrong_steps(right: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
 /// Questions that a method never asks: cut off, too long, of another dimension, not finite, against their own law.
 fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let mut all = vec![("a byte too many", [right, &[0]].concat())];
-    match method.scheme {
-        Scheme::Committee(_) => {}
-        Scheme::Statistics(_) => {
+    match algorithm_of(method) {
+        "committee" => {}
+        "statistics" => {
             let asked = |asked: Asked| postcard::to_allocvec(&asked).unwrap();
             let (scales, radius) = (vec![1.0; 6], 0.8);
             all.extend([
@@ -84,7 +86,7 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
                 ("scales too many", asked(Asked::Outer { scales: vec![1.0; 7], radius })),
             ]);
         }
-        Scheme::Pvi => {
+        "pvi" => {
             let q: Vec<f64> = postcard::from_bytes(right).unwrap();
             all.extend([
                 ("cut off", right[..right.len() - 1].to_vec()),
@@ -100,7 +102,7 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
                 ("tiny precision", of_numbers(&with(&q, q.len() - 1, -1e-100))),
             ]);
         }
-        Scheme::NoiseAware(settings) => {
+        "noise-aware" => {
             let q: Question = postcard::from_bytes(right).unwrap();
             let of = |q: Question| postcard::to_allocvec(&q).unwrap();
             all.extend([
@@ -113,12 +115,12 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
                 ("huge curvature", of(Question { curvature: 1e300, ..q.clone() })),
                 ("scales too few", of(Question { scales: postcard::from_bytes(&[1, 0]).unwrap(), ..q.clone() })),
             ]);
-            if matches!(settings.curvature, Curvature::EveryRound { .. }) {
+            if method.name.contains("every round") || method.name.contains("softmax") {
                 all.push(("moments that the rule has not", of(Question { about: About::Moments, ..q })));
             }
         }
-        Scheme::Chain(_) => all.extend(wrong_steps(right)),
-        Scheme::GlobalVi | Scheme::GlobalViAtClients => {
+        "chain" => all.extend(wrong_steps(right)),
+        _ => {
             let (mean, deviation): (Vec<f64>, Vec<f64>) = postcard::from_bytes(right).unwrap();
             all.extend([
                 ("cut off", right[..right.len() - 1].to_vec()),
@@ -175,7 +177,7 @@ fn a_refused_question_leaves_the_ledger_unchanged_bit_for_bit() {
 #[test]
 fn the_largest_question_is_answered() {
     let (sites, test) = (sites(), rows(2, 1));
-    for method in methods().iter().filter(|m| m.scheme == Scheme::Pvi) {
+    for method in methods().iter().filter(|m| algorithm_of(m) == "pvi") {
         let built = simulation(method, &sites, &test).build().unwrap();
         let q: Vec<f64> = postcard::from_bytes(&right_question(&built)).unwrap();
         for (at, number) in [(0, LARGEST), (0, -LARGEST), (q.len() - 1, -LARGEST), (q.len() - 1, -1e-80)] {
@@ -191,8 +193,7 @@ fn the_largest_question_is_answered() {
 fn a_wrong_question_gets_no_free_answer_either() {
     let (sites, test) = (sites(), rows(2, 1));
     let mut tried = 0;
-    let reused = |m: &&Method| (m.scheme, m.solver) == (Scheme::Pvi, Solver::Likelihood);
-    for method in private_methods().iter().filter(reused) {
+    for method in private_methods().iter().filter(|m| m.algorithm.releases(1).reused) {
         let built = simulation(method, &sites, &test).build().unwrap();
         let (protocol, right) = (built.protocol.as_ref(), right_question(&built));
         let workshop = Workshop { seed: 1, run: [0; 16], summing: built.summing, tape: None };
@@ -218,7 +219,7 @@ fn a_wrong_question_gets_no_free_answer_either() {
 #[test]
 fn wrong_terms_of_an_opening_are_refused_before_the_charge() {
     let (sites, test) = (sites(), rows(2, 1));
-    let method = private_methods().into_iter().find(|m| matches!(m.solver, Solver::Hybrid(_))).unwrap();
+    let method = private_methods().into_iter().find(|m| m.name == "hybrid").unwrap();
     let built = simulation(&method, &sites, &test).build().unwrap();
     let (right, terms) = (right_question(&built), built.openings[0].clone().unwrap().terms);
     let reply = |terms: &Terms| reply(&built, terms, built.summing, &sites[0], &right);
@@ -288,7 +289,7 @@ fn a_wrong_receipt_is_refused_and_so_is_a_memory_made_of_one() {
 }
 
 fn is_row_norm(method: &Method) -> bool {
-    matches!(method.scheme, Scheme::Statistics(Statistics { rule: StatisticsRule::RowNorm { .. }, .. }))
+    method.name.starts_with("statistics, row-norm")
 }
 
 #[test]
@@ -344,8 +345,8 @@ fn terms_that_no_gate_can_serve_leave_the_ledger_unchanged_too() {
 #[test]
 fn fixed_batches_of_other_rows_than_declared_are_refused_before_the_charge() {
     let (sites, test) = (sites(), rows(2, 1));
-    let mut method = private_methods().remove(0);
-    method.local.batch = Batching::WithoutReplacement(3);
+    let settings = pvi(Descend { local: Local { batch: Batching::WithoutReplacement(3), ..adam(5) } });
+    let method = method("fixed batches", settings, Schedule::Sequential, promise(1.0, Aggregator::None));
     let built = simulation(&method, &sites, &test).build().unwrap();
     let right = right_question(&built);
     let reply = |site| reply(&built, &built.terms[0], built.summing, site, &right);
@@ -374,10 +375,7 @@ fn a_site_without_rows_answers_like_any_other_where_their_number_is_private() {
 #[test]
 fn a_plain_rule_is_asked_within_its_own_bound_only() {
     let site = site("one", rows(20, 1));
-    let method = common::statistics_methods()
-        .into_iter()
-        .find(|m| matches!(m.scheme, Scheme::Statistics(s) if matches!(s.rule, inference::settings::StatisticsRule::Plain { .. })))
-        .unwrap();
+    let method = statistics_methods().into_iter().find(|m| m.name == "statistics, plain").unwrap();
     let (all, test) = (sites(), rows(3, 9));
     let built = simulation(&method, &all, &test).build().unwrap();
     let query = postcard::to_allocvec(&Asked::Products { bounds: vec![1e-3; 6] }).unwrap();

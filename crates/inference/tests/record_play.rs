@@ -2,19 +2,27 @@
 //! the same releases both worlds send the same bytes and warn of the same things.
 
 use crate::common::altered::{Altered, Reply};
+use crate::common::redescribed::RedescribedSolver;
 use crate::common::variants::{refused, variants};
-use crate::common::{chain, model_of, private_methods, promise, rng, rows, simulation, site, site_of_records};
+use crate::common::{
+    adam, add_remove, chain, chain_method, damping, method, model_of, private_methods, promise, pvi, rng, rows,
+    simulation, site, site_of_records,
+};
+use inference::algorithm::chain::{BarkerSampler, ChainSettings, TestNoise};
 use inference::algorithm::{Cavity, Protocol, Pvi};
 use inference::chain::{Collected, shown};
 use inference::message::Direct;
-use inference::settings::{Aggregator, Batching, Method, Promise, Sampler, Solver, Start, TestNoise};
-use inference::solve::{Kept, Likelihood, LocalSolve, Problem, Solved, Task};
+use inference::settings::{
+    Aggregator, Batching, Chart, Covariance, FactorRule, Local, NoiseReading, Optimiser, Promise, Rates, Readout,
+    Repair, Schedule,
+};
+use inference::solve::{Descend, Kept, Likelihood, LocalSolve, Solved};
 use inference::warning::public::{Served, moves, of_plan, of_served};
 use inference::warning::rows::small_sites;
 use inference::warning::{Code, PublicWarnings, Source};
-use inference::{Built, Keys, Model, Progress, Row, Rows, RunError, Seat, Shard, Simulation, Site};
+use inference::{Built, Keys, Method, Model, Progress, Row, Rows, RunError, Seat, Shard, Simulation, Site};
 use privacy::record::{Divergence, Tape};
-use privacy::{Adjacency, Bounded, Epsilon, Gate, Grant, Grid, PrivacyError, Released, Unit};
+use privacy::{Adjacency, Bounded, Epsilon, Gate, Grant, Grid, Unit};
 use rand_core::Rng;
 use std::sync::Arc;
 
@@ -165,7 +173,7 @@ fn neighbours((rows, records): &Data, method: &Method, rng: &mut impl Rng) -> [D
         }
         (Unit::Example, Adjacency::AddRemove) => {
             // Batches are drawn by position: only without the last row are the coins of all others the same.
-            let drawn = method.local.batch != Batching::All;
+            let drawn = method.algorithm.releases(1).main.batch != Batching::All;
             let gone = if drawn { n - 1 } else { (rng.next_u64() % n as u64) as usize };
             let rest: Vec<usize> = (0..n).filter(|row| *row != gone).collect();
             let with = replaced(rows, gone, rng);
@@ -228,12 +236,18 @@ fn nor_does_one_of_other_relations_batches_bounds_families_and_models() {
     variants().iter().for_each(|(method, model)| stays_within_its_sensitivity(method, model, FURTHER));
 }
 
+/// Barker's test on batches of twenty rows, whose noise makes up for the batch's own.
+fn completed(step: f64) -> Method {
+    let sampler = BarkerSampler { step, noise: TestNoise::Completed { variance: 2.0 } };
+    let (batch, covariance) = (Batching::WithoutReplacement(20), Covariance::MeanField);
+    let promise = Promise { epsilon: Epsilon::new(100.0).unwrap(), ..promise(1.0, Aggregator::None) };
+    chain_method("chain, completed", ChainSettings { batch, covariance, ..chain(sampler, 12) }, promise)
+}
+
 /// One site, whose noise depends on its batch: sums move by one ratio's range, and the noise by what the theorem knows of.
 #[test]
 fn a_test_that_completes_its_batch_stays_within_its_theorem() {
-    let sampler = Sampler::Barker { step: 0.2, noise: TestNoise::Completed { variance: 2.0 } };
-    let promise = Promise { epsilon: Epsilon::new(100.0).unwrap(), ..promise(1.0, Aggregator::None) };
-    let method = chain("chain, completed", sampler, Start::Prior, Batching::WithoutReplacement(20), promise);
+    let method = completed(0.2);
     let built = build(&method, &model_of(&method), &[site("one", rows(30, 1))]);
     for pair in 0..PAIRS {
         let mut rng = rng(pair);
@@ -251,9 +265,7 @@ fn a_test_that_completes_its_batch_stays_within_its_theorem() {
 /// Two rows in place of one: sums or spreads move too far.
 #[test]
 fn mutant_two_replaced_rows_of_a_test_are_caught() {
-    let sampler = Sampler::Barker { step: 5.0, noise: TestNoise::Completed { variance: 2.0 } };
-    let promise = Promise { epsilon: Epsilon::new(100.0).unwrap(), ..promise(1.0, Aggregator::None) };
-    let method = chain("chain, completed", sampler, Start::Prior, Batching::WithoutReplacement(20), promise);
+    let method = completed(5.0);
     let built = build(&method, &model_of(&method), &[site("one", rows(21, 1))]);
     let verdict = |pair: u64| {
         let mut rng = rng(pair);
@@ -269,15 +281,15 @@ fn mutant_two_replaced_rows_of_a_test_are_caught() {
 }
 
 #[test]
-fn what_is_not_played_is_refused_with_its_code() {
-    for (method, code) in refused() {
+fn what_is_not_played_is_refused_with_its_key_and_code() {
+    for (method, key, code) in refused() {
         let found = match inference::plan::plan(&method, &[5, 9, 4], 5) {
-            Ok(_) => "planned",
-            Err(RunError::Privacy(error)) => error.code(),
-            Err(RunError::Settings { .. }) => "R002",
-            Err(_) => "another error",
+            Ok(_) => (String::new(), "planned"),
+            Err(RunError::Conflict(conflict)) => (conflict.key, conflict.code),
+            Err(RunError::Privacy(error)) => (String::new(), error.code()),
+            Err(_) => (String::new(), "another error"),
         };
-        assert_eq!(found, code, "{}", method.name);
+        assert_eq!(found, (key.to_owned(), code), "{}", method.name);
     }
 }
 
@@ -297,61 +309,40 @@ fn own_constants_are_caught(method: &Method) -> bool {
 
 #[test]
 fn mutant_m17_rates_from_the_real_number_of_rows_are_caught() {
-    let add_remove = |m: &Method| m.promise.unwrap().adjacency == Adjacency::AddRemove;
-    let mut method = private_methods().into_iter().find(add_remove).unwrap();
-    method.local.batch = Batching::PoissonOf { fraction: 0.3, at_least: 1 };
+    let batch = Batching::PoissonOf { fraction: 0.3, at_least: 1 };
+    let (optimiser, chart) = (Optimiser::Adagrad, Chart::LogVariance);
+    let local = Local { batch, keep_state: true, optimiser, chart, ..adam(5) };
+    let (settings, schedule) = (pvi(Descend { local }), Schedule::Asynchronous(Rates::InverseRows));
+    let method = method("rates by rows", settings, schedule, add_remove(promise(1.0, Aggregator::None)));
     assert!(own_constants_are_caught(&method), "each world planned with its own row count, and nobody noticed");
 }
 
 /// A mutant: what is kept for free answers is computed from the rows, past the gate, and read back as released.
-#[derive(Debug)]
-struct KeepsPrivateStatistics(Likelihood);
-
-impl LocalSolve for KeepsPrivateStatistics {
-    fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
-        self.0.check(seat)
-    }
-
-    fn solve(
-        &self,
-        problem: &Problem,
-        task: &Released<Task>,
-        kept: &Released<Kept>,
-        seat: &Seat<'_>,
-        gate: &mut dyn Gate,
-    ) -> Result<Solved, PrivacyError> {
-        let solved = self.0.solve(problem, task, kept, seat, gate)?;
+fn keeping_private_statistics() -> RedescribedSolver {
+    RedescribedSolver::solving(Likelihood, |inner, problem, task, kept, seat, gate| {
+        let solved = inner.solve(problem, task, kept, seat, gate)?;
         let Solved::Released { change, .. } = solved else { return Ok(solved) };
         let private = Kept::Statistics(vec![seat.shard.len() as f64; change.get().len()]);
         let kept = serde_json::from_value(serde_json::to_value(private).unwrap()).unwrap();
         Ok(Solved::Released { change, kept })
-    }
-
-    fn solve_from_memory(
-        &self,
-        problem: &Problem,
-        task: &Released<Task>,
-        kept: &Released<Kept>,
-    ) -> Option<Released<Vec<f64>>> {
-        self.0.solve_from_memory(problem, task, kept)
-    }
+    })
 }
 
 #[test]
 fn mutant_a_free_answer_from_private_rows_is_caught() {
-    let reused = |m: &Method| m.solver == Solver::Likelihood && m.promise.unwrap().adjacency == Adjacency::AddRemove;
+    let reused = |m: &Method| m.algorithm.releases(1).reused && m.promise.unwrap().adjacency == Adjacency::AddRemove;
     let method = private_methods().into_iter().find(reused).unwrap();
-    let agree = |solver: Box<dyn LocalSolve>| {
+    let agree = |solver: Arc<dyn LocalSolve>| {
         let mut built = build(&method, &model_of(&method), &worlds(&method, 0).first);
-        let (kept, readout, factor) = (method.damping, method.readout, method.factor);
+        let readout = Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain };
         let (problem, sending, cavity) = (built.problem.clone(), Grid::new(24).unwrap(), Cavity::OwnFactor);
         built.protocol = Box::new(Pvi {
             problem,
             home: None,
             solver,
             cavity,
-            factor,
-            kept,
+            factor: FactorRule::Free,
+            kept: damping(),
             readout,
             wander: Vec::new(),
             finest: sending,
@@ -365,8 +356,8 @@ fn mutant_a_free_answer_from_private_rows_is_caught() {
             sent == play(&method, &built, (&worlds.second, None), &replay) && replay.verdict().is_ok()
         })
     };
-    assert!(agree(Box::new(Likelihood)));
-    assert!(!agree(Box::new(KeepsPrivateStatistics(Likelihood))));
+    assert!(agree(Arc::new(Likelihood)));
+    assert!(!agree(Arc::new(keeping_private_statistics())));
 }
 
 /// What records are for: where a record is a row's position, a row less moves the rows after it to other parts.

@@ -1,12 +1,15 @@
 //! An intercept of each site's own: the same as a coefficient of the site's dummy where all rows are in one place, and it
 //! never leaves the site.
 
-use crate::common::{adam, natural, open_pvi, own, private_methods, rows, simulation, sites};
-use inference::algorithm::Own;
+use crate::common::{
+    OWN_PRECISION, algorithm_of, method, natural, noise_aware, private_methods, pvi, rows, simulation, sites,
+};
+use inference::algorithm::{Curvature, NoiseAwareSettings, Own, PviSettings};
 use inference::message::Direct;
-use inference::settings::{Batching, Curvature, Damping, Local, Method, NoiseAware, Rounds, Schedule, Scheme};
+use inference::settings::{Damping, Rounds, Schedule};
+use inference::solve::Clear;
 use inference::{
-    Client, Family, Gaussian, Linear, Model, Progress, Record, Row, Rows, Seat, Simulation, Site, SiteIntercept,
+    Client, Family, Gaussian, Linear, Method, Model, Progress, Record, Row, Rows, Seat, Simulation, Site, SiteIntercept,
 };
 use privacy::Released;
 use std::sync::Arc;
@@ -45,15 +48,14 @@ fn run(method: &Method, sites: &[Site], test: &Rows) -> Record {
 #[test]
 fn without_privacy_it_is_the_coefficient_of_the_sites_dummy() {
     let (sites, test, whole) = (sites(), rows(3, 9), in_one_place());
-    let base = Method { site_intercept: Some(OWN), ..open_pvi(Schedule::Sequential) };
-    let damping = Damping::new(0.2).unwrap();
-    let pvi = Method { rounds: Rounds::Count(600), damping, local: natural(1), ..base.clone() };
-    let by = |curvature| Method {
-        scheme: Scheme::NoiseAware(NoiseAware { curvature, whitening: 0.5, floor: 0.05, caution: 3.0 }),
-        rounds: Rounds::Count(2000),
-        damping,
-        local: Local { batch: Batching::All, ..adam(1) },
-        ..base.clone()
+    let (damping, site_intercept) = (Damping::new(0.2).unwrap(), Some(OWN));
+    let solver = Clear { local: natural(1) };
+    let pvi = PviSettings { rounds: Rounds::Count(600), damping, site_intercept, ..pvi(solver) };
+    let pvi = method("pvi", pvi, Schedule::Sequential, None);
+    let by = |curvature| {
+        let rounds = Rounds::Count(2000);
+        let settings = NoiseAwareSettings { rounds, damping, site_intercept, ..noise_aware(curvature) };
+        method("noise-aware", settings, Schedule::Sequential, None)
     };
     for method in [pvi, by(Curvature::Moments { looks: 1, bound: 3.0 }), by(Curvature::EveryRound { weight: 1.0 })] {
         let record = run(&method, &sites, &test);
@@ -76,7 +78,9 @@ fn held_out_rows_are_predicted_at_home() {
     let at = |own: [&[usize]; 3]| -> Vec<Site> {
         sites().into_iter().zip(own).map(|(site, own)| Site { own: own.to_vec(), ..site }).collect()
     };
-    let method = Method { rounds: Rounds::Count(60), ..own(open_pvi(Schedule::Sequential)) };
+    let (rounds, site_intercept) = (Rounds::Count(60), Some(OWN_PRECISION));
+    let settings = PviSettings { rounds, site_intercept, ..pvi(Clear { local: natural(2) }) };
+    let method = method("at home", settings, Schedule::Sequential, None);
     let (nowhere, first, second) =
         (run(&method, &at([&[], &[], &[]]), &test), run(&method, &at([&[0, 1, 2, 3], &[], &[]]), &test), {
             run(&method, &at([&[], &[0, 1, 2, 3], &[]]), &test)
@@ -93,7 +97,7 @@ fn held_out_rows_are_predicted_at_home() {
 #[test]
 fn it_never_leaves_its_site() {
     let (sites, test) = (sites(), rows(3, 9));
-    let methods = private_methods().into_iter().filter(|method| method.site_intercept.is_some());
+    let methods = private_methods().into_iter().filter(|method| method.algorithm.site_intercept().is_some());
     let mut tried = 0;
     for method in methods {
         let simulation = simulation(&method, &sites, &test);
@@ -106,7 +110,7 @@ fn it_never_leaves_its_site() {
         let learnt = drive.clients().iter().any(|client| at_home(client) != home.prior());
         assert!(learnt, "{}: nothing was learnt", method.name);
         for client in drive.clients() {
-            if let Scheme::NoiseAware(_) = method.scheme {
+            if algorithm_of(&method) == "noise-aware" {
                 let kept: Option<Released<Own>> = postcard::from_bytes(client.memory()).unwrap();
                 assert!(kept.is_some());
             }

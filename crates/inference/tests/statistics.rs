@@ -1,15 +1,15 @@
 //! Regression by sufficient statistics: its limit without noise, its sensitivities, its budget, and what drop-outs do.
 
 use crate::common::{Losing, promise, rng, secure, simulation, site, statistics, statistics_methods, uniform};
-use inference::algorithm::sensitivities;
-use inference::settings::{
-    Aggregator, Deviations, Method, Noise, Promise, SecureNoise, StatisticsReading, StatisticsRule,
-};
-use inference::{Linear, Row, Rows, Simulation, Site, Summing};
+use inference::algorithm::statistics::rule::{Deviations, Inputs, Plain, Projected, RowNorm};
+use inference::algorithm::statistics::{Rule, StatisticsReading, StatisticsSettings};
+use inference::method::AlgorithmSettings;
+use inference::settings::{Aggregator, Noise, Promise, SecureNoise};
+use inference::{Linear, Method, Row, Rows, Simulation, Site, Summing};
 use privacy::{Adjacency, Cohort, Epsilon, NoiseMultiplier, ShareNoise};
 use std::sync::Arc;
 
-const ROW_NORM: StatisticsRule = StatisticsRule::RowNorm { deviations: Deviations::Known, radius: 3.0 };
+const ROW_NORM: RowNorm = RowNorm { deviations: Deviations::Known, radius: 3.0 };
 
 /// y = x₁ − x₂/2 + uniform noise of variance 1/12, inputs within ±1.
 fn linear_rows(count: usize, seed: u64) -> Rows {
@@ -40,23 +40,25 @@ fn of<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'
 #[test]
 fn without_much_noise_every_rule_and_reading_finds_the_exact_posterior() {
     let (sites, test) = (linear_sites(3), linear_rows(5, 99));
-    let (plain, inputs) = (StatisticsRule::Plain { bound: 2.0 }, StatisticsRule::Inputs { bound: 2.0 });
-    let asked = StatisticsRule::RowNorm { deviations: Deviations::Asked { bound: 2.0, share: 0.2 }, radius: 3.0 };
+    let (plain, inputs) = (Plain { bound: 2.0 }, Inputs { bound: 2.0 });
+    let asked = RowNorm { deviations: Deviations::Asked { bound: 2.0, share: 0.2 }, radius: 3.0 };
     use StatisticsReading::{Naive, NoiseAware, Ridge};
-    for (rule, reading) in [
-        (plain, Naive),
-        (plain, Ridge),
-        (inputs, Naive),
-        (ROW_NORM, Naive),
-        (ROW_NORM, Ridge),
-        (ROW_NORM, NoiseAware),
-        (asked, NoiseAware),
-    ] {
-        for aggregator in [Aggregator::None, Aggregator::Curator, secure(SecureNoise::Nodes, 0, 0)] {
-            if rule == inputs && aggregator != Aggregator::None {
+    for aggregator in [Aggregator::None, Aggregator::Curator, secure(SecureNoise::Nodes, 0, 0)] {
+        let promise = hardly_noised(aggregator);
+        let cases = [
+            (statistics("plain", plain, Naive, promise), Naive),
+            (statistics("plain", plain, Ridge, promise), Ridge),
+            (statistics("inputs", inputs, Naive, promise), Naive),
+            (statistics("row-norm", ROW_NORM, Naive, promise), Naive),
+            (statistics("row-norm", ROW_NORM, Ridge, promise), Ridge),
+            (statistics("row-norm", ROW_NORM, NoiseAware, promise), NoiseAware),
+            (statistics("row-norm, asked", asked, NoiseAware, promise), NoiseAware),
+        ];
+        for (method, reading) in cases {
+            let (rule, by_rows) = (&method.name, method.name == "inputs");
+            if by_rows && aggregator != Aggregator::None {
                 continue;
             }
-            let method = statistics("near", rule, reading, hardly_noised(aggregator));
             let simulation = of(&method, &sites, &test);
             let exact = simulation.exact_posterior().unwrap().unwrap();
             let record = simulation.run(&mut ()).unwrap();
@@ -64,11 +66,11 @@ fn without_much_noise_every_rule_and_reading_finds_the_exact_posterior() {
                 let off = (mean - exact.mean()[j]) / s;
                 // Noise in inputs, however little, pulls slopes to 0.
                 assert!(
-                    off.abs() < if rule == inputs { 2.0 } else { 0.5 },
-                    "{rule:?} {reading:?} {aggregator:?}: {off} deviations off"
+                    off.abs() < if by_rows { 2.0 } else { 0.5 },
+                    "{rule} {reading:?} {aggregator:?}: {off} deviations off"
                 );
                 let ratio = record.posterior.deviations()[j] / s;
-                assert!((0.85..1.25).contains(&ratio), "{rule:?} {reading:?} {aggregator:?}: {ratio} as wide");
+                assert!((0.85..1.25).contains(&ratio), "{rule} {reading:?} {aggregator:?}: {ratio} as wide");
             }
             match record.outcome_variance {
                 Some(variance) => assert!((variance * 12.0 - 1.0).abs() < 0.15, "{variance}"),
@@ -94,25 +96,28 @@ fn the_divergence_of_one_round_is_that_of_what_is_served() {
 #[test]
 fn sensitivities_are_those_of_the_paper_and_outer_products_have_less() {
     let (d, c) = (11_usize, 7.5_f64);
-    let of = |rule, adjacency| sensitivities(&rule, d, adjacency);
+    fn of(rule: impl Rule + 'static, d: usize, adjacency: Adjacency) -> Vec<(&'static str, f64)> {
+        let settings = StatisticsSettings { rule: Arc::new(rule), reading: StatisticsReading::Naive };
+        settings.sensitivities(d, adjacency)
+    }
     let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
-    let plain = of(StatisticsRule::Plain { bound: c }, Adjacency::Substitute);
+    let plain = of(Plain { bound: c }, d, Adjacency::Substitute);
     near(plain[0].1, ((d * (2 * d - 1) + 4 * d) as f64).sqrt() * c * c);
-    let projected = of(StatisticsRule::Projected { bound: c, share: 0.3 }, Adjacency::Substitute);
+    let projected = of(Projected { bound: c, share: 0.3 }, d, Adjacency::Substitute);
     assert_eq!(projected.len(), 2);
     near(projected[0].1, c * c * 12.0_f64.sqrt());
     near(projected[1].1, ((d * (2 * d - 1) + 4 * d) as f64).sqrt());
-    let row = of(StatisticsRule::RowNorm { deviations: Deviations::Known, radius: 0.7 }, Adjacency::Substitute);
+    let row = of(RowNorm { deviations: Deviations::Known, radius: 0.7 }, d, Adjacency::Substitute);
     near(row[0].1, 2.0_f64.sqrt() * 0.49 * 12.0);
-    let removed = of(StatisticsRule::RowNorm { deviations: Deviations::Known, radius: 0.7 }, Adjacency::AddRemove);
+    let removed = of(RowNorm { deviations: Deviations::Known, radius: 0.7 }, d, Adjacency::AddRemove);
     near(removed[0].1, 0.49 * 12.0);
 }
 
 /// The share of deviations is one of μ²: 1/z² of both rounds together is that of one release.
 #[test]
 fn the_two_rounds_cost_what_one_release_would() {
-    let asked = StatisticsRule::RowNorm { deviations: Deviations::Asked { bound: 4.0, share: 0.2 }, radius: 0.8 };
-    let plan = |rule, aggregator| {
+    let asked = RowNorm { deviations: Deviations::Asked { bound: 4.0, share: 0.2 }, radius: 0.8 };
+    let plan = |rule: RowNorm, aggregator| {
         let method = statistics("planned", rule, StatisticsReading::Ridge, promise(1.0, aggregator));
         inference::plan::plan(&method, &[40, 25, 60], 5).unwrap().clients.remove(0)
     };
@@ -150,7 +155,7 @@ fn a_sum_without_a_drop_out_is_that_of_the_others_and_beyond_the_quorum_nothing_
     let others: Vec<Site> = [0, 1, 3].into_iter().map(|m| site("other", linear_rows(300, m))).collect();
     let at = |dropouts| {
         let promise = hardly_noised(secure(SecureNoise::Nodes, 0, dropouts));
-        statistics("dropping", StatisticsRule::Plain { bound: 2.0 }, StatisticsReading::Naive, promise)
+        statistics("dropping", Plain { bound: 2.0 }, StatisticsReading::Naive, promise)
     };
     let (one, none) = (at(1), at(0));
     let (here, left) = (of(&one, &sites, &test), of(&one, &others, &test));
@@ -177,7 +182,7 @@ fn a_huge_row_counts_as_one_at_the_bound() {
     huge.push(Row { numbers: &[1e200, -1e200], ones: &[], outcome: 1e200 }).unwrap();
     bounded.push(Row { numbers: &[2.0, -2.0], ones: &[], outcome: 2.0 }).unwrap();
     let test = linear_rows(2, 9);
-    let rule = StatisticsRule::Plain { bound: 2.0 };
+    let rule = Plain { bound: 2.0 };
     let method = statistics("bounded", rule, StatisticsReading::Naive, hardly_noised(Aggregator::Curator));
     let served = |rows: Rows| {
         let sites = [site("only", rows)];

@@ -1,9 +1,12 @@
 //! Statistical warnings: each is given where it should be, and not a little before.
 
-use crate::common::{adam, logistic, open_pvi, private_methods, promise, rows, simulation, sites, whole_step};
+use crate::common::{adam, logistic, method, natural, promise, pvi, rows, simulation, sites, whole_step};
+use inference::Method;
+use inference::algorithm::PviSettings;
 use inference::chain::shown;
 use inference::plan::plan;
-use inference::settings::{Aggregator, Method, Noise, Promise, Rounds, Schedule, Solver};
+use inference::settings::{Aggregator, Local, Noise, Promise, Rounds, Schedule};
+use inference::solve::{Clear, Descend, Perturb};
 use inference::warning::public::{Served, approaches, clip_out_of_scale, few_draws, moves, of_plan, of_served};
 use inference::warning::{Code, PublicWarnings};
 use privacy::{Epsilon, NoiseMultiplier};
@@ -48,14 +51,14 @@ fn chains_that_hardly_move_or_are_worth_few_draws_are_no_posterior() {
 
 /// DP optimisation with this promise and so many rounds.
 fn optimised(promise: Promise, rounds: u64) -> Method {
-    let pvi = open_pvi(Schedule::Sequential);
-    Method {
-        solver: Solver::DpOptimisation,
-        local: adam(1),
-        rounds: Rounds::Count(rounds),
-        promise: Some(promise),
-        ..pvi
-    }
+    let settings = PviSettings { rounds: Rounds::Count(rounds), ..pvi(Descend { local: adam(1) }) };
+    method("optimised", settings, Schedule::Sequential, promise)
+}
+
+/// PVI without privacy of so many rounds.
+fn open(local: Local, rounds: u64) -> Method {
+    let settings = PviSettings { rounds: Rounds::Count(rounds), ..pvi(Clear { local }) };
+    method("open", settings, Schedule::Sequential, None)
 }
 
 fn planned(method: &Method) -> Vec<Code> {
@@ -72,18 +75,18 @@ fn an_epsilon_over_ten_and_rounds_beyond_the_budget_are_warned_of() {
     assert!(planned(&optimised(given, 3)).is_empty());
     assert_eq!(planned(&optimised(given, 100_000)), [Code::TooManyRounds], "the budget ends before");
     assert_eq!(planned(&optimised(of(0.01), 400)), [Code::TooManyRounds], "noise over all rows together");
-    let open = Method { rounds: Rounds::Count(10_001), ..open_pvi(Schedule::Sequential) };
-    assert_eq!(planned(&open), [Code::TooManyRounds], "a week of rounds");
-    assert!(planned(&Method { rounds: Rounds::Count(10_000), ..open }).is_empty());
+    assert_eq!(planned(&open(natural(2), 10_001)), [Code::TooManyRounds], "a week of rounds");
+    assert!(planned(&open(natural(2), 10_000)).is_empty());
 }
 
 #[test]
 fn a_clip_of_a_tenth_or_ten_times_a_typical_row_is_the_most() {
-    let method = optimised(promise(2.0, Aggregator::None), 1);
+    let promise = promise(2.0, Aggregator::None);
+    let optimised = optimised(promise, 1);
     for (typical, warned) in [(0.19, true), (0.21, false), (19.0, false), (21.0, true)] {
-        assert_eq!(clip_out_of_scale(&method, typical).is_some(), warned, "{typical}");
+        assert_eq!(clip_out_of_scale(&optimised, typical).is_some(), warned, "{typical}");
     }
-    let perturb = Method { solver: Solver::Perturb, ..method };
+    let perturb = method("perturb", pvi(Perturb { local: adam(1) }), Schedule::Sequential, promise);
     assert_eq!(
         clip_out_of_scale(&perturb, 100.0),
         None,
@@ -99,11 +102,10 @@ fn a_run_that_settles_is_told_apart_from_one_that_moves() {
             inference::Simulation { model: logistic(), ..simulation(method, &sites, &test) }.run(&mut ()).unwrap();
         record.last_moves.iter().copied().reduce(f64::max)
     };
-    let settles = Method { rounds: Rounds::Count(40), local: whole_step(), ..open_pvi(Schedule::Sequential) };
+    let settles = open(whole_step(), 40);
     assert!(approaches(&settles) && moved(&settles).unwrap() < 0.1, "{:?}", moved(&settles));
-    let noisy = private_methods().into_iter().find(|method| method.solver == Solver::DpOptimisation).unwrap();
-    let noisy = Method { rounds: Rounds::Count(2), ..noisy };
+    let settings = PviSettings { rounds: Rounds::Count(2), ..pvi(Descend { local: adam(5) }) };
+    let noisy = method("noisy", settings, Schedule::Sequential, promise(1.0, Aggregator::None));
     assert!(moved(&noisy).unwrap() > 0.1, "{:?}", moved(&noisy));
-    let one = Method { rounds: Rounds::Count(1), ..settles };
-    assert_eq!(moved(&one), None, "one round approaches nothing");
+    assert_eq!(moved(&open(whole_step(), 1)), None, "one round approaches nothing");
 }

@@ -1,12 +1,11 @@
 //! The settings of a private Barker chain at one site, with δ = 1e-6.
 
-use inference::settings::{
-    Aggregator, Batching, Chain, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local,
-    Method, Noise, NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Sampler, Schedule, Scheme, Solver, Start,
-    TestNoise,
-};
-use privacy::{Adjacency, Delta, Epsilon, NormBound, Unit};
+use inference::Method;
+use inference::algorithm::chain::{BarkerSampler, ChainSettings, Start, TestNoise};
+use inference::settings::{Aggregator, Batching, Claim, Covariance, DeltaRule, Noise, Promise, Schedule};
+use privacy::{Adjacency, Delta, Epsilon, Unit};
 use std::error::Error;
+use std::sync::Arc;
 
 /// How long chains are, and how many.
 pub(crate) struct Length {
@@ -24,39 +23,30 @@ pub(crate) fn method(
     epsilon: f64,
 ) -> Result<Method, Box<dyn Error>> {
     let Length { iterations, chains, warm_up } = length;
-    let (sampler, start) = (Sampler::Barker { step, noise }, Start::Origin);
-    let settings = Chain { sampler, iterations, chains, warm_up, counts_as: Some(counts_as), start };
-    let local = Local {
-        steps: 1,
+    let settings = ChainSettings {
+        sampler: Arc::new(BarkerSampler { step, noise }),
+        iterations,
+        chains,
+        warm_up,
+        counts_as: Some(counts_as),
+        start: Start::Origin,
         batch: Batching::WithoutReplacement(batch),
-        optimiser: Optimiser::Sgd,
-        learning_rate: 1.0,
-        keep_state: false,
-        chart: Chart::LogDeviation,
-        gradients: Gradients::Full,
+        covariance: Covariance::Full,
     };
     let promise = Promise {
         unit: Unit::Example,
         adjacency: Adjacency::Substitute,
         epsilon: Epsilon::new(epsilon)?,
         delta: DeltaRule::Fixed(Delta::new(1e-6)?),
-        clip: Clip::Fixed(NormBound::new(1.0)?),
+        clip: None,
         noise: Noise::Calibrated,
         aggregator: Aggregator::None,
         accountant: Claim::Certified,
     };
     Ok(Method {
         name: "measured".into(),
-        scheme: Scheme::Chain(settings),
-        solver: Solver::DpOptimisation,
+        algorithm: Arc::new(settings),
         schedule: Schedule::Synchronous,
-        rounds: Rounds::Count(settings.rounds()),
-        damping: Damping::new(1.0).ok_or("a damping")?,
-        covariance: Covariance::Full,
-        factor: FactorRule::Free,
-        readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
-        local,
-        site_intercept: None,
         promise: Some(promise),
     })
 }

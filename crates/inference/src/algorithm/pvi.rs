@@ -6,7 +6,7 @@ pub(crate) use settings::DESCRIPTOR;
 pub use settings::PviSettings;
 pub(super) use settings::{
     AVERAGE_KEY, COVARIANCE_KEY, GAUSSIAN, REPAIR_TABLE, SITE_INTERCEPT_KEY, SOLVER_KEY, WITH_INTERCEPT, by_name,
-    covariance, details, repair, repair_words, site_intercept,
+    check_own_precision, covariance, details, repair, repair_words, site_intercept,
 };
 
 use super::home::{Home, Natural, join, part};

@@ -1,11 +1,18 @@
 //! Plans against published numbers, and against the ledgers that they open.
 
 use super::*;
-use crate::settings::{
-    Chart, Covariance, Curvature, Damping, FactorRule, Gradients, Hybrid, Local, NoiseAware, NoiseReading, Optimiser,
-    Rates, Readout, Repair, SecureNoise, SecureSum,
+use crate::algorithm::{
+    CommitteePrior, CommitteeSettings, Curvature, GlobalViSettings, NoiseAwareConstants, NoiseAwareSettings,
+    PviSettings,
 };
+use crate::describe::Registry;
+use crate::method::AlgorithmSettings;
+use crate::settings::{
+    Chart, Covariance, Damping, FactorRule, Gradients, Local, NoiseReading, Optimiser, Rates, Readout, Repair, Rounds,
+};
+use crate::solve::{Analytic, Average, Clear, Descend, Hybrid, Likelihood, LocalSolve, Perturb, Virtual};
 use privacy::{Adjacency, Epsilon, Ledger, MemoryJournal};
+use std::sync::Arc;
 
 fn local(steps: u64, batch: Batching) -> Local {
     let (optimiser, chart) = (Optimiser::Adam, Chart::LogDeviation);
@@ -31,27 +38,46 @@ fn promise() -> Promise {
         adjacency: Adjacency::Substitute,
         epsilon: Epsilon::new(1.0).unwrap(),
         delta: DeltaRule::Fixed(Delta::new(1e-5).unwrap()),
-        clip: Clip::Fixed(NormBound::new(2.0).unwrap()),
+        clip: Some(Clip::Fixed(NormBound::new(2.0).unwrap())),
         noise: Noise::Calibrated,
         aggregator: Aggregator::None,
         accountant: Claim::Certified,
     }
 }
 
-fn method(solver: Solver, rounds: u64, local: Local, promise: Promise) -> Method {
-    Method {
-        name: "m".into(),
-        scheme: Scheme::Pvi,
-        solver,
-        schedule: Schedule::Sequential,
-        rounds: Rounds::Count(rounds),
+fn pvi(solver: impl LocalSolve + 'static, rounds: Rounds) -> PviSettings {
+    PviSettings {
+        solver: Arc::new(solver),
+        rounds,
         damping: Damping::NONE,
         covariance: Covariance::MeanField,
         factor: FactorRule::Free,
         readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
-        local,
         site_intercept: None,
-        promise: Some(promise),
+    }
+}
+
+fn of(algorithm: impl AlgorithmSettings + 'static, schedule: Schedule, promise: Promise) -> Method {
+    Method { name: "m".into(), algorithm: Arc::new(algorithm), schedule, promise: Some(promise) }
+}
+
+fn method(solver: impl LocalSolve + 'static, rounds: u64, promise: Promise) -> Method {
+    of(pvi(solver, Rounds::Count(rounds)), Schedule::Sequential, promise)
+}
+
+fn descend(steps: u64, batch: Batching) -> Descend {
+    Descend { local: local(steps, batch) }
+}
+
+fn perturb() -> Perturb {
+    Perturb { local: local(3, Batching::All) }
+}
+
+/// The code of the conflict that a plan ends with, and its key.
+fn conflict(method: &Method, clients: &[u64]) -> (String, &'static str) {
+    match plan(method, clients, 3) {
+        Err(RunError::Conflict(conflict)) => (conflict.key, conflict.code),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -60,15 +86,14 @@ fn workshop(accountant: Claim) -> Method {
     let promise = Promise {
         adjacency: Adjacency::AddRemove,
         delta: DeltaRule::PowerOfTenBelowRows,
-        clip: Clip::TimesRate(NormBound::new(75.0).unwrap()),
+        clip: Some(Clip::TimesRate(NormBound::new(75.0).unwrap())),
         noise: Noise::Multiplier(NoiseMultiplier::new(5.0).unwrap()),
         accountant,
         ..promise()
     };
     let batch = Batching::PoissonOf { fraction: 0.02, at_least: 20 };
-    let base = method(Solver::DpOptimisation, 1, local(25, batch), promise);
-    let rounds = Rounds::UntilSpent { at_most: 1000 };
-    Method { schedule: Schedule::Asynchronous(Rates::InverseRows), rounds, ..base }
+    let settings = pvi(descend(25, batch), Rounds::UntilSpent { at_most: 1000 });
+    of(settings, Schedule::Asynchronous(Rates::InverseRows), promise)
 }
 
 /// The multiplier in units of C.
@@ -79,17 +104,21 @@ fn in_bounds(plan: &MethodPlan) -> f64 {
 #[test]
 fn calibrated_multipliers_are_the_published_ones() {
     for (rounds, steps, q, sigma) in [(20, 10, 0.05, 5.274), (20, 25, 0.02, 3.338)] {
-        let plan =
-            plan(&method(Solver::DpOptimisation, rounds, local(steps, rate(q)), promise()), &[2442], 109).unwrap();
+        let plan = plan(&method(descend(steps, rate(q)), rounds, promise()), &[2442], 109).unwrap();
         assert!((in_bounds(&plan) - sigma).abs() < 1.1e-3, "T = {steps}·{rounds}, q = {q}: {}", in_bounds(&plan));
         let client = &plan.clients[0];
         assert_eq!((client.updates, client.event.steps().get(), plan.messages), (rounds, steps, rounds));
         assert!(client.certified <= 1.0 && client.certified > 0.9999 && client.claimed == client.certified);
         assert_eq!((client.shape.dimension(), client.shape.grain()), (218, Grain::Example));
     }
-    for solver in [Solver::Perturb, Solver::Average { parts: 100 }, Solver::Virtual { parts: 200 }] {
-        let plan = plan(&method(solver, 15, local(10, rate(0.1)), promise()), &[2442; 10], 109).unwrap();
-        assert!((in_bounds(&plan) - 28.90).abs() < 0.01, "{solver:?}: {}", in_bounds(&plan));
+    let local = local(10, rate(0.1));
+    for method in [
+        method(Perturb { local }, 15, promise()),
+        method(Average { parts: 100, local }, 15, promise()),
+        method(Virtual { parts: 200, local }, 15, promise()),
+    ] {
+        let plan = plan(&method, &[2442; 10], 109).unwrap();
+        assert!((in_bounds(&plan) - 28.90).abs() < 0.01, "{method:?}: {}", in_bounds(&plan));
         assert_eq!(*plan.clients[9].event.sampling(), Sampling::None, "the local batch is no sampling of the release");
         assert_eq!((plan.rounds, plan.messages, plan.bytes_per_message), (15, 150, 1744));
     }
@@ -131,9 +160,8 @@ fn spend(client: &ClientPlan, promise: &Promise) {
 #[test]
 fn a_ledger_opened_by_the_plan_takes_all_updates_and_no_more() {
     let at = |aggregator| {
-        let base =
-            method(Solver::Average { parts: 10 }, 7, local(3, Batching::All), Promise { aggregator, ..promise() });
-        Method { schedule: Schedule::Synchronous, ..base }
+        let solver = Average { parts: 10, local: local(3, Batching::All) };
+        of(pvi(solver, Rounds::Count(7)), Schedule::Synchronous, Promise { aggregator, ..promise() })
     };
     for aggregator in [
         Aggregator::None,
@@ -156,8 +184,8 @@ fn a_ledger_opened_by_the_plan_takes_all_updates_and_no_more() {
 #[test]
 fn discrete_gaussian_shares_need_a_curators_noise_and_skellam_shares_more() {
     let z = |aggregator| {
-        let base = method(Solver::Perturb, 7, local(3, Batching::All), Promise { aggregator, ..promise() });
-        let method = Method { schedule: Schedule::Synchronous, ..base };
+        let settings = pvi(perturb(), Rounds::Count(7));
+        let method = of(settings, Schedule::Synchronous, Promise { aggregator, ..promise() });
         plan(&method, &[50; 5], 12).unwrap().clients[0].noise_multiplier()
     };
     let curator = z(Aggregator::Curator);
@@ -171,64 +199,63 @@ fn discrete_gaussian_shares_need_a_curators_noise_and_skellam_shares_more() {
 fn an_aggregator_has_one_event_at_the_smallest_delta() {
     let base = promise();
     let curated = Promise { aggregator: Aggregator::Curator, delta: DeltaRule::PowerOfTenBelowRows, ..base };
-    let global = |batch| Method {
-        scheme: Scheme::GlobalVi,
-        schedule: Schedule::Synchronous,
-        ..method(Solver::DpOptimisation, 20, local(9, batch), curated)
+    let global = |batch| {
+        let settings = GlobalViSettings { local: local(1, batch), rounds: Rounds::Count(20) };
+        of(settings, Schedule::Synchronous, curated)
     };
     let found = plan(&global(rate(0.01)), &[90, 5000], 3).unwrap();
     assert!(found.clients.iter().all(|c| c.delta.get() == 1e-4 && c.event.steps() == Steps::ONE && c.updates == 20));
     let differing = Batching::PoissonOf { fraction: 0.01, at_least: 20 };
-    assert!(matches!(plan(&global(differing), &[90, 5000], 3), Err(RunError::Settings { .. })));
+    assert_eq!(conflict(&global(differing), &[90, 5000]), ("local".to_owned(), "S009"));
 }
 
 #[test]
 fn a_client_as_unit_is_hidden_among_clients() {
-    let of = |adjacency, aggregator| {
+    let planned = |adjacency, aggregator| {
         let promise = Promise { unit: Unit::Client, adjacency, aggregator, ..promise() };
-        let base = method(Solver::Perturb, 3, local(3, Batching::All), promise);
-        plan(&Method { schedule: Schedule::Synchronous, ..base }, &[50; 5], 12)
+        plan(&of(pvi(perturb(), Rounds::Count(3)), Schedule::Synchronous, promise), &[50; 5], 12)
     };
-    let found = of(Adjacency::AddRemove, Aggregator::Curator).unwrap();
+    let found = planned(Adjacency::AddRemove, Aggregator::Curator).unwrap();
     assert_eq!(found.clients[0].among, 5);
     assert_eq!(
-        of(Adjacency::AddRemove, Aggregator::None).unwrap_err().to_string().split(':').next(),
+        planned(Adjacency::AddRemove, Aggregator::None).unwrap_err().to_string().split(':').next(),
         Some("no theorem covers a client that joins or leaves at a local gate")
     );
 }
 
 #[test]
 fn a_committee_is_asked_once_and_the_clear_costs_nothing() {
-    let base = method(Solver::DpOptimisation, 20, local(100, rate(0.05)), promise());
-    let committee = Method { scheme: Scheme::Committee(crate::settings::CommitteePrior::Split), ..base.clone() };
+    let solver = descend(100, rate(0.05));
+    let committee = of(committee(solver.clone(), CommitteePrior::Split), Schedule::Sequential, promise());
     let found = plan(&committee, &[2442; 10], 109).unwrap();
     assert_eq!((found.rounds, found.messages, found.clients[0].updates), (1, 10, 1));
     assert!((in_bounds(&found) - 3.731).abs() < 1.1e-3, "{}", in_bounds(&found));
-    let clear = Method { solver: Solver::Clear, promise: None, ..base };
+    let clear = Method { promise: None, ..method(Clear { local: solver.local }, 20, promise()) };
     assert_eq!(plan(&clear, &[9; 10], 109).unwrap().messages, 200);
 }
 
 #[test]
 fn what_has_no_meaning_is_refused() {
-    let base = method(Solver::DpOptimisation, 2, local(3, rate(0.1)), promise());
+    let steps = || descend(3, rate(0.1));
     let with = |change: &dyn Fn(&mut Promise)| {
         let mut promised = promise();
         change(&mut promised);
-        Method { promise: Some(promised), ..base.clone() }
+        method(steps(), 2, promised)
     };
-    for (name, method) in [
-        ("curator", with(&|p| p.aggregator = Aggregator::Curator)),
-        ("epsilon", with(&|p| p.epsilon = Epsilon::new(0.0).unwrap())),
-        ("delta", with(&|p| p.delta = DeltaRule::Fixed(Delta::new(0.0).unwrap()))),
-        ("clear", Method { solver: Solver::Clear, ..base.clone() }),
-        ("until spent", Method { rounds: Rounds::UntilSpent { at_most: 5 }, ..base.clone() }),
-        ("no rounds", Method { rounds: Rounds::Count(0), ..base.clone() }),
-        (
-            "times rate",
-            Method { solver: Solver::Perturb, ..with(&|p| p.clip = Clip::TimesRate(NormBound::new(1.0).unwrap())) },
-        ),
+    let times_rate = Promise { clip: Some(Clip::TimesRate(NormBound::new(1.0).unwrap())), ..promise() };
+    let until_spent = pvi(steps(), Rounds::UntilSpent { at_most: 5 });
+    for (method, key, code) in [
+        (with(&|p| p.aggregator = Aggregator::Curator), "privacy.aggregator", "S007"),
+        (with(&|p| p.epsilon = Epsilon::new(0.0).unwrap()), "privacy.epsilon", "S004"),
+        (with(&|p| p.delta = DeltaRule::Fixed(Delta::new(0.0).unwrap())), "privacy.delta", "S004"),
+        (with(&|p| p.clip = None), "privacy", "S011"),
+        (method(Clear { local: steps().local }, 2, promise()), "privacy", "S006"),
+        (Method { promise: None, ..method(steps(), 2, promise()) }, "privacy", "S006"),
+        (of(until_spent, Schedule::Sequential, promise()), "rounds", "S009"),
+        (method(steps(), 0, promise()), "rounds", "S004"),
+        (method(perturb(), 2, times_rate), "privacy.clip", "S009"),
     ] {
-        assert!(matches!(plan(&method, &[100], 3), Err(RunError::Settings { .. })), "{name}");
+        assert_eq!(conflict(&method, &[100]), (key.to_owned(), code), "{method:?}");
     }
     let tiny = with(&|p| p.noise = Noise::Multiplier(NoiseMultiplier::new(0.1).unwrap()));
     assert!(matches!(plan(&tiny, &[100], 3), Err(RunError::Privacy(PrivacyError::Budget { fits: 0, .. }))));
@@ -236,35 +263,31 @@ fn what_has_no_meaning_is_refused() {
 
 #[test]
 fn rows_of_protected_clients_and_committees_under_a_curator_are_refused() {
-    let refused = |method: &Method| matches!(plan(method, &[500, 400], 5), Err(RunError::Settings { .. }));
-    let base = workshop(Claim::Certified);
-    let promise = base.promise.unwrap();
-    let fixed = Promise { clip: Clip::Fixed(NormBound::new(1.0).unwrap()), ..promise };
+    let base = workshop(Claim::Certified).promise.unwrap();
+    let fixed = Promise { clip: Some(Clip::Fixed(NormBound::new(1.0).unwrap())), ..base };
     let client = Promise { unit: Unit::Client, ..fixed };
-    assert!(refused(&Method { solver: Solver::Perturb, promise: Some(client), ..base.clone() }), "δ follows rows");
+    let of_client = |schedule| of(pvi(perturb(), Rounds::UntilSpent { at_most: 1000 }), schedule, client);
+    let by_rates = of_client(Schedule::Asynchronous(Rates::InverseRows));
+    assert_eq!(conflict(&by_rates, &[500, 400]), ("rates".to_owned(), "S008"), "rates follow rows");
+    let by_delta = of_client(Schedule::Asynchronous(Rates::Equal));
+    assert_eq!(conflict(&by_delta, &[500, 400]), ("privacy.delta".to_owned(), "S008"), "δ follows rows");
     let curator = Promise { aggregator: Aggregator::Curator, adjacency: Adjacency::Substitute, ..fixed };
-    let committee = Method {
-        scheme: Scheme::Committee(crate::settings::CommitteePrior::Same),
-        solver: Solver::Perturb,
-        schedule: Schedule::Synchronous,
-        promise: Some(curator),
-        ..base
-    };
-    assert!(refused(&committee), "members send their own posteriors");
+    let members = of(committee(perturb(), CommitteePrior::Same), Schedule::Synchronous, curator);
+    assert_eq!(conflict(&members, &[500, 400]), ("privacy.aggregator".to_owned(), "S007"), "members send their own");
 }
 
-/// One whole natural step.
-fn natural() -> Local {
-    Local { optimiser: Optimiser::Natural, learning_rate: 1.0, ..local(1, Batching::All) }
+fn committee(solver: impl LocalSolve + 'static, prior: CommitteePrior) -> CommitteeSettings {
+    let (covariance, repair) = (Covariance::MeanField, Repair::Project);
+    CommitteeSettings { solver: Arc::new(solver), prior, covariance, repair }
 }
 
-fn hybrid(updates: u64, share: f64) -> Solver {
-    Solver::Hybrid(Hybrid { updates, share, clip: NormBound::new(3.0).unwrap() })
+fn hybrid(updates: u64, share: f64, local: Local) -> Hybrid {
+    Hybrid { updates, share, clip: NormBound::new(3.0).unwrap(), descend: Descend { local } }
 }
 
 #[test]
 fn a_hybrid_keeps_its_promise_as_a_whole_and_its_opening_keeps_to_its_share() {
-    let base = method(hybrid(2, 0.3), 7, local(5, rate(0.1)), promise());
+    let base = method(hybrid(2, 0.3, local(5, rate(0.1))), 7, promise());
     let found = plan(&base, &[500], 4).unwrap();
     let client = &found.clients[0];
     let opening = client.opening.as_ref().unwrap();
@@ -276,7 +299,7 @@ fn a_hybrid_keeps_its_promise_as_a_whole_and_its_opening_keeps_to_its_share() {
     assert!(client.certified <= 1.0 && client.certified > 0.999, "{}", client.certified);
     // What is left is more than simple composition would leave.
     let parts = Promise { epsilon: Epsilon::new(0.7).unwrap(), ..promise() };
-    let rest = plan(&method(Solver::DpOptimisation, 5, local(5, rate(0.1)), parts), &[500], 4).unwrap();
+    let rest = plan(&method(descend(5, rate(0.1)), 5, parts), &[500], 4).unwrap();
     assert!(client.noise_multiplier() < rest.clients[0].noise_multiplier());
     // The ledger takes the stages in this order and no other.
     let mut journal = MemoryJournal::default();
@@ -292,8 +315,8 @@ fn a_hybrid_keeps_its_promise_as_a_whole_and_its_opening_keeps_to_its_share() {
 fn a_given_noise_is_that_of_both_stages_of_a_hybrid() {
     let z = NoiseMultiplier::new(10.0).unwrap();
     let given = Promise { noise: Noise::Multiplier(z), epsilon: Epsilon::new(3.0).unwrap(), ..promise() };
-    let rounds = Rounds::UntilSpent { at_most: 1000 };
-    let base = Method { rounds, ..method(hybrid(2, 0.3), 1, local(5, Batching::All), given) };
+    let settings = pvi(hybrid(2, 0.3, local(5, Batching::All)), Rounds::UntilSpent { at_most: 1000 });
+    let base = of(settings, Schedule::Sequential, given);
     let client = plan(&base, &[500], 4).unwrap().clients.remove(0);
     let more = client.first(client.charges() + 1).unwrap();
     assert_eq!(client.opening.as_ref().unwrap().event.noise_multiplier(), Some(z));
@@ -303,60 +326,91 @@ fn a_given_noise_is_that_of_both_stages_of_a_hybrid() {
 
 #[test]
 fn a_likelihood_is_planned_for_one_charge_and_all_rounds() {
-    let base = method(Solver::Likelihood, 50, natural(), promise());
-    let base = Method { covariance: Covariance::Full, ..base };
-    let found = plan(&base, &[500, 300], 4).unwrap();
+    let likelihood = |rounds| {
+        let settings = PviSettings { covariance: Covariance::Full, ..pvi(Likelihood, Rounds::Count(rounds)) };
+        plan(&of(settings, Schedule::Sequential, promise()), &[500, 300], 4).unwrap()
+    };
+    let found = likelihood(50);
     assert_eq!((found.rounds, found.messages, found.clients[0].charges()), (50, 100, 1));
-    let once = plan(&Method { rounds: Rounds::Count(1), ..base }, &[500, 300], 4).unwrap();
-    assert_eq!(found.clients, once.clients);
+    assert_eq!(found.clients, likelihood(1).clients);
 }
 
 /// Weights and scales of noise-aware PVI go by the rows of a client, at every gate.
 #[test]
 fn weights_of_noise_aware_pvi_that_follow_private_rows_are_told() {
     let curvature = Curvature::Moments { looks: 1, bound: 1.0 };
-    let scheme = Scheme::NoiseAware(NoiseAware { curvature, whitening: 0.5, floor: 0.05, caution: 3.0 });
-    let of = |adjacency| {
-        let promise = Promise { adjacency, ..promise() };
-        Method { scheme, ..method(Solver::DpOptimisation, 5, local(1, Batching::All), promise) }
+    let constants = NoiseAwareConstants { curvature, whitening: 0.5, floor: 0.05, caution: 3.0 };
+    let (rounds, damping) = (Rounds::Count(5), Damping::NONE);
+    let goes = |adjacency| {
+        let settings = NoiseAwareSettings { constants, rounds, damping, average: 1, site_intercept: None };
+        of(settings, Schedule::Sequential, Promise { adjacency, ..promise() }).goes_by_private_rows()
     };
-    assert!(of(Adjacency::AddRemove).goes_by_private_rows() && !of(Adjacency::Substitute).goes_by_private_rows());
+    assert!(goes(Adjacency::AddRemove) && !goes(Adjacency::Substitute));
 }
 
 /// Found at a merge: the warning was given for DP optimisation only, and a hybrid's steps draw rows at the same rates.
 #[test]
 fn rates_of_a_hybrid_that_follow_private_rows_are_told() {
     let drawn = local(2, Batching::PoissonOf { fraction: 0.1, at_least: 1 });
-    let of = |adjacency, local| method(hybrid(2, 0.5), 5, local, Promise { adjacency, ..promise() });
-    assert!(of(Adjacency::AddRemove, drawn).goes_by_private_rows());
-    assert!(!of(Adjacency::Substitute, drawn).goes_by_private_rows());
-    assert!(!of(Adjacency::AddRemove, local(2, rate(0.1))).goes_by_private_rows());
+    let goes =
+        |adjacency, local| method(hybrid(2, 0.5, local), 5, Promise { adjacency, ..promise() }).goes_by_private_rows();
+    assert!(goes(Adjacency::AddRemove, drawn));
+    assert!(!goes(Adjacency::Substitute, drawn));
+    assert!(!goes(Adjacency::AddRemove, local(2, rate(0.1))));
+}
+
+/// Refused when it is read: the solver has no optimisation of its own, so that none can be built.
+fn refused_local(solver: &str, local: &str) -> Vec<String> {
+    let text = format!(
+        "name = \"m\"\nalgorithm = \"pvi\"\nsolver = {solver:?}\nrounds = 5\ncovariance = \"full\"\nlocal = {local}\n\
+         privacy = {{ unit = \"example\", adjacency = \"substitute\", epsilon = 1.0, delta = 1e-5, clip = 2.0 }}\n"
+    );
+    let read = Method::read(&text.parse().unwrap(), &Registry::standard());
+    read.err().map_or_else(Vec::new, |found| found.into_iter().map(|conflict| conflict.key).collect())
 }
 
 #[test]
 fn conjugate_solvers_refuse_what_they_cannot_do() {
+    let one = Rounds::Count(5);
+    let full = |settings| PviSettings { covariance: Covariance::Full, ..settings };
+    let with = |settings, promise| of(settings, Schedule::Sequential, promise);
+    let planned = |method: &Method| plan(method, &[500], 4).is_ok();
     let curated = Promise { aggregator: Aggregator::Curator, ..promise() };
-    let full = |solver| Method { covariance: Covariance::Full, ..method(solver, 5, natural(), promise()) };
-    let refused = |method: &Method| plan(method, &[500], 4).is_err();
-    for solver in [Solver::Analytic, Solver::Likelihood] {
-        assert!(!refused(&full(solver)), "{solver:?}");
-        assert!(refused(&Method { promise: Some(curated), ..full(solver) }), "an aggregator");
-        assert!(refused(&Method { scheme: Scheme::GlobalVi, ..full(solver) }), "another algorithm");
-        let with = |change: &dyn Fn(&mut Local)| {
-            let mut local = natural();
-            change(&mut local);
-            refused(&Method { local, ..full(solver) })
-        };
-        assert!(with(&|l| l.batch = rate(0.1)) && with(&|l| l.steps = 2) && with(&|l| l.learning_rate = 0.5));
-        let by_client = Promise { unit: Unit::Client, ..promise() };
-        assert!(refused(&Method { promise: Some(by_client), ..full(solver) }), "rows clipped, clients protected");
+    let by_client = Promise { unit: Unit::Client, ..promise() };
+    for settings in [full(pvi(Analytic, one)), full(pvi(Likelihood, one))] {
+        assert!(planned(&with(settings.clone(), promise())), "{settings:?}");
+        let aggregated = conflict(&with(settings.clone(), curated), &[500]);
+        assert_eq!(aggregated, ("privacy.aggregator".to_owned(), "S007"));
+        let clients = conflict(&with(settings, by_client), &[500]);
+        assert_eq!(clients, ("privacy.unit".to_owned(), "P002"), "rows clipped, clients protected");
     }
-    assert!(!refused(&Method { covariance: Covariance::MeanField, ..full(Solver::Analytic) }));
-    assert!(refused(&Method { covariance: Covariance::MeanField, ..full(Solver::Likelihood) }));
-    assert!(refused(&Method { rounds: Rounds::UntilSpent { at_most: 9 }, ..full(Solver::Likelihood) }));
-    assert!(refused(&full(hybrid(2, 0.5))), "a full covariance is not for gradients");
-    for (updates, share) in [(0, 0.5), (5, 0.5), (2, 0.0), (2, 1.0), (2, f64::NAN)] {
-        assert!(refused(&method(hybrid(updates, share), 5, local(1, Batching::All), promise())), "{updates}, {share}");
+    for solver in ["analytic", "likelihood"] {
+        let whole = "optimiser = \"natural\"";
+        assert!(refused_local(solver, &format!("{{ {whole} }}")).is_empty(), "one whole natural step");
+        assert_eq!(refused_local(solver, &format!("{{ {whole}, rate = 0.1 }}")), ["local.rate"]);
+        assert_eq!(refused_local(solver, &format!("{{ {whole}, steps = 2 }}")), ["local"]);
+        assert_eq!(refused_local(solver, &format!("{{ {whole}, learning_rate = 0.5 }}")), ["local"]);
+    }
+    assert!(planned(&with(pvi(Analytic, one), promise())));
+    let mean_field = conflict(&with(pvi(Likelihood, one), promise()), &[500]);
+    assert_eq!(mean_field, ("covariance".to_owned(), "S009"));
+    let given = Promise { noise: Noise::Multiplier(NoiseMultiplier::new(9.0).unwrap()), ..promise() };
+    let until_spent = full(pvi(Likelihood, Rounds::UntilSpent { at_most: 9 }));
+    for promise in [promise(), given] {
+        assert_eq!(conflict(&with(until_spent.clone(), promise), &[500]), ("rounds".to_owned(), "S009"));
+    }
+    let steps = local(1, Batching::All);
+    let correlated = conflict(&with(full(pvi(hybrid(2, 0.5, steps), one)), promise()), &[500]);
+    assert_eq!(correlated, ("covariance".to_owned(), "S009"), "a full covariance is not for gradients");
+    for (updates, share, key) in [
+        (0, 0.5, "opening.updates"),
+        (5, 0.5, "opening.updates"),
+        (2, 0.0, "opening.share"),
+        (2, 1.0, "opening.share"),
+        (2, f64::NAN, "opening.share"),
+    ] {
+        let found = conflict(&method(hybrid(updates, share, steps), 5, promise()), &[500]);
+        assert_eq!(found.0, key, "{updates}, {share}");
     }
 }
 
@@ -364,20 +418,27 @@ fn conjugate_solvers_refuse_what_they_cannot_do() {
 fn aligned_gradients_are_half_as_many_numbers_and_messages_are_as_long_as_before() {
     let full = local(3, rate(0.1));
     let aligned = Local { gradients: Gradients::Aligned, ..full };
-    let of = |solver, local| plan(&method(solver, 2, local, promise()), &[100], 7);
-    let (full, halved) = (of(Solver::DpOptimisation, full).unwrap(), of(Solver::DpOptimisation, aligned).unwrap());
+    let steps = |local| plan(&method(Descend { local }, 2, promise()), &[100], 7).unwrap();
+    let (full, halved) = (steps(full), steps(aligned));
     assert_eq!((full.clients[0].shape.dimension(), halved.clients[0].shape.dimension()), (14, 7));
     assert_eq!(full.bytes_per_message, halved.bytes_per_message);
-    assert!(of(Solver::Perturb, aligned).is_err());
-    let global = Method { scheme: Scheme::GlobalVi, ..method(Solver::DpOptimisation, 2, aligned, promise()) };
-    assert!(plan(&global, &[100], 7).is_err());
+    let global = GlobalViSettings { local: Local { steps: 1, ..aligned }, rounds: Rounds::Count(2) };
+    for refused in [
+        method(Perturb { local: aligned }, 2, promise()),
+        method(Average { parts: 3, local: aligned }, 2, promise()),
+        method(Virtual { parts: 3, local: aligned }, 2, promise()),
+        Method { promise: None, ..method(Clear { local: aligned }, 2, promise()) },
+        of(global, Schedule::Sequential, promise()),
+    ] {
+        assert_eq!(conflict(&refused, &[100]), ("local.gradients".to_owned(), "S009"), "{refused:?}");
+    }
 }
 
 #[test]
 fn parts_under_add_remove_cost_what_they_cost_under_substitution() {
     let multiplier = |adjacency| {
         let promise = Promise { adjacency, ..promise() };
-        let method = method(Solver::Virtual { parts: 3 }, 5, local(3, Batching::All), promise);
+        let method = method(Virtual { parts: 3, local: local(3, Batching::All) }, 5, promise);
         assert_eq!(method.needs_record_ids(), adjacency == Adjacency::AddRemove);
         plan(&method, &[500, 400], 5).unwrap().clients[0].noise_multiplier()
     };

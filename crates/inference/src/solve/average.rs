@@ -1,7 +1,7 @@
 //! Local averaging: the mean of the changes of K parts, each solved with the likelihood raised to the power K.
 
 use super::{Kept, LocalSolve, PARTS_KEY, Problem, Solved, Task, optimum, perturb};
-use crate::describe::{Descriptor, Key, Limits, Otherwise, PrivacyNeed, ValueKind};
+use crate::describe::{Conflict, Descriptor, Key, Limits, Otherwise, PrivacyNeed, ValueKind};
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Local, WHOLE_KEY};
 use crate::{Family, Seat};
@@ -61,6 +61,10 @@ impl LocalSolve for Average {
 
     fn limits(&self) -> Limits {
         Limits { covariances: perturb::covariances(&self.local), ..DESCRIPTOR.limits }
+    }
+
+    fn check(&self, _: u64) -> Result<(), Conflict> {
+        self.local.check_full_gradients()
     }
 
     fn solve(

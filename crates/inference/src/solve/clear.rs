@@ -1,7 +1,7 @@
 //! Without privacy: the local problem is solved as it is, and the change passes an open gate.
 
 use super::{Descend, Kept, LocalSolve, Perturb, Problem, Solved, Task};
-use crate::describe::{Descriptor, Limits, PrivacyNeed};
+use crate::describe::{Conflict, Descriptor, Limits, PrivacyNeed};
 use crate::release::Releases;
 use crate::settings::{LOCAL_KEY, Local, Optimiser};
 use crate::{Family, Seat};
@@ -52,6 +52,10 @@ impl LocalSolve for Clear {
     fn limits(&self) -> Limits {
         let of_solver = self.with(|solver| solver.limits());
         Limits { privacy: PrivacyNeed::Never, needs: &[], ..of_solver }
+    }
+
+    fn check(&self, _: u64) -> Result<(), Conflict> {
+        self.local.check_full_gradients()
     }
 
     fn solve(

@@ -2,7 +2,7 @@
 
 use super::statistics::{Reading, release, to_change};
 use super::{Kept, LocalSolve, Problem, Solved, Task, analytic};
-use crate::describe::{Conflict, Descriptor, Limits, Only};
+use crate::describe::{Descriptor, Limits, Only};
 use crate::release::Releases;
 use crate::settings::{Covariance, Local};
 use crate::{Family, Seat};
@@ -30,10 +30,6 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
     read: |reading| {
         let local = reading.keys.has("local").then(|| Local::read_whole(&reading.keys)).transpose()?;
         analytic::check_whole_step(local)?;
-        if reading.keys.maybe_word("rounds").is_some() {
-            let what = "a likelihood is paid for once and then answers for free: the budget is never spent";
-            return Err(Conflict::new("rounds", crate::describe::NOT_TOGETHER, what, "give a number of rounds"));
-        }
         Ok(Arc::new(Likelihood))
     },
 };

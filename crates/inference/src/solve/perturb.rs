@@ -1,7 +1,7 @@
 //! Parameter perturbation: solve without noise and clip the change, which passes the gate once.
 
 use super::{Kept, LocalSolve, Problem, Solved, Task, optimum};
-use crate::describe::{Descriptor, Limits, Only, PrivacyNeed};
+use crate::describe::{Conflict, Descriptor, Limits, Only, PrivacyNeed};
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Covariance, Local, Optimiser, WHOLE_KEY};
 use crate::{Family, Seat};
@@ -53,6 +53,10 @@ impl LocalSolve for Perturb {
 
     fn limits(&self) -> Limits {
         Limits { covariances: covariances(&self.local), ..DESCRIPTOR.limits }
+    }
+
+    fn check(&self, _: u64) -> Result<(), Conflict> {
+        self.local.check_full_gradients()
     }
 
     fn solve(

@@ -2,7 +2,7 @@
 
 use super::average::PARTS;
 use super::{Kept, LocalSolve, PARTS_KEY, Problem, Solved, Task, optimum, perturb};
-use crate::describe::{Descriptor, Limits, PrivacyNeed};
+use crate::describe::{Conflict, Descriptor, Limits, PrivacyNeed};
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Local, WHOLE_KEY};
 use crate::{Family, Seat};
@@ -56,6 +56,10 @@ impl LocalSolve for Virtual {
 
     fn limits(&self) -> Limits {
         Limits { covariances: perturb::covariances(&self.local), ..DESCRIPTOR.limits }
+    }
+
+    fn check(&self, _: u64) -> Result<(), Conflict> {
+        self.local.check_full_gradients()
     }
 
     fn solve(

@@ -3,7 +3,9 @@
 use super::NoiseAware;
 use crate::RunError;
 use crate::algorithm::Protocol;
-use crate::algorithm::pvi::{AVERAGE_KEY, GAUSSIAN, SITE_INTERCEPT_KEY, WITH_INTERCEPT, details, site_intercept};
+use crate::algorithm::pvi::{
+    AVERAGE_KEY, GAUSSIAN, SITE_INTERCEPT_KEY, WITH_INTERCEPT, check_own_precision, details, site_intercept,
+};
 use crate::describe::{
     Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Only, Otherwise, Pacing, Reading, STRAY,
     ValueKind,
@@ -251,6 +253,7 @@ impl AlgorithmSettings for NoiseAwareSettings {
     }
 
     fn check(&self, method: &Method) -> Result<(), Conflict> {
+        check_own_precision(self.site_intercept)?;
         match self.constants.curvature {
             Curvature::Moments { looks, .. } if u64::from(looks) >= method.most_rounds() => {
                 let what = "every round asks for second moments, and none is left for residuals";

@@ -203,6 +203,17 @@ pub(in crate::algorithm) fn site_intercept(keys: &Keys<'_>) -> Result<Option<f64
     keys.has("site_intercept").then(|| keys.table("site_intercept", &[]).number("precision")).transpose()
 }
 
+/// Refuses a prior of a site-specific intercept that is next to nothing, or next to a constant.
+pub(in crate::algorithm) fn check_own_precision(site_intercept: Option<f64>) -> Result<(), Conflict> {
+    match site_intercept {
+        Some(precision) if !(1e-6..=1e6).contains(&precision) => {
+            let what = format!("site_intercept.precision is {precision}, expected a number from 1e-6 to 1e6");
+            Err(Conflict::new("site_intercept.precision", crate::describe::VALUE, what, "for example 1.0"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The details that stand behind schedule and rounds.
 pub(in crate::algorithm) fn details(damping: Damping, covariance: Covariance, own: Option<f64>) -> Vec<String> {
     let full = (covariance == Covariance::Full).then(|| "full covariance".to_owned());
@@ -272,12 +283,11 @@ impl AlgorithmSettings for PviSettings {
             let what = "where only sums are opened, a client has no factor of its own";
             return Err(Conflict::new("factor", STRAY, what, "leave factor out; readout.repair mends the total"));
         }
-        if let Some(precision) = self.site_intercept
-            && !(1e-6..=1e6).contains(&precision)
-        {
-            let what = format!("site_intercept.precision is {precision}, expected a number from 1e-6 to 1e6");
-            return Err(Conflict::new("site_intercept.precision", crate::describe::VALUE, what, "for example 1.0"));
+        if self.releases(1).reused && matches!(self.rounds, Rounds::UntilSpent { .. }) {
+            let what = "a likelihood is paid for once and then answers for free: the budget is never spent";
+            return Err(Conflict::new("rounds", NOT_TOGETHER, what, "give a number of rounds"));
         }
+        check_own_precision(self.site_intercept)?;
         if self.readout.noise == NoiseReading::Aware && !self.solver.tracks_noise() {
             let what = "the noise-aware readout is for PVI by DP optimisation with Adam, whose noise it knows";
             return Err(Conflict::new("readout.noise", NOT_TOGETHER, what, "leave noise out of the readout"));
