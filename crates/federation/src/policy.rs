@@ -244,14 +244,16 @@ impl Policy {
         already_granted: Granted,
     ) -> Result<(), PolicyError> {
         self.check_promise(programme, site, already_granted)?;
-        self.check_budget(programme, site, already_granted)?;
+        let rows = manifest.sites.get(site).map_or(0, |site| site.rows);
+        self.check_budget(programme, site, already_granted, rows)?;
         self.check_answers(programme, site)?;
         self.check_contents(manifest)?;
         self.check_company(manifest, programme, site)?;
         self.check_known(manifest, programme, site)
     }
 
-    fn check_budget(&self, programme: &Programme, site: usize, already: Granted) -> Result<(), PolicyError> {
+    /// ε and δ of all runs together, held against the policy's limits and against the declared rows.
+    fn check_budget(&self, programme: &Programme, site: usize, already: Granted, rows: u64) -> Result<(), PolicyError> {
         let Some(Grant::Limited { epsilon, delta, .. }) = programme.built.grants.get(site) else {
             return Err(PolicyError::Refused {
                 key: "max_epsilon",
@@ -272,13 +274,31 @@ impl Policy {
             found.push(format!("{symbol} = {} after {}", shortest(*asked), shortest(*granted)));
             expected.push(format!("{symbol} = {}", shortest(*most)));
         }
-        let Some(key) = keys.first() else { return Ok(()) };
+        let Some(key) = keys.first() else { return self.check_delta(after.delta, rows) };
         Err(PolicyError::Refused {
             key,
             found: format!("{} granted to other runs", found.join(" and ")),
             expected: format!("at most {} for all runs together", expected.join(" and ")),
             hint: "ask for a study with a smaller ε and δ; or raise every limit that the message names, if the site can \
                    answer for it to the people in its rows",
+        })
+    }
+
+    /// At δ = 1/n a guarantee for one row would still hold if one of n rows were published outright, however large `max_delta` is.
+    fn check_delta(&self, delta: f64, rows: u64) -> Result<(), PolicyError> {
+        let is_loose = match self.pair().1 {
+            Unit::Example => delta * rows as f64 >= 1.0,
+            Unit::Client => false,
+        };
+        if !is_loose {
+            return Ok(());
+        }
+        Err(PolicyError::Refused {
+            key: "max_delta",
+            found: format!("δ = {} for all runs together, with {rows} declared rows of this site", shortest(delta)),
+            expected: format!("less than 1 / {rows}, whatever max_delta is"),
+            hint: "ask for a study with a δ well under one over the number of rows: at this δ, publishing one row outright would \
+                   still satisfy the guarantee",
         })
     }
 

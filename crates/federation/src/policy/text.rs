@@ -9,7 +9,8 @@ schema = 1
 # granted, used or not: these two numbers are what the people in the rows can be told.
 # As printed they allow three studies of ε = 2 at δ = 1e-4, and refuse the fourth. To allow more studies, multiply both numbers,
 # and only as far as the site can answer for it. Sums are rounded up, so leave max_delta a little over the exact product.
-# Keep max_delta well under one over the number of rows: at that size a guarantee would still hold if one row were published outright.
+# Keep max_delta well under one over the number of rows. At that size a guarantee for one row would still hold if one row were
+# published outright, so a run that brings δ there is refused whatever max_delta says.
 max_epsilon = 6.0
 max_delta = 3.1e-4
 
