@@ -260,14 +260,16 @@ impl Policy {
         already_granted: GrantTotals,
     ) -> Result<(), PolicyError> {
         self.check_promise(parts, site, already_granted)?;
-        self.check_budget(parts, site, already_granted)?;
+        let rows = manifest.sites.get(site).map_or(0, |site| site.rows);
+        self.check_budget(parts, site, already_granted, rows)?;
         self.check_answers(parts, site)?;
         self.check_contents(manifest)?;
         self.check_company(manifest, parts, site)?;
         self.check_known(manifest, parts, site)
     }
 
-    fn check_budget(&self, parts: &RunParts, site: usize, already: GrantTotals) -> Result<(), PolicyError> {
+    /// ε and δ of all runs together, held against the policy's limits and against the declared rows.
+    fn check_budget(&self, parts: &RunParts, site: usize, already: GrantTotals, rows: u64) -> Result<(), PolicyError> {
         let Some(Grant::Limited { epsilon, delta, .. }) = parts.built.grants.get(site) else {
             return Err(PolicyError::Refused {
                 key: "max_epsilon",
@@ -288,13 +290,31 @@ impl Policy {
             found.push(format!("{symbol} = {} after {}", shortest(*asked), shortest(*granted)));
             expected.push(format!("{symbol} = {}", shortest(*most)));
         }
-        let Some(key) = keys.first() else { return Ok(()) };
+        let Some(key) = keys.first() else { return self.check_delta(after.delta, rows) };
         Err(PolicyError::Refused {
             key,
             found: format!("{} granted to other runs", found.join(" and ")),
             expected: format!("at most {} for all runs together", expected.join(" and ")),
             hint: "ask for a study with a smaller ε and δ, or raise every limit named in the message if the site can justify it to the \
                    people in its rows",
+        })
+    }
+
+    /// At δ = 1/n a guarantee for one row would still hold if one of n rows were published outright, however large `max_delta` is.
+    fn check_delta(&self, delta: f64, rows: u64) -> Result<(), PolicyError> {
+        let is_loose = match self.pair().unit {
+            Unit::Example => delta * rows as f64 >= 1.0,
+            Unit::Client => false,
+        };
+        if !is_loose {
+            return Ok(());
+        }
+        Err(PolicyError::Refused {
+            key: "max_delta",
+            found: format!("δ = {} for all runs together, with {rows} declared rows of this site", shortest(delta)),
+            expected: format!("less than 1 / {rows}, whatever max_delta is"),
+            hint: "ask for a study with a δ well under one over the number of rows: at this δ, publishing one row outright would \
+                   still satisfy the guarantee",
         })
     }
 

@@ -1,6 +1,6 @@
 //! How long a message of a run may be: whatever a party says fits, and not much more does.
 
-use crate::common::study::{ROWS, SEED, TestKeys, method};
+use crate::common::study::{ROWS, SEED, TestKeys, aligned, method};
 use federation::identity::{PartyName, PartyRole};
 use federation::log::Position;
 use federation::manifest::{Manifest, Pace, RunBuilder, RunParts};
@@ -8,21 +8,31 @@ use federation::message::{Attempt, MemberId, Request, Update};
 use federation::sealed_message::SealedChannel;
 use federation::server::longest_request;
 use federation::wire::{SMALL_BYTES, Sender, sign};
-use inference::{Logistic, build};
-use privacy::secure_sum::{Body, ClientSet, Message, Partial, Seed, SumParty, WordVector};
+use inference::settings::{Aggregator, Promise};
+use inference::{Logistic, Model, Network, Output, build};
+use privacy::secure_sum::{Body, ClientSet, Message, Partial, SumParty, Seed, WordVector};
 use privacy::{Assembly, Grid, GridVector};
 use std::sync::Arc;
 
 const AT: Attempt = Attempt { round: u64::MAX, attempt: u64::MAX };
 
-/// Builds the methods of the small study for any number of inputs.
+/// Builds the methods of the small study for any number of inputs and nodes; `aligned` is a network's, whose gates let through
+/// half as many numbers as an answer has.
 struct WideBuilder(usize);
 
 impl RunBuilder for WideBuilder {
     fn open(&self, manifest: &Manifest) -> Result<Arc<RunParts>, String> {
-        let method = method(&manifest.method, 2, 0);
+        let mut method = method(&manifest.method, 2, 0);
+        let mut model: Arc<dyn Model> = Arc::new(Logistic::default());
+        if manifest.method == "aligned" {
+            method = aligned(2);
+            model = Arc::new(Network { hidden: Vec::new(), output: Output::Binary, draws: 1, seed: SEED });
+        }
+        if let Some(Promise { aggregator: Aggregator::SecureSum(sum), .. }) = &mut method.promise {
+            sum.nodes = u32::try_from(manifest.nodes.len()).map_err(|error| error.to_string())?;
+        }
         let rows = vec![ROWS as u64; manifest.sites.len()];
-        let built = build(&method, &rows, Arc::new(Logistic::default()), self.0, 1.0, SEED);
+        let built = build(&method, &rows, model, self.0, 1.0, SEED);
         Ok(Arc::new(RunParts { method, built: built.map_err(|error| error.to_string())? }))
     }
 }
@@ -62,6 +72,27 @@ impl WideRun {
         desk.write(to, &Message { session, body }).unwrap()
     }
 
+    /// The lengths of all letters that the last site, and the last node, write at a time.
+    fn longest_letters(&self) -> [usize; 2] {
+        let (sites, nodes) = (self.manifest.sites.len(), self.manifest.nodes.len());
+        let (client, others) = (sites as u64 - 1, 0..u32::try_from(nodes).unwrap() - 1);
+        let last = others.end;
+        let bytes = vec![255_u8; 8 * self.assembly().shape().dimension()];
+        let words: WordVector = postcard::from_bytes(&postcard::to_allocvec(&bytes).unwrap()).unwrap();
+        let site = |to, body| self.letter(MemberId::Site(sites - 1), SumParty::Node(to), body);
+        let seeds = others.clone().map(|node| site(node, Body::Seed { client, node, seed: Seed::default() }));
+        let from_site = seeds.chain([site(last, Body::Vector { client, words: words.clone() })]).collect();
+        let node = |to, body| self.letter(MemberId::Node(last), to, body);
+        let partial = Partial { node: last, digest: [1; 32], set: ClientSet::none(sites as u64), words };
+        let to_each = others.flat_map(|to| {
+            let holdings = Body::Holdings { node: last, held: ClientSet::none(sites as u64) };
+            let confirmation = Body::Confirmation { node: last, digest: [1; 32] };
+            [holdings, confirmation].map(|body| node(SumParty::Node(to), body))
+        });
+        let from_node = to_each.chain([node(SumParty::Opener, Body::Partial(partial))]).collect();
+        [from_site, from_node].map(|letters| self.length(&Request::Letters(letters)))
+    }
+
     /// The sum of the most numbers in this run.
     fn assembly(&self) -> Assembly {
         let built = &self.parts.built;
@@ -73,34 +104,32 @@ impl WideRun {
 
 #[test]
 fn the_longest_answer_fits_with_little_to_spare() {
-    let run = WideRun::new("synchronous", 3000, 3, 0);
-    let numbers = run.parts.built.problem.family.len();
-    assert!(numbers >= 6000, "{numbers}");
-    let answer = GridVector::new(Grid::new(20).unwrap(), vec![1 << 62; numbers]);
-    let position = Position { sequence: u64::MAX, digest: [1; 32] };
-    let length = run.length(&Request::Update(Update { at: AT, question: [1; 32], answer, position }));
-    assert!((run.longest() - SMALL_BYTES..run.longest()).contains(&length), "{length} of {}", run.longest());
+    for (study, width) in [("synchronous", 3000), ("aligned", 8000)] {
+        let run = WideRun::new(study, width, 3, 0);
+        let numbers = run.parts.built.problem.family.len();
+        assert!(numbers >= 2 * width, "{numbers}");
+        let answer = GridVector::new(Grid::new(20).unwrap(), vec![1 << 62; numbers]);
+        let position = Position { sequence: u64::MAX, digest: [1; 32] };
+        let length = run.length(&Request::Update(Update { at: AT, question: [1; 32], answer, position }));
+        let longest = run.longest();
+        assert!((longest - SMALL_BYTES..longest).contains(&length), "{study}: {length} of {longest}");
+    }
 }
 
 #[test]
 fn all_letters_that_go_together_fit_with_little_to_spare() {
     let run = WideRun::new("sum", 60, 70, 2);
-    let bytes = vec![255_u8; 8 * run.assembly().shape().dimension()];
-    let words: Words = postcard::from_bytes(&postcard::to_allocvec(&bytes).unwrap()).unwrap();
-    let site = |to, body| run.letter(MemberId::Site(69), SumParty::Node(to), body);
-    let from_site = vec![
-        site(0, Body::Seed { client: 69, node: 0, seed: Seed::default() }),
-        site(1, Body::Vector { client: 69, words: words.clone() }),
-    ];
-    let node = |to, body| run.letter(MemberId::Node(1), to, body);
-    let partial = Partial { node: 1, digest: [1; 32], set: Members::none(70), words };
-    let from_node = vec![
-        node(SumParty::Node(0), Body::Holdings { node: 1, held: ClientSet::none(70) }),
-        node(SumParty::Node(0), Body::Confirmation { node: 1, digest: [1; 32] }),
-        node(SumParty::Opener, Body::Partial(partial)),
-    ];
-    for letters in [from_site, from_node] {
-        let (length, longest) = (run.length(&Request::Letters(letters)), run.longest());
+    for length in run.longest_letters() {
+        let longest = run.longest();
         assert!(length < longest && longest < length + SMALL_BYTES + 16_000, "{length} of {longest}");
     }
+}
+
+#[test]
+fn the_short_letters_to_very_many_nodes_fit_too() {
+    let run = WideRun::new("sum", 2, 70, 250);
+    let lengths = run.longest_letters();
+    // A node writes two letters to every other one: more than the room that every request has.
+    assert!(lengths[1] > SMALL_BYTES + 16_000, "{lengths:?}");
+    assert!(lengths.iter().all(|length| *length < run.longest()), "{lengths:?} of {}", run.longest());
 }

@@ -2,11 +2,13 @@
 
 use federation::identity::{IdentityKey, PartyName};
 use federation::manifest::{Manifest, Pace, RunBuilder, RunParts, SiteMember, VERSION, agreed};
+use inference::algorithm::PviSettings;
 use inference::settings::{
-    Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Method,
-    Noise, NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme, Solver,
+    Aggregator, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Local, Noise, NoiseReading, Promise, Readout,
+    Repair, Rounds, Schedule,
 };
-use inference::{Keys, Logistic, Row, Rows, Shard, build};
+use inference::solve::Perturb;
+use inference::{Keys, Logistic, Method, Row, Rows, Shard, build};
 use privacy::{Adjacency, Delta, Epsilon, Filter, Grant, NormBound, Unit};
 use std::error::Error;
 use std::sync::Arc;
@@ -30,34 +32,22 @@ fn method(rounds: u64) -> Result<Method, Box<dyn Error>> {
         adjacency: Adjacency::Substitute,
         epsilon: Epsilon::new(2.0)?,
         delta: DeltaRule::Fixed(Delta::new(1e-5)?),
-        clip: Clip::Fixed(NormBound::new(1.0)?),
+        clip: Some(Clip::Fixed(NormBound::new(1.0)?)),
         noise: Noise::Calibrated,
         aggregator: Aggregator::None,
         accountant: Claim::Certified,
     };
-    let local = Local {
-        steps: 1,
-        batch: Batching::All,
-        optimiser: Optimiser::Natural,
-        learning_rate: 1.0,
-        keep_state: false,
-        chart: Chart::LogDeviation,
-        gradients: Gradients::Full,
-    };
-    Ok(Method {
-        name: "load".into(),
-        scheme: Scheme::Pvi,
-        solver: Solver::Perturb,
-        schedule: Schedule::Synchronous,
+    let settings = PviSettings {
+        solver: Arc::new(Perturb { local: Local::whole_step() }),
         rounds: Rounds::Count(rounds),
         damping: Damping::new(0.5).ok_or("no such damping")?,
         covariance: Covariance::MeanField,
         factor: FactorRule::Free,
         readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
-        local,
         site_intercept: None,
-        promise: Some(promise),
-    })
+    };
+    let (name, schedule) = ("load".into(), Schedule::Synchronous);
+    Ok(Method { name, algorithm: Arc::new(settings), schedule, promise: Some(promise) })
 }
 
 impl LoadStudy {

@@ -3,12 +3,11 @@
 use super::*;
 use crate::identity::{PartyName, PublicKey};
 use crate::manifest::{self, NodeMember, Pace, SiteMember};
+use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings};
 use inference::settings::{
-    Aggregator, Batching, Chart, Claim, Clip, Covariance, Curvature, Damping, DeltaRule, FactorRule, Gradients, Local,
-    Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, Scheme,
-    SecureNoise, SecureSum, Solver,
+    Aggregator, Claim, Clip, Damping, DeltaRule, Noise, Promise, Rounds, Schedule, SecureNoise, SecureSum,
 };
-use inference::{Expectation, Logistic, Predictive, build};
+use inference::{Expectation, Logistic, Method, Predictive, build};
 use privacy::{Epsilon, Mechanism, NormBound, Sampling, Steps};
 use std::sync::Arc;
 
@@ -45,30 +44,20 @@ fn method(aggregator: Aggregator) -> Method {
     let curvature = Curvature::EveryRound { weight: 1.0 };
     Method {
         name: "noise-aware".into(),
-        scheme: Scheme::NoiseAware(NoiseAware { curvature, whitening: 0.0, floor: 0.1, caution: 1.0 }),
-        solver: Solver::DpOptimisation,
+        algorithm: Arc::new(NoiseAwareSettings {
+            constants: NoiseAwareConstants { curvature, whitening: 0.0, floor: 0.1, caution: 1.0 },
+            rounds: Rounds::Count(4),
+            damping: Damping::NONE,
+            average: 1,
+            site_intercept: None,
+        }),
         schedule: Schedule::Synchronous,
-        rounds: Rounds::Count(4),
-        damping: Damping::NONE,
-        covariance: Covariance::MeanField,
-        factor: FactorRule::Free,
-        readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
-        local: Local {
-            steps: 1,
-            batch: Batching::All,
-            optimiser: Optimiser::Sgd,
-            learning_rate: 1.0,
-            keep_state: false,
-            chart: Chart::LogDeviation,
-            gradients: Gradients::Full,
-        },
-        site_intercept: None,
         promise: Some(Promise {
             unit: Unit::Example,
             adjacency: Adjacency::Substitute,
             epsilon: Epsilon::new(1.0).unwrap(),
             delta: DeltaRule::Fixed(Delta::new(1e-5).unwrap()),
-            clip: Clip::Fixed(NormBound::new(1.0).unwrap()),
+            clip: Some(Clip::Fixed(NormBound::new(1.0).unwrap())),
             noise: Noise::Calibrated,
             aggregator,
             accountant: Claim::Certified,
@@ -151,6 +140,26 @@ fn delta_of_all_runs_together_is_limited() {
     assert_eq!(key(&policy(&[("max_delta = 3.1e-4", "max_delta = 9e-6")])), "max_delta");
     let granted = GrantTotals { epsilon: 0.5, delta: 3.01e-4, ..GrantTotals::NOTHING };
     assert_eq!(refused(&policy(&[]), Aggregator::None, granted).0, "max_delta");
+}
+
+#[test]
+fn delta_of_all_runs_together_stays_under_one_over_the_rows() {
+    let (mut manifest, programme) = run(Aggregator::None);
+    let generous = policy(&[("max_delta = 3.1e-4", "max_delta = 0.5")]);
+    let check = |manifest: &Manifest, granted| generous.check(manifest, &programme, 0, granted);
+    // δ = 1e-5 of this run.
+    manifest.sites[0].rows = 99_999;
+    check(&manifest, Granted::NOTHING).unwrap();
+    let refused = check(&manifest, Granted::NOTHING.and(1.0, 1e-5)).unwrap_err().to_string();
+    for part in ["max_delta", "δ = 2e-5", "99999 declared rows", "less than 1 / 99999"] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    manifest.sites[0].rows = 100_000;
+    assert!(check(&manifest, Granted::NOTHING).is_err());
+    // Rows of other sites are theirs, and the rows of a site that is protected as a whole are one unit.
+    generous.check(&manifest, &programme, 1, Granted::NOTHING).unwrap();
+    let whole = Policy { unit: Some(Unit::Client), ..generous.clone() };
+    whole.check_budget(&programme, 0, Granted::NOTHING, 100_000).unwrap();
 }
 
 /// The grant of the guide's study, at every site.

@@ -10,6 +10,7 @@ schema = 1
 # These defaults allow three studies with ε = 2 and δ = 1e-4, and refuse a fourth. To allow more studies, multiply both numbers
 # as far as the site can justify. Sums are rounded up, so set max_delta slightly above the exact product.
 # Keep max_delta well below 1 divided by the number of rows: at that δ, publishing one row outright would satisfy the guarantee.
+# The agent refuses a run that brings δ there, whatever max_delta says.
 max_epsilon = 6.0
 max_delta = 3.1e-4
 

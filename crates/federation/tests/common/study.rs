@@ -2,12 +2,14 @@
 
 use federation::identity::{IdentityKey, PartyName, SealingKey};
 use federation::manifest::{Manifest, NodeMember, Pace, RunBuilder, RunParts, SiteMember, VERSION, agreed};
+use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings, PviSettings};
+use inference::method::AlgorithmSettings;
 use inference::settings::{
-    Aggregator, Batching, Chart, Claim, Clip, Covariance, Curvature, Damping, DeltaRule, FactorRule, Gradients, Local,
-    Method, Noise, NoiseAware, NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, Scheme,
-    SecureNoise, SecureSum, Solver,
+    Aggregator, Batching, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Noise,
+    NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSum,
 };
-use inference::{Keys, Logistic, Row, Rows, Shard, build};
+use inference::solve::{Descend, LocalSolve, Perturb};
+use inference::{Keys, Logistic, Method, Row, Rows, Shard, build};
 use privacy::{Adjacency, Delta, Epsilon, Filter, Grant, NormBound, Order, Unit};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -28,50 +30,67 @@ pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
         "asynchronous" => Schedule::Asynchronous(Rates::Equal),
         _ => Schedule::Synchronous,
     };
-    let local = Local {
-        steps: 1,
-        batch: Batching::All,
-        optimiser: if matches!(name, "sum" | "curator") { Optimiser::Adam } else { Optimiser::Natural },
-        learning_rate: 1.0,
-        keep_state: false,
-        chart: Chart::LogDeviation,
-        gradients: Gradients::Full,
-    };
     let aggregator = match name {
         "sum" => Aggregator::SecureSum(SecureSum { nodes: 2, noise: SecureNoise::Nodes, colluders: 0, dropouts }),
         "curator" => Aggregator::Curator,
         _ => Aggregator::None,
     };
-    let curvature = Curvature::Moments { looks: 1, bound: 2.0 };
-    let (scheme, solver) = match name {
+    let algorithm: Arc<dyn AlgorithmSettings> = match name {
         "sum" | "curator" => {
-            let settings = NoiseAware { curvature, whitening: 0.5, floor: 0.05, caution: 3.0 };
-            (Scheme::NoiseAware(settings), Solver::DpOptimisation)
+            let curvature = Curvature::Moments { looks: 1, bound: 2.0 };
+            Arc::new(NoiseAwareSettings {
+                constants: NoiseAwareConstants { curvature, whitening: 0.5, floor: 0.05, caution: 3.0 },
+                rounds: Rounds::Count(rounds),
+                damping: Damping::new(0.5).unwrap(),
+                average: 1,
+                site_intercept: None,
+            })
         }
-        _ => (Scheme::Pvi, Solver::Perturb),
+        _ => pvi(Perturb { local: Local::whole_step() }, rounds),
     };
+    Method { name: name.into(), algorithm, schedule, promise: Some(promise(aggregator)) }
+}
+
+/// DP optimisation of a network, whose gates let through half as many numbers as an answer has.
+pub(crate) fn aligned(rounds: u64) -> Method {
+    let local = Local {
+        batch: Batching::All,
+        optimiser: Optimiser::Adam,
+        gradients: Gradients::Aligned,
+        ..Local::whole_step()
+    };
+    let algorithm = pvi(Descend { local }, rounds);
     Method {
-        name: name.into(),
-        scheme,
-        solver,
-        schedule,
+        name: "aligned".into(),
+        algorithm,
+        schedule: Schedule::Synchronous,
+        promise: Some(promise(Aggregator::None)),
+    }
+}
+
+/// Partitioned variational inference by a solver.
+fn pvi(solver: impl LocalSolve + 'static, rounds: u64) -> Arc<dyn AlgorithmSettings> {
+    Arc::new(PviSettings {
+        solver: Arc::new(solver),
         rounds: Rounds::Count(rounds),
         damping: Damping::new(0.5).unwrap(),
         covariance: Covariance::MeanField,
         factor: FactorRule::Free,
         readout: Readout { repair: Repair::Project, average: 1, noise: NoiseReading::Plain },
-        local,
         site_intercept: None,
-        promise: Some(Promise {
-            unit: Unit::Example,
-            adjacency: Adjacency::Substitute,
-            epsilon: Epsilon::new(2.0).unwrap(),
-            delta: DeltaRule::Fixed(Delta::new(1e-5).unwrap()),
-            clip: Clip::Fixed(NormBound::new(1.0).unwrap()),
-            noise: Noise::Calibrated,
-            aggregator,
-            accountant: Claim::Certified,
-        }),
+    })
+}
+
+fn promise(aggregator: Aggregator) -> Promise {
+    Promise {
+        unit: Unit::Example,
+        adjacency: Adjacency::Substitute,
+        epsilon: Epsilon::new(2.0).unwrap(),
+        delta: DeltaRule::Fixed(Delta::new(1e-5).unwrap()),
+        clip: Some(Clip::Fixed(NormBound::new(1.0).unwrap())),
+        noise: Noise::Calibrated,
+        aggregator,
+        accountant: Claim::Certified,
     }
 }
 

@@ -53,8 +53,8 @@ async fn three_hundred_idle_connections_keep_nobody_from_joining() {
 async fn idle_connections_without_a_certificate_take_no_partys_place() {
     let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
-    // As few places for parties as there are parties.
-    let limits = Limits { connections: 2, ..Limits::default() };
+    // As few places for parties as there are parties, and no more for strangers than one address may have.
+    let limits = Limits { connections: 2, strangers: 8, strangers_of_an_address: 8, ..Limits::default() };
     let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let mut early = line(server.address, authority.calling(Some(&authority.party("early"))));
     assert!(early.exchange(said("before"), Duration::ZERO).await.is_ok());
@@ -69,7 +69,8 @@ async fn idle_connections_without_a_certificate_take_no_partys_place() {
 async fn many_parties_behind_one_address_do_not_count_against_its_limit() {
     let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
-    let limits = Limits { strangers_of_an_address: 1, ..Limits::default() };
+    // A place for each party, and too few for all of them among strangers.
+    let limits = Limits { connections: 8, strangers: 4, strangers_of_an_address: 1, ..Limits::default() };
     let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let parties = (0..8).map(|number| authority.party(&format!("site-{number}")));
     let mut lines: Vec<_> = parties.map(|party| line(server.address, authority.calling(Some(&party)))).collect();
