@@ -253,7 +253,7 @@ fn mistakes_in_a_file_of_events_are_named() {
     refused_with(words, &EVENTS.replace("0.01", "1.5"), "P001", 2, "share of the rows");
     assert!(said(&EVENTS.replace("0.01", "1.5")).contains("event 1 of the list"));
     refused_with(words, &EVENTS.replace("1e1", "1e400"), "C002", 2, "for example");
-    refused_with(words, &EVENTS.replacen("substitute", "add-remove", 1), "P005", 2, "plan of its own");
+    refused_with(words, &EVENTS.replacen("substitute", "add-remove", 1), "P005", 2, "separate plan");
     refused_with(words, "[]", "C002", 2, "costs nothing");
     refused_with(words, "{}", "C002", 2, "for example");
     refused_with(&format!("{words} --steps 3"), EVENTS, "C001", 2, "objects of the file");

@@ -180,7 +180,7 @@ fn barker_tests_are_accounted_by_three_theorems() {
 
 #[test]
 fn what_the_published_theorem_does_not_know_is_refused() {
-    let known = "it knows Barker tests on 11 rows or more";
+    let known = "it supports Barker tests on at least 11 rows";
     refused(&format!("account epsilon --delta 1e-6 {SAMPLED} --accountant barker2019"), "P003", 3, known);
     let base = "account epsilon --delta 1e-6 --mechanism barker --batch 100 --steps 2";
     let small = "account epsilon --delta 1e-6 --mechanism barker --batch 10 --rows 100 --steps 2";

@@ -333,13 +333,13 @@ const WIDE: f64 = (1_u64 << 41) as f64;
 /// Clipping to a shape's bound on its grid, with the public powers of two at hand.
 #[derive(Debug, Clone, Copy)]
 struct Clipper {
-    /// B = ⌊C·2^k⌋.
+    /// B = ⌊C·2^k⌋, the bound in whole grid units.
     bound: u64,
     /// B², or the largest sum that is exact.
     fits: f64,
-    /// 2^k.
+    /// 2^k, grid units to one.
     scale: f64,
-    /// One unit, 2^−k.
+    /// 2^−k, the size of one grid unit.
     unit: f64,
 }
 

@@ -105,13 +105,13 @@ enum Meter {
 
 /// A charge that fits; spending it is a separate step.
 #[must_use]
-pub(crate) struct Approved<'a> {
+pub(crate) struct ApprovedCharge<'a> {
     spending: &'a mut GrantSpending,
     event: Event,
     after: Meter,
 }
 
-impl Approved<'_> {
+impl ApprovedCharge<'_> {
     /// Counts the charge as spent. It was checked against the grant before.
     pub(crate) fn spend(self) {
         self.spending.meter = self.after;
@@ -151,7 +151,7 @@ impl GrantSpending {
     }
 
     /// Checks a charge against the grant.
-    pub(crate) fn check(&mut self, event: &Event) -> Result<Approved<'_>, PrivacyError> {
+    pub(crate) fn check(&mut self, event: &Event) -> Result<ApprovedCharge<'_>, PrivacyError> {
         let after = match (&self.grant, self.meter) {
             (Grant::Limited { filter: Filter::Plan(plan), .. }, Meter::Plan { entry, used }) => {
                 next_of_plan(plan, entry, used, event)?
@@ -174,7 +174,7 @@ impl GrantSpending {
             }
             _ => Meter::Unlimited,
         };
-        Ok(Approved { spending: self, event: event.clone(), after })
+        Ok(ApprovedCharge { spending: self, event: event.clone(), after })
     }
 
     /// How many more steps of this event fit.

@@ -22,7 +22,7 @@ pub enum PrivacyError {
     Parameter {
         /// The parameter's plain name.
         name: &'static str,
-        /// What was given.
+        /// The value that was given.
         found: String,
         /// What would be right.
         expected: &'static str,
@@ -58,9 +58,9 @@ pub enum PrivacyError {
     Uncertified {
         /// Name of the accountant.
         accountant: &'static str,
-        /// What failed.
+        /// What could not be certified.
         why: String,
-        /// What to try.
+        /// Other numbers or another accountant to try.
         hint: &'static str,
     },
     /// Events of one plan speak of different relations or units.
@@ -82,7 +82,7 @@ pub enum PrivacyError {
         event: String,
         /// What the ledger would hold with it.
         cost: String,
-        /// What was granted.
+        /// The ε and δ that the grant allows.
         granted: String,
         /// How many steps of this event still fit.
         fits: u64,
@@ -134,7 +134,7 @@ pub enum PrivacyError {
     /// Gates refuse what they were not charged for, before any noise is used.
     #[error("{what} is not possible at a {gate} gate")]
     WrongGate {
-        /// What was asked.
+        /// The step that was asked of the gate.
         what: &'static str,
         /// The kind of gate.
         gate: &'static str,
@@ -146,7 +146,7 @@ pub enum PrivacyError {
     /// With fewer shares the total would have less noise than was charged.
     #[error("{found} contributions arrived, but the sum opens with at least {expected}")]
     Quorum {
-        /// Contributions that arrived.
+        /// How many contributions arrived.
         found: u64,
         /// The least that the noise was sized for.
         expected: u64,

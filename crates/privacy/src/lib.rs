@@ -100,7 +100,7 @@
 //! |---|---|
 //! | Who is protected from what, and how far can one unit move a sum? | `relation.rs`: [`Adjacency`], [`Unit`], [`Sampling`], [`sensitivity_factor`] |
 //! | Which numbers are valid? | `parameters.rs`: [`Epsilon`], [`Delta`], [`NoiseMultiplier`], … |
-//! | What happened? | `event.rs`: [`Event`], [`Mechanism`], and the table of theorems |
+//! | What happened? | `event.rs`: [`Event`]; `mechanism.rs`: [`Mechanism`] and the table of theorems |
 //! | How are rows clipped and added? | `shape.rs`, `bounded.rs`, `bounded/` |
 //! | Which rows take part in a step? | `batch.rs` |
 //! | Who may spend how much, and where is it written down? | `budget.rs`, `ledger.rs`, `journal.rs`, `certified_plan.rs` |
@@ -146,6 +146,7 @@ mod finite;
 mod gate;
 mod journal;
 mod ledger;
+mod mechanism;
 pub mod noise;
 mod outgoing;
 mod parameters;
@@ -161,7 +162,7 @@ pub use bounded::{Bounded, Inputs, Layer};
 pub use budget::{Filter, Grant};
 pub use certified_plan::CertifiedPlan;
 pub use error::PrivacyError;
-pub use event::{Adversary, Event, Mechanism};
+pub use event::Event;
 pub use finite::FinitePair;
 pub use gate::{
     AgentGate, BarkerGate, Cohort, Curator, CuratorGate, Gate, LocalGate, OpenGate, ResponseGate, ShareGate,
@@ -169,6 +170,7 @@ pub use gate::{
 };
 pub use journal::{Durability, Durable, InMemory, Journal, MemoryJournal};
 pub use ledger::{ChargeReceipt, Ledger, LedgerEntry, LedgerRecord, PendingCharge};
+pub use mechanism::{Adversary, Mechanism};
 pub use outgoing::{GridVector, Outgoing};
 pub use parameters::{
     Categories, Delta, Epsilon, Gamma, Mu, NoiseMultiplier, NormBound, Order, Rho, SamplingRate, ShareDeviation, Steps,

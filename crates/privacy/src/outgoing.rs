@@ -100,7 +100,7 @@ impl ContributionPlace {
         Self { run: context.run, round: context.round, site: context.site }
     }
 
-    /// The site.
+    /// The site that the contribution comes from.
     pub(crate) fn site(&self) -> u64 {
         self.site
     }

@@ -22,7 +22,7 @@ pub enum Adjacency {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// One row.
+    /// One row; persons with several rows are not protected as a whole.
     Example,
     /// All rows of one client.
     Client,

@@ -149,17 +149,17 @@ fn delta_of_all_runs_together_stays_under_one_over_the_rows() {
     let check = |manifest: &Manifest, granted| generous.check(manifest, &programme, 0, granted);
     // δ = 1e-5 of this run.
     manifest.sites[0].rows = 99_999;
-    check(&manifest, Granted::NOTHING).unwrap();
-    let refused = check(&manifest, Granted::NOTHING.and(1.0, 1e-5)).unwrap_err().to_string();
+    check(&manifest, GrantTotals::NOTHING).unwrap();
+    let refused = check(&manifest, GrantTotals::NOTHING.and(1.0, 1e-5)).unwrap_err().to_string();
     for part in ["max_delta", "δ = 2e-5", "99999 declared rows", "less than 1 / 99999"] {
         assert!(refused.contains(part), "{part}: {refused}");
     }
     manifest.sites[0].rows = 100_000;
-    assert!(check(&manifest, Granted::NOTHING).is_err());
+    assert!(check(&manifest, GrantTotals::NOTHING).is_err());
     // Rows of other sites are theirs, and the rows of a site that is protected as a whole are one unit.
-    generous.check(&manifest, &programme, 1, Granted::NOTHING).unwrap();
+    generous.check(&manifest, &programme, 1, GrantTotals::NOTHING).unwrap();
     let whole = Policy { unit: Some(Unit::Client), ..generous.clone() };
-    whole.check_budget(&programme, 0, Granted::NOTHING, 100_000).unwrap();
+    whole.check_budget(&programme, 0, GrantTotals::NOTHING, 100_000).unwrap();
 }
 
 /// The grant of the guide's study, at every site.

@@ -69,7 +69,7 @@ impl Binomial {
         libm::exp(self.log_pmf(x))
     }
 
-    /// The mean np.
+    /// The mean np, near which the probable outcomes lie.
     pub(crate) fn mean(&self) -> f64 {
         self.trials as f64 * self.success
     }

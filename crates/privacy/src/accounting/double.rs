@@ -4,19 +4,19 @@
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Double(pub(crate) f64, pub(crate) f64);
 
-/// ln 2.
+/// ln 2 to 106 bits.
 const LN_2: Double = Double(std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17);
 
-/// 2π.
+/// 2π to 106 bits.
 pub(crate) const TAU: Double = Double(std::f64::consts::TAU, 2.449_293_598_294_706_4e-16);
 
 impl Double {
-    /// The number itself.
+    /// A float, which is exact.
     pub(crate) fn of(x: f64) -> Self {
         Self(x, 0.0)
     }
 
-    /// Sum.
+    /// The sum, with the rounding error of the leading part kept.
     pub(crate) fn plus(self, o: Self) -> Self {
         let sum = self.0 + o.0;
         let part = sum - self.0;
@@ -25,12 +25,12 @@ impl Double {
         Self(high, error - (high - sum))
     }
 
-    /// Difference.
+    /// The difference, as the sum with the negative.
     pub(crate) fn minus(self, o: Self) -> Self {
         self.plus(Self(-o.0, -o.1))
     }
 
-    /// Product.
+    /// The product, with its rounding error by a fused multiplication.
     pub(crate) fn times(self, o: Self) -> Self {
         let product = self.0 * o.0;
         let error = self.0.mul_add(o.0, -product) + self.0 * o.1 + self.1 * o.0;

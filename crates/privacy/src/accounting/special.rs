@@ -7,7 +7,7 @@ use super::Interval;
 /// ln 2π, an enclosure.
 const LN_TWO_PI: Interval = Interval { lo: 1.837877066409345, hi: 1.837877066409346 };
 
-/// 1/√(2π), an enclosure.
+/// φ(0) = 1/√(2π), enclosed between neighbouring floats.
 pub(crate) const PHI_AT_ZERO: Interval = Interval { lo: 0.39894228040143265, hi: 0.39894228040143276 };
 
 /// e^x − 1 − x, which is never negative, without the cancellation near 0.

@@ -30,7 +30,7 @@ const SMALL: u64 = 32;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Poisson {
-    /// L = ⌊λ⌋.
+    /// L = ⌊λ⌋, the whole part of the mean.
     whole: u64,
     /// λ − L, as a fraction.
     rest: (u128, u128),
@@ -101,7 +101,7 @@ struct Fraction {
 struct LargePoisson {
     /// L, the whole mean.
     mean: u128,
-    /// t = ⌊√L⌋.
+    /// t = ⌊√L⌋, up to which proposals are thinned to a flat top.
     reach: u128,
     /// T = ⌈L/t⌉ + 1, the scale of the proposal.
     scale: u128,

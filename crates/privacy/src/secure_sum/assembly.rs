@@ -132,7 +132,7 @@ impl Assembly {
 /// One attempt at opening the sum of one round: every message names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SumSession {
-    /// The run.
+    /// The run that the round belongs to.
     pub run: [u8; 16],
     /// The round within the run.
     pub round: u64,

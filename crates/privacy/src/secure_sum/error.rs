@@ -14,7 +14,7 @@ pub enum SumError {
     OtherSession {
         /// In what it differs.
         what: &'static str,
-        /// What it says.
+        /// What the message says.
         found: String,
         /// What this party knows.
         expected: String,
@@ -24,7 +24,7 @@ pub enum SumError {
     Misdirected {
         /// The kind of message.
         what: &'static str,
-        /// Whom it names.
+        /// The party that the message names.
         found: String,
         /// Whom it should name.
         expected: String,
@@ -40,17 +40,17 @@ pub enum SumError {
     /// Bytes that are no message of this sum.
     #[error("{found} bytes are not a message of this sum: {why}")]
     Malformed {
-        /// How many bytes.
+        /// How many bytes there were.
         found: u64,
-        /// What is wrong.
+        /// In what they fail to be a message.
         why: &'static str,
     },
     /// A vector or a set of another length.
     #[error("{what} has {found} entries, expected {expected}")]
     Size {
-        /// What was measured.
+        /// The thing whose length is wrong.
         what: &'static str,
-        /// Its length.
+        /// The length that was found.
         found: u64,
         /// What the terms say.
         expected: u64,
@@ -60,7 +60,7 @@ pub enum SumError {
     Conflict {
         /// The kind of message.
         what: &'static str,
-        /// The sender.
+        /// The party that sent both messages.
         from: SumParty,
     },
     /// It came after the node had told the others what it holds.
@@ -68,7 +68,7 @@ pub enum SumError {
     Late {
         /// The kind of message.
         what: &'static str,
-        /// The sender.
+        /// The party that came too late.
         from: SumParty,
     },
     /// Too few clients are in the set that the nodes share.
@@ -76,13 +76,13 @@ pub enum SumError {
     TooFew {
         /// Contributions that all nodes hold.
         found: u64,
-        /// N − T_d.
+        /// N − T_d, the quorum of the terms.
         expected: u64,
     },
     /// A vector is in a total, and a mask that it needs is not there.
     #[error("the vector of client {client} was added, but node {node} does not hold its seed")]
     Incomplete {
-        /// The client.
+        /// The client whose vector was added.
         client: u64,
         /// The node without its seed.
         node: u32,
@@ -98,9 +98,9 @@ pub enum SumError {
     /// The machine waits for something that has not come.
     #[error("{what} missing from {}", list(.nodes))]
     Missing {
-        /// What is missing.
+        /// The kind of message that is missing.
         what: &'static str,
-        /// From which nodes.
+        /// The nodes that it is missing from.
         nodes: Vec<u32>,
     },
     /// The node gathers contributions and was not told to close.
@@ -109,11 +109,11 @@ pub enum SumError {
     /// The node went down after it had begun this attempt, and what it held is gone.
     #[error("node {node} went down during attempt {attempt} of round {round} and lost the shares that it held")]
     Lost {
-        /// The node.
+        /// The node that went down.
         node: u32,
-        /// The round.
+        /// The round that it was in.
         round: u64,
-        /// The attempt.
+        /// The attempt that is over.
         attempt: u64,
     },
     /// The node has published for this round, or for a later one.
@@ -121,9 +121,9 @@ pub enum SumError {
         "node {node} has already published attempt {attempt} of round {round}; no other sum of this round may be opened"
     )]
     Published {
-        /// The node.
+        /// The node that has published.
         node: u32,
-        /// The round.
+        /// The round that it has published for.
         round: u64,
         /// The attempt that it has published for.
         attempt: u64,
@@ -131,7 +131,7 @@ pub enum SumError {
     /// The node's record is of a later session than the one that it is asked for.
     #[error("node {node} is already at attempt {attempt} of round {round}")]
     Past {
-        /// The node.
+        /// The node that is further.
         node: u32,
         /// The round of its record.
         round: u64,

@@ -53,11 +53,11 @@ pub struct SecureSum {
     arrived: ClientSet,
     seeds: NoiseStream,
     nodes: Vec<Node>,
-    taped: Option<Taped>,
+    taped: Option<TapedSum>,
 }
 
 /// What waits for a tape's verdict on the noise.
-struct Taped {
+struct TapedSum {
     tape: Tape,
     contributions: Vec<Contribution>,
     node_noise: Vec<Vec<i64>>,
@@ -86,7 +86,7 @@ impl SecureSum {
             taped: None,
         };
         match tape.cloned() {
-            Some(tape) => sum.taped = Some(Taped { tape, contributions: Vec::new(), node_noise }),
+            Some(tape) => sum.taped = Some(TapedSum { tape, contributions: Vec::new(), node_noise }),
             None => sum.start(&node_noise),
         }
         Ok(sum)
@@ -163,12 +163,12 @@ impl SecureSum {
 
     /// Notes the one noise call of the round, and splits what was held back with the noise that the tape gives. A sum
     /// that stays shut releases nothing, and makes no call.
-    fn replay(&mut self, taped: Taped) -> Result<(), PrivacyError> {
+    fn replay(&mut self, taped: TapedSum) -> Result<(), PrivacyError> {
         let (found, expected) = (self.arrived.count(), self.assembly.cohort().quorum());
         if found < expected {
             return Err(PrivacyError::Quorum { found, expected });
         }
-        let Taped { tape, mut contributions, mut node_noise } = taped;
+        let TapedSum { tape, mut contributions, mut node_noise } = taped;
         let mut input = vec![0_i64; self.assembly.shape().dimension()];
         for one in &contributions {
             input.iter_mut().zip(one.input.iter()).for_each(|(sum, unit)| *sum = sum.wrapping_add(*unit));

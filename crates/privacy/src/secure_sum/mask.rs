@@ -28,7 +28,7 @@ const SIDE_BY_SIDE: usize = 8;
 pub struct Seed([u8; 16]);
 
 impl Seed {
-    /// A fresh seed.
+    /// A fresh seed of 128 bits, from the stream of the session.
     pub(super) fn draw(rng: &mut impl Rng) -> Self {
         let mut bytes = [0; 16];
         rng.fill_bytes(&mut bytes);

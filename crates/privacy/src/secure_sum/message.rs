@@ -16,7 +16,7 @@ use zeroize::Zeroize;
 pub struct Message {
     /// The session that it belongs to.
     pub session: SumSession,
-    /// What it says.
+    /// What it says, and by that who must have sent it.
     pub body: Body,
 }
 
@@ -25,48 +25,48 @@ pub struct Message {
 pub enum Body {
     /// Client to node: the seed of this node's share.
     Seed {
-        /// The client.
+        /// The client whose mask it is.
         client: u64,
         /// The node that the seed is for.
         node: u32,
-        /// Sixteen fresh bytes.
+        /// Sixteen fresh bytes, which both sides expand.
         seed: Seed,
     },
     /// Node to client: the seed is held.
     SeedHeld {
-        /// The client.
+        /// The client whose seed is held.
         client: u64,
-        /// The node.
+        /// The node that holds it.
         node: u32,
     },
     /// Client to the one node without a seed: the vector less all masks.
     Vector {
-        /// The client.
+        /// The client whose vector it is.
         client: u64,
         /// One word for each coordinate.
         words: WordVector,
     },
     /// Node to client: the vector is in the total.
     VectorHeld {
-        /// The client.
+        /// The client whose vector is in the total.
         client: u64,
-        /// The node.
+        /// The node that has added it.
         node: u32,
     },
     /// Coordinator to every node: no more contributions.
     Close,
     /// Node to node: whose seed or vector this node holds.
     Holdings {
-        /// The node.
+        /// The node that tells.
         node: u32,
-        /// The clients.
+        /// The clients whose shares it holds.
         held: ClientSet,
     },
     /// Node to node: digest of the set, and of everything that was heard of it.
     Confirmation {
-        /// The node.
+        /// The node that confirms.
         node: u32,
-        /// The digest.
+        /// The digest of what it confirms.
         digest: Digest,
     },
     /// Node to opener: the node's part of the total.
@@ -156,11 +156,11 @@ impl fmt::Display for SumParty {
 pub enum SumEffect {
     /// Keep this record in the place of the node's last one of the run, if it may stand there ([`NodeRecord::replace`]).
     Persist(NodeRecord),
-    /// Send a message.
+    /// Send a message to another party, now.
     Send {
-        /// The receiver.
+        /// The party that it is for.
         to: SumParty,
-        /// The message.
+        /// What to send; it may be sent again with the same bytes.
         message: Message,
     },
     /// The total is open.
@@ -187,7 +187,7 @@ impl WordVector {
         Self(vec![0; count])
     }
 
-    /// The words.
+    /// The words, for reading.
     pub(super) fn get(&self) -> &[u64] {
         &self.0
     }

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 /// A node's part of the total, with the digest of the set that it is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partial {
-    /// The node.
+    /// The node that computed it.
     pub node: u32,
     /// Digest of session, set and holdings, equal at all nodes.
     pub digest: Digest,
@@ -53,9 +53,9 @@ impl NodeProgress {
 /// The last thing that a node has kept of a run. A driver has one for each run and node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeRecord {
-    /// The session.
+    /// The session that the node was in.
     pub session: SumSession,
-    /// The node.
+    /// The node that keeps the record.
     pub node: u32,
     /// How far it has come.
     pub progress: NodeProgress,

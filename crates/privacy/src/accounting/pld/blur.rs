@@ -14,7 +14,7 @@
 use super::evaluate::DeltaCurve;
 
 /// The composition of connected dots, rounded down, and what was lost by rounding.
-pub(super) struct Blurred {
+pub(super) struct BlurredCurve {
     curve: DeltaCurve,
     /// T: steps of the composition.
     steps: f64,
@@ -24,7 +24,7 @@ pub(super) struct Blurred {
     missing: f64,
 }
 
-impl Blurred {
+impl BlurredCurve {
     /// A bound from the curve of `steps` laws on a grid of width `step`.
     pub(super) fn new(curve: DeltaCurve, steps: f64, step: f64, missing: f64) -> Self {
         Self { curve, steps, step, missing }
@@ -67,7 +67,7 @@ mod tests {
         let composed =
             compose(&[RepeatedMasses { masses: &masses, count: 1 }], settings, false, &mut RealFftPlanner::new())
                 .unwrap();
-        let blurred = Blurred::new(DeltaCurve::new(composed, Interval::exact(0.0), 0.0), 1.0, step, 0.0);
+        let blurred = BlurredCurve::new(DeltaCurve::new(composed, Interval::exact(0.0), 0.0), 1.0, step, 0.0);
         assert!(blurred.curve.lower(loss) > 0.12, "the blur must show: {}", blurred.curve.lower(loss));
         for i in 0..60 {
             let epsilon = 0.025 * f64::from(i);

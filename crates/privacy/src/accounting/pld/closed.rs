@@ -8,9 +8,9 @@ use super::law::LossLaw;
 use super::{Bounds, Interval};
 use crate::Steps;
 
-/// One, exactly.
+/// One as an interval of a single float.
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
-/// One half, exactly.
+/// One half as an interval of a single float.
 const HALF: Interval = Interval { lo: 0.5, hi: 0.5 };
 
 /// True if the composition has a closed form: Gaussians without sampling, or a single step.

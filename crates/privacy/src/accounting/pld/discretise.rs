@@ -14,7 +14,7 @@ use super::merge::{MergedCell, merge};
 use super::refuse;
 use crate::PrivacyError;
 
-/// One, exactly.
+/// One as an interval of a single float.
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 
 /// Most nodes that a density may take, each of which costs a dozen tails of the normal law.

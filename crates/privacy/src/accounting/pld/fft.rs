@@ -55,7 +55,7 @@ pub(super) struct ComposedMasses {
 }
 
 /// A law after tilting.
-struct Tilted {
+struct TiltedMasses {
     values: Vec<(i64, f64)>,
     total: f64,
     count: f64,
@@ -128,7 +128,7 @@ pub(super) fn compose(
 }
 
 /// x_k = m_k e^{λkh}/M rounded to one side, and the log M that was used.
-fn tilt(factor: &RepeatedMasses<'_>, settings: &Settings, upper: bool) -> (Tilted, f64) {
+fn tilt(factor: &RepeatedMasses<'_>, settings: &Settings, upper: bool) -> (TiltedMasses, f64) {
     let masses = &factor.masses.finite;
     let exponent = |k: i64| settings.tilt * (k as f64 * settings.step);
     let most = masses.iter().filter(|m| m.1 > 0.0).fold(f64::NEG_INFINITY, |m: f64, n| m.max(exponent(n.0)));
@@ -143,11 +143,11 @@ fn tilt(factor: &RepeatedMasses<'_>, settings: &Settings, upper: bool) -> (Tilte
     };
     let values: Vec<(i64, f64)> = masses.iter().filter(|m| m.1 > 0.0).map(weigh).collect();
     let total = values.iter().map(|v| v.1).sum::<f64>() * (1.0 + 2.0 * U * values.len() as f64);
-    (Tilted { values, total, count: factor.count as f64 }, log_m)
+    (TiltedMasses { values, total, count: factor.count as f64 }, log_m)
 }
 
 /// Forward transform of one tilted law, wrapped to the window.
-fn transform(law: &Tilted, size: usize, planner: &mut dyn Transform) -> Result<Vec<Complex<f64>>, PrivacyError> {
+fn transform(law: &TiltedMasses, size: usize, planner: &mut dyn Transform) -> Result<Vec<Complex<f64>>, PrivacyError> {
     let mut input = vec![0.0; size];
     for &(k, x) in &law.values {
         input[k.rem_euclid(size as i64) as usize] += x;
@@ -235,7 +235,7 @@ fn complex_power(mut z: Complex<f64>, mut n: u64) -> Complex<f64> {
 /// Tilted mass of the composition below (direction −1) or above (+1) the window, by Chernoff's bound.
 ///
 /// P(L ≥ x) ≤ e^{Σ T log m(θ) − θx} with m(θ) = Σ x_k e^{θkh}, any θ > 0; below the window, θ < 0. Zero beyond the support.
-fn tail(laws: &[Tilted], settings: &Settings, direction: f64) -> f64 {
+fn tail(laws: &[TiltedMasses], settings: &Settings, direction: f64) -> f64 {
     let edge = match direction > 0.0 {
         true => settings.start as f64 + settings.size as f64,
         false => settings.start as f64 - 1.0,
@@ -254,7 +254,7 @@ fn tail(laws: &[Tilted], settings: &Settings, direction: f64) -> f64 {
     libm::exp(minimise(&exponent)) * (1.0 + 1e-6)
 }
 
-impl Tilted {
+impl TiltedMasses {
     /// T log Σ x_k e^{θkh}, rounded up: n additions, and exponents up to θ|k|h, each with error 4u.
     fn log_moment(&self, slope: f64) -> f64 {
         let ends = self.values.iter().fold((0.0_f64, 0.0_f64), |(low, high), v| {

@@ -7,11 +7,11 @@ use super::super::pair::DominatingPair;
 use super::Interval;
 use super::closed::{atom, probability};
 
-/// Zero, exactly.
+/// Zero as an interval of a single float.
 const ZERO: Interval = Interval { lo: 0.0, hi: 0.0 };
-/// One, exactly.
+/// One as an interval of a single float.
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
-/// One half, exactly.
+/// One half as an interval of a single float.
 const HALF: Interval = Interval { lo: 0.5, hi: 0.5 };
 
 /// Atoms of a law without a density, up to which they are placed one by one.

@@ -8,7 +8,7 @@
 use super::Interval;
 use super::discretise::LossCell;
 
-/// One, exactly.
+/// One as an interval of a single float.
 const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 
 /// Connected dots, rounded down, and what they add up to from above.

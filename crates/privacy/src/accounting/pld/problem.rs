@@ -2,7 +2,7 @@
 //!
 //! The choice of grid is free; the curves that follow are certified for it.
 
-use super::blur::Blurred;
+use super::blur::BlurredCurve;
 use super::discretise::{Discrete, LossGrid, Masses, connected, discretise};
 use super::estimate::{Rough, TiltedSaddle};
 use super::evaluate::DeltaCurve;
@@ -217,7 +217,7 @@ impl GridProblem {
 
 impl PreparedGrid<'_> {
     /// A lower bound that suits atoms anywhere, if all laws are finite.
-    pub(super) fn blurred(&mut self) -> Result<Option<Blurred>, PrivacyError> {
+    pub(super) fn blurred(&mut self) -> Result<Option<BlurredCurve>, PrivacyError> {
         if self.laws.iter().any(|(law, _)| law.density.is_some()) {
             return Ok(None);
         }
@@ -231,7 +231,7 @@ impl PreparedGrid<'_> {
         let counts = self.counts.iter().map(|&c| c as f64);
         let lost = self.discrete.iter().zip(&dots).map(missing).zip(counts.clone()).map(|(m, count)| m * count).sum();
         let curve = DeltaCurve::new(composed, self.offset, self.slack);
-        Ok(Some(Blurred::new(curve, counts.sum(), self.settings.step, lost)))
+        Ok(Some(BlurredCurve::new(curve, counts.sum(), self.settings.step, lost)))
     }
 
     /// How far from a loss one may look, to both sides, without leaving the window.

@@ -81,7 +81,7 @@ fn turns(n: usize) -> Vec<(Double, Double)> {
     (0..n).map(|m| product(coarse[m / root], fine[m % root])).collect()
 }
 
-/// Σ x_j e^{−2πij·bin/N}.
+/// One bin of the transform, Σ x_j e^{−2πij·bin/N}, to 106 bits.
 fn exact_bin(x: &[f64], table: &[(Double, Double)], bin: usize) -> (Double, Double) {
     let (mut re, mut im) = (Double::of(0.0), Double::of(0.0));
     for (j, &v) in x.iter().enumerate() {

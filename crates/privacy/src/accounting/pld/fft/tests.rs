@@ -181,7 +181,7 @@ fn swallowed() -> (Masses, f64) {
 fn the_rounding_of_a_moment_is_covered() {
     let (law, lost) = swallowed();
     let count = (1_u64 << 30) as f64;
-    let tilted = Tilted { values: law.finite.clone(), total: 1.0 + lost, count };
+    let tilted = TiltedMasses { values: law.finite.clone(), total: 1.0 + lost, count };
     assert_eq!(law.finite.iter().map(|m| m.1).sum::<f64>(), 1.0);
     assert!(count * lost > 0.01 && tilted.log_moment(0.0) >= count * libm::log1p(lost));
 }
