@@ -51,7 +51,7 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Report(asked) => report::run(asked, arguments.json),
         Command::Check { study } => study::check(study, arguments.json),
         Command::Plan { study } => study::plan(study, arguments.json),
-        Command::Run(asked) => study::run(asked, arguments.json),
+        Command::Simulate(asked) => study::run(asked, arguments.json),
         Command::Sample(asked) => study::sample(asked, arguments.json),
         Command::Reproduce(asked) => study::reproduce(asked, arguments.json),
         Command::Predict(asked) => study::predict(asked, arguments.json),

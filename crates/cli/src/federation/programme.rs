@@ -1,4 +1,4 @@
-//! From a study and its schema to the parts of a federation's run, by the code that `posterity run` uses.
+//! From a study and its schema to the parts of a federation's run, by the code that `posterity simulate` uses.
 
 use crate::failure::Failure;
 use crate::study::kind::Kind;
@@ -18,7 +18,10 @@ pub(super) fn read_study(file: &str, text: &str) -> Result<Study, Failure> {
     match Kind::of(text) {
         Kind::Learning => {}
         Kind::Histogram => {
-            return Err(refuse(format!("{file} is a histogram, which is no run of a federation"), "posterity run"));
+            return Err(refuse(
+                format!("{file} is a histogram, which is no run of a federation"),
+                "posterity simulate",
+            ));
         }
         Kind::Curves => {
             return Err(refuse(format!("{file} is a figure of accounting, which has no sites"), "posterity reproduce"));
@@ -29,7 +32,7 @@ pub(super) fn read_study(file: &str, text: &str) -> Result<Study, Failure> {
         return Err(refuse(format!("{file} has several columns, and a run has one"), "one [partition], or none"));
     }
     if study.data.synthetic.is_some() {
-        return Err(refuse(format!("{file} has made-up rows, which are at no site"), "posterity run"));
+        return Err(refuse(format!("{file} has made-up rows, which are at no site"), "posterity simulate"));
     }
     Ok(study)
 }

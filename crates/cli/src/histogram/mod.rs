@@ -1,4 +1,4 @@
-//! Histograms of randomised answers through a shuffler: `check`, `plan` and `run` of a file with `[histogram]`.
+//! Histograms of randomised answers through a shuffler: `check`, `plan` and `simulate` of a file with `[histogram]`.
 
 mod costs;
 mod meant;

@@ -1,4 +1,4 @@
-//! `posterity run` of a histogram: every seed surveyed, then results, ledger and report.
+//! `posterity simulate` of a histogram: every seed surveyed, then results, ledger and report.
 
 use super::costs::{self, Cost};
 use super::meant::Histogram;

@@ -1,4 +1,4 @@
-//! Studies: the file as typed and as meant, and the commands `check`, `plan`, `run` and `predict` around it.
+//! Studies: the file as typed and as meant, and the commands `check`, `plan`, `simulate` and `predict` around it.
 
 mod assumed;
 mod at_sites;
@@ -99,7 +99,7 @@ pub(crate) fn plan(path: &Path, json: bool) -> Result<String, Failure> {
     }
 }
 
-/// `posterity run`
+/// `posterity simulate`
 pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failure> {
     if Kind::of_file(&arguments.study)? == Kind::Histogram {
         let study = Histogram::open(&arguments.study)?.with_seed(arguments.seed);
@@ -121,7 +121,9 @@ fn opened(arguments: &RunArguments) -> Result<(Study, Box<dyn engine::Engine>, P
     let path = &arguments.study;
     match Kind::of_file(path)? {
         Kind::Learning => {}
-        Kind::Histogram => return Err(not_for(path, "a histogram has no posterior to draw from", "posterity run")),
+        Kind::Histogram => {
+            return Err(not_for(path, "a histogram has no posterior to draw from", "posterity simulate"));
+        }
         Kind::Curves => {
             return Err(not_for(path, "a figure of accounting has no data to run on", "posterity reproduce"));
         }

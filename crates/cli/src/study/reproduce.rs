@@ -60,7 +60,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     match Kind::of(&text) {
         Kind::Learning => {}
         Kind::Curves => return of_accounting(&Curves::read(file, &text)?, arguments, json),
-        Kind::Histogram => return Err(not_for(Path::new(name), "a histogram has no columns", "posterity run")),
+        Kind::Histogram => return Err(not_for(Path::new(name), "a histogram has no columns", "posterity simulate")),
     }
     let mut study = Study::read(file, &text)?;
     let base = super::folder(Path::new(name));

@@ -1,4 +1,4 @@
-//! `posterity run`: every method and seed that is not finished yet, then the results, the posteriors and the report.
+//! `posterity simulate`: every method and seed that is not finished yet, then the results, the posteriors and the report.
 
 use super::engine::{Engine, Work};
 use super::likelihood;
