@@ -107,8 +107,8 @@ fn the_guide_can_be_followed_word_by_word_through_a_second_study() {
         (2, Some(4.0)),
         "{shown}"
     );
-    town.signal("keeper", "TERM");
-    assert_eq!(town.ended("keeper"), Some(0));
+    town.signal("operator", "TERM");
+    assert_eq!(town.ended("operator"), Some(0));
     assert!(town.running().is_empty());
 }
 
@@ -126,7 +126,7 @@ fn clinics_go_home(town: &mut Town, results: &str) {
     for clinic in ["north", "south", "west"] {
         assert_eq!(town.ended(clinic), Some(0), "{}", town.log(clinic));
     }
-    town.until_said("keeper", &format!("report      {results}/report.html"));
+    town.until_said("operator", &format!("report      {results}/report.html"));
 }
 
 fn the_dashboard_shows_the_run(town: &Town, token: &str) {
