@@ -238,7 +238,7 @@ const ALL: &[Entry] = &[
     Entry {
         code: "P001",
         title: "a parameter is out of range",
-        text: "Every parameter is validated on entry: a sampling rate is between 1e-9 and 1, δ is less than 1, steps are a\n\
+        text: "Every parameter is validated on entry: a sampling rate is from 1e-9 to 1, δ is less than 1, steps are a\n\
                whole number up to 10^12, and no value is infinite or NaN. δ = 0 is allowed for Laplace noise and randomised\n\
                response, but not for Gaussian noise, whose privacy loss is unbounded. A secure sum needs at least two\n\
                clients more than colluders and drop-outs together: otherwise adversaries among the clients would know all\n\
