@@ -21,7 +21,7 @@ Exit codes:
   1    the machine failed: a disk, a port or the network
   2    invalid input, or a file is missing
   3    refused: no theorem applies, no bound can be certified, or a budget would be exceeded
-  130  interrupted with Ctrl-C; the same command resumes the run
+  130  a simulation was interrupted with Ctrl-C; the same command resumes it
 Errors are written to standard error, each with a code; `posterity explain CODE` explains it.
 With --json an error is one object: {\"error\": {\"code\", \"message\", \"hint\"}}.";
 
