@@ -5,6 +5,8 @@ mod bench_chain;
 mod bench_federation;
 mod bench_inference;
 mod bench_secure_sum;
+mod documents;
+mod reference;
 mod shown;
 mod tidy;
 
@@ -20,6 +22,12 @@ fn main() -> ExitCode {
         ["test"] => test(),
         ["tidy"] => tidy::check(&root()),
         ["shown"] => build_release().and_then(|()| shown::run(&root(), shown::Build::Release)),
+        ["shown", "--debug"] => {
+            cargo(&["build", "--locked"]).and_then(|()| shown::run(&root(), shown::Build::Tested))
+        }
+        ["reference"] => {
+            cargo(&["build", "--locked"]).and_then(|()| reference::write(&root(), &shown::program(&root())))
+        }
         ["bench", "accounting"] => bench::accounting(&root()),
         ["bench", "inference"] => bench_inference::inference(&root()),
         ["bench", "chain"] => bench_chain::chain(&root()),
@@ -33,7 +41,8 @@ fn main() -> ExitCode {
         }
         ["bench", ..] => Err(bench::HELP.into()),
         _ => Err(
-            "usage: cargo xtask test | tidy | shown | bench accounting | inference | secure-sum | chain | federation"
+            "usage: cargo xtask test | tidy | shown [--debug] | reference | bench accounting | inference | secure-sum | chain | \
+             federation"
                 .into(),
         ),
     };
@@ -59,6 +68,7 @@ fn test() -> Result<(), String> {
     cargo(&[&["clippy", "--all-targets"], &WORKSPACE[..], &["--", "-D", "warnings"]].concat())?;
     cargo(&[&["doc", "--no-deps"], &WORKSPACE[..]].concat())?;
     cargo(&[&["test", "--no-run"], &WORKSPACE[..], &PROGRAMS].concat())?;
+    reference::check(&root(), &shown::program(&root()))?;
     shown::run(&root(), shown::Build::Tested)?;
     cargo(&[&["test", "--no-fail-fast"], &WORKSPACE[..], &PROGRAMS].concat())?;
     cargo(&[&["test", "--doc"], &WORKSPACE[..]].concat())

@@ -1,8 +1,8 @@
 //! Everything shown is run: commands in the documents are executed, and the output shown under them must be theirs.
 //!
 //! In README.md and docs/: each line of a fenced `sh` block is a command. If a fenced `text` block follows, it must
-//! equal what the commands print. `posterity` stands for the program of the build that is asked for, and so does
-//! `cargo run --release --`; the test command itself is passed over.
+//! equal what the commands print; a last line `…` stands for the rest of it. `posterity` stands for the program of the build
+//! that is asked for, and so does `cargo run --release --`; the test command itself is passed over.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,11 @@ struct Block {
     language: String,
     text: String,
     line: usize,
+}
+
+/// The program of the tests' build.
+pub(crate) fn program(root: &Path) -> PathBuf {
+    root.join("target/debug").join(format!("posterity{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// Runs all documents.
@@ -82,11 +87,19 @@ fn run_document(root: &Path, path: &Path, blocks: &[Block], build: Build) -> Res
             count += 1;
         }
         let shown = blocks.get(i + 1).filter(|b| b.language == "text");
-        if let Some(wrong) = shown.filter(|b| b.text.trim_end() != printed.trim_end()) {
+        if let Some(wrong) = shown.filter(|b| !is_shown_by(&b.text, &printed)) {
             return Err(format!("{place}: shown\n{}\nprinted\n{printed}", wrong.text));
         }
     }
     Ok(count)
+}
+
+/// Whether the block is what was printed, or its beginning where the block ends with a line `…`.
+fn is_shown_by(block: &str, printed: &str) -> bool {
+    match block.trim_end().strip_suffix("\n…") {
+        Some(beginning) => printed.strip_prefix(beginning).is_some_and(|rest| rest.starts_with('\n')),
+        None => block.trim_end() == printed.trim_end(),
+    }
 }
 
 /// Standard output of a command line; its failure is an error unless the line says so by `|| true`.
@@ -139,6 +152,14 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!(found[0], Block { language: "sh".into(), text: "x\ny\n".into(), line: 2 });
         assert_eq!(found[1].language, "text");
+    }
+
+    #[test]
+    fn a_block_may_end_before_the_output_does() {
+        assert!(is_shown_by("a\nb\n", "a\nb\n\n"));
+        assert!(is_shown_by("a\n…\n", "a\nb\n"));
+        assert!(!is_shown_by("a\n…\n", "ab\nb\n"));
+        assert!(!is_shown_by("a\n", "a\nb\n"));
     }
 
     #[test]

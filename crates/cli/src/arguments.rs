@@ -19,23 +19,24 @@ const ABOUT: &str = "Differentially private federated Bayesian learning";
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  answered
-  1  the machine failed: a disk, a port, the network
-  2  the input is wrong, or a file is not there
-  3  refused: no theorem covers it, no number can be certified, or a budget would be exceeded
-Errors go to standard error, each with a code that `posterity explain` explains.
-With --json an error is one object there: {\"error\": {\"code\", \"message\", \"hint\"}}.";
+  0    success
+  1    the machine failed: a disk, a port or the network
+  2    invalid input, or a file is missing
+  3    refused: no theorem applies, no bound can be certified, or a budget would be exceeded
+  130  a simulation was interrupted with Ctrl-C; the same command resumes it
+Errors are written to standard error, each with a code; `posterity explain CODE` explains it.
+With --json an error is one object: {\"error\": {\"code\", \"message\", \"hint\"}}.";
 
 /// Shown by `posterity account --help`; a test runs them.
 const EXAMPLES: &str = "\
 Examples:
-  What do 10,000 steps of DP-SGD cost, with batches of 1 % of the rows?
+  What is the ε of 10,000 steps of DP-SGD with batches of 1 % of the rows?
     posterity account epsilon --delta 1e-5 --mechanism gaussian --noise-multiplier 1 \\
       --steps 1e4 --sampling poisson --rate 0.01 --adjacency add-remove
-  How much noise brings 20 releases of a clipped sum within a budget?
+  How much noise keeps 20 releases of a clipped sum within a budget?
     posterity account calibrate --epsilon 1 --delta 1e-6 --mechanism gaussian --steps 20 \\
       --adjacency substitute
-  How many answers of a randomised response may one person give?
+  How many randomised responses may one person give?
     posterity account steps --epsilon 3 --delta 1e-6 --mechanism randomised-response \\
       --categories 4 --gamma 0.8";
 
@@ -53,106 +54,107 @@ pub(crate) struct Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Tell what a plan costs in privacy, or which plan a budget affords
+    /// Compute the privacy cost of a plan, or the plan that fits a budget
     #[command(after_help = EXAMPLES)]
     Account {
         #[command(subcommand)]
         question: Box<Question>,
     },
-    /// Make the report of a finished run again
+    /// Rewrite the report of a finished run
     Report(Report),
-    /// Read a study, and header and schema of its data, and say in plain words what it would run
+    /// Validate a study against the header and schema of its data, and describe what it would run
     #[command(
-        after_help = "No row is read. Exit code 0 if the study is sound, with or without warnings; 2 if it is not, or if a \
-                      file is not there."
+        after_help = "Reads no rows. Exit code 0 if the study is valid, with or without warnings; 2 if it is invalid or \
+                      a file is missing."
     )]
     Check {
         /// The study
         #[arg(value_name = "STUDY.toml")]
         study: PathBuf,
     },
-    /// Tell what a study will cost each client, without touching a row
+    /// Show what a study will cost each client, without reading a row
     Plan {
         /// The study
         #[arg(value_name = "STUDY.toml")]
         study: PathBuf,
     },
-    /// Simulate a study, and write its results and report
-    Run(RunArguments),
-    /// Draw from the posterior by the chains of a study, and write the draws as Stan CSV and Arrow
+    /// Simulate a study in one process, and write its results and report
+    #[command(visible_alias = "run")]
+    Simulate(RunArguments),
+    /// Draw from the posterior with a study's Markov chains, and write the draws as Stan CSV and Arrow
     Sample(RunArguments),
-    /// Run a published table again, beside the paper's numbers
+    /// Reproduce a published table or figure, and show it beside the paper's numbers
     Reproduce(ReproduceArguments),
-    /// Predict new rows from the posterior of a run
+    /// Predict outcomes of new rows from the posterior of a run
     Predict(PredictArguments),
-    /// Keep a site's part of a federation
+    /// Run a site's agent: join, check data, set the policy, approve and run studies
     Agent {
         #[command(subcommand)]
         asked: AgentCommand,
     },
-    /// List, show or fetch data sets
+    /// List, show or download data sets
     Datasets {
         #[command(subcommand)]
         asked: Shelf,
     },
-    /// Write skeletons of a study and a schema, from the header of a table and never from its values
+    /// Write a study and a schema to fill in, from the header of a table; values are not read
     Init {
-        /// A folder that has neither file yet; it is made if need be
+        /// Folder for the two files; created if it does not exist. Existing files are not overwritten
         #[arg(value_name = "NEWDIR")]
         folder: PathBuf,
-        /// The table, of which only the first line is read
+        /// The table; only its first line is read
         #[arg(long, value_name = "FILE.csv")]
         header: PathBuf,
     },
-    /// Show or check the ledger of a site; it is only read, so an agent may be at work
+    /// Show or verify a site's ledger; read-only, so the agent may be running
     Ledger {
         #[command(subcommand)]
         asked: LedgerQuestion,
     },
-    /// Serve a study to agents at sites: rounds, secure sums, results, and a dashboard
+    /// Run the server of a federation: rounds, secure sums, results and a dashboard
     Serve(ServeArguments),
-    /// Be a compute node of secure sums
+    /// Run a secure-sum node
     Node {
         #[command(subcommand)]
         asked: NodeCommand,
     },
-    /// Show a whole federation on this machine
+    /// Run a demonstration federation on this machine
     Demo {
         #[command(subcommand)]
         what: Demonstration,
     },
-    /// Make, renew or show the certificate authority of a federation
+    /// Create, renew or show the certificate authority of a federation
     Ca {
         #[command(subcommand)]
         asked: AuthorityCommand,
     },
-    /// Invite, list or revoke the parties of a federation
+    /// Invite, list or revoke the members of a federation
     Site {
         #[command(subcommand)]
         asked: PartyCommand,
     },
-    /// Explain an error code, or list all of them
+    /// Explain an error or warning code, or list all codes
     Explain {
-        /// The code, such as P002; all codes are listed without it
+        /// The code, such as P002; lists all codes if omitted
         code: Option<String>,
     },
-    /// Print a script that completes this command in a shell
+    /// Print a shell completion script
     Completions {
         /// The shell
         shell: Shell,
     },
 }
 
-/// The arguments of `posterity run` and `posterity sample`.
+/// The arguments of `posterity simulate` and `posterity sample`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     /// The study
     #[arg(value_name = "STUDY.toml")]
     pub(crate) study: PathBuf,
-    /// Directory of the results, runs/NAME without it; a run that was stopped there goes on
+    /// Output directory [default: runs/NAME]; resumes an interrupted run found there
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Run this seed instead of the study's
+    /// Use this seed instead of the study's seeds
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }
@@ -160,16 +162,16 @@ pub(crate) struct RunArguments {
 /// The arguments of `posterity reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArguments {
-    /// Name of the table, or a study file with columns; all names are listed without it
+    /// Name of a table, or a study file with columns; lists all names if omitted
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// List the tables
     #[arg(long)]
     pub(crate) list: bool,
-    /// Directory of the results, runs/NAME without it; a run that was stopped there goes on
+    /// Output directory [default: runs/NAME]; resumes an interrupted run found there
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Run this seed instead of the study's
+    /// Use this seed instead of the study's seeds
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }
@@ -180,53 +182,53 @@ pub(crate) struct PredictArguments {
     /// Directory of a finished run
     #[arg(value_name = "RESULTS_DIR")]
     pub(crate) results: PathBuf,
-    /// Rows to predict, with the columns of the study's data; an outcome is not needed
+    /// Rows to predict, with the columns of the study's data; the outcome may be absent
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) data: PathBuf,
-    /// Read the rows by this schema instead of the one that the run stored
+    /// Schema to read the rows with, instead of the one stored with the run
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
-    /// Which method's posterior; not needed if the study has one
+    /// Method whose posterior to use; required if the study has several
     #[arg(long, value_name = "NAME")]
     pub(crate) method: Option<String>,
-    /// The site that the rows are of, where the method has an intercept of each site's own; without it, an unknown one
+    /// Site of the rows, for methods with site intercepts; if omitted, the site is unknown and its intercept follows the prior
     #[arg(long, value_name = "NAME")]
     pub(crate) site: Option<String>,
 }
 
-/// What is asked about data sets.
+/// The subcommands of `posterity datasets`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Shelf {
-    /// List the data sets that are known by name
+    /// List the named data sets
     List,
-    /// Show where a data set comes from and which inputs it gives; a file is checked against its schema
+    /// Show a data set's origin and inputs; a file is validated against its schema
     Show {
-        /// Its name, or csv:PATH
+        /// Name of the data set, or csv:PATH
         source: String,
-        /// The schema to use instead of its own, or of PATH with the ending .toml
+        /// Schema to use instead of the data set's own, or of PATH with the extension .toml
         #[arg(long, value_name = "FILE")]
         schema: Option<PathBuf>,
     },
-    /// Get a data set that is not bundled, check it, and store it in $POSTERITY_DATA or ~/.local/share/posterity
+    /// Download a data set that is not bundled, verify it, and store it in $POSTERITY_DATA or ~/.local/share/posterity
     Fetch {
-        /// Its name
+        /// Name of the data set
         name: String,
-        /// Take this file, clean or as its publisher hands it out, instead of downloading
+        /// Use this file (cleaned, or as published) instead of downloading
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
-        /// Store it in this folder instead
+        /// Folder to store it in
         #[arg(long, value_name = "DIR")]
         to: Option<PathBuf>,
     },
 }
 
-/// The questions to an accountant.
+/// The subcommands of `posterity account`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Question {
     /// Find the ε of a plan, given δ
     #[command(allow_negative_numbers = true)]
     Epsilon {
-        /// δ of the (ε, δ) promise
+        /// δ of the (ε, δ) guarantee
         #[arg(long, value_name = "D")]
         delta: String,
         #[command(flatten)]
@@ -235,13 +237,13 @@ pub(crate) enum Question {
     /// Find the δ of a plan, given ε
     #[command(allow_negative_numbers = true)]
     Delta {
-        /// Largest privacy loss that counts as kept
+        /// ε of the (ε, δ) guarantee
         #[arg(long, value_name = "E")]
         epsilon: String,
         #[command(flatten)]
         asked: Asked,
     },
-    /// Find the least noise multiplier that keeps a plan within (ε, δ)
+    /// Find the smallest noise multiplier that keeps a plan within (ε, δ)
     #[command(allow_negative_numbers = true)]
     Calibrate {
         #[command(flatten)]
@@ -265,23 +267,23 @@ pub(crate) enum Question {
 /// A budget as typed.
 #[derive(Debug, Args)]
 pub(crate) struct Budget {
-    /// Largest ε that may be spent
+    /// ε of the budget
     #[arg(long, value_name = "E")]
     pub(crate) epsilon: String,
-    /// δ of the (ε, δ) promise
+    /// δ of the (ε, δ) guarantee
     #[arg(long, value_name = "D")]
     pub(crate) delta: String,
 }
 
-/// A plan and the one accountant that is asked about it.
+/// A plan, and the accountant that costs it.
 #[derive(Debug, Args)]
 pub(crate) struct Asked {
     #[command(flatten)]
     pub(crate) plan: PlanArguments,
-    /// The method of accounting
+    /// Accounting method
     #[arg(long, value_name = "NAME", default_value = "pld", value_parser = accountants())]
     pub(crate) accountant: String,
-    /// Ask two evaluators of `pld` and refuse if their intervals do not meet, or only one answers
+    /// Compute the answer with two evaluators of `pld`; fails if their intervals do not intersect or only one applies
     #[arg(long)]
     pub(crate) verify: bool,
 }
@@ -291,13 +293,13 @@ pub(crate) struct Asked {
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) mechanism: MechanismArguments,
-    /// JSON list of mechanisms, each an object with the names of these flags; - reads standard input
+    /// JSON list of mechanisms, each an object with these flags as keys; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
-    /// The same person may be at up to K clients that each run the plan
+    /// A person may have rows at up to K clients, each of which runs the plan
     #[arg(long, value_name = "K")]
     pub(crate) overlap: Option<String>,
-    /// Protect any K units together instead of one
+    /// Protect any K units jointly instead of one
     #[arg(long, value_name = "K")]
     pub(crate) group: Option<String>,
 }
@@ -305,18 +307,18 @@ pub(crate) struct PlanArguments {
 /// The arguments of `posterity account profile`.
 #[derive(Debug, Args)]
 pub(crate) struct ProfileArguments {
-    /// Write the table as CSV to FILE, or to standard output without FILE (the default)
+    /// Write the table as CSV to FILE, or to standard output if FILE is omitted (the default)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) csv: Option<PathBuf>,
-    /// Write a plot of δ(ε) as SVG to FILE, or to standard output without FILE
+    /// Write a plot of δ(ε) as SVG to FILE, or to standard output if FILE is omitted
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) svg: Option<PathBuf>,
-    /// The values of ε: first, last and how many
+    /// Values of ε: first, last and count
     #[arg(long, value_name = "MIN:MAX:COUNT", default_value = "0:10:41")]
     pub(crate) epsilons: String,
     #[command(flatten)]
     pub(crate) plan: PlanArguments,
-    /// The methods of accounting to compare, separated by commas
+    /// Accounting methods to compare, separated by commas
     #[arg(long, value_name = "NAMES", default_value = "pld", value_delimiter = ',', value_parser = accountants())]
     pub(crate) accountant: Vec<String>,
 }
@@ -324,10 +326,10 @@ pub(crate) struct ProfileArguments {
 /// The arguments of `posterity report`.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// The directory of a run, or its results.json
+    /// Directory of a run, or its results.json
     #[arg(value_name = "DIR|FILE")]
     pub(crate) results: PathBuf,
-    /// Where to write the HTML; report.html beside the results without it, - writes to standard output
+    /// Output file [default: report.html beside the results]; - writes to standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -340,25 +342,25 @@ fn accountants() -> PossibleValuesParser {
 /// One mechanism by flags.
 #[derive(Debug, Args)]
 pub(crate) struct MechanismArguments {
-    /// What is done to the data
+    /// The privacy mechanism
     #[arg(long, value_name = "KIND", value_parser = one_of::<MechanismKind>())]
     pub(crate) mechanism: Option<MechanismKind>,
-    /// gaussian: noise deviation / sensitivity; laplace: noise scale / sensitivity
+    /// gaussian: noise standard deviation / sensitivity; laplace: noise scale / sensitivity
     #[arg(long, value_name = "Z")]
     pub(crate) noise_multiplier: Option<String>,
-    /// How often it is done
+    /// Number of times the mechanism is applied
     #[arg(long, value_name = "T")]
     pub(crate) steps: Option<String>,
-    /// How the rows of a step are drawn; every row takes part without it
+    /// How the rows of a step are sampled [default: none]
     #[arg(long, value_name = "HOW", value_parser = one_of::<SamplingAsTyped>())]
     pub(crate) sampling: Option<SamplingAsTyped>,
-    /// The share of the rows in a step; shuffle-clones, shuffle-krr: the share of all users in a shuffle
+    /// Fraction of the rows in a step; shuffle-clones, shuffle-krr: fraction of all users in a shuffle
     #[arg(long, value_name = "Q")]
     pub(crate) rate: Option<String>,
-    /// Which data sets are neighbours: one unit more or less, or one replaced
+    /// Neighbouring relation: one unit added or removed, or one replaced
     #[arg(long, value_name = "RELATION", value_parser = one_of::<AdjacencyAsTyped>())]
     pub(crate) adjacency: Option<AdjacencyAsTyped>,
-    /// Who is protected: one row (the default), or all rows of a client
+    /// Unit of protection: one row (the default) or all rows of a client
     #[arg(long, value_name = "WHO", value_parser = one_of::<UnitAsTyped>())]
     pub(crate) unit: Option<UnitAsTyped>,
     /// randomised-response, shuffle-krr: number of possible answers

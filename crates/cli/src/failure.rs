@@ -260,7 +260,7 @@ fn misspelt(error: &clap::Error) -> Option<String> {
             command = inner.clone();
         }
     }
-    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let names: Vec<&str> = command.get_subcommands().flat_map(clap::Command::get_name_and_visible_aliases).collect();
     nearest(typed, names).map(str::to_owned)
 }
 

@@ -41,7 +41,7 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Report(asked) => reports::run(asked, arguments.json),
         Command::Check { study } => studies::check(study, arguments.json),
         Command::Plan { study } => studies::plan(study, arguments.json),
-        Command::Run(asked) => studies::run(asked, arguments.json),
+        Command::Simulate(asked) => studies::run(asked, arguments.json),
         Command::Sample(asked) => studies::sample(asked, arguments.json),
         Command::Reproduce(asked) => studies::reproduce(asked, arguments.json),
         Command::Predict(asked) => studies::predict(asked, arguments.json),

@@ -107,8 +107,8 @@ fn the_guide_can_be_followed_word_by_word_through_a_second_study() {
         (2, Some(4.0)),
         "{shown}"
     );
-    cluster.signal("keeper", "TERM");
-    assert_eq!(cluster.ended("keeper"), Some(0));
+    cluster.signal("operator", "TERM");
+    assert_eq!(cluster.ended("operator"), Some(0));
     assert!(cluster.running().is_empty());
 }
 
@@ -126,7 +126,7 @@ fn clinics_go_home(cluster: &mut Cluster, results: &str) {
     for clinic in ["north", "south", "west"] {
         assert_eq!(cluster.ended(clinic), Some(0), "{}", cluster.log(clinic));
     }
-    cluster.until_said("keeper", &format!("report      {results}/report.html"));
+    cluster.until_said("operator", &format!("report      {results}/report.html"));
 }
 
 fn the_dashboard_shows_the_run(cluster: &Cluster, token: &str) {

@@ -163,7 +163,7 @@ fn other_commands_and_other_files_are_left_alone() {
     for command in ["sample", "reproduce"] {
         let said = String::from_utf8(room.asked(&[command, "study.toml"]).stderr).unwrap();
         assert!(said.starts_with("error[S016]: study.toml: a histogram has no"), "{said}");
-        assert!(said.contains("hint: posterity run study.toml"), "{said}");
+        assert!(said.contains("hint: posterity simulate study.toml"), "{said}");
     }
     let said = String::from_utf8(room.asked(&["run", "study.toml", "--out", "."]).stderr).unwrap();
     assert!(said.starts_with("error[S013]"), "{said}");

@@ -1,4 +1,4 @@
-//! `posterity run` from end to end: a small study of a person's own, resumed, predicted from; and bad input, which is
+//! `posterity simulate` from end to end: a small study of a person's own, resumed, predicted from; and bad input, which is
 //! refused with a code, a hint and its place before anything is written.
 
 use assert_cmd::Command;
@@ -68,7 +68,7 @@ impl Folder {
     }
 
     fn run(&self) -> Output {
-        self.posterity(&["run", "study.toml", "--out", "out"])
+        self.posterity(&["simulate", "study.toml", "--out", "out"])
     }
 
     /// The study with a change is refused with this code; the message has these words, and nothing was written.
@@ -183,7 +183,7 @@ fn a_method_that_is_not_there_is_answered_with_the_nearest() {
 fn the_same_seed_gives_the_same_results_in_two_directories() {
     let folder = Folder::new("twice");
     let run = |out: &str| {
-        assert_eq!(folder.posterity(&["run", "study.toml", "--out", out, "--seed", "5"]).status.code(), Some(0));
+        assert_eq!(folder.posterity(&["simulate", "study.toml", "--out", out, "--seed", "5"]).status.code(), Some(0));
         let results = json(&folder.0.join(out).join("results.json"));
         (results["methods"][0]["curves"].clone(), results["methods"][0]["posterior"].clone())
     };
@@ -220,7 +220,7 @@ fn one_client_with_one_row_takes_part() {
     let folder = Folder::new("one");
     let lone = rows() + "44,f,alone,no\n" + "45,f,alone,no\n";
     folder.write("rows.csv", &lone);
-    let output = folder.posterity(&["run", "study.toml", "--out", "out", "--seed", "1"]);
+    let output = folder.posterity(&["simulate", "study.toml", "--out", "out", "--seed", "1"]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -245,7 +245,7 @@ fn an_epsilon_of_zero_is_refused_with_its_line() {
 fn a_loose_delta_is_a_warning_that_stays_with_the_results() {
     let folder = Folder::new("delta");
     folder.write("study.toml", &STUDY.replace("delta = 1e-5", "delta = 0.2"));
-    assert_eq!(folder.posterity(&["run", "study.toml", "--out", "out", "--seed", "1"]).status.code(), Some(0));
+    assert_eq!(folder.posterity(&["simulate", "study.toml", "--out", "out", "--seed", "1"]).status.code(), Some(0));
     let warnings = json(&folder.0.join("out/results.json"))["methods"][0]["warnings"].to_string();
     assert!(warnings.contains("1/n"), "{warnings}");
 }
@@ -263,7 +263,7 @@ fn a_cut_file_small_sites_and_other_declared_rows_are_warned_of_with_their_sourc
     let cut = format!("{}\n71,f,no,cli", lines.join("\n"));
     let study = STUDY.replace("split = { test = 0.2 }", "split = { test = 0.2 }\ndeclared_rows = [10, 10, 11]");
     folder.write("rows.csv", &cut).write("study.toml", &study.replace("epsilon = 1.0", "epsilon = 12.0"));
-    let output = folder.posterity(&["run", "study.toml", "--out", "out", "--seed", "1"]);
+    let output = folder.posterity(&["simulate", "study.toml", "--out", "out", "--seed", "1"]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let results = json(&folder.0.join("out/results.json"));

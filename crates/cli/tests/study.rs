@@ -61,7 +61,7 @@ fn line_of(text: &str, part: &str) -> usize {
 fn refused(name: &str, text: &str, code: &str, at: &str, words: &str) {
     let file = Temporary::new(name, text);
     let out = std::env::temp_dir().join(format!("posterity-study-{}-{name}-out", std::process::id()));
-    let run = ["run", file.path(), "--out", out.to_str().unwrap()];
+    let run = ["simulate", file.path(), "--out", out.to_str().unwrap()];
     for command in [&["check", file.path()] as &[&str], &["plan", file.path()], &run] {
         let output = posterity(command);
         let said = String::from_utf8(output.stderr).unwrap();

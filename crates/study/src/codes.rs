@@ -20,17 +20,17 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 const ALL: &[Entry] = &[
     Entry {
         code: "R001",
-        title: "a message or stored state does not decode",
-        text: "Something that was written is not what is read: a file of a run was changed or cut off, or it belongs to\n\
-               another version. Delete the run's directory `state` and run again. Exit code 1.",
+        title: "a message or stored state cannot be decoded",
+        text: "A file of the run was changed or truncated, or was written by another version. Delete the directory `state`\n\
+               of the run and run the command again. Exit code 1.",
     },
     Entry {
         code: "R002",
         title: "a method's settings do not fit its clients",
-        text: "The settings are sound by themselves, but not for these clients: under an aggregator, for example, all of\n\
-               them draw rows at one rate, because one sum has one cost. Or not for these inputs: a noise-aware reading of\n\
-               sufficient statistics takes 40 of them, the bias included, and reading = \"ridge\" takes any number. The\n\
-               message says what would fit. Exit code 2.",
+        text: "The settings are valid, but not for these clients or inputs. With an aggregator, for example, all clients\n\
+               sample rows at one rate, because one sum has one cost. A noise-aware reading of sufficient statistics takes\n\
+               at most 40 inputs including the intercept; reading = \"ridge\" takes any number. The message says what would\n\
+               fit. Exit code 2.",
     },
     Entry {
         code: "R003",
@@ -41,139 +41,140 @@ const ALL: &[Entry] = &[
     Entry {
         code: "S001",
         title: "the study cannot be read",
-        text: "The file is not TOML, a key is missing, or a value is not of the kind that its key takes. The message has\n\
-               the line and column, what was found and what was expected. `studies/` holds complete examples. Exit code 2.",
+        text: "The file is not TOML, a key is missing, or a value has the wrong type. The message has the line and column,\n\
+               what was found and what was expected. `studies/` has complete examples. Exit code 2.",
     },
     Entry {
         code: "S002",
-        title: "the study has an unknown key or word",
-        text: "Unknown keys are refused, because a misspelt one would be a setting that you believe in and nobody else\n\
-               knows. The hint names the nearest one that exists. Noise shares, aggregator = { shares = … } in an earlier version,\n\
-               are those of a secure sum now: aggregator = \"secure-sum\" with nodes, noise, colluders and dropouts beside\n\
-               it in `privacy`. Exit code 2.",
+        title: "unknown key or value in the study",
+        text: "Unknown keys are rejected, because a misspelt key would be a setting without effect. The hint names the\n\
+               nearest existing one. The form aggregator = { shares = … } of an earlier version is now aggregator =\n\
+               \"secure-sum\", with nodes, noise, colluders and dropouts beside it in `privacy`. Exit code 2.",
     },
     Entry {
         code: "S003",
-        title: "the study is of another version",
-        text: "A study begins with schema = 1, so that a later program knows how to read it. Exit code 2.",
+        title: "unsupported study version",
+        text: "A study begins with schema = 1, the version of the study format. This program supports version 1 only.\n\
+               Exit code 2.",
     },
     Entry {
         code: "S004",
-        title: "a number of the study is outside its range",
-        text: "Every number is checked before anything runs: ε and δ are over 0, damping is over 0 and at most 1, there is\n\
-               at least one round, one step and one client. A secure sum has 2 to 256 nodes. Bounds and radius of sufficient\n\
-               statistics are over 0, and the deviations' share of the budget is between 0 and 1. Fewer rows are held out\n\
-               than the data have, so that every client trains on one at least. The message names the key, what was\n\
-               found and what would be right. Exit code 2.",
+        title: "a number in the study is out of range",
+        text: "Every number is validated before anything runs: ε and δ are greater than 0, damping is greater than 0 and at\n\
+               most 1, and there is at least one round, one step and one client. A secure sum has 2 to 256 nodes. The\n\
+               bounds and the radius of sufficient statistics are greater than 0, and the share of the budget for standard\n\
+               deviations is between 0 and 1. Every client keeps at least one training row, so fewer rows are held out than\n\
+               the data have. The message names the key, the value found and the allowed range. Exit code 2.",
     },
     Entry {
         code: "S005",
         title: "names or seeds are missing or repeated",
-        text: "Results are told apart by method and seed: there is at least one of each, none twice. The study's name\n\
-               becomes a directory, so it has letters, digits, - and _ only. Exit code 2.",
+        text: "Results are identified by method and seed: there must be at least one of each, and none may be repeated. The\n\
+               name of the study becomes a directory, so it may contain only letters, digits, - and _. Exit code 2.",
     },
     Entry {
         code: "S006",
-        title: "privacy where there is no noise, or noise without a promise",
-        text: "No privacy is a choice with a name: solver = \"clear\" without a privacy table. A private solver needs a\n\
-               promise to size its noise by, and a clear one cannot keep any. Sufficient statistics are always noised: the\n\
-               answer without privacy is the baseline of every run. Exit code 2.",
+        title: "a private method without a budget, or a budget without a private method",
+        text: "A method without privacy is declared explicitly: solver = \"clear\" and no privacy table. A private solver\n\
+               needs ε and δ to calibrate its noise, and a non-private solver cannot guarantee any. Sufficient statistics\n\
+               are always noised; their non-private result is the baseline of every run. Exit code 2.",
     },
     Entry {
         code: "S007",
-        title: "an aggregator cannot do this",
-        text: "A trusted aggregator, or a secure sum, adds up one vector from every client in a round and sees only the\n\
-               noised total. DP optimisation releases each local step at the client, so it has no such sum; clients that\n\
-               answer one after the other have none either; and for noise in shares no gain by sampling is proved: use\n\
-               batch = \"all\", or let the nodes add the noise. Exit code 2.",
+        title: "the aggregator does not support this method",
+        text: "A curator or a secure sum adds up one vector from every client in a round, and only the noised total is\n\
+               visible. DP optimisation releases each local step at the client, so there is no such sum. Clients that\n\
+               answer one after the other have none either. With noise shares no privacy amplification by sampling is\n\
+               proved: use batch = \"all\", or let the nodes add the noise. Exit code 2.",
     },
     Entry {
         code: "S008",
-        title: "this does not protect a whole client",
-        text: "To protect all rows of a client at once, its whole change must be clipped: bounds on single rows or parts\n\
-               do not bound their sum, and sufficient statistics bound rows. Whether a client is there at all can be hidden by an aggregator only, since a\n\
-               missing message is seen. And δ goes by the number of clients then. Exit code 2.",
+        title: "the method does not protect a whole client",
+        text: "To protect all rows of a client at once, its whole change must be clipped. Bounds on single rows or parts do\n\
+               not bound their sum, and sufficient statistics bound rows. Only an aggregator can hide whether a client\n\
+               takes part, because a missing message is visible. With unit = \"client\", δ depends on the number of clients.\n\
+               Exit code 2.",
     },
     Entry {
         code: "S009",
-        title: "two choices of a method exclude each other",
-        text: "Natural steps and full covariances are computed in the clear, so they do not go with a solver that noises\n\
-               every step; a committee has one round; rounds until the budget is spent need a given noise multiplier.\n\
-               Aligned gradients are for local steps of DP optimisation on a network, second moments for linear and logistic\n\
-               models. Sufficient statistics are those of a linear model, whose posterior has a full covariance; the\n\
-               noise-aware reading knows the law of rule = \"row-norm\" only; rule = \"inputs\" noises each row where it is,\n\
-               without an aggregator, under substitution, and is read naively; and a bound under 1 would cut the bias.\n\
-               The message says which two meet. Exit code 2.",
+        title: "two settings of a method exclude each other",
+        text: "Natural-gradient steps and full covariances use exact gradients, so they exclude a solver that noises every\n\
+               step. A committee has one round. rounds = \"until-spent\" needs a given noise multiplier. Aligned gradients\n\
+               are for local steps of DP optimisation on a network; second moments are for linear and logistic models.\n\
+               Sufficient statistics are those of a linear model, whose posterior has a full covariance. The noise-aware\n\
+               reading supports rule = \"row-norm\" only. rule = \"inputs\" noises each row at the site, without an aggregator,\n\
+               under substitution, and its reading is \"naive\". A bound less than 1 would clip the intercept. The message\n\
+               names the two settings. Exit code 2.",
     },
     Entry {
         code: "S010",
-        title: "not in this version",
-        text: "The study asks for a model or a solver that the papers have and this version does not. The hint names those that it\n\
-               has. Exit code 2.",
+        title: "not supported in this version",
+        text: "The study asks for a model or a solver from the papers that this version does not have. The hint lists the\n\
+               supported ones. Exit code 2.",
     },
     Entry {
         code: "S011",
-        title: "a key has no meaning beside the others",
-        text: "A key that would be ignored is refused, because the study would say more than it does: parts without a\n\
-               solver that has parts, rho in an even partition, colluders where the nodes of a secure sum add the noise, nodes\n\
-               without a secure sum, rounds or clip of sufficient statistics, whose rule says both. Or one of several\n\
-               forms is not complete: most rules of statistics need a bound. Exit code 2.",
+        title: "a key has no effect with the other settings",
+        text: "A key without effect is rejected, because the study would claim more than it does: parts with a solver\n\
+               without parts, rho in an even partition, colluders where the nodes of a secure sum add the noise, nodes\n\
+               without a secure sum, or rounds or clip of sufficient statistics, whose rule determines both. The code also\n\
+               reports incomplete settings: most rules of statistics need a bound. Exit code 2.",
     },
     Entry {
         code: "S012",
-        title: "a plan needs declared rows",
-        text: "`plan` touches no row, so it must be told how many rows and clients there are where noise, batches or δ\n\
-               depend on them, or on the clients of a secure sum: [data] declared_rows = N for all rows of the source, or a list with those of each client,\n\
-               in the order of their names. Where clients are the values of a column, a total alone is enough for methods\n\
-               whose batches and δ do not go by rows. Of a source split by a column the training rows are declared. For\n\
-               bundled data the public numbers are known. Exit code 2.",
+        title: "a plan needs declared row counts",
+        text: "`plan` reads no rows, so it must be told the number of rows and clients where noise, batches or δ depend on\n\
+               them, or on the clients of a secure sum: [data] declared_rows = N for all rows of the source, or a list with\n\
+               the rows of each client in the order of their names. Where the clients are the values of a column, a total\n\
+               is enough for methods whose batch size and δ do not depend on row counts. For a source split by a column,\n\
+               declare the training rows. The numbers of bundled data sets are known. Exit code 2.",
     },
     Entry {
         code: "S013",
-        title: "the directory is not of a run",
-        text: "A run writes into a new directory, an empty one, or one that an earlier run made, and into no other, so that\n\
-               it cannot overwrite your files. `report` and `predict` read a finished run: one that was stopped has no results yet,\n\
-               and the same `run` with the same --out goes on where it stopped. Exit code 2.",
+        title: "the directory does not belong to a run",
+        text: "A run writes only into a new directory, an empty one, or one that an earlier run created, so it cannot\n\
+               overwrite your files. `report` and `predict` need a finished run. An interrupted run has no results yet: the\n\
+               same `simulate` command with the same --out resumes it. Exit code 2.",
     },
     Entry {
         code: "S014",
-        title: "δ is not under one over the number of rows (a warning)",
-        text: "δ is the probability with which the promise may fail. A mechanism that publishes one random row in full has\n\
-               δ = 1/n, so a δ of that size promises almost nothing. Take it well under 1/n. A warning does not change\n\
-               the exit code. Exit code 0.",
+        title: "δ is not less than 1 / number of rows (a warning)",
+        text: "δ bounds the probability that the ε guarantee fails. Publishing one random row in full satisfies δ = 1/n, so\n\
+               a δ of that size guarantees almost nothing. Choose δ well below 1/n. A warning does not change the exit\n\
+               code. Exit code 0.",
     },
     Entry {
         code: "S015",
         title: "parts under add-remove need record ids",
-        text: "Local averaging and virtual clients deal rows to parts. If rows may come and go, a part must not follow from a\n\
-               row's place, because one row less would move all rows after it. It follows from a record id then: name the\n\
-               column in the schema, record_id = \"patient\". Ids are no inputs and stay at the site. Without ids promise\n\
-               substitution, where a row's place is enough. Exit code 2.",
+        text: "Local averaging and virtual clients assign rows to parts. Under add-remove the assignment must not depend on\n\
+               a row's position, because removing one row would move all rows after it. It depends on a record id instead:\n\
+               name the column in the schema, record_id = \"patient\". Ids are not inputs and stay at the site. Without ids,\n\
+               use adjacency = \"substitute\", where a row's position is enough. Exit code 2.",
     },
     Entry {
         code: "S016",
-        title: "the command has no meaning for this kind of study",
-        text: "The tables of a file say what it is: [[curves]] is a figure of accounting, which `check` reads and `reproduce`\n\
-               draws: it has no data, so there is nothing to plan, run or sample. [histogram] is a survey through a shuffler,\n\
-               for `check`, `plan` and `run`: it has no posterior to sample, and no columns to reproduce. The hint has a command\n\
-               that the file is for. Exit code 2.",
+        title: "the command does not apply to this kind of study",
+        text: "The tables of a file determine its kind. [[curves]] is an accounting figure: use `check` and `reproduce`; it\n\
+               has no data to plan, simulate or sample. [histogram] is a survey through a shuffler: use `check`, `plan` and\n\
+               `simulate`; it has no posterior to sample and no columns to reproduce. The hint names a command that\n\
+               applies. Exit code 2.",
     },
     Entry {
         code: "S017",
         title: "a baseline did not converge (a warning)",
-        text: "\"non-private\" and \"local only\" search for the best Gaussian by Newton's steps, each with a line search, until no\n\
-               mean would move by more than a millionth of its deviation. This search ended before that: what it found is shown,\n\
-               with the steps that it took, and nothing is compared with it. Inputs are then mostly so long that their squares\n\
-               cannot be added up: give such columns a scale in the schema, or raise prior_precision. Networks, and models of\n\
-               more than 300 parameters, take a fixed number of steps instead, of which nobody says that they converged. A\n\
-               warning does not change the exit code. Exit code 0.",
+        text: "The baselines \"non-private\" and \"local only\" find the best Gaussian by Newton steps with a line search,\n\
+               until no mean would move by more than a millionth of its standard deviation. Here the search ended earlier.\n\
+               The report shows the result with the number of steps, and compares nothing with it. The usual cause is\n\
+               inputs so large that their squares cannot be added: give these columns a scale in the schema, or raise\n\
+               prior_precision. Networks, and models with more than 300 parameters, take a fixed number of steps, and no\n\
+               convergence is claimed. A warning does not change the exit code. Exit code 0.",
     },
     Entry {
         code: "S020",
         title: "another run writes into the directory",
-        text: "Two runs into one directory would write over each other's results, so the first holds a lock on it, which goes with its\n\
-               process. The message names the directory and the process. Wait until that run has ended, stop it, or name another\n\
-               directory by --out. The same command then goes on after the work that is finished. Exit code 2.",
+        text: "Two runs in one directory would overwrite each other's results, so the first run locks it until its process\n\
+               ends. The message names the directory and the process. Wait until that run has ended, stop it, or choose\n\
+               another directory with --out. The same command then continues after the finished work. Exit code 2.",
     },
 ];
 

@@ -1,4 +1,4 @@
-//! The engine of `run`: opened data, and the simulator of the inference room behind the frame's contract.
+//! The engine of `simulate`: opened data, and the simulator of the inference room behind the frame's contract.
 
 use super::columns;
 use super::data::ScoresIn;

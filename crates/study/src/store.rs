@@ -142,7 +142,7 @@ pub fn unfinished(root: &Path) -> Option<StudyError> {
         code: "S013",
         place: root.display().to_string(),
         message: format!("this run is not finished: {pieces} done, and results are written when all are"),
-        hint: format!("posterity run STUDY.toml --out {} goes on where it stopped", root.display()),
+        hint: format!("posterity simulate STUDY.toml --out {} goes on where it stopped", root.display()),
     };
     Some(fault.into())
 }

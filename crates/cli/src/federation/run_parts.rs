@@ -1,4 +1,4 @@
-//! From a study and its schema to the parts of a federation's run, by the code that `posterity run` uses.
+//! From a study and its schema to the parts of a federation's run, by the code that `posterity simulate` uses.
 
 use crate::failure::Failure;
 use federation::manifest::RunParts;
