@@ -8,7 +8,7 @@ use federation::sealed_message::{SealedChannel, SealedMessageError};
 use federation::wire::sign_letter;
 use privacy::Assembly;
 use privacy::noise::Digest;
-use privacy::secure_sum::{Body, Members, Message, Seed, SumParty, Words};
+use privacy::secure_sum::{Body, ClientSet, Message, Seed, SumParty, WordVector};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ fn a_share_is_sealed_and_no_two_letters_of_it_are_alike() {
     let post = SumFixture::new();
     let dimension = post.assembly.shape().dimension();
     let words: Vec<u8> = (0..8 * dimension).map(|at| (at * 37 % 251) as u8).collect();
-    let words: Words = postcard::from_bytes(&postcard::to_allocvec(&words).unwrap()).unwrap();
+    let words: WordVector = postcard::from_bytes(&postcard::to_allocvec(&words).unwrap()).unwrap();
     for message in [post.message(Body::Vector { client: 0, words }), post.seed(0, 0)] {
         let plain = message.encode().unwrap();
         let [one, two] = [(); 2].map(|()| post.desk(MemberId::Site(0)).write(SumParty::Node(0), &message).unwrap());
@@ -108,7 +108,7 @@ fn a_node_cannot_open_a_letter_that_is_sealed_to_another() {
 #[test]
 fn a_letter_is_read_by_its_receiver_in_its_attempt_and_for_its_question_alone() {
     let post = SumFixture::new();
-    let held = Members::none(4);
+    let held = ClientSet::none(4);
     let list = post.message(Body::Holdings { node: 1, held });
     for good in [
         post.desk(MemberId::Site(0)).write(SumParty::Node(0), &post.seed(0, 0)).unwrap(),

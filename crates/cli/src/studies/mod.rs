@@ -74,7 +74,7 @@ fn histogram_plan(study: &Histogram, json: bool) -> Result<String, Failure> {
     Ok(format!("{}{}", study.described(), study.priced(&costs)))
 }
 
-/// `posterity run`
+/// `posterity simulate`
 pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failure> {
     if Kind::of_file(&arguments.study)? == Kind::Histogram {
         return run_histogram(arguments, json);
@@ -123,7 +123,7 @@ fn loaded(arguments: &RunArguments) -> Result<(Loaded, PathBuf), Failure> {
     match Kind::of_file(path)? {
         Kind::Learning => {}
         Kind::Histogram => {
-            return Err(not_for(path, "a histogram has no posterior to draw from", "posterity run").into());
+            return Err(not_for(path, "a histogram has no posterior to draw from", "posterity simulate").into());
         }
         Kind::Curves => {
             return Err(not_for(path, "a figure of accounting has no data to run on", "posterity reproduce").into());

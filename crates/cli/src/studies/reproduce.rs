@@ -18,7 +18,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         Kind::Learning => {}
         Kind::Curves => return of_accounting(&Curves::read(file, &text)?, arguments, json),
         Kind::Histogram => {
-            return Err(not_for(Path::new(name), "a histogram has no columns", "posterity run").into());
+            return Err(not_for(Path::new(name), "a histogram has no columns", "posterity simulate").into());
         }
     }
     let mut study = Study::read(file, &text).map_err(study::StudyError::from)?;
