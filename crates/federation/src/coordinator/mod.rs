@@ -90,7 +90,7 @@ pub struct MemberReport {
     pub begun: bool,
     /// What it is at.
     pub unsettled: Option<Attempt>,
-    /// The number of the last letter that it has read.
+    /// The number of the last message that it has read.
     pub mail: u64,
     /// A node has been told that no more contributions are awaited.
     pub closed: bool,
