@@ -8,7 +8,7 @@ use std::fs;
 fn an_authority_is_made_shown_and_renewed() {
     let room = Room::new("made", "");
     let text = room.told(&["ca", "init", "authority", "--name", "consortium"]);
-    assert!(text.contains("Move authority/root.key offline") && text.contains("not encrypted"), "{text}");
+    assert!(text.contains("Move authority/root.key to offline storage") && text.contains("not encrypted"), "{text}");
     let shown = room.answer(&["ca", "show", "authority", "--json"]);
     assert_eq!(shown["root_key"], "authority/root.key");
     assert!(text.contains(shown["fingerprint"].as_str().unwrap()), "{text}");

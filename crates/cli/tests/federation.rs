@@ -44,7 +44,7 @@ fn a_served_study_is_checked_and_planned_without_rows_and_not_run() {
     let room = room("served");
     let told = room.told(&["check", "study.toml"]);
     assert!(told.contains("2 sites as declared: north (300 rows), south (200 rows)"), "{told}");
-    assert!(told.contains("served but not simulated") && !told.contains("for comparison"), "{told}");
+    assert!(told.contains("served, and not simulated") && !told.contains("for comparison"), "{told}");
     let plan = room.answer(&["plan", "study.toml", "--json"]);
     assert_eq!((&plan["rows"][0], &plan["rows"][1], &plan["rows_are"]), (&300.into(), &200.into(), &"declared".into()));
     let checked = room.answer(&["check", "study.toml", "--json"]);
@@ -89,7 +89,7 @@ fn a_sites_file_is_looked_at_on_its_own_terminal() {
     std::fs::write(room.0.join("rows.csv"), "age,ill,room\n50,yes,1\nold,no,2\n60,maybe,3\n70,no,4\n").unwrap();
     let words = ["agent", "check", "--data", "rows.csv", "--schema", "ward.toml"];
     let told = room.told(&words);
-    for part in ["4 rows", "2 lines with something", "age: 1 line", "ill: 1 line", "line 3", "line 4", "room"] {
+    for part in ["4 rows", "2 lines with a value", "age: 1 line", "ill: 1 line", "line 3", "line 4", "room"] {
         assert!(told.contains(part), "{part}: {told}");
     }
     let object = room.answer(&[&words[..], &["--json"]].concat());

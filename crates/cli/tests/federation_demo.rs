@@ -80,7 +80,10 @@ fn a_folder_of_a_demonstration_that_runs_is_left_alone() {
     let mut second = Command::cargo_bin("posterity").unwrap();
     let output = second.args(["demo", "federation", "--folder"]).arg(&folder).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(2) && told.contains("error[F207]: another demonstration runs in"), "{told}");
+    assert!(
+        output.status.code() == Some(2) && told.contains("error[F207]: another demonstration is running in"),
+        "{told}"
+    );
     assert!(folder.join("server/addresses.json").exists());
     assert!(std::process::Command::new("kill").arg(demo.id().to_string()).status().unwrap().success());
     assert_eq!(demo.wait().unwrap().code(), Some(0));

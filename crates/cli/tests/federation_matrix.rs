@@ -35,7 +35,7 @@ fn issued(authority: &Authority, role: PartyRole, who: &str, key: PublicKey, at:
     certificates(&authority.issue(role, &name(who), &key, at, PARTY_LIFE).unwrap().chain).unwrap()
 }
 
-/// An authority that nobody here knows, in a folder of the town.
+/// An authority that nobody here knows, in a folder of the cluster.
 fn stranger(cluster: &Cluster) -> Authority {
     let folder = cluster.folder.join("other");
     Authority::init(&folder, &name("other"), now()).unwrap();

@@ -224,7 +224,10 @@ fn a_dashboards_token_that_others_can_read_is_refused() {
     let path = cluster.folder.join("server/dashboard.token");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     let (exit, told) = refused(&cluster, &serve(&cluster));
-    assert!(exit == 2 && told.contains("dashboard.token is open to others") && told.contains("chmod 600"), "{told}");
+    assert!(
+        exit == 2 && told.contains("other users can access server/dashboard.token") && told.contains("chmod 600"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -234,5 +237,5 @@ fn a_port_that_is_taken_is_a_failure_of_the_machine() {
     let (exit, told) = refused(&cluster, &line);
     assert!(exit == 1 && told.contains("error[F205]") && told.contains("cannot listen on"), "{told}");
     let (exit, told) = refused(&cluster, &serve(&cluster));
-    assert!(exit == 2 && told.contains("error[F003]") && told.contains("is served by process"), "{told}");
+    assert!(exit == 2 && told.contains("error[F003]") && told.contains("is already served by process"), "{told}");
 }

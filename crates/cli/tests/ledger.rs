@@ -101,7 +101,7 @@ fn damage_is_refused_with_the_number_of_the_record() {
     bytes[8] = 2;
     fs::write(&file, &bytes).unwrap();
     let (_, error, exit) = posterity(&home, &["ledger", "verify"]);
-    assert!(exit == 3 && error.contains("error[L004]: the ledger is of version 2, expected 1"), "{error}");
+    assert!(exit == 3 && error.contains("error[L004]: the ledger has version 2, expected 1"), "{error}");
     fs::remove_dir_all(home).unwrap();
 }
 

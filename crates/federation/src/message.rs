@@ -162,7 +162,7 @@ pub enum Request {
         begun: bool,
         /// What it is at: an answer that has no receipt yet, or a sum. It is not told of that again.
         unsettled: Option<Attempt>,
-        /// The number of the last letter that it has read.
+        /// The number of the last message that it has read.
         mail: u64,
         /// A node has been told that no more contributions are awaited.
         closed: bool,

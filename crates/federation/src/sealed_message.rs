@@ -1,4 +1,4 @@
-//! Letters of a secure sum: what a member writes to another by way of the server, which can neither read nor forge it.
+//! Messages of a secure sum, which the server relays and can neither read nor forge.
 //!
 //! What a site writes to a node is sealed to that node (HPKE of RFC 9180: X25519, HKDF-SHA256, ChaCha20-Poly1305), bound
 //! to manifest, attempt, question, sender and receiver. What nodes write holds no share, and is signed but not sealed.
@@ -6,7 +6,7 @@
 use crate::identity::{IdentityKey, SealingKey, Signature};
 use crate::manifest::Manifest;
 use crate::message::{Attempt, MemberId, SealedMessage};
-use crate::wire::{sign_letter, verify_letter};
+use crate::wire::{sign_message, verify_message};
 use hpke::aead::ChaCha20Poly1305;
 use hpke::kdf::HkdfSha256;
 use hpke::kem::X25519HkdfSha256;
@@ -16,7 +16,7 @@ use privacy::noise::Digest;
 use privacy::secure_sum::{Message, SumParty};
 use zeroize::Zeroizing;
 
-/// Why a letter is left unread.
+/// Why a message is left unread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SealedMessageError {
     /// It is for somebody else, or of another attempt or question.
@@ -30,7 +30,7 @@ pub enum SealedMessageError {
     Unreadable,
 }
 
-/// A member at its desk, in one attempt at one sum: what it writes and reads is bound to all of this.
+/// A member's side of one attempt at one sum: every message that it writes or reads is bound to all of this.
 pub struct SealedChannel<'a> {
     /// Who writes and reads here.
     pub own: MemberId,
@@ -47,7 +47,7 @@ pub struct SealedChannel<'a> {
 }
 
 impl SealedChannel<'_> {
-    /// A signed letter; sealed if a site writes to a node.
+    /// A signed message, sealed if a site writes to a node.
     pub fn write(&self, to: SumParty, message: &Message) -> Result<SealedMessage, SealedMessageError> {
         let to = member_of(to).ok_or(SealedMessageError::Misdirected)?;
         let plain = Zeroizing::new(message.encode().map_err(|_| SealedMessageError::Unreadable)?);
@@ -59,10 +59,10 @@ impl SealedChannel<'_> {
             _ => (Vec::new(), plain.to_vec()),
         };
         let (from, at, question, signature) = (self.own, self.at, self.question, Signature::from_bytes(&[]));
-        Ok(sign_letter(self.key, &self.digest, SealedMessage { from, to, at, question, key, sealed, signature }))
+        Ok(sign_message(self.key, &self.digest, SealedMessage { from, to, at, question, key, sealed, signature }))
     }
 
-    /// The message in a letter, and the party that has signed it.
+    /// The content of a sealed message, and the party that signed it.
     pub fn read(
         &self,
         letter: &SealedMessage,
@@ -73,7 +73,7 @@ impl SealedChannel<'_> {
             return Err(SealedMessageError::Misdirected);
         }
         let key = self.manifest.key(letter.from).ok_or(SealedMessageError::Forged)?;
-        verify_letter(key, &self.digest, letter).map_err(|_| SealedMessageError::Forged)?;
+        verify_message(key, &self.digest, letter).map_err(|_| SealedMessageError::Forged)?;
         let plain = match (letter.from, sealing) {
             (MemberId::Site(_), Some(sealing)) => open(sealing, letter, &self.binding(letter.from, self.own))?,
             (MemberId::Site(_), None) => return Err(SealedMessageError::Misdirected),
@@ -84,14 +84,14 @@ impl SealedChannel<'_> {
         Ok((party_of(letter.from), message))
     }
 
-    /// What a sealed letter is bound to.
+    /// What a sealed message is bound to.
     fn binding(&self, from: MemberId, to: MemberId) -> Vec<u8> {
         postcard::to_allocvec(&("posterity 1 letter", self.digest, self.at, self.question, from, to))
             .unwrap_or_default()
     }
 }
 
-/// Longest letter of a sum with these terms, in bytes of its content.
+/// Longest message of a sum with these terms, in bytes of its content.
 pub fn most_bytes(assembly: &Assembly) -> usize {
     let clients = usize::try_from(assembly.cohort().clients().div_ceil(64)).unwrap_or(usize::MAX);
     512_usize.saturating_add(assembly.shape().dimension().saturating_mul(8)).saturating_add(clients.saturating_mul(8))

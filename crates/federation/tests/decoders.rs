@@ -119,12 +119,13 @@ fn read_letter(letter: SealedMessage) {
         MemberId::Node(node) => &script.keys.nodes[node as usize].1,
         MemberId::Server => &script.keys.server,
     };
-    let signed = wire::sign_letter(key, &digest, letter);
+    let signed = wire::sign_message(key, &digest, letter);
     let (_, own, sealing) = &script.keys.nodes[0];
     let question = Sha256::digest(query).into();
-    let desk = SealedChannel { own: MemberId::Node(0), key: own, manifest: &script.manifest, digest, at: AT, question };
-    let _ = desk.read(&signed, assembly, Some(sealing));
-    let _ = desk.read(&signed, assembly, None);
+    let channel =
+        SealedChannel { own: MemberId::Node(0), key: own, manifest: &script.manifest, digest, at: AT, question };
+    let _ = channel.read(&signed, assembly, Some(sealing));
+    let _ = channel.read(&signed, assembly, None);
 }
 
 /// A node over a record takes its run up again and goes on; so does one over a record whose checksum was made to fit.

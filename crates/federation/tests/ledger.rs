@@ -259,7 +259,7 @@ fn a_record_that_is_too_large_is_refused_and_the_log_goes_on() {
 }
 
 #[test]
-fn a_damaged_vault_is_refused_and_so_is_one_that_is_ahead_of_the_ledger() {
+fn a_damaged_snapshot_is_refused_and_so_is_one_that_is_ahead_of_the_ledger() {
     let disk = SimulatedDisk::new();
     let mut log = Log::open(disk.clone()).unwrap();
     log.append(&example(1)[0]).unwrap();

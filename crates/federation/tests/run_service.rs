@@ -32,7 +32,7 @@ fn who_has_heard_of_the_end_is_known_and_nobody_else_counts() {
         let draft = runtime.block_on(service.call(call)).unwrap();
         assert!(draft.tells_the_end().is_some());
         let heard: BTreeSet<MemberId> = heard.into_iter().map(MemberId::Site).collect();
-        // The desk shows what it has done a moment later.
+        // The worker shows what it has done a moment later.
         while service.snapshot().dismissed.len() < heard.len() {
             std::thread::yield_now();
         }

@@ -5,7 +5,7 @@ use federation::identity::{IdentityKey, Signature};
 use federation::manifest::Manifest;
 use federation::message::{Attempt, MemberId, SealedMessage};
 use federation::sealed_message::{SealedChannel, SealedMessageError};
-use federation::wire::sign_letter;
+use federation::wire::sign_message;
 use privacy::Assembly;
 use privacy::noise::Digest;
 use privacy::secure_sum::{Body, ClientSet, Message, Seed, SumParty, WordVector};
@@ -39,7 +39,7 @@ impl SumFixture {
         }
     }
 
-    fn desk(&self, own: MemberId) -> SealedChannel<'_> {
+    fn channel(&self, own: MemberId) -> SealedChannel<'_> {
         let manifest: &Manifest = &self.script.manifest;
         let (key, digest) = (self.key(own).as_ref(), manifest.digest());
         SealedChannel { own, key, manifest, digest, at: AT, question: self.question }
@@ -56,12 +56,12 @@ impl SumFixture {
     /// What a node reads in a letter, by its own keys.
     fn read_at(&self, node: u32, letter: &SealedMessage) -> Result<(SumParty, Message), SealedMessageError> {
         let sealing = &self.script.keys.nodes[node as usize].2;
-        self.desk(MemberId::Node(node)).read(letter, &self.assembly, Some(sealing))
+        self.channel(MemberId::Node(node)).read(letter, &self.assembly, Some(sealing))
     }
 
     /// The letter, signed by whom it says that it is from.
     fn signed(&self, letter: SealedMessage) -> SealedMessage {
-        sign_letter(self.key(letter.from), &self.script.manifest.digest(), letter)
+        sign_message(self.key(letter.from), &self.script.manifest.digest(), letter)
     }
 }
 
@@ -78,7 +78,7 @@ fn a_share_is_sealed_and_no_two_letters_of_it_are_alike() {
     let words: WordVector = postcard::from_bytes(&postcard::to_allocvec(&words).unwrap()).unwrap();
     for message in [post.message(Body::Vector { client: 0, words }), post.seed(0, 0)] {
         let plain = message.encode().unwrap();
-        let [one, two] = [(); 2].map(|()| post.desk(MemberId::Site(0)).write(SumParty::Node(0), &message).unwrap());
+        let [one, two] = [(); 2].map(|()| post.channel(MemberId::Site(0)).write(SumParty::Node(0), &message).unwrap());
         for letter in [&one, &two] {
             assert!(Message::decode(&letter.sealed, dimension, 4).is_err(), "a share is in the clear");
             assert!(!shares_bytes(&plain, &letter.sealed) && !shares_bytes(&plain, &letter.key), "a part of it is");
@@ -93,16 +93,16 @@ fn a_share_is_sealed_and_no_two_letters_of_it_are_alike() {
 #[test]
 fn a_node_cannot_open_a_letter_that_is_sealed_to_another() {
     let post = SumFixture::new();
-    let letter = post.desk(MemberId::Site(2)).write(SumParty::Node(1), &post.seed(2, 1)).unwrap();
+    let letter = post.channel(MemberId::Site(2)).write(SumParty::Node(1), &post.seed(2, 1)).unwrap();
     assert!(post.read_at(1, &letter).is_ok());
     assert_eq!(post.read_at(0, &letter), Err(SealedMessageError::Misdirected));
     // Neither as its own, should the site have signed it so, nor with the other's name on its desk.
     let renamed = post.signed(SealedMessage { to: MemberId::Node(0), ..letter.clone() });
     assert_eq!(post.read_at(0, &renamed), Err(SealedMessageError::Unreadable));
-    let (desk, own) = (post.desk(MemberId::Node(1)), &post.script.keys.nodes[0].2);
-    assert_eq!(desk.read(&letter, &post.assembly, Some(own)), Err(SealedMessageError::Unreadable));
+    let (channel, own) = (post.channel(MemberId::Node(1)), &post.script.keys.nodes[0].2);
+    assert_eq!(channel.read(&letter, &post.assembly, Some(own)), Err(SealedMessageError::Unreadable));
     // And without a key nobody reads a site's letter.
-    assert_eq!(desk.read(&letter, &post.assembly, None), Err(SealedMessageError::Misdirected));
+    assert_eq!(channel.read(&letter, &post.assembly, None), Err(SealedMessageError::Misdirected));
 }
 
 #[test]
@@ -111,8 +111,8 @@ fn a_letter_is_read_by_its_receiver_in_its_attempt_and_for_its_question_alone() 
     let held = ClientSet::none(4);
     let list = post.message(Body::Holdings { node: 1, held });
     for good in [
-        post.desk(MemberId::Site(0)).write(SumParty::Node(0), &post.seed(0, 0)).unwrap(),
-        post.desk(MemberId::Node(1)).write(SumParty::Node(0), &list).unwrap(),
+        post.channel(MemberId::Site(0)).write(SumParty::Node(0), &post.seed(0, 0)).unwrap(),
+        post.channel(MemberId::Node(1)).write(SumParty::Node(0), &list).unwrap(),
     ] {
         assert!(post.read_at(0, &good).is_ok());
         // Everything inside is as it should be, and so is the signature: what is written on the letter must fit by itself.
@@ -131,28 +131,28 @@ fn a_letter_is_read_by_its_receiver_in_its_attempt_and_for_its_question_alone() 
 #[test]
 fn what_is_sealed_is_bound_to_manifest_attempt_question_sender_and_receiver() {
     let post = SumFixture::new();
-    let (message, desk) = (post.seed(0, 0), || post.desk(MemberId::Site(0)));
-    let good = desk().write(SumParty::Node(0), &message).unwrap();
+    let (message, channel) = (post.seed(0, 0), || post.channel(MemberId::Site(0)));
+    let good = channel().write(SumParty::Node(0), &message).unwrap();
     assert!(post.read_at(0, &good).is_ok());
     // Sealed for something else, and then labelled and signed by its sender as if it were for this.
     let labelled = |letter: SealedMessage| {
         let SealedMessage { from, to, at, question, .. } = good.clone();
         post.signed(SealedMessage { from, to, at, question, ..letter })
     };
-    let written = |desk: SealedChannel<'_>| desk.write(SumParty::Node(0), &message).unwrap();
+    let written = |channel: SealedChannel<'_>| channel.write(SumParty::Node(0), &message).unwrap();
     for (what, letter) in [
-        ("another attempt", written(SealedChannel { at: OTHER, ..desk() })),
-        ("another round", written(SealedChannel { at: Attempt { round: 0, ..AT }, ..desk() })),
-        ("another question", written(SealedChannel { question: [7; 32], ..desk() })),
-        ("another manifest", written(SealedChannel { digest: [7; 32], ..desk() })),
-        ("another site", written(post.desk(MemberId::Site(1)))),
+        ("another attempt", written(SealedChannel { at: OTHER, ..channel() })),
+        ("another round", written(SealedChannel { at: Attempt { round: 0, ..AT }, ..channel() })),
+        ("another question", written(SealedChannel { question: [7; 32], ..channel() })),
+        ("another manifest", written(SealedChannel { digest: [7; 32], ..channel() })),
+        ("another site", written(post.channel(MemberId::Site(1)))),
     ] {
         assert_eq!(post.read_at(0, &labelled(letter)), Err(SealedMessageError::Unreadable), "{what}");
     }
     // Two nodes of one key for shares: even then a letter to one is none to the other.
     let mut manifest = Manifest::clone(&post.script.manifest);
     manifest.nodes[1].sealing = manifest.nodes[0].sealing;
-    let twin = SealedChannel { manifest: &manifest, ..desk() }.write(SumParty::Node(1), &message).unwrap();
+    let twin = SealedChannel { manifest: &manifest, ..channel() }.write(SumParty::Node(1), &message).unwrap();
     assert_eq!(post.read_at(0, &labelled(twin)), Err(SealedMessageError::Unreadable), "another node");
     assert!(post.read_at(0, &labelled(good.clone())).is_ok());
 }
@@ -163,10 +163,10 @@ fn a_letter_that_its_sender_has_not_signed_is_left_unread() {
     let manifest = post.script.manifest.digest();
     let confirmation = post.message(Body::Confirmation { node: 1, digest: [9; 32] });
     for good in [
-        post.desk(MemberId::Site(0)).write(SumParty::Node(0), &post.seed(0, 0)).unwrap(),
-        post.desk(MemberId::Node(1)).write(SumParty::Node(0), &confirmation).unwrap(),
+        post.channel(MemberId::Site(0)).write(SumParty::Node(0), &post.seed(0, 0)).unwrap(),
+        post.channel(MemberId::Node(1)).write(SumParty::Node(0), &confirmation).unwrap(),
     ] {
-        let signed = |key: MemberId, digest: &Digest| sign_letter(post.key(key), digest, good.clone()).signature;
+        let signed = |key: MemberId, digest: &Digest| sign_message(post.key(key), digest, good.clone()).signature;
         let mut changed = good.signature.bytes().to_vec();
         changed[5] ^= 1;
         for (what, signature) in [

@@ -68,8 +68,8 @@ impl WideRun {
     fn letter(&self, own: MemberId, to: SumParty, body: Body) -> federation::message::SealedMessage {
         let session = self.assembly().session(self.manifest.run(), AT.round, AT.attempt);
         let (manifest, digest) = (&*self.manifest, self.manifest.digest());
-        let desk = SealedChannel { own, key: &self.keys.server, manifest, digest, at: AT, question: [1; 32] };
-        desk.write(to, &Message { session, body }).unwrap()
+        let channel = SealedChannel { own, key: &self.keys.server, manifest, digest, at: AT, question: [1; 32] };
+        channel.write(to, &Message { session, body }).unwrap()
     }
 
     /// The lengths of all letters that the last site, and the last node, write at a time.

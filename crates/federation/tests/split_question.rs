@@ -7,7 +7,7 @@ use federation::log::SimulatedDisk;
 use federation::message::{Attempt, Instruction, MemberId, NodeState, Request, SealedMessage};
 use federation::party::{NodeParty, PartyMachine, SiteParty};
 use federation::sealed_message::SealedChannel;
-use federation::wire::sign_letter;
+use federation::wire::sign_message;
 use inference::algorithm::Answers;
 use privacy::GridVector;
 use privacy::secure_sum::{Message, Opener, SumEffect};
@@ -116,7 +116,7 @@ impl Relay {
         let assembly = built.summing.assembly(built.sum_terms(query).unwrap().unwrap()).unwrap().unwrap();
         let session = assembly.session(self.script.manifest.run(), AT.round, AT.attempt);
         let mut opener = Opener::new(&assembly, &session).unwrap();
-        let desk = SealedChannel {
+        let channel = SealedChannel {
             own: MemberId::Server,
             key: &self.script.keys.server,
             manifest: &self.script.manifest,
@@ -125,7 +125,7 @@ impl Relay {
             question: Sha256::digest(query).into(),
         };
         for letter in &self.parts {
-            let Ok((from, message)) = desk.read(letter, &assembly, None) else { continue };
+            let Ok((from, message)) = channel.read(letter, &assembly, None) else { continue };
             for effect in opener.handle(from, &message).unwrap_or_default() {
                 if let SumEffect::Opened { contributors, .. } = effect {
                     return Some(contributors.iter().collect());
@@ -212,8 +212,8 @@ fn of_letters_with_forged_signatures_nothing_is_contributed_published_or_opened(
                     met.set(met.get() + 1);
                     letter.signature = match forger {
                         0 => Signature::from_bytes(&[0; 64]),
-                        1 => sign_letter(&keys.server, &digest, letter.clone()).signature,
-                        _ => sign_letter(&IdentityKey::generate().unwrap(), &digest, letter.clone()).signature,
+                        1 => sign_message(&keys.server, &digest, letter.clone()).signature,
+                        _ => sign_message(&IdentityKey::generate().unwrap(), &digest, letter.clone()).signature,
                     };
                 }
             };

@@ -255,7 +255,7 @@ fn object(posterior: &Posterior, site: Option<&str>, predictions: &Predictions) 
 
 #[cfg(test)]
 mod tests {
-    use super::super::posterior::{Intercepts, Marginals, OwnIntercept, StoredModel};
+    use super::super::posterior::{Intercepts, Marginals, OwnIntercept};
     use super::*;
 
     fn posterior(method: &str) -> Posterior {
@@ -265,7 +265,7 @@ mod tests {
             study: "s".into(),
             method: method.into(),
             seed: 1,
-            model: StoredModel::Linear { noise_variance: 1.0 },
+            model: toml::from_str("kind = 'linear'").unwrap(),
             bias: false,
             inputs: vec!["a".into()],
             data_schema: "stored".into(),

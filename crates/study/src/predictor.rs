@@ -89,20 +89,20 @@ fn predicted(schema: &Schema, first: Option<&Prediction>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::posterior::{Marginals, SCHEMA, StoredModel};
+    use super::super::posterior::{Marginals, SCHEMA};
     use super::*;
 
     const COLUMNS: &str = "column = [{ name = \"age\", kind = \"numeric\", centre = 50, scale = 10 },\n\
                            { name = \"site\", kind = \"ignore\" }]\n";
 
-    fn posterior(model: StoredModel, outcome: &str) -> Posterior {
+    fn posterior(model: &str, outcome: &str) -> Posterior {
         Posterior {
             outside_epsilon: String::new(),
             schema: SCHEMA,
             study: "s".into(),
             method: "m".into(),
             seed: 1,
-            model,
+            model: toml::from_str(model).unwrap(),
             bias: false,
             inputs: vec!["age".into()],
             data_schema: format!("outcome = {outcome}\n{COLUMNS}"),
@@ -113,32 +113,32 @@ mod tests {
 
     fn logistic() -> Posterior {
         posterior(
-            StoredModel::Logistic { draws: None, probit: false },
+            "kind = 'logistic'",
             "{ column = \"ill\", levels = [\"no\", \"yes\"] }",
         )
     }
 
     #[test]
     fn ids_sites_and_outcomes_may_stand_in_the_file_or_not() {
-        let plain = predict(&logistic(), b"age\n60\n40\n").unwrap();
+        let plain = logistic().predict(b"age\n60\n40\n").unwrap();
         assert_eq!((plain.of.as_str(), plain.rows.len(), plain.rows[1].row), ("ill = yes", 2, 2));
         let Prediction::Probability(p) = plain.rows[0].prediction else { panic!() };
         assert!(plain.rows[0].interval.is_some_and(|(lower, upper)| lower < p && p < upper));
         for csv in ["patient,age,ill\n7, 60 ,\n8,40,perhaps\n", "site,age\nx,60\ny,40\n"] {
-            assert_eq!(predict(&logistic(), csv.as_bytes()).unwrap(), plain, "{csv}");
+            assert_eq!(logistic().predict(csv.as_bytes()).unwrap(), plain, "{csv}");
         }
         let mut zip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut zip, b"age\n60\n40\n").unwrap();
-        assert_eq!(predict(&logistic(), &zip.finish().unwrap()).unwrap(), plain);
+        assert_eq!(logistic().predict(&zip.finish().unwrap()).unwrap(), plain);
     }
 
     #[test]
     fn a_number_has_its_units_and_its_interval() {
         let linear = posterior(
-            StoredModel::Linear { noise_variance: 0.75 },
+            "kind = 'linear'\nnoise_variance = 0.75",
             "{ column = \"kg\", bounds = [0, 200], centre = 70, scale = 10 }",
         );
-        let found = predict(&linear, b"age\n60\n").unwrap();
+        let found = linear.predict(b"age\n60\n").unwrap();
         // x = 1: mean 1, variance 0.25 + 0.75 = 1, in kilograms 80 and 10.
         assert_eq!(found.of, "kg");
         assert_eq!(found.rows[0].prediction, Prediction::Normal { mean: 80.0, deviation: 10.0 });
@@ -151,17 +151,17 @@ mod tests {
         let number = "{ column = \"kg\", bounds = [0, 200], centre = 70, scale = 10 }";
         let classes = "{ column = \"ill\", levels = [\"no\", \"yes\"] }";
         let models = [
-            (StoredModel::Logistic { draws: None, probit: false }, classes),
-            (StoredModel::Logistic { draws: None, probit: true }, classes),
-            (StoredModel::Logistic { draws: Some(9), probit: false }, classes),
-            (StoredModel::Linear { noise_variance: 0.5 }, number),
+            ("kind = 'logistic'", classes),
+            ("kind = 'logistic'\npredictive = 'probit'", classes),
+            ("kind = 'logistic'\npredictive = { draws = 9 }", classes),
+            ("kind = 'linear'\nnoise_variance = 0.5", number),
         ];
         let csv = "age\n60\n50\n-1e300\n1e12\n1250\n-1150\n50.000001\n";
         for (model, outcome) in models {
             for (mean, deviation) in [(1.0, 0.5), (-40.0, 10.0), (1e3, 1e-9), (-2.0, 1e4), (0.0, 1e-300)] {
                 let mut stored = posterior(model.clone(), outcome);
                 (stored.posterior.mean, stored.posterior.deviation) = (vec![mean], vec![deviation]);
-                let Ok(found) = predict(&stored, csv.as_bytes()) else { continue };
+                let Ok(found) = stored.predict(csv.as_bytes()) else { continue };
                 for row in found.rows {
                     let (Prediction::Probability(point) | Prediction::Normal { mean: point, .. }) = row.prediction
                     else {
@@ -177,32 +177,32 @@ mod tests {
     #[test]
     fn several_classes_have_a_probability_each_and_networks_no_interval() {
         let outcome = "{ column = \"stage\", levels = [\"I\", \"II\", \"III\"] }";
-        let mut softmax = posterior(StoredModel::Softmax, outcome);
+        let mut softmax = posterior("kind = 'softmax'", outcome);
         softmax.posterior =
             Marginals { mean: vec![-1.0, 0.0, 2.0], deviation: vec![0.5; 3], precision: None, intercepts: None };
-        let found = predict(&softmax, b"age\n60\n").unwrap();
+        let found = softmax.predict(b"age\n60\n").unwrap();
         let Prediction::Classes(p) = &found.rows[0].prediction else { panic!() };
         assert!(p[0] < p[1] && p[1] < p[2] && (p.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{p:?}");
         assert_eq!((found.of.as_str(), found.rows[0].interval), ("stage", None));
-        let model = StoredModel::Network { hidden: vec![2], draws: 3 };
+        let model = "kind = 'network'\nhidden = [2]\npredictive = { draws = 3 }";
         let mut network = posterior(model, "{ column = \"ill\", levels = [\"no\", \"yes\"] }");
-        assert!(predict(&network, b"age\n60\n").is_err(), "one number for five weights");
+        assert!(network.predict(b"age\n60\n").is_err(), "one number for five weights");
         network.posterior =
             Marginals { mean: vec![0.5; 5], deviation: vec![0.1; 5], precision: None, intercepts: None };
-        let found = predict(&network, b"age\n60\n").unwrap();
+        let found = network.predict(b"age\n60\n").unwrap();
         assert_eq!((found.of.as_str(), found.rows[0].interval), ("ill = yes", None));
     }
 
     #[test]
     fn a_column_that_is_not_there_is_named_with_those_that_are_needed() {
         for (csv, words) in [("ages\n60\n", "is it `ages`"), ("weight\n60\n", "the columns needed are age;")] {
-            let refused = predict(&logistic(), csv.as_bytes()).unwrap_err();
+            let refused = logistic().predict(csv.as_bytes()).unwrap_err();
             assert_eq!(refused.code(), "D004");
             assert!(refused.hint().contains(words) && !refused.hint().contains("ill"), "{}", refused.hint());
         }
-        let short = predict(&logistic(), b"age,site\n60,x\n40\n").unwrap_err();
+        let short = logistic().predict(b"age,site\n60,x\n40\n").unwrap_err();
         assert!(short.to_string().contains("line 3: found 1 cells, expected 2"), "{short}");
-        let cell = predict(&logistic(), b"age\nold\n").unwrap_err();
+        let cell = logistic().predict(b"age\nold\n").unwrap_err();
         assert!(cell.to_string().contains("line 2, column `age`: found `old`"), "{cell}");
     }
 
@@ -210,6 +210,6 @@ mod tests {
     fn a_schema_of_other_inputs_is_refused() {
         let mut other = logistic();
         other.inputs = vec!["age".into(), "height".into()];
-        assert_eq!(predict(&other, b"age\n60\n").unwrap_err().code(), "C001");
+        assert_eq!(other.predict(b"age\n60\n").unwrap_err().code(), "C001");
     }
 }

@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_list_of_epsilon_is_a_method_for_each_and_all_else_is_alike() {
-        let read = |epsilon| Study::read("s.toml".into(), &study(epsilon, "")).unwrap().methods;
+        let read = |epsilon| Study::read("s.toml", &study(epsilon, "")).unwrap().methods;
         let (listed, one) = (read("[0.5, 3, 8.0]"), read("3.0"));
         let names: Vec<&str> = listed.iter().map(|method| method.name.as_str()).collect();
         assert_eq!(names, ["m, ε 0.5", "m, ε 3", "m, ε 8"]);
@@ -85,7 +85,7 @@ mod tests {
             ("[3.0]", twin, "S005", "two methods are named \"m, ε 3\""),
             ("['one']", "", "S001", "epsilon is"),
         ] {
-            let faults = Study::read("s.toml".into(), &study(epsilon, more)).unwrap_err();
+            let faults = Study::read("s.toml", &study(epsilon, more)).unwrap_err();
             let fault = faults.first();
             assert!(fault.code == code && fault.message.contains(words), "{epsilon}: {fault:?}");
             assert!(!fault.place.ends_with(":1:1"), "{fault:?}");

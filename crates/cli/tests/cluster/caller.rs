@@ -39,7 +39,7 @@ privacy = { unit = "example", adjacency = "substitute", epsilon = 1.0, delta = 1
 const SCHEMA: &str = "outcome = { column = \"ill\", levels = [\"no\", \"yes\"] }\n\
                       column = [{ name = \"age\", kind = \"numeric\", centre = 55, scale = 10 }]\n";
 
-/// A town with a study, rows, policies and an authority, and nobody in it.
+/// A cluster with a study, rows, policies and an authority, and no processes yet.
 pub(crate) fn plot(name: &str, rounds: u32) -> Cluster {
     let cluster = Cluster::new(name);
     let write = |path: &str, text: &str| std::fs::write(cluster.folder.join(path), text).unwrap();
@@ -106,7 +106,7 @@ pub(crate) fn kept(cluster: &Cluster) -> (String, Vec<PartyRow>, Manifest) {
     (format!("{run:?} {heads:?}"), store.parties().unwrap(), manifest)
 }
 
-/// A home of the town.
+/// The home of a party of the cluster.
 pub(crate) fn home(cluster: &Cluster, who: &str) -> Home {
     Home::open(&cluster.folder.join(who)).unwrap()
 }
@@ -117,7 +117,7 @@ pub(crate) fn own_tls(home: &Home) -> ClientConfig {
     client_config(credentials.chain, home.key(), &credentials.root).unwrap()
 }
 
-/// TLS with another chain and key, believing the town's authority.
+/// TLS with another chain and key, trusting the cluster's authority.
 pub(crate) fn shown(cluster: &Cluster, chain: Vec<CertificateDer<'static>>, key: &IdentityKey) -> ClientConfig {
     client_config(chain, key, &home(cluster, "north").credentials().unwrap().root).unwrap()
 }

@@ -36,7 +36,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("posterity-town-{}-{name}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("posterity-cluster-{}-{name}", std::process::id()));
         fs::create_dir_all(folder.join("logs")).unwrap();
         Self { folder, ports: [(); 3].map(|()| port()), processes: Vec::new() }
     }
@@ -46,7 +46,7 @@ impl Cluster {
         format!("127.0.0.1:{}", self.ports[which])
     }
 
-    /// The line of a shell in a folder of the town, with this program on its path.
+    /// The line of a shell in a folder of the cluster, with this program on its path.
     fn line(&self, place: &str, line: &str) -> Command {
         let program = Path::new(env!("CARGO_BIN_EXE_posterity")).parent().unwrap();
         let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
@@ -123,7 +123,7 @@ impl Cluster {
         }
     }
 
-    /// Sends a signal to a process of this town.
+    /// Sends a signal to a process of this cluster.
     pub(crate) fn signal(&self, name: &str, signal: &str) {
         let child = &self.processes.iter().find(|(who, _)| who == name).unwrap().1;
         let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap();

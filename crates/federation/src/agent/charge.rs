@@ -1,4 +1,4 @@
-//! An agent's desk: charges in the site's log, and gates that take nothing but durable charges and keys of the system.
+//! How an agent charges an answer in the site's log and gets its gate, which takes only durable charges and keys of the system.
 
 use crate::log::{Disk, Log, LogEntry, LogError, RunAttempt};
 use inference::settings::SecureNoise;

@@ -42,7 +42,7 @@ impl ShareContribution {
         if letters.is_empty() { Vec::new() } else { vec![agent.sign(&Request::Letters(letters))] }
     }
 
-    /// The letter that was written for an effect.
+    /// The sealed message that was written for an effect.
     fn letter(&self, effect: &SumEffect) -> Option<&SealedMessage> {
         let (to, vector) = kind(effect)?;
         self.sent.iter().find(|(whom, kind, _)| *whom == to && *kind == vector).map(|(_, _, letter)| letter)
@@ -93,7 +93,7 @@ impl<D: Disk> Agent<D> {
             else {
                 continue;
             };
-            let Ok((from, message)) = self.charge(contribution).read(letter, &contribution.assembly, None) else {
+            let Ok((from, message)) = self.channel(contribution).read(letter, &contribution.assembly, None) else {
                 continue;
             };
             let Some(contribution) = self.contribution.as_mut() else { continue };
@@ -120,7 +120,7 @@ impl<D: Disk> Agent<D> {
         Ok(())
     }
 
-    /// Writes letters for what the contributor sends, each once.
+    /// Seals what the contributor sends, each message once.
     fn write(&mut self, effects: Vec<SumEffect>) -> Vec<Vec<u8>> {
         let Some(contribution) = self.contribution.as_ref() else { return Vec::new() };
         let mut fresh = Vec::new();
@@ -128,7 +128,7 @@ impl<D: Disk> Agent<D> {
             let SumEffect::Send { to, message } = &effect else { continue };
             let vector = matches!(message.body, Body::Vector { .. });
             if contribution.letter(&effect).is_none()
-                && let Ok(letter) = self.charge(contribution).write(*to, message)
+                && let Ok(letter) = self.channel(contribution).write(*to, message)
             {
                 fresh.push((*to, vector, letter));
             }
@@ -140,7 +140,7 @@ impl<D: Disk> Agent<D> {
         if letters.is_empty() { Vec::new() } else { vec![self.sign(&Request::Letters(letters))] }
     }
 
-    fn charge(&self, contribution: &ShareContribution) -> SealedChannel<'_> {
+    fn channel(&self, contribution: &ShareContribution) -> SealedChannel<'_> {
         SealedChannel {
             own: MemberId::Site(self.site),
             key: &self.key,

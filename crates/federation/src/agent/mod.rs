@@ -44,7 +44,7 @@ pub struct Agent<D: Disk> {
     outbox: Option<(Attempt, Vec<u8>)>,
     /// The shares of a sum that are under way. They are nowhere kept: who goes down has dropped out of the attempt.
     contribution: Option<ShareContribution>,
-    /// The number of the last letter that was read.
+    /// The number of the last message that was read.
     mail: u64,
     /// The last attempt that was begun.
     last: Option<Attempt>,

@@ -24,11 +24,11 @@ pub struct Change {
     pub query: Option<Vec<u8>>,
     /// Receipts for answers that were folded, or came too late.
     pub receipts: Vec<AnswerReceipt>,
-    /// Whether all letters that were kept before are to be forgotten, before those below are kept.
+    /// Whether all messages stored before are to be removed, before those below are stored.
     pub cleared: bool,
-    /// Letters on their way, with their numbers.
+    /// Messages on their way, with their numbers.
     pub posted: Vec<(u64, SealedMessage)>,
-    /// Numbers of letters that have arrived.
+    /// Numbers of messages that have arrived.
     pub delivered: Vec<u64>,
     /// Places of sites' logs that came with accepted answers.
     pub heads: Vec<(PublicKey, Position)>,

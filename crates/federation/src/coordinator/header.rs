@@ -30,7 +30,7 @@ pub struct Header {
     pub session: u64,
     /// Whether nodes are told that no more contributions are awaited.
     pub closing: bool,
-    /// How many letters were posted: their numbers.
+    /// How many messages were posted: the number of the last one.
     pub letters: u64,
     /// Attempts at sums that have failed. In the bytes it follows everything else, so that headers from before it was there are read.
     #[serde(skip)]

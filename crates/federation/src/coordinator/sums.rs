@@ -1,4 +1,4 @@
-//! Rounds of which only sums are opened: letters between sites and nodes, when a sum is closed, and its opening.
+//! Rounds of which only sums are opened: messages between sites and nodes, when a sum is closed, and its opening.
 //!
 //! A round has attempts, three at most. In each, every site that is asked charges anew, so an attempt is given up only when it
 //! can open nothing any more: a node has lost what it held, or too few sites can contribute. It counts whatever the reason, for
@@ -15,7 +15,7 @@ use privacy::noise::Digest;
 use privacy::secure_sum::{Message, Opener, SumEffect, SumParty};
 use privacy::{Assembly, GridVector};
 
-/// Most letters on their way from one member to another: a client writes two, a node three.
+/// Most messages on their way from one member to another: a client writes two, a node three.
 const MOST_LETTERS: usize = 4;
 
 impl Coordinator {
@@ -36,7 +36,7 @@ impl Coordinator {
         built.summing.assembly(terms).ok().flatten()
     }
 
-    /// Takes letters of a member: those of this attempt wait for their receivers, all others are of no use any more.
+    /// Takes messages of a member: those of this attempt wait for their receivers, all others are of no use any more.
     pub(super) fn post(&mut self, from: MemberId, letters: &[SealedMessage]) -> CoordinatorStep {
         let Some(assembly) = self.assembly().filter(|_| self.header.phase == CoordinatorPhase::Running) else {
             return CoordinatorStep::saying(vec![Instruction::Rest]);
@@ -230,7 +230,7 @@ impl Coordinator {
 
     /// Messages of nodes to the server that are theirs by signature.
     fn partials(&self, assembly: &Assembly) -> Vec<(SumParty, Message)> {
-        let desk = SealedChannel {
+        let channel = SealedChannel {
             own: MemberId::Server,
             key: &self.key,
             manifest: &self.manifest,
@@ -239,7 +239,7 @@ impl Coordinator {
             question: self.question(),
         };
         let mine = self.mail.values().filter(|letter| letter.to == MemberId::Server);
-        mine.filter_map(|letter| desk.read(letter, assembly, None).ok()).collect()
+        mine.filter_map(|letter| channel.read(letter, assembly, None).ok()).collect()
     }
 
     /// Gives an attempt up because of these members and begins the next. Where no further one may be made, or none could open
@@ -279,7 +279,7 @@ impl Coordinator {
     }
 }
 
-/// Bytes of a letter's content, with all that its sender chose.
+/// Bytes of a message's content, with all that its sender chose.
 fn length(letter: &SealedMessage) -> usize {
     letter.sealed.len().saturating_add(letter.key.len()).saturating_add(letter.signature.bytes().len())
 }

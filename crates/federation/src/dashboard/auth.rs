@@ -97,7 +97,7 @@ pub enum Transport {
     Loopback,
 }
 
-/// The door: compares in constant time, and counts what was wrong.
+/// Checks tokens and cookies in constant time, and counts the wrong ones.
 pub(super) struct Authenticator {
     token: Token,
     cookie: Zeroizing<String>,
@@ -107,7 +107,7 @@ pub(super) struct Authenticator {
 }
 
 impl Authenticator {
-    /// A door for this token.
+    /// Lets in whoever shows this token.
     pub(super) fn new(token: Token, transport: Transport, metrics: Arc<Metrics>) -> Self {
         Self { cookie: token.cookie(), token, transport, failures: Mutex::new((Instant::now(), 0)), metrics }
     }
@@ -191,7 +191,7 @@ mod tests {
 
     const DIGITS: &str = "00112233445566778899aabbccddeeff";
 
-    fn door(transport: Transport) -> Authenticator {
+    fn authenticator(transport: Transport) -> Authenticator {
         Authenticator::new(Token::of_hex(DIGITS).unwrap(), transport, Arc::default())
     }
 
@@ -231,49 +231,55 @@ mod tests {
 
     #[test]
     fn the_token_or_its_cookie_opens_and_nothing_is_not_a_wrong_one() {
-        let door = door(Transport::Loopback);
-        assert_eq!(door.shown(&headers(header::AUTHORIZATION, &format!("Bearer {DIGITS}"))), TokenCheck::Right);
-        assert_eq!(door.shown(&headers(header::AUTHORIZATION, DIGITS)), TokenCheck::Wrong);
-        assert_eq!(door.shown(&HeaderMap::new()), TokenCheck::Nothing);
-        let set = door.set_cookie();
+        let authenticator = authenticator(Transport::Loopback);
+        assert_eq!(
+            authenticator.shown(&headers(header::AUTHORIZATION, &format!("Bearer {DIGITS}"))),
+            TokenCheck::Right
+        );
+        assert_eq!(authenticator.shown(&headers(header::AUTHORIZATION, DIGITS)), TokenCheck::Wrong);
+        assert_eq!(authenticator.shown(&HeaderMap::new()), TokenCheck::Nothing);
+        let set = authenticator.set_cookie();
         let pair = set.split(';').next().unwrap();
         assert!(!set.contains(DIGITS), "the token stays out of the browser");
-        assert_eq!(door.shown(&headers(header::COOKIE, &format!("posterity=stale; a=b; {pair}"))), TokenCheck::Right);
-        assert_eq!(door.shown(&headers(header::COOKIE, &format!("posterity={DIGITS}"))), TokenCheck::Wrong);
-        assert_eq!(door.shown(&headers(header::COOKIE, "other=1")), TokenCheck::Nothing);
+        assert_eq!(
+            authenticator.shown(&headers(header::COOKIE, &format!("posterity=stale; a=b; {pair}"))),
+            TokenCheck::Right
+        );
+        assert_eq!(authenticator.shown(&headers(header::COOKIE, &format!("posterity={DIGITS}"))), TokenCheck::Wrong);
+        assert_eq!(authenticator.shown(&headers(header::COOKIE, "other=1")), TokenCheck::Nothing);
     }
 
     #[test]
     fn a_cookie_is_secure_where_the_connection_is() {
         assert!(
-            door(Transport::Encrypted).set_cookie().starts_with("__Host-posterity=")
-                && door(Transport::Encrypted).set_cookie().ends_with("; Secure")
+            authenticator(Transport::Encrypted).set_cookie().starts_with("__Host-posterity=")
+                && authenticator(Transport::Encrypted).set_cookie().ends_with("; Secure")
         );
-        assert!(!door(Transport::Loopback).set_cookie().contains("Secure"));
-        assert!(door(Transport::Loopback).set_cookie().contains("; HttpOnly; SameSite=Strict"));
+        assert!(!authenticator(Transport::Loopback).set_cookie().contains("Secure"));
+        assert!(authenticator(Transport::Loopback).set_cookie().contains("; HttpOnly; SameSite=Strict"));
     }
 
     #[test]
     fn guessing_is_slowed_down_and_does_not_lock_out_who_knows() {
-        let door = door(Transport::Loopback);
-        let wrong: Vec<TokenCheck> = (0..WRONG + 2).map(|_| door.login(Some("token=0"))).collect();
+        let authenticator = authenticator(Transport::Loopback);
+        let wrong: Vec<TokenCheck> = (0..WRONG + 2).map(|_| authenticator.login(Some("token=0"))).collect();
         assert_eq!(wrong.iter().filter(|shown| **shown == TokenCheck::Wrong).count(), WRONG as usize);
         assert_eq!(wrong.last(), Some(&TokenCheck::TooOften));
-        assert_eq!(door.login(Some(&format!("token={DIGITS}"))), TokenCheck::Right);
+        assert_eq!(authenticator.login(Some(&format!("token={DIGITS}"))), TokenCheck::Right);
     }
 
     proptest! {
         #[test]
         fn no_query_but_the_token_opens(query in "\\PC*|(token=)?[0-9a-f]{0,40}|[a-z=&%;+]{0,60}") {
             let right = query == format!("token={DIGITS}");
-            prop_assert_eq!(door(Transport::Loopback).login(Some(&query)) == TokenCheck::Right, right);
+            prop_assert_eq!(authenticator(Transport::Loopback).login(Some(&query)) == TokenCheck::Right, right);
         }
 
         #[test]
         fn no_header_but_the_token_opens(value in "[ -~]{0,80}|(Bearer |posterity=)[0-9a-f]{0,64}") {
-            let (door, right) = (door(Transport::Loopback), format!("Bearer {DIGITS}"));
-            prop_assert_eq!(door.shown(&headers(header::AUTHORIZATION, &value)) == TokenCheck::Right, value == right);
-            prop_assert_ne!(door.shown(&headers(header::COOKIE, &value)), TokenCheck::Right);
+            let (authenticator, right) = (authenticator(Transport::Loopback), format!("Bearer {DIGITS}"));
+            prop_assert_eq!(authenticator.shown(&headers(header::AUTHORIZATION, &value)) == TokenCheck::Right, value == right);
+            prop_assert_ne!(authenticator.shown(&headers(header::COOKIE, &value)), TokenCheck::Right);
         }
     }
 }

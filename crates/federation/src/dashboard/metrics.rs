@@ -178,7 +178,7 @@ impl Metrics {
     }
 
     /// Whoever counts the connections of a port.
-    pub fn door(self: &Arc<Self>, port: Port) -> Arc<dyn ConnectionObserver> {
+    pub fn observer(self: &Arc<Self>, port: Port) -> Arc<dyn ConnectionObserver> {
         Arc::new(PortCounter(Arc::clone(self), port))
     }
 
@@ -242,8 +242,8 @@ mod tests {
     fn a_connection_counts_until_it_is_dropped_at_its_own_port() {
         let metrics = Arc::new(Metrics::default());
         let open = |port: Port| metrics.connections[port as usize].load(Ordering::Relaxed);
-        let door = metrics.door(Port::Enrolment);
-        let both = (door.opened(), metrics.connected(Port::Enrolment));
+        let observer = metrics.observer(Port::Enrolment);
+        let both = (observer.opened(), metrics.connected(Port::Enrolment));
         assert_eq!(Port::ALL.map(open), [0, 2, 0]);
         drop(both);
         assert_eq!(Port::ALL.map(open), [0; 3]);

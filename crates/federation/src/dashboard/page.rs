@@ -1,4 +1,4 @@
-//! The pages around the sections: all runs, one run, the door, and what is not there.
+//! The pages around the sections: all runs, one run, the login, and errors.
 
 use super::metrics::Metrics;
 use super::run::{Edition, phase, sections};

@@ -31,7 +31,7 @@ const HEADERS: [(HeaderName, &str); 7] = [
 struct DashboardState {
     source: Arc<dyn DashboardSource>,
     metrics: Arc<Metrics>,
-    door: Authenticator,
+    authenticator: Authenticator,
     policy: HeaderValue,
 }
 
@@ -39,10 +39,10 @@ type PageResult = Result<Response, Response>;
 
 /// The dashboard as a service. `/healthz` is open; everything else is for those who show the token.
 pub fn router(source: Arc<dyn DashboardSource>, metrics: Arc<Metrics>, token: Token, transport: Transport) -> Router {
-    let door = Authenticator::new(token, transport, Arc::clone(&metrics));
+    let authenticator = Authenticator::new(token, transport, Arc::clone(&metrics));
     // Digests and constants always make a header. Should they not, a page without style is safer than one without policy.
     let policy = HeaderValue::try_from(page::policy()).unwrap_or(HeaderValue::from_static("default-src 'none'"));
-    let desk = Arc::new(DashboardState { source, metrics, door, policy });
+    let state = Arc::new(DashboardState { source, metrics, authenticator, policy });
     Router::new()
         .route("/", get(all))
         .route("/fragment", get(all_fragment))
@@ -57,20 +57,20 @@ pub fn router(source: Arc<dyn DashboardSource>, metrics: Arc<Metrics>, token: To
         .route("/login", get(login))
         .route("/healthz", get(health))
         .fallback(async || missing())
-        .layer(middleware::from_fn_with_state(Arc::clone(&desk), guard))
-        .with_state(desk)
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), guard))
+        .with_state(state)
 }
 
 /// Lets through who may pass, and dresses every answer.
-async fn guard(State(desk): State<Arc<DashboardState>>, request: Request, next: Next) -> Response {
+async fn guard(State(state): State<Arc<DashboardState>>, request: Request, next: Next) -> Response {
     let _work = request.extensions().get::<Arc<ConnectionActivity>>().map(ConnectionActivity::hold);
-    let mut answer = match desk.refusal(&request) {
+    let mut answer = match state.refusal(&request) {
         Some(refusal) => refusal,
         None => next.run(request).await,
     };
-    desk.metrics.answered(answer.status().as_u16());
+    state.metrics.answered(answer.status().as_u16());
     let headers = answer.headers_mut();
-    headers.insert(header::CONTENT_SECURITY_POLICY, desk.policy.clone());
+    headers.insert(header::CONTENT_SECURITY_POLICY, state.policy.clone());
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
@@ -86,7 +86,7 @@ impl DashboardState {
         }
         match request.uri().path() {
             "/healthz" | "/login" => None,
-            _ => denial(self.door.shown(request.headers())),
+            _ => denial(self.authenticator.shown(request.headers())),
         }
     }
 
@@ -134,37 +134,37 @@ fn html(markup: &Markup) -> Html<String> {
     Html(markup.0.clone())
 }
 
-async fn all(State(desk): State<Arc<DashboardState>>) -> PageResult {
-    let (runs, waiting) = desk.look(|source| (source.runs(), source.waiting())).await?;
-    Ok(html(&page::all(&runs, waiting.as_deref(), &desk.metrics)).into_response())
+async fn all(State(state): State<Arc<DashboardState>>) -> PageResult {
+    let (runs, waiting) = state.look(|source| (source.runs(), source.waiting())).await?;
+    Ok(html(&page::all(&runs, waiting.as_deref(), &state.metrics)).into_response())
 }
 
-async fn all_fragment(State(desk): State<Arc<DashboardState>>) -> PageResult {
-    let (runs, waiting) = desk.look(|source| (source.runs(), source.waiting())).await?;
-    Ok(html(&page::all_fragment(&runs, waiting.as_deref(), &desk.metrics)).into_response())
+async fn all_fragment(State(state): State<Arc<DashboardState>>) -> PageResult {
+    let (runs, waiting) = state.look(|source| (source.runs(), source.waiting())).await?;
+    Ok(html(&page::all_fragment(&runs, waiting.as_deref(), &state.metrics)).into_response())
 }
 
-async fn all_events(State(desk): State<Arc<DashboardState>>, activity: ConnectionExtension) -> Response {
-    events(desk.source.changes(), work(activity)).into_response()
+async fn all_events(State(state): State<Arc<DashboardState>>, activity: ConnectionExtension) -> Response {
+    events(state.source.changes(), work(activity)).into_response()
 }
 
-async fn run(State(desk): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
-    let view = desk.find(id, |source, id| source.run(id)).await?;
-    Ok(html(&page::run(&view, &desk.metrics)).into_response())
+async fn run(State(state): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
+    let view = state.find(id, |source, id| source.run(id)).await?;
+    Ok(html(&page::run(&view, &state.metrics)).into_response())
 }
 
-async fn run_fragment(State(desk): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
-    let view = desk.find(id, |source, id| source.run(id)).await?;
-    Ok(html(&page::run_fragment(&view, &desk.metrics)).into_response())
+async fn run_fragment(State(state): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
+    let view = state.find(id, |source, id| source.run(id)).await?;
+    Ok(html(&page::run_fragment(&view, &state.metrics)).into_response())
 }
 
 async fn run_events(
-    State(desk): State<Arc<DashboardState>>,
+    State(state): State<Arc<DashboardState>>,
     Path(id): Path<String>,
     activity: ConnectionExtension,
 ) -> PageResult {
-    desk.find(id, |source, id| source.run(id)).await?;
-    Ok(events(desk.source.changes(), work(activity)).into_response())
+    state.find(id, |source, id| source.run(id)).await?;
+    Ok(events(state.source.changes(), work(activity)).into_response())
 }
 
 /// The place of the connection that a request came by.
@@ -175,33 +175,33 @@ fn work(activity: ConnectionExtension) -> Option<BusyGuard> {
     activity.map(|Extension(activity)| activity.hold())
 }
 
-async fn posterior(State(desk): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
-    let text = desk.find(id, |source, id| source.posterior_json(id)).await?;
+async fn posterior(State(state): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
+    let text = state.find(id, |source, id| source.posterior_json(id)).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
-async fn manifest(State(desk): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
-    let text = desk.find(id, |source, id| source.manifest_json(id)).await?;
+async fn manifest(State(state): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
+    let text = state.find(id, |source, id| source.manifest_json(id)).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
-async fn report(State(desk): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
-    let text = desk.find(id, |source, id| source.report_html(id)).await?;
+async fn report(State(state): State<Arc<DashboardState>>, Path(id): Path<String>) -> PageResult {
+    let text = state.find(id, |source, id| source.report_html(id)).await?;
     Ok(Html(text).into_response())
 }
 
-async fn metrics_text(State(desk): State<Arc<DashboardState>>) -> PageResult {
-    let metrics = Arc::clone(&desk.metrics);
-    let text = desk.look(move |source| metrics.text(source)).await?;
+async fn metrics_text(State(state): State<Arc<DashboardState>>) -> PageResult {
+    let metrics = Arc::clone(&state.metrics);
+    let text = state.look(move |source| metrics.text(source)).await?;
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())
 }
 
 /// Exchanges the token for a cookie.
-async fn login(State(desk): State<Arc<DashboardState>>, request: Request) -> Response {
-    match denial(desk.door.login(request.uri().query())) {
+async fn login(State(state): State<Arc<DashboardState>>, request: Request) -> Response {
+    match denial(state.authenticator.login(request.uri().query())) {
         Some(denial) => denial,
         None => {
-            let headers = [(header::LOCATION, "/".to_owned()), (header::SET_COOKIE, desk.door.set_cookie())];
+            let headers = [(header::LOCATION, "/".to_owned()), (header::SET_COOKIE, state.authenticator.set_cookie())];
             (StatusCode::SEE_OTHER, headers).into_response()
         }
     }
@@ -209,12 +209,12 @@ async fn login(State(desk): State<Arc<DashboardState>>, request: Request) -> Res
 
 /// For whoever watches over processes: `ok`, or 503 and one of a few fixed lines. What the database said is for those with the
 /// token, and in the log.
-async fn health(State(desk): State<Arc<DashboardState>>) -> Response {
+async fn health(State(state): State<Arc<DashboardState>>) -> Response {
     let ill = |why: &'static str| (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
-    if desk.metrics.failure().is_some() {
+    if state.metrics.failure().is_some() {
         return ill("the last change could not be stored\n");
     }
-    match desk.look(|source| source.healthy()).await {
+    match state.look(|source| source.healthy()).await {
         Ok(true) => "ok".into_response(),
         Ok(false) => ill("the store cannot be read\n"),
         Err(_) => ill("the server cannot check its store\n"),

@@ -13,7 +13,7 @@
 //!
 //! Everything else is damage, and refused with the record's number; nothing is ever repaired or skipped. A last record
 //! that was durable and then lost a bit looks like a torn one and is cut off: the server, which has countersigned it, and
-//! the vault, which names it, then say that the ledger is behind.
+//! the memory snapshot, which names it, then say that the ledger is behind.
 
 use super::record::{self, FRAME};
 use super::{LogEntry, LogError};

@@ -10,13 +10,13 @@ pub(super) fn file(run: &RunId) -> String {
     format!("vault-{}", hexadecimal(run))
 }
 
-/// The bytes of a vault.
+/// The bytes of a snapshot's file.
 pub(super) fn encode(snapshot: &MemorySnapshot) -> Result<Vec<u8>, LogError> {
     let body = postcard::to_allocvec(snapshot).map_err(|_| damaged(&snapshot.run, "it has no canonical bytes"))?;
     Ok(FRAME.around(&body))
 }
 
-/// Reads the vault of a run; `last` is the last record of the log.
+/// Reads the snapshot of a run; `last` is the last record of the log.
 pub(super) fn decode(bytes: &[u8], run: &RunId, last: u64) -> Result<MemorySnapshot, LogError> {
     let refuse = |what| Err(damaged(run, what));
     let body = FRAME.content(bytes).map_err(|what| damaged(run, what))?;

@@ -1,6 +1,6 @@
 //! A compute node in one run: it holds shares of secure sums, and publishes its part of a noised total once.
 //!
-//! The sums themselves are the machines of [`privacy::secure_sum`]; here they meet a disk, letters, and the server's word on
+//! The sums themselves are the machines of [`privacy::secure_sum`]; here they meet a disk, sealed messages, and the server's word on
 //! which attempt is under way. What a machine asks to be kept is durable before what stands after it is sent.
 
 use crate::identity::{IdentityKey, PartyRole, SealingKey};
@@ -204,14 +204,14 @@ impl<D: Disk> ComputeNode<D> {
         vec![Request::Standing { at, state: NodeState::Failed }]
     }
 
-    /// Reads letters of this attempt; what is not from whom it says, or not understood, is left.
+    /// Reads messages of this attempt. A message that its sender did not sign, or that is malformed, is ignored.
     fn read(&mut self, mail: &[(u64, SealedMessage)]) -> Result<Vec<Request>, NodeError> {
         let mut requests = Vec::new();
         for (number, letter) in mail {
             self.mail = self.mail.max(*number);
             let Some(sum) = self.sum.as_ref() else { continue };
-            let desk = self.desk(sum);
-            let Ok((from, message)) = desk.read(letter, &sum.assembly, Some(&self.sealing)) else { continue };
+            let channel = self.channel(sum);
+            let Ok((from, message)) = channel.read(letter, &sum.assembly, Some(&self.sealing)) else { continue };
             let at = sum.at;
             let Some(sum) = self.sum.as_mut() else { continue };
             match sum.machine.handle(from, message) {
@@ -242,7 +242,7 @@ impl<D: Disk> ComputeNode<D> {
                 }
                 SumEffect::Send { to, message } => {
                     let Some(sum) = self.sum.as_ref() else { continue };
-                    letters.extend(self.desk(sum).write(to, &message).ok());
+                    letters.extend(self.channel(sum).write(to, &message).ok());
                 }
                 SumEffect::Opened { .. } => {}
             }
@@ -250,7 +250,7 @@ impl<D: Disk> ComputeNode<D> {
         Ok(if letters.is_empty() { Vec::new() } else { vec![Request::Letters(letters)] })
     }
 
-    fn desk(&self, sum: &SumSession) -> SealedChannel<'_> {
+    fn channel(&self, sum: &SumSession) -> SealedChannel<'_> {
         SealedChannel {
             own: MemberId::Node(self.number),
             key: &self.key,

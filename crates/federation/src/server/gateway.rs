@@ -87,7 +87,7 @@ impl RunMetrics for Metrics {
 }
 
 impl Gateway {
-    /// A reception for a run that there is, or will be.
+    /// A gateway to the run that the channel holds, now or later.
     #[allow(clippy::too_many_arguments)] // everything that a server is made of
     pub fn new(
         store: Arc<dyn ServerStore>,

@@ -102,7 +102,7 @@ impl RunService {
         };
         let snapshot = Arc::new(Mutex::new(snapshot));
         let (changed, changes) = watch::channel(0);
-        let mut desk = RunWorker {
+        let mut run_worker = RunWorker {
             engine: engine.watched_by(watcher.clone()),
             receiver,
             parked: Vec::new(),
@@ -114,12 +114,12 @@ impl RunService {
             rounds: RoundClock::default(),
             watcher,
         };
-        desk.show();
-        let worker = std::thread::Builder::new().name("run".into()).spawn(move || desk.work())?;
+        run_worker.show();
+        let worker = std::thread::Builder::new().name("run".into()).spawn(move || run_worker.work())?;
         Ok(Self { visits, worker: Mutex::new(Some(worker)), snapshot, changes, manifest, longest })
     }
 
-    /// Brings a request, and waits for its reply; none if the doors are closed.
+    /// Brings a request, and waits for its reply; none if the service is closed.
     pub async fn call(&self, call: Call) -> Option<ReplyDraft> {
         let (sender, receiver) = oneshot::channel();
         self.visits.send(WorkerMessage::Call(Box::new((call, sender)))).ok()?;
@@ -193,7 +193,7 @@ impl RunWorker {
         self.watcher.parked(0);
     }
 
-    /// What has come; false if the doors are to be closed.
+    /// The calls that have arrived; false if the service is to close.
     fn gather(&self) -> (Vec<QueuedCall>, bool) {
         let mut batch = Vec::new();
         match self.receiver.recv_timeout(TICK) {

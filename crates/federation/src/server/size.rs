@@ -7,15 +7,15 @@ use crate::wire::SMALL_BYTES;
 /// Most bytes of one number of an answer: a signed one of 64 bits as protocol buffers write it.
 const NUMBER: usize = 10;
 
-/// Most bytes of a short letter of a secure sum with all that is around it: who writes, to whom, digests, a signature.
+/// Most bytes of a short message of a secure sum with all that is around it: who writes, to whom, digests, a signature.
 const SHORT_LETTER: usize = 1024;
 
-/// Most short letters that a member writes to one node at a time: of a site a seed, of a node what it holds and a confirmation.
+/// Most short messages that a member writes to one node at a time: of a site a seed, of a node what it holds and a confirmation.
 const TOGETHER: usize = 2;
 
 /// Longest request of a member of a run, in bytes as it is sent.
 ///
-/// It has room for one answer, or for one long letter of a secure sum with the short ones that go with it.
+/// It has room for one answer, or for one long message of a secure sum with the short ones that go with it.
 pub fn longest_request(manifest: &Manifest, parts: &RunParts) -> usize {
     let built = &parts.built;
     let openings = built.openings.iter().flatten().map(|opening| &opening.terms);

@@ -167,7 +167,7 @@ impl StoredRun {
     }
 }
 
-/// Receipts by their sites, letters by their numbers.
+/// Receipts by their sites, messages by their numbers.
 fn in_order(saved: &mut SavedRun) {
     saved.receipts.sort_by_key(|kept| kept.site);
     saved.letters.sort_by_key(|(number, _)| *number);

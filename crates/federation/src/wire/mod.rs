@@ -31,7 +31,7 @@ pub const SMALL_BYTES: usize = 64 << 10;
 /// What a signature of a content is bound to.
 const DOMAIN: &str = "content";
 
-/// What a signature of a letter is bound to.
+/// What a signature of a sealed message is bound to.
 const LETTER: &str = "letter";
 
 /// Why bytes are refused.
@@ -189,20 +189,20 @@ pub fn signed_digest(signed: &proto::Signed) -> Digest {
     Sha256::digest(&signed.content).into()
 }
 
-/// The bytes of a letter that its sender signs: all of it, and the manifest.
-fn letter_bytes(letter: &SealedMessage, manifest: &Digest) -> Vec<u8> {
+/// The bytes of a sealed message that its sender signs: all of it, and the manifest.
+fn message_bytes(letter: &SealedMessage, manifest: &Digest) -> Vec<u8> {
     let unsigned = proto::Letter { signature: Vec::new(), ..encode::letter(letter) };
     [manifest.as_slice(), &unsigned.encode_to_vec()].concat()
 }
 
 /// Signs a sealed message for its manifest.
-pub fn sign_letter(key: &IdentityKey, manifest: &Digest, mut letter: SealedMessage) -> SealedMessage {
-    letter.signature = key.sign(LETTER, &letter_bytes(&letter, manifest));
+pub fn sign_message(key: &IdentityKey, manifest: &Digest, mut letter: SealedMessage) -> SealedMessage {
+    letter.signature = key.sign(LETTER, &message_bytes(&letter, manifest));
     letter
 }
 
-/// Refuses a letter that its sender has not signed.
-pub fn verify_letter(key: &PublicKey, manifest: &Digest, letter: &SealedMessage) -> Result<(), WireError> {
-    let fits = key.verify(LETTER, &letter_bytes(letter, manifest), &letter.signature);
+/// Refuses a sealed message that its sender has not signed.
+pub fn verify_message(key: &PublicKey, manifest: &Digest, letter: &SealedMessage) -> Result<(), WireError> {
+    let fits = key.verify(LETTER, &message_bytes(letter, manifest), &letter.signature);
     fits.map_err(|_| WireError::Signature)
 }

@@ -216,7 +216,7 @@ impl AlarmServer {
         ));
         let tls = tls(&authority, &keys.server, &metrics);
         let (listener, parties) = bound().await;
-        let source = TlsSource::new(tls[0].subscribe()).watched_by(metrics.door(Port::Parties));
+        let source = TlsSource::new(tls[0].subscribe()).watched_by(metrics.observer(Port::Parties));
         let (limits, excesses) = (Limits::default(), metrics.excesses().clone());
         tokio::spawn(transport::serve(
             listener,
@@ -227,7 +227,7 @@ impl AlarmServer {
             std::future::pending(),
         ));
         let (listener, enrolment) = bound().await;
-        let source = TlsSource::new(tls[1].subscribe()).watched_by(metrics.door(Port::Enrolment));
+        let source = TlsSource::new(tls[1].subscribe()).watched_by(metrics.observer(Port::Enrolment));
         let (limits, never) = (Limits::enrolment(), std::future::pending());
         tokio::spawn(transport::serve_enrolment(listener, source, gateway, limits, excesses, never));
         let (listener, page) = bound().await;

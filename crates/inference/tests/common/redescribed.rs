@@ -142,6 +142,10 @@ impl AlgorithmSettings for RedescribedAlgorithm {
         self.inner.descriptor()
     }
 
+    fn part(&self) -> &'static str {
+        self.inner.part()
+    }
+
     fn describe(&self) -> Description {
         self.inner.describe()
     }

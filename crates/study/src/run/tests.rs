@@ -95,7 +95,7 @@ impl Engine for Fake {
 }
 
 fn study() -> Study {
-    Study::read("adult-c.toml".into(), STUDY).unwrap()
+    Study::read("adult-c.toml", STUDY).unwrap()
 }
 
 /// Runs the study with nobody looking on.

@@ -16,7 +16,7 @@ const SITES: &str = "sites = [{ name = 'a', rows = 30 }, { name = 'b', rows = 20
 const SUM: &str = ", aggregator = 'secure-sum', nodes = 2, dropouts = 1";
 
 fn read(federation: &str, privacy: &str) -> Result<Study, Fault> {
-    Study::read("s.toml".into(), &text(federation, privacy))
+    Study::read("s.toml", &text(federation, privacy)).map_err(|faults| faults.first().clone())
 }
 
 #[test]
@@ -62,11 +62,11 @@ fn what_does_not_fit_is_refused_where_it_stands() {
 fn a_simulation_beside_it_is_of_as_many_sites() {
     let beside = |clients: u32| {
         let simulated = format!("split = {{ test = 0.2 }}\n[partition]\nkind = 'even'\nclients = {clients}\n[model]");
-        Study::read("s.toml".into(), &text(SITES, "").replacen("[model]", &simulated, 1))
+        Study::read("s.toml", &text(SITES, "").replacen("[model]", &simulated, 1))
     };
     let study = beside(3).unwrap();
     assert!(study.simulated && study.served.is_some());
-    let fault = beside(4).unwrap_err();
+    let fault = beside(4).unwrap_err().first().clone();
     assert_eq!((fault.code, fault.place.as_str()), (CODE, "s.toml:10:1"));
 }
 
@@ -74,12 +74,12 @@ fn a_simulation_beside_it_is_of_as_many_sites() {
 fn keys_of_a_simulation_have_no_meaning_without_one() {
     for key in ["split = { test = 0.2 }", "declared_rows = 60"] {
         let stray = text(SITES, "").replacen("[model]", &format!("{key}\n[model]"), 1);
-        let fault = Study::read("s.toml".into(), &stray).unwrap_err();
+        let fault = Study::read("s.toml", &stray).unwrap_err().first().clone();
         assert_eq!((fault.code, fault.place.as_str()), ("S011", "s.toml:7:1"), "{fault}");
     }
     let without = text(SITES, "").replacen("[federation]", "[partition]\nkind = 'even'\nclients = 3\n[federation]", 1);
-    let fault = Study::read("s.toml".into(), &without).unwrap_err();
+    let fault = Study::read("s.toml", &without).unwrap_err().first().clone();
     assert!(fault.code == "S001" && fault.message.contains("`split` is missing"), "{fault}");
     let columns = text(SITES, "") + "[[column]]\nname = 'c'\npartition = { kind = 'even', clients = 3 }\n";
-    assert_eq!(Study::read("s.toml".into(), &columns).unwrap_err().code, CODE);
+    assert_eq!(Study::read("s.toml", &columns).unwrap_err().first().code, CODE);
 }

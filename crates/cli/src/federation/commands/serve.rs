@@ -125,7 +125,7 @@ impl Server {
         let excesses = metrics.excesses();
         let line = transport::serve(
             parties,
-            TlsSource::new(tls.parties.subscribe()).watched_by(metrics.door(Port::Parties)),
+            TlsSource::new(tls.parties.subscribe()).watched_by(metrics.observer(Port::Parties)),
             gateway.clone(),
             limits,
             excesses.clone(),
@@ -133,7 +133,7 @@ impl Server {
         );
         let join = transport::serve_enrolment(
             enrolment,
-            TlsSource::new(tls.enrolment.subscribe()).watched_by(metrics.door(Port::Enrolment)),
+            TlsSource::new(tls.enrolment.subscribe()).watched_by(metrics.observer(Port::Enrolment)),
             gateway,
             enrolling,
             excesses.clone(),

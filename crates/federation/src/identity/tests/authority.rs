@@ -10,8 +10,8 @@ fn mode(path: PathBuf) -> u32 {
 
 #[test]
 fn an_authority_is_made_once_and_its_keys_are_for_its_owner() {
-    let room = TestFolders::new();
-    let folder = room.folder("ca");
+    let folders = TestFolders::new();
+    let folder = folders.folder("ca");
     let facts = Authority::init(&folder, &name("consortium"), NOW).unwrap();
     assert_eq!((facts.root_until, facts.issuing_until), (NOW + ROOT_LIFE, NOW + ISSUING_LIFE));
     assert_eq!(mode(folder.clone()), 0o700);
@@ -23,10 +23,10 @@ fn an_authority_is_made_once_and_its_keys_are_for_its_owner() {
 
 #[test]
 fn the_root_key_is_needed_only_to_renew() {
-    let room = TestFolders::new();
-    let folder = room.folder("ca");
-    room.authority("ca", NOW);
-    let (key, away) = (folder.join("root.key"), room.folder("safe"));
+    let folders = TestFolders::new();
+    let folder = folders.folder("ca");
+    folders.authority("ca", NOW);
+    let (key, away) = (folder.join("root.key"), folders.folder("safe"));
     fs::rename(&key, &away).unwrap();
     let authority = Authority::open(&folder).unwrap();
     assert!(Authority::facts(&folder).unwrap().root_key.is_none());
@@ -46,22 +46,22 @@ fn the_root_key_is_needed_only_to_renew() {
 
 #[test]
 fn a_certificate_ends_no_later_than_the_one_that_signed_it() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let key = IdentityKey::generate().unwrap().public();
     let issued = |now| authority.issue(PartyRole::Site, &name("a"), &key, now, PARTY_LIFE);
     assert_eq!(issued(NOW).unwrap().expires, NOW + PARTY_LIFE);
     assert_eq!(issued(NOW + 88 * DAY).unwrap().expires, NOW + ISSUING_LIFE);
     let late = issued(NOW + ISSUING_LIFE).unwrap_err();
     assert!(late.hint().contains("ca renew"), "{late}");
-    let root = Authority::renew(&room.folder("ca"), IssuingKey::Keep, NOW + ROOT_LIFE).unwrap_err();
+    let root = Authority::renew(&folders.folder("ca"), IssuingKey::Keep, NOW + ROOT_LIFE).unwrap_err();
     assert!(matches!(root, AuthorityError::Ended { which: "root", .. }));
 }
 
 #[test]
 fn a_certificate_says_who_it_is_for() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     for role in PartyRole::ALL {
         let key = IdentityKey::generate().unwrap().public();
         let issued = authority.issue(role, &name("hospital-a"), &key, NOW, PARTY_LIFE).unwrap();
@@ -76,8 +76,8 @@ fn a_certificate_says_who_it_is_for() {
 
 #[test]
 fn serial_numbers_differ() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let key = IdentityKey::generate().unwrap().public();
     let issue = || authority.issue(PartyRole::Site, &name("a"), &key, NOW, PARTY_LIFE).unwrap().chain;
     let (one, other) = (certificates(&issue()).unwrap(), certificates(&issue()).unwrap());
@@ -88,30 +88,30 @@ fn serial_numbers_differ() {
 
 #[test]
 fn files_of_two_authorities_are_not_mixed() {
-    let room = TestFolders::new();
-    room.authority("one", NOW);
-    room.authority("other", NOW);
+    let folders = TestFolders::new();
+    folders.authority("one", NOW);
+    folders.authority("other", NOW);
     for file in ["root.pem", "issuing.pem", "issuing.key"] {
-        let (mine, theirs) = (room.folder("one").join(file), room.folder("other").join(file));
+        let (mine, theirs) = (folders.folder("one").join(file), folders.folder("other").join(file));
         let kept = fs::read(&mine).unwrap();
         fs::copy(theirs, &mine).unwrap();
-        let refused = Authority::open(&room.folder("one")).unwrap_err();
+        let refused = Authority::open(&folders.folder("one")).unwrap_err();
         assert!(matches!(refused, AuthorityError::Mixed { .. }), "{file}: {refused}");
         fs::write(&mine, kept).unwrap();
     }
-    Authority::open(&room.folder("one")).unwrap();
+    Authority::open(&folders.folder("one")).unwrap();
 }
 
 #[test]
 fn a_key_that_others_can_read_is_refused() {
-    let room = TestFolders::new();
-    room.authority("ca", NOW);
-    let path = room.folder("ca").join("issuing.key");
+    let folders = TestFolders::new();
+    folders.authority("ca", NOW);
+    let path = folders.folder("ca").join("issuing.key");
     for open in [0o640, 0o604, 0o620] {
         fs::set_permissions(&path, fs::Permissions::from_mode(open)).unwrap();
-        let refused = Authority::open(&room.folder("ca")).unwrap_err();
+        let refused = Authority::open(&folders.folder("ca")).unwrap_err();
         assert!(refused.hint().contains("chmod 600"), "{open:o}: {refused}");
     }
     fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
-    Authority::open(&room.folder("ca")).unwrap();
+    Authority::open(&folders.folder("ca")).unwrap();
 }

@@ -26,8 +26,8 @@ fn peer(joined: &EnrolledParty) -> Peer {
 
 #[test]
 fn an_invite_is_good_for_one_key_however_often_it_asks() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let (store, key) = (invited(PartyRole::Site), IdentityKey::generate().unwrap());
     let first = join(&store, &authority, &SECRET, &asks(&key), &[], NOW).unwrap();
     let again = join(&store, &authority, &SECRET, &asks(&key), &[], NOW + 60).unwrap();
@@ -47,8 +47,8 @@ fn an_invite_is_good_for_one_key_however_often_it_asks() {
 
 #[test]
 fn an_invite_has_its_time_and_its_secret() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let (store, key) = (invited(PartyRole::Site), IdentityKey::generate().unwrap());
     let ask = |secret: &[u8], now| join(&store, &authority, secret, &asks(&key), &[], now);
     assert_eq!(ask(&[4; 16], NOW), Err(EnrolError::UnknownInvite));
@@ -60,8 +60,8 @@ fn an_invite_has_its_time_and_its_secret() {
 
 #[test]
 fn a_request_that_its_key_has_not_signed_uses_no_invite() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let (store, key) = (invited(PartyRole::Site), IdentityKey::generate().unwrap());
     let mut forged = asks(&key);
     *forged.last_mut().unwrap() ^= 1;
@@ -71,8 +71,8 @@ fn a_request_that_its_key_has_not_signed_uses_no_invite() {
 
 #[test]
 fn a_node_sends_a_sealing_key_and_nobody_else_does() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let key = IdentityKey::generate().unwrap();
     let ask = |role, sealing: &[u8]| join(&invited(role), &authority, &SECRET, &asks(&key), sealing, NOW);
     assert_eq!(ask(PartyRole::Node, &[5; 32]).unwrap().party.sealing, Some([5; 32]));
@@ -85,8 +85,8 @@ fn a_node_sends_a_sealing_key_and_nobody_else_does() {
 
 #[test]
 fn a_name_is_not_taken_from_one_who_holds_it() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let (store, key, other) =
         (invited(PartyRole::Site), IdentityKey::generate().unwrap(), IdentityKey::generate().unwrap());
     invite(&store, PartyRole::Site, [4; 16]);
@@ -103,8 +103,8 @@ fn a_name_is_not_taken_from_one_who_holds_it() {
 
 #[test]
 fn a_renewal_is_for_the_same_key() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let (store, key) = (invited(PartyRole::Node), IdentityKey::generate().unwrap());
     let joined = join(&store, &authority, &SECRET, &asks(&key), &[5; 32], NOW).unwrap();
     let later = NOW + 5 * DAY;
@@ -119,8 +119,8 @@ fn a_renewal_is_for_the_same_key() {
 
 #[test]
 fn a_revoked_party_is_not_heard_and_cannot_renew_or_join_again() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let (store, key) = (invited(PartyRole::Site), IdentityKey::generate().unwrap());
     let peer = peer(&join(&store, &authority, &SECRET, &asks(&key), &[], NOW).unwrap());
     assert_eq!(standing(&store.parties().unwrap(), &peer, NOW), PartyStanding::Good);
@@ -133,8 +133,8 @@ fn a_revoked_party_is_not_heard_and_cannot_renew_or_join_again() {
 
 #[test]
 fn a_revoked_key_is_refused_before_its_new_invite_is_used() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let (store, key) = (invited(PartyRole::Site), IdentityKey::generate().unwrap());
     join(&store, &authority, &SECRET, &asks(&key), &[], NOW).unwrap();
     assert!(store.revoke(PartyRole::Site, &name("a"), NOW).unwrap());
@@ -146,8 +146,8 @@ fn a_revoked_key_is_refused_before_its_new_invite_is_used() {
 
 #[test]
 fn a_stranger_and_a_party_whose_certificate_has_ended_are_not_heard() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let (store, key) = (invited(PartyRole::Site), IdentityKey::generate().unwrap());
     let peer = peer(&join(&store, &authority, &SECRET, &asks(&key), &[], NOW).unwrap());
     let end = NOW + PARTY_LIFE;
@@ -168,8 +168,8 @@ fn a_stranger_and_a_party_whose_certificate_has_ended_are_not_heard() {
 
 #[test]
 fn nothing_is_enrolled_when_the_authority_has_ended() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW - ISSUING_LIFE);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW - ISSUING_LIFE);
     let (store, key) = (invited(PartyRole::Site), IdentityKey::generate().unwrap());
     assert_eq!(join(&store, &authority, &SECRET, &asks(&key), &[], NOW), Err(EnrolError::Authority));
     assert!(store.parties().unwrap().is_empty());

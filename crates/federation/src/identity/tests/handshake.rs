@@ -42,9 +42,9 @@ fn self_signed(role: PartyRole) -> TestCertificate {
 }
 
 /// A server's certificate by the real authority, with another name.
-fn misnamed(room: &TestFolders, authority: &Authority) -> TestCertificate {
+fn misnamed(folders: &TestFolders, authority: &Authority) -> TestCertificate {
     let key = IdentityKey::generate().unwrap();
-    let signer = IdentityKey::from_pkcs8(&std::fs::read(room.folder("ca").join("issuing.key")).unwrap()).unwrap();
+    let signer = IdentityKey::from_pkcs8(&std::fs::read(folders.folder("ca").join("issuing.key")).unwrap()).unwrap();
     let mut chain = card(authority, PartyRole::Server, NOW).chain;
     let issuer = Issuer::from_ca_cert_der(&chain[1], Signer(&signer)).unwrap();
     let mut params = CertificateParams::default();
@@ -104,8 +104,8 @@ fn shake(
 
 #[test]
 fn the_right_certificates_are_accepted_and_each_side_knows_the_other() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let server = card(&authority, PartyRole::Server, NOW);
     for role in [PartyRole::Site, PartyRole::Node, PartyRole::Viewer] {
         let party = card(&authority, role, NOW);
@@ -122,12 +122,12 @@ fn the_right_certificates_are_accepted_and_each_side_knows_the_other() {
 
 #[test]
 fn a_certificate_from_before_a_renewal_of_the_authority_stays_good() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let old = card(&authority, PartyRole::Site, NOW);
     for which in [IssuingKey::Keep, IssuingKey::Fresh] {
-        Authority::renew(&room.folder("ca"), which, NOW).unwrap();
-        let authority = Authority::open(&room.folder("ca")).unwrap();
+        Authority::renew(&folders.folder("ca"), which, NOW).unwrap();
+        let authority = Authority::open(&folders.folder("ca")).unwrap();
         let (new, server) = (card(&authority, PartyRole::Site, NOW), card(&authority, PartyRole::Server, NOW));
         for party in [&old, &new] {
             shake(calls(party, &authority), serves(&server, &authority)).unwrap();
@@ -137,15 +137,15 @@ fn a_certificate_from_before_a_renewal_of_the_authority_stays_good() {
 
 #[test]
 fn wrong_certificates_of_clients_are_refused() {
-    let room = TestFolders::new();
-    let (authority, stranger) = (room.authority("ca", NOW - 30 * DAY), room.authority("other", NOW));
+    let folders = TestFolders::new();
+    let (authority, stranger) = (folders.authority("ca", NOW - 30 * DAY), folders.authority("other", NOW));
     let server = card(&authority, PartyRole::Server, NOW);
     let refusal = |party: &TestCertificate| match shake(calls(party, &authority), serves(&server, &authority)) {
         Err(HandshakeRefusal::ByServer(Error::InvalidCertificate(why))) => why,
         other => panic!("{other:?}"),
     };
     assert_eq!(refusal(&card(&stranger, PartyRole::Site, NOW)), Tls::UnknownIssuer);
-    assert_eq!(refusal(&card(&room.namesake("same", "ca", NOW), PartyRole::Site, NOW)), Tls::BadSignature);
+    assert_eq!(refusal(&card(&folders.namesake("same", "ca", NOW), PartyRole::Site, NOW)), Tls::BadSignature);
     assert_eq!(refusal(&self_signed(PartyRole::Site)), Tls::UnknownIssuer);
     let expired = refusal(&card(&authority, PartyRole::Site, NOW - 8 * DAY));
     assert!(matches!(expired, Tls::ExpiredContext { .. }), "{expired:?}");
@@ -157,8 +157,8 @@ fn wrong_certificates_of_clients_are_refused() {
 
 #[test]
 fn a_clock_that_is_a_little_behind_does_not_matter() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let server = card(&authority, PartyRole::Server, NOW);
     let party = card(&authority, PartyRole::Site, NOW + 3599);
     shake(calls(&party, &authority), serves(&server, &authority)).unwrap();
@@ -166,8 +166,8 @@ fn a_clock_that_is_a_little_behind_does_not_matter() {
 
 #[test]
 fn a_client_without_a_certificate_is_refused() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let server = card(&authority, PartyRole::Server, NOW);
     let mut chain = server.chain.clone();
     chain.push(authority.root().clone());
@@ -178,8 +178,8 @@ fn a_client_without_a_certificate_is_refused() {
 
 #[test]
 fn an_intermediate_of_another_party_makes_no_certificate() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let (server, site) = (card(&authority, PartyRole::Server, NOW), card(&authority, PartyRole::Site, NOW));
     let key = IdentityKey::generate().unwrap();
     let mut ca = CertificateParams::default();
@@ -195,8 +195,8 @@ fn an_intermediate_of_another_party_makes_no_certificate() {
 
 #[test]
 fn wrong_certificates_of_servers_are_refused() {
-    let room = TestFolders::new();
-    let (authority, stranger) = (room.authority("ca", NOW - 30 * DAY), room.authority("other", NOW));
+    let folders = TestFolders::new();
+    let (authority, stranger) = (folders.authority("ca", NOW - 30 * DAY), folders.authority("other", NOW));
     let site = card(&authority, PartyRole::Site, NOW);
     let refusal = |server: &TestCertificate| match shake(calls(&site, &authority), serves(server, &authority)) {
         Err(HandshakeRefusal::ByClient(Error::InvalidCertificate(why))) => why,
@@ -207,26 +207,26 @@ fn wrong_certificates_of_servers_are_refused() {
         assert!(matches!(why, Tls::InvalidPurposeContext { .. }), "{role}: {why:?}");
     }
     assert_eq!(refusal(&card(&stranger, PartyRole::Server, NOW)), Tls::UnknownIssuer);
-    assert_eq!(refusal(&card(&room.namesake("same", "ca", NOW), PartyRole::Server, NOW)), Tls::BadSignature);
+    assert_eq!(refusal(&card(&folders.namesake("same", "ca", NOW), PartyRole::Server, NOW)), Tls::BadSignature);
     assert_eq!(refusal(&self_signed(PartyRole::Server)), Tls::UnknownIssuer);
     let expired = refusal(&card(&authority, PartyRole::Server, NOW - 8 * DAY));
     assert!(matches!(expired, Tls::ExpiredContext { .. }), "{expired:?}");
     let early = refusal(&card(&authority, PartyRole::Server, NOW + 2 * 3600));
     assert!(matches!(early, Tls::NotValidYetContext { .. }), "{early:?}");
-    let misnamed = refusal(&misnamed(&room, &authority));
+    let misnamed = refusal(&misnamed(&folders, &authority));
     assert!(matches!(misnamed, Tls::NotValidForNameContext { .. }), "{misnamed:?}");
 }
 
 #[test]
 fn one_who_joins_believes_the_root_of_the_invite_alone() {
-    let room = TestFolders::new();
-    let (authority, stranger) = (room.authority("ca", NOW - 30 * DAY), room.authority("other", NOW));
+    let folders = TestFolders::new();
+    let (authority, stranger) = (folders.authority("ca", NOW - 30 * DAY), folders.authority("other", NOW));
     let pinned = || joining_config(fingerprint(authority.root())).unwrap();
-    let desk = |card: &TestCertificate, root: &Authority| {
+    let enrolment = |card: &TestCertificate, root: &Authority| {
         enrolment_config(card.chain.clone(), &card.key, root.root()).unwrap()
     };
     let (server, other) = (card(&authority, PartyRole::Server, NOW), card(&stranger, PartyRole::Server, NOW));
-    let (there, here) = shake(pinned(), desk(&server, &authority)).unwrap();
+    let (there, here) = shake(pinned(), enrolment(&server, &authority)).unwrap();
     assert_eq!(Peer::of_chain(there.peer_certificates()).unwrap().role, PartyRole::Server);
     assert_eq!(Peer::of_chain(here.peer_certificates()), Err(CertificateError::Missing));
 
@@ -234,14 +234,14 @@ fn one_who_joins_believes_the_root_of_the_invite_alone() {
         Err(HandshakeRefusal::ByClient(Error::InvalidCertificate(why))) => why,
         other => panic!("{other:?}"),
     };
-    assert_eq!(refusal(desk(&other, &stranger)), Tls::UnknownIssuer, "another root");
-    assert_eq!(refusal(desk(&other, &authority)), Tls::UnknownIssuer, "the right root over another chain");
+    assert_eq!(refusal(enrolment(&other, &stranger)), Tls::UnknownIssuer, "another root");
+    assert_eq!(refusal(enrolment(&other, &authority)), Tls::UnknownIssuer, "the right root over another chain");
     assert_eq!(refusal(dashboard_config_as_h2(&server)), Tls::UnknownIssuer, "no root");
-    let site = refusal(desk(&card(&authority, PartyRole::Site, NOW), &authority));
+    let site = refusal(enrolment(&card(&authority, PartyRole::Site, NOW), &authority));
     assert!(matches!(site, Tls::InvalidPurposeContext { .. }), "{site:?}");
-    let expired = refusal(desk(&card(&authority, PartyRole::Server, NOW - 8 * DAY), &authority));
+    let expired = refusal(enrolment(&card(&authority, PartyRole::Server, NOW - 8 * DAY), &authority));
     assert!(matches!(expired, Tls::ExpiredContext { .. }), "{expired:?}");
-    let misnamed = refusal(desk(&misnamed(&room, &authority), &authority));
+    let misnamed = refusal(enrolment(&misnamed(&folders, &authority), &authority));
     assert!(matches!(misnamed, Tls::NotValidForNameContext { .. }), "{misnamed:?}");
 }
 
@@ -255,8 +255,8 @@ fn dashboard_config_as_h2(card: &TestCertificate) -> ServerConfig {
 
 #[test]
 fn a_port_of_another_protocol_is_refused() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let (server, site) = (card(&authority, PartyRole::Server, NOW), card(&authority, PartyRole::Site, NOW));
     let dashboard = dashboard_config(server.chain.clone(), &server.key).unwrap();
     let refused = shake(calls(&site, &authority), dashboard);
@@ -265,8 +265,8 @@ fn a_port_of_another_protocol_is_refused() {
 
 #[test]
 fn the_key_of_another_certificate_is_refused_before_any_handshake() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let (one, other) = (card(&authority, PartyRole::Site, NOW), card(&authority, PartyRole::Site, NOW));
     assert_eq!(client_config(one.chain.clone(), &other.key, authority.root()).unwrap_err(), TlsError::OtherKey);
     assert_eq!(enrolment_config(one.chain, &other.key, authority.root()).unwrap_err(), TlsError::OtherKey);
@@ -293,8 +293,8 @@ fn hello(versions: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_client_of_tls_1_2_is_refused_at_every_port() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
     let server = card(&authority, PartyRole::Server, NOW);
     let ports = [
         serves(&server, &authority),

@@ -13,8 +13,8 @@ fn expected<'a>(authority: &Authority, role: PartyRole, name: &'a PartyName) -> 
 }
 
 /// A site that has joined.
-fn joined(room: &TestFolders, authority: &Authority, life: u64) -> (Home, Credentials) {
-    let home = Home::create(&room.folder("home"), PartyRole::Site).unwrap();
+fn joined(folders: &TestFolders, authority: &Authority, life: u64) -> (Home, Credentials) {
+    let home = Home::create(&folders.folder("home"), PartyRole::Site).unwrap();
     let who = name("hospital-a");
     let issued = authority.issue(PartyRole::Site, &who, &home.key().public(), NOW, life).unwrap();
     let credentials = home
@@ -25,14 +25,14 @@ fn joined(room: &TestFolders, authority: &Authority, life: u64) -> (Home, Creden
 
 #[test]
 fn each_role_has_its_keys_and_they_are_kept() {
-    let room = TestFolders::new();
+    let folders = TestFolders::new();
     for (role, sealing, noise) in [
         (PartyRole::Site, false, true),
         (PartyRole::Node, true, true),
         (PartyRole::Server, false, false),
         (PartyRole::Viewer, false, false),
     ] {
-        let folder = room.folder(role.word());
+        let folder = folders.folder(role.word());
         assert!(!Home::is_in(&folder).unwrap());
         let home = Home::create(&folder, role).unwrap();
         assert!(Home::is_in(&folder).unwrap());
@@ -53,11 +53,11 @@ fn each_role_has_its_keys_and_they_are_kept() {
 
 #[test]
 fn a_key_file_that_others_can_read_is_refused() {
-    let room = TestFolders::new();
+    let folders = TestFolders::new();
     for (role, file) in
         [(PartyRole::Site, "identity.key"), (PartyRole::Site, "noise.key"), (PartyRole::Node, "sealing.key")]
     {
-        let folder = room.folder(&format!("{role}-{file}"));
+        let folder = folders.folder(&format!("{role}-{file}"));
         Home::create(&folder, role).unwrap();
         fs::set_permissions(folder.join(file), fs::Permissions::from_mode(0o644)).unwrap();
         let refused = Home::open(&folder).unwrap_err();
@@ -68,8 +68,8 @@ fn a_key_file_that_others_can_read_is_refused() {
 
 #[test]
 fn a_folder_that_is_open_to_others_is_not_used_for_keys() {
-    let room = TestFolders::new();
-    let folder = room.folder("open");
+    let folders = TestFolders::new();
+    let folder = folders.folder("open");
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     let refused = Home::create(&folder, PartyRole::Site).unwrap_err();
@@ -79,24 +79,24 @@ fn a_folder_that_is_open_to_others_is_not_used_for_keys() {
 
 #[test]
 fn a_home_that_never_joined_can_be_discarded() {
-    let room = TestFolders::new();
-    let folder = room.folder("home");
+    let folders = TestFolders::new();
+    let folder = folders.folder("home");
     Home::create(&folder, PartyRole::Node).unwrap().discard().unwrap();
     assert!(!Home::is_in(&folder).unwrap() && fs::read_dir(&folder).unwrap().next().is_none());
 }
 
 #[test]
 fn a_home_that_cannot_be_looked_at_is_not_taken_for_an_empty_one() {
-    let room = TestFolders::new();
-    fs::create_dir_all(room.folder("")).unwrap();
-    fs::write(room.folder("file"), "").unwrap();
-    assert!(matches!(Home::is_in(&room.folder("file/home")), Err(HomeError::File(FileError::Failed { .. }))));
+    let folders = TestFolders::new();
+    fs::create_dir_all(folders.folder("")).unwrap();
+    fs::write(folders.folder("file"), "").unwrap();
+    assert!(matches!(Home::is_in(&folders.folder("file/home")), Err(HomeError::File(FileError::Failed { .. }))));
 }
 
 #[test]
 fn a_cut_key_is_refused() {
-    let room = TestFolders::new();
-    let folder = room.folder("home");
+    let folders = TestFolders::new();
+    let folder = folders.folder("home");
     Home::create(&folder, PartyRole::Site).unwrap();
     for file in ["identity.key", "noise.key"] {
         let kept = fs::read(folder.join(file)).unwrap();
@@ -108,9 +108,9 @@ fn a_cut_key_is_refused() {
 
 #[test]
 fn papers_are_kept_and_found_again() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
-    let (home, credentials) = joined(&room, &authority, PARTY_LIFE);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
+    let (home, credentials) = joined(&folders, &authority, PARTY_LIFE);
     assert_eq!(credentials.party.key, home.key().public());
     assert_eq!((credentials.party.role, credentials.party.name.as_str()), (PartyRole::Site, "hospital-a"));
     assert_eq!((&credentials.server, &credentials.root), (&server(), authority.root()));
@@ -119,9 +119,9 @@ fn papers_are_kept_and_found_again() {
 
 #[test]
 fn renewal_is_due_after_two_thirds_of_a_life() {
-    let room = TestFolders::new();
-    let authority = room.authority("ca", NOW);
-    let (home, credentials) = joined(&room, &authority, 9 * 60);
+    let folders = TestFolders::new();
+    let authority = folders.authority("ca", NOW);
+    let (home, credentials) = joined(&folders, &authority, 9 * 60);
     assert!(!credentials.renewal_is_due(NOW + 6 * 60 - 1));
     assert!(credentials.renewal_is_due(NOW + 6 * 60));
     let key = home.key().public();
@@ -133,9 +133,9 @@ fn renewal_is_due_after_two_thirds_of_a_life() {
 
 #[test]
 fn a_certificate_for_somebody_else_is_not_kept() {
-    let room = TestFolders::new();
-    let (authority, stranger) = (room.authority("ca", NOW), room.authority("other", NOW));
-    let home = Home::create(&room.folder("home"), PartyRole::Site).unwrap();
+    let folders = TestFolders::new();
+    let (authority, stranger) = (folders.authority("ca", NOW), folders.authority("other", NOW));
+    let home = Home::create(&folders.folder("home"), PartyRole::Site).unwrap();
     let (who, mine) = (name("hospital-a"), home.key().public());
     let other = IdentityKey::generate().unwrap().public();
     let chain =
