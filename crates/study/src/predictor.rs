@@ -159,7 +159,7 @@ mod tests {
         let csv = "age\n60\n50\n-1e300\n1e12\n1250\n-1150\n50.000001\n";
         for (model, outcome) in models {
             for (mean, deviation) in [(1.0, 0.5), (-40.0, 10.0), (1e3, 1e-9), (-2.0, 1e4), (0.0, 1e-300)] {
-                let mut stored = posterior(model.clone(), outcome);
+                let mut stored = posterior(model, outcome);
                 (stored.posterior.mean, stored.posterior.deviation) = (vec![mean], vec![deviation]);
                 let Ok(found) = stored.predict(csv.as_bytes()) else { continue };
                 for row in found.rows {
