@@ -55,7 +55,7 @@ impl PartyName {
         let first = text.chars().next().is_some_and(|c| c.is_ascii_alphanumeric());
         if !first || text.len() > 64 || !text.chars().all(fits) {
             let expected = "1 to 64 letters, digits, '-', '_' and '.', the first a letter or a digit";
-            return Err(format!("the name of a party is {text:?}, expected {expected}"));
+            return Err(format!("a party is named {text:?}, expected {expected}"));
         }
         Ok(Self(text.to_owned()))
     }
