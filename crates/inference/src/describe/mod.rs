@@ -17,7 +17,7 @@ pub(crate) use limits::fits;
 pub use limits::{Limits, Need, Offer, Only, Pacing, PrivacyNeed, TrustedParty};
 pub use reading::{Keys, Reading};
 pub(crate) use registry::resolve;
-pub use registry::{Descriptor, Entry, Registered, Registry};
+pub use registry::{Descriptor, Entry, Registered, Registry, Summary};
 pub use validate::validate;
 
 use crate::RunError;
