@@ -46,15 +46,17 @@ fn nested(keys: &[Key]) -> Vec<Key> {
     keys.iter().flat_map(|key| [*key].into_iter().chain(inside(&key.kind)).collect::<Vec<_>>()).collect()
 }
 
-/// The keys that an entry cannot do without, by their examples; of a key that names something, what it then needs too.
-fn required(registry: &Registry, keys: &[Key]) -> Table {
+/// The keys that an entry cannot do without, as chosen or by their examples; of a key that names something, what it then
+/// needs too.
+fn required(registry: &Registry, keys: &[Key], chosen: &Table) -> Table {
     let mut table = Table::new();
     for key in keys.iter().filter(|key| key.is_required()) {
-        table.extend([example(key)]);
+        let value = chosen.get(key.name).cloned().unwrap_or_else(|| value(key.example));
         if let ValueKind::Named(kind) = key.kind {
-            let named = registry.find(kind, table[key.name].as_str().unwrap()).unwrap();
-            table.extend(required(registry, named.summary().keys));
+            let named = registry.find(kind, value.as_str().unwrap()).unwrap();
+            table.extend(required(registry, named.summary().keys, chosen));
         }
+        table.insert(key.name.to_owned(), value);
     }
     table
 }
@@ -62,7 +64,7 @@ fn required(registry: &Registry, keys: &[Key]) -> Table {
 /// The least table of a method with this algorithm, and with privacy where one of `needs` asks for it.
 fn least(registry: &Registry, algorithm: &Entry, beside: Table, needs: PrivacyNeed) -> Table {
     let summary = algorithm.summary();
-    let mut table = required(registry, summary.keys);
+    let mut table = required(registry, summary.keys, &beside);
     table.extend(beside);
     table.extend([("name".to_owned(), "m".into()), ("algorithm".to_owned(), summary.name.into())]);
     if needs == PrivacyNeed::Required {
@@ -148,7 +150,7 @@ fn the_examples_of_the_required_keys_of_every_entry_are_a_method() {
     };
     let inner = |table: &str, key: &str, entry: &Entry, outer: Table| {
         let mut all = outer;
-        all.extend(required(&registry, entry.summary().keys));
+        all.extend(required(&registry, entry.summary().keys, &Table::new()));
         all.insert(key.to_owned(), entry.summary().name.into());
         Table::from_iter([(table.to_owned(), Value::Table(all))])
     };
@@ -161,11 +163,11 @@ fn the_examples_of_the_required_keys_of_every_entry_are_a_method() {
             }
             Registered::Algorithm => of(summary.name, Table::new(), PrivacyNeed::Required),
             Registered::Solver => {
-                let mut beside = required(&registry, summary.keys);
-                beside.insert("solver".to_owned(), summary.name.into());
-                let full = summary.limits.covariances.values.len() == 1 && summary.name == "likelihood";
-                beside.extend(full.then(|| ("covariance".to_owned(), "full".into())));
-                of("pvi", beside, needs);
+                let covariance = summary.limits.covariances.values[0].word();
+                let chosen = [("solver", summary.name), ("covariance", covariance)];
+                let chosen = chosen.map(|(key, word)| (key.to_owned(), Value::from(word)));
+                of("pvi", chosen.clone().into_iter().collect(), needs);
+                of("pvi", chosen.into_iter().chain(summary.keys.iter().map(example)).collect(), needs);
             }
             Registered::Sampler => {
                 let iterations = Table::from_iter([("iterations".to_owned(), Value::Integer(100))]);
