@@ -133,7 +133,8 @@ pub(crate) fn claimant(claim: Claim, event: &Event) -> &'static dyn Accountant {
 
 /// What all clients of a method have in common.
 struct Costing<'a> {
-    /// All that a client's plan follows from, with its own terms: the method, the number of clients, the parameters.
+    /// All that a client's plan follows from, with its own terms and the releases: the method, the number of clients, the
+    /// parameters.
     constants: (&'a Method, usize, usize),
     promise: &'a Promise,
     releases: Releases,
@@ -182,7 +183,8 @@ impl<'a> Costing<'a> {
         if self.trust == Trust::Aggregate {
             share_terms(&mut terms)?;
         }
-        let all = terms.par_iter().map(|terms| costs.plan(&(self.constants, terms), || self.client(terms)));
+        let all =
+            terms.par_iter().map(|terms| costs.plan(&(self.constants, self.releases, terms), || self.client(terms)));
         // The first refusal in the order of the clients, whichever came first on the threads.
         let all: Vec<Result<ClientPlan, RunError>> = all.collect();
         let among = |n: u64| if self.promise.unit == Unit::Client { rows.len() as u64 } else { n };

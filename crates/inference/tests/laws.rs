@@ -52,9 +52,11 @@ fn same_seed_same_bits_on_one_thread_and_on_two() {
         let one = on_threads(1, || trace(&simulation, &built, &Direct));
         let two = on_threads(2, || trace(&simulation, &built, &Direct));
         assert!(one == two, "{}", method.name);
-        let other = Simulation { seed: 12, ..simulation.clone() };
+        // The same few proposals of a chain may be accepted under the noise of two seeds, but not under that of all.
+        let mut others = (12..20).map(|seed| Simulation { seed, ..simulation.clone() });
         if method.promise.is_some() {
-            assert!(one.0 != trace(&other, &built, &Direct).0, "{}: the seed does nothing", method.name);
+            let moved = others.any(|other| one.0 != trace(&other, &built, &Direct).0);
+            assert!(moved, "{}: the seed does nothing", method.name);
         }
     }
 }

@@ -43,6 +43,9 @@ fn without_noise_both_rules_reach_the_best_mean_field_posterior() {
     }
 }
 
+/// Seeds over which a variance is averaged: 400 coordinates of one seed tell it to a tenth.
+const SEEDS: u64 = 12;
+
 /// Rows without inputs have no gradient: what an update moves is noise, and its variance is the one that is tracked.
 #[test]
 fn the_variance_that_the_readout_of_dp_optimisation_tracks_is_that_of_its_noise() {
@@ -56,17 +59,19 @@ fn the_variance_that_the_readout_of_dp_optimisation_tracks_is_that_of_its_noise(
         let local = Local { keep_state, learning_rate: 0.01, ..adam(steps) };
         let settings = PviSettings { damping: Damping::NONE, ..noise_aware_readout(local) };
         let method = method("noise alone", settings, Schedule::Sequential, promise(1.0, Aggregator::None));
-        let simulation = simulation(&method, &sites, &nothing);
-        let built = simulation.build().unwrap();
-        let mut drive = simulation.start(&built, &Direct, None).unwrap();
-        assert_eq!(drive.round().unwrap(), Progress::Moved);
-        let state: PviState = postcard::from_bytes(drive.state()).unwrap();
-        let tracked = state.noise[0][0];
-        let served = built.problem.family.gaussian(state.served.last().unwrap()).unwrap();
-        let found = served.mean().iter().map(|m| m * m).sum::<f64>() / width as f64;
+        let ratio = |seed| {
+            let simulation = Simulation { seed, ..simulation(&method, &sites, &nothing) };
+            let built = simulation.build().unwrap();
+            let mut drive = simulation.start(&built, &Direct, None).unwrap();
+            assert_eq!(drive.round().unwrap(), Progress::Moved);
+            let state: PviState = postcard::from_bytes(drive.state()).unwrap();
+            let served = built.problem.family.gaussian(state.served.last().unwrap()).unwrap();
+            served.mean().iter().map(|m| m * m).sum::<f64>() / width as f64 / state.noise[0][0]
+        };
         // Adam's first steps all have the size η, also where moments will be kept: there the first update moves a little more.
-        let ratio = found / tracked;
-        assert!((0.35..1.4).contains(&ratio), "kept {keep_state}, {steps} steps: {found} of {tracked}");
+        let ratios: Vec<f64> = (0..SEEDS).map(ratio).collect();
+        let mean = ratios.iter().sum::<f64>() / SEEDS as f64;
+        assert!((0.35..1.4).contains(&mean), "kept {keep_state}, {steps} steps: {ratios:?}");
     }
 }
 

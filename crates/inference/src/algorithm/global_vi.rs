@@ -46,12 +46,16 @@ pub(super) const GRADIENT_KEY: Key = Key {
     example: "\"dp-optimisation\"",
 };
 
+/// `local`, of which a round makes one step.
+pub(super) const STEP_KEY: Key =
+    Key { example: "{ rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }", ..LOCAL_KEY };
+
 /// `algorithm = "global-vi"`
 pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     name: "global-vi",
     also: &["vi", "dp-vi", "dpvi"],
     about: "Global VI: clients send clipped gradients, and one optimiser at the server moves q (Jälkö et al. 2017).",
-    keys: &[GRADIENT_KEY, LOCAL_KEY, ROUNDS_KEY, MOST_ROUNDS_KEY],
+    keys: &[GRADIENT_KEY, STEP_KEY, ROUNDS_KEY, MOST_ROUNDS_KEY],
     limits: Limits { needs: &[GAUSSIAN], site_intercept: false, ..Limits::NONE },
     read: |reading| {
         check_solver(reading)?;

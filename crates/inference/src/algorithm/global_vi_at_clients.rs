@@ -1,13 +1,15 @@
 //! Global variational inference with an optimiser at every client: a client sends the step that it would take itself.
 
-use super::global_vi::{GRADIENT_KEY, Standing, check_local, check_solver, gradients, is_answerable, sum_of_gradients};
+use super::global_vi::{
+    GRADIENT_KEY, STEP_KEY, Standing, check_local, check_solver, gradients, is_answerable, sum_of_gradients,
+};
 use super::pvi::GAUSSIAN;
 use super::{Algorithm, Answer, Answers, Protocol, Step, misfit};
 use crate::describe::{Conflict, Descriptor, Limits, Only, TrustedParty};
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::optimiser::{Descent, Moments, kl_gradient};
 use crate::release::Releases;
-use crate::settings::{DAMPING_KEY, Damping, LOCAL_KEY, Local, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
+use crate::settings::{DAMPING_KEY, Damping, Local, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
 use crate::solve::{Prior, Problem};
 use crate::{Gaussian, RunError, Seat, Total};
 use privacy::{Gate, Grid, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
@@ -88,7 +90,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     name: "global-vi-at-clients",
     also: &["fedsgd"],
     about: "Global VI with an optimiser at every client, which sends its steps (Sharma et al. 2019).",
-    keys: &[GRADIENT_KEY, LOCAL_KEY, ROUNDS_KEY, MOST_ROUNDS_KEY, DAMPING_KEY],
+    keys: &[GRADIENT_KEY, STEP_KEY, ROUNDS_KEY, MOST_ROUNDS_KEY, DAMPING_KEY],
     limits: Limits {
         trust: Only {
             values: &[TrustedParty::Nobody],

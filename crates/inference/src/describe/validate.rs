@@ -11,8 +11,8 @@ use toml::{Table, Value};
 pub fn validate(table: &Table, keys: &[Key], registry: &Registry) -> Vec<Conflict> {
     let mut found = Vec::new();
     let mut known: Vec<Key> = keys.to_vec();
-    // What is named may bring keys that name something in their turn.
     let mut at = 0;
+    // What is named may name something in its turn, as an algorithm does its solver.
     while let Some(key) = known.get(at).copied() {
         if let (ValueKind::Named(kind), Some(name)) = (key.kind, named(table, &key)) {
             match registry.find(kind, name) {
@@ -22,20 +22,18 @@ pub fn validate(table: &Table, keys: &[Key], registry: &Registry) -> Vec<Conflic
         }
         at += 1;
     }
-    let nameless = found.is_empty();
+    let all_named = found.is_empty();
     for (name, value) in table {
         match known.iter().find(|key| key.name == name) {
             Some(key) => found.extend(value_conflicts(key, value, registry)),
             // Keys of something whose name is not known cannot be told from slips.
-            None if nameless => found.push(unknown(name, &known, registry)),
+            None if all_named => found.push(unknown(name, &known, registry)),
             None => {}
         }
     }
     for key in known.iter().filter(|key| key.is_required() && !table.contains_key(key.name)) {
-        if nameless || keys.iter().any(|own| own.name == key.name) {
-            let what = format!("`{}` ({}) is missing", key.name, key.about);
-            found.push(Conflict::new("", UNREADABLE, what, format!("for example {} = {}", key.name, key.example)));
-        }
+        let what = format!("`{}` ({}) is missing", key.name, key.about);
+        found.push(Conflict::new("", UNREADABLE, what, format!("for example {} = {}", key.name, key.example)));
     }
     found
 }

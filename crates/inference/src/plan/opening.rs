@@ -35,7 +35,8 @@ impl Costing<'_> {
     pub(super) fn noise(&self, terms: &Terms) -> Result<(Option<PlannedStage>, NoiseMultiplier), RunError> {
         let Some(opening) = &self.releases.opening else { return Ok((None, self.after(terms, &[])?)) };
         let opening_terms = self.opening_terms(opening, terms)?;
-        let update = |z: NoiseMultiplier| self.update(&opening_terms, z, Steps::ONE);
+        let sums = Steps::new(opening.release.sums)?;
+        let update = |z: NoiseMultiplier| self.update(&opening_terms, z, sums);
         let staged = |z: NoiseMultiplier| -> Result<PlannedStage, PrivacyError> {
             let (event, shape) = update(z)?;
             Ok(PlannedStage { updates: opening.answers, event, shape })

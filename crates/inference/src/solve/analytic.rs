@@ -21,7 +21,8 @@ use std::sync::Arc;
 pub struct Analytic;
 
 /// `local` may be stated, as the one natural step that it is.
-pub(super) const LOCAL: Key = Key { otherwise: Otherwise::Follows("one natural step"), ..WHOLE_KEY };
+pub(super) const LOCAL: Key =
+    Key { otherwise: Otherwise::Follows("one natural step"), example: "{ optimiser = \"natural\" }", ..WHOLE_KEY };
 
 /// Solvers that read a client's factor off its own sums of sufficient statistics.
 pub(super) const LIMITS: Limits = Limits {

@@ -116,6 +116,13 @@ impl LocalSolve for Descend {
         seat: &Seat<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
+        let numbers = self.local.gradients.numbers(problem.family.dimension());
+        if gate.shape().dimension() != numbers {
+            return Err(PrivacyError::Shape {
+                found: format!("a gate for sums of {} numbers", gate.shape().dimension()),
+                expected: format!("{numbers}, one for each gradient that is released"),
+            });
+        }
         let inverse_rate = seat.terms.inverse_rate();
         let seed = seed_of(&task.get().start);
         let mut constants = Stepping { local: self.local, family: problem.family, inverse_rate, seed };
