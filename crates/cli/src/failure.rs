@@ -8,8 +8,11 @@ use federation::identity::{AuthorityError, FileError};
 use federation::log::{DiskError, LogError};
 use federation::policy::PolicyError;
 use federation::store::StoreError;
+use federation::studies::StudyRunError;
 use inference::{DataError, RunError, nearest};
 use privacy::PrivacyError;
+use serde_json::json;
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -48,6 +51,15 @@ pub(crate) enum Failure {
     /// Somebody stopped a run; what is kept, and how to go on.
     #[error("{line}")]
     Stopped { line: String },
+}
+
+impl From<StudyRunError> for Failure {
+    fn from(error: StudyRunError) -> Self {
+        match error {
+            StudyRunError::Study(error) => Self::Study(error),
+            other => Self::Federation { code: other.code(), hint: other.hint(), message: other.to_string() },
+        }
+    }
 }
 
 impl From<Fault> for Failure {
@@ -157,17 +169,34 @@ impl Failure {
 
     /// Prints the failure on standard error and gives its exit code.
     pub(crate) fn report(&self, json: bool) -> ExitCode {
-        let (code, hint) = (self.code(), self.hint());
+        let lines = self.lines();
         if let Self::Stopped { line } = self {
             complain(&format!("{line}\n"));
         } else if json {
-            complain(&object(code, &self.to_string(), &hint));
+            complain(&object(&lines));
         } else if say::is_json() {
-            complain(&format!("{}\n", say::error(code, &self.to_string(), &hint)));
+            let each = lines.iter().map(|line| say::error(line.code, &line.to_string(), &line.hint) + "\n");
+            complain(&each.collect::<String>());
         } else {
-            complain(&format!("error[{code}]: {self}\nhint: {hint}\nmore: posterity explain {code}\n"));
+            complain(&text(&lines));
         }
         ExitCode::from(self.exit())
+    }
+
+    /// What is wrong, one thing or more: everything about a study is told at once.
+    fn lines(&self) -> Vec<ErrorLine> {
+        if let Self::Study(StudyError::Faults(faults)) = self {
+            let line = |Fault { code, place, message, hint }: &Fault| {
+                let (place, message, hint) = (Some(place.clone()), message.clone(), hint.clone());
+                ErrorLine { code, place, message, hint }
+            };
+            return faults.iter().map(line).collect();
+        }
+        let place = if let Self::Study(error) = self { error.place().map(str::to_owned) } else { None };
+        let message = self.to_string();
+        let after_place = place.as_ref().and_then(|place| message.strip_prefix(place.as_str())?.strip_prefix(": "));
+        let message = after_place.unwrap_or(&message).to_owned();
+        vec![ErrorLine { code: self.code(), place, message, hint: self.hint() }]
     }
 }
 
@@ -210,10 +239,44 @@ fn is_for_people(error: &std::io::Error) -> bool {
     kinds.contains(&error.kind())
 }
 
-/// The one JSON object of a failure.
-fn object(code: &str, message: &str, hint: &str) -> String {
-    let error = serde_json::json!({ "code": code, "message": message, "hint": hint });
-    format!("{}\n", serde_json::json!({ "error": error }))
+/// One thing that is wrong.
+struct ErrorLine {
+    code: &'static str,
+    /// File, line and column, where it is a text that is wrong.
+    place: Option<String>,
+    message: String,
+    hint: String,
+}
+
+impl fmt::Display for ErrorLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{place}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+/// Each with its hint; under all of them where to read more about each code.
+fn text(lines: &[ErrorLine]) -> String {
+    let mut text = String::new();
+    let mut codes: Vec<&str> = Vec::new();
+    for line in lines {
+        text += &format!("error[{}]: {line}\nhint: {}\n", line.code, line.hint);
+        if !codes.contains(&line.code) {
+            codes.push(line.code);
+        }
+    }
+    let more: String = codes.iter().map(|code| format!("more: posterity explain {code}\n")).collect();
+    text + &more
+}
+
+/// The one JSON object of a failure: `error` is the first thing that is wrong, `errors` are all of them.
+fn object(lines: &[ErrorLine]) -> String {
+    let first = lines.first().map(|line| json!({ "code": line.code, "message": line.to_string(), "hint": line.hint }));
+    let each = |line: &ErrorLine| json!({ "code": line.code, "place": line.place, "message": line.message, "hint": line.hint });
+    let errors: Vec<serde_json::Value> = lines.iter().map(each).collect();
+    format!("{}\n", json!({ "error": first, "errors": errors }))
 }
 
 /// Reports what clap could not parse, or prints the help that was asked for.

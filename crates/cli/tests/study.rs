@@ -86,6 +86,45 @@ fn refused_by(command: &str, name: &str, text: &str, code: &str, words: &str) {
 }
 
 #[test]
+fn everything_that_is_wrong_with_a_study_is_told_at_once() {
+    let text = sample()
+        .replacen("seeds =", "sedes =", 1)
+        .replacen("kind = \"logistic\"", "kind = \"logistik\"", 1)
+        .replacen("epsilon = 1.0", "epsilon = -1.0", 1);
+    let file = Temporary::new("three-faults", &text);
+    let output = posterity(&["check", file.path()]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let expected = [
+        ("S002", "sedes =", "sedes", "seeds"),
+        ("S002", "kind = \"logistik\"", "logistik", "logistic"),
+        ("S004", "epsilon = -1.0", "-1", "0"),
+    ];
+    let lines: Vec<&str> = said.lines().collect();
+    for (code, at, message, hint) in expected {
+        let place = format!("error[{code}]: {}:{}:", file.path(), line_of(&text, at));
+        let found = lines.iter().position(|line| line.starts_with(&place) && line.contains(message));
+        let found = found.unwrap_or_else(|| panic!("expected {place} … {message} in\n{said}"));
+        assert!(lines[found + 1].starts_with("hint: ") && lines[found + 1].contains(hint), "{said}");
+    }
+    let output = posterity(&["check", file.path(), "--json"]);
+    assert_eq!(output.status.code(), Some(2));
+    let object: Value = serde_json::from_slice(&output.stderr).unwrap();
+    let errors = object["errors"].as_array().unwrap();
+    assert_eq!(errors.len(), said.matches("error[").count(), "{object}");
+    for (code, at, message, hint) in expected {
+        let place = format!("{}:{}:", file.path(), line_of(&text, at));
+        let fits = |error: &&Value| {
+            let has = |key: &str, words: &str| error[key].as_str().is_some_and(|text| text.contains(words));
+            error["code"] == code && has("place", &place) && has("message", message) && has("hint", hint)
+        };
+        assert!(errors.iter().any(|error| fits(&error)), "{place} {message}: {object}");
+    }
+    let first = format!("{}: {}", errors[0]["place"].as_str().unwrap(), errors[0]["message"].as_str().unwrap());
+    assert_eq!((&object["error"]["code"], &object["error"]["message"]), (&errors[0]["code"], &first.into()));
+}
+
+#[test]
 fn check_says_in_words_what_would_run() {
     let expected = "\
 study       adult-c is sound
