@@ -43,7 +43,7 @@ impl Columns {
 
     /// In words.
     pub(crate) fn words(&self, bias: bool) -> String {
-        let (inputs, and) = (self.schema.inputs(false).len(), if bias { " and the bias" } else { "" });
+        let (inputs, and) = (self.schema.inputs(false).len(), if bias { " and the intercept" } else { "" });
         let plural = if inputs == 1 { "" } else { "s" };
         let found =
             self.header.map_or_else(String::new, |header| format!("{header} in the header, all in the schema, "));

@@ -112,13 +112,20 @@ impl ValueKind {
             Self::Count { least, most } => format!("a whole number from {least} to {most}"),
             Self::Word(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-                quoted.join(" or ")
+                match quoted.split_last() {
+                    Some((last, [])) => last.clone(),
+                    Some((last, others)) => format!("{} or {last}", others.join(", ")),
+                    None => String::new(),
+                }
             }
             Self::Flag => "true or false".to_owned(),
             Self::Text => "a text".to_owned(),
             Self::Positives { length: 0 } => "a list of finite numbers over 0".to_owned(),
             Self::Numbers { length } => format!("a list of {length} finite numbers"),
             Self::Positives { length } => format!("a list of {length} finite numbers over 0"),
+            Self::Counts { least, most: u64::MAX } => {
+                format!("a list of one or more whole numbers of at least {least}")
+            }
             Self::Counts { least, most } => format!("a list of whole numbers from {least} to {most}"),
             Self::Table(keys) => {
                 let keys: Vec<String> = keys.iter().map(|key| format!("{} = {}", key.name, key.example)).collect();
