@@ -85,6 +85,7 @@ fn the_sample_is_told_in_order_and_in_plain_words() {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods)] // the page that is kept beside the tests
 fn the_bytes_are_those_of_the_snapshot() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report.html");
     let page = html(&sample());

@@ -3,6 +3,8 @@
 //! The first run makes a Python environment in the target folder and installs the two packages; later runs find it there.
 //! Without python3, its module venv or a package index the test is skipped, by name.
 
+#![allow(clippy::disallowed_macros)] // a test that is skipped says so
+
 use inference::chain::{Convergence, Draws, LEVELS, diagnose};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
