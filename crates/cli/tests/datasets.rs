@@ -224,7 +224,7 @@ fn check_compares_header_schema_and_study_without_reading_rows() {
         said.contains("columns     4 in the header, all in the schema, 1 input and the bias; no row was read"),
         "{said}"
     );
-    assert_eq!(object(&at, &check)["inputs"], serde_json::json!(["age", "bias"]));
+    assert_eq!(object(&at, &check)["inputs"], serde_json::json!(["age", "intercept"]));
     change(&study, "kind = \"even\" ", "kind = \"column\"\ncolumn = \"hospitl\" #");
     change(&study, "clients = 4\n", "");
     refused(&at, &check, ("D004", 2), "`hospitl` is not in the file", "`hospital`");

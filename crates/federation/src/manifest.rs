@@ -14,7 +14,7 @@ use std::sync::Arc;
 use study::digits::hexadecimal;
 
 /// The version of manifests that this program writes, and the only one that it reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Longest manifest in bytes: study and schema are texts that people wrote.
 pub const MOST_BYTES: usize = 1 << 22;

@@ -6,7 +6,7 @@ use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
 
 /// Version of this shape.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Which of the numbers no ε covers.
 pub const OUTSIDE_EPSILON: &str = "Scores on the test rows, the baselines and the comparison of methods are computed on \

@@ -64,9 +64,9 @@ pub fn beside(shown: &Beside<'_>) -> String {
          not known."
     } else if cells.iter().any(|c| c.metric == "absolute_error") {
         "<p>Mean absolute error: medians over seeds, with their quartiles. Coverage, the share of held-out outcomes inside the \
-         central 90 % interval that was predicted for them, and log-likelihood: means over seeds, with the deviation over seeds."
+         central 90 % interval that was predicted for them, and log-likelihood: means over seeds, with the standard deviation over seeds."
     } else {
-        "<p>Accuracy and log-likelihood: means over seeds, with the deviation over seeds."
+        "<p>Accuracy and log-likelihood: means over seeds, with the standard deviation over seeds."
     };
     body += if published { " A dash: the paper has no such number.</p></section>" } else { "</p></section>" };
     if !shown.theorems.is_empty() {

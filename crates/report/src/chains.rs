@@ -116,7 +116,7 @@ fn density(parameter: &ParameterResult, course: &CourseResult) -> Plot {
 }
 
 fn table(method: &str, parameters: &[ParameterResult]) -> String {
-    let head = ["parameter", "mean", "deviation", "5 %", "95 %", "R-hat", "bulk ESS", "tail ESS", "error"];
+    let head = ["parameter", "mean", "standard deviation", "5 %", "95 %", "R-hat", "bulk ESS", "tail ESS", "error"];
     let mut table = Table::new(&format!("Draws of {method}"), head.map(str::to_owned).to_vec());
     let or_dash = |number: Option<f64>, digits: usize| number.map_or("–".to_owned(), |x| fixed(x, digits));
     for p in parameters {

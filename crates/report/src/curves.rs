@@ -132,9 +132,9 @@ pub(crate) fn section(standing: &Standing) -> String {
         note("No scores were recorded along the way.")
     } else {
         let spread = match (standing.seeds() > 1 && !crowded(standing), standing.divergences()) {
-            (true, false) => "Bands: mean ± deviation between seeds. ",
+            (true, false) => "Bands: mean ± standard deviation over seeds. ",
             (true, true) => {
-                "Bands: mean ± deviation between seeds; of a divergence the median, and all but a tenth on either side. "
+                "Bands: mean ± standard deviation over seeds; of a divergence the median, and all but a tenth on either side. "
             }
             (false, _) => "",
         };

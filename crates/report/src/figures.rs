@@ -85,7 +85,7 @@ const SINGLE: &str =
 
 const MEDIANS: &str = "KL: medians over seeds; light: all but a tenth of the seeds on either side, dark: the half in the \
                        middle. Of each seed the mean of its last ten rounds.";
-const MEANS: &str = "Accuracy and log-likelihood: means over seeds; shaded, where there are few lines: one deviation over seeds \
+const MEANS: &str = "Accuracy and log-likelihood: means over seeds; shaded, where there are few lines: one standard deviation over seeds \
                      on either side. An arrow at the frame: the line goes on outside.";
 
 const ERRORS: &str = "Mean absolute error: medians over seeds, with bars from quartile to quartile. Coverage: means over seeds of the \

@@ -122,7 +122,7 @@ fn class(role: Role) -> &'static str {
 fn explained(standing: &Standing) -> String {
     let mut words = String::new();
     if standing.seeds() > 1 {
-        words += "Mean ± deviation between seeds. ";
+        words += "Mean ± standard deviation over seeds. ";
     }
     words += "Log-likelihood in nats per held-out row: higher is better. ";
     if standing.private() {

@@ -74,7 +74,7 @@ fn explained(standing: &Standing) -> String {
         "Every site's own fit, on all held-out rows, since these belong to no site. "
     };
     let seeds = if standing.seeds() > 1 {
-        "Means ± deviation between seeds, rows of the first seed. Few rows make such a score rough."
+        "Means ± standard deviation over seeds, rows of the first seed. Few rows make such a score rough."
     } else {
         "Few rows make such a score rough."
     };

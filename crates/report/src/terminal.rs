@@ -70,7 +70,7 @@ fn legend(standing: &Standing) -> String {
     }
     signs.push(". baseline without privacy");
     if standing.seeds() > 1 {
-        signs.push("± deviation between seeds");
+        signs.push("± standard deviation over seeds");
     }
     signs.push(if standing.classes() {
         "log-lik. in nats per held-out row"

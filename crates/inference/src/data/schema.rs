@@ -18,7 +18,7 @@ use crate::DataError;
 ///         { name = "visit", kind = "ignore" },
 ///     ]
 /// "#)?;
-/// assert_eq!(schema.inputs(true), ["age", "age missing", "ward=a", "ward=b", "ward=?", "bias"]);
+/// assert_eq!(schema.inputs(true), ["age", "age missing", "ward=a", "ward=b", "ward=?", "intercept"]);
 /// # Ok::<(), inference::DataError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -178,7 +178,7 @@ impl Schema {
         let numeric = self.columns.iter().filter(|column| matches!(column.kind, Kind::Numeric(_)));
         let numbers = numeric.map(|column| column.name.clone());
         let ones = self.columns.iter().flat_map(Column::ones);
-        numbers.chain(ones).chain(bias.then(|| "bias".to_owned())).collect()
+        numbers.chain(ones).chain(bias.then(|| "intercept".to_owned())).collect()
     }
 }
 

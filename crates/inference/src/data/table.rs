@@ -321,7 +321,7 @@ mod tests {
     fn cells_become_inputs_by_public_constants() {
         let table = encoded(&format!("{LINE}b,,?,,70,0,no\n"), RowReading::Strict).unwrap();
         let names =
-            ["age", "dose", "pulse", "age missing", "ward=north", "ward=south", "ward=?", "sex=0", "sex=1", "bias"];
+            ["age", "dose", "pulse", "age missing", "ward=north", "ward=south", "ward=?", "sex=0", "sex=1", "intercept"];
         assert_eq!(table.inputs, names);
         assert_eq!(dense(&table, 0), [1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0]);
         assert_eq!(dense(&table, 1), [0.0, 2.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0]);
@@ -470,7 +470,7 @@ mod tests {
     #[test]
     fn record_ids_are_read_and_doubtful_ones_named_with_their_line() {
         let table = small("patient,x,y\np7,1,no\n\np8,2,yes\n", RowReading::Strict).unwrap();
-        assert_eq!(table.inputs, ["x", "x missing", "bias"], "an id is no input");
+        assert_eq!(table.inputs, ["x", "x missing", "intercept"], "an id is no input");
         let records = [RecordId::of("p7"), RecordId::of("p8")];
         assert_eq!(table.keys, RowKeys::of_slots(vec![0, 2]).with_records(records.to_vec()));
         for (rows, line, words) in [
