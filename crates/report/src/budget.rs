@@ -19,7 +19,7 @@ pub(crate) fn section(standing: &Standing) -> String {
     if figures.is_empty() {
         return String::new();
     }
-    let words = "The frame is what the site granted, the bar what the ledger's events cost at most, certified.";
+    let words = "The frame is the site's grant. The bar is the certified upper bound of what the events in its ledger cost.";
     titled("budget", "Budget per site", &format!("<div class=\"figures\">\n{figures}</div>\n{}", note(words)))
 }
 

@@ -21,8 +21,8 @@ pub(crate) fn section(standing: &Standing) -> String {
     let legend: String =
         leading.iter().map(|m| format!("<span>{} {}</span>\n", m.mark.swatch(), escape(&m.method.name))).collect();
     let remark = format!(
-        "Held-out rows of the first seed, in bins of predicted probability; the dashed diagonal is perfect. The band \
-         is what chance alone would allow around {} in 95 of 100 bins. Mean distance from the diagonal: {}.",
+        "Held-out rows of the first seed, in bins of predicted probability; the dashed diagonal is perfect calibration. The band \
+         shows what chance alone allows around {} in 95 of 100 bins. Mean distance from the diagonal: {}.",
         leading[0].method.name,
         words.join(", ")
     );

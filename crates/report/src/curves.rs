@@ -138,8 +138,8 @@ pub(crate) fn section(standing: &Standing) -> String {
             }
             (false, _) => "",
         };
-        let words = "A line across a figure is where a method ends that has no curve there. An axis spans what nearly \
-                     all of the curves reach; an arrow marks where a curve leaves the frame.";
+        let words = "Horizontal lines show the final score of methods without a curve. The axes cover nearly all of the \
+                     curves; an arrow marks where a curve leaves the frame.";
         format!("{}<div class=\"figures\">\n{figures}</div>\n{}", legend(standing), note(&format!("{spread}{words}")))
     };
     titled("curves", "Scores along the way", &body)

@@ -132,8 +132,8 @@ fn explained(standing: &Standing) -> String {
             false => "Best is the highest log-likelihood",
             true => "Best is the highest log-likelihood, whatever the ε,",
         };
-        words += " on these held-out rows, and choosing by it flatters a little; a method behind the constant answer is never \
-                  marked. ";
+        words += " on these held-out rows; choosing by it is slightly optimistic. A method that scores below the constant answer is \
+                  never marked. ";
     }
     if !standing.classes() {
         words += if standing.encoded_scores() {

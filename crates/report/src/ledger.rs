@@ -20,8 +20,8 @@ pub(crate) fn section(standing: &Standing) -> String {
     if body.is_empty() {
         return String::new();
     }
-    let words = "Of the first seed. The head is the digest of a ledger's last record: whoever holds the ledger can \
-                 recompute it, and no record can be changed without changing it.";
+    let words = "Ledgers of the first seed. The head is the digest of the last record. Anyone who holds the ledger can recompute \
+                 it, and changing any record changes it.";
     titled("ledger", "Ledger of every site", &(body + &note(words)))
 }
 

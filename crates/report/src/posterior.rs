@@ -25,7 +25,7 @@ pub(crate) fn section(standing: &Standing) -> String {
     let names: Vec<&str> = leading.iter().map(|m| m.method.name.as_str()).collect();
     let caption = match order.len() {
         many if many > DRAWN => {
-            format!("{}: the {DRAWN} of {many} farthest from 0, in deviations", names.join(" and "))
+            format!("{}: the {DRAWN} of {many} farthest from 0, in standard deviations", names.join(" and "))
         }
         _ => names.join(" and "),
     };
@@ -35,7 +35,7 @@ pub(crate) fn section(standing: &Standing) -> String {
         "<div class=\"legend\">\n{legend}</div>\n<div class=\"figures single\">\n{}</div>\n{}{}",
         figure(&plot(&leading, &order).figure("posterior-plot", &described(&first.method.posterior, &order)), &caption),
         note(
-            "Points are posterior means, lines 95 % intervals of the first seed. The intervals are those of the fitted posterior; they need not count the noise that was added for privacy. Baselines are fitted with a full covariance and most methods without correlations, which makes their intervals narrower: the two are not to be compared."
+            "Points are posterior means and lines are 95 % intervals, both of the first seed. The intervals come from the fitted posterior and may ignore the noise that was added for privacy. Most methods ignore correlations between coefficients, which makes their intervals narrower than those of the baselines; do not compare the two."
         ),
         folded(
             &format!("All {} coefficients, every method", order.len()),

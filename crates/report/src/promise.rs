@@ -18,7 +18,7 @@ pub(crate) fn section(standing: &Standing) -> String {
         (false, true) => {
             body = paragraph("Nothing: no method of this study adds noise, and every message may tell about rows.")
         }
-        (false, false) => body += &paragraph(&format!("Nothing is promised by {}.", listed(&open))),
+        (false, false) => body += &paragraph(&format!("No privacy guarantee: {}.", listed(&open))),
         (true, _) => {}
     }
     if standing.private() {
