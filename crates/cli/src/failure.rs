@@ -8,6 +8,7 @@ use federation::identity::{AuthorityError, FileError};
 use federation::log::{DiskError, LogError};
 use federation::policy::PolicyError;
 use federation::store::StoreError;
+use federation::studies::StudyRunError;
 use inference::{DataError, RunError, nearest};
 use privacy::PrivacyError;
 use std::io::Write;
@@ -48,6 +49,15 @@ pub(crate) enum Failure {
     /// Somebody stopped a run; what is kept, and how to go on.
     #[error("{line}")]
     Stopped { line: String },
+}
+
+impl From<StudyRunError> for Failure {
+    fn from(error: StudyRunError) -> Self {
+        match error {
+            StudyRunError::Study(error) => Self::Study(error),
+            other => Self::Federation { code: other.code(), hint: other.hint(), message: other.to_string() },
+        }
+    }
 }
 
 impl From<Fault> for Failure {

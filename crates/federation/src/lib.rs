@@ -1,6 +1,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
-//! How it travels: wire messages, coordinator, agent and compute node as state machines, stores, server, identity, dashboard.
+//! How it travels: wire messages, coordinator, agent and compute node as state machines, stores, server, identity, dashboard;
+//! and how a study becomes a run ([`studies`]).
 
 pub mod agent;
 pub mod calendar;
@@ -18,5 +19,6 @@ pub mod policy;
 pub mod sealed_message;
 pub mod server;
 pub mod store;
+pub mod studies;
 pub mod transport;
 pub mod wire;

@@ -1,17 +1,9 @@
-//! Federations: how a study becomes a run of its sites, what stands ready at a site before it joins, and what a run leaves.
+//! Commands of federations: what sites, nodes and servers are asked on a terminal.
 
-pub(crate) mod builder;
 pub(crate) mod codes;
 pub(crate) mod commands;
-pub(crate) mod deal;
 mod inspect;
 mod net;
-pub(crate) mod outcome;
-pub(crate) mod propose;
-pub(crate) mod rows;
-mod run_parts;
-pub(crate) mod run_warnings;
-pub(crate) mod spent;
 
 use crate::arguments::{AgentCommand, NodeCommand, PolicyCommand};
 use crate::failure::Failure;
@@ -43,6 +35,3 @@ fn policy(json: bool) -> String {
     let text = federation::policy::DEFAULT;
     if json { format!("{}\n", serde_json::json!({ "policy": text })) } else { text.to_owned() }
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,9 +6,7 @@ use super::rehearsal::noise;
 use crate::account_table::{Rows, lines};
 use crate::arguments::AgentRun;
 use crate::failure::Failure;
-use crate::federation::builder::Studies;
 use crate::federation::net::{client, failure, home, home_of, logs, of_drive, of_home, runtime, stopped};
-use crate::federation::rows;
 use crate::say;
 use federation::drive::drive;
 use federation::identity::{Home, PartyName, PartyRole};
@@ -16,6 +14,7 @@ use federation::log::{FolderDisk, Log};
 use federation::manifest::{self, Manifest, RunParts};
 use federation::party::{PartyPhase, SiteOwner, SiteParty, Verdict};
 use federation::policy::{Approval, GrantTotals, Policy, PromisePair, columns_of};
+use federation::studies::Studies;
 use federation::transport::Connection;
 use inference::Shard;
 use privacy::Grant;
@@ -40,11 +39,13 @@ pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
         tracing::warn!(%adjacency, %unit, "the policy does not name both adjacency and unit; runs with another pair are refused");
     }
     let refusal = Arc::new(Mutex::new(None));
-    let owner = AgentOwner { policy, data, home: home.clone(), secret, told: None, refusal: refusal.clone() };
+    let (studies, told) = (Arc::new(Studies::default()), None);
+    let (home_folder, reader) = (home.clone(), studies.clone());
+    let owner = AgentOwner { policy, data, studies: reader, home: home_folder, secret, told, refusal: refusal.clone() };
     std::fs::File::open(&asked.data).map_err(|error| Failure::file("cannot read", &asked.data, error))?;
     let log = Log::open(FolderDisk::open(&home.folder().join("ledger")).map_err(federation::log::LogError::from)?)?;
     let name = credentials.party.name.clone();
-    let party = SiteParty::new(name.clone(), home.key().clone(), Arc::new(Studies), Box::new(owner), log);
+    let party = SiteParty::new(name.clone(), home.key().clone(), studies, Box::new(owner), log);
     let (sender, tls) = watch::channel(client(&home)?);
     let standing = runtime()?.block_on(async {
         let mut connection =
@@ -83,6 +84,7 @@ pub(super) fn ended(
 struct AgentOwner {
     policy: Policy,
     data: PathBuf,
+    studies: Arc<Studies>,
     home: Arc<Home>,
     secret: Zeroizing<[u8; 32]>,
     /// The manifest that somebody was asked to approve.
@@ -97,8 +99,8 @@ impl SiteOwner for AgentOwner {
             return self.refuse(error.into());
         }
         // Before anything is signed: do the rows fit what is declared?
-        if let Err(failure) = rows::open(&self.data, manifest, parts, site) {
-            return self.refuse(failure);
+        if let Err(error) = self.studies.open_rows(&self.data, manifest, parts, site) {
+            return self.refuse(error.into());
         }
         match self.policy.approval {
             Approval::Automatic => Verdict::Sign,
@@ -111,8 +113,8 @@ impl SiteOwner for AgentOwner {
     }
 
     fn rows(&mut self, manifest: &Manifest, parts: &RunParts, site: usize) -> Result<(Arc<Shard>, Digest), String> {
-        let opened = rows::open(&self.data, manifest, parts, site);
-        let opened = opened.map_err(|failure| format!("{failure} ({})", failure.hint()))?;
+        let opened = self.studies.open_rows(&self.data, manifest, parts, site);
+        let opened = opened.map_err(|error| error.line())?;
         Ok((Arc::new(opened.shard), opened.data_version))
     }
 

@@ -3,10 +3,10 @@
 use crate::arguments::DemoArguments;
 use crate::clock;
 use crate::failure::Failure;
-use crate::federation::deal::{SiteFiles, deal};
 use crate::federation::net::{failure, runtime, stopped};
 use federation::identity::{Address, Authority, Invite, InviteSecret, PartyName, PartyRole, fingerprint};
 use federation::store::{self, InviteRow, ServerStore};
+use federation::studies::{SiteFiles, deal};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -4,13 +4,13 @@ use super::agent::ended;
 use super::hooks::PartyHooks;
 use super::rehearsal::noise;
 use crate::failure::Failure;
-use crate::federation::builder::Studies;
 use crate::federation::net::{client, failure, home_of, logs, of_drive, of_home, runtime, stopped};
 use federation::drive::drive;
 use federation::identity::PartyRole;
 use federation::log::{FolderDisk, LogError};
 use federation::manifest::Manifest;
 use federation::party::{NodeOwner, NodeParty, Verdict};
+use federation::studies::Studies;
 use federation::transport::Connection;
 use privacy::noise::OsKeyed;
 use std::path::Path;
@@ -53,7 +53,7 @@ pub(crate) fn run(folder: &Path, json: bool) -> Result<String, Failure> {
     let credentials = home.credentials().map_err(of_home)?;
     let (name, sealing) = (credentials.party.name.clone(), home.sealing().map_err(of_home)?.clone());
     let owner = Box::new(NodeOperator(home.noise_secret().map_err(of_home)?.clone()));
-    let party = NodeParty::new(name.clone(), home.key().clone(), sealing, Arc::new(Studies), owner, disk);
+    let party = NodeParty::new(name.clone(), home.key().clone(), sealing, Arc::new(Studies::default()), owner, disk);
     let (sender, tls) = watch::channel(client(&home)?);
     let standing = runtime()?.block_on(async {
         let mut connection =

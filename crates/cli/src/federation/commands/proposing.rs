@@ -3,16 +3,14 @@
 use super::serve::{Server, StoredProposal, blocking};
 use crate::clock;
 use crate::failure::Failure;
-use crate::federation::builder::Studies;
 use crate::federation::net::failure;
-use crate::federation::outcome::check_room;
-use crate::federation::propose::{self, MemberKeys};
 use crate::say;
 use federation::coordinator::CoordinatorPhase;
 use federation::identity::{PartyName, PartyRole};
 use federation::manifest::Manifest;
 use federation::server::RunEngine;
 use federation::store::{PartyRow, RunRow, StoreError};
+use federation::studies::{self, MemberKeys, check_room};
 use std::sync::Arc;
 use study::digits::hexadecimal;
 
@@ -26,7 +24,7 @@ impl Server {
             return Ok(None);
         }
         let parts = manifest
-            .check(&Studies)
+            .check(&self.studies)
             .map_err(|error| failure("F101", error.to_string(), "serve the study that this run was proposed from"))?;
         Ok(Some(StoredProposal { manifest: Arc::new(manifest), parts, created: row.created }))
     }
@@ -54,12 +52,12 @@ impl Server {
             Some((row, _)) if !self.is_to_follow(self.store.load(&row.run)?.header.phase) => Some(&row.run),
             _ => None,
         };
-        check_room(&self.out, run)
+        Ok(check_room(&self.out, run)?)
     }
 
     /// The keys of all parties of the study; or who is missing, in words.
     pub(super) fn members(&self, parties: &[PartyRow]) -> Result<MemberKeys, String> {
-        let served = propose::served(&self.study).map_err(|failure| failure.to_string())?;
+        let served = studies::served(&self.study).map_err(|failure| failure.to_string())?;
         let find = |role: PartyRole, name: &PartyName| {
             let named = |row: &&PartyRow| row.role == role && row.name == *name && row.revoked.is_none();
             parties.iter().find(named).ok_or_else(|| format!("{role} {name}"))
@@ -87,7 +85,7 @@ impl Server {
         nonce: [u8; 16],
     ) -> Result<Option<StoredProposal>, Failure> {
         check_room(&self.out, None)?;
-        let manifest = propose::manifest(&self.study, &self.schema, &self.parts, members, nonce)?;
+        let manifest = studies::manifest(&self.study, &self.schema, &self.parts, members, nonce)?;
         let (manifest, parts, created) = (Arc::new(manifest), self.parts.clone(), clock::seconds());
         let (store, key) = (self.store.clone(), self.home.key().clone());
         let (signed, built) = (manifest.clone(), parts.clone());

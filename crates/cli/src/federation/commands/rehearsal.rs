@@ -20,12 +20,10 @@ mod compared {
     //! A federation of separate processes, held against the simulation of the same rows with the same seed in this one.
 
     use crate::failure::Failure;
-    use crate::federation::builder::Studies;
-    use crate::federation::deal::SiteFiles;
     use crate::federation::net::failure;
-    use crate::federation::rows;
     use federation::manifest::{Manifest, RunBuilder};
     use federation::store::{self, StoreError};
+    use federation::studies::{SiteFiles, Studies};
     use inference::message::Direct;
     use inference::{Client, Drive, Workshop};
     use std::path::Path;
@@ -43,11 +41,12 @@ mod compared {
         let row = store.runs()?.into_iter().next().ok_or(StoreError::NoRun)?;
         let different = |why: String| failure("F207", why, "the federation and its simulation differ");
         let manifest = Manifest::read(&row.manifest).map_err(|error| different(error.to_string()))?;
-        let parts = Studies.open(&manifest).map_err(different)?;
+        let studies = Studies::default();
+        let parts = studies.open(&manifest).map_err(different)?;
         let built = &parts.built;
         let mut shards = Vec::new();
         for (site, file) in dealt.sites.iter().enumerate() {
-            shards.push(rows::open(&file.path, &manifest, &parts, site)?.shard);
+            shards.push(studies.open_rows(&file.path, &manifest, &parts, site)?.shard);
         }
         let mut clients = Vec::new();
         for (m, shard) in shards.iter().enumerate() {

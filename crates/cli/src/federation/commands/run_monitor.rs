@@ -1,9 +1,6 @@
 //! What the dashboard shows of the run that this server serves: everything here is public.
 
 use crate::clock;
-use crate::federation::run_parts::{read_schema, read_study};
-use crate::federation::run_warnings::{FinishedRun, RunWarnings, described, refused};
-use crate::federation::spent::SpentCache;
 use crate::provenance;
 use federation::coordinator::{CoordinatorPhase, FoldInput, SiteStanding};
 use federation::dashboard::{
@@ -15,6 +12,7 @@ use federation::manifest::{Manifest, RunParts};
 use federation::message::{MemberId, RunOutcome};
 use federation::server::{RunService, RunSnapshot};
 use federation::store::{PartyRow, ServerStore};
+use federation::studies::{FinishedRun, RunWarnings, SpentCache, Studies, described, read_schema, refused};
 use inference::Summing;
 use inference::algorithm::Answers;
 use inference::chain::Collected;
@@ -67,13 +65,14 @@ struct MonitorState {
 impl RunMonitor {
     /// Watches a run; what happened before is made again from what is kept.
     pub(crate) fn new(
+        studies: &Studies,
         service: Arc<RunService>,
         store: Arc<dyn ServerStore>,
         manifest: Arc<Manifest>,
         parts: Arc<RunParts>,
         started: u64,
     ) -> Self {
-        let study = read_study("the manifest's study", &manifest.study).ok();
+        let study = studies.of(&manifest).ok();
         let schema = read_schema(&manifest.schema).ok();
         let inputs = study.as_ref().zip(schema.as_ref()).map(|(study, schema)| schema.inputs(study.model.intercept));
         let names = match (&study, inputs) {

@@ -9,10 +9,7 @@ use crate::arguments::ServeArguments;
 use crate::clock;
 use crate::failure::Failure;
 use crate::federation::net::{failure, logs, of_home, runtime, socket, stopped};
-use crate::federation::outcome::{EndedRun, write};
-use crate::federation::propose;
-use crate::federation::run_parts::read_study;
-use crate::federation::spent::SpentCache;
+use crate::provenance;
 use crate::say;
 use crate::terminal;
 use federation::coordinator::CoordinatorPhase;
@@ -22,6 +19,7 @@ use federation::manifest::{Manifest, RunParts};
 use federation::message::MemberId;
 use federation::server::{Gateway, RunEngine, RunService};
 use federation::store::{self, ServerStore};
+use federation::studies::{self, EndedRun, SpentCache, Studies};
 use federation::transport::{self, Limits, TlsSource};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -43,11 +41,12 @@ pub(crate) fn serve(asked: &ServeArguments, json: bool) -> Result<String, Failur
     logs();
     let text = std::fs::read_to_string(&asked.study);
     let text = text.map_err(|source| Failure::file("cannot read", &asked.study, source))?;
-    let study = read_study(&asked.study.display().to_string(), &text)?;
-    propose::served(&study)?;
+    let studies = Studies::default();
+    let study = studies.read(&asked.study.display().to_string(), &text)?;
+    studies::served(&study)?;
     let folders = terminal::folders(&asked.study);
     let schema = datasets::schema_of(&study.data.source, study.data.schema.as_deref(), &folders)?.0;
-    let parts = Arc::new(propose::parts(&study, &schema, asked.method.as_deref())?);
+    let parts = Arc::new(studies::parts(&study, &schema, asked.method.as_deref())?);
     let authority = Arc::new(Authority::open(&asked.ca)?);
     let home = match Home::is_in(&asked.home).map_err(of_home)? {
         true => Home::open(&asked.home),
@@ -58,7 +57,7 @@ pub(crate) fn serve(asked: &ServeArguments, json: bool) -> Result<String, Failur
     let store: Arc<dyn ServerStore> = Arc::from(store::serve(&place)?);
     let out = asked.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
     let (asked, kept) = (asked.clone(), store.clone());
-    let server = Server { study, schema, parts, asked, authority, home, store: kept, out, json };
+    let server = Server { studies, study, schema, parts, asked, authority, home, store: kept, out, json };
     let said = server.check_out().and_then(|()| runtime()?.block_on(server.run()));
     // A database's client ends here, on a thread where waiting is allowed.
     drop(server);
@@ -68,6 +67,8 @@ pub(crate) fn serve(asked: &ServeArguments, json: bool) -> Result<String, Failur
 
 /// The server of one study.
 pub(super) struct Server {
+    /// Reads studies, with the methods and models that this server knows.
+    pub(super) studies: Studies,
     pub(super) study: Study,
     pub(super) schema: String,
     /// The parts of a run, should one be proposed.
@@ -140,7 +141,7 @@ impl Server {
             either(stop.clone(), closing.clone()),
         );
         let (line, join) = (tokio::spawn(line), tokio::spawn(join));
-        let pages = Arc::new(ServerSource::new(self.store.clone()));
+        let pages = Arc::new(ServerSource::new(self.store.clone(), self.studies.clone()));
         let tls_page = (!is_loopback(&page)).then(|| tls.dashboard.subscribe());
         let source: Arc<dyn DashboardSource> = pages.clone();
         let closed = either(stop.clone(), closing.clone());
@@ -235,7 +236,7 @@ impl Server {
                     Some(kept)
                 }
                 None => match self.members(&rows.0) {
-                    Ok(members) => match self.propose(&members, propose::nonce(&rows.0, &rows.1)).await? {
+                    Ok(members) => match self.propose(&members, studies::nonce(&rows.0, &rows.1)).await? {
                         Some(proposed) => Some(proposed),
                         None => continue,
                     },
@@ -262,12 +263,13 @@ impl Server {
     async fn open(&self, proposal: StoredProposal, metrics: &Arc<Metrics>) -> Result<ServedRun, Failure> {
         let StoredProposal { manifest, parts, created } = proposal;
         let (store, key, name) = (self.store.clone(), self.home.key().clone(), self.name()?);
-        let (signed, built, metrics) = (manifest.clone(), parts.clone(), metrics.clone());
+        let (studies, signed, built) = (self.studies.clone(), manifest.clone(), parts.clone());
+        let metrics = metrics.clone();
         let (service, watch) = blocking(move || {
             let engine = RunEngine::open(store.clone(), signed.clone(), built.clone(), key, name)?;
             let opened = RunService::open(engine, metrics).map_err(|error| socket("cannot start a thread", &error))?;
             let service = Arc::new(opened);
-            let watch = Arc::new(RunMonitor::new(service.clone(), store, signed, built, created));
+            let watch = Arc::new(RunMonitor::new(&studies, service.clone(), store, signed, built, created));
             Ok((service, watch))
         })
         .await?;
@@ -322,7 +324,7 @@ impl Server {
 
     /// Results, posterior and report in the output folder.
     async fn finish(&self, served: &ServedRun) -> Result<String, Failure> {
-        let (manifest, parts) = (served.manifest.clone(), served.parts.clone());
+        let (studies, manifest, parts) = (self.studies.clone(), served.manifest.clone(), served.parts.clone());
         let (watch, snapshot, out, json) =
             (served.watch.clone(), served.service.snapshot(), self.out.clone(), self.json);
         blocking(move || {
@@ -339,9 +341,10 @@ impl Server {
                     CoordinatorPhase::Signing | CoordinatorPhase::Running => None,
                 },
                 answers: &answers,
+                made: &provenance::now(),
                 warnings: &warnings,
             };
-            let results = write(&out, &ended, &SpentCache::default())?;
+            let results = studies.write_results(&out, &ended, &SpentCache::default())?;
             let id = hexadecimal(&manifest.run());
             let report = out.join("report.html");
             let page = watch.report_html(&id).unwrap_or_default();

@@ -1,11 +1,11 @@
 //! What the dashboard shows from the first moment: who has yet to join, the runs that are kept, and then the run that is served.
 
 use super::run_monitor::{RunMonitor, phase};
-use crate::federation::run_parts::read_study;
 use federation::dashboard::{CertificateView, DashboardSource, RunDetail, RunPhase, RunSummary, RunView};
 use federation::log::RunId;
 use federation::manifest::Manifest;
 use federation::store::{RunRow, ServerStore};
+use federation::studies::Studies;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,6 +21,7 @@ const MOST: usize = 200;
 /// A run that there will be.
 pub(super) struct ServerSource {
     store: Arc<dyn ServerStore>,
+    studies: Studies,
     run: OnceLock<Arc<RunMonitor>>,
     seen: Mutex<ListCache>,
     risen: watch::Sender<u64>,
@@ -36,8 +37,8 @@ struct ListCache {
 }
 
 impl ServerSource {
-    pub(super) fn new(store: Arc<dyn ServerStore>) -> Self {
-        Self { store, run: OnceLock::new(), seen: Mutex::default(), risen: watch::channel(0).0 }
+    pub(super) fn new(store: Arc<dyn ServerStore>, studies: Studies) -> Self {
+        Self { store, studies, run: OnceLock::new(), seen: Mutex::default(), risen: watch::channel(0).0 }
     }
 
     /// Says who is waited for.
@@ -91,8 +92,7 @@ impl ServerSource {
         let header = self.store.load(&row.run).ok()?.header;
         let summary = RunSummary {
             id: hexadecimal(&row.run),
-            name: read_study("the manifest's study", &manifest.study)
-                .map_or_else(|_| String::new(), |study| study.name),
+            name: self.studies.of(&manifest).map_or_else(|_| String::new(), |study| study.name),
             method: manifest.method.clone(),
             phase: phase(&header.phase, &manifest),
             round: header.round,

@@ -1,8 +1,9 @@
 //! The rows of a site as its agent reads them: every line becomes a legal row, and nothing is said of any.
 
-use super::run_parts::{read_schema, read_study};
-use crate::failure::Failure;
-use federation::manifest::{Manifest, RunParts};
+use super::builder::Studies;
+use super::error::StudyRunError;
+use super::run_parts::read_schema;
+use crate::manifest::{Manifest, RunParts};
 use inference::Method;
 use inference::{Reading, Shard, read};
 use privacy::noise::Digest;
@@ -11,38 +12,46 @@ use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
 /// A site's rows for a run.
-pub(crate) struct SiteRows {
+pub struct SiteRows {
     /// The rows.
-    pub(crate) shard: Shard,
+    pub shard: Shard,
     /// Digest of the file and the schema: noise is bound to it. It stays at the site.
-    pub(crate) data_version: Digest,
+    pub data_version: Digest,
 }
 
-/// Reads a site's file, gzipped or not, for a run that is proposed. To be done before the manifest is signed.
-pub(crate) fn open(path: &Path, manifest: &Manifest, parts: &RunParts, site: usize) -> Result<SiteRows, Failure> {
-    let bytes = std::fs::read(path).map_err(|source| Failure::file("cannot read", path, source))?;
-    let study = read_study("the manifest's study", &manifest.study)?;
-    let schema = read_schema(&manifest.schema)?;
-    let table = read(&bytes[..], &schema, study.model.intercept, &[], Reading::Lenient);
-    let in_file = |error| Failure::data(path.display().to_string(), error);
-    let shard = Shard::of(table.map_err(in_file)?, &parts.method).map_err(in_file)?;
-    let declared = manifest.sites.get(site).map_or(0, |site| site.rows);
-    check_declared(&parts.method, declared, shard.len() as u64)?;
-    Ok(SiteRows { shard, data_version: version(&bytes, &manifest.schema) })
+impl Studies {
+    /// Reads a site's file, gzipped or not, for a run that is proposed. To be done before the manifest is signed.
+    pub fn open_rows(
+        &self,
+        path: &Path,
+        manifest: &Manifest,
+        parts: &RunParts,
+        site: usize,
+    ) -> Result<SiteRows, StudyRunError> {
+        let bytes = std::fs::read(path).map_err(|source| StudyRunError::file("cannot read", path, source))?;
+        let study = self.of(manifest)?;
+        let schema = read_schema(&manifest.schema)?;
+        let table = read(&bytes[..], &schema, study.model.intercept, &[], Reading::Lenient);
+        let in_file = |error| StudyRunError::data(path.display().to_string(), error);
+        let shard = Shard::of(table.map_err(in_file)?, &parts.method).map_err(in_file)?;
+        let declared = manifest.sites.get(site).map_or(0, |site| site.rows);
+        check_declared(&parts.method, declared, shard.len() as u64)?;
+        Ok(SiteRows { shard, data_version: version(&bytes, &manifest.schema) })
+    }
 }
 
 /// Refuses another number of rows than is declared, where that number is public: one row is replaced by another.
 ///
 /// Where a row is there or not, or all rows of a site are protected at once, the number is private, and never compared: a
 /// site that did not sign would tell of it.
-fn check_declared(method: &Method, declared: u64, found: u64) -> Result<(), Failure> {
+fn check_declared(method: &Method, declared: u64, found: u64) -> Result<(), StudyRunError> {
     let public = |p: &inference::settings::Promise| p.unit == Unit::Example && p.adjacency == Adjacency::Substitute;
     if !method.promise.as_ref().is_some_and(public) || declared == found {
         return Ok(());
     }
     let message = format!("the file has {found} rows, but the manifest declares {declared} for this site");
     let hint = "every line after the header is a row; use the declared file, or ask the operator to declare this number in the study";
-    Err(Failure::Federation { code: "F105", message, hint: hint.into() })
+    Err(StudyRunError::refused("F105", message, hint))
 }
 
 /// SHA-256 of the file and the schema, each with its length before it.

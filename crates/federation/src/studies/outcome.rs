@@ -1,14 +1,14 @@
 //! What a finished run of a federation leaves in its folder: the posterior, from which `posterity predict` predicts, and what was
 //! granted and spent.
 
-use super::run_parts::{read_schema, read_study};
+use super::builder::Studies;
+use super::error::StudyRunError;
+use super::run_parts::read_schema;
 use super::run_warnings::refused;
 use super::spent::SpentCache;
-use crate::failure::Failure;
-use crate::provenance;
-use federation::log::RunId;
-use federation::manifest::{Manifest, RunParts};
-use federation::message::RunOutcome;
+use crate::log::RunId;
+use crate::manifest::{Manifest, RunParts};
+use crate::message::RunOutcome;
 use inference::results::{Coefficient, Provenance, SCHEMA, SecureSumResult};
 use inference::warning::PublicWarnings;
 use inference::{Gaussian, RunError};
@@ -20,7 +20,7 @@ use study::digits::hexadecimal;
 use study::file_name;
 use study::marginals;
 use study::{Fault, words, write_whole};
-use study::{Intercepts, POSTERIOR_SCHEMA, Posterior, stored_model};
+use study::{Intercepts, Made, POSTERIOR_SCHEMA, Posterior, stored_model};
 
 /// What a posterior of a federation is.
 const RELEASED: &str = "Released by a federation: the sites drew their noise from their operating systems, and their answers cost no \
@@ -28,19 +28,23 @@ const RELEASED: &str = "Released by a federation: the sites drew their noise fro
 
 /// A run that has come to its end.
 #[derive(Clone, Copy)]
-pub(crate) struct EndedRun<'a> {
-    pub(crate) manifest: &'a Manifest,
-    pub(crate) parts: &'a RunParts,
+pub struct EndedRun<'a> {
+    /// What all have signed.
+    pub manifest: &'a Manifest,
+    /// What was built from it.
+    pub parts: &'a RunParts,
     /// The algorithm's last state.
-    pub(crate) state: &'a [u8],
+    pub state: &'a [u8],
     /// Rounds that were made.
-    pub(crate) rounds: u64,
+    pub rounds: u64,
     /// How it ended; none if it has not.
-    pub(crate) outcome: Option<RunOutcome>,
+    pub outcome: Option<RunOutcome>,
     /// Charged answers of each site that the server knows of.
-    pub(crate) answers: &'a [u64],
+    pub answers: &'a [u64],
+    /// When the results are written, and by which build.
+    pub made: &'a Made,
     /// What the run itself warns of, from what was released. Nothing read from rows can stand here.
-    pub(crate) warnings: &'a PublicWarnings,
+    pub warnings: &'a PublicWarnings,
 }
 
 /// `results.json` of a federation: these names are a contract.
@@ -101,37 +105,44 @@ struct FederationSite<'a> {
     spent_epsilon: f64,
 }
 
-/// Writes the folder's files, each whole or not at all: `posterior/NAME.json`, `study.toml`, `schema.toml`, and last
-/// `results.json`. A folder with results of another run is left alone.
-pub(crate) fn write(folder: &Path, ended: &EndedRun<'_>, spent: &SpentCache) -> Result<PathBuf, Failure> {
-    let EndedRun { manifest, parts, state, .. } = ended;
-    let study = read_study("the manifest's study", &manifest.study)?;
-    let inputs = read_schema(&manifest.schema)?.inputs(study.model.intercept);
-    let (path, run) = (folder.join("results.json"), hexadecimal(&manifest.run()));
-    check_folder(&path, &run)?;
-    let q = served(parts, state)?;
-    let refused = refused(ended.warnings).cloned();
-    let named = match refused {
-        Some(_) => Vec::new(),
-        None => coefficients(&study, &q, &inputs, &manifest.schema),
-    };
-    let results = results(ended, &study, run, spent, named)?;
-    let stored = stored(&study, parts, state, &q, inputs, &manifest.schema)?.unless(refused);
-    put_json(&folder.join(format!("posterior/{}.json", file_name(&manifest.method))), &stored)?;
-    put(&folder.join("study.toml"), manifest.study.as_bytes())?;
-    put(&folder.join("schema.toml"), manifest.schema.as_bytes())?;
-    put_json(&path, &results)?;
-    Ok(path)
+impl Studies {
+    /// Writes the folder's files, each whole or not at all: `posterior/NAME.json`, `study.toml`, `schema.toml`, and last
+    /// `results.json`. A folder with results of another run is left alone.
+    pub fn write_results(
+        &self,
+        folder: &Path,
+        ended: &EndedRun<'_>,
+        spent: &SpentCache,
+    ) -> Result<PathBuf, StudyRunError> {
+        let EndedRun { manifest, parts, state, .. } = ended;
+        let study = self.of(manifest)?;
+        let inputs = read_schema(&manifest.schema)?.inputs(study.model.intercept);
+        let (path, run) = (folder.join("results.json"), hexadecimal(&manifest.run()));
+        check_folder(&path, &run)?;
+        let q = served(parts, state)?;
+        let refused = refused(ended.warnings).cloned();
+        let named = match refused {
+            Some(_) => Vec::new(),
+            None => coefficients(&study, &q, &inputs, &manifest.schema),
+        };
+        let results = results(ended, &study, run, spent, named)?;
+        let stored = stored(&study, parts, state, &q, inputs, &manifest.schema)?.unless(refused);
+        put_json(&folder.join(format!("posterior/{}.json", file_name(&manifest.method))), &stored)?;
+        put(&folder.join("study.toml"), manifest.study.as_bytes())?;
+        put(&folder.join("schema.toml"), manifest.schema.as_bytes())?;
+        put_json(&path, &results)?;
+        Ok(path)
+    }
 }
 
 /// Whether the results of a run can be written here when it is over: the folder can be made and written, and holds no results
 /// of another run. A run that does not exist yet has none.
-pub(crate) fn check_room(folder: &Path, run: Option<&RunId>) -> Result<(), Failure> {
+pub fn check_room(folder: &Path, run: Option<&RunId>) -> Result<(), StudyRunError> {
     let run = run.map(|run| hexadecimal(run)).unwrap_or_default();
     check_folder(&folder.join("results.json"), &run)?;
     let probe = folder.join(".writable");
     let tried = write_whole(&probe, b"").and_then(|()| std::fs::remove_file(&probe));
-    tried.map_err(|source| Failure::file("cannot write", folder, source))
+    tried.map_err(|source| StudyRunError::file("cannot write", folder, source))
 }
 
 /// The proper Gaussian that is served.
@@ -181,7 +192,7 @@ fn results<'a>(
     run: String,
     spent: &SpentCache,
     posterior: Vec<Coefficient>,
-) -> Result<FederationResults<'a>, Failure> {
+) -> Result<FederationResults<'a>, StudyRunError> {
     let (manifest, method, built) = (ended.manifest, &ended.parts.method, &ended.parts.built);
     let mut sites = Vec::new();
     for (m, (site, grant)) in manifest.sites.iter().zip(&built.grants).enumerate() {
@@ -214,12 +225,12 @@ fn results<'a>(
         nodes: manifest.nodes.iter().map(|node| node.name.as_str()).collect(),
         sites,
         posterior,
-        provenance: provenance::now().provenance(None),
+        provenance: ended.made.provenance(None),
         warnings: ended.warnings,
     })
 }
 
-fn privacy(parts: &RunParts) -> Result<FederationPrivacy, Failure> {
+fn privacy(parts: &RunParts) -> Result<FederationPrivacy, StudyRunError> {
     let (method, clients) = (&parts.method, &parts.built.plan.clients);
     let Some(promise) = &method.promise else {
         return Err(super::run_parts::refuse("a run without a privacy promise has no results", "add privacy = { … }"));
@@ -238,7 +249,7 @@ fn privacy(parts: &RunParts) -> Result<FederationPrivacy, Failure> {
 }
 
 /// Results of this run may be written again; those of another are not overwritten.
-fn check_folder(path: &Path, run: &str) -> Result<(), Failure> {
+fn check_folder(path: &Path, run: &str) -> Result<(), StudyRunError> {
     let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
     let found: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
     if found.get("run").and_then(serde_json::Value::as_str) == Some(run) {
@@ -253,13 +264,13 @@ fn check_folder(path: &Path, run: &str) -> Result<(), Failure> {
     Err(fault.into())
 }
 
-fn put_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
+fn put_json(path: &Path, value: &impl Serialize) -> Result<(), StudyRunError> {
     let text = serde_json::to_vec_pretty(value);
-    let mut text = text.map_err(|error| Failure::file("cannot write", path, std::io::Error::other(error)))?;
+    let mut text = text.map_err(|error| StudyRunError::file("cannot write", path, std::io::Error::other(error)))?;
     text.push(b'\n');
     put(path, &text)
 }
 
-fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    write_whole(path, bytes).map_err(|source| Failure::file("cannot write", path, source))
+fn put(path: &Path, bytes: &[u8]) -> Result<(), StudyRunError> {
+    write_whole(path, bytes).map_err(|source| StudyRunError::file("cannot write", path, source))
 }

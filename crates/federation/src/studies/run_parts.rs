@@ -1,7 +1,8 @@
 //! From a study and its schema to the parts of a federation's run, by the code that `posterity simulate` uses.
 
-use crate::failure::Failure;
-use federation::manifest::RunParts;
+use super::builder::Studies;
+use super::error::StudyRunError;
+use crate::manifest::RunParts;
 use inference::Method;
 use inference::settings::{Aggregator, Schedule};
 use inference::{Schema, nearest};
@@ -10,39 +11,44 @@ use study::Study;
 use study::columns;
 
 /// A study that cannot be served, and what could be.
-pub(super) fn refuse(message: impl Into<String>, hint: impl Into<String>) -> Failure {
-    Failure::Federation { code: "F101", message: message.into(), hint: hint.into() }
+pub(super) fn refuse(message: impl Into<String>, hint: impl Into<String>) -> StudyRunError {
+    StudyRunError::refused("F101", message, hint)
 }
 
-/// Reads a study for serving; `file` is its name in errors. Only posteriors that are learnt from rows at sites are served.
-pub(super) fn read_study(file: &str, text: &str) -> Result<Study, Failure> {
-    match Kind::of(text) {
-        Kind::Learning => {}
-        Kind::Histogram => {
+impl Studies {
+    /// Reads a study for serving; `file` is its name in errors. Only posteriors that are learnt from rows at sites are served.
+    pub fn read(&self, file: &str, text: &str) -> Result<Study, StudyRunError> {
+        match Kind::of(text) {
+            Kind::Learning => {}
+            Kind::Histogram => {
+                return Err(refuse(
+                    format!("{file} is a histogram, which a federation cannot run"),
+                    "use `posterity simulate`",
+                ));
+            }
+            Kind::Curves => {
+                return Err(refuse(
+                    format!("{file} is an accounting figure, which has no sites"),
+                    "use `posterity reproduce`",
+                ));
+            }
+        }
+        let study = Study::read_with(file, text, self.registry())?;
+        if !study.columns.is_empty() {
             return Err(refuse(
-                format!("{file} is a histogram, which a federation cannot run"),
-                "use `posterity simulate`",
+                format!("{file} has several columns, but a run has one"),
+                "use one [partition], or none",
             ));
         }
-        Kind::Curves => {
-            return Err(refuse(
-                format!("{file} is an accounting figure, which has no sites"),
-                "use `posterity reproduce`",
-            ));
+        if study.is_made_up() {
+            return Err(refuse(format!("{file} has generated rows, which no site holds"), "use `posterity simulate`"));
         }
+        Ok(study)
     }
-    let study = Study::read(file.to_owned(), text).map_err(study::StudyError::from)?;
-    if !study.columns.is_empty() {
-        return Err(refuse(format!("{file} has several columns, but a run has one"), "use one [partition], or none"));
-    }
-    if study.is_made_up() {
-        return Err(refuse(format!("{file} has generated rows, which no site holds"), "use `posterity simulate`"));
-    }
-    Ok(study)
 }
 
 /// The method of this name; without one, the only one that promises privacy.
-pub(super) fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Method, Failure> {
+pub(super) fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Method, StudyRunError> {
     let names = || study.methods.iter().map(|method| method.name.as_str());
     let listed = |of: &[&str]| of.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
     let method = match name {
@@ -69,7 +75,7 @@ pub(super) fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Met
 }
 
 /// Refuses a method that no site would answer, or whose sums nobody could open.
-fn check_method(method: &Method) -> Result<(), Failure> {
+fn check_method(method: &Method) -> Result<(), StudyRunError> {
     let (why, hint) = match method.promise.as_ref().map(|promise| promise.aggregator) {
         None => (
             "is non-private, and a site never answers without noise",
@@ -88,12 +94,12 @@ fn check_method(method: &Method) -> Result<(), Failure> {
 }
 
 /// Schema of a run, from its text.
-pub(super) fn read_schema(text: &str) -> Result<Schema, Failure> {
-    Schema::from_toml(text).map_err(|error| Failure::data("the schema", error))
+pub fn read_schema(text: &str) -> Result<Schema, StudyRunError> {
+    Schema::from_toml(text).map_err(|error| StudyRunError::data("the schema", error))
 }
 
 /// The parts of a run for sites with these declared rows.
-pub(super) fn build(study: &Study, schema: &Schema, method: &Method, rows: &[u64]) -> Result<RunParts, Failure> {
+pub(super) fn build(study: &Study, schema: &Schema, method: &Method, rows: &[u64]) -> Result<RunParts, StudyRunError> {
     columns::check(study, schema)?;
     let seed = study.seeds.first().copied().unwrap_or(1);
     let model = study.model.settings.build(schema.classes(), seed);

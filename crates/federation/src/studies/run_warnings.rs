@@ -1,6 +1,6 @@
 //! What a served run warns of, from its manifest and from what was released.
 
-use federation::manifest::RunParts;
+use crate::manifest::RunParts;
 use inference::Method;
 use inference::Schema;
 use inference::chain::{Collected, shown};
@@ -11,7 +11,7 @@ use study::Study;
 use study::warnings;
 
 /// What is known of a run before its first round.
-pub(crate) struct RunWarnings {
+pub struct RunWarnings {
     names: Vec<String>,
     /// Of the prior, parameter by parameter.
     precisions: Vec<f64>,
@@ -20,20 +20,20 @@ pub(crate) struct RunWarnings {
 }
 
 /// The end of a run, in released values.
-pub(crate) struct FinishedRun<'a> {
+pub struct FinishedRun<'a> {
     /// Posterior means.
-    pub(crate) mean: &'a [f64],
+    pub mean: &'a [f64],
     /// Posterior standard deviations.
-    pub(crate) deviations: &'a [f64],
+    pub deviations: &'a [f64],
     /// Posterior means before the last round, if there were two rounds.
-    pub(crate) before: Option<&'a [f64]>,
+    pub before: Option<&'a [f64]>,
     /// What was drawn; outer none where the method does not draw.
-    pub(crate) draws: Option<Option<&'a ChainResult>>,
+    pub draws: Option<Option<&'a ChainResult>>,
 }
 
 impl RunWarnings {
     /// From the texts of a manifest, as far as they could be read.
-    pub(crate) fn new(
+    pub fn new(
         study: Option<&Study>,
         schema: Option<&Schema>,
         names: &[String],
@@ -49,11 +49,7 @@ impl RunWarnings {
     }
 
     /// Warnings of the plan, and of what was served where the run is over.
-    pub(crate) fn of(
-        &self,
-        RunParts { method, built, .. }: &RunParts,
-        end: Option<&FinishedRun<'_>>,
-    ) -> PublicWarnings {
+    pub fn of(&self, RunParts { method, built, .. }: &RunParts, end: Option<&FinishedRun<'_>>) -> PublicWarnings {
         let about_plan = of_plan(method, &built.plan);
         let planned = about_plan.iter().chain(&self.clip).cloned();
         let Some(FinishedRun { mean, deviations, before, draws }) = end else {
@@ -73,12 +69,12 @@ impl RunWarnings {
 }
 
 /// Why what a run left is not served as a posterior; none where it is.
-pub(crate) fn refused(warnings: &PublicWarnings) -> Option<&Warning> {
+pub fn refused(warnings: &PublicWarnings) -> Option<&Warning> {
     warnings.iter().find(|warning| warning.code == Code::FewDraws)
 }
 
 /// What chains have drawn; outer none where the method does not draw.
-pub(crate) fn described(method: &Method, parameters: usize, drawn: Collected) -> Option<Option<ChainResult>> {
+pub fn described(method: &Method, parameters: usize, drawn: Collected) -> Option<Option<ChainResult>> {
     let draws = method.algorithm.draws()?;
     Some(shown(&drawn.into_chains(), draws.warm_up, parameters).ok().flatten())
 }

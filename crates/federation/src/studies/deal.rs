@@ -1,6 +1,6 @@
 //! The rows of a study, dealt out as files: one for each site with its training rows, and one with those held out.
 
-use crate::failure::Failure;
+use super::error::StudyRunError;
 use inference::Partition;
 use std::path::{Path, PathBuf};
 use study::Study;
@@ -10,19 +10,22 @@ use study::{Folders, datasets};
 
 /// Files of a federation that is shown on one machine.
 #[derive(Debug)]
-pub(crate) struct SiteFiles {
+pub struct SiteFiles {
     /// In the order of the study's `[federation]`.
-    pub(crate) sites: Vec<SiteFile>,
+    pub sites: Vec<SiteFile>,
     /// Rows that are at no site, to score by.
-    pub(crate) held_out: PathBuf,
+    pub held_out: PathBuf,
 }
 
 /// One site's file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct SiteFile {
-    pub(crate) name: String,
-    pub(crate) path: PathBuf,
-    pub(crate) rows: u64,
+pub struct SiteFile {
+    /// Name of the site.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+    /// How many rows it has.
+    pub rows: u64,
 }
 
 /// Deals the rows of a study as its first seed does, and writes a file for each site into a folder: the lines of the source as
@@ -30,17 +33,18 @@ pub(crate) struct SiteFile {
 ///
 /// Lines that are no rows of a study (without an outcome, or not chosen by the schema's `only`) are not dealt, so that an
 /// agent, to which every line is a row, has as many. The study's files are looked for in `folders`.
-pub(crate) fn deal(study: &Study, folders: &Folders, folder: &Path) -> Result<SiteFiles, Failure> {
+pub fn deal(study: &Study, folders: &Folders, folder: &Path) -> Result<SiteFiles, StudyRunError> {
     let source = datasets::open(&study.data.source, study.data.schema.as_deref(), folders)?;
     let keep: Vec<&str> = [study.data.split.column(), study.partition.column()].into_iter().flatten().collect();
     let table = source.read(study.model.intercept, &keep)?;
     let seed = study.seeds.first().copied().unwrap_or(1);
-    let in_source = |error| Failure::data(source.name.as_str(), error);
+    let in_source = |error| StudyRunError::data(source.name.as_str(), error);
     let (train, test) = study.data.split.rows(&table, study.data.split_seed.unwrap_or(seed)).map_err(in_source)?;
     let clients = study.partition.clients(&table, &train, seed).map_err(in_source)?;
-    let text = unzipped(&source.csv).map_err(|error| Failure::file("cannot read", Path::new(&source.name), error))?;
+    let text =
+        unzipped(&source.csv).map_err(|error| StudyRunError::file("cannot read", Path::new(&source.name), error))?;
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
-    let write = |name: &str, rows: &[usize]| -> Result<PathBuf, Failure> {
+    let write = |name: &str, rows: &[usize]| -> Result<PathBuf, StudyRunError> {
         let numbers = std::iter::once(1).chain(rows.iter().map(|&row| table.line(row)));
         let mut file = Vec::new();
         for line in numbers.filter_map(|number| lines.get(usize::try_from(number - 1).ok()?)) {
@@ -48,7 +52,7 @@ pub(crate) fn deal(study: &Study, folders: &Folders, folder: &Path) -> Result<Si
             file.push(b'\n');
         }
         let path = folder.join(format!("{name}.csv"));
-        write_whole(&path, &file).map_err(|error| Failure::file("cannot write", &path, error))?;
+        write_whole(&path, &file).map_err(|error| StudyRunError::file("cannot write", &path, error))?;
         Ok(path)
     };
     let mut sites = Vec::new();
@@ -60,10 +64,10 @@ pub(crate) fn deal(study: &Study, folders: &Folders, folder: &Path) -> Result<Si
 }
 
 /// The clients of the partition under the names and in the order of the study's sites, each with as many rows as declared.
-fn in_order(study: &Study, clients: Vec<inference::Dealt>) -> Result<Vec<inference::Dealt>, Failure> {
+fn in_order(study: &Study, clients: Vec<inference::Dealt>) -> Result<Vec<inference::Dealt>, StudyRunError> {
     let refuse = |message: String| {
         let hint = "let [partition] have the sites of [federation] as clients, and declare as many rows as the split leaves them for training";
-        Failure::Federation { code: "F106", message, hint: hint.into() }
+        StudyRunError::refused("F106", message, hint)
     };
     let named = matches!(study.partition, Partition::Column { .. });
     let (Some(served), true) = (&study.served, study.simulated) else {

@@ -1,10 +1,10 @@
 //! From a study and the keys of its parties to the manifest that all of them sign.
 
+use super::error::StudyRunError;
 use super::run_parts::{build, choose, read_schema, refuse};
-use crate::failure::Failure;
-use federation::identity::{PartyName, PublicKey};
-use federation::manifest::{self, Manifest, NodeMember, Pace, RunParts, SiteMember};
-use federation::store::{PartyRow, RunRow};
+use crate::identity::{PartyName, PublicKey};
+use crate::manifest::{self, Manifest, NodeMember, Pace, RunParts, SiteMember};
+use crate::store::{PartyRow, RunRow};
 use inference::Summing;
 use inference::settings::Rounds;
 use sha2::{Digest as _, Sha256};
@@ -12,17 +12,17 @@ use study::Served;
 use study::Study;
 
 /// The keys of those who take part, as their certificates say.
-pub(crate) struct MemberKeys {
+pub struct MemberKeys {
     /// Keys of sites, by name.
-    pub(crate) sites: Vec<(PartyName, PublicKey)>,
+    pub sites: Vec<(PartyName, PublicKey)>,
     /// Of compute nodes the key, and the one for shares (X25519).
-    pub(crate) nodes: Vec<(PartyName, PublicKey, [u8; 32])>,
+    pub nodes: Vec<(PartyName, PublicKey, [u8; 32])>,
     /// The server's own.
-    pub(crate) server: PublicKey,
+    pub server: PublicKey,
 }
 
 /// Who serves the study, as it says; one that does not say so is refused.
-pub(crate) fn served(study: &Study) -> Result<&Served, Failure> {
+pub fn served(study: &Study) -> Result<&Served, StudyRunError> {
     study.served.as_ref().ok_or_else(|| {
         let hint =
             "add the sites, for example: sites = [{ name = \"north\", rows = 200 }, { name = \"south\", rows = 150 }]";
@@ -33,7 +33,7 @@ pub(crate) fn served(study: &Study) -> Result<&Served, Failure> {
 /// The parts of a run of this study: everything about it that can be wrong before anybody has joined is refused here.
 ///
 /// The schema's text is beside the study, and no row is read: the server has none.
-pub(crate) fn parts(study: &Study, schema: &str, method: Option<&str>) -> Result<RunParts, Failure> {
+pub fn parts(study: &Study, schema: &str, method: Option<&str>) -> Result<RunParts, StudyRunError> {
     let served = served(study)?;
     let method = choose(study, method)?;
     let parts = build(study, &read_schema(schema)?, method, &served.rows())?;
@@ -43,13 +43,13 @@ pub(crate) fn parts(study: &Study, schema: &str, method: Option<&str>) -> Result
 
 /// The manifest of a run of this study with these parts. Keys of parties that the study does not name are left aside; one that
 /// is missing is refused.
-pub(crate) fn manifest(
+pub fn manifest(
     study: &Study,
     schema: &str,
     parts: &RunParts,
     members: &MemberKeys,
     nonce: [u8; 16],
-) -> Result<Manifest, Failure> {
+) -> Result<Manifest, StudyRunError> {
     let served = served(study)?;
     Ok(Manifest {
         version: manifest::VERSION,
@@ -67,7 +67,7 @@ pub(crate) fn manifest(
 
 /// What tells a run from all others of the same study: the runs before it, and when everybody joined. Two servers on one
 /// store that propose at the same moment so propose the same run, and the store keeps it once.
-pub(crate) fn nonce(parties: &[PartyRow], runs: &[RunRow]) -> [u8; 16] {
+pub fn nonce(parties: &[PartyRow], runs: &[RunRow]) -> [u8; 16] {
     let mut digest = Sha256::new().chain_update(b"posterity 1 nonce\0");
     let mut known: Vec<_> = parties.iter().map(|row| (row.role.word(), &row.name, row.key.0, row.expires)).collect();
     known.sort_unstable();
@@ -82,7 +82,7 @@ pub(crate) fn nonce(parties: &[PartyRow], runs: &[RunRow]) -> [u8; 16] {
     std::array::from_fn(|at| digest.get(at).copied().unwrap_or_default())
 }
 
-fn sites(served: &Served, members: &MemberKeys) -> Result<Vec<SiteMember>, Failure> {
+fn sites(served: &Served, members: &MemberKeys) -> Result<Vec<SiteMember>, StudyRunError> {
     let site = |site: &study::ServedSite| {
         let found = members.sites.iter().find(|(name, _)| *name == site.name);
         let (name, key) = found.ok_or_else(|| unknown("site", &site.name))?;
@@ -92,7 +92,7 @@ fn sites(served: &Served, members: &MemberKeys) -> Result<Vec<SiteMember>, Failu
 }
 
 /// The nodes of a secure sum; none where the method has no sum, even if another method of the study does.
-fn nodes(served: &Served, members: &MemberKeys, parts: &RunParts) -> Result<Vec<NodeMember>, Failure> {
+fn nodes(served: &Served, members: &MemberKeys, parts: &RunParts) -> Result<Vec<NodeMember>, StudyRunError> {
     if !matches!(parts.built.summing, Summing::Secure { .. }) {
         return Ok(Vec::new());
     }
@@ -104,9 +104,9 @@ fn nodes(served: &Served, members: &MemberKeys, parts: &RunParts) -> Result<Vec<
     served.nodes.iter().map(node).collect()
 }
 
-fn unknown(role: &str, name: &PartyName) -> Failure {
+fn unknown(role: &str, name: &PartyName) -> StudyRunError {
     let message = format!("the study names the {role} {name}, which has no certificate");
-    Failure::Federation { code: "F103", message, hint: "invite it first, then let it join".into() }
+    StudyRunError::refused("F103", message, "invite it first, then let it join")
 }
 
 /// Rounds as planned; a quorum of all sites but those that may drop out of a secure sum, where the study names none.

@@ -2,27 +2,28 @@
 
 use super::builder::Studies;
 use super::deal::{SiteFiles, deal};
-use super::outcome::{self, EndedRun};
+use super::error::StudyRunError;
+use super::outcome::EndedRun;
 use super::propose::{self, MemberKeys};
-use super::rows;
-use super::run_parts::{choose, read_study};
+use super::run_parts::choose;
 use super::spent::{SpentCache, epsilon_after};
-use crate::arguments::PredictArguments;
-use crate::failure::Failure;
-use federation::identity::{PartyName, PartyRole, PublicKey};
-use federation::manifest::{Manifest, RunParts};
-use federation::store::{PartyRow, RunRow};
+use crate::identity::{PartyName, PartyRole, PublicKey};
+use crate::manifest::{Manifest, RunParts};
+use crate::store::{PartyRow, RunRow};
+use inference::describe::{Descriptor, Limits, Registry};
 use inference::message::Direct;
 use inference::warning::{Code, PublicWarnings, Warning};
+use inference::{Expectation, LogisticSettings, ModelSettings, Predictive};
 use inference::{Reading, Schema, Simulation, Site, Summing, read, read_inputs};
 use std::path::{Path, PathBuf};
-use study::{Folders, Served, Study};
+use std::sync::Arc;
+use study::{Folders, Made, Posterior, Served, Study, read_results};
 
 const STUDY: &str = include_str!("../../../../studies/heart-federation.toml");
 const SCHEMA: &str = include_str!("../../../../data/heart.toml");
 
 fn study(text: &str) -> Study {
-    read_study("s.toml", text).unwrap()
+    Studies::default().read("s.toml", text).unwrap()
 }
 
 /// A folder of one test's own, gone when it goes.
@@ -54,7 +55,7 @@ fn members(study: &Study) -> MemberKeys {
     MemberKeys { sites, nodes: nodes.collect(), server: PublicKey([200; 32]) }
 }
 
-fn proposed(study: &Study, method: Option<&str>) -> Result<(Manifest, RunParts), Failure> {
+fn proposed(study: &Study, method: Option<&str>) -> Result<(Manifest, RunParts), StudyRunError> {
     let parts = propose::parts(study, SCHEMA, method)?;
     Ok((propose::manifest(study, SCHEMA, &parts, &members(study), [7; 16])?, parts))
 }
@@ -67,11 +68,37 @@ fn what_is_proposed_is_what_every_party_builds_for_itself() {
     assert_eq!((manifest.sites.len(), manifest.nodes.len()), (4, 2));
     assert_eq!(manifest.method, "noise-aware, secure sum, ε 3");
     let again = Manifest::read(&manifest.bytes()).unwrap();
-    let checked = again.check(&Studies).unwrap();
+    let checked = again.check(&Studies::default()).unwrap();
     let built = &checked.built;
     assert_eq!(built.terms, parts.built.terms);
     assert!(matches!(built.summing, Summing::Secure { nodes: 2, .. }));
     assert_eq!(built.problem.family.dimension(), Schema::from_toml(SCHEMA).unwrap().inputs(true).len());
+}
+
+/// A model that is not shipped, as a registry of one's own has it.
+static MINE: Descriptor<dyn ModelSettings> = Descriptor {
+    name: "two-levels",
+    also: &[],
+    about: "An outcome with two levels.",
+    keys: &[],
+    limits: Limits::NONE,
+    read: |_| Ok(Arc::new(LogisticSettings { expectation: Expectation::Mixture, predictive: Predictive::Mixture })),
+};
+
+#[test]
+fn parties_with_a_registry_of_their_own_run_what_others_refuse() {
+    let text = STUDY.replace("kind = \"logistic\"", "kind = \"two-levels\"");
+    let refused = Studies::default().read("s.toml", &text).unwrap_err();
+    assert!(refused.to_string().contains("there is no model \"two-levels\""), "{refused}");
+    let own = Studies::new(Registry::standard().with(&MINE));
+    let (manifest, parts) = proposed(&own.read("s.toml", &text).unwrap(), None).unwrap();
+    let refused = manifest.check(&Studies::default()).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(refused.contains("two-levels"), "{refused}");
+    assert_eq!(manifest.check(&own).unwrap().built.terms, parts.built.terms);
+    let (_folder, dealt) = dealt("registry");
+    assert!(Studies::default().open_rows(&dealt.sites[0].path, &manifest, &parts, 0).is_err());
+    let rows = own.open_rows(&dealt.sites[0].path, &manifest, &parts, 0).unwrap();
+    assert_eq!(rows.shard.len() as u64, manifest.sites[0].rows);
 }
 
 #[test]
@@ -91,12 +118,12 @@ fn a_manifest_that_says_other_than_its_study_is_refused() {
         let mut other = manifest.clone();
         change(&mut other);
         assert_ne!(other, manifest, "{words}");
-        let refused = other.check(&Studies).err().map(|error| error.to_string()).unwrap_or_default();
+        let refused = other.check(&Studies::default()).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(refused.contains(words), "{refused}");
     }
     let mut louder = manifest.clone();
     louder.study = louder.study.replace("epsilon = 3.0", "epsilon = 4.0");
-    assert!(louder.check(&Studies).is_err(), "another cost than is agreed");
+    assert!(louder.check(&Studies::default()).is_err(), "another cost than is agreed");
 }
 
 /// The study with another aggregator in its method, and what that does not go with left out.
@@ -110,7 +137,8 @@ fn with_privacy(privacy: &str) -> String {
 #[test]
 fn what_cannot_be_served_is_refused_with_a_reason() {
     let refused = |text: &str, method: Option<&str>| {
-        let failure = read_study("s.toml", text).and_then(|study| proposed(&study, method).map(|_| ())).unwrap_err();
+        let failure =
+            Studies::default().read("s.toml", text).and_then(|study| proposed(&study, method).map(|_| ())).unwrap_err();
         assert!(!failure.hint().is_empty());
         (failure.code(), failure.to_string())
     };
@@ -143,9 +171,9 @@ fn what_cannot_be_served_is_refused_with_a_reason() {
     }
     assert_eq!(choose(&study(&both), None).unwrap().name, "noise-aware, secure sum, ε 3", "the only private one");
     let columns = include_str!("../../../../studies/heart-sites.toml");
-    assert!(read_study("s.toml", columns).unwrap_err().to_string().contains("several columns"));
+    assert!(Studies::default().read("s.toml", columns).unwrap_err().to_string().contains("several columns"));
     let made = include_str!("../../../../studies/paper2-chains.toml");
-    assert!(read_study("s.toml", made).unwrap_err().to_string().contains("generated rows"));
+    assert!(Studies::default().read("s.toml", made).unwrap_err().to_string().contains("generated rows"));
 }
 
 #[test]
@@ -239,9 +267,10 @@ fn rows_that_are_no_rows_of_a_study_are_not_dealt() {
 fn an_agent_reads_its_file_and_signs_for_no_other_number_of_rows() {
     let (folder, dealt) = dealt("rows");
     let (manifest, parts) = proposed(&study(STUDY), None).unwrap();
-    let first = rows::open(&dealt.sites[0].path, &manifest, &parts, 0).unwrap();
+    let first = Studies::default().open_rows(&dealt.sites[0].path, &manifest, &parts, 0).unwrap();
     assert_eq!(first.shard.len() as u64, manifest.sites[0].rows);
-    let refused = |path: &Path, site| rows::open(path, &manifest, &parts, site).map(|_| ()).unwrap_err().code();
+    let refused =
+        |path: &Path, site| Studies::default().open_rows(path, &manifest, &parts, site).map(|_| ()).unwrap_err().code();
     assert_eq!(refused(&dealt.sites[0].path, 2), "F105");
     let longer = folder.0.join("longer.csv");
     std::fs::write(&longer, [&std::fs::read(&dealt.sites[0].path).unwrap()[..], b"\n"].concat()).unwrap();
@@ -251,14 +280,16 @@ fn an_agent_reads_its_file_and_signs_for_no_other_number_of_rows() {
     // Where rows come and go, nobody compares.
     let private = study(&STUDY.replace("adjacency = \"substitute\"", "adjacency = \"add-remove\""));
     let (manifest, parts) = proposed(&private, None).unwrap();
-    assert!(rows::open(&dealt.sites[0].path, &manifest, &parts, 2).is_ok());
+    assert!(Studies::default().open_rows(&dealt.sites[0].path, &manifest, &parts, 2).is_ok());
 }
 
 #[test]
 fn the_version_of_the_data_goes_by_the_file_and_the_schema() {
     let (folder, dealt) = dealt("version");
     let (manifest, parts) = proposed(&study(STUDY), None).unwrap();
-    let version = |path: &Path, manifest: &Manifest| rows::open(path, manifest, &parts, 0).unwrap().data_version;
+    let version = |path: &Path, manifest: &Manifest| {
+        Studies::default().open_rows(path, manifest, &parts, 0).unwrap().data_version
+    };
     let file = &dealt.sites[0].path;
     let first = version(file, &manifest);
     let other = Manifest { schema: manifest.schema.replace("centre = 55", "centre = 56"), ..manifest.clone() };
@@ -274,7 +305,7 @@ fn a_sites_own_intercept_has_an_input_of_its_own() {
     let text = with_privacy("").replace("rounds = 15", "rounds = 15\nsite_intercept = { precision = 1.0 }");
     let (manifest, parts) = proposed(&study(&text), None).unwrap();
     let (_folder, dealt) = dealt("own");
-    let own = rows::open(&dealt.sites[2].path, &manifest, &parts, 2).unwrap();
+    let own = Studies::default().open_rows(&dealt.sites[2].path, &manifest, &parts, 2).unwrap();
     let inputs = Schema::from_toml(SCHEMA).unwrap().inputs(true).len();
     assert_eq!(format!("{:?}", own.shard), format!("Shard({} inputs)", inputs + 1));
 }
@@ -294,7 +325,7 @@ fn what_was_spent_grows_from_nothing_to_what_was_granted() {
 /// Runs the study's method in this process on the dealt files, and gives the last state.
 fn simulated(study: &Study, parts: &RunParts, manifest: &Manifest, dealt: &SiteFiles) -> (Vec<u8>, u64) {
     let site = |(m, site): (usize, &super::deal::SiteFile)| {
-        let shard = rows::open(&site.path, manifest, parts, m).unwrap().shard;
+        let shard = Studies::default().open_rows(&site.path, manifest, parts, m).unwrap().shard;
         Site { name: site.name.clone(), shard, own: Vec::new() }
     };
     let sites: Vec<Site> = dealt.sites.iter().enumerate().map(site).collect();
@@ -308,7 +339,7 @@ fn simulated(study: &Study, parts: &RunParts, manifest: &Manifest, dealt: &SiteF
         prior_precision: study.model.prior_precision,
         seed: 1,
         data: [0; 32],
-        costs: std::sync::Arc::default(),
+        costs: Arc::default(),
     };
     let mut drive = simulation.start(&parts.built, &Direct, None).unwrap();
     for _ in 0..15 {
@@ -318,17 +349,18 @@ fn simulated(study: &Study, parts: &RunParts, manifest: &Manifest, dealt: &SiteF
 }
 
 /// What is served of chains that hardly moved: no numbers, and the code; and no warning that was read from rows.
-fn no_posterior_of_few_draws(ended: &EndedRun<'_>, arguments: &PredictArguments) {
+fn no_posterior_of_few_draws(ended: &EndedRun<'_>, out: &Path) {
     let warning = |code| Warning { code, what: "found".into(), hint: "mend".into() };
     let warnings = PublicWarnings::of([warning(Code::FewDraws), warning(Code::SmallSite)]);
-    let path = outcome::write(&arguments.results, &EndedRun { warnings: &warnings, ..*ended }, &SpentCache::default())
+    let path = Studies::default()
+        .write_results(out, &EndedRun { warnings: &warnings, ..*ended }, &SpentCache::default())
         .unwrap();
     let results: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     assert_eq!(results["posterior"], serde_json::json!([]));
     let told = serde_json::json!([{ "code": "W003", "source": "public", "what": "found", "hint": "mend" }]);
     assert_eq!(results["warnings"], told, "a warning from rows has no place here");
-    assert_eq!(crate::studies::predict(arguments, true).unwrap_err().code(), "W003");
-    outcome::write(&arguments.results, ended, &SpentCache::default()).unwrap();
+    assert_eq!(Posterior::open(out, None).unwrap_err().code(), "W003");
+    Studies::default().write_results(out, ended, &SpentCache::default()).unwrap();
 }
 
 #[test]
@@ -337,21 +369,22 @@ fn predictions_are_made_from_what_a_run_leaves() {
     let study = study(STUDY);
     let (manifest, parts) = proposed(&study, None).unwrap();
     let (state, rounds) = simulated(&study, &parts, &manifest, &dealt);
-    let outcome = Some(federation::message::RunOutcome::Complete);
+    let outcome = Some(crate::message::RunOutcome::Complete);
+    let made = &Made { date: "2026-01-31T12:00:00Z".into(), commit: "0123456789".into() };
     let (answers, warnings) = (&[15, 15, 14, 0], &PublicWarnings::default());
-    let ended = EndedRun { manifest: &manifest, parts: &parts, state: &state, rounds, outcome, answers, warnings };
+    let ended =
+        EndedRun { manifest: &manifest, parts: &parts, state: &state, rounds, outcome, answers, made, warnings };
     let out = folder.0.join("run");
-    let path = outcome::write(&out, &ended, &SpentCache::default()).unwrap();
+    let path = Studies::default().write_results(&out, &ended, &SpentCache::default()).unwrap();
     let results: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     let sites = results["sites"].as_array().unwrap();
     let spent: Vec<f64> = sites.iter().map(|site| site["spent_epsilon"].as_f64().unwrap()).collect();
     assert!(spent[0] > spent[2] && spent[2] > spent[3] && spent[3] == 0.0, "{spent:?}");
     assert_eq!((&results["kind"], &results["rounds"]), (&"federation".into(), &15.into()));
     assert_eq!(results["posterior"].as_array().unwrap().len(), Schema::from_toml(SCHEMA).unwrap().inputs(true).len());
-    outcome::write(&out, &ended, &SpentCache::default()).unwrap();
-    let arguments =
-        PredictArguments { results: out.clone(), data: dealt.held_out.clone(), schema: None, method: None, site: None };
-    let told: serde_json::Value = serde_json::from_str(&crate::studies::predict(&arguments, true).unwrap()).unwrap();
+    Studies::default().write_results(&out, &ended, &SpentCache::default()).unwrap();
+    let posterior = Posterior::open(&out, None).unwrap().at(None).unwrap();
+    let told = posterior.predict(&std::fs::read(&dealt.held_out).unwrap()).unwrap().json(&posterior, None);
     let rows = told["predictions"].as_array().unwrap();
     let text = std::fs::read_to_string(&dealt.held_out).unwrap();
     let ill: Vec<bool> = text.lines().skip(1).map(|line| line.ends_with(",1")).collect();
@@ -359,12 +392,13 @@ fn predictions_are_made_from_what_a_run_leaves() {
         rows.iter().zip(&ill).filter(|(row, ill)| (row["probability"].as_f64().unwrap() > 0.5) == **ill).count();
     assert_eq!(rows.len(), ill.len());
     assert!(right as f64 > 0.65 * ill.len() as f64, "{right} of {}", ill.len());
-    no_posterior_of_few_draws(&ended, &arguments);
-    let asked = crate::arguments::Report { results: out.clone(), out: None };
-    let refused = crate::reports::run(&asked, false).unwrap_err();
+    no_posterior_of_few_draws(&ended, &out);
+    let refused = read_results(&out).unwrap_err();
     assert!(refused.to_string().contains("of a federation"), "{refused}");
     let other = Manifest { nonce: [8; 16], ..manifest.clone() };
-    let refused = outcome::write(&out, &EndedRun { manifest: &other, ..ended }, &SpentCache::default()).unwrap_err();
+    let refused = Studies::default()
+        .write_results(&out, &EndedRun { manifest: &other, ..ended }, &SpentCache::default())
+        .unwrap_err();
     assert_eq!(refused.code(), "S013");
 }
 

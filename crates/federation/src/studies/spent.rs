@@ -1,21 +1,22 @@
 //! What a site has spent after so many answers: costly to compute, so each number is computed once.
 
-use crate::failure::Failure;
+use super::error::StudyRunError;
 use inference::Built;
 use inference::plan::ClientPlan;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use study::StudyError;
 
 /// Costs of one run that are known already. Sites on equal terms are costed once.
 #[derive(Debug, Default)]
-pub(crate) struct SpentCache {
+pub struct SpentCache {
     /// (first site on the same terms, answers) → ε.
     known: Mutex<BTreeMap<(usize, u64), f64>>,
 }
 
 impl SpentCache {
     /// Certified ε at the promise's δ after so many charged answers of a site. Always of the same run.
-    pub(crate) fn after(&self, built: &Built, site: usize, answers: u64) -> Result<f64, Failure> {
+    pub fn after(&self, built: &Built, site: usize, answers: u64) -> Result<f64, StudyRunError> {
         let first = first_alike(built, site);
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(epsilon) = known().get(&(first, answers)) {
@@ -28,9 +29,9 @@ impl SpentCache {
 }
 
 /// Certified ε at the promise's δ after so many charged answers of a site.
-pub(crate) fn epsilon_after(built: &Built, site: usize, answers: u64) -> Result<f64, Failure> {
+pub(super) fn epsilon_after(built: &Built, site: usize, answers: u64) -> Result<f64, StudyRunError> {
     let plan = built.plan.clients.get(site);
-    let missing = || Failure::usage(format!("the plan has no site {site}"), "sites are counted from 0");
+    let missing = || StudyError::usage(format!("the plan has no site {site}"), "sites are counted from 0");
     Ok(plan.ok_or_else(missing)?.spent(answers)?)
 }
 
