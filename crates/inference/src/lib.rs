@@ -34,6 +34,8 @@ mod simulate;
 pub mod solve;
 mod special;
 mod spending;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod total;
 pub mod warning;
 
