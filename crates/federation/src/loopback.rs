@@ -23,7 +23,7 @@ use crate::studies::{
     self, EndedRun, FinishedRun, MemberKeys, RunWarnings, SiteFile, SiteFiles, SpentCache, Studies, StudyRunError,
     read_schema,
 };
-use crate::transport::{self, Connection, ConnectionError, Excesses, Limits, TlsSource};
+use crate::transport::{self, Connection, ConnectionError, ConnectionLimits, Excesses, TlsSource};
 use crate::wire::{self, proto};
 use inference::{Shard, Summing};
 use privacy::noise::{Digest, OsKeyed};
@@ -209,9 +209,9 @@ impl LoopbackServer<'_> {
         let (close, closing) = watch::channel(false);
         let excesses = Arc::new(Excesses::default());
         let mut ports = JoinSet::new();
-        let (limits, tls, closed) = (Limits::default(), TlsSource::new(of_parties), told(closing.clone()));
+        let (limits, tls, closed) = (ConnectionLimits::default(), TlsSource::new(of_parties), told(closing.clone()));
         ports.spawn(transport::serve(parties, tls, gateway.clone(), limits, excesses.clone(), closed));
-        let (limits, tls, closed) = (Limits::enrolment(), TlsSource::new(of_joining), told(closing));
+        let (limits, tls, closed) = (ConnectionLimits::enrolment(), TlsSource::new(of_joining), told(closing));
         ports.spawn(transport::serve_enrolment(enrolment, tls, gateway, limits, excesses, closed));
         let ended = self.play(&join_at, &channel).await;
         close.send_replace(true);

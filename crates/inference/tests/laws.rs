@@ -6,7 +6,9 @@ use crate::common::{
     PARTS, algorithm_of, committee, damping, full_pvi, method, methods, model_of, natural, private_methods, promise,
     pvi, rows, simulation, site, sites, whole_step,
 };
-use inference::algorithm::{CommitteePrior, CommitteeSettings, Own, Protocol, PviSettings, PviState, Remembered};
+use inference::algorithm::{
+    CommitteePrior, CommitteeSettings, InterceptState, Protocol, PviSettings, PviState, Remembered,
+};
 use inference::message::{Ask, Delivery, Direct, Link, Receipt};
 use inference::release::{Release, Releases};
 use inference::settings::{
@@ -14,7 +16,7 @@ use inference::settings::{
 };
 use inference::solve::{Analytic, Average, Clear, Descend, Likelihood, Perturb, Virtual};
 use inference::testing::{self, unlimited};
-use inference::{Client, Expectation, Logistic, Method, RunError, Simulation, Total, Workshop};
+use inference::{Client, Expectation, Logistic, Method, RunError, Simulation, SimulationContext, Total};
 use privacy::record::{NoiseCall, Tape};
 use privacy::{Grid, GridVector, PrivacyError};
 use std::sync::Arc;
@@ -71,7 +73,7 @@ impl Link for Settling {
         client: &mut Client<'_>,
         protocol: &dyn Protocol,
         ask: &Ask,
-        workshop: &Workshop,
+        workshop: &SimulationContext,
     ) -> Result<Delivery, RunError> {
         let delivery = Direct.ask(client, protocol, ask, workshop)?;
         let applied = Total::zeros(client.terms().shape.dimension(), Grid::new(24)?);
@@ -106,7 +108,7 @@ fn under_an_aggregator_no_client_has_a_factor_and_the_posterior_is_made_of_opene
         for client in drive.clients() {
             let nothing = match algorithm_of(method) {
                 "pvi" => postcard::to_allocvec(&Some(Remembered::default())).unwrap(),
-                "noise-aware" => postcard::to_allocvec(&None::<Own>).unwrap(),
+                "noise-aware" => postcard::to_allocvec(&None::<InterceptState>).unwrap(),
                 _ => Vec::new(),
             };
             assert_eq!(client.memory(), nothing, "{}: something is remembered", method.name);

@@ -16,8 +16,8 @@ use inference::settings::{
 use inference::solve::{Descend, Kept, Likelihood, LocalSolve, Solved};
 use inference::testing::{self, Transcript, declared, neighbours_of, replaced, stays_within_its_sensitivity};
 use inference::warning::rows::small_sites;
-use inference::warning::{Code, PublicWarnings, Source};
-use inference::{Built, Keys, Method, RunError, Shard, Site};
+use inference::warning::{Code, PublicWarnings, WarningSource};
+use inference::{Built, Method, RowKeys, RunError, Shard, Site};
 use privacy::record::{Divergence, Tape};
 use privacy::{Adjacency, Epsilon, Grid, Unit};
 use rand_core::Rng;
@@ -49,7 +49,7 @@ fn the_played_methods_do_warn() {
     let built = declared(method, &model_of(method), &worlds.first);
     let found = play(method, &built, (&worlds.first, None), &Tape::record()).3;
     assert!(found.iter().any(|warning| warning.code == Code::StillMoving), "{found:?}");
-    assert!(found.iter().all(|warning| warning.source() == Source::Public));
+    assert!(found.iter().all(|warning| warning.source() == WarningSource::Public));
 }
 
 /// Plays a method with the model of its laws.
@@ -214,7 +214,7 @@ fn mutant_records_by_position_are_caught() {
 fn a_method_that_needs_record_ids_is_refused_without_them() {
     let test = rows(2, 1);
     let method = private_methods().into_iter().find(Method::needs_record_ids).unwrap();
-    let keys = Keys::of_slots((0..9).collect());
+    let keys = RowKeys::of_slots((0..9).collect());
     let bare = vec![Site { name: "bare".into(), shard: Shard::new(rows(9, 1), keys).unwrap(), own: Vec::new() }];
     let error = simulation(&method, &bare, &test).build().err().unwrap();
     assert!(error.to_string().contains("parts under add-remove of rows without record ids"), "{error}");

@@ -6,14 +6,14 @@ use crate::common::{adam, first_task, model_of, natural, private_methods, proble
 use inference::settings::{Local, Optimiser};
 use inference::solve::{Descend, Kept, LocalSolve, Solved, Virtual};
 use inference::testing::{open_gate, sends_what_its_gate_made, tainted};
-use inference::{Method, Seat};
+use inference::{ClientView, Method};
 use privacy::{Gate, PrivacyError, Released, Shape};
 
 /// True if every number that the solver lets out is NaN, or the gate's own mark.
 fn all_tainted(solver: &dyn LocalSolve, shape: Shape, method: &Method) -> bool {
     let (sites, test) = (sites(), rows(2, 1));
     let built = simulation(method, &sites, &test).build().unwrap();
-    let seat = Seat { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
+    let seat = ClientView { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
     let problem = problem();
     let none = Released::zeros(0).map(&(), |_, ()| Kept::Nothing);
     let mut gate = tainted(shape, f64::NAN);

@@ -4,7 +4,7 @@ use super::{Altered, Reply, rows, simulation, sites, unlimited};
 use crate::algorithm::Protocol;
 use crate::message::Direct;
 use crate::release::{Bound, Release};
-use crate::{Method, Model, Progress, Seat, Stage};
+use crate::{ClientView, Method, Model, Progress, Stage};
 use privacy::{Batch, Bounded, Gate, Outgoing, PrivacyError, Released, Shape};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -44,17 +44,18 @@ pub fn releases_what_it_describes(method: &Method, model: &Arc<dyn Model>) {
     let built = unlimited(&simulation);
     let releases = method.algorithm.releases(built.problem.family.dimension() + method.own_parameters());
     let answers = Mutex::new(0_u64);
-    let watched = |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &Seat<'_>, gate: &mut dyn Gate| -> Reply {
-        let described = match (seat.terms.stage, &releases.opening) {
-            (Stage::Opening, Some(opening)) => &opening.release,
-            (Stage::Opening, None) | (Stage::Main, _) => &releases.main,
+    let watched =
+        |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &ClientView<'_>, gate: &mut dyn Gate| -> Reply {
+            let described = match (seat.terms.stage, &releases.opening) {
+                (Stage::Opening, Some(opening)) => &opening.release,
+                (Stage::Opening, None) | (Stage::Main, _) => &releases.main,
+            };
+            let mut gate = Watching { inner: gate, seen: Vec::new() };
+            let reply = inner.answer(query, memory, seat, &mut gate)?;
+            is_as_described(&method.name, described, &gate.seen, seat.shard.len() as u64);
+            *answers.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+            Ok(reply)
         };
-        let mut gate = Watching { inner: gate, seen: Vec::new() };
-        let reply = inner.answer(query, memory, seat, &mut gate)?;
-        is_as_described(&method.name, described, &gate.seen, seat.shard.len() as u64);
-        *answers.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        Ok(reply)
-    };
     let protocol = Altered::answering(built.protocol.as_ref(), &watched);
     let mut drive = simulation.start_with(&protocol, &built, &Direct, None).unwrap();
     while drive.rounds() < 4 && drive.round().unwrap() == Progress::Moved {}

@@ -4,7 +4,7 @@ use super::{rows, simulation, sites, unlimited};
 use crate::algorithm::{Protocol, PviState, Remembered};
 use crate::message::{Ask, Delivery, Direct, Link, Receipt};
 use crate::settings::Aggregator;
-use crate::{Client, Drive, Method, Model, Progress, RunError, Total, Workshop};
+use crate::{Client, Drive, Method, Model, Progress, RunError, SimulationContext, Total};
 use privacy::Released;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ impl Link for Lossy {
         client: &mut Client<'_>,
         protocol: &dyn Protocol,
         ask: &Ask,
-        workshop: &Workshop,
+        workshop: &SimulationContext,
     ) -> Result<Delivery, RunError> {
         let delivery = Direct.ask(client, protocol, ask, workshop)?;
         Ok(if (ask.round + client.index() as u64).is_multiple_of(3) { Delivery::Lost } else { delivery })

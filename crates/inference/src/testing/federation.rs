@@ -1,7 +1,7 @@
 //! Small made-up federations, on which laws are tried.
 
 use crate::plan::Costs;
-use crate::{Built, Keys, Method, Model, RecordId, Row, Rows, Shard, Simulation, Site};
+use crate::{Built, Method, Model, RecordId, Row, RowKeys, Rows, Shard, Simulation, Site};
 use chacha20::ChaCha20Rng;
 use privacy::Grant;
 use rand_core::{Rng, SeedableRng};
@@ -42,7 +42,7 @@ pub fn site(name: &str, rows: Rows) -> Site {
 /// A site whose rows are these records.
 pub fn site_of_records(name: &str, rows: Rows, records: &[u64]) -> Site {
     let ids = records.iter().map(|record| RecordId::of(&record.to_string())).collect();
-    let keys = Keys::of_slots((0..rows.len() as u64).collect()).with_records(ids);
+    let keys = RowKeys::of_slots((0..rows.len() as u64).collect()).with_records(ids);
     Site { name: name.into(), shard: Shard::new(rows, keys).unwrap(), own: Vec::new() }
 }
 

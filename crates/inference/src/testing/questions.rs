@@ -3,7 +3,7 @@
 use super::{rows, simulation, site, sites};
 use crate::message::Ask;
 use crate::settings::SecureNoise;
-use crate::{Built, Client, Keys, Method, Model, Row, Rows, Shard, Site, Stage, Summing, Terms, Workshop};
+use crate::{Built, Client, Method, Model, Row, RowKeys, Rows, Shard, SimulationContext, Site, Stage, Summing, Terms};
 use privacy::{Cohort, Grain, Grant, Shape, ShareNoise, Steps};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub fn reply(built: &Built, terms: &Terms, summing: Summing, site: &Site, query: &[u8]) -> (Option<String>, bool) {
     let mut client = Client::new(0, &site.shard, terms.clone(), Grant::Unlimited).unwrap();
     let before = (format!("{client:?}"), client.ledger().head(), client.ledger().length());
-    let workshop = Workshop { seed: 1, run: [0; 16], summing, tape: None };
+    let workshop = SimulationContext { seed: 1, run: [0; 16], summing, tape: None };
     let ask = Ask { round: 0, attempt: 0, query: query.to_vec() };
     let refused = client.answer(built.protocol.as_ref(), &ask, &workshop).err().map(|error| error.to_string());
     (refused, before == (format!("{client:?}"), client.ledger().head(), client.ledger().length()))
@@ -116,7 +116,7 @@ fn other_terms<'a>(
 /// Where the law does not hold.
 pub fn refuses_other_terms(method: &Method, model: &Arc<dyn Model>) -> BTreeSet<&'static str> {
     let (sites, test) = (sites(), rows(2, 1));
-    let keys = Keys::of_slots((0..40).collect());
+    let keys = RowKeys::of_slots((0..40).collect());
     let bare = Site { name: "no ids".into(), shard: Shard::new(rows(40, 1), keys).unwrap(), own: Vec::new() };
     let built = simulation(method, model, &sites, &test).build().unwrap();
     let right = right_question(&built);

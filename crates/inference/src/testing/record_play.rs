@@ -9,7 +9,7 @@ use crate::settings::Batching;
 use crate::warning::PublicWarnings;
 use crate::warning::public::{Served, moves, of_plan, of_served};
 use crate::warning::rows::small_sites;
-use crate::{Built, Method, Model, Progress, Row, Rows, Seat, Site};
+use crate::{Built, ClientView, Method, Model, Progress, Row, Rows, Site};
 use privacy::record::Tape;
 use privacy::{Adjacency, Bounded, Gate, Unit};
 use rand_core::Rng;
@@ -40,7 +40,7 @@ pub fn play(
     let test = rows(2, 1);
     let simulation = simulation(method, model, sites, &test);
     let nothing_of_the_absent =
-        move |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &Seat<'_>, gate: &mut dyn Gate| -> Reply {
+        move |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &ClientView<'_>, gate: &mut dyn Gate| -> Reply {
             if Some(seat.index) != absent {
                 return inner.answer(query, memory, seat, gate);
             }

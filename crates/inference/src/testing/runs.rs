@@ -6,7 +6,7 @@ use super::{
 use crate::algorithm::{Answers, Protocol};
 use crate::message::{Direct, Link, Loopback};
 use crate::settings::Schedule;
-use crate::{Built, Drive, Method, Model, Progress, RunError, Seat, Simulation};
+use crate::{Built, ClientView, Drive, Method, Model, Progress, RunError, Simulation};
 use privacy::record::Tape;
 use privacy::{Gate, GridVector, PrivacyError, Steps};
 use std::sync::Arc;
@@ -135,7 +135,7 @@ pub fn goes_on_after_a_gate_that_shut(method: &Method, model: &Arc<dyn Model>) {
     let built = unlimited(&simulation);
     let open = AtomicBool::new(false);
     let shut_once =
-        |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &Seat<'_>, gate: &mut dyn Gate| -> Reply {
+        |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &ClientView<'_>, gate: &mut dyn Gate| -> Reply {
             if seat.index != 1 || open.swap(true, Ordering::SeqCst) {
                 return inner.answer(query, memory, seat, gate);
             }

@@ -2,7 +2,7 @@
 
 use super::{rows, simulation, site, sites};
 use crate::release::Numbers;
-use crate::{Built, Method, Model, Seat, Shard, Terms};
+use crate::{Built, ClientView, Method, Model, Shard, Terms};
 use privacy::{Batch, Bounded, Gate, Grid, Mechanism, OpenGate, Outgoing, PrivacyError, Released, Shape};
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ pub fn open_gate(shape: Shape) -> OpenGate {
 /// What a client sends and drafts to remember in its first answer, at a gate that makes marks of everything; and what it
 /// sends for free after that, if it does.
 fn answer_of(built: &Built, shard: &Shard, terms: &Terms) -> (Vec<i64>, Vec<u8>, Option<Vec<i64>>) {
-    let seat = Seat { index: 0, shard, terms };
+    let seat = ClientView { index: 0, shard, terms };
     let query = built.protocol.ask(&built.protocol.start().unwrap()).unwrap();
     let mut gate = tainted(terms.shape, MARK);
     let (outgoing, draft) = built.protocol.answer(&query, &[], &seat, &mut gate).unwrap();

@@ -22,12 +22,12 @@ use inference::method::AlgorithmSettings;
 use inference::release::Bound;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Noise,
-    NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSum,
+    NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings,
 };
 use inference::solve::{Clear, Descend, Hybrid, LocalSolve, Prior, Problem, Task};
 use inference::{
-    Client, Family, Linear, Logistic, Method, Model, Network, Output, Rows, RunError, Simulation, Site, Softmax,
-    Workshop,
+    Client, Family, Linear, Logistic, Method, Model, Network, Output, Rows, RunError, Simulation, SimulationContext,
+    Site, Softmax,
 };
 use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, Unit};
 use std::sync::Arc;
@@ -111,7 +111,7 @@ pub(crate) fn by_client(promise: Promise) -> Promise {
 
 /// A secure sum over three nodes.
 pub(crate) fn secure(noise: SecureNoise, colluders: u64, dropouts: u64) -> Aggregator {
-    Aggregator::SecureSum(SecureSum { nodes: 3, noise, colluders, dropouts })
+    Aggregator::SecureSum(SecureSumSettings { nodes: 3, noise, colluders, dropouts })
 }
 
 /// A method of these parts.
@@ -241,7 +241,7 @@ impl Link for Losing {
         client: &mut Client<'_>,
         protocol: &dyn Protocol,
         ask: &Ask,
-        workshop: &Workshop,
+        workshop: &SimulationContext,
     ) -> Result<Delivery, RunError> {
         let delivery = Direct.ask(client, protocol, ask, workshop)?;
         Ok(if (self.0)(ask.round, client.index()) { Delivery::Lost } else { delivery })
