@@ -11,6 +11,7 @@ pub mod drive;
 pub mod failpoint;
 pub mod identity;
 pub mod log;
+pub mod loopback;
 pub mod manifest;
 pub mod message;
 pub mod node;

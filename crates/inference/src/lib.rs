@@ -34,6 +34,8 @@ mod simulate;
 pub mod solve;
 mod special;
 mod spending;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod total;
 pub mod warning;
 
@@ -52,9 +54,10 @@ pub use fits::Fits;
 pub use member::{ChargeAndGate, Member};
 pub use method::Method;
 pub use model::{
-    Exact, Expectation, Linear, LinearSettings, Logistic, LogisticSettings, MODEL_KEYS, Mixture, MixtureSettings,
-    Model, ModelSettings, Network, NetworkSettings, OutcomeNeed, Output, Pass, Point, Prediction, Predictive, Scratch,
-    Sink, Slopes, Softmax, SoftmaxSettings, StudyModel, Support, credible, holding, restored, stored,
+    Exact, Expectation, GeneralisedLinear, Linear, LinearPredictor, LinearSettings, Logistic, LogisticSettings,
+    MODEL_KEYS, Mixture, MixtureSettings, Model, ModelSettings, Network, NetworkSettings, OutcomeNeed, Output, Pass,
+    Point, Prediction, Predictive, Pull, ResponseDistribution, Scratch, Sink, Slopes, Softmax, SoftmaxSettings,
+    StudyModel, Support, credible, holding, restored, stored,
 };
 pub use optimiser::{Descent, OptimiserState, kl_gradient};
 pub use record::{Observer, Record, Scores, SiteIntercept, SiteScores};

@@ -1,132 +1,66 @@
 //! Laws that every algorithm inherits, in every schedule and at every gate.
 
 use crate::common;
-use crate::common::altered::{Altered, Reply, Shutting};
 use crate::common::redescribed::RedescribedSolver;
 use crate::common::{
-    Losing, PARTS, algorithm_of, committee, damping, full_pvi, method, methods, natural, private_methods, promise, pvi,
-    rows, simulation, site, sites, whole_step,
+    PARTS, algorithm_of, committee, damping, full_pvi, method, methods, model_of, natural, private_methods, promise,
+    pvi, rows, simulation, site, sites, whole_step,
 };
 use inference::algorithm::{
-    Answers, CommitteePrior, CommitteeSettings, InterceptState, Protocol, PviSettings, PviState, Remembered,
+    CommitteePrior, CommitteeSettings, InterceptState, Protocol, PviSettings, PviState, Remembered,
 };
-use inference::message::{Ask, Delivery, Direct, Link, Loopback, Receipt};
+use inference::message::{Ask, Delivery, Direct, Link, Receipt};
+use inference::release::{Release, Releases};
 use inference::settings::{
     Aggregator, Covariance, Damping, Local, NoiseReading, Rates, Readout, Repair, Rounds, Schedule,
 };
 use inference::solve::{Analytic, Average, Clear, Descend, Likelihood, Perturb, Virtual};
-use inference::{
-    Built, Client, ClientView, Drive, Expectation, Logistic, Method, Progress, RunError, Simulation, SimulationContext,
-    Total,
-};
+use inference::testing::{self, unlimited};
+use inference::{Client, Expectation, Logistic, Method, RunError, Simulation, SimulationContext, Total};
 use privacy::record::{NoiseCall, Tape};
-use privacy::{Gate, Grant, Grid, GridVector, PrivacyError, Released, Steps};
+use privacy::{Grid, GridVector, PrivacyError};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// State, memories, messages and bytes after all rounds.
-fn trace(simulation: &Simulation<'_>, built: &Built, link: &dyn Link) -> (Vec<u8>, Vec<Vec<u8>>, u64, u64) {
-    let mut drive = simulation.start(built, link, None).unwrap();
-    while drive.rounds() < 4 && drive.round().unwrap() == Progress::Moved {}
-    assert!(drive.rounds() > 0, "{}", simulation.method.name);
-    let memories = drive.clients().iter().map(|c| c.memory().to_vec()).collect();
-    (drive.state().to_vec(), memories, drive.messages(), drive.bytes())
-}
-
-/// The method's parts, with ledgers that take any number of charges: opening one costs more than a round.
-fn unlimited(simulation: &Simulation<'_>) -> Built {
-    let mut built = simulation.build().unwrap();
-    built.grants.fill(Grant::Unlimited);
-    built
-}
-
-fn on_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run)
-}
 
 #[test]
 fn same_seed_same_bits_on_one_thread_and_on_two() {
-    let (sites, test) = (sites(), rows(30, 9));
-    for method in methods() {
-        let simulation = simulation(&method, &sites, &test);
-        let built = unlimited(&simulation);
-        let one = on_threads(1, || trace(&simulation, &built, &Direct));
-        let two = on_threads(2, || trace(&simulation, &built, &Direct));
-        assert!(one == two, "{}", method.name);
-        // The same few proposals of a chain may be accepted under the noise of two seeds, but not under that of all.
-        let mut others = (12..20).map(|seed| Simulation { seed, ..simulation.clone() });
-        if method.promise.is_some() {
-            let moved = others.any(|other| one.0 != trace(&other, &built, &Direct).0);
-            assert!(moved, "{}: the seed does nothing", method.name);
-        }
-    }
+    methods().iter().for_each(|method| testing::same_seed_same_bits(method, &model_of(method)));
 }
 
 #[test]
 fn same_bits_in_process_and_over_the_serialised_loopback() {
-    let (sites, test) = (sites(), rows(30, 9));
-    for method in methods() {
-        let simulation = simulation(&method, &sites, &test);
-        let built = unlimited(&simulation);
-        assert!(trace(&simulation, &built, &Direct) == trace(&simulation, &built, &Loopback), "{}", method.name);
-    }
+    methods().iter().for_each(|method| testing::same_bits_over_the_loopback(method, &model_of(method)));
 }
 
-/// Loses every third answer after it was charged, and every fifth receipt arrives twice.
-struct Lossy;
-
-impl Link for Lossy {
-    fn ask(
-        &self,
-        client: &mut Client<'_>,
-        protocol: &dyn Protocol,
-        ask: &Ask,
-        workshop: &SimulationContext,
-    ) -> Result<Delivery, RunError> {
-        Losing(|round, client| (round + client as u64).is_multiple_of(3)).ask(client, protocol, ask, workshop)
-    }
-
-    fn settle(&self, client: &mut Client<'_>, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {
-        Direct.settle(client, protocol, receipt)?;
-        Direct.settle(client, protocol, receipt)
-    }
+#[test]
+fn what_a_method_releases_is_what_it_describes() {
+    methods().iter().for_each(|method| testing::releases_what_it_describes(method, &model_of(method)));
 }
 
-fn factors(drive: &Drive<'_>) -> Vec<Total> {
-    let factor = |client: &Client<'_>| {
-        let memory: Option<Released<Remembered>> = postcard::from_bytes(client.memory()).ok()?;
-        memory?.into_inner().factor
-    };
-    drive.clients().iter().filter_map(factor).collect()
+/// More sums than are made are paid for, and refused by nobody: only this law notices.
+#[test]
+#[should_panic(expected = "another number of sums than described")]
+fn mutant_a_description_of_more_sums_than_are_made_is_caught() {
+    let solver = RedescribedSolver::saying(Perturb { local: natural(2) }, |releases| Releases {
+        main: Release { sums: 2, ..releases.main },
+        ..releases
+    });
+    let lying = method("lying", pvi(solver), Schedule::Synchronous, promise(1.0, Aggregator::None));
+    testing::releases_what_it_describes(&lying, &model_of(&lying));
 }
 
-/// Whether the method's clients have factors of their own.
-fn has_own_factors(method: &Method) -> bool {
-    algorithm_of(method) == "pvi" && method.promise.is_none_or(|p| p.aggregator == Aggregator::None)
-}
-
-/// The law of PVI at local gates: the total is the sum of the factors, as integers.
-fn total_is_the_sum_of_factors(drive: &Drive<'_>) -> bool {
-    let state: PviState = postcard::from_bytes(drive.state()).unwrap();
-    match Total::sum(&factors(drive)) {
-        Some(sum) => sum == state.total,
-        None => state.total.values().iter().all(|v| *v == 0.0),
-    }
+/// All laws at once, as a method of one's own is tried.
+#[test]
+fn all_laws_hold_at_once() {
+    let names = ["perturb", "by client, curator", "open Synchronous"];
+    let methods: Vec<Method> = methods().into_iter().filter(|method| names.contains(&method.name.as_str())).collect();
+    assert_eq!(methods.len(), names.len());
+    methods.iter().for_each(|method| testing::laws(method, &model_of(method)));
 }
 
 #[test]
 fn the_total_is_the_sum_of_the_factors_after_damped_noisy_lost_and_repeated_messages() {
-    let (sites, test) = (sites(), rows(30, 9));
-    let mut seen = 0;
-    for method in methods().iter().filter(|m| has_own_factors(m)) {
-        let simulation = simulation(method, &sites, &test);
-        let built = unlimited(&simulation);
-        let mut drive = simulation.start(&built, &Lossy, None).unwrap();
-        while drive.rounds() < 4 && drive.round().unwrap() == Progress::Moved {
-            assert!(total_is_the_sum_of_factors(&drive), "{}", method.name);
-        }
-        seen += usize::from(factors(&drive).len() == sites.len());
-    }
+    let holds = |method: &&Method| testing::the_total_is_the_sum_of_the_factors(method, &model_of(method));
+    let seen = methods().iter().filter(holds).count();
     assert!(seen >= 6, "the law was tried on {seen} methods only");
 }
 
@@ -197,96 +131,19 @@ fn under_an_aggregator_no_client_has_a_factor_and_the_posterior_is_made_of_opene
 
 #[test]
 fn a_spent_budget_ends_the_rounds_and_nothing_moves_any_more() {
-    let (sites, test) = (sites(), rows(30, 9));
-    // A likelihood that was paid for answers for ever (tests/conjugate.rs).
-    for method in private_methods().into_iter().filter(|m| !m.algorithm.releases(1).reused) {
-        let simulation = simulation(&method, &sites, &test);
-        let built = simulation.build().unwrap();
-        let mut drive = simulation.start(&built, &Direct, None).unwrap();
-        let mut rounds = 0;
-        while drive.round().unwrap() == Progress::Moved {
-            rounds += 1;
-            assert!(rounds < 100, "{}: the budget never ends", method.name);
-        }
-        let state = drive.state().to_vec();
-        assert_eq!(drive.round().unwrap(), Progress::Spent, "{}", method.name);
-        assert_eq!(drive.state(), state, "{}", method.name);
-        for (client, plan) in drive.clients().iter().zip(&built.plan.clients) {
-            assert!(plan.certified <= 2.0, "{}", method.name);
-            assert_eq!(client.ledger().events().len() as u64, plan.charges(), "{}", method.name);
-        }
-    }
-}
-
-/// Rounds until one ends with an error, and the state and the rounds before that one.
-fn until_refused(drive: &mut Drive<'_>) -> (RunError, Vec<u8>, u64) {
-    for _ in 0..10 {
-        let before = (drive.state().to_vec(), drive.rounds());
-        if let Err(error) = drive.round() {
-            return (error, before.0, before.1);
-        }
-    }
-    panic!("no gate refused");
-}
-
-/// What holds after a round that failed: it is not counted, the served q is proper, a synchronous round left no trace,
-/// and elsewhere what was folded before the failure is what clients remember.
-fn is_consistent(drive: &Drive<'_>, built: &Built, method: &Method, before: &[u8], rounds: u64) {
-    let name = &method.name;
-    assert_eq!(drive.rounds(), rounds, "{name}");
-    assert!(built.problem.family.gaussian(&drive.posterior().unwrap()).is_some(), "{name}");
-    assert!(method.schedule != Schedule::Synchronous || drive.state() == before, "{name}");
-    assert!(!has_own_factors(method) || total_is_the_sum_of_factors(drive), "{name}");
+    private_methods().iter().for_each(|method| testing::stops_when_the_budget_is_spent(method, &model_of(method)));
 }
 
 #[test]
 fn terms_one_release_short_end_the_round_before_the_charge_with_a_message_and_a_consistent_state() {
-    let (sites, test) = (sites(), rows(30, 9));
-    let mut tried = 0;
-    for method in private_methods() {
-        let simulation = simulation(&method, &sites, &test);
-        let mut built = unlimited(&simulation);
-        // The last client's receipts would cover all releases of an answer but one.
-        let (last, releases) = (sites.len() - 1, built.terms[0].event.steps().get());
-        let Ok(short) = Steps::new(releases - 1) else { continue };
-        built.terms[last].event = built.terms[last].event.repeated(short);
-        let mut drive = simulation.start(&built, &Direct, None).unwrap();
-        let (error, before, rounds) = until_refused(&mut drive);
-        assert!(error.to_string().contains(&format!("in {} agreed releases", releases - 1)), "{error}");
-        is_consistent(&drive, &built, &method, &before, rounds);
-        let charges = drive.clients()[last].ledger().events().len() as u64;
-        let opened = built.openings[last].as_ref().map_or(0, |opening| opening.answers);
-        assert_eq!(charges, opened, "{}: charged", method.name);
-        tried += 1;
-    }
+    let refused = |method: &&Method| testing::is_refused_a_release_short(method, &model_of(method));
+    let tried = private_methods().iter().filter(refused).count();
     assert!(tried >= 5, "{tried} methods only");
 }
 
 #[test]
 fn a_gate_that_shuts_before_the_last_release_ends_the_round_and_the_next_one_goes_on() {
-    let (sites, test) = (sites(), rows(30, 9));
-    for method in private_methods() {
-        let simulation = simulation(&method, &sites, &test);
-        let built = unlimited(&simulation);
-        let open = AtomicBool::new(false);
-        let shut_once =
-            |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &ClientView<'_>, gate: &mut dyn Gate| -> Reply {
-                if seat.index != 1 || open.swap(true, Ordering::SeqCst) {
-                    return inner.answer(query, memory, seat, gate);
-                }
-                let left = seat.terms.event.steps().get() - 1;
-                inner.answer(query, memory, seat, &mut Shutting { inner: gate, left })
-            };
-        let protocol = Altered::answering(built.protocol.as_ref(), &shut_once);
-        let mut drive = simulation.start_with(&protocol, &built, &Direct, None).unwrap();
-        let (error, before, rounds) = until_refused(&mut drive);
-        assert_eq!(error, PrivacyError::ReceiptSpent { covered: 0 }.into(), "{}", method.name);
-        is_consistent(&drive, &built, &method, &before, rounds);
-        let charges = drive.clients()[1].ledger().events().len();
-        assert_eq!(charges, 1, "{}: what was charged stays charged", method.name);
-        assert_eq!(drive.round().unwrap(), Progress::Moved, "{}", method.name);
-        assert!(!has_own_factors(&method) || total_is_the_sum_of_factors(&drive), "{}", method.name);
-    }
+    private_methods().iter().for_each(|method| testing::goes_on_after_a_gate_that_shut(method, &model_of(method)));
 }
 
 /// The noise of the first round.
@@ -355,49 +212,13 @@ fn a_descent_that_diverges_is_an_error_of_its_own() {
 
 #[test]
 fn an_answer_fits_if_and_only_if_it_has_the_shape_that_is_folded() {
-    let (sites, test) = (sites(), rows(30, 9));
-    for method in methods() {
-        let simulation = simulation(&method, &sites, &test);
-        let built = unlimited(&simulation);
-        let checked = |inner: &dyn Protocol, state: &[u8], answers: &Answers| {
-            if let Answers::Each(each) = answers {
-                for (client, answer) in each {
-                    let fits = |answer: &GridVector| inner.fits(state, *client, answer).unwrap();
-                    let longer = [answer.units(), &[1]].concat();
-                    assert!(fits(answer), "{}", method.name);
-                    assert!(!fits(&GridVector::new(answer.grid(), longer)), "{}: one number more", method.name);
-                }
-            }
-            inner.fold(state, answers)
-        };
-        let protocol = Altered::folding(built.protocol.as_ref(), &checked);
-        let mut drive = simulation.start_with(&protocol, &built, &Direct, None).unwrap();
-        while drive.rounds() < 3 && drive.round().unwrap() == Progress::Moved {}
-    }
+    let fits = testing::an_answer_fits_if_it_has_the_shape_that_is_folded;
+    methods().iter().for_each(|method| fits(method, &model_of(method)));
 }
 
 #[test]
 fn a_round_that_failed_is_asked_again_with_other_noise() {
-    let (sites, test) = (sites(), rows(30, 9));
-    for method in private_methods() {
-        let simulation = simulation(&method, &sites, &test);
-        let built = unlimited(&simulation);
-        let failed = AtomicBool::new(false);
-        let fails_once = |inner: &dyn Protocol, state: &[u8], answers: &Answers| {
-            if !failed.swap(true, Ordering::SeqCst) {
-                return Err(RunError::Message { what: "the power went out" });
-            }
-            inner.fold(state, answers)
-        };
-        let failing = Altered::folding(built.protocol.as_ref(), &fails_once);
-        let tape = Tape::record();
-        let mut drive = simulation.start_with(&failing, &built, &Direct, Some(&tape)).unwrap();
-        assert!(drive.round().is_err(), "{}", method.name);
-        assert_eq!(drive.round().unwrap(), Progress::Moved, "{}", method.name);
-        let noise: Vec<Vec<i64>> = tape.calls().into_iter().flat_map(|c| c.noise).collect();
-        let fresh = noise.iter().enumerate().all(|(i, a)| noise[i + 1..].iter().all(|b| a != b));
-        assert!(noise.len() > 1 && fresh, "{}", method.name);
-    }
+    private_methods().iter().for_each(|method| testing::retries_with_other_noise(method, &model_of(method)));
 }
 
 #[test]

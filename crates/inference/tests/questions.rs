@@ -3,33 +3,21 @@
 
 use crate::common::variants::variants;
 use crate::common::{
-    adam, algorithm_of, method, methods, private_methods, promise, pvi, rows, simulation, site, sites,
+    adam, algorithm_of, method, methods, model_of, private_methods, promise, pvi, rows, simulation, site, sites,
     statistics_methods,
 };
 use inference::algorithm::chain::{ChainQuestion as ChainAsked, KernelQuestion as ChainQuestion};
 use inference::algorithm::{LevelQuestion, PviState, SumKind};
 use inference::message::{Ask, Receipt};
-use inference::settings::{Aggregator, Batching, Local, Schedule, SecureNoise};
+use inference::settings::{Aggregator, Batching, Local, Schedule};
 use inference::solve::{Descend, RowSums};
-use inference::{
-    Built, Client, ClientView, Method, Row, RowKeys, Rows, Shard, SimulationContext, Site, Stage, Summing, Terms,
-};
-use privacy::{Adjacency, Cohort, Grain, Grant, Grid, NormBound, Shape, ShareNoise, Steps};
+use inference::testing::{self, first_terms, reply, right_question};
+use inference::{Client, ClientView, Method, Rows, SimulationContext, Stage, Terms};
+use privacy::{Adjacency, Grain, Grant, Grid, NormBound, Shape};
 use std::collections::BTreeSet;
 
 /// The largest natural parameter that is answered.
 const LARGEST: f64 = (1_u64 << 36) as f64;
-
-/// A client's reply to these bytes: the error's text, or none if it answered; and whether the client stayed as it was,
-/// bit for bit, with its ledger, journal and memory.
-fn reply(built: &Built, terms: &Terms, summing: Summing, site: &Site, query: &[u8]) -> (Option<String>, bool) {
-    let mut client = Client::new(0, &site.shard, terms.clone(), Grant::Unlimited).unwrap();
-    let before = (format!("{client:?}"), client.ledger().head(), client.ledger().length());
-    let workshop = SimulationContext { seed: 1, run: [0; 16], summing, tape: None };
-    let ask = Ask { round: 0, attempt: 0, query: query.to_vec() };
-    let refused = client.answer(built.protocol.as_ref(), &ask, &workshop).err().map(|error| error.to_string());
-    (refused, before == (format!("{client:?}"), client.ledger().head(), client.ledger().length()))
-}
 
 fn of_numbers(numbers: &[f64]) -> Vec<u8> {
     postcard::to_allocvec(numbers).unwrap()
@@ -141,37 +129,12 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
     all
 }
 
-fn right_question(built: &Built) -> Vec<u8> {
-    built.protocol.ask(&built.protocol.start().unwrap()).unwrap()
-}
-
-/// The terms of the first answer of a client without an opening of its own.
-fn first_terms<'a>(built: &'a Built, right: &[u8]) -> &'a Terms {
-    match (built.protocol.stage(right).unwrap(), &built.openings[0]) {
-        (Some(Stage::Opening), Some(opening)) => &opening.terms,
-        _ => &built.terms[0],
-    }
-}
-
 #[test]
 fn a_refused_question_leaves_the_ledger_unchanged_bit_for_bit() {
-    let (sites, test) = (sites(), rows(2, 1));
-    // One row without any one, beside rows that have some: it must not be told from the others.
-    let mut bare = Rows::new(5, 2).unwrap();
-    bare.push(Row { numbers: &[0.0, 0.0], ones: &[], outcome: 0.0 }).unwrap();
-    let bare = site("bare", bare);
     for method in methods() {
-        let built = simulation(&method, &sites, &test).build().unwrap();
-        let right = right_question(&built);
-        for (what, query) in wrong_questions(&method, &right) {
-            let replies =
-                [&sites[0], &sites[1], &bare].map(|s| reply(&built, &built.terms[0], built.summing, s, &query));
-            assert!(replies[0].0.is_some(), "{}, {what}: answered", method.name);
-            assert!(replies.iter().all(|r| r.1), "{}, {what}: a refused question was charged", method.name);
-            assert!(replies.iter().all(|r| *r == replies[0]), "{}, {what}: {replies:?}", method.name);
-        }
-        let (refused, unchanged) = reply(&built, first_terms(&built, &right), built.summing, &sites[0], &right);
-        assert!(refused.is_none() && !unchanged, "{}: the right question is answered and charged", method.name);
+        let wrong = |right: &[u8]| wrong_questions(&method, right);
+        testing::refuses_questions_before_the_charge(&method, &model_of(&method), wrong);
+        testing::refuses_spoilt_questions(&method, &model_of(&method));
     }
 }
 
@@ -297,49 +260,19 @@ fn is_row_norm(method: &Method) -> bool {
 #[test]
 fn terms_that_no_gate_can_serve_leave_the_ledger_unchanged_too() {
     let (sites, test) = (sites(), rows(2, 1));
-    let keys = RowKeys::of_slots((0..40).collect());
-    let bare = Site { name: "no ids".into(), shard: Shard::new(rows(40, 1), keys).unwrap(), own: Vec::new() };
-    let mut tried = BTreeSet::new();
-    for method in private_methods() {
-        let built = simulation(&method, &sites, &test).build().unwrap();
-        let (right, terms) = (right_question(&built), &built.terms[0]);
-        let coordinates = if terms.shape.dimension() == 1 { 2 } else { 1 };
-        let narrow = Shape::new(coordinates, terms.shape.bound(), terms.shape.grain(), terms.shape.grid()).unwrap();
-        let other = match built.summing {
-            Summing::Secure { noise: SecureNoise::Clients(_), .. } => Summing::Nobody,
-            _ => {
-                let noise = SecureNoise::Clients(ShareNoise::DiscreteGaussian);
-                Summing::Secure { cohort: Cohort::new(9, 0, 0).unwrap(), nodes: 2, noise }
-            }
-        };
-        let mut wrong = vec![
-            ("sums of another length", Terms { shape: narrow, ..terms.clone() }, built.summing, &sites[0]),
-            ("another gate", terms.clone(), other, &sites[0]),
-        ];
-        for grain in [Grain::Example, Grain::Whole, Grain::Part { count: 5 }] {
-            let shape = Shape::new(terms.shape.dimension(), terms.shape.bound(), grain, terms.shape.grid()).unwrap();
-            if grain != terms.shape.grain() {
-                wrong.push(("sums of another grain", Terms { shape, ..terms.clone() }, built.summing, &sites[0]));
-            }
-        }
-        if let Ok(fewer) = Steps::new(terms.event.steps().get() - 1) {
-            let event = terms.event.repeated(fewer);
-            wrong.push(("a release too few", Terms { event, ..terms.clone() }, built.summing, &sites[0]));
-        }
-        if is_row_norm(&method) && terms.event.adjacency() == Adjacency::Substitute {
-            // Four units to the bound, as roundings of thousands of inputs would leave of more: 21 entries take eight.
-            let (bound, grid) = (NormBound::new(1.0).unwrap(), Grid::new(2).unwrap());
-            let shape = Shape::new(terms.shape.dimension(), bound, Grain::Example, grid).unwrap();
-            wrong.push(("nothing left by roundings", Terms { shape, ..terms.clone() }, built.summing, &sites[0]));
-        }
-        if method.needs_record_ids() {
-            wrong.push(("rows without ids", terms.clone(), built.summing, &bare));
-        }
-        for (what, terms, summing, site) in wrong {
-            let (refused, unchanged) = reply(&built, &terms, summing, site, &right);
-            assert!(refused.is_some() && unchanged, "{}, {what}: {refused:?}", method.name);
-            tried.insert(what);
-        }
+    let refused = |method: &Method| testing::refuses_other_terms(method, &model_of(method));
+    let mut tried: BTreeSet<&str> = private_methods().iter().flat_map(refused).collect();
+    let replaces = |method: &&Method| method.promise.unwrap().adjacency == Adjacency::Substitute;
+    for method in private_methods().iter().filter(|method| is_row_norm(method)).filter(replaces) {
+        let built = simulation(method, &sites, &test).build().unwrap();
+        let terms = &built.terms[0];
+        // Four units to the bound, as roundings of thousands of inputs would leave of more: 21 entries take eight.
+        let (bound, grid) = (NormBound::new(1.0).unwrap(), Grid::new(2).unwrap());
+        let shape = Shape::new(terms.shape.dimension(), bound, Grain::Example, grid).unwrap();
+        let terms = Terms { shape, ..terms.clone() };
+        let (refused, unchanged) = reply(&built, &terms, built.summing, &sites[0], &right_question(&built));
+        assert!(refused.is_some() && unchanged, "{}, nothing left by roundings: {refused:?}", method.name);
+        tried.insert("nothing left by roundings");
     }
     assert_eq!(tried.len(), 6, "{tried:?}");
 }

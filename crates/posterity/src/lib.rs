@@ -12,7 +12,8 @@
 //! | predict new rows | [`Posterior::open`], [`Posterior::predict`] |
 //! | know what events cost, or how much noise a budget needs | [`account`], [`Event`] |
 //! | know what data sets there are | [`datasets`] |
-//! | write a method or a model of your own | [`inference`] |
+//! | write a method or a model of your own | [`inference`]; `examples/own_method.rs`, `examples/own_model.rs` |
+//! | try the laws that every method inherits on it | `testing`, with the feature of that name |
 //! | see what may leave, and at what cost | [`privacy`] |
 //! | run sites, compute nodes and a server | `federation`, with the feature of that name, which is on by default |
 //!
@@ -37,6 +38,8 @@ pub struct Readme;
 #[cfg(feature = "federation")]
 pub use federation;
 pub use inference;
+#[cfg(feature = "testing")]
+pub use inference::testing;
 pub use privacy;
 pub use report;
 

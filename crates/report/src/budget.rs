@@ -19,7 +19,8 @@ pub(crate) fn section(standing: &Standing) -> String {
     if figures.is_empty() {
         return String::new();
     }
-    let words = "The frame is the site's grant. The bar is the certified upper bound of what the events in its ledger cost.";
+    let words =
+        "The frame is the site's grant. The bar is the certified upper bound of what the events in its ledger cost.";
     titled("budget", "Budget per site", &format!("<div class=\"figures\">\n{figures}</div>\n{}", note(words)))
 }
 

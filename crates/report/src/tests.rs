@@ -392,7 +392,8 @@ fn the_terminal_gets_what_fits_and_colour_only_where_wanted() {
     let coloured = table(&sample(), Terminal { width: 100, colour: true });
     assert_eq!(coloured.matches("\u{1b}[1;32m").count(), 1);
     assert!(
-        plain(100).contains("signs       * best private method; . baseline without privacy; ± standard deviation over seeds")
+        plain(100)
+            .contains("signs       * best private method; . baseline without privacy; ± standard deviation over seeds")
     );
     let numbers = table(&regression(), Terminal { width: 100, colour: false });
     assert!(numbers.contains("MAE") && numbers.contains("RMSE") && !numbers.contains("accuracy"), "{numbers}");

@@ -320,8 +320,18 @@ mod tests {
     #[test]
     fn cells_become_inputs_by_public_constants() {
         let table = encoded(&format!("{LINE}b,,?,,70,0,no\n"), RowReading::Strict).unwrap();
-        let names =
-            ["age", "dose", "pulse", "age missing", "ward=north", "ward=south", "ward=?", "sex=0", "sex=1", "intercept"];
+        let names = [
+            "age",
+            "dose",
+            "pulse",
+            "age missing",
+            "ward=north",
+            "ward=south",
+            "ward=?",
+            "sex=0",
+            "sex=1",
+            "intercept",
+        ];
         assert_eq!(table.inputs, names);
         assert_eq!(dense(&table, 0), [1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0]);
         assert_eq!(dense(&table, 1), [0.0, 2.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0]);

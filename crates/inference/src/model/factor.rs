@@ -5,9 +5,12 @@ use crate::family::as_natural;
 use crate::{Family, linalg};
 
 /// How one row pulls on a = xᵀθ: r = E ∂ log p/∂a and h = −E ∂² log p/∂a².
-pub(super) struct Pull {
-    pub(super) residual: f64,
-    pub(super) curvature: f64,
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pull {
+    /// r, the expected residual.
+    pub residual: f64,
+    /// h, the expected curvature.
+    pub curvature: f64,
 }
 
 /// η₁ = Σ rᵢxᵢ + Λμ and the second half of Λ = Σ hᵢxᵢxᵢᵀ, of which mean-field keeps the diagonal only.

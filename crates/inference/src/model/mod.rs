@@ -3,6 +3,7 @@
 mod credible;
 mod factor;
 mod frame;
+mod generalised;
 mod hand_over;
 pub(crate) mod linear;
 pub(crate) mod logistic;
@@ -17,6 +18,8 @@ pub(crate) mod softmax;
 mod support;
 
 pub use credible::{credible, holding};
+pub use factor::Pull;
+pub use generalised::{GeneralisedLinear, LinearPredictor, ResponseDistribution};
 pub use linear::{Linear, LinearSettings};
 pub use logistic::{Expectation, Logistic, LogisticSettings, Predictive};
 pub use mixture::{Mixture, MixtureSettings};

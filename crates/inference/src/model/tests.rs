@@ -1,5 +1,7 @@
 //! What the models say, against numerical integration and differentiation.
 
+mod generalised;
+
 use super::*;
 use crate::data::Row;
 

@@ -1,16 +1,15 @@
 //! Small federations and one method of each kind, for the laws that all of them inherit.
 #![allow(dead_code)] // each test file uses its own part
 
-pub(crate) mod altered;
 mod methods;
 pub(crate) mod redescribed;
 pub(crate) mod variants;
 
+pub(crate) use inference::testing::{rng, rows, site, site_of_records, sites, uniform};
 pub(crate) use methods::{
     OWN_PRECISION, PARTS, conjugate_methods, methods, own_methods_of, private_methods, statistics_methods,
 };
 
-use chacha20::ChaCha20Rng;
 use inference::algorithm::chain::{ChainSettings, Sampler, Start};
 use inference::algorithm::statistics::{Rule, StatisticsReading, StatisticsSettings};
 use inference::algorithm::{
@@ -20,7 +19,6 @@ use inference::algorithm::{
 use inference::describe::Offer;
 use inference::message::{Ask, Delivery, Direct, Link, Receipt};
 use inference::method::AlgorithmSettings;
-use inference::plan::Costs;
 use inference::release::Bound;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Noise,
@@ -28,60 +26,15 @@ use inference::settings::{
 };
 use inference::solve::{Clear, Descend, Hybrid, LocalSolve, Prior, Problem, Task};
 use inference::{
-    Client, Family, Linear, Logistic, Method, Model, Network, Output, RecordId, Row, RowKeys, Rows, RunError, Shard,
-    Simulation, SimulationContext, Site, Softmax,
+    Client, Family, Linear, Logistic, Method, Model, Network, Output, Rows, RunError, Simulation, SimulationContext,
+    Site, Softmax,
 };
 use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, Unit};
-use rand_core::{Rng, SeedableRng};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// The size of a statistical test: the first in the test command, the second with `POSTERITY_FULL=1`.
 pub(crate) fn sized<T>(small: T, full: T) -> T {
     if std::env::var_os("POSTERITY_FULL").is_some() { full } else { small }
-}
-
-/// What plans cost, once for all laws: they run the same methods, and most of their time would go into costing these again.
-static COSTS: LazyLock<Arc<Costs>> = LazyLock::new(Arc::default);
-
-/// A generator for tests.
-pub(crate) fn rng(seed: u64) -> ChaCha20Rng {
-    ChaCha20Rng::seed_from_u64(seed)
-}
-
-/// Uniform in (−1, 1).
-pub(crate) fn uniform(rng: &mut ChaCha20Rng) -> f64 {
-    (rng.next_u64() >> 11) as f64 / 4_503_599_627_370_496.0 - 1.0
-}
-
-/// Two numbers, a category of two levels, and a bias; outcomes 0 or 1 that depend on them.
-pub(crate) fn rows(count: usize, seed: u64) -> Rows {
-    let mut rng = rng(seed);
-    let mut rows = Rows::new(5, 2).unwrap();
-    for _ in 0..count {
-        let x = [uniform(&mut rng), uniform(&mut rng)];
-        let level = 2 + u32::from(uniform(&mut rng) > 0.3);
-        let score = 2.0 * x[0] - x[1] + f64::from(level) - 2.5 + uniform(&mut rng);
-        rows.push(Row { numbers: &x, ones: &[level, 4], outcome: f64::from(score > 0.0) }).unwrap();
-    }
-    rows
-}
-
-/// A site of its own rows, which are records 0, 1, 2 and so on.
-pub(crate) fn site(name: &str, rows: Rows) -> Site {
-    let records: Vec<u64> = (0..rows.len() as u64).collect();
-    site_of_records(name, rows, &records)
-}
-
-/// A site whose rows are these records.
-pub(crate) fn site_of_records(name: &str, rows: Rows, records: &[u64]) -> Site {
-    let ids = records.iter().map(|record| RecordId::of(&record.to_string())).collect();
-    let keys = RowKeys::of_slots((0..rows.len() as u64).collect()).with_records(ids);
-    Site { name: name.into(), shard: Shard::new(rows, keys).unwrap(), own: Vec::new() }
-}
-
-/// Three sites of different sizes.
-pub(crate) fn sites() -> Vec<Site> {
-    [40, 25, 60].iter().zip(1..).map(|(&n, seed)| site(&format!("site {seed}"), rows(n, seed))).collect()
 }
 
 /// The model of most laws.
@@ -312,10 +265,9 @@ pub(crate) fn first_task(problem: &Problem) -> Released<Task> {
     serde_json::from_value(serde_json::to_value(task).unwrap()).unwrap()
 }
 
-/// A simulation of the method on these sites.
+/// A simulation of the method on these sites, with the model of its laws.
 pub(crate) fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
-    let (model, costs) = (model_of(method), COSTS.clone());
-    Simulation { method, sites, test, model, prior_precision: 1.0, seed: 11, data: [0; 32], costs }
+    inference::testing::simulation(method, &model_of(method), sites, test)
 }
 
 /// Runs a method on a conjugate problem and compares what it serves with the posterior in closed form.

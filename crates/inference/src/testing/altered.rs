@@ -1,21 +1,21 @@
 //! Protocols that differ from another one in how clients answer or how answers are folded, and a gate that shuts.
 
-use inference::algorithm::{Answers, Folded, Natural, Protocol};
-use inference::{ClientView, RunError, Stage};
+use crate::algorithm::{Answers, Folded, Natural, Protocol};
+use crate::{ClientView, RunError, Stage};
 use privacy::{Batch, Bounded, Gate, GridVector, Outgoing, PrivacyError, Released, Shape};
 
 /// What a client answers, and its drafted memory.
-pub(crate) type Reply = Result<(Outgoing, Vec<u8>), RunError>;
+pub type Reply = Result<(Outgoing, Vec<u8>), RunError>;
 
 /// How a client answers in place of the inner protocol: of query, memory, seat and gate.
-pub(crate) type Answering<'f> =
+pub type Answering<'f> =
     dyn Fn(&dyn Protocol, &[u8], &[u8], &ClientView<'_>, &mut dyn Gate) -> Reply + Send + Sync + 'f;
 
 /// How answers are folded in place of the inner protocol.
-pub(crate) type Folding<'f> = dyn Fn(&dyn Protocol, &[u8], &Answers) -> Result<Folded, RunError> + Send + Sync + 'f;
+pub type Folding<'f> = dyn Fn(&dyn Protocol, &[u8], &Answers) -> Result<Folded, RunError> + Send + Sync + 'f;
 
 /// A protocol with another way to answer and to fold.
-pub(crate) struct Altered<'a> {
+pub struct Altered<'a> {
     inner: &'a dyn Protocol,
     answering: &'a Answering<'a>,
     folding: &'a Folding<'a>,
@@ -23,12 +23,12 @@ pub(crate) struct Altered<'a> {
 
 impl<'a> Altered<'a> {
     /// Clients answer in this way.
-    pub(crate) fn answering(inner: &'a dyn Protocol, answering: &'a Answering<'a>) -> Self {
+    pub fn answering(inner: &'a dyn Protocol, answering: &'a Answering<'a>) -> Self {
         Self { inner, answering, folding: &|inner, state, answers| inner.fold(state, answers) }
     }
 
     /// Answers are folded in this way.
-    pub(crate) fn folding(inner: &'a dyn Protocol, folding: &'a Folding<'a>) -> Self {
+    pub fn folding(inner: &'a dyn Protocol, folding: &'a Folding<'a>) -> Self {
         Self { inner, answering: &|inner, query, memory, seat, gate| inner.answer(query, memory, seat, gate), folding }
     }
 }
@@ -88,9 +88,11 @@ impl Protocol for Altered<'_> {
 }
 
 /// A gate that lets so many releases through and refuses the next.
-pub(crate) struct Shutting<'a> {
-    pub(crate) inner: &'a mut dyn Gate,
-    pub(crate) left: u64,
+pub struct Shutting<'a> {
+    /// The gate.
+    pub inner: &'a mut dyn Gate,
+    /// How many releases are left.
+    pub left: u64,
 }
 
 impl Shutting<'_> {
