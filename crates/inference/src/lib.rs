@@ -41,8 +41,8 @@ pub use build::{Built, build};
 pub use client::{Client, Summing, Workshop};
 pub use data::{
     Column, Dealt, Drawn, Encoded, Federation, Keys, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, Partition,
-    Reading, RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticMixture, agree, header,
-    nearest, read, read_inputs,
+    Reading, RecordId, Row, Rows, SCHEMA_KEYS, Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticMixture,
+    agree, header, nearest, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};

@@ -14,8 +14,6 @@ use std::time::{Duration, Instant};
 use study::{FEDERATION_DEMO, Folders, Study};
 use tokio::sync::watch;
 
-/// The study of the four hospitals, as it is bundled.
-
 /// A file that says that a folder is a demonstration's, and may be removed by the next one.
 const MARK: &str = ".posterity-demo";
 
