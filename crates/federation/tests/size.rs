@@ -10,7 +10,7 @@ use federation::server::longest_request;
 use federation::wire::{SMALL_BYTES, Sender, sign};
 use inference::settings::{Aggregator, Promise};
 use inference::{Logistic, Model, Network, Output, build};
-use privacy::secure_sum::{Body, ClientSet, Message, Partial, SumParty, Seed, WordVector};
+use privacy::secure_sum::{Body, ClientSet, Message, Partial, Seed, SumParty, WordVector};
 use privacy::{Assembly, Grid, GridVector};
 use std::sync::Arc;
 

@@ -308,7 +308,9 @@ pub(crate) mod tests {
     use super::*;
     use crate::figure::FigureAsTyped;
     use crate::synthetic::SyntheticAsTyped;
-    use crate::typed::{About, ColumnAsTyped, DataAsTyped, FederationAsTyped, Paper, PartitionAsTyped, SplitAsTyped};
+    use crate::typed::{
+        About, DataAsTyped, FederationAsTyped, Paper, PartitionAsTyped, SplitAsTyped, TableColumnAsTyped,
+    };
     use crate::typed::{SiteAsTyped, StudyAsTyped};
     use serde::de::DeserializeOwned;
 
@@ -337,7 +339,7 @@ pub(crate) mod tests {
         assert_eq!(read::<SplitAsTyped>(), described(SPLIT));
         assert_eq!(read::<SyntheticAsTyped>(), described(SYNTHETIC));
         assert_eq!(read::<PartitionAsTyped>(), described(PARTITION));
-        assert_eq!(read::<ColumnAsTyped>(), described(COLUMN));
+        assert_eq!(read::<TableColumnAsTyped>(), described(COLUMN));
         assert_eq!(read::<Paper>(), described(PAPER));
         assert_eq!(read::<FederationAsTyped>(), described(FEDERATION));
         assert_eq!(read::<SiteAsTyped>(), described(SITE));

@@ -112,10 +112,7 @@ mod tests {
     }
 
     fn logistic() -> Posterior {
-        posterior(
-            "kind = 'logistic'",
-            "{ column = \"ill\", levels = [\"no\", \"yes\"] }",
-        )
+        posterior("kind = 'logistic'", "{ column = \"ill\", levels = [\"no\", \"yes\"] }")
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::curves::CURVES_KEYS;
 use crate::histogram::HISTOGRAM_KEYS;
 use crate::json_schema::sentence;
-use inference::describe::{Key, Limits, Otherwise, Registered, Registry, Summary, ValueKind};
+use inference::describe::{EntrySummary, Key, Limits, Otherwise, Registered, Registry, ValueKind};
 use std::fmt::Write;
 
 /// The kinds of study that learn nothing: title, a sentence, keys.
@@ -44,7 +44,7 @@ pub fn page(study: &[Key], registry: &Registry) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-fn described(text: &mut String, of: &Summary) {
+fn described(text: &mut String, of: &EntrySummary) {
     let _ = write!(text, "### `{}`\n\n{}\n\n", of.name, of.about);
     if !of.also.is_empty() {
         let others: Vec<String> = of.also.iter().map(|name| format!("`{name}`")).collect();

@@ -117,7 +117,9 @@ pub(crate) const CURVES_KEYS: &[Key] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::typed::{AboutAsTyped, CurvesAsTyped, FigureAsTyped, LineAsTyped, RangeAsTyped};
+    use super::super::typed::{
+        AccountingFigureAsTyped, AccountingLineAsTyped, CurvesAsTyped, CurvesTableAsTyped, RangeAsTyped,
+    };
     use super::*;
     use crate::account::MechanismAsTyped;
     use crate::keys::tests::{described, read};
@@ -125,10 +127,10 @@ mod tests {
     #[test]
     fn every_key_that_is_read_is_described_and_no_other() {
         assert_eq!(read::<CurvesAsTyped>(), described(CURVES_KEYS));
-        assert_eq!(read::<AboutAsTyped>(), described(ABOUT));
-        assert_eq!(read::<FigureAsTyped>(), described(CURVES));
+        assert_eq!(read::<CurvesTableAsTyped>(), described(ABOUT));
+        assert_eq!(read::<AccountingFigureAsTyped>(), described(CURVES));
         assert_eq!(read::<RangeAsTyped>(), described(RANGE));
-        assert_eq!(read::<LineAsTyped>(), described(LINE));
+        assert_eq!(read::<AccountingLineAsTyped>(), described(LINE));
         let aliases = |name: &String| name.contains('-');
         let plan: Vec<String> = read::<MechanismAsTyped>().into_iter().filter(|name| !aliases(name)).collect();
         assert_eq!(plan, described(PLAN));

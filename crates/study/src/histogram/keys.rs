@@ -61,14 +61,14 @@ pub(crate) const HISTOGRAM_KEYS: &[Key] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::meant::{AboutAsTyped, FileAsTyped, HistogramAsTyped};
+    use super::super::meant::{FileAsTyped, HistogramAsTyped, HistogramTableAsTyped};
     use super::*;
     use crate::keys::tests::{described, read};
 
     #[test]
     fn every_key_that_is_read_is_described_and_no_other() {
         assert_eq!(read::<FileAsTyped>(), described(HISTOGRAM_KEYS));
-        assert_eq!(read::<AboutAsTyped>(), described(ABOUT));
+        assert_eq!(read::<HistogramTableAsTyped>(), described(ABOUT));
         assert_eq!(read::<HistogramAsTyped>(), described(HISTOGRAM));
     }
 }
