@@ -1,4 +1,4 @@
-//! Pages of the book that are made from the program: its commands, and its error and warning codes.
+//! Pages of the book that are made from the program: its commands, the keys of studies, and its error and warning codes.
 //!
 //! `cargo xtask reference` writes them; the test command refuses a page that differs from what the program prints.
 
@@ -50,7 +50,11 @@ pub(crate) fn check(root: &Path, program: &Path) -> Result<(), String> {
 fn pages(root: &Path, program: &Path) -> Result<Vec<(PathBuf, String)>, String> {
     let print = |words: &[&str]| printed(program, words);
     let folder = root.join(FOLDER);
-    Ok(vec![(folder.join("commands.md"), commands(&print)?), (folder.join("codes.md"), codes(&print)?)])
+    Ok(vec![
+        (folder.join("commands.md"), commands(&print)?),
+        (folder.join("study.md"), print(&["schema", "study", "--markdown"])?),
+        (folder.join("codes.md"), codes(&print)?),
+    ])
 }
 
 /// What the program prints on standard output, as wide as a page.

@@ -25,8 +25,8 @@ Exit codes:
   3    refused: no theorem applies, no bound can be certified, or a budget would be exceeded
   130  a simulation was interrupted with Ctrl-C; the same command resumes it
 Errors are written to standard error, each with a code; `posterity explain CODE` explains it.
-With --json, errors are one object: {\"error\": {\"code\", \"message\", \"hint\"}, \"errors\": [...]}. A study may have
-several errors: \"error\" is the first, \"errors\" are all, each with its \"place\" in the file.";
+With --json, errors are one object: {\"error\": {\"code\", \"message\", \"hint\"}, \"errors\": [...]}.
+A study may have several errors: \"error\" is the first, \"errors\" are all, each with its \"place\".";
 
 /// Shown by `posterity account --help`; a test runs them.
 const EXAMPLES: &str = "\
@@ -134,6 +134,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         asked: PartyCommand,
     },
+    /// Print the JSON Schema of a file, for editors
+    Schema {
+        #[command(subcommand)]
+        file: SchemaFile,
+    },
     /// Explain an error or warning code, or list all codes
     Explain {
         /// The code, such as P002; lists all codes if omitted
@@ -144,6 +149,21 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+}
+
+/// The subcommands of `posterity schema`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SchemaFile {
+    /// Study files: studies, histograms and accounting figures
+    Study {
+        /// Print the reference of all keys as Markdown instead
+        #[arg(long)]
+        markdown: bool,
+    },
+    /// Data schemas, which describe the columns of a table
+    Schema,
+    /// Site policies
+    Policy,
 }
 
 /// The arguments of `posterity simulate` and `posterity sample`.

@@ -15,6 +15,7 @@ mod ledger;
 mod provenance;
 mod reports;
 mod say;
+mod schema;
 mod studies;
 mod terminal;
 
@@ -56,6 +57,7 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
             federation::commands::demo::federation(asked, arguments.json)
         }
         Command::Agent { asked } => federation::agent(asked, arguments.json),
+        Command::Schema { file } => Ok(schema::text(file, arguments.json)),
         Command::Explain { code } => explain::text(code.as_deref(), arguments.json),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -12,6 +12,7 @@ mod histogram;
 mod pairs;
 mod report;
 mod run;
+mod schema;
 mod sets;
 mod site_intercept;
 mod statistics_findings;

@@ -1,7 +1,9 @@
 //! What a site allows, whatever a study asks for: `site.toml`, held against a manifest before anything is signed.
 
+mod keys;
 mod text;
 
+pub use keys::POLICY_KEYS;
 pub use text::DEFAULT;
 
 use crate::manifest::{Manifest, RunParts};

@@ -1,6 +1,9 @@
 //! JSON Schemas (draft 7) made from keys and the registry: editors complete and check studies by them.
 
-use inference::describe::{Key, Otherwise, Registered, Registry, ValueKind};
+use crate::curves::CURVES_KEYS;
+use crate::histogram::HISTOGRAM_KEYS;
+use crate::keys::STUDY_KEYS;
+use inference::describe::{Key, Otherwise, Registry, Summary, ValueKind};
 use serde_json::{Map, Value, json};
 
 /// The dialect that editors of TOML know.
@@ -8,31 +11,64 @@ const DIALECT: &str = "http://json-schema.org/draft-07/schema#";
 
 /// The schema of a file whose outermost table has these keys.
 pub fn of_file(title: &str, keys: &[Key], registry: &Registry) -> Value {
-    let mut schema = table(keys, registry);
+    titled(title, table(keys, registry))
+}
+
+fn titled(title: &str, mut schema: Map<String, Value>) -> Value {
     schema.insert("$schema".to_owned(), json!(DIALECT));
     schema.insert("title".to_owned(), json!(title));
     Value::Object(schema)
 }
 
-/// A table: its keys, those of whatever it names, and what is required.
+/// The schema of study files of every kind: those that learn, histograms and accounting figures.
+///
+/// Every key of every kind is among its properties, so that editors offer it; which of them must or may be there depends on
+/// the table that only one kind has.
+pub fn of_study(registry: &Registry) -> Value {
+    let mut schema = table(STUDY_KEYS, registry);
+    let others = [("curves", CURVES_KEYS), ("histogram", HISTOGRAM_KEYS)];
+    let has = |name: &str| json!({ "required": [name] });
+    let mut conditions: Vec<Value> =
+        others.iter().map(|(own, keys)| json!({ "if": has(own), "then": table(keys, registry) })).collect();
+    let any: Vec<Value> = others.iter().map(|(own, _)| has(own)).collect();
+    let about = schema.get("properties").and_then(|all| all.get("study")?.get("required")).cloned();
+    conditions.push(json!({
+        "if": { "anyOf": any },
+        "else": { "required": required(STUDY_KEYS), "properties": { "study": { "required": about } } },
+    }));
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        for key in others.iter().flat_map(|(_, keys)| *keys) {
+            if !properties.contains_key(key.name) {
+                properties.insert(key.name.to_owned(), property(key, registry));
+            }
+        }
+        if let Some(Value::Object(study)) = properties.get_mut("study") {
+            study.insert("required".to_owned(), json!(["name"]));
+        }
+    }
+    schema.insert("required".to_owned(), json!(["schema", "study"]));
+    schema.insert("allOf".to_owned(), Value::Array(conditions));
+    titled("A study of Posterity", schema)
+}
+
+/// A table: its keys, those of whatever it names and of what these name, and what is required.
 fn table(keys: &[Key], registry: &Registry) -> Map<String, Value> {
     let mut properties: Map<String, Value> = Map::new();
     let mut conditions = Vec::new();
-    for key in keys {
-        insert(&mut properties, key, property(key, registry));
+    let (mut waiting, mut laid_out) = (keys.to_vec(), Vec::new());
+    let mut at = 0;
+    while let Some(key) = waiting.get(at).copied() {
+        at += 1;
+        insert(&mut properties, &key, property(&key, registry));
         let ValueKind::Named(kind) = key.kind else { continue };
+        if laid_out.contains(&kind) {
+            continue;
+        }
+        laid_out.push(kind);
         for entry in registry.of(kind) {
             let summary = entry.summary();
-            for own in summary.keys {
-                insert(&mut properties, own, property(own, registry));
-            }
-            let required = required(summary.keys);
-            if !required.is_empty() {
-                conditions.push(json!({
-                    "if": { "properties": { key.name: { "const": summary.name } }, "required": [key.name] },
-                    "then": { "required": required },
-                }));
-            }
+            waiting.extend(summary.keys);
+            conditions.extend(condition(&key, &summary));
         }
     }
     let mut schema = Map::new();
@@ -44,6 +80,19 @@ fn table(keys: &[Key], registry: &Registry) -> Map<String, Value> {
         schema.insert("allOf".to_owned(), Value::Array(conditions));
     }
     schema
+}
+
+/// What must stand beside a key that names this; none where nothing must.
+fn condition(key: &Key, named: &Summary) -> Option<Value> {
+    let required = required(named.keys);
+    let by_default = matches!(key.otherwise, Otherwise::Word(word) if word == named.name);
+    let present: &[&str] = if by_default { &[] } else { &[key.name] };
+    (!required.is_empty()).then(|| {
+        json!({
+            "if": { "properties": { key.name: { "const": named.name } }, "required": present },
+            "then": { "required": required },
+        })
+    })
 }
 
 /// Puts a key in; where another of that name is there already, either may stand.
@@ -82,7 +131,7 @@ fn property(key: &Key, registry: &Registry) -> Value {
 }
 
 /// The first letter in upper case.
-fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
@@ -92,6 +141,7 @@ fn kind(kind: &ValueKind, registry: &Registry) -> Map<String, Value> {
         ValueKind::Positive => json!({ "type": "number", "exclusiveMinimum": 0 }),
         ValueKind::Share => json!({ "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1 }),
         ValueKind::Fraction => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }),
+        ValueKind::Within { least: f64::MIN, most: f64::MAX } => json!({ "type": "number" }),
         ValueKind::Within { least, most } => json!({ "type": "number", "minimum": least, "maximum": most }),
         ValueKind::Count { least, most: u64::MAX } => json!({ "type": "integer", "minimum": least }),
         ValueKind::Count { least, most } => json!({ "type": "integer", "minimum": least, "maximum": most }),
@@ -99,6 +149,7 @@ fn kind(kind: &ValueKind, registry: &Registry) -> Map<String, Value> {
         ValueKind::Flag => json!({ "type": "boolean" }),
         ValueKind::Text => json!({ "type": "string" }),
         ValueKind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+        ValueKind::Numbers { length: 0 } => json!({ "type": "array", "minItems": 1, "items": { "type": "number" } }),
         ValueKind::Numbers { length } => json!({
             "type": "array", "minItems": length, "maxItems": length, "items": { "type": "number" },
         }),
@@ -109,15 +160,15 @@ fn kind(kind: &ValueKind, registry: &Registry) -> Map<String, Value> {
             "type": "array", "minItems": length, "maxItems": length,
             "items": { "type": "number", "exclusiveMinimum": 0 },
         }),
-        ValueKind::Counts { least, .. } => json!({
-            "type": "array", "minItems": 1, "items": { "type": "integer", "minimum": least },
+        ValueKind::Counts { least, most } => json!({
+            "type": "array", "minItems": 1, "items": self::kind(&ValueKind::Count { least: *least, most: *most }, registry),
         }),
         ValueKind::Table(keys) => Value::Object(table(keys, registry)),
         ValueKind::Tables(keys) => json!({ "type": "array", "items": table(keys, registry) }),
         ValueKind::Map(values) => {
             json!({ "type": "object", "additionalProperties": self::kind(values, registry) })
         }
-        ValueKind::Named(named) => json!({ "type": "string", "enum": names(*named, registry) }),
+        ValueKind::Named(named) => json!({ "type": "string", "enum": registry.names(*named) }),
         ValueKind::Either(kinds) => {
             let each: Vec<Value> = kinds.iter().map(|one| Value::Object(self::kind(one, registry))).collect();
             json!({ "anyOf": each })
@@ -129,6 +180,60 @@ fn kind(kind: &ValueKind, registry: &Registry) -> Map<String, Value> {
     }
 }
 
-fn names(kind: Registered, registry: &Registry) -> Vec<&'static str> {
-    registry.names(kind)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inference::describe::Registered;
+
+    /// The names of all properties, at any depth.
+    fn properties(schema: &Value, found: &mut Vec<String>) {
+        match schema {
+            Value::Object(table) => {
+                if let Some(Value::Object(own)) = table.get("properties") {
+                    found.extend(own.keys().cloned());
+                }
+                table.values().for_each(|value| properties(value, found));
+            }
+            Value::Array(list) => list.iter().for_each(|value| properties(value, found)),
+            _ => {}
+        }
+    }
+
+    fn names(keys: &[Key], found: &mut Vec<&'static str>) {
+        for key in keys {
+            found.push(key.name);
+            let kinds = if let ValueKind::Either(kinds) = key.kind { kinds } else { &[key.kind] };
+            for kind in kinds {
+                if let ValueKind::Table(inner) | ValueKind::Tables(inner) = kind {
+                    names(inner, found);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_key_of_every_kind_and_of_everything_registered_is_in_the_schema() {
+        let registry = Registry::standard();
+        let mut there = Vec::new();
+        properties(&of_study(&registry), &mut there);
+        let mut wanted = Vec::new();
+        [STUDY_KEYS, CURVES_KEYS, HISTOGRAM_KEYS].iter().for_each(|keys| names(keys, &mut wanted));
+        for kind in
+            [Registered::Algorithm, Registered::Solver, Registered::Sampler, Registered::Rule, Registered::Model]
+        {
+            registry.of(kind).for_each(|entry| names(entry.summary().keys, &mut wanted));
+        }
+        assert!(wanted.len() > 100, "{}", wanted.len());
+        for key in wanted {
+            assert!(there.iter().any(|name| name == key), "{key}");
+        }
+    }
+
+    #[test]
+    fn what_is_named_brings_its_keys_and_so_does_what_that_names() {
+        let schema = of_study(&Registry::standard());
+        let method = &schema["properties"]["method"]["items"]["properties"];
+        assert!(method["solver"]["anyOf"].is_array() || method["solver"]["enum"].is_array(), "{method}");
+        assert!(method["local"].is_object(), "a key of solvers, which an algorithm names");
+    }
 }

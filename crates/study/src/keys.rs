@@ -3,8 +3,8 @@
 use inference::describe::{Key, Otherwise, ValueKind};
 use inference::{MODEL_KEYS, method::METHOD_KEYS};
 
-const ANY_COUNT: ValueKind = ValueKind::Count { least: 0, most: u64::MAX };
-const ANY_NUMBER: ValueKind = ValueKind::Within { least: f64::MIN, most: f64::MAX };
+const ANY_COUNT: ValueKind = ValueKind::ANY_COUNT;
+const ANY_NUMBER: ValueKind = ValueKind::ANY_NUMBER;
 
 const fn key(
     name: &'static str,
@@ -13,24 +13,33 @@ const fn key(
     otherwise: Otherwise,
     example: &'static str,
 ) -> Key {
-    Key { name, about, kind, otherwise, example }
+    Key::new(name, about, kind, otherwise, example)
 }
 
+/// `schema`, with which every study begins.
+pub(crate) const SCHEMA_KEY: Key = key("schema", "version of the study language", ANY_COUNT, Otherwise::Required, "1");
+
+/// `name` of `[study]`.
+pub(crate) const STUDY_NAME: Key = key(
+    "name",
+    "names the folder of results: letters, digits, - and _",
+    ValueKind::Text,
+    Otherwise::Required,
+    "\"my-study\"",
+);
+
+/// `seeds` of `[study]`.
+pub(crate) const STUDY_SEEDS: Key = key(
+    "seeds",
+    "seeds of the simulated runs",
+    ValueKind::Counts { least: 0, most: u64::MAX },
+    Otherwise::Required,
+    "[1, 2, 3]",
+);
+
 const STUDY: &[Key] = &[
-    key(
-        "name",
-        "names the folder of results: letters, digits, - and _",
-        ValueKind::Text,
-        Otherwise::Required,
-        "\"my-study\"",
-    ),
-    key(
-        "seeds",
-        "seeds of the simulated runs",
-        ValueKind::Counts { least: 0, most: u64::MAX },
-        Otherwise::Required,
-        "[1, 2, 3]",
-    ),
+    STUDY_NAME,
+    STUDY_SEEDS,
     key(
         "baselines",
         "whether \"local only\" and \"non-private\" are fitted beside the methods",
@@ -258,7 +267,7 @@ const FIGURE: &[Key] = &[
 
 /// The outermost table of a study.
 pub const STUDY_KEYS: &[Key] = &[
-    key("schema", "version of the study language", ANY_COUNT, Otherwise::Required, "1"),
+    SCHEMA_KEY,
     key(
         "study",
         "the study's name and seeds",
@@ -293,3 +302,47 @@ pub const STUDY_KEYS: &[Key] = &[
     ),
     key("figure", "what of a table is drawn", ValueKind::Tables(FIGURE), Otherwise::Nothing, "[]"),
 ];
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::figure::FigureAsTyped;
+    use crate::synthetic::SyntheticAsTyped;
+    use crate::typed::{
+        About, DataAsTyped, FederationAsTyped, Paper, PartitionAsTyped, SplitAsTyped, TableColumnAsTyped,
+    };
+    use crate::typed::{SiteAsTyped, StudyAsTyped};
+    use serde::de::DeserializeOwned;
+
+    /// The keys that a reader knows, from what it says of one that it does not know.
+    pub(crate) fn read<T: DeserializeOwned>() -> Vec<String> {
+        let error = toml::from_str::<T>("no_such_key = 1").err().map(|error| error.message().to_owned());
+        let error = error.unwrap_or_default();
+        let mut words: Vec<String> = error.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        assert_eq!(words.first().map(String::as_str), Some("no_such_key"), "{error}");
+        words.remove(0);
+        words.sort();
+        words
+    }
+
+    pub(crate) fn described(keys: &[Key]) -> Vec<String> {
+        let mut names: Vec<String> = keys.iter().map(|key| key.name.to_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn every_key_that_is_read_is_described_and_no_other() {
+        assert_eq!(read::<StudyAsTyped>(), described(STUDY_KEYS));
+        assert_eq!(read::<About>(), described(STUDY));
+        assert_eq!(read::<DataAsTyped>(), described(DATA));
+        assert_eq!(read::<SplitAsTyped>(), described(SPLIT));
+        assert_eq!(read::<SyntheticAsTyped>(), described(SYNTHETIC));
+        assert_eq!(read::<PartitionAsTyped>(), described(PARTITION));
+        assert_eq!(read::<TableColumnAsTyped>(), described(COLUMN));
+        assert_eq!(read::<Paper>(), described(PAPER));
+        assert_eq!(read::<FederationAsTyped>(), described(FEDERATION));
+        assert_eq!(read::<SiteAsTyped>(), described(SITE));
+        assert_eq!(read::<FigureAsTyped>(), described(FIGURE));
+    }
+}

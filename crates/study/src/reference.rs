@@ -1,15 +1,28 @@
 //! The reference of the study language, made from keys and the registry: a page of the book, held equal to it by a test.
 
+use crate::curves::CURVES_KEYS;
+use crate::histogram::HISTOGRAM_KEYS;
+use crate::json_schema::sentence;
 use inference::describe::{EntrySummary, Key, Limits, Otherwise, Registered, Registry, ValueKind};
 use std::fmt::Write;
 
-/// The page: every table of a study, then every algorithm, solver, sampler, rule and model.
+/// The kinds of study that learn nothing: title, a sentence, keys.
+const OTHER_KINDS: [(&str, &str, &[Key]); 2] = [
+    (
+        "Histograms",
+        "A file with `[histogram]` asks users for answers through a shuffler. It has these keys only.",
+        HISTOGRAM_KEYS,
+    ),
+    ("Accounting figures", "A file with `[[curves]]` draws costs of plans. It has these keys only.", CURVES_KEYS),
+];
+
+/// The page: every table of a study, then every algorithm, solver, sampler, rule and model, then the other kinds of study.
 pub fn page(study: &[Key], registry: &Registry) -> String {
     let mut text = String::from(
         "# Keys of a study\n\nThis page is generated from the program (`posterity schema study --markdown`); do not edit it.\n\n",
     );
     section(&mut text, "The file", study);
-    nested(&mut text, "", study);
+    nested(&mut text, "###", "", study);
     let kinds = [
         (Registered::Algorithm, "Algorithms", "`algorithm = …` of a `[[method]]`."),
         (Registered::Solver, "Solvers", "`solver = …` of `pvi` and `committee`."),
@@ -22,6 +35,11 @@ pub fn page(study: &[Key], registry: &Registry) -> String {
         for entry in registry.of(kind) {
             described(&mut text, &entry.summary());
         }
+    }
+    for (title, about, keys) in OTHER_KINDS {
+        let _ = write!(text, "## {title}\n\n{about}\n\n");
+        rows(&mut text, keys);
+        nested(&mut text, "###", "", keys);
     }
     text.trim_end().to_owned() + "\n"
 }
@@ -41,7 +59,7 @@ fn described(text: &mut String, of: &EntrySummary) {
     if !of.keys.is_empty() {
         rows(text, of.keys);
     }
-    nested(text, "", of.keys);
+    nested(text, "####", "", of.keys);
 }
 
 /// What does not go, and why.
@@ -66,13 +84,13 @@ fn section(text: &mut String, title: &str, keys: &[Key]) {
 }
 
 /// Tables inside a table, each with a heading of its own.
-fn nested(text: &mut String, at: &str, keys: &[Key]) {
+fn nested(text: &mut String, level: &str, at: &str, keys: &[Key]) {
     for key in keys {
         let path = if at.is_empty() { key.name.to_owned() } else { format!("{at}.{}", key.name) };
         for inner in tables(&key.kind) {
-            let _ = write!(text, "#### `{path}`\n\n{}.\n\n", key.about);
+            let _ = write!(text, "{level} `{path}`\n\n{}.\n\n", sentence(key.about));
             rows(text, inner);
-            nested(text, &path, inner);
+            nested(text, level, &path, inner);
         }
     }
 }

@@ -22,7 +22,7 @@ pub use keys::{RecordId, RowKeys};
 pub use nearest::nearest;
 pub use partition::{Dealt, Partition, Skew};
 pub use rows::{Row, Rows};
-pub use schema::{Column, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, Schema};
+pub use schema::{Column, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, SCHEMA_KEYS, Schema};
 pub use shard::Shard;
 pub use split::Split;
 pub use synthetic::{Drawn, SyntheticLinear, SyntheticMixture};

@@ -1,6 +1,9 @@
 //! What a table's columns mean, in public constants: kinds, centres, scales, bounds, levels. Never taken from rows.
 
+mod keys;
 mod typed;
+
+pub use keys::SCHEMA_KEYS;
 
 use crate::DataError;
 

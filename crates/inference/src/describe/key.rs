@@ -31,6 +31,17 @@ pub struct Key {
 }
 
 impl Key {
+    /// A key from its name, meaning, values, default and example.
+    pub const fn new(
+        name: &'static str,
+        about: &'static str,
+        kind: ValueKind,
+        otherwise: Otherwise,
+        example: &'static str,
+    ) -> Self {
+        Self { name, about, kind, otherwise, example }
+    }
+
     /// Whether a study must set it.
     pub fn is_required(&self) -> bool {
         matches!(self.otherwise, Otherwise::Required)
@@ -73,7 +84,7 @@ pub enum ValueKind {
     },
     /// A list of so many finite numbers.
     Numbers {
-        /// How many.
+        /// How many; 0 is one or more.
         length: usize,
     },
     /// A list of one or more whole numbers.
@@ -101,12 +112,19 @@ impl ValueKind {
     /// A whole number of at least one.
     pub const AT_LEAST_ONE: Self = Self::Count { least: 1, most: u64::MAX };
 
+    /// A whole number.
+    pub const ANY_COUNT: Self = Self::Count { least: 0, most: u64::MAX };
+
+    /// A finite number.
+    pub const ANY_NUMBER: Self = Self::Within { least: f64::MIN, most: f64::MAX };
+
     /// What is expected, as the end of a sentence.
     pub fn expected(&self) -> String {
         match self {
             Self::Positive => "a finite number over 0".to_owned(),
             Self::Share => "a number over 0 and under 1".to_owned(),
             Self::Fraction => "a number over 0 and at most 1".to_owned(),
+            Self::Within { least: f64::MIN, most: f64::MAX } => "a finite number".to_owned(),
             Self::Within { least, most } => format!("a number from {least} to {most}"),
             Self::Count { least, most: u64::MAX } => format!("a whole number of at least {least}"),
             Self::Count { least, most } => format!("a whole number from {least} to {most}"),
@@ -121,6 +139,7 @@ impl ValueKind {
             Self::Flag => "true or false".to_owned(),
             Self::Text => "a text".to_owned(),
             Self::Positives { length: 0 } => "a list of finite numbers over 0".to_owned(),
+            Self::Numbers { length: 0 } => "a list of finite numbers".to_owned(),
             Self::Numbers { length } => format!("a list of {length} finite numbers"),
             Self::Positives { length } => format!("a list of {length} finite numbers over 0"),
             Self::Counts { least, most: u64::MAX } => {

@@ -141,6 +141,14 @@ fn either_table(key: &Key, kinds: &[ValueKind], table: &Table, registry: &Regist
     }
 }
 
+/// Whether a value is a list of so many such numbers, or of one or more where no length is asked for.
+fn numbers(value: &Value, length: usize, is_legal: fn(f64) -> bool) -> bool {
+    value.as_array().is_some_and(|list| {
+        (list.len() == length || length == 0 && !list.is_empty())
+            && list.iter().all(|x| number(x).is_some_and(is_legal))
+    })
+}
+
 /// Whether a value is one that the kind takes.
 fn fits(kind: &ValueKind, value: &Value) -> bool {
     let over = |range: fn(f64) -> bool| number(value).is_some_and(|x| x.is_finite() && range(x));
@@ -156,13 +164,8 @@ fn fits(kind: &ValueKind, value: &Value) -> bool {
         ValueKind::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
         ValueKind::Flag => value.is_bool(),
         ValueKind::Text | ValueKind::Named(_) => value.is_str(),
-        ValueKind::Numbers { length } => value
-            .as_array()
-            .is_some_and(|list| list.len() == *length && list.iter().all(|x| number(x).is_some_and(f64::is_finite))),
-        ValueKind::Positives { length } => value.as_array().is_some_and(|list| {
-            (list.len() == *length || *length == 0 && !list.is_empty())
-                && list.iter().all(|x| number(x).is_some_and(|x| x.is_finite() && x > 0.0))
-        }),
+        ValueKind::Numbers { length } => numbers(value, *length, f64::is_finite),
+        ValueKind::Positives { length } => numbers(value, *length, |x| x.is_finite() && x > 0.0),
         ValueKind::Counts { least, most } => {
             value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(|x| count(x, *least, *most)))
         }

@@ -1,9 +1,11 @@
 //! Figures of accounting: ε and δ of plans as curves, from a file with `[[curves]]`, without any data.
 
+mod keys;
 mod meant;
 mod typed;
 mod values;
 
+pub(crate) use keys::CURVES_KEYS;
 pub use meant::Curves;
 pub use typed::Along;
 pub use values::{DrawnFigure, DrawnLine, csv, json, shown};

@@ -17,7 +17,7 @@ const MOST_USERS: u64 = 1_000_000;
 /// The whole file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileAsTyped {
+pub(super) struct FileAsTyped {
     /// Version of this shape, which was checked before the rest was read.
     #[serde(rename = "schema")]
     _schema: i64,
@@ -28,7 +28,7 @@ struct FileAsTyped {
 /// `[study]`
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct HistogramTableAsTyped {
+pub(super) struct HistogramTableAsTyped {
     name: String,
     seeds: Vec<u64>,
 }
@@ -36,7 +36,7 @@ struct HistogramTableAsTyped {
 /// `[histogram]`
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct HistogramAsTyped {
+pub(super) struct HistogramAsTyped {
     users: u64,
     /// Users who are drawn for each round; all without it.
     users_per_round: Option<u64>,

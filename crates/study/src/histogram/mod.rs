@@ -1,10 +1,12 @@
 //! Histograms of randomised answers through a shuffler: what a file with `[histogram]` asks for, costs and finds.
 
 mod costs;
+mod keys;
 mod meant;
 mod run;
 
 pub use costs::Cost;
+pub(crate) use keys::HISTOGRAM_KEYS;
 pub use meant::Histogram;
 pub use run::{Category, HistogramResults, percent, run};
 

@@ -347,6 +347,30 @@ mod tests {
         refused("[outcome]\ncolumn = \"y\"\nlevels = [\"0\"\n", 3, "");
     }
 
+    /// The keys that a reader knows, from what it says of one that it does not know.
+    fn read_keys<T: serde::de::DeserializeOwned>() -> Vec<String> {
+        let error = toml::from_str::<T>("no_such_key = 1").err().map(|error| error.message().to_owned());
+        let error = error.unwrap_or_default();
+        let mut words: Vec<String> = error.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        assert_eq!(words.first().map(String::as_str), Some("no_such_key"), "{error}");
+        words.remove(0);
+        words.sort();
+        words
+    }
+
+    #[test]
+    fn every_key_that_is_read_is_described_and_no_other() {
+        use super::super::keys::{COLUMN, OUTCOME, SCHEMA_KEYS};
+        let described = |keys: &[crate::describe::Key]| {
+            let mut names: Vec<String> = keys.iter().map(|key| key.name.to_owned()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(read_keys::<SchemaAsTyped>(), described(SCHEMA_KEYS));
+        assert_eq!(read_keys::<OutcomeAsTyped>(), described(OUTCOME));
+        assert_eq!(read_keys::<ColumnAsTyped>(), described(COLUMN));
+    }
+
     #[test]
     fn a_record_id_is_no_input_and_rows_to_predict_may_lack_it() {
         let columns =

@@ -1,0 +1,138 @@
+//! The keys of an accounting figure, described for editors and the reference.
+
+use crate::keys::{SCHEMA_KEY, STUDY_NAME};
+use inference::describe::{Key, Otherwise, ValueKind};
+
+/// A number, or its text.
+const NUMBER: ValueKind = ValueKind::Either(&[ValueKind::ANY_NUMBER, ValueKind::Text]);
+
+const fn number(name: &'static str, about: &'static str, example: &'static str) -> Key {
+    Key::new(name, about, NUMBER, Otherwise::Nothing, example)
+}
+
+const fn word(name: &'static str, about: &'static str, words: &'static [&'static str], example: &'static str) -> Key {
+    Key::new(name, about, ValueKind::Word(words), Otherwise::Nothing, example)
+}
+
+const PLAN: &[Key] = &[
+    word(
+        "mechanism",
+        "the privacy mechanism",
+        &["gaussian", "laplace", "randomised-response", "shuffle-clones", "shuffle-krr", "approximate", "barker"],
+        "\"gaussian\"",
+    ),
+    number(
+        "noise_multiplier",
+        "gaussian: noise standard deviation / sensitivity; laplace: noise scale / sensitivity",
+        "1.1",
+    ),
+    number("steps", "how often the mechanism is applied", "100"),
+    word("sampling", "how the rows of a step are sampled", &["none", "poisson", "without-replacement"], "\"poisson\""),
+    number("rate", "share of the rows in a step; shuffle-clones, shuffle-krr: share of all users in a shuffle", "0.01"),
+    word(
+        "adjacency",
+        "neighbouring relation: one unit added or removed, or one replaced",
+        &["add-remove", "substitute"],
+        "\"substitute\"",
+    ),
+    word("unit", "unit of protection: one row, or all rows of a client", &["example", "client"], "\"example\""),
+    number("categories", "randomised-response, shuffle-krr: number of possible answers", "4"),
+    number("gamma", "randomised-response, shuffle-krr: probability of answering at random", "0.25"),
+    number("users", "shuffle-clones, shuffle-krr: users in one shuffle", "10000"),
+    number("local_epsilon", "shuffle-clones: ε of each user's own answer", "1.0"),
+    word(
+        "adversary",
+        "shuffle-krr: what is known beside the shuffled answers",
+        &["strong", "weak", "outside"],
+        "\"outside\"",
+    ),
+    number("step_epsilon", "approximate: ε of one step", "0.1"),
+    number("step_delta", "approximate: δ of one step", "1e-8"),
+    number("batch", "barker: rows in the batch of one test", "1000"),
+    number("rows", "barker: rows that a batch is drawn from", "50000"),
+];
+
+const LINE: &[Key] = &[
+    Key::new("name", "name in the legend", ValueKind::Text, Otherwise::Required, "\"Gaussian\""),
+    Key::new("accountant", "who accounts for the plan", ValueKind::Text, Otherwise::Word("pld"), "\"rdp\""),
+    Key::new(
+        "plan",
+        "the plan, with the keys of `posterity account`",
+        ValueKind::Table(PLAN),
+        Otherwise::Required,
+        "{ mechanism = \"gaussian\", noise_multiplier = 1.1, steps = 100, adjacency = \"substitute\" }",
+    ),
+];
+
+const RANGE: &[Key] = &[
+    Key::new("from", "first value", ValueKind::ANY_NUMBER, Otherwise::Required, "0.1"),
+    Key::new("to", "last value", ValueKind::ANY_NUMBER, Otherwise::Required, "2"),
+    Key::new("points", "how many values", ValueKind::AT_LEAST_ONE, Otherwise::Required, "20"),
+];
+
+const CURVES: &[Key] = &[
+    Key::new("title", "the figure's title", ValueKind::Text, Otherwise::Required, "\"Cost of a plan\""),
+    Key::new(
+        "along",
+        "what is on the horizontal axis: ε, δ, or a number of the plans",
+        ValueKind::Word(&[
+            "epsilon",
+            "delta",
+            "steps",
+            "users",
+            "local_epsilon",
+            "gamma",
+            "categories",
+            "rate",
+            "noise_multiplier",
+        ]),
+        Otherwise::Required,
+        "\"epsilon\"",
+    ),
+    Key::new(
+        "values",
+        "values on the horizontal axis: a rising list, or a range (by powers of ten for δ)",
+        ValueKind::Either(&[ValueKind::Numbers { length: 0 }, ValueKind::Table(RANGE)]),
+        Otherwise::Required,
+        "{ from = 0.1, to = 2, points = 20 }",
+    ),
+    Key::new(
+        "delta",
+        "δ of the ε that is drawn, where neither is on the horizontal axis",
+        ValueKind::Share,
+        Otherwise::Nothing,
+        "1e-6",
+    ),
+    Key::new("line", "the lines, one [[curves.line]] each", ValueKind::Tables(LINE), Otherwise::Required, "[]"),
+];
+
+const ABOUT: &[Key] = &[STUDY_NAME];
+
+/// The outermost table of a file with accounting figures.
+pub(crate) const CURVES_KEYS: &[Key] = &[
+    SCHEMA_KEY,
+    Key::new("study", "the study's name", ValueKind::Table(ABOUT), Otherwise::Required, "{ name = \"my-figure\" }"),
+    Key::new("curves", "accounting figures, one [[curves]] each", ValueKind::Tables(CURVES), Otherwise::Required, "[]"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::typed::{
+        AccountingFigureAsTyped, AccountingLineAsTyped, CurvesAsTyped, CurvesTableAsTyped, RangeAsTyped,
+    };
+    use super::*;
+    use crate::account::MechanismAsTyped;
+    use crate::keys::tests::{described, read};
+
+    #[test]
+    fn every_key_that_is_read_is_described_and_no_other() {
+        assert_eq!(read::<CurvesAsTyped>(), described(CURVES_KEYS));
+        assert_eq!(read::<CurvesTableAsTyped>(), described(ABOUT));
+        assert_eq!(read::<AccountingFigureAsTyped>(), described(CURVES));
+        assert_eq!(read::<RangeAsTyped>(), described(RANGE));
+        assert_eq!(read::<AccountingLineAsTyped>(), described(LINE));
+        let aliases = |name: &String| name.contains('-');
+        let plan: Vec<String> = read::<MechanismAsTyped>().into_iter().filter(|name| !aliases(name)).collect();
+        assert_eq!(plan, described(PLAN));
+    }
+}
