@@ -18,7 +18,7 @@ pub fn of_file(title: &str, keys: &[Key], registry: &Registry) -> Value {
 fn table(keys: &[Key], registry: &Registry) -> Map<String, Value> {
     let mut properties: Map<String, Value> = Map::new();
     let mut conditions = Vec::new();
-    for key in keys {
+    for key in keys.iter().filter(|key| !key.is_refused()) {
         insert(&mut properties, key, property(key, registry));
         let ValueKind::Named(kind) = key.kind else { continue };
         for entry in registry.of(kind) {
@@ -118,6 +118,7 @@ fn kind(kind: &ValueKind, registry: &Registry) -> Map<String, Value> {
             json!({ "type": "object", "additionalProperties": self::kind(values, registry) })
         }
         ValueKind::Named(named) => json!({ "type": "string", "enum": names(*named, registry) }),
+        ValueKind::Refused(_) => json!({ "not": {} }),
         ValueKind::Either(kinds) => {
             let each: Vec<Value> = kinds.iter().map(|one| Value::Object(self::kind(one, registry))).collect();
             json!({ "anyOf": each })
