@@ -321,7 +321,8 @@ fn one_release(promise: &Promise, release: &Release, batch_key: &str) -> Result<
             Conflict::new("privacy.adjacency", "S008", reason(&error), hint)
         }
         Err(_) => {
-            let hint = "use unit = \"example\", or a solver that clips the whole change of a client, such as \"perturb\"";
+            let hint =
+                "use unit = \"example\", or a solver that clips the whole change of a client, such as \"perturb\"";
             Conflict::new("privacy.unit", "S008", reason(&error), hint)
         }
     })?;

@@ -349,16 +349,23 @@ impl Local {
 
     /// In words.
     pub fn words(&self) -> String {
+        if self.is_whole_step() {
+            return "1 natural-gradient step, all rows".to_owned();
+        }
         let optimiser = match self.optimiser {
-            Optimiser::Sgd => "sgd",
-            Optimiser::Adagrad => "adagrad",
-            Optimiser::Adam => "adam",
-            Optimiser::Natural => "natural",
+            Optimiser::Sgd => "SGD",
+            Optimiser::Adagrad => "Adagrad",
+            Optimiser::Adam => "Adam",
+            Optimiser::Natural => "natural gradients",
         };
         let steps = if self.steps == 1 { "1 step".to_owned() } else { format!("{} steps", self.steps) };
         let kept = if self.keep_state { ", state kept" } else { "" };
         let aligned = if self.gradients == Gradients::Aligned { ", aligned gradients" } else { "" };
-        format!("{steps} of {optimiser} at {}, {}{kept}{aligned}", self.learning_rate, self.batch.words())
+        format!(
+            "{steps} of {optimiser} with learning rate {}, {}{kept}{aligned}",
+            self.learning_rate,
+            self.batch.words()
+        )
     }
 }
 

@@ -93,9 +93,7 @@ impl LocalSolve for Descend {
     fn limits(&self) -> Limits {
         match self.local.gradients {
             Gradients::Full => DESCRIPTOR.limits,
-            Gradients::Aligned => {
-                Limits { needs: &[ONE_DRAW], ..DESCRIPTOR.limits }
-            }
+            Gradients::Aligned => Limits { needs: &[ONE_DRAW], ..DESCRIPTOR.limits },
         }
     }
 

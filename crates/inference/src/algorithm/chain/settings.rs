@@ -340,7 +340,8 @@ impl AlgorithmSettings for ChainSettings {
         let chains = if self.chains == 1 { "1 chain".to_owned() } else { format!("{} chains", self.chains) };
         let counts = self.counts_as.map(|rows| format!("data count as {rows} rows"));
         let moments = (self.covariance == Covariance::Full).then(|| "full covariance".to_owned());
-        let length = format!("{chains} of {} iterations, {} of them warm-up", self.iterations, self.warm_up);
+        let warm_up = if self.warm_up == 0 { "no".to_owned() } else { format!("{} of them", self.warm_up) };
+        let length = format!("{chains} of {} iterations, {warm_up} warm-up", self.iterations);
         Description {
             algorithm: format!("chain, {}", self.sampler.describe()),
             details: [length, self.start_words()].into_iter().chain(counts).chain(moments).collect(),
