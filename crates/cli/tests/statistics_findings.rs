@@ -81,7 +81,7 @@ fn a_noise_aware_reading_of_too_many_inputs_is_refused_by_check() {
     );
     std::fs::write(room.0.join("wide.csv"), format!("{},y\n{}", columns.join(","), row.repeat(40))).unwrap();
     std::fs::write(room.0.join("wide.toml"), schema).unwrap();
-    refused(&room, "R002", 2, &["method \"sum\": 41 inputs", "at most 40", "reading = \"ridge\""]);
+    refused(&room, "S009", 2, &["method \"sum\": 41 inputs", "at most 40", "reading = \"ridge\""]);
     let text = std::fs::read_to_string(room.0.join("study.toml")).unwrap();
     std::fs::write(room.0.join("study.toml"), text.replace("kind = \"linear\"", "kind = \"linear\"\nbias = false"))
         .unwrap();
@@ -150,7 +150,7 @@ fn an_assumed_bound_is_seen_beside_the_ranges_of_the_schema() {
 #[test]
 fn a_bound_that_cuts_the_bias_is_refused() {
     let room = with("bias", "{ bound = 7.5 }", "{ rule = \"plain\", bound = 0.5 }");
-    refused(&room, "S009", 2, &["study.toml:16:32", "the bias is an input that is always 1", "bias = false"]);
+    refused(&room, "S009", 2, &["study.toml:16:32", "the intercept is an input that is always 1", "bias = false"]);
     let study = STUDY.replace("{ bound = 7.5 }", "{ rule = \"plain\", bound = 0.5 }");
     Room::new("no-bias", &study.replace("kind = \"linear\"", "kind = \"linear\"\nbias = false"))
         .told(&["check", "study.toml"]);
@@ -163,7 +163,7 @@ fn the_old_words_for_noise_shares_are_answered_with_the_new() {
     for (name, old) in ["table", "word"].into_iter().zip(old) {
         let room = with(name, new, old);
         let hint = "aggregator = \"secure-sum\", nodes = 2, noise = \"discrete-gaussian\"";
-        refused(&room, "S002", 2, &["`aggregator` is \"shares\"", hint, "colluders = 0, dropouts = 0"]);
+        refused(&room, "S002", 2, &["aggregator is \"shares\"", hint, "colluders = 0, dropouts = 0"]);
     }
 }
 
@@ -216,7 +216,7 @@ fn results_and_plan_have_the_four_keys_of_a_secure_sum_and_count_its_seeds() {
     assert_eq!(planned["bytes_per_message"], 8 * 91 + 2 * 16);
     assert_eq!(run["methods"][0]["bytes"], f64::from(4 * (8 * (13 + 91) + 2 * 2 * 16)));
     let told = room.told(&["plan", "study.toml"]);
-    assert!(told.contains("at most 8 of up to 760 bytes: numbers 728 to one node, seeds 32 to 2 more"), "{told}");
+    assert!(told.contains("at most 8 of up to 760 bytes: 728 of numbers to one node, 32 of seeds to 2 more"), "{told}");
     let page = std::fs::read_to_string(room.0.join("out/report.html")).unwrap();
     assert!(
         page.contains("rows scaled down to a norm in units of their deviations") && !page.contains("clipping bound 1,")
