@@ -134,7 +134,7 @@ fn an_assumed_bound_is_seen_beside_the_ranges_of_the_schema() {
     for command in ["check", "plan"] {
         let small = notes(&with("small", "bound = 7.5", "bound = 7.5"), command);
         assert!(
-            matches!(&small[..], [note] if note.contains("`residual_sugar`") && note.contains("are cut to it")),
+            matches!(&small[..], [note] if note.contains("`residual_sugar`") && note.contains("beyond the assumed ±7.5 are cut")),
             "{small:?}"
         );
         let large = notes(&with("large", "bound = 7.5", "bound = 100"), command);
@@ -170,7 +170,7 @@ fn the_old_words_for_noise_shares_are_answered_with_the_new() {
 #[test]
 fn what_bounds_a_row_is_said_in_the_words_of_the_rule() {
     let rules = [
-        ("{ bound = 7.5 }", "sums of squares, values cut to ±7.5", "in units of their deviations"),
+        ("{ bound = 7.5 }", "sums of squares, values cut to ±7.5", "in units of their standard deviations"),
         (
             "{ deviations = \"known\" }",
             "sums of outer products, rows scaled down",
@@ -179,7 +179,7 @@ fn what_bounds_a_row_is_said_in_the_words_of_the_rule() {
         ("{ rule = \"plain\", bound = 7.5 }", "sums of products, values cut to ±7.5", "values cut to ±7.5, noise"),
         (
             "{ rule = \"projected\", bound = 7.5 }",
-            "values projected to fractions of their deviations",
+            "values projected to fractions of their standard deviations",
             "fractions of these",
         ),
     ];
@@ -268,7 +268,7 @@ fn methods_that_promise_the_same_are_told_so_once_in_a_report() {
     let room = Room::new("promises", &format!("{STUDY}[[method]]{second}"));
     room.told(&["simulate", "study.toml", "--out", "out"]);
     let page = std::fs::read_to_string(room.0.join("out/report.html")).unwrap();
-    assert_eq!(page.matches("Promised: ε = 1 at δ = 1e-5").count(), 1, "{page}");
+    assert_eq!(page.matches("Promised: (1, 1e-5)-DP per row").count(), 1, "{page}");
     assert!(page.contains("<dt>sum and ridge</dt>") && !page.contains("do not all promise the same"), "{page}");
 }
 
