@@ -8,7 +8,7 @@ use std::process::Command;
 const NODES: &str = "10";
 
 /// One sum.
-struct Cell {
+struct BenchCell {
     clients: u64,
     dimension: u64,
     /// Seconds in Table 1 of Heikkilä et al. 2017, on 45 Spark threads.
@@ -18,15 +18,15 @@ struct Cell {
 }
 
 /// The paper's five cells, one between them, more clients, and one to compare memory with.
-const CELLS: [Cell; 8] = [
-    Cell { clients: 1_000, dimension: 100, paper: Some(2.86), long: false },
-    Cell { clients: 10_000, dimension: 100, paper: Some(12.36), long: false },
-    Cell { clients: 10_000, dimension: 1_000, paper: Some(101.2), long: false },
-    Cell { clients: 100_000, dimension: 100, paper: Some(65.64), long: false },
-    Cell { clients: 100_000, dimension: 1_000, paper: None, long: false },
-    Cell { clients: 10_000, dimension: 10_000, paper: None, long: true },
-    Cell { clients: 100_000, dimension: 10_000, paper: Some(1592.0), long: true },
-    Cell { clients: 1_000_000, dimension: 100, paper: None, long: true },
+const CELLS: [BenchCell; 8] = [
+    BenchCell { clients: 1_000, dimension: 100, paper: Some(2.86), long: false },
+    BenchCell { clients: 10_000, dimension: 100, paper: Some(12.36), long: false },
+    BenchCell { clients: 10_000, dimension: 1_000, paper: Some(101.2), long: false },
+    BenchCell { clients: 100_000, dimension: 100, paper: Some(65.64), long: false },
+    BenchCell { clients: 100_000, dimension: 1_000, paper: None, long: false },
+    BenchCell { clients: 10_000, dimension: 10_000, paper: None, long: true },
+    BenchCell { clients: 100_000, dimension: 10_000, paper: Some(1592.0), long: true },
+    BenchCell { clients: 1_000_000, dimension: 100, paper: None, long: true },
 ];
 
 /// Coordinates in all up to which client shares are drawn too: a discrete Gaussian takes some 200 ns, and every share is
@@ -70,14 +70,14 @@ pub(crate) fn secure_sum(root: &Path, full: bool) -> Result<(), String> {
     Ok(())
 }
 
-fn measure(root: &Path, cell: &Cell, noise: &str) -> Result<String, String> {
+fn measure(root: &Path, cell: &BenchCell, noise: &str) -> Result<String, String> {
     let (clients, dimension) = (cell.clients.to_string(), cell.dimension.to_string());
     let cargo =
         ["run", "--quiet", "--release", "--package", "posterity-privacy", "--example", "secure_sum_speed", "--"];
     run(Command::new(env!("CARGO")).args(cargo).args([&clients, &dimension, NODES, noise]).current_dir(root))
 }
 
-fn print_line(cell: &Cell, line: &str) {
+fn print_line(cell: &BenchCell, line: &str) {
     let text = |name| field(line, name).unwrap_or("?");
     let number = |name| text(name).parse::<f64>().unwrap_or(f64::NAN);
     let paper = cell.paper.map_or(String::from("-"), |seconds| format!("{:.0}", seconds / number("wall")));

@@ -1,29 +1,29 @@
 //! `posterity account`: what is typed becomes a plan and a question, and the answer a table, a curve or an object.
 
 use crate::account_table;
-use crate::arguments::{Asked, Budget, PlanArguments, ProfileArguments, Question};
+use crate::arguments::{AccountArguments, AccountQuestion, Budget, PlanArguments, ProfileArguments};
 use crate::failure::{Failure, input};
 use privacy::{Delta, Epsilon};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use study::account::{self, Costs, MechanismAsTyped, Plan, PlanAsTyped, Profile, number, read_events};
+use study::account::{self, AccountCosts, MechanismAsTyped, Plan, PlanAsTyped, Profile, number, read_events};
 
 /// The answer of an accountant: an object, or a table for people.
-pub(crate) fn text(question: &Question, json: bool) -> Result<String, Failure> {
+pub(crate) fn text(question: &AccountQuestion, json: bool) -> Result<String, Failure> {
     let answer = match question {
-        Question::Epsilon { delta, asked } => {
+        AccountQuestion::Epsilon { delta, asked } => {
             let (delta, plan): (Delta, _) = (number("delta", delta)?, Plan::of(&typed(&asked.plan)?)?);
             account::epsilon(plan, delta, &costs(asked)?)?
         }
-        Question::Delta { epsilon, asked } => {
+        AccountQuestion::Delta { epsilon, asked } => {
             let (epsilon, plan): (Epsilon, _) = (number("epsilon", epsilon)?, Plan::of(&typed(&asked.plan)?)?);
             account::delta(plan, epsilon, &costs(asked)?)?
         }
-        Question::Calibrate { budget, asked } => {
+        AccountQuestion::Calibrate { budget, asked } => {
             let (epsilon, delta) = meant(budget)?;
             account::calibrate(&typed(&asked.plan)?, epsilon, delta, &costs(asked)?)?
         }
-        Question::Steps { budget, asked } => {
+        AccountQuestion::Steps { budget, asked } => {
             let (epsilon, delta) = meant(budget)?;
             if asked.plan.events.is_some() {
                 let hint = "name one mechanism by flags and leave --steps out";
@@ -31,7 +31,7 @@ pub(crate) fn text(question: &Question, json: bool) -> Result<String, Failure> {
             }
             account::steps(&typed(&asked.plan)?, epsilon, delta, &costs(asked)?)?
         }
-        Question::Profile(asked) => return profile(asked, json),
+        AccountQuestion::Profile(asked) => return profile(asked, json),
     };
     Ok(if json { answer.json() } else { account_table::of(&answer) })
 }
@@ -41,8 +41,8 @@ fn meant(budget: &Budget) -> Result<(Epsilon, Delta), Failure> {
 }
 
 /// The accountant that was asked for, verified if that was asked for too.
-fn costs(asked: &Asked) -> Result<Costs, Failure> {
-    let costs = Costs::new(&asked.accountant)?;
+fn costs(asked: &AccountArguments) -> Result<AccountCosts, Failure> {
+    let costs = AccountCosts::new(&asked.accountant)?;
     Ok(if asked.verify { costs.verified()? } else { costs })
 }
 

@@ -3,17 +3,17 @@
 use crate::terminal;
 use privacy::{Adjacency, Event, Mechanism, Sampling, Unit};
 use report::layout;
-use study::account::{Answer, Found, Plan, words};
+use study::account::{AccountAnswer, Found, Plan, words};
 use study::digits::{down, shortest, up};
 
 /// Events of a file that are listed one by one; the rest is counted.
 const LISTED: usize = 8;
 
 /// Rows of a label and its text; a row without a label continues the one above.
-pub(crate) type Rows = Vec<(&'static str, String)>;
+pub(crate) type TableRows = Vec<(&'static str, String)>;
 
 /// The table as text.
-pub(crate) fn of(answer: &Answer) -> String {
+pub(crate) fn of(answer: &AccountAnswer) -> String {
     let mut rows = found(answer);
     rows.extend(mechanism(&answer.plan, answer.found));
     rows.extend(worst_cases(answer).map(|words| ("", words)));
@@ -29,12 +29,12 @@ pub(crate) fn of(answer: &Answer) -> String {
 }
 
 /// Rows as lines of text.
-pub(crate) fn lines(rows: &Rows) -> String {
+pub(crate) fn lines(rows: &TableRows) -> String {
     layout::rows(rows.iter().map(|(label, text)| (*label, text.as_str())), terminal::width())
 }
 
 /// The number that was asked for, and how sure it is.
-fn found(answer: &Answer) -> Rows {
+fn found(answer: &AccountAnswer) -> TableRows {
     let delta = shortest(answer.delta.upper);
     let epsilon = up(answer.epsilon.upper);
     let mut rows = match answer.found {
@@ -58,7 +58,7 @@ fn found(answer: &Answer) -> Rows {
 }
 
 /// How many steps fit, in words.
-fn fitting(answer: &Answer) -> String {
+fn fitting(answer: &AccountAnswer) -> String {
     match answer.plan.steps() {
         _ if answer.is_most_asked() => "at least 10^12 (the largest that is asked) fit".into(),
         1 => "1 fits".into(),
@@ -67,7 +67,7 @@ fn fitting(answer: &Answer) -> String {
 }
 
 /// Whether the truth is enclosed or bounded from above only, and whose truth it is.
-fn certainty(letter: &str, answer: &Answer) -> String {
+fn certainty(letter: &str, answer: &AccountAnswer) -> String {
     let (lower, upper) = (down(answer.cost().lower), up(answer.cost().upper));
     match (answer.two_sided, answer.of_worst_pair()) {
         (false, _) => format!("upper bound only ({}): the true {letter} is at most {upper}", answer.accountant.name),
@@ -80,7 +80,7 @@ fn certainty(letter: &str, answer: &Answer) -> String {
 }
 
 /// What is done, and what its numbers mean.
-fn mechanism(plan: &Plan, found: Found) -> Rows {
+fn mechanism(plan: &Plan, found: Found) -> TableRows {
     // A multiplier that was found is rounded up: more noise keeps the promise too.
     let show = if matches!(found, Found::NoiseMultiplier(..)) { up } else { shortest };
     let [event] = plan.events.as_slice() else { return listed(plan) };
@@ -101,14 +101,14 @@ fn mechanism(plan: &Plan, found: Found) -> Rows {
 }
 
 /// Whose the dominating pair is, where an interval is printed for one that may not be reached.
-fn worst_cases(answer: &Answer) -> Option<String> {
+fn worst_cases(answer: &AccountAnswer) -> Option<String> {
     let [event] = answer.plan.events.as_slice() else { return None };
     let pair = event.dominating_pair().filter(|_| answer.of_worst_pair())?;
     Some(format!("dominating pair: {pair}"))
 }
 
 /// Noise and the convention of its multiplier.
-fn noise(words: String, width: &str, event: &Event, times: impl Fn(f64) -> String) -> Rows {
+fn noise(words: String, width: &str, event: &Event, times: impl Fn(f64) -> String) -> TableRows {
     let unit = event.unit();
     let (change, reach, factor) = match event.adjacency() {
         Adjacency::AddRemove => ("more or less", "C", 1.0),
@@ -123,8 +123,8 @@ fn noise(words: String, width: &str, event: &Event, times: impl Fn(f64) -> Strin
 }
 
 /// Several events, one to a row.
-fn listed(plan: &Plan) -> Rows {
-    let mut rows: Rows = plan.events.iter().take(LISTED).map(|event| ("", words(event))).collect();
+fn listed(plan: &Plan) -> TableRows {
+    let mut rows: TableRows = plan.events.iter().take(LISTED).map(|event| ("", words(event))).collect();
     if let Some(rest) = plan.events.len().checked_sub(LISTED + 1) {
         rows.push(("", format!("… and {} more", rest + 1)));
     }

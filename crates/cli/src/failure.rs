@@ -234,8 +234,14 @@ fn is_in_use(error: &LogError) -> bool {
 
 /// Whether starting again cannot help before somebody has done something: a file is not there, or not for this user.
 fn is_for_people(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind as Kind;
-    let kinds = [Kind::NotFound, Kind::PermissionDenied, Kind::NotADirectory, Kind::IsADirectory, Kind::AlreadyExists];
+    use std::io::ErrorKind as StudyKind;
+    let kinds = [
+        StudyKind::NotFound,
+        StudyKind::PermissionDenied,
+        StudyKind::NotADirectory,
+        StudyKind::IsADirectory,
+        StudyKind::AlreadyExists,
+    ];
     kinds.contains(&error.kind())
 }
 

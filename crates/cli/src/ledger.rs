@@ -1,6 +1,6 @@
 //! `posterity ledger`: what a site's ledger says, and whether it is sound. It is read only, also beside a running agent.
 
-use crate::account_table::{Rows, lines};
+use crate::account_table::{TableRows, lines};
 use crate::arguments::LedgerQuestion;
 use crate::failure::Failure;
 use federation::log::{Account, FILE, FolderView, Log, RunAccount, RunStanding};
@@ -51,7 +51,7 @@ fn verify(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String
     }
     let records = account.head.sequence;
     let charges: u64 = account.runs.iter().map(|run| run.charges).sum();
-    let mut rows: Rows = vec![
+    let mut rows: TableRows = vec![
         ("sound", format!("{records} records, each with its checksum and linked to the one before")),
         ("", format!("{} runs with {charges} charges, replayed within their grants", account.runs.len())),
         ("", format!("{remembered} files of what the site remembers, none ahead of the ledger")),
@@ -77,7 +77,7 @@ fn show(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, 
         text.push_str(&lines(&of_run(run, *spent)));
         text.push('\n');
     }
-    let mut rows: Rows = Vec::new();
+    let mut rows: TableRows = Vec::new();
     if account.runs.len() > 1 {
         let together = match adds_up {
             true => format!("{} at δ = {} in all runs together", epsilon_words(epsilon), up(delta)),
@@ -90,7 +90,7 @@ fn show(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, 
     Ok(text)
 }
 
-fn of_run(run: &RunAccount, spent: f64) -> Rows {
+fn of_run(run: &RunAccount, spent: f64) -> TableRows {
     let granted = format!("{} at δ = {}", epsilon_words(run.epsilon), shortest(run.delta));
     let promise = run.promise().map_or_else(
         || "none on record yet".into(),
@@ -120,8 +120,8 @@ fn answers(run: &RunAccount) -> String {
 }
 
 /// The last record, and what comes after it.
-fn ends(log: &Log<FolderView>, account: &Account) -> Rows {
-    let mut rows: Rows = account.owner.iter().map(|owner| ("site", owner.clone())).collect();
+fn ends(log: &Log<FolderView>, account: &Account) -> TableRows {
+    let mut rows: TableRows = account.owner.iter().map(|owner| ("site", owner.clone())).collect();
     rows.push(("last record", format!("{} {}", account.head.sequence, hexadecimal(&account.head.digest))));
     if log.torn() > 0 {
         rows.push((

@@ -1,6 +1,6 @@
 //! `posterity report`: the report of a finished run, made again.
 
-use crate::arguments::Report;
+use crate::arguments::ReportArguments;
 use crate::failure::Failure;
 use crate::terminal;
 use inference::results::Results;
@@ -8,7 +8,7 @@ use std::path::Path;
 use study::{read_results, unfinished};
 
 /// Makes the report of a finished run again; what goes to standard output is returned.
-pub(crate) fn run(asked: &Report, json: bool) -> Result<String, Failure> {
+pub(crate) fn run(asked: &ReportArguments, json: bool) -> Result<String, Failure> {
     let from = if asked.results.is_dir() { asked.results.join("results.json") } else { asked.results.clone() };
     if let Some(stopped) = unfinished(&asked.results) {
         return Err(stopped.into());

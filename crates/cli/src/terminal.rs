@@ -24,7 +24,7 @@ pub(crate) fn found() -> Terminal {
 }
 
 /// Rows of a label and its text, as lines that fit the terminal.
-pub(crate) fn rows(rows: &[study::words::Row]) -> String {
+pub(crate) fn rows(rows: &[study::words::LabelledRow]) -> String {
     layout::rows(rows.iter().map(|(label, text)| (label.as_str(), text.as_str())), width())
 }
 

@@ -301,7 +301,9 @@ privacy = { unit = "example", adjacency = "add-remove", epsilon = 4.0, delta = 1
     }
     assert!(!at.join("runs").exists(), "nothing is written");
     schema("record_id = \"patient\"");
-    assert!(answer(&at, &["check", "study.toml"]).contains("3 in the header, all in the schema, 1 input and the intercept"));
+    assert!(
+        answer(&at, &["check", "study.toml"]).contains("3 in the header, all in the schema, 1 input and the intercept")
+    );
     answer(&at, &["plan", "study.toml"]);
     answer(&at, &["run", "study.toml"]);
     let results = fs::read_to_string(at.join("runs/records/results.json")).unwrap();

@@ -62,7 +62,12 @@ fn what_it_cannot_be_combined_with_is_refused_with_its_line() {
         ("precision", changed(own, "site_intercept = { precision = 0.0 }"), "S004", "from 1e-6 to 1e6"),
         ("network", changed("kind = \"logistic\"", "kind = \"network\""), "S009", ""),
         ("full", changed(own, &format!("{own}\ncovariance = \"full\"")), "S009", ""),
-        ("committee", changed("algorithm = \"pvi\"", "algorithm = \"committee\""), "S011", "site_intercept has no meaning here"),
+        (
+            "committee",
+            changed("algorithm = \"pvi\"", "algorithm = \"committee\""),
+            "S011",
+            "site_intercept has no meaning here",
+        ),
         ("word", changed(own, "site_intercept = true"), "S001", "expected { precision = 1.0 }"),
         ("only moments", changed("rounds = 15", "rounds = 1"), "S009", "none is left for residuals"),
         ("nobody there", changed("va_long_beach = 20", "va_long_beach = 0"), "S004", "leave it at least one"),

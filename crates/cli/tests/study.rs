@@ -203,16 +203,16 @@ whatever the model and the number of clients
 fn unknown_keys_and_words_are_answered_with_the_nearest() {
     refused("key", &changed("epsilon = 1.0", "epsilom = 1.0"), "S002", "privacy =", "did you mean `epsilon`?");
     refused("table", &changed("[partition]", "[partitoin]"), "S002", "[partitoin]", "did you mean `partition`?");
-    refused("word", &changed("\"dp-optimisation\"", "\"dp-optimization\""), "S002", "solver =", "called \"dp-optimisation\"");
+    refused(
+        "word",
+        &changed("\"dp-optimisation\"", "\"dp-optimization\""),
+        "S002",
+        "solver =",
+        "called \"dp-optimisation\"",
+    );
     refused("optimiser", &changed("\"adam\"", "\"adm\""), "S002", "\"adm\"", "did you mean \"adam\"?");
     refused("toml", &changed("clients = 10", "clients = = 10"), "S001", "clients =", "hint");
-    refused(
-        "loose",
-        &changed("epsilon = 1.0", "epsilon = \"1\""),
-        "S001",
-        "privacy =",
-        "for example epsilon = 1.0",
-    );
+    refused("loose", &changed("epsilon = 1.0", "epsilon = \"1\""), "S001", "privacy =", "for example epsilon = 1.0");
     refused("kind", &changed("rounds = 20", "rounds = \"many\""), "S001", "rounds =", "until-spent");
     refused("missing", &changed("clip = 2.0, ", ""), "S001", "privacy =", "clip");
 }
@@ -361,10 +361,11 @@ fn choices_that_exclude_each_other_are_refused() {
     let analytic = changed("\"dp-optimisation\"", "\"analytic\"").replacen(step, "optimiser = \"natural\"", 1);
     refused("analytic", &analytic, "S009", "solver =", "needs a model that has a Gaussian likelihood");
     refused("committee", &changed("\"pvi\"", "\"committee\""), "S004", "rounds = 20", "one round");
-    let members = analytic
-        .replacen("\"pvi\"", "\"committee\"", 1)
-        .replacen("damping = 0.1\n", "", 1)
-        .replacen("rounds = 20\n", "", 1);
+    let members = analytic.replacen("\"pvi\"", "\"committee\"", 1).replacen("damping = 0.1\n", "", 1).replacen(
+        "rounds = 20\n",
+        "",
+        1,
+    );
     refused("members", &members, "S009", "solver =", "use algorithm = \"pvi\"");
     let moments = changed("aggregator = \"none\"", "accountant = \"moments\"");
     refused("moments", &moments, "S009", "privacy =", "accountant = \"certified\"");
@@ -382,7 +383,13 @@ fn what_comes_later_and_what_has_no_meaning_is_said() {
     let layers = changed("\"logistic\"", "\"logistic\"\nhidden = [50]");
     refused("layers", &layers, "S011", "hidden = [50]", "no meaning");
     refused("mcmc", &changed("\"pvi\"", "\"dp-mcmc\""), "S002", "algorithm =", "called \"chain\"");
-    refused("hybrid", &changed("\"dp-optimisation\"", "\"hybrid\""), "S001", "solver =", "`opening` (the analytic updates that come first) is missing");
+    refused(
+        "hybrid",
+        &changed("\"dp-optimisation\"", "\"hybrid\""),
+        "S001",
+        "solver =",
+        "`opening` (the analytic updates that come first) is missing",
+    );
     refused("parts", &changed("damping = 0.1", "parts = 7"), "S011", "parts = 7", "\"average\" and \"virtual\"");
     refused("rates", &changed("damping = 0.1", "rates = \"equal\""), "S011", "rates =", "asynchronous");
     refused(

@@ -106,10 +106,7 @@ fn a_run_shows_the_divergence_and_a_plan_shows_both_stages() {
     assert_ne!(stages[0]["noise_multiplier"], stages[1]["noise_multiplier"]);
     assert!(stages.iter().all(|stage| stage["event"].as_str().is_some_and(|event| !event.is_empty())));
     let (opening, then) = hybrid.split_once("then ").unwrap();
-    assert!(
-        opening.contains("opening     multiplier") && opening.contains("10 per client, one release"),
-        "{hybrid}"
-    );
+    assert!(opening.contains("opening     multiplier") && opening.contains("10 per client, one release"), "{hybrid}");
     assert!(then.contains("30 per client, 5 releases"), "{hybrid}");
     assert!(!shown.split("method      dp optimisation").next().unwrap().contains("opening"), "{shown}");
 }

@@ -9,7 +9,7 @@ use federation::manifest::{Manifest, Pace, RunBuilder};
 use federation::message::{MemberId, RunOutcome};
 use federation::store::ServerStore;
 use inference::message::Direct;
-use inference::{Client, Drive, Workshop};
+use inference::{Client, Drive, SimulationContext};
 use std::sync::Arc;
 
 /// The seed of noise in a world.
@@ -44,7 +44,7 @@ impl EqualityCase {
             assert_eq!(shard.len(), ROWS);
             Client::new(m, shard, terms.clone(), grant.clone()).unwrap().with_opening(opening.clone())
         });
-        let workshop = Workshop { seed: SEED, run: self.manifest.run(), summing: built.summing, tape: None };
+        let workshop = SimulationContext { seed: SEED, run: self.manifest.run(), summing: built.summing, tape: None };
         let schedule = parts.method.schedule;
         let protocol = built.protocol.as_ref();
         let mut drive = Drive::new(protocol, schedule, &Direct, workshop, clients.collect(), &built.rates).unwrap();

@@ -8,7 +8,7 @@ use common::scripted_server::{ScriptedServer, TestOwner, ask, fresh, ledger, sai
 use federation::log::{FailureEffect, SimulatedDisk};
 use federation::message::{Attempt, Instruction, RefusalCode, Request};
 use federation::party::{PartyError, PartyMachine, PartyPhase, SiteParty, Verdict};
-use inference::{Keys, Row, Rows, Shard};
+use inference::{Row, RowKeys, Rows, Shard};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use tracing::field::{Field, Visit};
@@ -73,7 +73,7 @@ fn shard() -> Shard {
     ] {
         rows.push(Row { numbers: &x, ones: &[], outcome }).unwrap();
     }
-    Shard::new(rows, Keys::of_slots((0..6).collect())).unwrap()
+    Shard::new(rows, RowKeys::of_slots((0..6).collect())).unwrap()
 }
 
 /// What an agent has let out by any way.

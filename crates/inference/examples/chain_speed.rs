@@ -12,7 +12,7 @@ use barker_chain::{Length, method};
 use chacha20::ChaCha8Rng;
 use inference::algorithm::chain::TestNoise;
 use inference::message::Direct;
-use inference::{Keys, Mixture, Row, Rows, Shard, Simulation, Site};
+use inference::{Mixture, Row, RowKeys, Rows, Shard, Simulation, Site};
 use rand_core::{Rng as _, SeedableRng as _};
 use std::error::Error;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ fn main() -> Outcome<()> {
 }
 
 fn site(count: usize) -> Outcome<Site> {
-    let keys = Keys::of_slots((0..count as u64).collect());
+    let keys = RowKeys::of_slots((0..count as u64).collect());
     Ok(Site { name: "one".into(), shard: Shard::new(mixture(count, 1)?, keys)?, own: Vec::new() })
 }
 

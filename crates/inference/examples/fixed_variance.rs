@@ -8,7 +8,7 @@ mod barker_chain;
 use barker_chain::{Length, method};
 use chacha20::ChaCha8Rng;
 use inference::algorithm::chain::TestNoise;
-use inference::{Gaussian, Keys, Linear, Row, Rows, Shard, Simulation, Site};
+use inference::{Gaussian, Linear, Row, RowKeys, Rows, Shard, Simulation, Site};
 use rand_core::{Rng as _, SeedableRng as _};
 use std::error::Error;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const FIXED: TestNoise = TestNoise::Fixed { variance: 2.0 };
 fn main() -> Outcome<()> {
     let rows = regression(ROWS)?;
     let exact = exact(&rows)?;
-    let keys = Keys::of_slots((0..ROWS as u64).collect());
+    let keys = RowKeys::of_slots((0..ROWS as u64).collect());
     let sites = [Site { name: "one".into(), shard: Shard::new(rows, keys)?, own: Vec::new() }];
     println!(
         "| b | ε | completed: mean off by | deviation | fixed: mean off by | deviation | fixed, unclipped | deviation |"

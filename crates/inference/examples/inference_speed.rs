@@ -16,8 +16,8 @@ use inference::settings::{
 };
 use inference::solve::{Average, Descend, LocalSolve, Virtual};
 use inference::{
-    Descent, Expectation, Federation, Keys, Logistic, Method, Model, Network, Output, Partition, Reading, Row, Rows,
-    RunError, Schema, Scratch, Shard, Simulation, Site, Split, read,
+    Descent, Expectation, Federation, Logistic, Method, Model, Network, Output, Partition, Row, RowKeys, RowReading,
+    Rows, RunError, Schema, Scratch, Shard, Simulation, Site, Split, read,
 };
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::{
@@ -219,14 +219,14 @@ fn adult() -> Outcome<Federation> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data");
     let schema = Schema::from_toml(&fs::read_to_string(data.join("adult.toml"))?)?;
     let file = fs::File::open(data.join("adult.csv.gz"))?;
-    let table = read(file, &schema, true, &[], Reading::Strict)?;
+    let table = read(file, &schema, true, &[], RowReading::Strict)?;
     Ok(Federation::new(&table, &Split::Half, &Partition::Even { clients: 10 }, 1)?)
 }
 
 /// A run on made-up rows. Making them counts for memory and not for time.
 fn growing(case: &str, size: Size, method: &Method) -> Outcome<()> {
     let site = |m: usize| -> Outcome<Site> {
-        let keys = Keys::of_slots((0..size.rows as u64).collect());
+        let keys = RowKeys::of_slots((0..size.rows as u64).collect());
         let shard = Shard::new(synthetic(size.rows, size.width, m as u64)?, keys)?;
         Ok(Site { name: m.to_string(), shard, own: Vec::new() })
     };

@@ -6,7 +6,7 @@
 
 use chacha20::ChaCha8Rng;
 use inference::Gaussian;
-use inference::regression::{NoiseVariance, Seen, Units, default_radius, noise_aware};
+use inference::regression::{NoiseVariance, ObservedSums, Units, default_radius, noise_aware};
 use privacy::accounting::calibrate::calibrate;
 use privacy::accounting::gdp::Gdp;
 use privacy::{Adjacency, Delta, Epsilon, Event, Steps};
@@ -95,8 +95,8 @@ fn replicate(cell: &Cell, multiplier: f64, index: u64) -> Result<Found, Box<dyn 
     let shares = (0..=d).flat_map(|i| (0..=i).map(move |j| if i == j { 1.0 } else { FRAC_1_SQRT_2 }));
     let noise = normals(&mut rng, matrix.len());
     matrix.iter_mut().zip(shares.zip(noise)).for_each(|(m, (share, e))| *m += share * deviation * e);
-    let seen = Seen { rows: cell.rows, inputs: d, matrix, deviation, radius };
-    let clear = Seen { matrix: clear, deviation: 0.0, radius: f64::INFINITY, ..seen.clone() };
+    let seen = ObservedSums { rows: cell.rows, inputs: d, matrix, deviation, radius };
+    let clear = ObservedSums { matrix: clear, deviation: 0.0, radius: f64::INFINITY, ..seen.clone() };
     let aware = noise_aware(&seen, &prior, seed)?.in_data_units(&units);
     let variance = 1.0 / (unit * unit);
     let improper = "a posterior is not proper";

@@ -13,7 +13,7 @@ use crate::settings::{
 };
 use crate::simulate::Simulation;
 use crate::solve::Clear;
-use crate::{DataError, Exact, Family, Gaussian, Keys, Prediction, Rows, RunError, Shard, Site};
+use crate::{DataError, Exact, Family, Gaussian, Prediction, RowKeys, Rows, RunError, Shard, Site};
 use privacy::SamplingRate;
 use privacy::noise::Digest;
 use rayon::prelude::*;
@@ -210,7 +210,7 @@ impl Simulation<'_> {
             schedule: Schedule::Sequential,
             promise: None,
         };
-        let shard = Shard::new(rows.clone(), Keys::of_slots((0..rows.len() as u64).collect())).map_err(misfit)?;
+        let shard = Shard::new(rows.clone(), RowKeys::of_slots((0..rows.len() as u64).collect())).map_err(misfit)?;
         let site = Site { name: method.name.clone(), shard, own: Vec::new() };
         let run = Simulation { method: &method, sites: &[site], ..self.clone() }.run(&mut ())?;
         Ok(Fitted { q: run.posterior, fit: Fit { steps: BY_STEPS.steps, converged: None } })

@@ -1,11 +1,11 @@
 //! From a method as meant to the parts that carry it out.
 
-use crate::algorithm::{Home, Protocol};
+use crate::algorithm::{Protocol, SiteProblem};
 use crate::client::Summing;
 use crate::method::{Method, Parts};
 use crate::plan::{Costs, MethodPlan, plan_with, sampling};
 use crate::release::{Clipped, Release};
-use crate::settings::{Aggregator, Rates, Schedule, SecureSum};
+use crate::settings::{Aggregator, Rates, Schedule, SecureSumSettings};
 use crate::solve::{Prior, Problem};
 use crate::{Family, Model, Opening, RunError, Stage, Terms};
 use privacy::{
@@ -20,7 +20,7 @@ pub struct Built {
     /// What is learnt together.
     pub problem: Problem,
     /// What a site learns with it for itself, if the method lets it.
-    pub home: Option<Home>,
+    pub home: Option<SiteProblem>,
     /// What was agreed for each client.
     pub terms: Vec<Terms>,
     /// What was agreed for the first answers of each client, where that differs.
@@ -87,7 +87,7 @@ pub(crate) fn build_with(
     let summing = match method.promise.map(|p| p.aggregator) {
         None | Some(Aggregator::None) => Summing::Nobody,
         Some(Aggregator::Curator) => Summing::Curator,
-        Some(Aggregator::SecureSum(SecureSum { nodes, noise, colluders, dropouts })) => {
+        Some(Aggregator::SecureSum(SecureSumSettings { nodes, noise, colluders, dropouts })) => {
             let cohort = Cohort::new(rows.len() as u64, colluders, dropouts)?;
             Summing::Secure { cohort, nodes, noise }
         }
@@ -107,13 +107,13 @@ pub(crate) fn build_with(
 }
 
 /// The problem with a site-specific intercept as its last parameter.
-fn home(method: &Method, shared: &Problem) -> Option<Home> {
+fn home(method: &Method, shared: &Problem) -> Option<SiteProblem> {
     let precision = method.algorithm.site_intercept()?;
     let family = Family::MeanField { dimension: shared.family.dimension() + 1 };
     let mut prior = shared.prior.0.clone();
     prior.insert(shared.family.dimension(), 0.0);
     prior.push(-0.5 * precision);
-    Some(Home { problem: Problem { model: shared.model.clone(), family, prior: Prior(prior) } })
+    Some(SiteProblem { problem: Problem { model: shared.model.clone(), family, prior: Prior(prior) } })
 }
 
 fn rate(schedule: Schedule, rows: u64) -> f64 {

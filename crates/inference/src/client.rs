@@ -1,7 +1,7 @@
 //! A simulated client: a member with its rows at hand, charges in memory, and gates with seeded noise.
 
 use crate::algorithm::Protocol;
-use crate::member::{Desk, Member, is_test};
+use crate::member::{ChargeAndGate, Member, is_test};
 use crate::message::{Ask, Receipt};
 use crate::settings::SecureNoise;
 use crate::{Opening, RunError, Shard, Terms};
@@ -56,7 +56,7 @@ impl Summing {
 
 /// What simulated gates share.
 #[derive(Debug, Clone)]
-pub struct Workshop {
+pub struct SimulationContext {
     /// Seeds noise, batches and schedules.
     pub seed: u64,
     /// The run's name in noise keys.
@@ -121,7 +121,12 @@ impl<'a> Client<'a> {
     }
 
     /// Answers as [`Member::answer`] does, with charges in memory and seeded noise.
-    pub fn answer(&mut self, protocol: &dyn Protocol, ask: &Ask, workshop: &Workshop) -> Result<Outgoing, RunError> {
+    pub fn answer(
+        &mut self,
+        protocol: &dyn Protocol,
+        ask: &Ask,
+        workshop: &SimulationContext,
+    ) -> Result<Outgoing, RunError> {
         let context = ask.context(workshop.run, self.index() as u64, self.member.ledger().head());
         let mut desk = Simulated { journal: &mut self.journal, workshop };
         self.member.answer(protocol, &ask.query, self.shard, workshop.summing, &context, &mut desk)
@@ -156,10 +161,10 @@ impl<'a> Client<'a> {
 /// Charges in memory, and gates with seeded noise, recorded if there is a tape.
 struct Simulated<'a> {
     journal: &'a mut MemoryJournal,
-    workshop: &'a Workshop,
+    workshop: &'a SimulationContext,
 }
 
-impl Desk for Simulated<'_> {
+impl ChargeAndGate for Simulated<'_> {
     type Kept = InMemory;
 
     fn charge(&mut self, ledger: &mut Ledger, event: &Event) -> Result<ChargeReceipt<InMemory>, PrivacyError> {

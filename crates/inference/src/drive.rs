@@ -1,7 +1,7 @@
 //! The round loop: who is asked when, and how answers are brought together.
 
 use crate::algorithm::{Answers, Natural, Protocol};
-use crate::client::{Client, Summing, Workshop};
+use crate::client::{Client, SimulationContext, Summing};
 use crate::message::{Ask, Delivery, Link, Receipt};
 use crate::plan::seed_bytes;
 use crate::settings::Schedule;
@@ -19,7 +19,7 @@ pub struct Drive<'a> {
     protocol: &'a dyn Protocol,
     schedule: Schedule,
     link: &'a dyn Link,
-    workshop: Workshop,
+    workshop: SimulationContext,
     clients: Vec<Client<'a>>,
     state: Vec<u8>,
     round: u64,
@@ -53,7 +53,7 @@ impl<'a> Drive<'a> {
         protocol: &'a dyn Protocol,
         schedule: Schedule,
         link: &'a dyn Link,
-        workshop: Workshop,
+        workshop: SimulationContext,
         clients: Vec<Client<'a>>,
         rates: &[f64],
     ) -> Result<Self, RunError> {

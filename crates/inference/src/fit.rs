@@ -88,7 +88,7 @@ struct Search<'a> {
 }
 
 /// A place of the search. The natural gradient there is (Λ* − Λ, g) in the coordinates of q.
-struct Place {
+struct FitPoint {
     mean: Vec<f64>,
     /// Λ, packed, and its Cholesky factor.
     precision: Vec<f64>,
@@ -102,7 +102,7 @@ struct Place {
     rise: f64,
 }
 
-impl Place {
+impl FitPoint {
     fn fitted(&self, steps: u64, converged: bool) -> Option<Fitted> {
         let q = Gaussian::from_precision(self.mean.clone(), &self.precision)?;
         Some(Fitted { q, fit: Fit { steps, converged: Some(converged) } })
@@ -119,7 +119,7 @@ impl Search<'_> {
     }
 
     /// Everything at a place; none where q is not proper or a number is not finite.
-    fn look(&self, mean: Vec<f64>, precision: Option<Vec<f64>>) -> Option<Place> {
+    fn look(&self, mean: Vec<f64>, precision: Option<Vec<f64>>) -> Option<FitPoint> {
         let d = self.dimension();
         let q = precision.as_ref().filter(|_| self.wide).map(|p| Gaussian::from_precision(mean.clone(), p));
         let slopes = match q {
@@ -142,12 +142,12 @@ impl Search<'_> {
             value -= (0..d).map(|j| spread(j) + libm::log(factor[linalg::place(j, j)])).sum::<f64>();
         }
         let rise = squared_length(&gradient, &precision, &target, &factor);
-        let place = Place { mean, precision, factor, target, gradient, value, rise };
+        let place = FitPoint { mean, precision, factor, target, gradient, value, rise };
         (place.value.is_finite() && place.rise.is_finite()).then_some(place)
     }
 
     /// ρ of the way along the natural gradient: Λ' = Λ + ρ(Λ* − Λ) and μ' = μ + ρ Λ'⁻¹g.
-    fn step(&self, from: &Place, rho: f64) -> Option<Place> {
+    fn step(&self, from: &FitPoint, rho: f64) -> Option<FitPoint> {
         let along = |(now, target): (&f64, &f64)| now + rho * (target - now);
         let (precision, factor) = if self.wide {
             let precision: Vec<f64> = from.precision.iter().zip(&from.target).map(along).collect();
@@ -166,13 +166,14 @@ impl Search<'_> {
     /// Steps until the gradient is no longer than the tolerance. A step is halved until the objective rises enough, or the
     /// gradient's squared length falls by half: near the optimum, and where expectations are means over draws, the rise
     /// is lost in rounding.
-    fn climb(&self, start: Place, tolerance: f64) -> (Place, u64, bool) {
+    fn climb(&self, start: FitPoint, tolerance: f64) -> (FitPoint, u64, bool) {
         let mut at = start;
         for steps in 0..MOST_STEPS {
             if at.rise <= tolerance * tolerance {
                 return (at, steps, true);
             }
-            let better = |rho: f64, to: &Place| to.value >= at.value + RISE * rho * at.rise || to.rise <= 0.5 * at.rise;
+            let better =
+                |rho: f64, to: &FitPoint| to.value >= at.value + RISE * rho * at.rise || to.rise <= 0.5 * at.rise;
             let tried = (0..HALVINGS).map(|k| 0.5_f64.powi(k as i32));
             let found = tried.filter_map(|rho| Some((rho, self.step(&at, rho)?))).find(|(rho, to)| better(*rho, to));
             match found {

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Fits by what they are of. Whoever asks for one that is being made waits for it.
 #[derive(Default)]
-pub struct Fits(Mutex<BTreeMap<Digest, Place>>);
+pub struct Fits(Mutex<BTreeMap<Digest, FitSlot>>);
 
 /// Where a fit is, or comes to be.
-type Place = Arc<OnceLock<Option<Fitted>>>;
+type FitSlot = Arc<OnceLock<Option<Fitted>>>;
 
 impl Fits {
     /// The fit of this key, made now if it is not there. A fit that cannot be made is none for all who ask.

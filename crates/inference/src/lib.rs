@@ -38,10 +38,10 @@ mod total;
 pub mod warning;
 
 pub use build::{Built, build};
-pub use client::{Client, Summing, Workshop};
+pub use client::{Client, SimulationContext, Summing};
 pub use data::{
-    Column, Dealt, Drawn, Encoded, Federation, Keys, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, Partition,
-    Reading, RecordId, Row, Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticMixture, agree, header,
+    Column, Dealt, Drawn, Encoded, Federation, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, Partition, RecordId,
+    Row, RowKeys, RowReading, Rows, Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticMixture, agree, header,
     nearest, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
@@ -49,16 +49,16 @@ pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian, Projections};
 pub use fit::{Fit, Fitted, mode};
 pub use fits::Fits;
-pub use member::{Desk, Member};
+pub use member::{ChargeAndGate, Member};
 pub use method::Method;
 pub use model::{
     Exact, Expectation, Linear, LinearSettings, Logistic, LogisticSettings, MODEL_KEYS, Mixture, MixtureSettings,
     Model, ModelSettings, Network, NetworkSettings, OutcomeNeed, Output, Pass, Point, Prediction, Predictive, Scratch,
     Sink, Slopes, Softmax, SoftmaxSettings, StudyModel, Support, credible, holding, restored, stored,
 };
-pub use optimiser::{Descent, Moments, kl_gradient};
+pub use optimiser::{Descent, OptimiserState, kl_gradient};
 pub use record::{Observer, Record, Scores, SiteIntercept, SiteScores};
 pub use score::{calibration, scores};
-pub use seat::{Opening, Seat, Stage, Terms};
+pub use seat::{ClientView, Opening, Stage, Terms};
 pub use simulate::Simulation;
 pub use total::Total;

@@ -3,7 +3,7 @@
 use crate::algorithm::Protocol;
 use crate::client::Summing;
 use crate::settings::SecureNoise;
-use crate::{Opening, RunError, Seat, Shard, Stage, Terms};
+use crate::{ClientView, Opening, RunError, Shard, Stage, Terms};
 use privacy::noise::NoiseContext;
 use privacy::{
     BarkerGate, ChargeReceipt, CuratorGate, Durability, Event, Gate, Ledger, LocalGate, Mechanism, OpenGate, Outgoing,
@@ -11,7 +11,7 @@ use privacy::{
 };
 
 /// Where a member's charges are kept and its gates come from: a simulation's, or an agent's.
-pub trait Desk {
+pub trait ChargeAndGate {
     /// How well charges are kept.
     type Kept: Durability;
 
@@ -63,7 +63,7 @@ impl Member {
 
     /// Whether its budget covers another answer, or the answer to this question is free.
     pub fn can_answer(&self, protocol: &dyn Protocol, query: &[u8], shard: &Shard) -> Result<bool, RunError> {
-        let seat = Seat { index: self.index, shard, terms: self.terms_for(protocol, query)? };
+        let seat = ClientView { index: self.index, shard, terms: self.terms_for(protocol, query)? };
         let covered = self.ledger.fits(&seat.terms.event)? >= seat.terms.event.steps().get();
         Ok(covered || protocol.answer_from_memory(query, self.remembered(), &seat)?.is_some())
     }
@@ -72,7 +72,7 @@ impl Member {
     ///
     /// What is wrong with the question or the terms is found before the charge, which leaves the ledger as it was. What
     /// was charged stays charged, whatever happens then.
-    pub fn answer<D: Desk>(
+    pub fn answer<D: ChargeAndGate>(
         &mut self,
         protocol: &dyn Protocol,
         query: &[u8],
@@ -82,7 +82,7 @@ impl Member {
         desk: &mut D,
     ) -> Result<Outgoing, RunError> {
         let terms = self.terms_for(protocol, query)?.clone();
-        let seat = Seat { index: self.index, shard, terms: &terms };
+        let seat = ClientView { index: self.index, shard, terms: &terms };
         protocol.check(query, self.remembered(), &seat)?;
         let (outgoing, draft) = match protocol.answer_from_memory(query, self.remembered(), &seat)? {
             Some(answer) => answer,
@@ -146,7 +146,7 @@ impl Member {
 }
 
 /// Whether a gate can be opened on the agreed terms, and the rows are as many as fixed batches are drawn from.
-fn check_gate(seat: &Seat<'_>, summing: Summing) -> Result<(), PrivacyError> {
+fn check_gate(seat: &ClientView<'_>, summing: Summing) -> Result<(), PrivacyError> {
     let Terms { event, shape, .. } = seat.terms;
     match summing {
         _ if *event.mechanism() == Mechanism::Open => OpenGate::check(event)?,

@@ -1,7 +1,7 @@
 //! What travels between server and client, and the two links of a simulation: values handed over, or bytes.
 
 use crate::algorithm::{Protocol, decode, encode};
-use crate::client::{Client, Workshop};
+use crate::client::{Client, SimulationContext};
 use crate::{RunError, Total};
 use privacy::noise::{Digest, NoiseContext};
 use privacy::{GridVector, Outgoing};
@@ -78,7 +78,7 @@ pub trait Link: Sync {
         client: &mut Client<'_>,
         protocol: &dyn Protocol,
         ask: &Ask,
-        workshop: &Workshop,
+        workshop: &SimulationContext,
     ) -> Result<Delivery, RunError>;
 
     /// Brings a receipt to a client.
@@ -95,7 +95,7 @@ impl Link for Direct {
         client: &mut Client<'_>,
         protocol: &dyn Protocol,
         ask: &Ask,
-        workshop: &Workshop,
+        workshop: &SimulationContext,
     ) -> Result<Delivery, RunError> {
         let outgoing = client.answer(protocol, ask, workshop)?;
         if workshop.summing != crate::client::Summing::Nobody {
@@ -122,7 +122,7 @@ impl Link for Loopback {
         client: &mut Client<'_>,
         protocol: &dyn Protocol,
         ask: &Ask,
-        workshop: &Workshop,
+        workshop: &SimulationContext,
     ) -> Result<Delivery, RunError> {
         let received: Ask = decode(&encode(ask, "an ask")?, "an ask")?;
         match Direct.ask(client, protocol, &received, workshop)? {

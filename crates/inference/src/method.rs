@@ -1,6 +1,6 @@
 //! A method as meant: an algorithm with its settings, who is asked when, and what is promised.
 
-use crate::algorithm::{Home, Protocol, SourceTerms};
+use crate::algorithm::{Protocol, SiteProblem, SourceTerms};
 use crate::client::Summing;
 use crate::describe::{
     Canonical, Conflict, Descriptor, Key, Keys, Limits, Offer, Otherwise, Pacing, Reading, Registered, Registry,
@@ -117,8 +117,8 @@ pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
     }
 
     /// What bounds a row's part of the sums, in words.
-    fn bounded(&self, promise: &Promise) -> Bounds {
-        Bounds::clipped(promise)
+    fn bounded(&self, promise: &Promise) -> BoundWords {
+        BoundWords::clipped(promise)
     }
 
     /// What a reader of a plan should know, by the schema.
@@ -150,7 +150,7 @@ pub struct Description {
 
 /// What bounds the sums of a method, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bounds {
+pub struct BoundWords {
     /// How every row is bounded.
     pub rows: String,
     /// What the noise of the last stage is on; the bound is put in place of `{}`.
@@ -159,7 +159,7 @@ pub struct Bounds {
     pub first_sums: String,
 }
 
-impl Bounds {
+impl BoundWords {
     /// Sums of vectors that are clipped to the promise's bound.
     pub fn clipped(promise: &Promise) -> Self {
         Self { rows: promise.clip_words(), sums: "sums clipped at {}".into(), first_sums: "sums clipped at {}".into() }
@@ -185,7 +185,7 @@ pub struct Parts<'a> {
     /// The model, the family and the prior.
     pub problem: &'a Problem,
     /// The problem of a site with an intercept of its own; none where sites have none.
-    pub home: Option<&'a Home>,
+    pub home: Option<&'a SiteProblem>,
     /// What was agreed with each client.
     pub terms: &'a [Terms],
     /// What was agreed for the first answers of each client, where that differs.

@@ -14,7 +14,7 @@ const MOST_LOG_DEVIATION: f64 = 100.0;
 
 /// What an optimiser remembers of earlier gradients, coordinate by coordinate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Moments {
+pub enum OptimiserState {
     /// Nothing.
     None,
     /// Adagrad: the sum of squared gradients, which begins at 0.
@@ -33,7 +33,7 @@ pub enum Moments {
     },
 }
 
-impl Moments {
+impl OptimiserState {
     /// Those of an optimiser that has seen no gradient of this length.
     pub fn new(optimiser: Optimiser, len: usize) -> Self {
         match optimiser {
@@ -104,7 +104,7 @@ pub struct Descent {
     /// log s, or log s², by the chart.
     log_spread: Vec<f64>,
     deviation: Vec<f64>,
-    moments: Moments,
+    moments: OptimiserState,
     #[serde(skip)]
     direction: Vec<f64>,
 }
@@ -115,7 +115,7 @@ impl Descent {
         let len = 2 * mean.len();
         let per_log_s = coordinates_per_log_deviation(local.chart);
         let log_spread = deviations.iter().map(|s| per_log_s * libm::log(*s)).collect();
-        let (moments, direction) = (Moments::new(local.optimiser, len), Vec::with_capacity(len));
+        let (moments, direction) = (OptimiserState::new(local.optimiser, len), Vec::with_capacity(len));
         let mut start = Self { mean: mean.to_vec(), log_spread, deviation: deviations.to_vec(), moments, direction };
         start.spread_out(local.chart);
         start
@@ -127,7 +127,7 @@ impl Descent {
     }
 
     /// Goes on with moments that were kept, if they are of this optimiser and length.
-    pub fn take_up(&mut self, moments: &Moments, local: &Local) {
+    pub fn take_up(&mut self, moments: &OptimiserState, local: &Local) {
         if moments.fit(local.optimiser, 2 * self.mean.len()) {
             self.moments.clone_from(moments);
         }
@@ -147,7 +147,7 @@ impl Descent {
     }
 
     /// The moments, to be kept for another time.
-    pub fn into_moments(self) -> Moments {
+    pub fn into_moments(self) -> OptimiserState {
         self.moments
     }
 
@@ -282,7 +282,7 @@ mod tests {
             assert_eq!(whole.moments, halved.moments);
             let mut other = Descent::new(&[0.5], &[1.0], &with);
             other.take_up(&whole.into_moments(), &with);
-            assert_eq!(other.moments, Moments::new(optimiser, 2));
+            assert_eq!(other.moments, OptimiserState::new(optimiser, 2));
         }
     }
 

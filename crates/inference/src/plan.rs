@@ -15,7 +15,9 @@ use crate::RunError;
 use crate::describe::{Conflict, NOT_TOGETHER};
 use crate::method::Method;
 use crate::release::{Bound, OpeningRelease, Releases};
-use crate::settings::{Aggregator, Batching, Claim, Clip, DeltaRule, Noise, Promise, Schedule, SecureNoise, SecureSum};
+use crate::settings::{
+    Aggregator, Batching, Claim, Clip, DeltaRule, Noise, Promise, Schedule, SecureNoise, SecureSumSettings,
+};
 use privacy::accounting::moments::Moments;
 use privacy::accounting::{Pld, calibrate};
 use privacy::{
@@ -91,7 +93,7 @@ fn message_bytes(method: &Method, clients: &[u64], dimension: usize) -> u64 {
     let sums = || method.algorithm.releases(dimension).most_numbers(rows);
     let numbers = method.algorithm.message_numbers(dimension).unwrap_or_else(sums);
     let seeds = match method.promise.map(|promise| promise.aggregator) {
-        Some(Aggregator::SecureSum(SecureSum { nodes, .. })) => seed_bytes(nodes),
+        Some(Aggregator::SecureSum(SecureSumSettings { nodes, .. })) => seed_bytes(nodes),
         _ => 0,
     };
     BYTES_OF_A_NUMBER.saturating_mul(numbers as u64).saturating_add(seeds)
@@ -149,7 +151,7 @@ struct Costing<'a> {
 
 /// What may differ from client to client.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-struct Terms {
+struct ClientTerms {
     sampling: Sampling,
     bound: NormBound,
     delta: Delta,
@@ -161,10 +163,13 @@ impl<'a> Costing<'a> {
     fn new(method: &'a Method, promise: &'a Promise, clients: &[u64], dimension: usize) -> Result<Self, RunError> {
         let releases = method.algorithm.releases(dimension);
         let cohort = match promise.aggregator {
-            Aggregator::SecureSum(SecureSum { noise: SecureNoise::Clients(share), colluders, dropouts, .. }) => {
-                Some((Cohort::new(clients.len() as u64, colluders, dropouts)?, share))
-            }
-            Aggregator::SecureSum(SecureSum { colluders, dropouts, .. }) => {
+            Aggregator::SecureSum(SecureSumSettings {
+                noise: SecureNoise::Clients(share),
+                colluders,
+                dropouts,
+                ..
+            }) => Some((Cohort::new(clients.len() as u64, colluders, dropouts)?, share)),
+            Aggregator::SecureSum(SecureSumSettings { colluders, dropouts, .. }) => {
                 Cohort::new(clients.len() as u64, colluders, dropouts)?;
                 None
             }
@@ -192,7 +197,7 @@ impl<'a> Costing<'a> {
     }
 
     /// Sampling, bound and δ of a client with so many declared rows.
-    fn terms(&self, rows: u64) -> Result<Terms, RunError> {
+    fn terms(&self, rows: u64) -> Result<ClientTerms, RunError> {
         let main = &self.releases.main;
         let sampling = if main.grain == Grain::Example { sampling(main.batch, rows)? } else { Sampling::None };
         let delta = match self.promise.delta {
@@ -200,7 +205,7 @@ impl<'a> Costing<'a> {
             DeltaRule::PowerOfTenBelowRows => power_of_ten_below(rows)?,
         };
         let bound = self.bound(main.bound, sampling)?;
-        Ok(Terms { sampling, bound, delta, numbers: main.numbers.of(rows) })
+        Ok(ClientTerms { sampling, bound, delta, numbers: main.numbers.of(rows) })
     }
 
     /// What vectors of rows that are drawn so are clipped to.
@@ -217,13 +222,13 @@ impl<'a> Costing<'a> {
     }
 
     /// The terms of the opening, whose sums are over all rows.
-    fn opening_terms(&self, opening: &OpeningRelease, terms: &Terms) -> Result<Terms, RunError> {
+    fn opening_terms(&self, opening: &OpeningRelease, terms: &ClientTerms) -> Result<ClientTerms, RunError> {
         let bound = self.bound(opening.release.bound, Sampling::None)?;
-        Ok(Terms { sampling: Sampling::None, bound, numbers: opening.release.numbers.of(0), ..*terms })
+        Ok(ClientTerms { sampling: Sampling::None, bound, numbers: opening.release.numbers.of(0), ..*terms })
     }
 
     /// One update of so many releases with this noise, and the shape of its sums.
-    fn update(&self, terms: &Terms, z: NoiseMultiplier, releases: Steps) -> Result<(Event, Shape), PrivacyError> {
+    fn update(&self, terms: &ClientTerms, z: NoiseMultiplier, releases: Steps) -> Result<(Event, Shape), PrivacyError> {
         let (unit, adjacency) = (self.promise.unit, self.promise.adjacency);
         let factor = sensitivity_factor(self.releases.main.grain, unit, adjacency, self.trust)?;
         let test = if self.releases.completes { Some(test(terms.sampling)?) } else { None };
@@ -320,7 +325,7 @@ fn power_of_ten_below(rows: u64) -> Result<Delta, PrivacyError> {
 }
 
 /// Under an aggregator there is one sum, hence one event: the smallest δ holds for everyone.
-fn share_terms(terms: &mut [Terms]) -> Result<(), RunError> {
+fn share_terms(terms: &mut [ClientTerms]) -> Result<(), RunError> {
     let Some(first) = terms.first().copied() else { return Ok(()) };
     if terms.iter().any(|t| (t.sampling, t.bound) != (first.sampling, first.bound)) {
         let what = "an aggregator noises one sum: all clients draw their rows at one rate and clip to one bound";

@@ -1,7 +1,7 @@
 //! What one answer of a client releases: planned, charged, checked and described from this one value.
 
 use crate::settings::Batching;
-use crate::{Seat, Stage};
+use crate::{ClientView, Stage};
 use privacy::{Adjacency, Grain, NormBound, PrivacyError};
 use serde::Serialize;
 
@@ -109,14 +109,14 @@ pub struct OpeningRelease {
     /// How many answers.
     pub answers: u64,
     /// What they may cost.
-    pub share: Share,
+    pub share: BudgetShare,
     /// What each releases.
     pub release: Release,
 }
 
 /// What of the budget an opening may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub enum Share {
+pub enum BudgetShare {
     /// Of ε and δ, by itself: by simple composition the rest is left for what follows. The whole is then costed together.
     OfBudget(f64),
     /// Of μ² (Gaussian differential privacy): n releases with noise z·√(n/f) and m with z·√(m/(1 − f)) cost what one at z does.
@@ -131,7 +131,7 @@ impl Release {
 
     /// Refuses terms that were agreed for other sums, by public numbers alone; and, where parts of rows are summed and rows may
     /// come and go, rows without record ids.
-    pub fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    pub fn check(&self, seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         let (shape, covered) = (&seat.terms.shape, seat.terms.event.steps().get());
         let expected = self.numbers.of(seat.shard.len() as u64);
         if shape.dimension() != expected {
@@ -161,7 +161,7 @@ impl From<Release> for Releases {
 
 impl Releases {
     /// Refuses terms that were agreed for other sums than those of their stage.
-    pub fn check(&self, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    pub fn check(&self, seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         match (seat.terms.stage, &self.opening) {
             (Stage::Opening, Some(opening)) => opening.release.check(seat),
             (Stage::Opening, None) | (Stage::Main, _) => self.main.check(seat),

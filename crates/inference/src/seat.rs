@@ -64,7 +64,7 @@ impl Terms {
 
 /// Where a client answers from.
 #[derive(Debug, Clone, Copy)]
-pub struct Seat<'a> {
+pub struct ClientView<'a> {
     /// The client's number.
     pub index: usize,
     /// Its rows.
@@ -73,7 +73,7 @@ pub struct Seat<'a> {
     pub terms: &'a Terms,
 }
 
-impl Seat<'_> {
+impl ClientView<'_> {
     /// The rows of part k of K, for every k, such that neighbours in the charged relation differ in one part only.
     pub(crate) fn parts(&self, count: u32, key: u64) -> Result<Vec<Vec<usize>>, PrivacyError> {
         self.shard.keys().parts(self.terms.event.adjacency(), count as usize, key)

@@ -5,7 +5,7 @@ mod promise;
 mod rounds;
 
 pub use local::{Batching, Chart, Gradients, LOCAL_KEY, Local, Optimiser, WHOLE_KEY};
-pub use promise::{Aggregator, Claim, Clip, DeltaRule, Noise, PRIVACY_KEYS, Promise, SecureNoise, SecureSum};
+pub use promise::{Aggregator, Claim, Clip, DeltaRule, Noise, PRIVACY_KEYS, Promise, SecureNoise, SecureSumSettings};
 pub use rounds::{DAMPING_KEY, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
 
 use crate::Family;

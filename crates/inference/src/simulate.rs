@@ -3,7 +3,7 @@
 use crate::algorithm::{Natural, Protocol, encode};
 use crate::build::{Built, build_with};
 use crate::chain::Collected;
-use crate::client::{Client, Workshop};
+use crate::client::{Client, SimulationContext};
 use crate::drive::{Drive, Progress};
 use crate::message::{Direct, Link};
 use crate::method::Method;
@@ -87,8 +87,12 @@ impl Simulation<'_> {
         tape: Option<&Tape>,
     ) -> Result<Drive<'b>, RunError> {
         let clients = self.clients(built)?;
-        let workshop =
-            Workshop { seed: self.seed, run: self.run_id(built)?, summing: built.summing, tape: tape.cloned() };
+        let workshop = SimulationContext {
+            seed: self.seed,
+            run: self.run_id(built)?,
+            summing: built.summing,
+            tape: tape.cloned(),
+        };
         Drive::new(protocol, self.method.schedule, link, workshop, clients, &built.rates)
     }
 
@@ -199,7 +203,7 @@ impl Simulation<'_> {
         built: &Built,
         drive: &Drive<'_>,
         (exact, moments): (Option<&Gaussian>, Option<&Exact>),
-    ) -> Result<Seen, RunError> {
+    ) -> Result<ServedView, RunError> {
         let posterior = served(built, drive)?;
         let against = Against { kl: exact.map(|exact| posterior.kl(exact)), ..Against::of(&posterior, moments) };
         let outcome_variance = drive.outcome_variance()?;
@@ -208,7 +212,7 @@ impl Simulation<'_> {
                 Some(noise_variance) => Linear { noise_variance }.predict(self.test, &posterior),
                 None => self.model.predict(self.test, &posterior),
             };
-            return Ok(Seen { posterior, predictions, intercepts: Vec::new(), against, outcome_variance });
+            return Ok(ServedView { posterior, predictions, intercepts: Vec::new(), against, outcome_variance });
         };
         // A row of no site, or of one that nobody knows, has an intercept from the prior.
         let mut predictions = self.model.predict(self.test, &at_home(&posterior, home.prior())?.0);
@@ -220,10 +224,10 @@ impl Simulation<'_> {
             site.own.iter().zip(here).for_each(|(&row, prediction)| predictions[row] = prediction);
             intercepts.push(SiteIntercept { site: site.name.clone(), mean, deviation });
         }
-        Ok(Seen { posterior, predictions, intercepts, against, outcome_variance })
+        Ok(ServedView { posterior, predictions, intercepts, against, outcome_variance })
     }
 
-    fn point(&self, seen: &Seen, drive: &Drive<'_>, spending: &Spending<'_>) -> Result<CurvePoint, RunError> {
+    fn point(&self, seen: &ServedView, drive: &Drive<'_>, spending: &Spending<'_>) -> Result<CurvePoint, RunError> {
         let (accuracy, log_likelihood, absolute_error) = on_the_way(&seen.predictions, self.test.outcomes());
         let (round, messages, epsilon) = (drive.rounds(), drive.messages(), spending.so_far(drive)?);
         let Against { kl, mean_error, variance_error } = seen.against;
@@ -251,7 +255,7 @@ impl Simulation<'_> {
 }
 
 /// A served posterior, and what it predicts for the held-out rows.
-struct Seen {
+struct ServedView {
     posterior: Gaussian,
     predictions: Vec<Prediction>,
     intercepts: Vec<SiteIntercept>,

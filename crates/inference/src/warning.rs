@@ -9,14 +9,14 @@ use std::fmt;
 /// Where a warning was read from, and so who may see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum WarningSource {
     /// From the study, the schema, declared numbers and released values: anybody may see it.
     Public,
     /// From rows or scores on them: for a simulation, and for a site's own terminal. It never leaves a site.
     Rows,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for WarningSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Public => "public",
@@ -112,14 +112,14 @@ impl Code {
     }
 
     /// Where warnings of this code are read from. An earlier one may be of either kind, and is held back.
-    pub fn source(self) -> Source {
+    pub fn source(self) -> WarningSource {
         match self {
             Self::Earlier
             | Self::BehindConstant
             | Self::RowsDiffer
             | Self::SmallSite
             | Self::CutOff
-            | Self::NotConverged => Source::Rows,
+            | Self::NotConverged => WarningSource::Rows,
             Self::StillMoving
             | Self::FewDraws
             | Self::BeyondPrior
@@ -127,7 +127,7 @@ impl Code {
             | Self::LargeEpsilon
             | Self::TooManyRounds
             | Self::PrivateRowCounts
-            | Self::LooseDelta => Source::Public,
+            | Self::LooseDelta => WarningSource::Public,
         }
     }
 }
@@ -146,7 +146,7 @@ pub struct Warning {
 
 impl Warning {
     /// Where it was read from, which its code says.
-    pub fn source(&self) -> Source {
+    pub fn source(&self) -> WarningSource {
         self.code.source()
     }
 }
@@ -155,7 +155,7 @@ impl Warning {
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
-    Coded { code: Code, source: Source, what: String, hint: String },
+    Coded { code: Code, source: WarningSource, what: String, hint: String },
     Text(String),
 }
 
@@ -184,7 +184,7 @@ pub struct PublicWarnings(Vec<Warning>);
 impl PublicWarnings {
     /// Those of public source.
     pub fn of(all: impl IntoIterator<Item = Warning>) -> Self {
-        Self(all.into_iter().filter(|warning| warning.source() == Source::Public).collect())
+        Self(all.into_iter().filter(|warning| warning.source() == WarningSource::Public).collect())
     }
 
     /// All of them, in order.
@@ -241,14 +241,14 @@ mod tests {
             assert_eq!(serde_json::from_str::<Warning>(&text).unwrap(), warning(code));
         }
         let earlier: Warning = serde_json::from_str("\"the score was still rising\"").unwrap();
-        assert_eq!((earlier.code, earlier.source()), (Code::Earlier, Source::Rows));
+        assert_eq!((earlier.code, earlier.source()), (Code::Earlier, WarningSource::Rows));
     }
 
     #[test]
     fn only_public_warnings_become_public_whoever_wrote_the_file() {
         let all = Code::ALL.map(warning).to_vec();
         let public = PublicWarnings::of(all.clone());
-        assert!(public.iter().all(|warning| warning.source() == Source::Public) && public.iter().count() == 8);
+        assert!(public.iter().all(|warning| warning.source() == WarningSource::Public) && public.iter().count() == 8);
         let read: PublicWarnings = serde_json::from_str(&serde_json::to_string(&all).unwrap()).unwrap();
         assert_eq!(read, public);
         let forged = r#"[{"code":"W006","source":"public","what":"5 rows","hint":""}]"#;

@@ -3,7 +3,7 @@
 
 use crate::common::{logistic, open_pvi, rows, simulation, site, sites};
 use inference::settings::Schedule;
-use inference::{Encoded, Fits, Linear, Logistic, Model, Reading, Rows, Schema, Simulation, Softmax, mode, read};
+use inference::{Encoded, Fits, Linear, Logistic, Model, RowReading, Rows, Schema, Simulation, Softmax, mode, read};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -86,7 +86,8 @@ fn table(set: &Value, inputs: &str) -> Encoded {
     let ignored: Vec<String> = ignored.map(|name| format!("{{ name = {name:?}, kind = \"ignore\" }}")).collect();
     let outcome = format!("outcome = {{ column = {}, {outcome} }}", set["outcome"]);
     let schema = format!("{outcome}\ncolumn = [{}]\n", [columns, ignored].concat().join(", "));
-    read(std::fs::File::open(file).unwrap(), &Schema::from_toml(&schema).unwrap(), true, &[], Reading::Strict).unwrap()
+    read(std::fs::File::open(file).unwrap(), &Schema::from_toml(&schema).unwrap(), true, &[], RowReading::Strict)
+        .unwrap()
 }
 
 /// Coefficients of each class less those of the first: what a softmax is determined by where no prior holds the others.

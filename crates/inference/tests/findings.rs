@@ -4,11 +4,11 @@ use crate::common::{
     OWN_PRECISION, adam, algorithm_of, damping, method, own_methods_of, private_methods, promise, pvi, rng, rows,
     simulation, sites,
 };
-use inference::algorithm::{About, Own, PviSettings, Question};
+use inference::algorithm::{InterceptState, LevelQuestion, PviSettings, SumKind};
 use inference::message::{Ask, Direct};
 use inference::settings::{Aggregator, Damping, Schedule};
 use inference::solve::Descend;
-use inference::{Client, Progress, Workshop};
+use inference::{Client, Progress, SimulationContext};
 use privacy::{Grant, Released};
 use rand_core::Rng;
 
@@ -22,7 +22,7 @@ fn the_own_part_of_a_lost_answer_stays() {
         let built = simulation(method, &sites, &test).build().unwrap();
         let protocol = built.protocol.as_ref();
         let query = protocol.ask(&protocol.start().unwrap()).unwrap();
-        let workshop = Workshop { seed: 1, run: [0; 16], summing: built.summing, tape: None };
+        let workshop = SimulationContext { seed: 1, run: [0; 16], summing: built.summing, tape: None };
         let mut client = Client::new(0, &sites[0].shard, built.terms[0].clone(), Grant::Unlimited).unwrap();
         let mut heard = vec![built.home.as_ref().unwrap().prior()];
         for round in 0..2 {
@@ -48,21 +48,22 @@ fn whatever_is_charged_is_sent_noise_aware() {
     for method in private_methods().iter().filter(|m| algorithm_of(m) == "noise-aware") {
         let built = simulation(method, &sites, &test).build().unwrap();
         let protocol = built.protocol.as_ref();
-        let right: Question = postcard::from_bytes(&protocol.ask(&protocol.start().unwrap()).unwrap()).unwrap();
+        let right: LevelQuestion = postcard::from_bytes(&protocol.ask(&protocol.start().unwrap()).unwrap()).unwrap();
         let d = right.mean.len();
         for seed in 0..40 {
             let mut rng = rng(seed);
-            let workshop = Workshop { seed, run: [0; 16], summing: built.summing, tape: None };
+            let workshop = SimulationContext { seed, run: [0; 16], summing: built.summing, tape: None };
             let mut client = Client::new(0, &sites[0].shard, built.terms[0].clone(), Grant::Unlimited).unwrap();
             for round in 0..6 {
                 let mut pick = |from: &[f64]| from[(rng.next_u64() % from.len() as u64) as usize];
                 let mean = (0..d).map(|_| pick(&[0.0, 1.0, -1e308, 1e308, 5e-324, 1e150])).collect();
                 let deviation = (0..d).map(|_| pick(&[1.0, 5e-324, 1e308, 1e-160, 1e160])).collect();
                 let curvature = pick(&[0.0, 1.0, 1e9, 5e-324]);
-                let about = if pick(&[0.0, 1.0]) == 0.0 { About::Moments } else { About::Residuals };
+                let about = if pick(&[0.0, 1.0]) == 0.0 { SumKind::Moments } else { SumKind::Residuals };
                 let exponents: Vec<i8> = (0..d).map(|_| pick(&[0.0, 127.0, -128.0, 60.0]) as i8).collect();
                 let scales = postcard::from_bytes(&postcard::to_allocvec(&exponents).unwrap()).unwrap();
-                let query = postcard::to_allocvec(&Question { about, mean, deviation, scales, curvature }).unwrap();
+                let query =
+                    postcard::to_allocvec(&LevelQuestion { about, mean, deviation, scales, curvature }).unwrap();
                 let before = client.ledger().events().len();
                 let answered = client.answer(protocol, &Ask { round, attempt: 0, query }, &workshop);
                 if let Err(error) = answered {
@@ -90,7 +91,7 @@ fn the_own_part_is_damped_like_the_others() {
         let built = simulation(&method, &sites, &test).build().unwrap();
         let protocol = built.protocol.as_ref();
         let query = protocol.ask(&protocol.start().unwrap()).unwrap();
-        let workshop = Workshop { seed: 1, run: [0; 16], summing: built.summing, tape: None };
+        let workshop = SimulationContext { seed: 1, run: [0; 16], summing: built.summing, tape: None };
         let mut client = Client::new(0, &sites[0].shard, built.terms[0].clone(), Grant::Unlimited).unwrap();
         client.answer(protocol, &Ask { round: 0, attempt: 0, query }, &workshop).unwrap();
         protocol.at_home(0, &draft_of(&client)).unwrap().unwrap()[0] - built.home.as_ref().unwrap().prior()[0]
@@ -110,7 +111,7 @@ fn a_site_minds_the_noise_in_what_it_hears_of_its_own_intercept() {
         let built = simulation.build().unwrap();
         let mut drive = simulation.start(&built, &Direct, None).unwrap();
         (0..3).for_each(|_| assert_eq!(drive.round().unwrap(), Progress::Moved));
-        let kept: Option<Released<Own>> = postcard::from_bytes(drive.clients()[0].memory()).unwrap();
+        let kept: Option<Released<InterceptState>> = postcard::from_bytes(drive.clients()[0].memory()).unwrap();
         let kept = serde_json::to_value(kept).unwrap();
         // One release of deviation σ, scaled by s and damped by ρ, leaves at least (ρσ/s)²; s is at most 2^3 here.
         let least = (damping().get() * built.terms[0].noise_deviation() / 8.0).powi(2);
@@ -128,7 +129,7 @@ fn any_precision_of_an_own_intercept_that_is_planned_is_answered() {
             let Ok(built) = simulation(&method, &sites, &test).build() else { continue };
             let protocol = built.protocol.as_ref();
             let query = protocol.ask(&protocol.start().unwrap()).unwrap();
-            let workshop = Workshop { seed: 1, run: [0; 16], summing: built.summing, tape: None };
+            let workshop = SimulationContext { seed: 1, run: [0; 16], summing: built.summing, tape: None };
             let mut client = Client::new(0, &sites[0].shard, built.terms[0].clone(), Grant::Unlimited).unwrap();
             let answered = client.answer(protocol, &Ask { round: 0, attempt: 0, query }, &workshop);
             if let Err(error) = answered {

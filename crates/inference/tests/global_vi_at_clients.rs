@@ -5,7 +5,7 @@ use crate::common::{Losing, adam, global_vi, global_vi_at_clients, rows, simulat
 use inference::algorithm::{GlobalViAtClientsSettings, GlobalViSettings, Protocol};
 use inference::message::{Ask, Delivery, Direct, Link, Receipt};
 use inference::settings::{Batching, Chart, Damping, Local, Optimiser, Rates, Rounds, Schedule};
-use inference::{Client, Drive, Method, Moments, Row, Rows, RunError, Site, Total, Workshop};
+use inference::{Client, Drive, Method, OptimiserState, Row, Rows, RunError, SimulationContext, Site, Total};
 use privacy::{GridVector, Released};
 use std::sync::Mutex;
 
@@ -40,7 +40,7 @@ impl Link for Listening {
         client: &mut Client<'_>,
         protocol: &dyn Protocol,
         ask: &Ask,
-        workshop: &Workshop,
+        workshop: &SimulationContext,
     ) -> Result<Delivery, RunError> {
         let lost = Losing(self.loses);
         let delivery = lost.ask(client, protocol, ask, workshop)?;
@@ -56,9 +56,9 @@ impl Link for Listening {
 }
 
 fn squares(client: &Client<'_>) -> Vec<f64> {
-    let memory: Option<Released<Moments>> = postcard::from_bytes(client.memory()).unwrap();
+    let memory: Option<Released<OptimiserState>> = postcard::from_bytes(client.memory()).unwrap();
     match memory.unwrap().into_inner() {
-        Moments::Adagrad { squares } => squares,
+        OptimiserState::Adagrad { squares } => squares,
         other => panic!("{other:?}"),
     }
 }

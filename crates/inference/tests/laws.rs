@@ -8,7 +8,7 @@ use crate::common::{
     rows, simulation, site, sites, whole_step,
 };
 use inference::algorithm::{
-    Answers, CommitteePrior, CommitteeSettings, Own, Protocol, PviSettings, PviState, Remembered,
+    Answers, CommitteePrior, CommitteeSettings, InterceptState, Protocol, PviSettings, PviState, Remembered,
 };
 use inference::message::{Ask, Delivery, Direct, Link, Loopback, Receipt};
 use inference::settings::{
@@ -16,7 +16,8 @@ use inference::settings::{
 };
 use inference::solve::{Analytic, Average, Clear, Descend, Likelihood, Perturb, Virtual};
 use inference::{
-    Built, Client, Drive, Expectation, Logistic, Method, Progress, RunError, Seat, Simulation, Total, Workshop,
+    Built, Client, ClientView, Drive, Expectation, Logistic, Method, Progress, RunError, Simulation, SimulationContext,
+    Total,
 };
 use privacy::record::{NoiseCall, Tape};
 use privacy::{Gate, Grant, Grid, GridVector, PrivacyError, Released, Steps};
@@ -80,7 +81,7 @@ impl Link for Lossy {
         client: &mut Client<'_>,
         protocol: &dyn Protocol,
         ask: &Ask,
-        workshop: &Workshop,
+        workshop: &SimulationContext,
     ) -> Result<Delivery, RunError> {
         Losing(|round, client| (round + client as u64).is_multiple_of(3)).ask(client, protocol, ask, workshop)
     }
@@ -138,7 +139,7 @@ impl Link for Settling {
         client: &mut Client<'_>,
         protocol: &dyn Protocol,
         ask: &Ask,
-        workshop: &Workshop,
+        workshop: &SimulationContext,
     ) -> Result<Delivery, RunError> {
         let delivery = Direct.ask(client, protocol, ask, workshop)?;
         let applied = Total::zeros(client.terms().shape.dimension(), Grid::new(24)?);
@@ -173,7 +174,7 @@ fn under_an_aggregator_no_client_has_a_factor_and_the_posterior_is_made_of_opene
         for client in drive.clients() {
             let nothing = match algorithm_of(method) {
                 "pvi" => postcard::to_allocvec(&Some(Remembered::default())).unwrap(),
-                "noise-aware" => postcard::to_allocvec(&None::<Own>).unwrap(),
+                "noise-aware" => postcard::to_allocvec(&None::<InterceptState>).unwrap(),
                 _ => Vec::new(),
             };
             assert_eq!(client.memory(), nothing, "{}: something is remembered", method.name);
@@ -269,7 +270,7 @@ fn a_gate_that_shuts_before_the_last_release_ends_the_round_and_the_next_one_goe
         let built = unlimited(&simulation);
         let open = AtomicBool::new(false);
         let shut_once =
-            |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &Seat<'_>, gate: &mut dyn Gate| -> Reply {
+            |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &ClientView<'_>, gate: &mut dyn Gate| -> Reply {
                 if seat.index != 1 || open.swap(true, Ordering::SeqCst) {
                     return inner.answer(query, memory, seat, gate);
                 }

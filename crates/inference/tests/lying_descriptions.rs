@@ -6,7 +6,7 @@ use inference::message::{Ask, Direct};
 use inference::release::{Numbers, OpeningRelease, Release, Releases};
 use inference::settings::{Aggregator, Schedule};
 use inference::solve::{Average, Descend, LocalSolve, Perturb};
-use inference::{Client, Method, Progress, RunError, Workshop};
+use inference::{Client, Method, Progress, RunError, SimulationContext};
 use privacy::record::Tape;
 use privacy::{Adjacency, Grain, Grant, PrivacyError, Trust, Unit, sensitivity_factor};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ fn refusal(method: &Method) -> (RunError, usize, usize) {
         .unwrap()
         .with_opening(built.openings[0].clone());
     let tape = Tape::record();
-    let workshop = Workshop { seed: 1, run: [0; 16], summing: built.summing, tape: Some(tape.clone()) };
+    let workshop = SimulationContext { seed: 1, run: [0; 16], summing: built.summing, tape: Some(tape.clone()) };
     let answered = client.answer(protocol, &Ask { round: 0, attempt: 0, query }, &workshop);
     let error = answered.map(drop).expect_err(&method.name);
     assert!(client.memory().is_empty(), "{}: something is remembered", method.name);

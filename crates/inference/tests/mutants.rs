@@ -3,7 +3,7 @@
 use crate::common::{first_task, natural, private_methods, problem, rng, rows, simulation, site_of_records, sites};
 use inference::message::Direct;
 use inference::solve::{LocalSolve, Solved, Virtual};
-use inference::{Progress, Rows, Seat, Stage, Terms};
+use inference::{ClientView, Progress, Rows, Stage, Terms};
 use privacy::noise::{NoiseContext, Seeded};
 use privacy::record::{Divergence, NoiseCall, Tape};
 use privacy::{
@@ -212,7 +212,7 @@ fn answer_in_parts(rows: Rows, ids: Vec<u64>, tape: &Tape) {
     let context = NoiseContext::default();
     let mut gate = LocalGate::recorded(receipt, shape, &mut Seeded::new(3), &context, tape).unwrap();
     let terms = Terms { stage: Stage::Main, event, shape, weight: 1.0 };
-    let seat = Seat { index: 0, shard: &shard, terms: &terms };
+    let seat = ClientView { index: 0, shard: &shard, terms: &terms };
     let none = serde_json::from_str("\"Nothing\"").unwrap();
     let solver = Virtual { parts: PARTS as u32, local: natural(1) };
     match solver.solve(&problem, &first_task(&problem), &none, &seat, &mut gate).unwrap() {

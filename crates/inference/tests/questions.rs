@@ -6,12 +6,14 @@ use crate::common::{
     adam, algorithm_of, method, methods, private_methods, promise, pvi, rows, simulation, site, sites,
     statistics_methods,
 };
-use inference::algorithm::chain::{Asked as ChainAsked, Question as ChainQuestion};
-use inference::algorithm::{About, PviState, Question};
+use inference::algorithm::chain::{ChainQuestion as ChainAsked, KernelQuestion as ChainQuestion};
+use inference::algorithm::{LevelQuestion, PviState, SumKind};
 use inference::message::{Ask, Receipt};
 use inference::settings::{Aggregator, Batching, Local, Schedule, SecureNoise};
-use inference::solve::{Asked, Descend};
-use inference::{Built, Client, Keys, Method, Row, Rows, Seat, Shard, Site, Stage, Summing, Terms, Workshop};
+use inference::solve::{Descend, RowSums};
+use inference::{
+    Built, Client, ClientView, Method, Row, RowKeys, Rows, Shard, SimulationContext, Site, Stage, Summing, Terms,
+};
 use privacy::{Adjacency, Cohort, Grain, Grant, Grid, NormBound, Shape, ShareNoise, Steps};
 use std::collections::BTreeSet;
 
@@ -23,7 +25,7 @@ const LARGEST: f64 = (1_u64 << 36) as f64;
 fn reply(built: &Built, terms: &Terms, summing: Summing, site: &Site, query: &[u8]) -> (Option<String>, bool) {
     let mut client = Client::new(0, &site.shard, terms.clone(), Grant::Unlimited).unwrap();
     let before = (format!("{client:?}"), client.ledger().head(), client.ledger().length());
-    let workshop = Workshop { seed: 1, run: [0; 16], summing, tape: None };
+    let workshop = SimulationContext { seed: 1, run: [0; 16], summing, tape: None };
     let ask = Ask { round: 0, attempt: 0, query: query.to_vec() };
     let refused = client.answer(built.protocol.as_ref(), &ask, &workshop).err().map(|error| error.to_string());
     (refused, before == (format!("{client:?}"), client.ledger().head(), client.ledger().length()))
@@ -72,18 +74,18 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
     match algorithm_of(method) {
         "committee" => {}
         "statistics" => {
-            let asked = |asked: Asked| postcard::to_allocvec(&asked).unwrap();
+            let asked = |asked: RowSums| postcard::to_allocvec(&asked).unwrap();
             let (scales, radius) = (vec![1.0; 6], 0.8);
             all.extend([
                 ("cut off", right[..right.len() - 1].to_vec()),
-                ("another bound", asked(Asked::Squares { bound: 5.0 })),
-                ("rows within another bound", asked(Asked::Rows { bound: 5.0 })),
-                ("products of too few columns", asked(Asked::Products { bounds: vec![1.0; 5] })),
-                ("a bound of 0", asked(Asked::Products { bounds: with(&scales, 2, 0.0) })),
-                ("a bound that is not a number", asked(Asked::Products { bounds: with(&scales, 2, f64::NAN) })),
-                ("another radius", asked(Asked::Outer { scales: scales.clone(), radius: 2.0 * radius })),
-                ("an infinite scale", asked(Asked::Outer { scales: with(&scales, 0, f64::INFINITY), radius })),
-                ("scales too many", asked(Asked::Outer { scales: vec![1.0; 7], radius })),
+                ("another bound", asked(RowSums::Squares { bound: 5.0 })),
+                ("rows within another bound", asked(RowSums::Rows { bound: 5.0 })),
+                ("products of too few columns", asked(RowSums::Products { bounds: vec![1.0; 5] })),
+                ("a bound of 0", asked(RowSums::Products { bounds: with(&scales, 2, 0.0) })),
+                ("a bound that is not a number", asked(RowSums::Products { bounds: with(&scales, 2, f64::NAN) })),
+                ("another radius", asked(RowSums::Outer { scales: scales.clone(), radius: 2.0 * radius })),
+                ("an infinite scale", asked(RowSums::Outer { scales: with(&scales, 0, f64::INFINITY), radius })),
+                ("scales too many", asked(RowSums::Outer { scales: vec![1.0; 7], radius })),
             ]);
         }
         "pvi" => {
@@ -103,20 +105,20 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
             ]);
         }
         "noise-aware" => {
-            let q: Question = postcard::from_bytes(right).unwrap();
-            let of = |q: Question| postcard::to_allocvec(&q).unwrap();
+            let q: LevelQuestion = postcard::from_bytes(right).unwrap();
+            let of = |q: LevelQuestion| postcard::to_allocvec(&q).unwrap();
             all.extend([
                 ("cut off", right[..right.len() - 1].to_vec()),
-                ("a mean too short", of(Question { mean: q.mean[1..].to_vec(), ..q.clone() })),
-                ("not a number", of(Question { mean: with(&q.mean, 2, f64::NAN), ..q.clone() })),
-                ("negative deviation", of(Question { deviation: with(&q.deviation, 0, -1.0), ..q.clone() })),
-                ("curvature that is not a number", of(Question { curvature: f64::NAN, ..q.clone() })),
-                ("negative curvature", of(Question { curvature: -1.0, ..q.clone() })),
-                ("huge curvature", of(Question { curvature: 1e300, ..q.clone() })),
-                ("scales too few", of(Question { scales: postcard::from_bytes(&[1, 0]).unwrap(), ..q.clone() })),
+                ("a mean too short", of(LevelQuestion { mean: q.mean[1..].to_vec(), ..q.clone() })),
+                ("not a number", of(LevelQuestion { mean: with(&q.mean, 2, f64::NAN), ..q.clone() })),
+                ("negative deviation", of(LevelQuestion { deviation: with(&q.deviation, 0, -1.0), ..q.clone() })),
+                ("curvature that is not a number", of(LevelQuestion { curvature: f64::NAN, ..q.clone() })),
+                ("negative curvature", of(LevelQuestion { curvature: -1.0, ..q.clone() })),
+                ("huge curvature", of(LevelQuestion { curvature: 1e300, ..q.clone() })),
+                ("scales too few", of(LevelQuestion { scales: postcard::from_bytes(&[1, 0]).unwrap(), ..q.clone() })),
             ]);
             if method.name.contains("every round") || method.name.contains("softmax") {
-                all.push(("moments that the rule has not", of(Question { about: About::Moments, ..q })));
+                all.push(("moments that the rule has not", of(LevelQuestion { about: SumKind::Moments, ..q })));
             }
         }
         "chain" => all.extend(wrong_steps(right)),
@@ -196,7 +198,7 @@ fn a_wrong_question_gets_no_free_answer_either() {
     for method in private_methods().iter().filter(|m| m.algorithm.releases(1).reused) {
         let built = simulation(method, &sites, &test).build().unwrap();
         let (protocol, right) = (built.protocol.as_ref(), right_question(&built));
-        let workshop = Workshop { seed: 1, run: [0; 16], summing: built.summing, tape: None };
+        let workshop = SimulationContext { seed: 1, run: [0; 16], summing: built.summing, tape: None };
         let ask = |query: &[u8]| Ask { round: 0, attempt: 0, query: query.to_vec() };
         let mut client = Client::new(0, &sites[0].shard, built.terms[0].clone(), built.grants[0].clone()).unwrap();
         client.answer(protocol, &ask(&right), &workshop).unwrap();
@@ -264,12 +266,12 @@ fn a_wrong_receipt_is_refused_and_so_is_a_memory_made_of_one() {
         let state: PviState = postcard::from_bytes(&protocol.start().unwrap()).unwrap();
         let right: Raw = postcard::from_bytes(&postcard::to_allocvec(&state.total).unwrap()).unwrap();
         let mut client = Client::new(0, &sites[0].shard, built.terms[0].clone(), Grant::Unlimited).unwrap();
-        let workshop = Workshop { seed: 1, run: [0; 16], summing: built.summing, tape: None };
+        let workshop = SimulationContext { seed: 1, run: [0; 16], summing: built.summing, tape: None };
         let ask = |round| Ask { round, attempt: 0, query: query.clone() };
         let receipt = |total: &Raw| Receipt { applied: postcard::to_allocvec(total).unwrap() };
         client.answer(protocol, &ask(0), &workshop).unwrap();
         let drafted = format!("{client:?}");
-        let seat = Seat { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
+        let seat = ClientView { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
         let memory = |total: &Raw| postcard::to_allocvec(&Some((Some(total), None::<u8>, [0.0_f64; 2]))).unwrap();
         for (what, total) in wrong_totals(&right) {
             assert!(client.settle(protocol, &receipt(&total)).is_err(), "{}, {what}: settled", method.name);
@@ -295,7 +297,7 @@ fn is_row_norm(method: &Method) -> bool {
 #[test]
 fn terms_that_no_gate_can_serve_leave_the_ledger_unchanged_too() {
     let (sites, test) = (sites(), rows(2, 1));
-    let keys = Keys::of_slots((0..40).collect());
+    let keys = RowKeys::of_slots((0..40).collect());
     let bare = Site { name: "no ids".into(), shard: Shard::new(rows(40, 1), keys).unwrap(), own: Vec::new() };
     let mut tried = BTreeSet::new();
     for method in private_methods() {
@@ -378,7 +380,7 @@ fn a_plain_rule_is_asked_within_its_own_bound_only() {
     let method = statistics_methods().into_iter().find(|m| m.name == "statistics, plain").unwrap();
     let (all, test) = (sites(), rows(3, 9));
     let built = simulation(&method, &all, &test).build().unwrap();
-    let query = postcard::to_allocvec(&Asked::Products { bounds: vec![1e-3; 6] }).unwrap();
+    let query = postcard::to_allocvec(&RowSums::Products { bounds: vec![1e-3; 6] }).unwrap();
     let (refused, _) = reply(&built, &built.terms[0], built.summing, &site, &query);
     assert!(refused.is_some(), "a question within other bounds than the study's was answered");
 }

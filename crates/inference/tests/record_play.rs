@@ -17,10 +17,10 @@ use inference::settings::{
     Repair, Schedule,
 };
 use inference::solve::{Descend, Kept, Likelihood, LocalSolve, Solved};
-use inference::warning::public::{Served, moves, of_plan, of_served};
+use inference::warning::public::{ServedPosterior, moves, of_plan, of_served};
 use inference::warning::rows::small_sites;
-use inference::warning::{Code, PublicWarnings, Source};
-use inference::{Built, Keys, Method, Model, Progress, Row, Rows, RunError, Seat, Shard, Simulation, Site};
+use inference::warning::{Code, PublicWarnings, WarningSource};
+use inference::{Built, ClientView, Method, Model, Progress, Row, RowKeys, Rows, RunError, Shard, Simulation, Site};
 use privacy::record::{Divergence, Tape};
 use privacy::{Adjacency, Bounded, Epsilon, Gate, Grant, Grid, Unit};
 use rand_core::Rng;
@@ -48,7 +48,7 @@ fn play(method: &Method, built: &Built, (sites, absent): (&[Site], Option<usize>
     let test = rows(2, 1);
     let simulation = simulation(method, sites, &test);
     let nothing_of_the_absent =
-        move |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &Seat<'_>, gate: &mut dyn Gate| -> Reply {
+        move |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &ClientView<'_>, gate: &mut dyn Gate| -> Reply {
             if Some(seat.index) != absent {
                 return inner.answer(query, memory, seat, gate);
             }
@@ -81,7 +81,7 @@ fn warned(
     let served = |state: &[u8]| built.problem.family.gaussian(&built.protocol.posterior(state).unwrap());
     let (Some(before), Some(now)) = (served(before), served(now)) else { return PublicWarnings::default() };
     let chain = drawn.draws().then(|| shown(&drawn.into_chains(), 0, now.mean().len()).unwrap());
-    let served = Served {
+    let served = ServedPosterior {
         names: &[],
         prior_precisions: &vec![1.0; now.mean().len()],
         mean: now.mean(),
@@ -113,7 +113,7 @@ fn the_played_methods_do_warn() {
     let built = build(method, &model_of(method), &worlds(method, 0).first);
     let found = play(method, &built, (&worlds(method, 0).first, None), &Tape::record()).3;
     assert!(found.iter().any(|warning| warning.code == Code::StillMoving), "{found:?}");
-    assert!(found.iter().all(|warning| warning.source() == Source::Public));
+    assert!(found.iter().all(|warning| warning.source() == WarningSource::Public));
 }
 
 /// A row that nobody expects: huge, tiny, or of the other class.
@@ -382,7 +382,7 @@ fn mutant_records_by_position_are_caught() {
 fn a_method_that_needs_record_ids_is_refused_without_them() {
     let test = rows(2, 1);
     let method = private_methods().into_iter().find(Method::needs_record_ids).unwrap();
-    let keys = Keys::of_slots((0..9).collect());
+    let keys = RowKeys::of_slots((0..9).collect());
     let bare = vec![Site { name: "bare".into(), shard: Shard::new(rows(9, 1), keys).unwrap(), own: Vec::new() }];
     let error = simulation(&method, &bare, &test).build().err().unwrap();
     assert!(error.to_string().contains("parts under add-remove of rows without record ids"), "{error}");

@@ -4,12 +4,13 @@
 use crate::common::{
     OWN_PRECISION, algorithm_of, method, natural, noise_aware, private_methods, pvi, rows, simulation, sites,
 };
-use inference::algorithm::{Curvature, NoiseAwareSettings, Own, PviSettings};
+use inference::algorithm::{Curvature, InterceptState, NoiseAwareSettings, PviSettings};
 use inference::message::Direct;
 use inference::settings::{Damping, Rounds, Schedule};
 use inference::solve::Clear;
 use inference::{
-    Client, Family, Gaussian, Linear, Method, Model, Progress, Record, Row, Rows, Seat, Simulation, Site, SiteIntercept,
+    Client, ClientView, Family, Gaussian, Linear, Method, Model, Progress, Record, Row, Rows, Simulation, Site,
+    SiteIntercept,
 };
 use privacy::Released;
 use std::sync::Arc;
@@ -111,7 +112,7 @@ fn it_never_leaves_its_site() {
         assert!(learnt, "{}: nothing was learnt", method.name);
         for client in drive.clients() {
             if algorithm_of(&method) == "noise-aware" {
-                let kept: Option<Released<Own>> = postcard::from_bytes(client.memory()).unwrap();
+                let kept: Option<Released<InterceptState>> = postcard::from_bytes(client.memory()).unwrap();
                 assert!(kept.is_some());
             }
         }
@@ -131,9 +132,10 @@ fn a_spoilt_memory_of_it_is_refused() {
     (0..2).for_each(|_| assert_eq!(drive.round().unwrap(), Progress::Moved));
     let client = &drive.clients()[0];
     let query = built.protocol.ask(drive.state()).unwrap();
-    let seat = Seat { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
+    let seat = ClientView { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
     assert!(built.protocol.check(&query, client.memory(), &seat).is_ok());
-    let kept = serde_json::to_value(postcard::from_bytes::<Option<Released<Own>>>(client.memory()).unwrap()).unwrap();
+    let kept = serde_json::to_value(postcard::from_bytes::<Option<Released<InterceptState>>>(client.memory()).unwrap())
+        .unwrap();
     for key in ["residual", "noise", "pull", "curvature"] {
         for wrong in [serde_json::json!([]), serde_json::json!([1.0, 1.0]), serde_json::json!([-1e308])] {
             let mut spoilt = kept.clone();
@@ -142,7 +144,8 @@ fn a_spoilt_memory_of_it_is_refused() {
             }
             spoilt["source"][key] = wrong.clone();
             let memory =
-                postcard::to_allocvec(&serde_json::from_value::<Option<Released<Own>>>(spoilt).unwrap()).unwrap();
+                postcard::to_allocvec(&serde_json::from_value::<Option<Released<InterceptState>>>(spoilt).unwrap())
+                    .unwrap();
             assert!(built.protocol.check(&query, &memory, &seat).is_err(), "{key} {wrong}");
         }
     }

@@ -1,7 +1,7 @@
 //! Regression by sufficient statistics: its limit without noise, its sensitivities, its budget, and what drop-outs do.
 
 use crate::common::{Losing, promise, rng, secure, simulation, site, statistics, statistics_methods, uniform};
-use inference::algorithm::statistics::rule::{Deviations, Inputs, Plain, Projected, RowNorm};
+use inference::algorithm::statistics::rule::{Deviations, InputPerturbation, PlainProducts, Projected, RowNorm};
 use inference::algorithm::statistics::{Rule, StatisticsReading, StatisticsSettings};
 use inference::method::AlgorithmSettings;
 use inference::settings::{Aggregator, Noise, Promise, SecureNoise};
@@ -40,7 +40,7 @@ fn of<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'
 #[test]
 fn without_much_noise_every_rule_and_reading_finds_the_exact_posterior() {
     let (sites, test) = (linear_sites(3), linear_rows(5, 99));
-    let (plain, inputs) = (Plain { bound: 2.0 }, Inputs { bound: 2.0 });
+    let (plain, inputs) = (PlainProducts { bound: 2.0 }, InputPerturbation { bound: 2.0 });
     let asked = RowNorm { deviations: Deviations::Asked { bound: 2.0, share: 0.2 }, radius: 3.0 };
     use StatisticsReading::{Naive, NoiseAware, Ridge};
     for aggregator in [Aggregator::None, Aggregator::Curator, secure(SecureNoise::Nodes, 0, 0)] {
@@ -101,7 +101,7 @@ fn sensitivities_are_those_of_the_paper_and_outer_products_have_less() {
         settings.sensitivities(d, adjacency)
     }
     let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
-    let plain = of(Plain { bound: c }, d, Adjacency::Substitute);
+    let plain = of(PlainProducts { bound: c }, d, Adjacency::Substitute);
     near(plain[0].1, ((d * (2 * d - 1) + 4 * d) as f64).sqrt() * c * c);
     let projected = of(Projected { bound: c, share: 0.3 }, d, Adjacency::Substitute);
     assert_eq!(projected.len(), 2);
@@ -155,7 +155,7 @@ fn a_sum_without_a_drop_out_is_that_of_the_others_and_beyond_the_quorum_nothing_
     let others: Vec<Site> = [0, 1, 3].into_iter().map(|m| site("other", linear_rows(300, m))).collect();
     let at = |dropouts| {
         let promise = hardly_noised(secure(SecureNoise::Nodes, 0, dropouts));
-        statistics("dropping", Plain { bound: 2.0 }, StatisticsReading::Naive, promise)
+        statistics("dropping", PlainProducts { bound: 2.0 }, StatisticsReading::Naive, promise)
     };
     let (one, none) = (at(1), at(0));
     let (here, left) = (of(&one, &sites, &test), of(&one, &others, &test));
@@ -182,7 +182,7 @@ fn a_huge_row_counts_as_one_at_the_bound() {
     huge.push(Row { numbers: &[1e200, -1e200], ones: &[], outcome: 1e200 }).unwrap();
     bounded.push(Row { numbers: &[2.0, -2.0], ones: &[], outcome: 2.0 }).unwrap();
     let test = linear_rows(2, 9);
-    let rule = Plain { bound: 2.0 };
+    let rule = PlainProducts { bound: 2.0 };
     let method = statistics("bounded", rule, StatisticsReading::Naive, hardly_noised(Aggregator::Curator));
     let served = |rows: Rows| {
         let sites = [site("only", rows)];

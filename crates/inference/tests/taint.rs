@@ -5,7 +5,7 @@ use crate::common::redescribed::RedescribedSolver;
 use crate::common::{adam, first_task, natural, private_methods, problem, rows, simulation, site, sites};
 use inference::settings::{Local, Optimiser};
 use inference::solve::{Descend, Kept, LocalSolve, Solved, Virtual};
-use inference::{Built, Method, Seat, Shard, Terms};
+use inference::{Built, ClientView, Method, Shard, Terms};
 use privacy::{Batch, Bounded, Gate, Grid, Mechanism, OpenGate, Outgoing, PrivacyError, Released, Shape};
 
 /// A number that only the tainted gate makes.
@@ -71,7 +71,7 @@ fn open_gate(shape: Shape) -> OpenGate {
 fn all_tainted(solver: &dyn LocalSolve, shape: Shape, method: &Method) -> bool {
     let (sites, test) = (sites(), rows(2, 1));
     let built = simulation(method, &sites, &test).build().unwrap();
-    let seat = Seat { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
+    let seat = ClientView { index: 0, shard: &sites[0].shard, terms: &built.terms[0] };
     let problem = problem();
     let none = Released::zeros(0).map(&(), |_, ()| Kept::Nothing);
     let mut gate = tainted(shape, f64::NAN);
@@ -108,7 +108,7 @@ fn dp_optimisation_lets_out_nothing_but_what_the_gate_released() {
 /// What a client sends and drafts to remember in its first answer, at a gate that makes marks of everything; and what it
 /// sends for free after that, if it does.
 fn answer_of(built: &Built, shard: &Shard, terms: &Terms) -> (Vec<i64>, Vec<u8>, Option<Vec<i64>>) {
-    let seat = Seat { index: 0, shard, terms };
+    let seat = ClientView { index: 0, shard, terms };
     let query = built.protocol.ask(&built.protocol.start().unwrap()).unwrap();
     let mut gate = tainted(terms.shape, MARK);
     let (outgoing, draft) = built.protocol.answer(&query, &[], &seat, &mut gate).unwrap();

@@ -7,7 +7,9 @@ use inference::chain::shown;
 use inference::plan::plan;
 use inference::settings::{Aggregator, Local, Noise, Promise, Rounds, Schedule};
 use inference::solve::{Clear, Descend, Perturb};
-use inference::warning::public::{Served, approaches, clip_out_of_scale, few_draws, moves, of_plan, of_served};
+use inference::warning::public::{
+    ServedPosterior, approaches, clip_out_of_scale, few_draws, moves, of_plan, of_served,
+};
 use inference::warning::{Code, PublicWarnings};
 use privacy::{Epsilon, NoiseMultiplier};
 
@@ -16,8 +18,8 @@ fn codes(warnings: &PublicWarnings) -> Vec<Code> {
     warnings.iter().map(|warning| warning.code).collect()
 }
 
-fn served<'a>(mean: &'a [f64], last_moves: &'a [f64], names: &'a [String]) -> Served<'a> {
-    Served { names, prior_precisions: &[1.0, 0.25], mean, last_moves, draws: None }
+fn served<'a>(mean: &'a [f64], last_moves: &'a [f64], names: &'a [String]) -> ServedPosterior<'a> {
+    ServedPosterior { names, prior_precisions: &[1.0, 0.25], mean, last_moves, draws: None }
 }
 
 #[test]

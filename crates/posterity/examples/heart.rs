@@ -1,7 +1,7 @@
 //! Four hospitals learn who has heart disease: the study is read, planned and simulated, a patient is predicted, and a plan is
 //! accounted for. `cargo run --release -p posterity --example heart`.
 
-use posterity::account::{self, Costs, Plan};
+use posterity::account::{self, AccountCosts, Plan};
 use posterity::{
     Adjacency, Delta, Event, Folders, Mechanism, NoiseMultiplier, Posterior, Sampling, Steps, Study, Unit,
 };
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let noise = Mechanism::Gaussian { noise_multiplier: NoiseMultiplier::new(1.1)? };
     let event = Event::new(noise, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::new(10)?)?;
-    let answer = account::epsilon(Plan::new(vec![event])?, Delta::new(1e-5)?, &Costs::new("pld")?)?;
+    let answer = account::epsilon(Plan::new(vec![event])?, Delta::new(1e-5)?, &AccountCosts::new("pld")?)?;
     println!("ten releases with noise multiplier 1.1 cost ε = {:.4} at δ = 1e-5", answer.epsilon.upper);
     std::fs::remove_dir_all(out)?;
     Ok(())

@@ -46,7 +46,7 @@ pub use privacy::{
     PrivacyError, Sampling, SamplingRate, Steps, Unit,
 };
 pub use study::{
-    Check, Fault, Folders, Forecast, Kind, Loaded, Made, Piece, Posterior, Predicted, Predictions, Results,
-    RunObserver, Sampled, Skeleton, Study, StudyError, account, codes, curves, datasets, draws, histogram, init,
+    Check, Fault, Folders, Forecast, Loaded, Made, Piece, Posterior, Predicted, Predictions, Results, RunObserver,
+    Sampled, Skeleton, Study, StudyError, StudyKind, account, codes, curves, datasets, draws, histogram, init,
     read_results,
 };

@@ -3,7 +3,7 @@
 use super::numbers::bound;
 use super::page::{figure, note, section as titled};
 use super::standing::{Placed, Standing};
-use crate::svg::{Axis, Bar, Row, RowPlot, Shown};
+use crate::svg::{Axis, Bar, RowPlot, Shown, SvgRow};
 use inference::results::{ClientSpending, PrivacyResult};
 use study::digits::shortest;
 
@@ -25,11 +25,11 @@ pub(crate) fn section(standing: &Standing) -> String {
 
 fn one(placed: Placed, privacy: &PrivacyResult, widest: f64) -> String {
     let name = &placed.method.name;
-    let rows: Vec<Row> = shown(&privacy.clients)
+    let rows: Vec<SvgRow> = shown(&privacy.clients)
         .into_iter()
         .map(|(label, client)| {
             let bar = Bar { used: client.certified, granted: privacy.epsilon, mark: placed.mark };
-            Row { name: label, shown: Shown::Bar(bar), words: words(client, privacy.epsilon) }
+            SvgRow { name: label, shown: Shown::Bar(bar), words: words(client, privacy.epsilon) }
         })
         .collect();
     let described: Vec<&str> = rows.iter().map(|row| row.words.as_str()).collect();

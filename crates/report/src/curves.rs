@@ -29,7 +29,7 @@ struct Level {
 
 /// A score that is drawn.
 #[derive(Clone, Copy)]
-struct Score {
+struct CurveScore {
     name: &'static str,
     axis: &'static str,
     of: fn(&CurvePoint) -> Option<f64>,
@@ -43,14 +43,14 @@ struct Score {
 
 /// What a score is drawn against.
 #[derive(Clone, Copy)]
-struct Along {
+struct AxisKind {
     name: &'static str,
     axis: &'static str,
     of: fn(&CurvePoint) -> Option<f64>,
     scale: Scale,
 }
 
-const ACCURACY: Score = Score {
+const ACCURACY: CurveScore = CurveScore {
     name: "Accuracy",
     axis: "accuracy, %",
     of: |point| point.accuracy.map(|share| 100.0 * share),
@@ -59,7 +59,7 @@ const ACCURACY: Score = Score {
     band: mean_and_deviation,
     scale: Scale::Linear,
 };
-const ERROR: Score = Score {
+const ERROR: CurveScore = CurveScore {
     name: "Mean absolute error",
     axis: "mean absolute error",
     of: |point| point.absolute_error,
@@ -68,7 +68,7 @@ const ERROR: Score = Score {
     band: mean_and_deviation,
     scale: Scale::Linear,
 };
-const LIKELIHOOD: Score = Score {
+const LIKELIHOOD: CurveScore = CurveScore {
     name: "Log-likelihood",
     axis: "log-likelihood, nats per row",
     of: |point| Some(point.log_likelihood),
@@ -78,7 +78,7 @@ const LIKELIHOOD: Score = Score {
     scale: Scale::Linear,
 };
 /// Of a simulation whose exact posterior is known.
-const DIVERGENCE: Score = Score {
+const DIVERGENCE: CurveScore = CurveScore {
     name: "Divergence",
     axis: "KL to the exact posterior, nats",
     of: |point| point.kl,
@@ -88,7 +88,7 @@ const DIVERGENCE: Score = Score {
     scale: Scale::Log,
 };
 /// Of draws whose exact posterior is known.
-const MEAN_ERROR: Score = Score {
+const MEAN_ERROR: CurveScore = CurveScore {
     name: "Error of means",
     axis: "error of posterior means",
     of: |point| point.mean_error,
@@ -97,26 +97,26 @@ const MEAN_ERROR: Score = Score {
     band: mean_and_error,
     scale: Scale::Linear,
 };
-const VARIANCE_ERROR: Score = Score {
+const VARIANCE_ERROR: CurveScore = CurveScore {
     name: "Error of variances",
     axis: "error of posterior variances",
     of: |point| point.variance_error,
     last: |placed| placed.method.variance_error.as_ref().map(|summary| summary.mean),
     ..MEAN_ERROR
 };
-const ROUNDS: Along =
-    Along { name: "rounds", axis: "rounds", of: |point| Some(point.round as f64), scale: Scale::Linear };
-const MESSAGES: Along =
-    Along { name: "messages", axis: "messages", of: |point| Some(point.messages as f64), scale: Scale::Linear };
-const EPSILON: Along = Along {
+const ROUNDS: AxisKind =
+    AxisKind { name: "rounds", axis: "rounds", of: |point| Some(point.round as f64), scale: Scale::Linear };
+const MESSAGES: AxisKind =
+    AxisKind { name: "messages", axis: "messages", of: |point| Some(point.messages as f64), scale: Scale::Linear };
+const EPSILON: AxisKind = AxisKind {
     name: "ε",
     axis: "certified ε of the sites furthest in their plans",
     of: |point| point.epsilon,
     scale: Scale::Linear,
 };
 /// Theorems and samplers differ by orders of magnitude.
-const LOG_EPSILON: Along =
-    Along { of: |point| point.epsilon.filter(|spent| *spent > 0.0), scale: Scale::Log, ..EPSILON };
+const LOG_EPSILON: AxisKind =
+    AxisKind { of: |point| point.epsilon.filter(|spent| *spent > 0.0), scale: Scale::Log, ..EPSILON };
 
 /// A figure for each score and what it is drawn against, and the legend that hides and shows methods.
 pub(crate) fn section(standing: &Standing) -> String {
@@ -203,7 +203,7 @@ fn legend(standing: &Standing) -> String {
 }
 
 /// One figure; none if no method has a curve in it.
-fn one(standing: &Standing, score: Score, along: Along) -> Option<String> {
+fn one(standing: &Standing, score: CurveScore, along: AxisKind) -> Option<String> {
     let levels: Vec<(Placed, Vec<Level>)> =
         drawn(standing).map(|placed| (placed, levels_of(standing, placed, score, along))).collect();
     let places = || levels.iter().flat_map(|(_, levels)| levels.iter().map(|level| level.at));
@@ -243,13 +243,13 @@ fn one(standing: &Standing, score: Score, along: Along) -> Option<String> {
 }
 
 /// The levels of a method that is drawn as a curve; the two references are not.
-fn levels_of(standing: &Standing, placed: Placed, score: Score, along: Along) -> Vec<Level> {
+fn levels_of(standing: &Standing, placed: Placed, score: CurveScore, along: AxisKind) -> Vec<Level> {
     if standing.reference(placed.number) { Vec::new() } else { levels(&placed.method.curves, score, along.of) }
 }
 
 /// Middle and spread of the seeds on a common grid. Between its points a seed keeps its last score, and a place counts
 /// only if every seed has come so far.
-fn levels(curves: &[Curve], score: Score, along: fn(&CurvePoint) -> Option<f64>) -> Vec<Level> {
+fn levels(curves: &[Curve], score: CurveScore, along: fn(&CurvePoint) -> Option<f64>) -> Vec<Level> {
     let steps: Vec<Vec<(f64, f64)>> = curves
         .iter()
         .map(|curve| {
@@ -301,7 +301,7 @@ fn curve(placed: Placed, levels: &[Level]) -> Series {
 }
 
 /// A line across the figure where the method ends.
-fn level(placed: Placed, score: Score, (first, last): (f64, f64)) -> Option<Series> {
+fn level(placed: Placed, score: CurveScore, (first, last): (f64, f64)) -> Option<Series> {
     let height = (score.last)(placed).filter(|height| height.is_finite())?;
     let mut series = Series::line(&placed.method.name, vec![(first, height), (last, height)], placed.mark.level());
     series.class = format!("m{}", placed.number);

@@ -36,7 +36,7 @@ fn columns<'a>(rows: &'a [(Placed<'_>, Vec<Comparison>)]) -> Vec<(&'static str, 
 }
 
 /// A score in which methods are compared.
-type Score = fn(&Comparison) -> Option<Difference>;
+type DifferenceScore = fn(&Comparison) -> Option<Difference>;
 
 /// The log-likelihood's difference.
 fn likelihood(compared: &Comparison) -> Option<Difference> {
@@ -44,7 +44,7 @@ fn likelihood(compared: &Comparison) -> Option<Difference> {
 }
 
 /// The difference to one baseline.
-fn at(compared: &[Comparison], baseline: &str, score: Score) -> Option<Difference> {
+fn at(compared: &[Comparison], baseline: &str, score: DifferenceScore) -> Option<Difference> {
     compared.iter().find(|c| c.baseline == baseline).and_then(score)
 }
 
@@ -57,7 +57,7 @@ pub(super) fn tables(standing: &Standing) -> String {
     let mut html =
         table(&rows, "Log-likelihood less that of the baselines, in nats per row: above 0 is better", likelihood);
     if rows.iter().flat_map(|(_, compared)| compared).any(|c| c.absolute_error.is_some()) {
-        let errors: Score = |compared| compared.absolute_error;
+        let errors: DifferenceScore = |compared| compared.absolute_error;
         html += &table(&rows, "Mean absolute error less that of the baselines: under 0 is better", errors);
     }
     let seeds = standing.seeds();
@@ -70,7 +70,7 @@ pub(super) fn tables(standing: &Standing) -> String {
     })
 }
 
-fn table(rows: &[(Placed<'_>, Vec<Comparison>)], caption: &str, score: Score) -> String {
+fn table(rows: &[(Placed<'_>, Vec<Comparison>)], caption: &str, score: DifferenceScore) -> String {
     let columns = columns(rows);
     let names = columns.iter().map(|(_, name)| escape(&format!("less {name}")));
     let mut table = Table::new(caption, ["method".to_owned()].into_iter().chain(names).collect());
@@ -89,10 +89,10 @@ fn html_cell(difference: Difference) -> String {
 }
 
 /// A column of the terminal's table: its heading, and a cell for each method.
-pub(super) type Column = (&'static str, Vec<String>);
+pub(super) type DifferenceColumn = (&'static str, Vec<String>);
 
 /// Names and cells of the terminal's table, the baselines as headings; none where nothing can be compared.
-pub(super) fn cells(standing: &Standing) -> Option<(Vec<String>, Vec<Column>)> {
+pub(super) fn cells(standing: &Standing) -> Option<(Vec<String>, Vec<DifferenceColumn>)> {
     let rows = rows(standing);
     let heading = |baseline: &str| match baseline {
         "non-private" => "less non-private",

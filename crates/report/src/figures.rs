@@ -2,7 +2,7 @@
 
 use super::page::{figure, note};
 use crate::svg::{Axis, Mark, Plot, Scale, Series, escape};
-use study::{Cell, Figure, Line, Point, Score};
+use study::{Cell, Figure, FigurePoint, Line, Score};
 
 /// From how many times the least place on the places are laid out by their logarithm.
 const WIDE: f64 = 20.0;
@@ -179,7 +179,7 @@ fn published(asked: &Figure, cells: &[Cell]) -> Option<Series> {
     (!points.is_empty()).then(|| Series::line("published", points, Mark::reference(0)))
 }
 
-fn cell<'a>(point: &Point, score: Score, cells: &'a [Cell]) -> Option<&'a Cell> {
+fn cell<'a>(point: &FigurePoint, score: Score, cells: &'a [Cell]) -> Option<&'a Cell> {
     let (_, _, metric) = words(score);
     cells.iter().find(|cell| cell.metric == metric && cell.row == point.row && cell.column == point.column)
 }
@@ -238,7 +238,7 @@ mod tests {
     }
 
     fn asked(places: [f64; 2]) -> Figure {
-        let point = |(at, row): (f64, &str)| Point { at, row: row.into(), column: "all".into() };
+        let point = |(at, row): (f64, &str)| FigurePoint { at, row: row.into(), column: "all".into() };
         let points = places.into_iter().zip(["a", "b"]).map(point).collect();
         let lines = vec![Line { name: "damping < 1".into(), level: false, points }];
         Figure { along: "clipping bound".into(), panel: None, score: Score::Kl, range: None, lines }

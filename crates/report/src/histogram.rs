@@ -1,7 +1,7 @@
 //! The report of a histogram: estimates beside the truth, and what they cost by rounds.
 
 use crate::page::{Table, document, figure, note, paragraph, section};
-use crate::svg::{Axis, Interval, Mark, Plot, Row, RowPlot, Scale, Series, Shown, escape};
+use crate::svg::{Axis, Mark, Plot, RowPlot, Scale, Series, Shown, SvgInterval, SvgRow, escape};
 use study::digits::{shortest, up_to};
 use study::histogram::{Category, Cost, Histogram, HistogramResults, percent};
 
@@ -41,11 +41,11 @@ fn estimates(found: &HistogramResults) -> String {
     )
 }
 
-fn row(category: &Category) -> Row {
-    let at = |share: f64, reach: f64, mark| Interval { at: 100.0 * share, reach: 100.0 * reach, mark };
+fn row(category: &Category) -> SvgRow {
+    let at = |share: f64, reach: f64, mark| SvgInterval { at: 100.0 * share, reach: 100.0 * reach, mark };
     let half = (category.high - category.low) / 2.0;
     let shown = vec![at(category.estimate, half, Mark::of(0)), at(category.truth, 0.0, Mark::reference(0))];
-    Row { name: category.name.clone(), shown: Shown::Intervals(shown), words: described(category) }
+    SvgRow { name: category.name.clone(), shown: Shown::Intervals(shown), words: described(category) }
 }
 
 fn described(c: &Category) -> String {

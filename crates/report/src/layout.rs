@@ -54,14 +54,14 @@ pub fn rows<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str)>, width: Optio
 }
 
 /// A column: its heading, and its cells from the top.
-pub struct Column {
+pub struct LayoutColumn {
     /// Over the cells.
     pub heading: &'static str,
     /// From the top.
     pub cells: Vec<String>,
 }
 
-impl Column {
+impl LayoutColumn {
     fn width(&self) -> usize {
         self.cells.iter().map(|cell| letters(cell)).chain([letters(self.heading)]).max().unwrap_or(0)
     }
@@ -69,7 +69,7 @@ impl Column {
 
 /// A table that fits.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Fitted {
+pub struct FittedTable {
     /// The headings.
     pub head: String,
     /// The lines of every row, from the top.
@@ -83,11 +83,11 @@ pub struct Fitted {
 /// Fits a table of names and numbers into a width. Names, the first column, run over several lines; of the other columns, which come
 /// in the order of their importance, the last are left out, those from `least` on first. A word is broken after its hyphens alone, and
 /// cut, with an ellipsis, only if even so it is longer than the room of a name.
-pub fn fit(mut columns: Vec<Column>, width: usize, least: usize) -> Fitted {
-    let natural = columns.first().map_or(0, Column::width);
+pub fn fit(mut columns: Vec<LayoutColumn>, width: usize, least: usize) -> FittedTable {
+    let natural = columns.first().map_or(0, LayoutColumn::width);
     let words = columns.first().into_iter().flat_map(|names| &names.cells).flat_map(|name| name.split(' '));
     let word = words.flat_map(pieces).map(letters).max().unwrap_or(0) + HANGING.len();
-    let room = |columns: &[Column]| {
+    let room = |columns: &[LayoutColumn]| {
         width.saturating_sub(columns.iter().skip(1).map(|column| column.width() + 2).sum::<usize>())
     };
     let mut left_out = Vec::new();
@@ -101,8 +101,8 @@ pub fn fit(mut columns: Vec<Column>, width: usize, least: usize) -> Fitted {
     let names = natural.min(room(&columns).max(SHORT_NAME));
     let mut cut = Vec::new();
     let height = columns.first().map_or(0, |names| names.cells.len());
-    let numbers: Vec<(&Column, usize)> = columns.iter().skip(1).map(|column| (column, column.width())).collect();
-    let line = |name: &str, of: &dyn Fn(&Column) -> String| {
+    let numbers: Vec<(&LayoutColumn, usize)> = columns.iter().skip(1).map(|column| (column, column.width())).collect();
+    let line = |name: &str, of: &dyn Fn(&LayoutColumn) -> String| {
         let rest = numbers.iter().map(|(column, width)| format!("  {:>width$}", of(column))).collect::<String>();
         format!("{name:<names$}{rest}").trim_end().to_owned()
     };
@@ -112,7 +112,7 @@ pub fn fit(mut columns: Vec<Column>, width: usize, least: usize) -> Fitted {
         let first = line(&lines[0], &|column| column.cells[row].clone());
         std::iter::once(first).chain(lines.into_iter().skip(1)).collect()
     });
-    Fitted { head, rows: rows.collect(), left_out, cut }
+    FittedTable { head, rows: rows.collect(), left_out, cut }
 }
 
 /// A word in parts that may stand on lines of their own: it is broken after hyphens.
@@ -164,12 +164,12 @@ mod tests {
         assert!(text.lines().count() == 1 && !text.contains('\u{1b}'), "{text:?}");
     }
 
-    fn names(cells: &[&str]) -> Column {
-        Column { heading: "method", cells: cells.iter().map(|&cell| cell.to_owned()).collect() }
+    fn names(cells: &[&str]) -> LayoutColumn {
+        LayoutColumn { heading: "method", cells: cells.iter().map(|&cell| cell.to_owned()).collect() }
     }
 
-    fn numbers(heading: &'static str, cells: &[&str]) -> Column {
-        Column { heading, ..names(cells) }
+    fn numbers(heading: &'static str, cells: &[&str]) -> LayoutColumn {
+        LayoutColumn { heading, ..names(cells) }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::numbers::fixed;
 use super::page::{Table, figure, folded, note, section as titled};
 use super::standing::{Placed, Standing};
-use crate::svg::{Axis, Interval, Row, RowPlot, Scale, Shown, escape};
+use crate::svg::{Axis, RowPlot, Scale, Shown, SvgInterval, SvgRow, escape};
 use inference::results::Coefficient;
 
 /// Coefficients in the figure.
@@ -56,10 +56,11 @@ fn order(posterior: &[Coefficient]) -> Vec<usize> {
 fn plot(leading: &[Placed], order: &[usize]) -> RowPlot {
     let row = |&place: &usize| {
         let found = leading.iter().filter_map(|m| Some((m, m.method.posterior.get(place)?)));
-        let intervals = found.clone().map(|(m, c)| Interval { at: c.mean, reach: REACH * c.deviation, mark: m.mark });
+        let intervals =
+            found.clone().map(|(m, c)| SvgInterval { at: c.mean, reach: REACH * c.deviation, mark: m.mark });
         let words: Vec<_> = found.map(|(m, c)| format!("{}: {}", m.method.name, interval(c))).collect();
         let name = leading[0].method.posterior[place].name.clone();
-        Row { words: format!("{name}. {}", words.join("; ")), shown: Shown::Intervals(intervals.collect()), name }
+        SvgRow { words: format!("{name}. {}", words.join("; ")), shown: Shown::Intervals(intervals.collect()), name }
     };
     let rows = order.iter().take(DRAWN).map(row).collect();
     RowPlot { title: "Posterior means with 95 % intervals".into(), axis: axis(leading, order), rows }

@@ -4,7 +4,7 @@ use super::differences;
 use super::numbers::{NOTHING, bound, bytes, count, divergence, seconds, spread};
 use super::standing::{Placed, Role, Standing, spent};
 use super::summary;
-use crate::layout::{self, Column, Fitted, fit};
+use crate::layout::{self, FittedTable, LayoutColumn, fit};
 use inference::results::Results;
 
 /// What a terminal can show.
@@ -23,8 +23,8 @@ const LEAST: usize = 5;
 pub fn table(results: &Results, terminal: Terminal) -> String {
     let standing = Standing::of(results);
     let least = LEAST + usize::from(standing.divergences());
-    let columns = columns(&standing).into_iter().map(|(heading, cells)| Column { heading, cells });
-    let Fitted { head, rows, left_out, cut } = fit(columns.collect(), terminal.width, least);
+    let columns = columns(&standing).into_iter().map(|(heading, cells)| LayoutColumn { heading, cells });
+    let FittedTable { head, rows, left_out, cut } = fit(columns.collect(), terminal.width, least);
     let mut text = head + "\n";
     for (placed, lines) in standing.methods().zip(rows) {
         let role = standing.role(placed.number);
@@ -52,9 +52,10 @@ pub fn table(results: &Results, terminal: Terminal) -> String {
 fn compared(standing: &Standing, terminal: Terminal) -> String {
     let Some((names, differences)) = differences::cells(standing) else { return String::new() };
     let cells = names.iter().map(|name| format!("  {}", layout::plain(name))).collect();
-    let names = [Column { heading: "difference", cells }];
-    let columns = names.into_iter().chain(differences.into_iter().map(|(heading, cells)| Column { heading, cells }));
-    let Fitted { head, rows, .. } = fit(columns.collect(), terminal.width, 2);
+    let names = [LayoutColumn { heading: "difference", cells }];
+    let columns =
+        names.into_iter().chain(differences.into_iter().map(|(heading, cells)| LayoutColumn { heading, cells }));
+    let FittedTable { head, rows, .. } = fit(columns.collect(), terminal.width, 2);
     let lines: String = rows.iter().flatten().map(|line| format!("{line}\n")).collect();
     format!("\n{head}\n{lines}")
 }

@@ -5,7 +5,7 @@ use super::forecast::{Forecast, coded, loose_delta, notes, private_rows};
 use super::meant::Study;
 use super::sites::Sites;
 use super::warnings;
-use super::words::{self, Row, row};
+use super::words::{self, LabelledRow, row};
 use crate::datasets;
 use crate::error::StudyError;
 use crate::load::Folders;
@@ -46,7 +46,7 @@ impl Check {
     }
 
     /// In labelled lines; one without a label continues the line above.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<LabelledRow> {
         let Self { study, parts, notes, warnings } = self;
         let mut rows = vec![row("study", format!("{} is sound", study.name))];
         for part in parts {

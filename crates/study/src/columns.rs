@@ -1,6 +1,6 @@
 //! What a study asks of the columns of its data, told from schema and header: no row is read.
 
-use super::fault::{Fault, Source};
+use super::fault::{Fault, StudyText};
 use super::meant::Study;
 use crate::datasets;
 use crate::error::StudyError;
@@ -108,6 +108,6 @@ pub(crate) fn record_ids(study: &Study, schema: Option<&Schema>) -> Result<(), F
     let found = if schema.is_some() { "the schema names none" } else { "the schema is not there" };
     let message = format!("parts under add-remove need record ids, and {found}");
     let hint = "name their column in the schema, record_id = \"patient\", or use adjacency = \"substitute\"";
-    let source = Source::new(study.file.clone(), &study.text);
+    let source = StudyText::new(study.file.clone(), &study.text);
     Err(source.fault(&format!("method.{at}.privacy.adjacency"), "S015", message, hint))
 }

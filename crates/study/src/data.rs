@@ -1,11 +1,11 @@
 //! The data of a study as meant: where rows come from, and which of them are held out.
 
-use super::fault::{Fault, Source};
-use super::meant::Column;
+use super::fault::{Fault, StudyText};
+use super::meant::TableColumn;
 use super::plain;
 use super::served::Served;
 use super::synthetic::{self, Synthetic};
-use super::typed::{ColumnAsTyped, DataAsTyped, RowsAsTyped, SplitAsTyped, StudyAsTyped};
+use super::typed::{DataAsTyped, RowsAsTyped, SplitAsTyped, StudyAsTyped, TableColumnAsTyped};
 use inference::{OutcomeNeed, StudyModel};
 use inference::{Partition, Split};
 use serde::Deserialize;
@@ -63,9 +63,9 @@ pub(super) fn of(
     study: &StudyAsTyped,
     model: &StudyModel,
     only: Option<&Served>,
-    source: &Source<'_>,
+    source: &StudyText<'_>,
     first: &Partition,
-    columns: &[Column],
+    columns: &[TableColumn],
 ) -> Result<Data, Fault> {
     let typed = &study.data;
     let partitions: Vec<&Partition> = columns.iter().map(|column| &column.partition).chain([first]).collect();
@@ -112,7 +112,7 @@ pub(super) fn of(
 }
 
 /// Refuses what only a simulation has, in a study without one.
-fn of_simulation(typed: &DataAsTyped, source: &Source<'_>) -> Result<(), Fault> {
+fn of_simulation(typed: &DataAsTyped, source: &StudyText<'_>) -> Result<(), Fault> {
     let stray = [("split", typed.split.is_some()), ("declared_rows", typed.declared_rows.is_some())];
     match stray.iter().find(|(_, given)| *given) {
         None => Ok(()),
@@ -127,9 +127,9 @@ fn of_simulation(typed: &DataAsTyped, source: &Source<'_>) -> Result<(), Fault> 
 /// Source and split of a column, where it has its own.
 pub(super) fn of_column(
     at: usize,
-    column: &ColumnAsTyped,
+    column: &TableColumnAsTyped,
     data: &DataAsTyped,
-    source: &Source<'_>,
+    source: &StudyText<'_>,
 ) -> Result<OwnData, Fault> {
     let path = |key: &str| format!("column.{at}.{key}");
     let of_one = data.schema.is_some() || data.declared_rows.is_some() || data.declared_inputs.is_some();
@@ -150,7 +150,7 @@ pub(super) fn of_column(
     Ok((column.source.clone(), split))
 }
 
-fn split_seed(typed: &SplitAsTyped, source: &Source<'_>, at: &str) -> Result<Option<u64>, Fault> {
+fn split_seed(typed: &SplitAsTyped, source: &StudyText<'_>, at: &str) -> Result<Option<u64>, Fault> {
     if typed.seed.is_some() && typed.column.is_some() {
         let message = "a column says which rows are held out: there is nothing to draw".to_owned();
         return Err(source.fault(&format!("{at}.seed"), "S011", message, "leave seed out"));
@@ -158,7 +158,7 @@ fn split_seed(typed: &SplitAsTyped, source: &Source<'_>, at: &str) -> Result<Opt
     Ok(typed.seed)
 }
 
-fn split(typed: &SplitAsTyped, source: &Source<'_>, at: &str) -> Result<Split, Fault> {
+fn split(typed: &SplitAsTyped, source: &StudyText<'_>, at: &str) -> Result<Split, Fault> {
     let forms = [typed.test.is_some(), typed.test_rows.is_some(), typed.half.is_some(), typed.column.is_some()];
     let several = forms.iter().filter(|given| **given).count() != 1 || typed.half == Some(false);
     if several || typed.test_level.is_some() && typed.column.is_none() {

@@ -4,16 +4,16 @@ use crate::error::StudyError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What was dealt for the last seeds that were asked for.
-pub(super) struct Dealt<T> {
+pub(super) struct DealtOnce<T> {
     /// As many as there are pairs at a time: these are taken seed by seed, and none goes back.
     most: usize,
-    by_seed: Mutex<Vec<(u64, Place<T>)>>,
+    by_seed: Mutex<Vec<(u64, DealtSlot<T>)>>,
 }
 
 /// Where the rows of a seed are, or come to be.
-type Place<T> = Arc<Mutex<Option<Arc<T>>>>;
+type DealtSlot<T> = Arc<Mutex<Option<Arc<T>>>>;
 
-impl<T> Dealt<T> {
+impl<T> DealtOnce<T> {
     /// Nothing yet.
     pub(super) fn new() -> Self {
         Self { most: rayon::current_num_threads().max(1), by_seed: Mutex::new(Vec::new()) }
@@ -31,7 +31,7 @@ impl<T> Dealt<T> {
         Ok(dealt)
     }
 
-    fn place(&self, seed: u64) -> Place<T> {
+    fn place(&self, seed: u64) -> DealtSlot<T> {
         let mut all = locked(&self.by_seed);
         if let Some((_, place)) = all.iter().find(|(known, _)| *known == seed) {
             return place.clone();
@@ -39,7 +39,7 @@ impl<T> Dealt<T> {
         if all.len() >= self.most {
             all.remove(0);
         }
-        let place = Place::default();
+        let place = DealtSlot::default();
         all.push((seed, place.clone()));
         place
     }
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn rows_are_dealt_once_for_each_seed_and_a_failure_is_tried_again() {
-        let (dealt, count) = (Dealt { most: 2, by_seed: Mutex::default() }, AtomicUsize::new(0));
+        let (dealt, count) = (DealtOnce { most: 2, by_seed: Mutex::default() }, AtomicUsize::new(0));
         let deal = |seed: u64| {
             dealt.of(seed, || {
                 count.fetch_add(1, Ordering::Relaxed);

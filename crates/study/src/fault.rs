@@ -1,6 +1,6 @@
 //! What is wrong with a study, with its line in the file and what to do about it.
 
-use super::plain::{Plain, plain};
+use super::plain::{PlainMessage, plain};
 use inference::describe::Conflict;
 use std::fmt;
 use toml::Spanned;
@@ -74,13 +74,13 @@ impl std::error::Error for Faults {}
 
 /// The text of a study, and where in it each key stands.
 #[derive(Debug)]
-pub(crate) struct Source<'a> {
+pub(crate) struct StudyText<'a> {
     file: String,
     text: &'a str,
     keys: Option<Spanned<DeTable<'a>>>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> StudyText<'a> {
     /// A text with the name of its file.
     pub(crate) fn new(file: String, text: &'a str) -> Self {
         Self { file, text, keys: DeTable::parse(text).ok() }
@@ -110,7 +110,7 @@ impl<'a> Source<'a> {
     pub(crate) fn unreadable(&self, error: &toml::de::Error) -> Fault {
         let span = error.span().unwrap_or(0..0);
         let place = self.place(span.start);
-        let Plain { code, message, hint } = plain(error.message(), self.text, span);
+        let PlainMessage { code, message, hint } = plain(error.message(), self.text, span);
         Fault { code, place, message, hint }
     }
 
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_key_has_its_line() {
         let text = "schema = 1\n[[method]]\nname = 'a'\n[[method]]\nname = 'b'\nprivacy = { epsilon = 0 }\n";
-        let source = Source::new("s.toml".into(), text);
+        let source = StudyText::new("s.toml".into(), text);
         let at = |path| source.fault(path, "S004", String::new(), "").place;
         assert_eq!(at("method.1.privacy.epsilon"), "s.toml:6:13");
         assert_eq!(at("method.1.privacy.delta"), "s.toml:6:1", "a key that is not there");

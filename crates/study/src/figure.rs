@@ -1,6 +1,6 @@
 //! `[[figure]]`: which cells of a table are drawn against which number.
 
-use super::fault::{Fault, Source};
+use super::fault::{Fault, StudyText};
 use super::meant::{BASELINES, CONSTANTS};
 use super::typed::StudyAsTyped;
 use super::unroll::Named;
@@ -81,12 +81,12 @@ pub struct Line {
     /// Something that methods are measured against, the same at every place.
     pub level: bool,
     /// In the order of their places.
-    pub points: Vec<Point>,
+    pub points: Vec<FigurePoint>,
 }
 
 /// One cell of the table, and where it is drawn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Point {
+pub struct FigurePoint {
     /// Where along the axis.
     pub at: f64,
     /// The method of the cell.
@@ -96,7 +96,7 @@ pub struct Point {
 }
 
 /// The figures of a study: every point is a cell that the table will have.
-pub(super) fn all(typed: &StudyAsTyped, names: &[Named], source: &Source<'_>) -> Result<Vec<Figure>, Fault> {
+pub(super) fn all(typed: &StudyAsTyped, names: &[Named], source: &StudyText<'_>) -> Result<Vec<Figure>, Fault> {
     let mut figures = Vec::new();
     for (at, figure) in typed.figures.iter().enumerate() {
         let path = format!("figure.{at}");
@@ -156,7 +156,7 @@ fn by_epsilon(
             return Err(format!("there is no method {name:?} with a list of ε"));
         }
         let column = column(name)?;
-        let point = |(at, row): (f64, &str)| Point { at, row: row.to_owned(), column: column.clone() };
+        let point = |(at, row): (f64, &str)| FigurePoint { at, row: row.to_owned(), column: column.clone() };
         Ok(Line { name: name.clone(), level, points: points.into_iter().map(point).collect() })
     };
     figure.methods.iter().map(line).collect()
@@ -170,13 +170,13 @@ fn line(line: &LineAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result<Lin
     Ok(Line { name: line.name.clone(), level: false, points })
 }
 
-fn point(point: &PointAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result<Point, String> {
+fn point(point: &PointAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result<FigurePoint, String> {
     if !names.iter().any(|method| method.name == point.method) {
         return Err(format!("there is no method {:?}", point.method));
     }
     let column =
         column(point.column.as_ref(), typed).map_err(|why| format!("{why} for {:?} at {}", point.method, point.at))?;
-    Ok(Point { at: point.at, row: point.method.clone(), column })
+    Ok(FigurePoint { at: point.at, row: point.method.clone(), column })
 }
 
 /// A study of one partition has one column, under its own name.

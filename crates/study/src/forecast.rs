@@ -5,7 +5,7 @@ use super::guidance::{Guidance, guidance};
 use super::meant::Study;
 use super::sites::{Basis, Sites, span};
 use super::warnings;
-use super::words::{self, Row, row};
+use super::words::{self, LabelledRow, row};
 use crate::digits::{shortest, up};
 use crate::error::StudyError;
 use crate::load::Folders;
@@ -13,7 +13,7 @@ use inference::Method;
 use inference::Schema;
 use inference::plan::{ClientPlan, MethodPlan, PlannedStage, plan, seed_bytes};
 use inference::results::SecureSumResult;
-use inference::settings::{Aggregator, Claim, Noise, Promise, SecureNoise, SecureSum};
+use inference::settings::{Aggregator, Claim, Noise, Promise, SecureNoise, SecureSumSettings};
 use inference::warning::public::{clip_out_of_scale, of_plan};
 use inference::warning::{Code, Warning};
 use privacy::{Adjacency, Sampling, Unit};
@@ -38,7 +38,7 @@ pub struct Forecast {
 
 /// The JSON object: these names are a contract.
 #[derive(Serialize)]
-struct Report<'a> {
+struct ForecastReport<'a> {
     study: &'a str,
     clients: Option<usize>,
     rows: Option<&'a [u64]>,
@@ -194,7 +194,7 @@ impl Forecast {
     }
 
     /// The plan in labelled lines; one without a label continues the line above, one without anything is empty.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<LabelledRow> {
         let mut rows = vec![row("study", self.study.name.clone()), row("clients", self.sites.words())];
         if let Some(parameters) = self.parameters {
             let s = if parameters == 1 { "" } else { "s" };
@@ -229,7 +229,7 @@ impl Forecast {
         let up_to = if plan.clients.iter().any(|client| client.opening.is_some()) { "up to " } else { "" };
         let bytes = match method.promise.as_ref().map(|promise| promise.aggregator) {
             _ if self.parameters.is_none() => String::new(),
-            Some(Aggregator::SecureSum(SecureSum { nodes, .. })) => {
+            Some(Aggregator::SecureSum(SecureSumSettings { nodes, .. })) => {
                 let seeds = seed_bytes(nodes);
                 let (all, others) = (plan.bytes_per_message, nodes.saturating_sub(1));
                 format!(
@@ -245,7 +245,7 @@ impl Forecast {
     /// The plan as one object.
     pub fn json(&self) -> String {
         let methods = self.plans.iter().map(|(method, plan)| self.method(method, plan)).collect();
-        let report = Report {
+        let report = ForecastReport {
             study: &self.study.name,
             clients: self.sites.basis.has_clients().then_some(self.sites.rows.len()),
             rows: self.sites.basis.has_rows().then_some(&self.sites.rows),
@@ -308,7 +308,7 @@ fn stage(stage: &PlannedStage) -> StageReport {
 }
 
 /// The noise in a sum that is opened, beside that of one curator.
-fn total(promise: &Promise, clients: usize) -> Option<Row> {
+fn total(promise: &Promise, clients: usize) -> Option<LabelledRow> {
     let Aggregator::SecureSum(sum) = promise.aggregator else { return None };
     let (times, whose) = match sum.noise {
         SecureNoise::Nodes => (f64::from(sum.nodes), format!("each of the {} nodes adds all of it", sum.nodes)),
@@ -336,7 +336,7 @@ pub(crate) fn notes(study: &Study, schema: &Schema) -> Vec<String> {
 }
 
 /// How far one unit moves each sum of sufficient statistics.
-fn sensitivity(method: &Method, promise: &Promise, d: usize) -> Option<Row> {
+fn sensitivity(method: &Method, promise: &Promise, d: usize) -> Option<LabelledRow> {
     let of = method.algorithm.sensitivities(d, promise.adjacency);
     if of.is_empty() {
         return None;
@@ -371,7 +371,7 @@ fn stage_words(promise: &Promise, stages: &[PlannedStage], sums: impl Fn(&str) -
 }
 
 /// Noise, updates and cost of the clients; of a method with an opening, that first.
-fn cost(method: &Method, promise: &Promise, clients: &[ClientPlan]) -> Vec<Row> {
+fn cost(method: &Method, promise: &Promise, clients: &[ClientPlan]) -> Vec<LabelledRow> {
     let openings: Vec<PlannedStage> = clients.iter().filter_map(|client| client.opening.clone()).collect();
     let stages: Vec<PlannedStage> = clients.iter().filter_map(|client| client.stages().pop()).collect();
     let most = |of: fn(&ClientPlan) -> f64| up(clients.iter().map(of).fold(0.0, f64::max));

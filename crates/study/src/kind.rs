@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The kinds of study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum StudyKind {
     /// A posterior is learnt from rows at sites.
     Learning,
     /// Costs of plans, drawn as curves: `[[curves]]`.
@@ -15,7 +15,7 @@ pub enum Kind {
     Histogram,
 }
 
-impl Kind {
+impl StudyKind {
     /// The kind of a text. What cannot be read is left to the reader of studies, which says why.
     pub fn of(text: &str) -> Self {
         let table: toml::Table = toml::from_str(text).unwrap_or_default();

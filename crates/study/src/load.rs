@@ -91,7 +91,7 @@ impl Loaded {
     /// On rows of a file, or on made-up ones. Engines share what they fitted.
     fn open(study: Study, folders: &Folders, fits: &Arc<Fits>) -> Result<Self, StudyError> {
         let engine: Box<dyn Engine> = match &study.data.synthetic {
-            Some(made) => Box::new(synthetic::Made::open(&study, made, fits)?),
+            Some(made) => Box::new(synthetic::SyntheticEngine::open(&study, made, fits)?),
             None => Box::new(Simulator::open(&study, folders, fits)?),
         };
         Ok(Self { study, engine, made: None })

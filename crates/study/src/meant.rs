@@ -1,11 +1,11 @@
 //! A study as meant: data, partition, model and methods, checked, with nothing left to be looked up by name.
 
 use super::data::{self, Data};
-use super::fault::{Fault, Faults, Source};
+use super::fault::{Fault, Faults, StudyText};
 use super::figure::{self, Figure};
 use super::keys::STUDY_KEYS;
 use super::served::{self, Served};
-use super::typed::{ColumnAsTyped, Paper, PartitionAsTyped, PartitionKind, StudyAsTyped};
+use super::typed::{Paper, PartitionAsTyped, PartitionKind, StudyAsTyped, TableColumnAsTyped};
 use super::unroll::{self, Named};
 use crate::error::StudyError;
 use inference::describe::{Conflict, Key, Registry, validate};
@@ -36,7 +36,7 @@ pub struct Study {
     /// That of the first column, in a table with several.
     pub partition: Partition,
     /// The columns of a table; empty for a study with one partition.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TableColumn>,
     /// Published numbers.
     pub(crate) paper: Paper,
     /// Figures of a table.
@@ -61,7 +61,7 @@ pub struct Study {
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
+pub struct TableColumn {
     /// Its name.
     pub name: String,
     /// How rows are dealt to clients.
@@ -89,7 +89,7 @@ impl Study {
     /// The same, with methods and models of one's own in the registry.
     pub fn read_with(file: impl Into<String>, text: &str, registry: &Registry) -> Result<Self, Faults> {
         let file = file.into();
-        let source = Source::new(file.clone(), text);
+        let source = StudyText::new(file.clone(), text);
         check_version(&source)?;
         let table: Table = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
         let names = unroll::all(&tables(&table, "method"));
@@ -129,7 +129,7 @@ impl Study {
     }
 
     /// The study of one column of the table: its partition, its data, and no other column.
-    pub(crate) fn of_column(&self, column: &Column) -> Self {
+    pub(crate) fn of_column(&self, column: &TableColumn) -> Self {
         let (name, partition) = (format!("{}, {}", self.name, column.name), column.partition.clone());
         let mut one = Self { name, partition, columns: Vec::new(), ..self.clone() };
         if let Some(source) = &column.source {
@@ -155,7 +155,7 @@ impl Study {
     /// An error with the method that it is about, and its line.
     pub(crate) fn in_method(&self, method: usize, error: StudyError) -> StudyError {
         let index = self.places.get(method).copied().unwrap_or(method);
-        let place = Source::new(self.file.clone(), &self.text).at(&format!("method.{index}"));
+        let place = StudyText::new(self.file.clone(), &self.text).at(&format!("method.{index}"));
         let name = self.methods.get(method).map_or_else(String::new, |method| method.name.clone());
         StudyError::Method { place, name, error: Box::new(error) }
     }
@@ -178,7 +178,7 @@ fn sound(
     table: &Table,
     names: &[Named],
     registry: &Registry,
-    source: &Source<'_>,
+    source: &StudyText<'_>,
 ) -> Result<(StudyModel, Vec<Method>), Faults> {
     let lists = table.get("method").is_none_or(|list| list.as_array().is_some_and(|l| l.iter().all(Value::is_table)));
     let read_elsewhere =
@@ -228,7 +228,7 @@ fn sound(
 }
 
 /// The version is read first: other versions may have other keys.
-pub(crate) fn check_version(source: &Source<'_>) -> Result<(), Fault> {
+pub(crate) fn check_version(source: &StudyText<'_>) -> Result<(), Fault> {
     #[derive(serde::Deserialize)]
     struct Version {
         schema: Option<i64>,
@@ -247,7 +247,7 @@ pub(crate) fn check_version(source: &Source<'_>) -> Result<(), Fault> {
 }
 
 /// A name that can be a directory.
-pub(crate) fn check_name(name: &str, source: &Source<'_>) -> Result<(), Fault> {
+pub(crate) fn check_name(name: &str, source: &StudyText<'_>) -> Result<(), Fault> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
         let message = format!("name is {name:?}, expected letters, digits, - and _");
@@ -257,7 +257,7 @@ pub(crate) fn check_name(name: &str, source: &Source<'_>) -> Result<(), Fault> {
 }
 
 /// At least one seed, and none twice.
-pub(crate) fn check_seeds(seeds: &[u64], source: &Source<'_>) -> Result<(), Fault> {
+pub(crate) fn check_seeds(seeds: &[u64], source: &StudyText<'_>) -> Result<(), Fault> {
     if seeds.is_empty() {
         return Err(source.fault("study.seeds", "S005", "there is no seed".into(), "for example seeds = [1, 2, 3]"));
     }
@@ -269,7 +269,7 @@ pub(crate) fn check_seeds(seeds: &[u64], source: &Source<'_>) -> Result<(), Faul
 }
 
 /// Names and seeds: something to run, each thing once, and a name that can be a directory.
-fn check_names(typed: &StudyAsTyped, methods: &[Named], source: &Source<'_>) -> Result<(), Fault> {
+fn check_names(typed: &StudyAsTyped, methods: &[Named], source: &StudyText<'_>) -> Result<(), Fault> {
     check_name(&typed.study.name, source)?;
     check_seeds(&typed.study.seeds, source)?;
     if typed.methods.is_empty() {
@@ -307,18 +307,18 @@ fn repeated<T: PartialEq>(list: &[T]) -> Option<&T> {
 fn partitions(
     typed: &StudyAsTyped,
     served: Option<&Served>,
-    source: &Source<'_>,
-) -> Result<(Partition, Vec<Column>), Fault> {
-    let column = |(at, c): (usize, &ColumnAsTyped)| {
+    source: &StudyText<'_>,
+) -> Result<(Partition, Vec<TableColumn>), Fault> {
+    let column = |(at, c): (usize, &TableColumnAsTyped)| {
         let partition = partition(&c.partition, source, &format!("column.{at}.partition"))?;
         if c.rows_per_client == Some(0) || c.rows_per_client.is_some() && typed.data.synthetic.is_none() {
             let message = "rows_per_client is over 0, and belongs to made-up data".to_owned();
             return Err(source.fault(&format!("column.{at}.rows_per_client"), "S011", message, "leave it out"));
         }
         let (source, split) = data::of_column(at, c, &typed.data, source)?;
-        Ok(Column { name: c.name.clone(), partition, source, split, rows_per_client: c.rows_per_client })
+        Ok(TableColumn { name: c.name.clone(), partition, source, split, rows_per_client: c.rows_per_client })
     };
-    let columns: Vec<Column> = typed.columns.iter().enumerate().map(column).collect::<Result<_, Fault>>()?;
+    let columns: Vec<TableColumn> = typed.columns.iter().enumerate().map(column).collect::<Result<_, Fault>>()?;
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     if let Some(twice) = repeated(&names) {
         let message = format!("two columns are named {twice:?}");
@@ -341,7 +341,7 @@ fn partitions(
     }
 }
 
-fn partition(typed: &PartitionAsTyped, source: &Source<'_>, at: &str) -> Result<Partition, Fault> {
+fn partition(typed: &PartitionAsTyped, source: &StudyText<'_>, at: &str) -> Result<Partition, Fault> {
     let clients = || match typed.clients {
         Some(0) | None => Err(source.fault(
             &format!("{at}.clients"),
@@ -387,7 +387,7 @@ fn partition(typed: &PartitionAsTyped, source: &Source<'_>, at: &str) -> Result<
 }
 
 /// Half the clients small and half large: ρ within [0, 1), κ at most 1, an even number of clients.
-fn skewed(typed: &PartitionAsTyped, clients: usize, source: &Source<'_>, at: &str) -> Result<Partition, Fault> {
+fn skewed(typed: &PartitionAsTyped, clients: usize, source: &StudyText<'_>, at: &str) -> Result<Partition, Fault> {
     let (rho, kappa) = (typed.rho.unwrap_or(f64::NAN), typed.kappa.unwrap_or(f64::NAN));
     let (key, found, expected) = if !(0.0..1.0).contains(&rho) {
         ("rho", rho, "a number from 0 up to, not including, 1")

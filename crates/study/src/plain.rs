@@ -4,7 +4,7 @@ use inference::nearest;
 
 /// A message with its code and hint.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Plain {
+pub(super) struct PlainMessage {
     pub(super) code: &'static str,
     pub(super) message: String,
     pub(super) hint: String,
@@ -60,7 +60,7 @@ const EXAMPLES: [(&str, &str); 26] = [
 ];
 
 /// The words of the reader about the text at `span`, in ours.
-pub(super) fn plain(words: &str, text: &str, span: std::ops::Range<usize>) -> Plain {
+pub(super) fn plain(words: &str, text: &str, span: std::ops::Range<usize>) -> PlainMessage {
     let words = words.trim().replace('\n', ", ");
     let (key, found) = (key_before(text, span.start), found(text, span));
     if let Some(rest) = words.strip_prefix("unknown field ") {
@@ -69,7 +69,7 @@ pub(super) fn plain(words: &str, text: &str, span: std::ops::Range<usize>) -> Pl
     if let Some(rest) = words.strip_prefix("unknown variant ") {
         return unknown_word(rest, key);
     }
-    let unread = |message: String, hint: String| Plain { code: "S001", message, hint };
+    let unread = |message: String, hint: String| PlainMessage { code: "S001", message, hint };
     if let Some(missing) = words.strip_prefix("missing field ").map(|rest| rest.trim_matches('`')) {
         let hint = example(missing).map_or_else(|| format!("add the key `{missing}`"), str::to_owned);
         return unread(format!("`{missing}` is missing"), format!("{hint}; `studies/` holds complete examples"));
@@ -107,28 +107,28 @@ fn kind(expected: &str) -> &str {
 }
 
 /// A key that is not known, among those that are.
-fn unknown_key(rest: &str) -> Plain {
+fn unknown_key(rest: &str) -> PlainMessage {
     let (found, known) = names(rest);
     let message = format!("there is no key `{found}` here, expected one of {}", known.join(", "));
     let hint = match nearest(found, known.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None => "leave it out; an unknown key would be a setting that nobody reads".to_owned(),
     };
-    Plain { code: "S002", message, hint }
+    PlainMessage { code: "S002", message, hint }
 }
 
 /// A word that is not known, among those that are. Who is protected is not guessed by letters.
-fn unknown_word(rest: &str, key: Option<&str>) -> Plain {
+fn unknown_word(rest: &str, key: Option<&str>) -> PlainMessage {
     let (found, known) = names(rest);
     let subject = key.unwrap_or("this");
     if found == "shares" && known.contains(&"secure-sum") {
         let message =
             "`aggregator` is \"shares\", as an earlier version had it; noise shares belong to a secure sum now";
-        return Plain { code: "S002", message: message.to_owned(), hint: SHARES.to_owned() };
+        return PlainMessage { code: "S002", message: message.to_owned(), hint: SHARES.to_owned() };
     }
     if NOT_HERE.contains(&found) {
         let message = format!("`{subject}` is \"{found}\", which is not in this version");
-        return Plain { code: "S010", message, hint: format!("one of {}", known.join(", ")) };
+        return PlainMessage { code: "S010", message, hint: format!("one of {}", known.join(", ")) };
     }
     let close = nearest(found, known.iter().copied()).filter(|_| subject != "unit");
     let hint = match (close, key.and_then(example)) {
@@ -137,7 +137,7 @@ fn unknown_word(rest: &str, key: Option<&str>) -> Plain {
         (None, None) => "`docs/guide/studies.md` says what each of them does".to_owned(),
     };
     let message = format!("`{subject}` is \"{found}\", expected one of {}", known.join(", "));
-    Plain { code: "S002", message, hint }
+    PlainMessage { code: "S002", message, hint }
 }
 
 /// What was found and what is known, out of "`a`, expected one of `b`, `c`".
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     /// What is said of the word that stands at `at` in the text.
-    fn said(words: &str, text: &str, at: &str) -> Plain {
+    fn said(words: &str, text: &str, at: &str) -> PlainMessage {
         let start = text.find(at).unwrap();
         plain(words, text, start..start + at.len())
     }

@@ -1,6 +1,6 @@
 //! The reference of the study language, made from keys and the registry: a page of the book, held equal to it by a test.
 
-use inference::describe::{Key, Limits, Otherwise, Registered, Registry, Summary, ValueKind};
+use inference::describe::{EntrySummary, Key, Limits, Otherwise, Registered, Registry, ValueKind};
 use std::fmt::Write;
 
 /// The page: every table of a study, then every algorithm, solver, sampler, rule and model.
@@ -26,7 +26,7 @@ pub fn page(study: &[Key], registry: &Registry) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-fn described(text: &mut String, of: &Summary) {
+fn described(text: &mut String, of: &EntrySummary) {
     let _ = write!(text, "### `{}`\n\n{}\n\n", of.name, of.about);
     if !of.also.is_empty() {
         let others: Vec<String> = of.also.iter().map(|name| format!("`{name}`")).collect();

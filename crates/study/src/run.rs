@@ -8,7 +8,7 @@ use super::posterior::{self, Posterior};
 use super::state::Finished;
 use super::store::{Store, file_name};
 use super::summary;
-use super::warnings::{self, Known};
+use super::warnings::{self, StudyContext};
 use crate::error::StudyError;
 use inference::plan::{Costs, plan_with};
 use inference::results::{DataSummary, OUTSIDE_EPSILON, Provenance, Results, SCHEMA};
@@ -69,7 +69,7 @@ pub(crate) fn into(
     let parsed = schema.as_deref().and_then(|text| Schema::from_toml(text).ok());
     let names = study.model.names(&data.inputs, parsed.as_ref());
     let mut methods = Vec::new();
-    let known = Known::new(study, &names, schema.as_deref());
+    let known = StudyContext::new(study, &names, schema.as_deref());
     let works: Vec<Work<'_>> = all(study).collect();
     for (work, runs) in works.iter().zip(pairs::run(&works, &study.seeds, engine, &store, observer)?) {
         let work = *work;

@@ -1,10 +1,10 @@
 //! `[federation]` as meant: sites with their declared rows, compute nodes, and how rounds are paced, where a study is served.
 
-use super::fault::{Fault, Source};
+use super::fault::{Fault, StudyText};
 use super::typed::{FederationAsTyped, StudyAsTyped};
 use super::unroll::Named;
 use crate::party_name::PartyName;
-use inference::settings::{Aggregator, SecureSum};
+use inference::settings::{Aggregator, SecureSumSettings};
 use inference::{Method, Partition, Skew};
 use serde_json::json;
 
@@ -68,7 +68,7 @@ impl Served {
 }
 
 /// The table, where there is one.
-pub(super) fn of(typed: &StudyAsTyped, source: &Source<'_>) -> Result<Option<Served>, Fault> {
+pub(super) fn of(typed: &StudyAsTyped, source: &StudyText<'_>) -> Result<Option<Served>, Fault> {
     let Some(table) = &typed.federation else { return Ok(None) };
     let fault = |key: &str, message: String, hint: &str| Err(source.fault(&path(key), CODE, message, hint));
     if !typed.columns.is_empty() {
@@ -104,7 +104,7 @@ fn path(key: &str) -> String {
     if key.is_empty() { "federation".into() } else { format!("federation.{key}") }
 }
 
-fn sites(table: &FederationAsTyped, source: &Source<'_>) -> Result<Vec<ServedSite>, Fault> {
+fn sites(table: &FederationAsTyped, source: &StudyText<'_>) -> Result<Vec<ServedSite>, Fault> {
     let site = |(at, site): (usize, &super::typed::SiteAsTyped)| {
         let name = name(&site.name, source, &path(&format!("sites.{at}.name")))?;
         if site.rows == 0 {
@@ -117,17 +117,17 @@ fn sites(table: &FederationAsTyped, source: &Source<'_>) -> Result<Vec<ServedSit
     table.sites.iter().enumerate().map(site).collect()
 }
 
-fn nodes(table: &FederationAsTyped, source: &Source<'_>) -> Result<Vec<PartyName>, Fault> {
+fn nodes(table: &FederationAsTyped, source: &StudyText<'_>) -> Result<Vec<PartyName>, Fault> {
     let nodes = table.nodes.iter().enumerate();
     nodes.map(|(at, node)| name(node, source, &path(&format!("nodes.{at}")))).collect()
 }
 
-fn name(text: &str, source: &Source<'_>, at: &str) -> Result<PartyName, Fault> {
+fn name(text: &str, source: &StudyText<'_>, at: &str) -> Result<PartyName, Fault> {
     PartyName::new(text).map_err(|why| source.fault(at, CODE, why, "the name stands in the party's certificate"))
 }
 
 /// No two parties have one name.
-fn once(served: &Served, source: &Source<'_>) -> Result<(), Fault> {
+fn once(served: &Served, source: &StudyText<'_>) -> Result<(), Fault> {
     let sites = served.sites.iter().enumerate().map(|(at, site)| (&site.name, format!("sites.{at}")));
     let nodes = served.nodes.iter().enumerate().map(|(at, node)| (node, format!("nodes.{at}")));
     let mut seen: Vec<&PartyName> = Vec::new();
@@ -146,7 +146,7 @@ pub(super) fn check(
     served: &Served,
     partition: Option<&Partition>,
     (names, methods): (&[Named], &[Method]),
-    source: &Source<'_>,
+    source: &StudyText<'_>,
 ) -> Result<(), Fault> {
     let (sites, nodes) = (served.sites.len() as u64, served.nodes.len());
     if let Some(Partition::Even { clients } | Partition::Skewed(Skew { clients, .. })) = partition
@@ -160,7 +160,9 @@ pub(super) fn check(
     let mut summed = false;
     for (named, method) in names.iter().zip(methods) {
         let aggregator = method.promise.as_ref().map(|promise| promise.aggregator);
-        let Some(Aggregator::SecureSum(SecureSum { nodes: needed, dropouts, .. })) = aggregator else { continue };
+        let Some(Aggregator::SecureSum(SecureSumSettings { nodes: needed, dropouts, .. })) = aggregator else {
+            continue;
+        };
         summed = true;
         if needed as usize != nodes {
             let message = format!("method {:?} has {needed} compute nodes, and [federation] {nodes}", method.name);

@@ -2,7 +2,7 @@
 
 use super::columns;
 use super::data::ScoresIn;
-use super::dealt::Dealt;
+use super::dealt::DealtOnce;
 use super::engine::{Engine, Work};
 use super::meant::Study;
 use super::posterior::{Intercepts, Marginals, OwnIntercept};
@@ -40,7 +40,7 @@ pub(crate) struct Simulator {
     unit: f64,
     encoded_scores: bool,
     costs: Arc<Costs>,
-    dealt: Dealt<Federation>,
+    dealt: DealtOnce<Federation>,
     fits: Arc<Fits>,
     /// Whether the file seems to have been cut off.
     cut_off: Option<Warning>,
@@ -73,7 +73,7 @@ impl Simulator {
             encoded_scores,
             first_seed,
             costs: Arc::default(),
-            dealt: Dealt::new(),
+            dealt: DealtOnce::new(),
             fits: fits.clone(),
         };
         opened.federation(opened.first_seed)?;

@@ -1,7 +1,7 @@
 //! The clients of a study as declared: how many, and how many training rows each has, from public numbers alone.
 
 use super::data::DeclaredRows;
-use super::fault::{Fault, Source};
+use super::fault::{Fault, StudyText};
 use super::meant::Study;
 use crate::datasets::{self, Set};
 use inference::Method;
@@ -131,12 +131,12 @@ fn fault(study: &Study, path: &str, message: &str) -> Fault {
             "under [data] add declared_rows = N, the rows of all clients together, or a list with those of each".into()
         }
     };
-    Source::new(study.file.clone(), &study.text).fault(path, "S012", message.to_owned(), hint)
+    StudyText::new(study.file.clone(), &study.text).fault(path, "S012", message.to_owned(), hint)
 }
 
 /// What is wrong where a client would have no training rows: too many held out, or too many clients.
 fn none_left(study: &Study, clients: usize) -> Fault {
-    let source = Source::new(study.file.clone(), &study.text);
+    let source = StudyText::new(study.file.clone(), &study.text);
     let (split, name) = (&study.data.split, &study.data.source);
     match (split, all_rows(study)) {
         (Split::Rows { test }, Some(rows)) if *test as u64 >= rows => {
@@ -197,7 +197,7 @@ fn listed(study: &Study, each: &[u64], clients: Option<usize>) -> Result<(Vec<u6
     if let Some(clients) = clients.filter(|clients| *clients != each.len()) {
         let message =
             format!("declared_rows is a list of {}, expected one number for each of {clients} clients", each.len());
-        let source = Source::new(study.file.clone(), &study.text);
+        let source = StudyText::new(study.file.clone(), &study.text);
         return Err(source.fault(
             "data.declared_rows",
             "S012",

@@ -2,7 +2,7 @@
 
 use super::engine::Work;
 use super::state::{AtSite, Finished};
-use super::warnings::Known;
+use super::warnings::StudyContext;
 use super::words;
 use inference::Fit;
 use inference::Method;
@@ -13,7 +13,7 @@ use inference::warning::{Code, Warning};
 use std::collections::BTreeMap;
 
 /// One method over all seeds; never called without a run.
-pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String], known: &Known<'_>) -> MethodResult {
+pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String], known: &StudyContext<'_>) -> MethodResult {
     let each = |of: &dyn Fn(&Finished) -> Option<f64>| -> Option<Summary> {
         runs.iter().map(of).collect::<Option<Vec<_>>>().map(Summary::of)
     };

@@ -1,8 +1,8 @@
 //! Made-up data, `source = "synthetic-linear"` or `"synthetic-mixture"`: its keys, and the engine that draws rows by the seed.
 
-use super::dealt::Dealt;
+use super::dealt::DealtOnce;
 use super::engine::{Engine, Work};
-use super::fault::{Fault, Source};
+use super::fault::{Fault, StudyText};
 use super::meant::Study;
 use super::simulator::{finished, worked};
 use super::state::Finished;
@@ -95,7 +95,7 @@ pub(super) fn of(
     data: &DataAsTyped,
     model: &StudyModel,
     partitions: &[&Partition],
-    source: &Source<'_>,
+    source: &StudyText<'_>,
 ) -> Result<Option<Synthetic>, Fault> {
     let hint = if data.source == MIXTURE { MIXTURE_KEYS } else { LINEAR_KEYS };
     let fault = |key: &str, code, message: &str, hint: &str| Err(source.fault(key, code, message.into(), hint));
@@ -118,7 +118,7 @@ pub(super) fn of(
     Ok(Some(Synthetic { rows_per_client: typed.rows_per_client, seed: typed.seed, law }))
 }
 
-fn linear(typed: &SyntheticAsTyped, model: &StudyModel, source: &Source<'_>) -> Result<Law, Fault> {
+fn linear(typed: &SyntheticAsTyped, model: &StudyModel, source: &StudyText<'_>) -> Result<Law, Fault> {
     let fault = |key: &str, code, message: &str, hint: &str| Err(source.fault(key, code, message.into(), hint));
     if !model.settings.build(None, 0).offers().contains(&Offer::GaussianLikelihood) || model.intercept {
         let message =
@@ -139,7 +139,7 @@ fn linear(typed: &SyntheticAsTyped, model: &StudyModel, source: &Source<'_>) -> 
     Ok(Law::Linear { inputs, effect_variance: variance, noise_deviation: (least, most) })
 }
 
-fn mixture(typed: &SyntheticAsTyped, model: &StudyModel, source: &Source<'_>) -> Result<Law, Fault> {
+fn mixture(typed: &SyntheticAsTyped, model: &StudyModel, source: &StudyText<'_>) -> Result<Law, Fault> {
     let fault = |key: &str, code, message: &str, hint: &str| Err(source.fault(key, code, message.into(), hint));
     let Some(variance) = model.settings.component_variance() else {
         let message = "rows of a mixture are for a mixture model";
@@ -157,7 +157,7 @@ fn mixture(typed: &SyntheticAsTyped, model: &StudyModel, source: &Source<'_>) ->
 }
 
 /// Made-up data and what is to be done with them.
-pub(super) struct Made {
+pub(super) struct SyntheticEngine {
     made: Synthetic,
     clients: usize,
     held_out: usize,
@@ -165,11 +165,11 @@ pub(super) struct Made {
     model: Arc<dyn Model>,
     prior_precision: f64,
     costs: Arc<Costs>,
-    dealt: Dealt<(Federation, Arc<dyn Model>)>,
+    dealt: DealtOnce<(Federation, Arc<dyn Model>)>,
     fits: Arc<Fits>,
 }
 
-impl Made {
+impl SyntheticEngine {
     /// The data of a study. Held-out rows are so many that the split has the share or the number that it asks for.
     pub(super) fn open(study: &Study, made: &Synthetic, fits: &Arc<Fits>) -> Result<Self, StudyError> {
         let Partition::Even { clients } = study.partition else {
@@ -186,27 +186,27 @@ impl Made {
             }
         };
         let (model, prior_precision) = (study.model.settings.build(None, 0), study.model.prior_precision);
-        let (dealt, fits) = (Dealt::new(), fits.clone());
+        let (dealt, fits) = (DealtOnce::new(), fits.clone());
         Ok(Self { made: *made, clients, held_out, model, prior_precision, costs: Arc::default(), dealt, fits })
     }
 
     fn digest(&self) -> [u8; 32] {
         let law = match self.law() {
-            Rows::Linear(law) => format!("{law:?}"),
-            Rows::Mixture(law) => format!("{law:?}"),
+            MadeRows::Linear(law) => format!("{law:?}"),
+            MadeRows::Mixture(law) => format!("{law:?}"),
         };
         let seed = self.made.seed.map_or_else(String::new, |seed| format!(" {seed}"));
         Sha256::digest(format!("{} {law}{seed}", self.made.source())).into()
     }
 
-    fn law(&self) -> Rows {
+    fn law(&self) -> MadeRows {
         let (clients, rows, held_out) = (self.clients, self.made.rows_per_client, self.held_out);
         match self.made.law {
             Law::Linear { inputs, effect_variance, noise_deviation } => {
-                Rows::Linear(SyntheticLinear { clients, rows, held_out, inputs, effect_variance, noise_deviation })
+                MadeRows::Linear(SyntheticLinear { clients, rows, held_out, inputs, effect_variance, noise_deviation })
             }
             Law::Mixture { theta, variance } => {
-                Rows::Mixture(SyntheticMixture { clients, rows, held_out, theta, variance })
+                MadeRows::Mixture(SyntheticMixture { clients, rows, held_out, theta, variance })
             }
         }
     }
@@ -215,23 +215,23 @@ impl Made {
     fn draw(&self, seed: u64) -> Result<(Federation, Arc<dyn Model>), StudyError> {
         let seed = self.made.seed.unwrap_or(seed);
         let drawn = match self.law() {
-            Rows::Linear(law) => law.draw(seed).map(|drawn| {
+            MadeRows::Linear(law) => law.draw(seed).map(|drawn| {
                 let model: Arc<dyn Model> = Arc::new(Linear { noise_variance: drawn.noise_variance });
                 (drawn.federation, model)
             }),
-            Rows::Mixture(law) => law.draw(seed).map(|federation| (federation, self.model.clone())),
+            MadeRows::Mixture(law) => law.draw(seed).map(|federation| (federation, self.model.clone())),
         };
         drawn.map_err(|error| StudyError::data(self.made.source(), error))
     }
 }
 
 /// What draws the rows.
-enum Rows {
+enum MadeRows {
     Linear(SyntheticLinear),
     Mixture(SyntheticMixture),
 }
 
-impl Engine for Made {
+impl Engine for SyntheticEngine {
     fn data_digest(&self) -> String {
         hexadecimal(&self.digest())
     }

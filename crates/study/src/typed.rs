@@ -18,12 +18,12 @@ pub(crate) struct StudyAsTyped {
     /// Version of this shape, which was checked before the rest was read.
     #[serde(rename = "schema")]
     pub(crate) _schema: i64,
-    pub(crate) study: About,
+    pub(crate) study: StudyTableAsTyped,
     pub(crate) data: DataAsTyped,
     pub(crate) partition: Option<PartitionAsTyped>,
     /// The partitions of a table with several columns, instead of one.
     #[serde(rename = "column", default)]
-    pub(crate) columns: Vec<ColumnAsTyped>,
+    pub(crate) columns: Vec<TableColumnAsTyped>,
     /// Read by the descriptors of models.
     #[serde(rename = "model")]
     pub(crate) _model: toml::Table,
@@ -43,7 +43,7 @@ pub(crate) struct StudyAsTyped {
 /// `[[column]]`
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ColumnAsTyped {
+pub(crate) struct TableColumnAsTyped {
     pub(crate) name: String,
     pub(crate) partition: PartitionAsTyped,
     /// In place of the study's.
@@ -74,7 +74,7 @@ pub(crate) type Cells = BTreeMap<String, BTreeMap<String, f64>>;
 /// `[study]`
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct About {
+pub(crate) struct StudyTableAsTyped {
     pub(crate) name: String,
     pub(crate) seeds: Vec<u64>,
     /// Whether sites alone and all rows in one place are fitted beside the methods.

@@ -6,18 +6,18 @@ use super::meant::Study;
 use super::state::Finished;
 use inference::comparison::behind_constant;
 use inference::results::{DataSummary, MethodResult};
-use inference::warning::public::{Served, clip_out_of_scale, of_served};
+use inference::warning::public::{ServedPosterior, clip_out_of_scale, of_served};
 use inference::warning::{Code, Warning, over_seeds, rows};
 use inference::{Kind, Numeric, OutcomeKind, Partition, Schema, Split};
 
 /// What is known of a study beside its runs.
-pub(crate) struct Known<'a> {
+pub(crate) struct StudyContext<'a> {
     study: &'a Study,
     names: &'a [String],
     schema: Option<Schema>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> StudyContext<'a> {
     /// From the study, the names of its coefficients, and the schema of its rows in TOML.
     pub(crate) fn new(study: &'a Study, names: &'a [String], schema: Option<&str>) -> Self {
         Self { study, names, schema: schema.and_then(|text| Schema::from_toml(text).ok()) }
@@ -42,7 +42,7 @@ impl<'a> Known<'a> {
 
     fn of_served(&self, draws: bool, run: &Finished) -> Vec<Warning> {
         let precisions = prior_precisions(self.study, self.schema.as_ref(), run.posterior.mean.len());
-        let served = Served {
+        let served = ServedPosterior {
             names: self.names,
             prior_precisions: &precisions,
             mean: &run.posterior.mean,

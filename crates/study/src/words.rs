@@ -3,7 +3,7 @@
 use super::meant::Study;
 use crate::digits::shortest;
 use inference::results::SecureSumResult;
-use inference::settings::{Aggregator, Claim, DeltaRule, Noise, Promise, Schedule, SecureNoise, SecureSum};
+use inference::settings::{Aggregator, Claim, DeltaRule, Noise, Promise, Schedule, SecureNoise, SecureSumSettings};
 use inference::{Method, Partition, Skew, Split};
 use privacy::{Adjacency, ShareNoise, Unit};
 
@@ -42,7 +42,9 @@ pub fn sum_noise(noise: SecureNoise) -> &'static str {
 
 /// Who takes part in a secure sum, for results and plans; none without one.
 pub fn secure_sum(aggregator: Aggregator) -> Option<SecureSumResult> {
-    let Aggregator::SecureSum(SecureSum { nodes, noise, colluders, dropouts }) = aggregator else { return None };
+    let Aggregator::SecureSum(SecureSumSettings { nodes, noise, colluders, dropouts }) = aggregator else {
+        return None;
+    };
     Some(SecureSumResult { nodes, noise: sum_noise(noise).to_owned(), colluders, dropouts })
 }
 
@@ -84,11 +86,11 @@ fn trusted(aggregator: Aggregator) -> String {
     match aggregator {
         Aggregator::None => "no trusted party".to_owned(),
         Aggregator::Curator => "a curator is trusted with the clipped sums".to_owned(),
-        Aggregator::SecureSum(SecureSum { nodes, noise: SecureNoise::Nodes, dropouts, .. }) => format!(
+        Aggregator::SecureSum(SecureSumSettings { nodes, noise: SecureNoise::Nodes, dropouts, .. }) => format!(
             "at least one of {nodes} compute nodes must be honest; each adds all the noise; {}",
             responding(dropouts)
         ),
-        Aggregator::SecureSum(SecureSum { nodes, noise: SecureNoise::Clients(share), colluders, dropouts }) => {
+        Aggregator::SecureSum(SecureSumSettings { nodes, noise: SecureNoise::Clients(share), colluders, dropouts }) => {
             let law = match share {
                 ShareNoise::DiscreteGaussian => "discrete Gaussian",
                 ShareNoise::Skellam => "Skellam",
@@ -159,9 +161,9 @@ pub fn partition(partition: &Partition) -> String {
 }
 
 /// One line of a table for people: a label, and its text.
-pub type Row = (String, String);
+pub type LabelledRow = (String, String);
 
 /// One row of a table.
-pub fn row(label: &str, text: impl Into<String>) -> Row {
+pub fn row(label: &str, text: impl Into<String>) -> LabelledRow {
     (label.to_owned(), text.into())
 }

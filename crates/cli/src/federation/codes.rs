@@ -1,6 +1,6 @@
 //! What the codes of federations and policies mean, for `posterity explain`.
 
-use study::codes::Entry;
+use study::codes::CodeEntry;
 
 /// The exit code of a failure with this code: 1 where the machine failed and starting again may help, 2 where something is to be
 /// put right first. Refusals of a policy, 3, have a type of their own.
@@ -12,8 +12,8 @@ pub(crate) fn exit(code: &str) -> u8 {
 }
 
 /// In order.
-pub(crate) const ALL: &[Entry] = &[
-    Entry {
+pub(crate) const ALL: &[CodeEntry] = &[
+    CodeEntry {
         code: "F101",
         title: "the study cannot be served",
         text: "A federation runs one method of one study on one data set, and every site adds noise to its answers. So the server\n\
@@ -21,7 +21,7 @@ pub(crate) const ALL: &[Entry] = &[
                non-private method, and one that trusts a curator with every site's sum. If several methods are private,\n\
                choose one with --method. Every party checks the same when it receives a manifest. Exit code 2.",
     },
-    Entry {
+    CodeEntry {
         code: "F102",
         title: "[federation] is not valid",
         text: "[federation] lists the sites with their declared rows, the compute nodes of a secure sum, the quorum of a round,\n\
@@ -29,20 +29,20 @@ pub(crate) const ALL: &[Entry] = &[
                number of sites, and at least the number that the secure sum needs (sites minus dropouts). The number of nodes\n\
                is the one in the method's privacy table. The message names the line. Exit code 2.",
     },
-    Entry {
+    CodeEntry {
         code: "F103",
         title: "a party of the study has no certificate",
         text: "The study names a site or a node that has not joined. Its key is unknown, so the manifest cannot list it. Invite it;\n\
                the run starts after it has joined. Exit code 2.",
     },
-    Entry {
+    CodeEntry {
         code: "F104",
         title: "the study can be served but not simulated",
         text: "A study with [federation] but without [partition] does not say how the rows of a file are divided among simulated\n\
                clients. `check` and `plan` read it, and `serve` runs it. To simulate it, add a [partition], and `split` in\n\
                [data]. Exit code 2.",
     },
-    Entry {
+    CodeEntry {
         code: "F105",
         title: "the site's row count differs from the declared one",
         text: "Under the relation \"substitute\" the number of rows is public, and noise and weights depend on it. The site's file\n\
@@ -50,19 +50,19 @@ pub(crate) const ALL: &[Entry] = &[
                counts every line after the header as a row, blank lines included. Under \"add-remove\" the agent never compares\n\
                the numbers. Exit code 2.",
     },
-    Entry {
+    CodeEntry {
         code: "F106",
         title: "the rows cannot be divided among the sites",
         text: "The demonstration writes one file of rows for each site. That needs a [partition] whose clients are the sites of\n\
                [federation], each with as many training rows as declared. Exit code 2.",
     },
-    Entry {
+    CodeEntry {
         code: "F110",
         title: "the site's policy cannot be read",
         text: "site.toml says what this site allows. The agent checks every key and refuses unknown ones, because it would ignore\n\
                a misspelt rule. `posterity agent policy init` prints a policy with all keys. Exit code 2.",
     },
-    Entry {
+    CodeEntry {
         code: "F111",
         title: "the site's policy does not allow the run",
         text: "The policy overrides every study. The message names the key, what the run requests and what the policy allows. The\n\
@@ -70,54 +70,54 @@ pub(crate) const ALL: &[Entry] = &[
                Only grants for the same relation and unit add up, so the agent also refuses a run whose pair differs from the\n\
                policy's or from that of earlier runs. The agent signed, charged and sent nothing. Exit code 3.",
     },
-    Entry {
+    CodeEntry {
         code: "F201",
         title: "a party's folder, key or certificate cannot be used",
         text: "A site, a node or a server has a home folder with its key and its certificate. The folder is missing, has never\n\
                joined, belongs to a party of another role, or has a damaged file; the message says which. Exit code 2.",
     },
-    Entry {
+    CodeEntry {
         code: "F202",
         title: "the invite cannot be used",
         text: "An invite is one line that begins with posterity-invite-1. It works once, for one role and name, until it expires.\n\
                This one is incomplete, altered, or for another role; or the server answers that another key used it, that it has\n\
                expired, or that it is unknown. The command removes the folder that it created. Ask for a new invite. Exit code 2.",
     },
-    Entry {
+    CodeEntry {
         code: "F203",
         title: "the server cannot be reached, or refuses this party",
         text: "The connection to the server failed, and trying again will not help: the address is wrong, the certificate is revoked\n\
                or has expired, the authority is another one, or a revoked key tries to join again. After a temporary failure the\n\
                agent keeps trying without end. Exit code 2.",
     },
-    Entry {
+    CodeEntry {
         code: "F204",
         title: "the agent has stopped",
         text: "The agent sends no more answers until an operator has found the cause: its ledger lacks records that the server has\n\
                seen, two copies of the site are running, or it refused a study. (A failed disk is L002, a full one L007.) A stopped\n\
                agent sends nothing. Exit code 2.",
     },
-    Entry {
+    CodeEntry {
         code: "F205",
         title: "the machine failed",
         text: "The program could not open a port, could not start a process or a thread, or got no random numbers from the operating\n\
                system. Exit code 1.",
     },
-    Entry {
+    CodeEntry {
         code: "F206",
         title: "there is no such proposal, or more than one",
         text: "With approval = \"manual\" the agent waits until someone approves the manifest's digest, which `posterity agent run`\n\
                prints. At least its first eight digits select the proposal. You gave fewer digits, or digits that match no proposal\n\
                to this site or several. `posterity agent approve` without a digest lists the proposals that wait. Exit code 2.",
     },
-    Entry {
+    CodeEntry {
         code: "F207",
         title: "the demonstration failed",
         text: "`posterity demo federation` starts its processes in its own folder, with a log file for each. One of them ended or took\n\
                too long; its log says why. The command does not touch a folder that is not a demonstration's, or one in which another\n\
                demonstration runs. Exit code 2.",
     },
-    Entry {
+    CodeEntry {
         code: "F208",
         title: "the clocks of this machine and the server do not agree",
         text: "Certificates are valid for seven days, from one hour before they are issued. By this machine's clock the server's\n\

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::terminal;
 use inference::warning::Warning;
 use inference::warning::rows::{LastLine, cut_off, rows_differ, small_sites};
-use inference::{DataError, Reading, Schema, header, read};
+use inference::{DataError, RowReading, Schema, header, read};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,7 +48,7 @@ pub(crate) fn text(data: &Path, schema: &Path, declared: Option<u64>, json: bool
     let in_data = |error| Failure::data(data.display().to_string(), error);
     let meant = Schema::from_toml(&schema_text).map_err(in_schema)?;
     // What this refuses, an agent would refuse.
-    read(&bytes[..], &meant, true, &[], Reading::Lenient).map_err(in_data)?;
+    read(&bytes[..], &meant, true, &[], RowReading::Lenient).map_err(in_data)?;
     let names = header(&bytes[..]).map_err(in_data)?;
     let unnamed: Vec<String> = names.into_iter().filter(|name| !meant.names(name)).collect();
     let strict = Schema::from_toml(&ignoring(&schema_text, &unnamed)).map_err(in_schema)?;
@@ -82,7 +82,7 @@ fn look(text: &[u8], schema: &Schema) -> FileFindings {
             found.blank += 1;
             continue;
         }
-        match read(&[head, line].concat()[..], schema, true, &[], Reading::Strict) {
+        match read(&[head, line].concat()[..], schema, true, &[], RowReading::Strict) {
             Ok(_) => {}
             Err(DataError::Table { line: None, .. } | DataError::Column { .. }) => found.left_out += 1,
             Err(error) => {
@@ -92,7 +92,7 @@ fn look(text: &[u8], schema: &Schema) -> FileFindings {
         }
     }
     if found.problems == 0
-        && let Err(error @ DataError::Record { .. }) = read(text, schema, true, &[], Reading::Strict)
+        && let Err(error @ DataError::Record { .. }) = read(text, schema, true, &[], RowReading::Strict)
     {
         found.take(error);
     }

@@ -15,27 +15,27 @@ use crate::arguments::RunArguments;
 use crate::failure::Failure;
 use crate::{provenance, reports, terminal};
 use inference::results::Results;
-use progress::Progress;
+use progress::ProgressBars;
 use std::path::{Path, PathBuf};
 use study::curves::Curves;
 use study::histogram::{self, Histogram};
-use study::{Kind, Loaded, Study, StudyError, not_for, write_whole};
+use study::{Loaded, Study, StudyError, StudyKind, not_for, write_whole};
 
 /// File of the report in a run's directory.
 const REPORT: &str = "report.html";
 
 /// `posterity check`
 pub(crate) fn check(path: &Path, json: bool) -> Result<String, Failure> {
-    let (object, text) = match Kind::of_file(path)? {
-        Kind::Curves => {
+    let (object, text) = match StudyKind::of_file(path)? {
+        StudyKind::Curves => {
             let curves = Curves::open(path)?;
             (curves.json(), terminal::rows(&curves.rows()))
         }
-        Kind::Histogram => {
+        StudyKind::Histogram => {
             let study = Histogram::open(path)?;
             (study.json(), study.text())
         }
-        Kind::Learning => {
+        StudyKind::Learning => {
             let check = Study::open(path)?.check(&terminal::folders(path))?;
             (check.json(), terminal::rows(&check.rows()))
         }
@@ -45,10 +45,10 @@ pub(crate) fn check(path: &Path, json: bool) -> Result<String, Failure> {
 
 /// `posterity plan`
 pub(crate) fn plan(path: &Path, json: bool) -> Result<String, Failure> {
-    match Kind::of_file(path)? {
-        Kind::Learning => {}
-        Kind::Histogram => return histogram_plan(&Histogram::open(path)?, json),
-        Kind::Curves => {
+    match StudyKind::of_file(path)? {
+        StudyKind::Learning => {}
+        StudyKind::Histogram => return histogram_plan(&Histogram::open(path)?, json),
+        StudyKind::Curves => {
             return Err(not_for(path, "a figure of accounting is nothing but costs", "posterity reproduce").into());
         }
     }
@@ -76,7 +76,7 @@ fn histogram_plan(study: &Histogram, json: bool) -> Result<String, Failure> {
 
 /// `posterity simulate`
 pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failure> {
-    if Kind::of_file(&arguments.study)? == Kind::Histogram {
+    if StudyKind::of_file(&arguments.study)? == StudyKind::Histogram {
         return run_histogram(arguments, json);
     }
     let (loaded, out) = loaded(arguments)?;
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &RunArguments, json: bool) -> Result<String, Failur
 
 /// Runs a study into a directory, and writes its report there.
 fn simulated(loaded: Loaded, out: &Path, quiet: bool) -> Result<Results, Failure> {
-    let progress = Progress::kept(quiet);
+    let progress = ProgressBars::kept(quiet);
     let results = match loaded.made_by(provenance::now()).simulate(out, &progress) {
         Err(StudyError::Stopped) => return Err(Failure::Stopped { line: progress.stopped() }),
         results => results?,
@@ -120,12 +120,12 @@ fn run_histogram(arguments: &RunArguments, json: bool) -> Result<String, Failure
 /// A study of one data set and one partition with its rows, and where results go.
 fn loaded(arguments: &RunArguments) -> Result<(Loaded, PathBuf), Failure> {
     let path = &arguments.study;
-    match Kind::of_file(path)? {
-        Kind::Learning => {}
-        Kind::Histogram => {
+    match StudyKind::of_file(path)? {
+        StudyKind::Learning => {}
+        StudyKind::Histogram => {
             return Err(not_for(path, "a histogram has no posterior to draw from", "posterity simulate").into());
         }
-        Kind::Curves => {
+        StudyKind::Curves => {
             return Err(not_for(path, "a figure of accounting has no data to run on", "posterity reproduce").into());
         }
     }

@@ -12,7 +12,7 @@ use study::{Piece, RunObserver};
 const PARTS: u64 = 1000;
 
 /// Shows the progress of all pieces of work together, and passes on that somebody wants the run to stop.
-pub(crate) struct Progress {
+pub(crate) struct ProgressBars {
     /// A program reads the output: nothing is shown.
     quiet: bool,
     /// Finished pieces are kept: Ctrl-C is a request to stop, and the same command goes on.
@@ -29,7 +29,7 @@ struct State {
     parts: BTreeMap<(String, u64), u64>,
 }
 
-impl Progress {
+impl ProgressBars {
     /// Of a run whose finished pieces are kept.
     pub(crate) fn kept(quiet: bool) -> Self {
         Self { quiet, keeps: true, state: Mutex::default() }
@@ -68,7 +68,7 @@ fn of(finished: usize, pieces: usize) -> String {
     format!("{finished} of {pieces} pieces")
 }
 
-impl RunObserver for Progress {
+impl RunObserver for ProgressBars {
     fn begins(&self, pieces: usize) {
         let mut state = self.state();
         let bar = (!self.quiet && std::io::stderr().is_terminal()).then(|| {

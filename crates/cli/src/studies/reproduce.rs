@@ -8,16 +8,16 @@ use crate::terminal;
 use report::Beside;
 use std::path::{Path, PathBuf};
 use study::curves::{self, Curves, DrawnFigure};
-use study::{Kind, Study, TABLES, cells, file_name, not_for, remarks, write_whole, written};
+use study::{Study, StudyKind, TABLES, cells, file_name, not_for, remarks, write_whole, written};
 
 /// Runs a table into its directory and shows it beside the paper's.
 pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
     let Some(name) = arguments.name.as_deref().filter(|_| !arguments.list) else { return Ok(list(json)) };
     let (file, text) = written(name)?;
-    match Kind::of(&text) {
-        Kind::Learning => {}
-        Kind::Curves => return of_accounting(&Curves::read(file, &text)?, arguments, json),
-        Kind::Histogram => {
+    match StudyKind::of(&text) {
+        StudyKind::Learning => {}
+        StudyKind::Curves => return of_accounting(&Curves::read(file, &text)?, arguments, json),
+        StudyKind::Histogram => {
             return Err(not_for(Path::new(name), "a histogram has no columns", "posterity simulate").into());
         }
     }

@@ -1,6 +1,6 @@
 //! `posterity sample`: the chains of a study, their draws as files, and how well they have mixed.
 
-use super::progress::Progress;
+use super::progress::ProgressBars;
 use crate::arguments::RunArguments;
 use crate::failure::Failure;
 use inference::chain::LEVELS;
@@ -13,7 +13,7 @@ const DISAGREE: f64 = 1.01;
 pub(crate) fn text(arguments: &RunArguments, json: bool) -> Result<String, Failure> {
     let (loaded, out) = super::loaded(arguments)?;
     let out = out.join("draws");
-    let all = loaded.sample(&out, &Progress::anew(json))?;
+    let all = loaded.sample(&out, &ProgressBars::anew(json))?;
     if json {
         return Ok(format!("{}\n", serde_json::to_string(&all).unwrap_or_default()));
     }

@@ -1,13 +1,13 @@
 //! The table of `reproduce` for a terminal: rows are methods, and every column of the study has a part of its own.
 
-use report::layout::{Column, Fitted, fit, wrapped};
+use report::layout::{FittedTable, LayoutColumn, fit, wrapped};
 use study::Cell;
 
 /// What stands where there is no number.
 const NOTHING: &str = "–";
 
 /// What all columns have in common.
-struct Shape {
+struct TableShape {
     /// There is a paper to be seen beside.
     published: bool,
     /// One seed was run: there are no quartiles.
@@ -19,7 +19,7 @@ type Number = (&'static str, String);
 
 /// What a column's methods are compared by.
 #[derive(Clone, Copy)]
-enum Kind {
+enum CellKind {
     /// Accuracy and log-likelihood, means over seeds.
     Classes,
     /// Mean absolute error, its median and quartiles over seeds, and the coverage of intervals.
@@ -35,9 +35,10 @@ const LEAST: usize = 3;
 
 /// All columns, one after the other, in lines of at most so many letters.
 pub(super) fn table(cells: &[Cell], width: Option<usize>) -> String {
-    let shape = Shape { published: cells.iter().any(|c| c.paper.is_some()), single: cells.iter().all(|c| c.seeds < 2) };
+    let shape =
+        TableShape { published: cells.iter().any(|c| c.paper.is_some()), single: cells.iter().all(|c| c.seeds < 2) };
     let part = |column: &[Cell]| {
-        let kind = Kind::of(column);
+        let kind = CellKind::of(column);
         let rows: Vec<(&str, Vec<Number>)> =
             column.chunk_by(|a, b| a.row == b.row).filter_map(|row| kind.line(row, &shape)).collect();
         format!("{}\n{}", column[0].column, laid_out(&rows, width))
@@ -48,14 +49,14 @@ pub(super) fn table(cells: &[Cell], width: Option<usize>) -> String {
 /// Lines of names and numbers as a table that fits.
 fn laid_out(rows: &[(&str, Vec<Number>)], width: Option<usize>) -> String {
     let mut columns =
-        vec![Column { heading: "method", cells: rows.iter().map(|(name, _)| (*name).to_owned()).collect() }];
+        vec![LayoutColumn { heading: "method", cells: rows.iter().map(|(name, _)| (*name).to_owned()).collect() }];
     let headings = rows.first().into_iter().flat_map(|(_, numbers)| numbers).map(|(heading, _)| *heading);
     for (at, heading) in headings.enumerate() {
         let cells =
             rows.iter().map(|(_, numbers)| numbers.get(at).map_or_else(String::new, |(_, number)| number.clone()));
-        columns.push(Column { heading, cells: cells.collect() });
+        columns.push(LayoutColumn { heading, cells: cells.collect() });
     }
-    let Fitted { head, rows, left_out, cut } = fit(columns, width.unwrap_or(usize::MAX), LEAST);
+    let FittedTable { head, rows, left_out, cut } = fit(columns, width.unwrap_or(usize::MAX), LEAST);
     let mut text = head + "\n";
     rows.iter().flatten().for_each(|line| text += &format!("{line}\n"));
     let mut remarks: Vec<String> = cut.iter().map(|(shown, full)| format!("{shown} is {full}")).collect();
@@ -68,7 +69,7 @@ fn laid_out(rows: &[(&str, Vec<Number>)], width: Option<usize>) -> String {
     text
 }
 
-impl Kind {
+impl CellKind {
     fn of(column: &[Cell]) -> Self {
         let has = |metric: &str| column.iter().any(|cell| cell.metric == metric);
         match (has("mean_error"), has("kl"), has("absolute_error")) {
@@ -80,7 +81,7 @@ impl Kind {
     }
 
     /// The line of one method; none where it has nothing to compare: a constant answer has no posterior.
-    fn line<'a>(self, row: &'a [Cell], shape: &Shape) -> Option<(&'a str, Vec<Number>)> {
+    fn line<'a>(self, row: &'a [Cell], shape: &TableShape) -> Option<(&'a str, Vec<Number>)> {
         let of = |metric: &str| row.iter().find(|cell| cell.metric == metric);
         let ours = |metric: &str| number(of(metric).map(|cell| cell.ours));
         let paper = |metric: &str| number(of(metric).and_then(|cell| cell.paper));

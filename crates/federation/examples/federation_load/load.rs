@@ -11,7 +11,7 @@ use federation::message::{RefusalCode, RunOutcome};
 use federation::party::PartyPhase;
 use federation::server::{Gateway, RunEngine, RunService};
 use federation::store::{self, PartyRow, ServerStore};
-use federation::transport::{Connection, ConnectionError, Limits, TlsSource, serve};
+use federation::transport::{Connection, ConnectionError, ConnectionLimits, TlsSource, serve};
 use rustls::ClientConfig;
 use serde_json::json;
 use std::error::Error;
@@ -84,7 +84,7 @@ async fn play(
         listener,
         TlsSource::new(tls),
         Arc::new(gateway),
-        Limits::default(),
+        ConnectionLimits::default(),
         Arc::default(),
         shutdown,
     ));

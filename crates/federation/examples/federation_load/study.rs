@@ -8,7 +8,7 @@ use inference::settings::{
     Repair, Rounds, Schedule,
 };
 use inference::solve::Perturb;
-use inference::{Keys, Logistic, Method, Row, Rows, Shard, build};
+use inference::{Logistic, Method, Row, RowKeys, Rows, Shard, build};
 use privacy::{Adjacency, Delta, Epsilon, Filter, Grant, NormBound, Unit};
 use std::error::Error;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ fn shard(inputs: usize) -> Result<Shard, Box<dyn Error>> {
         let numbers: Vec<f64> = (0..inputs).map(|input| 0.1 * ((row + input) % 5) as f64 - 0.2).collect();
         rows.push(Row { numbers: &numbers, ones: &[], outcome: f64::from(u8::from(row % 2 == 0)) })?;
     }
-    Ok(Shard::new(rows, Keys::of_slots((0..ROWS as u64).collect()))?)
+    Ok(Shard::new(rows, RowKeys::of_slots((0..ROWS as u64).collect()))?)
 }
 
 /// Hands the parts out that were built once: a thousand sites of one process need not each build them.

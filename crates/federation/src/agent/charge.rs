@@ -2,7 +2,7 @@
 
 use crate::log::{Disk, Log, LogEntry, LogError, RunAttempt};
 use inference::settings::SecureNoise;
-use inference::{Desk, Summing, Terms};
+use inference::{ChargeAndGate, Summing, Terms};
 use privacy::noise::{Digest, NoiseContext, OsKeyed};
 use privacy::{AgentGate, ChargeReceipt, Durable, Event, Gate, Journal, Ledger, LedgerRecord, Mechanism, PrivacyError};
 
@@ -50,7 +50,7 @@ impl<D: Disk> Journal for RecordingJournal<'_, '_, D> {
     }
 }
 
-impl<D: Disk> Desk for SiteChargeAndGate<'_, D> {
+impl<D: Disk> ChargeAndGate for SiteChargeAndGate<'_, D> {
     type Kept = Durable;
 
     fn charge(&mut self, ledger: &mut Ledger, event: &Event) -> Result<ChargeReceipt<Durable>, PrivacyError> {

@@ -47,7 +47,7 @@ pub struct ComputeNode<D: Disk> {
     source: OsKeyed,
     disk: D,
     record: Option<NodeRecord>,
-    sum: Option<SumSession>,
+    sum: Option<NodeSession>,
     /// The last attempt at which this node has said that it is over.
     failed: Option<Attempt>,
     mail: u64,
@@ -55,7 +55,7 @@ pub struct ComputeNode<D: Disk> {
 }
 
 /// One attempt at one sum.
-struct SumSession {
+struct NodeSession {
     at: Attempt,
     question: Digest,
     assembly: Assembly,
@@ -195,7 +195,7 @@ impl<D: Disk> ComputeNode<D> {
         let last = self.record.as_ref();
         let started = Node::start(&assembly, &session, self.number, last, &mut self.source, &context);
         let Ok((machine, effects)) = started else { return Ok(None) };
-        self.sum = Some(SumSession { at, question, assembly, machine, closed: false });
+        self.sum = Some(NodeSession { at, question, assembly, machine, closed: false });
         self.carry_out(effects).map(Some)
     }
 
@@ -250,7 +250,7 @@ impl<D: Disk> ComputeNode<D> {
         Ok(if letters.is_empty() { Vec::new() } else { vec![Request::Letters(letters)] })
     }
 
-    fn channel(&self, sum: &SumSession) -> SealedChannel<'_> {
+    fn channel(&self, sum: &NodeSession) -> SealedChannel<'_> {
         SealedChannel {
             own: MemberId::Node(self.number),
             key: &self.key,

@@ -5,7 +5,7 @@ use crate::identity::{PartyName, PublicKey};
 use crate::manifest::{self, NodeMember, Pace, SiteMember};
 use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings};
 use inference::settings::{
-    Aggregator, Claim, Clip, Damping, DeltaRule, Noise, Promise, Rounds, Schedule, SecureNoise, SecureSum,
+    Aggregator, Claim, Clip, Damping, DeltaRule, Noise, Promise, Rounds, Schedule, SecureNoise, SecureSumSettings,
 };
 use inference::{Expectation, Logistic, Method, Predictive, build};
 use privacy::{Epsilon, Mechanism, NormBound, Sampling, Steps};
@@ -90,7 +90,7 @@ fn run(aggregator: Aggregator) -> (Manifest, RunParts) {
 }
 
 fn secure(dropouts: u64) -> Aggregator {
-    Aggregator::SecureSum(SecureSum { nodes: 2, noise: SecureNoise::Nodes, colluders: 0, dropouts })
+    Aggregator::SecureSum(SecureSumSettings { nodes: 2, noise: SecureNoise::Nodes, colluders: 0, dropouts })
 }
 
 /// The key that refuses, with what was found.
@@ -260,7 +260,7 @@ fn sites_that_are_too_few_are_refused_and_those_that_may_drop_out_do_not_count()
 
 /// What a policy says to a secure sum whose members somebody has changed.
 fn altered(policy: &Policy, noise: SecureNoise, change: impl FnOnce(&mut Manifest)) -> Result<(), PolicyError> {
-    let aggregator = Aggregator::SecureSum(SecureSum { nodes: 2, noise, colluders: 0, dropouts: 0 });
+    let aggregator = Aggregator::SecureSum(SecureSumSettings { nodes: 2, noise, colluders: 0, dropouts: 0 });
     let (mut manifest, parts) = run(aggregator);
     change(&mut manifest);
     policy.check(&manifest, &parts, 0, GrantTotals::NOTHING)

@@ -30,13 +30,13 @@ struct Inner {
     parties: BTreeMap<(PartyRole, PartyName, PublicKey), PartyRow>,
     failing: Option<CommitFailure>,
     /// Only of a store that forgets: what a crash brings back.
-    memory: Durability,
+    memory: MemoryDurability,
 }
 
 type Heads = BTreeMap<PublicKey, Position>;
 
 #[derive(Default)]
-enum Durability {
+enum MemoryDurability {
     #[default]
     Durable,
     Forgetful(Option<Box<(RunId, StoredRun, Heads)>>),
@@ -60,7 +60,7 @@ impl MemoryStore {
     /// An empty store that loses the last commit in a crash, though it said that it was kept: what tests of durability must
     /// notice.
     pub fn forgetful() -> Self {
-        Self(Arc::new(Mutex::new(Inner { memory: Durability::Forgetful(None), ..Inner::default() })))
+        Self(Arc::new(Mutex::new(Inner { memory: MemoryDurability::Forgetful(None), ..Inner::default() })))
     }
 
     /// The next commit fails.
@@ -71,7 +71,7 @@ impl MemoryStore {
     /// The machine goes down and comes back.
     pub fn crash(&self) {
         let mut inner = self.inner();
-        if let Durability::Forgetful(lost) = &mut inner.memory
+        if let MemoryDurability::Forgetful(lost) = &mut inner.memory
             && let Some(before) = lost.take()
         {
             let (id, run, heads) = *before;
@@ -101,7 +101,7 @@ impl Inner {
             return Err(StoreError::Stale { found: run.saved.version, expected: version });
         }
         run.check(change)?;
-        if let Durability::Forgetful(before) = &mut self.memory {
+        if let MemoryDurability::Forgetful(before) = &mut self.memory {
             *before = Some(Box::new((*id, run.clone(), self.heads.clone())));
         }
         run.apply(header, change);

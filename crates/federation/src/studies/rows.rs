@@ -5,7 +5,7 @@ use super::error::StudyRunError;
 use super::run_parts::read_schema;
 use crate::manifest::{Manifest, RunParts};
 use inference::Method;
-use inference::{Reading, Shard, read};
+use inference::{RowReading, Shard, read};
 use privacy::noise::Digest;
 use privacy::{Adjacency, Unit};
 use sha2::{Digest as _, Sha256};
@@ -31,7 +31,7 @@ impl Studies {
         let bytes = std::fs::read(path).map_err(|source| StudyRunError::file("cannot read", path, source))?;
         let study = self.of(manifest)?;
         let schema = read_schema(&manifest.schema)?;
-        let table = read(&bytes[..], &schema, study.model.intercept, &[], Reading::Lenient);
+        let table = read(&bytes[..], &schema, study.model.intercept, &[], RowReading::Lenient);
         let in_file = |error| StudyRunError::data(path.display().to_string(), error);
         let shard = Shard::of(table.map_err(in_file)?, &parts.method).map_err(in_file)?;
         let declared = manifest.sites.get(site).map_or(0, |site| site.rows);

@@ -6,8 +6,8 @@ use crate::manifest::RunParts;
 use inference::Method;
 use inference::settings::{Aggregator, Schedule};
 use inference::{Schema, nearest};
-use study::Kind;
 use study::Study;
+use study::StudyKind;
 use study::columns;
 
 /// A study that cannot be served, and what could be.
@@ -18,15 +18,15 @@ pub(super) fn refuse(message: impl Into<String>, hint: impl Into<String>) -> Stu
 impl Studies {
     /// Reads a study for serving; `file` is its name in errors. Only posteriors that are learnt from rows at sites are served.
     pub fn read(&self, file: &str, text: &str) -> Result<Study, StudyRunError> {
-        match Kind::of(text) {
-            Kind::Learning => {}
-            Kind::Histogram => {
+        match StudyKind::of(text) {
+            StudyKind::Learning => {}
+            StudyKind::Histogram => {
                 return Err(refuse(
                     format!("{file} is a histogram, which a federation cannot run"),
                     "use `posterity simulate`",
                 ));
             }
-            Kind::Curves => {
+            StudyKind::Curves => {
                 return Err(refuse(
                     format!("{file} is an accounting figure, which has no sites"),
                     "use `posterity reproduce`",

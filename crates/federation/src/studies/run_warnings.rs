@@ -5,7 +5,7 @@ use inference::Method;
 use inference::Schema;
 use inference::chain::{Collected, shown};
 use inference::results::ChainResult;
-use inference::warning::public::{Served, approaches, clip_out_of_scale, moves, of_plan, of_served};
+use inference::warning::public::{ServedPosterior, approaches, clip_out_of_scale, moves, of_plan, of_served};
 use inference::warning::{Code, PublicWarnings, Warning};
 use study::Study;
 use study::warnings;
@@ -57,7 +57,7 @@ impl RunWarnings {
         };
         let before = before.filter(|_| approaches(method));
         let last_moves = before.map_or_else(Vec::new, |before| moves(before, mean, deviations));
-        let served = Served {
+        let served = ServedPosterior {
             names: &self.names,
             prior_precisions: &self.precisions,
             mean,

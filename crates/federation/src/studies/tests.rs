@@ -14,7 +14,7 @@ use inference::describe::{Descriptor, Limits, Registry};
 use inference::message::Direct;
 use inference::warning::{Code, PublicWarnings, Warning};
 use inference::{Expectation, LogisticSettings, ModelSettings, Predictive};
-use inference::{Reading, Schema, Simulation, Site, Summing, read, read_inputs};
+use inference::{RowReading, Schema, Simulation, Site, Summing, read, read_inputs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use study::{Folders, Made, Posterior, Served, Study, read_results};
@@ -218,8 +218,8 @@ fn the_files_of_the_sites_are_the_rows_that_a_simulation_deals() {
     let (train, test) = study.data.split.rows(&table, 1).unwrap();
     for (site, (name, rows)) in dealt.sites.iter().zip(study.partition.clients(&table, &train, 1).unwrap()) {
         let file = std::fs::read(&site.path).unwrap();
-        let strict = read(&file[..], &source.schema, true, &["hospital"], Reading::Strict).unwrap();
-        let lenient = read(&file[..], &source.schema, true, &[], Reading::Lenient).unwrap();
+        let strict = read(&file[..], &source.schema, true, &["hospital"], RowReading::Strict).unwrap();
+        let lenient = read(&file[..], &source.schema, true, &[], RowReading::Lenient).unwrap();
         assert_eq!((&strict.rows, &lenient.rows), (&table.rows.select(&rows), &table.rows.select(&rows)), "{name}");
         assert!(strict.columns["hospital"].iter().all(|hospital| *hospital == name));
     }
@@ -255,7 +255,7 @@ fn rows_that_are_no_rows_of_a_study_are_not_dealt() {
     for site in &one.sites {
         let file = std::fs::read(&site.path).unwrap();
         let count = |reading| read(&file[..], &schema, true, &[], reading).unwrap().rows.len() as u64;
-        assert_eq!((count(Reading::Strict), count(Reading::Lenient)), (site.rows, site.rows));
+        assert_eq!((count(RowReading::Strict), count(RowReading::Lenient)), (site.rows, site.rows));
         lines += site.rows;
     }
     assert_eq!(lines, 3, "four rows, of which one is held out");
@@ -330,7 +330,7 @@ fn simulated(study: &Study, parts: &RunParts, manifest: &Manifest, dealt: &SiteF
     };
     let sites: Vec<Site> = dealt.sites.iter().enumerate().map(site).collect();
     let schema = Schema::from_toml(SCHEMA).unwrap();
-    let test = read(&std::fs::read(&dealt.held_out).unwrap()[..], &schema, true, &[], Reading::Strict).unwrap().rows;
+    let test = read(&std::fs::read(&dealt.held_out).unwrap()[..], &schema, true, &[], RowReading::Strict).unwrap().rows;
     let simulation = Simulation {
         method: &parts.method,
         sites: &sites,

@@ -5,7 +5,7 @@
 
 use super::accepted::{AcceptedConnection, ConnectionEnd, PREFACE};
 use super::slots::{ConnectionActivity, ConnectionSlot, ConnectionSlots, EntryOutcome, EvictionRule, Holder};
-use super::{ConnectionObserver, Excess, Excesses, Limits, PROTOCOL, PeerCertificate};
+use super::{ConnectionLimits, ConnectionObserver, Excess, Excesses, PROTOCOL, PeerCertificate};
 use crate::identity::subject_key;
 use rustls::ServerConfig;
 use rustls::server::NoServerSessionStorage;
@@ -59,7 +59,7 @@ impl TlsSource {
 /// What a port has for connections: places, limits and counts of what was over them.
 #[derive(Clone)]
 struct PortAdmission {
-    limits: Limits,
+    limits: ConnectionLimits,
     strangers: Arc<ConnectionSlots>,
     parties: Arc<ConnectionSlots>,
     excesses: Arc<Excesses>,
@@ -137,7 +137,7 @@ impl PortAdmission {
 pub(super) async fn accept(
     listener: TcpListener,
     tls: TlsSource,
-    limits: Limits,
+    limits: ConnectionLimits,
     excesses: Arc<Excesses>,
     ready: mpsc::Sender<io::Result<AcceptedConnection>>,
     cut: watch::Receiver<bool>,

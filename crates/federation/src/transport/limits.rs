@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Limits of a listening server. What is over one of them is refused or closed; others do not notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// Connections at a time of parties that have shown a certificate. Nobody else's take a place among them.
     pub connections: usize,
     /// Connections at a time of one party: the one that was idle longest gives way to a new one.
@@ -42,7 +42,7 @@ pub struct Limits {
     pub grace: Duration,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     /// For the port of the federation: long polls of up to 60 seconds live.
     fn default() -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ConnectionLimits {
     /// For the port of enrolment, where anybody may knock: little of everything.
     pub fn enrolment() -> Self {
         Self {

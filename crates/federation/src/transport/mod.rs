@@ -25,7 +25,7 @@ pub use connection::{Connection, PATIENCE, join};
 pub use excess::{Excess, Excesses};
 pub use fault::{ConnectionError, Distrust};
 pub use invite::InviteRefusal;
-pub use limits::Limits;
+pub use limits::ConnectionLimits;
 pub use observer::{ConnectionObserver, Presence};
 pub use serve::{ServeError, serve, serve_enrolment};
 pub(crate) use slots::{
@@ -100,8 +100,8 @@ pub enum LengthLimit {
 
 /// What a server does with signed contents.
 ///
-/// The future is dropped where it waits if the caller goes away, if it takes longer than [`Limits::answering`], or if
-/// the server is told to stop and it takes longer than [`Limits::grace`]. What must not be left half done belongs into a
+/// The future is dropped where it waits if the caller goes away, if it takes longer than [`ConnectionLimits::answering`], or if
+/// the server is told to stop and it takes longer than [`ConnectionLimits::grace`]. What must not be left half done belongs into a
 /// task of its own.
 pub trait Handler: Send + Sync + 'static {
     /// Longest content that this party may send just now. A longer one is refused by its announced length.

@@ -3,7 +3,7 @@
 use super::accept::{TlsSource, accept};
 use super::accepted::PeerInfo;
 use super::deadline::{Arrival, Deadline, is_too_large};
-use super::{CallRefusal, Enroller, Excesses, Handler, LengthLimit, Limits};
+use super::{CallRefusal, ConnectionLimits, Enroller, Excesses, Handler, LengthLimit};
 use crate::wire::{SMALL_BYTES, proto};
 use proto::enrolment_server::{Enrolment, EnrolmentServer};
 use proto::federation_server::{Federation, FederationServer};
@@ -36,7 +36,7 @@ pub async fn serve(
     listener: TcpListener,
     tls: TlsSource,
     handler: Arc<dyn Handler>,
-    limits: Limits,
+    limits: ConnectionLimits,
     excesses: Arc<Excesses>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
@@ -49,7 +49,7 @@ pub async fn serve_enrolment(
     listener: TcpListener,
     tls: TlsSource,
     enroller: Arc<dyn Enroller>,
-    limits: Limits,
+    limits: ConnectionLimits,
     excesses: Arc<Excesses>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
@@ -126,7 +126,7 @@ async fn run<S>(
     listener: TcpListener,
     tls: TlsSource,
     inner: S,
-    limits: Limits,
+    limits: ConnectionLimits,
     excesses: Arc<Excesses>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError>
@@ -136,7 +136,7 @@ where
 {
     let (ready, open) = mpsc::channel(WAITING);
     let (cut, over) = watch::channel(false);
-    let Limits { reading, answering, .. } = limits;
+    let ConnectionLimits { reading, answering, .. } = limits;
     let service = Deadline { inner, reading, answering, excesses: excesses.clone() };
     // Serving ends by itself when no connections can come any more and the last one is closed.
     let serving = http2(limits).serve_with_incoming_shutdown(service, ReceiverStream::new(open), pending());
@@ -155,7 +155,7 @@ where
     }
 }
 
-fn http2(limits: Limits) -> Server {
+fn http2(limits: ConnectionLimits) -> Server {
     Server::builder()
         .max_concurrent_streams(limits.streams)
         .initial_stream_window_size(limits.window)

@@ -15,7 +15,7 @@ use federation::manifest::{Pace, RunBuilder};
 use federation::message::{Instruction, Request, Update};
 use federation::server::{Gateway, RunEngine, RunService};
 use federation::store::{History, InviteRow, MemoryStore, PartyRow, Redemption, RunRow, ServerStore, StoreError};
-use federation::transport::{self, Connection, ConnectionError, Limits, TlsSource};
+use federation::transport::{self, Connection, ConnectionError, ConnectionLimits, TlsSource};
 use federation::wire::{self, Sender, UnverifiedContent, proto};
 use privacy::noise::Digest;
 use prost::Message as _;
@@ -217,7 +217,7 @@ impl AlarmServer {
         let tls = tls(&authority, &keys.server, &metrics);
         let (listener, parties) = bound().await;
         let source = TlsSource::new(tls[0].subscribe()).watched_by(metrics.observer(Port::Parties));
-        let (limits, excesses) = (Limits::default(), metrics.excesses().clone());
+        let (limits, excesses) = (ConnectionLimits::default(), metrics.excesses().clone());
         tokio::spawn(transport::serve(
             listener,
             source,
@@ -228,7 +228,7 @@ impl AlarmServer {
         ));
         let (listener, enrolment) = bound().await;
         let source = TlsSource::new(tls[1].subscribe()).watched_by(metrics.observer(Port::Enrolment));
-        let (limits, never) = (Limits::enrolment(), std::future::pending());
+        let (limits, never) = (ConnectionLimits::enrolment(), std::future::pending());
         tokio::spawn(transport::serve_enrolment(listener, source, gateway, limits, excesses, never));
         let (listener, page) = bound().await;
         let (token, bare) = (Token::generate().unwrap(), Arc::new(NoRuns(watch::channel(0).0)));

@@ -6,10 +6,10 @@ use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings, P
 use inference::method::AlgorithmSettings;
 use inference::settings::{
     Aggregator, Batching, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Noise,
-    NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSum,
+    NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings,
 };
 use inference::solve::{Descend, LocalSolve, Perturb};
-use inference::{Keys, Logistic, Method, Row, Rows, Shard, build};
+use inference::{Logistic, Method, Row, RowKeys, Rows, Shard, build};
 use privacy::{Adjacency, Delta, Epsilon, Filter, Grant, NormBound, Order, Unit};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,9 @@ pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
         _ => Schedule::Synchronous,
     };
     let aggregator = match name {
-        "sum" => Aggregator::SecureSum(SecureSum { nodes: 2, noise: SecureNoise::Nodes, colluders: 0, dropouts }),
+        "sum" => {
+            Aggregator::SecureSum(SecureSumSettings { nodes: 2, noise: SecureNoise::Nodes, colluders: 0, dropouts })
+        }
         "curator" => Aggregator::Curator,
         _ => Aggregator::None,
     };
@@ -138,7 +140,7 @@ pub(crate) fn shard(site: usize) -> Shard {
         let x = [0.3 * row as f64 - 0.7, 0.2 * site as f64 - 0.1];
         rows.push(Row { numbers: &x, ones: &[], outcome: f64::from(row % 2 == site % 2) }).unwrap();
     }
-    Shard::new(rows, Keys::of_slots((0..ROWS as u64).collect())).unwrap()
+    Shard::new(rows, RowKeys::of_slots((0..ROWS as u64).collect())).unwrap()
 }
 
 /// The keys of everybody.

@@ -13,7 +13,7 @@ use federation::party::{NodeOwner, NodeParty, PartyError, PartyMachine, PartyPha
 use federation::policy::GrantTotals;
 use federation::server::{Gateway, RunEngine, RunService};
 use federation::store::{self, ServerStore, StoreError};
-use federation::transport::{self, Connection, ConnectionError, Limits, TlsSource};
+use federation::transport::{self, Connection, ConnectionError, ConnectionLimits, TlsSource};
 use federation::wire::{UnverifiedContent, proto};
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
@@ -103,7 +103,7 @@ fn serve(stage: &RunFolder, port: u16, place: &str) {
             listener,
             TlsSource::new(tls),
             gateway,
-            Limits::default(),
+            ConnectionLimits::default(),
             Arc::default(),
             std::future::pending(),
         )

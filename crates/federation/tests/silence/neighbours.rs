@@ -14,7 +14,7 @@ use federation::party::{PartyError, PartyMachine, SiteParty, Verdict};
 use federation::wire::UnverifiedContent;
 use inference::Method;
 use inference::settings::Schedule;
-use inference::{Keys, Reading, Row, Rows, Schema, Shard, read};
+use inference::{Row, RowKeys, RowReading, Rows, Schema, Shard, read};
 use privacy::GridVector;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn rows(count: usize, last: ([f64; 2], f64)) -> Shard {
         let (x, outcome) = if row + 1 == count { last } else { usual };
         rows.push(Row { numbers: &x, ones: &[], outcome }).unwrap();
     }
-    Shard::new(rows, Keys::of_slots((0..count as u64).collect())).unwrap()
+    Shard::new(rows, RowKeys::of_slots((0..count as u64).collect())).unwrap()
 }
 
 /// A row like the others.
@@ -59,7 +59,7 @@ fn read_rows(count: usize, last: &str, method: &Method) -> Shard {
     let usual = (1..count).map(|row| format!("{},-0.1,{}\n", 0.3 * row as f64 - 1.0, ["no", "yes"][row % 2]));
     let file = format!("a,b,y\n{}{last}\n", usual.collect::<String>());
     let schema = Schema::from_toml(schema).unwrap();
-    let table = read(file.as_bytes(), &schema, false, &[], Reading::Lenient).unwrap();
+    let table = read(file.as_bytes(), &schema, false, &[], RowReading::Lenient).unwrap();
     assert_eq!((table.rows.len(), table.rows.width()), (count, 2));
     Shard::of(table, method).unwrap()
 }

@@ -4,7 +4,7 @@ use crate::life::insist;
 use crate::party::{Echo, RunningServer, TestCa, line, said};
 use crate::proxy::{NetworkFault, Proxy};
 use crate::raw::RawConnection;
-use federation::transport::{CallFuture, ConnectionError, Handler, LengthLimit, Limits, PeerCertificate};
+use federation::transport::{CallFuture, ConnectionError, ConnectionLimits, Handler, LengthLimit, PeerCertificate};
 use federation::wire::MOST_BYTES;
 use federation::wire::proto::Signed;
 use std::sync::{Arc, Mutex};
@@ -17,8 +17,12 @@ use tokio::task::JoinSet;
 async fn wherever_a_connection_is_cut_the_exchange_succeeds_when_it_is_tried_again() {
     let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
-    let server =
-        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+    let server = RunningServer::start(
+        authority.listening(&authority.server()),
+        Arc::clone(&echo) as _,
+        ConnectionLimits::default(),
+    )
+    .await;
     let mut exchanges = JoinSet::new();
     for bytes in (0..4000).step_by(125) {
         let config = authority.calling(Some(&authority.party(&format!("site-{bytes}"))));
@@ -63,7 +67,7 @@ async fn a_handler_may_hear_a_request_twice() {
     let authority = TestCa::new();
     let cutter = Arc::new(Cutter::default());
     let config = authority.listening(&authority.server());
-    let server = RunningServer::start(config, Arc::clone(&cutter) as _, Limits::default()).await;
+    let server = RunningServer::start(config, Arc::clone(&cutter) as _, ConnectionLimits::default()).await;
     let proxy = cutter.proxy.get_or_init(|| Proxy::to(server.address)).await;
     proxy.weather(NetworkFault::Late(Duration::from_millis(20)));
     let mut line = line(proxy.address(), authority.calling(Some(&authority.party("site"))));
@@ -76,8 +80,12 @@ async fn a_handler_may_hear_a_request_twice() {
 async fn a_partition_ends_an_exchange_by_its_time_and_the_next_one_succeeds_when_it_has_healed() {
     let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
-    let server =
-        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+    let server = RunningServer::start(
+        authority.listening(&authority.server()),
+        Arc::clone(&echo) as _,
+        ConnectionLimits::default(),
+    )
+    .await;
     let proxy = Proxy::to(server.address).await;
     let mut line = line(proxy.address(), authority.calling(Some(&authority.party("site"))));
     insist(&mut line, "before").await;

@@ -2,7 +2,7 @@
 
 use crate::party::{Echo, RunningServer, TestCa, line, said};
 use federation::transport::{
-    CallFuture, CallRefusal, ConnectionError, Distrust, Enroller, Limits, PeerCertificate, TlsSource, join,
+    CallFuture, CallRefusal, ConnectionError, ConnectionLimits, Distrust, Enroller, PeerCertificate, TlsSource, join,
     serve_enrolment,
 };
 use federation::wire::proto::{JoinReply, JoinRequest};
@@ -26,8 +26,12 @@ async fn a_content_comes_back_and_the_handler_sees_whose_it_is() {
     let authority = TestCa::new();
     let site = authority.party("site");
     let echo = Arc::new(Echo::default());
-    let server =
-        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+    let server = RunningServer::start(
+        authority.listening(&authority.server()),
+        Arc::clone(&echo) as _,
+        ConnectionLimits::default(),
+    )
+    .await;
     let mut line = line(server.address, authority.calling(Some(&site)));
     for text in ["one", "two"] {
         assert_eq!(line.exchange(said(text), Duration::ZERO).await.unwrap(), said(text));
@@ -42,8 +46,12 @@ async fn a_client_without_a_certificate_or_of_another_authority_is_refused() {
     let (authority, other) = (TestCa::new(), TestCa::new());
     let stranger = other.party("site");
     let echo = Arc::new(Echo::default());
-    let server =
-        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+    let server = RunningServer::start(
+        authority.listening(&authority.server()),
+        Arc::clone(&echo) as _,
+        ConnectionLimits::default(),
+    )
+    .await;
     for own in [None, Some(&stranger)] {
         let mut line = line(server.address, authority.calling(own));
         let error = line.exchange(said("let me in"), Duration::ZERO).await.unwrap_err();
@@ -62,7 +70,8 @@ async fn a_clock_that_is_off_is_told_as_a_clock_that_is_off_and_by_how_much() {
     ] {
         let own = authority.party_between("posterity-server", from, until);
         let server =
-            RunningServer::start(authority.listening(&own), Arc::new(Echo::default()), Limits::default()).await;
+            RunningServer::start(authority.listening(&own), Arc::new(Echo::default()), ConnectionLimits::default())
+                .await;
         let mut line = line(server.address, authority.calling(Some(&site)));
         let error = line.exchange(said("what time is it"), Duration::ZERO).await.unwrap_err();
         let text = error.to_string();
@@ -72,7 +81,8 @@ async fn a_clock_that_is_off_is_told_as_a_clock_that_is_off_and_by_how_much() {
     for (from, until) in [(2200, 2201), (2000, 2001)] {
         let own = authority.party_between("posterity-server", 2020, 2200);
         let server =
-            RunningServer::start(authority.listening(&own), Arc::new(Echo::default()), Limits::default()).await;
+            RunningServer::start(authority.listening(&own), Arc::new(Echo::default()), ConnectionLimits::default())
+                .await;
         let site = authority.party_between("site", from, until);
         let mut line = line(server.address, authority.calling(Some(&site)));
         let error = line.exchange(said("am I late"), Duration::ZERO).await.unwrap_err();
@@ -87,7 +97,8 @@ async fn a_server_of_another_authority_or_name_hears_nothing() {
     let site = authority.party("site");
     for own in [other.server(), authority.party("another-server")] {
         let echo = Arc::new(Echo::default());
-        let server = RunningServer::start(authority.listening(&own), Arc::clone(&echo) as _, Limits::default()).await;
+        let server =
+            RunningServer::start(authority.listening(&own), Arc::clone(&echo) as _, ConnectionLimits::default()).await;
         let mut line = line(server.address, authority.calling(Some(&site)));
         let error = line.exchange(said("who is there"), Duration::ZERO).await.unwrap_err();
         assert_eq!(distrust(error), Distrust::ServersCertificate);
@@ -100,7 +111,8 @@ async fn a_server_that_forgot_to_demand_certificates_permits_nothing() {
     let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
     let server =
-        RunningServer::start(authority.open(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+        RunningServer::start(authority.open(&authority.server()), Arc::clone(&echo) as _, ConnectionLimits::default())
+            .await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
     assert_eq!(line.exchange(said("?"), Duration::ZERO).await.unwrap_err(), ConnectionError::NotPermitted);
     assert_eq!(echo.calls(), 0);
@@ -118,8 +130,12 @@ fn of_tls_12(kind: u8, after_random: &[u8]) -> Vec<u8> {
 async fn a_client_of_tls_1_2_gets_an_alert() {
     let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
-    let server =
-        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+    let server = RunningServer::start(
+        authority.listening(&authority.server()),
+        Arc::clone(&echo) as _,
+        ConnectionLimits::default(),
+    )
+    .await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     // No session, one suite, no compression, and the signature algorithms that every client names.
     let hello = [0, 0, 2, 0xc0, 0x2b, 1, 0, 0, 8, 0, 13, 0, 4, 0, 2, 4, 3];
@@ -169,7 +185,7 @@ async fn one_joins_without_a_certificate_but_not_at_any_server_and_not_without_a
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let (_tls, current) = watch::channel(authority.open(&authority.server()));
-    let limits = Limits::enrolment();
+    let limits = ConnectionLimits::enrolment();
     tokio::spawn(serve_enrolment(
         listener,
         TlsSource::new(current),

@@ -4,7 +4,7 @@ use crate::party::{Echo, RunningServer, TestCa, line, said};
 use federation::drive::{DriverHooks, drive};
 use federation::message::{RefusalCode, RunOutcome};
 use federation::party::{PartyError, PartyMachine, PartyPhase};
-use federation::transport::{ConnectionError, Limits};
+use federation::transport::{ConnectionError, ConnectionLimits};
 use federation::wire::proto;
 use privacy::noise::Digest;
 use prost::Message as _;
@@ -91,8 +91,12 @@ async fn what_a_server_could_not_take_just_then_is_said_again() {
 async fn is_said_again_after(with: RefusalCode) {
     let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
-    let server =
-        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+    let server = RunningServer::start(
+        authority.listening(&authority.server()),
+        Arc::clone(&echo) as _,
+        ConnectionLimits::default(),
+    )
+    .await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
     let mut told = RefusalHooks::default();
     let party = RefusedOnce { with, polled: false, refused: None, heard: 0, again: false };

@@ -4,8 +4,8 @@ use crate::certificates::CountingObserver;
 use crate::party::{Echo, RunningServer, TestCa, line, said};
 use crate::raw::RawConnection;
 use federation::transport::{
-    CallFuture, ConnectionError, Excess, Excesses, Handler, LengthLimit, Limits, PeerCertificate, TlsSource, join,
-    serve_enrolment,
+    CallFuture, ConnectionError, ConnectionLimits, Excess, Excesses, Handler, LengthLimit, PeerCertificate, TlsSource,
+    join, serve_enrolment,
 };
 use federation::wire::SMALL_BYTES;
 use federation::wire::proto::{JoinRequest, Signed};
@@ -31,7 +31,7 @@ async fn three_hundred_idle_connections_keep_nobody_from_joining() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (_tls, current) = watch::channel(authority.open(&authority.server()));
-    let (limits, excesses) = (Limits::enrolment(), Arc::new(Excesses::default()));
+    let (limits, excesses) = (ConnectionLimits::enrolment(), Arc::new(Excesses::default()));
     let counts = excesses.clone();
     tokio::spawn(serve_enrolment(
         listener,
@@ -54,7 +54,8 @@ async fn idle_connections_without_a_certificate_take_no_partys_place() {
     let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
     // As few places for parties as there are parties, and no more for strangers than one address may have.
-    let limits = Limits { connections: 2, strangers: 8, strangers_of_an_address: 8, ..Limits::default() };
+    let limits =
+        ConnectionLimits { connections: 2, strangers: 8, strangers_of_an_address: 8, ..ConnectionLimits::default() };
     let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let mut early = line(server.address, authority.calling(Some(&authority.party("early"))));
     assert!(early.exchange(said("before"), Duration::ZERO).await.is_ok());
@@ -70,7 +71,8 @@ async fn many_parties_behind_one_address_do_not_count_against_its_limit() {
     let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
     // A place for each party, and too few for all of them among strangers.
-    let limits = Limits { connections: 8, strangers: 4, strangers_of_an_address: 1, ..Limits::default() };
+    let limits =
+        ConnectionLimits { connections: 8, strangers: 4, strangers_of_an_address: 1, ..ConnectionLimits::default() };
     let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let parties = (0..8).map(|number| authority.party(&format!("site-{number}")));
     let mut lines: Vec<_> = parties.map(|party| line(server.address, authority.calling(Some(&party)))).collect();
@@ -85,7 +87,7 @@ async fn many_parties_behind_one_address_do_not_count_against_its_limit() {
 #[tokio::test]
 async fn a_party_has_so_many_connections_and_its_own_oldest_gives_way() {
     let authority = TestCa::new();
-    let limits = Limits { connections_of_a_party: 2, ..Limits::default() };
+    let limits = ConnectionLimits { connections_of_a_party: 2, ..ConnectionLimits::default() };
     let config = authority.listening(&authority.server());
     let server = RunningServer::start(config, Arc::new(Echo::default()), limits).await;
     let (greedy, other) = (authority.party("greedy"), authority.party("other"));
@@ -111,7 +113,7 @@ async fn a_party_has_so_many_connections_and_its_own_oldest_gives_way() {
 async fn a_site_that_pours_into_four_connections_is_refused_before_its_bytes_are_kept() {
     let authority = TestCa::new();
     let echo = Arc::new(Echo { longest: Some(SMALL_BYTES), ..Echo::default() });
-    let limits = Limits::default();
+    let limits = ConnectionLimits::default();
     let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let site = authority.party("site");
     let mut taken = 0;
@@ -146,7 +148,7 @@ impl Handler for NoRunYet {
 async fn before_there_is_a_run_a_long_message_is_to_come_again_later() {
     let authority = TestCa::new();
     let config = authority.listening(&authority.server());
-    let server = RunningServer::start(config, Arc::new(NoRunYet), Limits::default()).await;
+    let server = RunningServer::start(config, Arc::new(NoRunYet), ConnectionLimits::default()).await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
     let long = Signed { content: vec![1; 2 * SMALL_BYTES], signature: Vec::new() };
     let error = line.exchange(long, Duration::ZERO).await.unwrap_err();
@@ -158,7 +160,7 @@ async fn before_there_is_a_run_a_long_message_is_to_come_again_later() {
 #[tokio::test]
 async fn a_connection_without_a_call_is_closed_and_one_at_work_is_not() {
     let authority = TestCa::new();
-    let limits = Limits { idle: Duration::from_millis(300), ..Limits::default() };
+    let limits = ConnectionLimits { idle: Duration::from_millis(300), ..ConnectionLimits::default() };
     let echo = Echo::after(Duration::from_secs(1));
     let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let mut raw = RawConnection::connect(server.address, &authority.calling(Some(&authority.party("silent")))).await;

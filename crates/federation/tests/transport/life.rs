@@ -1,7 +1,9 @@
 //! The life of servers and lines: restarts, renewals, long polls, stops.
 
 use crate::party::{Echo, RunningServer, TestCa, line, said};
-use federation::transport::{CallFuture, Connection, ConnectionError, Handler, LengthLimit, Limits, PeerCertificate};
+use federation::transport::{
+    CallFuture, Connection, ConnectionError, ConnectionLimits, Handler, LengthLimit, PeerCertificate,
+};
 use federation::wire::MOST_BYTES;
 use federation::wire::proto::{self, Signed};
 use prost::Message as _;
@@ -29,14 +31,14 @@ async fn a_line_finds_a_server_that_was_started_again() {
     let authority = TestCa::new();
     let echo = Arc::new(Echo::default());
     let config = authority.listening(&authority.server());
-    let server = RunningServer::start(Arc::clone(&config), Arc::clone(&echo) as _, Limits::default()).await;
+    let server = RunningServer::start(Arc::clone(&config), Arc::clone(&echo) as _, ConnectionLimits::default()).await;
     let address = server.address;
     let mut line = line(address, authority.calling(Some(&authority.party("site"))));
     insist(&mut line, "before").await;
     server.stop().await;
     let error = line.exchange(said("meanwhile"), Duration::ZERO).await.unwrap_err();
     assert!(matches!(error, ConnectionError::Connect { .. } | ConnectionError::Lost), "{error:?}");
-    let _server = RunningServer::at(address, config, Arc::clone(&echo) as _, Limits::default()).await;
+    let _server = RunningServer::at(address, config, Arc::clone(&echo) as _, ConnectionLimits::default()).await;
     insist(&mut line, "after").await;
     assert_eq!(echo.calls(), 2);
 }
@@ -46,8 +48,12 @@ async fn renewed_certificates_of_both_sides_are_used_without_a_restart() {
     let (authority, next) = (TestCa::new(), TestCa::new());
     let (old, new) = (authority.party("site"), authority.party("site"));
     let echo = Arc::new(Echo::default());
-    let server =
-        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+    let server = RunningServer::start(
+        authority.listening(&authority.server()),
+        Arc::clone(&echo) as _,
+        ConnectionLimits::default(),
+    )
+    .await;
     let (renewal, current) = watch::channel(authority.calling(Some(&old)));
     let mut first = Connection::new(server.address.to_string(), current, 1);
     insist(&mut first, "old").await;
@@ -68,7 +74,7 @@ async fn renewed_certificates_of_both_sides_are_used_without_a_restart() {
 async fn an_old_connection_is_closed_and_its_line_opens_another() {
     let authority = TestCa::new();
     let echo = Echo::after(Duration::from_millis(400));
-    let limits = Limits { age: Duration::from_millis(200), ..Limits::default() };
+    let limits = ConnectionLimits { age: Duration::from_millis(200), ..ConnectionLimits::default() };
     let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
     // Each call is under way when its connection comes of age, and finishes all the same.
@@ -100,7 +106,8 @@ impl Handler for BarrierHandler {
 async fn two_hundred_long_polls_are_held_at_the_same_time() {
     let authority = TestCa::new();
     let gathering = Arc::new(BarrierHandler(Barrier::new(200)));
-    let server = RunningServer::start(authority.listening(&authority.server()), gathering, Limits::default()).await;
+    let server =
+        RunningServer::start(authority.listening(&authority.server()), gathering, ConnectionLimits::default()).await;
     let sites = (0..200).map(|number| authority.calling(Some(&authority.party(&format!("site-{number}")))));
     let sites: Vec<_> = sites.collect();
     let begun = Instant::now();
@@ -118,8 +125,12 @@ async fn two_hundred_long_polls_are_held_at_the_same_time() {
 async fn a_server_that_stops_takes_no_calls_but_finishes_those_under_way() {
     let authority = TestCa::new();
     let echo = Echo::after(Duration::from_millis(500));
-    let server =
-        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+    let server = RunningServer::start(
+        authority.listening(&authority.server()),
+        Arc::clone(&echo) as _,
+        ConnectionLimits::default(),
+    )
+    .await;
     let address = server.address;
     let config = authority.calling(Some(&authority.party("site")));
     let mut under_way = line(address, Arc::clone(&config));
@@ -138,7 +149,7 @@ async fn a_server_that_stops_takes_no_calls_but_finishes_those_under_way() {
 async fn a_server_that_stops_does_not_wait_for_ever() {
     let authority = TestCa::new();
     let echo = Echo::after(Duration::from_secs(3600));
-    let limits = Limits { grace: Duration::from_millis(200), ..Limits::default() };
+    let limits = ConnectionLimits { grace: Duration::from_millis(200), ..ConnectionLimits::default() };
     let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let mut under_way = line(server.address, authority.calling(Some(&authority.party("site"))));
     let call = tokio::spawn(async move { under_way.exchange(said("?"), Duration::from_secs(60)).await });
@@ -157,8 +168,12 @@ async fn a_thousand_lines_live_in_one_process_without_threads_of_their_own() {
     }
     let authority = TestCa::new();
     let echo = Echo::after(Duration::from_millis(500));
-    let server =
-        RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, Limits::default()).await;
+    let server = RunningServer::start(
+        authority.listening(&authority.server()),
+        Arc::clone(&echo) as _,
+        ConnectionLimits::default(),
+    )
+    .await;
     let config = authority.calling(Some(&authority.party("site")));
     let mut lines = JoinSet::new();
     let begun = Instant::now();
@@ -179,9 +194,12 @@ async fn a_thousand_lines_live_in_one_process_without_threads_of_their_own() {
 #[tokio::test]
 async fn the_latency_of_an_update_on_loopback_is_shown() {
     let authority = TestCa::new();
-    let server =
-        RunningServer::start(authority.listening(&authority.server()), Arc::new(Echo::default()), Limits::default())
-            .await;
+    let server = RunningServer::start(
+        authority.listening(&authority.server()),
+        Arc::new(Echo::default()),
+        ConnectionLimits::default(),
+    )
+    .await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
     let update = proto::Update { units: (0..216).map(|i| (i - 108) << 20).collect(), ..proto::Update::default() };
     let body = Some(proto::content::Body::Update(update));

@@ -3,7 +3,9 @@
 use crate::party::{Echo, RunningServer, TestCa, TestParty, line, said};
 use crate::proxy::{NetworkFault, Proxy};
 use crate::raw::{RawConnection, framed};
-use federation::transport::{CallFuture, ConnectionError, Excess, Handler, LengthLimit, Limits, PeerCertificate};
+use federation::transport::{
+    CallFuture, ConnectionError, ConnectionLimits, Excess, Handler, LengthLimit, PeerCertificate,
+};
 use federation::wire::MOST_BYTES;
 use federation::wire::proto::Signed;
 use prost::Message as _;
@@ -19,7 +21,7 @@ struct LimitedServer {
     server: RunningServer,
 }
 
-async fn world(limits: Limits) -> LimitedServer {
+async fn world(limits: ConnectionLimits) -> LimitedServer {
     let authority = TestCa::new();
     let site = authority.party("site");
     let echo = Arc::new(Echo::default());
@@ -29,7 +31,7 @@ async fn world(limits: Limits) -> LimitedServer {
 
 #[tokio::test]
 async fn a_message_over_the_limit_is_not_sent() {
-    let world = world(Limits::default()).await;
+    let world = world(ConnectionLimits::default()).await;
     let mut line = line(world.server.address, world.authority.calling(Some(&world.site)));
     let large = Signed { content: vec![1; MOST_BYTES + (1 << 20)], signature: Vec::new() };
     assert_eq!(line.exchange(large, Duration::ZERO).await.unwrap_err(), ConnectionError::TooLarge);
@@ -38,7 +40,7 @@ async fn a_message_over_the_limit_is_not_sent() {
 
 #[tokio::test]
 async fn a_server_refuses_what_is_over_its_limit_and_goes_on() {
-    let world = world(Limits { message: 1 << 20, ..Limits::default() }).await;
+    let world = world(ConnectionLimits { message: 1 << 20, ..ConnectionLimits::default() }).await;
     let mut line = line(world.server.address, world.authority.calling(Some(&world.site)));
     let large = Signed { content: vec![1; 2 << 20], signature: Vec::new() };
     assert_eq!(line.exchange(large, Duration::ZERO).await.unwrap_err(), ConnectionError::TooLarge);
@@ -62,7 +64,7 @@ impl Handler for OversizedReplies {
 #[tokio::test]
 async fn a_reply_over_the_limit_is_refused() {
     let authority = TestCa::new();
-    let limits = Limits { message: MOST_BYTES * 2, ..Limits::default() };
+    let limits = ConnectionLimits { message: MOST_BYTES * 2, ..ConnectionLimits::default() };
     let server =
         RunningServer::start(authority.listening(&authority.server()), Arc::new(OversizedReplies), limits).await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
@@ -71,7 +73,7 @@ async fn a_reply_over_the_limit_is_refused() {
 
 #[tokio::test]
 async fn a_claim_of_two_gigabytes_is_refused_by_its_five_bytes() {
-    let world = world(Limits::default()).await;
+    let world = world(ConnectionLimits::default()).await;
     let config = world.authority.calling(Some(&world.site));
     let mut raw = RawConnection::connect(world.server.address, &config).await;
     raw.begin().await;
@@ -90,7 +92,7 @@ async fn a_claim_of_two_gigabytes_is_refused_by_its_five_bytes() {
 
 #[tokio::test]
 async fn a_trickling_request_is_cut_off_while_others_go_on() {
-    let world = world(Limits { reading: Duration::from_millis(500), ..Limits::default() }).await;
+    let world = world(ConnectionLimits { reading: Duration::from_millis(500), ..ConnectionLimits::default() }).await;
     let config = world.authority.calling(Some(&world.site));
     let mut raw = RawConnection::connect(world.server.address, &config).await;
     raw.begin().await;
@@ -110,7 +112,7 @@ async fn a_trickling_request_is_cut_off_while_others_go_on() {
 #[tokio::test]
 async fn an_answer_that_never_comes_is_given_up() {
     let authority = TestCa::new();
-    let limits = Limits { answering: Duration::from_millis(200), ..Limits::default() };
+    let limits = ConnectionLimits { answering: Duration::from_millis(200), ..ConnectionLimits::default() };
     let echo = Echo::after(Duration::from_secs(3600));
     let server = RunningServer::start(authority.listening(&authority.server()), Arc::clone(&echo) as _, limits).await;
     let mut line = line(server.address, authority.calling(Some(&authority.party("site"))));
@@ -122,7 +124,7 @@ async fn an_answer_that_never_comes_is_given_up() {
 
 #[tokio::test]
 async fn a_handshake_that_takes_too_long_is_closed_before_tls_and_after() {
-    let world = world(Limits { handshake: Duration::from_millis(300), ..Limits::default() }).await;
+    let world = world(ConnectionLimits { handshake: Duration::from_millis(300), ..ConnectionLimits::default() }).await;
     let mut slow = TcpStream::connect(world.server.address).await.unwrap();
     slow.write_all(&[22, 3, 1]).await.unwrap();
     let mut rest = Vec::new();
@@ -135,7 +137,8 @@ async fn a_handshake_that_takes_too_long_is_closed_before_tls_and_after() {
 #[tokio::test]
 async fn there_are_so_many_connections_and_half_open_ones_give_their_place_back() {
     let pulse = Duration::from_millis(300);
-    let world = world(Limits { connections: 1, ping: pulse, pong: pulse, ..Limits::default() }).await;
+    let world =
+        world(ConnectionLimits { connections: 1, ping: pulse, pong: pulse, ..ConnectionLimits::default() }).await;
     let config = world.authority.calling(Some(&world.site));
     let proxy = Proxy::to(world.server.address).await;
     let mut first = line(proxy.address(), Arc::clone(&config));

@@ -1,7 +1,8 @@
 //! Authorities, parties, servers and handlers for the tests of the transport.
 
 use federation::transport::{
-    CallFuture, Connection, Excesses, Handler, LengthLimit, Limits, PeerCertificate, ServeError, TlsSource, serve,
+    CallFuture, Connection, ConnectionLimits, Excesses, Handler, LengthLimit, PeerCertificate, ServeError, TlsSource,
+    serve,
 };
 use federation::wire::MOST_BYTES;
 use federation::wire::proto::Signed;
@@ -141,7 +142,7 @@ impl RunningServer {
         address: SocketAddr,
         config: Arc<ServerConfig>,
         handler: Arc<dyn Handler>,
-        limits: Limits,
+        limits: ConnectionLimits,
     ) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -156,7 +157,7 @@ impl RunningServer {
         Self { address, tls, excesses, stop, task }
     }
 
-    pub(crate) async fn start(config: Arc<ServerConfig>, handler: Arc<dyn Handler>, limits: Limits) -> Self {
+    pub(crate) async fn start(config: Arc<ServerConfig>, handler: Arc<dyn Handler>, limits: ConnectionLimits) -> Self {
         Self::at(SocketAddr::from(([127, 0, 0, 1], 0)), config, handler, limits).await
     }
 

@@ -2,12 +2,12 @@
 
 use super::pvi::{COVARIANCE_KEY, GAUSSIAN, REPAIR_TABLE, SOLVER_KEY, by_name, covariance, repair, repair_words};
 use super::{Algorithm, Answer, Answers, Protocol, Step, misfit, released};
-use crate::describe::{Conflict, Descriptor, Key, Limits, Only, Otherwise, TrustedParty, ValueKind, resolve};
+use crate::describe::{Allowed, Conflict, Descriptor, Key, Limits, Otherwise, TrustedParty, ValueKind, resolve};
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::release::{Clipped, Releases};
 use crate::settings::{Covariance, Damping, Repair, Rounds};
 use crate::solve::{Kept, LocalSolve, Problem, Task};
-use crate::{RunError, Seat, Total};
+use crate::{ClientView, RunError, Total};
 use privacy::{Gate, Grid, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
         },
     ],
     limits: Limits {
-        trust: Only { values: &[TrustedParty::Nobody], because: "members send their own posteriors" },
+        trust: Allowed { values: &[TrustedParty::Nobody], because: "members send their own posteriors" },
         needs: &[GAUSSIAN],
         site_intercept: false,
         ..Limits::NONE
@@ -197,7 +197,7 @@ impl Algorithm for Committee {
     fn ask(&self, _: &Total) {}
 
     /// The question is empty.
-    fn check(&self, (): &(), (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    fn check(&self, (): &(), (): &(), seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         self.solver.releases(self.problem.family).check(seat)
     }
 
@@ -205,7 +205,7 @@ impl Algorithm for Committee {
         &self,
         query: &Released<()>,
         (): &(),
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
         let priors = self.priors();

@@ -1,7 +1,7 @@
 //! Any algorithm as functions of bytes: what drivers use, so that all of them run the same code.
 
 use super::{Algorithm, Answers, Natural};
-use crate::{RunError, Seat, Stage, Total};
+use crate::{ClientView, RunError, Stage, Total};
 use privacy::{Gate, GridVector, Outgoing, Released};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,7 +13,7 @@ pub trait Protocol: Send + Sync {
     /// The question in a state.
     fn ask(&self, state: &[u8]) -> Result<Vec<u8>, RunError>;
     /// Refuses a question, a memory or terms that [`Protocol::answer`] would refuse: before anything is charged.
-    fn check(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>) -> Result<(), RunError>;
+    fn check(&self, query: &[u8], memory: &[u8], seat: &ClientView<'_>) -> Result<(), RunError>;
     /// On which of a client's terms a question is answered, where that follows from the question.
     fn stage(&self, query: &[u8]) -> Result<Option<Stage>, RunError>;
     /// A site's answer and its drafted memory. An empty memory is that of a new site.
@@ -21,7 +21,7 @@ pub trait Protocol: Send + Sync {
         &self,
         query: &[u8],
         memory: &[u8],
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<(Outgoing, Vec<u8>), RunError>;
     /// The answer that follows from a site's memory alone, and costs nothing; none where its rows are needed. What
@@ -30,7 +30,7 @@ pub trait Protocol: Send + Sync {
         &self,
         query: &[u8],
         memory: &[u8],
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
     ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError>;
     /// The state after some answers.
     fn fold(&self, state: &[u8], answers: &Answers) -> Result<Folded, RunError>;
@@ -68,7 +68,7 @@ impl<A: Algorithm> Protocol for A {
         encode(&Algorithm::ask(self, &decode(state, "a state")?), "a query")
     }
 
-    fn check(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>) -> Result<(), RunError> {
+    fn check(&self, query: &[u8], memory: &[u8], seat: &ClientView<'_>) -> Result<(), RunError> {
         Ok(Algorithm::check(self, &decode(query, "a query")?, &remembered(memory)?, seat)?)
     }
 
@@ -80,7 +80,7 @@ impl<A: Algorithm> Protocol for A {
         &self,
         query: &[u8],
         memory: &[u8],
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<(Outgoing, Vec<u8>), RunError> {
         let query: Released<A::Query> = decode(query, "a query")?;
@@ -95,7 +95,7 @@ impl<A: Algorithm> Protocol for A {
         &self,
         query: &[u8],
         memory: &[u8],
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
     ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError> {
         if memory.is_empty() {
             return Ok(None);

@@ -9,7 +9,7 @@ use crate::optimiser::{Descent, is_within_limits, kl_gradient};
 use crate::release::{Bound, Clipped, Numbers, Release, Releases};
 use crate::settings::{LOCAL_KEY, Local, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
 use crate::solve::Problem;
-use crate::{Gaussian, RunError, Seat, Terms, Total};
+use crate::{ClientView, Gaussian, RunError, Terms, Total};
 use privacy::{Batch, Bounded, Gate, Grain, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -139,12 +139,12 @@ impl AlgorithmSettings for GlobalViSettings {
 
 /// Where q stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct GlobalPoint {
     mean: Vec<f64>,
     deviation: Vec<f64>,
 }
 
-impl Standing {
+impl GlobalPoint {
     /// Where a descent stands.
     pub(super) fn of(descent: &Descent) -> Self {
         let point = descent.point();
@@ -158,7 +158,7 @@ impl Standing {
 }
 
 /// Refuses what is not a finite mean and a deviation within the descent's limits for each of d parameters.
-pub(super) fn is_answerable(query: &Standing, d: usize) -> Result<(), PrivacyError> {
+pub(super) fn is_answerable(query: &GlobalPoint, d: usize) -> Result<(), PrivacyError> {
     let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
     let spread = query.deviation.len() == d && query.deviation.iter().all(|s| is_within_limits(*s));
     (mean && spread).then_some(()).ok_or_else(|| unlike("a finite mean and a positive deviation of each parameter"))
@@ -167,8 +167,8 @@ pub(super) fn is_answerable(query: &Standing, d: usize) -> Result<(), PrivacyErr
 /// The clipped gradients of a batch at q, which have yet to pass the gate that drew it.
 pub(super) fn sum_of_gradients(
     problem: &Problem,
-    at: &Standing,
-    seat: &Seat<'_>,
+    at: &GlobalPoint,
+    seat: &ClientView<'_>,
     gate: &mut dyn Gate,
 ) -> Result<Bounded, PrivacyError> {
     let rows = seat.shard.rows();
@@ -209,8 +209,8 @@ impl GlobalVi {
     /// The clipped gradients of a batch at q, through the gate.
     pub(super) fn answer_at(
         &self,
-        at: &Standing,
-        seat: &Seat<'_>,
+        at: &GlobalPoint,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
         let sum = sum_of_gradients(&self.problem, at, seat, gate)?;
@@ -220,7 +220,7 @@ impl GlobalVi {
 
 impl Algorithm for GlobalVi {
     type State = Descent;
-    type Query = Standing;
+    type Query = GlobalPoint;
     type Memory = ();
 
     fn start(&self) -> Descent {
@@ -231,21 +231,21 @@ impl Algorithm for GlobalVi {
         }
     }
 
-    fn ask(&self, state: &Descent) -> Standing {
-        Standing::of(state)
+    fn ask(&self, state: &Descent) -> GlobalPoint {
+        GlobalPoint::of(state)
     }
 
     /// A finite mean and a deviation within the descent's limits for each parameter; sums of clipped examples.
-    fn check(&self, query: &Standing, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    fn check(&self, query: &GlobalPoint, (): &(), seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         gradients(&self.local, self.problem.family.dimension()).check(seat)?;
         is_answerable(query, self.problem.family.dimension())
     }
 
     fn answer(
         &self,
-        query: &Released<Standing>,
+        query: &Released<GlobalPoint>,
         (): &(),
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
         self.answer_at(query.get(), seat, gate)

@@ -1,17 +1,17 @@
 //! Global variational inference with an optimiser at every client: a client sends the step that it would take itself.
 
 use super::global_vi::{
-    GRADIENT_KEY, STEP_KEY, Standing, check_local, check_solver, gradients, is_answerable, sum_of_gradients,
+    GRADIENT_KEY, GlobalPoint, STEP_KEY, check_local, check_solver, gradients, is_answerable, sum_of_gradients,
 };
 use super::pvi::GAUSSIAN;
 use super::{Algorithm, Answer, Answers, Protocol, Step, misfit};
-use crate::describe::{Conflict, Descriptor, Limits, Only, TrustedParty};
+use crate::describe::{Allowed, Conflict, Descriptor, Limits, TrustedParty};
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
-use crate::optimiser::{Descent, Moments, kl_gradient};
+use crate::optimiser::{Descent, OptimiserState, kl_gradient};
 use crate::release::Releases;
 use crate::settings::{DAMPING_KEY, Damping, Local, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
 use crate::solve::{Prior, Problem};
-use crate::{Gaussian, RunError, Seat, Total};
+use crate::{ClientView, Gaussian, RunError, Total};
 use privacy::{Gate, Grid, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
 use std::sync::Arc;
@@ -41,18 +41,18 @@ pub struct GlobalViAtClients {
 }
 
 /// Constants of a step.
-struct Stepping {
+struct ClientStepConstants {
     local: Local,
     prior: Prior,
     /// N/L.
     scale: f64,
 }
 
-impl StudyConstant for Stepping {}
+impl StudyConstant for ClientStepConstants {}
 
 /// A step under way: where it began, where it stands. All of it is a function of released values.
 #[derive(Clone)]
-struct Walk {
+struct StepPath {
     begin: Descent,
     now: Descent,
 }
@@ -92,7 +92,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     about: "Global VI with an optimiser at every client, which sends its steps (Sharma et al. 2019).",
     keys: &[GRADIENT_KEY, STEP_KEY, ROUNDS_KEY, MOST_ROUNDS_KEY, DAMPING_KEY],
     limits: Limits {
-        trust: Only {
+        trust: Allowed {
             values: &[TrustedParty::Nobody],
             because: "every client sends a step that its own optimiser made: there is no sum for an aggregator to noise",
         },
@@ -149,23 +149,23 @@ impl AlgorithmSettings for GlobalViAtClientsSettings {
 
 impl Algorithm for GlobalViAtClients {
     type State = Total;
-    type Query = Standing;
-    type Memory = Option<Released<Moments>>;
+    type Query = GlobalPoint;
+    type Memory = Option<Released<OptimiserState>>;
 
     fn start(&self) -> Total {
         self.none()
     }
 
-    fn ask(&self, state: &Total) -> Standing {
-        Standing::of(&self.at(state))
+    fn ask(&self, state: &Total) -> GlobalPoint {
+        GlobalPoint::of(&self.at(state))
     }
 
     /// What global VI checks, and moments of this optimiser, one for each number of a gradient.
-    fn check(&self, query: &Standing, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    fn check(&self, query: &GlobalPoint, memory: &Self::Memory, seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         let d = self.problem.family.dimension();
         gradients(&self.local, d).check(seat)?;
         is_answerable(query, d)?;
-        let own = |memory: &Released<Moments>| memory.get().fit(self.local.optimiser, 2 * d);
+        let own = |memory: &Released<OptimiserState>| memory.get().fit(self.local.optimiser, 2 * d);
         memory.as_ref().is_none_or(own).then_some(()).ok_or_else(|| PrivacyError::Shape {
             found: "a memory of another optimiser or of other numbers".into(),
             expected: "the moments of this method's optimiser, one for each number of a gradient".into(),
@@ -174,16 +174,16 @@ impl Algorithm for GlobalViAtClients {
 
     fn answer(
         &self,
-        query: &Released<Standing>,
+        query: &Released<GlobalPoint>,
         memory: &Self::Memory,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<Self::Memory>, PrivacyError> {
         let sum = sum_of_gradients(&self.problem, query.get(), seat, gate)?;
         let mut noised = Released::zeros(0);
         gate.release(&sum, &mut noised)?;
         let scale = seat.terms.inverse_rate() / seat.terms.weight;
-        let stepping = Stepping { local: self.local, prior: self.problem.prior.clone(), scale };
+        let stepping = ClientStepConstants { local: self.local, prior: self.problem.prior.clone(), scale };
         let mut walk = query.clone().map(&stepping, set_out);
         if let Some(moments) = memory {
             walk.update(moments, &stepping, |walk, moments, by| walk.now.take_up(moments, &by.local));
@@ -224,13 +224,13 @@ impl Algorithm for GlobalViAtClients {
     }
 }
 
-fn set_out(standing: Standing, stepping: &Stepping) -> Walk {
+fn set_out(standing: GlobalPoint, stepping: &ClientStepConstants) -> StepPath {
     let begin = standing.descent(&stepping.local);
-    Walk { now: begin.clone(), begin }
+    StepPath { now: begin.clone(), begin }
 }
 
 /// q moves along (N/L) Σ̃ + ∇(−KL), where Σ̃ is the noised sum of clipped gradients.
-fn one_step(walk: &mut Walk, noised: &Vec<f64>, stepping: &Stepping) {
+fn one_step(walk: &mut StepPath, noised: &Vec<f64>, stepping: &ClientStepConstants) {
     let mut slope = vec![0.0; noised.len()];
     kl_gradient(walk.now.point(), &stepping.prior.0, &mut slope);
     slope.iter_mut().zip(noised).for_each(|(s, g)| *s += stepping.scale * g);

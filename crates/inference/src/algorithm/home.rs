@@ -11,14 +11,14 @@ pub type Natural = [f64; 2];
 /// The site's sums have the coordinate too: it is clipped, noised and paid for with the others. What the gate lets
 /// through of it stays at the site; the server hears of the shared coordinates only. All of it is mean-field.
 #[derive(Debug, Clone)]
-pub struct Home {
+pub struct SiteProblem {
     /// Over the shared parameters and the site's own.
     pub problem: Problem,
 }
 
-impl StudyConstant for Home {}
+impl StudyConstant for SiteProblem {}
 
-impl Home {
+impl SiteProblem {
     /// The prior of the site's own.
     pub fn prior(&self) -> Natural {
         let prior = &self.problem.prior.0;

@@ -21,18 +21,20 @@ pub use erased::{Folded, Protocol};
 pub(crate) use erased::{decode, encode};
 pub use global_vi::{GlobalVi, GlobalViSettings};
 pub use global_vi_at_clients::{GlobalViAtClients, GlobalViAtClientsSettings};
-pub use home::{Home, Natural};
-pub use noise_aware::{About, Curvature, NoiseAware, NoiseAwareConstants, NoiseAwareSettings, Question, Sight};
-pub use own::Own;
+pub use home::{Natural, SiteProblem};
+pub use noise_aware::{
+    Curvature, LevelQuestion, NoiseAware, NoiseAwareConstants, NoiseAwareSettings, NoiseAwareState, SumKind,
+};
+pub use own::InterceptState;
 pub use pvi::{Cavity, Pvi, PviSettings, PviState, Remembered};
-pub use reading::Served;
-pub use readout::Scales;
-pub use source::{Source, SourceTerms};
-pub use statistics::{Known, Statistics, StatisticsReading, StatisticsSettings};
-pub use wander::Wander;
+pub use reading::ServedRegression;
+pub use readout::Whitening;
+pub use source::{ReleaseSource, SourceTerms};
+pub use statistics::{Statistics, StatisticsReading, StatisticsSettings, StatisticsState};
+pub use wander::StepNoise;
 
 use crate::solve::{Kept, Solved};
-use crate::{RunError, Seat, Stage, Terms, Total};
+use crate::{ClientView, RunError, Stage, Terms, Total};
 use privacy::{Gate, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -60,7 +62,7 @@ pub trait Algorithm: Send + Sync {
     ///
     /// A site asks this before it charges its ledger and before it looks at a row: a refused question costs nothing and
     /// learns nothing.
-    fn check(&self, query: &Self::Query, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError>;
+    fn check(&self, query: &Self::Query, memory: &Self::Memory, seat: &ClientView<'_>) -> Result<(), PrivacyError>;
 
     /// On which of a client's terms a question is answered, where that follows from the question; otherwise from the number
     /// of its answers.
@@ -73,7 +75,7 @@ pub trait Algorithm: Send + Sync {
         &self,
         query: &Released<Self::Query>,
         memory: &Self::Memory,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<Self::Memory>, PrivacyError>;
 

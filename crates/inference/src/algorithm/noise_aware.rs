@@ -5,15 +5,15 @@ mod settings;
 pub(crate) use settings::DESCRIPTOR;
 pub use settings::{Curvature, NoiseAwareConstants, NoiseAwareSettings};
 
-use super::home::{Home, Natural};
-use super::own::{AtHome, Own};
-use super::readout::{Scales, keep_newest, mean_of, read_out, scales};
+use super::home::{Natural, SiteProblem};
+use super::own::{InterceptConstants, InterceptState};
+use super::readout::{Whitening, keep_newest, mean_of, read_out, scales};
 use super::sheared::Sheared;
-use super::source::{Hearing, Source, SourceTerms, precision, told};
+use super::source::{Hearing, ReleaseSource, SourceTerms, precision, told};
 use super::{Algorithm, Answer, Answers, Step, misfit, unlike};
 use crate::model::{Point, Scratch, seed_of};
 use crate::solve::Problem;
-use crate::{RunError, Seat, Total};
+use crate::{ClientView, RunError, Total};
 use privacy::{Adjacency, Batch, Bounded, Gate, GridVector, Outgoing, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub struct NoiseAware {
     /// What is learnt together.
     pub problem: Problem,
     /// The problem of a site that has an intercept of its own; none where sites have none.
-    pub home: Option<Home>,
+    pub home: Option<SiteProblem>,
     /// The rule and its constants.
     pub settings: NoiseAwareConstants,
     /// ρ: what one release weighs in the decaying mean.
@@ -47,26 +47,26 @@ pub struct NoiseAware {
 
 /// The server's state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Sight {
-    sources: Vec<Source>,
+pub struct NoiseAwareState {
+    sources: Vec<ReleaseSource>,
     /// Releases so far.
     seen: u64,
     /// Served natural parameters, the newest last.
     served: Vec<Vec<f64>>,
-    scales: Scales,
+    scales: Whitening,
 }
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Question {
+pub struct LevelQuestion {
     /// Second moments of the inputs, or residuals.
-    pub about: About,
+    pub about: SumKind,
     /// μ.
     pub mean: Vec<f64>,
     /// s of q.
     pub deviation: Vec<f64>,
     /// The whitening.
-    pub scales: Scales,
+    pub scales: Whitening,
     /// What a precision is of a second moment at this q; 1 where precisions are released.
     pub curvature: f64,
 }
@@ -76,7 +76,7 @@ pub(super) const MOST_CURVATURE: f64 = 1e9;
 
 /// What a sum is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum About {
+pub enum SumKind {
     /// x².
     Moments,
     /// Residuals, and with the curvature rule of every round also precisions.
@@ -88,28 +88,28 @@ impl NoiseAware {
         self.problem.family.dimension()
     }
 
-    fn about(&self, state: &Sight) -> About {
+    fn about(&self, state: &NoiseAwareState) -> SumKind {
         match self.settings.curvature {
             Curvature::Moments { looks, .. } if state.seen < u64::from(looks) * self.sources.len() as u64 => {
-                About::Moments
+                SumKind::Moments
             }
-            _ => About::Residuals,
+            _ => SumKind::Residuals,
         }
     }
 
     /// Λ̂ of all sources, at the newest served q.
-    fn precision(&self, state: &Sight) -> Vec<f64> {
+    fn precision(&self, state: &NoiseAwareState) -> Vec<f64> {
         let told = self.told(state);
         let per_moment = self.per_moment(state, &told.0);
         precision(told, per_moment)
     }
 
-    fn told(&self, state: &Sight) -> (Vec<f64>, f64) {
+    fn told(&self, state: &NoiseAwareState) -> (Vec<f64>, f64) {
         told(state.sources.iter().zip(&self.sources), self.dimension(), self.settings.curvature)
     }
 
     /// What a precision is of what was told of it: the mean curvature of second moments, else 1.
-    fn per_moment(&self, state: &Sight, told: &[f64]) -> f64 {
+    fn per_moment(&self, state: &NoiseAwareState, told: &[f64]) -> f64 {
         match self.settings.curvature {
             Curvature::EveryRound { .. } => 1.0,
             Curvature::Moments { .. } => self.mean_curvature(state, told),
@@ -117,7 +117,7 @@ impl NoiseAware {
     }
 
     /// h̄ = E h(a) for a ~ N(0, Σⱼ fⱼ(μⱼ² + 1/pⱼ)), fⱼ the mean square of input j: a public stand-in for the mean of h.
-    fn mean_curvature(&self, state: &Sight, moments: &[f64]) -> f64 {
+    fn mean_curvature(&self, state: &NoiseAwareState, moments: &[f64]) -> f64 {
         let Some(q) = state.served.last().and_then(|eta| self.problem.family.gaussian(eta)) else { return 0.0 };
         let spread = q.mean().iter().zip(q.deviations()).map(|(m, s)| m * m + s * s);
         let variance = moments.iter().zip(spread).map(|(m2, s2)| m2.max(0.0) / self.rows * s2).sum();
@@ -126,8 +126,8 @@ impl NoiseAware {
 
     fn take(
         &self,
-        state: &mut Sight,
-        about: About,
+        state: &mut NoiseAwareState,
+        about: SumKind,
         from: usize,
         release: &GridVector,
         pull: &[f64],
@@ -145,23 +145,23 @@ impl NoiseAware {
     }
 
     /// What a site needs to know of its own intercept.
-    fn at_home_of(&self, client: usize) -> Option<AtHome> {
+    fn at_home_of(&self, client: usize) -> Option<InterceptConstants> {
         let (home, terms) = (self.home.clone()?, *self.sources.get(client)?);
-        Some(AtHome { home, settings: self.settings, kept: self.kept, terms })
+        Some(InterceptConstants { home, settings: self.settings, kept: self.kept, terms })
     }
 
     /// The clipped sum over all rows that a question asks for.
     fn sum(
         &self,
         problem: &Problem,
-        question: &Question,
-        seat: &Seat<'_>,
+        question: &LevelQuestion,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Bounded, PrivacyError> {
         let rows = seat.shard.rows();
         let mut batch = Batch::default();
         gate.batch(rows.len(), &mut batch)?;
-        if let (About::Moments, Curvature::Moments { bound, .. }) = (question.about, self.settings.curvature) {
+        if let (SumKind::Moments, Curvature::Moments { bound, .. }) = (question.about, self.settings.curvature) {
             let mut sum = match seat.terms.event.adjacency() {
                 Adjacency::Substitute => Bounded::non_negative(*gate.shape(), &batch)?,
                 Adjacency::AddRemove => Bounded::examples(*gate.shape(), &batch)?,
@@ -176,10 +176,10 @@ impl NoiseAware {
         Ok(sum)
     }
 
-    fn serve(&self, state: &mut Sight) {
+    fn serve(&self, state: &mut NoiseAwareState) {
         let d = self.dimension();
         let precision = self.precision(state);
-        let total = |of: fn(&Source) -> &Vec<f64>| -> Vec<f64> {
+        let total = |of: fn(&ReleaseSource) -> &Vec<f64>| -> Vec<f64> {
             (0..d).map(|j| state.sources.iter().map(|s| of(s)[j]).sum()).collect()
         };
         let (residual, noise, pull) = (total(|s| &s.residual), total(|s| &s.noise), total(|s| &s.pull));
@@ -191,38 +191,38 @@ impl NoiseAware {
 }
 
 impl Algorithm for NoiseAware {
-    type State = Sight;
-    type Query = Question;
+    type State = NoiseAwareState;
+    type Query = LevelQuestion;
     /// What a site heard of its own intercept: public, by its type.
-    type Memory = Option<Released<Own>>;
+    type Memory = Option<Released<InterceptState>>;
 
-    fn start(&self) -> Sight {
-        Sight {
-            sources: vec![Source::silent(self.dimension()); self.sources.len()],
+    fn start(&self) -> NoiseAwareState {
+        NoiseAwareState {
+            sources: vec![ReleaseSource::silent(self.dimension()); self.sources.len()],
             seen: 0,
             served: vec![self.problem.prior.0.clone()],
-            scales: Scales::none(self.dimension()),
+            scales: Whitening::none(self.dimension()),
         }
     }
 
-    fn ask(&self, state: &Sight) -> Question {
+    fn ask(&self, state: &NoiseAwareState) -> LevelQuestion {
         let newest = state.served.last().unwrap_or(&self.problem.prior.0);
         let (mean, deviation) = self.problem.family.gaussian(newest).map_or_else(
             || (vec![0.0; self.dimension()], vec![1.0; self.dimension()]),
             |q| (q.mean().to_vec(), q.deviations()),
         );
         let curvature = self.per_moment(state, &self.told(state).0);
-        Question { about: self.about(state), mean, deviation, scales: state.scales.clone(), curvature }
+        LevelQuestion { about: self.about(state), mean, deviation, scales: state.scales.clone(), curvature }
     }
 
     /// A finite mean, a positive deviation and a scale for each parameter; moments where the rule has them.
-    fn check(&self, query: &Question, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    fn check(&self, query: &LevelQuestion, memory: &Self::Memory, seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         let d = self.dimension();
         let own = self.home.iter().len();
         self.settings.release(d + own).check(seat)?;
         let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
         let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
-        let about = query.about == About::Residuals || matches!(self.settings.curvature, Curvature::Moments { .. });
+        let about = query.about == SumKind::Residuals || matches!(self.settings.curvature, Curvature::Moments { .. });
         let curved = (0.0..=MOST_CURVATURE).contains(&query.curvature);
         if memory.as_ref().is_some_and(|own| !own.get().is_sound()) {
             return Err(PrivacyError::Diverged);
@@ -234,29 +234,29 @@ impl Algorithm for NoiseAware {
 
     fn answer(
         &self,
-        query: &Released<Question>,
+        query: &Released<LevelQuestion>,
         memory: &Self::Memory,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<Self::Memory>, PrivacyError> {
         let Some(home) = self.at_home_of(seat.index) else {
             let sum = self.sum(&self.problem, query.get(), seat, gate)?;
             return Ok(Answer { outgoing: gate.send(&sum)?, draft: None });
         };
-        let mut own = memory.clone().unwrap_or_else(|| Released::zeros(0).map(&(), |_, ()| Own::new()));
-        own.update(query, &(), Own::hear_question);
+        let mut own = memory.clone().unwrap_or_else(|| Released::zeros(0).map(&(), |_, ()| InterceptState::new()));
+        own.update(query, &(), InterceptState::hear_question);
         let mut question = query.clone();
-        question.update(&own, &home, Own::join);
+        question.update(&own, &home, InterceptState::join);
         let sum = self.sum(&home.home.problem, question.get(), seat, gate)?;
         let mut release = Released::zeros(0);
         gate.release(&sum, &mut release)?;
-        own.update(&release, &home, Own::hear);
+        own.update(&release, &home, InterceptState::hear);
         let shared = release.map(&home, |release, home| home.shared(release));
         let outgoing = Outgoing::post_processed(&shared, seat.terms.shape.grid())?;
         Ok(Answer { outgoing, draft: Some(own) })
     }
 
-    fn fold(&self, mut state: Sight, answers: &Answers) -> Result<Step<Sight>, RunError> {
+    fn fold(&self, mut state: NoiseAwareState, answers: &Answers) -> Result<Step<NoiseAwareState>, RunError> {
         let about = self.about(&state);
         let newest = state.served.last().and_then(|eta| self.problem.family.gaussian(eta)).ok_or_else(misfit)?;
         let pull: Vec<f64> = newest.mean().iter().zip(&self.precision(&state)).map(|(m, l)| m * l).collect();
@@ -274,7 +274,7 @@ impl Algorithm for NoiseAware {
         Ok(Step { state, applied })
     }
 
-    fn fits(&self, _: &Sight, client: usize, answer: &GridVector) -> bool {
+    fn fits(&self, _: &NoiseAwareState, client: usize, answer: &GridVector) -> bool {
         client < self.sources.len() && answer.units().len() == self.settings.release(self.dimension()).numbers.of(0)
     }
 
@@ -282,7 +282,7 @@ impl Algorithm for NoiseAware {
         Ok(draft)
     }
 
-    fn posterior(&self, state: &Sight) -> Vec<f64> {
+    fn posterior(&self, state: &NoiseAwareState) -> Vec<f64> {
         mean_of(&state.served, self.problem.family.len())
     }
 
@@ -324,10 +324,10 @@ mod tests {
         let method = method(Curvature::Moments { looks: 1, bound: 4.0 }, &[(0.5, 3.0), (0.5, 3.0)]);
         let mut state = method.start();
         for client in 0..2 {
-            assert_eq!(method.ask(&state).about, About::Moments);
+            assert_eq!(method.ask(&state).about, SumKind::Moments);
             state = method.fold(state, &Answers::Each(vec![(client, release(&[40.0, 2.0]))])).unwrap().state;
         }
-        assert_eq!(method.ask(&state).about, About::Residuals);
+        assert_eq!(method.ask(&state).about, SumKind::Residuals);
         // Sent at half size (2/4): 80 and 4 of each of two sources, deviation 6 each; curvature 1/0.5.
         let shrunk = |m2: f64| 2.0 * m2 * m2 * m2 / (m2 * m2 + 72.0);
         let precision = method.precision(&state);

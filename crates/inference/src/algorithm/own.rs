@@ -1,26 +1,26 @@
 //! A site's own intercept in noise-aware PVI: a source of one coordinate that only the site listens to.
 
-use super::home::{Home, Natural};
-use super::noise_aware::{About, MOST_CURVATURE, Question};
+use super::home::{Natural, SiteProblem};
 use super::noise_aware::{Curvature, NoiseAwareConstants as Settings};
-use super::readout::{Scales, read_out, scales};
-use super::source::{Hearing, Source, SourceTerms, precision, told};
+use super::noise_aware::{LevelQuestion, MOST_CURVATURE, SumKind};
+use super::readout::{Whitening, read_out, scales};
+use super::source::{Hearing, ReleaseSource, SourceTerms, precision, told};
 use privacy::StudyConstant;
 use serde::{Deserialize, Serialize};
 
 /// What a site has heard of its own intercept: a function of questions and of what its gate released.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Own {
-    source: Source,
+pub struct InterceptState {
+    source: ReleaseSource,
     /// What the newest question was about, and its curvature.
-    about: About,
+    about: SumKind,
     curvature: f64,
 }
 
 /// Constants of the study that a site reads its own intercept by.
 #[derive(Debug, Clone)]
-pub(super) struct AtHome {
-    pub(super) home: Home,
+pub(super) struct InterceptConstants {
+    pub(super) home: SiteProblem,
     pub(super) settings: Settings,
     /// ρ.
     pub(super) kept: f64,
@@ -28,12 +28,12 @@ pub(super) struct AtHome {
     pub(super) terms: SourceTerms,
 }
 
-impl StudyConstant for AtHome {}
+impl StudyConstant for InterceptConstants {}
 
-impl AtHome {
+impl InterceptConstants {
     /// The scale of the own coordinate: by the site's share of the rows, which is what it has of the precision of an
     /// intercept that all share.
-    fn scale(&self) -> Scales {
+    fn scale(&self) -> Whitening {
         scales(&[1.0, self.terms.weight], self.settings.whitening, self.settings.floor).after(1)
     }
 
@@ -48,26 +48,26 @@ impl AtHome {
     }
 }
 
-impl Own {
+impl InterceptState {
     /// Nothing heard yet.
     pub(super) fn new() -> Self {
-        Self { source: Source::silent(1), about: About::Residuals, curvature: 0.0 }
+        Self { source: ReleaseSource::silent(1), about: SumKind::Residuals, curvature: 0.0 }
     }
 
-    /// Whether it is one that [`Own::hear`] makes.
+    /// Whether it is one that [`InterceptState::hear`] makes.
     pub(super) fn is_sound(&self) -> bool {
-        let Source { residual, noise, pull, curvature, .. } = &self.source;
+        let ReleaseSource { residual, noise, pull, curvature, .. } = &self.source;
         let finite = [residual, noise, pull, curvature].iter().all(|one| matches!(one[..], [v] if v.is_finite()));
         finite && noise[0] >= 0.0 && (0.0..=MOST_CURVATURE).contains(&self.curvature)
     }
 
     /// Remembers what the newest question says of the curvature.
-    pub(super) fn hear_question(&mut self, question: &Question, (): &()) {
+    pub(super) fn hear_question(&mut self, question: &LevelQuestion, (): &()) {
         (self.about, self.curvature) = (question.about, question.curvature);
     }
 
     /// The question as the site asks it of its rows: with its own coordinate, the last.
-    pub(super) fn join(question: &mut Question, own: &Self, home: &AtHome) {
+    pub(super) fn join(question: &mut LevelQuestion, own: &Self, home: &InterceptConstants) {
         let [first, second] = own.natural(home);
         let variance = 1.0 / (-2.0 * second);
         question.mean.push(first * variance);
@@ -77,7 +77,7 @@ impl Own {
 
     /// Takes the own coordinate of a release in.
     #[expect(clippy::ptr_arg, reason = "the signature that `Released::update` takes")]
-    pub(super) fn hear(&mut self, release: &Vec<f64>, home: &AtHome) {
+    pub(super) fn hear(&mut self, release: &Vec<f64>, home: &InterceptConstants) {
         let [first, second] = self.natural(home);
         let pull = [first / (-2.0 * second) * self.precision(home)];
         let halves = match home.settings.curvature {
@@ -92,14 +92,14 @@ impl Own {
     }
 
     /// Λ̂ of the own coordinate.
-    fn precision(&self, home: &AtHome) -> f64 {
+    fn precision(&self, home: &InterceptConstants) -> f64 {
         let told = told([(&self.source, &home.terms)].into_iter(), 1, home.settings.curvature);
         precision(told, self.curvature).first().copied().unwrap_or(0.0)
     }
 
     /// q of the own intercept, read out as all coordinates are.
-    pub(super) fn natural(&self, home: &AtHome) -> Natural {
-        let Source { residual, noise, pull, .. } = &self.source;
+    pub(super) fn natural(&self, home: &InterceptConstants) -> Natural {
+        let ReleaseSource { residual, noise, pull, .. } = &self.source;
         let first: Vec<f64> = residual.iter().zip(pull).map(|(r, p)| r + p).collect();
         let eta = read_out(&home.home.prior(), &first, &[self.precision(home)], noise, home.settings.caution);
         [eta[0], eta[1]]

@@ -9,14 +9,14 @@ pub(super) use settings::{
     check_own_precision, covariance, details, repair, repair_words, site_intercept,
 };
 
-use super::home::{Home, Natural, join, part};
+use super::home::{Natural, SiteProblem, join, part};
 use super::readout::{keep_newest, mean_of, read_out};
-use super::{Algorithm, Answer, Answers, Step, Wander, misfit, released, unlike};
+use super::{Algorithm, Answer, Answers, Step, StepNoise, misfit, released, unlike};
 use crate::family::MOST_NATURAL;
 use crate::optimiser::is_within_limits;
 use crate::settings::{Damping, FactorRule, Readout};
 use crate::solve::{Kept, LocalSolve, Prior, Problem, Solved, Task};
-use crate::{Family, Gaussian, RunError, Seat, Terms, Total};
+use crate::{ClientView, Family, Gaussian, RunError, Terms, Total};
 use privacy::{Gate, Grid, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Pvi {
     /// What is learnt.
     pub problem: Problem,
     /// The problem of a site that has an intercept of its own; none where sites have none.
-    pub home: Option<Home>,
+    pub home: Option<SiteProblem>,
     /// How a client moves its factor.
     pub solver: Arc<dyn LocalSolve>,
     /// What a client leaves out of q.
@@ -40,7 +40,7 @@ pub struct Pvi {
     /// From total to served q.
     pub readout: Readout,
     /// The noise that each client's updates add, where the readout minds it; none otherwise.
-    pub wander: Vec<Wander>,
+    pub wander: Vec<StepNoise>,
     /// The finest grid of an answer.
     pub finest: Grid,
     /// The grid on which changes computed from released values travel.
@@ -184,7 +184,7 @@ impl Algorithm for Pvi {
 
     /// q is proper: finite, of the family's dimension, with a positive precision, and neither so large nor so flat that
     /// the change from it could not be sent. The remembered factor is one that [`Pvi::settle`] makes.
-    fn check(&self, query: &Vec<f64>, memory: &Self::Memory, seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    fn check(&self, query: &Vec<f64>, memory: &Self::Memory, seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         let family = self.problem.family;
         self.solver.releases(self.local().family).check(seat)?;
         memory.iter().try_for_each(|memory| check_own(memory.get().own))?;
@@ -202,7 +202,7 @@ impl Algorithm for Pvi {
         &self,
         query: &Released<Vec<f64>>,
         memory: &Self::Memory,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<Self::Memory>, PrivacyError> {
         let memory = match memory {
@@ -292,13 +292,13 @@ impl Algorithm for Pvi {
 }
 
 /// q of the site's own intercept: its prior times its factor.
-fn with_factor(home: &Home, own: Natural) -> Natural {
+fn with_factor(home: &SiteProblem, own: Natural) -> Natural {
     let prior = home.prior();
     [prior[0] + own[0], prior[1] + own[1]]
 }
 
 /// The site's own coordinate joins the task: its cavity is its prior, since nobody else has a factor of it.
-fn come_home(task: &mut Task, memory: &Remembered, home: &Home) {
+fn come_home(task: &mut Task, memory: &Remembered, home: &SiteProblem) {
     join(&mut task.cavity, home.prior());
     join(&mut task.start, with_factor(home, memory.own));
 }

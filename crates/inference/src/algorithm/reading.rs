@@ -1,7 +1,7 @@
 //! From noisy sufficient statistics of linear regression to what is served.
 
 use super::statistics::StatisticsReading;
-use crate::regression::{EntryDeviations, NoiseVariance, NoisyStatistics, Seen, Units, noise_aware};
+use crate::regression::{EntryDeviations, NoiseVariance, NoisyStatistics, ObservedSums, Units, noise_aware};
 use crate::solve::Problem;
 use crate::{Gaussian, RunError, linalg};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 /// What is served.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Served {
+pub struct ServedRegression {
     /// Natural parameters of q, with full covariance.
     pub natural: Vec<f64>,
     /// The variance of the outcome around its mean, where it was learnt too.
@@ -21,7 +21,7 @@ pub(super) enum Noisy {
     /// Of values as they are, with the same noise in every number.
     Products(NoisyStatistics),
     /// Of outer products of clipped rows, in units of these deviations, that of the outcome last.
-    Outer(Seen, Vec<f64>),
+    Outer(ObservedSums, Vec<f64>),
 }
 
 impl Noisy {
@@ -35,11 +35,11 @@ impl Noisy {
     pub(super) fn outer(packed: &[f64], scales: &[f64], radius: f64, rows: u64, deviation: f64) -> Self {
         let inputs = scales.len().saturating_sub(1);
         let matrix = packed.iter().zip(linalg::isometric_weights(inputs + 1)).map(|(p, w)| p / w).collect();
-        Self::Outer(Seen { rows, inputs, matrix, deviation, radius }, scales.to_vec())
+        Self::Outer(ObservedSums { rows, inputs, matrix, deviation, radius }, scales.to_vec())
     }
 
     /// What is served of a problem.
-    pub(super) fn read(&self, reading: StatisticsReading, problem: &Problem) -> Result<Served, RunError> {
+    pub(super) fn read(&self, reading: StatisticsReading, problem: &Problem) -> Result<ServedRegression, RunError> {
         let variance = problem.model.outcome_variance().unwrap_or(1.0);
         let (q, learnt) = match self {
             Self::Products(statistics) => (plainly(statistics, reading, &prior_of(problem), variance), None),
@@ -47,7 +47,7 @@ impl Noisy {
         };
         // A release from which no finite posterior follows says nothing, and the prior is served.
         let natural = q.map_or_else(|| problem.prior.0.clone(), |q| problem.family.natural(&q));
-        Ok(Served { natural, variance: learnt })
+        Ok(ServedRegression { natural, variance: learnt })
     }
 }
 
@@ -74,7 +74,7 @@ const SHAPE: f64 = 1.0;
 
 /// Of outer products, in data units, and the variance of the outcome where it was learnt.
 fn of_rows(
-    seen: &Seen,
+    seen: &ObservedSums,
     scales: &[f64],
     reading: StatisticsReading,
     problem: &Problem,
@@ -106,7 +106,7 @@ fn in_data_units(q: &Gaussian, units: &Units<'_>) -> Option<Gaussian> {
 }
 
 /// Draws follow from what was released, and from nothing else.
-fn seed_of(seen: &Seen) -> [u8; 32] {
+fn seed_of(seen: &ObservedSums) -> [u8; 32] {
     let mut hash = Sha256::new_with_prefix("noise-aware regression");
     seen.matrix.iter().for_each(|v| hash.update(v.to_le_bytes()));
     hash.finalize().into()

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 ///
 /// Powers of two, so that neither scaling nor scaling back rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Scales(Vec<i8>);
+pub struct Whitening(Vec<i8>);
 
-impl Scales {
+impl Whitening {
     /// All one.
     pub(super) fn none(dimension: usize) -> Self {
         Self(vec![0; dimension])
@@ -49,13 +49,13 @@ pub(super) fn shrunk(level: &[f64], variance: f64) -> Vec<f64> {
 }
 
 /// sⱼ = ((Λⱼ/max Λ + f₀)/(1 + f₀))^−τ, to the nearest power of two: coordinates with little information are scaled up.
-pub(super) fn scales(precision: &[f64], whitening: f64, floor: f64) -> Scales {
+pub(super) fn scales(precision: &[f64], whitening: f64, floor: f64) -> Whitening {
     let most = precision.iter().copied().fold(0.0, f64::max);
     if most.partial_cmp(&0.0) != Some(std::cmp::Ordering::Greater) {
-        return Scales::none(precision.len());
+        return Whitening::none(precision.len());
     }
     let exponent = |l: &f64| -whitening * libm::log2((l / most + floor) / (1.0 + floor));
-    Scales(precision.iter().map(|l| exponent(l).round().clamp(-60.0, 60.0) as i8).collect())
+    Whitening(precision.iter().map(|l| exponent(l).round().clamp(-60.0, 60.0) as i8).collect())
 }
 
 /// q given an observation `first` of the data's Λμ with noise of variance ν: precision p₀ + WΛ and Λμ = η₀ + W·first, with
@@ -100,8 +100,8 @@ mod tests {
         let of: Vec<f64> = (0..4).map(|j| s.of(j)).collect();
         // (1.05/0.15)^½ = 2.6, (1.05/0.06)^½ = 4.2, (1.05/0.05)^½ = 4.6
         assert_eq!(of, [1.0, 2.0, 4.0, 4.0]);
-        assert_eq!(scales(&[0.0, 0.0], 0.5, 0.05), Scales::none(2));
-        assert_eq!(scales(&[5.0, 1.0], 0.0, 0.05), Scales::none(2));
+        assert_eq!(scales(&[0.0, 0.0], 0.5, 0.05), Whitening::none(2));
+        assert_eq!(scales(&[5.0, 1.0], 0.0, 0.05), Whitening::none(2));
     }
 
     #[test]

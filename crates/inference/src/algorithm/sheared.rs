@@ -1,7 +1,7 @@
 //! From a row's gradient to its whitened residual, on the way to a clipped sum.
 
 use super::noise_aware::Curvature;
-use super::noise_aware::Question;
+use super::noise_aware::LevelQuestion;
 use crate::model::Sink;
 use privacy::{Bounded, PrivacyError};
 
@@ -19,7 +19,7 @@ pub(super) struct Sheared<'a> {
 }
 
 impl<'a> Sheared<'a> {
-    pub(super) fn new(question: &Question, curvature: Curvature, sum: &'a mut Bounded) -> Self {
+    pub(super) fn new(question: &LevelQuestion, curvature: Curvature, sum: &'a mut Bounded) -> Self {
         let mut factors: Vec<f64> = (0..question.mean.len()).map(|j| question.scales.of(j)).collect();
         if let Curvature::EveryRound { weight } = curvature {
             factors.extend(question.deviation.iter().map(|s| -weight / (s * s)));

@@ -1,8 +1,8 @@
 //! What one source of releases has said: sums, the noise in them, and what they tell of the curvature.
 
-use super::noise_aware::About;
+use super::noise_aware::SumKind;
 use super::noise_aware::{Curvature, NoiseAwareConstants as Settings};
-use super::readout::{Scales, shrunk};
+use super::readout::{Whitening, shrunk};
 use serde::{Deserialize, Serialize};
 
 /// What is known beforehand of one source of releases.
@@ -33,7 +33,7 @@ impl SourceTerms {
 
 /// What one source has said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Source {
+pub struct ReleaseSource {
     /// R: the decaying mean of its residual sums, in plain coordinates.
     pub residual: Vec<f64>,
     /// ν: the variance of the noise in R.
@@ -52,13 +52,13 @@ pub(super) struct Hearing<'a> {
     /// ρ.
     pub(super) kept: f64,
     pub(super) terms: &'a SourceTerms,
-    pub(super) about: About,
-    pub(super) scales: &'a Scales,
+    pub(super) about: SumKind,
+    pub(super) scales: &'a Whitening,
     /// Λμ of all sources together, at the q that was asked about.
     pub(super) pull: &'a [f64],
 }
 
-impl Source {
+impl ReleaseSource {
     /// One that has said nothing yet.
     pub(super) fn silent(dimension: usize) -> Self {
         let zeros = vec![0.0; dimension];
@@ -68,7 +68,7 @@ impl Source {
     /// Takes in a released sum of as many numbers as the settings say.
     pub(super) fn hear(&mut self, values: &[f64], by: &Hearing<'_>) {
         let (curvature, terms, rho) = (by.settings.curvature, by.terms, by.kept);
-        if let (About::Moments, Curvature::Moments { bound, .. }) = (by.about, curvature) {
+        if let (SumKind::Moments, Curvature::Moments { bound, .. }) = (by.about, curvature) {
             let per_moment = terms.per_moment(bound);
             self.curvature.iter_mut().zip(values).for_each(|(c, v)| *c += v / per_moment);
             self.looks += 1;
@@ -91,7 +91,7 @@ impl Source {
 
 /// What sources told of the curvature in its own units, and the variance of the noise in each coordinate of it.
 pub(super) fn told<'a>(
-    sources: impl Iterator<Item = (&'a Source, &'a SourceTerms)>,
+    sources: impl Iterator<Item = (&'a ReleaseSource, &'a SourceTerms)>,
     dimension: usize,
     curvature: Curvature,
 ) -> (Vec<f64>, f64) {

@@ -7,12 +7,12 @@ pub use rule::Rule;
 pub(crate) use settings::DESCRIPTOR;
 pub use settings::{StatisticsReading, StatisticsSettings};
 
-use super::reading::{Noisy, Served, shrunk_deviations};
+use super::reading::{Noisy, ServedRegression, shrunk_deviations};
 use super::{Algorithm, Answer, Answers, Step, misfit, unlike};
 use crate::client::Summing;
 use crate::release::{Clipped, Release};
-use crate::solve::{Asked, Problem};
-use crate::{RunError, Seat, Stage, Terms, Total, linalg};
+use crate::solve::{Problem, RowSums};
+use crate::{ClientView, RunError, Stage, Terms, Total, linalg};
 use privacy::{Adjacency, Gate, Grain, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -40,11 +40,11 @@ pub struct Statistics {
 
 /// What the server knows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Known {
+pub struct StatisticsState {
     /// Deviations of inputs and outcome, as released.
     pub deviations: Option<Vec<f64>>,
     /// What is served, after the last round.
-    pub served: Option<Served>,
+    pub served: Option<ServedRegression>,
 }
 
 /// A sum over rows with the noise in it, in the units of what was asked.
@@ -61,13 +61,13 @@ impl Statistics {
     }
 
     /// What is asked with these deviations.
-    fn question(&self, deviations: Option<&[f64]>) -> Asked {
+    fn question(&self, deviations: Option<&[f64]>) -> RowSums {
         self.rule.asked(deviations, self.thresholds, self.d())
     }
 
     /// A total in the units of what was asked, the rows that are in it, and its noise.
-    fn heard(&self, asked: &Asked, answers: &Answers) -> Result<Heard, RunError> {
-        let (d, opening) = (self.d(), matches!(asked, Asked::Squares { .. }));
+    fn heard(&self, asked: &RowSums, answers: &Answers) -> Result<Heard, RunError> {
+        let (d, opening) = (self.d(), matches!(asked, RowSums::Squares { .. }));
         let terms = &self.terms[usize::from(!opening)];
         let (totals, from): (Vec<&GridVector>, Vec<usize>) = match answers {
             Answers::Each(each) => each.iter().map(|(client, answer)| (answer, *client)).unzip(),
@@ -99,10 +99,10 @@ impl Statistics {
     }
 
     /// The statistics, with what is known of their noise.
-    fn noisy(&self, asked: &Asked, heard: Heard) -> Noisy {
+    fn noisy(&self, asked: &RowSums, heard: Heard) -> Noisy {
         let d = self.d();
         match asked {
-            Asked::Outer { scales, radius } => Noisy::outer(&heard.sum, scales, *radius, heard.rows, heard.noise),
+            RowSums::Outer { scales, radius } => Noisy::outer(&heard.sum, scales, *radius, heard.rows, heard.noise),
             _ => {
                 let (products, with_outcome) = heard.sum.split_at(linalg::packed(d));
                 Noisy::products(products.to_vec(), with_outcome.to_vec(), heard.noise)
@@ -113,7 +113,7 @@ impl Statistics {
     /// Input perturbation: products of rows that were noised one by one.
     fn of_noised_rows(&self, bound: f64, answers: &Answers) -> Result<Noisy, RunError> {
         let (d, Answers::Each(each)) = (self.d(), answers) else { return Err(misfit()) };
-        let reach = Asked::Rows { bound }.reach(d, self.adjacency);
+        let reach = RowSums::Rows { bound }.reach(d, self.adjacency);
         let (mut products, mut with_outcome) = (vec![0.0; linalg::packed(d)], vec![0.0; d]);
         for (_, answer) in each {
             let values = answer.values();
@@ -133,27 +133,27 @@ impl Statistics {
 }
 
 impl Algorithm for Statistics {
-    type State = Known;
-    type Query = Asked;
+    type State = StatisticsState;
+    type Query = RowSums;
     type Memory = ();
 
-    fn start(&self) -> Known {
-        Known::default()
+    fn start(&self) -> StatisticsState {
+        StatisticsState::default()
     }
 
-    fn ask(&self, state: &Known) -> Asked {
+    fn ask(&self, state: &StatisticsState) -> RowSums {
         self.question(state.deviations.as_deref())
     }
 
     /// Only what this study's rule asks: its kind and its constants, with any deviations.
-    fn check(&self, query: &Asked, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    fn check(&self, query: &RowSums, (): &(), seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         let (ones, twos) = (vec![1.0; self.d() + 1], vec![2.0; self.d() + 1]);
         let scaled = self.question(Some(&ones)) != self.question(Some(&twos));
         let alike = match (query, self.question(None), self.question(Some(&ones))) {
-            (Asked::Squares { .. }, first, _) => *query == first,
-            (Asked::Rows { .. }, _, last) => *query == last,
-            (Asked::Products { .. }, _, last @ Asked::Products { .. }) => scaled || *query == last,
-            (Asked::Outer { radius, .. }, _, Asked::Outer { radius: own, .. }) => *radius == own,
+            (RowSums::Squares { .. }, first, _) => *query == first,
+            (RowSums::Rows { .. }, _, last) => *query == last,
+            (RowSums::Products { .. }, _, last @ RowSums::Products { .. }) => scaled || *query == last,
+            (RowSums::Outer { radius, .. }, _, RowSums::Outer { radius: own, .. }) => *radius == own,
             _ => false,
         };
         if !alike || !query.is_sound(self.d()) {
@@ -164,21 +164,21 @@ impl Algorithm for Statistics {
         query.check_shape(&seat.terms.shape, seat.terms.event.adjacency())
     }
 
-    fn stage(&self, query: &Asked) -> Option<Stage> {
-        Some(if matches!(query, Asked::Squares { .. }) { Stage::Opening } else { Stage::Main })
+    fn stage(&self, query: &RowSums) -> Option<Stage> {
+        Some(if matches!(query, RowSums::Squares { .. }) { Stage::Opening } else { Stage::Main })
     }
 
     fn answer(
         &self,
-        query: &Released<Asked>,
+        query: &Released<RowSums>,
         (): &(),
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
         Ok(Answer { outgoing: query.get().send(self.d(), seat, gate)?, draft: () })
     }
 
-    fn fold(&self, mut state: Known, answers: &Answers) -> Result<Step<Known>, RunError> {
+    fn fold(&self, mut state: StatisticsState, answers: &Answers) -> Result<Step<StatisticsState>, RunError> {
         let asked = self.ask(&state);
         let applied = match answers {
             // A receipt says that an answer was kept, and nothing else.
@@ -186,10 +186,10 @@ impl Algorithm for Statistics {
             Answers::Sum { .. } => Vec::new(),
         };
         let noisy = match asked {
-            Asked::Rows { bound } => self.of_noised_rows(bound, answers)?,
+            RowSums::Rows { bound } => self.of_noised_rows(bound, answers)?,
             _ => {
                 let heard = self.heard(&asked, answers)?;
-                if let Asked::Squares { .. } = asked {
+                if let RowSums::Squares { .. } = asked {
                     state.deviations = Some(self.deviations(&heard));
                     return Ok(Step { state, applied });
                 }
@@ -200,11 +200,11 @@ impl Algorithm for Statistics {
         Ok(Step { state, applied })
     }
 
-    fn fits(&self, state: &Known, client: usize, answer: &GridVector) -> bool {
+    fn fits(&self, state: &StatisticsState, client: usize, answer: &GridVector) -> bool {
         let numbers = answer.units().len();
         client < self.rows.len()
             && match self.ask(state) {
-                Asked::Rows { .. } => numbers.is_multiple_of(self.d() + 1),
+                RowSums::Rows { .. } => numbers.is_multiple_of(self.d() + 1),
                 asked => numbers == asked.numbers(self.d(), 1),
             }
     }
@@ -213,11 +213,11 @@ impl Algorithm for Statistics {
         Ok(())
     }
 
-    fn posterior(&self, state: &Known) -> Vec<f64> {
+    fn posterior(&self, state: &StatisticsState) -> Vec<f64> {
         state.served.as_ref().map_or_else(|| self.problem.prior.0.clone(), |served| served.natural.clone())
     }
 
-    fn outcome_variance(&self, state: &Known) -> Option<f64> {
+    fn outcome_variance(&self, state: &StatisticsState) -> Option<f64> {
         state.served.as_ref().and_then(|served| served.variance)
     }
 }

@@ -6,14 +6,14 @@ use crate::settings::Local;
 
 /// What one update of a client adds to its factor's noise, all of it known beforehand.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Wander {
+pub struct StepNoise {
     /// Variance of a mean after the T steps of an update, if gradients were noise alone.
     variance: f64,
     /// η·T/σ_g: how far an update goes towards its optimum for each unit of precision.
     pull: f64,
 }
 
-impl Wander {
+impl StepNoise {
     /// That of a client on these terms. Adam divides gradients by their size, which is at least that of their noise, so a
     /// step of noise has at most the deviation η, whatever the clip and the multiplier are.
     ///
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn noise_adds_up_where_nothing_pulls_and_settles_where_the_optimum_is_reached() {
-        let wander = Wander { variance: 0.04, pull: 1.0 };
+        let wander = StepNoise { variance: 0.04, pull: 1.0 };
         let (mut noise, rho) = (vec![0.0; 2], 0.25);
         for _ in 0..40 {
             wander.add(&mut noise, &[0.0, 1e9], rho);

@@ -6,7 +6,7 @@ use crate::{DataError, Row, Rows};
 
 /// What happens to cells outside the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reading {
+pub enum RowReading {
     /// They are errors: for studies, where somebody can mend the file or the schema.
     Strict,
     /// Every row becomes a legal one, and none is lost: for agents, where an error or a count would tell about a row.
@@ -22,7 +22,7 @@ pub enum Reading {
 pub(crate) struct Encoder<'a> {
     schema: &'a Schema,
     bias: bool,
-    reading: Reading,
+    reading: RowReading,
     dense: usize,
     width: usize,
     numbers: Vec<f64>,
@@ -31,14 +31,14 @@ pub(crate) struct Encoder<'a> {
 
 /// Where a cell stands, for messages.
 #[derive(Debug, Clone, Copy)]
-struct Place<'a> {
+struct CellPlace<'a> {
     line: u64,
     column: &'a str,
 }
 
 impl<'a> Encoder<'a> {
     /// An encoder, and the empty rows that it fills.
-    pub(crate) fn new(schema: &'a Schema, bias: bool, reading: Reading) -> Result<(Self, Rows), DataError> {
+    pub(crate) fn new(schema: &'a Schema, bias: bool, reading: RowReading) -> Result<(Self, Rows), DataError> {
         let (width, dense) = (schema.inputs(bias).len(), schema.dense());
         let rows = Rows::new(width, dense)?;
         Ok((Self { schema, bias, reading, dense, width, numbers: Vec::new(), ones: Vec::new() }, rows))
@@ -60,7 +60,7 @@ impl<'a> Encoder<'a> {
         self.ones.clear();
         let mut first = self.dense;
         for (column, cell) in self.schema.columns().iter().zip(cells) {
-            let place = Place { line, column: &column.name };
+            let place = CellPlace { line, column: &column.name };
             match &column.kind {
                 Kind::Numeric(numeric) => self.numeric(place, numeric, cell, first)?,
                 Kind::Category { levels, missing_level } => {
@@ -79,14 +79,14 @@ impl<'a> Encoder<'a> {
 
     /// A line that is no row: nothing in a strict reading, false; all zeros in a lenient one, true.
     pub(crate) fn leave_out(&self, rows: &mut Rows) -> Result<bool, DataError> {
-        if self.reading == Reading::Lenient {
+        if self.reading == RowReading::Lenient {
             let numbers = vec![0.0; self.dense];
             rows.push(Row { numbers: &numbers, ones: &[], outcome: self.default_outcome() })?;
         }
-        Ok(self.reading == Reading::Lenient)
+        Ok(self.reading == RowReading::Lenient)
     }
 
-    fn numeric(&mut self, place: Place<'_>, numeric: &Numeric, cell: &str, flag: usize) -> Result<(), DataError> {
+    fn numeric(&mut self, place: CellPlace<'_>, numeric: &Numeric, cell: &str, flag: usize) -> Result<(), DataError> {
         let value = match number(cell) {
             Some(value) => Some(numeric.encode(value)).filter(|value| value.is_finite()),
             None => None,
@@ -95,7 +95,7 @@ impl<'a> Encoder<'a> {
             self.numbers.push(value);
             return Ok(());
         }
-        if self.reading == Reading::Strict {
+        if self.reading == RowReading::Strict {
             refuse_number(place, numeric, cell)?;
         }
         match numeric.missing {
@@ -111,7 +111,7 @@ impl<'a> Encoder<'a> {
 
     fn category(
         &mut self,
-        place: Place<'_>,
+        place: CellPlace<'_>,
         levels: &[String],
         missing_level: bool,
         cell: &str,
@@ -120,7 +120,7 @@ impl<'a> Encoder<'a> {
         match level(levels, cell) {
             Some(index) => self.ones.push((first + index) as u32),
             None if missing_level && is_missing(cell) => self.ones.push((first + levels.len()) as u32),
-            None if self.reading == Reading::Strict => return Err(refuse_level(place, levels, cell)),
+            None if self.reading == RowReading::Strict => return Err(refuse_level(place, levels, cell)),
             None => {}
         }
         Ok(())
@@ -129,19 +129,19 @@ impl<'a> Encoder<'a> {
     /// The encoded outcome; none where a lenient reader cannot read it.
     fn outcome(&self, line: u64, cell: &str) -> Result<Option<f64>, DataError> {
         let outcome = self.schema.outcome();
-        let place = Place { line, column: &outcome.column };
+        let place = CellPlace { line, column: &outcome.column };
         let found = match &outcome.kind {
             OutcomeKind::Classes(levels) => level(levels, cell).map(|index| index as f64),
             OutcomeKind::Number(numeric) => {
                 let within = |value: &f64| {
                     let inside = numeric.bounds.is_none_or(|(low, high)| (low..=high).contains(value));
-                    inside || self.reading == Reading::Lenient
+                    inside || self.reading == RowReading::Lenient
                 };
                 number(cell).filter(within).map(|value| numeric.encode(value)).filter(|value| value.is_finite())
             }
         };
         match (found, self.reading) {
-            (None, Reading::Strict) => Err(refuse_outcome(place, &outcome.kind, cell)),
+            (None, RowReading::Strict) => Err(refuse_outcome(place, &outcome.kind, cell)),
             (found, _) => Ok(found),
         }
     }
@@ -174,7 +174,7 @@ pub(crate) fn level(levels: &[String], cell: &str) -> Option<usize> {
 }
 
 /// Missing cells with a rule are fine; everything else that is no number is not.
-fn refuse_number(place: Place<'_>, numeric: &Numeric, cell: &str) -> Result<(), DataError> {
+fn refuse_number(place: CellPlace<'_>, numeric: &Numeric, cell: &str) -> Result<(), DataError> {
     let missing = is_missing(cell);
     if missing && numeric.missing != Missing::Refused {
         return Ok(());
@@ -189,7 +189,7 @@ fn refuse_number(place: Place<'_>, numeric: &Numeric, cell: &str) -> Result<(), 
     Err(refuse(place, cell, "a finite number".into(), hint.into()))
 }
 
-fn refuse_level(place: Place<'_>, levels: &[String], cell: &str) -> DataError {
+fn refuse_level(place: CellPlace<'_>, levels: &[String], cell: &str) -> DataError {
     let hint = match nearest(cell, levels.iter().map(String::as_str)) {
         Some(level) if !cell.is_empty() => format!("did you mean `{level}`? Otherwise add the level to the schema"),
         _ if is_missing(cell) => "say in the schema that a missing cell is a level: missing = \"level\"".into(),
@@ -198,7 +198,7 @@ fn refuse_level(place: Place<'_>, levels: &[String], cell: &str) -> DataError {
     refuse(place, cell, one_of(levels), hint)
 }
 
-fn refuse_outcome(place: Place<'_>, kind: &OutcomeKind, cell: &str) -> DataError {
+fn refuse_outcome(place: CellPlace<'_>, kind: &OutcomeKind, cell: &str) -> DataError {
     let drop = "rows without an outcome are left out if the schema's outcome says missing = \"drop\"";
     match kind {
         _ if is_missing(cell) => refuse(place, cell, "an outcome".into(), drop.into()),
@@ -211,7 +211,7 @@ fn refuse_outcome(place: Place<'_>, kind: &OutcomeKind, cell: &str) -> DataError
     }
 }
 
-fn refuse(place: Place<'_>, found: &str, expected: String, hint: String) -> DataError {
+fn refuse(place: CellPlace<'_>, found: &str, expected: String, hint: String) -> DataError {
     let found = if found.is_empty() { "nothing".into() } else { found.chars().take(60).collect() };
     DataError::Cell { line: place.line, column: place.column.to_owned(), found, expected, hint }
 }

@@ -1,7 +1,7 @@
 //! Rows to predict: the inputs of a table, and nothing else of it.
 
-use super::encode::{Encoder, Reading};
-use super::keys::Keys;
+use super::encode::{Encoder, RowReading};
+use super::keys::RowKeys;
 use super::line::Lines;
 use super::nearest::nearest;
 use super::schema::{Kind, Schema};
@@ -17,14 +17,14 @@ pub fn read_inputs(reader: impl Read, schema: &Schema, bias: bool) -> Result<Enc
     let header = names(&mut lines)?;
     let places = places(&header, schema)?;
     let outcome = schema.outcome().example();
-    let (mut encoder, mut rows) = Encoder::new(schema, bias, Reading::Strict)?;
+    let (mut encoder, mut rows) = Encoder::new(schema, bias, RowReading::Strict)?;
     let mut slots = Vec::new();
     while lines.advance()? {
         if lines.is_blank() {
             continue;
         }
         check(&lines, header.len())?;
-        let cells = texts(&lines, Reading::Strict)?;
+        let cells = texts(&lines, RowReading::Strict)?;
         let inputs: Vec<&str> = places.iter().map(|place| place.map_or("", |place| cells[place])).collect();
         if encoder.push(lines.number(), &inputs, &outcome, &mut rows)? {
             slots.push(lines.number() - FIRST_ROW);
@@ -33,7 +33,7 @@ pub fn read_inputs(reader: impl Read, schema: &Schema, bias: bool) -> Result<Enc
     if rows.is_empty() {
         return Err(DataError::Table { line: None, what: "the table has no rows".into() });
     }
-    Ok(Encoded { rows, keys: Keys::of_slots(slots), inputs: schema.inputs(bias), columns: BTreeMap::new() })
+    Ok(Encoded { rows, keys: RowKeys::of_slots(slots), inputs: schema.inputs(bias), columns: BTreeMap::new() })
 }
 
 /// Where the columns that are inputs stand in the file; one that does not is refused with the names of all.
@@ -67,7 +67,7 @@ mod tests {
         let schema = Schema::from_toml(SCHEMA).unwrap();
         let full = "y,age,ward\nno,60,\"a, b\"\n\nno,40, \"a, b\"\r\nno,20,c\n";
         let bare = "id,ward,age\nx,\"a, b\",60\n\nz, \"a, b\",40\r\nw,c,20\n";
-        let whole = read(full.as_bytes(), &schema, true, &[], Reading::Strict).unwrap();
+        let whole = read(full.as_bytes(), &schema, true, &[], RowReading::Strict).unwrap();
         let inputs = read_inputs(bare.as_bytes(), &schema, true).unwrap();
         assert_eq!(inputs, whole);
         assert_eq!(inputs.keys.slots(), [0, 2, 3], "a blank line counts");

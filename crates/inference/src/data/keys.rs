@@ -25,12 +25,12 @@ impl fmt::Debug for RecordId {
 
 /// The keys of some rows, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keys {
+pub struct RowKeys {
     slots: Vec<u64>,
     records: Option<Vec<RecordId>>,
 }
 
-impl Keys {
+impl RowKeys {
     /// Rows that have a slot each, their place in a file: a replaced row keeps it.
     pub fn of_slots(slots: Vec<u64>) -> Self {
         Self { slots, records: None }
@@ -105,13 +105,13 @@ mod tests {
     use super::*;
 
     /// Rows 0..n with records named after a letter and their number.
-    fn keys(n: u64) -> Keys {
+    fn keys(n: u64) -> RowKeys {
         let records = (0..n).map(|row| RecordId::of(&format!("p{row}"))).collect();
-        Keys::of_slots((0..n).collect()).with_records(records)
+        RowKeys::of_slots((0..n).collect()).with_records(records)
     }
 
     /// The part of every row.
-    fn places(keys: &Keys, adjacency: Adjacency) -> Vec<usize> {
+    fn places(keys: &RowKeys, adjacency: Adjacency) -> Vec<usize> {
         let parts = keys.parts(adjacency, 7, 5).unwrap();
         let place = |row| parts.iter().position(|part| part.contains(&row)).unwrap();
         (0..keys.slots.len()).map(place).collect()
@@ -124,7 +124,7 @@ mod tests {
         for gone in 0..40 {
             let rest: Vec<usize> = (0..40).filter(|row| *row != gone).collect();
             // The file without that row: later rows are one slot earlier.
-            let after = Keys { slots: (0..39).collect(), ..keys(40).select(&rest) };
+            let after = RowKeys { slots: (0..39).collect(), ..keys(40).select(&rest) };
             let expected: Vec<usize> = rest.iter().map(|&row| before[row]).collect();
             assert_eq!(places(&after, Adjacency::AddRemove), expected, "without row {gone}");
         }
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn parts_of_rows_that_come_and_go_need_records() {
-        let slots = Keys::of_slots((0..9).collect());
+        let slots = RowKeys::of_slots((0..9).collect());
         let error = slots.parts(Adjacency::AddRemove, 3, 5).unwrap_err();
         assert!(error.hint().unwrap().contains("record_id"), "{error}");
         assert!(slots.parts(Adjacency::Substitute, 3, 5).is_ok());

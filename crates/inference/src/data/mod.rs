@@ -15,10 +15,10 @@ mod split;
 mod synthetic;
 mod table;
 
-pub use encode::Reading;
+pub use encode::RowReading;
 pub use federation::{Federation, Site};
 pub use inputs::read_inputs;
-pub use keys::{Keys, RecordId};
+pub use keys::{RecordId, RowKeys};
 pub use nearest::nearest;
 pub use partition::{Dealt, Partition, Skew};
 pub use rows::{Row, Rows};
@@ -40,6 +40,6 @@ mod tests {
         }
         let site = (0..n).map(|i| format!("s{}", i % 3)).collect();
         let columns = [("site".to_owned(), site)].into();
-        Encoded { rows, keys: Keys::of_slots((0..n as u64).collect()), inputs: vec!["x".into()], columns }
+        Encoded { rows, keys: RowKeys::of_slots((0..n as u64).collect()), inputs: vec!["x".into()], columns }
     }
 }

@@ -1,7 +1,7 @@
 //! One site's rows.
 
 use crate::method::Method;
-use crate::{DataError, Encoded, Keys, Rows};
+use crate::{DataError, Encoded, RowKeys, Rows};
 use std::fmt;
 
 /// The rows of one site, which solvers read and nothing else does.
@@ -9,13 +9,13 @@ use std::fmt;
 /// Its `Debug` shows no value, and there is no way from here to a message: numbers leave through a gate.
 pub struct Shard {
     rows: Rows,
-    keys: Keys,
+    keys: RowKeys,
 }
 
 impl Shard {
     /// A site with these rows and their keys. None is a number of rows like any other: under add-remove a site of one
     /// row and its neighbour without it must not be told apart by an error.
-    pub fn new(rows: Rows, keys: Keys) -> Result<Self, DataError> {
+    pub fn new(rows: Rows, keys: RowKeys) -> Result<Self, DataError> {
         if !keys.fit(rows.len()) {
             return Err(DataError::Width { found: format!("{} slots for {} rows", keys.slots().len(), rows.len()) });
         }
@@ -40,7 +40,7 @@ impl Shard {
     }
 
     /// What tells the rows apart.
-    pub(crate) fn keys(&self) -> &Keys {
+    pub(crate) fn keys(&self) -> &RowKeys {
         &self.keys
     }
 

@@ -1,6 +1,6 @@
 //! Made-up data, a function of a seed: what methods are compared on where the answer must be known.
 
-use super::{Federation, Keys, RecordId, Row, Rows, Shard, Site};
+use super::{Federation, RecordId, Row, RowKeys, Rows, Shard, Site};
 use crate::DataError;
 use crate::draws::standard_normals;
 use chacha20::ChaCha20Rng;
@@ -105,7 +105,7 @@ fn dealt(
     let mut sites = Vec::with_capacity(clients);
     for client in 1..=clients {
         let records = (0..count).map(|row| RecordId::of(&format!("{client} {row}"))).collect();
-        let keys = Keys::of_slots((0..count as u64).collect()).with_records(records);
+        let keys = RowKeys::of_slots((0..count as u64).collect()).with_records(records);
         let shard = Shard::new(rows(count)?, keys)?;
         sites.push(Site { name: format!("client {client}"), shard, own: Vec::new() });
     }

@@ -1,7 +1,7 @@
 //! Reading a table: comma-separated text with a header, gzipped or not, into encoded rows.
 
-use crate::data::encode::{Encoder, Reading, is_missing, level};
-use crate::data::keys::{Keys, RecordId};
+use crate::data::encode::{Encoder, RowReading, is_missing, level};
+use crate::data::keys::{RecordId, RowKeys};
 use crate::data::line::Lines;
 use crate::data::nearest::nearest;
 use crate::data::schema::{Kind, Only, Schema};
@@ -21,7 +21,7 @@ pub struct Encoded {
     /// The rows.
     pub rows: Rows,
     /// For each row its slot, the number of its line after the header; and its record's id where the schema names one.
-    pub keys: Keys,
+    pub keys: RowKeys,
     /// Names of the inputs.
     pub inputs: Vec<String>,
     /// The columns that were to be kept as text, by name; one entry for each row.
@@ -59,7 +59,7 @@ pub fn read(
     schema: &Schema,
     bias: bool,
     keep: &[&str],
-    reading: Reading,
+    reading: RowReading,
 ) -> Result<Encoded, DataError> {
     let mut lines = Lines::open(reader)?;
     let header = names(&mut lines)?;
@@ -69,7 +69,7 @@ pub fn read(
     let mut records = Records { reading, seen: BTreeMap::new(), ids: Vec::new() };
     let (mut slots, mut selection) = (Vec::new(), Selection::of(schema));
     while lines.advance()? {
-        if reading == Reading::Strict {
+        if reading == RowReading::Strict {
             if lines.is_blank() {
                 continue;
             }
@@ -94,11 +94,11 @@ pub fn read(
             }
         }
     }
-    if rows.is_empty() && reading == Reading::Strict {
+    if rows.is_empty() && reading == RowReading::Strict {
         selection.check()?;
         return Err(DataError::Table { line: None, what: "the table has no rows".into() });
     }
-    let keys = Keys::of_slots(slots);
+    let keys = RowKeys::of_slots(slots);
     let keys = if places.record.is_some() { keys.with_records(records.ids) } else { keys };
     let columns = keep.iter().map(|name| (*name).to_owned()).zip(kept).collect();
     Ok(Encoded { rows, keys, inputs: schema.inputs(bias), columns })
@@ -152,7 +152,7 @@ pub fn header(reader: impl Read) -> Result<Vec<String>, DataError> {
 
 /// Checks that a header has what a strict reading by this schema would ask of it.
 pub fn agree(header: &[String], schema: &Schema, keep: &[&str]) -> Result<(), DataError> {
-    Places::of(header, schema, keep, Reading::Strict).map(|_| ())
+    Places::of(header, schema, keep, RowReading::Strict).map(|_| ())
 }
 
 pub(super) fn names(lines: &mut Lines<'_>) -> Result<Vec<String>, DataError> {
@@ -163,7 +163,7 @@ pub(super) fn names(lines: &mut Lines<'_>) -> Result<Vec<String>, DataError> {
     if !lines.is_closed() {
         return broken("a quote in the header is not closed".into());
     }
-    let header: Vec<String> = texts(lines, Reading::Strict)?.into_iter().map(str::to_owned).collect();
+    let header: Vec<String> = texts(lines, RowReading::Strict)?.into_iter().map(str::to_owned).collect();
     if let [only] = header.as_slice()
         && let Some((separator, word)) =
             [(';', "`;`"), ('\t', "a tab"), ('|', "`|`")].into_iter().find(|(c, _)| only.contains(*c))
@@ -190,7 +190,7 @@ struct Places {
 }
 
 impl Places {
-    fn of(header: &[String], schema: &Schema, keep: &[&str], reading: Reading) -> Result<Self, DataError> {
+    fn of(header: &[String], schema: &Schema, keep: &[&str], reading: RowReading) -> Result<Self, DataError> {
         let find = |name: &str| header.iter().position(|other| other == name);
         let must = |name: &str| find(name).ok_or_else(|| lacking(name, header));
         let column = |column: &crate::data::schema::Column| match column.kind {
@@ -210,7 +210,7 @@ impl Places {
             return Err(DataError::Column { column: id.to_owned(), what: "is the record id", hint });
         }
         match header.iter().find(|name| !schema.names(name)) {
-            Some(extra) if reading == Reading::Strict => Err(DataError::Column {
+            Some(extra) if reading == RowReading::Strict => Err(DataError::Column {
                 column: extra.clone(),
                 what: "is in the file and not in the schema",
                 hint: format!("add {{ name = \"{extra}\", kind = \"ignore\" }} to the schema, or another kind"),
@@ -238,7 +238,7 @@ fn cut(text: &str) -> String {
 ///
 /// A lenient reading takes any cell: a row's part follows from its own cell in any case.
 struct Records {
-    reading: Reading,
+    reading: RowReading,
     /// Where each id was seen first.
     seen: BTreeMap<String, u64>,
     ids: Vec<RecordId>,
@@ -246,7 +246,7 @@ struct Records {
 
 impl Records {
     fn push(&mut self, line: u64, column: &str, cell: &str) -> Result<(), DataError> {
-        if self.reading == Reading::Strict {
+        if self.reading == RowReading::Strict {
             let refuse = |what: String| Err(DataError::Record { line, column: column.to_owned(), what });
             if is_missing(cell) {
                 return refuse("there is no record id".into());
@@ -271,11 +271,11 @@ pub(super) fn check(lines: &Lines<'_>, expected: usize) -> Result<(), DataError>
 }
 
 /// The cells as text. Bytes that are no text are an error, or a missing cell where that is not allowed.
-pub(super) fn texts<'l>(lines: &'l Lines<'_>, reading: Reading) -> Result<Vec<&'l str>, DataError> {
+pub(super) fn texts<'l>(lines: &'l Lines<'_>, reading: RowReading) -> Result<Vec<&'l str>, DataError> {
     let text = |cell: &'l [u8]| match (std::str::from_utf8(cell), reading) {
         (Ok(text), _) => Ok(text),
-        (Err(_), Reading::Lenient) => Ok(""),
-        (Err(_), Reading::Strict) => {
+        (Err(_), RowReading::Lenient) => Ok(""),
+        (Err(_), RowReading::Strict) => {
             let what = "a cell is not text in UTF-8; save the file with that encoding".to_owned();
             Err(DataError::Table { line: Some(lines.number()), what })
         }
@@ -308,7 +308,7 @@ mod tests {
     const HEADER: &str = "site,age,ward,dose,pulse,sex,y\n";
     const LINE: &str = "a, 60 ,north,2,80,1.0,yes\n";
 
-    fn encoded(lines: &str, reading: Reading) -> Result<Encoded, DataError> {
+    fn encoded(lines: &str, reading: RowReading) -> Result<Encoded, DataError> {
         let schema = Schema::from_toml(SCHEMA)?;
         read(format!("{HEADER}{lines}").as_bytes(), &schema, true, &["site"], reading)
     }
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn cells_become_inputs_by_public_constants() {
-        let table = encoded(&format!("{LINE}b,,?,,70,0,no\n"), Reading::Strict).unwrap();
+        let table = encoded(&format!("{LINE}b,,?,,70,0,no\n"), RowReading::Strict).unwrap();
         let names =
             ["age", "dose", "pulse", "age missing", "ward=north", "ward=south", "ward=?", "sex=0", "sex=1", "bias"];
         assert_eq!(table.inputs, names);
@@ -344,7 +344,7 @@ mod tests {
             ("a,60,north,2,80,1,Yes", "y", "Yes", "did you mean `yes`"),
             ("a,60,north,2,80,1,", "y", "nothing", "drop"),
         ] {
-            let error = encoded(&format!("{LINE}{line}\n{LINE}"), Reading::Strict).unwrap_err();
+            let error = encoded(&format!("{LINE}{line}\n{LINE}"), RowReading::Strict).unwrap_err();
             let DataError::Cell { line: 3, column: c, found: f, .. } = &error else { panic!("{error:?}") };
             assert_eq!((c.as_str(), f.as_str()), (column, found));
             assert!(error.hint().contains(hint), "{line}: {}", error.hint());
@@ -355,7 +355,7 @@ mod tests {
     fn a_lenient_reader_keeps_every_row_and_makes_it_legal() {
         let lines =
             "a,sixty,west,x,NaN,,yes\nb,60,north,2,80,1,perhaps\nc,1e999\n\u{fffd},1e300,north,1e300,-inf,9,no\n";
-        let table = encoded(lines, Reading::Lenient).unwrap();
+        let table = encoded(lines, RowReading::Lenient).unwrap();
         assert_eq!(table.rows.len(), 4);
         assert_eq!(dense(&table, 0), [0.0, 2.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
         assert_eq!(dense(&table, 1), [0.0; 10]);
@@ -365,8 +365,8 @@ mod tests {
         let place = bytes.len() - LINE.len() + 7;
         bytes[place] = 0xff;
         let schema = Schema::from_toml(SCHEMA).unwrap();
-        assert!(read(&bytes[..], &schema, true, &[], Reading::Lenient).is_ok());
-        let error = read(&bytes[..], &schema, true, &[], Reading::Strict).unwrap_err();
+        assert!(read(&bytes[..], &schema, true, &[], RowReading::Lenient).is_ok());
+        let error = read(&bytes[..], &schema, true, &[], RowReading::Strict).unwrap_err();
         assert!(error.to_string().starts_with("line 2: "), "{error}");
     }
 
@@ -374,31 +374,31 @@ mod tests {
     fn header_and_schema_must_agree() {
         let schema = Schema::from_toml(SCHEMA).unwrap();
         let refused = |text: &str, reading| read(text.as_bytes(), &schema, false, &[], reading).unwrap_err();
-        let error = refused("agee,ward,dose,pulse,sex,y\n", Reading::Lenient);
+        let error = refused("agee,ward,dose,pulse,sex,y\n", RowReading::Lenient);
         assert!(error.to_string().contains("`age` is not in the file") && error.hint().contains("`agee`"), "{error}");
         let extra = "age,ward,dose,pulse,sex,y,z\n60,north,2,80,1,yes,9\n";
-        assert!(refused(extra, Reading::Strict).hint().contains("name = \"z\", kind = \"ignore\""));
-        assert!(read(extra.as_bytes(), &schema, false, &[], Reading::Lenient).is_ok());
-        assert_eq!(refused("age,age,dose,pulse,sex,y\n", Reading::Strict).code(), "D004");
-        let short = refused(&format!("{HEADER}{LINE}a,60\n"), Reading::Strict);
+        assert!(refused(extra, RowReading::Strict).hint().contains("name = \"z\", kind = \"ignore\""));
+        assert!(read(extra.as_bytes(), &schema, false, &[], RowReading::Lenient).is_ok());
+        assert_eq!(refused("age,age,dose,pulse,sex,y\n", RowReading::Strict).code(), "D004");
+        let short = refused(&format!("{HEADER}{LINE}a,60\n"), RowReading::Strict);
         assert_eq!(short.to_string(), "line 3: found 2 cells, expected 7 as in the header");
-        assert_eq!(refused(HEADER, Reading::Strict).code(), "D006");
-        assert_eq!(refused("", Reading::Strict).code(), "D006");
+        assert_eq!(refused(HEADER, RowReading::Strict).code(), "D006");
+        assert_eq!(refused("", RowReading::Strict).code(), "D006");
     }
 
     #[test]
     fn what_spreadsheets_write_is_read_or_named() {
         let table = format!("\u{feff}{}{LINE}", HEADER).replace('\n', "\r\n");
         let schema = Schema::from_toml(SCHEMA).unwrap();
-        let found = read(table.as_bytes(), &schema, true, &["site"], Reading::Strict).unwrap();
-        assert_eq!(found, encoded(LINE, Reading::Strict).unwrap());
-        let refused = |bytes: &[u8]| read(bytes, &schema, true, &[], Reading::Strict).unwrap_err();
+        let found = read(table.as_bytes(), &schema, true, &["site"], RowReading::Strict).unwrap();
+        assert_eq!(found, encoded(LINE, RowReading::Strict).unwrap());
+        let refused = |bytes: &[u8]| read(bytes, &schema, true, &[], RowReading::Strict).unwrap_err();
         let semicolons = refused(format!("{HEADER}{LINE}").replace(',', ";").as_bytes()).to_string();
         assert!(semicolons.contains("set apart by `;`"), "{semicolons}");
         assert!(refused(b"PK\x03\x04...").to_string().contains("spreadsheet"));
         assert_eq!(header(&b"PKID,x\n"[..]).unwrap(), ["PKID", "x"], "found by review: a column is no archive");
         assert_eq!(header(&b"PK"[..]).unwrap(), ["PK"]);
-        let comma = encoded("a,\"60,5\",north,2,80,1,yes\n", Reading::Strict).unwrap_err();
+        let comma = encoded("a,\"60,5\",north,2,80,1,yes\n", RowReading::Strict).unwrap_err();
         assert!(comma.hint().contains("decimal point"), "{}", comma.hint());
     }
 
@@ -408,9 +408,9 @@ mod tests {
         let mut zip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         zip.write_all(format!("{HEADER}{LINE}").as_bytes()).unwrap();
         let bytes = zip.finish().unwrap();
-        let table = read(&bytes[..], &schema, true, &["site"], Reading::Strict).unwrap();
-        assert_eq!(table, encoded(LINE, Reading::Strict).unwrap());
-        let cut = read(&bytes[..bytes.len() - 9], &schema, true, &[], Reading::Strict).unwrap_err();
+        let table = read(&bytes[..], &schema, true, &["site"], RowReading::Strict).unwrap();
+        assert_eq!(table, encoded(LINE, RowReading::Strict).unwrap());
+        let cut = read(&bytes[..bytes.len() - 9], &schema, true, &[], RowReading::Strict).unwrap_err();
         assert_eq!(cut.code(), "D006");
         assert_eq!(header(&bytes[..]).unwrap().len(), 7);
     }
@@ -420,12 +420,12 @@ mod tests {
         let text = "outcome = { column = \"y\", bounds = [0, 10], centre = 5, scale = 5, missing = \"drop\" }\n\
                     column = [{ name = \"x\", kind = \"numeric\", centre = 0, scale = 1 }]";
         let schema = Schema::from_toml(text).unwrap();
-        let table = read(&b"x,y\n1,10\n2,\n3,0\n"[..], &schema, false, &["x"], Reading::Strict).unwrap();
+        let table = read(&b"x,y\n1,10\n2,\n3,0\n"[..], &schema, false, &["x"], RowReading::Strict).unwrap();
         assert_eq!((table.rows.outcomes(), table.keys.slots()), (&[1.0, -1.0][..], &[0, 2][..]));
         assert_eq!(table.column("x").unwrap(), ["1", "3"]);
-        let outside = read(&b"x,y\n1,11\n"[..], &schema, false, &[], Reading::Strict).unwrap_err();
+        let outside = read(&b"x,y\n1,11\n"[..], &schema, false, &[], RowReading::Strict).unwrap_err();
         assert!(outside.to_string().contains("between 0 and 10"), "{outside}");
-        let lenient = read(&b"x,y\n1,11\n2,\n"[..], &schema, false, &[], Reading::Lenient).unwrap();
+        let lenient = read(&b"x,y\n1,11\n2,\n"[..], &schema, false, &[], RowReading::Lenient).unwrap();
         assert_eq!(lenient.rows.outcomes(), [1.0, 0.0]);
     }
 
@@ -443,13 +443,13 @@ mod tests {
         let schema = Schema::from_toml(SELECTED).unwrap();
         // A line of another level need not fit the schema: it is no row.
         let lines = "x,colour,y\n1,red,10\nx,white,99\n3, red ,0\n4,,5\n";
-        let table = read(lines.as_bytes(), &schema, true, &["colour"], Reading::Strict).unwrap();
+        let table = read(lines.as_bytes(), &schema, true, &["colour"], RowReading::Strict).unwrap();
         assert_eq!((table.rows.outcomes(), table.keys.slots()), (&[1.0, -1.0][..], &[0, 2][..]));
         assert_eq!((table.inputs.len(), table.column("colour").unwrap()), (2, &["red".to_owned(), "red".into()][..]));
-        let lenient = read(lines.as_bytes(), &schema, true, &[], Reading::Lenient).unwrap();
+        let lenient = read(lines.as_bytes(), &schema, true, &[], RowReading::Lenient).unwrap();
         assert_eq!((lenient.rows.outcomes(), lenient.keys.slots()), (&[1.0, 0.0, -1.0, 0.0][..], &[0, 1, 2, 3][..]));
         assert_eq!((dense(&lenient, 1), dense(&lenient, 2)), (vec![0.0, 0.0], vec![3.0, 1.0]));
-        let refused = |text: &str| read(text.as_bytes(), &schema, true, &[], Reading::Strict).unwrap_err();
+        let refused = |text: &str| read(text.as_bytes(), &schema, true, &[], RowReading::Strict).unwrap_err();
         let error = refused("x,colour,y\n1,Red,10\n2,white,9\n");
         assert!(error.to_string().contains("`colour` has the level of `only` in no row"), "{error}");
         assert!(error.hint().contains("did you mean `Red`?"), "{}", error.hint());
@@ -457,46 +457,50 @@ mod tests {
         assert!(refused("x,colour,y\n").to_string().contains("no rows"));
         let names = header(&b"x,y\n"[..]).unwrap();
         assert!(agree(&names, &schema, &[]).is_err(), "told from the header alone");
-        assert_eq!(read(&b"x,colour,y\n1,white,3\n"[..], &schema, true, &[], Reading::Lenient).unwrap().rows.len(), 1);
+        assert_eq!(
+            read(&b"x,colour,y\n1,white,3\n"[..], &schema, true, &[], RowReading::Lenient).unwrap().rows.len(),
+            1
+        );
     }
 
-    fn small(text: &str, reading: Reading) -> Result<Encoded, DataError> {
+    fn small(text: &str, reading: RowReading) -> Result<Encoded, DataError> {
         read(text.as_bytes(), &Schema::from_toml(WITH_IDS)?, true, &[], reading)
     }
 
     #[test]
     fn record_ids_are_read_and_doubtful_ones_named_with_their_line() {
-        let table = small("patient,x,y\np7,1,no\n\np8,2,yes\n", Reading::Strict).unwrap();
+        let table = small("patient,x,y\np7,1,no\n\np8,2,yes\n", RowReading::Strict).unwrap();
         assert_eq!(table.inputs, ["x", "x missing", "bias"], "an id is no input");
         let records = [RecordId::of("p7"), RecordId::of("p8")];
-        assert_eq!(table.keys, Keys::of_slots(vec![0, 2]).with_records(records.to_vec()));
+        assert_eq!(table.keys, RowKeys::of_slots(vec![0, 2]).with_records(records.to_vec()));
         for (rows, line, words) in [
             ("p7,1,no\np8,2,yes\n\np7,3,no\n", 5, "that of line 2"),
             ("p7,1,no\n,2,yes\n", 3, "no record id"),
             ("NA,1,no\n", 2, "no record id"),
         ] {
             let text = format!("patient,x,y\n{rows}");
-            let error = small(&text, Reading::Strict).unwrap_err();
+            let error = small(&text, RowReading::Strict).unwrap_err();
             assert!(matches!(&error, DataError::Record { line: found, .. } if *found == line), "{error}");
             assert!(error.to_string().contains(words) && !error.to_string().contains("p7"), "{error}");
-            assert!(small(&text, Reading::Lenient).unwrap().keys.has_records());
+            assert!(small(&text, RowReading::Lenient).unwrap().keys.has_records());
         }
-        assert!(small("x,y\n1,no\n", Reading::Lenient).unwrap_err().to_string().contains("`patient` is not in"));
+        assert!(small("x,y\n1,no\n", RowReading::Lenient).unwrap_err().to_string().contains("`patient` is not in"));
         let schema = Schema::from_toml(&format!("record_id = \"site\"\n{SCHEMA}")).unwrap();
-        let kept = read(format!("{HEADER}{LINE}").as_bytes(), &schema, true, &["site"], Reading::Strict).unwrap_err();
+        let kept =
+            read(format!("{HEADER}{LINE}").as_bytes(), &schema, true, &["site"], RowReading::Strict).unwrap_err();
         assert!(kept.to_string().contains("is the record id"), "{kept}");
     }
 
     #[test]
     fn an_unclosed_quote_costs_its_own_row_only() {
         let lines = "a,60,\"north,2,80,1,yes\na,60,north,2,80,1,yes\n\nb,60,south,2,80,1,no\n";
-        let table = encoded(lines, Reading::Lenient).unwrap();
+        let table = encoded(lines, RowReading::Lenient).unwrap();
         assert_eq!((table.rows.len(), table.keys.slots()), (4, &[0, 1, 2, 3][..]));
         assert_eq!((dense(&table, 0), dense(&table, 2)), (vec![0.0; 10], vec![0.0; 10]));
         assert_eq!((table.rows.row(1).outcome, table.rows.row(3).numbers[0]), (1.0, 1.0));
-        let error = encoded(lines, Reading::Strict).unwrap_err();
+        let error = encoded(lines, RowReading::Strict).unwrap_err();
         assert_eq!(error.to_string(), "line 2: a quote is not closed before the line ends");
-        let blank = encoded(&format!("{LINE}\n{LINE}"), Reading::Strict).unwrap();
+        let blank = encoded(&format!("{LINE}\n{LINE}"), RowReading::Strict).unwrap();
         assert_eq!((blank.keys.slots(), blank.line(1)), (&[0, 2][..], 4), "a blank line is passed over and counted");
     }
 
@@ -504,8 +508,8 @@ mod tests {
     fn a_byte_order_mark_is_skipped_and_other_separators_are_named() {
         let schema = Schema::from_toml(SCHEMA).unwrap();
         let marked = format!("\u{feff}{HEADER}{LINE}");
-        let table = read(marked.as_bytes(), &schema, true, &["site"], Reading::Strict).unwrap();
-        assert_eq!(table, encoded(LINE, Reading::Strict).unwrap());
+        let table = read(marked.as_bytes(), &schema, true, &["site"], RowReading::Strict).unwrap();
+        assert_eq!(table, encoded(LINE, RowReading::Strict).unwrap());
         for (separator, named) in [(";", "`;`"), ("\t", "a tab"), ("|", "`|`")] {
             let error = header(HEADER.replace(',', separator).as_bytes()).unwrap_err();
             assert!(error.to_string().contains(&format!("set apart by {named} (after `site`)")), "{error}");
@@ -544,7 +548,7 @@ mod tests {
                 let ended = ended || lines.last().is_some_and(Vec::is_empty);
                 let end: &[u8] = if ended && !lines.is_empty() { b"\n" } else { b"" };
                 let text = [&b"patient,x,y\n"[..], &lines.join(&b'\n'), end].concat();
-                read(&text[..], &schema, true, &[], Reading::Lenient).unwrap()
+                read(&text[..], &schema, true, &[], RowReading::Lenient).unwrap()
             };
             let at = at.index(lines.len());
             let mut changed = lines.clone();

@@ -73,7 +73,7 @@ pub enum PrivacyNeed {
 
 /// The values that go, and why no others do.
 #[derive(Debug, Clone, Copy)]
-pub struct Only<T: 'static> {
+pub struct Allowed<T: 'static> {
     /// The values.
     pub values: &'static [T],
     /// The reason, as a sentence without a full stop.
@@ -99,15 +99,15 @@ pub struct Limits {
     /// With a promise, without, or both.
     pub privacy: PrivacyNeed,
     /// Which families q may be of.
-    pub covariances: Only<Covariance>,
+    pub covariances: Allowed<Covariance>,
     /// Which schedules.
-    pub schedules: Only<Pacing>,
+    pub schedules: Allowed<Pacing>,
     /// Which aggregators.
-    pub trust: Only<TrustedParty>,
+    pub trust: Allowed<TrustedParty>,
     /// Which units of privacy.
-    pub units: Only<Unit>,
+    pub units: Allowed<Unit>,
     /// Which neighbouring relations.
-    pub relations: Only<Adjacency>,
+    pub relations: Allowed<Adjacency>,
     /// What it needs of a model.
     pub needs: &'static [Need],
     /// Whether sites may have an intercept of their own.
@@ -118,11 +118,11 @@ impl Limits {
     /// No limit.
     pub const NONE: Self = Self {
         privacy: PrivacyNeed::Optional,
-        covariances: Only { values: &[Covariance::MeanField, Covariance::Full], because: "" },
-        schedules: Only { values: &[Pacing::Sequential, Pacing::Synchronous, Pacing::Asynchronous], because: "" },
-        trust: Only { values: &[TrustedParty::Nobody, TrustedParty::Curator, TrustedParty::SecureSum], because: "" },
-        units: Only { values: &[Unit::Example, Unit::Client], because: "" },
-        relations: Only { values: &[Adjacency::Substitute, Adjacency::AddRemove], because: "" },
+        covariances: Allowed { values: &[Covariance::MeanField, Covariance::Full], because: "" },
+        schedules: Allowed { values: &[Pacing::Sequential, Pacing::Synchronous, Pacing::Asynchronous], because: "" },
+        trust: Allowed { values: &[TrustedParty::Nobody, TrustedParty::Curator, TrustedParty::SecureSum], because: "" },
+        units: Allowed { values: &[Unit::Example, Unit::Client], because: "" },
+        relations: Allowed { values: &[Adjacency::Substitute, Adjacency::AddRemove], because: "" },
         needs: &[],
         site_intercept: true,
     };
@@ -174,7 +174,7 @@ fn relation_word(relation: Adjacency) -> &'static str {
     }
 }
 
-impl<T: Copy + PartialEq> Only<T> {
+impl<T: Copy + PartialEq> Allowed<T> {
     fn check(
         &self,
         found: T,

@@ -14,10 +14,10 @@ mod validate;
 pub use conflict::{Conflict, NOT_TOGETHER, PRIVACY_OR_NOT, STRAY, UNKNOWN, UNREADABLE, VALUE};
 pub use key::{Key, Otherwise, ValueKind};
 pub(crate) use limits::fits;
-pub use limits::{Limits, Need, Offer, Only, Pacing, PrivacyNeed, TrustedParty};
+pub use limits::{Allowed, Limits, Need, Offer, Pacing, PrivacyNeed, TrustedParty};
 pub use reading::{Keys, Reading};
 pub(crate) use registry::resolve;
-pub use registry::{Descriptor, Entry, Registered, Registry, Summary};
+pub use registry::{Descriptor, Entry, EntrySummary, Registered, Registry};
 pub use validate::validate;
 
 use crate::RunError;

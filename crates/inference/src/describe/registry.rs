@@ -88,7 +88,7 @@ pub enum Entry {
 
 /// The public part of a descriptor, whatever it describes.
 #[derive(Debug, Clone, Copy)]
-pub struct Summary {
+pub struct EntrySummary {
     /// Its name in studies.
     pub name: &'static str,
     /// Other names of it.
@@ -114,7 +114,7 @@ impl Entry {
     }
 
     /// What can be said of it without reading a study.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> EntrySummary {
         match self {
             Self::Algorithm(of) => summary(of),
             Self::Solver(of) => summary(of),
@@ -125,8 +125,8 @@ impl Entry {
     }
 }
 
-fn summary<T: ?Sized>(of: &Descriptor<T>) -> Summary {
-    Summary { name: of.name, also: of.also, about: of.about, keys: of.keys, limits: of.limits }
+fn summary<T: ?Sized>(of: &Descriptor<T>) -> EntrySummary {
+    EntrySummary { name: of.name, also: of.also, about: of.about, keys: of.keys, limits: of.limits }
 }
 
 macro_rules! entry {

@@ -35,13 +35,13 @@ pub(super) fn moments(
     mut within: Box2,
 ) -> Option<Exact> {
     for _ in 0..LOOKS {
-        let closer = Grid::of(&mut roughly, within).counting();
+        let closer = QuadratureGrid::of(&mut roughly, within).counting();
         if closer == within {
             break;
         }
         within = closer;
     }
-    let grid = Grid::of(log_density, within);
+    let grid = QuadratureGrid::of(log_density, within);
     let (fine, coarse) = (grid.moments(1), grid.moments(2));
     let agree = (0..2).all(|j| {
         let deviation = fine.variances[j].sqrt();
@@ -52,12 +52,12 @@ pub(super) fn moments(
 }
 
 /// Logarithms of a density on a grid, less the largest of them.
-struct Grid {
+struct QuadratureGrid {
     within: Box2,
     logs: Vec<f64>,
 }
 
-impl Grid {
+impl QuadratureGrid {
     fn of(mut log_density: impl FnMut([f64; 2]) -> f64, within: Box2) -> Self {
         let places = (0..=STEPS).flat_map(|i| (0..=STEPS).map(move |k| [i, k]));
         let mut logs: Vec<f64> = places.map(|place| log_density(at(&within, place))).collect();

@@ -1,6 +1,6 @@
 //! How many updates of a client fit its budget, and what they cost in all.
 
-use super::{ClientPlan, Costing, PlannedStage, Terms, after, certifier, times};
+use super::{ClientPlan, ClientTerms, Costing, PlannedStage, after, certifier, times};
 use crate::RunError;
 use crate::describe::{Conflict, NOT_TOGETHER};
 use crate::settings::{Claim, Noise};
@@ -9,7 +9,7 @@ use privacy::{CertifiedPlan, Delta, Event, Mechanism, PrivacyError, Steps};
 
 impl Costing<'_> {
     /// The plan of one client on these terms.
-    pub(super) fn client(&self, terms: &Terms) -> Result<ClientPlan, RunError> {
+    pub(super) fn client(&self, terms: &ClientTerms) -> Result<ClientPlan, RunError> {
         let (opening, multiplier) = self.noise(terms)?;
         let before: Vec<Event> = opening.iter().map(PlannedStage::whole).collect::<Result<_, _>>()?;
         let (event, shape) = self.update(terms, multiplier, self.sums)?;

@@ -1,8 +1,8 @@
 //! Updates before all others, on terms of their own: what of the budget they may cost.
 
-use super::{Costing, Terms, times};
+use super::{ClientTerms, Costing, times};
 use crate::RunError;
-use crate::release::Share;
+use crate::release::BudgetShare;
 use crate::settings::Noise;
 use privacy::accounting::calibrate;
 use privacy::{Delta, Epsilon, Event, NoiseMultiplier, PrivacyError, Shape, Steps};
@@ -32,7 +32,7 @@ impl PlannedStage {
 
 impl Costing<'_> {
     /// The opening on these terms, if there is one, and the noise of what follows.
-    pub(super) fn noise(&self, terms: &Terms) -> Result<(Option<PlannedStage>, NoiseMultiplier), RunError> {
+    pub(super) fn noise(&self, terms: &ClientTerms) -> Result<(Option<PlannedStage>, NoiseMultiplier), RunError> {
         let Some(opening) = &self.releases.opening else { return Ok((None, self.after(terms, &[])?)) };
         let opening_terms = self.opening_terms(opening, terms)?;
         let sums = Steps::new(opening.release.sums)?;
@@ -42,7 +42,7 @@ impl Costing<'_> {
             Ok(PlannedStage { updates: opening.answers, event, shape })
         };
         match (opening.share, self.promise.noise) {
-            (Share::OfMu(share), noise) => {
+            (BudgetShare::OfMu(share), noise) => {
                 // Releases of one kind share what it may cost.
                 let (first, rest) = (share / opening.answers as f64, (1.0 - share) / self.asked as f64);
                 let both = |z: NoiseMultiplier| Ok::<_, PrivacyError>((weaker(z, first)?, weaker(z, rest)?));
@@ -57,8 +57,8 @@ impl Costing<'_> {
                 let (first, rest) = both(z)?;
                 Ok((Some(staged(first)?), rest))
             }
-            (Share::OfBudget(_), Noise::Multiplier(z)) => Ok((Some(staged(z)?), z)),
-            (Share::OfBudget(share), Noise::Calibrated) => {
+            (BudgetShare::OfBudget(_), Noise::Multiplier(z)) => Ok((Some(staged(z)?), z)),
+            (BudgetShare::OfBudget(share), Noise::Calibrated) => {
                 let plan_of = |z| Ok(vec![staged(z)?.whole()?]);
                 let epsilon = Epsilon::new(share * self.promise.epsilon.get())?;
                 let delta = Delta::new(share * terms.delta.get())?;
@@ -71,7 +71,7 @@ impl Costing<'_> {
     }
 
     /// The noise of what follows these events.
-    fn after(&self, terms: &Terms, before: &[Event]) -> Result<NoiseMultiplier, PrivacyError> {
+    fn after(&self, terms: &ClientTerms, before: &[Event]) -> Result<NoiseMultiplier, PrivacyError> {
         match self.promise.noise {
             // The noise of a test is what it is; how many of them fit is another question.
             _ if self.releases.completes => NoiseMultiplier::new(1.0),

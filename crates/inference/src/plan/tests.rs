@@ -21,10 +21,10 @@ fn local(steps: u64, batch: Batching) -> Local {
 }
 
 const NODES: Aggregator =
-    Aggregator::SecureSum(SecureSum { nodes: 3, noise: SecureNoise::Nodes, colluders: 1, dropouts: 1 });
+    Aggregator::SecureSum(SecureSumSettings { nodes: 3, noise: SecureNoise::Nodes, colluders: 1, dropouts: 1 });
 
 fn shares(law: ShareNoise) -> Aggregator {
-    Aggregator::SecureSum(SecureSum { nodes: 3, noise: SecureNoise::Clients(law), colluders: 1, dropouts: 1 })
+    Aggregator::SecureSum(SecureSumSettings { nodes: 3, noise: SecureNoise::Clients(law), colluders: 1, dropouts: 1 })
 }
 
 fn rate(q: f64) -> Batching {

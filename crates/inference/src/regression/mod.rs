@@ -21,7 +21,7 @@ mod ridge;
 mod thresholds;
 mod working;
 
-pub use noise_aware::{MOST_INPUTS, Posterior, noise_aware};
+pub use noise_aware::{MOST_INPUTS, RegressionPosterior, noise_aware};
 pub use ridge::{EntryDeviations, NoisyStatistics};
 pub use thresholds::{SyntheticSearch, Thresholds};
 
@@ -30,7 +30,7 @@ use crate::linalg;
 
 /// What is seen of the rows, and how it was made.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct ObservedSums {
     /// n: rows in the sum.
     pub rows: u64,
     /// d: inputs of a row.
@@ -59,7 +59,7 @@ pub enum NoiseVariance {
 
 /// What is believed before: θⱼ ~ N(0, 1/precisionⱼ) independent, and σ². In deviation units.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Prior {
+pub struct RegressionPrior {
     /// One precision for each input, positive.
     pub precisions: Vec<f64>,
     /// Of σ².
@@ -82,7 +82,7 @@ impl Units<'_> {
     }
 
     /// A prior N(0, 1/λ₀) on θ in data units, with σ² in data units too, as it reads in deviation units.
-    pub fn prior(&self, precision: f64, noise_variance: NoiseVariance) -> Prior {
+    pub fn prior(&self, precision: f64, noise_variance: NoiseVariance) -> RegressionPrior {
         let squared = self.outcome * self.outcome;
         let precisions = (0..self.inputs.len()).map(|j| precision * self.factor(j) * self.factor(j)).collect();
         let noise_variance = match noise_variance {
@@ -91,7 +91,7 @@ impl Units<'_> {
                 NoiseVariance::InverseGamma { shape, scale: scale / squared }
             }
         };
-        Prior { precisions, noise_variance }
+        RegressionPrior { precisions, noise_variance }
     }
 }
 
@@ -109,9 +109,9 @@ pub fn default_radius(inputs: usize) -> f64 {
     DEFAULT_RADIUS * (inputs as f64 + 1.0).sqrt()
 }
 
-impl Seen {
+impl ObservedSums {
     /// Refuses numbers that no release has.
-    fn check(&self, prior: &Prior) -> Result<(), RunError> {
+    fn check(&self, prior: &RegressionPrior) -> Result<(), RunError> {
         let entries = linalg::packed(self.inputs + 1);
         let positive = |v: f64| v > 0.0 && v.is_finite();
         let variance = match prior.noise_variance {

@@ -1,6 +1,6 @@
 //! A Gaussian near the working posterior, by damped Gauss–Newton steps.
 
-use super::working::{Sight, Working};
+use super::working::{Working, WorkingView};
 use crate::linalg::{self, Eigen, dot, place};
 
 /// Steps to the mode at most.
@@ -89,7 +89,7 @@ fn linearised(working: &Working<'_>, phi: &[f64]) -> Option<(Vec<f64>, Vec<f64>)
 /// For each coordinate of φ the vectors u, l with dΩ = u lᵀ + l uᵀ, along the eigenvectors.
 ///
 /// For Aᵣ꜀: u = −Ωeᵣ and l = (a, θᵀa), a = A⁻ᵀe꜀, times Aᵣᵣ where r = c. For θₖ: the outcome's unit vector and Ωeₖ.
-fn directions(working: &Working<'_>, phi: &[f64], sight: &Sight) -> Vec<(Vec<f64>, Vec<f64>)> {
+fn directions(working: &Working<'_>, phi: &[f64], sight: &WorkingView) -> Vec<(Vec<f64>, Vec<f64>)> {
     let d = working.inputs;
     let (theta, factor, eigen) = (working.theta(phi), &sight.factor, &sight.eigen);
     let unit = |k: usize| (0..=d).map(|j| eigen.entry(j, k)).collect::<Vec<f64>>();
@@ -120,7 +120,7 @@ fn directions(working: &Working<'_>, phi: &[f64], sight: &Sight) -> Vec<(Vec<f64
 
 /// How M(Ω) = E[w² zzᵀ] moves with Ω, in the eigenbasis: it turns with Ω.
 struct Response<'a> {
-    sight: &'a Sight,
+    sight: &'a WorkingView,
     /// (mᵢ − mⱼ)/(ωᵢ − ωⱼ), packed; the diagonal is not used.
     off: Vec<f64>,
     /// ∂mᵢ/∂ωₖ, row by row.
@@ -128,7 +128,7 @@ struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
-    fn of(sight: &'a Sight) -> Self {
+    fn of(sight: &'a WorkingView) -> Self {
         let (omega, means, on) = (&sight.eigen.values, &sight.moments.means, &sight.moments.slopes);
         let p = omega.len();
         let mut off = vec![0.0; linalg::packed(p)];

@@ -2,7 +2,7 @@
 
 use super::near::Near;
 use super::working::Working;
-use super::{Prior, Seen, Units};
+use super::{ObservedSums, RegressionPrior, Units};
 use crate::linalg::{self, dot};
 use crate::{Gaussian, RunError, draws};
 use chacha20::ChaCha8Rng;
@@ -23,13 +23,13 @@ pub const MOST_INPUTS: usize = 40;
 
 /// The posterior of θ and σ² given the noisy statistics, in the units of the statistics unless moved.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Posterior {
+pub struct RegressionPosterior {
     inputs: usize,
     /// θ and then σ², for each draw.
     draws: Vec<f64>,
 }
 
-impl Posterior {
+impl RegressionPosterior {
     /// Draws of (θ, σ²).
     pub fn draws(&self) -> impl ExactSizeIterator<Item = &[f64]> {
         self.draws.chunks_exact(self.inputs + 1)
@@ -89,7 +89,11 @@ fn quantile(sorted: &[f64], level: f64) -> f64 {
 ///
 /// The same numbers and seed give the same draws. The seed is a digest of released numbers: draws are post-processing.
 /// An error if sizes do not fit, a number is not finite, or there are too many inputs.
-pub fn noise_aware(seen: &Seen, prior: &Prior, seed: [u8; 32]) -> Result<Posterior, RunError> {
+pub fn noise_aware(
+    seen: &ObservedSums,
+    prior: &RegressionPrior,
+    seed: [u8; 32],
+) -> Result<RegressionPosterior, RunError> {
     seen.check(prior)?;
     if seen.inputs > MOST_INPUTS {
         let what = format!("{} inputs, a noise-aware posterior takes {MOST_INPUTS}; use the ridge", seen.inputs);
@@ -98,7 +102,7 @@ pub fn noise_aware(seen: &Seen, prior: &Prior, seed: [u8; 32]) -> Result<Posteri
     let working = Working::new(seen, prior);
     let unusable = || RunError::Unusable { what: "sufficient statistics: numbers too large to work with".into() };
     let near = Near::of(&working).ok_or_else(unusable)?;
-    let mut chain = Chain::new(&working, near, seed).ok_or_else(unusable)?;
+    let mut chain = RegressionChain::new(&working, near, seed).ok_or_else(unusable)?;
     let mut draws = Vec::with_capacity(DRAWS * (seen.inputs + 1));
     for k in 0..WARM_UP + DRAWS {
         let accepted = chain.step();
@@ -109,32 +113,32 @@ pub fn noise_aware(seen: &Seen, prior: &Prior, seed: [u8; 32]) -> Result<Posteri
             draws.push(working.noise_variance(&chain.here.phi));
         }
     }
-    Ok(Posterior { inputs: seen.inputs, draws })
+    Ok(RegressionPosterior { inputs: seen.inputs, draws })
 }
 
 /// Hamiltonian Monte Carlo (Neal 2011) in coordinates in which a Gaussian near the posterior is standard.
 ///
 /// Leapfrog steps are reversible and keep volumes whatever field of slopes they follow, so with the test at the end the
 /// posterior is left invariant exactly. Lengths are random, so that no direction comes back to where it was.
-struct Chain<'a> {
+struct RegressionChain<'a> {
     working: &'a Working<'a>,
     near: Near,
     rng: ChaCha8Rng,
-    here: Place,
+    here: GridPlace,
     /// Length of a leapfrog step.
     stride: f64,
 }
 
 /// A point with what is known there.
 #[derive(Clone)]
-struct Place {
+struct GridPlace {
     phi: Vec<f64>,
     log_density: f64,
     /// Slope in the coordinates of the chain.
     slope: Vec<f64>,
 }
 
-impl<'a> Chain<'a> {
+impl<'a> RegressionChain<'a> {
     fn new(working: &'a Working<'a>, near: Near, seed: [u8; 32]) -> Option<Self> {
         let here = place(working, &near, near.centre.clone())?;
         let stride = 1.0 / libm::pow(working.len() as f64, 0.25);
@@ -164,7 +168,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Leapfrog steps from here; none where the path leaves the numbers.
-    fn fly(&self, momentum: &mut [f64], steps: usize) -> Option<Place> {
+    fn fly(&self, momentum: &mut [f64], steps: usize) -> Option<GridPlace> {
         let mut at = self.here.clone();
         for _ in 0..steps {
             momentum.iter_mut().zip(&at.slope).for_each(|(m, s)| *m += 0.5 * self.stride * s);
@@ -185,8 +189,8 @@ impl<'a> Chain<'a> {
 }
 
 /// What is known at φ.
-fn place(working: &Working<'_>, near: &Near, phi: Vec<f64>) -> Option<Place> {
+fn place(working: &Working<'_>, near: &Near, phi: Vec<f64>) -> Option<GridPlace> {
     let (log_density, mut slope) = working.log_density(&phi)?;
     linalg::solve_lower(&near.factor, &mut slope);
-    Some(Place { phi, log_density, slope })
+    Some(GridPlace { phi, log_density, slope })
 }

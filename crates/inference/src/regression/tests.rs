@@ -20,7 +20,7 @@ fn normals(rng: &mut ChaCha8Rng, count: usize) -> Vec<f64> {
 }
 
 /// Noisy statistics of rows x ~ N(0, I), y = (xᵀθ + N(0, 1))/unit.
-fn seen(theta: &[f64], rows: u64, deviation: f64, radius: f64, unit: f64, rng: &mut ChaCha8Rng) -> Seen {
+fn seen(theta: &[f64], rows: u64, deviation: f64, radius: f64, unit: f64, rng: &mut ChaCha8Rng) -> ObservedSums {
     let (d, entries) = (theta.len(), linalg::packed(theta.len() + 1));
     let mut matrix = vec![0.0; entries];
     for _ in 0..rows {
@@ -38,11 +38,11 @@ fn seen(theta: &[f64], rows: u64, deviation: f64, radius: f64, unit: f64, rng: &
             matrix[linalg::place(i, j)] += share * deviation * noise[linalg::place(i, j)];
         }
     }
-    Seen { rows, inputs: d, matrix, deviation, radius }
+    ObservedSums { rows, inputs: d, matrix, deviation, radius }
 }
 
-fn weak(d: usize) -> Prior {
-    Prior { precisions: vec![1.0; d], noise_variance: NoiseVariance::InverseGamma { shape: 2.0, scale: 0.5 } }
+fn weak(d: usize) -> RegressionPrior {
+    RegressionPrior { precisions: vec![1.0; d], noise_variance: NoiseVariance::InverseGamma { shape: 2.0, scale: 0.5 } }
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn the_slope_is_that_of_the_density() {
     let theta = [0.5, -0.3, 0.2];
     for (radius, tolerance) in [(f64::INFINITY, 1e-4), (3.0, 0.05), (1.5, 0.1)] {
         let seen = seen(&theta, 300, 20.0, radius, 1.0, &mut rng);
-        let known = Prior { noise_variance: NoiseVariance::Known(0.8), ..weak(3) };
+        let known = RegressionPrior { noise_variance: NoiseVariance::Known(0.8), ..weak(3) };
         for prior in [weak(3), known] {
             let working = Working::new(&seen, &prior);
             let phi: Vec<f64> = normals(&mut rng, working.len()).iter().map(|v| 0.1 * v).collect();
@@ -77,7 +77,7 @@ fn without_noise_the_posterior_is_the_conjugate_one() {
     let mut rng = generator(2);
     let theta = [0.7, -0.4];
     let seen = seen(&theta, 2000, 0.0, f64::INFINITY, 1.0, &mut rng);
-    let prior = Prior { noise_variance: NoiseVariance::Known(1.0), ..weak(2) };
+    let prior = RegressionPrior { noise_variance: NoiseVariance::Known(1.0), ..weak(2) };
     let found = noise_aware(&seen, &prior, [3; 32]).unwrap();
     let exact = seen.statistics().naive(&prior.precisions, 1.0).unwrap();
     for j in 0..2 {
@@ -103,7 +103,8 @@ fn noise_that_drowns_the_rows_leaves_the_prior() {
 fn chains_agree() {
     for (d, deviation) in [(1, 30.0), (4, 60.0)] {
         let seen = seen(&vec![0.4; d], 1000, deviation, default_radius(d), 1.5, &mut generator(6));
-        let chains: Vec<Posterior> = [7, 8].iter().map(|s| noise_aware(&seen, &weak(d), [*s; 32]).unwrap()).collect();
+        let chains: Vec<RegressionPosterior> =
+            [7, 8].iter().map(|s| noise_aware(&seen, &weak(d), [*s; 32]).unwrap()).collect();
         for j in 0..=d {
             let halves: Vec<Vec<f64>> = (chains.iter())
                 .flat_map(|c| {
@@ -155,13 +156,14 @@ fn intervals_cover_and_naive_ones_do_not() {
 #[test]
 fn what_does_not_fit_is_refused_with_a_sentence() {
     let good = seen(&[0.5, 0.5], 50, 1.0, 2.0, 1.0, &mut generator(10));
-    let refused = |seen: &Seen, prior: &Prior| noise_aware(seen, prior, [0; 32]).unwrap_err().to_string();
-    let short = Seen { matrix: vec![1.0; 5], ..good.clone() };
+    let refused =
+        |seen: &ObservedSums, prior: &RegressionPrior| noise_aware(seen, prior, [0; 32]).unwrap_err().to_string();
+    let short = ObservedSums { matrix: vec![1.0; 5], ..good.clone() };
     assert_eq!(refused(&short, &weak(2)), "sufficient statistics: found 5 statistics, expected 6 for 2 inputs");
     assert!(refused(&good, &weak(1)).contains("expected 2 positive prior precisions"));
-    assert!(refused(&Seen { deviation: f64::NAN, ..good.clone() }, &weak(2)).contains("deviation"));
-    assert!(refused(&Seen { radius: 0.0, ..good.clone() }, &weak(2)).contains("bound"));
-    let known = Prior { noise_variance: NoiseVariance::Known(0.0), ..weak(2) };
+    assert!(refused(&ObservedSums { deviation: f64::NAN, ..good.clone() }, &weak(2)).contains("deviation"));
+    assert!(refused(&ObservedSums { radius: 0.0, ..good.clone() }, &weak(2)).contains("bound"));
+    let known = RegressionPrior { noise_variance: NoiseVariance::Known(0.0), ..weak(2) };
     assert!(refused(&good, &known).contains("variance"));
 }
 
@@ -177,7 +179,7 @@ proptest! {
         let size = libm::exp(scale * std::f64::consts::LN_10);
         let matrix = normals(&mut generator(seed), linalg::packed(d + 1)).iter().map(|v| v * size).collect();
         let deviation = libm::exp(deviation * std::f64::consts::LN_10);
-        let seen = Seen { rows, inputs: d, matrix, deviation, radius };
+        let seen = ObservedSums { rows, inputs: d, matrix, deviation, radius };
         if let Ok(posterior) = noise_aware(&seen, &weak(d), [1; 32]) {
             prop_assert!(posterior.draws().flatten().all(|v| v.is_finite()));
             prop_assert!(posterior.noise_variance() > 0.0);

@@ -2,7 +2,7 @@
 
 use crate::linalg;
 use crate::regression::{EntryDeviations, NoisyStatistics};
-use crate::solve::Asked;
+use crate::solve::RowSums;
 use crate::{RunError, draws};
 use chacha20::ChaCha8Rng;
 use privacy::Adjacency;
@@ -59,7 +59,7 @@ impl SyntheticSearch {
         let mut rng = ChaCha8Rng::from_seed(seed);
         let mut errors = vec![Vec::new(); GRID * GRID];
         for _ in 0..REPEATS {
-            let data = Synthetic::draw(self, &mut rng);
+            let data = SyntheticRows::draw(self, &mut rng);
             let mut noise = vec![0.0; linalg::packed(self.inputs) + self.inputs];
             draws::standard_normals(&mut rng, &mut noise);
             for (i, a) in grid().enumerate() {
@@ -79,7 +79,7 @@ impl SyntheticSearch {
     /// The statistics with the mechanism's noise, the same on all unique terms.
     fn noised(&self, products: &[f64], targets: &[f64], (a, b): (f64, f64), noise: &[f64]) -> NoisyStatistics {
         let bounds = (0..self.inputs).map(|_| a).chain([b]).collect();
-        let sensitivity = Asked::Products { bounds }.sensitivity(self.inputs, Adjacency::Substitute);
+        let sensitivity = RowSums::Products { bounds }.sensitivity(self.inputs, Adjacency::Substitute);
         let deviation = self.noise_multiplier * sensitivity;
         let mut noise = noise.iter().map(|v| v * deviation);
         let mut add = |values: &[f64]| values.iter().zip(noise.by_ref()).map(|(v, e)| v + e).collect::<Vec<f64>>();
@@ -102,7 +102,7 @@ fn grid() -> impl Iterator<Item = f64> {
 }
 
 /// One synthetic data set.
-struct Synthetic {
+struct SyntheticRows {
     /// Rows of inputs, one after the other.
     inputs: Vec<f64>,
     outcomes: Vec<f64>,
@@ -114,7 +114,7 @@ struct Synthetic {
     scored: (Vec<f64>, Vec<f64>),
 }
 
-impl Synthetic {
+impl SyntheticRows {
     fn draw(search: &SyntheticSearch, rng: &mut ChaCha8Rng) -> Self {
         let mut coefficients = vec![0.0; search.inputs];
         draws::standard_normals(rng, &mut coefficients);

@@ -10,7 +10,7 @@
 //! S is integrated out, and nothing has to be positive definite for the density to be proper.
 
 use super::clipped::{self, RowMoments};
-use super::{NoiseVariance, Prior, Seen};
+use super::{NoiseVariance, ObservedSums, RegressionPrior};
 use crate::linalg::{self, Eigen, dot, place};
 
 /// Degrees of freedom of the inverse Wishart prior of Ω_xx beyond d: it weighs about as much as so many rows.
@@ -24,14 +24,14 @@ const APART: f64 = 1e-7;
 
 /// Posterior density of φ = (A, θ, log σ), Ω_xx⁻¹ = AAᵀ, the diagonal of A by its logarithm; without log σ where σ² is known.
 pub(super) struct Working<'a> {
-    seen: &'a Seen,
-    prior: &'a Prior,
+    seen: &'a ObservedSums,
+    prior: &'a RegressionPrior,
     /// d.
     pub(super) inputs: usize,
 }
 
 /// Ω at φ, as the density sees it.
-pub(super) struct Sight {
+pub(super) struct WorkingView {
     /// A, packed.
     pub(super) factor: Vec<f64>,
     /// Ω, packed.
@@ -49,7 +49,7 @@ pub(super) struct Sight {
 }
 
 impl<'a> Working<'a> {
-    pub(super) fn new(seen: &'a Seen, prior: &'a Prior) -> Self {
+    pub(super) fn new(seen: &'a ObservedSums, prior: &'a RegressionPrior) -> Self {
         Self { seen, prior, inputs: seen.inputs }
     }
 
@@ -103,7 +103,7 @@ impl<'a> Working<'a> {
     }
 
     /// None where numbers are too large to work with.
-    pub(super) fn sight(&self, phi: &[f64]) -> Option<Sight> {
+    pub(super) fn sight(&self, phi: &[f64]) -> Option<WorkingView> {
         let p = self.inputs + 1;
         let factor = self.precision_factor(phi);
         let omega = self.covariance(phi, &factor);
@@ -131,7 +131,7 @@ impl<'a> Working<'a> {
             }
             (residuals[place(i, i)], deviations[place(i, i)]) = (white[i], diagonal[place(i, i)]);
         }
-        Some(Sight { factor, omega, eigen, moments, seen, diagonal, residuals, deviations })
+        Some(WorkingView { factor, omega, eigen, moments, seen, diagonal, residuals, deviations })
     }
 
     /// log posterior density of φ up to a constant, and its slope; none where it is no number.
@@ -185,7 +185,7 @@ impl<'a> Working<'a> {
     ///
     /// With G = ∂/∂Ω, P = (I, θ)ᵀ and dΩ_xx = −Ω_xx d(AAᵀ) Ω_xx: by A it is −2 Ω_xx PᵀGP A⁻ᵀ, lower part; by θ it is
     /// 2 Gᵧ.Ω.ₓ; by log σ it is 2σ²Gᵧᵧ.
-    fn pulled_back(&self, phi: &[f64], sight: &Sight) -> Vec<f64> {
+    fn pulled_back(&self, phi: &[f64], sight: &WorkingView) -> Vec<f64> {
         let (d, theta) = (self.inputs, self.theta(phi));
         let g = self.slope_by_covariance(sight);
         let last: Vec<f64> = (0..=d).map(|j| g[place(d, j)]).collect();
@@ -219,7 +219,7 @@ impl<'a> Working<'a> {
     /// In the eigenbasis: with T the slope by Ŝ', entries off the diagonal halved, Gₖₗ = (TŜ' − Ŝ'T)ₖₗ/(ωₖ − ωₗ), as turning Ω
     /// turns Ŝ' the other way; Gₖₖ is the slope by ωₖ through means and covariances. The latter are taken to move like mᵢmⱼ, which is
     /// exact without clipping: the sampler needs no more than nearly the slope.
-    fn slope_by_covariance(&self, sight: &Sight) -> Vec<f64> {
+    fn slope_by_covariance(&self, sight: &WorkingView) -> Vec<f64> {
         let (p, n) = (self.inputs + 1, self.rows());
         let (omega, moments) = (&sight.eigen.values, &sight.moments);
         let entry = |i: usize, j: usize| place(i.max(j), i.min(j));

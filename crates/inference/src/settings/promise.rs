@@ -61,12 +61,12 @@ pub enum Aggregator {
     /// One trusted party adds up and noises the total.
     Curator,
     /// Clients hand shares of their sums to compute nodes; only the noised total is opened.
-    SecureSum(SecureSum),
+    SecureSum(SecureSumSettings),
 }
 
 /// Who takes part in a secure sum, and where its noise comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct SecureSum {
+pub struct SecureSumSettings {
     /// K: compute nodes, of which one is honest.
     pub nodes: u32,
     /// Where the noise comes from.
@@ -89,7 +89,7 @@ pub enum SecureNoise {
 impl Aggregator {
     /// True where clients noise their shares, which are charged for all rows.
     pub fn by_shares(&self) -> bool {
-        matches!(self, Self::SecureSum(SecureSum { noise: SecureNoise::Clients(_), .. }))
+        matches!(self, Self::SecureSum(SecureSumSettings { noise: SecureNoise::Clients(_), .. }))
     }
 }
 
@@ -289,7 +289,7 @@ impl Aggregator {
             let hint = "leave colluders out, or let clients add the noise";
             return Err(keys.conflict("colluders", STRAY, what, hint));
         }
-        Ok(Self::SecureSum(SecureSum {
+        Ok(Self::SecureSum(SecureSumSettings {
             nodes: keys.small_count("nodes")?,
             noise,
             colluders: keys.count("colluders")?,

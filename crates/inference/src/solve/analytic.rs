@@ -1,13 +1,13 @@
 //! Analytic updates of linear regression: sufficient statistics of each row, clipped, released once an update.
 
-use super::statistics::{Reading, release as release_sum, to_change};
+use super::statistics::{FactorReading, release as release_sum, to_change};
 use super::{Kept, LocalSolve, Problem, Solved, Task};
 use crate::describe::{
-    Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Need, Offer, Only, Otherwise, PrivacyNeed, TrustedParty,
+    Allowed, Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Need, Offer, Otherwise, PrivacyNeed, TrustedParty,
 };
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Local, WHOLE_KEY};
-use crate::{Family, Seat};
+use crate::{ClientView, Family};
 use privacy::{Gate, Grain, PrivacyError, Released};
 use serde::Serialize;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) const LOCAL: Key =
 /// Solvers that read a client's factor off its own sums of sufficient statistics.
 pub(super) const LIMITS: Limits = Limits {
     privacy: PrivacyNeed::Required,
-    trust: Only {
+    trust: Allowed {
         values: &[TrustedParty::Nobody],
         because: "the client reads its factor off sums that it releases itself",
     },
@@ -86,10 +86,10 @@ impl LocalSolve for Analytic {
         problem: &Problem,
         task: &Released<Task>,
         _: &Released<Kept>,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
-        let reading = Reading::of(problem)?;
+        let reading = FactorReading::of(problem)?;
         let mut change = release_sum(problem, task, seat, gate)?;
         change.update(task, &reading, to_change);
         Ok(Solved::Released { change, kept: Released::zeros(0).map(&(), |_, ()| Kept::Nothing) })

@@ -4,7 +4,7 @@ use super::{Kept, LocalSolve, PARTS_KEY, Problem, Solved, Task, optimum, perturb
 use crate::describe::{Conflict, Descriptor, Key, Limits, Otherwise, PrivacyNeed, ValueKind};
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Local, WHOLE_KEY};
-use crate::{Family, Seat};
+use crate::{ClientView, Family};
 use privacy::{Bounded, Gate, Grain, PrivacyError, Released};
 use serde::Serialize;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl LocalSolve for Average {
         problem: &Problem,
         task: &Released<Task>,
         _: &Released<Kept>,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
         let (rows, weight) = (seat.shard.rows(), f64::from(self.parts));

@@ -4,7 +4,7 @@ use super::{Descend, Kept, LocalSolve, Perturb, Problem, Solved, Task};
 use crate::describe::{Conflict, Descriptor, Limits, PrivacyNeed};
 use crate::release::Releases;
 use crate::settings::{LOCAL_KEY, Local, Optimiser};
-use crate::{Family, Seat};
+use crate::{ClientView, Family};
 use privacy::{Gate, PrivacyError, Released};
 use serde::Serialize;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl LocalSolve for Clear {
         problem: &Problem,
         task: &Released<Task>,
         kept: &Released<Kept>,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
         self.with(|solver| solver.solve(problem, task, kept, seat, gate))

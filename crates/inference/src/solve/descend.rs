@@ -2,13 +2,13 @@
 
 use super::optimum::natural_of;
 use super::{Kept, LocalSolve, Problem, Solved, Task};
-use crate::algorithm::Wander;
-use crate::describe::{Conflict, Descriptor, Limits, Need, Offer, Only, PrivacyNeed, TrustedParty};
+use crate::algorithm::StepNoise;
+use crate::describe::{Allowed, Conflict, Descriptor, Limits, Need, Offer, PrivacyNeed, TrustedParty};
 use crate::model::{Scratch, seed_of, shifts};
 use crate::optimiser::{Descent, kl_gradient};
 use crate::release::{Bound, Clipped, Numbers, Release, Releases};
 use crate::settings::{Covariance, Gradients, LOCAL_KEY, Local, Optimiser};
-use crate::{Family, Seat, Terms};
+use crate::{ClientView, Family, Terms};
 use privacy::{Batch, Bounded, Gate, Grain, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct Descend {
 }
 
 /// Constants of a step.
-struct Stepping {
+struct StepConstants {
     local: Local,
     family: Family,
     inverse_rate: f64,
@@ -32,11 +32,11 @@ struct Stepping {
     seed: u64,
 }
 
-impl StudyConstant for Stepping {}
+impl StudyConstant for StepConstants {}
 
 /// Everything that moves, all of it a function of released values.
 #[derive(Clone)]
-struct Walk {
+struct DescentPath {
     task: Task,
     descent: Descent,
     slope: Vec<f64>,
@@ -44,7 +44,7 @@ struct Walk {
 }
 
 /// Gradients move standard deviations, and no correlations.
-pub(super) const MEAN_FIELD: Only<Covariance> = Only {
+pub(super) const MEAN_FIELD: Allowed<Covariance> = Allowed {
     values: &[Covariance::MeanField],
     because: "a full covariance is moved by natural steps without noise: gradients move standard deviations only",
 };
@@ -66,7 +66,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
     limits: Limits {
         privacy: PrivacyNeed::Required,
         covariances: MEAN_FIELD,
-        trust: Only {
+        trust: Allowed {
             values: &[TrustedParty::Nobody],
             because: "it releases every local step at the client, so there is no sum for an aggregator to noise",
         },
@@ -101,8 +101,8 @@ impl LocalSolve for Descend {
         self.local.check_gradients()
     }
 
-    fn noise_of_means(&self, terms: &Terms) -> Option<Wander> {
-        self.tracks_noise().then(|| Wander::of(terms, &self.local))
+    fn noise_of_means(&self, terms: &Terms) -> Option<StepNoise> {
+        self.tracks_noise().then(|| StepNoise::of(terms, &self.local))
     }
 
     fn tracks_noise(&self) -> bool {
@@ -118,7 +118,7 @@ impl LocalSolve for Descend {
         problem: &Problem,
         task: &Released<Task>,
         kept: &Released<Kept>,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
         let numbers = self.local.gradients.numbers(problem.family.dimension());
@@ -130,7 +130,7 @@ impl LocalSolve for Descend {
         }
         let inverse_rate = seat.terms.inverse_rate();
         let seed = seed_of(&task.get().start);
-        let mut constants = Stepping { local: self.local, family: problem.family, inverse_rate, seed };
+        let mut constants = StepConstants { local: self.local, family: problem.family, inverse_rate, seed };
         let mut walk = task.clone().map(&constants, set_out);
         walk.update(kept, &constants, take_up);
         let rows = seat.shard.rows();
@@ -154,27 +154,27 @@ impl LocalSolve for Descend {
     }
 }
 
-fn set_out(task: Task, constants: &Stepping) -> Walk {
+fn set_out(task: Task, constants: &StepConstants) -> DescentPath {
     let d = constants.family.dimension();
     let descent = match constants.family.gaussian(&task.start) {
         Some(q) => Descent::new(q.mean(), &q.deviations(), &constants.local),
         None => Descent::new(&vec![f64::NAN; d], &vec![f64::NAN; d], &constants.local),
     };
-    Walk { task, descent, slope: vec![0.0; 2 * d], shift: Vec::new() }
+    DescentPath { task, descent, slope: vec![0.0; 2 * d], shift: Vec::new() }
 }
 
-fn take_up(walk: &mut Walk, kept: &Kept, constants: &Stepping) {
+fn take_up(walk: &mut DescentPath, kept: &Kept, constants: &StepConstants) {
     if let Kept::Moments(moments) = kept {
         walk.descent.take_up(moments, &constants.local);
     }
 }
 
-fn keep(walk: Walk, constants: &Stepping) -> Kept {
+fn keep(walk: DescentPath, constants: &StepConstants) -> Kept {
     if constants.local.keep_state { Kept::Moments(walk.descent.into_moments()) } else { Kept::Nothing }
 }
 
 /// q moves along Σ̃/rate + ∇(−KL), where Σ̃ is the noised sum of clipped gradients. Aligned gradients by log s are s∘ε∘Σ̃.
-fn one_step(walk: &mut Walk, noised: &Vec<f64>, constants: &Stepping) {
+fn one_step(walk: &mut DescentPath, noised: &Vec<f64>, constants: &StepConstants) {
     kl_gradient(walk.descent.point(), &walk.task.cavity, &mut walk.slope);
     walk.slope.iter_mut().zip(noised).for_each(|(s, g)| *s += constants.inverse_rate * g);
     if constants.local.gradients == Gradients::Aligned {
@@ -185,7 +185,7 @@ fn one_step(walk: &mut Walk, noised: &Vec<f64>, constants: &Stepping) {
     walk.descent.step(&walk.slope, &constants.local);
 }
 
-fn change(walk: Walk, constants: &Stepping) -> Vec<f64> {
+fn change(walk: DescentPath, constants: &StepConstants) -> Vec<f64> {
     let end = natural_of(&walk.descent, constants.family);
     end.iter().zip(&walk.task.start).map(|(end, start)| end - start).collect()
 }

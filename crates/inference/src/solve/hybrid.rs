@@ -2,9 +2,9 @@
 
 use super::{Analytic, Descend, Kept, LocalSolve, Problem, Solved, Task, analytic, descend};
 use crate::describe::{Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Otherwise, ValueKind};
-use crate::release::{Bound, OpeningRelease, Release, Releases, Share};
+use crate::release::{Bound, BudgetShare, OpeningRelease, Release, Releases};
 use crate::settings::{LOCAL_KEY, Local};
-use crate::{Family, Seat, Stage};
+use crate::{ClientView, Family, Stage};
 use privacy::{Gate, NormBound, PrivacyError, Released};
 use serde::Serialize;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ impl LocalSolve for Hybrid {
 
     fn releases(&self, family: Family) -> Releases {
         let release = Release { bound: Bound::Fixed(self.clip), ..analytic::release(family) };
-        let opening = OpeningRelease { answers: self.updates, share: Share::OfBudget(self.share), release };
+        let opening = OpeningRelease { answers: self.updates, share: BudgetShare::OfBudget(self.share), release };
         Releases { opening: Some(opening), ..self.descend.releases(family) }
     }
 
@@ -113,7 +113,7 @@ impl LocalSolve for Hybrid {
         problem: &Problem,
         task: &Released<Task>,
         kept: &Released<Kept>,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
         match seat.terms.stage {

@@ -1,11 +1,11 @@
 //! One private likelihood, reused: the first update releases sufficient statistics, all later ones follow from them.
 
-use super::statistics::{Reading, release, to_change};
+use super::statistics::{FactorReading, release, to_change};
 use super::{Kept, LocalSolve, Problem, Solved, Task, analytic};
-use crate::describe::{Descriptor, Limits, Only};
+use crate::describe::{Allowed, Descriptor, Limits};
 use crate::release::Releases;
 use crate::settings::{Covariance, Local};
-use crate::{Family, Seat};
+use crate::{ClientView, Family};
 use privacy::{Gate, PrivacyError, Released};
 use serde::Serialize;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
     about: "Linear regression: releases sufficient statistics once and reuses them for all later updates.",
     keys: &[analytic::LOCAL],
     limits: Limits {
-        covariances: Only { values: &[Covariance::Full], because: "a reused likelihood is a full Gaussian factor" },
+        covariances: Allowed { values: &[Covariance::Full], because: "a reused likelihood is a full Gaussian factor" },
         ..analytic::LIMITS
     },
     read: |reading| {
@@ -56,10 +56,10 @@ impl LocalSolve for Likelihood {
         problem: &Problem,
         task: &Released<Task>,
         _: &Released<Kept>,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
-        let reading = Reading::of(problem)?;
+        let reading = FactorReading::of(problem)?;
         let mut change = release(problem, task, seat, gate)?;
         let kept = change.clone().map(&(), |sum, ()| Kept::Statistics(sum));
         change.update(task, &reading, to_change);
@@ -74,7 +74,7 @@ impl LocalSolve for Likelihood {
     ) -> Option<Released<Vec<f64>>> {
         let numbers = problem.family.len();
         let whole = matches!(kept.get(), Kept::Statistics(sum) if sum.len() == numbers);
-        let reading = Reading::of(problem).ok().filter(|_| whole)?;
+        let reading = FactorReading::of(problem).ok().filter(|_| whole)?;
         let mut change = kept.clone().map(&(), statistics);
         change.update(task, &reading, to_change);
         Some(change)

@@ -19,16 +19,16 @@ pub use descend::Descend;
 pub use hybrid::Hybrid;
 pub use likelihood::Likelihood;
 pub use perturb::Perturb;
-pub use products::Asked;
+pub use products::RowSums;
 pub use virtual_clients::Virtual;
 
 pub use optimum::optimum;
 
-use crate::algorithm::Wander;
+use crate::algorithm::StepNoise;
 use crate::describe::{Canonical, Conflict, Descriptor, Limits};
-use crate::optimiser::Moments;
+use crate::optimiser::OptimiserState;
 use crate::release::Releases;
-use crate::{Family, Model, Seat, Terms};
+use crate::{ClientView, Family, Model, Terms};
 use privacy::{Bounded, Gate, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -75,7 +75,7 @@ pub enum Kept {
     #[default]
     Nothing,
     /// The optimiser's moments.
-    Moments(Moments),
+    Moments(OptimiserState),
     /// Sufficient statistics of the rows, as released.
     Statistics(Vec<f64>),
 }
@@ -126,7 +126,7 @@ pub trait LocalSolve: fmt::Debug + Canonical + Send + Sync {
         problem: &Problem,
         task: &Released<Task>,
         kept: &Released<Kept>,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError>;
 
@@ -143,7 +143,7 @@ pub trait LocalSolve: fmt::Debug + Canonical + Send + Sync {
     }
 
     /// The noise that an update on these terms leaves in the means, where the solver knows it.
-    fn noise_of_means(&self, _: &Terms) -> Option<Wander> {
+    fn noise_of_means(&self, _: &Terms) -> Option<StepNoise> {
         None
     }
 

@@ -1,10 +1,10 @@
 //! Parameter perturbation: solve without noise and clip the change, which passes the gate once.
 
 use super::{Kept, LocalSolve, Problem, Solved, Task, optimum};
-use crate::describe::{Conflict, Descriptor, Limits, Only, PrivacyNeed};
+use crate::describe::{Allowed, Conflict, Descriptor, Limits, PrivacyNeed};
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Covariance, Local, Optimiser, WHOLE_KEY};
-use crate::{Family, Seat};
+use crate::{ClientView, Family};
 use privacy::{Bounded, Gate, Grain, PrivacyError, Released};
 use serde::Serialize;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
 };
 
 /// Which families a search without noise can move: correlations by natural steps only.
-pub(super) fn covariances(local: &Local) -> Only<Covariance> {
+pub(super) fn covariances(local: &Local) -> Allowed<Covariance> {
     match local.optimiser {
         Optimiser::Natural => Limits::NONE.covariances,
-        Optimiser::Sgd | Optimiser::Adagrad | Optimiser::Adam => Only {
+        Optimiser::Sgd | Optimiser::Adagrad | Optimiser::Adam => Allowed {
             values: &[Covariance::MeanField],
             because: "a full covariance is moved by natural steps only (optimiser = \"natural\")",
         },
@@ -64,7 +64,7 @@ impl LocalSolve for Perturb {
         problem: &Problem,
         task: &Released<Task>,
         _: &Released<Kept>,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
         let rows: Vec<usize> = (0..seat.shard.len()).collect();

@@ -1,7 +1,7 @@
 //! Sums over rows that linear regression needs: squares, products, outer products of whole rows, or the rows themselves.
 
 use crate::data::Row;
-use crate::{Seat, linalg};
+use crate::{ClientView, linalg};
 use privacy::{Adjacency, Batch, Bounded, Gate, Outgoing, PrivacyError, Shape};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::SQRT_2;
@@ -10,7 +10,7 @@ use std::f64::consts::SQRT_2;
 ///
 /// A row's vector is divided by the question's [reach](Asked::reach), so that its bound is 1 whatever is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Asked {
+pub enum RowSums {
     /// z², of values projected to ±c.
     Squares {
         /// c.
@@ -35,7 +35,7 @@ pub enum Asked {
     },
 }
 
-impl Asked {
+impl RowSums {
     /// Numbers of the sum, for d inputs and so many rows.
     pub(crate) fn numbers(&self, d: usize, rows: usize) -> usize {
         match self {
@@ -105,7 +105,7 @@ impl Asked {
     }
 
     /// The sum over a site's rows, through its gate once.
-    pub(crate) fn send(&self, d: usize, seat: &Seat<'_>, gate: &mut dyn Gate) -> Result<Outgoing, PrivacyError> {
+    pub(crate) fn send(&self, d: usize, seat: &ClientView<'_>, gate: &mut dyn Gate) -> Result<Outgoing, PrivacyError> {
         let rows = seat.shard.rows();
         let adjacency = seat.terms.event.adjacency();
         let mut batch = Batch::default();
@@ -196,7 +196,7 @@ mod tests {
         let squares = 4.0 * (a * a) * (a * a);
         let products = 6.0 * (2.0 * a * a) * (2.0 * a * a) + 4.0 * (2.0 * a * b) * (2.0 * a * b);
         let bounds = vec![a, a, a, a, b];
-        let found = Asked::Products { bounds }.sensitivity(d, Adjacency::Substitute).powi(2);
+        let found = RowSums::Products { bounds }.sensitivity(d, Adjacency::Substitute).powi(2);
         assert!(found >= squares + products && found - squares - products < 1e-9, "{found}");
     }
 }

@@ -3,21 +3,21 @@
 use super::{Problem, Task};
 use crate::data::Row;
 use crate::family::{MOST_NATURAL, as_natural};
-use crate::{Family, Seat, linalg};
+use crate::{ClientView, Family, linalg};
 use privacy::{Batch, Bounded, Gate, PrivacyError, Released, StudyConstant};
 use std::f64::consts::SQRT_2;
 
 /// How a released sum is read: a constant of the study.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Reading {
+pub(super) struct FactorReading {
     family: Family,
     /// s²: the variance of y around xᵀθ.
     variance: f64,
 }
 
-impl StudyConstant for Reading {}
+impl StudyConstant for FactorReading {}
 
-impl Reading {
+impl FactorReading {
     /// For a likelihood that is Gaussian; a method on another one is refused before a run.
     pub(super) fn of(problem: &Problem) -> Result<Self, PrivacyError> {
         let variance = problem.model.outcome_variance().ok_or(PrivacyError::Shape {
@@ -52,7 +52,7 @@ impl Reading {
 pub(super) fn release(
     problem: &Problem,
     task: &Released<Task>,
-    seat: &Seat<'_>,
+    seat: &ClientView<'_>,
     gate: &mut dyn Gate,
 ) -> Result<Released<Vec<f64>>, PrivacyError> {
     let (rows, family) = (seat.shard.rows(), problem.family);
@@ -94,7 +94,7 @@ fn of_row(row: &Row<'_>, mean: &[f64], family: Family, positions: &mut Vec<u32>,
 
 /// From a released sum to the change of η: cavity + factor − start. The new η is held within what can be sent, which a
 /// factor that was read at the mean of a huge q need not be.
-pub(super) fn to_change(sum: &mut Vec<f64>, task: &Task, reading: &Reading) {
+pub(super) fn to_change(sum: &mut Vec<f64>, task: &Task, reading: &FactorReading) {
     let mut change = reading.factor(sum, &mean_of(task, reading.family));
     for (c, (cavity, start)) in change.iter_mut().zip(task.cavity.iter().zip(&task.start)) {
         *c = (*c + cavity).clamp(-MOST_NATURAL, MOST_NATURAL) - start;
@@ -149,7 +149,7 @@ mod tests {
         let q = Gaussian::new_diagonal(vec![0.4, -1.0, 2.0], vec![0.5, 1.0, 0.2]).unwrap();
         for family in [Family::Full { dimension: 3 }, Family::MeanField { dimension: 3 }] {
             let problem = Problem { model: Arc::new(model), family, prior: Prior(family.prior(1.0)) };
-            let reading = Reading::of(&problem).unwrap();
+            let reading = FactorReading::of(&problem).unwrap();
             let mut sum = vec![0.0; family.len()];
             for row in rows.iter() {
                 sum.iter_mut().zip(dense(&row, q.mean(), family)).for_each(|(s, v)| *s += v);

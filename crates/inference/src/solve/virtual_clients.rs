@@ -5,7 +5,7 @@ use super::{Kept, LocalSolve, PARTS_KEY, Problem, Solved, Task, optimum, perturb
 use crate::describe::{Conflict, Descriptor, Limits, PrivacyNeed};
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Local, WHOLE_KEY};
-use crate::{Family, Seat};
+use crate::{ClientView, Family};
 use privacy::{Bounded, Gate, Grain, PrivacyError, Released};
 use serde::Serialize;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl LocalSolve for Virtual {
         problem: &Problem,
         task: &Released<Task>,
         _: &Released<Kept>,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
         let part_task = share_of(task.get(), f64::from(self.parts));

@@ -34,7 +34,7 @@ const FAR_FROM_SCALE: f64 = 10.0;
 
 /// What a run has served, in released values alone.
 #[derive(Debug, Clone, Copy)]
-pub struct Served<'a> {
+pub struct ServedPosterior<'a> {
     /// Names of the parameters; θ1, θ2 … where there are fewer.
     pub names: &'a [String],
     /// Precisions of their prior around 0.
@@ -48,7 +48,7 @@ pub struct Served<'a> {
 }
 
 /// Warnings about what is served.
-pub fn of_served(served: &Served<'_>) -> PublicWarnings {
+pub fn of_served(served: &ServedPosterior<'_>) -> PublicWarnings {
     let all = [still_moving(served), beyond_prior(served), served.draws.and_then(few_draws)];
     PublicWarnings::of(all.into_iter().flatten())
 }
@@ -79,7 +79,7 @@ fn largest(numbers: impl Iterator<Item = f64>) -> Option<(usize, f64)> {
     numbers.enumerate().max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-fn still_moving(served: &Served<'_>) -> Option<Warning> {
+fn still_moving(served: &ServedPosterior<'_>) -> Option<Warning> {
     let (place, most) = largest(served.last_moves.iter().copied()).filter(|(_, most)| *most > SETTLED)?;
     Some(Warning {
         code: Code::StillMoving,
@@ -91,7 +91,7 @@ fn still_moving(served: &Served<'_>) -> Option<Warning> {
     })
 }
 
-fn beyond_prior(served: &Served<'_>) -> Option<Warning> {
+fn beyond_prior(served: &ServedPosterior<'_>) -> Option<Warning> {
     let in_deviations = |(mean, precision): (&f64, &f64)| mean.abs() * precision.sqrt();
     let far = served.mean.iter().zip(served.prior_precisions).map(in_deviations);
     let (place, most) = largest(far).filter(|(_, most)| *most > FAR_IN_PRIOR)?;

@@ -1,7 +1,7 @@
 //! Protocols that differ from another one in how clients answer or how answers are folded, and a gate that shuts.
 
 use inference::algorithm::{Answers, Folded, Natural, Protocol};
-use inference::{RunError, Seat, Stage};
+use inference::{ClientView, RunError, Stage};
 use privacy::{Batch, Bounded, Gate, GridVector, Outgoing, PrivacyError, Released, Shape};
 
 /// What a client answers, and its drafted memory.
@@ -9,7 +9,7 @@ pub(crate) type Reply = Result<(Outgoing, Vec<u8>), RunError>;
 
 /// How a client answers in place of the inner protocol: of query, memory, seat and gate.
 pub(crate) type Answering<'f> =
-    dyn Fn(&dyn Protocol, &[u8], &[u8], &Seat<'_>, &mut dyn Gate) -> Reply + Send + Sync + 'f;
+    dyn Fn(&dyn Protocol, &[u8], &[u8], &ClientView<'_>, &mut dyn Gate) -> Reply + Send + Sync + 'f;
 
 /// How answers are folded in place of the inner protocol.
 pub(crate) type Folding<'f> = dyn Fn(&dyn Protocol, &[u8], &Answers) -> Result<Folded, RunError> + Send + Sync + 'f;
@@ -40,17 +40,17 @@ impl Protocol for Altered<'_> {
     fn ask(&self, state: &[u8]) -> Result<Vec<u8>, RunError> {
         self.inner.ask(state)
     }
-    fn check(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>) -> Result<(), RunError> {
+    fn check(&self, query: &[u8], memory: &[u8], seat: &ClientView<'_>) -> Result<(), RunError> {
         self.inner.check(query, memory, seat)
     }
-    fn answer(&self, query: &[u8], memory: &[u8], seat: &Seat<'_>, gate: &mut dyn Gate) -> Reply {
+    fn answer(&self, query: &[u8], memory: &[u8], seat: &ClientView<'_>, gate: &mut dyn Gate) -> Reply {
         (self.answering)(self.inner, query, memory, seat, gate)
     }
     fn answer_from_memory(
         &self,
         query: &[u8],
         memory: &[u8],
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
     ) -> Result<Option<(Outgoing, Vec<u8>)>, RunError> {
         self.inner.answer_from_memory(query, memory, seat)
     }

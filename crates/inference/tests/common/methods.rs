@@ -9,7 +9,7 @@ use inference::algorithm::chain::{
     BarkerSampler, ChainSettings, HamiltonianSampler, LangevinSampler, PenaltySampler, Start, TestNoise,
 };
 use inference::algorithm::statistics::StatisticsReading;
-use inference::algorithm::statistics::rule::{Deviations, Inputs, Plain, Projected, RowNorm};
+use inference::algorithm::statistics::rule::{Deviations, InputPerturbation, PlainProducts, Projected, RowNorm};
 use inference::algorithm::{CommitteePrior, Curvature, NoiseAwareSettings, PviSettings};
 use inference::settings::{
     Aggregator, Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, Optimiser, Promise, Rates,
@@ -191,7 +191,7 @@ pub(crate) fn statistics_methods() -> Vec<Method> {
     let known = RowNorm { deviations: Deviations::Known, radius: 0.8 };
     let asked = RowNorm { deviations: Deviations::Asked { bound: 4.0, share: 0.2 }, radius: 0.8 };
     let projected = Projected { bound: 4.0, share: 0.3 };
-    let (plain, inputs) = (Plain { bound: 4.0 }, Inputs { bound: 4.0 });
+    let (plain, inputs) = (PlainProducts { bound: 4.0 }, InputPerturbation { bound: 4.0 });
     use StatisticsReading::{Naive, Ridge};
     vec![
         statistics("statistics, plain", plain, Naive, nobody),

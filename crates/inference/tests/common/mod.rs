@@ -24,12 +24,12 @@ use inference::plan::Costs;
 use inference::release::Bound;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Noise,
-    NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSum,
+    NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings,
 };
 use inference::solve::{Clear, Descend, Hybrid, LocalSolve, Prior, Problem, Task};
 use inference::{
-    Client, Family, Keys, Linear, Logistic, Method, Model, Network, Output, RecordId, Row, Rows, RunError, Shard,
-    Simulation, Site, Softmax, Workshop,
+    Client, Family, Linear, Logistic, Method, Model, Network, Output, RecordId, Row, RowKeys, Rows, RunError, Shard,
+    Simulation, SimulationContext, Site, Softmax,
 };
 use privacy::{Adjacency, Delta, Epsilon, NormBound, Released, SamplingRate, Unit};
 use rand_core::{Rng, SeedableRng};
@@ -75,7 +75,7 @@ pub(crate) fn site(name: &str, rows: Rows) -> Site {
 /// A site whose rows are these records.
 pub(crate) fn site_of_records(name: &str, rows: Rows, records: &[u64]) -> Site {
     let ids = records.iter().map(|record| RecordId::of(&record.to_string())).collect();
-    let keys = Keys::of_slots((0..rows.len() as u64).collect()).with_records(ids);
+    let keys = RowKeys::of_slots((0..rows.len() as u64).collect()).with_records(ids);
     Site { name: name.into(), shard: Shard::new(rows, keys).unwrap(), own: Vec::new() }
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn by_client(promise: Promise) -> Promise {
 
 /// A secure sum over three nodes.
 pub(crate) fn secure(noise: SecureNoise, colluders: u64, dropouts: u64) -> Aggregator {
-    Aggregator::SecureSum(SecureSum { nodes: 3, noise, colluders, dropouts })
+    Aggregator::SecureSum(SecureSumSettings { nodes: 3, noise, colluders, dropouts })
 }
 
 /// A method of these parts.
@@ -288,7 +288,7 @@ impl Link for Losing {
         client: &mut Client<'_>,
         protocol: &dyn Protocol,
         ask: &Ask,
-        workshop: &Workshop,
+        workshop: &SimulationContext,
     ) -> Result<Delivery, RunError> {
         let delivery = Direct.ask(client, protocol, ask, workshop)?;
         Ok(if (self.0)(ask.round, client.index()) { Delivery::Lost } else { delivery })

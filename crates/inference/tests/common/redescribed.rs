@@ -1,12 +1,12 @@
 //! Solvers and algorithms that do what another one does, but describe it otherwise: what they release, what they go with.
 
-use inference::algorithm::{Protocol, Wander};
+use inference::algorithm::{Protocol, StepNoise};
 use inference::describe::{Conflict, Descriptor, Limits, PrivacyNeed};
-use inference::method::{AlgorithmSettings, Bounds, Description, DrawPlan, Method, Parts};
+use inference::method::{AlgorithmSettings, BoundWords, Description, DrawPlan, Method, Parts};
 use inference::release::Releases;
 use inference::settings::{Covariance, Promise, Rounds};
 use inference::solve::{Kept, LocalSolve, Problem, Solved, Task};
-use inference::{Family, RunError, Seat, Terms};
+use inference::{ClientView, Family, RunError, Terms};
 use privacy::{Adjacency, Gate, PrivacyError, Released, Shape};
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) type Solving = fn(
     &Problem,
     &Released<Task>,
     &Released<Kept>,
-    &Seat<'_>,
+    &ClientView<'_>,
     &mut dyn Gate,
 ) -> Result<Solved, PrivacyError>;
 
@@ -92,7 +92,7 @@ impl LocalSolve for RedescribedSolver {
         problem: &Problem,
         task: &Released<Task>,
         kept: &Released<Kept>,
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
         (self.solving)(self.inner.as_ref(), problem, task, kept, seat, gate)
@@ -111,7 +111,7 @@ impl LocalSolve for RedescribedSolver {
         self.inner.weight()
     }
 
-    fn noise_of_means(&self, terms: &Terms) -> Option<Wander> {
+    fn noise_of_means(&self, terms: &Terms) -> Option<StepNoise> {
         self.inner.noise_of_means(terms)
     }
 
@@ -186,7 +186,7 @@ impl AlgorithmSettings for RedescribedAlgorithm {
         self.inner.draws()
     }
 
-    fn bounded(&self, promise: &Promise) -> Bounds {
+    fn bounded(&self, promise: &Promise) -> BoundWords {
         self.inner.bounded(promise)
     }
 

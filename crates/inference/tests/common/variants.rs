@@ -5,7 +5,9 @@ use super::{
     adam, add_remove, by_client, damping, full_pvi, global_vi, global_vi_at_clients, logistic, method, natural,
     promise, pvi,
 };
-use inference::settings::{Aggregator, Batching, Clip, Local, Promise, Rates, Schedule, SecureNoise, SecureSum};
+use inference::settings::{
+    Aggregator, Batching, Clip, Local, Promise, Rates, Schedule, SecureNoise, SecureSumSettings,
+};
 use inference::solve::{Analytic, Average, Descend, Likelihood, LocalSolve, Perturb, Virtual};
 use inference::{Expectation, Linear, Logistic, Method, Model};
 use privacy::{NormBound, ShareNoise};
@@ -18,7 +20,7 @@ const RATES_BY_ROWS: Schedule = Schedule::Asynchronous(Rates::InverseRows);
 
 const fn shares(colluders: u64, dropouts: u64) -> Aggregator {
     let noise = SecureNoise::Clients(ShareNoise::DiscreteGaussian);
-    Aggregator::SecureSum(SecureSum { nodes: 2, noise, colluders, dropouts })
+    Aggregator::SecureSum(SecureSumSettings { nodes: 2, noise, colluders, dropouts })
 }
 
 fn at_once(name: &str, solver: impl LocalSolve + 'static, promise: Promise) -> Method {

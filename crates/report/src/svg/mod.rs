@@ -8,7 +8,7 @@ mod rows;
 pub use axis::{Axis, Scale};
 pub use lines::{Plot, Series};
 pub use mark::Mark;
-pub use rows::{Bar, Interval, Row, RowPlot, Shown};
+pub use rows::{Bar, RowPlot, Shown, SvgInterval, SvgRow};
 
 /// Size and inks of a drawing.
 #[derive(Debug, Clone, Copy)]

@@ -28,7 +28,7 @@ pub struct Bar {
 
 /// A point with an interval around it.
 #[derive(Debug, Clone, Copy)]
-pub struct Interval {
+pub struct SvgInterval {
     /// The point.
     pub at: f64,
     /// Half the width of the interval.
@@ -43,12 +43,12 @@ pub enum Shown {
     /// One bar.
     Bar(Bar),
     /// Intervals below one another.
-    Intervals(Vec<Interval>),
+    Intervals(Vec<SvgInterval>),
 }
 
 /// One row.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct SvgRow {
     /// Its name.
     pub name: String,
     /// Its drawing.
@@ -65,7 +65,7 @@ pub struct RowPlot {
     /// The common axis.
     pub axis: Axis,
     /// The rows, from the top.
-    pub rows: Vec<Row>,
+    pub rows: Vec<SvgRow>,
 }
 
 impl RowPlot {
@@ -100,7 +100,7 @@ impl Shown {
     }
 }
 
-impl Row {
+impl SvgRow {
     fn drawn(&self, middle: f64, ruler: &Ruler, sheet: &Sheet) -> String {
         let mut svg = format!("<g><title>{}</title>\n", escape(&self.words));
         svg += &text(NAMES - 8.0, middle + 4.0, "end", &shortened(&self.name, LETTERS));
@@ -137,7 +137,7 @@ impl Bar {
     }
 }
 
-impl Interval {
+impl SvgInterval {
     fn drawn(&self, middle: f64, ruler: &Ruler, sheet: &Sheet) -> String {
         let ends = (ruler.pixel(self.at - self.reach), ruler.pixel(self.at + self.reach), ruler.pixel(self.at));
         let (Some(low), Some(high), Some(at)) = ends else { return String::new() };
@@ -164,30 +164,32 @@ mod tests {
     use super::*;
     use crate::svg::Scale;
 
-    fn plot(rows: Vec<Row>) -> String {
+    fn plot(rows: Vec<SvgRow>) -> String {
         RowPlot { title: "t".into(), axis: Axis::new("ε", Scale::Linear), rows }.figure("r", "d")
     }
 
     #[test]
     fn a_bar_is_as_long_as_what_was_used_and_its_frame_as_what_was_granted() {
         let bar = Bar { used: 0.5, granted: 1.0, mark: Mark::of(0) };
-        let svg = plot(vec![Row { name: "<b>".into(), shown: Shown::Bar(bar), words: "half".into() }]);
+        let svg = plot(vec![SvgRow { name: "<b>".into(), shown: Shown::Bar(bar), words: "half".into() }]);
         assert!(svg.contains("x=\"142.0\" y=\"16.5\" width=\"144.0\"") && svg.contains("width=\"288.0\""), "{svg}");
         assert!(svg.contains("&lt;b&gt;") && svg.contains("<title>half</title>"));
     }
 
     #[test]
     fn both_ends_of_an_interval_are_marked() {
-        let interval = Interval { at: 0.0, reach: 1.0, mark: Mark::of(1) };
-        let svg = plot(vec![Row { name: "a".into(), shown: Shown::Intervals(vec![interval]), words: String::new() }]);
+        let interval = SvgInterval { at: 0.0, reach: 1.0, mark: Mark::of(1) };
+        let svg =
+            plot(vec![SvgRow { name: "a".into(), shown: Shown::Intervals(vec![interval]), words: String::new() }]);
         assert!(svg.contains("M142.0 22.5 H430.0 M142.0 20.0 v5 M430.0 20.0 v5"), "{svg}");
     }
 
     #[test]
     fn long_names_are_cut_with_a_sign_and_strange_numbers_are_not_drawn() {
         assert_eq!((shortened("short", 5), shortened("longer", 5)), ("short".to_owned(), "long…".to_owned()));
-        let interval = Interval { at: f64::NAN, reach: 1.0, mark: Mark::of(1) };
-        let svg = plot(vec![Row { name: "a".into(), shown: Shown::Intervals(vec![interval]), words: String::new() }]);
+        let interval = SvgInterval { at: f64::NAN, reach: 1.0, mark: Mark::of(1) };
+        let svg =
+            plot(vec![SvgRow { name: "a".into(), shown: Shown::Intervals(vec![interval]), words: String::new() }]);
         assert!(!svg.contains("NaN"), "{svg}");
         assert!(plot(vec![]).ends_with("</svg>\n"));
     }

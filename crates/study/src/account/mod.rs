@@ -50,7 +50,7 @@ pub enum Found {
 
 /// A plan with its cost.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct AccountAnswer {
     /// What was asked.
     pub found: Found,
     /// The plan, with what was found put in.
@@ -69,7 +69,7 @@ pub struct Answer {
 
 /// The JSON object: these names are a contract.
 #[derive(Serialize)]
-struct Report<'a> {
+struct AccountReport<'a> {
     epsilon: f64,
     epsilon_lower: f64,
     delta: f64,
@@ -90,19 +90,24 @@ struct Report<'a> {
 }
 
 /// The ε of a plan, given δ.
-pub fn epsilon(plan: Plan, delta: Delta, costs: &Costs) -> Result<Answer, StudyError> {
-    Answer::at_delta(Found::Epsilon, plan, costs, delta)
+pub fn epsilon(plan: Plan, delta: Delta, costs: &AccountCosts) -> Result<AccountAnswer, StudyError> {
+    AccountAnswer::at_delta(Found::Epsilon, plan, costs, delta)
 }
 
 /// The δ of a plan, given ε.
-pub fn delta(plan: Plan, epsilon: Epsilon, costs: &Costs) -> Result<Answer, StudyError> {
+pub fn delta(plan: Plan, epsilon: Epsilon, costs: &AccountCosts) -> Result<AccountAnswer, StudyError> {
     let delta = costs.delta(&plan, epsilon)?;
     let epsilon = Bounds { lower: epsilon.get(), upper: epsilon.get() };
-    Answer::of(Found::Delta, plan, costs, epsilon, delta)
+    AccountAnswer::of(Found::Delta, plan, costs, epsilon, delta)
 }
 
 /// The least noise multiplier within a budget, of the noise whose multiplier is left out, and the cost with it.
-pub fn calibrate(typed: &PlanAsTyped, epsilon: Epsilon, delta: Delta, costs: &Costs) -> Result<Answer, StudyError> {
+pub fn calibrate(
+    typed: &PlanAsTyped,
+    epsilon: Epsilon,
+    delta: Delta,
+    costs: &AccountCosts,
+) -> Result<AccountAnswer, StudyError> {
     let mut typed = typed.clone();
     let open: Vec<bool> = typed.mechanisms.iter().map(MechanismAsTyped::lacks_noise).collect();
     if !open.contains(&true) {
@@ -117,11 +122,16 @@ pub fn calibrate(typed: &PlanAsTyped, epsilon: Epsilon, delta: Delta, costs: &Co
     meaningful(delta, &plan)?;
     let z = accounting::calibrate::calibrate(costs.accountant(), &at, epsilon, delta)?;
     let plan = plan.with_noise(&open, z)?;
-    Answer::at_delta(Found::NoiseMultiplier(z, epsilon), plan, costs, delta)
+    AccountAnswer::at_delta(Found::NoiseMultiplier(z, epsilon), plan, costs, delta)
 }
 
 /// The most steps of one mechanism within a budget, and the cost of them. Its number of steps is left out.
-pub fn steps(typed: &PlanAsTyped, epsilon: Epsilon, delta: Delta, costs: &Costs) -> Result<Answer, StudyError> {
+pub fn steps(
+    typed: &PlanAsTyped,
+    epsilon: Epsilon,
+    delta: Delta,
+    costs: &AccountCosts,
+) -> Result<AccountAnswer, StudyError> {
     let [MechanismAsTyped { steps: None, .. }] = typed.mechanisms.as_slice() else {
         let hint = "name one mechanism by flags and leave --steps out";
         return Err(StudyError::usage("there is no number of steps to find", hint));
@@ -131,7 +141,7 @@ pub fn steps(typed: &PlanAsTyped, epsilon: Epsilon, delta: Delta, costs: &Costs)
     let plan = Plan::of(&once)?;
     meaningful(delta, &plan)?;
     let steps = accounting::steps::steps(costs.accountant(), &|steps| plan.repeated(steps).charged(), epsilon, delta)?;
-    Answer::at_delta(Found::Steps(epsilon), plan.repeated(steps), costs, delta)
+    AccountAnswer::at_delta(Found::Steps(epsilon), plan.repeated(steps), costs, delta)
 }
 
 /// δ of 0 asks for the largest privacy loss, and Gaussian noise has none.
@@ -144,9 +154,9 @@ fn meaningful(delta: Delta, plan: &Plan) -> Result<(), PrivacyError> {
     Err(PrivacyError::Parameter { name: "delta", found: "0".into(), expected })
 }
 
-impl Answer {
+impl AccountAnswer {
     /// The plan with its ε at this δ.
-    fn at_delta(found: Found, plan: Plan, costs: &Costs, delta: Delta) -> Result<Self, StudyError> {
+    fn at_delta(found: Found, plan: Plan, costs: &AccountCosts, delta: Delta) -> Result<Self, StudyError> {
         meaningful(delta, &plan)?;
         let epsilon = costs.epsilon(&plan, delta)?;
         let delta = Bounds { lower: delta.get(), upper: delta.get() };
@@ -154,7 +164,7 @@ impl Answer {
     }
 
     /// The plan with both numbers, and what is proved of them.
-    fn of(found: Found, plan: Plan, costs: &Costs, epsilon: Bounds, delta: Bounds) -> Result<Self, StudyError> {
+    fn of(found: Found, plan: Plan, costs: &AccountCosts, epsilon: Bounds, delta: Bounds) -> Result<Self, StudyError> {
         let (accountant, two_sided, verified) = (costs.accountant().about(), costs.two_sided(&plan)?, costs.verified);
         Ok(Self { found, plan, epsilon, delta, accountant, two_sided, verified })
     }
@@ -185,7 +195,7 @@ impl Answer {
     /// The answer as one JSON object.
     pub fn json(&self) -> String {
         let plan = &self.plan;
-        let report = Report {
+        let report = AccountReport {
             epsilon: self.epsilon.upper,
             epsilon_lower: self.epsilon.lower,
             delta: self.delta.upper,
@@ -223,13 +233,13 @@ fn unverified(error: PrivacyError) -> PrivacyError {
 }
 
 /// One accountant, asked about plans with their overlap and group.
-pub struct Costs {
+pub struct AccountCosts {
     accountant: Box<dyn Accountant>,
     /// Answers are those of two evaluators of `pld`.
     verified: bool,
 }
 
-impl Costs {
+impl AccountCosts {
     /// The accountant of that name.
     pub fn new(name: &str) -> Result<Self, StudyError> {
         let hint = || format!("one of {}", accountant_names().join(", "));

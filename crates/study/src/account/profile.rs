@@ -1,6 +1,6 @@
 //! Privacy profiles: δ as a function of ε, by one or several accountants, as CSV or JSON.
 
-use super::{Costs, Plan, cut, number};
+use super::{AccountCosts, Plan, cut, number};
 use crate::digits::shortest;
 use crate::error::StudyError;
 use privacy::{Bounds, Epsilon, PrivacyError};
@@ -70,7 +70,7 @@ pub fn epsilons(text: &str) -> Result<Vec<Epsilon>, StudyError> {
 
 /// One accountant at every ε. A point that it cannot certify is left out, unless it can certify none.
 fn column(name: &str, plan: &Plan, epsilons: &[Epsilon]) -> Result<ProfileColumn, StudyError> {
-    let asked = Costs::new(name)?;
+    let asked = AccountCosts::new(name)?;
     let (mut delta, mut refused) = (Vec::with_capacity(epsilons.len()), None);
     for &epsilon in epsilons {
         match asked.delta(plan, epsilon) {

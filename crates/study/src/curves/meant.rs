@@ -1,10 +1,10 @@
 //! Figures of accounting as meant: places along the axis, and for each line and place a checked plan.
 
-use super::typed::{Along, CurvesAsTyped, FigureAsTyped, LineAsTyped, RangeAsTyped, ValuesAsTyped};
+use super::typed::{AccountingFigureAsTyped, AccountingLineAsTyped, Along, CurvesAsTyped, RangeAsTyped, ValuesAsTyped};
 use crate::account::{MechanismAsTyped, Plan, PlanAsTyped, accountant_names};
 use crate::digits::shortest;
 use crate::error::StudyError;
-use crate::{Fault, Source, check_name, check_version};
+use crate::{Fault, StudyText, check_name, check_version};
 use inference::nearest;
 use privacy::{Delta, Epsilon};
 use std::path::Path;
@@ -16,38 +16,38 @@ const MOST: usize = 1000;
 #[derive(Debug)]
 pub struct Curves {
     pub(super) name: String,
-    pub(super) figures: Vec<Figure>,
+    pub(super) figures: Vec<AccountingFigure>,
 }
 
 /// One figure.
 #[derive(Debug)]
-pub(super) struct Figure {
+pub(super) struct AccountingFigure {
     pub(super) title: String,
     pub(super) along: Along,
     pub(super) places: Vec<f64>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<AccountingLine>,
 }
 
 /// One line: at every place a plan and a question.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct AccountingLine {
     pub(super) name: String,
     pub(super) accountant: String,
-    pub(super) points: Vec<Point>,
+    pub(super) points: Vec<AccountingPoint>,
     /// `file:line:column`, for what the accountant refuses.
     pub(super) place: String,
 }
 
 /// A plan, and what is asked of it.
 #[derive(Debug)]
-pub(super) struct Point {
+pub(super) struct AccountingPoint {
     pub(super) plan: Plan,
-    pub(super) asked: Question,
+    pub(super) asked: CurveQuestion,
 }
 
 /// What is asked of an accountant.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Question {
+pub(super) enum CurveQuestion {
     /// δ at this ε.
     DeltaAt(Epsilon),
     /// ε at this δ.
@@ -68,7 +68,7 @@ impl Curves {
 
     /// Checks a text; `file` is its name in errors.
     pub fn read(file: String, text: &str) -> Result<Self, StudyError> {
-        let source = Source::new(file, text);
+        let source = StudyText::new(file, text);
         check_version(&source)?;
         let typed: CurvesAsTyped = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
         check_name(&typed.study.name, &source)?;
@@ -77,7 +77,11 @@ impl Curves {
     }
 }
 
-fn of_figure(typed: &FigureAsTyped, at: usize, source: &Source<'_>) -> Result<Figure, StudyError> {
+fn of_figure(
+    typed: &AccountingFigureAsTyped,
+    at: usize,
+    source: &StudyText<'_>,
+) -> Result<AccountingFigure, StudyError> {
     let key = |rest: &str| format!("curves.{at}.{rest}");
     let places = places(typed, &key("values"), source)?;
     let own = matches!(typed.along, Along::Epsilon | Along::Delta);
@@ -105,11 +109,11 @@ fn of_figure(typed: &FigureAsTyped, at: usize, source: &Source<'_>) -> Result<Fi
         .enumerate()
         .map(|(index, line)| of_line(line, typed.along, &places, delta, (&key(&format!("line.{index}")), source)));
     let lines = lines.collect::<Result<_, _>>()?;
-    Ok(Figure { title: typed.title.clone(), along: typed.along, places, lines })
+    Ok(AccountingFigure { title: typed.title.clone(), along: typed.along, places, lines })
 }
 
 /// The places of a figure, in order.
-fn places(typed: &FigureAsTyped, key: &str, source: &Source<'_>) -> Result<Vec<f64>, Fault> {
+fn places(typed: &AccountingFigureAsTyped, key: &str, source: &StudyText<'_>) -> Result<Vec<f64>, Fault> {
     let wrong = |message: String, hint: &str| Err(source.fault(key, "S004", message, hint));
     let places = match &typed.values {
         ValuesAsTyped::List(list) => list.clone(),
@@ -141,12 +145,12 @@ fn shown(list: &[f64]) -> String {
 }
 
 fn of_line(
-    typed: &LineAsTyped,
+    typed: &AccountingLineAsTyped,
     along: Along,
     places: &[f64],
     delta: Option<Delta>,
-    (key, source): (&str, &Source<'_>),
-) -> Result<Line, StudyError> {
+    (key, source): (&str, &StudyText<'_>),
+) -> Result<AccountingLine, StudyError> {
     let names = accountant_names();
     if !names.contains(&typed.accountant.as_str()) {
         let message = format!("there is no accountant {:?}", typed.accountant);
@@ -164,18 +168,18 @@ fn of_line(
     let refused = |error| StudyError::Line { place: place.clone(), name: typed.name.clone(), error: Box::new(error) };
     let point = |&at: &f64| {
         let asked = match (along, delta) {
-            (Along::Epsilon, _) => Question::DeltaAt(Epsilon::new(at)?),
-            (_, Some(delta)) => Question::EpsilonAt(delta),
-            (_, None) => Question::EpsilonAt(Delta::new(at)?),
+            (Along::Epsilon, _) => CurveQuestion::DeltaAt(Epsilon::new(at)?),
+            (_, Some(delta)) => CurveQuestion::EpsilonAt(delta),
+            (_, None) => CurveQuestion::EpsilonAt(Delta::new(at)?),
         };
         let mut mechanism = typed.plan.clone();
         if let Some((_, number)) = along.key(&mut mechanism) {
             *number = Some(shortest(at));
         }
-        Ok(Point { plan: planned(mechanism)?, asked })
+        Ok(AccountingPoint { plan: planned(mechanism)?, asked })
     };
     let points = places.iter().map(|at| point(at).map_err(refused)).collect::<Result<_, _>>()?;
-    Ok(Line { name: typed.name.clone(), accountant: typed.accountant.clone(), points, place })
+    Ok(AccountingLine { name: typed.name.clone(), accountant: typed.accountant.clone(), points, place })
 }
 
 /// The plan of one mechanism.

@@ -9,11 +9,11 @@ pub use typed::Along;
 pub use values::{DrawnFigure, DrawnLine, csv, json, shown};
 
 use crate::error::StudyError;
-use crate::words::{Row, row};
+use crate::words::{LabelledRow, row};
 
 impl Curves {
     /// What would be drawn, in labelled lines.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<LabelledRow> {
         let mut rows = vec![row("study", format!("{} is sound: a figure of accounting, without data", self.name))];
         for figure in &self.figures {
             let places = figure.places.len();
@@ -25,7 +25,7 @@ impl Curves {
 
     /// What would be drawn, as one object.
     pub fn json(&self) -> serde_json::Value {
-        let figure = |f: &meant::Figure| serde_json::json!({ "title": f.title, "along": f.along.words(), "places": f.places, "lines": lines(f) });
+        let figure = |f: &meant::AccountingFigure| serde_json::json!({ "title": f.title, "along": f.along.words(), "places": f.places, "lines": lines(f) });
         let figures: Vec<_> = self.figures.iter().map(figure).collect();
         serde_json::json!({ "study": self.name, "figures": figures })
     }
@@ -36,6 +36,6 @@ impl Curves {
     }
 }
 
-fn lines(figure: &meant::Figure) -> Vec<String> {
+fn lines(figure: &meant::AccountingFigure) -> Vec<String> {
     figure.lines.iter().map(|line| format!("{} by {}", line.name, line.accountant)).collect()
 }

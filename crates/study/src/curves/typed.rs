@@ -10,28 +10,28 @@ pub(super) struct CurvesAsTyped {
     /// Version of this shape, which was checked before the rest was read.
     #[serde(rename = "schema")]
     pub(super) _schema: i64,
-    pub(super) study: AboutAsTyped,
-    pub(super) curves: Vec<FigureAsTyped>,
+    pub(super) study: CurvesTableAsTyped,
+    pub(super) curves: Vec<AccountingFigureAsTyped>,
 }
 
 /// `[study]`: nothing is drawn at random, so there are no seeds.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct AboutAsTyped {
+pub(super) struct CurvesTableAsTyped {
     pub(super) name: String,
 }
 
 /// `[[curves]]`: one figure.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FigureAsTyped {
+pub(super) struct AccountingFigureAsTyped {
     pub(super) title: String,
     pub(super) along: Along,
     pub(super) values: ValuesAsTyped,
     /// δ of the ε that is drawn, where neither of the two is on the horizontal axis.
     pub(super) delta: Option<f64>,
     #[serde(rename = "line")]
-    pub(super) lines: Vec<LineAsTyped>,
+    pub(super) lines: Vec<AccountingLineAsTyped>,
 }
 
 /// What is on the horizontal axis: ε, δ, or a number of the plans.
@@ -78,7 +78,7 @@ pub(super) struct RangeAsTyped {
 /// `[[curves.line]]`: a plan, with the keys of `account`, and who accounts for it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct LineAsTyped {
+pub(super) struct AccountingLineAsTyped {
     pub(super) name: String,
     #[serde(default = "pld")]
     pub(super) accountant: String,

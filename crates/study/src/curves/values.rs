@@ -1,8 +1,8 @@
 //! The numbers of a figure of accounting: computed, as a table for people, as CSV and as JSON.
 
-use super::meant::{Figure, Line, Question};
+use super::meant::{AccountingFigure, AccountingLine, CurveQuestion};
 use super::typed::Along;
-use crate::account::Costs;
+use crate::account::AccountCosts;
 use crate::digits::{shortest, up_to};
 use crate::error::StudyError;
 use privacy::{Bounds, PrivacyError};
@@ -39,7 +39,7 @@ pub struct DrawnLine {
 
 impl DrawnFigure {
     /// Asks the accountants.
-    pub(super) fn of(figure: &Figure) -> Result<Self, StudyError> {
+    pub(super) fn of(figure: &AccountingFigure) -> Result<Self, StudyError> {
         let lines = figure.lines.iter().map(DrawnLine::of).collect::<Result<_, _>>()?;
         Ok(Self { title: figure.title.clone(), along: figure.along, places: figure.places.clone(), lines })
     }
@@ -74,18 +74,18 @@ impl DrawnFigure {
 }
 
 impl DrawnLine {
-    fn of(line: &Line) -> Result<Self, StudyError> {
+    fn of(line: &AccountingLine) -> Result<Self, StudyError> {
         let place = |error: StudyError| StudyError::Line {
             place: line.place.clone(),
             name: line.name.clone(),
             error: Box::new(error),
         };
-        let costs = Costs::new(&line.accountant)?;
+        let costs = AccountCosts::new(&line.accountant)?;
         let (mut bounds, mut refused) = (Vec::with_capacity(line.points.len()), None);
         for point in &line.points {
             let answer = match point.asked {
-                Question::DeltaAt(epsilon) => costs.delta(&point.plan, epsilon),
-                Question::EpsilonAt(delta) => costs.epsilon(&point.plan, delta),
+                CurveQuestion::DeltaAt(epsilon) => costs.delta(&point.plan, epsilon),
+                CurveQuestion::EpsilonAt(delta) => costs.epsilon(&point.plan, delta),
             };
             match answer {
                 Ok(found) => bounds.push(Some(found)),

@@ -1,12 +1,12 @@
 //! Gets a data set that is not bundled, checks it, and stores it. This is the one place that reaches a network, by `curl`.
 
-use super::{Rows, Set, known, stored_path, unzip};
+use super::{KnownRows, Set, known, stored_path, unzip};
 use crate::digits::hexadecimal;
 use crate::error::StudyError;
 use crate::load::Folders;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use inference::{Reading, Schema, read};
+use inference::{RowReading, Schema, read};
 use sha2::{Digest as _, Sha256};
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -57,13 +57,13 @@ pub fn fetch(name: &str, from: Option<&Path>, to: Option<&Path>, folders: &Folde
         sha256: digest(bytes),
         verified: checked == Checked::Digest,
     };
-    if let (Rows::Bundled(bytes), None, None) = (&set.rows_from, from, to) {
+    if let (KnownRows::Bundled(bytes), None, None) = (&set.rows_from, from, to) {
         return Ok(fetched(None, bytes, Checked::Digest));
     }
     let (bytes, checked) = match (&set.rows_from, from) {
-        (Rows::Bundled(bytes), None) => (bytes.to_vec(), Checked::Digest),
+        (KnownRows::Bundled(bytes), None) => (bytes.to_vec(), Checked::Digest),
         (_, Some(path)) => clean(set, &read_file(path)?)?,
-        (Rows::Fetched { download, by_hand, .. }, None) => clean(set, &downloaded(set, *download, by_hand)?)?,
+        (KnownRows::Fetched { download, by_hand, .. }, None) => clean(set, &downloaded(set, *download, by_hand)?)?,
     };
     let path = match to {
         Some(folder) => folder.join(format!("{name}.csv.gz")),
@@ -105,7 +105,7 @@ fn clean(set: &Set, given: &[u8]) -> Result<(Vec<u8>, Checked), StudyError> {
     if digest(given) == set.sha256 {
         return Ok((given.to_vec(), Checked::Digest));
     }
-    let Rows::Fetched { text_sha256, columns, .. } = &set.rows_from else {
+    let KnownRows::Fetched { text_sha256, columns, .. } = &set.rows_from else {
         return Err(wrong(set, &format!("its SHA-256 is {}, expected {}", digest(given), set.sha256)));
     };
     let text = plain(set, given)?;
@@ -117,15 +117,15 @@ fn clean(set: &Set, given: &[u8]) -> Result<(Vec<u8>, Checked), StudyError> {
         return Err(wrong(set, &format!("it has {rows} rows, expected {}", set.rows)));
     }
     let schema = Schema::from_toml(set.schema).map_err(|error| StudyError::data(set.name, error))?;
-    read(&text[..], &schema, false, &[], Reading::Strict).map_err(|error| StudyError::data(set.name, error))?;
+    read(&text[..], &schema, false, &[], RowReading::Strict).map_err(|error| StudyError::data(set.name, error))?;
     let checked = if digest(&text) == *text_sha256 { Checked::Digest } else { Checked::Contents };
     Ok((zipped(&text)?, checked))
 }
 
 fn wrong(set: &Set, what: &str) -> StudyError {
     let hint = match &set.rows_from {
-        Rows::Bundled(_) => "this set is bundled: leave --from out",
-        Rows::Fetched { by_hand, .. } => by_hand,
+        KnownRows::Bundled(_) => "this set is bundled: leave --from out",
+        KnownRows::Fetched { by_hand, .. } => by_hand,
     };
     StudyError::dataset(format!("this is not the file of {}: {what}", set.name), hint)
 }
@@ -205,8 +205,8 @@ mod tests {
 
     fn columns(set: &Set) -> &'static [&'static str] {
         match set.rows_from {
-            Rows::Fetched { columns, .. } => columns,
-            Rows::Bundled(_) => &[],
+            KnownRows::Fetched { columns, .. } => columns,
+            KnownRows::Bundled(_) => &[],
         }
     }
 
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn a_bundled_set_is_taken_by_digest_only() {
         let set = find("heart").unwrap();
-        let Rows::Bundled(bytes) = set.rows_from else { panic!() };
+        let KnownRows::Bundled(bytes) = set.rows_from else { panic!() };
         assert_eq!(clean(set, bytes).unwrap().1, Checked::Digest);
         assert_eq!(clean(set, &bytes[1..]).unwrap_err().code(), "D009");
     }

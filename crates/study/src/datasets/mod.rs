@@ -5,18 +5,18 @@ mod registry;
 mod unzip;
 
 pub use fetch::{Fetched, fetch};
-pub use registry::{Levels, Rows, SETS, Set, find};
+pub use registry::{KnownRows, Levels, SETS, Set, find};
 
 use crate::error::StudyError;
 use crate::load::Folders;
-use inference::{DataError, Encoded, Reading, Schema, header, nearest, read};
+use inference::{DataError, Encoded, RowReading, Schema, header, nearest, read};
 use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rows as bytes, and what they mean.
 #[derive(Debug)]
-pub struct Source {
+pub struct DataSource {
     /// As in the study.
     pub name: String,
     /// Comma-separated text, gzipped or not.
@@ -27,28 +27,28 @@ pub struct Source {
     pub schema_text: String,
 }
 
-impl Source {
+impl DataSource {
     /// The rows, encoded; every cell must fit the schema.
     pub fn read(&self, bias: bool, keep: &[&str]) -> Result<Encoded, StudyError> {
-        let table = read(&self.csv[..], &self.schema, bias, keep, Reading::Strict);
+        let table = read(&self.csv[..], &self.schema, bias, keep, RowReading::Strict);
         table.map_err(|error| StudyError::data(self.name.as_str(), error))
     }
 }
 
 /// Opens the source of a study: the name of a data set, or `csv:PATH`. Its files are looked for in these folders.
-pub fn open(source: &str, schema: Option<&Path>, folders: &Folders) -> Result<Source, StudyError> {
+pub fn open(source: &str, schema: Option<&Path>, folders: &Folders) -> Result<DataSource, StudyError> {
     let (name, csv) = match own_file(source, folders) {
         Some(path) => {
             let csv = fs::read(&path).map_err(|error| StudyError::file("cannot read", &path, error))?;
             (path.display().to_string(), csv.into())
         }
         None => match known(source)? {
-            Set { name, rows_from: Rows::Bundled(bytes), .. } => ((*name).to_owned(), Cow::Borrowed(*bytes)),
+            Set { name, rows_from: KnownRows::Bundled(bytes), .. } => ((*name).to_owned(), Cow::Borrowed(*bytes)),
             set => (set.name.to_owned(), stored(set, folders)?.into()),
         },
     };
     let (schema_text, schema) = schema_of(source, schema, folders)?;
-    Ok(Source { name, csv, schema, schema_text })
+    Ok(DataSource { name, csv, schema, schema_text })
 }
 
 /// The schema of a source, as text and as meant, without its rows.
@@ -74,9 +74,9 @@ pub fn header_of(source: &str, folders: &Folders) -> Result<Vec<String>, StudyEr
     }
     let set = known(source)?;
     match &set.rows_from {
-        Rows::Bundled(bytes) => names(header(*bytes)),
-        Rows::Fetched { .. } if is_here(set, folders) => file(&stored_path(set, folders)?),
-        Rows::Fetched { columns, .. } => Ok(columns.iter().map(|name| (*name).to_owned()).collect()),
+        KnownRows::Bundled(bytes) => names(header(*bytes)),
+        KnownRows::Fetched { .. } if is_here(set, folders) => file(&stored_path(set, folders)?),
+        KnownRows::Fetched { columns, .. } => Ok(columns.iter().map(|name| (*name).to_owned()).collect()),
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Set {
     /// The schema, in TOML.
     pub schema: &'static str,
     /// Where the rows are.
-    pub rows_from: Rows,
+    pub rows_from: KnownRows,
 }
 
 /// A column, and the rows of each of its values, in the order of their names.
@@ -32,7 +32,7 @@ pub type Levels = (&'static str, &'static [(&'static str, u64)]);
 
 /// Where the rows of a data set are.
 #[derive(Debug)]
-pub enum Rows {
+pub enum KnownRows {
     /// In the program.
     Bundled(&'static [u8]),
     /// To be fetched: the licence is unclear, or the data are their owner's to hand out.
@@ -51,7 +51,7 @@ pub enum Rows {
 impl Set {
     /// True if the rows are in the program.
     pub fn is_bundled(&self) -> bool {
-        matches!(self.rows_from, Rows::Bundled(_))
+        matches!(self.rows_from, KnownRows::Bundled(_))
     }
 
     /// The rows of each value of this column, where they are known.
@@ -73,7 +73,7 @@ macro_rules! bundled {
     ($name:literal, $rows:literal) => {
         (
             include_str!(concat!("../../data/", $name, ".toml")),
-            Rows::Bundled(include_bytes!(concat!("../../data/", $rows, ".csv.gz"))),
+            KnownRows::Bundled(include_bytes!(concat!("../../data/", $rows, ".csv.gz"))),
         )
     };
 }
@@ -84,7 +84,7 @@ const fn uci(
     (rows, outcome, levels): (u64, &'static str, Option<Levels>),
     sha256: &'static str,
     (citation, address): (&'static str, &'static str),
-    (schema, rows_from): (&'static str, Rows),
+    (schema, rows_from): (&'static str, KnownRows),
 ) -> Set {
     Set { name, about, rows, outcome, levels, sha256, licence: "CC BY 4.0", citation, address, schema, rows_from }
 }
@@ -175,7 +175,7 @@ pub const SETS: &[Set] = &[
         citation: "Knaus et al. 1995, Annals of Internal Medicine 122",
         address: "https://hbiostat.org/data/repo/support2csv.zip",
         schema: include_str!("../../data/support2.toml"),
-        rows_from: Rows::Fetched {
+        rows_from: KnownRows::Fetched {
             text_sha256: "fb04a20292f726a9f05637e8cb738653b1ef43b9f8982b9000fb91d6f9fe6076",
             columns: &[
                 "id", "age", "sex", "race", "edu", "income", "dzgroup", "dzclass", "num_co", "diabetes", "dementia",
@@ -197,7 +197,7 @@ pub const SETS: &[Set] = &[
         citation: "Dispenzieri et al. 2012, Mayo Clinic Proceedings 87",
         address: "https://cran.r-project.org/package=survival",
         schema: include_str!("../../data/flchain.toml"),
-        rows_from: Rows::Fetched {
+        rows_from: KnownRows::Fetched {
             text_sha256: "03c0e2dc754b0b6eb022f9d8bee990d9eefe219c680109e2ec044b5199e77d6d",
             columns: &[
                 "age",
@@ -223,12 +223,12 @@ pub const SETS: &[Set] = &[
 mod tests {
     use super::*;
     use crate::datasets::fetch::digest;
-    use inference::{Federation, Partition, Reading, Schema, Split, read};
+    use inference::{Federation, Partition, RowReading, Schema, Split, read};
 
     fn bundled(set: &Set) -> Option<&'static [u8]> {
         match set.rows_from {
-            Rows::Bundled(bytes) => Some(bytes),
-            Rows::Fetched { .. } => None,
+            KnownRows::Bundled(bytes) => Some(bytes),
+            KnownRows::Fetched { .. } => None,
         }
     }
 
@@ -240,7 +240,7 @@ mod tests {
             let Some(bytes) = bundled(set) else { continue };
             assert_eq!(digest(bytes), set.sha256, "{}", set.name);
             let keep: Vec<&str> = set.levels.iter().map(|(column, _)| *column).collect();
-            let table = read(bytes, &schema, true, &keep, Reading::Strict).unwrap();
+            let table = read(bytes, &schema, true, &keep, RowReading::Strict).unwrap();
             if let Some((column, levels)) = set.levels {
                 let values = table.column(column).unwrap();
                 let count = |name: &str| values.iter().filter(|value| *value == name).count() as u64;
@@ -258,7 +258,7 @@ mod tests {
         for (name, inputs) in [("wine-red", 11), ("wine-white", 11), ("abalone-scaled", 7)] {
             let set = find(name).unwrap();
             let schema = Schema::from_toml(set.schema).unwrap();
-            let table = read(bundled(set).unwrap(), &schema, false, &[], Reading::Strict).unwrap();
+            let table = read(bundled(set).unwrap(), &schema, false, &[], RowReading::Strict).unwrap();
             assert_eq!((table.rows.width(), table.rows.dense()), (inputs, inputs));
             let n = table.rows.len() as f64;
             let columns = (0..inputs).map(|j| table.rows.iter().map(|row| row.numbers[j]).collect::<Vec<f64>>());
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn schemas_of_fetched_sets_name_the_columns_of_their_files() {
         for set in SETS {
-            let Rows::Fetched { columns, .. } = &set.rows_from else { continue };
+            let KnownRows::Fetched { columns, .. } = &set.rows_from else { continue };
             let schema = Schema::from_toml(set.schema).unwrap();
             let mut named: Vec<&str> = schema.columns().iter().map(|column| column.name.as_str()).collect();
             named.push(&schema.outcome().column);
@@ -292,7 +292,7 @@ mod tests {
     fn adult_has_108_inputs_of_which_14_are_stored() {
         let set = find("adult").unwrap();
         let schema = Schema::from_toml(set.schema).unwrap();
-        let table = read(bundled(set).unwrap(), &schema, false, &["split"], Reading::Strict).unwrap();
+        let table = read(bundled(set).unwrap(), &schema, false, &["split"], RowReading::Strict).unwrap();
         assert_eq!((table.rows.len(), table.rows.width(), table.rows.dense()), (48_842, 108, 6));
         assert_eq!(schema.inputs(true).len(), 109);
         assert!(table.rows.iter().all(|row| row.entries().count() == 14));
@@ -325,7 +325,7 @@ mod tests {
     fn heart_has_its_four_hospitals() {
         let set = find("heart").unwrap();
         let schema = Schema::from_toml(set.schema).unwrap();
-        let table = read(bundled(set).unwrap(), &schema, true, &["hospital"], Reading::Strict).unwrap();
+        let table = read(bundled(set).unwrap(), &schema, true, &["hospital"], RowReading::Strict).unwrap();
         let partition = Partition::Column { column: "hospital".into(), at_most: Default::default() };
         let all: Vec<usize> = (0..table.rows.len()).collect();
         let clients = partition.clients(&table, &all, 0).unwrap();

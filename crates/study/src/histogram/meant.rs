@@ -1,7 +1,7 @@
 //! A histogram study: the keys of a file with `[histogram]`, and what they mean.
 
 use crate::error::StudyError;
-use crate::{Fault, Source, check_name, check_seeds, check_version};
+use crate::{Fault, StudyText, check_name, check_seeds, check_version};
 use privacy::{
     Adjacency, Adversary, Categories, Delta, Epsilon, Event, Gamma, Mechanism, PrivacyError, Sampling, Steps, Unit,
 };
@@ -21,14 +21,14 @@ struct FileAsTyped {
     /// Version of this shape, which was checked before the rest was read.
     #[serde(rename = "schema")]
     _schema: i64,
-    study: AboutAsTyped,
+    study: HistogramTableAsTyped,
     histogram: HistogramAsTyped,
 }
 
 /// `[study]`
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AboutAsTyped {
+struct HistogramTableAsTyped {
     name: String,
     seeds: Vec<u64>,
 }
@@ -74,7 +74,7 @@ impl Histogram {
 
     /// Checks a text; `file` is its name in errors.
     pub(super) fn read(file: String, text: &str) -> Result<Self, Fault> {
-        let source = &Source::new(file, text);
+        let source = &StudyText::new(file, text);
         check_version(source)?;
         let FileAsTyped { study, histogram: typed, .. } =
             toml::from_str(text).map_err(|error| source.unreadable(&error))?;
@@ -158,7 +158,7 @@ impl Histogram {
     }
 }
 
-fn check_users(typed: &HistogramAsTyped, source: &Source<'_>) -> Result<(), Fault> {
+fn check_users(typed: &HistogramAsTyped, source: &StudyText<'_>) -> Result<(), Fault> {
     let fault =
         |key: &str, message: String, hint: &str| Err(source.fault(&format!("histogram.{key}"), "S004", message, hint));
     if !(1..=MOST_USERS).contains(&typed.users) {
@@ -174,7 +174,7 @@ fn check_users(typed: &HistogramAsTyped, source: &Source<'_>) -> Result<(), Faul
     }
 }
 
-fn check_categories(typed: &HistogramAsTyped, source: &Source<'_>) -> Result<(), Fault> {
+fn check_categories(typed: &HistogramAsTyped, source: &StudyText<'_>) -> Result<(), Fault> {
     let fault = |key: &str, code, message: String, hint: &str| {
         Err(source.fault(&format!("histogram.{key}"), code, message, hint))
     };
@@ -200,7 +200,7 @@ fn check_categories(typed: &HistogramAsTyped, source: &Source<'_>) -> Result<(),
 }
 
 /// γ, or the γ with which one answer has the local ε: k/(e^ε₀ + k − 1).
-fn gamma(typed: &HistogramAsTyped, source: &Source<'_>) -> Result<Gamma, Fault> {
+fn gamma(typed: &HistogramAsTyped, source: &StudyText<'_>) -> Result<Gamma, Fault> {
     let wrong = |key: &str, message: String| {
         let hint = "γ is the probability of answering at random, over 0 and under 1, such as 0.5";
         source.fault(&format!("histogram.{key}"), "S004", message, hint)
@@ -228,7 +228,7 @@ fn gamma(typed: &HistogramAsTyped, source: &Source<'_>) -> Result<Gamma, Fault> 
     }
 }
 
-fn delta(value: f64, source: &Source<'_>) -> Result<Delta, Fault> {
+fn delta(value: f64, source: &StudyText<'_>) -> Result<Delta, Fault> {
     match Delta::new(value) {
         Ok(delta) if value > 0.0 => Ok(delta),
         _ => {
@@ -239,7 +239,7 @@ fn delta(value: f64, source: &Source<'_>) -> Result<Delta, Fault> {
     }
 }
 
-fn number<T>(key: &str, value: Result<T, PrivacyError>, source: &Source<'_>) -> Result<T, Fault> {
+fn number<T>(key: &str, value: Result<T, PrivacyError>, source: &StudyText<'_>) -> Result<T, Fault> {
     value.map_err(|error| {
         source.fault(&format!("histogram.{key}"), "S004", error.to_string(), format!("{key} = 4, for example"))
     })

@@ -3,7 +3,7 @@
 use super::approve;
 use super::hooks::PartyHooks;
 use super::rehearsal::noise;
-use crate::account_table::{Rows, lines};
+use crate::account_table::{TableRows, lines};
 use crate::arguments::AgentRun;
 use crate::failure::Failure;
 use crate::federation::net::{client, failure, home, home_of, logs, of_drive, of_home, runtime, stopped};
@@ -170,7 +170,7 @@ struct RunProposal<'a> {
 
 impl RunProposal<'_> {
     /// What it would cost, who takes part, and who sees what.
-    fn terms(&self, policy: &Policy) -> Rows {
+    fn terms(&self, policy: &Policy) -> TableRows {
         let Self { manifest, parts, site, before } = self;
         let promise = match parts.built.grants.get(*site) {
             Some(Grant::Limited { epsilon, delta, .. }) => {

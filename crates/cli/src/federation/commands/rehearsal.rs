@@ -25,7 +25,7 @@ mod compared {
     use federation::store::{self, StoreError};
     use federation::studies::{SiteFiles, Studies};
     use inference::message::Direct;
-    use inference::{Client, Drive, Workshop};
+    use inference::{Client, Drive, SimulationContext};
     use std::path::Path;
 
     pub(super) fn seed() -> Option<u64> {
@@ -53,7 +53,7 @@ mod compared {
             let client = Client::new(m, shard, built.terms[m].clone(), built.grants[m].clone())?;
             clients.push(client.with_opening(built.openings[m].clone()));
         }
-        let workshop = Workshop { seed, run: manifest.run(), summing: built.summing, tape: None };
+        let workshop = SimulationContext { seed, run: manifest.run(), summing: built.summing, tape: None };
         let (protocol, schedule) = (built.protocol.as_ref(), parts.method.schedule);
         let mut drive = Drive::new(protocol, schedule, &Direct, workshop, clients, &built.rates)?;
         for _ in 0..manifest.pace.rounds {

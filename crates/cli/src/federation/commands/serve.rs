@@ -20,7 +20,7 @@ use federation::message::MemberId;
 use federation::server::{Gateway, RunEngine, RunService};
 use federation::store::{self, ServerStore};
 use federation::studies::{self, EndedRun, SpentCache, Studies};
-use federation::transport::{self, Limits, TlsSource};
+use federation::transport::{self, ConnectionLimits, TlsSource};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -179,13 +179,16 @@ impl Server {
     }
 
     /// Limits of the ports of parties and of joining, and connections of one address at the dashboard.
-    fn limits(&self) -> (Limits, Limits, usize) {
-        let parties = Limits { connections_of_a_party: self.asked.connections_per_party.get(), ..Limits::default() };
+    fn limits(&self) -> (ConnectionLimits, ConnectionLimits, usize) {
+        let parties = ConnectionLimits {
+            connections_of_a_party: self.asked.connections_per_party.get(),
+            ..ConnectionLimits::default()
+        };
         match self.asked.connections_per_address.map(NonZeroUsize::get) {
-            None => (parties, Limits::enrolment(), dashboard::CONNECTIONS_OF_AN_ADDRESS),
+            None => (parties, ConnectionLimits::enrolment(), dashboard::CONNECTIONS_OF_AN_ADDRESS),
             Some(each) => (
                 parties.with_strangers_of_an_address(each),
-                Limits::enrolment().with_strangers_of_an_address(each),
+                ConnectionLimits::enrolment().with_strangers_of_an_address(each),
                 each,
             ),
         }

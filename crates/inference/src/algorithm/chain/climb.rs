@@ -1,6 +1,6 @@
 //! The way uphill to where chains start: Adam along noisy slopes of the log-posterior.
 
-use crate::optimiser::Moments;
+use crate::optimiser::OptimiserState;
 use crate::settings::Optimiser;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Climb {
     theta: Vec<f64>,
-    moments: Moments,
+    moments: OptimiserState,
     sum: Vec<f64>,
     counted: u64,
 }
@@ -17,7 +17,7 @@ impl Climb {
     /// At the prior's mean.
     pub(super) fn new(dimension: usize) -> Self {
         let zero = vec![0.0; dimension];
-        Self { moments: Moments::new(Optimiser::Adam, dimension), sum: zero.clone(), theta: zero, counted: 0 }
+        Self { moments: OptimiserState::new(Optimiser::Adam, dimension), sum: zero.clone(), theta: zero, counted: 0 }
     }
 
     /// Where the next slope is asked for.

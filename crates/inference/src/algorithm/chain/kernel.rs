@@ -5,7 +5,7 @@ pub mod hamiltonian;
 pub mod langevin;
 pub mod penalty;
 
-pub use barker::{Barker, BarkerSampler, Missing, TestNoise};
+pub use barker::{Barker, BarkerSampler, MissingNoise, TestNoise};
 pub use hamiltonian::{Hamiltonian, HamiltonianSampler};
 pub use langevin::{Langevin, LangevinSampler};
 pub use penalty::{Penalty, PenaltySampler};
@@ -20,7 +20,7 @@ use std::fmt;
 
 /// What the sites are asked: a sum over rows of a function of public numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Question {
+pub enum KernelQuestion {
     /// log p(row | to) − log p(row | from).
     Ratio {
         /// θ.
@@ -50,7 +50,7 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     fn begin(&self, target: &Target, theta: Vec<f64>, coins: &mut Coins) -> Walk;
 
     /// What is asked now.
-    fn ask(&self, walk: &Walk) -> Question;
+    fn ask(&self, walk: &Walk) -> KernelQuestion;
 
     /// Whether both kinds of questions are asked, so that slopes are on terms of their own.
     fn asks_both(&self) -> bool {

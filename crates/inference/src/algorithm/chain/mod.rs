@@ -9,13 +9,13 @@ mod walk;
 
 pub use climb::Climb;
 pub use kernel::{
-    Barker, BarkerSampler, Hamiltonian, HamiltonianSampler, Kernel, Langevin, LangevinSampler, Leaps, Missing, Penalty,
-    PenaltySampler, Question, Sampler, Taken, TestNoise,
+    Barker, BarkerSampler, Hamiltonian, HamiltonianSampler, Kernel, KernelQuestion, Langevin, LangevinSampler, Leaps,
+    MissingNoise, Penalty, PenaltySampler, Sampler, Taken, TestNoise,
 };
 pub use noise::ChainNoise;
 pub(crate) use settings::DESCRIPTOR;
 pub use settings::{ChainSettings, Start};
-pub use summary::Summary;
+pub use summary::DrawMoments;
 pub use walk::{Coins, Target, Walk};
 
 use super::{Algorithm, Answer, Answers, GlobalVi, Step, unlike};
@@ -23,7 +23,7 @@ use crate::model::{Point, Scratch, Sink};
 use crate::optimiser::Descent;
 use crate::release::{Clipped, Release};
 use crate::solve::Problem;
-use crate::{RunError, Seat, Stage, Total};
+use crate::{ClientView, RunError, Stage, Total};
 use privacy::{Batch, Bounded, Gate, Grain, GridVector, Layer, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ pub struct Chain {
     /// Where a chain starts.
     pub start: Beginning,
     /// How each client's sums are scaled.
-    pub scales: Vec<Scales>,
+    pub scales: Vec<RatioScales>,
     /// Seeds public coins.
     pub key: [u8; 32],
 }
@@ -76,16 +76,16 @@ pub enum Beginning {
 
 /// What is asked: on the way to a beginning, or by the kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Asked {
+pub enum ChainQuestion {
     /// Gradients at a variational posterior.
-    Learning(super::global_vi::Standing),
+    Learning(super::global_vi::GlobalPoint),
     /// A step of the chain.
-    Step(Question),
+    Step(KernelQuestion),
 }
 
 /// How sums of one client are scaled: public constants.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scales {
+pub struct RatioScales {
     /// B: the bound of a row's log-ratio. What is summed is r/B, clipped to 1.
     pub ratio_bound: f64,
     /// What a sum over a batch is multiplied by to stand for all rows, tempered.
@@ -94,13 +94,13 @@ pub struct Scales {
 
 /// Where a run stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct ChainState {
     /// The variational posterior that chains start from, if they do.
     learnt: Option<Descent>,
     /// The way uphill to where chains start, if they do so.
     climb: Option<Climb>,
     walk: Walk,
-    summary: Summary,
+    summary: DrawMoments,
     /// Questions answered, which number the coins.
     questions: u64,
     /// Draws of all chains, and the last of them.
@@ -124,7 +124,7 @@ impl Chain {
     }
 
     /// How a state goes on learning where chains start, if it does.
-    fn learning<'a>(&'a self, state: &Standing) -> Option<&'a GlobalVi> {
+    fn learning<'a>(&'a self, state: &ChainState) -> Option<&'a GlobalVi> {
         match &self.start {
             Beginning::Learnt { by, rounds } if state.questions < *rounds => Some(by),
             _ => None,
@@ -132,7 +132,7 @@ impl Chain {
     }
 
     /// How a state goes on uphill, if it does: the size of a step, and whether it is in the second half of the way.
-    fn climbing(&self, state: &Standing) -> Option<(f64, bool)> {
+    fn climbing(&self, state: &ChainState) -> Option<(f64, bool)> {
         match self.start {
             Beginning::Climbed { rounds, rate } if state.questions < rounds => {
                 Some((rate, 2 * state.questions >= rounds))
@@ -142,21 +142,21 @@ impl Chain {
     }
 
     /// The question of this moment; on the way uphill, for the slope.
-    fn question(&self, state: &Standing) -> Question {
+    fn question(&self, state: &ChainState) -> KernelQuestion {
         match (self.climbing(state), &state.climb) {
-            (Some(_), Some(climb)) => Question::Slope { at: climb.theta().to_vec() },
+            (Some(_), Some(climb)) => KernelQuestion::Slope { at: climb.theta().to_vec() },
             _ => self.kernel.ask(&state.walk),
         }
     }
 
     /// The (tempered) sum over all rows of all sites, noise included.
-    fn heard(&self, question: &Question, answers: &Answers) -> Result<Vec<f64>, RunError> {
+    fn heard(&self, question: &KernelQuestion, answers: &Answers) -> Result<Vec<f64>, RunError> {
         let unknown = || RunError::Message { what: "an answer of an unknown client or another dimension" };
         let expected = self.numbers(question);
         let mut sum = vec![0.0; expected];
         let mut add = |client: usize, values: &[f64]| {
             let scales = self.scales.get(client).filter(|_| values.len() == expected).ok_or_else(unknown)?;
-            let bound = if matches!(question, Question::Ratio { .. }) { scales.ratio_bound } else { 1.0 };
+            let bound = if matches!(question, KernelQuestion::Ratio { .. }) { scales.ratio_bound } else { 1.0 };
             sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += scales.weight * bound * value);
             Ok::<_, RunError>(())
         };
@@ -169,10 +169,10 @@ impl Chain {
     }
 
     /// Length of a sum.
-    fn numbers(&self, question: &Question) -> usize {
+    fn numbers(&self, question: &KernelQuestion) -> usize {
         match question {
-            Question::Ratio { .. } => 1,
-            Question::Slope { .. } => self.target.precisions.len(),
+            KernelQuestion::Ratio { .. } => 1,
+            KernelQuestion::Slope { .. } => self.target.precisions.len(),
         }
     }
 
@@ -187,86 +187,86 @@ impl Chain {
 }
 
 impl Algorithm for Chain {
-    type State = Standing;
-    type Query = Asked;
+    type State = ChainState;
+    type Query = ChainQuestion;
     type Memory = ();
 
-    fn start(&self) -> Standing {
+    fn start(&self) -> ChainState {
         let learnt = match &self.start {
             Beginning::Learnt { by, .. } => Some(by.start()),
             Beginning::Origin | Beginning::Prior | Beginning::Climbed { .. } => None,
         };
         let climb = matches!(self.start, Beginning::Climbed { .. }).then(|| Climb::new(self.target.precisions.len()));
         let walk = self.beginning(learnt.as_ref(), climb.as_ref(), &mut Coins::at(&self.key, 0));
-        Standing {
+        ChainState {
             learnt,
             climb,
             walk,
-            summary: Summary::new(self.problem.family),
+            summary: DrawMoments::new(self.problem.family),
             questions: 0,
             done: 0,
             last: Vec::new(),
         }
     }
 
-    fn ask(&self, state: &Standing) -> Asked {
+    fn ask(&self, state: &ChainState) -> ChainQuestion {
         match (self.learning(state), &state.learnt) {
-            (Some(by), Some(learnt)) => Asked::Learning(by.ask(learnt)),
-            _ => Asked::Step(self.question(state)),
+            (Some(by), Some(learnt)) => ChainQuestion::Learning(by.ask(learnt)),
+            _ => ChainQuestion::Step(self.question(state)),
         }
     }
 
     /// Values that the parameters may have; sums of clipped examples.
-    fn check(&self, query: &Asked, (): &(), seat: &Seat<'_>) -> Result<(), PrivacyError> {
+    fn check(&self, query: &ChainQuestion, (): &(), seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         let query = match (query, &self.start) {
-            (Asked::Learning(at), Beginning::Learnt { by, .. }) => return by.check(at, &(), seat),
-            (Asked::Learning(_), _) => return Err(unlike("a step of a chain")),
-            (Asked::Step(question), _) => question,
+            (ChainQuestion::Learning(at), Beginning::Learnt { by, .. }) => return by.check(at, &(), seat),
+            (ChainQuestion::Learning(_), _) => return Err(unlike("a step of a chain")),
+            (ChainQuestion::Step(question), _) => question,
         };
         Release::of_all_rows(Grain::Example, self.numbers(query), Clipped::Gradients).check(seat)?;
         let known = |theta: &[f64]| {
             theta.len() == self.target.supports.len() && theta.iter().zip(&self.target.supports).all(|(t, s)| s.has(*t))
         };
         let fits = match query {
-            Question::Ratio { from, to } => known(from) && known(to),
-            Question::Slope { at } => known(at),
+            KernelQuestion::Ratio { from, to } => known(from) && known(to),
+            KernelQuestion::Slope { at } => known(at),
         };
         fits.then_some(()).ok_or_else(|| unlike("finite values of all parameters"))
     }
 
-    fn stage(&self, query: &Asked) -> Option<Stage> {
+    fn stage(&self, query: &ChainQuestion) -> Option<Stage> {
         Some(match query {
-            Asked::Learning(_) => Stage::Opening,
-            Asked::Step(Question::Slope { .. }) if self.kernel.asks_both() => Stage::Opening,
+            ChainQuestion::Learning(_) => Stage::Opening,
+            ChainQuestion::Step(KernelQuestion::Slope { .. }) if self.kernel.asks_both() => Stage::Opening,
             _ => Stage::Main,
         })
     }
 
     fn answer(
         &self,
-        query: &Released<Asked>,
+        query: &Released<ChainQuestion>,
         (): &(),
-        seat: &Seat<'_>,
+        seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<()>, PrivacyError> {
         let question = match (query.get(), &self.start) {
-            (Asked::Learning(at), Beginning::Learnt { by, .. }) => return by.answer_at(at, seat, gate),
-            (Asked::Learning(_), _) => return Err(unlike("a step of a chain")),
-            (Asked::Step(question), _) => question,
+            (ChainQuestion::Learning(at), Beginning::Learnt { by, .. }) => return by.answer_at(at, seat, gate),
+            (ChainQuestion::Learning(_), _) => return Err(unlike("a step of a chain")),
+            (ChainQuestion::Step(question), _) => question,
         };
         let (rows, model) = (seat.shard.rows(), &self.problem.model);
         let (mut batch, mut scratch) = (Batch::default(), Scratch::default());
         gate.batch(rows.len(), &mut batch)?;
         let mut sum = Bounded::examples(*gate.shape(), &batch)?;
         match question {
-            Question::Ratio { from, to } => {
+            KernelQuestion::Ratio { from, to } => {
                 let mut ratios = Vec::new();
                 model.log_ratios(rows, batch.rows(), (from, to), &mut scratch, &mut ratios);
                 let scale = self.scales.get(seat.index).map_or(0.0, |scales| 1.0 / scales.ratio_bound);
                 ratios.iter_mut().for_each(|ratio| *ratio *= scale);
                 sum.push_numbers(&ratios)?;
             }
-            Question::Slope { at } => {
+            KernelQuestion::Slope { at } => {
                 let none = vec![0.0; at.len()];
                 let at = Point { mean: at, deviation: &none };
                 model.gradients(rows, batch.rows(), at, 0, &mut scratch, &mut Means(&mut sum))?;
@@ -276,7 +276,7 @@ impl Algorithm for Chain {
     }
 
     /// Where an answer is missing, the same is asked again.
-    fn fold(&self, mut state: Standing, answers: &Answers) -> Result<Step<Standing>, RunError> {
+    fn fold(&self, mut state: ChainState, answers: &Answers) -> Result<Step<ChainState>, RunError> {
         let (learning, climbing, question) = (self.learning(&state), self.climbing(&state), self.question(&state));
         state.questions += 1;
         if let (Some(by), Some(learnt)) = (learning, state.learnt.take()) {
@@ -314,7 +314,7 @@ impl Algorithm for Chain {
         Ok(Step { state, applied: Vec::new() })
     }
 
-    fn fits(&self, state: &Standing, client: usize, answer: &GridVector) -> bool {
+    fn fits(&self, state: &ChainState, client: usize, answer: &GridVector) -> bool {
         match (self.learning(state), &state.learnt) {
             (Some(by), Some(learnt)) => by.fits(learnt, client, answer),
             _ => client < self.scales.len() && answer.units().len() == self.numbers(&self.question(state)),
@@ -325,12 +325,12 @@ impl Algorithm for Chain {
         Ok(())
     }
 
-    fn last_draw(&self, state: &Standing) -> Option<(u64, Vec<f64>)> {
+    fn last_draw(&self, state: &ChainState) -> Option<(u64, Vec<f64>)> {
         Some((state.done, state.last.clone()))
     }
 
     /// The Gaussian with the moments of the draws; the prior before there are enough.
-    fn posterior(&self, state: &Standing) -> Vec<f64> {
+    fn posterior(&self, state: &ChainState) -> Vec<f64> {
         let moments = state.summary.natural(self.problem.family, &self.target.precisions);
         moments.unwrap_or_else(|| self.problem.prior.0.clone())
     }

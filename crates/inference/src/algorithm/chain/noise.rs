@@ -1,6 +1,6 @@
 //! The noise in the sums of a chain: how sites' answers are scaled so that all together have the variance that a test knows.
 
-use super::{Sampler, Scales};
+use super::{RatioScales, Sampler};
 use crate::Terms;
 use crate::client::Summing;
 use privacy::Mechanism;
@@ -34,20 +34,20 @@ impl ChainNoise<'_> {
 
     /// Bounds of log-ratios such that the noise in all answers together has the test's variance V: what one source adds has
     /// V/sources, and is weight·B·(noise of a sum of numbers within ±1).
-    pub(super) fn scales(&self, client: usize, sampler: &dyn Sampler) -> Scales {
+    pub(super) fn scales(&self, client: usize, sampler: &dyn Sampler) -> RatioScales {
         let weight = self.weight(client);
         let variance = sampler.ratio_variance().unwrap_or(0.0);
         if let (true, Mechanism::BarkerTest { batch, .. }) = (sampler.completes(), self.terms[client].event.mechanism())
         {
             // ρ√b/N₀ with ρ² = C/(1 + L), L = 1; weight is N₀/b.
             let ratio_bound = (0.5 * variance / batch.get() as f64).sqrt() / weight;
-            return Scales { ratio_bound, weight };
+            return RatioScales { ratio_bound, weight };
         }
         let variance = if sampler.completes() { 0.0 } else { variance };
         let deviation = self.terms[client].noise_deviation();
         let private = deviation > 0.0 && variance > 0.0;
         let ratio_bound = if private { (variance / self.sources()).sqrt() / (weight * deviation) } else { 1.0 };
-        Scales { ratio_bound, weight }
+        RatioScales { ratio_bound, weight }
     }
 
     /// σ² of each coordinate of the (tempered) gradient of all rows, where that is what a step asks for.

@@ -6,11 +6,11 @@ use crate::RunError;
 use crate::algorithm::pvi::COVARIANCE_KEY;
 use crate::algorithm::{GlobalVi, Protocol};
 use crate::describe::{
-    Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Only, Otherwise, Pacing, Reading, Registered,
-    STRAY, VALUE, ValueKind, resolve,
+    Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing, Reading,
+    Registered, STRAY, VALUE, ValueKind, resolve,
 };
-use crate::method::{AlgorithmSettings, Bounds, Description, DrawPlan, Method, Parts};
-use crate::release::{Bound, Clipped, Numbers, OpeningRelease, Release, Releases, Share};
+use crate::method::{AlgorithmSettings, BoundWords, Description, DrawPlan, Method, Parts};
+use crate::release::{Bound, BudgetShare, Clipped, Numbers, OpeningRelease, Release, Releases};
 use crate::settings::{Aggregator, Batching, Covariance, Local, Noise, Optimiser, Promise, Rounds};
 use crate::solve::{Prior, Problem};
 use privacy::{Adjacency, Grain, Unit};
@@ -176,12 +176,12 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
         Key { otherwise: Otherwise::Word("full"), ..COVARIANCE_KEY },
     ],
     limits: Limits {
-        schedules: Only {
+        schedules: Allowed {
             values: &[Pacing::Synchronous],
             because: "every step of a chain is asked of all sites at once",
         },
-        units: Only { values: &[Unit::Example], because: "chains are accounted for one replaced row" },
-        relations: Only { values: &[Adjacency::Substitute], because: "chains are accounted for one replaced row" },
+        units: Allowed { values: &[Unit::Example], because: "chains are accounted for one replaced row" },
+        relations: Allowed { values: &[Adjacency::Substitute], because: "chains are accounted for one replaced row" },
         site_intercept: false,
         ..Limits::NONE
     },
@@ -372,11 +372,11 @@ impl AlgorithmSettings for ChainSettings {
                 let before = if let Start::Climbed { rounds, .. } = start { rounds } else { 0 };
                 let answers = iterations.saturating_mul(u64::from(leaps.count)).saturating_add(before);
                 let release = Self::slopes(dimension, Batching::All);
-                Some(OpeningRelease { answers, share: Share::OfMu(1.0 - leaps.share), release })
+                Some(OpeningRelease { answers, share: BudgetShare::OfMu(1.0 - leaps.share), release })
             }
             (None, Start::Variational { rounds, share, .. }) => {
                 let release = Self::slopes(dimension.saturating_mul(2), Batching::All);
-                Some(OpeningRelease { answers: rounds, share: Share::OfBudget(share), release })
+                Some(OpeningRelease { answers: rounds, share: BudgetShare::OfBudget(share), release })
             }
             (None, _) => None,
         };
@@ -446,12 +446,12 @@ impl AlgorithmSettings for ChainSettings {
         Some(DrawPlan { iterations, chains, warm_up, counts_as })
     }
 
-    fn bounded(&self, promise: &Promise) -> Bounds {
+    fn bounded(&self, promise: &Promise) -> BoundWords {
         const RATIO: &str = "a bound that follows from the noise";
-        let clipped = Bounds::clipped(promise);
+        let clipped = BoundWords::clipped(promise);
         match (self.sampler.ratio_variance(), self.asks_slopes()) {
             (None, _) => clipped,
-            (Some(_), slopes) => Bounds {
+            (Some(_), slopes) => BoundWords {
                 rows: match slopes {
                     true => format!("gradients {}, log-ratios to {RATIO}", clipped.rows),
                     false => format!("log-ratios clipped to {RATIO}"),

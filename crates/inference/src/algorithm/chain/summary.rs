@@ -9,13 +9,13 @@ const LEAST_SHARE: f64 = 1e-12;
 
 /// Draws, their mean, and sums of products of deviations from it (Welford 1962): lower triangle, packed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct DrawMoments {
     count: u64,
     mean: Vec<f64>,
     products: Vec<f64>,
 }
 
-impl Summary {
+impl DrawMoments {
     /// No draws yet, of so many parameters; with products of all pairs, or squares alone.
     pub(super) fn new(family: Family) -> Self {
         let d = family.dimension();
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn draws_that_do_not_span_all_directions_keep_their_mean() {
         for family in [Family::Full { dimension: 3 }, Family::MeanField { dimension: 3 }] {
-            let mut summary = Summary::new(family);
+            let mut summary = DrawMoments::new(family);
             assert!(summary.natural(family, &[1.0; 3]).is_none());
             [[1.0, 2.0, 5.0], [1.5, 2.0, 4.0], [2.0, 2.0, 3.0]].iter().for_each(|theta| summary.add(theta));
             let q = family.gaussian(&summary.natural(family, &[1.0, 4.0, 1.0]).unwrap()).unwrap();

@@ -7,7 +7,7 @@ use crate::algorithm::pvi::{
     AVERAGE_KEY, GAUSSIAN, SITE_INTERCEPT_KEY, WITH_INTERCEPT, check_own_precision, details, site_intercept,
 };
 use crate::describe::{
-    Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Only, Otherwise, Pacing, Reading, STRAY,
+    Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing, Reading, STRAY,
     ValueKind,
 };
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
@@ -164,8 +164,8 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
         SITE_INTERCEPT_KEY,
     ],
     limits: Limits {
-        covariances: Only { values: &[Covariance::MeanField], because: "its q is mean-field" },
-        schedules: Only {
+        covariances: Allowed { values: &[Covariance::MeanField], because: "its q is mean-field" },
+        schedules: Allowed {
             values: &[Pacing::Sequential, Pacing::Synchronous],
             because: "it takes answers to its last question only",
         },

@@ -193,7 +193,7 @@ const LINEAR: Need = Need {
 pub(in crate::algorithm) const WITH_INTERCEPT: &[Need] = &[GAUSSIAN, LINEAR];
 
 /// A site-specific intercept is one more coordinate of a mean-field q.
-pub(in crate::algorithm) const INTERCEPT_COVARIANCE: crate::describe::Only<Covariance> = crate::describe::Only {
+pub(in crate::algorithm) const INTERCEPT_COVARIANCE: crate::describe::Allowed<Covariance> = crate::describe::Allowed {
     values: &[Covariance::MeanField],
     because: "with a site-specific intercept q is mean-field",
 };

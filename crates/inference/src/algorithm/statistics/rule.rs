@@ -5,18 +5,18 @@ pub mod plain;
 pub mod projected;
 pub mod row_norm;
 
-pub use inputs::Inputs;
-pub use plain::Plain;
+pub use inputs::InputPerturbation;
+pub use plain::PlainProducts;
 pub use projected::Projected;
 pub use row_norm::{Deviations, RowNorm};
 
 use super::StatisticsReading;
 use crate::RunError;
 use crate::describe::{Canonical, Conflict, Descriptor, Key, Limits, Otherwise, ValueKind};
-use crate::method::Bounds;
+use crate::method::BoundWords;
 use crate::regression::SyntheticSearch;
-use crate::release::Share;
-use crate::solve::Asked;
+use crate::release::BudgetShare;
+use crate::solve::RowSums;
 use std::fmt;
 
 /// What of a row is released. Bounds are those of the encoded inputs and the outcome alike.
@@ -28,10 +28,10 @@ pub trait Rule: fmt::Debug + Canonical + Send + Sync {
     fn describe(&self) -> String;
 
     /// What is asked of d inputs and the outcome with these standard deviations, or before any are known.
-    fn asked(&self, deviations: Option<&[f64]>, thresholds: [f64; 2], d: usize) -> Asked;
+    fn asked(&self, deviations: Option<&[f64]>, thresholds: [f64; 2], d: usize) -> RowSums;
 
     /// The share of the budget that a first round for standard deviations costs; none without such a round.
-    fn deviations_share(&self) -> Option<Share> {
+    fn deviations_share(&self) -> Option<BudgetShare> {
         None
     }
 
@@ -64,13 +64,13 @@ pub trait Rule: fmt::Debug + Canonical + Send + Sync {
     }
 
     /// What bounds a row, in words.
-    fn bounds(&self) -> Bounds;
+    fn bounds(&self) -> BoundWords;
 
     /// Refuses numbers outside their range.
     fn check(&self) -> Result<(), Conflict> {
         let number = self.assumed_bound().unwrap_or(1.0);
         let share = match self.deviations_share() {
-            Some(Share::OfBudget(share) | Share::OfMu(share)) => share,
+            Some(BudgetShare::OfBudget(share) | BudgetShare::OfMu(share)) => share,
             None => 0.5,
         };
         if number.is_finite() && number > 0.0 && share > 0.0 && share < 1.0 {

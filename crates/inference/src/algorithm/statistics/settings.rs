@@ -7,14 +7,14 @@ use crate::algorithm::pvi::{COVARIANCE_KEY, covariance};
 use crate::client::Summing;
 use crate::data::{Kind, Numeric, OutcomeKind, Schema};
 use crate::describe::{
-    Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Need, Offer, Only, Otherwise, Pacing, PrivacyNeed, Reading,
+    Allowed, Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing, PrivacyNeed, Reading,
     Registered, ValueKind, resolve,
 };
-use crate::method::{AlgorithmSettings, Bounds, Description, Method, Parts};
+use crate::method::{AlgorithmSettings, BoundWords, Description, Method, Parts};
 use crate::regression::{MOST_INPUTS, SyntheticSearch};
 use crate::release::{Bound, Clipped, Numbers, OpeningRelease, Release, Releases};
 use crate::settings::{Batching, Covariance, Promise, Rounds};
-use crate::solve::Asked;
+use crate::solve::RowSums;
 use privacy::{Adjacency, Grain, NoiseMultiplier, PrivacyError, Shape, Unit};
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
@@ -89,8 +89,8 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     ],
     limits: Limits {
         privacy: PrivacyNeed::Required,
-        schedules: Only { values: &[Pacing::Synchronous], because: "it asks all clients for one sum at once" },
-        units: Only {
+        schedules: Allowed { values: &[Pacing::Synchronous], because: "it asks all clients for one sum at once" },
+        units: Allowed {
             values: &[Unit::Example],
             because: "sufficient statistics bound what a row does, not what a whole client can change",
         },
@@ -127,9 +127,9 @@ fn read(reading: &Reading<'_>) -> Result<Arc<dyn AlgorithmSettings>, Conflict> {
 const ALIKE: f64 = 1e-3;
 
 impl StatisticsSettings {
-    fn release(asked: &Asked, d: usize) -> Release {
+    fn release(asked: &RowSums, d: usize) -> Release {
         let numbers = match asked {
-            Asked::Rows { .. } => Numbers::PerRow(d + 1),
+            RowSums::Rows { .. } => Numbers::PerRow(d + 1),
             _ => Numbers::Fixed(asked.numbers(d, 1)),
         };
         let (grain, batch) = (Grain::Example, Batching::All);
@@ -137,7 +137,7 @@ impl StatisticsSettings {
     }
 
     /// What the last round asks, with standard deviations of one.
-    fn last(&self, d: usize) -> Asked {
+    fn last(&self, d: usize) -> RowSums {
         self.rule.asked(Some(&vec![1.0; d + 1]), [1.0; 2], d)
     }
 }
@@ -229,7 +229,7 @@ impl AlgorithmSettings for StatisticsSettings {
         true
     }
 
-    fn bounded(&self, _: &Promise) -> Bounds {
+    fn bounded(&self, _: &Promise) -> BoundWords {
         self.rule.bounds()
     }
 
@@ -258,12 +258,12 @@ impl AlgorithmSettings for StatisticsSettings {
         let (first, last) = (self.rule.asked(None, [1.0; 2], d), self.last(d));
         let scaled = last != self.rule.asked(Some(&vec![2.0; d + 1]), [1.0; 2], d);
         let rounds = if first == last { vec![first] } else { vec![first, last] };
-        let words = |asked: &Asked| match asked {
-            Asked::Squares { .. } => "sums of squares",
-            Asked::Products { .. } if scaled => "products in units of the thresholds",
-            Asked::Products { .. } => "products",
-            Asked::Outer { .. } => "outer products in units of standard deviations",
-            Asked::Rows { .. } => "rows",
+        let words = |asked: &RowSums| match asked {
+            RowSums::Squares { .. } => "sums of squares",
+            RowSums::Products { .. } if scaled => "products in units of the thresholds",
+            RowSums::Products { .. } => "products",
+            RowSums::Outer { .. } => "outer products in units of standard deviations",
+            RowSums::Rows { .. } => "rows",
         };
         rounds.iter().map(|asked| (words(asked), asked.sensitivity(d, adjacency))).collect()
     }

@@ -1,6 +1,6 @@
 //! Barker's test: a proposal is accepted where its log-ratio and logistic noise are together over 0.
 
-use super::{Kernel, Question, STEP, Sampler, Taken, over_zero};
+use super::{Kernel, KernelQuestion, STEP, Sampler, Taken, over_zero};
 use crate::RunError;
 use crate::algorithm::chain::noise::ChainNoise;
 use crate::algorithm::chain::walk::{Coins, Target, Walk};
@@ -18,12 +18,12 @@ pub struct Barker {
     /// Deviation of a proposal.
     pub step: f64,
     /// What is missing of the logistic noise: all of it, or the correction to N(0, C).
-    pub missing: Missing,
+    pub missing: MissingNoise,
 }
 
 /// What of the test's noise is not in the answer.
 #[derive(Debug)]
-pub enum Missing {
+pub enum MissingNoise {
     /// All: answers are without noise.
     All,
     /// V_cor: answers have N(0, C).
@@ -134,8 +134,8 @@ impl Sampler for BarkerSampler {
 
     fn kernel(&self, noise: &ChainNoise<'_>) -> Result<Box<dyn Kernel>, RunError> {
         let missing = match Correction::for_variance(self.noise.variance()) {
-            _ if noise.is_open() => Missing::All,
-            Some(correction) => Missing::Correction(correction),
+            _ if noise.is_open() => MissingNoise::All,
+            Some(correction) => MissingNoise::Correction(correction),
             None => {
                 return Err(
                     Conflict::new("chain.variance", VALUE, "no correction is known for this variance", "").into()
@@ -152,17 +152,17 @@ impl Kernel for Barker {
         Walk::to(theta, proposed)
     }
 
-    fn ask(&self, walk: &Walk) -> Question {
-        Question::Ratio { from: walk.theta.clone(), to: walk.proposed.clone() }
+    fn ask(&self, walk: &Walk) -> KernelQuestion {
+        KernelQuestion::Ratio { from: walk.theta.clone(), to: walk.proposed.clone() }
     }
 
     fn take(&self, target: &Target, walk: Walk, heard: &[f64], coins: &mut Coins) -> Taken {
         let noise = match self.missing {
-            Missing::All => {
+            MissingNoise::All => {
                 let u = coins.uniform();
                 libm::log(u) - libm::log1p(-u)
             }
-            Missing::Correction(ref correction) => correction.draw(coins.generator()),
+            MissingNoise::Correction(ref correction) => correction.draw(coins.generator()),
         };
         let ratio: f64 = heard.iter().sum::<f64>() + target.prior_ratio(&walk.theta, &walk.proposed);
         Taken::At(if ratio + noise > 0.0 { walk.proposed } else { walk.theta })

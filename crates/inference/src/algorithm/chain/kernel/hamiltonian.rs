@@ -1,7 +1,7 @@
 //! Hamiltonian Monte Carlo along noisy gradients, with a test that knows the noise of its log-ratio.
 
 use super::penalty::{VARIANCE, accepted};
-use super::{Kernel, Leaps, Question, STEP, Sampler, Taken, all_rows, over_zero};
+use super::{Kernel, KernelQuestion, Leaps, STEP, Sampler, Taken, all_rows, over_zero};
 use crate::RunError;
 use crate::algorithm::chain::noise::ChainNoise;
 use crate::algorithm::chain::walk::{Coins, Target, Walk};
@@ -123,10 +123,10 @@ impl Kernel for Hamiltonian {
         Walk { kinetic: kinetic(&momentum), momentum, ..Walk::to(theta, proposed) }
     }
 
-    fn ask(&self, walk: &Walk) -> Question {
+    fn ask(&self, walk: &Walk) -> KernelQuestion {
         match walk.leaps < self.leaps {
-            true => Question::Slope { at: walk.proposed.clone() },
-            false => Question::Ratio { from: walk.theta.clone(), to: walk.proposed.clone() },
+            true => KernelQuestion::Slope { at: walk.proposed.clone() },
+            false => KernelQuestion::Ratio { from: walk.theta.clone(), to: walk.proposed.clone() },
         }
     }
 

@@ -1,6 +1,6 @@
 //! Stochastic gradient Langevin dynamics: every step is a draw, and the privacy noise is part of the temperature.
 
-use super::{Kernel, Question, STEP, Sampler, Taken, over_zero};
+use super::{Kernel, KernelQuestion, STEP, Sampler, Taken, over_zero};
 use crate::RunError;
 use crate::algorithm::chain::noise::ChainNoise;
 use crate::algorithm::chain::walk::{Coins, Target, Walk};
@@ -75,8 +75,8 @@ impl Kernel for Langevin {
         Walk::to(theta, Vec::new())
     }
 
-    fn ask(&self, walk: &Walk) -> Question {
-        Question::Slope { at: walk.theta.clone() }
+    fn ask(&self, walk: &Walk) -> KernelQuestion {
+        KernelQuestion::Slope { at: walk.theta.clone() }
     }
 
     fn take(&self, target: &Target, walk: Walk, heard: &[f64], coins: &mut Coins) -> Taken {

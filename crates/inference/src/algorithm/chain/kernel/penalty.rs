@@ -1,6 +1,6 @@
 //! The penalty algorithm: a Metropolis test that knows how much noise is in its log-ratio.
 
-use super::{Kernel, Question, STEP, Sampler, Taken, all_rows, over_zero};
+use super::{Kernel, KernelQuestion, STEP, Sampler, Taken, all_rows, over_zero};
 use crate::RunError;
 use crate::algorithm::chain::noise::ChainNoise;
 use crate::algorithm::chain::walk::{Coins, Target, Walk};
@@ -85,8 +85,8 @@ impl Kernel for Penalty {
         Walk::to(theta, proposed)
     }
 
-    fn ask(&self, walk: &Walk) -> Question {
-        Question::Ratio { from: walk.theta.clone(), to: walk.proposed.clone() }
+    fn ask(&self, walk: &Walk) -> KernelQuestion {
+        KernelQuestion::Ratio { from: walk.theta.clone(), to: walk.proposed.clone() }
     }
 
     fn take(&self, target: &Target, walk: Walk, heard: &[f64], coins: &mut Coins) -> Taken {

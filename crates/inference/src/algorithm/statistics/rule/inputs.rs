@@ -2,16 +2,16 @@
 
 use super::{BOUND_KEY, Rule, cut};
 use crate::algorithm::statistics::StatisticsReading;
-use crate::describe::{Descriptor, Limits, Only, TrustedParty};
-use crate::method::Bounds;
-use crate::solve::Asked;
+use crate::describe::{Allowed, Descriptor, Limits, TrustedParty};
+use crate::method::BoundWords;
+use crate::solve::RowSums;
 use privacy::Adjacency;
 use serde::Serialize;
 use std::sync::Arc;
 
 /// Input perturbation, the baseline of Heikkilä et al. 2017.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Inputs {
+pub struct InputPerturbation {
     /// Assumed bound ±c of encoded inputs and outcome.
     pub bound: f64,
 }
@@ -23,17 +23,17 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
     about: "Noises every row by itself: local privacy, for comparison.",
     keys: &[BOUND_KEY],
     limits: Limits {
-        trust: Only { values: &[TrustedParty::Nobody], because: "input perturbation noises each row where it is" },
-        relations: Only {
+        trust: Allowed { values: &[TrustedParty::Nobody], because: "input perturbation noises each row where it is" },
+        relations: Allowed {
             values: &[Adjacency::Substitute],
             because: "input perturbation shows how many rows there are",
         },
         ..Limits::NONE
     },
-    read: |reading| Ok(Arc::new(Inputs { bound: reading.keys.number("bound")? })),
+    read: |reading| Ok(Arc::new(InputPerturbation { bound: reading.keys.number("bound")? })),
 };
 
-impl Rule for Inputs {
+impl Rule for InputPerturbation {
     fn descriptor(&self) -> &'static Descriptor<dyn Rule> {
         &DESCRIPTOR
     }
@@ -42,8 +42,8 @@ impl Rule for Inputs {
         format!("each row noised by itself, values within ±{}", self.bound)
     }
 
-    fn asked(&self, _: Option<&[f64]>, _: [f64; 2], _: usize) -> Asked {
-        Asked::Rows { bound: self.bound }
+    fn asked(&self, _: Option<&[f64]>, _: [f64; 2], _: usize) -> RowSums {
+        RowSums::Rows { bound: self.bound }
     }
 
     /// Noise in rows is no noise in their sums.
@@ -59,8 +59,8 @@ impl Rule for Inputs {
         true
     }
 
-    fn bounds(&self) -> Bounds {
+    fn bounds(&self) -> BoundWords {
         let sums = format!("each row, {}", cut(self.bound));
-        Bounds { rows: cut(self.bound), first_sums: sums.clone(), sums }
+        BoundWords { rows: cut(self.bound), first_sums: sums.clone(), sums }
     }
 }

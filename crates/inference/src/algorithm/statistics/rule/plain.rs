@@ -3,14 +3,14 @@
 use super::{BOUND_KEY, Rule, cut};
 use crate::algorithm::statistics::StatisticsReading;
 use crate::describe::{Descriptor, Limits};
-use crate::method::Bounds;
-use crate::solve::Asked;
+use crate::method::BoundWords;
+use crate::solve::RowSums;
 use serde::Serialize;
 use std::sync::Arc;
 
 /// Section 3.2.1 of Heikkilä et al. 2017, without projection.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Plain {
+pub struct PlainProducts {
     /// Assumed bound ±c of encoded inputs and outcome.
     pub bound: f64,
 }
@@ -22,10 +22,10 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
     about: "Every product of values cut to an assumed bound (Heikkilä et al. 2017).",
     keys: &[BOUND_KEY],
     limits: Limits::NONE,
-    read: |reading| Ok(Arc::new(Plain { bound: reading.keys.number("bound")? })),
+    read: |reading| Ok(Arc::new(PlainProducts { bound: reading.keys.number("bound")? })),
 };
 
-impl Rule for Plain {
+impl Rule for PlainProducts {
     fn descriptor(&self) -> &'static Descriptor<dyn Rule> {
         &DESCRIPTOR
     }
@@ -34,8 +34,8 @@ impl Rule for Plain {
         format!("products of values within ±{}", self.bound)
     }
 
-    fn asked(&self, _: Option<&[f64]>, _: [f64; 2], d: usize) -> Asked {
-        Asked::Products { bounds: vec![self.bound; d + 1] }
+    fn asked(&self, _: Option<&[f64]>, _: [f64; 2], d: usize) -> RowSums {
+        RowSums::Products { bounds: vec![self.bound; d + 1] }
     }
 
     fn readings(&self) -> &'static [StatisticsReading] {
@@ -50,8 +50,8 @@ impl Rule for Plain {
         true
     }
 
-    fn bounds(&self) -> Bounds {
+    fn bounds(&self) -> BoundWords {
         let sums = format!("sums of products, {}", cut(self.bound));
-        Bounds { rows: cut(self.bound), first_sums: sums.clone(), sums }
+        BoundWords { rows: cut(self.bound), first_sums: sums.clone(), sums }
     }
 }

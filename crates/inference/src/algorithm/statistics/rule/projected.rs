@@ -4,10 +4,10 @@ use super::{BOUND_KEY, Rule, cut};
 use crate::RunError;
 use crate::algorithm::statistics::StatisticsReading;
 use crate::describe::{Descriptor, Key, Limits, Otherwise, ValueKind};
-use crate::method::Bounds;
+use crate::method::BoundWords;
 use crate::regression::{SyntheticSearch, Thresholds};
-use crate::release::Share;
-use crate::solve::Asked;
+use crate::release::BudgetShare;
+use crate::solve::RowSums;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -59,14 +59,14 @@ impl Rule for Projected {
         )
     }
 
-    fn asked(&self, deviations: Option<&[f64]>, [of_inputs, of_outcome]: [f64; 2], d: usize) -> Asked {
-        let Some(deviations) = deviations else { return Asked::Squares { bound: self.bound } };
+    fn asked(&self, deviations: Option<&[f64]>, [of_inputs, of_outcome]: [f64; 2], d: usize) -> RowSums {
+        let Some(deviations) = deviations else { return RowSums::Squares { bound: self.bound } };
         let threshold = |(j, s): (usize, &f64)| s * if j < d { of_inputs } else { of_outcome };
-        Asked::Products { bounds: deviations.iter().enumerate().map(threshold).collect() }
+        RowSums::Products { bounds: deviations.iter().enumerate().map(threshold).collect() }
     }
 
-    fn deviations_share(&self) -> Option<Share> {
-        Some(Share::OfBudget(self.share))
+    fn deviations_share(&self) -> Option<BudgetShare> {
+        Some(BudgetShare::OfBudget(self.share))
     }
 
     fn deviations(&self, variances: &[f64], _: f64) -> Vec<f64> {
@@ -86,8 +86,8 @@ impl Rule for Projected {
         Some(self.bound)
     }
 
-    fn bounds(&self) -> Bounds {
-        Bounds {
+    fn bounds(&self) -> BoundWords {
+        BoundWords {
             rows: format!("{} for the standard deviations, then projected to fractions of these", cut(self.bound)),
             sums: "sums of products, values projected to fractions of their standard deviations".to_owned(),
             first_sums: format!("sums of squares, {}", cut(self.bound)),

@@ -3,10 +3,10 @@
 use super::{BOUND_KEY, Rule, cut};
 use crate::algorithm::statistics::StatisticsReading;
 use crate::describe::{Conflict, Descriptor, Key, Limits, Otherwise, Reading, STRAY, VALUE, ValueKind};
-use crate::method::Bounds;
+use crate::method::BoundWords;
 use crate::regression::{DEFAULT_RADIUS, DEFAULT_SHARE};
-use crate::release::Share;
-use crate::solve::Asked;
+use crate::release::BudgetShare;
+use crate::solve::RowSums;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -107,20 +107,20 @@ impl Rule for RowNorm {
         format!("outer products of rows of norm up to {radius}·√(d + 1), standard deviations {deviations}")
     }
 
-    fn asked(&self, deviations: Option<&[f64]>, _: [f64; 2], d: usize) -> Asked {
+    fn asked(&self, deviations: Option<&[f64]>, _: [f64; 2], d: usize) -> RowSums {
         match (self.deviations, deviations) {
-            (Deviations::Asked { bound, .. }, None) => Asked::Squares { bound },
+            (Deviations::Asked { bound, .. }, None) => RowSums::Squares { bound },
             (_, known) => {
                 let scales = known.map_or_else(|| vec![1.0; d + 1], <[f64]>::to_vec);
-                Asked::Outer { scales, radius: self.radius * ((d + 1) as f64).sqrt() }
+                RowSums::Outer { scales, radius: self.radius * ((d + 1) as f64).sqrt() }
             }
         }
     }
 
-    fn deviations_share(&self) -> Option<Share> {
+    fn deviations_share(&self) -> Option<BudgetShare> {
         match self.deviations {
             Deviations::Known => None,
-            Deviations::Asked { share, .. } => Some(Share::OfMu(share)),
+            Deviations::Asked { share, .. } => Some(BudgetShare::OfMu(share)),
         }
     }
 
@@ -135,7 +135,7 @@ impl Rule for RowNorm {
         }
     }
 
-    fn bounds(&self) -> Bounds {
+    fn bounds(&self) -> BoundWords {
         let scaled = self.scaled_down();
         let (rows, first_sums) = match self.deviations {
             Deviations::Known => (scaled.clone(), String::new()),
@@ -144,7 +144,7 @@ impl Rule for RowNorm {
                 (format!("{} for the standard deviations, then {scaled}", cut(bound)), squares)
             }
         };
-        Bounds { rows, sums: format!("sums of outer products, {scaled}"), first_sums }
+        BoundWords { rows, sums: format!("sums of outer products, {scaled}"), first_sums }
     }
 
     fn check(&self) -> Result<(), Conflict> {
