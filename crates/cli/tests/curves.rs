@@ -74,7 +74,7 @@ fn figures_of_lists_that_are_not_there_are_refused() {
             "no method \"in the clear\" with a list of ε",
         ),
         ("alone", "[\"noise-aware\", \"non-private\"]", "[\"non-private\"]", "S004", "with a list of ε"),
-        ("score", "\"log-likelihood\"", "\"likelihood\"", "S002", "did you mean `log-likelihood`"),
+        ("score", "\"log-likelihood\"", "\"likelihood\"", "S002", "did you mean \"log-likelihood\""),
         ("range", "[0.5, 0.9]", "[0.9, 0.5]", "S004", "two numbers in order"),
         ("column", "methods = [", "column = \"left\"\nmethods = [", "S004", "there is no column \"left\""),
         ("whole", "method = \"noise-aware, ε 1\"", "method = \"noise-aware\"", "S004", "there is no method"),

@@ -221,7 +221,7 @@ fn check_compares_header_schema_and_study_without_reading_rows() {
     let check = ["check", "new/study.toml"];
     let said = answer(&at, &check);
     assert!(
-        said.contains("columns     4 in the header, all in the schema, 1 input and the bias; no row was read"),
+        said.contains("columns     4 in the header, all in the schema, 1 input and the intercept; no row was read"),
         "{said}"
     );
     assert_eq!(object(&at, &check)["inputs"], serde_json::json!(["age", "intercept"]));
@@ -252,7 +252,7 @@ fn check_compares_header_schema_and_study_without_reading_rows() {
     let said = answer(&at, &plan);
     assert!(said.contains("2 with about 40 to 2400 training rows each, about 2440 together, as declared"), "{said}");
     change(&study, "delta = \"power-of-ten\"", "delta = 0.1");
-    let warning = "warning     S014: DP optimisation: δ = 0.1 is not under 1 / about 40, the rows of a client";
+    let warning = "warning     S014: DP optimisation: δ = 0.1 is not under 1 / about 40 (rows of a client)";
     assert!(answer(&at, &plan).contains(warning) && answer(&at, &check).contains(warning));
 
     fs::remove_file(at.join("rows.csv")).unwrap();
@@ -301,7 +301,9 @@ privacy = { unit = "example", adjacency = "add-remove", epsilon = 4.0, delta = 1
     }
     assert!(!at.join("runs").exists(), "nothing is written");
     schema("record_id = \"patient\"");
-    assert!(answer(&at, &["check", "study.toml"]).contains("3 in the header, all in the schema, 1 input and the bias"));
+    assert!(
+        answer(&at, &["check", "study.toml"]).contains("3 in the header, all in the schema, 1 input and the intercept")
+    );
     answer(&at, &["plan", "study.toml"]);
     answer(&at, &["run", "study.toml"]);
     let results = fs::read_to_string(at.join("runs/records/results.json")).unwrap();

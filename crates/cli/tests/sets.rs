@@ -140,7 +140,7 @@ fn columns_that_cannot_be_are_refused_before_anything_is_run() {
         ("declared", "[data]\n", "[data]\ndeclared_rows = 9\n", "S011", "are those of one source"),
         ("two forms", "test_rows = 4000", "test_rows = 4000, half = true", "S011", "one of its four forms"),
         ("level", "test_rows = 4000", "test_rows = 4000, test_level = \"x\"", "S011", "one of its four forms"),
-        ("none", "test_rows = 4000", "test_rows = 0", "S004", "at least one row"),
+        ("none", "test_rows = 4000", "test_rows = 0", "S004", "at least 1"),
         ("all", "test_rows = 4000", "test_rows = 4177", "D007", "4177 of 4177 rows"),
     ] {
         assert!(STUDY.contains(from), "{from}");

@@ -58,12 +58,17 @@ fn what_it_cannot_be_combined_with_is_refused_with_its_line() {
     };
     let private = "clip = 2.5 }";
     let cases = [
-        ("aggregator", changed(private, "clip = 2.5, aggregator = \"curator\" }"), "S009", "no aggregator"),
+        ("aggregator", changed(private, "clip = 2.5, aggregator = \"curator\" }"), "S009", "use aggregator = \"none\""),
         ("precision", changed(own, "site_intercept = { precision = 0.0 }"), "S004", "from 1e-6 to 1e6"),
         ("network", changed("kind = \"logistic\"", "kind = \"network\""), "S009", ""),
         ("full", changed(own, &format!("{own}\ncovariance = \"full\"")), "S009", ""),
-        ("committee", changed("algorithm = \"pvi\"", "algorithm = \"committee\""), "S009", ""),
-        ("word", changed(own, "site_intercept = true"), "S001", "expected a table"),
+        (
+            "committee",
+            changed("algorithm = \"pvi\"", "algorithm = \"committee\""),
+            "S011",
+            "site_intercept has no meaning here",
+        ),
+        ("word", changed(own, "site_intercept = true"), "S001", "expected { precision = 1.0 }"),
         ("only moments", changed("rounds = 15", "rounds = 1"), "S009", "none is left for residuals"),
         ("nobody there", changed("va_long_beach = 20", "va_long_beach = 0"), "S004", "leave it at least one"),
         ("unknown site", changed("va_long_beach = 20", "va = 20"), "D", ""),

@@ -81,7 +81,7 @@ fn a_noise_aware_reading_of_too_many_inputs_is_refused_by_check() {
     );
     std::fs::write(room.0.join("wide.csv"), format!("{},y\n{}", columns.join(","), row.repeat(40))).unwrap();
     std::fs::write(room.0.join("wide.toml"), schema).unwrap();
-    refused(&room, "R002", 2, &["method \"sum\": 41 inputs", "at most 40", "reading = \"ridge\""]);
+    refused(&room, "S009", 2, &["method \"sum\": 41 inputs", "at most 40", "reading = \"ridge\""]);
     let text = std::fs::read_to_string(room.0.join("study.toml")).unwrap();
     std::fs::write(room.0.join("study.toml"), text.replace("kind = \"linear\"", "kind = \"linear\"\nbias = false"))
         .unwrap();
@@ -134,7 +134,7 @@ fn an_assumed_bound_is_seen_beside_the_ranges_of_the_schema() {
     for command in ["check", "plan"] {
         let small = notes(&with("small", "bound = 7.5", "bound = 7.5"), command);
         assert!(
-            matches!(&small[..], [note] if note.contains("`residual_sugar`") && note.contains("are cut to it")),
+            matches!(&small[..], [note] if note.contains("`residual_sugar`") && note.contains("beyond the assumed ±7.5 are cut")),
             "{small:?}"
         );
         let large = notes(&with("large", "bound = 7.5", "bound = 100"), command);
@@ -150,7 +150,7 @@ fn an_assumed_bound_is_seen_beside_the_ranges_of_the_schema() {
 #[test]
 fn a_bound_that_cuts_the_bias_is_refused() {
     let room = with("bias", "{ bound = 7.5 }", "{ rule = \"plain\", bound = 0.5 }");
-    refused(&room, "S009", 2, &["study.toml:16:32", "the bias is an input that is always 1", "bias = false"]);
+    refused(&room, "S009", 2, &["study.toml:16:32", "the intercept is an input that is always 1", "bias = false"]);
     let study = STUDY.replace("{ bound = 7.5 }", "{ rule = \"plain\", bound = 0.5 }");
     Room::new("no-bias", &study.replace("kind = \"linear\"", "kind = \"linear\"\nbias = false"))
         .told(&["check", "study.toml"]);
@@ -163,14 +163,14 @@ fn the_old_words_for_noise_shares_are_answered_with_the_new() {
     for (name, old) in ["table", "word"].into_iter().zip(old) {
         let room = with(name, new, old);
         let hint = "aggregator = \"secure-sum\", nodes = 2, noise = \"discrete-gaussian\"";
-        refused(&room, "S002", 2, &["`aggregator` is \"shares\"", hint, "colluders = 0, dropouts = 0"]);
+        refused(&room, "S002", 2, &["aggregator is \"shares\"", hint, "colluders = 0, dropouts = 0"]);
     }
 }
 
 #[test]
 fn what_bounds_a_row_is_said_in_the_words_of_the_rule() {
     let rules = [
-        ("{ bound = 7.5 }", "sums of squares, values cut to ±7.5", "in units of their deviations"),
+        ("{ bound = 7.5 }", "sums of squares, values cut to ±7.5", "in units of their standard deviations"),
         (
             "{ deviations = \"known\" }",
             "sums of outer products, rows scaled down",
@@ -179,7 +179,7 @@ fn what_bounds_a_row_is_said_in_the_words_of_the_rule() {
         ("{ rule = \"plain\", bound = 7.5 }", "sums of products, values cut to ±7.5", "values cut to ±7.5, noise"),
         (
             "{ rule = \"projected\", bound = 7.5 }",
-            "values projected to fractions of their deviations",
+            "values projected to fractions of their standard deviations",
             "fractions of these",
         ),
     ];
@@ -216,7 +216,7 @@ fn results_and_plan_have_the_four_keys_of_a_secure_sum_and_count_its_seeds() {
     assert_eq!(planned["bytes_per_message"], 8 * 91 + 2 * 16);
     assert_eq!(run["methods"][0]["bytes"], f64::from(4 * (8 * (13 + 91) + 2 * 2 * 16)));
     let told = room.told(&["plan", "study.toml"]);
-    assert!(told.contains("at most 8 of up to 760 bytes: numbers 728 to one node, seeds 32 to 2 more"), "{told}");
+    assert!(told.contains("at most 8 of up to 760 bytes: 728 of numbers to one node, 32 of seeds to 2 more"), "{told}");
     let page = std::fs::read_to_string(room.0.join("out/report.html")).unwrap();
     assert!(
         page.contains("rows scaled down to a norm in units of their deviations") && !page.contains("clipping bound 1,")
@@ -268,7 +268,7 @@ fn methods_that_promise_the_same_are_told_so_once_in_a_report() {
     let room = Room::new("promises", &format!("{STUDY}[[method]]{second}"));
     room.told(&["simulate", "study.toml", "--out", "out"]);
     let page = std::fs::read_to_string(room.0.join("out/report.html")).unwrap();
-    assert_eq!(page.matches("Promised: ε = 1 at δ = 1e-5").count(), 1, "{page}");
+    assert_eq!(page.matches("Promised: (1, 1e-5)-DP per row").count(), 1, "{page}");
     assert!(page.contains("<dt>sum and ridge</dt>") && !page.contains("do not all promise the same"), "{page}");
 }
 

@@ -106,11 +106,8 @@ fn a_run_shows_the_divergence_and_a_plan_shows_both_stages() {
     assert_ne!(stages[0]["noise_multiplier"], stages[1]["noise_multiplier"]);
     assert!(stages.iter().all(|stage| stage["event"].as_str().is_some_and(|event| !event.is_empty())));
     let (opening, then) = hybrid.split_once("then ").unwrap();
-    assert!(
-        opening.contains("opening     multiplier") && opening.contains("10 of each client, one release"),
-        "{hybrid}"
-    );
-    assert!(then.contains("30 of each client, 5 releases"), "{hybrid}");
+    assert!(opening.contains("opening     multiplier") && opening.contains("10 per client, one release"), "{hybrid}");
+    assert!(then.contains("30 per client, 5 releases"), "{hybrid}");
     assert!(!shown.split("method      dp optimisation").next().unwrap().contains("opening"), "{shown}");
 }
 
@@ -144,7 +141,7 @@ fn keys_of_made_up_data_and_hybrids_that_do_not_fit_are_refused_with_a_code() {
             "S009",
             "fixed size",
         ),
-        ("opening", "opening = { updates = 10, share = 0.7, clip = 2.0 }\n", "", "S011", "opening"),
+        ("opening", "opening = { updates = 10, share = 0.7, clip = 2.0 }\n", "", "S001", "opening"),
         ("family", "solver = \"likelihood\"\ncovariance = \"full\"", "solver = \"likelihood\"", "S009", "full"),
         (
             "one",

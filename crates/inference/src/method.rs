@@ -37,6 +37,16 @@ pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
     /// The name of its solver, sampler or rule; of what it sends where it has none of these.
     fn part(&self) -> &'static str;
 
+    /// The key that names that part.
+    fn part_key(&self) -> &'static str {
+        "solver"
+    }
+
+    /// The key that says how rows are drawn.
+    fn batch_key(&self) -> &'static str {
+        "local.batch"
+    }
+
     /// What it does, for plans and reports: a line for the method, then lines for its details.
     fn describe(&self) -> Description;
 
@@ -262,7 +272,12 @@ impl Method {
     ///
     /// What the method needs of a model is not checked yet: see [`Method::check_model`].
     pub fn read(table: &Table, registry: &Registry) -> Result<Self, Vec<Conflict>> {
-        let found = validate(table, METHOD_KEYS, registry);
+        let mut found = validate(table, METHOD_KEYS, registry);
+        let privacy = table.get("privacy").and_then(toml::Value::as_table);
+        if let Some(former) = privacy.and_then(Promise::former_words) {
+            found.retain(|conflict| conflict.key != former.key);
+            found.push(former);
+        }
         if !found.is_empty() {
             return Err(found);
         }

@@ -165,7 +165,7 @@ fn described(method: &Method) -> Vec<String> {
     let mut lines = vec![words::method(method), method.algorithm.describe().local];
     lines.extend(method.algorithm.describe().readout);
     match &method.promise {
-        None => lines.push("no privacy: an open gate, for comparison only".to_owned()),
+        None => lines.push("no privacy, for comparison only".to_owned()),
         Some(promise) => lines.extend([words::promise(promise), words::noise(method, promise)]),
     }
     lines

@@ -98,7 +98,7 @@ fn outcome(study: &Study, schema: &Schema) -> Result<(), StudyError> {
 
 /// What an outcome is, in words.
 fn found(schema: &Schema) -> String {
-    schema.classes().map_or_else(|| "is a number".to_owned(), |levels| format!("has {levels}"))
+    schema.classes().map_or_else(|| "is a number".to_owned(), |levels| format!("has {levels} levels"))
 }
 
 /// Parts of rows that may come and go follow from record ids, so the schema has to name them.

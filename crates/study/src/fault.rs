@@ -27,6 +27,15 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
+impl Fault {
+    /// Where in its file it is.
+    pub(crate) fn line_and_column(&self) -> (usize, usize) {
+        let mut numbers = self.place.rsplit(':').map(|number| number.parse().unwrap_or(0));
+        let column = numbers.next().unwrap_or(0);
+        (numbers.next().unwrap_or(0), column)
+    }
+}
+
 /// Everything that is wrong with a study, one or more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Faults(Vec<Fault>);

@@ -101,14 +101,15 @@ struct StageReport {
 
 /// A warning where δ promises almost nothing to one of so many units.
 pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64, basis: Basis) -> Option<String> {
-    let (units, named, about) = match unit {
-        Unit::Example => ("rows of a client", "rows", basis.about()),
-        Unit::Client => ("clients", "clients", ""),
+    let (units, one, about) = match unit {
+        Unit::Example => ("rows of a client", "one row", basis.about()),
+        Unit::Client => ("clients", "all rows of one client", ""),
     };
     (delta * among as f64 >= 1.0).then(|| {
         let delta = shortest(delta);
         format!(
-            "{LOOSE_DELTA}: {method}: δ = {delta} is not under 1 / {about}{among}, the {units}; take it well under one over the {named}"
+            "{LOOSE_DELTA}: {method}: δ = {delta} is not under 1 / {about}{among} ({units}): at this δ, publishing {one} \
+             outright would still satisfy the guarantee; use a much smaller δ"
         )
     })
 }
@@ -123,8 +124,8 @@ pub(crate) fn private_rows(method: &Method) -> Option<String> {
     method.goes_by_private_rows().then(|| {
         let name = &method.name;
         format!(
-            "{name}: under add-remove the number of rows is private, but rates, weights or δ go by it: this promise \
-             holds for declared numbers, and a simulation declares the true ones"
+            "{name}: under add-remove the number of rows is private, but rates, weights or δ depend on it: the \
+             guarantee holds for declared numbers, and a simulation declares the true ones"
         )
     })
 }
@@ -153,7 +154,7 @@ impl Forecast {
             let planned = plan(method, &sites.rows, parameters.unwrap_or(1));
             plans.push((method.clone(), planned.map_err(|error| study.in_method(index, error.into()))?));
         }
-        let guidance = guidance(&study.model, &study.methods, &sites);
+        let guidance = guidance(study, &sites, schema.as_ref());
         let notes = schema.as_ref().map(|schema| notes(study, schema)).unwrap_or_default();
         let typical = schema.as_ref().and_then(|schema| warnings::typical_gradient(study, schema));
         Ok(Self { study: study.clone(), sites, parameters, plans, guidance, notes, typical })
@@ -196,7 +197,8 @@ impl Forecast {
     pub fn rows(&self) -> Vec<LabelledRow> {
         let mut rows = vec![row("study", self.study.name.clone()), row("clients", self.sites.words())];
         if let Some(parameters) = self.parameters {
-            rows.push(row("model", format!("{}: {parameters} parameters", self.study.model.describe())));
+            let s = if parameters == 1 { "" } else { "s" };
+            rows.push(row("model", format!("{}: {parameters} parameter{s}", self.study.model.describe())));
         }
         for (method, plan) in &self.plans {
             rows.push(row("", ""));
@@ -230,7 +232,10 @@ impl Forecast {
             Some(Aggregator::SecureSum(SecureSumSettings { nodes, .. })) => {
                 let seeds = seed_bytes(nodes);
                 let (all, others) = (plan.bytes_per_message, nodes.saturating_sub(1));
-                format!(" of {up_to}{all} bytes: numbers {} to one node, seeds {seeds} to {others} more", all - seeds)
+                format!(
+                    " of {up_to}{all} bytes: {} of numbers to one node, {seeds} of seeds to {others} more",
+                    all - seeds
+                )
             }
             _ => format!(" of {up_to}{} bytes", plan.bytes_per_message),
         };
@@ -306,14 +311,14 @@ fn stage(stage: &PlannedStage) -> StageReport {
 fn total(promise: &Promise, clients: usize) -> Option<LabelledRow> {
     let Aggregator::SecureSum(sum) = promise.aggregator else { return None };
     let (times, whose) = match sum.noise {
-        SecureNoise::Nodes => (f64::from(sum.nodes), format!("{} nodes add all of it each", sum.nodes)),
+        SecureNoise::Nodes => (f64::from(sum.nodes), format!("each of the {} nodes adds all of it", sum.nodes)),
         SecureNoise::Clients(_) => {
             let least =
                 (clients as u64).saturating_sub(sum.colluders.saturating_add(sum.dropouts).saturating_add(1)).max(1);
             (clients as f64 / least as f64, format!("{least} of {clients} clients' shares would be enough"))
         }
     };
-    Some(row("total", format!("noise deviation {} times what is promised: {whose}", up(times.sqrt()))))
+    Some(row("total", format!("noise standard deviation {} times that of a curator: {whose}", up(times.sqrt()))))
 }
 
 /// What a reader should know by the schema of all methods, each thing once.
@@ -361,7 +366,7 @@ fn stage_words(promise: &Promise, stages: &[PlannedStage], sums: impl Fn(&str) -
     let updates: Vec<u64> = stages.iter().map(|stage| stage.updates).collect();
     [
         format!("multiplier {multiplier}{calibrated} on {}", sums(&clip)),
-        format!("{} of each client, {each} an update{drawn}", span(&updates)),
+        format!("{} per client, {each} per update{drawn}", span(&updates)),
     ]
 }
 

@@ -1,9 +1,10 @@
 //! Which method to try first for such clients, which one the papers would, and why.
 
+use super::meant::Study;
 use super::sites::Sites;
 use inference::describe::Offer;
 use inference::settings::Aggregator;
-use inference::{Method, StudyModel};
+use inference::{Kind, Method, Schema};
 
 /// Training rows of a client from which on local data count as enough.
 ///
@@ -17,7 +18,7 @@ pub(crate) struct Guidance {
     /// The algorithm to try first.
     pub(crate) algorithm: &'static str,
     /// With which settings.
-    pub(crate) settings: &'static str,
+    pub(crate) settings: String,
     /// What the papers' own methods are good for.
     pub(crate) papers: Papers,
 }
@@ -43,41 +44,64 @@ pub(crate) struct Papers {
 ///
 /// On the digits (studies/digits-softmax.toml) and with a network on Adult (tmlr-fig4) it is behind DP optimisation without an
 /// aggregator, and behind global VI with one.
-pub(crate) fn guidance(model: &StudyModel, methods: &[Method], sites: &Sites) -> Guidance {
-    let papers = papers(methods, sites);
+pub(crate) fn guidance(study: &Study, sites: &Sites, schema: Option<&Schema>) -> Guidance {
+    let papers = papers(&study.methods, sites);
     let few = sites.inputs.is_some_and(|inputs| inputs < inference::regression::MOST_INPUTS);
-    let model = model.settings.build(None, 0);
+    let model = study.model.settings.build(None, 0);
     let has = |offer: Offer| model.offers().contains(&offer);
     let (algorithm, settings) = if !has(Offer::GaussianPosterior) {
-        ("chain", CHAIN)
+        ("chain", CHAIN.to_owned())
     } else if has(Offer::GaussianLikelihood) && papers.trusted && few {
-        ("statistics", STATISTICS)
+        ("statistics", STATISTICS.to_owned())
     } else if has(Offer::LinearPredictor) {
-        ("noise-aware", NOISE_AWARE)
+        ("noise-aware", noise_aware(study, sites, schema, papers.trusted))
     } else if papers.trusted {
-        ("global-vi", GLOBAL_VI)
+        ("global-vi", GLOBAL_VI.to_owned())
     } else {
-        ("pvi", DP_OPTIMISATION)
+        ("pvi", DP_OPTIMISATION.to_owned())
     };
     Guidance { algorithm, settings, papers }
 }
 
 /// Settings of sufficient statistics.
-const STATISTICS: &str = "statistics = { bound = the largest encoded value }, an aggregator: one or two rounds, with intervals that \
-     count the noise; noise-aware PVI where nobody adds up";
+const STATISTICS: &str = "statistics = { bound = … } with the largest encoded value, and an aggregator: one or two rounds, and \
+     intervals that count the noise; without an aggregator use noise-aware PVI";
 
-/// Settings of noise-aware PVI.
-const NOISE_AWARE: &str = "schedule = \"synchronous\", rounds = 15, clip = the root of k, the number of inputs that are not 0 in a \
-     row (half of it where rows times ε is under 1500, the rows over the root of the clients where there is no aggregator), \
-     damping at most 4 / k, all rows, an aggregator if there is one; the rest has usual values";
+/// Rows times ε under which noise-aware PVI does better with half the clip (docs/maths/noise-aware.md).
+const ENOUGH_BUDGET: f64 = 1500.0;
+
+/// Settings of noise-aware PVI, in numbers where the schema, the rows and ε are known: clip √k, k the inputs that are not 0
+/// in a row; half of it where rows times ε is small, of all rows divided by the root of the clients without an aggregator;
+/// damping at most 4 / k.
+fn noise_aware(study: &Study, sites: &Sites, schema: Option<&Schema>, trusted: bool) -> String {
+    const START: &str = "schedule = \"synchronous\", rounds = 15";
+    let aggregator = if trusted { "" } else { "; an aggregator if there is one" };
+    let Some(schema) = schema else {
+        return format!(
+            "{START}, clip = √k and damping of at most 4 / k, where k is the number of non-zero inputs of a row{aggregator}"
+        );
+    };
+    let used = schema.columns().iter().filter(|column| !matches!(column.kind, Kind::Ignore)).count();
+    let k = used + usize::from(study.model.intercept);
+    let rows: u64 = sites.rows.iter().sum();
+    let shared = if trusted { 1.0 } else { (sites.rows.len() as f64).sqrt() };
+    let epsilon = study.methods.iter().find_map(|method| method.promise.as_ref()).map(|promise| promise.epsilon.get());
+    let small = sites.basis.has_rows() && epsilon.is_some_and(|e| rows as f64 / shared * e < ENOUGH_BUDGET);
+    let (half, divided, why) = if small { (0.5, " / 2", "; rows · ε is under 1500") } else { (1.0, "", "") };
+    let clip = half * (k as f64).sqrt();
+    let usual = if trusted { 0.25 } else { 0.15 };
+    let most = 4.0 / k as f64;
+    let damping = if most < usual { format!(", damping = {most:.2}") } else { String::new() };
+    format!("{START}, clip = {clip:.1} (√{k}{divided}: each row has {k} non-zero inputs{why}){damping}{aggregator}")
+}
 
 /// Settings of a chain.
-const CHAIN: &str = "a posterior of two modes is no Gaussian: chain = { sampler = \"barker\", iterations, step, batch, counts_as }, \
-     whose draws see both";
+const CHAIN: &str = "chain = { sampler = \"barker\", iterations = …, step = …, batch = …, counts_as = … }: its draws find both \
+     modes of the posterior, which no Gaussian has";
 
 /// Settings of DP optimisation.
-const DP_OPTIMISATION: &str = "solver = \"dp-optimisation\", few long updates of adam with keep_state = true, the mean of the \
-     last rounds, and a clip that few rows reach; noise-aware PVI is for linear and logistic models";
+const DP_OPTIMISATION: &str = "solver = \"dp-optimisation\", few long updates by Adam with keep_state = true, readout = { average = … }, \
+     and a clip that few rows reach; noise-aware PVI is for linear and logistic models";
 
 /// Settings of global VI.
 const GLOBAL_VI: &str = "solver = \"dp-optimisation\", schedule = \"synchronous\", many rounds of one small step each, an \
@@ -91,27 +115,29 @@ fn papers(methods: &[Method], sites: &Sites) -> Papers {
     let aggregator = methods.iter().any(trusted);
     let typical = median(&sites.rows).filter(|_| sites.basis.has_rows());
     let about = sites.basis.about();
-    let local = match typical {
-        None => "how many rows a client has is not declared".to_owned(),
-        Some(rows) if rows >= ENOUGH_ROWS => {
-            format!("a typical client has {about}{rows} training rows, which is enough")
-        }
-        Some(rows) => format!("a typical client has only {about}{rows} training rows"),
-    };
     let enough = typical.is_none_or(|rows| rows >= ENOUGH_ROWS);
-    let why = match (aggregator, enough) {
+    let why = match (aggregator, typical) {
         (true, _) => {
-            "with an aggregator the clients share one noise, and virtual clients use that for simple models, \
-                      more robustly than local averaging"
+            "with an aggregator all clients share one noise, which virtual clients use for simple models more \
+                      robustly than local averaging does"
+                .to_owned()
         }
-        (false, true) => "then DP optimisation does well, whatever the number of clients and the model",
-        (false, false) => {
-            "then noise at each client is dear: DP optimisation cannot share it, virtual clients can, so an \
-                           aggregator would help most"
+        (false, None) => {
+            "the rows of a client are not declared; with enough of them DP optimisation does well, whatever \
+                          the model and the number of clients"
+                .to_owned()
         }
+        (false, Some(rows)) if enough => format!(
+            "a typical client has {about}{rows} training rows, enough for DP optimisation to do well, whatever the model \
+             and the number of clients"
+        ),
+        (false, Some(rows)) => format!(
+            "a typical client has only {about}{rows} training rows, too few for noise of its own: virtual clients share \
+             one noise, where there is an aggregator"
+        ),
     };
     let solver = if !aggregator && enough { "dp-optimisation" } else { "virtual" };
-    Papers { trusted: aggregator, solver, aggregator: solver == "virtual", why: format!("{local}; {why}") }
+    Papers { trusted: aggregator, solver, aggregator: solver == "virtual", why }
 }
 
 /// The middle one, or the smaller of the two in the middle.

@@ -3,7 +3,7 @@
 use crate::curves::CURVES_KEYS;
 use crate::histogram::HISTOGRAM_KEYS;
 use crate::keys::STUDY_KEYS;
-use inference::describe::{Key, Otherwise, Registry, Summary, ValueKind};
+use inference::describe::{EntrySummary, Key, Otherwise, Registry, ValueKind};
 use serde_json::{Map, Value, json};
 
 /// The dialect that editors of TOML know.
@@ -59,6 +59,9 @@ fn table(keys: &[Key], registry: &Registry) -> Map<String, Value> {
     let mut at = 0;
     while let Some(key) = waiting.get(at).copied() {
         at += 1;
+        if key.is_refused() {
+            continue;
+        }
         insert(&mut properties, &key, property(&key, registry));
         let ValueKind::Named(kind) = key.kind else { continue };
         if laid_out.contains(&kind) {
@@ -83,7 +86,7 @@ fn table(keys: &[Key], registry: &Registry) -> Map<String, Value> {
 }
 
 /// What must stand beside a key that names this; none where nothing must.
-fn condition(key: &Key, named: &Summary) -> Option<Value> {
+fn condition(key: &Key, named: &EntrySummary) -> Option<Value> {
     let required = required(named.keys);
     let by_default = matches!(key.otherwise, Otherwise::Word(word) if word == named.name);
     let present: &[&str] = if by_default { &[] } else { &[key.name] };
@@ -169,6 +172,7 @@ fn kind(kind: &ValueKind, registry: &Registry) -> Map<String, Value> {
             json!({ "type": "object", "additionalProperties": self::kind(values, registry) })
         }
         ValueKind::Named(named) => json!({ "type": "string", "enum": registry.names(*named) }),
+        ValueKind::Refused(_) => json!({ "not": {} }),
         ValueKind::Either(kinds) => {
             let each: Vec<Value> = kinds.iter().map(|one| Value::Object(self::kind(one, registry))).collect();
             json!({ "anyOf": each })

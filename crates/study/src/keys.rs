@@ -309,7 +309,7 @@ pub(crate) mod tests {
     use crate::figure::FigureAsTyped;
     use crate::synthetic::SyntheticAsTyped;
     use crate::typed::{
-        About, DataAsTyped, FederationAsTyped, Paper, PartitionAsTyped, SplitAsTyped, TableColumnAsTyped,
+        DataAsTyped, FederationAsTyped, Paper, PartitionAsTyped, SplitAsTyped, StudyTableAsTyped, TableColumnAsTyped,
     };
     use crate::typed::{SiteAsTyped, StudyAsTyped};
     use serde::de::DeserializeOwned;
@@ -334,7 +334,7 @@ pub(crate) mod tests {
     #[test]
     fn every_key_that_is_read_is_described_and_no_other() {
         assert_eq!(read::<StudyAsTyped>(), described(STUDY_KEYS));
-        assert_eq!(read::<About>(), described(STUDY));
+        assert_eq!(read::<StudyTableAsTyped>(), described(STUDY));
         assert_eq!(read::<DataAsTyped>(), described(DATA));
         assert_eq!(read::<SplitAsTyped>(), described(SPLIT));
         assert_eq!(read::<SyntheticAsTyped>(), described(SYNTHETIC));

@@ -211,6 +211,7 @@ fn sound(
             }
         }
     }
+    found.sort_by_key(Fault::line_and_column);
     // Methods that were laid out from one list say the same things.
     let mut told: Vec<(String, &'static str)> = Vec::new();
     found.retain(|fault| {

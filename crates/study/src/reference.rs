@@ -106,7 +106,7 @@ fn tables(kind: &ValueKind) -> Vec<&'static [Key]> {
 
 fn rows(text: &mut String, keys: &[Key]) {
     text.push_str("| key | meaning | values | default | example |\n|---|---|---|---|---|\n");
-    for key in keys {
+    for key in keys.iter().filter(|key| !key.is_refused()) {
         let values = match &key.kind {
             ValueKind::Table(_) => "a table, see below".to_owned(),
             ValueKind::Tables(_) => "a list of tables, see below".to_owned(),

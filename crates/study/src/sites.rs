@@ -104,6 +104,9 @@ impl Sites {
             Basis::Known | Basis::Estimated | Basis::Declared => {
                 let total: u64 = self.rows.iter().sum();
                 let declared = if self.basis == Basis::Declared { ", as declared" } else { "" };
+                if let [rows] = self.rows[..] {
+                    return format!("1 with {about}{rows} training rows{declared}");
+                }
                 format!("{all} with {about}{} training rows each, {about}{total} together{declared}", span(&self.rows))
             }
         }

@@ -67,41 +67,42 @@ pub fn method(method: &Method) -> String {
     words.join(", ")
 }
 
-/// What is promised to whom.
+/// What is promised to whom, such as "(1, 1e-5)-DP per row (replace-one); no trusted party".
 pub fn promise(promise: &Promise) -> String {
-    let delta = match promise.delta {
-        DeltaRule::Fixed(delta) => format!("δ = {delta}"),
-        DeltaRule::PowerOfTenBelowRows => "δ the power of ten below 1 / rows".to_owned(),
+    let (delta, rule) = match promise.delta {
+        DeltaRule::Fixed(delta) => (delta.to_string(), ""),
+        DeltaRule::PowerOfTenBelowRows => ("δ".to_owned(), ", δ = the power of ten below 1 / rows"),
     };
     let whom = match (promise.unit, promise.adjacency) {
-        (Unit::Example, Adjacency::Substitute) => "one row, replaced by any other",
-        (Unit::Example, Adjacency::AddRemove) => "one row, more or less",
-        (Unit::Client, Adjacency::Substitute) => "all rows of a client, replaced by any others",
-        (Unit::Client, Adjacency::AddRemove) => "all rows of a client, there or not (it answers either way)",
+        (Unit::Example, Adjacency::Substitute) => "row (replace-one)",
+        (Unit::Example, Adjacency::AddRemove) => "row (add-or-remove)",
+        (Unit::Client, Adjacency::Substitute) => "client (replace all its rows)",
+        (Unit::Client, Adjacency::AddRemove) => "client (add or remove all its rows; it answers either way)",
     };
-    format!("ε = {} at {delta} for {whom}; {}", promise.epsilon, trusted(promise.aggregator))
+    format!("({}, {delta})-DP per {whom}{rule}; {}", promise.epsilon, trusted(promise.aggregator))
 }
 
 fn trusted(aggregator: Aggregator) -> String {
     match aggregator {
-        Aggregator::None => "nobody is trusted".to_owned(),
+        Aggregator::None => "no trusted party".to_owned(),
         Aggregator::Curator => "a curator is trusted with the clipped sums".to_owned(),
         Aggregator::SecureSum(SecureSumSettings { nodes, noise: SecureNoise::Nodes, dropouts, .. }) => format!(
-            "at least one of {nodes} compute nodes is honest; each adds all the noise, and a sum opens with at most {} \
-             missing",
-            clients(dropouts)
+            "at least one of {nodes} compute nodes must be honest; each adds all the noise; {}",
+            responding(dropouts)
         ),
         Aggregator::SecureSum(SecureSumSettings { nodes, noise: SecureNoise::Clients(share), colluders, dropouts }) => {
             let law = match share {
                 ShareNoise::DiscreteGaussian => "discrete Gaussian",
                 ShareNoise::Skellam => "Skellam",
             };
+            let colluding = match colluders {
+                0 => "no client may collude".to_owned(),
+                some => format!("at most {} may collude", clients(some)),
+            };
             format!(
-                "at least one of {nodes} compute nodes is honest, and at most {} \
-                 {}; clients' {law} shares make the noise, and a sum opens with at most {} missing",
-                clients(colluders),
-                if colluders == 1 { "colludes" } else { "collude" },
-                clients(dropouts)
+                "at least one of {nodes} compute nodes must be honest, and {colluding}; every client adds a {law} share \
+                 of the noise; {}",
+                responding(dropouts)
             )
         }
     }
@@ -109,6 +110,14 @@ fn trusted(aggregator: Aggregator) -> String {
 
 fn clients(count: u64) -> String {
     if count == 1 { "1 client".to_owned() } else { format!("{count} clients") }
+}
+
+/// Whose answers a sum needs.
+fn responding(dropouts: u64) -> String {
+    match dropouts {
+        0 => "all clients must respond".to_owned(),
+        some => format!("at most {} may be missing", clients(some)),
+    }
 }
 
 /// Bound and noise as chosen.
@@ -139,7 +148,8 @@ pub fn data(study: &Study) -> String {
 /// How rows are dealt out.
 pub fn partition(partition: &Partition) -> String {
     match partition {
-        Partition::Even { clients } => format!("{clients}, of the same size"),
+        Partition::Even { clients: 1 } => "1".to_owned(),
+        Partition::Even { clients } => format!("{clients} of equal size"),
         Partition::Column { column, at_most } => {
             let cut = at_most.iter().map(|(name, most)| format!(", at most {most} training rows at {name}"));
             format!("one for each {column}{}", cut.collect::<String>())

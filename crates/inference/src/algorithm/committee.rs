@@ -4,7 +4,7 @@ use super::pvi::{COVARIANCE_KEY, GAUSSIAN, REPAIR_TABLE, SOLVER_KEY, by_name, co
 use super::{Algorithm, Answer, Answers, Protocol, Step, misfit, released};
 use crate::describe::{Allowed, Conflict, Descriptor, Key, Limits, Otherwise, TrustedParty, ValueKind, resolve};
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
-use crate::release::Releases;
+use crate::release::{Clipped, Releases};
 use crate::settings::{Covariance, Damping, Repair, Rounds};
 use crate::solve::{Kept, LocalSolve, Problem, Task};
 use crate::{ClientView, RunError, Total};
@@ -135,8 +135,9 @@ impl AlgorithmSettings for CommitteeSettings {
     }
 
     fn check(&self, method: &Method) -> Result<(), Conflict> {
-        if self.releases(1).opening.is_some() || self.releases(1).reused {
-            let what = "a committee's members answer once: solvers that go on from an earlier answer belong to pvi";
+        let releases = self.releases(1);
+        if releases.opening.is_some() || releases.reused || releases.main.clipped == Clipped::Statistics {
+            let what = "a committee's members fit posteriors of their own, and this solver moves a factor of q: it belongs to pvi";
             return Err(Conflict::new("solver", crate::describe::NOT_TOGETHER, what, "use algorithm = \"pvi\""));
         }
         self.solver.check(method.most_rounds())

@@ -68,7 +68,12 @@ pub(super) fn check_solver(reading: &crate::describe::Reading<'_>) -> Result<(),
     let expected = if reading.promise.is_some() { "dp-optimisation" } else { "clear" };
     match reading.keys.maybe_word("solver") {
         Some(stated) if stated != expected => {
-            let what = format!("solver = {stated:?} does not go with whether privacy is promised");
+            let (noise, promised) = if reading.promise.is_some() {
+                ("adds no noise", "privacy is")
+            } else {
+                ("adds noise", "no privacy is")
+            };
+            let what = format!("solver = {stated:?} {noise}, but {promised} promised");
             Err(Conflict::new("solver", PRIVACY_OR_NOT, what, format!("use solver = {expected:?}, or leave it out")))
         }
         _ => Ok(()),

@@ -46,6 +46,11 @@ impl Key {
     pub fn is_required(&self) -> bool {
         matches!(self.otherwise, Otherwise::Required)
     }
+
+    /// Whether it is there to be refused with its reason; references and schemas leave it out.
+    pub fn is_refused(&self) -> bool {
+        matches!(self.kind, ValueKind::Refused(_))
+    }
 }
 
 /// Which values a key takes.
@@ -104,6 +109,8 @@ pub enum ValueKind {
     Map(&'static ValueKind),
     /// The name of something in the registry, whose own keys stand beside this one.
     Named(Registered),
+    /// No value: the key belongs to similar tables, and here there is this reason against it.
+    Refused(&'static str),
     /// Any of these.
     Either(&'static [ValueKind]),
 }
@@ -125,7 +132,8 @@ impl ValueKind {
             Self::Share => "a number over 0 and under 1".to_owned(),
             Self::Fraction => "a number over 0 and at most 1".to_owned(),
             Self::Within { least: f64::MIN, most: f64::MAX } => "a finite number".to_owned(),
-            Self::Within { least, most } => format!("a number from {least} to {most}"),
+            Self::Within { least, most } => format!("a number from {} to {}", short(*least), short(*most)),
+            Self::Count { least, most } if least == most => format!("{least}"),
             Self::Count { least, most: u64::MAX } => format!("a whole number of at least {least}"),
             Self::Count { least, most } => format!("a whole number from {least} to {most}"),
             Self::Word(words) => {
@@ -147,16 +155,24 @@ impl ValueKind {
             }
             Self::Counts { least, most } => format!("a list of whole numbers from {least} to {most}"),
             Self::Table(keys) => {
-                let keys: Vec<String> = keys.iter().map(|key| format!("{} = {}", key.name, key.example)).collect();
+                let open = keys.iter().filter(|key| !key.is_refused());
+                let keys: Vec<String> = open.map(|key| format!("{} = {}", key.name, key.example)).collect();
                 format!("{{ {} }}", keys.join(", "))
             }
             Self::Texts => "a list of texts".to_owned(),
             Self::Tables(keys) => format!("a list of {}", Self::Table(keys).expected()),
             Self::Map(kind) => format!("a table of names, each with {}", kind.expected()),
             Self::Named(kind) => format!("the name of {}", kind.article()),
+            Self::Refused(why) => format!("nothing: {why}"),
             Self::Either(kinds) => kinds.iter().map(Self::expected).collect::<Vec<_>>().join(", or "),
         }
     }
+}
+
+/// A number with few characters: 1e-6 instead of 0.000001.
+fn short(number: f64) -> String {
+    let (plain, powers) = (format!("{number}"), format!("{number:e}"));
+    if powers.len() < plain.len() { powers } else { plain }
 }
 
 /// What holds where a key is left out.

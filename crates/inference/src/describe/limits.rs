@@ -33,7 +33,7 @@ impl Offer {
             Self::LinearPredictor => "a likelihood of xᵀθ (linear and logistic models do)",
             Self::OneDrawPerBatch => "one draw of its parameters for a batch (networks do)",
             Self::Gradients => "real parameters, which have gradients",
-            Self::GaussianPosterior => "a posterior with one mode (mixtures have two: use algorithm = \"chain\")",
+            Self::GaussianPosterior => "a posterior with one mode (a mixture's has two)",
         }
     }
 }
@@ -87,6 +87,10 @@ pub struct Need {
     pub offer: Offer,
     /// The key that asks for it.
     pub key: &'static str,
+    /// Who asks for it, with its verb: "aligned gradients need".
+    pub whose: &'static str,
+    /// What to do where the model does not offer it.
+    pub hint: &'static str,
 }
 
 /// With what a method can be combined.
@@ -184,7 +188,7 @@ impl<T: Copy + PartialEq> Allowed<T> {
         }
         let name = key.rsplit('.').next().unwrap_or(key);
         let allowed: Vec<String> = self.values.iter().map(|value| format!("\"{}\"", word(*value))).collect();
-        let what = format!("{who} does not go with {name} = \"{}\": {}", word(found), self.because);
+        let what = format!("{who} cannot be combined with {name} = \"{}\": {}", word(found), self.because);
         Err(Conflict::new(key, code, what, format!("use {name} = {}", allowed.join(" or "))))
     }
 }
@@ -193,12 +197,12 @@ impl<T: Copy + PartialEq> Allowed<T> {
 ///
 /// `offers` is what the model offers; none where the model is not known yet.
 pub(crate) fn fits(method: &Method, offers: Option<&[Offer]>) -> Result<(), Conflict> {
-    for (who, limits) in method.algorithm.limits() {
-        one(method, who, &limits)?;
+    for (name, limits) in method.algorithm.limits() {
+        one(method, name, &limits)?;
         for need in offers.map_or(&[][..], |_| limits.needs) {
             if offers.is_some_and(|offers| !offers.contains(&need.offer)) {
-                let what = format!("{who} needs a model that has {}", need.offer.words());
-                return Err(Conflict::new(need.key, NOT_TOGETHER, what, "choose another model or another method"));
+                let what = format!("{} a model that has {}", need.whose, need.offer.words());
+                return Err(Conflict::new(need.key, NOT_TOGETHER, what, need.hint));
             }
         }
     }
@@ -211,16 +215,19 @@ pub(crate) fn fits(method: &Method, offers: Option<&[Offer]>) -> Result<(), Conf
     }
 }
 
-/// One set of limits against the method's choices.
-fn one(method: &Method, who: &str, limits: &Limits) -> Result<(), Conflict> {
+/// One set of limits against the method's choices. `name` is that of the algorithm, or of its part.
+fn one(method: &Method, name: &str, limits: &Limits) -> Result<(), Conflict> {
+    let own = method.algorithm.descriptor().name == name;
+    let key = if own { "algorithm" } else { method.algorithm.part_key() };
+    let who = &format!("{} \"{name}\"", key.rsplit('.').next().unwrap_or(key));
     match (limits.privacy, &method.promise) {
         (PrivacyNeed::Required, None) => {
             let what = format!("{who} clips and noises, but no privacy is promised");
             return Err(Conflict::new(
-                "privacy",
+                key,
                 PRIVACY_OR_NOT,
                 what,
-                "add privacy = { … }, or choose a non-private method",
+                "add privacy = { … }, or choose a method without noise",
             ));
         }
         (PrivacyNeed::Never, Some(_)) => {
@@ -295,28 +302,52 @@ fn promised(method: &Method, promise: &Promise, releases: &Releases) -> Result<(
         return Err(Conflict::new("site_intercept", NOT_TOGETHER, what, "use aggregator = \"none\", or leave it out"));
     }
     let all = releases.opening.iter().map(|opening| &opening.release).chain([&releases.main]);
-    all.clone().try_for_each(|release| one_release(promise, release))?;
+    all.clone().try_for_each(|release| one_release(promise, release, method.algorithm.batch_key()))?;
     clip(promise, all)
 }
 
 /// A release against the theorems of the privacy crate.
-fn one_release(promise: &Promise, release: &Release) -> Result<(), Conflict> {
+fn one_release(promise: &Promise, release: &Release, batch_key: &str) -> Result<(), Conflict> {
     let sampled = release.batch != Batching::All;
     if promise.aggregator.by_shares() && release.grain == Grain::Example && sampled {
         let what = "noise shares are charged for all rows: no amplification by sampling is proved for them";
-        return Err(Conflict::new("local", "S007", what, "use batch = \"all\", or noise = \"nodes\""));
+        return Err(Conflict::new(batch_key, "S007", what, "use all rows in every step, or noise = \"nodes\""));
     }
     let trust = if promise.aggregator == Aggregator::None { Trust::Local } else { Trust::Aggregate };
-    sensitivity_factor(release.grain, promise.unit, promise.adjacency, trust)
-        .map_err(|error| Conflict::of_privacy("privacy.unit", &error))?;
-    let event = stand_in(promise, release).map_err(|error| Conflict::of_privacy("local.batch", &error))?;
+    let factor = |relation| sensitivity_factor(release.grain, promise.unit, relation, trust);
+    factor(promise.adjacency).map_err(|error| match factor(Adjacency::Substitute) {
+        Ok(_) => {
+            let hint = "use adjacency = \"substitute\", or an aggregator";
+            Conflict::new("privacy.adjacency", "S008", reason(&error), hint)
+        }
+        Err(_) => {
+            let hint =
+                "use unit = \"example\", or a solver that clips the whole change of a client, such as \"perturb\"";
+            Conflict::new("privacy.unit", "S008", reason(&error), hint)
+        }
+    })?;
+    let event = stand_in(promise, release).map_err(|error| {
+        let hint = "use adjacency = \"substitute\", or draw every row with a probability";
+        Conflict::new(batch_key, NOT_TOGETHER, reason(&error), hint)
+    })?;
     if promise.accountant == Claim::Moments
         && let DeltaRule::Fixed(delta) = promise.delta
-        && let Err(error) = crate::plan::claimant(Claim::Moments, &event).epsilon(&[event], delta)
+        && crate::plan::claimant(Claim::Moments, &event).epsilon(&[event], delta).is_err()
     {
-        return Err(Conflict::of_privacy("privacy.accountant", &error));
+        let what = "the moments accountant covers Gaussian noise on all rows, or on rows drawn with a probability under \
+                    adjacency = \"add-remove\", and nothing else";
+        let hint = "use accountant = \"certified\"";
+        return Err(Conflict::new("privacy.accountant", NOT_TOGETHER, what, hint));
     }
     Ok(())
+}
+
+/// Why no theorem covers a combination, without the numbers of a stand-in.
+fn reason(error: &PrivacyError) -> String {
+    match error {
+        PrivacyError::NoTheorem { why, .. } => why.to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// An event of the release's kind: which theorem covers it does not depend on the numbers.
@@ -338,7 +369,7 @@ fn clip<'a>(promise: &Promise, mut all: impl Iterator<Item = &'a Release> + Clon
     match promise.clip {
         None if !used.is_empty() => {
             let what = "`clip`, the largest norm of one row's gradient or of a change, is missing";
-            Err(Conflict::new("privacy", super::STRAY, what, "for example clip = 2.0"))
+            Err(Conflict::new("privacy", super::UNREADABLE, what, "for example clip = 2.0"))
         }
         Some(_) if used.is_empty() => {
             let of = all.next().map_or("sums", |release| release.clipped.words());

@@ -11,6 +11,8 @@ use toml::{Table, Value};
 pub fn validate(table: &Table, keys: &[Key], registry: &Registry) -> Vec<Conflict> {
     let mut found = Vec::new();
     let mut known: Vec<Key> = keys.to_vec();
+    // The key that named whatever brought each of them; none for those of the table itself.
+    let mut origins: Vec<&str> = vec![""; known.len()];
     let mut at = 0;
     // What is named may name something in its turn, as an algorithm does its solver.
     while let Some(key) = known.get(at).copied() {
@@ -19,23 +21,35 @@ pub fn validate(table: &Table, keys: &[Key], registry: &Registry) -> Vec<Conflic
                 Ok(entry) => known.extend(added(entry, &known)),
                 Err(conflict) => found.push(Conflict { key: key.name.to_owned(), ..conflict }),
             }
+            origins.resize(known.len(), key.name);
         }
         at += 1;
     }
     let all_named = found.is_empty();
+    let mut meant = Vec::new();
     for (name, value) in table {
         match known.iter().find(|key| key.name == name) {
             Some(key) => found.extend(value_conflicts(key, value, registry)),
             // Keys of something whose name is not known cannot be told from slips.
-            None if all_named => found.push(unknown(name, &known, registry)),
+            None if all_named => {
+                meant.extend(nearest(name, open(&known)));
+                found.push(unknown(name, &known, registry));
+            }
             None => {}
         }
     }
-    for key in known.iter().filter(|key| key.is_required() && !table.contains_key(key.name)) {
+    // A key that was misspelt is not missing too.
+    let missing = |key: &Key| key.is_required() && !table.contains_key(key.name) && !meant.contains(&key.name);
+    for (key, origin) in known.iter().zip(origins).filter(|(key, _)| missing(key)) {
         let what = format!("`{}` ({}) is missing", key.name, key.about);
-        found.push(Conflict::new("", UNREADABLE, what, format!("for example {} = {}", key.name, key.example)));
+        found.push(Conflict::new(origin, UNREADABLE, what, format!("for example {} = {}", key.name, key.example)));
     }
     found
+}
+
+/// The names of keys that may be set.
+fn open(known: &[Key]) -> impl Iterator<Item = &'static str> {
+    known.iter().filter(|key| !key.is_refused()).map(|key| key.name)
 }
 
 /// The name that a key has, or has by default.
@@ -57,18 +71,20 @@ fn unknown(name: &str, known: &[Key], registry: &Registry) -> Conflict {
     let kinds = [Registered::Algorithm, Registered::Solver, Registered::Sampler, Registered::Rule, Registered::Model];
     let owners: Vec<String> = kinds
         .into_iter()
-        .flat_map(|kind| registry.owners(kind, name).into_iter().map(move |owner| format!("{} {owner:?}", kind.noun())))
+        .filter_map(|kind| match registry.owners(kind, name).as_slice() {
+            [] => None,
+            [one] => Some(format!("{} {one:?}", kind.noun())),
+            [one, other] => Some(format!("{}s {one:?} and {other:?}", kind.noun())),
+            [one, other, ..] => Some(format!("{}s such as {one:?} and {other:?}", kind.noun())),
+        })
         .collect();
     if !owners.is_empty() {
-        let of = owners.first().map_or("", String::as_str);
-        let others = if owners.len() > 1 { " and others" } else { "" };
-        let what = format!("{name} has no meaning here: it belongs to {of}{others}");
+        let what = format!("{name} has no meaning here: it belongs to {}", owners.join(" and to "));
         return Conflict::new(name, STRAY, what, format!("leave {name} out"));
     }
-    let names = || known.iter().map(|key| key.name);
-    let hint = match nearest(name, names()) {
+    let hint = match nearest(name, open(known)) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("expected one of {}", names().collect::<Vec<_>>().join(", ")),
+        None => format!("expected one of {}", open(known).collect::<Vec<_>>().join(", ")),
     };
     Conflict::new(name, UNKNOWN, format!("there is no key `{name}`"), hint)
 }
@@ -93,6 +109,10 @@ fn value_conflicts(key: &Key, value: &Value, registry: &Registry) -> Vec<Conflic
     if let (ValueKind::Either(kinds), Value::Table(table)) = (key.kind, value) {
         return either_table(key, kinds, table, registry);
     }
+    if let ValueKind::Refused(why) = key.kind {
+        let what = format!("{} has no meaning here: {why}", key.name);
+        return vec![Conflict::new(key.name, STRAY, what, format!("leave {} out", key.name))];
+    }
     if fits(&key.kind, value) {
         return Vec::new();
     }
@@ -108,7 +128,7 @@ fn value_conflicts(key: &Key, value: &Value, registry: &Registry) -> Vec<Conflic
     let what = format!("{} is {value}, expected {}", key.name, key.kind.expected());
     let hint = match near {
         Some(near) => format!("did you mean {near:?}?"),
-        None => format!("for example {} = {} ({})", key.name, key.example, key.about),
+        None => format!("{}; for example {} = {}", key.about, key.name, key.example),
     };
     vec![Conflict::new(key.name, code, what, hint)]
 }
@@ -173,6 +193,7 @@ fn fits(kind: &ValueKind, value: &Value) -> bool {
         ValueKind::Table(_) => value.is_table(),
         ValueKind::Tables(_) => value.is_array(),
         ValueKind::Map(kind) => value.as_table().is_some_and(|table| table.values().all(|value| fits(kind, value))),
+        ValueKind::Refused(_) => false,
         ValueKind::Either(kinds) => kinds.iter().any(|kind| fits(kind, value)),
     }
 }

@@ -188,13 +188,21 @@ const LOCAL_KEYS: &[Key] =
 
 const ALL_ROWS: Key = Key {
     name: "batch",
-    about: "always all rows",
+    about: "this solver uses all rows in every step",
     kind: ValueKind::Word(&["all"]),
     otherwise: Otherwise::Word("all"),
     example: "\"all\"",
 };
 
-const WHOLE_KEYS: &[Key] = &[STEPS, ALL_ROWS, OPTIMISER, LEARNING_RATE, CHART];
+const NO_RATE: Key = Key {
+    name: "rate",
+    about: "nothing: this solver uses all rows in every step",
+    kind: ValueKind::Refused("this solver uses all rows in every step"),
+    otherwise: Otherwise::Nothing,
+    example: "1.0",
+};
+
+const WHOLE_KEYS: &[Key] = &[STEPS, NO_RATE, ALL_ROWS, OPTIMISER, LEARNING_RATE, CHART];
 
 /// `local` where noisy steps are taken along gradients of drawn rows.
 pub const LOCAL_KEY: Key = Key {
@@ -271,15 +279,10 @@ impl Local {
     /// From the table of [`LOCAL_KEY`].
     pub fn read(method: &Keys<'_>) -> Result<Self, Conflict> {
         let keys = &method.table("local", LOCAL_KEYS);
-        let (optimiser, batch) = (optimiser(keys)?, Batching::read(keys)?);
-        if optimiser == Optimiser::Natural && batch != Batching::All {
-            let key = if keys.has("rate") { "rate" } else { "batch" };
-            return Err(keys.conflict(key, NOT_TOGETHER, "natural steps use all rows", "leave rate and batch out"));
-        }
         Ok(Self {
             steps: keys.count("steps")?,
-            batch,
-            optimiser,
+            batch: Batching::read(keys)?,
+            optimiser: optimiser(keys)?,
             learning_rate: keys.number("learning_rate")?,
             keep_state: keys.flag("keep_state")?,
             chart: chart(keys)?,
@@ -317,6 +320,15 @@ impl Local {
         (self.optimiser, self.steps, self.learning_rate) == (Optimiser::Natural, 1, 1.0)
     }
 
+    /// Refuses natural steps on drawn rows.
+    pub fn check_batch(&self) -> Result<(), Conflict> {
+        if self.optimiser != Optimiser::Natural || self.batch == Batching::All {
+            return Ok(());
+        }
+        let key = if matches!(self.batch, Batching::Poisson(_)) { "local.rate" } else { "local.batch" };
+        Err(Conflict::new(key, NOT_TOGETHER, "natural steps use all rows", "leave rate and batch out"))
+    }
+
     /// Refuses natural steps where every step's gradient is clipped and noised.
     pub fn check_gradients(&self) -> Result<(), Conflict> {
         if self.optimiser != Optimiser::Natural {
@@ -337,16 +349,23 @@ impl Local {
 
     /// In words.
     pub fn words(&self) -> String {
+        if self.is_whole_step() {
+            return "1 natural-gradient step, all rows".to_owned();
+        }
         let optimiser = match self.optimiser {
-            Optimiser::Sgd => "sgd",
-            Optimiser::Adagrad => "adagrad",
-            Optimiser::Adam => "adam",
-            Optimiser::Natural => "natural",
+            Optimiser::Sgd => "SGD",
+            Optimiser::Adagrad => "Adagrad",
+            Optimiser::Adam => "Adam",
+            Optimiser::Natural => "natural gradients",
         };
         let steps = if self.steps == 1 { "1 step".to_owned() } else { format!("{} steps", self.steps) };
         let kept = if self.keep_state { ", state kept" } else { "" };
         let aligned = if self.gradients == Gradients::Aligned { ", aligned gradients" } else { "" };
-        format!("{steps} of {optimiser} at {}, {}{kept}{aligned}", self.learning_rate, self.batch.words())
+        format!(
+            "{steps} of {optimiser} with learning rate {}, {}{kept}{aligned}",
+            self.learning_rate,
+            self.batch.words()
+        )
     }
 }
 

@@ -1,8 +1,9 @@
 //! What a method promises: to whom, at what noise, and who adds up.
 
-use crate::describe::{Conflict, Key, Keys, Otherwise, STRAY, TrustedParty, VALUE, ValueKind};
+use crate::describe::{Conflict, Key, Keys, Otherwise, STRAY, TrustedParty, UNKNOWN, VALUE, ValueKind};
 use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, PrivacyError, ShareNoise, Unit};
 use serde::Serialize;
+use toml::{Table, Value};
 
 /// What is promised, and the noise that keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -125,7 +126,7 @@ pub const PRIVACY_KEYS: &[Key] = &[
     },
     Key {
         name: "epsilon",
-        about: "ε granted to each client, between 0.1 and 10 as a rule; in a study a list is a method for each",
+        about: "ε granted to each client, usually between 0.1 and 10; a list makes a method of each value",
         kind: ValueKind::Either(&[ValueKind::Positive, ValueKind::Positives { length: 0 }]),
         otherwise: Otherwise::Required,
         example: "1.0",
@@ -169,7 +170,7 @@ pub const PRIVACY_KEYS: &[Key] = &[
     },
     Key {
         name: "nodes",
-        about: "secure-sum: compute nodes, run by different organisations",
+        about: "secure-sum: compute nodes, run by different organisations (one alone would see the sum of every client)",
         kind: ValueKind::Count { least: 2, most: MOST_NODES },
         otherwise: Otherwise::Number(NODES),
         example: "2",
@@ -205,6 +206,18 @@ pub const PRIVACY_KEYS: &[Key] = &[
 ];
 
 impl Promise {
+    /// Answers `aggregator = "shares"`, as earlier versions had it, with what to write now.
+    pub(crate) fn former_words(privacy: &Table) -> Option<Conflict> {
+        let old = match privacy.get("aggregator")? {
+            Value::Table(table) => table.contains_key("shares"),
+            value => value.as_str() == Some("shares"),
+        };
+        let what = "aggregator is \"shares\", as an earlier version had it; noise shares now belong to a secure sum";
+        let hint = "use aggregator = \"secure-sum\", nodes = 2, noise = \"discrete-gaussian\" (or \"skellam\"), \
+                    colluders = 0, dropouts = 0, each as a key of privacy";
+        old.then(|| Conflict::new("privacy.aggregator", UNKNOWN, what, hint))
+    }
+
     /// From `privacy`, whose values were validated.
     pub fn read(keys: &Keys<'_>) -> Result<Self, Conflict> {
         let at = |key: &str, error: PrivacyError| Conflict {

@@ -31,7 +31,12 @@ pub(super) const LIMITS: Limits = Limits {
         values: &[TrustedParty::Nobody],
         because: "the client reads its factor off sums that it releases itself",
     },
-    needs: &[Need { offer: Offer::GaussianLikelihood, key: "solver" }],
+    needs: &[Need {
+        offer: Offer::GaussianLikelihood,
+        key: "solver",
+        whose: "this solver needs",
+        hint: "use solver = \"dp-optimisation\"",
+    }],
     site_intercept: false,
     ..Limits::NONE
 };

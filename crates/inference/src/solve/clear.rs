@@ -55,6 +55,7 @@ impl LocalSolve for Clear {
     }
 
     fn check(&self, _: u64) -> Result<(), Conflict> {
+        self.local.check_batch()?;
         self.local.check_full_gradients()
     }
 

@@ -49,6 +49,14 @@ pub(super) const MEAN_FIELD: Allowed<Covariance> = Allowed {
     because: "a full covariance is moved by natural steps without noise: gradients move standard deviations only",
 };
 
+/// What gradients by the means alone need.
+const ONE_DRAW: Need = Need {
+    offer: Offer::OneDrawPerBatch,
+    key: "local.gradients",
+    whose: "aligned gradients need",
+    hint: "use gradients = \"full\"",
+};
+
 /// `solver = "dp-optimisation"`
 pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
     name: "dp-optimisation",
@@ -85,10 +93,7 @@ impl LocalSolve for Descend {
     fn limits(&self) -> Limits {
         match self.local.gradients {
             Gradients::Full => DESCRIPTOR.limits,
-            Gradients::Aligned => {
-                let needs = &[Need { offer: Offer::OneDrawPerBatch, key: "local.gradients" }];
-                Limits { needs, ..DESCRIPTOR.limits }
-            }
+            Gradients::Aligned => Limits { needs: &[ONE_DRAW], ..DESCRIPTOR.limits },
         }
     }
 

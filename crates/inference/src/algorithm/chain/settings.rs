@@ -73,6 +73,14 @@ fn by_name<S: Serializer>(sampler: &Arc<dyn Sampler>, to: S) -> Result<S::Ok, S:
 /// Draws of a chain that can be told anything of.
 const FEWEST_DRAWS: u64 = 4;
 
+/// Leaps, Langevin steps and variational starts follow gradients.
+const SLOPES: Need = Need {
+    offer: Offer::Gradients,
+    key: "chain.sampler",
+    whose: "steps along gradients need",
+    hint: "use sampler = \"barker\" or \"penalty\" with start = \"prior\" or \"origin\"",
+};
+
 /// Questions of a run that ends.
 const MOST_QUESTIONS: u64 = 1_000_000_000;
 
@@ -320,11 +328,20 @@ impl AlgorithmSettings for ChainSettings {
         self.sampler.descriptor().name
     }
 
+    fn part_key(&self) -> &'static str {
+        "chain.sampler"
+    }
+
+    fn batch_key(&self) -> &'static str {
+        "chain.batch"
+    }
+
     fn describe(&self) -> Description {
         let chains = if self.chains == 1 { "1 chain".to_owned() } else { format!("{} chains", self.chains) };
         let counts = self.counts_as.map(|rows| format!("data count as {rows} rows"));
         let moments = (self.covariance == Covariance::Full).then(|| "full covariance".to_owned());
-        let length = format!("{chains} of {} iterations, {} of them warm-up", self.iterations, self.warm_up);
+        let warm_up = if self.warm_up == 0 { "no".to_owned() } else { format!("{} of them", self.warm_up) };
+        let length = format!("{chains} of {} iterations, {warm_up} warm-up", self.iterations);
         Description {
             algorithm: format!("chain, {}", self.sampler.describe()),
             details: [length, self.start_words()].into_iter().chain(counts).chain(moments).collect(),
@@ -369,7 +386,7 @@ impl AlgorithmSettings for ChainSettings {
 
     fn limits(&self) -> Vec<(&'static str, Limits)> {
         let needs = match self.asks_slopes() {
-            true => &[Need { offer: Offer::Gradients, key: "chain.sampler" }][..],
+            true => &[SLOPES][..],
             false => &[],
         };
         let sampler = self.sampler.descriptor();

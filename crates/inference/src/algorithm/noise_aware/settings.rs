@@ -211,7 +211,12 @@ fn curvature(constants: &Keys<'_>, reading: &Reading<'_>) -> Result<Curvature, C
     Ok(Curvature::Moments { looks: constants.small_count("looks")?, bound })
 }
 
-const OF_LINES: Need = Need { offer: Offer::LinearPredictor, key: "noise_aware.curvature" };
+const OF_LINES: Need = Need {
+    offer: Offer::LinearPredictor,
+    key: "algorithm",
+    whose: "the rule of second moments needs",
+    hint: "use noise_aware = { curvature = \"every-round\" }",
+};
 
 impl AlgorithmSettings for NoiseAwareSettings {
     fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings> {

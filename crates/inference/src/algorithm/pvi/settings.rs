@@ -176,8 +176,18 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
 };
 
 /// What is served as a Gaussian must be near one.
-pub(in crate::algorithm) const GAUSSIAN: Need = Need { offer: Offer::GaussianPosterior, key: "algorithm" };
-const LINEAR: Need = Need { offer: Offer::LinearPredictor, key: "site_intercept" };
+pub(in crate::algorithm) const GAUSSIAN: Need = Need {
+    offer: Offer::GaussianPosterior,
+    key: "algorithm",
+    whose: "a Gaussian q needs",
+    hint: "use algorithm = \"chain\"",
+};
+const LINEAR: Need = Need {
+    offer: Offer::LinearPredictor,
+    key: "site_intercept",
+    whose: "a site-specific intercept needs",
+    hint: "leave site_intercept out",
+};
 
 /// What an algorithm with a site-specific intercept needs of a model.
 pub(in crate::algorithm) const WITH_INTERCEPT: &[Need] = &[GAUSSIAN, LINEAR];

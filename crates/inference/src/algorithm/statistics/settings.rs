@@ -3,6 +3,7 @@
 use super::{Rule, Statistics};
 use crate::RunError;
 use crate::algorithm::Protocol;
+use crate::algorithm::pvi::{COVARIANCE_KEY, covariance};
 use crate::client::Summing;
 use crate::data::{Kind, Numeric, OutcomeKind, Schema};
 use crate::describe::{
@@ -76,13 +77,16 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     name: "statistics",
     also: &["sufficient-statistics", "ssp"],
     about: "Linear regression from one noisy sum of sufficient statistics over all clients.",
-    keys: &[Key {
-        name: "statistics",
-        about: "the rule and its constants",
-        kind: ValueKind::Table(STATISTICS),
-        otherwise: Otherwise::Follows("the row-norm rule"),
-        example: "{ rule = \"row-norm\", bound = 7.5 }",
-    }],
+    keys: &[
+        Key {
+            name: "statistics",
+            about: "the rule and its constants",
+            kind: ValueKind::Table(STATISTICS),
+            otherwise: Otherwise::Follows("the row-norm rule"),
+            example: "{ rule = \"row-norm\", bound = 7.5 }",
+        },
+        Key { about: "always full", otherwise: Otherwise::Word("full"), ..COVARIANCE_KEY },
+    ],
     limits: Limits {
         privacy: PrivacyNeed::Required,
         schedules: Allowed { values: &[Pacing::Synchronous], because: "it asks all clients for one sum at once" },
@@ -90,7 +94,12 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
             values: &[Unit::Example],
             because: "sufficient statistics bound what a row does, not what a whole client can change",
         },
-        needs: &[Need { offer: Offer::GaussianLikelihood, key: "algorithm" }],
+        needs: &[Need {
+            offer: Offer::GaussianLikelihood,
+            key: "algorithm",
+            whose: "sufficient statistics need",
+            hint: "use algorithm = \"noise-aware\", \"pvi\" or \"global-vi\"",
+        }],
         site_intercept: false,
         ..Limits::NONE
     },
@@ -98,6 +107,11 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
 };
 
 fn read(reading: &Reading<'_>) -> Result<Arc<dyn AlgorithmSettings>, Conflict> {
+    if covariance(&reading.keys)? != Covariance::Full {
+        let what = "a posterior by sufficient statistics has a full covariance";
+        let hint = "leave covariance out, or use covariance = \"full\"";
+        return Err(Conflict::new("covariance", NOT_TOGETHER, what, hint));
+    }
     let inner = reading.table("statistics", STATISTICS);
     let rule = resolve::rule(&inner, inner.keys.word("rule")?)?;
     let reading = match inner.keys.maybe_word("reading") {
@@ -135,6 +149,10 @@ impl AlgorithmSettings for StatisticsSettings {
 
     fn part(&self) -> &'static str {
         self.rule.descriptor().name
+    }
+
+    fn part_key(&self) -> &'static str {
+        "statistics.rule"
     }
 
     fn describe(&self) -> Description {
@@ -201,7 +219,7 @@ impl AlgorithmSettings for StatisticsSettings {
                 "statistics.bound",
                 NOT_TOGETHER,
                 "the intercept is an input that is always 1, and a bound under 1 would cut it",
-                "use a bound of at least 1, or leave the intercept out of the model",
+                "use a bound of at least 1, or leave the intercept out of the model (bias = false)",
             )),
             _ => Ok(()),
         }
