@@ -2,7 +2,8 @@
 
 use crate::common::{model_of, private_methods, rows, simulation, sites};
 use inference::describe::{
-    Conflict, Entry, Key, NOT_TOGETHER, Offer, PrivacyNeed, Registered, Registry, STRAY, VALUE, ValueKind, validate,
+    Conflict, Entry, Key, NOT_TOGETHER, Offer, PrivacyNeed, Registered, Registry, STRAY, UNKNOWN, UNREADABLE, VALUE,
+    ValueKind, validate,
 };
 use inference::method::METHOD_KEYS;
 use inference::{Method, Model, ModelSettings, RunError, Simulation, restored, stored};
@@ -112,7 +113,7 @@ fn a_slip_is_told_the_nearest_name_and_a_word_from_elsewhere_all_names() {
     for kind in KINDS {
         for name in registry.names(kind) {
             let conflict = registry.find(kind, &name[..name.len() - 1]).unwrap_err();
-            assert_eq!((conflict.code, conflict.hint), (VALUE, format!("did you mean {name:?}?")));
+            assert_eq!((conflict.code, conflict.hint), (UNKNOWN, format!("did you mean {name:?}?")));
         }
         let conflict = registry.find(kind, "quite another thing").unwrap_err();
         assert!(registry.names(kind).iter().all(|name| conflict.hint.contains(name)), "{}", conflict.hint);
@@ -208,8 +209,9 @@ fn keys_of_one_algorithm_on_another_are_refused_with_their_owners() {
                 let found = Method::read(&table, &registry).unwrap_err();
                 let told =
                     found.iter().find(|conflict| conflict.key == key.name).unwrap_or_else(|| panic!("{found:?}"));
-                let owner = format!("{} {:?}", other.kind().noun(), other.summary().name);
-                assert!(told.code == STRAY && told.what.contains(&owner), "{told:?}: {owner}");
+                let (kind, owners) = (other.kind().noun(), registry.owners(other.kind(), key.name));
+                let named = told.what.contains(kind) && told.what.contains(&format!("{:?}", owners[0]));
+                assert!(told.code == STRAY && named, "{told:?}: {kind} {owners:?}");
                 tried += 1;
             }
         }
@@ -252,16 +254,16 @@ fn everything_that_is_wrong_with_a_table_is_told_at_once() {
     let found = Method::read(&text.parse().unwrap(), &registry()).unwrap_err();
     let told: BTreeSet<(&str, &str)> = found.iter().map(|conflict| (conflict.key.as_str(), conflict.code)).collect();
     let expected = [
-        ("", STRAY),
-        ("colour", "S002"),
+        ("", UNREADABLE),
+        ("colour", UNKNOWN),
         ("damping", VALUE),
         ("local.steps", VALUE),
-        ("privacy", STRAY),
-        ("privacy.unit", VALUE),
+        ("privacy", UNREADABLE),
+        ("privacy.unit", UNKNOWN),
     ];
     assert_eq!(told, BTreeSet::from(expected), "{found:?}");
     let missing =
-        |key: &str| found.iter().find(|conflict| (conflict.key.as_str(), conflict.code) == (key, STRAY)).unwrap();
+        |key: &str| found.iter().find(|conflict| (conflict.key.as_str(), conflict.code) == (key, UNREADABLE)).unwrap();
     assert!(missing("").what.contains("`rounds`") && missing("privacy").what.contains("`epsilon`"), "{found:?}");
     let slip = found.iter().find(|conflict| conflict.key == "privacy.unit").unwrap();
     assert_eq!(slip.hint, "did you mean \"example\"?");

@@ -145,7 +145,7 @@ fn thousands_of_inputs_on_a_coarse_grid_are_refused_by_the_plan() {
     };
     assert!(plan(5457, Adjacency::Substitute).is_ok());
     let error = plan(5458, Adjacency::Substitute).unwrap_err().to_string();
-    assert!(error.contains("5459 entries") && error.contains("roundings"), "{error}");
+    assert!(error.contains("5459 entries") && error.contains("rounding errors"), "{error}");
     assert!(plan(5458, Adjacency::AddRemove).is_ok(), "vectors of any sign have no roundings to mind");
 }
 
