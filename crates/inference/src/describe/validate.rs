@@ -164,7 +164,7 @@ fn either_table(key: &Key, kinds: &[ValueKind], table: &Table, registry: &Regist
 /// Whether a value is a list of so many such numbers, or of one or more where no length is asked for.
 fn numbers(value: &Value, length: usize, is_legal: fn(f64) -> bool) -> bool {
     value.as_array().is_some_and(|list| {
-        (list.len() == length || length == 0 && !list.is_empty())
+        (if length == 0 { !list.is_empty() } else { list.len() == length })
             && list.iter().all(|x| number(x).is_some_and(is_legal))
     })
 }
