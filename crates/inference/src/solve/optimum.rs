@@ -4,7 +4,7 @@ use super::{Problem, Task};
 use crate::model::Scratch;
 use crate::optimiser::{Descent, kl_gradient};
 use crate::settings::{Local, Optimiser};
-use crate::{Family, Gaussian, Rows};
+use crate::{ClientView, Family, Gaussian, Rows};
 
 /// The change of η after `local.steps` steps on the local free energy
 /// weight·Σ_{i in which} E_q[log p(yᵢ | xᵢ, θ)] − KL(q ‖ cavity), from the task's start, on all the rows at once.
@@ -22,6 +22,14 @@ pub fn optimum(problem: &Problem, task: &Task, rows: &Rows, which: &[usize], wei
         }
     };
     end.iter().zip(&task.start).map(|(end, start)| end - start).collect()
+}
+
+impl ClientView<'_> {
+    /// [`optimum`] on all rows of this seat, which a solver needs not see for it.
+    pub fn optimum(&self, problem: &Problem, task: &Task, local: &Local) -> Vec<f64> {
+        let all: Vec<usize> = (0..self.shard.len()).collect();
+        optimum(problem, task, self.shard.rows(), &all, 1.0, local)
+    }
 }
 
 /// η ← (1 − ρ)η + ρ(cavity + weight·statistics(q)): the fixed point of PVI (Property A.4 of Heikkilä et al. 2022),

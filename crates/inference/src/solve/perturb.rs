@@ -1,6 +1,6 @@
 //! Parameter perturbation: solve without noise and clip the change, which passes the gate once.
 
-use super::{Kept, LocalSolve, Problem, Solved, Task, optimum};
+use super::{Kept, LocalSolve, Problem, Solved, Task};
 use crate::describe::{Allowed, Conflict, Descriptor, Limits, PrivacyNeed};
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Covariance, Local, Optimiser, WHOLE_KEY};
@@ -67,8 +67,7 @@ impl LocalSolve for Perturb {
         seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
-        let rows: Vec<usize> = (0..seat.shard.len()).collect();
-        let change = optimum(problem, task.get(), seat.shard.rows(), &rows, 1.0, &self.local);
+        let change = seat.optimum(problem, task.get(), &self.local);
         Ok(Solved::Sum(Bounded::whole(*gate.shape(), &change)?))
     }
 }
