@@ -120,11 +120,11 @@ pub(crate) fn refused() -> Vec<(Method, &'static str, &'static str)> {
     let gradients = Virtual { parts: 5, local: adam(2) };
     let natural_steps = Descend { local: natural(1) };
     vec![
-        (at_once("by client, add-remove", perturb(1), by_client(add_remove(nobody))), "privacy.unit", "P002"),
-        (at_once("by client, parts", average(), by_client(nobody)), "privacy.unit", "P002"),
-        (descent("by client, clipped examples", rate, by_client(nobody)), "privacy.unit", "P002"),
+        (at_once("by client, add-remove", perturb(1), by_client(add_remove(nobody))), "privacy.adjacency", "S008"),
+        (at_once("by client, parts", average(), by_client(nobody)), "privacy.unit", "S008"),
+        (descent("by client, clipped examples", rate, by_client(nobody)), "privacy.unit", "S008"),
         (by_rows, "rates", "S008"),
-        (descent("fixed batches, add-remove", without_replacement, add_remove(nobody)), "local.batch", "P002"),
+        (descent("fixed batches, add-remove", without_replacement, add_remove(nobody)), "local.batch", "S009"),
         (descent("dp optimisation, curator", rate, curator), "privacy.aggregator", "S007"),
         (at_clients("global vi at clients, curator", rate, curator), "privacy.aggregator", "S007"),
         (global("global vi, shares, drawn rows", rate, of(SHARES)), "local", "S007"),
@@ -135,6 +135,6 @@ pub(crate) fn refused() -> Vec<(Method, &'static str, &'static str)> {
         (at_once("natural, dp optimisation", natural_steps, nobody), "local.optimiser", "S009"),
         (at_once("likelihood, mean-field", Likelihood, nobody), "covariance", "S009"),
         (full("analytic, curator", Analytic, curator), "privacy.aggregator", "S007"),
-        (full("analytic, by client", Analytic, by_client(nobody)), "privacy.unit", "P002"),
+        (full("analytic, by client", Analytic, by_client(nobody)), "privacy.unit", "S008"),
     ]
 }
