@@ -127,7 +127,7 @@ pub(crate) fn refused() -> Vec<(Method, &'static str, &'static str)> {
         (descent("fixed batches, add-remove", without_replacement, add_remove(nobody)), "local.batch", "S009"),
         (descent("dp optimisation, curator", rate, curator), "privacy.aggregator", "S007"),
         (at_clients("global vi at clients, curator", rate, curator), "privacy.aggregator", "S007"),
-        (global("global vi, shares, drawn rows", rate, of(SHARES)), "local", "S007"),
+        (global("global vi, shares, drawn rows", rate, of(SHARES)), "local.batch", "S007"),
         (at_once("bound times rate, perturb", perturb(1), times_rate(nobody)), "privacy.clip", "S009"),
         (at_once("nobody is left", perturb(1), of(shares(1, 1))), "", "P001"),
         (full("full, dp optimisation", descend(rate), nobody), "covariance", "S009"),
