@@ -26,7 +26,7 @@ Exit codes:
   130  a simulation was interrupted with Ctrl-C; the same command resumes it
 Errors are written to standard error, each with a code; `posterity explain CODE` explains it.
 With --json, errors are one object: {\"error\": {\"code\", \"message\", \"hint\"}, \"errors\": [...]}.
-A study may have several errors: \"error\" is the first, \"errors\" are all, each with its \"place\".";
+A study may have several errors: \"error\" is the first, \"errors\" are all, each with its \"place\" in the file.";
 
 /// Shown by `posterity account --help`; a test runs them.
 const EXAMPLES: &str = "\
@@ -59,10 +59,10 @@ pub(crate) enum Command {
     #[command(after_help = EXAMPLES)]
     Account {
         #[command(subcommand)]
-        question: Box<AccountQuestion>,
+        question: Box<Question>,
     },
     /// Rewrite the report of a finished run
-    Report(ReportArguments),
+    Report(Report),
     /// Validate a study against the header and schema of its data, and describe what it would run
     #[command(
         after_help = "Reads no rows. Exit code 0 if the study is valid, with or without warnings; 2 if it is invalid or \
@@ -134,11 +134,6 @@ pub(crate) enum Command {
         #[command(subcommand)]
         asked: PartyCommand,
     },
-    /// Print the JSON Schema of a file, for editors
-    Schema {
-        #[command(subcommand)]
-        file: SchemaFile,
-    },
     /// Explain an error or warning code, or list all codes
     Explain {
         /// The code, such as P002; lists all codes if omitted
@@ -149,21 +144,6 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
-}
-
-/// The subcommands of `posterity schema`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum SchemaFile {
-    /// Study files: studies, histograms and accounting figures
-    Study {
-        /// Print the reference of all keys as Markdown instead
-        #[arg(long)]
-        markdown: bool,
-    },
-    /// Data schemas, which describe the columns of a table
-    Schema,
-    /// Site policies
-    Policy,
 }
 
 /// The arguments of `posterity simulate` and `posterity sample`.
@@ -245,7 +225,7 @@ pub(crate) enum Shelf {
 
 /// The subcommands of `posterity account`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum AccountQuestion {
+pub(crate) enum Question {
     /// Find the ε of a plan, given δ
     #[command(allow_negative_numbers = true)]
     Epsilon {
@@ -253,7 +233,7 @@ pub(crate) enum AccountQuestion {
         #[arg(long, value_name = "D")]
         delta: String,
         #[command(flatten)]
-        asked: AccountArguments,
+        asked: Asked,
     },
     /// Find the δ of a plan, given ε
     #[command(allow_negative_numbers = true)]
@@ -262,7 +242,7 @@ pub(crate) enum AccountQuestion {
         #[arg(long, value_name = "E")]
         epsilon: String,
         #[command(flatten)]
-        asked: AccountArguments,
+        asked: Asked,
     },
     /// Find the smallest noise multiplier that keeps a plan within (ε, δ)
     #[command(allow_negative_numbers = true)]
@@ -270,7 +250,7 @@ pub(crate) enum AccountQuestion {
         #[command(flatten)]
         budget: Budget,
         #[command(flatten)]
-        asked: AccountArguments,
+        asked: Asked,
     },
     /// Find how many steps fit within (ε, δ)
     #[command(allow_negative_numbers = true)]
@@ -278,7 +258,7 @@ pub(crate) enum AccountQuestion {
         #[command(flatten)]
         budget: Budget,
         #[command(flatten)]
-        asked: AccountArguments,
+        asked: Asked,
     },
     /// Tabulate or plot δ as a function of ε, for one or several accountants
     #[command(allow_negative_numbers = true)]
@@ -298,7 +278,7 @@ pub(crate) struct Budget {
 
 /// A plan, and the accountant that costs it.
 #[derive(Debug, Args)]
-pub(crate) struct AccountArguments {
+pub(crate) struct Asked {
     #[command(flatten)]
     pub(crate) plan: PlanArguments,
     /// Accounting method
@@ -346,7 +326,7 @@ pub(crate) struct ProfileArguments {
 
 /// The arguments of `posterity report`.
 #[derive(Debug, Args)]
-pub(crate) struct ReportArguments {
+pub(crate) struct Report {
     /// Directory of a run, or its results.json
     #[arg(value_name = "DIR|FILE")]
     pub(crate) results: PathBuf,
