@@ -59,10 +59,10 @@ pub(crate) enum Command {
     #[command(after_help = EXAMPLES)]
     Account {
         #[command(subcommand)]
-        question: Box<Question>,
+        question: Box<AccountQuestion>,
     },
     /// Rewrite the report of a finished run
-    Report(Report),
+    Report(ReportArguments),
     /// Validate a study against the header and schema of its data, and describe what it would run
     #[command(
         after_help = "Reads no rows. Exit code 0 if the study is valid, with or without warnings; 2 if it is invalid or \
@@ -134,6 +134,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         asked: PartyCommand,
     },
+    /// Print the JSON Schema of a file, for editors
+    Schema {
+        #[command(subcommand)]
+        file: SchemaFile,
+    },
     /// Explain an error or warning code, or list all codes
     Explain {
         /// The code, such as P002; lists all codes if omitted
@@ -144,6 +149,21 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+}
+
+/// The subcommands of `posterity schema`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SchemaFile {
+    /// Study files: studies, histograms and accounting figures
+    Study {
+        /// Print the reference of all keys as Markdown instead
+        #[arg(long)]
+        markdown: bool,
+    },
+    /// Data schemas, which describe the columns of a table
+    Schema,
+    /// Site policies
+    Policy,
 }
 
 /// The arguments of `posterity simulate` and `posterity sample`.
@@ -225,7 +245,7 @@ pub(crate) enum Shelf {
 
 /// The subcommands of `posterity account`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Question {
+pub(crate) enum AccountQuestion {
     /// Find the ε of a plan, given δ
     #[command(allow_negative_numbers = true)]
     Epsilon {
@@ -233,7 +253,7 @@ pub(crate) enum Question {
         #[arg(long, value_name = "D")]
         delta: String,
         #[command(flatten)]
-        asked: Asked,
+        asked: AccountArguments,
     },
     /// Find the δ of a plan, given ε
     #[command(allow_negative_numbers = true)]
@@ -242,7 +262,7 @@ pub(crate) enum Question {
         #[arg(long, value_name = "E")]
         epsilon: String,
         #[command(flatten)]
-        asked: Asked,
+        asked: AccountArguments,
     },
     /// Find the smallest noise multiplier that keeps a plan within (ε, δ)
     #[command(allow_negative_numbers = true)]
@@ -250,7 +270,7 @@ pub(crate) enum Question {
         #[command(flatten)]
         budget: Budget,
         #[command(flatten)]
-        asked: Asked,
+        asked: AccountArguments,
     },
     /// Find how many steps fit within (ε, δ)
     #[command(allow_negative_numbers = true)]
@@ -258,7 +278,7 @@ pub(crate) enum Question {
         #[command(flatten)]
         budget: Budget,
         #[command(flatten)]
-        asked: Asked,
+        asked: AccountArguments,
     },
     /// Tabulate or plot δ as a function of ε, for one or several accountants
     #[command(allow_negative_numbers = true)]
@@ -278,7 +298,7 @@ pub(crate) struct Budget {
 
 /// A plan, and the accountant that costs it.
 #[derive(Debug, Args)]
-pub(crate) struct Asked {
+pub(crate) struct AccountArguments {
     #[command(flatten)]
     pub(crate) plan: PlanArguments,
     /// Accounting method
@@ -326,7 +346,7 @@ pub(crate) struct ProfileArguments {
 
 /// The arguments of `posterity report`.
 #[derive(Debug, Args)]
-pub(crate) struct Report {
+pub(crate) struct ReportArguments {
     /// Directory of a run, or its results.json
     #[arg(value_name = "DIR|FILE")]
     pub(crate) results: PathBuf,

@@ -16,14 +16,12 @@ use privacy::{Event, Grant, Mechanism, NoiseMultiplier, Steps};
 fn script() -> ScriptedServer {
     ScriptedServer::new("synchronous/2/0", 3, 0, 2)
 }
-
 fn sums() -> ScriptedServer {
     ScriptedServer::new("sum/2/1", 4, 2, 3)
 }
 
 /// A change of a manifest, and what it is called.
 type Tamper = (&'static str, fn(&mut Manifest));
-
 /// The same event with half its noise.
 fn half_the_noise(event: &Event) -> Event {
     let half = NoiseMultiplier::new(event.noise_multiplier().unwrap().get() / 2.0).unwrap();
