@@ -26,7 +26,8 @@ Exit codes:
   130  a simulation was interrupted with Ctrl-C; the same command resumes it
 Errors are written to standard error, each with a code; `posterity explain CODE` explains it.
 With --json, errors are one object: {\"error\": {\"code\", \"message\", \"hint\"}, \"errors\": [...]}.
-A study may have several errors: \"error\" is the first, \"errors\" are all, each with its \"place\" in the file.";
+A study may have several errors: \"error\" is the first, \"errors\" are all,
+each with its \"place\" in the file.";
 
 /// Shown by `posterity account --help`; a test runs them.
 const EXAMPLES: &str = "\

@@ -182,12 +182,15 @@ const ALL: &[CodeEntry] = &[
 mod tests {
     use super::*;
 
-    /// Reads the codes from the sources of this folder, so that a new one without a text fails here.
+    /// Reads the codes from the sources of this crate and of the descriptions of methods, so that a new one without a text fails here.
     #[test]
     fn every_code_of_a_study_has_its_paragraph() {
+        let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut folders: Vec<_> = ["src", "src/typed", "src/curves", "src/histogram", "../inference/src/describe"]
+            .map(|f| here.join(f))
+            .into();
         let mut sources = String::new();
-        for folder in ["src", "src/typed", "src/curves", "src/histogram"] {
-            let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        while let Some(folder) = folders.pop() {
             for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
                 if file.extension().is_some_and(|ending| ending == "rs") && !file.ends_with("codes.rs") {
                     sources += &std::fs::read_to_string(file).unwrap();

@@ -258,6 +258,10 @@ mod tests {
     use super::super::posterior::{Intercepts, Marginals, OwnIntercept};
     use super::*;
 
+    /// The schema of a table with one input.
+    const STORED: &str = "outcome = { column = 'y', bounds = [-5, 5], centre = 0, scale = 1 }\n\
+                          column = [{ name = 'a', kind = 'numeric', centre = 0, scale = 1 }]\n";
+
     fn posterior(method: &str) -> Posterior {
         Posterior {
             outside_epsilon: String::new(),
@@ -268,7 +272,7 @@ mod tests {
             model: toml::from_str("kind = 'linear'").unwrap(),
             bias: false,
             inputs: vec!["a".into()],
-            data_schema: "stored".into(),
+            data_schema: STORED.into(),
             posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, intercepts: None },
             not_served: None,
         }
@@ -310,7 +314,7 @@ mod tests {
         std::fs::create_dir_all(root.join("posterior")).unwrap();
         std::fs::write(root.join("posterior/a.json"), serde_json::to_string(&posterior("a")).unwrap()).unwrap();
         let found = Posterior::open(&root, None).unwrap().at(None).unwrap();
-        assert_eq!(found.data_schema, "stored");
+        assert_eq!(found.data_schema, STORED);
         let prediction = Prediction::Normal { mean: 1.0, deviation: 1.25 };
         let rows = vec![Predicted { row: 1, prediction, interval: Some((-1.5, 3.5)) }];
         let predictions = Predictions { of: "y".into(), rows };

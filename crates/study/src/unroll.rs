@@ -81,7 +81,7 @@ mod tests {
         for (epsilon, more, code, words) in [
             ("[]", "", "S004", "epsilon is []"),
             ("[1.0, 1]", "", "S005", "two methods are named \"m, ε 1\""),
-            ("[1.0, -2.0]", "", "S004", "epsilon is [1.0, -2.0]"),
+            ("[1.0, -2.0]", "", "S004", "epsilon is -2.0"),
             ("[3.0]", twin, "S005", "two methods are named \"m, ε 3\""),
             ("['one']", "", "S001", "epsilon is"),
         ] {
