@@ -1,5 +1,6 @@
 //! One test for every key: a run that breaks it is refused, by name, before anything is signed.
 
+use super::totals::add_up;
 use super::*;
 use crate::identity::{PartyName, PublicKey};
 use crate::manifest::{self, NodeMember, Pace, SiteMember};
@@ -8,7 +9,7 @@ use inference::settings::{
     Aggregator, Claim, Clip, Damping, DeltaRule, Noise, Promise, Rounds, Schedule, SecureNoise, SecureSumSettings,
 };
 use inference::{Expectation, Logistic, Method, Predictive, build};
-use privacy::{Epsilon, Mechanism, NormBound, Sampling, Steps};
+use privacy::{Epsilon, Event, Mechanism, NormBound, Sampling, Steps};
 use std::sync::Arc;
 
 const STUDY: &str = "schema = 1\n[model]\nkind = \"logistic\"\n";

@@ -72,7 +72,7 @@ impl GrantTotals {
 
 /// a + b, rounded upwards. What rounding to the nearest lost is known exactly (Knuth's two-sum): where it lost something, the
 /// next number is taken.
-fn add_up(a: f64, b: f64) -> f64 {
+pub(super) fn add_up(a: f64, b: f64) -> f64 {
     let sum = a + b;
     let of_b = sum - a;
     let lost = (a - (sum - of_b)) + (b - of_b);
