@@ -8,7 +8,7 @@ use std::f64::consts::SQRT_2;
 
 /// What is asked of every row z = (x, y), in public numbers.
 ///
-/// A row's vector is divided by the question's [reach](Asked::reach), so that its bound is 1 whatever is asked.
+/// A row's vector is divided by the question's [reach](RowSums::reach), so that its bound is 1 whatever is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum RowSums {
     /// z², of values projected to ±c.
