@@ -330,7 +330,7 @@ fn softmax_and_network_models_run_and_predict() {
     let results = json(&softmax.0.join("out/results.json"));
     let names: Vec<&str> =
         results["methods"][0]["posterior"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
-    assert!(names.contains(&"no: age") && names.contains(&"yes: bias") && names.len() == 8, "{names:?}");
+    assert!(names.contains(&"no: age") && names.contains(&"yes: intercept") && names.len() == 8, "{names:?}");
     let predicted = softmax.posterity(&["predict", "out", "--method", "DP optimisation", "--data", "rows.csv"]);
     let predicted = String::from_utf8(predicted.stdout).unwrap();
     let mut lines = predicted.lines();
