@@ -129,9 +129,9 @@ fn bytes_that_are_no_manifest_are_refused() {
     let before = ledger(&disk);
     let mut bad: Vec<Vec<u8>> = (0..good.len()).step_by(7).map(|length| good[..length].to_vec()).collect();
     bad.push([good.clone(), vec![0]].concat());
-    // The version, 1, in two bytes where one is enough.
-    bad.push([vec![0x81, 0], good[1..].to_vec()].concat());
-    bad.push([vec![2], good[1..].to_vec()].concat());
+    // The version, 2, in two bytes where one is enough; and other versions.
+    bad.push([vec![0x82, 0], good[1..].to_vec()].concat());
+    bad.extend([1, 3].map(|version| [vec![version], good[1..].to_vec()].concat()));
     bad.push(vec![0xff; 5 << 20]);
     for bytes in bad {
         let length = bytes.len();
