@@ -219,7 +219,7 @@ fn a_client_as_unit_is_hidden_among_clients() {
     assert_eq!(found.clients[0].among, 5);
     assert_eq!(
         planned(Adjacency::AddRemove, Aggregator::None).unwrap_err().to_string().split(':').next(),
-        Some("no theorem covers a client that joins or leaves at a local gate")
+        Some("a missing message is visible whatever noise the others carry")
     );
 }
 
@@ -248,9 +248,9 @@ fn what_has_no_meaning_is_refused() {
         (with(&|p| p.aggregator = Aggregator::Curator), "privacy.aggregator", "S007"),
         (with(&|p| p.epsilon = Epsilon::new(0.0).unwrap()), "privacy.epsilon", "S004"),
         (with(&|p| p.delta = DeltaRule::Fixed(Delta::new(0.0).unwrap())), "privacy.delta", "S004"),
-        (with(&|p| p.clip = None), "privacy", "S011"),
+        (with(&|p| p.clip = None), "privacy", "S001"),
         (method(Clear { local: steps().local }, 2, promise()), "privacy", "S006"),
-        (Method { promise: None, ..method(steps(), 2, promise()) }, "privacy", "S006"),
+        (Method { promise: None, ..method(steps(), 2, promise()) }, "solver", "S006"),
         (of(until_spent, Schedule::Sequential, promise()), "rounds", "S009"),
         (method(steps(), 0, promise()), "rounds", "S004"),
         (method(perturb(), 2, times_rate), "privacy.clip", "S009"),
@@ -382,7 +382,7 @@ fn conjugate_solvers_refuse_what_they_cannot_do() {
         let aggregated = conflict(&with(settings.clone(), curated), &[500]);
         assert_eq!(aggregated, ("privacy.aggregator".to_owned(), "S007"));
         let clients = conflict(&with(settings, by_client), &[500]);
-        assert_eq!(clients, ("privacy.unit".to_owned(), "P002"), "rows clipped, clients protected");
+        assert_eq!(clients, ("privacy.unit".to_owned(), "S008"), "rows clipped, clients protected");
     }
     for solver in ["analytic", "likelihood"] {
         let whole = "optimiser = \"natural\"";
